@@ -9,8 +9,8 @@ import (
 	"leakdiff/server/intake"
 )
 
-// TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer asks as somebody else,
-// as the owner of another case, and as the owner, by header and by form.
+// TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer sends requests without
+// a key, with the key of another case, and with the owner's key, by header and by form.
 func TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer(t *testing.T) {
 	s := startSite(t, openStore(t), Config{Listen: "192.0.2.1:8080"})
 	up, other := s.put("dump.txt", []byte(tinyDump)), s.put("other.txt", []byte(dumpOf(4)))
@@ -42,7 +42,7 @@ func TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer(t *testin
 					if r := s.do("POST", a.path, strings.NewReader(a.body+"&key="+url.QueryEscape(key)), "Content-Type", formType); r.status != 403 {
 						t.Errorf("%s gets %d by the form", who, r.status)
 					}
-					// A key in an address ends in logs.
+					// A key in an address would be in logs.
 					if r := s.do("POST", a.path+"?key="+up.OwnerKey, strings.NewReader(a.body), "Content-Type", formType); r.status != 403 {
 						t.Errorf("a key in the address gives %d", r.status)
 					}

@@ -11,7 +11,7 @@ import (
 	"leakdiff/server/intake"
 )
 
-// wideDump prints goroutines in that many families; every family grows with round.
+// wideDump prints goroutines in that many families. Every family grows with round.
 func wideDump(families, round int) string {
 	var b strings.Builder
 	id := 1
@@ -25,8 +25,8 @@ func wideDump(families, round int) string {
 	return b.String()
 }
 
-// BenchmarkDiffPage makes the comparison of two snapshots with 400 families anew,
-// and answers it from memory.
+// BenchmarkDiffPage compares two snapshots with 400 families, for the first time and
+// again.
 func BenchmarkDiffPage(b *testing.B) {
 	s := newSite(b)
 	first := s.put("t0.txt", []byte(wideDump(400, 0)))
@@ -49,7 +49,7 @@ func BenchmarkDiffPage(b *testing.B) {
 	})
 }
 
-// BenchmarkSearch looks for a word that every snapshot of a large case has.
+// BenchmarkSearch searches for a word in every snapshot of a large case.
 func BenchmarkSearch(b *testing.B) {
 	s := newSite(b)
 	fleet(b, s)
@@ -60,8 +60,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkCasePage makes the page of 50 processes with 100 snapshots each, as
-// after a start of the server, and answers it from memory.
+// BenchmarkCasePage makes the page of 50 processes with 100 snapshots each, after a start
+// of the server and again.
 func BenchmarkCasePage(b *testing.B) {
 	s := newSite(b)
 	up := fleet(b, s)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pools is a dump in which each of the functions is as often as said.
+// pools is a dump with that many goroutines of each function.
 func pools(counts map[string]int) []byte {
 	var b strings.Builder
 	id := 100

@@ -20,7 +20,7 @@ import (
 	"leakdiff/store/blob"
 )
 
-// siteIn is a site whose data directory the test gets at.
+// siteIn is a site with a known data directory.
 func siteIn(t *testing.T, cfg Config) (s *site, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -31,7 +31,7 @@ func siteIn(t *testing.T, cfg Config) (s *site, dir string) {
 	return startSite(t, st, cfg), dir
 }
 
-// storedFile is where the only upload lies.
+// storedFile is the stored file of the only upload.
 func storedFile(t *testing.T, dir string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "blobs", "??", "*"))
@@ -54,7 +54,7 @@ func gzipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// damages are what may happen to a stored file.
+// damages are ways to damage a stored file.
 var damages = map[string]func(path string) error{
 	"cut to nothing": func(path string) error { return os.Truncate(path, 0) },
 	"cut short": func(path string) error {
@@ -75,7 +75,7 @@ var damages = map[string]func(path string) error{
 	"removed": os.Remove,
 }
 
-// readAgain asks for a bundle to be read again and waits for the end of that.
+// readAgain has a bundle read again and waits for the end.
 func (s *site) readAgain(id string) intake.BundleState {
 	s.t.Helper()
 	if r := s.do("POST", "/bundles/"+id+"/read", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
@@ -151,7 +151,7 @@ func TestADamagedUploadIsNeverShownAndNeverReplacesAResult(t *testing.T) {
 					t.Error("the page does not say what became of the reading")
 				}
 
-				// The same upload into the case puts it back and has it read.
+				// The same upload into the case restores the file and has it read.
 				r := s.do("PUT", "/api/v1/bundles/"+name+"?wait=1&case="+up.Case, bytes.NewReader(upload))
 				if again := decode[intake.Uploaded](t, r.body); r.status != 200 || again.ID != up.ID || again.Status != "done" || again.Error != "" {
 					t.Errorf("the same upload gave %d %s %s", r.status, again.Status, again.Error)
@@ -218,7 +218,7 @@ func TestTheSameUploadAsANewCasePutsADamagedOneBack(t *testing.T) {
 	}
 }
 
-// A first reading of damaged bytes gives no result at all.
+// A first reading of damaged bytes stores no result.
 func TestAnUploadThatWasDamagedBeforeItWasReadFails(t *testing.T) {
 	dir := t.TempDir()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir})
@@ -263,13 +263,13 @@ func TestARefusedUploadLeavesNothingOnTheDisk(t *testing.T) {
 		{name: "a form that breaks off", method: "POST", path: "/api/v1/bundles", body: foreign.String()[:foreign.Len()/2] + strings.Repeat("x", 9), header: []string{"Content-Type", kind}, status: 400},
 		{name: "an empty body", method: "PUT", path: "/api/v1/bundles/x.txt", status: 400},
 	})
-	storedFile(t, dir) // that of the first upload, and no other
+	storedFile(t, dir) // the file of the first upload, and no other
 	if left, err := os.ReadDir(filepath.Join(dir, "blobs", "tmp")); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
 
-// fullStorage is a store on a volume that is full at times.
+// fullStorage is a store whose volume is full at times.
 type fullStorage struct {
 	Storage
 	full, failing atomic.Bool

@@ -14,8 +14,8 @@ import (
 	"leakdiff/server/share"
 )
 
-// workerDump prints the goroutines of a small program: as many of each function, of
-// which the first have been there longest.
+// workerDump prints a small program with that many goroutines of each function. The first
+// ones are the oldest.
 func workerDump(counts map[string]int) string {
 	var b strings.Builder
 	b.WriteString("goroutine 1 [chan receive]:\nmain.main()\n\t/src/app/main.go:9 +0x1d\n\n")
@@ -68,7 +68,7 @@ func pairOf(up intake.Uploaded, a, b int, query string) string {
 	return "/diff/" + up.Snapshots[a].ID + ".." + up.Snapshots[b].ID + "?case=" + up.Case + query
 }
 
-// rowsOf are the titles of the rows that a comparison's JSON lists, by section.
+// rowsOf are the titles of the rows in the JSON of a comparison, by section.
 func rowsOf(t *testing.T, s *site, address string) map[string][]string {
 	t.Helper()
 	r := s.get(strings.Replace(address, "?", ".json?", 1))
@@ -88,7 +88,7 @@ func rowsOf(t *testing.T, s *site, address string) map[string][]string {
 	return out
 }
 
-// filteredJSON is how every contract says which families it lists.
+// filteredJSON is the filter in every JSON format.
 func filteredJSON(text string, families, of int) string {
 	return fmt.Sprintf("\"filter\": {\n  \"text\": %q,\n  \"families\": %d,\n  \"of\": %d\n }", text, families, of)
 }
@@ -293,7 +293,7 @@ func TestKeysOfFamiliesAreExplained(t *testing.T) {
 	})
 }
 
-// Whoever has the link of a comparison has not its case.
+// A reader with the link of a frozen comparison cannot open its case.
 func TestAFrozenComparisonSaysWhatToDo(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23, 33)

@@ -18,7 +18,7 @@ import (
 
 var frameAddress = regexp.MustCompile(`<iframe class="expert" src="(/x/[a-z2-7]{32}/)(flamegraph|top|peek)" sandbox="allow-scripts"`)
 
-// frame opens the page around pprof and gives the address of its own pages.
+// frame opens the page around pprof and returns the address of the frame.
 func (s *site) frame(path string) string {
 	s.t.Helper()
 	r := s.get(path)
@@ -153,7 +153,7 @@ func TestAFramedAddressEnds(t *testing.T) {
 	if r := s.get(first + "flamegraph"); r.status != 200 {
 		t.Fatalf("a kept address gives %d", r.status)
 	}
-	// Looking at pprof's own pages does not keep the address: the page around does.
+	// Only the page around the frame extends the address, not pprof's own pages.
 	c.move(2 * time.Second)
 	if r := s.get(first + "flamegraph"); r.status != 404 || !strings.Contains(r.body, "reload") {
 		t.Errorf("an ended address gives %d: %.200s", r.status, r.body)

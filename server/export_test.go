@@ -25,15 +25,14 @@ import (
 	"leakdiff/web/view"
 )
 
-// kubelet is the sample on a server: two snapshots of the kubelet and a family that
-// grows.
+// kubelet is the sample on a server: two snapshots of the kubelet and a growing family.
 type kubelet struct {
 	up     intake.Uploaded
 	t1, t6 string
 	family string
 }
 
-// housekeeping is a family of the sample whose counts found.json names.
+// housekeeping is a family of the sample. Its counts are in found.json.
 const housekeeping = "manager.(*containerData).housekeepingTick"
 
 func uploadKubelet(t *testing.T, s *site) kubelet {
@@ -58,7 +57,7 @@ func uploadKubelet(t *testing.T, s *site) kubelet {
 	return k
 }
 
-// pages are the addresses of the pages that have twins: path and query.
+// pages are the addresses of the pages with twins: path and query.
 func (k kubelet) pages() map[string][2]string {
 	q := "?case=" + k.up.Case
 	return map[string][2]string{
@@ -121,7 +120,7 @@ func TestEveryPageHasItsTwins(t *testing.T) {
 	}
 }
 
-// standsAlone holds a file to asking for nothing and running nothing.
+// standsAlone fails if a file loads or runs anything.
 func standsAlone(t *testing.T, r reply) {
 	t.Helper()
 	for _, no := range []string{"<script", "<link", "<form", "<iframe", "<img", "src=", "url(h", "url(/", "@import", " style=", ` href="/`, ` href="http`, " onclick"} {
@@ -276,7 +275,7 @@ func TestEveryChartIsAFileOfItsOwn(t *testing.T) {
 	}
 }
 
-// drawing holds a file to be well-formed, titled and complete.
+// drawing fails if a file is not well-formed, without title or cut.
 func drawing(t *testing.T, address, body string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(body))
@@ -387,7 +386,7 @@ func TestFrozenResultsHaveTheSameTwinsRedacted(t *testing.T) {
 	}
 }
 
-// record freezes what an address shows, as it is, and reads what was kept of it.
+// record freezes the page at an address without redaction and returns its record.
 func (s *site) record(address string) (f share.Record) {
 	s.t.Helper()
 	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view": "`+address+`", "redact": false}`))
@@ -401,7 +400,7 @@ func (s *site) record(address string) (f share.Record) {
 	return decode[share.Record](s.t, string(p.Record))
 }
 
-// A record that an older version froze has neither whole names nor tables of members.
+// A record of an older version has neither whole names nor tables of members.
 func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 	s := newSite(t)
 	k := uploadKubelet(t, s)
@@ -435,7 +434,7 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 	}
 }
 
-// without drops members of every object in a document.
+// without removes members from every object in a document.
 func without(t *testing.T, doc []byte, names ...string) []byte {
 	t.Helper()
 	var v any

@@ -30,7 +30,7 @@ func calling(n, m int) string {
 	return b.String()
 }
 
-// series uploads one dump after the other as t0, t1, ... of one process.
+// series uploads dumps one after the other as t0, t1, ... of one process.
 func (s *site) series(dumps ...string) intake.Uploaded {
 	s.t.Helper()
 	files := map[string]string{}

@@ -16,7 +16,7 @@ import (
 // localLink is an address of this server in a page.
 var localLink = regexp.MustCompile(`<a [^>]*href="(/[^"#]*)`)
 
-// A comparison of two cases names both in every address that it leads to.
+// Every address on a comparison of two cases names both.
 func TestNoLinkOfAComparisonOfTwoCasesLeadsNowhere(t *testing.T) {
 	s := newSite(t)
 	here, there := s.untimed(t, 3, 13), s.put("other.txt", []byte(strings.ReplaceAll(stacks(4), "basket", "pool")))
@@ -57,7 +57,7 @@ func TestACaseWithoutSnapshotsIsComparedWithNothing(t *testing.T) {
 	})
 }
 
-// A snapshot of the case itself may be named as one of another case is.
+// A snapshot of the case itself may be named in the form for other cases.
 func TestAnOwnSnapshotNamedLikeAForeignOneIsOwn(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13)
@@ -69,7 +69,7 @@ func TestAnOwnSnapshotNamedLikeAForeignOneIsOwn(t *testing.T) {
 	}
 }
 
-// The same mark, set again later, was said at another time and replaced another one.
+// A mark that is set again has a new time and replaces another one.
 func TestAMarkThatReturnsIsShownWithItsNewTime(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23, 33)

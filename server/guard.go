@@ -11,10 +11,11 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/server/response"
+	"leakdiff/web"
 )
 
-// guard stands before every handler: the Host check, the cross-origin check,
-// the headers that keep hostile dumps harmless in a browser, and the log.
+// guard runs before every handler. It checks Host and origin, sets the headers that keep
+// hostile dumps harmless in a browser, and logs the request.
 func (s *Server) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +43,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// done logs the request without query and path contents, and turns a panic into
-// an error page with an id.
+// done logs the request without its query and the contents of its path. It turns a panic
+// into an error page with an id.
 func (s *Server) done(w *loggedWriter, r *http.Request) {
 	if v := recover(); v != nil {
 		if v == http.ErrAbortHandler {
@@ -58,8 +59,8 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 	s.cfg.Log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
 }
 
-// allowedHost reports whether a request may ask for this host: a loopback
-// literal, localhost, the listen address or a name given at start.
+// allowedHost reports whether a request may ask for this host: a loopback literal,
+// localhost, the listen address or a name given at start.
 func (s *Server) allowedHost(hostport string) bool {
 	host := hostOnly(hostport)
 	if strings.EqualFold(host, "localhost") {
@@ -76,7 +77,7 @@ func (s *Server) allowedHost(hostport string) bool {
 			return true
 		}
 	}
-	// A server that listens on every address is asked by each of its literals.
+	// A server that listens on every address is reached by each IP literal.
 	return unspecified(hostOnly(s.cfg.Listen)) && net.ParseIP(host) != nil
 }
 
@@ -99,8 +100,8 @@ type loggedWriter struct {
 	began  time.Time
 }
 
-// ready says how long the answer took to make (Server-Timing, which browsers show
-// beside the time on the way).
+// ready adds Server-Timing: how long the answer took to make. Browsers show it beside the
+// time on the network.
 func (w *loggedWriter) ready() {
 	if w.status == 0 {
 		w.Header().Set("Server-Timing", fmt.Sprintf("made;dur=%.3f", time.Since(w.began).Seconds()*1e3))
@@ -127,3 +128,25 @@ func (w *loggedWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// underPath serves pages below the path of a proxy. Requests come with the path or
+// without, as the proxy is configured. Links take the path from the context.
+func (s *Server) underPath(next http.Handler) http.Handler {
+	path := s.respond.Path()
+	if path == "" {
+		return next
+	}
+	stripped := http.StripPrefix(path, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(web.Under(r.Context(), path))
+		switch rest, ok := strings.CutPrefix(r.URL.Path, path); {
+		case ok && strings.HasPrefix(rest, "/"):
+			stripped.ServeHTTP(w, r)
+		case ok && rest == "":
+			r.URL.Path, r.URL.RawPath = "/", ""
+			next.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}

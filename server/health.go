@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// healthz says whether the database answers.
+// healthz reports whether the database answers.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	if err := s.cfg.Store.Ping(r.Context()); err != nil {
 		s.cfg.Log.Error("the database does not answer", "error", err)
@@ -19,7 +19,7 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte("ok\n"))
 }
 
-// metrics are the server's own figures in Prometheus' text form.
+// metrics serves the server's own figures in the text format of Prometheus.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(

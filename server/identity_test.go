@@ -53,7 +53,7 @@ func (s *site) untimed(t *testing.T, counts ...int) intake.Uploaded {
 	return up
 }
 
-// edit makes an edit by the API and gives its number.
+// edit makes an edit by the API and returns its number.
 func (s *site) edit(caseID, kind, target, value string) int64 {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"kind": kind, "target": target, "value": value})
@@ -67,7 +67,7 @@ func (s *site) edit(caseID, kind, target, value string) int64 {
 	return decode[casepage.EditJSON](s.t, r.body).ID
 }
 
-// course is a series in one line: "kubelet: t0 t1".
+// course describes each series: "kubelet: t0 t1".
 func (s *site) course(caseID string) []string {
 	s.t.Helper()
 	doc := decode[report.Report](s.t, s.get("/api/v1/cases/"+caseID).body)
@@ -518,7 +518,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
 		{name: "the finding names the version", path: up.Link, status: 200, want: []string{"Versions", "first bad version: 1.31.0"}, never: []string{"test 1.3"}},
 	})
-	// Two snapshots an hour apart neither convict a version nor clear it.
+	// Two snapshots an hour apart neither accuse a version nor clear it.
 	short := s.edit(up.Case, "version", "from:"+at["t4"], "1.30.5")
 	again := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
 	s.run(t, []scenario{

@@ -68,7 +68,7 @@ func TestTheCatalogueIsExportedInTheFormItIsReadIn(t *testing.T) {
 	}
 }
 
-// pileOf prints n goroutines of one function that wait.
+// pileOf prints n waiting goroutines of one function.
 func pileOf(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -244,7 +244,8 @@ func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
 	}
 }
 
-// rememberedFamily is a site that keeps knowledge, with a leaking family of a case.
+// rememberedFamily is a site with a directory for own entries, and a leaking family of a
+// case.
 func rememberedFamily(t *testing.T) (s *site, up intake.Uploaded, family, dir string) {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})

@@ -25,7 +25,7 @@ import (
 	"leakdiff/store"
 )
 
-// contract is the served description with what was asked of it so far.
+// contract is the served description, with the requests made so far.
 type contract struct {
 	*site
 	router routers.Router
@@ -54,7 +54,7 @@ func newContract(t *testing.T) *contract {
 	return &contract{s, router, doc, map[string]bool{}}
 }
 
-// ask sends a request that must fit the description and checks that the answer does.
+// ask sends a request that must match the description and checks that the answer does.
 func (c *contract) ask(t *testing.T, method, path, body, kind string, status int) string {
 	t.Helper()
 	request := func() *http.Request {

@@ -10,8 +10,8 @@ import (
 	"leakdiff/store"
 )
 
-// frozenByForm freezes a case as the form of the share page does, and gives the address
-// and the cookie.
+// frozenByForm freezes a case by the form of the share page, and returns the address and
+// the cookie.
 func frozenByForm(t *testing.T, s *site, caseID string, fields ...string) (link string, key *http.Cookie) {
 	t.Helper()
 	form := url.Values{"case": {caseID}, "redact": {"on"}, "keep": {"90d"}, "title": {"the pool leaks"}}

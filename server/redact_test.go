@@ -22,7 +22,7 @@ import (
 	"leakdiff/web/view"
 )
 
-// planted are secrets by what they are; listing puts each into a capture.
+// planted are secrets by their kind. listing puts each into a capture.
 var planted = map[string]string{
 	"a host name":                "node-umbrella-7",
 	"an address":                 "203.0.113.77",
@@ -64,7 +64,7 @@ var planted = map[string]string{
 	"a directory of hers":        "secretsauce",
 }
 
-// scribbled are secrets that people write, by how they write them.
+// scribbled are secrets in texts that people write, by the form of the text.
 var scribbled = map[string]string{
 	"https://quokka-lb.umbrella.com/x": "quokka-lb", "quokka2.umbrella.com": "quokka2", "till3.umbrella.com:8443": "till3", "host till4.umbrella.io is down": "till4",
 	"backend9.shopfloor.svc.cluster.local": "backend9.shopfloor", "ip-10-1-2-3.eu-west-1.compute.internal": "ip-10-1-2-3", "postgres://u7:p7@quokkadb:5432/ledgername": "quokkadb",
@@ -101,7 +101,7 @@ func listing(n int) string {
 	return b.String()
 }
 
-// stacks is a dump of n goroutines; the program's name stands in their paths.
+// stacks is a dump of n goroutines with the program's name in their paths.
 func stacks(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -240,7 +240,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 				made := decode[share.Result](t, r.body)
 				suffixes := []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".html", ".svg"}
 				if preview != "full" {
-					suffixes = []string{"", ".html"} // the others hold nothing of a preview
+					suffixes = []string{"", ".html"} // the others have no preview
 				}
 				for _, suffix := range suffixes {
 					page := s.get("/p/" + made.ID + suffix)
@@ -320,8 +320,8 @@ func TestAReceiptSaysWhereAValueStandsFirst(t *testing.T) {
 			first[rule.Rule][f.Name] = f.At
 		}
 	}
-	// The other end of the connection stands in the third line; the directory of the
-	// upload is hidden there as well.
+	// The other end of the connection is in the third line. The directory of the upload is
+	// hidden there as well.
 	for _, want := range []struct {
 		rule redact.Rule
 		at   string

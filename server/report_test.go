@@ -37,8 +37,8 @@ func (c *counted) SnapshotsPacked(ctx context.Context, caseID string) ([]analysi
 	return c.Store.SnapshotsPacked(ctx, caseID)
 }
 
-// restarted asks a new server on the same data for a page, and says how often it read a
-// whole case for it. The server works off no jobs.
+// restarted requests a page from a new server on the same data. It returns how often that
+// read a whole case. The server runs no jobs.
 func (s *site) restarted(path string, change func(*Config)) (body string, reads int) {
 	s.t.Helper()
 	cfg := s.s.cfg
@@ -58,7 +58,7 @@ func (s *site) restarted(path string, change func(*Config)) (body string, reads 
 
 func anew(cfg *Config) { cfg.Program = nil }
 
-// waitForReport waits until what is said of a case is in the database as it is now.
+// waitForReport waits until the present report of a case is in the database.
 func (s *site) waitForReport(caseID string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -83,7 +83,7 @@ func TestWhatWasSaidOutlivesTheProcess(t *testing.T) {
 	s := newSite(t)
 	alone, grown := s.untimed(t, 5), s.untimed(t, 3, 13, 23)
 	s.waitForReport(grown.Case)
-	s.get(alone.Link) // the worker reads nothing of a case in which nothing is followed
+	s.get(alone.Link) // no report of a case with one snapshot is stored
 	s.waitForReport(alone.Case)
 	for name, path := range map[string]string{
 		"several snapshots, never asked for": grown.Link,
@@ -103,8 +103,8 @@ func TestWhatWasSaidOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// TestNoStaleReportIsShownAfter changes all that may change what is said of a case: a
-// server that starts then shows what one shows that judges the case anew.
+// TestNoStaleReportIsShownAfter changes everything that may change a report. A server that
+// starts then must show the same as one that judges the case anew.
 func TestNoStaleReportIsShownAfter(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
@@ -126,9 +126,9 @@ func TestNoStaleReportIsShownAfter(t *testing.T) {
 		make func()
 		// with configures the server that starts.
 		with func(*Config)
-		// gives stands on the page then.
+		// gives is a text on the page then.
 		gives string
-		// holds says that the report is still true: the evidence is not read.
+		// holds means that the report is still valid: the evidence is not read.
 		holds bool
 	}{
 		{"a new snapshot", func() {
@@ -283,7 +283,7 @@ func (d damagedJudgement) SeriesJudgement(context.Context, string, string) ([]by
 	return []byte(d.judgement), true, nil
 }
 
-// TestBundlesThatWereQueuedTogetherAreJudgedOnce lets a case have five bundles before any
+// TestBundlesThatWereQueuedTogetherAreJudgedOnce queues five bundles in a case before any
 // is read.
 func TestBundlesThatWereQueuedTogetherAreJudgedOnce(t *testing.T) {
 	s := newSite(t)
@@ -304,7 +304,7 @@ func TestBundlesThatWereQueuedTogetherAreJudgedOnce(t *testing.T) {
 	close(gate)
 	x.s.queue.Notify()
 	x.waitForReport(up.Case)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // for the summary
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // wait for the summary
 		c, err := st.Case(t.Context(), up.Case)
 		if err != nil || c.Snapshots != 5 || time.Now().After(deadline) {
 			t.Fatalf("%d snapshots, verdict %q: %v", c.Snapshots, c.Verdict, err)
@@ -318,7 +318,7 @@ func TestBundlesThatWereQueuedTogetherAreJudgedOnce(t *testing.T) {
 	}
 }
 
-// gated is a store that gives no job before it is opened.
+// gated is a store that returns no job before it is opened.
 type gated struct {
 	*counted
 	open chan struct{}
@@ -359,8 +359,8 @@ func (d damaged) CaseReport(context.Context, string, int64, string) ([]byte, boo
 	return []byte(d.text), true, nil
 }
 
-// TestAReportMadeBeforeADeletionIsNotStoredAfterIt removes the bundle between the making of
-// a report and its writing: what was deleted must not come back into the database.
+// TestAReportMadeBeforeADeletionIsNotStoredAfterIt removes the bundle after its report was
+// made and before it is stored: deleted data must not return to the database.
 func TestAReportMadeBeforeADeletionIsNotStoredAfterIt(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)

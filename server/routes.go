@@ -11,9 +11,9 @@ import (
 	"leakdiff/web"
 )
 
-// routes shows every URL of the server. A name that ends with .md, .jira, .txt, .html,
-// .csv, .json or .svg is the twin of the page without it; snapshots and comparisons
-// have .folded and .pb.gz as well.
+// routes lists every URL of the server. A page has twins with the suffixes .md, .jira,
+// .txt, .html, .csv, .json and .svg. Snapshots and comparisons also have .folded and
+// .pb.gz.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
@@ -55,7 +55,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff-other", s.cases.ElsewherePage)
 	r.Get("/compare", s.cases.ComparePage)
 	for _, suffix := range response.Suffixes {
-		if suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // it has neither charts nor stacks
+		if suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page has no charts and no stacks
 			r.Get("/compare"+suffix, s.cases.ComparePage)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Server) routes() chi.Router {
 	return r
 }
 
-// head answers HEAD like GET; net/http drops the body.
+// head lets handlers answer HEAD like GET. net/http drops the body.
 func head(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

@@ -13,13 +13,13 @@ import (
 	"leakdiff/store"
 )
 
-// aside is a dump of another process than that of dumpOf, which is in one snapshot.
+// aside is a dump of another process than that of dumpOf, in one snapshot.
 func aside(n int) string {
 	return "Full thread dump OpenJDK 64-Bit Server VM (17.0.9+9 mixed mode):\n\n" +
 		strings.Repeat("\"pool-1-thread-1\" #12 prio=5 os_prio=0 tid=0x1 nid=0x2 waiting on condition [0x0]\n   java.lang.Thread.State: WAITING (parking)\n\tat a.B.c(B.java:1)\n\n", n)
 }
 
-// Every output of a case begins with one and the same sentence.
+// Every output of a case begins with the same sentence.
 func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 	s := newSite(t)
 	cases := map[string]intake.Uploaded{}

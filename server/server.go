@@ -1,7 +1,7 @@
-// Package server is leakdiff's web face: one list of every URL, what stands before each of them,
-// and the wiring of the rooms that answer. A room is a package below: intake takes uploads,
-// casepage shows cases, share freezes results, expert mounts pprof, page shows the rest, api
-// lists for programs. Rooms say what they need in small interfaces.
+// Package server is the web application. It lists every URL, checks each request, and
+// wires the rooms that answer. A room is a package below: intake takes uploads, casepage
+// shows cases, share freezes results, expert mounts pprof, page shows the rest, api lists
+// for programs. Each room declares small interfaces for what it needs.
 package server
 
 import (
@@ -30,7 +30,7 @@ import (
 	"leakdiff/web/view"
 )
 
-// Config says how to serve; the zero value of a limit means its default.
+// Config configures a server. The zero value of a limit means its default.
 type Config struct {
 	Store Storage
 	Blobs intake.Blobs
@@ -38,18 +38,18 @@ type Config struct {
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
 	Version string
-	// Program tells this program from every other build of it, whose pages may differ.
-	// Pages do not outlive the process without one, or where it gives nothing.
+	// Program identifies this build: a report that another build stored is not used. If
+	// it is nil or returns "", no stored report is used.
 	Program func() string
-	// Listen is the address that the server is reached at; Hosts are further
-	// names that a request may ask for.
+	// Listen is the address of the server. Hosts are further names that a request may ask
+	// for.
 	Listen string
 	Hosts  []string
-	// Open says that others than who is at this machine reach the server, whatever Listen
-	// is: a proxy is on its own machine as well.
+	// Open is true if others than the users of this machine reach the server, whatever
+	// Listen is: a proxy may run on this machine as well.
 	Open bool
-	// BaseURL is how people reach the server through a proxy, for links to paste;
-	// empty means the host that they asked for.
+	// BaseURL is the address of the server behind a proxy, for links to paste. If it is
+	// empty, links use the host of the request.
 	BaseURL string
 	// TempDir holds spooled archives while they are read.
 	TempDir string
@@ -57,14 +57,14 @@ type Config struct {
 	UploadLimit int64
 	Budget      bundle.Budget
 	Samples     []Sample
-	// Knowledge holds own files of the catalogue, *.json, nil for none; KnowledgeDir is
-	// where people put them.
+	// Knowledge holds own files of the catalogue, *.json, nil for none. KnowledgeDir is
+	// their directory.
 	Knowledge    fs.FS
 	KnowledgeDir string
-	// Script is what /collect.sh gives: it captures a process where no program may be
-	// copied. Without one there is no such page.
+	// Script is the content of /collect.sh, which captures a process where no program may
+	// be copied. Without it there is no such page.
 	Script []byte
-	// uploadSlots is how many uploads are stored at once, 0 for the usual number.
+	// uploadSlots is how many uploads are stored at once, 0 for the default.
 	uploadSlots int64
 }
 
@@ -74,13 +74,12 @@ type Sample = intake.Sample
 // DefaultUploadLimit is the size of one upload in bytes.
 const DefaultUploadLimit = 2_000_000_000
 
-// Server serves one store.
 type Server struct {
 	cfg     Config
 	handler http.Handler
 	pending sync.WaitGroup
 
-	// What the rooms share.
+	// Shared by the rooms.
 	respond   *response.Responder
 	access    *access.Access
 	catalogue *catalogue.Catalogue
@@ -88,7 +87,6 @@ type Server struct {
 	queue     *intake.Queue
 	worker    *intake.Worker
 
-	// The rooms.
 	intake *intake.Service
 	cases  *casepage.Service
 	share  *share.Service
@@ -97,7 +95,7 @@ type Server struct {
 	api    *api.Service
 }
 
-// New makes a server; Start begins to work off ingest jobs.
+// New makes a server. Start begins to work off ingest jobs.
 func New(cfg Config) *Server {
 	if cfg.UploadLimit == 0 {
 		cfg.UploadLimit = DefaultUploadLimit
@@ -122,11 +120,10 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
+	s.handler = s.underPath(s.guard(head(s.withAddress(s.routes()))))
 	return s
 }
 
-// openRooms gives every room what it needs.
 func (s *Server) openRooms() {
 	cfg := s.cfg
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
@@ -148,13 +145,13 @@ func (s *Server) openRooms() {
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
-		Reserved: intake.Spare, Budget: cfg.Budget, Samples: offered(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
+		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
 	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
 }
 
-// offered are the samples as the start page shows them.
-func offered(samples []Sample) []view.Sample {
+// sampleViews returns the samples as the start page shows them.
+func sampleViews(samples []Sample) []view.Sample {
 	var out []view.Sample
 	for _, x := range samples {
 		out = append(out, view.Sample{ID: x.Name, Name: x.Title, Text: x.Text, Size: wording.Bytes(int64(len(x.Data)))})
@@ -162,21 +159,18 @@ func offered(samples []Sample) []view.Sample {
 	return out
 }
 
-// Handler answers every request.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Start works off ingest jobs until ctx ends, those that a crash left behind
-// first.
+// Start works off ingest jobs until ctx ends. Jobs interrupted by a crash come first.
 func (s *Server) Start(ctx context.Context) {
-	ctx = s.under(ctx)
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 }
 
-// LoadSamples makes a case of each sample when the store has never held them.
+// LoadSamples makes a case of each sample if the store never held them.
 func (s *Server) LoadSamples(ctx context.Context) error { return s.intake.LoadSamples(ctx) }
 
-// sweep forgets what has expired, every hour: permalink records and remembered answers.
+// sweep deletes expired permalinks and stored answers, every hour.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -195,8 +189,9 @@ func (s *Server) sweep(ctx context.Context) {
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }
 
-// addressed tells pages their own address; what answers a form has none to return to.
-func (s *Server) addressed(next http.Handler) http.Handler {
+// withAddress passes pages their own address. The answer to a form has no address to return
+// to.
+func (s *Server) withAddress(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			r = r.WithContext(page.At(r.Context(), s.respond.Base(r)+r.URL.RequestURI()))

@@ -21,12 +21,12 @@ import (
 	"leakdiff/store"
 )
 
-// site is a running server with a database of its own.
+// site is a running server with its own database.
 type site struct {
 	t   testing.TB
 	s   *Server
 	url string
-	// transport reaches it; nil is the usual one.
+	// transport connects to the server. nil is the usual one.
 	transport http.RoundTripper
 	// stop ends the worker.
 	stop func()
@@ -46,7 +46,7 @@ func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	return startSiteOn(t, st, cfg, nil)
 }
 
-// startSiteOn has a listener of its own, nil for one of TCP.
+// startSiteOn takes a listener, nil for one of TCP.
 func startSiteOn(t testing.TB, st *store.Store, cfg Config, pipes *pipeListener) *site {
 	t.Helper()
 	cfg.Version, cfg.TempDir = "test", t.TempDir()
@@ -182,7 +182,7 @@ func form(t *testing.T, files map[string]string, fields map[string]string) (*byt
 
 const tinyDump = "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:10 +0x1d\n\ngoroutine 7 [chan receive, 5 minutes]:\nmain.leak()\n\t/src/main.go:20 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1d\n\ngoroutine 8 [chan receive]:\nmain.leak()\n\t/src/main.go:20 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1d\n"
 
-// scenario is one request with what its answer must and must not hold.
+// scenario is one request, with texts that its answer must and must not hold.
 type scenario struct {
 	name         string
 	method, path string

@@ -16,8 +16,8 @@ import (
 	"leakdiff/store"
 )
 
-// pipeListener makes connections inside the process, so that time may stand still
-// (testing/synctest): it moves on when everybody waits.
+// pipeListener makes connections inside the process, for testing/synctest: its time moves
+// on only when every goroutine waits.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed context.Context
@@ -63,7 +63,7 @@ type local struct{ net.Conn }
 func (local) RemoteAddr() net.Addr { return loopback }
 func (local) LocalAddr() net.Addr  { return loopback }
 
-// inStillTime tests a site on which time moves on only when everybody waits.
+// inStillTime tests a site in a bubble of testing/synctest.
 func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListener), change ...func(*store.Store, *Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
@@ -79,10 +79,10 @@ func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListe
 	})
 }
 
-// oneSlot has uploads stored one after the other.
+// oneSlot stores uploads one after the other.
 func oneSlot(_ *store.Store, cfg *Config) { cfg.uploadSlots = 1 }
 
-// inPieces sends the beginning of an upload; the rest follows where the pipe is written to.
+// inPieces sends the beginning of an upload. The test writes the rest to the pipe.
 func (s *site) inPieces(path, beginning string, header ...string) (rest *io.PipeWriter, answer chan reply) {
 	s.t.Helper()
 	body, rest := io.Pipe()
@@ -181,7 +181,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 	})
 }
 
-// slowStore takes longer to record an upload than a sender may be quiet.
+// slowStore takes longer to record an upload than the idle timeout.
 type slowStore struct{ *store.Store }
 
 func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {

@@ -9,8 +9,8 @@ import (
 	"leakdiff/server/share"
 )
 
-// sandbox is the stack of the 24 calls of the sample that wait for one lock, as texts
-// show it: twelve of sixteen frames, the code of containerd marked.
+// sandbox is the stack of the sample's 24 calls that wait for one lock, in texts: twelve
+// of sixteen frames, the code of containerd marked.
 var sandbox = []string{
 	"  sync.runtime_SemacquireMutex", "sema.go:77\n",
 	"  github.com/docker/go-metrics.(*Namespace).WithConstLabels", "namespace.go:43\n",
@@ -78,7 +78,7 @@ func TestEveryFormOfACaseShowsOnWhichLineItGrows(t *testing.T) {
 	})
 }
 
-// A record that an older version froze has no stacks.
+// A record of an older version has no stacks.
 func TestAnOlderRecordSaysNothingOfStacks(t *testing.T) {
 	s := newSite(t)
 	k := uploadKubelet(t, s)

@@ -11,7 +11,8 @@ import (
 	"leakdiff/server/share"
 )
 
-// Storage is what the rooms ask of a database, and the server itself; package store has it.
+// Storage is what the rooms and the server need of the database. Package store implements
+// it.
 type Storage interface {
 	intake.Store
 	intake.JobStore

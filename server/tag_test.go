@@ -84,8 +84,8 @@ func TestAnErrorIsNeverKept(t *testing.T) {
 	}
 }
 
-// TestATagOutlivesTheProcess asks a second server on the same data for pages that the
-// first one tagged.
+// TestATagOutlivesTheProcess sends the ETags of one server to a second one on the same
+// data.
 func TestATagOutlivesTheProcess(t *testing.T) {
 	if got, want := response.StrongTag(nil), `"ef46db3751d8e999-0"`; got != want {
 		t.Errorf("no bytes are tagged %s, XXH64 of them is %s", got, want)

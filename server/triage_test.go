@@ -174,7 +174,7 @@ func TestTwoPeopleEditOneCaseFieldByField(t *testing.T) {
 	})
 }
 
-// between is what stands between two texts.
+// between returns the text between two others.
 func between(s, from, to string) string {
 	_, s, _ = strings.Cut(s, from)
 	s, _, _ = strings.Cut(s, to)

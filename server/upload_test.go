@@ -18,7 +18,7 @@ import (
 	"leakdiff/store/blob"
 )
 
-// aged is a dump whose goroutines were born evenly over two days: their ages alone
+// aged is a dump whose goroutines were born evenly over two days, so that their ages alone
 // are evidence.
 func aged(marked string) []byte {
 	var out bytes.Buffer
@@ -108,7 +108,7 @@ func TestRequestsWithOneKeyThatComeTogetherGetOneAnswer(t *testing.T) {
 	}
 }
 
-// lateStorage has something happen between the storing of an upload and its record.
+// lateStorage calls a function between the storing of an upload and its record.
 type lateStorage struct {
 	Storage
 	meanwhile func()
@@ -145,7 +145,7 @@ func TestAnUploadWhoseBytesWentWithAnotherCaseMeanwhileIsToBeSentAgain(t *testin
 	}
 }
 
-// waiting is a dump of goroutines that wait, and the one that writes it.
+// waiting is a dump of waiting goroutines and the one that writes it.
 func waiting(goroutines int) []byte {
 	var b bytes.Buffer
 	b.WriteString("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:3 +0x1\n\n")
@@ -164,7 +164,7 @@ func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
 	}
 }
 
-// failing stores nothing durably, after all was received.
+// failing fails to store anything durably after all was received.
 type failing struct{ intake.Blobs }
 
 func (f failing) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error) {

@@ -13,11 +13,11 @@ import (
 	"leakdiff/store"
 )
 
-// endStorage has ends of jobs fail.
+// endStorage fails to record ends of jobs.
 type endStorage struct {
 	Storage
 	finish func(bundleID string) error
-	// fail is what is recorded of failed jobs, nil for what they failed of.
+	// fail replaces the recorded fault of failed jobs, if it is not nil.
 	fail *analysis.Fault
 	// busy is how many more ends are refused.
 	busy atomic.Int64

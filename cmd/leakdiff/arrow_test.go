@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// arrows are the imports within the module that each package may have
-// (ARCHITECTURE.md draws them); a package not listed here must be added with a
-// decision. Every package may import analysis/say/wording.
+// arrows lists the imports within the module that each package may have. ARCHITECTURE.md
+// draws them. A package not listed here must be added with a decision. Every package may
+// import analysis/say/wording.
 var arrows = map[string][]string{
 	"analysis":                 {},
 	"analysis/say/wording":     {"analysis"},
@@ -60,8 +60,8 @@ var arrows = map[string][]string{
 	"server/page":              {"analysis", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
 	"server":                   {"analysis", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
-	// What opens a live process stands apart: nothing that reads evidence knows it, and
-	// it knows the format of the kernel's files alone.
+	// Code that opens a live process stands apart. No reader imports it, and of the
+	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis/read/procfs"},
 	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "store", "web/page", "web/view"},
 }
@@ -108,7 +108,7 @@ func TestImportsPointDownOnly(t *testing.T) {
 	}
 }
 
-// standardOnly holds the domain types to the standard library.
+// standardOnly fails if the domain types import more than the standard library.
 func standardOnly(t *testing.T, deps []string) {
 	t.Helper()
 	for _, d := range deps {

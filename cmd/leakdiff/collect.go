@@ -81,7 +81,7 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(ctx, ends...)
@@ -134,8 +134,8 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 
 const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 
-// above0 refuses numbers and times that would capture nothing.
-func (c *collectCommand) above0() error {
+// checkPositive refuses numbers and times that would capture nothing.
+func (c *collectCommand) checkPositive() error {
 	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
 		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
 	}
@@ -144,7 +144,7 @@ func (c *collectCommand) above0() error {
 
 // targets pairs processes with endpoints.
 func (c *collectCommand) targets() ([]capture.Target, error) {
-	if err := c.above0(); err != nil {
+	if err := c.checkPositive(); err != nil {
 		return nil, err
 	}
 	var out []capture.Target
@@ -170,13 +170,13 @@ func (c *collectCommand) targets() ([]capture.Target, error) {
 	if out, err = c.assign(out, "--metrics", c.Metrics, func(t *capture.Target) *string { return &t.Metrics }); err != nil {
 		return nil, err
 	}
-	// Of two addresses, that of a pid says more than that of a name.
+	// The address of a pid goes before that of a name.
 	slices.SortStableFunc(out, func(a, b capture.Target) int { return min(b.PID, 1) - min(a.PID, 1) })
 	return out, nil
 }
 
-// assign gives each address to its process. A pid that is given with an address only
-// is captured as if --pid named it, where it may be one of those of a --name.
+// assign gives each address to its process. A pid that occurs only in an address is
+// captured as if --pid named it, since it may have one of the names given.
 //
 //	"http://127.0.0.1:6060"         to the only one
 //	"4711=127.0.0.1:6060", "kubelet=https://127.0.0.1:10250"
@@ -213,17 +213,17 @@ func (c *collectCommand) assign(targets []capture.Target, flag string, addresses
 	return targets, nil
 }
 
-// running reports whether there is a process of that number.
+// running reports whether a process has that pid.
 func (c *collectCommand) running(pid int) bool {
 	_, err := os.Stat(filepath.Join(c.Proc, strconv.Itoa(pid), "stat"))
 	return pid > 0 && err == nil
 }
 
-// scriptArguments are those of the script for what the flags ask; what it cannot do is
-// an error.
+// scriptArguments translates the flags for the script. A flag that the script lacks is an
+// error.
 func (c *collectCommand) scriptArguments() ([]string, error) {
 	const hint = "leakdiff collect --pod kube-system/coredns-7d --name coredns"
-	if err := c.above0(); err != nil {
+	if err := c.checkPositive(); err != nil {
 		return nil, err
 	}
 	if c.CAFile != "" {
@@ -249,7 +249,7 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	option("--name", c.Name...)
 	switch {
 	case len(out) > 0:
-	case c.Node != "": // the one that leaks most often
+	case c.Node != "": // the process of a node that leaks most often
 		option("--name", "kubelet")
 	default: // the first process of a container
 		option("--pid", "1")
@@ -278,5 +278,5 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	return out, nil
 }
 
-// seconds is how the script takes a duration.
+// seconds is a duration as the script takes it.
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

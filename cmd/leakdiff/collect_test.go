@@ -17,7 +17,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// collecting starts `leakdiff collect` for this test's own process and waits for its
+// collecting starts `leakdiff collect` for the process of this test and waits for its
 // first round.
 func collecting(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
@@ -44,8 +44,8 @@ func collecting(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 }
 
 func TestACollectThatIsStoppedLeavesAWholeArchive(t *testing.T) {
-	// Under nohup the program would rightly go on at a hangup: what is caught here is not
-	// ignored there.
+	// Under nohup the program would ignore a hangup, as it should. A signal that the test
+	// catches is not ignored in its children.
 	caught := make(chan os.Signal, 1)
 	ossignal.Notify(caught, syscall.SIGHUP)
 	defer ossignal.Stop(caught)

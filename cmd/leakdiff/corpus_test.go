@@ -52,8 +52,8 @@ func ofFile(t testing.TB, path string) []bundle.Input {
 	return []bundle.Input{{Name: filepath.Base(path), Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(path) }}}
 }
 
-// ofDirectory reads below a directory, the truth files with it: they are named
-// and not read.
+// ofDirectory lists the files below a directory. Truth files are listed, but no parser
+// reads them.
 func ofDirectory(t testing.TB, dir string) []bundle.Input {
 	t.Helper()
 	inputs, err := bundle.FromFS(os.DirFS(dir), "")
@@ -128,7 +128,7 @@ func eachFile(t testing.TB, dir string, pack func(name string, content []byte, m
 	}
 }
 
-// truth is what a right analysis of a series says, as the corpus states it.
+// truth is the right analysis of a series, as the corpus states it.
 type truth struct {
 	Series    string           `json:"series"`
 	Process   string           `json:"process"`
@@ -156,20 +156,19 @@ func truthsOf(t *testing.T, dir string) []truth {
 	return out
 }
 
-// derived are rows of the truth that speak of one descriptor number or of mounts
-// and not of a family; notInMountinfo is checked by a test of its own.
+// derived are rows of the truth about one descriptor number or about mounts instead of a
+// family. notInMountinfo has a test of its own.
 var derived = regexp.MustCompile(`^(fd \d+| ino:1 |sdev (not )?in mountinfo)$`)
 
 func familyRows(rows []samples.Row) []samples.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r samples.Row) bool { return slices.ContainsFunc(r.Contains, derived.MatchString) })
 }
 
-// listingWords stand in a listing's row and not in a family.
+// listingWords are in the row of a listing, but not in a family.
 var listingWords = []string{"a_inode", "inotify wd:", "type=stream (connected)"}
 
-// rowOf reports whether a family is meant by a row: its title, frames, creator
-// and attributes together hold every text, whatever the case, arrows and
-// parentheses.
+// rowOf reports whether a row is about a family: the family's title, frames, creator and
+// attributes together hold every text, without regard to case, arrows and parentheses.
 //
 //	"->127.0.0.1:18091"  in  remote: "127.0.0.1:18091"
 func rowOf(f report.Family, row samples.Row) bool {
@@ -193,7 +192,7 @@ func plain(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("->", "", "(", "", ")", "").Replace(strings.ToLower(text)))
 }
 
-// seriesOf is the longest series of a process, and its snapshots.
+// seriesOf returns the longest series of a process, and its snapshots.
 func seriesOf(t *testing.T, r report.Report, process string) (report.Series, []report.Snapshot) {
 	t.Helper()
 	var found *report.Series
@@ -236,7 +235,7 @@ func totalsOf(t *testing.T, snaps []report.Snapshot, kind string) []int {
 	return countsOf(all)
 }
 
-// sumOf adds up families; what was not captured counts 0 in it.
+// sumOf adds up families. A missing count is 0.
 func sumOf(families []report.Family, n int) []int {
 	sum := make([]int, n)
 	for _, f := range families {
@@ -273,8 +272,8 @@ func (w truth) holds(t *testing.T, r report.Report) {
 	}
 }
 
-// grows demands the counts of a row of one family or of the sum of those that
-// match, and that a leak is not called stable.
+// grows demands the counts of a row from one family or from the sum of the matching
+// families, and that a leak is not called stable.
 func (w truth) grows(t *testing.T, s report.Series, row samples.Row) {
 	t.Helper()
 	var matching []report.Family
@@ -300,7 +299,7 @@ func (w truth) grows(t *testing.T, s report.Series, row samples.Row) {
 	for _, f := range meant {
 		counts := countsOf(f.Counts)
 		accused := f.Verdict == analysis.Leaking || f.Verdict == analysis.Suspicious
-		if len(counts) < 4 { // too few to accuse, enough to say that it grew
+		if len(counts) < 4 { // too few to accuse, enough for growth
 			accused = f.Verdict.Rose()
 		}
 		if !accused && slices.Max(counts)-counts[0] >= smallRise {
@@ -313,7 +312,7 @@ func (w truth) grows(t *testing.T, s report.Series, row samples.Row) {
 	}
 }
 
-// smallRise is the rise below which a family is within noise (statistics.md).
+// smallRise is the rise below which a family is within noise.
 const smallRise = 10
 
 func (w truth) acquits(t *testing.T, s report.Series, row samples.Row) {
@@ -448,17 +447,17 @@ func TestSamplesAreFoundAsTheySay(t *testing.T) {
 	}
 }
 
-// otherwise are files of which the table gives another number than that of numeric
-// descriptors in all processes. Counted by eye.
+// otherwise are files whose number in the table is not that of the numeric descriptors in
+// all processes. These numbers are counted by eye.
 var otherwise = map[string]int{
-	// The table counts all ten rows; six of them are cwd and txt.
+	// The table counts all ten rows. Six of them are cwd and txt.
 	"descriptors/realworld/11-osqueryd-macos-lsof.txt": 4,
-	// Of five processes, whose figures stand in the notes: 213, 22, 23, 33 and 82.
+	// Five processes with 213, 22, 23, 33 and 82, as the notes state.
 	"bundles/sosreport-vm-2026-11-21-yhywofr.tar.xz": 373,
 }
 
-// allRows are listings that have rows of other sorts than descriptors: their rows of
-// all sorts, as the list beside them says.
+// allRows counts the rows of listings that have more than descriptors, as the list beside
+// them states.
 var allRows = map[string]int{
 	"descriptors/realworld/01-mina-lsof-noheader.txt":        13,
 	"descriptors/realworld/11-osqueryd-macos-lsof.txt":       10,
@@ -517,7 +516,7 @@ func TestFilesHoldWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// rowsOf counts all rows of a listing, descriptors and others, of all processes.
+// rowsOf counts all rows of a listing, of descriptors and others, of all processes.
 func rowsOf(t *testing.T, file string) int {
 	t.Helper()
 	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, ofFile(t, file))
@@ -571,7 +570,7 @@ func table(t *testing.T, root string) []map[string]string {
 	return out
 }
 
-// numbersOf are the counts of a row; a file with several dumps has several.
+// numbersOf returns the counts of a row. A file with several dumps has several.
 //
 //	goroutines "65 105"  ->  {"goroutines": [65 105]}
 func numbersOf(row map[string]string) map[string][]int {
@@ -593,9 +592,9 @@ func numbersOf(row map[string]string) map[string][]int {
 	return out
 }
 
-// agrees compares counts of a file with what the report read in it: one number
-// with the members of its artifacts or the sum of the totals, several numbers
-// with the totals of as many snapshots.
+// agrees compares the counts of a file with its report: one number with the members of its
+// artifacts or the sum of the totals, several numbers with the totals of as many
+// snapshots.
 func agrees(r report.Report, kind string, want []int) (got []int, ok bool) {
 	members := 0
 	for _, s := range r.Snapshots {
@@ -619,8 +618,7 @@ func agrees(r report.Report, kind string, want []int) (got []int, ok bool) {
 	return got, sum == want[0] || kind == "goroutines" && members == want[0]
 }
 
-// admits reports whether the table says that something of the file is lost and
-// the report says so too.
+// admits reports whether the table states a loss in the file and the report does, too.
 func admits(row map[string]string, r report.Report) bool {
 	return len(r.Problems) > 0 && slices.ContainsFunc([]string{"cut", "lost", "truncated", "incomplete", "excerpt"}, func(word string) bool {
 		return strings.Contains(row["notes"], word)
@@ -630,8 +628,8 @@ func admits(row map[string]string, r report.Report) bool {
 // socketInode is the inode of an internet socket in a row of lsof.
 var socketInode = regexp.MustCompile(`(IPv[46]\s+)(\d+)(\s+0t0\s+TCP)`)
 
-// The same capture with a fresh inode for every socket at every step is a program
-// that opens as many connections and closes them: high, level, and nobody stays.
+// The same capture with new socket inodes in every step is a program that opens as many
+// connections as it closes: many, level, and none stays.
 func TestChurningSocketsAreAPlateauAndNoLeak(t *testing.T) {
 	listing, err := os.ReadFile(filepath.Join(corpus.Path(t), "series", "node-agent-leak", "t5", "node", "lsof-nP-p.txt"))
 	if err != nil {

@@ -46,9 +46,9 @@ func decode[T any](t testing.TB, text string) T {
 	return v
 }
 
-// generatedDump writes a goroutine dump as debug=2 prints it, with n goroutines
-// beside main, ids from first on. One in eight handles a stream, the others wait
-// in a worker; args makes stacks wide, as generated code does.
+// generatedDump writes a goroutine dump as debug=2 prints it, with n goroutines and main,
+// ids from first on. One in eight handles a stream, the others wait in a worker. args
+// makes stacks wide, as generated code does.
 func generatedDump(w io.Writer, first, n, args int) error {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "goroutine 1 [select, 12 minutes]:\nmain.main()\n\t/src/app/main.go:40 +0x1a5\n\n")
@@ -75,8 +75,7 @@ func generatedDump(w io.Writer, first, n, args int) error {
 	return err
 }
 
-// generatedBundle is a tar.gz of growing dumps of one process, about a megabyte
-// each.
+// generatedBundle is a tar.gz of growing dumps of one process, about a megabyte each.
 func generatedBundle(t testing.TB, snapshots int) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -106,7 +105,7 @@ func generatedBundle(t testing.TB, snapshots int) []byte {
 	return packed.Bytes()
 }
 
-// crashBundles are what the rounds upload, by the title that their cases get.
+// crashBundles are the uploads of the rounds, by the titles of their cases.
 func crashBundles(t testing.TB) map[string][]byte {
 	t.Helper()
 	var dump bytes.Buffer
@@ -121,7 +120,7 @@ func crashBundles(t testing.TB) map[string][]byte {
 	}
 }
 
-// outcome is what a case must say whatever happened while it was read.
+// outcome is the report of a case, which a crash must not change.
 type outcome struct {
 	Snapshots []report.Snapshot
 	// Families are the counts by series and fingerprint.
@@ -153,7 +152,7 @@ func countsOf(counts []*int) []int {
 	return out
 }
 
-// undisturbed is what the bundles give when nothing goes wrong.
+// undisturbed returns the outcomes without a crash.
 func undisturbed(t *testing.T, bundles map[string][]byte) map[string]outcome {
 	t.Helper()
 	s := serve(t, t.TempDir(), "--no-samples")
@@ -170,7 +169,7 @@ func undisturbed(t *testing.T, bundles map[string][]byte) map[string]outcome {
 	return want
 }
 
-// titleOf is the case's title of an upload's name.
+// titleOf is the title of the case of an upload.
 func titleOf(name string) string {
 	title, _, _ := strings.Cut(name, ".")
 	return title
@@ -179,13 +178,12 @@ func titleOf(name string) string {
 // ledger is what a client knows after the server died: uploads by case.
 type ledger struct {
 	acknowledged map[string]string
-	// started are uploads by title that were sent, answered or not.
+	// started counts the uploads that were sent, by title, answered or not.
 	started map[string]int
 }
 
-// TestKilledServerKeepsWhatItAcknowledged kills the server at moments that the
-// seeds spread over receiving, reading and saving, and demands that after a
-// start nobody can tell.
+// TestKilledServerKeepsWhatItAcknowledged kills the server while it receives, reads or
+// saves, by seeds, and demands that a restart hides the crash.
 func TestKilledServerKeepsWhatItAcknowledged(t *testing.T) {
 	corpus.Heavy(t)
 	bundles := crashBundles(t)
@@ -202,8 +200,8 @@ func TestKilledServerKeepsWhatItAcknowledged(t *testing.T) {
 	}
 }
 
-// crashRound uploads, kills, starts again and compares. It returns how many jobs
-// were unfinished at the kill.
+// crashRound uploads, kills, restarts and compares. It returns how many jobs were
+// unfinished at the kill.
 func crashRound(t *testing.T, seed uint64, bundles map[string][]byte, want map[string]outcome) int {
 	random := rand.New(rand.NewPCG(seed, 20261121))
 	dir := t.TempDir()
@@ -252,8 +250,8 @@ func sendAll(s *serving, names []string, bundles map[string][]byte) ledger {
 	return known
 }
 
-// halfUpload sends the head and half of the body of an upload that will never
-// be complete. The server has begun to store it when halfUpload returns.
+// halfUpload sends the header and half of the body of an upload that is never completed.
+// The server has begun to store it when halfUpload returns.
 func halfUpload(t *testing.T, s *serving) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -261,7 +259,7 @@ func halfUpload(t *testing.T, s *serving) net.Conn {
 		t.Fatal(err)
 	}
 	body := bytes.Repeat([]byte("goroutine 9 [select]:\nmain.half()\n\t/src/half.go:1 +0x1\n\n"), 8000)
-	// 100-continue is sent when the handler first reads the body.
+	// The server sends 100-continue when the handler first reads the body.
 	fmt.Fprintf(conn, "PUT /api/v1/bundles/half.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
 	if err := conn.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
 		t.Fatal(err)
@@ -276,7 +274,7 @@ func halfUpload(t *testing.T, s *serving) net.Conn {
 	return conn
 }
 
-// afterCrash starts the server again, lets it work and checks every promise.
+// afterCrash restarts the server, lets it work and checks every promise.
 func afterCrash(t *testing.T, dir string, known ledger, want map[string]outcome) {
 	t.Helper()
 	s := serve(t, dir, "--no-samples")
@@ -305,8 +303,8 @@ func afterCrash(t *testing.T, dir string, known ledger, want map[string]outcome)
 	intact(t, dir)
 }
 
-// drain waits until every job that the crash left is done: jobs are worked off
-// in order, so a small upload that waits for its own result comes last.
+// drain waits until every job that the crash left is done. Jobs run in order, so a small
+// upload that waits for its own result comes last.
 func drain(t *testing.T, s *serving) {
 	t.Helper()
 	const last = "goroutine 1 [running]:\nmain.main()\n\t/src/last.go:1 +0x1\n"
@@ -315,7 +313,7 @@ func drain(t *testing.T, s *serving) {
 	}
 }
 
-// same demands that a case holds one complete result, equal to the undisturbed.
+// same demands that a case holds one complete result, equal to the undisturbed one.
 func same(t *testing.T, s *serving, id, title string, want outcome) {
 	t.Helper()
 	a, err := s.request(http.MethodGet, "/api/v1/cases/"+id, nil)
@@ -328,8 +326,8 @@ func same(t *testing.T, s *serving, id, title string, want outcome) {
 	}
 }
 
-// casesIn lists the cases of a stopped server by id with their titles, and
-// demands that every bundle is done.
+// casesIn lists the cases of a stopped server by id with their titles, and demands that
+// every bundle is done.
 func casesIn(t *testing.T, dir string, known ledger) map[string]string {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir})
@@ -349,7 +347,7 @@ func casesIn(t *testing.T, dir string, known ledger) map[string]string {
 			t.Fatal(err)
 		}
 		if len(bundles) == 0 && c.Title != "last" {
-			// The case came, its bundle did not: nothing was acknowledged.
+			// The case was recorded and its bundle was not: nothing was acknowledged.
 			t.Errorf("case %q is empty: an upload that was not completed left a case", c.Title)
 		}
 		for _, b := range bundles {
@@ -394,8 +392,8 @@ func blobsOf(t *testing.T, st *store.Store, b store.Bundle) {
 	}
 }
 
-// unfinished counts the jobs that the kill cut short or left waiting, in a copy
-// of the database so that the start finds what the crash left.
+// unfinished counts the jobs that were running or queued at the kill. It reads a copy of
+// the database, so that the restart finds what the crash left.
 func unfinished(t *testing.T, dir string) int {
 	t.Helper()
 	copied := t.TempDir()
@@ -415,7 +413,7 @@ func unfinished(t *testing.T, dir string) int {
 	return ask[int](t, db, `SELECT count(*) FROM job WHERE status IN ('queued', 'running')`)
 }
 
-// intact asks SQLite itself, and whether rows of unfinished results remained.
+// intact checks the database, and that no rows of unfinished results are left.
 func intact(t *testing.T, dir string) {
 	t.Helper()
 	db := database(t, dir)
@@ -469,7 +467,7 @@ func TestKillWithinAnUploadLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStopWithinAnIngestRunsItAgain is the orderly twin of the kills.
+// TestStopWithinAnIngestRunsItAgain is the same with an orderly stop.
 func TestStopWithinAnIngestRunsItAgain(t *testing.T) {
 	corpus.Heavy(t)
 	bundles := crashBundles(t)
@@ -489,7 +487,7 @@ func TestStopWithinAnIngestRunsItAgain(t *testing.T) {
 	afterCrash(t, dir, known, want)
 }
 
-// waitFor asks again until it holds.
+// waitFor polls until holds is true.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
@@ -505,9 +503,9 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestKillAmongSmallUploadsLeavesNoHalfCase kills while several clients upload as
-// fast as they can, so that the kill falls between the steps of taking an upload
-// in: a case without its bundle must not remain.
+// TestKillAmongSmallUploadsLeavesNoHalfCase kills while several clients upload as fast as
+// they can, so that the kill falls between the steps of an upload. No case may be without
+// its bundle.
 func TestKillAmongSmallUploadsLeavesNoHalfCase(t *testing.T) {
 	corpus.Heavy(t)
 	const clients = 3
@@ -534,8 +532,8 @@ func TestKillAmongSmallUploadsLeavesNoHalfCase(t *testing.T) {
 	}
 }
 
-// uploadTiny uploads from several clients until the server is gone, and returns
-// the acknowledged cases.
+// uploadTiny uploads from several clients until the server is gone, and returns the
+// acknowledged cases.
 func uploadTiny(s *serving, clients int) map[string]bool {
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
@@ -562,9 +560,9 @@ func uploadTiny(s *serving, clients int) map[string]bool {
 	return acknowledged
 }
 
-// noHalfCase demands of a stopped server's directory that every acknowledged case
-// is there, that every case has its one bundle, done with one snapshot, and that
-// at most one upload of each client came in without being acknowledged.
+// noHalfCase demands that every acknowledged case exists, that every case has one bundle,
+// done with one snapshot, and that at most one upload of each client is stored without
+// being acknowledged.
 func noHalfCase(t *testing.T, dir string, acknowledged map[string]bool, clients int) {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir})

@@ -18,7 +18,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// times are when a report's snapshots were taken.
+// times are the capture times of a report's snapshots.
 func times(r report.Report) []string {
 	var out []string
 	for _, s := range r.Snapshots {
@@ -72,8 +72,8 @@ func TestReportTakesTheTimesOfNamedFilesAsPushDoes(t *testing.T) {
 	}
 }
 
-// TestAFileThatKeptAnOlderTimeChangesNoVerdict packs a series of sockets that leak with
-// the times of its captures, and one file of the last capture with a time before all.
+// TestAFileThatKeptAnOlderTimeChangesNoVerdict packs a series of leaking sockets with the
+// times of its captures. One file of the last capture has a time before all others.
 func TestAFileThatKeptAnOlderTimeChangesNoVerdict(t *testing.T) {
 	dir := corpus.Path(t, "series", "socket-leak")
 	seconds := map[string]int{"t0": 0, "t1": 20, "t2": 40, "t3": 60}

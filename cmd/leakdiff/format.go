@@ -6,18 +6,18 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
-	"strings"
 
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
-// write prints a case in a format, with the names replaced that hide knows; it may be nil.
-// Markdown, Jira markup and HTML are those of the page of a case in the web app.
+// write prints a case in a format. If hide is not nil, it replaces the names that hide
+// knows. Markdown, Jira markup and HTML are those of the page of a case in the web app.
 func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, hide *redact.Redactor) error {
 	switch r.Format {
 	case "json", "csv":
@@ -43,11 +43,11 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		}
 		return r.writeWords(w, v, redaction)
 	}
-	shown, err := c.Redacted(hide)
+	redacted, err := c.Redacted(hide)
 	if err != nil {
 		return err
 	}
-	return report.Text(w, shown, report.Wide)
+	return report.Text(w, redacted, report.Wide)
 }
 
 // writePage prints the page as one file.
@@ -84,5 +84,5 @@ func (r *reportCommand) page(c report.Case) view.Case {
 		}
 		bundles[i] = view.BundleLine{Name: names[i], Status: "done"}
 	}
-	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, Bundles: bundles, More: view.MoreOf(c.Said(), c.Members), Query: url.Values{"q": {r.Filter}}, Frozen: true})
+	return view.NewCase(view.CaseInput{Title: wording.Commas(names, len(names)), Report: c.Report, Bundles: bundles, More: view.MoreOf(c.Said(), c.Members), Query: url.Values{"q": {r.Filter}}, Frozen: true})
 }

@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 )
 
-// knowledgeIn is the catalogue with the files of a directory, nil for the one that
-// comes with the program. A directory that was named must be there.
+// knowledgeIn returns the catalogue with the files of a directory. Without a directory it
+// returns nil, which means the built-in catalogue. A named directory must exist.
 func knowledgeIn(dir string) (*knowledge.Catalogue, []analysis.Problem, error) {
 	if dir == "" {
 		return nil, nil, nil

@@ -34,7 +34,7 @@ func baselines(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range inside { // by name: the first is the earliest
+		for _, d := range inside { // sorted by name: the first is the earliest
 			if d.IsDir() {
 				out[s.Name()] = filepath.Join(root, s.Name(), d.Name())
 				break
@@ -62,8 +62,8 @@ func TestHealthyDumpsAreAccusedOfNothing(t *testing.T) {
 	}
 }
 
-// The figures are those of formats/knowledge.md section 4: what the list of normal
-// stacks explains of idle programs.
+// Of the goroutines of an idle program the list of normal stacks explains at least the
+// first figure.
 func TestNormalStacksExplainIdlePrograms(t *testing.T) {
 	dirs := baselines(t)
 	for _, tt := range []struct {
@@ -213,12 +213,12 @@ func TestTheInotifySampleNamesDeadMounts(t *testing.T) {
 	for _, f := range r.Series[0].Findings {
 		signs = append(signs, f.Signs...)
 	}
-	// 43 is the truth of corpus/series/inotify-leak: watches whose device is in no line
-	// of mountinfo at t3.
+	// The truth of corpus/series/inotify-leak has 43 watches whose device is in no line of
+	// mountinfo at t3.
 	if !slices.Contains(signs, "43 watches on mounts that are gone (device in no line of mountinfo)") {
 		t.Errorf("signs %q", signs)
 	}
-	// 100 is the truth of all instances; two of them were there before.
+	// The truth has 100 instances. Two of them were there before.
 	if !slices.Contains(signs, "98 of 100 inotify instances") {
 		t.Errorf("signs %q", signs)
 	}
@@ -308,8 +308,8 @@ func TestTheVersionOfTheEvidenceIsComparedWithTheFix(t *testing.T) {
 }
 
 // backlog writes captures, step minutes apart, of a program whose goroutines in one known
-// place rise: 20 more are born for each than for the one before, and each stays for so many
-// minutes.
+// place rise. Each goroutine stays for the given minutes, and every capture brings 20 more
+// than the one before.
 func backlog(t *testing.T, step, captures, stays int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -416,13 +416,13 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 	}
 }
 
-// What is wrong with the command is told before minutes of reading.
+// A wrong argument is reported before minutes of reading.
 func TestAWrongDirectoryOfKnowledgeIsToldBeforeAnythingIsRead(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody writes to the pipe: whoever reads it waits for ever.
+	// Nobody writes to the pipe, so reading it would never end.
 	if got := execute(t, nil, "report", "--knowledge", "none", pipe); got.status != 2 || !strings.Contains(got.stderr, "this is no directory") {
 		t.Errorf("status %d: %s", got.status, got.stderr)
 	}

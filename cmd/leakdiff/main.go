@@ -1,4 +1,4 @@
-// Command leakdiff says which goroutine, descriptor and watch families grow in
+// Command leakdiff finds the families of goroutines, descriptors and watches that grow in
 // support bundles: as a web app (serve) or in a terminal (report), offline.
 package main
 
@@ -9,14 +9,14 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	_ "time/tzdata" // people enter zones by name, on machines that may have no zone files
+	_ "time/tzdata" // people enter zones by name, and the machine may have no zone files
 
 	"github.com/alecthomas/kong"
 
 	"leakdiff/analysis"
 )
 
-// version is what `leakdiff version` and every report print.
+// version is printed by `leakdiff version` and in every report.
 const version = "1.0"
 
 // Exit statuses.
@@ -31,7 +31,7 @@ func main() {
 	os.Exit(m.Run(context.Background(), os.Args[1:]))
 }
 
-// Main is the program with its surroundings, so that tests can start it.
+// Main is the program with its environment, so that tests can start it.
 type Main struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -54,7 +54,7 @@ func (versionCommand) Run(m *Main) error {
 	return nil
 }
 
-// verdictReached ends report with status 1.
+// errVerdictReached ends report with status 1.
 var errVerdictReached = errors.New("the --fail-on verdict was reached")
 
 // Run executes one command line and returns the exit status.
@@ -95,9 +95,9 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	return exitError
 }
 
-// collectAt has the heap collected when it has grown by so many percent. Dumps are
-// streamed, so a low figure keeps the program small on shared nodes, costs only time of
-// the collector, and holds for small and large heaps alike. GOGC overrules it.
+// collectAt sets GOGC, unless the environment does. Dumps are streamed, so a low figure
+// keeps the program small on shared nodes and costs only time of the collector. It suits
+// small and large heaps alike.
 func collectAt(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

@@ -21,12 +21,12 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// memoryLimit is what the process of the server may ever hold, in KiB.
+// memoryLimit bounds the memory of the server's process, in KiB.
 const memoryLimit = 64 << 10
 
 var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
 
-// peak is the most memory that the process held since forgetPeak, in KiB.
+// peak is the highest memory of the process since forgetPeak, in KiB.
 func (s *serving) peak() int {
 	s.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
@@ -44,7 +44,7 @@ func (s *serving) peak() int {
 	return n
 }
 
-// forgetPeak sets the peak back to the present use (proc(5), clear_refs).
+// forgetPeak resets the peak to the present use (proc(5), clear_refs).
 func (s *serving) forgetPeak() {
 	s.t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -52,7 +52,7 @@ func (s *serving) forgetPeak() {
 	}
 }
 
-// within fails when the peak of a step is over the limit.
+// within fails if the peak of a step is over the limit.
 func (s *serving) within(step string) {
 	s.t.Helper()
 	n := s.peak()
@@ -109,7 +109,7 @@ func formBody(t *testing.T, paths ...string) body {
 	return body{kind: form.FormDataContentType(), open: &b}
 }
 
-// post uploads in the way a script would and waits for the result.
+// post uploads as a script does and waits for the result.
 func (s *serving) post(b body) upload {
 	s.t.Helper()
 	a, err := s.request(http.MethodPost, "/api/v1/bundles?wait=1", b.open, "Content-Type", b.kind)
@@ -149,7 +149,7 @@ func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
 		// 100,311 headers, without goroutine 0 and seven that the runtime created.
 		{"a SIGQUIT log of 165 MB", fileBody(t, filepath.Join(large, "grpc-100k-SIGQUIT.log.gz")), 100303, false, false},
 	}
-	// One process reads them all: what one leaves behind counts for the next.
+	// One process reads them all: memory that one leaves counts for the next.
 	s := serve(t, t.TempDir(), "--no-samples")
 	s.within("start")
 	var cases []string
@@ -170,7 +170,6 @@ func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
 	}
 }
 
-// TestMemoryStaysFlatOverAGeneratedDump needs no corpus.
 func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
 	corpus.Heavy(t)
 	needProc(t)
@@ -196,8 +195,8 @@ func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
 	s.within("its page")
 }
 
-// TestMemoryStaysFlatOverASeries uploads six dumps that the verdict needs side by
-// side.
+// TestMemoryStaysFlatOverASeries uploads six dumps, which the verdict needs at the same
+// time.
 func TestMemoryStaysFlatOverASeries(t *testing.T) {
 	corpus.Heavy(t)
 	needProc(t)
@@ -239,8 +238,8 @@ func TestMemoryStaysFlatOverASeries(t *testing.T) {
 	s.within("the page of the difference")
 }
 
-// bigListing writes what lsof prints of a node: rows of processes with 114 files
-// each, most of them connections.
+// bigListing writes the output of lsof on a node: processes with 114 files each, most of
+// them connections.
 func bigListing(w io.Writer, rows int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "COMMAND   PID USER   FD      TYPE DEVICE SIZE/OFF     NODE NAME")
@@ -258,10 +257,10 @@ func bigListing(w io.Writer, rows int) error {
 	return out.Flush()
 }
 
-// outputAndPeak runs a program and gives the highest memory of its process in KiB.
-// Maxrss of a child that ended would be no less than what its parent, this process, has
-// ever held (setmax_mm_hiwater_rss in the kernel's exec_mmap), so VmHWM is read as long
-// as it runs.
+// outputAndPeak runs a program and returns the highest memory of its process in KiB.
+// Maxrss of an ended child is at least the peak of its parent, this process
+// (setmax_mm_hiwater_rss in the kernel's exec_mmap). So VmHWM is read as long as the
+// program runs.
 func outputAndPeak(t *testing.T, cmd *exec.Cmd) (out []byte, peak int64) {
 	t.Helper()
 	var stdout bytes.Buffer
@@ -282,7 +281,7 @@ func outputAndPeak(t *testing.T, cmd *exec.Cmd) (out []byte, peak int64) {
 			return stdout.Bytes(), peak
 		case <-tick.C:
 		}
-		// The last of it may be a process without memory, which has no such line.
+		// An ending process may have no memory, and no such line.
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 		if line := peakLine.FindSubmatch(status); line != nil {
 			kib, err := strconv.ParseInt(string(line[1]), 10, 64)

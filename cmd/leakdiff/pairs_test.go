@@ -17,7 +17,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// windows are runs of so many neighbouring snapshots of a result, by the order of the
+// windows returns every run of n neighbouring snapshots of a result, in the order of the
 // truth's labels.
 func windows(all []analysis.Snapshot, labels []string, n int) map[int][]analysis.Snapshot {
 	out := map[int][]analysis.Snapshot{}
@@ -33,8 +33,8 @@ func windows(all []analysis.Snapshot, labels []string, n int) map[int][]analysis
 	return out
 }
 
-// Of 287 pairs of counts that rise by three and more, identities tell of all but two;
-// triples tell all.
+// Of 287 pairs of counts that rise by three and more, identities prove all but two.
+// Triples prove all.
 func TestPairsAndTriplesOfTheCorpusNeverCallAGrowthStable(t *testing.T) {
 	dirs, err := os.ReadDir(corpus.Path(t, "series"))
 	if err != nil {
@@ -69,8 +69,8 @@ func TestPairsAndTriplesOfTheCorpusNeverCallAGrowthStable(t *testing.T) {
 	}
 }
 
-// deniedIn counts the rows of the truth that rise in a window and names those none of
-// whose families is said to have risen.
+// deniedIn counts the rows of the truth that rise in a window. It names those whose
+// families are all reported as not rising.
 func (w truth) deniedIn(t *testing.T, r report.Report, from, n int) (rose int, denied []string) {
 	t.Helper()
 	var s *report.Series
@@ -99,7 +99,7 @@ func (w truth) deniedIn(t *testing.T, r report.Report, from, n int) (rose int, d
 			told, large = told || f.Verdict.Rose(), large || of[n-1]-of[0] >= 3
 		}
 		if !large {
-			continue // a row of several families, each of which rose by less
+			continue // a row of several families, each with a smaller rise
 		}
 		rose++
 		if !told {
@@ -118,8 +118,8 @@ func restarted(r report.Report, s *report.Series) bool {
 	return false
 }
 
-// neverDenies checks by plain arithmetic that no sentence says that nothing grows beside a
-// total that rose by ten, by 15 % and by more than chance.
+// neverDenies checks by arithmetic alone that no sentence denies growth while a total rose
+// by ten, by 15 % and by more than chance.
 func neverDenies(t *testing.T, name string, r report.Report) {
 	t.Helper()
 	for i := range r.Series {

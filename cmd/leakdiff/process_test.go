@@ -21,14 +21,14 @@ import (
 	"leakdiff/samples"
 )
 
-// startLimit and stopLimit end a process that hangs; they decide nothing else.
+// startLimit and stopLimit end a process that hangs. No test result depends on them.
 const (
 	startLimit = 2 * time.Minute
 	stopLimit  = 2 * time.Minute
 )
 
-// built is the program that the tests of this package start: the file that
-// LEAKDIFF_BINARY names, as `make build` made it, else one built here.
+// built is the program that these tests start: the file of LEAKDIFF_BINARY, as `make
+// build` made it, else one built here.
 var built = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("LEAKDIFF_BINARY"); path != "" {
 		return filepath.Abs(path)
@@ -43,7 +43,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// buildDir is where built puts what it builds; TestMain removes it.
+// buildDir is the directory of built. TestMain removes it.
 func buildDir() string {
 	return filepath.Join(os.TempDir(), "leakdiff-test-"+strconv.Itoa(os.Getpid()))
 }
@@ -67,7 +67,7 @@ func binary(t testing.TB) string {
 	return path
 }
 
-// environment is the present one without what would configure the program.
+// environment is the present environment without the program's settings.
 func environment(extra ...string) []string {
 	var out []string
 	for _, v := range os.Environ() {
@@ -79,7 +79,7 @@ func environment(extra ...string) []string {
 	return append(out, extra...)
 }
 
-// ended is what a program that has ended left.
+// ended is the result of a program that has ended.
 type ended struct {
 	status         int
 	stdout, stderr string
@@ -110,8 +110,8 @@ type serving struct {
 	done           chan struct{}
 }
 
-// serve starts `leakdiff serve` on a free port, over dir, and returns when it
-// says where it listens.
+// serve starts `leakdiff serve` on a free port over dir, and returns when the server
+// prints its address.
 func serve(t testing.TB, dir string, args ...string) *serving {
 	t.Helper()
 	return serveIn(t, nil, append([]string{"--listen", "127.0.0.1:0", "--data", dir}, args...)...)
@@ -165,7 +165,7 @@ func (s *serving) kill() {
 	<-s.done
 }
 
-// output collects what a process prints and gives its first line away at once.
+// output collects what a process prints. It passes its first line on at once.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -197,7 +197,7 @@ type answered struct {
 	body   string
 }
 
-// request asks the server; an error is the connection's.
+// request sends a request. An error is one of the connection.
 func (s *serving) request(method, path string, body io.Reader, header ...string) (answered, error) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
 	if err != nil {
@@ -366,9 +366,8 @@ func TestReportAndServerSayTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkStartToFirstPage is the time from starting the process to having
-// read the start page, over a database of several cases. Under one second is
-// wanted.
+// BenchmarkStartToFirstPage measures from the start of the process to the end of the start
+// page, over a database of several cases. The goal is under one second.
 func BenchmarkStartToFirstPage(b *testing.B) {
 	dir := b.TempDir()
 	s := serve(b, dir)

@@ -9,12 +9,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// running is the file of the running program on Linux, even where another one has taken
-// its name since.
+// running is the file of the running program on Linux, even if another file has its name
+// by now.
 const running = "/proc/self/exe"
 
-// program is a hash of the running program, which tells it from every other build, or
-// nothing where its file cannot be read.
+// program is a hash of the running program, or "" if its file cannot be read. It differs
+// between builds.
 var program = sync.OnceValue(func() string {
 	f, err := os.Open(running)
 	if err != nil {

@@ -30,7 +30,7 @@ type pushCommand struct {
 	Title  string   `help:"Title of the case, for example the number of the ticket."`
 }
 
-// pushed is what the server answers to an upload, as far as push needs it.
+// pushed is the answer to an upload, as far as push needs it.
 type pushed struct {
 	ID        string `json:"id"`
 	Link      string `json:"link"`
@@ -56,7 +56,7 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	// The key comes once: it is told before anything else can fail.
+	// The key comes only once, so print it before anything else can fail.
 	if up.OwnerKey != "" {
 		c.Key = up.OwnerKey
 		fmt.Fprintln(m.Stderr, "owner key of the case, shown only now:", up.OwnerKey)
@@ -85,8 +85,8 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	return nil
 }
 
-// upload sends a single file as it is, so that its bytes keep their hash, and
-// everything else as a tar archive that is made while it is sent.
+// upload sends a single file as it is, so that its bytes keep their hash. It sends
+// everything else as a tar archive that is made on the way.
 func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed, error) {
 	name, size := "upload.tar", int64(-1)
 	var body io.ReadCloser
@@ -97,7 +97,7 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 			return pushed{}, unreadable(inputs[0].Name, err)
 		}
 		if size == 0 {
-			size = -1 // files of /proc say so whatever they hold
+			size = -1 // files of /proc state 0 whatever they hold
 		}
 	} else {
 		r, w := io.Pipe()
@@ -126,8 +126,8 @@ func directory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// pack writes the inputs as a tar archive. What says that it is empty may be a file of
-// /proc: it is read first.
+// pack writes the inputs as a tar archive. It reads an input of size 0 first, which may be
+// a file of /proc.
 func pack(w io.Writer, inputs []bundle.Input) error {
 	archive := tar.NewWriter(w)
 	for _, in := range inputs {
@@ -167,7 +167,7 @@ func packOne(archive *tar.Writer, in bundle.Input) error {
 	if err := archive.WriteHeader(&tar.Header{Name: in.Name, Mode: 0o600, Size: size, ModTime: modified, Format: tar.FormatPAX}); err != nil {
 		return err
 	}
-	// A file that grows while it is read is sent as it was when its size was asked.
+	// A file that grows meanwhile is sent up to the size that it had.
 	n, err := io.Copy(archive, io.LimitReader(from, size))
 	if err == nil && n < size {
 		err = fmt.Errorf("it became shorter while it was read: %d of %d bytes", n, size)
@@ -179,7 +179,7 @@ func unreadable(name string, err error) error {
 	return &analysis.Fault{Code: "unreadable", What: "cannot be read", Where: name, Why: err.Error(), Hint: "check that you may read it and send again: nothing was kept", Err: err}
 }
 
-// settled asks until the bundle is no longer queued or read.
+// settled polls until the bundle is no longer queued or being read.
 func (c *pushCommand) settled(ctx context.Context, up pushed) (pushed, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -216,13 +216,13 @@ func (c *pushCommand) call(ctx context.Context, method, path string, body, into 
 	return c.send(req, into)
 }
 
-// send demands success; a refusal is told in the server's own words.
+// send demands success. A refusal is reported in the server's own words.
 func (c *pushCommand) send(req *http.Request, into any) error {
 	if c.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Key)
 	}
 	req.Header.Set("Accept", "application/json")
-	// What is sent, and the key, go to the address that was given and to no other.
+	// The upload and the key go to the given address and to no other.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
@@ -252,8 +252,8 @@ func (c *pushCommand) send(req *http.Request, into any) error {
 	return nil
 }
 
-// moved says where the server is. An address that ends as the request did is that of
-// the server without this end.
+// moved explains a redirect. If the new address ends with the path of the request, it
+// names the server without that path.
 func moved(server, to, path string) error {
 	if i := strings.Index(path, "/api/"); i >= 0 {
 		to = strings.TrimSuffix(to, path[i:])
@@ -261,7 +261,7 @@ func moved(server, to, path string) error {
 	return &analysis.Fault{Code: "refused", What: "the server sends elsewhere", Where: server, Why: "the server is at " + to + ": nothing was sent there", Hint: "give that with --server, if you trust it"}
 }
 
-// reason is the innermost words of a transport error, without the address and method
+// reason is the innermost message of a transport error, without the address and method
 // that the fault names already.
 func reason(err error) string {
 	var wrapped *url.Error
@@ -271,7 +271,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// refused reads problem+json; another program's page is told by its status.
+// refused reads problem+json. The page of another program is reported by its status.
 func refused(server, status string, body []byte) error {
 	var p struct{ Title, Detail, Code, Where, Hint string }
 	if err := json.Unmarshal(body, &p); err != nil || p.Title == "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dumpsDir holds three dumps of one process in which a goroutine is added each time.
+// dumpsDir holds three dumps of one process, each with one goroutine more.
 func dumpsDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestPushSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The server never gives the key again: what fails after the upload must not cost it.
+// The server never sends the key again. An error after the upload must not lose it.
 func TestPushTellsTheOwnerKeyWhateverComesAfter(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPut {

@@ -31,8 +31,8 @@ type reportCommand struct {
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
-// reportPercent is lower than what serve allows: a report has no page to answer in
-// time, and most of what it read lives to its end.
+// reportPercent is lower than servePercent: a report serves no pages meanwhile, and most
+// of what it read lives to its end.
 const reportPercent = 20
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
@@ -63,7 +63,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		hide = redact.New(r.names(c))
 	}
 	if r.Format == "json" {
-		// Members and trends are no part of it, and would stand beside its text.
+		// The report needs no members and trends, which would take memory beside its text.
 		result, c.Series = ingest.Result{}, nil
 	}
 	out := &bytes.Buffer{}
@@ -86,7 +86,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	return nil
 }
 
-// names are the parts of a case from which a redactor learns.
+// names returns the parts of a case from which a redactor learns.
 func (r *reportCommand) names(c report.Case) redact.Case {
 	out := redact.Case{Problems: c.Report.Problems}
 	for _, series := range c.Series {
@@ -100,7 +100,7 @@ func (r *reportCommand) names(c report.Case) redact.Case {
 	return out
 }
 
-// writeReceipt says what was replaced, in the words of the page that freezes a result.
+// writeReceipt prints what was replaced, in the words of the page that freezes a result.
 func writeReceipt(w io.Writer, receipt []redact.Receipt) {
 	var b strings.Builder
 	fmt.Fprintln(&b, redact.Sum(receipt))
@@ -109,10 +109,10 @@ func writeReceipt(w io.Writer, receipt []redact.Receipt) {
 			fmt.Fprintf(&b, "  %s: %s; %s\n", x.Title(), x.Count(), x.Become())
 		}
 	}
-	io.WriteString(w, strings.ReplaceAll(b.String(), "\u00a0", " ")) // a page's space that does not break
+	io.WriteString(w, strings.ReplaceAll(b.String(), "\u00a0", " ")) // hard spaces are for pages
 }
 
-// filterFault says where a filter was not understood, before anything is read.
+// filterFault explains an error in a filter, before anything is read.
 func filterFault(text string, err error) error {
 	var e *filter.Error
 	if !errors.As(err, &e) {
@@ -121,8 +121,8 @@ func filterFault(text string, err error) error {
 	return &analysis.Fault{Code: "usage", What: e.Said(), Where: fmt.Sprintf("--filter %q, column %d", text, e.Column), Hint: e.Hint, Err: err}
 }
 
-// failsOn says which verdicts trip each word of --fail-on. Growth that only follows its
-// load trips none.
+// failsOn lists the verdicts that trip each word of --fail-on. Growth that only follows
+// its load trips none.
 var failsOn = map[string][]analysis.Verdict{
 	"leaking":    {analysis.Leaking},
 	"suspicious": {analysis.Leaking, analysis.Suspicious},
@@ -147,9 +147,9 @@ func (r *reportCommand) reached(all report.Report) bool {
 	return false
 }
 
-// inputsOf opens nothing yet: it lists what the arguments name. A single
-// directory's files keep their paths below it; of several, each keeps its name. Files
-// that are named one by one count with their times, as push packs them.
+// inputsOf lists the files that the arguments name and opens none. The files of a single
+// directory have paths below it; with several arguments, each has its name in front. Files
+// named one by one keep their times, as push packs them.
 func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
 	under := prefixes(paths)
@@ -186,9 +186,9 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	return inputs, nil
 }
 
-// prefixes are what the files below each argument are listed under: nothing for
-// a single argument, its last element for several, and as much of its path as
-// tells it from the others where these are equal ("a/kubelet", "b/kubelet").
+// prefixes are put before the paths of the files of each argument: nothing for a single
+// argument, the last element of its path for several, and more of the path if these are
+// equal ("a/kubelet", "b/kubelet").
 func prefixes(paths []string) []string {
 	out := make([]string, len(paths))
 	if len(paths) < 2 {

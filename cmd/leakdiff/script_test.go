@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the program prints into the scripts' golden files; read the difference before committing it")
 
-// TestScripts runs the command line as people do, by testdata/script.
+// TestScripts runs the scripts in testdata/script.
 func TestScripts(t *testing.T) {
 	program := binary(t)
 	testscript.Run(t, testscript.Params{
@@ -75,7 +75,7 @@ func writeSample(s *testscript.TestScript, neg bool, args []string) {
 	s.Fatalf("there is no sample %s", args[0])
 }
 
-// bytes FILE TEXT writes TEXT; \x1b and \n mean in both what they mean in Go.
+// bytes FILE TEXT writes TEXT. \x1b and \n in it mean what they mean in Go.
 func writeBytes(s *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		s.Fatalf("usage: bytes FILE TEXT")

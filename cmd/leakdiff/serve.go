@@ -35,12 +35,12 @@ type serveCommand struct {
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
 
-// servePercent is by how much the heap may grow before it is collected: with the program's
+// servePercent is by how much the heap may grow before it is collected. With the program's
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
 const servePercent = 40
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
-	// Only serve ends in order; a report that waits for a pipe just dies.
+	// Only serve ends in order. A report that waits for a pipe is killed.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.access(m); err != nil {
@@ -98,7 +98,7 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 		return err
 	}
 	s.Start(ctx)
-	go program() // the first page asks for it
+	go program() // hash the program before the first page needs it
 	address := listener.Addr().String()
 	fmt.Fprintf(m.Stdout, "leakdiff %s listens on http://%s/\n", version, address)
 	if m.Ready != nil {
@@ -113,7 +113,7 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 			return err
 		}
 	case <-ctx.Done():
-		// Streams of progress end with their requests; uploads get a moment.
+		// Streams of progress end with their requests. Uploads get a moment.
 		grace, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
 		if err := h.Shutdown(grace); err != nil {
@@ -125,8 +125,8 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 	return nil
 }
 
-// access refuses an address that others can reach until somebody has decided
-// who may use it. A proxy in front of a loopback address may let everybody in as well.
+// access refuses an address that others can reach until somebody has decided who may use
+// it. A proxy in front of a loopback address may admit everybody as well.
 func (c *serveCommand) access(m *Main) error {
 	if c.Access != "open" {
 		if access.Loopback(c.Listen) {
@@ -152,8 +152,8 @@ func loadSamples() ([]server.Sample, error) {
 	return out, nil
 }
 
-// emptyDir makes a directory for spooled archives and clears what a crash left. One that
-// is there stays: on a full volume it could not be made again.
+// emptyDir makes a directory for spooled archives, or empties it after a crash. It does
+// not remove the directory, which could not be made again on a full volume.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

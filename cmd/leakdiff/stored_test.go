@@ -19,14 +19,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// updateStored writes the answers about what is judged when a page is asked for. Answers
-// of frozen pages are never written again: what a permalink said once, it says for ever.
+// updateStored writes the answers that are judged on request. Answers of frozen pages are
+// never written again: a permalink never changes.
 var updateStored = flag.Bool("update-stored", false, "write testdata/stored/live.tar.zst anew")
 
 // The data directory in testdata/stored was made by the program of November 2026 (schema
-// 14): four cases (a kubelet in two uploads, two dumps, inotify watches, an archive that
-// cannot be read), with title, ticket, modules, archived, triage, edits of host, process
-// and event, a baseline, an entry of its own in the catalogue, and each kind of
+// 14). It has four cases: a kubelet in two uploads, two dumps, inotify watches, an archive
+// that cannot be read. They have title, ticket, modules, archived, triage, edits of host,
+// process and event, a baseline and an own entry in the catalogue. There is each kind of
 // permalink, one of them withdrawn.
 const (
 	storedCase   = "cnrekhtbmidqdec3cb7criag7vb"
@@ -63,7 +63,7 @@ func frozenPaths() (paths []string) {
 	return paths
 }
 
-// livePaths are pages and twins that are judged when they are asked for.
+// livePaths are pages and twins that are judged on request.
 func livePaths() (paths []string) {
 	for _, id := range []string{storedCase, storedTwo, storedWatch, storedBroken} {
 		for _, suffix := range []string{"", ".json", ".md", ".txt", ".jira", ".csv", ".svg"} {
@@ -121,9 +121,9 @@ func TestADataDirectoryOfNovember2026SaysTheSame(t *testing.T) {
 	}
 }
 
-// Of a page its text counts, not its markup; of a drawing all but its style, which
-// web/style_test.go looks at; of data each byte, but for what depends on the program that
-// answers, where it listens, and the day.
+// The comparison covers the text of a page without its markup, a drawing without its style
+// (web/style_test.go tests the style), and each byte of data except what depends on the
+// build, the address and the day.
 var (
 	notText   = regexp.MustCompile(`(?s)<(style|script|noscript)\b.*?</(style|script|noscript)>|<!--.*?-->`)
 	markup    = regexp.MustCompile(`(?s)<[^>]*>`)
@@ -135,7 +135,7 @@ var (
 	builtBy   = regexp.MustCompile(`("version": )"[^"]*"`)
 )
 
-// alike leaves out what differs from machine to machine, and blanks that look alike.
+// alike removes what differs between machines, and makes all blanks equal.
 func alike(text string) string {
 	return freeSpace.ReplaceAllString(strings.ReplaceAll(text, "\u00a0", " "), "FREE")
 }

@@ -53,7 +53,7 @@ func TestServeRefusesToBeginADatabaseBesideUploadsUntilThatIsAskedFor(t *testing
 
 const smallDump = "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:10 +0x1d\n"
 
-// fillUp takes all that is free on the volume of a directory, to its last byte.
+// fillUp takes all free bytes of the volume of a directory.
 func fillUp(t *testing.T, dir string) {
 	t.Helper()
 	file, err := os.OpenFile(filepath.Join(dir, "filler"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)

@@ -1,5 +1,5 @@
-// Package access decides who may change a case: its owner by a key, or who is at the
-// machine that the server runs on. It keeps nothing and shows nothing.
+// Package access decides who may change a case: its owner by a key, or the users of the
+// machine that the server runs on. It stores nothing and shows nothing.
 package access
 
 import (
@@ -11,31 +11,30 @@ import (
 	"leakdiff/server/response"
 )
 
-// Owners knows the keys of those who own cases.
+// Owners checks the keys of case owners.
 type Owners interface {
 	CheckOwner(ctx context.Context, caseID, key string) bool
 }
 
-// Config says who reaches the server.
+// Config describes who can reach the server.
 type Config struct {
 	Owners Owners
-	// Listen is the address that the server is reached at.
+	// Listen is the address of the server.
 	Listen string
-	// Open says that others than who is at this machine reach it, whatever Listen is.
+	// Open is true if others than the users of this machine reach the server, whatever
+	// Listen is.
 	Open bool
 }
 
-// Access decides who may change a case.
 type Access struct {
 	owners Owners
 	cfg    Config
 }
 
-// New makes an Access.
 func New(cfg Config) *Access { return &Access{owners: cfg.Owners, cfg: cfg} }
 
-// By says in a line of the log which request did something, and what allowed it: the
-// owner's key, which is never told, or that only this machine reaches the server.
+// By returns log fields that name the request and the role that allowed it. The owner's
+// key is never logged.
 func By(r *http.Request, role string) []any {
 	allowed := "owner key"
 	if role != ownerRole {
@@ -50,9 +49,8 @@ const (
 	uploadRole = "upload"
 )
 
-// Edit gives the role in which somebody edits a case: its owner, by the key in
-// the header or the form, or whoever may upload because only this machine can
-// reach the server.
+// Edit returns the role of a request that changes a case: the owner, by the key in the
+// header or the form, or any uploader if only this machine can reach the server.
 func (a *Access) Edit(r *http.Request, caseID, formKey string) (role string, err error) {
 	key, given := Bearer(r)
 	if !given && formKey != "" {
@@ -74,8 +72,8 @@ func (a *Access) Edit(r *http.Request, caseID, formKey string) (role string, err
 // Local reports whether only this machine can reach the server.
 func (a *Access) Local() bool { return !a.cfg.Open && Loopback(a.cfg.Listen) }
 
-// Loopback reports whether an address such as "127.0.0.1:8080" is reachable
-// from its own machine only.
+// Loopback reports whether an address such as "127.0.0.1:8080" is reachable only from its
+// own machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -88,7 +86,7 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Bearer is the key that a script sends.
+// Bearer returns the key that a script sends.
 func Bearer(r *http.Request) (string, bool) {
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }

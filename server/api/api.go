@@ -1,6 +1,6 @@
-// Package api lists cases, bundles and families for programs, describes the whole interface
-// (OpenAPI 3.1), and bounds what one address asks of it. What changes something, and what is a
-// twin of a page, belongs to the room of that page.
+// Package api lists cases, bundles and families for programs, serves the OpenAPI 3.1
+// description of the whole interface, and limits the rate of requests. Requests that
+// change something, and twins of pages, belong to the room of their page.
 package api
 
 import (
@@ -11,7 +11,6 @@ import (
 	"leakdiff/store"
 )
 
-// Store lists what there is.
 type Store interface {
 	Case(ctx context.Context, id string) (store.Case, error)
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
@@ -22,20 +21,17 @@ type Store interface {
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 }
 
-// Config says what is listed.
 type Config struct {
 	Store   Store
 	Respond *response.Responder
-	// BaseURL is how people reach the server through a proxy, for its description.
+	// BaseURL is the address of the server behind a proxy, for the description.
 	BaseURL string
 }
 
-// Service answers programs.
 type Service struct {
 	cfg     Config
 	store   Store
 	respond *response.Responder
 }
 
-// New makes a service.
 func New(cfg Config) *Service { return &Service{cfg: cfg, store: cfg.Store, respond: cfg.Respond} }

@@ -39,8 +39,8 @@ func (s *Service) listedCase(r *http.Request, c store.Case) CaseListed {
 	}
 }
 
-// CasesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
-// page. A page that is not the last names the next one, in the body and as Link.
+// CasesAPI is GET /api/v1/cases, with the parameters of the list on the start page. Every
+// page but the last has the address of the next one, in the body and as Link.
 func (s *Service) CasesAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := page.CaseChoice(r.URL.Query())
 	if err == nil {
@@ -114,8 +114,8 @@ func (s *Service) BundlesAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, map[string]any{"case": c.ID, "bundles": out})
 }
 
-// InventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
-// reason for it and what became of it, and every problem.
+// InventoryAPI is GET /api/v1/bundles/{id}/inventory. It lists every file with its kind,
+// the reason for the kind and its reading status, and every problem.
 func (s *Service) InventoryAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.store.Bundle(r.Context(), id); err != nil {
@@ -135,7 +135,8 @@ func (s *Service) InventoryAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
 }
 
-// SearchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
+// SearchAPI is GET /api/v1/search?q=&limit=&page=. A page has up to limit results of each
+// kind.
 func (s *Service) SearchAPI(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	limit, err := response.LimitOf(r.URL.Query())
@@ -148,7 +149,7 @@ func (s *Service) SearchAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, response.Refuse("bad_request", "nothing is searched for", "q", "the parameter is missing or empty", "send ?q=prober"))
 		return
 	}
-	// One more of each than asked for says whether there is another page.
+	// One result more than the limit shows that there is another page.
 	found, err := s.store.SearchFunctions(r.Context(), query, limit+1, (page-1)*limit)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)

@@ -12,7 +12,7 @@ import (
 //go:embed openapi.json
 var openapiDocument []byte
 
-// OpenAPI is the description of this API, OpenAPI 3.1.
+// OpenAPI serves the OpenAPI 3.1 description of this API.
 func (s *Service) OpenAPI(w http.ResponseWriter, r *http.Request) {
 	body := openapiDocument
 	if s.cfg.BaseURL != "" {

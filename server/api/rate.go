@@ -11,19 +11,17 @@ import (
 	"leakdiff/server/response"
 )
 
-// apiRate is how many requests one address may send to the API in a minute.
+// apiRate is how many API requests one address may send in a minute.
 const apiRate = 6000
 
-// LimitRate bounds what one address asks of the API and says in headers how much of it
-// is left.
+// LimitRate limits the API requests of one address. Headers show how many are left.
 func (s *Service) LimitRate() func(http.Handler) http.Handler {
 	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, response.Refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
 	}))
 }
 
-// peer is the address that a connection comes from; behind a proxy it is the proxy's,
-// and the bound holds for all that come through it.
+// peer returns the address of the connection. Clients of one proxy share its limit.
 func peer(r *http.Request) (string, error) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	return host, err

@@ -13,15 +13,15 @@ import (
 	"leakdiff/web/view"
 )
 
-// baselineField names the field of a case that holds the baseline of a series: the
-// id of a snapshot, behind "CASE/" where it is of another case.
+// baselineField begins the name of the field that holds the baseline of a series. Its
+// value is the id of a snapshot, or "CASE/ID" for a snapshot of another case.
 const baselineField = "baseline "
 
-// baseline is the snapshot that figures of a series are compared to: the one that
-// was chosen, else the first.
-func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.JudgedSeries) (view.Baseline, error) {
-	out := view.Baseline{Snapshot: line.Snapshots[0]}
-	chosen := l.Fields[baselineField+seriesKey(line)].Value
+// baseline returns the snapshot that a series is compared to: the chosen one, else the
+// first.
+func (s *Service) baseline(ctx context.Context, l *loader.Loaded, series *report.JudgedSeries) (view.Baseline, error) {
+	out := view.Baseline{Snapshot: series.Snapshots[0]}
+	chosen := l.Fields[baselineField+seriesKey(series)].Value
 	if chosen == "" {
 		return out, nil
 	}
@@ -40,8 +40,8 @@ func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.J
 	return out, nil
 }
 
-// snapshotNamed finds "ID" in the case and "CASE/ID" in another one; nil where it is
-// not there any more.
+// snapshotNamed finds "ID" in the case and "CASE/ID" in another case. It returns nil if
+// that snapshot no longer exists.
 func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name string) (*analysis.Snapshot, *loader.Loaded, error) {
 	caseID, id, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
@@ -57,15 +57,15 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		}
 		l = other
 	}
-	line, i := l.Line(id)
-	if line == nil {
+	series, i := l.Line(id)
+	if series == nil {
 		return nil, nil, nil
 	}
-	return line.Snapshots[i], l, nil
+	return series.Snapshots[i], l, nil
 }
 
-// ChooseBaseline takes the forms that choose the baseline of a series, or forget the
-// choice. The case page sends no series: then it is that of the snapshot.
+// ChooseBaseline handles the forms that set or clear the baseline of a series. The case
+// page sends no series: the series of the snapshot is used.
 func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -97,8 +97,8 @@ func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, backTo(r.FormValue("back"), "/cases/"+url.PathEscape(id)))
 }
 
-// seriesToCompare is the key of the series that gets a baseline. A snapshot that
-// does not exist is refused, so that what is kept can be used.
+// seriesToCompare returns the key of the series that gets the baseline. It refuses a
+// snapshot that does not exist, so that every stored baseline can be used.
 func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name string) (string, error) {
 	if name != "" {
 		if snap, _, err := s.snapshotNamed(r.Context(), l, name); err != nil {
@@ -108,11 +108,11 @@ func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name s
 		}
 	}
 	if key == "" {
-		line, _ := l.Line(name)
-		if line == nil {
+		series, _ := l.Line(name)
+		if series == nil {
 			return "", response.Refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
 		}
-		return seriesKey(line), nil
+		return seriesKey(series), nil
 	}
 	for i := range l.Built.Series {
 		if seriesKey(&l.Built.Series[i]) == key {
@@ -122,7 +122,7 @@ func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name s
 	return "", response.Refuse("not_found", "there is no such series", key, "its snapshots were renamed or removed", "choose the baseline on the page of the case")
 }
 
-// backTo is a path of this server to return to, else another one.
+// backTo returns the path to return to if it is one of this server, else otherwise.
 func backTo(back, otherwise string) string {
 	u, err := url.Parse(back)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(back, "//") || strings.ContainsAny(back, "\\\r\n") {

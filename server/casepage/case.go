@@ -22,17 +22,17 @@ import (
 	"leakdiff/web/view"
 )
 
-// DeleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was
-// shared of it.
+// DeleteCaseAPI is DELETE /api/v1/cases/{id}. With ?permalinks=keep the permalinks of the
+// case stay.
 func (s *Service) DeleteCaseAPI(w http.ResponseWriter, r *http.Request) {
-	if err := s.dropCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
+	if err := s.deleteCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// CasePage is the timeline of all series of a case, with what was found.
+// CasePage shows the timeline of all series of a case, and its findings.
 func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	s.show(w, r, func() (response.Content, error) {
@@ -70,8 +70,8 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// caseView shows a case; "over" in the query names the fields whose value of somebody
-// else was replaced just now, known are what other cases know of its findings.
+// caseView makes the page of a case. The parameter "over" names fields in which this save
+// replaced somebody else's value. known holds what other cases know of the findings.
 func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: c.ID, Title: c.Title, Sample: c.Sample != "", Report: c.Said.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
@@ -101,19 +101,19 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	return view.NewCase(in), nil
 }
 
-// looksIntoMembers reports a filter that asks for numbers of descriptors or inodes, which
-// only the evidence has.
+// looksIntoMembers reports whether a filter asks for descriptor numbers or inodes. The
+// report does not hold them, the evidence does.
 func looksIntoMembers(text string) bool {
 	f, err := filter.Parse(text)
 	return err == nil && (f.Uses(filter.FD) || f.Uses(filter.Inode))
 }
 
-// membersOf finds the members of families by the place of their series in a report, which
-// may be of another moment than the evidence.
-func membersOf(l *loader.Loaded, said *report.CaseReport) func(series int, fingerprint string) *analysis.Members {
+// membersOf finds members in the evidence by the key of a series. Positions may differ:
+// the report and the evidence may be of different moments.
+func membersOf(l *loader.Loaded, judged *report.CaseReport) func(series int, fingerprint string) *analysis.Members {
 	return func(series int, fingerprint string) *analysis.Members {
 		for i := range l.Built.Series {
-			if l.Built.Series[i].Key == said.Series[series].Key {
+			if l.Built.Series[i].Key == judged.Series[series].Key {
 				return l.Built.Members(i, fingerprint)
 			}
 		}
@@ -121,7 +121,7 @@ func membersOf(l *loader.Loaded, said *report.CaseReport) func(series int, finge
 	}
 }
 
-// baselines adds the snapshots with which people compare the series of a case.
+// baselines adds the chosen baselines of the series.
 func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.Report, why purpose) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.Fields)), func(name string) bool {
 		return strings.HasPrefix(name, baselineField) && c.Fields[name].Value != ""
@@ -147,15 +147,15 @@ func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.R
 	return nil
 }
 
-// mostRecalled is of how many findings other cases are asked.
+// mostRecalled bounds the findings for which other cases are searched.
 const mostRecalled = 12
 
-// leading are the families that the findings of a case lead with, those of what grows.
+// leading returns the first family of each finding about growth.
 func leading(r report.Report) []string {
 	var out []string
 	for _, series := range r.Series {
 		for _, f := range series.Findings {
-			if told := f.Kind == "" || f.Kind == report.FollowFinding || f.Kind == report.NoLeakFinding; told && len(f.Families) > 0 && len(out) < mostRecalled && !slices.Contains(out, f.Families[0]) {
+			if grows := f.Kind == "" || f.Kind == report.FollowFinding || f.Kind == report.NoLeakFinding; grows && len(f.Families) > 0 && len(out) < mostRecalled && !slices.Contains(out, f.Families[0]) {
 				out = append(out, f.Families[0])
 			}
 		}
@@ -163,7 +163,7 @@ func leading(r report.Report) []string {
 	return out
 }
 
-// memories are what other cases know of families.
+// memories returns what other cases know of the families.
 func (s *Service) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
 	out := map[string]view.CaseMemory{}
 	for _, print := range prints {
@@ -173,7 +173,7 @@ func (s *Service) memories(ctx context.Context, caseID string, prints []string) 
 		}
 		memory := view.CaseMemory{OtherCases: max(0, cases-1)}
 		if memory.OtherCases > 0 {
-			if memory.Said, err = s.saidElsewhere(ctx, print, caseID); err != nil {
+			if memory.Said, err = s.triageElsewhere(ctx, print, caseID); err != nil {
 				return nil, err
 			}
 		}
@@ -182,19 +182,19 @@ func (s *Service) memories(ctx context.Context, caseID string, prints []string) 
 	return out, nil
 }
 
-// DeleteCase takes the form that deletes a case.
+// DeleteCase handles the form that deletes a case.
 func (s *Service) DeleteCase(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
-	if err := s.dropCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
+	if err := s.deleteCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	s.respond.Redirect(w, r, "/")
 }
 
-// dropCase deletes a case; its permalinks are withdrawn unless they are to be kept. The
-// log says which case went, and by which request.
-func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
+// deleteCase deletes a case and withdraws its permalinks, unless they are to be kept. The
+// log names the case and the request.
+func (s *Service) deleteCase(r *http.Request, id, key, permalinks string) error {
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		return err
 	}
@@ -213,34 +213,33 @@ func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
 	for _, b := range bundles {
 		s.queue.Cancel(b.ID)
 	}
-	// What was begun is ended though the sender leaves: the log must not be wrong.
+	// The deletion goes on if the sender leaves, so that the log is right.
 	ctx := context.WithoutCancel(r.Context())
 	if err := s.store.DeleteCase(ctx, id, fate); err != nil {
 		s.log.Warn("deleting a case failed", append(access.By(r, role), "case", id, "error", err)...)
 		return err
 	}
 	s.log.Info("case deleted", append(access.By(r, role), "case", id, "bundles", len(bundles))...)
-	s.queue.Notify() // what waits for room may have it now
+	s.queue.Notify() // a job that found no room may have it now
 	return nil
 }
 
-// SnapshotPage shows one snapshot.
 func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	s.show(w, r, func() (response.Content, error) {
-		l, line, i, err := s.snapshot(r, id)
+		l, series, i, err := s.snapshot(r, id)
 		if err != nil {
 			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return response.ReportOf(onlySnapshot(l, line, i))
+			return response.ReportOf(onlySnapshot(l, series, i))
 		}
-		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
+		v := s.snapshotView(l, series, i, r.URL.Query(), showing)
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
-				Stacks: []*analysis.Snapshot{line.Snapshots[i]},
+				Page: v, Alone: AloneSnapshot(s.snapshotView(l, series, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, series, i), id) },
+				Stacks: []*analysis.Snapshot{series.Snapshots[i]},
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, l.ID)
@@ -248,14 +247,15 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// onlySnapshot is the report of one snapshot of a case, with its families.
-func onlySnapshot(l *loader.Loaded, line *report.JudgedSeries, i int) report.Report {
-	all, id := l.Built.Report, line.Snapshots[i].ID
+// onlySnapshot returns the part of a case's report that is about one snapshot, with its
+// families.
+func onlySnapshot(l *loader.Loaded, series *report.JudgedSeries, i int) report.Report {
+	all, id := l.Built.Report, series.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
 	for _, s := range all.Snapshots {
 		if s.ID == id {
-			s.Families = line.SnapshotFamilies(line.Snapshots[i])
+			s.Families = series.SnapshotFamilies(series.Snapshots[i])
 			out.Snapshots = append(out.Snapshots, s)
 		}
 	}
@@ -270,8 +270,7 @@ func onlySnapshot(l *loader.Loaded, line *report.JudgedSeries, i int) report.Rep
 	return out
 }
 
-// caseOf is the case that the query names, or the newest one that holds the
-// snapshot.
+// caseOf returns the case that the query names, else the newest case with the snapshot.
 func (s *Service) caseOf(r *http.Request, id string) (string, error) {
 	if caseID := r.URL.Query().Get("case"); caseID != "" {
 		return caseID, nil
@@ -283,8 +282,8 @@ func noSnapshot(id string) error {
 	return response.Refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
 }
 
-// snapshot finds a snapshot in the case that the query names, or in the newest
-// one that holds it.
+// snapshot finds a snapshot in the case of the query, else in the newest case that holds
+// it.
 func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.JudgedSeries, int, error) {
 	caseID, err := s.caseOf(r, id)
 	if err != nil {
@@ -294,8 +293,8 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if line, i := l.Line(id); line != nil {
-		return l, line, i, nil
+	if series, i := l.Line(id); series != nil {
+		return l, series, i, nil
 	}
 	if l.LeftOut(id) {
 		return nil, nil, 0, loader.LeftOutFault(id)
@@ -303,17 +302,17 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Service) snapshotView(l *loader.Loaded, line *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
-	snap := line.Snapshots[i]
+func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
+	snap := series.Snapshots[i]
 	in := view.SnapshotInput{
-		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
+		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: series.Titles, Families: seriesOf(l, series).Families,
 		Others: choicesOf(l), BundleID: l.BundleOf[snap.ID], Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
 	}
 	if i > 0 {
-		in.Previous = choice(line.Snapshots[i-1], false)
+		in.Previous = choice(series.Snapshots[i-1], false)
 	}
-	if i+1 < len(line.Snapshots) {
-		in.Next = choice(line.Snapshots[i+1], false)
+	if i+1 < len(series.Snapshots) {
+		in.Next = choice(series.Snapshots[i+1], false)
 	}
 	kinds := view.FlameKinds(snap)
 	if kind := view.FlameKind(query.Get("kind"), kinds); kind != "" && (query.Get("kind") == "" || query.Get("kind") == string(kind)) {
@@ -322,11 +321,11 @@ func (s *Service) snapshotView(l *loader.Loaded, line *report.JudgedSeries, i in
 	return view.NewSnapshot(in)
 }
 
-// choicesOf are all snapshots of a case for the select boxes.
+// choicesOf lists all snapshots of a case for the select boxes.
 func choicesOf(l *loader.Loaded) []view.Choice {
 	var all []*analysis.Snapshot
-	for _, line := range l.Built.Series {
-		all = append(all, line.Snapshots...)
+	for _, series := range l.Built.Series {
+		all = append(all, series.Snapshots...)
 	}
 	return choices(all)
 }
@@ -345,8 +344,8 @@ func choices(all []*analysis.Snapshot) []view.Choice {
 	return out
 }
 
-// choice is one snapshot in a select box: "t1, 02:58:36, 115 goroutines", with the
-// day where the case has several.
+// choice is the entry of one snapshot in a select box: "t1, 02:58:36, 115 goroutines". It
+// has the day if the case covers several days.
 func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	words := []string{s.Label}
 	switch {
@@ -369,7 +368,7 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	return view.Choice{Value: s.ID, Text: strings.Join(words, ", "), Group: s.Process.Name.Value}
 }
 
-// RawDownload sends one whole artifact as text, whatever it is.
+// RawDownload sends one whole artifact as text, whatever it holds.
 func (s *Service) RawDownload(w http.ResponseWriter, r *http.Request) {
 	_, body, err := s.artifact(r)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package casepage shows a case: its page, its snapshots, families, comparisons and stacks,
-// each in every form, and takes what people say about it. What it shows is made from a
-// loaded case; it reads no upload and freezes nothing.
+// Package casepage shows a case: its page, its snapshots, families, comparisons and
+// stacks, each in every form. It takes what people write about a case. It makes pages from
+// a loaded case; it reads no upload and freezes nothing.
 package casepage
 
 import (
@@ -19,7 +19,7 @@ import (
 	"leakdiff/store"
 )
 
-// Store is what the pages of cases ask of a database.
+// Store is what this package needs of the database.
 type Store interface {
 	access.Owners
 	CaseStore
@@ -28,7 +28,6 @@ type Store interface {
 	SummaryStore
 }
 
-// CaseStore finds cases and what they are made of.
 type CaseStore interface {
 	Case(ctx context.Context, id string) (store.Case, error)
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
@@ -40,7 +39,7 @@ type CaseStore interface {
 	PermalinkCount(ctx context.Context, caseID string) (int, error)
 }
 
-// EditStore keeps what people say about a case.
+// EditStore stores what people write about a case.
 type EditStore interface {
 	RenameCase(ctx context.Context, id, title string) error
 	SetField(ctx context.Context, caseID, name, value string) (before store.Field, err error)
@@ -50,7 +49,7 @@ type EditStore interface {
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 }
 
-// FamilyStore knows families over all cases.
+// FamilyStore finds families over all cases.
 type FamilyStore interface {
 	FamilyCases(ctx context.Context, fingerprint string) (int, error)
 	FamilySightings(ctx context.Context, fingerprint string, limit int) (store.Sightings, error)
@@ -58,13 +57,13 @@ type FamilyStore interface {
 	Memories(ctx context.Context, fingerprint string, limit int) (memories []store.Memory, total int, err error)
 }
 
-// SummaryStore keeps what the list of cases shows.
+// SummaryStore stores the rows of the list of cases.
 type SummaryStore interface {
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
 	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
 }
 
-// Loader gives cases with their reports.
+// Loader loads cases and their reports.
 type Loader interface {
 	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
 	LoadHeads(ctx context.Context, caseID string) (*loader.Loaded, error)
@@ -73,9 +72,9 @@ type Loader interface {
 	Judge(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
-// Queue is how the worker is told of what happens to cases.
+// Queue controls the worker.
 type Queue interface {
-	// Notify says that there is work, or room.
+	// Notify wakes the worker: there is a job, or room for one.
 	Notify()
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
@@ -86,7 +85,6 @@ type Raw interface {
 	OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error)
 }
 
-// Config says what the pages of cases are made of.
 type Config struct {
 	Store     Store
 	Log       *slog.Logger
@@ -112,7 +110,6 @@ type Service struct {
 	raw       Raw
 }
 
-// New makes a service.
 func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, catalogue: cfg.Catalogue,

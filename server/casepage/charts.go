@@ -11,17 +11,16 @@ import (
 	"leakdiff/web/view"
 )
 
-// The further charts of a process take about 3 ms and 120 kB of a page. They are made
-// on every view, folded, for the first process of a case as small as most are; of
-// others and of larger cases where the reader asks for them, ?charts=host/program or
-// ?charts=1 for the first of all.
+// The further charts of a process take about 3 ms and 120 kB of a page. A small case has
+// them folded on every view, for its first process. Other processes and larger cases have
+// them on request: ?charts=host/program, or ?charts=1 for the first process.
 const (
 	maxDrawnUnasked = 1
 	MaxDrawn        = 4
 )
 
-// moreCharts adds what the further charts of a case are made from: that of a small case
-// stands in its report, of others it is made of the evidence.
+// moreCharts adds the data of the further charts. The report of a small case holds it; for
+// other cases the evidence is loaded.
 func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.Report, query url.Values) error {
 	in.Charts = query.Get("charts")
 	drawn := drawnSeries(c.Said, in.Charts)
@@ -45,12 +44,12 @@ func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.
 	return nil
 }
 
-// drawnSeries are the series whose charts are drawn: those that grow before others.
-func drawnSeries(said *report.CaseReport, asked string) []int {
+// drawnSeries returns the series whose charts are drawn, those that grow first.
+func drawnSeries(judged *report.CaseReport, asked string) []int {
 	var all []int
-	for i := range said.Report.Series {
-		s := &said.Report.Series[i]
-		if len(s.Snapshots) < 2 || asked == "" && said.Series[i].Drawn == nil {
+	for i := range judged.Report.Series {
+		s := &judged.Report.Series[i]
+		if len(s.Snapshots) < 2 || asked == "" && judged.Series[i].Drawn == nil {
 			continue
 		}
 		all = append(all, i)
@@ -63,12 +62,12 @@ func drawnSeries(said *report.CaseReport, asked string) []int {
 		most = maxDrawnUnasked
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return growing(&said.Report.Series[b]) - growing(&said.Report.Series[a])
+		return growing(&judged.Report.Series[b]) - growing(&judged.Report.Series[a])
 	})
 	return all[:min(len(all), most)]
 }
 
-// keyOf names a series in addresses.
+// keyOf is the key of a series in addresses.
 func keyOf(s *report.Series) string {
 	host := ""
 	if s.Host != nil {
@@ -77,7 +76,7 @@ func keyOf(s *report.Series) string {
 	return view.SeriesKey(host, s.Process)
 }
 
-// growing is 1 for a series with a growing family, 0 for another.
+// growing returns 1 for a series with a growing family, else 0.
 func growing(s *report.Series) int {
 	if slices.ContainsFunc(s.Families, func(f report.Family) bool { return rises(f.Verdict) }) {
 		return 1

@@ -18,34 +18,33 @@ import (
 	"leakdiff/web/view"
 )
 
-// maxColumns bounds the snapshots that stand side by side, maxChosen those that an
-// address may name, usualColumns those that are shown where it names none.
+// maxColumns bounds the snapshots side by side, maxChosen those that an address may name.
+// defaultColumns is the number of columns if the address names none.
 const (
-	maxColumns   = 50
-	maxChosen    = 500
-	usualColumns = 12
+	maxColumns     = 50
+	maxChosen      = 500
+	defaultColumns = 12
 )
 
-// several is any number of snapshots with what was computed of them.
+// several is the comparison of any number of snapshots.
 type several struct {
 	l       *loader.Loaded
-	line    *report.JudgedSeries
+	series  *report.JudgedSeries
 	columns []severalColumn
 	leftOut int
 	result  diff.Many
 }
 
-// severalColumn is a snapshot with the case and series that it is of.
+// severalColumn is a snapshot with its case and series.
 type severalColumn struct {
-	value string
-	l     *loader.Loaded
-	line  *report.JudgedSeries
-	at    int
+	value  string
+	l      *loader.Loaded
+	series *report.JudgedSeries
+	at     int
 }
 
-func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[c.at] }
+func (c *severalColumn) snapshot() *analysis.Snapshot { return c.series.Snapshots[c.at] }
 
-// ComparePage shows any number of snapshots side by side.
 func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	_, suffix := response.Twin(r.URL.Path)
 	s.show(w, r, func() (response.Content, error) {
@@ -66,7 +65,7 @@ func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// namedSnapshots are the snapshots that an address names, each once.
+// namedSnapshots returns the snapshots that an address names, each once.
 func namedSnapshots(q url.Values) []string {
 	var out []string
 	for _, name := range q["s"] {
@@ -89,10 +88,10 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	c := &several{l: l}
 	names := namedSnapshots(q)
 	if len(names) == 0 {
-		names = usual(l, q.Get("series"))
+		names = defaultSnapshots(l, q.Get("series"))
 	}
 	if n := len(names); n > maxColumns {
-		names, c.leftOut = spread(names, maxColumns), n-maxColumns
+		names, c.leftOut = evenly(names, maxColumns), n-maxColumns
 	}
 	for _, name := range names {
 		col, err := s.column(r, l, name)
@@ -104,42 +103,42 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	if len(c.columns) == 0 || len(l.Built.Series) == 0 {
 		return nil, response.Refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
-	// What the table is about is the series of the last column: foreign snapshots are
-	// put in front to compare with.
-	c.line = c.columns[len(c.columns)-1].line
+	// The table is about the series of the last column of the case itself. Columns of
+	// other cases are there to compare with.
+	c.series = c.columns[len(c.columns)-1].series
 	for _, col := range c.columns {
 		if col.l == l {
-			c.line = col.line
+			c.series = col.series
 		}
 	}
 	var snapshots []*analysis.Snapshot
 	for i := range c.columns {
 		snapshots = append(snapshots, c.columns[i].snapshot())
 	}
-	c.result = diff.CompareMany(snapshots, c.line.Judged)
+	c.result = diff.CompareMany(snapshots, c.series.Judged)
 	return c, nil
 }
 
-// usual are the snapshots of a series that are shown where none are chosen.
-func usual(l *loader.Loaded, series string) []string {
-	var line *report.JudgedSeries
+// defaultSnapshots returns the snapshots of a series that are compared if the address names none.
+func defaultSnapshots(l *loader.Loaded, key string) []string {
+	var series *report.JudgedSeries
 	for i := range l.Built.Series {
-		if line == nil || seriesKey(&l.Built.Series[i]) == series && seriesKey(line) != series {
-			line = &l.Built.Series[i]
+		if series == nil || seriesKey(&l.Built.Series[i]) == key && seriesKey(series) != key {
+			series = &l.Built.Series[i]
 		}
 	}
-	if line == nil {
+	if series == nil {
 		return nil
 	}
 	var out []string
-	for _, snap := range spread(line.Snapshots, usualColumns) {
+	for _, snap := range evenly(series.Snapshots, defaultColumns) {
 		out = append(out, snap.ID)
 	}
 	return out
 }
 
-// spread are at most n of a list, the first and the last among them, evenly.
-func spread[T any](all []T, n int) []T {
+// evenly returns at most n elements at even distances, with the first and the last.
+func evenly[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
@@ -162,53 +161,53 @@ func (s *Service) column(r *http.Request, l *loader.Loaded, name string) (severa
 	if of.LeftOut(id) {
 		return severalColumn{}, loader.LeftOutFault(id)
 	}
-	line, at := of.Line(id)
-	if line == nil {
+	series, at := of.Line(id)
+	if series == nil {
 		return severalColumn{}, noSnapshot(id)
 	}
-	return severalColumn{value: name, l: of, line: line, at: at}, nil
+	return severalColumn{value: name, l: of, series: series, at: at}, nil
 }
 
 func (s *Service) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
 	in := view.CompareInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.series), Result: c.result, Verdicts: c.series.Judged, Titles: c.series.Titles,
 		LeftOut: c.leftOut, Snapshots: choicesOf(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
 	}
 	for _, col := range c.columns {
-		if col.line == c.line {
-			in.Series = seriesOf(col.l, col.line)
+		if col.series == c.series {
+			in.Series = seriesOf(col.l, col.series)
 		}
 	}
-	var lines []*report.JudgedSeries
+	var all []*report.JudgedSeries
 	for i := range c.columns {
 		col := &c.columns[i]
-		lines = append(lines, col.line)
+		all = append(all, col.series)
 		out := view.CompareColumn{Value: col.value}
 		if col.l != c.l {
 			out.CaseID, out.Case = col.l.ID, caseLink(col.l, why)
 		}
-		if i > 0 && c.columns[i-1].line == col.line {
+		if i > 0 && c.columns[i-1].series == col.series {
 			left := &c.columns[i-1]
-			if out.Restart = col.line.Trend.Epochs[left.at] != col.line.Trend.Epochs[col.at]; !out.Restart {
+			if out.Restart = col.series.Trend.Epochs[left.at] != col.series.Trend.Epochs[col.at]; !out.Restart {
 				in.Previous[col.snapshot().ID] = left.snapshot()
 			}
 		}
 		in.Columns = append(in.Columns, out)
 	}
-	in.Loads = loadsOf(lines...)
+	in.Loads = loadsOf(all...)
 	var err error
-	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownLine())
+	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownSeries())
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	return in, err
 }
 
-// caseLink leads to another case than that of the page.
+// caseLink links to another case than that of the page.
 func caseLink(l *loader.Loaded, why purpose) *view.Link {
 	return &view.Link{Text: otherTitle(l.Title, why), URL: "/cases/" + url.PathEscape(l.ID)}
 }
 
-// otherTitle names another case than that of the page. How people call their cases is
-// nothing that the reader of a shared page shall see.
+// otherTitle is the title of another case than that of the page. A frozen page does not
+// show it: its readers may not know that case.
 func otherTitle(title string, why purpose) string {
 	if why == freezing && title != "" {
 		return "not named here"
@@ -216,17 +215,18 @@ func otherTitle(title string, why purpose) string {
 	return title
 }
 
-// ownLine is the series of the case itself that the table is about.
-func (c *several) ownLine() *report.JudgedSeries {
+// ownSeries is the series of the case itself that the table is about.
+func (c *several) ownSeries() *report.JudgedSeries {
 	for i := len(c.columns) - 1; i >= 0; i-- {
 		if c.columns[i].l == c.l {
-			return c.columns[i].line
+			return c.columns[i].series
 		}
 	}
 	return &c.l.Built.Series[0]
 }
 
-// warnings are those of the first column and the last, and of what lies between.
+// warnings returns the warnings of the first and the last column, and those of cut dumps
+// between them.
 func (c *several) warnings() []string {
 	if len(c.columns) < 2 {
 		return nil
@@ -236,9 +236,9 @@ func (c *several) warnings() []string {
 	if first.l != last.l {
 		relation = diff.Unproven
 	}
-	if first.line == last.line {
+	if first.series == last.series {
 		relation = diff.SameEpoch
-		if first.line.Trend.Epochs[first.at] != last.line.Trend.Epochs[last.at] {
+		if first.series.Trend.Epochs[first.at] != last.series.Trend.Epochs[last.at] {
 			relation = diff.OtherEpoch
 		}
 	}
@@ -255,7 +255,7 @@ func (c *several) warnings() []string {
 			}
 		}
 		if len(bounded) > 0 {
-			out = append(out, fmt.Sprintf("The dumps of %s %s: their figures are lower bounds, marked ≥, and nothing is compared with them.", strings.Join(bounded, ", "), how))
+			out = append(out, fmt.Sprintf("The dumps of %s %s: their figures are lower bounds, marked ≥, and nothing is compared with them.", wording.Commas(bounded, len(bounded)), how))
 		}
 	}
 	return out
@@ -270,7 +270,8 @@ func (s *Service) severalView(r *http.Request, c *several, query url.Values, why
 	return view.NewCompare(in), nil
 }
 
-// severalTwin writes the table as a file, which has no link to unfold.
+// severalTwin writes the table as a file. A file has no link to unfold, so it has all
+// rows.
 func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
 	data, err := s.severalData(r, c, query)
 	if err != nil {
@@ -291,7 +292,7 @@ func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query 
 	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
 }
 
-// severalData is the table as data: the rows that pass the filter.
+// severalData returns the rows that pass the filter, as data.
 func (s *Service) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
 	in, err := s.severalInput(r, c, query, freezing)
 	if err != nil {
@@ -307,7 +308,7 @@ func (s *Service) severalData(r *http.Request, c *several, query url.Values) (re
 			rows = append(rows, course)
 		}
 	}
-	out := report.NewSeveral(rows, c.line)
+	out := report.NewSeveral(rows, c.series)
 	out.LeftOut, out.Warnings = c.leftOut, append(out.Warnings, in.Warnings...)
 	out.Filter = report.NewFiltered(query.Get("q"), len(rows), len(c.result.Rows))
 	for i := range c.columns {
@@ -317,16 +318,16 @@ func (s *Service) severalData(r *http.Request, c *several, query url.Values) (re
 	return out, nil
 }
 
-// What the page that finds a snapshot of another case lists, and how many cases it
-// looks through.
+// Bounds of the page that lists other cases: cases and snapshots in its list, and cases
+// that it searches.
 const (
 	listedCases     = 8
 	listedSnapshots = 40
 	soughtCases     = 1000
 )
 
-// ElsewherePage lists recent cases with their snapshots, to compare with or to take
-// as the baseline.
+// ElsewherePage lists recent cases with their snapshots, to compare with or to choose as
+// baseline.
 func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	l, err := s.loader.Load(r.Context(), q.Get("case"))
@@ -338,23 +339,23 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		NeedsKey: !s.access.Local(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
-	line, _ := l.Line(q.Get("b"))
-	if line == nil && len(l.Built.Series) > 0 {
-		line = &l.Built.Series[0]
+	series, _ := l.Line(q.Get("b"))
+	if series == nil && len(l.Built.Series) > 0 {
+		series = &l.Built.Series[0]
 	}
-	if line == nil {
+	if series == nil {
 		s.respond.Fail(w, r, noSnapshot(q.Get("b")))
 		return
 	}
 	v.Series = q.Get("series")
 	if v.Series == "" {
-		v.Series = seriesKey(line)
+		v.Series = seriesKey(series)
 	}
 	into := func(name string) string {
 		caseID, id, _ := strings.Cut(name, "/")
 		return "/diff/" + url.PathEscape(id) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "acase": {caseID}}.Encode()
 	}
-	v.Back = "/diff/" + url.PathEscape(line.Snapshots[0].ID) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "show": {"base"}}.Encode()
+	v.Back = "/diff/" + url.PathEscape(series.Snapshots[0].ID) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "show": {"base"}}.Encode()
 	if q.Get("into") == "compare" || q.Get("b") == "" {
 		v.Headline = "Add a snapshot of another case"
 		with := func(first []string) string {
@@ -376,7 +377,7 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Elsewhere(v))
 }
 
-// listElsewhere fills in the cases that hold the text, the newest first.
+// listElsewhere adds the cases that match the search, the newest first.
 func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Loaded, into func(name string) string) error {
 	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
 	if err != nil {
@@ -387,22 +388,22 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 		if c.ID == l.ID || c.Snapshots == 0 {
 			continue
 		}
-		named := holds(c.Title, v.Find) || holds(c.Headline, v.Find)
+		named := containsFold(c.Title, v.Find) || containsFold(c.Headline, v.Find)
 		if len(v.Cases) == listedCases {
 			if named {
 				more++
 			}
 			continue
 		}
-		shown, err := s.elsewhereCase(r, c, named, v.Find, into)
+		listed, err := s.elsewhereCase(r, c, named, v.Find, into)
 		if response.IsNotFound(err) {
 			continue // it was deleted meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		if len(shown.Snapshots) > 0 {
-			v.Cases = append(v.Cases, shown)
+		if len(listed.Snapshots) > 0 {
+			v.Cases = append(v.Cases, listed)
 		}
 	}
 	switch {
@@ -416,25 +417,25 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 	return nil
 }
 
-func holds(text, wanted string) bool {
+func containsFold(text, wanted string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(wanted))
 }
 
-// elsewhereCase lists the snapshots of a case: all where its name holds the text,
-// else those that do.
+// elsewhereCase lists the snapshots of a case: all if its title or headline matches the
+// search, else those that match.
 func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
 	out := view.ElsewhereCase{Title: view.Visible(SampleTitle(c)), About: view.Visible(c.Headline)}
-	said, err := s.loader.Brief(r.Context(), c.ID)
+	outcome, err := s.loader.Brief(r.Context(), c.ID)
 	if err != nil {
 		return out, err
 	}
 	var all []*analysis.Snapshot
-	for i := range said.Snapshots {
-		all = append(all, &said.Snapshots[i])
+	for i := range outcome.Snapshots {
+		all = append(all, &outcome.Snapshots[i])
 	}
 	left := 0
 	for _, choice := range choices(all) {
-		if !named && !holds(choice.Group, find) && !holds(choice.Text, find) {
+		if !named && !containsFold(choice.Group, find) && !containsFold(choice.Text, find) {
 			continue
 		}
 		if len(out.Snapshots) == listedSnapshots {
@@ -450,7 +451,7 @@ func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find 
 	return out, nil
 }
 
-// SampleTitle marks the cases that come with the program.
+// SampleTitle is the title of a case, marked if the case is a sample.
 func SampleTitle(c store.Case) string {
 	if c.Sample == "" {
 		return c.Title

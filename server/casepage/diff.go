@@ -18,15 +18,15 @@ import (
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
-// PickDiff turns the choice of a form into the address of its page.
+// PickDiff redirects from the form that chooses two snapshots to their comparison.
 func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	a, err := s.picked(r, q.Get("case"), "a", "b")
+	a, err := s.pickedSnapshot(r, q.Get("case"), "a", "b")
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	b, err := s.picked(r, q.Get("case"), "b", "a")
+	b, err := s.pickedSnapshot(r, q.Get("case"), "b", "a")
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -38,10 +38,10 @@ func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
 }
 
-// picked is the snapshot that a form names in a field: by the label that was typed beside
-// its select box, else by what is chosen there. Of several with the label it is that of the
-// process of the other field.
-func (s *Service) picked(r *http.Request, caseID, field, other string) (string, error) {
+// pickedSnapshot returns the snapshot that a form names in a field. A label typed beside the
+// select box goes before the selection. If several snapshots have the label, the process
+// of the other field decides.
+func (s *Service) pickedSnapshot(r *http.Request, caseID, field, other string) (string, error) {
 	text := strings.TrimSpace(r.FormValue("find-" + field))
 	if text == "" {
 		return r.FormValue(field), nil
@@ -53,17 +53,16 @@ func (s *Service) picked(r *http.Request, caseID, field, other string) (string, 
 	return view.Named(choicesOf(l), text, r.FormValue(other)), nil
 }
 
-// compared is two snapshots with what was computed of the pair.
+// compared is the comparison of two snapshots.
 type compared struct {
-	// l is the case of B, la that of A: mostly the same.
-	l, la        *loader.Loaded
-	lineA, lineB *report.JudgedSeries
-	a, b         int
-	result       diff.Result
-	baseline     view.Baseline
+	// l is the case of B, la that of A. They are mostly the same.
+	l, la            *loader.Loaded
+	seriesA, seriesB *report.JudgedSeries
+	a, b             int
+	result           diff.Result
+	baseline         view.Baseline
 }
 
-// DiffPage compares two snapshots side by side.
 func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := response.Twin(response.PathValue(r, "pair"))
 	s.show(w, r, func() (response.Content, error) {
@@ -97,8 +96,8 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// caseOfPair is the case of B and the one of A: those that the query names, or the
-// newest one that holds both snapshots, or the newest of each.
+// caseOfPair returns the cases of B and A: those that the query names, else the newest
+// case with both snapshots, else the newest of each.
 func (s *Service) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
 	idA, idB, ok := strings.Cut(pair, "..")
 	if !ok {
@@ -151,32 +150,32 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 			return nil, err
 		}
 	}
-	c.lineA, c.a = c.la.Line(idA)
-	c.lineB, c.b = c.l.Line(idB)
+	c.seriesA, c.a = c.la.Line(idA)
+	c.seriesB, c.b = c.l.Line(idB)
 	switch {
 	case c.la.LeftOut(idA):
 		return nil, loader.LeftOutFault(idA)
 	case c.l.LeftOut(idB):
 		return nil, loader.LeftOutFault(idB)
-	case c.lineA == nil && c.lineB != nil && caseA == caseB:
+	case c.seriesA == nil && c.seriesB != nil && caseA == caseB:
 		return nil, response.Refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
-	case c.lineA == nil:
+	case c.seriesA == nil:
 		return nil, noSnapshot(idA)
-	case c.lineB == nil:
+	case c.seriesB == nil:
 		return nil, noSnapshot(idB)
 	}
 	c.result = c.l.Pair(c.la, idA, idB, func() diff.Result {
-		return diff.Compare(c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b], diff.Options{Judgements: c.lineB.Judged, Relation: c.relation()})
+		return diff.Compare(c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b], diff.Options{Judgements: c.seriesB.Judged, Relation: c.relation()})
 	})
 	if c.la != c.l {
 		c.result.Warnings = append([]string{"A is of another case. Verdicts and small lines are those of B's case."}, c.result.Warnings...)
 	}
-	c.baseline, err = s.baseline(r.Context(), c.l, c.lineB)
+	c.baseline, err = s.baseline(r.Context(), c.l, c.seriesB)
 	return c, err
 }
 
-// commonCase is the newest case that holds both snapshots; ids come from the
-// content, so that one may stand in several cases. Empty where there is none.
+// commonCase returns the newest case that holds both snapshots, or "". Ids are made from
+// the content, so several cases may hold one snapshot.
 func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 	casesA, err := s.store.FindSnapshot(r.Context(), idA)
 	if err != nil {
@@ -194,14 +193,14 @@ func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 	return "", nil
 }
 
-// relation says whether members may be followed from A to B.
+// relation reports whether members can be followed from A to B.
 func (c *compared) relation() diff.Relation {
 	switch {
 	case c.la != c.l:
 		return diff.Unproven
-	case c.lineA != c.lineB:
+	case c.seriesA != c.seriesB:
 		return diff.Unstated
-	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:
+	case c.seriesA.Trend.Epochs[c.a] != c.seriesA.Trend.Epochs[c.b]:
 		return diff.OtherEpoch
 	}
 	return diff.SameEpoch
@@ -215,42 +214,42 @@ func (s *Service) diffView(c *compared, query url.Values, why purpose) view.Diff
 
 func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	in := view.DiffInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Catalogue: c.l.Known, Titles: c.lineB.Titles, Counts: c.lineB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.seriesB), Result: c.result, Verdicts: c.seriesB.Judged,
+		Catalogue: c.l.Known, Titles: c.seriesB.Titles, Counts: c.seriesB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
 	}
-	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
+	in.Baseline, in.Loads = c.baseline, loadsOf(c.seriesA, c.seriesB)
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	in.Previous = map[string]*analysis.Snapshot{}
-	before(in.Previous, c.lineA, c.a)
-	before(in.Previous, c.lineB, c.b)
+	before(in.Previous, c.seriesA, c.a)
+	before(in.Previous, c.seriesB, c.b)
 	if c.la != c.l {
 		in.OtherID, in.Other = c.la.ID, caseLink(c.la, why)
 	}
-	if c.lineA == c.lineB {
+	if c.seriesA == c.seriesB {
 		in.AIndex = c.a
 	}
-	for i, snap := range c.lineB.Snapshots {
+	for i, snap := range c.seriesB.Snapshots {
 		in.Labels = append(in.Labels, snap.Label)
 		in.Lower = append(in.Lower, snap.Bounded(analysis.KindGoroutine))
-		if i > 0 && c.lineB.Trend.Epochs[i] != c.lineB.Trend.Epochs[i-1] {
+		if i > 0 && c.seriesB.Trend.Epochs[i] != c.seriesB.Trend.Epochs[i-1] {
 			in.Restarts = append(in.Restarts, i)
 		}
 	}
 	return in
 }
 
-// before adds the snapshot in front of number i of a series, where both are of one
-// process start.
-func before(out map[string]*analysis.Snapshot, line *report.JudgedSeries, i int) {
-	if i > 0 && line.Trend.Epochs[i] == line.Trend.Epochs[i-1] {
-		out[line.Snapshots[i].ID] = line.Snapshots[i-1]
+// before adds the snapshot before snapshot i of a series, if the process did not restart
+// between them.
+func before(out map[string]*analysis.Snapshot, series *report.JudgedSeries, i int) {
+	if i > 0 && series.Trend.Epochs[i] == series.Trend.Epochs[i-1] {
+		out[series.Snapshots[i].ID] = series.Snapshots[i-1]
 	}
 }
 
-// loadsOf are what figures of the series can be divided by.
-func loadsOf(lines ...*report.JudgedSeries) []view.Load {
+// loadsOf returns the loads by which figures of the series can be divided.
+func loadsOf(all ...*report.JudgedSeries) []view.Load {
 	var out []view.Load
-	add := func(name, words string, line *report.JudgedSeries, values []float64) {
+	add := func(name, words string, series *report.JudgedSeries, values []float64) {
 		at := slices.IndexFunc(out, func(l view.Load) bool { return l.Name == name })
 		if at < 0 {
 			at = len(out)
@@ -258,32 +257,32 @@ func loadsOf(lines ...*report.JudgedSeries) []view.Load {
 		}
 		for i, v := range values {
 			if !math.IsNaN(v) {
-				out[at].Values[line.Snapshots[i].ID] = v
+				out[at].Values[series.Snapshots[i].ID] = v
 			}
 		}
 	}
-	for i, line := range lines {
-		if slices.Contains(lines[:i], line) {
+	for i, series := range all {
+		if slices.Contains(all[:i], series) {
 			continue
 		}
-		for _, load := range line.Trend.Loads() {
-			add(load.Name, load.Name, line, load.Values)
+		for _, load := range series.Trend.Loads() {
+			add(load.Name, load.Name, series, load.Values)
 		}
-		add("uptime", "hour of uptime", line, line.Trend.Uptimes())
+		add("uptime", "hour of uptime", series, series.Trend.Uptimes())
 	}
 	return out
 }
 
-func seriesOf(l *loader.Loaded, line *report.JudgedSeries) report.Series {
+func seriesOf(l *loader.Loaded, series *report.JudgedSeries) report.Series {
 	for i := range l.Built.Series {
-		if &l.Built.Series[i] == line {
+		if &l.Built.Series[i] == series {
 			return l.Built.Report.Series[i]
 		}
 	}
 	return report.Series{}
 }
 
-// data is the comparison as data: the rows of the page that pass its filter.
+// data returns the rows that pass the filter of the page, as data.
 func (c *compared) data(query url.Values) (report.Comparison, error) {
 	passes, err := view.DiffFilter(diffInput(c, query, freezing))
 	if err != nil {
@@ -296,7 +295,7 @@ func (c *compared) data(query url.Values) (report.Comparison, error) {
 			result.Rows = append(result.Rows, row)
 		}
 	}
-	out := report.NewComparison(result, c.lineB)
+	out := report.NewComparison(result, c.seriesB)
 	out.Filter = report.NewFiltered(query.Get("q"), len(result.Rows), len(c.result.Rows))
 	return out, nil
 }

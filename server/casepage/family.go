@@ -22,8 +22,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// SightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
-// the family, the latest first, and what people made of it, each with its total.
+// SightingsAPI is GET /api/v1/families/{fingerprint}. It lists the processes that show the
+// family, the latest first, and its triage in all cases, each with a total.
 func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 	fingerprint := response.PathValue(r, "fingerprint")
 	seen, err := s.seenIn(r.Context(), fingerprint)
@@ -45,12 +45,12 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 		Process string           `json:"process"`
 		Highest int              `json:"highest"`
 		Verdict analysis.Verdict `json:"verdict"`
-		// Recovered says that its cause went away within the series.
+		// Recovered is true if the cause went away within the series.
 		Recovered bool   `json:"recovered"`
 		Link      string `json:"link"`
 		URL       string `json:"url"`
 	}
-	type said struct {
+	type markJSON struct {
 		Case string `json:"case"`
 		triageJSON
 	}
@@ -62,31 +62,31 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 			Link: link, URL: s.respond.Base(r) + link,
 		})
 	}
-	triage := []said{}
+	triage := []markJSON{}
 	for _, m := range memories {
-		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
+		triage = append(triage, markJSON{m.CaseID, newTriageJSON(m.Mark)})
 	}
 	s.respond.ListJSON(w, r, map[string]any{
 		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
 	})
 }
 
-// maxMembers is how many members a family page lists.
+// maxMembers bounds the members in the list of a family page.
 const maxMembers = 100
 
 // maxLifelines bounds the members followed on a family page.
 const maxLifelines = 2000
 
-// FamilyPage shows one family in one series: the case and series of the query,
-// else the newest case that holds it.
+// FamilyPage shows a family in one series: that of the query, else one of the newest case
+// with the family.
 func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
-	l, line, err := s.familyLine(r, fingerprint)
+	l, series, err := s.familySeries(r, fingerprint)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	v, err := s.familyView(r, l, line, fingerprint, showing)
+	v, err := s.familyView(r, l, series, fingerprint, showing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -96,19 +96,19 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Page(w, r, http.StatusOK, page.Family(v))
 		return
 	}
-	at := chosen(r, line, fingerprint)
+	at := chosen(r, series, fingerprint)
 	if suffix == ".json" {
-		response.WriteJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
+		response.WriteJSON(w, http.StatusOK, series.Membership(familyOf(l, series, fingerprint), at, maxMembers))
 		return
 	}
-	kept, err := s.familyView(r, l, line, fingerprint, freezing)
+	frozen, err := s.familyView(r, l, series, fingerprint, freezing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
-		Page: v, Alone: AloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-		CSV: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
+		Page: v, Alone: AloneFamily(frozen), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+		CSV: func(w io.Writer) error { return series.Membership(familyOf(l, series, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -117,7 +117,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	made.Write(w)
 }
 
-func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
+func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -137,12 +137,12 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 	wanted := r.URL.Query().Get("series")
 	var found *report.JudgedSeries
 	for i := range l.Built.Series {
-		line := &l.Built.Series[i]
-		if lastIndex(line, fingerprint) < 0 {
+		series := &l.Built.Series[i]
+		if lastIndex(series, fingerprint) < 0 {
 			continue
 		}
-		if found == nil || seriesKey(line) == wanted {
-			found = line
+		if found == nil || seriesKey(series) == wanted {
+			found = series
 		}
 	}
 	if found == nil {
@@ -151,23 +151,23 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 	return l, found, nil
 }
 
-func seriesKey(line *report.JudgedSeries) string {
-	p := line.Snapshots[0].Process
+func seriesKey(series *report.JudgedSeries) string {
+	p := series.Snapshots[0].Process
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
-// lastIndex is the last snapshot that holds the family, -1 where none does.
-func lastIndex(line *report.JudgedSeries, fingerprint string) int {
-	for i := len(line.Snapshots) - 1; i >= 0; i-- {
-		if report.GroupOf(line.Snapshots[i], fingerprint) != nil {
+// lastIndex returns the index of the last snapshot with the family, or -1.
+func lastIndex(series *report.JudgedSeries, fingerprint string) int {
+	for i := len(series.Snapshots) - 1; i >= 0; i-- {
+		if report.GroupOf(series.Snapshots[i], fingerprint) != nil {
 			return i
 		}
 	}
 	return -1
 }
 
-func familyOf(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) report.Family {
-	for _, f := range seriesOf(l, line).Families {
+func familyOf(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) report.Family {
+	for _, f := range seriesOf(l, series).Families {
 		if f.Fingerprint == fingerprint {
 			return f
 		}
@@ -175,18 +175,18 @@ func familyOf(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) r
 	return report.Family{}
 }
 
-// chosen is the snapshot that a family is shown at: that of the query, else the last
-// that holds it before its cause went away.
-func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int {
-	at := lastIndex(line, fingerprint)
-	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
-		// What a reader wants to see is the family before its cause went away.
-		if before := judged.RecoveredAt - 1; report.GroupOf(line.Snapshots[before], fingerprint) != nil {
+// chosen returns the index of the snapshot in which the family is shown: that of the
+// query, else the last one with the family before its cause went away.
+func chosen(r *http.Request, series *report.JudgedSeries, fingerprint string) int {
+	at := lastIndex(series, fingerprint)
+	if judged := series.Judged[fingerprint]; judged.RecoveredAt > 0 {
+		// A reader wants to see the family before its cause went away.
+		if before := judged.RecoveredAt - 1; report.GroupOf(series.Snapshots[before], fingerprint) != nil {
 			at = before
 		}
 	}
 	if wanted := r.URL.Query().Get("at"); wanted != "" {
-		for i, snap := range line.Snapshots {
+		for i, snap := range series.Snapshots {
 			if snap.ID == wanted && report.GroupOf(snap, fingerprint) != nil {
 				at = i
 			}
@@ -195,19 +195,19 @@ func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int 
 	return at
 }
 
-func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
-	judged := line.Judged[fingerprint]
-	at := chosen(r, line, fingerprint)
-	group := report.GroupOf(line.Snapshots[at], fingerprint)
+func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
+	judged := series.Judged[fingerprint]
+	at := chosen(r, series, fingerprint)
+	group := report.GroupOf(series.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
-		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
-		Family: familyOf(l, line, fingerprint), Judgement: judged,
-		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
+		CaseID: l.ID, CaseTitle: l.Title, Process: series.Snapshots[0].Process.Name.Value,
+		Family: familyOf(l, series, fingerprint), Judgement: judged,
+		Counts: series.Trend.Counts(fingerprint), Epochs: series.Trend.Epochs, Lifelines: series.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
-		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.Built.Series, line.Snapshots[0].Process.Name.Value, group.Family),
+		SeriesKey: seriesKey(series), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),
+		Kin: related(l, series, fingerprint), Locks: locks(series, fingerprint, at), Bisection: report.Bisect(l.Built.Series, series.Snapshots[0].Process.Name.Value, group.Family),
 	}
-	for _, snap := range line.Snapshots {
+	for _, snap := range series.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
 		in.Labels = append(in.Labels, snap.Label)
 		in.Lower = append(in.Lower, snap.Bounded(group.Family.Kind))
@@ -217,7 +217,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Jud
 	if len(group.Variants) > 0 {
 		in.Steps = family.Explain(group.Variants[0].Stack)
 	}
-	snap := line.Snapshots[at]
+	snap := series.Snapshots[at]
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched = snap.Watched[fingerprint]
@@ -229,14 +229,14 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Jud
 		return view.Family{}, err
 	}
 	in.Sightings, in.MoreSightings = seen.elsewhere(fingerprint, l.ID)
-	if err := s.said(r, &in, l, max(0, seen.cases-1)); err != nil {
+	if err := s.addTriage(r, &in, l, max(0, seen.cases-1)); err != nil {
 		return view.Family{}, err
 	}
 	return view.NewFamily(in), nil
 }
 
-// said adds what people said of the family, here and in other cases.
-func (s *Service) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
+// addTriage adds the triage of the family, in this case and in others.
+func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.Fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
@@ -249,12 +249,12 @@ func (s *Service) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, 
 		}
 	}
 	var err error
-	in.Triage.Memories, err = s.saidElsewhere(r.Context(), fingerprint, l.ID)
+	in.Triage.Memories, err = s.triageElsewhere(r.Context(), fingerprint, l.ID)
 	return err
 }
 
-// saidElsewhere is what people said of a family in cases other than this one.
-func (s *Service) saidElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
+// triageElsewhere returns the triage of a family in cases other than this one.
+func (s *Service) triageElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
 	memories, _, err := s.store.Memories(ctx, fingerprint, maxMemories)
 	if err != nil {
 		return nil, err
@@ -278,22 +278,22 @@ func familyIn(fingerprint, caseID string) string {
 	return "/families/" + fingerprint + "?case=" + url.QueryEscape(caseID)
 }
 
-// kin are the families of the same series that explain this one: those of its
-// unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.FamilyKin {
+// related finds the families of the series that explain this one: those of its unit, the
+// possible holders of what it waits for, and those that may wait for it.
+func related(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
-	series := seriesOf(l, line)
+	reported := seriesOf(l, series)
 	byPrint := map[string]report.Family{}
-	for _, f := range series.Families {
+	for _, f := range reported.Families {
 		byPrint[f.Fingerprint] = f
 	}
-	id := line.Trend.UnitOf(fingerprint)
-	for i := range series.Units {
-		if series.Units[i].ID == id {
-			out.Unit = &series.Units[i]
+	id := series.Trend.UnitOf(fingerprint)
+	for i := range reported.Units {
+		if reported.Units[i].ID == id {
+			out.Unit = &reported.Units[i]
 		}
 	}
-	for _, u := range line.Trend.Units() {
+	for _, u := range series.Trend.Units() {
 		if u.ID != id {
 			continue
 		}
@@ -303,10 +303,10 @@ func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.F
 			}
 		}
 	}
-	for _, suspect := range line.Trend.Suspects(fingerprint) {
+	for _, suspect := range series.Trend.Suspects(fingerprint) {
 		out.Holders = append(out.Holders, view.Kin{Family: byPrint[suspect.Fingerprint], Why: suspect.Why})
 	}
-	for _, p := range line.Trend.Explain() {
+	for _, p := range series.Trend.Explain() {
 		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == fingerprint {
 			out.Behind = append(out.Behind, view.Kin{Family: byPrint[p.Of], Why: p.Why})
 		}
@@ -314,34 +314,34 @@ func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.F
 	return out
 }
 
-// maxLocks is how many locks a family page names.
+// maxLocks bounds the locks that a family page names.
 const maxLocks = 3
 
-func locks(line *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
-	held := line.Trend.Holds(fingerprint, at)
-	return held[:min(len(held), maxLocks)]
+func locks(series *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
+	holds := series.Trend.Holds(fingerprint, at)
+	return holds[:min(len(holds), maxLocks)]
 }
 
-// What is read and listed of a family in other cases: its snapshots, the places on its
-// page, and what people said.
+// Bounds of what is read and listed of a family in other cases: sightings, places on its
+// page, triage.
 const (
 	maxSightings = 2000
 	maxPlaces    = 100
 	maxMemories  = 200
 )
 
-// place is a process of a case that shows a family, with how it ended there.
+// place is a process of a case that shows a family, and how the family ended there.
 type place struct {
 	caseID, caseTitle, process string
-	// counts are those of the latest snapshots that show the family, the earliest first.
+	// counts are of the latest snapshots with the family, the earliest first.
 	counts    []*int
 	highest   int
 	verdict   analysis.Verdict
 	recovered bool
 }
 
-// course is the counts in words. Snapshots without the family are not among them, so
-// that they begin no course and end it only where the verdict says so.
+// course writes the counts in words. The counts leave out snapshots without the family:
+// only the verdict shows that the family is gone.
 func (p *place) course() string {
 	if len(p.counts) == 0 {
 		return ""
@@ -357,14 +357,14 @@ func (p *place) course() string {
 	return text
 }
 
-// seen is where a family was seen, the latest capture first; cases and total count all
+// seen is where a family was seen, the latest capture first. cases and total count all
 // cases and places, listed or not.
 type seen struct {
 	places       []place
 	cases, total int
 }
 
-// seenIn is what the page of a family and the API say of other cases.
+// seenIn finds the processes of all cases that show a family.
 func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) {
 	found, err := s.store.FamilySightings(ctx, fingerprint, maxSightings)
 	if err != nil {
@@ -394,9 +394,9 @@ func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) 
 	return out, err
 }
 
-// end gives each place its own ending; what did nothing has none and is stable. A
-// process to which people gave another name ended under that name: where it is the only
-// one of its case without an ending, it takes the one that is no other's.
+// end sets how the family ended in each place. Without a stored ending the verdict is
+// stable. Endings are stored under the name of the process after edits: the only place of
+// a case without an ending gets the ending that matches no place.
 func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
 	renamed := map[string]store.CaseEnding{}
 	for _, e := range endings {
@@ -424,8 +424,8 @@ func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
 	}
 }
 
-// elsewhere lists where other cases show the family, each with its course, and counts
-// the places that are not listed.
+// elsewhere lists the places in other cases, each with its course. more counts the places
+// that are not listed.
 func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more int) {
 	more = s.total
 	for _, p := range s.places {
@@ -446,7 +446,7 @@ func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more 
 	return out, more
 }
 
-// members lists the oldest members first, with the address of their raw lines.
+// members lists the oldest members with the addresses of their raw lines.
 func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
 	var out []view.FamilyMember
 	for _, m := range g.Members.First(maxMembers) {
@@ -463,8 +463,8 @@ func rawURL(m analysis.Member, snap *analysis.Snapshot, bundleID string) string 
 	return view.RawURL(bundleID, path, m.Place.Offset, m.Place.Length)
 }
 
-// artifactPath is the file that a member was read from: of a directory of
-// fdinfo files the one with the member's descriptor.
+// artifactPath returns the file that a member was read from. In a directory of fdinfo
+// files it is the file of the member's descriptor.
 func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 	if m.Place.Artifact >= len(snap.Artifacts) {
 		return "", false
@@ -476,8 +476,8 @@ func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 	return path, true
 }
 
-// firstLines adds the raw lines of the oldest member to the page. A bundle
-// whose raw lines cannot be opened any more costs only this part.
+// firstLines adds the raw lines of the oldest member. If they cannot be opened any more,
+// the page lacks only them.
 func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
 	if len(in.Members) == 0 {
 		return nil
@@ -489,7 +489,7 @@ func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.
 	}
 	for _, a := range snap.Artifacts {
 		if a.Path == path && a.Kind == "goroutine-proto" {
-			return nil // binary
+			return nil // a binary file has no lines
 		}
 	}
 	b, err := s.store.Bundle(r.Context(), bundleID)

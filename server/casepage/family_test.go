@@ -29,7 +29,7 @@ func TestAnEndingIsThatOfItsProcess(t *testing.T) {
 		got = append(got, p.caseID+" "+p.process+" "+string(p.verdict))
 	}
 	want := []string{
-		"a kubelet stable", "a agent leaking", // what another process did is not its ending
+		"a kubelet stable", "a agent leaking", // the ending of another process does not count
 		"b 7 leaking", "b agent gone", // under the name that people gave it
 		"c x stable", "c y stable", // nobody can tell which of them it was
 	}
@@ -64,7 +64,7 @@ func TestPlacesThatAreNotListedAreCounted(t *testing.T) {
 	for i := range 200 {
 		s.places = append(s.places, place{caseID: fmt.Sprint(i % 150), process: fmt.Sprint(i)})
 	}
-	listed, more := s.elsewhere("g1:00", "7") // of which two of the places are
+	listed, more := s.elsewhere("g1:00", "7") // two of the places are of case 7
 	if len(listed) != maxPlaces || more != 500-2-maxPlaces {
 		t.Errorf("%d listed and %d more, want %d and %d", len(listed), more, maxPlaces, 500-2-maxPlaces)
 	}

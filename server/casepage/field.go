@@ -10,7 +10,7 @@ import (
 	"leakdiff/store"
 )
 
-// The fields that people keep about a case, beside its title.
+// The fields of a case that people edit.
 const (
 	titleField    = "title"
 	ticketField   = "ticket"
@@ -21,7 +21,7 @@ const (
 // fieldLimits are the longest values in bytes.
 var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3}
 
-// setField keeps a field of a case; "not_found" for one that does not exist.
+// setField stores a field of a case and returns its value before.
 func (s *Service) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
 	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
@@ -48,20 +48,20 @@ func (s *Service) setField(r *http.Request, caseID, name, value, key string) (be
 		}
 		before.Value = c.Title
 	}
-	kept, err := s.store.SetField(r.Context(), caseID, name, value)
+	replaced, err := s.store.SetField(r.Context(), caseID, name, value)
 	if err != nil {
 		return before, err
 	}
-	if before.Value == "" || kept.Value != "" {
-		before = kept
+	if before.Value == "" || replaced.Value != "" {
+		before = replaced
 	}
 	s.edited(r, caseID)
 	return before, nil
 }
 
-// FieldForm takes the fields of one form of the case page. Only those that differ from
-// what the page showed ("was-NAME") are written, so that two people who edit different
-// fields do not undo each other.
+// FieldForm handles the forms of the fields. It writes only fields that differ from what
+// the page showed ("was-NAME"), so that two people who edit different fields do not undo
+// each other.
 func (s *Service) FieldForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -94,7 +94,7 @@ func (s *Service) FieldForm(w http.ResponseWriter, r *http.Request) {
 }
 
 // FieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
-// "archived"}; it answers what each replaced.
+// "archived"}. It returns the values before.
 func (s *Service) FieldsAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in map[string]string

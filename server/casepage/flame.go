@@ -12,8 +12,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// flamePath is the last element of the addresses of flame graphs; its twins have a
-// suffix.
+// flamePath is the last element of the addresses of flame graphs, without the suffix of a
+// twin.
 const flamePath = "flame"
 
 // SnapshotFlame shows the merged stacks of one snapshot.
@@ -50,7 +50,7 @@ func (s *Service) DiffFlame(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// graph is a flame graph with the case that it is of.
+// graph is a flame graph with its case.
 type graph struct {
 	l  *loader.Loaded
 	in view.FlameInput
@@ -62,21 +62,21 @@ func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response
 	}
 	v := view.NewFlame(g.in)
 	if suffix != "" {
-		still := g.in
-		still.Frozen = bool(freezing)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
+		frozen := g.in
+		frozen.Frozen = bool(freezing)
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(frozen)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
 	}
 	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
 	return response.PageOf(r.Context(), page.Flame(v))
 }
 
 func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
-	l, line, i, err := s.snapshot(r, id)
+	l, series, i, err := s.snapshot(r, id)
 	if err != nil {
 		return graph{}, err
 	}
-	b := line.Snapshots[i]
-	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(line), B: b, Kinds: view.FlameKinds(b), Titles: line.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
+	b := series.Snapshots[i]
+	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(series), B: b, Kinds: view.FlameKinds(b), Titles: series.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
 	g.in.Tree = flame.Of(b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
 	if b.Bounded(g.in.Tree.Kind) {
 		g.in.Warnings = []string{"The dump is cut and nothing complete stands beside it: every figure is a lower bound."}
@@ -89,10 +89,10 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	if err != nil {
 		return graph{}, err
 	}
-	a, b := c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b]
+	a, b := c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b]
 	g := graph{c.l, view.FlameInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.lineB), A: a, B: b, Kinds: view.FlameKinds(a, b),
-		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
+		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.seriesB), A: a, B: b, Kinds: view.FlameKinds(a, b),
+		Titles: c.seriesB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
 	}}
 	if c.la != c.l {
 		g.in.OtherID = c.la.ID
@@ -101,7 +101,7 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-// frozenFlame keeps a graph: the page at an address below a snapshot or a pair.
+// frozenFlame makes the view of a graph to be frozen: of one snapshot or of a pair.
 func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *loader.Loaded, error) {
 	of := s.flameOf
 	if kind == "diff" {
@@ -116,7 +116,6 @@ func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *load
 	return View{"flame", v, flameJSON(g), v.Headline}, g.l, nil
 }
 
-// flameNode is a node of the tree as data.
 type flameNode struct {
 	Function string       `json:"function"`
 	Creator  bool         `json:"creator,omitempty"`
@@ -141,7 +140,7 @@ type FlameGraph struct {
 	Root     *flameNode    `json:"root"`
 }
 
-// flameJSON is the whole tree as data; that of a pair has the figures of both.
+// flameJSON returns the whole tree as data. The tree of a pair has the figures of both.
 func flameJSON(g graph) FlameGraph {
 	out := FlameGraph{
 		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),

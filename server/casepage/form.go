@@ -10,32 +10,32 @@ import (
 	"leakdiff/web/view"
 )
 
-// AloneCase puts the page into another frame.
+// AloneCase renders the page in another frame.
 func AloneCase(v view.Case) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Case(v) }
 }
 
-// AloneDiff puts the page into another frame.
+// AloneDiff renders the page in another frame.
 func AloneDiff(v view.Diff) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Diff(v) }
 }
 
-// AloneCompare puts the page into another frame.
+// AloneCompare renders the page in another frame.
 func AloneCompare(v view.Compare) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Compare(v) }
 }
 
-// AloneFamily puts the page into another frame.
+// AloneFamily renders the page in another frame.
 func AloneFamily(v view.Family) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Family(v) }
 }
 
-// AloneFlame puts the page into another frame.
+// AloneFlame renders the page in another frame.
 func AloneFlame(v view.Flame) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Flame(v) }
 }
 
-// FlameCSV is the table beside a flame graph.
+// FlameCSV writes the table beside a flame graph.
 func FlameCSV(v view.Flame) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if v.Chart == nil {
@@ -45,7 +45,7 @@ func FlameCSV(v view.Flame) func(io.Writer) error {
 	}
 }
 
-// AloneSnapshot puts the page into another frame.
+// AloneSnapshot renders the page in another frame.
 func AloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Snapshot(v) }
 }

@@ -16,12 +16,12 @@ import (
 	"leakdiff/web/view"
 )
 
-// IdentityPage shows what was recognised in a case, from which source, with a
-// form beside every value.
+// IdentityPage shows the recognised values of a case with their sources, and a form beside
+// each.
 func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
 	load := s.loader.LoadHeads
 	if q := r.URL.Query(); q.Has("done") || q.Has("undone") {
-		load = s.loader.Load // the verdicts are told that an edit has changed
+		load = s.loader.Load // the page shows which verdicts the edit changed
 	}
 	l, err := load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
 	s.showIdentity(w, r, l, http.StatusOK, nil)
 }
 
-// showIdentity renders the page; refused is the form that was not taken.
+// showIdentity renders the page. refused is the form with an invalid value, nil for none.
 func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
 		CaseID: l.ID, CaseTitle: l.Title, Series: l.Built.Series, Said: l.Said, Edits: l.Edits, BundleOf: l.BundleOf,
@@ -55,7 +55,7 @@ func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader
 	s.respond.Page(w, r, status, page.Identity(v))
 }
 
-// addEdit checks an edit, keeps it and lets the list of cases know.
+// addEdit checks and stores an edit, and updates the list of cases.
 func (s *Service) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key string) (identity.Edit, error) {
 	role, err := s.access.Edit(r, l.ID, key)
 	if err != nil {
@@ -78,8 +78,7 @@ func (s *Service) edited(r *http.Request, caseID string) {
 	}
 }
 
-// EditForm takes one of the small forms of the page. A value that is not taken is
-// explained beside its field.
+// EditForm handles the forms of the page. An invalid value is explained beside its field.
 func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
@@ -112,7 +111,7 @@ func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, identityURL(l.ID, "done", made.ID))
 }
 
-// editOf reads a form. Those of events and loads have a field for each part of the
+// editOf reads a form. The forms of events and loads have a field for each part of the
 // value.
 func editOf(form url.Values) identity.Edit {
 	e := identity.Edit{Kind: identity.Kind(form.Get("kind")), Target: form.Get("target"), Value: form.Get("value"), Note: form.Get("note")}
@@ -125,7 +124,7 @@ func editOf(form url.Values) identity.Edit {
 	return e
 }
 
-// madeBefore is an edit to be made once more, by its number.
+// madeBefore returns a copy of an earlier edit, to be made again.
 func madeBefore(edits []identity.Edit, number string) (identity.Edit, error) {
 	for _, e := range edits {
 		if strconv.FormatInt(e.ID, 10) == number {
@@ -143,7 +142,7 @@ func identityURL(caseID, outcome string, number int64) string {
 	return fmt.Sprintf("/cases/%s/identity?%s=%d", url.PathEscape(caseID), outcome, number)
 }
 
-// UndoForm takes an edit back.
+// UndoForm handles the form that takes an edit back.
 func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
@@ -184,17 +183,17 @@ func (s *Service) undo(r *http.Request, caseID, text, key string) (number int64,
 	return number, nil
 }
 
-// EditJSON is an edit with what became of it; Snapshots are ids.
+// EditJSON is an edit with its effect. Snapshots are ids.
 type EditJSON struct {
 	identity.Edit
 	Snapshots []string `json:"snapshots"`
 	Was       string   `json:"was,omitempty"`
-	// Unused says why an edit in force changes nothing.
+	// Unused is the reason why an edit in force changes nothing.
 	Unused string `json:"unused,omitempty"`
 }
 
-func newEditJSON(e identity.Edit, said identity.Outcome) EditJSON {
-	effect := said.Effects[e.ID]
+func newEditJSON(e identity.Edit, outcome identity.Outcome) EditJSON {
+	effect := outcome.Effects[e.ID]
 	return EditJSON{Edit: e, Snapshots: append([]string{}, effect.Snapshots...), Was: effect.Was, Unused: effect.Why}
 }
 
@@ -210,7 +209,7 @@ func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
 		Zone    string     `json:"zone"`
 		Edits   []EditJSON `json:"edits"`
 		LeftOut []string   `json:"left_out"`
-		// Events are in time order; Loads are by name and snapshot id.
+		// Events are in time order. Loads are by name and snapshot id.
 		Events []identity.Event              `json:"events"`
 		Loads  map[string]map[string]float64 `json:"loads"`
 	}{
@@ -226,11 +225,10 @@ func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, out)
 }
 
-// EditAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
-// for it and the later ones of its series, "series:ID" for all of its series, or
-// "case". The value of an event is "TIME; KIND; TEXT", that of a load
-// "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
-// pairs LABEL=NUMBER.
+// EditAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID" for the
+// snapshot and the later ones of its series, "series:ID" for its whole series, or "case".
+// An event has the value "TIME; KIND; TEXT". A load has "NAME; NUMBERS": a number or a
+// dash for each snapshot of the series, or pairs LABEL=NUMBER.
 func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {

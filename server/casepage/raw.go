@@ -13,11 +13,11 @@ import (
 	"leakdiff/web/view"
 )
 
-// context is how many bytes of the artifact an excerpt shows before and after
-// the lines that were asked for.
+// contextBytes is how much of the artifact an excerpt shows before and after the lines
+// asked for.
 const contextBytes = 1200
 
-// artifact opens the unpacked bytes of one artifact of a bundle.
+// artifact opens the unpacked bytes of the artifact that the request names.
 func (s *Service) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) {
 	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "bundle"))
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error)
 	return b, body, err
 }
 
-// RawExcerpt shows the lines that a row came from, at most 64 KiB of them.
+// RawExcerpt shows the lines of a row, at most 64 KiB of them.
 func (s *Service) RawExcerpt(w http.ResponseWriter, r *http.Request) {
 	b, body, err := s.artifact(r)
 	if err != nil {
@@ -61,8 +61,8 @@ type excerpt struct {
 	offset int64
 }
 
-// cutOut reads n bytes from an offset on, moved forward to the start of a line,
-// and counts the lines before them and the size of the whole.
+// cutOut reads n bytes from an offset on, moved forward to the start of a line. It also
+// returns the number of that line and the size of the artifact.
 func cutOut(body io.Reader, from int64, n int) (excerpt, int64, int64, error) {
 	lines := int64(1)
 	last := byte('\n')

@@ -16,8 +16,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// RememberForm keeps a family as an entry of the catalogue, by its frames and states:
-// from then on every case is compared with it. What cannot be kept is shown again.
+// RememberForm adds a family to the catalogue by its frames and states: every case is
+// compared with it from then on. A form with an error is shown again.
 func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	fingerprint := response.PathValue(r, "fingerprint")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -32,31 +32,31 @@ func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.RawQuery = url.Values{"case": {caseID}}.Encode()
-	l, line, err := s.familyLine(inner, fingerprint)
+	l, series, err := s.familySeries(inner, fingerprint)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	group := report.GroupOf(line.Snapshots[lastIndex(line, fingerprint)], fingerprint)
-	program := line.Snapshots[0].Process.Name.Value
+	group := report.GroupOf(series.Snapshots[lastIndex(series, fingerprint)], fingerprint)
+	program := series.Snapshots[0].Process.Name.Value
 	e := knowledge.EntryOf(group.Family, group.States, program)
 	e.Project, e.Added = program, s.cfg.Now().UTC().Format("2006-01-02")
-	said := entryOf(r.PostForm)
-	e.ID = s.catalogue.NewID(said.Title, fingerprint)
-	if err := s.catalogue.Remember(e, said); err != nil {
-		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, line, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
+	entry := entryOf(r.PostForm)
+	e.ID = s.catalogue.NewID(entry.Title, fingerprint)
+	if err := s.catalogue.Remember(e, entry); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, series, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: entry})
 		return
 	}
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
-// entryOf are the words of an entry in a form.
+// entryOf reads the words of an entry from a form.
 func entryOf(form url.Values) view.Entry {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return view.Entry{Title: text("title"), Status: text("status"), Affected: text("affected"), Fixed: text("fixed"), Trigger: text("trigger"), Remedy: text("remedy"), URL: text("url"), Bound: text("bound")}
 }
 
-// refuseEntry shows a form again with what was wrong; programs get the error alone.
+// refuseEntry shows a form again with its error. Programs get only the error.
 func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
 	var f *analysis.Fault
 	if !errors.As(err, &f) || f.Code != "invalid" || strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -68,22 +68,22 @@ func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error,
 	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
 }
 
-// EntryPage shows the words of an entry that was made here, to change them.
+// EntryPage shows the form to change an own entry.
 func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 	e, err := s.catalogue.Entry(response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	said := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
+	entry := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
 	if e.BoundMinutes > 0 {
-		said.Bound = strconv.Itoa(e.BoundMinutes)
+		entry.Bound = strconv.Itoa(e.BoundMinutes)
 	}
-	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, NeedsKey: !s.access.Local(), Kept: true, Engine: s.respond.Engine()})
+	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, NeedsKey: !s.access.Local(), Kept: true, Engine: s.respond.Engine()})
 	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
-// EntryForm changes or forgets an entry that was made here.
+// EntryForm changes or deletes an own entry.
 func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -106,16 +106,16 @@ func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 		s.respond.Redirect(w, r, "/knowledge")
 		return
 	}
-	said := entryOf(r.PostForm)
-	if err := s.catalogue.Remember(*e, said); err != nil {
-		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, Kept: true})
+	entry := entryOf(r.PostForm)
+	if err := s.catalogue.Remember(*e, entry); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, Kept: true})
 		return
 	}
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
-// mayChange lets those change an entry who could have made it: with the key of a case
-// that shows its family.
+// mayChange allows a change of an entry to those who could have made it: they have the key
+// of a case that shows its family.
 func (s *Service) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
 	if given, ok := access.Bearer(r); ok {
 		key = given

@@ -6,7 +6,7 @@ import (
 	"leakdiff/server/response"
 )
 
-// show answers with what make returns, under a tag of its bytes.
+// show answers with what make returns, with a hash of its bytes as ETag.
 func (s *Service) show(w http.ResponseWriter, r *http.Request, make func() (response.Content, error)) {
 	made, err := make()
 	if err != nil {

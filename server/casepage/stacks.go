@@ -9,32 +9,32 @@ import (
 	"leakdiff/web/view"
 )
 
-// StackView are the snapshots of a page, one or A and B, for a view of their stacks beside it.
+// StackView is what the pprof view of a page needs: its snapshots, one or A and B.
 type StackView struct {
 	// Shell is the frame of the page, Base its path.
 	Shell view.Shell
 	Base  string
-	// CaseID is the case of B, OtherID the one of A where it is another one.
+	// CaseID is the case of B, OtherID that of A if it is another one.
 	CaseID, OtherID string
 	// State changes with the case.
 	State     string
 	Snapshots []*analysis.Snapshot
 }
 
-// SnapshotStacks is the snapshot with this id.
+// SnapshotStacks returns the stacks of one snapshot.
 func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) {
-	l, line, i, err := s.snapshot(r, id)
+	l, series, i, err := s.snapshot(r, id)
 	if err != nil {
 		return StackView{}, err
 	}
-	snap := line.Snapshots[i]
+	snap := series.Snapshots[i]
 	return StackView{
-		Shell: s.snapshotView(l, line, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
+		Shell: s.snapshotView(l, series, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
 		CaseID: l.ID, State: revisionOf(l), Snapshots: []*analysis.Snapshot{snap},
 	}, nil
 }
 
-// PairStacks are the snapshots of a comparison.
+// PairStacks returns the stacks of a comparison.
 func (s *Service) PairStacks(r *http.Request, pair string) (StackView, error) {
 	c, err := s.compare(r, pair)
 	if err != nil {

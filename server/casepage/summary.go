@@ -9,36 +9,35 @@ import (
 	"leakdiff/store"
 )
 
-// summaryVersion is what a stored summary depends on beside its case: the catalogue and
-// the rules that make sentence and verdict. Summaries of another version are made anew.
+// summaryVersion is the version of the catalogue and of the rules for sentence and
+// verdict. A summary of another version is outdated.
 func summaryVersion(known *knowledge.Catalogue) string {
 	return known.Version() + "/" + report.SentenceVersion
 }
 
-// Outdated are the cases whose summary is older than what it sums up: after a crash in
-// between, where triage in one case speaks of others, and where more is known of leaks or
-// the sentence is made in another way than then.
+// Outdated returns the cases whose summary is older than its input: after a crash, after
+// triage in another case, or with a summary of another version.
 func (s *Service) Outdated(ctx context.Context) ([]string, error) {
 	known, _ := s.catalogue.Current()
 	return s.store.CasesToSummarise(ctx, summaryVersion(known))
 }
 
-// Summarise writes what the list of cases shows of a case. What is said of a case with
+// Summarise stores the row of a case in the list of cases. The report of a case with
 // several snapshots is stored on the way.
 func (s *Service) Summarise(ctx context.Context, caseID string) error {
-	said, err := s.loader.Judge(ctx, caseID)
+	judged, err := s.loader.Judge(ctx, caseID)
 	if err != nil {
 		return err
 	}
 	known, _ := s.catalogue.Current()
-	sum := said.Summary
+	sum := judged.Summary
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
-		Endings: endings(said.Report.Series), Knowledge: summaryVersion(known),
+		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
 }
 
-// endings are the families that did something else than stay as they were.
+// endings returns the families that did not stay as they were.
 func endings(series []report.Series) []store.Ending {
 	var out []store.Ending
 	for _, s := range series {

@@ -14,9 +14,8 @@ import (
 	"leakdiff/store"
 )
 
-// TriageForm keeps what somebody says about a family and leads back to its page. The
-// last one to save wins; who replaced a mark that came after the page was opened is
-// told.
+// TriageForm stores the triage of a family and leads back to its page. The last one to
+// save wins. The page shows if that replaced a mark made after the form was opened.
 func (s *Service) TriageForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -46,11 +45,11 @@ func (s *Service) TriageForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage")
 }
 
-// since reports whether something was written after the state that a form showed, in
+// since reports whether something was written after the moment that a form names, in
 // microseconds.
 func since(seen string, at time.Time) bool {
-	shown, err := strconv.ParseInt(seen, 10, 64)
-	return err == nil && !at.IsZero() && at.UnixMicro() > shown
+	opened, err := strconv.ParseInt(seen, 10, 64)
+	return err == nil && !at.IsZero() && at.UnixMicro() > opened
 }
 
 func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
@@ -73,8 +72,8 @@ func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key stri
 }
 
 // showsFamily reports whether a process of the case shows the family.
-func showsFamily(said *report.CaseReport, process, fingerprint string) bool {
-	for _, series := range said.Report.Series {
+func showsFamily(judged *report.CaseReport, process, fingerprint string) bool {
+	for _, series := range judged.Report.Series {
 		if series.Process != process {
 			continue
 		}
@@ -87,7 +86,6 @@ func showsFamily(said *report.CaseReport, process, fingerprint string) bool {
 	return false
 }
 
-// triageJSON is a mark in the API.
 type triageJSON struct {
 	Process     string               `json:"process"`
 	Fingerprint string               `json:"fingerprint"`
@@ -123,7 +121,7 @@ func (s *Service) MarksAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // MarkAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",
-// "note", "outcome"}; it answers the mark with the one that it replaced.
+// "note", "outcome"}. It returns the mark and the words of the one before.
 func (s *Service) MarkAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in struct {

@@ -10,8 +10,8 @@ import (
 	"leakdiff/server/response"
 )
 
-// purpose says whether a view is shown now or kept: what is kept has no form and
-// no link to a live page.
+// purpose is why a view is made: to be shown now or to be frozen. A frozen view has no
+// form and no link to a live page.
 type purpose bool
 
 const (
@@ -19,16 +19,17 @@ const (
 	freezing purpose = true
 )
 
-// View is a page as it can be kept: what it is rendered from, and the twin for programs.
+// View is a page to be frozen: the model of its template, and its JSON twin.
 type View struct {
-	// Kind is case, diff, compare, family, snapshot or flame, and says what model is.
+	// Kind is case, diff, compare, family, snapshot or flame. It decides the type of
+	// Model.
 	Kind        string
 	Model, Data any
 	Headline    string
 }
 
-// FrozenView computes what the page at an address shows, ready to be kept, and gives
-// the case that it is of and all that it tells of.
+// FrozenView makes the view of the page at an address. It returns the case of the page and
+// all cases that the page shows something of.
 func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loaded, []*loader.Loaded, error) {
 	ctx, cases := loader.WithCases(r.Context())
 	f, l, err := s.frozenPage(r.WithContext(ctx), address)
@@ -49,7 +50,7 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 	}
 	switch kind {
 	case "cases":
-		l, err := s.loader.Load(r.Context(), id) // its names are learnt from the evidence
+		l, err := s.loader.Load(r.Context(), id) // the redactor learns names from the evidence
 		if err != nil {
 			return View{}, nil, err
 		}
@@ -80,22 +81,22 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 		}
 		return View{"compare", v, data, v.Headline}, c.l, nil
 	case "families":
-		l, line, err := s.familyLine(inner, id)
+		l, series, err := s.familySeries(inner, id)
 		if err != nil {
 			return View{}, nil, err
 		}
-		v, err := s.familyView(inner, l, line, id, freezing)
+		v, err := s.familyView(inner, l, series, id, freezing)
 		if err != nil {
 			return View{}, nil, err
 		}
-		return View{"family", v, line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline}, l, nil
+		return View{"family", v, series.Membership(familyOf(l, series, id), chosen(inner, series, id), maxMembers), v.Headline}, l, nil
 	case "snapshots":
-		l, line, i, err := s.snapshot(inner, id)
+		l, series, i, err := s.snapshot(inner, id)
 		if err != nil {
 			return View{}, nil, err
 		}
-		v := s.snapshotView(l, line, i, u.Query(), freezing)
-		return View{"snapshot", v, onlySnapshot(l, line, i), v.Headline}, l, nil
+		v := s.snapshotView(l, series, i, u.Query(), freezing)
+		return View{"snapshot", v, onlySnapshot(l, series, i), v.Headline}, l, nil
 	}
 	return View{}, nil, bad
 }

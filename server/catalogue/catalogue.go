@@ -1,5 +1,5 @@
-// Package catalogue holds what is known of leaks on this server: what came with the
-// program, and the files that people put beside it. It knows no case.
+// Package catalogue holds the known leaks and stacks of this server: those that come with
+// the program, and own files. It knows no case.
 package catalogue
 
 import (
@@ -13,21 +13,21 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 )
 
-// Config says where own knowledge is.
+// Config names the own files.
 type Config struct {
 	Log *slog.Logger
-	// Files holds own files of the catalogue, *.json, nil for none; Dir is where people
-	// put them, and where entries are kept that are made on pages.
+	// Files holds own files of the catalogue, *.json, nil for none. Dir is their
+	// directory, in which entries made on pages are stored, too.
 	Files fs.FS
 	Dir   string
 }
 
-// Catalogue is what is known, with the own files of this server, read again when one
+// Catalogue is the catalogue with the own files of this server. It is read again when one
 // of them changes.
 type Catalogue struct {
 	log   *slog.Logger
 	files fs.FS
-	// dir is where own entries are kept, empty for nowhere.
+	// dir is where own entries are stored, "" for nowhere.
 	dir string
 
 	mu       sync.Mutex
@@ -35,16 +35,15 @@ type Catalogue struct {
 	known    *knowledge.Catalogue
 	problems []analysis.Problem
 
-	// remembering is held while own knowledge is written.
+	// remembering is locked while own entries are written.
 	remembering sync.Mutex
 }
 
-// New makes a catalogue.
 func New(cfg Config) *Catalogue {
 	return &Catalogue{log: cfg.Log, files: cfg.Files, dir: cfg.Dir}
 }
 
-// Current is the catalogue as its files are now, with what was not understood.
+// Current returns the catalogue of the files as they are now, with problems in them.
 func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,7 +69,7 @@ func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 	return k.known, k.problems
 }
 
-// stamp names the own files with what changes when they do.
+// stamp changes when an own file changes.
 func (k *Catalogue) stamp() string {
 	if k.files == nil {
 		return ""
@@ -90,7 +89,7 @@ func (k *Catalogue) stamp() string {
 	return b.String()
 }
 
-// Version changes with the catalogue: pages and reports are made with it.
+// Version changes with the catalogue. Pages and reports depend on it.
 func (k *Catalogue) Version() string {
 	c, _ := k.Current()
 	return c.Version()

@@ -18,10 +18,10 @@ import (
 	"leakdiff/web/view"
 )
 
-// remembered is the file of the entries that were made on family pages.
+// remembered is the file of the entries made on family pages.
 const remembered = "remembered.json"
 
-// OwnFile is where entries that were made here are kept, empty where none are.
+// OwnFile is the file of the entries made here, "" for none.
 func (k *Catalogue) OwnFile() string {
 	if k.dir == "" {
 		return ""
@@ -29,7 +29,7 @@ func (k *Catalogue) OwnFile() string {
 	return remembered
 }
 
-// EntriesOf are the entries that were made here of a family.
+// EntriesOf returns the entries made here of a family.
 func (k *Catalogue) EntriesOf(c *knowledge.Catalogue, fingerprint string) []*knowledge.Entry {
 	var out []*knowledge.Entry
 	all := c.Known()
@@ -41,7 +41,7 @@ func (k *Catalogue) EntriesOf(c *knowledge.Catalogue, fingerprint string) []*kno
 	return out
 }
 
-// Entry finds an entry that was made here.
+// Entry finds an entry made here.
 func (k *Catalogue) Entry(id string) (*knowledge.Entry, error) {
 	c, _ := k.Current()
 	if e := c.Entry(id); e != nil && e.Origin != "" && e.Origin == k.OwnFile() {
@@ -50,7 +50,8 @@ func (k *Catalogue) Entry(id string) (*knowledge.Entry, error) {
 	return nil, response.Refuse("not_found", "there is no such entry", id, "it was forgotten, or stands in a file that somebody put into the directory", "see the list of all of them at /knowledge")
 }
 
-// NewID is an id that no entry has: a second entry of the same title is another one.
+// NewID returns an unused id, so that a second entry with the same title does not replace
+// the first.
 func (k *Catalogue) NewID(title, fingerprint string) string {
 	c, _ := k.Current()
 	id := entryID(title, fingerprint)
@@ -62,8 +63,8 @@ func (k *Catalogue) NewID(title, fingerprint string) string {
 	}
 }
 
-// entryID names an entry by the words of its title and the beginning of the
-// fingerprint: "own-workers-wait-for-the-pool-8a5b9d".
+// entryID makes an id from the title and the beginning of the fingerprint:
+// "own-workers-wait-for-the-pool-8a5b9d".
 func entryID(title, fingerprint string) string {
 	var words []string
 	for _, word := range strings.FieldsFunc(strings.ToLower(title), func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
@@ -76,14 +77,14 @@ func entryID(title, fingerprint string) string {
 	return "own-" + strings.TrimRight(name[:min(len(name), 60)], "-") + "-" + hash[:min(len(hash), 6)]
 }
 
-// Remember writes an entry with what people say of it into the file of own ones; an entry
-// of the same id is replaced.
-func (k *Catalogue) Remember(e knowledge.Entry, said view.Entry) error {
+// Remember writes an entry with the words of the form into the file of own entries. It
+// replaces an entry with the same id.
+func (k *Catalogue) Remember(e knowledge.Entry, form view.Entry) error {
 	c, _ := k.Current()
-	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = said.Title, knowledge.Status(said.Status), said.Affected, said.Fixed, said.Trigger, said.Remedy, said.URL
+	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = form.Title, knowledge.Status(form.Status), form.Affected, form.Fixed, form.Trigger, form.Remedy, form.URL
 	e.BoundMinutes = 0
 	if e.Status == knowledge.BoundedBacklog {
-		e.BoundMinutes, _ = strconv.Atoi(said.Bound)
+		e.BoundMinutes, _ = strconv.Atoi(form.Bound)
 	}
 	if err := sensible(e); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (k *Catalogue) Remember(e knowledge.Entry, said view.Entry) error {
 	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Append(have, e, components...) })
 }
 
-// sensible says what a person has to correct before an entry can be kept.
+// sensible returns what must be corrected before an entry can be stored.
 func sensible(e knowledge.Entry) error {
 	wrong := func(where, what, hint string) error { return response.Refuse("invalid", what, where, "", hint) }
 	if e.Title == "" {
@@ -108,12 +109,12 @@ func sensible(e knowledge.Entry) error {
 	return nil
 }
 
-// Forget removes an entry that was made here.
+// Forget removes an entry made here.
 func (k *Catalogue) Forget(id string) error {
 	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, id) })
 }
 
-// rewrite changes the file of own entries. It is whole at every moment.
+// rewrite changes the file of own entries. The file is complete at every moment.
 func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
 	if k.dir == "" {
 		return response.Refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
@@ -136,7 +137,7 @@ func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) er
 	return replace(path, text)
 }
 
-// replace writes a file beside the old one and puts it in its place when it is durable.
+// replace writes a new file beside the old one and renames it when it is durable.
 func replace(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".remembered-*")
 	if err != nil {

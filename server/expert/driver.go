@@ -14,8 +14,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// inMemory is the one profile that there is, whatever is asked for. It names no
-// source, so that pprof keeps no copy in the home directory.
+// inMemory returns the same profile for every name. It names no source, so that pprof
+// stores no copy in the home directory.
 type inMemory struct{ p *pprof.Profile }
 
 func (f inMemory) Fetch(string, time.Duration, time.Duration) (*pprof.Profile, string, error) {
@@ -29,7 +29,7 @@ func (noSymbols) Symbolize(string, driver.MappingSources, *pprof.Profile) error 
 
 var errSwitchedOff = errors.New("switched off")
 
-// noObjects opens no binary; without it pprof would bring its own.
+// noObjects opens no binary. Without it pprof would use its own tool.
 type noObjects struct{}
 
 func (noObjects) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, error) {
@@ -45,31 +45,31 @@ type noFiles struct{}
 
 func (noFiles) Open(string) (io.WriteCloser, error) { return nil, errSwitchedOff }
 
-// noNetwork asks nobody.
+// noNetwork sends no request.
 type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errSwitchedOff }
 
-// silence takes what pprof has to say to a terminal.
-type silence struct{ log *slog.Logger }
+// logOnly sends the messages of pprof to the log instead of a terminal.
+type logOnly struct{ log *slog.Logger }
 
-func (silence) ReadLine(string) (string, error) { return "", io.EOF }
+func (logOnly) ReadLine(string) (string, error) { return "", io.EOF }
 
-func (silence) Print(...any) {}
+func (logOnly) Print(...any) {}
 
-func (silence) IsTerminal() bool { return false }
+func (logOnly) IsTerminal() bool { return false }
 
-func (silence) WantBrowser() bool { return false }
+func (logOnly) WantBrowser() bool { return false }
 
-func (silence) SetAutoComplete(func(string) string) {}
+func (logOnly) SetAutoComplete(func(string) string) {}
 
-func (s silence) PrintErr(args ...any) {
+func (s logOnly) PrintErr(args ...any) {
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.log.Debug("pprof", "said", fmt.Sprint(args...))
 	}
 }
 
-// arguments are a command line that pprof reads instead of that of the server.
+// arguments is the command line that pprof reads instead of that of the server.
 type arguments struct {
 	*flag.FlagSet
 	args []string
@@ -81,7 +81,7 @@ func newArguments(args ...string) *arguments {
 	return &arguments{set, args}
 }
 
-// StringList defines a flag that may be given several times.
+// StringList defines a flag that may occur several times.
 func (a *arguments) StringList(name, value, usage string) *[]*string {
 	first := a.String(name, value, usage)
 	return &[]*string{first}

@@ -1,9 +1,8 @@
-// Package expert mounts the web interface of pprof itself, over a profile that is in memory.
-// Its pages need inline scripts, so that they are framed in a sandbox with an origin of its
-// own, under an address that ends soon. Of its handlers only those are reachable that read no
-// file of a name that they are given, write none and start no program: /source reads any file
-// that a profile names, /saveconfig writes into the home directory on GET, /graph starts
-// graphviz.
+// Package expert mounts the web interface of pprof over a profile in memory. Its pages
+// need inline scripts. They run in a sandboxed frame with an origin of its own, under an
+// address that expires soon. Only handlers are reachable that read no file by name, write
+// no file and start no program: /source reads any file that a profile names, /saveconfig
+// writes into the home directory on GET, /graph starts graphviz.
 package expert
 
 import (
@@ -15,13 +14,12 @@ import (
 	"leakdiff/server/response"
 )
 
-// Pages gives the snapshots of a page, with its frame.
+// Pages returns the snapshots of a page and its frame.
 type Pages interface {
 	SnapshotStacks(r *http.Request, id string) (casepage.StackView, error)
 	PairStacks(r *http.Request, pair string) (casepage.StackView, error)
 }
 
-// Config says what is mounted.
 type Config struct {
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -36,7 +34,6 @@ type Service struct {
 	mounts  *mounts
 }
 
-// New makes a service.
 func New(cfg Config) *Service {
 	return &Service{respond: cfg.Respond, pages: cfg.Pages, mounts: newMounts(cfg.Log, cfg.Now)}
 }

@@ -15,15 +15,15 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// Bounds of what is mounted at a time: profiles, their size, and how long an address
-// lasts after the page that frames it was last opened.
+// Bounds of the mounted profiles: their number, their size, and how long an address lasts
+// after the page with the frame was opened.
 const (
 	maxMounts     = 8
 	maxMountBytes = 16 << 20
 	MountedFor    = 15 * time.Minute
 )
 
-// mounts are the profiles that can be looked at with pprof, the last used in front.
+// mounts are the mounted profiles, the last used in front.
 type mounts struct {
 	log *slog.Logger
 	now func() time.Time
@@ -32,8 +32,8 @@ type mounts struct {
 	order *list.List // of *mount
 	size  int
 
-	// pprof keeps its settings in variables of its package: mounting writes them,
-	// its pages read them.
+	// pprof keeps its settings in variables of its package. Mounting writes them, its
+	// pages read them.
 	pprof sync.RWMutex
 }
 
@@ -49,8 +49,8 @@ func newMounts(log *slog.Logger, now func() time.Time) *mounts {
 	return &mounts{log: log, now: now, order: list.New()}
 }
 
-// open gives the token of a profile. One that is mounted under the same key is kept
-// for longer instead of being made again.
+// open returns the token of a profile. A profile already mounted under the key is not made
+// again: it gets more time.
 func (m *mounts) open(key string, make func() *pprof.Profile) (string, error) {
 	if token := m.known(key); token != "" {
 		return token, nil
@@ -84,7 +84,7 @@ func (m *mounts) known(key string) string {
 	return ""
 }
 
-// sweep drops what has ended.
+// sweep removes expired mounts.
 func (m *mounts) sweep() {
 	for e := m.order.Front(); e != nil; {
 		next := e.Next()
@@ -100,7 +100,7 @@ func (m *mounts) drop(e *list.Element) {
 	m.order.Remove(e)
 }
 
-// handler is a view of a mounted profile, nil where there is none.
+// handler returns a view of a mounted profile, or nil.
 func (m *mounts) handler(token, name string) http.Handler {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,14 +114,14 @@ func (m *mounts) handler(token, name string) http.Handler {
 	return nil
 }
 
-// mounted gives a profile to pprof and takes its handlers.
+// mounted mounts a profile in pprof and returns its handlers.
 func (m *mounts) mounted(key string, p *pprof.Profile) (*mount, error) {
 	var b bytes.Buffer
 	if err := p.WriteUncompressed(&b); err != nil {
 		return nil, err
 	}
 	out := &mount{token: newToken(), key: key, ends: m.now().Add(MountedFor), size: 2 * b.Len(), handlers: map[string]http.Handler{}}
-	quiet := silence{m.log}
+	quiet := logOnly{m.log}
 	m.pprof.Lock()
 	defer m.pprof.Unlock()
 	err := driver.PProf(&driver.Options{

@@ -20,15 +20,13 @@ import (
 // views are the handlers of pprof that are reachable.
 var views = [...]string{"flamegraph", "top", "peek", "download"}
 
-// ViewPolicy lets the scripts of pprof run, in an origin of their own that reaches
-// nothing.
+// ViewPolicy lets the scripts of pprof run in an origin of their own, without any access.
 const ViewPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// framePolicy is the policy of the page around it.
+// framePolicy is the policy of the page with the frame.
 const framePolicy = response.Policy + "; frame-src 'self'"
 
-// View serves pprof's own pages inside of their frame. What is not on the list is not
-// there, whatever pprof has under that name.
+// View serves pprof's own pages inside the frame. Only the views on the list exist.
 func (s *Service) View(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", ViewPolicy)
@@ -44,8 +42,8 @@ func (s *Service) View(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "There is no such view here: the address has ended (reload the page around it), or this view of pprof is switched off, since it would need files or programs of the server.\n")
 		return
 	}
-	// What is written is kept until nobody else waits for the lock: a slow reader would
-	// stop all mounting, and with it every other reader.
+	// The answer is buffered until the lock is free. A slow reader would block all
+	// mounting, and with it every other reader.
 	made := &answer{header: h}
 	s.mounts.pprof.RLock()
 	handler.ServeHTTP(made, r)
@@ -54,7 +52,7 @@ func (s *Service) View(w http.ResponseWriter, r *http.Request) {
 	w.Write(made.body.Bytes())
 }
 
-// answer is what a handler wrote.
+// answer is the buffered answer of a handler.
 type answer struct {
 	header http.Header
 	status int
@@ -77,7 +75,7 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	s.framed(w, r, x)
 }
 
-// DiffPage frames pprof over B less A.
+// DiffPage frames pprof over the difference B − A.
 func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	x, err := s.pages.PairStacks(r, response.PathValue(r, "pair"))
 	if err != nil {
@@ -95,9 +93,9 @@ func (s *Service) framed(w http.ResponseWriter, r *http.Request, x casepage.Stac
 		s.respond.Fail(w, r, err)
 		return
 	}
-	shown := "flamegraph"
+	selected := "flamegraph"
 	if slices.Contains(views[:], q.Get("view")) && q.Get("view") != "download" {
-		shown = q.Get("view")
+		selected = q.Get("view")
 	}
 	last := x.Snapshots[len(x.Snapshots)-1]
 	token, err := s.mounts.open(strings.Join([]string{x.State, x.Base, string(kind)}, "\x00"), func() *pprof.Profile {
@@ -113,7 +111,7 @@ func (s *Service) framed(w http.ResponseWriter, r *http.Request, x casepage.Stac
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
 	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(view.ExpertInput{
-		Shell: x.Shell, Base: x.Base, CaseID: x.CaseID, OtherID: x.OtherID, Kind: kind, Shown: shown, Views: views[:len(views)-1],
-		Frame: "/x/" + token + "/" + shown, Pair: len(x.Snapshots) == 2,
+		Shell: x.Shell, Base: x.Base, CaseID: x.CaseID, OtherID: x.OtherID, Kind: kind, Shown: selected, Views: views[:len(views)-1],
+		Frame: "/x/" + token + "/" + selected, Pair: len(x.Snapshots) == 2,
 	})))
 }

@@ -27,8 +27,7 @@ func (s *Service) DeleteBundleAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// BundlePage shows the stages of an ingest while it runs and the inventory when
-// it is done.
+// BundlePage shows the stages of an ingest while it runs, and then the inventory.
 func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	b, err := s.store.Bundle(r.Context(), id)
@@ -71,7 +70,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Bundle(v))
 }
 
-// inventory adds what a finished ingest found.
+// inventory adds the result of a finished ingest.
 func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInput) error {
 	var err error
 	if in.Artifacts, err = s.store.Artifacts(r.Context(), b.ID); err != nil {
@@ -87,7 +86,7 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	said, err := s.cases.Brief(r.Context(), b.CaseID)
+	outcome, err := s.cases.Brief(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if err != nil {
 		return err
 	}
-	for _, snap := range append(said.Snapshots, said.LeftOut...) {
+	for _, snap := range append(outcome.Snapshots, outcome.LeftOut...) {
 		if own[snap.ID] {
 			in.Snapshots = append(in.Snapshots, snap)
 		}
@@ -103,7 +102,7 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	return nil
 }
 
-// BundleState is what the progress of an ingest looks like to scripts.
+// BundleState is the progress of an ingest, for scripts.
 type BundleState struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -111,7 +110,7 @@ type BundleState struct {
 	Text   string `json:"text"`
 	Error  string `json:"error,omitempty"`
 	Link   string `json:"link"`
-	// Done of Total files; no total is known before the end.
+	// Done of Total files are read. Total is 0 before the end.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 	// Files to Watches are what was read so far.
@@ -143,7 +142,7 @@ func (s *Service) state(b store.Bundle) BundleState {
 	return out
 }
 
-// BundleEvents streams the stages of an ingest until it is settled.
+// BundleEvents streams the stages of an ingest until it ends.
 func (s *Service) BundleEvents(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	b, err := s.store.Bundle(r.Context(), id)
@@ -214,14 +213,14 @@ func (s *Service) BundleFile(w http.ResponseWriter, r *http.Request) {
 	s.respond.Fail(w, r, response.Refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
 }
 
-// CancelBundle stops an ingest; what was uploaded stays and can be read again.
+// CancelBundle stops an ingest. The upload stays and can be read again.
 func (s *Service) CancelBundle(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	// A running one that the worker does not read is one whose end was not recorded.
+	// The bundle is running but the worker does not read it: its end was not recorded.
 	if !s.queue.Cancel(id) {
 		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
 			s.respond.Fail(w, r, err)
@@ -231,8 +230,8 @@ func (s *Service) CancelBundle(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }
 
-// mayRead gives a bundle to those who may have it read, or stop that: what it says of its
-// case changes with it.
+// mayRead returns a bundle if the sender may start or stop its reading, which changes the
+// report of its case.
 func (s *Service) mayRead(w http.ResponseWriter, r *http.Request, id string) (store.Bundle, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	b, err := s.store.Bundle(r.Context(), id)
@@ -274,14 +273,14 @@ func (s *Service) dropBundle(r *http.Request, id, key string) (caseID string, er
 		return "", err
 	}
 	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
-	s.queue.Notify() // what waits for room may have it now
+	s.queue.Notify() // a job that found no room may have it now
 	if err := s.summaries.Summarise(r.Context(), b.CaseID); err != nil {
 		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 	return b.CaseID, nil
 }
 
-// ReadAgain runs the ingest of a bundle once more, with today's rules.
+// ReadAgain queues a bundle to be read with today's rules.
 func (s *Service) ReadAgain(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {

@@ -1,6 +1,6 @@
-// Package intake takes uploads: it streams them into the store, has a worker read them one
-// after the other, and shows how far that is. It knows of cases what an answer about an
-// upload says, and makes no report of its own.
+// Package intake takes uploads. It streams them into the store, has a worker read them one
+// after the other, and shows the progress. It makes no report: it knows only what the
+// answer to an upload contains.
 package intake
 
 import (
@@ -20,17 +20,17 @@ import (
 	"leakdiff/store/blob"
 )
 
-// Blobs keeps raw uploads by their hash.
+// Blobs stores raw uploads by their hash.
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
-	// Open gives a fault instead of io.EOF where the bytes are not those of the hash.
+	// The reader returns a fault instead of io.EOF if the bytes do not have the hash.
 	Open(sha string) (io.ReadCloser, error)
 	Verify(ctx context.Context, sha string) error
 	Look(sha string) error
 	Free() (int64, error)
 }
 
-// Store is what the handlers of uploads ask of a database.
+// Store is what the handlers of uploads need of the database.
 type Store interface {
 	Setting(ctx context.Context, name string) (value string, set bool, err error)
 	SetSetting(ctx context.Context, name, value string) error
@@ -58,7 +58,7 @@ type Store interface {
 	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
 }
 
-// JobStore is what the worker asks of a database.
+// JobStore is what the worker needs of the database.
 type JobStore interface {
 	ClaimJob(ctx context.Context) (job store.Job, claimed bool, err error)
 	FinishJob(ctx context.Context, jobID string, r store.Result) error
@@ -71,13 +71,12 @@ type JobStore interface {
 	Reap(ctx context.Context) (more bool, err error)
 }
 
-// Cases says what was read of a case.
+// Cases returns what was read of a case.
 type Cases interface {
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
 	Heads(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
-// Config says where uploads go.
 type Config struct {
 	Store     Store
 	Blobs     Blobs
@@ -87,7 +86,7 @@ type Config struct {
 	Cases     Cases
 	Summaries Summaries
 	Raw       RawBytes
-	// Queue is what the worker works off, and Worker who does.
+	// Worker works off Queue.
 	Queue  *Queue
 	Worker *Worker
 	// UploadLimit is in bytes.
@@ -97,7 +96,6 @@ type Config struct {
 	Samples []Sample
 }
 
-// Service takes uploads.
 type Service struct {
 	cfg       Config
 	store     Store
@@ -110,14 +108,14 @@ type Service struct {
 	raw       RawBytes
 	queue     *Queue
 	worker    *Worker
-	// placing is held while an upload is added to a case, a key while its answer is made.
+	// placing is locked while an upload is added to a case. A key is locked while its
+	// answer is made.
 	placing sync.Mutex
 	keys    keyLocks
-	// slots are those of uploads being stored.
+	// slots bounds the uploads being stored.
 	slots *semaphore.Weighted
 }
 
-// New makes a service.
 func New(cfg Config) *Service {
 	if cfg.Slots == 0 {
 		cfg.Slots = uploadSlots

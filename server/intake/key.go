@@ -8,23 +8,23 @@ import (
 	"leakdiff/store"
 )
 
-// keyLocks lets one request at a time go on with a key: a repetition waits for the answer
-// that it repeats.
+// keyLocks admits one request at a time with an Idempotency-Key: a repetition waits for
+// the answer that it repeats.
 type keyLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{}
+	mu     sync.Mutex
+	locked map[string]chan struct{}
 }
 
-// lock waits until nobody else holds the key, or ctx ends.
+// lock waits until the key is free, or ctx ends.
 func (k *keyLocks) lock(ctx context.Context, key string) error {
 	for {
 		k.mu.Lock()
-		free, held := k.held[key]
-		if !held {
-			if k.held == nil {
-				k.held = map[string]chan struct{}{}
+		free, locked := k.locked[key]
+		if !locked {
+			if k.locked == nil {
+				k.locked = map[string]chan struct{}{}
 			}
-			k.held[key] = make(chan struct{})
+			k.locked[key] = make(chan struct{})
 			k.mu.Unlock()
 			return nil
 		}
@@ -40,12 +40,11 @@ func (k *keyLocks) lock(ctx context.Context, key string) error {
 func (k *keyLocks) unlock(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.held[key])
-	delete(k.held, key)
+	close(k.locked[key])
+	delete(k.locked, key)
 }
 
-// recall gives the answer of the first request with a key. hash is of what that one was to
-// record.
+// recall returns the answer to the first request with a key. hash is that of its upload.
 func (s *Service) recall(ctx context.Context, key, hash string) (store.Answer, bool, error) {
 	known, ok, err := s.store.Recall(ctx, key)
 	if ok && err == nil && known.RequestHash != hash {
@@ -54,7 +53,7 @@ func (s *Service) recall(ctx context.Context, key, hash string) (store.Answer, b
 	return known, ok, err
 }
 
-// remember keeps an answer for requests that repeat this one.
+// remember stores an answer for repetitions of its request.
 func (s *Service) remember(ctx context.Context, key string, a store.Answer) {
 	if err := s.store.Remember(ctx, key, a); err != nil {
 		s.log.Error("remembering an idempotency key failed", "error", err)

@@ -12,7 +12,7 @@ import (
 	"leakdiff/store"
 )
 
-// setKind keeps as what a file of a bundle is to be read, and has the bundle read again.
+// setKind stores the kind that a file is to be read as, and queues its bundle.
 func (s *Service) setKind(r *http.Request, bundleID, path, kind, key string) error {
 	b, err := s.store.Bundle(r.Context(), bundleID)
 	if err != nil {
@@ -44,13 +44,13 @@ func (s *Service) setKind(r *http.Request, bundleID, path, kind, key string) err
 	return nil
 }
 
-// assignable reports a file that can be read as another kind: a directory of fdinfo
-// files is one artifact, a link or device has no content.
+// assignable reports whether a file can be read as another kind. A directory of fdinfo
+// files is one artifact; a link or device has no content.
 func assignable(a analysis.Artifact) bool {
 	return !strings.HasSuffix(a.Path, "/") && a.SHA256 != ""
 }
 
-// KindForm takes the form of the inventory.
+// KindForm handles the form of the inventory.
 func (s *Service) KindForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -70,8 +70,8 @@ func (s *Service) KindForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }
 
-// KindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
-// the choice back. The bundle is read again after it.
+// KindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}. An empty kind takes the
+// choice back. The bundle is read again.
 func (s *Service) KindAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in struct{ Path, Kind string }

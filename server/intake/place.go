@@ -25,35 +25,35 @@ func caseTitle(name string) string {
 	}
 }
 
-// placed is where an upload ended up.
+// placed is the case and bundle of an upload.
 type placed struct {
 	bundle   store.Bundle
 	ownerKey string
-	// again says that the same bytes were in the case already.
+	// again is true if the case already held the same bytes.
 	again bool
 }
 
-// place records an upload in a case, a new one when none is named, and its job
-// in the same transaction. Only then it may be acknowledged.
+// place records an upload in a case, a new one if none is named, and its job in the same
+// transaction. Only then may the upload be acknowledged.
 func (s *Service) place(ctx context.Context, caseID string, up received) (placed, error) {
 	defer s.queue.Notify()
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		if err == nil {
-			s.heal(ctx, up)
+			s.requeueDamaged(ctx, up)
 		}
 		return placed{bundle: b, ownerKey: key}, err
 	}
-	s.placing.Lock() // of two that come together one finds the other
+	s.placing.Lock() // of two equal uploads, the second finds the first
 	defer s.placing.Unlock()
 	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
 	if err != nil {
 		return placed{}, err
 	}
 	if ok {
-		s.heal(ctx, up)
+		s.requeueDamaged(ctx, up)
 		if have.Error != nil && have.Error.Code == store.Crashed {
-			// Whoever sends it again has been told to where something else stopped the server.
+			// Its hint is to upload again if something else stopped the server.
 			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
 				return placed{}, err
 			}
@@ -63,14 +63,14 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	}
 	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
 	if err == nil {
-		s.heal(ctx, up)
+		s.requeueDamaged(ctx, up)
 	}
 	return placed{bundle: b}, err
 }
 
-// heal has bundles of all cases read again that failed because bytes of an upload were
-// damaged: the upload put them back.
-func (s *Service) heal(ctx context.Context, up received) {
+// requeueDamaged queues bundles of all cases that failed because the bytes of this upload were
+// damaged. The upload restored them.
+func (s *Service) requeueDamaged(ctx context.Context, up received) {
 	ctx = context.WithoutCancel(ctx)
 	ids, err := s.store.FailedOn(ctx, blob.Damaged, up.hashes())
 	for _, id := range ids {

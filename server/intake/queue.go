@@ -8,28 +8,27 @@ import (
 	"leakdiff/analysis/read/ingest"
 )
 
-// Queue is what those who record jobs, and those who wait for them, share with the worker.
+// Queue connects the worker with those who record jobs and those who wait for them.
 type Queue struct {
 	notified chan struct{}
-	// idle is work that is done when no bundle is read.
+	// idle is work to be done while no bundle is read.
 	idle chan func(context.Context)
 
 	mu sync.Mutex
-	// running is the bundle being read, with how to stop it.
+	// running is the bundle being read. stop stops that.
 	running string
 	stop    context.CancelFunc
-	// progress is what the running job said last.
+	// progress is the last one that the running job reported.
 	progress ingest.Progress
-	// changed is closed and replaced whenever progress moved or a job ended, ended when a
-	// result was written or a job ended.
+	// changed is closed and replaced when progress moves or a job ends, ended when a
+	// result is written or a job ends.
 	changed, ended chan struct{}
-	// waiting are the bundles that answers wait for, and how many; answered is closed and
-	// replaced when none waits for one any more.
+	// waiting counts the answers that wait for each bundle. answered is closed and
+	// replaced when the last one of a bundle is made.
 	waiting  map[string]int
 	answered chan struct{}
 }
 
-// NewQueue makes an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
 		notified: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
@@ -38,7 +37,7 @@ func NewQueue() *Queue {
 	}
 }
 
-// Later has work done when no bundle is read. Where much waits already it is not done.
+// Later queues work for a time when no bundle is read. It is dropped if the queue is full.
 func (q *Queue) Later(work func(context.Context)) {
 	select {
 	case q.idle <- work:
@@ -46,7 +45,7 @@ func (q *Queue) Later(work func(context.Context)) {
 	}
 }
 
-// Notify says that a job was recorded.
+// Notify wakes the worker: a job was recorded.
 func (q *Queue) Notify() {
 	select {
 	case q.notified <- struct{}{}:
@@ -54,8 +53,8 @@ func (q *Queue) Notify() {
 	}
 }
 
-// rest waits so long, or until a job is recorded.
-func (q *Queue) rest(ctx context.Context, atMost time.Duration) {
+// sleep waits for atMost, or until a job is recorded.
+func (q *Queue) sleep(ctx context.Context, atMost time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-q.notified:
@@ -63,7 +62,7 @@ func (q *Queue) rest(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// addWaiter says that an answer waits for a bundle, until answered is called.
+// addWaiter registers an answer that waits for a bundle, until answered is called.
 func (q *Queue) addWaiter(bundleID string) (answered func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,8 +81,8 @@ func (q *Queue) addWaiter(bundleID string) (answered func()) {
 // answerWait bounds how long a summary waits for the answers about a bundle.
 const answerWait = 50 * time.Millisecond
 
-// waitForAnswers waits until nothing waits for a bundle that was just read. What is done for its
-// case next reads all of it, and an answer beside that takes 10 ms longer.
+// waitForAnswers waits until no answer waits for a bundle that was just read. The summary
+// reads the whole case, and would delay an answer by 10 ms.
 func (q *Queue) waitForAnswers(ctx context.Context, bundleID string) {
 	within(ctx, answerWait, func() (bool, <-chan struct{}) {
 		q.mu.Lock()
@@ -92,8 +91,8 @@ func (q *Queue) waitForAnswers(ctx context.Context, bundleID string) {
 	})
 }
 
-// within waits until something holds, which tells as well what closes when that may have
-// changed, or ctx ends, or the time is over.
+// within waits until holds reports true, ctx ends or the time is over. holds returns a
+// channel that closes when its result may have changed.
 func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-chan struct{})) {
 	enough := time.After(atMost)
 	for {
@@ -138,8 +137,8 @@ func (q *Queue) report(p ingest.Progress) {
 	}
 }
 
-// state is the progress of a bundle that is being read now, and a channel that
-// closes when it moves or any job ends.
+// state returns the progress of a bundle that is being read, and a channel that closes
+// when it moves or any job ends.
 func (q *Queue) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,8 +156,8 @@ func (q *Queue) Cancel(bundleID string) bool {
 	return true
 }
 
-// reads reports whether the worker reads or sums up a bundle, and gives a channel that
-// closes when a result is written or any job ends.
+// reads reports whether the worker reads or sums up a bundle. The channel closes when a
+// result is written or any job ends.
 func (q *Queue) reads(bundleID string) (bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

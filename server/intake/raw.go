@@ -11,14 +11,14 @@ import (
 	"leakdiff/store/blob"
 )
 
-// RawBytes opens what was uploaded.
+// RawBytes opens uploaded files.
 type RawBytes struct {
 	Blobs Blobs
-	// Unpack says how it is unpacked.
+	// Unpack configures the unpacking.
 	Unpack bundle.Config
 }
 
-// inputs are the files of an upload, to be read from their blobs.
+// inputs returns the files of an upload, to be read from their blobs.
 func (raw RawBytes) inputs(files []store.File) []bundle.Input {
 	out := make([]bundle.Input, len(files))
 	for i, f := range files {
@@ -27,15 +27,15 @@ func (raw RawBytes) inputs(files []store.File) []bundle.Input {
 	return out
 }
 
-// verify reports what is wrong with the stored bytes of an uploaded file, under its name.
-// A download asks before its first byte is sent: what was sent cannot be taken back. Bytes
-// that were hashed within the last minutes and not written to since are not hashed again
-// (blob.Store), so that a page which shows raw lines costs that once.
+// verify returns what is wrong with the stored bytes of an uploaded file. A download calls
+// it before its first byte, since sent bytes cannot be taken back. The blob store does not
+// hash bytes again that it hashed within the last minutes and that did not change, so
+// pages with raw lines stay cheap.
 func (raw RawBytes) verify(ctx context.Context, f store.File) error {
 	return damageOf(f, raw.Blobs.Verify(ctx, f.SHA256))
 }
 
-// verifyAll is verify for the files of a bundle: the first one that is damaged.
+// verifyAll verifies the files of a bundle and returns the first damage.
 func (raw RawBytes) verifyAll(ctx context.Context, files []store.File) error {
 	for _, f := range files {
 		if err := raw.verify(ctx, f); err != nil {
@@ -45,7 +45,7 @@ func (raw RawBytes) verifyAll(ctx context.Context, files []store.File) error {
 	return nil
 }
 
-// damageOf words an error about the stored bytes of a file that a bundle refers to.
+// damageOf words an error about the stored bytes of a file.
 func damageOf(f store.File, err error) error {
 	var fault *analysis.Fault
 	if !errors.As(err, &fault) {
@@ -65,9 +65,8 @@ func damageOf(f store.File, err error) error {
 	return &named
 }
 
-// damaged are the files of a bundle whose stored bytes are damaged, by hash, with what is
-// wrong. Files of a large bundle are only looked for: to hash them takes as long as to
-// read them, and a page is no reading.
+// damaged returns the damaged files of a bundle by hash, with their damage. Files of a
+// large bundle are not hashed, only looked for: hashing takes as long as reading.
 func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]string, error) {
 	out := map[string]string{}
 	for _, f := range b.Files {
@@ -85,8 +84,8 @@ func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]str
 	return out, nil
 }
 
-// OpenArtifact opens the unpacked bytes of a file in a bundle. The upload that they come
-// from is verified before.
+// OpenArtifact opens the unpacked bytes of a file in a bundle. It verifies the upload
+// first.
 func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error) {
 	var damage error
 	inputs := raw.inputs(b.Files)
@@ -102,7 +101,7 @@ func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path strin
 	}
 	body, err := bundle.Open(ctx, raw.Unpack, inputs, path)
 	if err != nil && damage != nil {
-		return nil, damage // the walk has ended, and knows less
+		return nil, damage // the error of the walk is less exact
 	}
 	return body, err
 }

@@ -19,8 +19,8 @@ import (
 	"leakdiff/store"
 )
 
-// Spare is how much of the volume an upload must leave free, beside what the store reserves
-// for ends of jobs and deletions.
+// Spare is how many bytes an upload must leave free on the volume, besides what the store
+// reserves for ends of jobs and deletions.
 const Spare = 32 << 20
 
 // received is an upload whose bytes are durable but not yet part of a case.
@@ -30,12 +30,12 @@ type received struct {
 	// hash is over the names and hashes of all files.
 	hash string
 	size int64
-	// key is the owner key of the case, where the form had a field for it.
+	// key is the owner key of the case, if the form sent one.
 	key string
 }
 
-// roomFor refuses an upload before its body is read when its size is over the
-// limit or the volume has no room for it.
+// roomFor refuses an upload before its body is read if it is over the limit or the volume
+// has no room.
 func (s *Service) roomFor(size int64) error {
 	if size > s.cfg.UploadLimit {
 		return response.Refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", wording.Bytes(size), wording.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
@@ -67,7 +67,7 @@ func (s *Service) receiveBody(r *http.Request, name string) (received, error) {
 	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
 }
 
-// senderReader tells errors of the request's body from those of storing it.
+// senderReader marks errors of reading the body, to tell them from errors of storing it.
 type senderReader struct {
 	r   io.Reader
 	err error
@@ -81,7 +81,7 @@ func (b *senderReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// interrupted says that a body ended early in words that help the sender.
+// interrupted explains to the sender that the body ended early.
 func (s *Service) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
 	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
@@ -93,8 +93,8 @@ func (s *Service) interrupted(r *http.Request, err error) error {
 	return err
 }
 
-// receiveForm stores the files and the pasted text of a multipart form, one
-// after the other as they arrive.
+// receiveForm stores the files and the pasted text of a multipart form, one after the
+// other as they arrive.
 func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 	if err := s.roomFor(r.ContentLength); err != nil {
 		return received{}, err
@@ -172,18 +172,18 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 	return up, nil
 }
 
-// discard gives up the bytes of an upload that no case will have.
+// discard releases the bytes of an upload that belongs to no case.
 func (s *Service) discard(r *http.Request, files []store.File) {
 	if err := s.store.Discard(context.WithoutCancel(r.Context()), files); err != nil {
 		s.log.Error("removing what a refused upload brought failed", "request", response.RequestID(r), "error", err)
 	}
 }
 
-// maxFormFiles bounds the files of one form; larger sets come as an archive.
+// maxFormFiles bounds the files of one form. Larger sets can come as an archive.
 const maxFormFiles = 20_000
 
-// fileName is the name with its directories, which the browser sends for a
-// folder and mime/multipart cuts off.
+// fileName returns the name with its directories. Browsers send them for a folder;
+// mime/multipart cuts them off.
 func fileName(p *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
 	if err != nil || params["filename"] == "" {
@@ -212,11 +212,13 @@ func finish(name string, files []store.File) received {
 	return r
 }
 
-// titleOf names an upload of several files: their common directory, or the
-// first file.
+// titleOf names an upload of several files: by their common directory, or by the first
+// file.
 func titleOf(files []store.File) string {
 	first, _, folder := strings.Cut(files[0].Name, "/")
+	var names []string
 	for _, f := range files {
+		names = append(names, path.Base(f.Name))
 		if !strings.HasPrefix(f.Name, first+"/") {
 			folder = false
 		}
@@ -225,7 +227,7 @@ func titleOf(files []store.File) string {
 	case folder:
 		return first
 	case len(files) > 1:
-		return fmt.Sprintf("%s and %d more", path.Base(files[0].Name), len(files)-1)
+		return wording.Commas(names, 1)
 	}
 	return files[0].Name
 }

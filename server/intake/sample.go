@@ -10,7 +10,7 @@ import (
 	"leakdiff/store"
 )
 
-// LoadSamples makes a case of each sample when the store has never held them.
+// LoadSamples makes a case of each sample if the store never held them.
 func (s *Service) LoadSamples(ctx context.Context) error {
 	const mark = "samples loaded"
 	_, have, err := s.store.Setting(ctx, mark)
@@ -47,7 +47,7 @@ func (s *Service) addSample(ctx context.Context, sample Sample) (store.Bundle, e
 	return b, nil
 }
 
-// sampleCase is the case that shows a sample, if there is one.
+// sampleCase finds the case of a sample.
 func (s *Service) sampleCase(ctx context.Context, name string) (store.Case, bool, error) {
 	const page = 200
 	for offset := 0; ; offset += page {
@@ -66,7 +66,7 @@ func (s *Service) sampleCase(ctx context.Context, name string) (store.Case, bool
 	}
 }
 
-// TrySample opens the case of a sample, made anew if it was deleted.
+// TrySample opens the case of a sample, and makes it again if it was deleted.
 func (s *Service) TrySample(w http.ResponseWriter, r *http.Request) {
 	name := response.PathValue(r, "name")
 	c, loaded, err := s.sampleCase(r.Context(), name)

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// uploadSlots is how many uploads are stored at once, each with some 2 MB of memory.
-	// Who comes later sends when one has ended.
+	// uploadSlots is how many uploads are stored at once, each with some 2 MB of memory. A
+	// later sender waits until one ends.
 	uploadSlots = 32
 	// IdleTimeout is how long a sender may send nothing.
 	IdleTimeout = 2 * time.Minute
 )
 
-// inSlot receives an upload when a slot is free, and gives it up where nothing arrives.
+// inSlot receives an upload when a slot is free. It gives up if nothing arrives.
 func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, receive func() (received, error)) (received, error) {
 	if err := s.slots.Acquire(r.Context(), 1); err != nil {
 		return received{}, s.interrupted(r, err)
@@ -33,18 +33,18 @@ func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, receive func() 
 	case err != nil && body.idle:
 		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(IdleTimeout), "check the connection and send it again; nothing was kept")
 	case err == nil:
-		// The answer may take longer. Where there was an error, net/http reads what is left
-		// of a short body before it answers, and must not wait for it without end.
+		// The answer may take longer. After an error net/http reads the rest of a short
+		// body before it answers, and must not wait for it without end.
 		body.control.SetReadDeadline(time.Time{})
 	}
 	return up, err
 }
 
-// idleBody is a body of which something must arrive within the idle timeout.
+// idleBody is a body that must deliver something within the idle timeout.
 type idleBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	// idle says that nothing did.
+	// idle is true if the timeout passed.
 	idle bool
 }
 

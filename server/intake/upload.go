@@ -16,10 +16,10 @@ import (
 	"leakdiff/web/view"
 )
 
-// waitLimit is the longest that ?wait=1 holds a request.
+// waitLimit bounds how long ?wait=1 holds a request.
 const waitLimit = 60 * time.Second
 
-// Upload takes the form of the start page and of a case.
+// Upload handles the forms of the start page and of a case.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
 	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
@@ -74,7 +74,7 @@ func (s *Service) PutBundle(w http.ResponseWriter, r *http.Request) {
 	s.acceptUpload(w, r, func() (received, error) { return s.receiveBody(r, response.SafeName(name)) })
 }
 
-// PostBundle takes a multipart form, or a raw body.
+// PostBundle takes a multipart form or a raw body.
 func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
 	s.acceptUpload(w, r, func() (received, error) {
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(kind, "multipart/") {
@@ -84,8 +84,8 @@ func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// acceptUpload stores what receive takes, and answers what became of it. A request with the
-// key of an earlier one gets the answer of that one.
+// acceptUpload stores what receive takes, and answers with the bundle. A repeated
+// Idempotency-Key gets the first answer again.
 func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive func() (received, error)) {
 	ctx := r.Context()
 	caseID := r.URL.Query().Get("case")
@@ -165,15 +165,15 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 	response.WriteJSONBytes(w, status, append(body, '\n'))
 }
 
-// settled waits for the end of a reading, as long as ?wait=1 may hold a request.
+// settled waits for the end of a reading, for waitLimit at most.
 func (s *Service) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	return s.worker.Settled(ctx, bundleID)
 }
 
-// mayAdd demands the owner key of a case that an upload is added to, unless only
-// this machine can reach the server: then everybody has the upload role.
+// mayAdd demands the owner key of the case that an upload is added to. If only this
+// machine can reach the server, everybody may add.
 func (s *Service) mayAdd(r *http.Request, caseID, formKey string) error {
 	if caseID == "" {
 		return nil
@@ -185,7 +185,7 @@ func (s *Service) mayAdd(r *http.Request, caseID, formKey string) error {
 	return err
 }
 
-// answer says what became of a bundle so far.
+// answer describes a bundle as it is now.
 func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) {
 	out := Uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: faultText(b.Error)}
 	if b.Status != store.Done {
@@ -207,7 +207,7 @@ func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) 
 	return out, nil
 }
 
-// GetBundleAPI is the state of an upload, for those who do not wait.
+// GetBundleAPI is GET /api/v1/bundles/{id}, the state of an upload.
 func (s *Service) GetBundleAPI(w http.ResponseWriter, r *http.Request) {
 	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "id"))
 	if err != nil {

@@ -15,35 +15,34 @@ import (
 	"leakdiff/store"
 )
 
-// Worker works off ingest jobs one after the other: the store has one writer,
-// and one dump at a time keeps memory flat.
+// Worker works off ingest jobs one after the other: the store has one writer, and reading
+// one dump at a time keeps memory flat.
 type Worker struct {
 	*Queue
 	cfg WorkerConfig
 }
 
-// WorkerConfig says what a worker works with.
 type WorkerConfig struct {
 	Queue   *Queue
 	Store   JobStore
 	Raw     RawBytes
 	Log     *slog.Logger
 	Respond *response.Responder
-	// Summaries are told what was read.
+	// Summaries sums up cases that were read.
 	Summaries Summaries
-	// Ingest is how uploads are read.
+	// Ingest configures the reading.
 	Ingest ingest.Config
 }
 
-// Summaries keeps what the list of cases shows.
+// Summaries stores the rows of the list of cases.
 type Summaries interface {
 	Summarise(ctx context.Context, caseID string) error
-	// Outdated are the cases whose summary is older than what it sums up, or was made in
-	// another way.
+	// Outdated returns the cases whose summary is older than its input, or of an older
+	// version.
 	Outdated(ctx context.Context) (caseIDs []string, err error)
 }
 
-// NewWorker makes a worker; Run sets it to work.
+// NewWorker makes a worker. Run starts it.
 func NewWorker(cfg WorkerConfig) *Worker { return &Worker{Queue: cfg.Queue, cfg: cfg} }
 
 // Run works off jobs until ctx ends.
@@ -64,24 +63,24 @@ func (w *Worker) Run(ctx context.Context) {
 			retry = 0
 		} else {
 			retry = min(max(2*retry, firstRetry), lastRetry)
-			w.rest(ctx, retry)
+			w.sleep(ctx, retry)
 			continue
 		}
 		if !ok || err != nil {
 			w.CatchUp(ctx)
 			w.reap(ctx)
-			rest := time.Minute
+			idle := time.Minute
 			if worked {
-				rest = pause
+				idle = pause
 			}
 			select {
 			case <-ctx.Done():
 			case <-w.notified:
 			case work := <-w.idle:
 				work(ctx)
-			case <-time.After(rest):
+			case <-time.After(idle):
 				if worked {
-					// What reading left behind is of no use to what comes next.
+					// The memory of the last bundle is of no use to the next.
 					debug.FreeOSMemory()
 					worked = false
 				}
@@ -90,16 +89,16 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// What did not fit on the volume is tried again after firstRetry, then after twice as long
-// each time up to lastRetry, and whenever something was deleted.
+// A result that did not fit on the volume is written again after firstRetry, then after
+// twice as long each time up to lastRetry, and after every deletion.
 const firstRetry, lastRetry = time.Second, 30 * time.Second
 
 // pause is how long after the last bundle its memory goes back to the system.
 const pause = time.Second
 
-// work reads one bundle, and reports whether the volume had no room for the result: then the
-// job waits behind the others. A job that the server's end interrupts stays recorded and is
-// run again at the next start.
+// work reads one bundle. It reports whether the volume had no room for the result: the job
+// then goes behind the others. A job interrupted by the server's end stays recorded and
+// runs again at the next start.
 func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 	jobCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,13 +107,14 @@ func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 	err := w.ingest(jobCtx, job)
 	switch {
 	case err == nil:
-		// The job is done and is not run again: its summary is finished even where the
+		// The job is done and does not run again, so its summary is finished even if the
 		// server ends.
 		w.summarise(context.WithoutCancel(ctx), job.BundleID)
 	case ctx.Err() != nil:
 		w.cfg.Log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
-		// What a cancelled write says is not always that. A case that was deleted while it was read took the job with it.
+		// A cancelled write may return another error. If the case was deleted meanwhile,
+		// the job is gone with it.
 		w.recordEnd(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job.ID) })
 	case store.IsFull(err):
 		fault, _ := w.cfg.Respond.Fault(err)
@@ -128,8 +128,8 @@ func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 	return false
 }
 
-// recordEnd ends a job, however long that fails: nothing else ends one that is running. A job
-// that went with its case, or was ended by others, has ended.
+// recordEnd records the end of a job, and retries until it succeeds: nothing else ends a
+// running job. A job that was deleted or ended meanwhile has ended.
 func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end func() error) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := end()
@@ -141,11 +141,11 @@ func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end 
 			return
 		}
 		w.cfg.Log.Error(what+" failed", "bundle", job.BundleID, "error", err)
-		w.rest(ctx, wait)
+		w.sleep(ctx, wait)
 	}
 }
 
-// largeBundle is from how many bytes on a bundle takes so long to sum up that no answer waits for it.
+// largeBundle is the size in bytes from which no answer waits for the summary.
 const largeBundle = 64 << 20
 
 func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
@@ -172,7 +172,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Groups: result.GroupsOf,
 		Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
-	// Whoever waits for a large bundle need not wait for the summary of its case.
+	// An answer about a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	if result.Unpacked > largeBundle {
 		w.waitForAnswers(ctx, job.BundleID)
@@ -190,18 +190,18 @@ func (w *Worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 	if ctx.Err() != nil {
 		return result, err
 	}
-	// Reading takes what it understands of any bytes. A result of damaged ones must neither
-	// be shown nor take the place of an older one; what was hashed while it was read is not
-	// hashed again.
+	// The parsers accept damaged bytes. A result of damaged bytes must neither be shown
+	// nor replace an older one. Bytes that were hashed during the reading are not hashed
+	// again.
 	if damage := w.cfg.Raw.verifyAll(ctx, b.Files); damage != nil {
 		return ingest.Result{}, damage
 	}
 	return result, err
 }
 
-// summarise has the case of a bundle judged, and keeps what the list of cases shows of it.
-// Bundles that were queued for one case are judged together, with the last of them: where
-// that comes to nothing, the worker finds the case without a summary when it is idle.
+// summarise judges the case of a bundle and stores its row in the list of cases. Bundles
+// queued for one case are judged together, with the last one. If that fails, the idle
+// worker finds the case without a summary.
 func (w *Worker) summarise(ctx context.Context, bundleID string) {
 	b, err := w.cfg.Store.Bundle(ctx, bundleID)
 	if err != nil {
@@ -210,26 +210,25 @@ func (w *Worker) summarise(ctx context.Context, bundleID string) {
 	if waits, err := w.cfg.Store.Waits(ctx, b.CaseID); err == nil && waits {
 		return
 	}
-	if err := w.safely(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
+	if err := w.summariseCase(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
 		w.cfg.Log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 }
 
-// CatchUp writes the summaries that are older than what they sum up: after a crash in
-// between, where triage in one case speaks of others, and where more is known of leaks or
-// the sentence is made in another way than then.
+// CatchUp writes the outdated summaries: after a crash, after triage in another case, and
+// of another version.
 func (w *Worker) CatchUp(ctx context.Context) {
 	ids, err := w.cfg.Summaries.Outdated(ctx)
 	if err != nil {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
-		if err := w.safely(ctx, id); err != nil && ctx.Err() == nil {
+		if err := w.summariseCase(ctx, id); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}
 		select {
 		case <-w.notified:
-			// Somebody waits for a bundle: it comes first.
+			// A queued bundle comes first.
 			w.Notify()
 			return
 		default:
@@ -237,7 +236,7 @@ func (w *Worker) CatchUp(ctx context.Context) {
 	}
 }
 
-// reap has the store forget what nothing uses any more, until somebody waits for a bundle.
+// reap deletes from the store what nothing uses any more, until a bundle is queued.
 func (w *Worker) reap(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
@@ -253,8 +252,8 @@ func (w *Worker) reap(ctx context.Context) {
 	}
 }
 
-// safely sums up a case; a panic costs this case alone.
-func (w *Worker) safely(ctx context.Context, caseID string) (err error) {
+// summariseCase sums up a case. A panic costs this case alone.
+func (w *Worker) summariseCase(ctx context.Context, caseID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("summing up case %s panicked: %v", caseID, v)
@@ -263,8 +262,8 @@ func (w *Worker) safely(ctx context.Context, caseID string) (err error) {
 	return w.cfg.Summaries.Summarise(ctx, caseID)
 }
 
-// summaryWait bounds how long whoever waits for a small bundle waits for the summary of its
-// case as well, so that the list of cases tells of what was just uploaded.
+// summaryWait bounds how long an answer about a small bundle waits for the summary of its
+// case, so that the list of cases shows the upload.
 const summaryWait = 50 * time.Millisecond
 
 // Settled waits until the bundle is no longer queued or running, or ctx ends.
@@ -285,12 +284,12 @@ func (w *Worker) Settled(ctx context.Context, bundleID string) (store.Bundle, er
 		case <-ctx.Done():
 			return b, ctx.Err()
 		case <-ended:
-		case <-time.After(time.Second): // a job that was cancelled before its turn says nothing
+		case <-time.After(time.Second): // a cancelled job that never ran closes no channel
 		}
 	}
 }
 
-// summarised waits until the worker has done with a bundle, for summaryWait at most.
+// summarised waits until the worker has summed up a bundle, for summaryWait at most.
 func (w *Worker) summarised(ctx context.Context, bundleID string) {
 	within(ctx, summaryWait, func() (bool, <-chan struct{}) {
 		running, ended := w.reads(bundleID)

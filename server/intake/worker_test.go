@@ -11,7 +11,7 @@ import (
 	"leakdiff/store"
 )
 
-// bundleStorage knows of one bundle how far it is.
+// bundleStorage knows the status of one bundle.
 type bundleStorage struct {
 	JobStore
 	bundle atomic.Pointer[store.Bundle]
@@ -68,7 +68,7 @@ func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *test
 func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// waits are the bundles that answers wait for, answered after how long.
+		// waits are the bundles that answers wait for, with the time until each answer.
 		waits map[string]time.Duration
 		after time.Duration
 	}{
@@ -82,7 +82,7 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorker(WorkerConfig{Queue: NewQueue()})
 				for id, after := range c.waits {
-					// Two answers about each, and it is the last that counts.
+					// There are two answers about each bundle. The last one counts.
 					w.addWaiter(id)()
 					first, last := w.addWaiter(id), w.addWaiter(id)
 					time.AfterFunc(after/2, first)

@@ -21,7 +21,8 @@ import (
 // recentCases is how many cases one page of the list shows.
 const recentCases = 100
 
-// CaseChoice reads which cases are asked for; days are of UTC, the last one whole.
+// CaseChoice reads the filter of the list of cases. Days are in UTC, and the last one
+// counts whole.
 func CaseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err error) {
 	c = view.CaseChoice{
 		Text: query.Get("text"), Process: query.Get("process"), Host: query.Get("host"), Verdict: query.Get("verdict"),
@@ -57,7 +58,7 @@ func CaseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	return c, q, nil
 }
 
-// KnownVerdict refuses a word that is no verdict; none chooses every case.
+// KnownVerdict refuses a word that is no verdict. The empty word chooses every case.
 func KnownVerdict(word string) error {
 	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) {
 		return nil
@@ -70,10 +71,10 @@ func verdictWords() string {
 	for _, v := range analysis.Verdicts() {
 		words = append(words, string(v))
 	}
-	return strings.Join(words, ", ")
+	return wording.Commas(words, len(words))
 }
 
-// Home is the start page: what to upload, and the list of cases.
+// Home is the start page: upload forms and the list of cases.
 func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := CaseChoice(r.URL.Query())
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, status, page.Home(v))
 }
 
-// limits are the budgets of one bundle in words.
+// limits writes the budget of one bundle.
 func (s *Service) limits() []view.Limit {
 	b := s.budget()
 	return []view.Limit{
@@ -119,7 +120,7 @@ func (s *Service) limits() []view.Limit {
 	}
 }
 
-// budget is what one upload may use, as configured or by default.
+// budget is the budget of one upload, as configured or by default.
 func (s *Service) budget() bundle.Budget {
 	if s.cfg.Budget != (bundle.Budget{}) {
 		return s.cfg.Budget
@@ -127,21 +128,20 @@ func (s *Service) budget() bundle.Budget {
 	return bundle.DefaultBudget()
 }
 
-// Help is the help page.
 func (s *Service) Help(w http.ResponseWriter, r *http.Request) {
 	v := view.NewHelp(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.Help(v))
 }
 
-// APIPage shows how programs ask this server.
+// APIPage documents the API.
 func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAPI(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.API(v))
 }
 
-// Search looks for functions, processes and case titles on the whole server.
+// Search finds functions, processes and case titles on the whole server.
 func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
@@ -176,8 +176,8 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Search(v))
 }
 
-// listedVerdict is what a list calls a case: nothing where all that grows was set aside
-// as benign, which its sentence says.
+// listedVerdict is the verdict of a case in a list. It is empty if all growth was set
+// aside as benign: the sentence of the case says so.
 func listedVerdict(c store.Case) string {
 	switch {
 	case c.Aside > 0:

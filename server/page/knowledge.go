@@ -17,8 +17,8 @@ func (s *Service) KnowledgePage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Knowledge(v))
 }
 
-// KnowledgeJSON exports the catalogue in the form that own files have; own=1 only
-// what own files added.
+// KnowledgeJSON exports the catalogue in the format of own files. With own=1 it has only
+// the entries of own files.
 func (s *Service) KnowledgeJSON(w http.ResponseWriter, r *http.Request) {
 	c, _ := s.catalogue.Current()
 	export := c.Export

@@ -1,5 +1,5 @@
-// Package page shows what belongs to no case: the start page with the list of cases, search,
-// help, the catalogue, and the script that captures a process.
+// Package page shows what belongs to no case: the start page with the list of cases,
+// search, help, the catalogue, and the script that captures a process.
 package page
 
 import (
@@ -13,34 +13,31 @@ import (
 	"leakdiff/web/view"
 )
 
-// Store lists and finds cases.
 type Store interface {
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 }
 
-// Volume is where uploads are kept.
+// Volume is the disk of the uploads.
 type Volume interface{ Free() (int64, error) }
 
-// Config says what the pages are made of.
 type Config struct {
 	Store     Store
 	Volume    Volume
 	Respond   *response.Responder
 	Access    *access.Access
 	Catalogue *catalogue.Catalogue
-	// UploadLimit is the size of one upload in bytes, Reserved what it must leave free.
+	// UploadLimit is the size of one upload in bytes. Reserved is what it must leave free.
 	UploadLimit, Reserved int64
 	// Budget is that of one bundle, zero for the default.
 	Budget  bundle.Budget
 	Samples []view.Sample
-	// KnowledgeDir is where people put files of the catalogue.
+	// KnowledgeDir is the directory of own files of the catalogue.
 	KnowledgeDir string
-	// Script is what /collect.sh gives. Without one there is no such page.
+	// Script is the content of /collect.sh. Without it there is no such page.
 	Script []byte
 }
 
-// Service shows pages.
 type Service struct {
 	cfg       Config
 	store     Store
@@ -49,7 +46,6 @@ type Service struct {
 	catalogue *catalogue.Catalogue
 }
 
-// New makes a service.
 func New(cfg Config) *Service {
 	return &Service{cfg: cfg, store: cfg.Store, respond: cfg.Respond, access: cfg.Access, catalogue: cfg.Catalogue}
 }

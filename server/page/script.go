@@ -8,7 +8,7 @@ import (
 	"leakdiff/server/response"
 )
 
-// CollectScript gives the shell script that captures a process on a node:
+// CollectScript serves the shell script that captures a process on a node:
 //
 //	curl -s SERVER/collect.sh | sh -s -- --pid 4711 -o capture.tar.gz
 func (s *Service) CollectScript(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,8 @@ import (
 	"leakdiff/analysis/say/report"
 )
 
-// AsAttachment makes raw bytes harmless: text, never sniffed, never shown.
+// AsAttachment makes raw bytes harmless: plain text, never sniffed, saved instead of
+// shown.
 func AsAttachment(w http.ResponseWriter, name string) {
 	name = SafeName(name)
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -19,16 +20,16 @@ func AsAttachment(w http.ResponseWriter, name string) {
 	h.Set("Content-Disposition", `attachment; filename*=UTF-8''`+url.PathEscape(name))
 }
 
-// Send copies a body to its reader. Where it breaks off, so does the connection: an answer
-// that only ends early looks complete.
+// Send copies a body to the client. If the body fails, it breaks the connection: an answer
+// that only ends early would look complete.
 func Send(w http.ResponseWriter, body io.Reader) {
 	if _, err := io.Copy(w, body); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// SafeName is a display name: slashes, no empty, "." or ".." elements, no
-// control characters, bounded. It is never used as a file's name on disk.
+// SafeName is a display name with slashes, without empty, "." or ".." elements and control
+// characters, and bounded. It is never the name of a file on disk.
 func SafeName(name string) string {
 	name = report.Printable(strings.ReplaceAll(name, `\`, "/"))
 	var keep []string

@@ -13,13 +13,13 @@ import (
 type Content struct {
 	Kind string
 	Body []byte
-	// policy replaces the content security policy of the pages, file is the name to
-	// save it under, saved says that browsers save it and do not show it.
+	// policy replaces the content security policy of pages. file is the name to save the
+	// answer under. With saved, browsers save it and do not show it.
 	policy, file string
 	saved        bool
 }
 
-// headers says what the body is.
+// headers sets the headers that describe the body.
 func (d Content) headers(h http.Header) {
 	h.Set("Content-Type", d.Kind)
 	if d.policy != "" {
@@ -34,24 +34,24 @@ func (d Content) headers(h http.Header) {
 	}
 }
 
-// Write answers what is not kept.
+// Write answers without an ETag.
 func (d Content) Write(w http.ResponseWriter) {
 	d.headers(w.Header())
 	w.Write(d.Body)
 }
 
-// StrongTag names a body by a hash of it: the state that it was made of says less,
-// since another binary writes other pages of the same state. It is the same after a
-// restart, which costs a browser nothing then. Who may write a case could make two
-// pages of one tag, and would see his own older one.
+// StrongTag is a hash of the body. The state of a case is no substitute: another build
+// makes other pages of the same state. A hash survives restarts, so browsers keep their
+// copies. Two pages with one hash could be made by somebody who may write the case, and
+// only they would see the older one.
 func StrongTag(body []byte) string {
 	return fmt.Sprintf(`"%016x-%x"`, xxhash.Sum64(body), len(body))
 }
 
-// Tagged answers under a tag of the body.
+// Tagged answers with a hash of the body as ETag.
 func (d Content) Tagged(w http.ResponseWriter, r *http.Request) { d.Serve(w, r, StrongTag(d.Body)) }
 
-// Serve answers with the content, or that whoever asks has it already under this tag.
+// Serve answers with the content, or with 304 if the client has it under this ETag.
 func (d Content) Serve(w http.ResponseWriter, r *http.Request, etag string) {
 	h := w.Header()
 	h.Set("ETag", etag)

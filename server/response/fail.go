@@ -11,7 +11,7 @@ import (
 	"leakdiff/web/view"
 )
 
-// Fail answers a page's refusal: what, where, why and what to do, in the form
+// Fail answers with the refusal of a page (what, where, why and what to do) in the form
 // that the client asked for.
 func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, "/api/") || strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -52,25 +52,25 @@ type ProblemJSON struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-// ProblemOf is a refusal as its answer's body.
+// ProblemOf is the body of a refusal.
 func ProblemOf(f *analysis.Fault, status int) ProblemJSON {
 	return ProblemJSON{Type: "about:blank", Title: f.What, Status: status, Detail: f.Why, Code: f.Code, Where: f.Where, Hint: f.Hint}
 }
 
-// FailAPI answers a refusal as problem+json.
+// FailAPI answers with a refusal as problem+json.
 func (s *Responder) FailAPI(w http.ResponseWriter, _ *http.Request, err error) {
 	p := ProblemOf(s.Fault(err))
 	WriteProblem(w, p.Status, p)
 }
 
-// setRetry tells a client that what is refused now is taken soon.
+// setRetry sets Retry-After for refusals that pass soon.
 func setRetry(w http.ResponseWriter, status int) {
 	if status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 }
 
-// WriteProblem answers problem+json.
+// WriteProblem writes problem+json.
 func WriteProblem(w http.ResponseWriter, status int, v any) {
 	body, _ := json.MarshalIndent(v, "", " ")
 	setRetry(w, status)
@@ -79,12 +79,10 @@ func WriteProblem(w http.ResponseWriter, status int, v any) {
 	w.Write(append(body, '\n'))
 }
 
-// NotFound answers that there is no such page.
 func (s *Responder) NotFound(w http.ResponseWriter, r *http.Request) {
 	s.Fail(w, r, Refuse("not_found", "there is no such page", r.URL.Path, "the address is wrong, or what it showed was deleted", "start from the list of cases"))
 }
 
-// MethodNotAllowed answers that the address takes other methods.
 func (s *Responder) MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	s.Fail(w, r, Refuse("method", "this address does not take "+r.Method, r.URL.Path, "", "see the help page for the addresses that do"))
 }

@@ -12,21 +12,20 @@ import (
 	"leakdiff/store/blob"
 )
 
-// ErrorID is a random id that the log and an answer share.
+// ErrorID is a random id for the log and the answer.
 func ErrorID() string {
 	b := make([]byte, 6)
 	rand.Read(b)
 	return hex.EncodeToString(b)
 }
 
-// IsNotFound reports a refusal because something is not there.
+// IsNotFound reports whether an error is a refusal because something does not exist.
 func IsNotFound(err error) bool {
 	var f *analysis.Fault
 	return errors.As(err, &f) && f.Code == "not_found"
 }
 
-// statuses are the HTTP statuses of refusals by code; a code that is not here is
-// our own failure.
+// statuses are the HTTP statuses of refusals by code. Any other code is an internal error.
 var statuses = map[string]int{
 	"misdirected":     http.StatusMisdirectedRequest,
 	"cross_origin":    http.StatusForbidden,
@@ -51,8 +50,8 @@ var statuses = map[string]int{
 	blob.Damaged:      http.StatusInternalServerError,
 }
 
-// Fault makes a refusal of any error; what is not one already is our own
-// failure, which is logged under an id and shown without its inside.
+// Fault makes a refusal of any error. An error that is none is internal: it is logged
+// under an id, and only the id is shown.
 func (s *Responder) Fault(err error) (*analysis.Fault, int) {
 	var f *analysis.Fault
 	if errors.As(err, &f) {
@@ -65,7 +64,7 @@ func (s *Responder) Fault(err error) (*analysis.Fault, int) {
 		return Refuse("too_large", "the request is too large", "", fmt.Sprintf("the limit is %d bytes", tooLarge.Limit), "send less at once"), http.StatusRequestEntityTooLarge
 	}
 	if errors.Is(err, context.Canceled) {
-		// The sender has left, or the server ends: nobody reads this, and nothing is wrong.
+		// The sender left or the server ends: nobody reads this, and nothing is wrong.
 		return Refuse("interrupted", "the request stopped before its end", "", "the connection was closed", "send it again"), statuses["interrupted"]
 	}
 	id := ErrorID()
@@ -73,7 +72,7 @@ func (s *Responder) Fault(err error) (*analysis.Fault, int) {
 	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; nothing that was uploaded is lost"}, http.StatusInternalServerError
 }
 
-// Refuse makes a refusal in the form every one takes.
+// Refuse makes a refusal. Every refusal has these parts.
 func Refuse(code, what, where, why, hint string) *analysis.Fault {
 	return &analysis.Fault{Code: code, What: what, Where: where, Why: why, Hint: hint}
 }

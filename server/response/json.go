@@ -15,21 +15,21 @@ import (
 	"leakdiff/analysis/say/report"
 )
 
-// ReportOf is a report for programs.
+// ReportOf is a report as JSON.
 func ReportOf(r report.Report) (Content, error) {
 	var b bytes.Buffer
 	err := report.JSON(&b, r)
 	return Content{Kind: JSONType, Body: b.Bytes()}, err
 }
 
-// JsonOf is a twin for programs.
+// JsonOf is a JSON twin.
 func JsonOf(v any) (Content, error) {
 	body, err := json.MarshalIndent(v, "", " ")
 	return Content{Kind: JSONType, Body: append(body, '\n')}, err
 }
 
-// ReadJSON reads the body of a request into v; a member that v does not have is refused.
-// The example is what the sender may send.
+// ReadJSON reads the body of a request into v. It refuses members that v does not have.
+// The example is a valid body.
 func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxForm))
 	d.DisallowUnknownFields()
@@ -40,7 +40,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 	return Refuse("bad_request", "the body is not the expected JSON", "", wrongJSON(err), "send "+example)
 }
 
-// wrongJSON says in words of JSON why a body cannot be read.
+// wrongJSON explains in terms of JSON why a body cannot be read.
 //
 //	[]                 ->  "it is an array, and an object is expected"
 //	{"keep": 7}        ->  "keep is a number, and a string is expected"
@@ -69,10 +69,10 @@ func wrongJSON(err error) string {
 	return "a value does not have the form that it needs"
 }
 
-// jsonWords are the kinds of values that a body may hold.
+// jsonWords names the types of JSON values.
 var jsonWords = map[string]string{"array": "an array", "object": "an object", "string": "a string", "number": "a number", "bool": "true or false"}
 
-// wantedKind is the kind of value that is read into a Go value.
+// wantedKind names the JSON type that a Go type is read from.
 func wantedKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Struct, reflect.Map:
@@ -87,7 +87,7 @@ func wantedKind(k reflect.Kind) string {
 	return "a number"
 }
 
-// WriteJSON answers a value as JSON.
+// WriteJSON answers with a value as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
@@ -97,7 +97,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	WriteJSONBytes(w, status, append(body, '\n'))
 }
 
-// WriteJSONBytes answers what is JSON already.
+// WriteJSONBytes answers with encoded JSON.
 func WriteJSONBytes(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

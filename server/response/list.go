@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Bounds of a page of a list, and of its number.
+// Bounds of the entries on a page of a list, and of its number.
 const (
 	usualLimit = 100
 	maxLimit   = 500
 	maxPage    = 1_000_000
 )
 
-// whole reads a parameter, which is a whole number from 1 to most.
-func whole(query url.Values, name string, usual, most int) (int, error) {
+// wholeNumber reads a parameter from 1 to most.
+func wholeNumber(query url.Values, name string, usual, most int) (int, error) {
 	if !query.Has(name) {
 		return usual, nil
 	}
@@ -26,14 +26,14 @@ func whole(query url.Values, name string, usual, most int) (int, error) {
 	return n, nil
 }
 
-// PageOfList is the number of a page.
-func PageOfList(query url.Values) (int, error) { return whole(query, "page", 1, maxPage) }
+// PageOfList is the number of the page.
+func PageOfList(query url.Values) (int, error) { return wholeNumber(query, "page", 1, maxPage) }
 
-// LimitOf is how many entries a page has.
-func LimitOf(query url.Values) (int, error) { return whole(query, "limit", usualLimit, maxLimit) }
+// LimitOf is the number of entries on a page.
+func LimitOf(query url.Values) (int, error) { return wholeNumber(query, "limit", usualLimit, maxLimit) }
 
-// NextPage names the page behind this one, in the body and as Link, below the path of
-// the proxy.
+// NextPage sets the Link header to the next page and returns its address, below the path
+// of the proxy.
 func (s *Responder) NextPage(w http.ResponseWriter, r *http.Request, page int) string {
 	next := r.URL.Query()
 	next.Set("page", strconv.Itoa(page+1))
@@ -42,7 +42,7 @@ func (s *Responder) NextPage(w http.ResponseWriter, r *http.Request, page int) s
 	return address
 }
 
-// ListJSON answers what may change at any time, with the ETag of what it is now.
+// ListJSON answers with a value that may change at any time, with an ETag.
 func (s *Responder) ListJSON(w http.ResponseWriter, r *http.Request, v any) {
 	made, err := JsonOf(v)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 	"leakdiff/web/view"
 )
 
-// drafts are buffers that grew to the size of a page: the next one needs no room to be
-// made, cleared and copied from.
-var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// pageBuffers reuses buffers that grew to the size of a page, which saves allocating,
+// clearing and copying them.
+var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxDraft bounds a buffer that waits for the next page.
-const maxDraft = 1 << 20
+// maxPageBuffer bounds the size of a reused buffer.
+const maxPageBuffer = 1 << 20
 
-// PageOf renders a page for show.
+// PageOf renders a page.
 func PageOf(ctx context.Context, c templ.Component) (Content, error) {
-	b := drafts.Get().(*bytes.Buffer)
+	b := pageBuffers.Get().(*bytes.Buffer)
 	b.Reset()
 	err := c.Render(ctx, b)
 	body := bytes.Clone(b.Bytes())
-	if b.Cap() <= maxDraft {
-		drafts.Put(b)
+	if b.Cap() <= maxPageBuffer {
+		pageBuffers.Put(b)
 	}
 	return Content{Kind: HTMLType, Body: body}, err
 }
@@ -38,7 +38,7 @@ func PageOf(ctx context.Context, c templ.Component) (Content, error) {
 // Page writes a page, whole or not at all.
 func (s *Responder) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
 	var b bytes.Buffer
-	// A body that broke off has ended the request's context, and its sender may still read.
+	// A broken request body cancels the context, but the sender may still read the answer.
 	if err := c.Render(context.WithoutCancel(r.Context()), &b); err != nil {
 		id := ErrorID()
 		s.log.Error("rendering a page failed", "id", id, "error", err)
@@ -50,7 +50,7 @@ func (s *Responder) Page(w http.ResponseWriter, r *http.Request, status int, c t
 	w.Write(b.Bytes())
 }
 
-// OfferSharing adds the way to freeze what the page at u shows to its actions.
+// OfferSharing adds the link that freezes the page at u to its actions.
 func OfferSharing(shell *view.Shell, u url.URL, caseID string) {
 	q := u.Query()
 	if !strings.HasPrefix(u.Path, "/cases/") {
@@ -60,11 +60,11 @@ func OfferSharing(shell *view.Shell, u url.URL, caseID string) {
 	shell.Actions = append(shell.Actions, view.Link{Text: view.Sharing, URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
 }
 
-// Engine is the footer's line.
+// Engine is the version line in the footer.
 func (s *Responder) Engine() string {
 	return fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", s.cfg.Version, ingest.Engine, family.Version)
 }
 
-// Policy allows what the pages need and nothing else: no inline script or style,
-// no foreign origin, no frame.
+// Policy allows only what the pages need: no inline script or style, no foreign origin, no
+// frame.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -10,23 +10,23 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// RequestIDHeader tells a sender the id under which the log speaks of the request.
+// RequestIDHeader carries the id of the request in the log.
 const RequestIDHeader = "X-Request-Id"
 
 type requestIDKey struct{}
 
-// WithRequestID gives a request the id under which the log speaks of it.
+// WithRequestID sets the id of a request in the log.
 func WithRequestID(r *http.Request, id string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
 }
 
-// RequestID is the id under which the log speaks of the request.
+// RequestID is the id of the request in the log.
 func RequestID(r *http.Request) string {
 	id, _ := r.Context().Value(requestIDKey{}).(string)
 	return id
 }
 
-// RouteOf is the first element of a path: enough for a log, without names.
+// RouteOf is the first element of the path: enough for a log, without names.
 func RouteOf(r *http.Request) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	return "/" + first
@@ -48,5 +48,5 @@ func FormFault(err error) error {
 	return Refuse("bad_request", "the form was not understood", "", why, "go back and try again")
 }
 
-// PathValue is a part of the path that the route names.
+// PathValue is the value of a parameter in the route.
 func PathValue(r *http.Request, name string) string { return chi.URLParam(r, name) }

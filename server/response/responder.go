@@ -1,5 +1,5 @@
-// Package response turns values into answers: a page, its twins in every form, JSON, and
-// refusals as an error page or as problem+json (RFC 9457). It knows no store and no case.
+// Package response turns values into answers: pages, their twins in every form, JSON, and
+// refusals as error pages or as problem+json (RFC 9457). It knows no store and no case.
 package response
 
 import (
@@ -11,27 +11,24 @@ import (
 	"leakdiff/web"
 )
 
-// Config says what every answer of a server has in common.
+// Config is common to all answers of a server.
 type Config struct {
 	Log *slog.Logger
 	// Version is printed in the footer of pages.
 	Version string
-	// BaseURL is how people reach the server through a proxy; empty means the host that
-	// they asked for.
+	// BaseURL is the address of the server behind a proxy. If it is empty, links use the
+	// host of the request.
 	BaseURL string
 }
 
-// Responder answers requests.
 type Responder struct {
 	cfg Config
 	log *slog.Logger
 }
 
-// New makes a responder.
 func New(cfg Config) *Responder { return &Responder{cfg: cfg, log: cfg.Log} }
 
-// pathOf is the path under which people reach the server through a proxy, without a
-// slash at its end; empty for none.
+// pathOf is the path of a base URL without a slash at its end, "" for none.
 func pathOf(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -40,7 +37,7 @@ func pathOf(baseURL string) string {
 	return strings.TrimSuffix(u.Path, "/")
 }
 
-// Path is the path under which people reach this server, empty for none.
+// Path is the path of this server behind a proxy, "" for none.
 func (s *Responder) Path() string { return pathOf(s.cfg.BaseURL) }
 
 // Redirect answers a form with the address of a page.
@@ -48,7 +45,7 @@ func (s *Responder) Redirect(w http.ResponseWriter, r *http.Request, address str
 	http.Redirect(w, r, string(web.Link(r.Context(), address)), http.StatusSeeOther)
 }
 
-// Base is the address to put before a path in what people paste elsewhere.
+// Base is put before a path in links to paste.
 func (s *Responder) Base(r *http.Request) string {
 	if s.cfg.BaseURL != "" {
 		return strings.TrimSuffix(s.cfg.BaseURL, "/")

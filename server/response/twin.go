@@ -21,10 +21,10 @@ const (
 	JSONType = "application/json; charset=utf-8"
 )
 
-// Suffixes are those of the twins of pages; ids hold no dot.
+// Suffixes are those of the twins of pages. Ids hold no dot.
 var Suffixes = [...]string{".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
 
-// Twin splits the suffix of a page's twin off an id.
+// Twin splits the suffix of a twin off an id.
 func Twin(id string) (string, string) {
 	for _, suffix := range Suffixes {
 		if bare, ok := strings.CutSuffix(id, suffix); ok {
@@ -34,17 +34,17 @@ func Twin(id string) (string, string) {
 	return id, ""
 }
 
-// Export is what the twins of a page are written from, other than JSON.
+// Export is what the twins of a page are made from, except JSON.
 type Export struct {
 	Page view.Page
-	// Alone is the page without forms and live links, in a frame of the caller's.
+	// Alone renders the page without forms and live links, in another frame.
 	Alone func(view.Shell) templ.Component
 	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
-	// Stacks are the snapshots of the page, one or A and B, nil where it is of none.
+	// Stacks are the snapshots of the page, one or A and B, nil for none.
 	Stacks []*analysis.Snapshot
-	// Note stands at the end of texts, Name is for files.
+	// Note ends the texts. Name is for file names.
 	Note, Name string
 }
 
@@ -68,14 +68,14 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 	return stacksOf(suffix, r.URL.Query().Get("kind"), e)
 }
 
-// textOf is the page in words.
+// textOf is the page as text.
 func textOf(suffix string, e Export) Content {
 	d := e.Page.Document()
 	d.Note(e.Note)
 	return WordsOf(suffix, d)
 }
 
-// WordsOf is a document in the form of a suffix.
+// WordsOf writes a document in the form of a suffix.
 func WordsOf(suffix string, d view.Document) Content {
 	switch suffix {
 	case ".txt":
@@ -86,8 +86,8 @@ func WordsOf(suffix string, d view.Document) Content {
 	return Content{Kind: "text/markdown; charset=utf-8", Body: []byte(d.Markdown())}
 }
 
-// aloneOf is the page as one file, which asks for nothing and runs nothing; its policy
-// is in the file as well, for when it is opened from a disk.
+// aloneOf is the page as one HTML file that loads and runs nothing. Its policy is in the
+// file as well, for when it is opened from a disk.
 func aloneOf(ctx context.Context, e Export) (Content, error) {
 	shell := e.Shell
 	shell.Standalone = true
@@ -96,7 +96,7 @@ func aloneOf(ctx context.Context, e Export) (Content, error) {
 	return made, err
 }
 
-// PicturePolicy lets a drawing have its own style and nothing else.
+// PicturePolicy allows a drawing its own style and nothing else.
 const PicturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 func pictureOf(e Export, chart string) (Content, error) {
@@ -111,7 +111,7 @@ func pictureOf(e Export, chart string) (Content, error) {
 	return Content{Kind: "image/svg+xml", Body: file, policy: PicturePolicy, file: saveName(e.Name+" "+chart, ".svg")}, nil
 }
 
-// stacksOf writes the stacks of one snapshot, or of a pair, for other tools.
+// stacksOf writes the stacks of one snapshot or of a pair for other tools.
 func stacksOf(suffix, kind string, e Export) (Content, error) {
 	k, err := StackKind(kind, e.Stacks)
 	if err != nil {
@@ -137,8 +137,7 @@ func stacksOf(suffix, kind string, e Export) (Content, error) {
 	return out, err
 }
 
-// StackKind is the kind that was asked for, or the first with stacks that every one of
-// the snapshots holds.
+// StackKind is the wanted kind, or the first kind with stacks that all snapshots hold.
 func StackKind(wanted string, snapshots []*analysis.Snapshot) (analysis.Kind, error) {
 	for _, k := range profile.Kinds(snapshots[0]) {
 		if wanted != "" && string(k) != wanted || snapshots[len(snapshots)-1].Totals.Of(k) == nil {
@@ -149,7 +148,7 @@ func StackKind(wanted string, snapshots []*analysis.Snapshot) (analysis.Kind, er
 	return "", Refuse("not_found", "there are no stacks to show", wanted, "neither goroutines nor threads were captured here", "take a goroutine or thread dump with the next capture")
 }
 
-// saveName is a name for a file that every system takes: "kubelet t6" and ".csv" give
+// saveName is a file name that every system accepts: "kubelet t6" and ".csv" become
 // "leakdiff-kubelet-t6.csv".
 func saveName(name, suffix string) string {
 	plain := strings.Map(func(r rune) rune {
@@ -168,7 +167,7 @@ func saveName(name, suffix string) string {
 	return strings.Trim("leakdiff-"+plain, "-") + suffix
 }
 
-// Copied is the frame of a live page in a file: it says what it is.
+// Copied is the frame of a live page in a file, marked as a copy.
 func (s *Responder) Copied(shell view.Shell) view.Shell {
 	return view.Shell{Title: shell.Title, Description: "", Engine: s.Engine(), Seal: &view.Seal{Name: "Copy of a page", Engine: s.Engine(), Redaction: "not redacted"}}
 }

@@ -23,7 +23,7 @@ import (
 	"leakdiff/web/view"
 )
 
-// SharePage is the form that freezes a result; it shows what goes out.
+// SharePage shows the form that freezes a result, with a preview of what is shared.
 func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
 	f, l, cases, err := s.record(r, address)
@@ -66,8 +66,8 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	return out
 }
 
-// wish is what somebody wants frozen, from a form or as JSON.
-type wish struct {
+// freezeRequest is a request to freeze a page, from a form or as JSON.
+type freezeRequest struct {
 	Case    string `json:"case"`
 	View    string `json:"view"`
 	Redact  *bool  `json:"redact"`
@@ -76,7 +76,7 @@ type wish struct {
 	Title   string `json:"title"`
 }
 
-// Result is what freezing gave.
+// Result is a new permalink.
 type Result struct {
 	ID        string           `json:"id"`
 	Link      string           `json:"link"`
@@ -86,7 +86,7 @@ type Result struct {
 	Receipt   []redact.Receipt `json:"receipt"`
 }
 
-// keepUntil reads how long a result is kept: "7d", "90d", "keep".
+// keepUntil returns when a result expires: after "7d" or "90d", never for "keep".
 func (s *Service) keepUntil(keep string) (time.Time, error) {
 	switch keep {
 	case "":
@@ -103,7 +103,8 @@ func (s *Service) keepUntil(keep string) (time.Time, error) {
 	return s.cfg.Now().AddDate(0, 0, days), nil
 }
 
-// viewOf is the address of a page in a case, "" for the case that the address names.
+// viewOf returns the address of a page in a case. An empty caseID leaves the case to the
+// address.
 func viewOf(address, caseID string) (string, error) {
 	if caseID == "" {
 		return address, nil
@@ -129,8 +130,8 @@ func viewOf(address, caseID string) (string, error) {
 	return u.String(), nil
 }
 
-// mayReveal demands the owner key of a case that is frozen without redaction: the link is
-// for everybody, and outlives what its owner does to the case.
+// mayReveal demands the owner key of a case that is frozen without redaction. Everybody
+// with the link can read it, and the link outlives the case.
 func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string) error {
 	return func(caseID string) error {
 		_, err := s.access.Edit(r, caseID, formKey)
@@ -142,9 +143,9 @@ func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string)
 	}
 }
 
-// freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
-// redacted.
-func (s *Service) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
+// freezeView freezes a page. Without redaction it calls mayReveal for every case on the
+// page.
+func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
 		return Result{}, nil, err
@@ -204,23 +205,23 @@ func (s *Service) freezeWish(r *http.Request, in wish, mayReveal func(caseID str
 	return out, l, nil
 }
 
-// Freeze takes the form of the share page.
+// Freeze handles the form of the share page.
 func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
 		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
-	keepSecrets := r.PostForm.Get("redact") != ""
-	s.frozenAs(w, r, wish{
-		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
+	redacts := r.PostForm.Get("redact") != ""
+	s.frozenAs(w, r, freezeRequest{
+		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &redacts,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
 	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
 }
 
-// frozenAs freezes and shows the link with its key, once.
-func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
-	out, l, err := s.freezeWish(r, in, mayReveal)
+// frozenAs freezes a page and shows the link and, only this once, its key.
+func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in freezeRequest, mayReveal func(caseID string) error) {
+	out, l, err := s.freezeView(r, in, mayReveal)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -238,12 +239,12 @@ func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayR
 
 // FreezeAPI is POST /api/v1/permalinks.
 func (s *Service) FreezeAPI(w http.ResponseWriter, r *http.Request) {
-	var in wish
+	var in freezeRequest
 	if err := response.ReadJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	out, _, err := s.freezeWish(r, in, s.mayReveal(r, ""))
+	out, _, err := s.freezeView(r, in, s.mayReveal(r, ""))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -285,9 +286,9 @@ func (s *Service) WithdrawAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// FreezeAgain makes a second link of what an older engine froze, computed by this one;
-// the old link stays what it is. It needs the owner key of the case or of the link, or a
-// server that only its own machine reaches.
+// FreezeAgain makes a second permalink of a result that an older engine froze, computed by
+// this engine. The old permalink does not change. It needs the owner key of the case or of
+// the permalink, or a server that only its own machine reaches.
 func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	p, err := s.store.Permalink(r.Context(), response.PathValue(r, "id"))
@@ -317,18 +318,18 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	if !p.Expires.IsZero() {
 		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
 	}
-	// Whoever came this far owns the case, or the link that showed the same unredacted.
+	// The sender owns the case, or the permalink that showed the same without redaction.
 	mayReveal := func(caseID string) error {
 		if caseID == p.CaseID {
 			return nil
 		}
 		return s.mayReveal(r, key)(caseID)
 	}
-	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
+	s.frozenAs(w, r, freezeRequest{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
 }
 
-// refresh has bundles read again that an older engine has read, and reports whether
-// that goes on.
+// refresh queues the bundles that an older engine has read. It reports whether any bundle
+// is queued or being read.
 func (s *Service) refresh(ctx context.Context, caseID string) (reading bool, err error) {
 	bundles, err := s.store.Bundles(ctx, caseID)
 	for _, b := range bundles {

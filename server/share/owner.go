@@ -10,14 +10,14 @@ import (
 )
 
 // ownerCookie holds the owner key of one frozen result, in the browser that froze it. Its
-// path is that of the result, so that no other page ever gets it.
+// path is that of the result, so that no other page gets it.
 const ownerCookie = "leakdiff-owner"
 
-// longestCookie is how long browsers keep one at most.
+// longestCookie is the longest time that browsers keep a cookie.
 const longestCookie = 400 * 24 * time.Hour
 
-// keepKey has the browser remember the owner key of a result until that ends; the zero
-// time is that of a result which is kept.
+// keepKey stores the owner key in the browser until the result expires. The zero time
+// means never.
 func (s *Service) keepKey(w http.ResponseWriter, id, key string, until time.Time) {
 	last := s.cfg.Now().Add(longestCookie)
 	if until.IsZero() || until.After(last) {
@@ -28,7 +28,7 @@ func (s *Service) keepKey(w http.ResponseWriter, id, key string, until time.Time
 	http.SetCookie(w, &c)
 }
 
-// dropKey has the browser forget it.
+// dropKey removes the owner key from the browser.
 func (s *Service) dropKey(w http.ResponseWriter, id string) {
 	c := s.keyCookie(id)
 	c.MaxAge = -1
@@ -42,8 +42,7 @@ func (s *Service) keyCookie(id string) http.Cookie {
 	}
 }
 
-// ownerKey is the key of a result that a form sends, or else the one that the browser
-// remembers.
+// ownerKey returns the key that a form sends, else the one in the cookie.
 func ownerKey(r *http.Request) string {
 	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" {
 		return key
@@ -54,7 +53,7 @@ func ownerKey(r *http.Request) string {
 	return ""
 }
 
-// WithdrawForm ends a result with its owner key from a page without scripts.
+// WithdrawForm handles the form that withdraws a result.
 func (s *Service) WithdrawForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	id := response.PathValue(r, "id")
@@ -66,7 +65,7 @@ func (s *Service) WithdrawForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/p/"+id)
 }
 
-// ExtendForm keeps a result for another time, counted from now.
+// ExtendForm handles the form that extends a result, counted from now.
 func (s *Service) ExtendForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	id, key := response.PathValue(r, "id"), ownerKey(r)

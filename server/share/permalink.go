@@ -19,8 +19,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// Permalink shows a frozen result from its record alone. A readable tail after
-// the id is for people and ignored.
+// Permalink shows a frozen result from its record alone. A readable tail after the id is
+// ignored.
 func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
@@ -73,14 +73,13 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	s.sealed(w, r, made)
 }
 
-// sealed answers a frozen result, or that whoever asks has it already. What a client
-// accepts decides in which form it comes.
+// sealed answers with a frozen result, or with 304. The Accept header decides the form.
 func (s *Service) sealed(w http.ResponseWriter, r *http.Request, made response.Content) {
 	w.Header().Set("Vary", "Accept, Cookie")
 	made.Tagged(w, r)
 }
 
-// accepted is the twin that the client asks for by Accept, "" for the page.
+// accepted returns the twin that the Accept header asks for, "" for the page.
 func accepted(r *http.Request) string {
 	accept := r.Header.Get("Accept")
 	switch {
@@ -94,8 +93,8 @@ func accepted(r *http.Request) string {
 	return ""
 }
 
-// publicTitle is the document's title, which chats show like the description:
-// only a full preview may name what the result is about.
+// publicTitle is the title of the document. Chats show it like the description, so only a
+// full preview may name the subject.
 func publicTitle(p store.Permalink, f Record) string {
 	if p.Preview == "full" {
 		return p.Title
@@ -106,25 +105,25 @@ func publicTitle(p store.Permalink, f Record) string {
 	return f.counted(p.Counts)
 }
 
-// countsOnly says a result without a name in it.
+// countsOnly describes a result without any name.
 func countsOnly(kind string, l *loader.Loaded) string {
-	sum := l.Built.Summary()
+	verdict := strings.ReplaceAll(string(l.Built.Summary().Verdict), "_", " ")
 	switch kind {
 	case "compare":
-		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "Several snapshots compared, from a case with the verdict " + verdict + "."
 	case "diff":
-		return "Two snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "Two snapshots compared, from a case with the verdict " + verdict + "."
 	case "family":
-		return "One family over time, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "One family over time, from a case with the verdict " + verdict + "."
 	case "snapshot":
 		return "One snapshot of a process."
 	case "flame":
 		return "The merged stacks of a process."
 	}
-	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
+	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), verdict)
 }
 
-// counted is a title of kind and counts without a name in it: "Frozen case: 9 snapshots
+// counted is a title with kind and counts but without any name: "Frozen case: 9 snapshots
 // of 2 processes". The counts are those of countsOnly.
 func (f Record) counted(counts string) string {
 	switch f.Kind {
@@ -185,7 +184,7 @@ func (s *Service) seal(p store.Permalink, f Record) *view.Seal {
 	return seal
 }
 
-// unsealed says that a page is how a frozen one would look.
+// unsealed marks a page as the preview of a frozen one.
 func (s *Service) unsealed(f Record) *view.Seal {
 	return &view.Seal{Preview: true, Engine: s.respond.Engine(), Redaction: redact.Sum(f.Receipt)}
 }
@@ -195,8 +194,8 @@ func (s *Service) sealLine(p store.Permalink, f Record) string {
 	return fmt.Sprintf("Frozen %s by leakdiff, %s, %s, %s.", seal.Made, seal.Engine, seal.Redaction, seal.Expires)
 }
 
-// noPermalink answers 410 for a result that ended and 404 for one that never
-// was, each with the likely reasons.
+// noPermalink answers 410 for a result that ended and 404 for one that never existed, each
+// with the likely reasons.
 func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
 	v, was, status := view.NewNoSuchPermalink(), (*endedJSON)(nil), http.StatusNotFound
 	var gone *store.Gone

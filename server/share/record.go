@@ -19,21 +19,21 @@ import (
 	"leakdiff/web/view"
 )
 
-// Record is the record of a permalink: all that its page and its twins are
-// rendered from.
+// Record is the record of a permalink. Its page and all twins are rendered from it alone.
 type Record struct {
-	// Kind is case, diff, compare, family, snapshot or flame, and says what Model is.
+	// Kind is case, diff, compare, family, snapshot or flame. It decides the type of
+	// Model.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
-	// Data is the twin for programs.
+	// Data is the JSON twin.
 	Data     json.RawMessage  `json:"data"`
 	Headline string           `json:"headline"`
 	Redacted bool             `json:"redacted"`
 	Receipt  []redact.Receipt `json:"receipt,omitempty"`
 }
 
-// record computes what the page at an address shows, ready to be kept, and gives
-// the case that it is of and all that it tells of.
+// record makes the record of the page at an address. It returns the case of the page and
+// all cases that the page shows something of.
 func (s *Service) record(r *http.Request, address string) (Record, *loader.Loaded, []*loader.Loaded, error) {
 	v, l, cases, err := s.pages.FrozenView(r, address)
 	if err != nil {
@@ -55,20 +55,20 @@ func pack(kind string, model, data any, headline string) (Record, error) {
 	return Record{Kind: kind, Model: m, Data: d, Headline: headline}, nil
 }
 
-// Unpack reads the page of a record and what its twins are written from.
+// Unpack decodes the page of a record, with what its twins are written from.
 func (f Record) Unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
-		v, r, err := opened[view.Case, report.Report](f)
+		v, r, err := decode[view.Case, report.Report](f)
 		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
-		v, c, err := opened[view.Diff, report.Comparison](f)
+		v, c, err := decode[view.Diff, report.Comparison](f)
 		return response.Export{Page: v, Alone: casepage.AloneDiff(v), CSV: c.CSV}, err
 	case "compare":
-		v, c, err := opened[view.Compare, report.Several](f)
+		v, c, err := decode[view.Compare, report.Several](f)
 		return response.Export{Page: v, Alone: casepage.AloneCompare(v), CSV: c.CSV}, err
 	case "family":
-		v, m, err := opened[view.Family, report.Membership](f)
+		v, m, err := decode[view.Family, report.Membership](f)
 		table := m.CSV
 		if m.At == "" {
 			table = func(io.Writer) error {
@@ -77,7 +77,7 @@ func (f Record) Unpack() (response.Export, error) {
 		}
 		return response.Export{Page: v, Alone: casepage.AloneFamily(v), CSV: table}, err
 	case "snapshot":
-		v, r, err := opened[view.Snapshot, report.Report](f)
+		v, r, err := decode[view.Snapshot, report.Report](f)
 		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), CSV: func(w io.Writer) error {
 			id := ""
 			if len(r.Snapshots) > 0 {
@@ -86,22 +86,22 @@ func (f Record) Unpack() (response.Export, error) {
 			return report.SnapshotCSV(w, r, id)
 		}}, err
 	case "flame":
-		v, _, err := opened[view.Flame, casepage.FlameGraph](f)
+		v, _, err := decode[view.Flame, casepage.FlameGraph](f)
 		return response.Export{Page: v, Alone: casepage.AloneFlame(v), CSV: casepage.FlameCSV(v)}, err
 	}
 	return response.Export{}, unknownKind(f.Kind)
 }
 
-// opened decodes the page of a record and its data.
-func opened[Page, Data any](f Record) (v Page, d Data, err error) {
+// decode decodes the page of a record and its data.
+func decode[Page, Data any](f Record) (v Page, d Data, err error) {
 	if err = json.Unmarshal(f.Model, &v); err == nil {
 		err = json.Unmarshal(f.Data, &d)
 	}
 	return v, d, err
 }
 
-// redacted replaces secrets in everything that the record holds. Its texts are written
-// from what is left of the page: behind the escapes of a markup secrets look different.
+// redacted replaces secrets in the whole record. It works on the values before markup:
+// escapes would hide secrets from it.
 func (f Record) redacted(r *redact.Redactor) (Record, error) {
 	model, data := f.shapes()
 	if model == nil {
@@ -132,7 +132,7 @@ func (f Record) redacted(r *redact.Redactor) (Record, error) {
 	return out, err
 }
 
-// shapes are what the page and the data of a record are, empty.
+// shapes returns empty values of the page and the data of a record.
 func (f Record) shapes() (model, data any) {
 	switch f.Kind {
 	case "case":
@@ -155,7 +155,7 @@ func unknownKind(kind string) error {
 	return fmt.Errorf("a frozen record has the unknown kind %q", kind)
 }
 
-// onlyDigits is a number without what groups its digits.
+// onlyDigits removes the separators from a number.
 func onlyDigits(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < '0' || c > '9' {
@@ -165,7 +165,7 @@ func onlyDigits(s string) string {
 	}, s)
 }
 
-// redactor knows the names in the evidence of the cases, and those that people wrote.
+// redactor knows the names in the evidence of the cases and in what people wrote.
 func redactor(cases []*loader.Loaded) *redact.Redactor {
 	known := make([]redact.Case, len(cases))
 	for i, l := range cases {
@@ -174,11 +174,11 @@ func redactor(cases []*loader.Loaded) *redact.Redactor {
 	return redact.New(known...)
 }
 
-// namesOf are the parts of a case from which a redactor learns.
+// namesOf returns the parts of a case from which a redactor learns.
 func namesOf(l *loader.Loaded) redact.Case {
 	out := redact.Case{Problems: l.Built.Report.Problems, Hosts: l.Said.Hosts}
-	for _, line := range l.Built.Series {
-		out.Series = append(out.Series, line.Snapshots)
+	for _, series := range l.Built.Series {
+		out.Series = append(out.Series, series.Snapshots)
 	}
 	for _, b := range l.Bundles {
 		out.Files = append(out.Files, b.Name)

@@ -1,5 +1,5 @@
-// Package share freezes what a page shows into a record, and shows the record under a link
-// that says the same as long as it lives. It computes no page: those of cases are given to it.
+// Package share freezes what a page shows into a record, and shows the record under a
+// permalink that never changes. It computes no page: casepage does.
 package share
 
 import (
@@ -14,7 +14,6 @@ import (
 	"leakdiff/store"
 )
 
-// Store is what frozen results ask of a database.
 type Store interface {
 	CreatePermalink(ctx context.Context, p store.Permalink) (out store.Permalink, ownerKey string, err error)
 	Permalink(ctx context.Context, id string) (store.Permalink, error)
@@ -25,16 +24,15 @@ type Store interface {
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 }
 
-// Pages gives what the page at an address shows, the case that it is of, and all that it
-// tells of.
+// Pages makes the view of the page at an address. It returns the case of the page and all
+// cases that the page shows something of.
 type Pages interface {
 	FrozenView(r *http.Request, address string) (v casepage.View, of *loader.Loaded, all []*loader.Loaded, err error)
 }
 
-// Queue is told that a bundle is to be read again.
+// Queue wakes the worker when a bundle is to be read again.
 type Queue interface{ Notify() }
 
-// Config says what results are frozen from.
 type Config struct {
 	Store   Store
 	Now     func() time.Time
@@ -42,12 +40,11 @@ type Config struct {
 	Access  *access.Access
 	Pages   Pages
 	Queue   Queue
-	// BaseURL is how people reach the server through a proxy: over https the browser
-	// keeps owner keys for https alone.
+	// BaseURL is the address of the server behind a proxy. With https the cookie of an
+	// owner key is for https alone.
 	BaseURL string
 }
 
-// Service freezes and shows results.
 type Service struct {
 	cfg     Config
 	store   Store
@@ -57,7 +54,6 @@ type Service struct {
 	queue   Queue
 }
 
-// New makes a service.
 func New(cfg Config) *Service {
 	return &Service{cfg: cfg, store: cfg.Store, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
 }

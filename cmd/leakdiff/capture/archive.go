@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Archive is the tar.gz being written. Whatever ends the capture, Close leaves a
-// whole archive under its name; a process that is killed leaves NAME.partial, which
-// can be read up to the last finished round.
+// Archive is a tar.gz being written. Close leaves a complete archive under its name,
+// whatever ended the capture. A killed process leaves NAME.partial, which can be read up
+// to the last finished round.
 type Archive struct {
 	mu   sync.Mutex
 	tar  *tar.Writer
@@ -22,13 +22,13 @@ type Archive struct {
 	file *os.File
 	// name is the final one, "" for a stream.
 	name string
-	// spools is the directory for what must be measured before it can be written.
+	// spools is the directory of spools: a file's size must be known before it is written.
 	spools string
 	size   int64
 	err    error
 }
 
-// NewArchive begins an archive that Close puts at name.
+// NewArchive creates an archive. Close gives it its name.
 func NewArchive(name string) (*Archive, error) {
 	file, err := os.OpenFile(name+".partial", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -39,7 +39,7 @@ func NewArchive(name string) (*Archive, error) {
 	return a, nil
 }
 
-// StreamArchive writes the archive to w; w is not closed.
+// StreamArchive writes the archive to w and does not close w.
 func StreamArchive(w io.Writer) *Archive {
 	a := stream(w)
 	a.spools = os.TempDir()
@@ -71,13 +71,12 @@ func (a *Archive) Size() int64 {
 	return a.size
 }
 
-// put writes a file. The first failure of the archive ends it: what follows gives the
-// same error.
+// put writes a file. After the first error every call returns it.
 func (a *Archive) put(name string, at time.Time, size int64, body io.Reader) error {
 	return a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: at}, body)
 }
 
-// link writes a symbolic link, whose target is data.
+// link writes a symbolic link. Its target is data.
 func (a *Archive) link(name string, at time.Time, target string) error {
 	return a.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Mode: 0o700, Linkname: target, ModTime: at}, nil)
 }
@@ -99,7 +98,7 @@ func (a *Archive) add(h *tar.Header, body io.Reader) error {
 	return a.err
 }
 
-// flush makes what was written readable, should the process be killed.
+// flush makes the archive readable up to here if the process is killed.
 func (a *Archive) flush() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +132,7 @@ func (a *Archive) Close() error {
 	return os.Rename(a.name+".partial", a.name)
 }
 
-// Discard removes an archive that holds nothing.
+// Discard removes an archive without content.
 func (a *Archive) Discard() {
 	if a.file != nil {
 		a.file.Close()

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// endpoint is where a process serves its profiles or metrics.
+// endpoint is the address at which a process serves profiles or metrics.
 type endpoint struct {
 	client *http.Client
 	// base is what paths are appended to.
@@ -32,15 +32,16 @@ type endpoint struct {
 // dialContext makes connections for an http.Transport.
 type dialContext = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newEndpoint reads the address of an endpoint: a URL, host:port, or unix:/path of a
-// socket. Without a path it means home.
+// newEndpoint parses the address of an endpoint: a URL, host:port, or unix:/path of a
+// socket. An address without a path gets home.
 //
 //	"127.0.0.1:6060"                 http://127.0.0.1:6060/debug/pprof
 //	"unix:/run/containerd/debug.sock"  /debug/pprof over that socket
 //	"https://10.0.0.1:10250/debug/pprof/goroutine?debug=2"  the same without the last part
 func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error) {
 	transport := &http.Transport{
-		// One connection for all requests of a round: each is a goroutine of the process.
+		// One connection for all requests of a round: each connection is a goroutine of
+		// the process.
 		MaxIdleConns: 1, DisableCompression: true, Proxy: nil,
 		TLSClientConfig: c.tls,
 		DialContext:     c.dialer(pid),
@@ -75,8 +76,8 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 	return &endpoint{&http.Client{Transport: transport, CheckRedirect: refuse}, base, c.header}, nil
 }
 
-// Shown is the address of an endpoint or a server as people may read it, in messages
-// and names of files: scheme, host and path.
+// Shown is the address of an endpoint or a server for messages and file names: scheme,
+// host and path.
 //
 //	"https://me:secret@10.0.0.1:10250/debug?token=x"   https://10.0.0.1:10250/debug
 //	"4711=me:secret@localhost:6060"                    4711=localhost:6060
@@ -95,7 +96,7 @@ func Shown(text string) string {
 			before, rest = "", text
 		}
 	}
-	// A password may hold what ends an address: what is left of the last @ is none of it.
+	// A password may hold characters that end an address, so cut at the last @ first.
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]
@@ -105,10 +106,10 @@ func Shown(text string) string {
 
 func (e *endpoint) close() { e.client.CloseIdleConnections() }
 
-// body is what the answer to a request has to be. Whatever stands before a process, a
-// proxy that wants a login for example, answers 200 with something else.
+// body describes what the answer to a request must be. A proxy with a login page, for
+// example, answers 200 with something else.
 type body struct {
-	// name is for people; head bytes decide.
+	// is checks the first head bytes. name is for people.
 	name string
 	head int
 	is   func(head []byte) bool
@@ -121,7 +122,7 @@ var (
 	stackText = body{"goroutine dump", len("goroutine 1"), func(head []byte) bool {
 		return bytes.HasPrefix(head, []byte("goroutine ")) && head[len(head)-1] >= '0' && head[len(head)-1] <= '9'
 	}}
-	// packedProfile may also come as it is (isProfile).
+	// Some servers send the profile uncompressed.
 	packedProfile = body{"goroutine profile", 2, func(head []byte) bool {
 		return string(head) == gzipMagic || isProfile(head)
 	}}
@@ -132,18 +133,18 @@ var (
 
 const gzipMagic = "\x1f\x8b"
 
-// isProfile reports whether bytes begin a profile.proto: its first field is a sample
-// type (1) or a period type (11) of two small numbers.
+// isProfile reports whether bytes begin a profile.proto. Its first field is a sample type
+// (1) or a period type (11) of two small numbers.
 //
 //	"\x0a\x04\x08\x01\x10\x02", "\x5a\x04…"   true
 func isProfile(head []byte) bool {
 	return len(head) >= 2 && (head[0] == 1<<3|2 || head[0] == 11<<3|2) && head[1] >= 2 && head[1] <= 8
 }
 
-// instead says what came in the place of a body.
+// mismatch describes what came instead of a body.
 //
 //	`the endpoint answered 200 without a goroutine profile: text/html, "<html>login please</html>"`
-func (b body) instead(contentType string, came []byte) error {
+func (b body) mismatch(contentType string, came []byte) error {
 	const most = 80
 	words := bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -168,9 +169,9 @@ func (b body) article() string {
 	return "a " + b.name
 }
 
-// get writes the body of an answer. The header of an answer is not kept; one with
-// another status than 200 is an error with its first line, as is one that does not
-// begin as it has to.
+// get writes the body of an answer. An answer with another status than 200 is an error
+// with the first line of its body, and so is an answer with a wrong beginning. The header
+// of an answer is not stored.
 func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w io.Writer) error {
 	u := *e.base
 	if below != "" {
@@ -186,30 +187,30 @@ func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w 
 	}
 	answer, err := e.client.Do(req)
 	if err != nil {
-		return plain(err)
+		return withoutURL(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
-		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+		answered, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
+		line, _, _ := strings.Cut(strings.TrimSpace(string(answered)), "\n")
 		return fmt.Errorf("the endpoint answered %s: %s", answer.Status, strconv.Quote(line))
 	}
 	in := bufio.NewReader(answer.Body)
 	head, err := in.Peek(wanted.head)
 	if len(head) < wanted.head && err != io.EOF {
-		return plain(err)
+		return withoutURL(err)
 	}
 	if !wanted.is(head) {
 		came, _ := in.Peek(in.Buffered())
-		return wanted.instead(answer.Header.Get("Content-Type"), came)
+		return wanted.mismatch(answer.Header.Get("Content-Type"), came)
 	}
 	_, err = io.Copy(w, in)
-	return plain(err)
+	return withoutURL(err)
 }
 
-// plain takes the address off an error of net/http: the manifest names it elsewhere,
-// and it may hold what is nobody's business.
-func plain(err error) error {
+// withoutURL removes the address from an error of net/http. The manifest names it elsewhere,
+// and it may hold secrets.
+func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		return of.Err
@@ -217,8 +218,8 @@ func plain(err error) error {
 	return err
 }
 
-// unpacked writes gzip data unpacked, since the archive packs it again and a hash is
-// of what a reader sees.
+// unpacked writes gzip data unpacked: the archive compresses it again, and hashes are of
+// unpacked data.
 func unpacked(r io.Reader, w io.Writer) error {
 	in := bufio.NewReader(r)
 	if magic, _ := in.Peek(2); string(magic) != gzipMagic {
@@ -232,7 +233,7 @@ func unpacked(r io.Reader, w io.Writer) error {
 	in = bufio.NewReader(z)
 	if head, err := in.Peek(2); err == nil && !isProfile(head) {
 		came, _ := in.Peek(in.Buffered())
-		return packedProfile.instead("packed", came)
+		return packedProfile.mismatch("packed", came)
 	}
 	_, err = io.Copy(w, in)
 	return err
@@ -278,7 +279,7 @@ func headers(file string) (http.Header, error) {
 	return out, nil
 }
 
-// trust is whom TLS endpoints are checked against.
+// trust is the TLS configuration for endpoints.
 func trust(cfg Config) (*tls.Config, error) {
 	out := &tls.Config{InsecureSkipVerify: cfg.Insecure, MinVersion: tls.VersionTLS12}
 	if cfg.CAFile == "" {
@@ -295,8 +296,8 @@ func trust(cfg Config) (*tls.Config, error) {
 	return out, nil
 }
 
-// dialer connects from the network namespace of the process where that is another
-// one: an address of loopback is the process' own.
+// dialer connects from the network namespace of the process if it has its own: a loopback
+// address is that of the process.
 func (c *collector) dialer(pid int) dialContext {
 	dial := (&net.Dialer{Timeout: c.cfg.Budget, FallbackDelay: -1 * time.Nanosecond}).DialContext
 	ours, _ := os.Readlink("/proc/self/ns/net")
@@ -324,8 +325,8 @@ func (c *collector) dialer(pid int) dialContext {
 	}
 }
 
-// loopback are the addresses of loopback that a host means, none for any other host. A
-// name is not asked for: who answers may be in our own namespace.
+// loopback returns the loopback addresses of a host, none for any other host. It does not
+// resolve names: the resolver may be in our own namespace.
 func loopback(host string) []string {
 	if strings.EqualFold(host, "localhost") {
 		return []string{"127.0.0.1", "::1"}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// kernel captures what procfs says: the descriptors first, since the mounts, cgroups
-// and handles that explain them must not be older.
+// kernel captures procfs. Descriptors come first: the mounts, cgroups and handles that
+// explain them must not be older.
 func (v *visit) kernel(ctx context.Context) {
 	pid := v.p.identity.PID
 	file := func(name string) string { return v.c.proc(pid, name) }
@@ -25,7 +25,7 @@ func (v *visit) kernel(ctx context.Context) {
 			return []byte(target), err
 		})
 	})
-	// As a reader counts them; the links are read a moment later.
+	// This is the number that a reader counts. The links are read a moment later.
 	switch {
 	case len(infos) > 0:
 		v.descriptors, v.links = len(infos), len(links)
@@ -44,7 +44,7 @@ func (v *visit) kernel(ctx context.Context) {
 		if err == nil {
 			_, err = w.Write(masked(text))
 		}
-		return bare(err)
+		return withoutPath(err)
 	})
 	for _, name := range []string{"tcp", "tcp6", "udp", "udp6", "unix", "netlink", "packet"} {
 		if _, err := os.Stat(file("net/" + name)); err == nil {
@@ -78,7 +78,7 @@ func (v *visit) kernel(ctx context.Context) {
 	}
 }
 
-// sysctls are the limits that descriptors and watches run into.
+// sysctls writes the limits of descriptors and watches.
 func (v *visit) sysctls(_ context.Context, w io.Writer) error {
 	var errs []error
 	for _, name := range []string{"inotify/max_user_instances", "inotify/max_user_watches", "inotify/max_queued_events", "file-nr"} {
@@ -92,10 +92,9 @@ func (v *visit) sysctls(_ context.Context, w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// endpoints captures what the process says of itself over the network. debug=1 comes
-// first: it is small, and says whether debug=2 is too much to ask for. An endpoint
-// that did not answer is not asked again in this round: every request that hangs is
-// one goroutine more.
+// endpoints captures profiles and metrics. debug=1 comes first: it is small and shows
+// whether debug=2 would be too large. After an endpoint did not answer it is not asked
+// again in this round: every hanging request is one goroutine more.
 func (v *visit) endpoints(ctx context.Context) {
 	if v.pprof.text != "" {
 		e, err := v.endpoint(v.pprof, "/debug/pprof")

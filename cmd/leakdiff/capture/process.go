@@ -19,10 +19,10 @@ import (
 // ticksPerSecond is USER_HZ, 100 on every architecture of Linux that Go runs on.
 const ticksPerSecond = 100
 
-// errGone says that the process ended, or that its pid is another's now.
+// errGone means that the process ended, or that its pid is another process now.
 var errGone = errors.New("the process has ended")
 
-// process is one that is captured, over all rounds.
+// process is a captured process, over all rounds.
 type process struct {
 	target Target
 	// dir is its directory in every round: "kubelet-4711".
@@ -31,7 +31,7 @@ type process struct {
 	// javaHome holds bin/java of a JVM.
 	java bool
 	node bool
-	// attached says that the JVM was asked for its threads in an earlier round.
+	// attached is true if the JVM was asked for its threads in an earlier round.
 	attached bool
 }
 
@@ -40,7 +40,7 @@ func (c *collector) proc(pid int, name string) string {
 	return filepath.Join(c.cfg.Proc, strconv.Itoa(pid), name)
 }
 
-// open finds out who a pid is.
+// open identifies the process of a pid.
 func (c *collector) open(t Target, pid int) (*process, error) {
 	stat, err := os.ReadFile(c.proc(pid, "stat"))
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *collector) open(t Target, pid int) (*process, error) {
 	return p, nil
 }
 
-// same reports whether the pid still is the process that was opened.
+// same returns errGone if the pid is no longer the process that was opened.
 func (c *collector) same(p *process) error {
 	stat, err := os.ReadFile(c.proc(p.identity.PID, "stat"))
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *collector) same(p *process) error {
 	}
 	_, ticks, ok := nameAndStart(string(stat))
 	if !ok {
-		return errGone // a zombie, which nobody has waited for
+		return errGone // a zombie
 	}
 	if ticks != p.identity.StartTicks {
 		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
@@ -94,7 +94,7 @@ func (c *collector) same(p *process) error {
 	return nil
 }
 
-// gone turns the errors of a process that is not there into errGone.
+// gone turns the errors of a missing process into errGone.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such process") {
 		return errGone
@@ -102,8 +102,8 @@ func gone(err error) error {
 	return err
 }
 
-// nameAndStart reads /proc/PID/stat (proc_pid_stat(5)): the name in parentheses may
-// hold anything, so that it ends at the last one; field 22 is the start.
+// nameAndStart reads /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may hold
+// parentheses, so it ends at the last one. Field 22 is the start.
 func nameAndStart(stat string) (name string, ticks uint64, ok bool) {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
@@ -118,7 +118,7 @@ func nameAndStart(stat string) (name string, ticks uint64, ok bool) {
 	return stat[open+1 : end], ticks, err == nil
 }
 
-// bootTime is that of btime in /proc/stat.
+// bootTime is btime in /proc/stat.
 func (c *collector) bootTime() time.Time {
 	text, _ := os.ReadFile(filepath.Join(c.cfg.Proc, "stat"))
 	_, rest, _ := strings.Cut(string(text), "\nbtime ")
@@ -130,7 +130,7 @@ func (c *collector) bootTime() time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// innerPID is the last number of NSpid, 0 where it is the only one.
+// innerPID is the last number of NSpid, 0 if it is the only one.
 //
 //	"NSpid:\t4711\t1\n"   1
 func innerPID(status string) int {
@@ -148,8 +148,8 @@ var (
 	podID       = regexp.MustCompile(`pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})`)
 )
 
-// containerAndPod reads the ids out of /proc/PID/cgroup, in the forms of both cgroup
-// drivers of the kubelet and of docker.
+// containerAndPod reads the ids from /proc/PID/cgroup, in the forms of both cgroup drivers
+// of the kubelet and of docker.
 //
 //	"0::/kubepods.slice/kubepods-pod1b2c…_….slice/cri-containerd-64hex.scope"
 func containerAndPod(groups string) (container, pod string) {
@@ -164,7 +164,7 @@ func containerAndPod(groups string) (container, pod string) {
 
 var unsafeBytes = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// safeName makes a file name of what a program may call itself.
+// safeName makes a file name of a program's name, which may hold anything.
 func safeName(name string) string {
 	name = strings.Trim(unsafeBytes.ReplaceAllString(name, "_"), "._-")
 	if name == "" {
@@ -173,8 +173,8 @@ func safeName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// named are the pids of the processes with a name: that of the kernel, or that of the
-// executable. Threads and the collector itself are none.
+// named returns the pids of the processes with a name: that of the kernel or that of the
+// executable. It leaves out threads and the collector itself.
 func (c *collector) named(name string) []int {
 	entries, _ := os.ReadDir(c.cfg.Proc)
 	var pids []int
@@ -199,8 +199,8 @@ func (c *collector) named(name string) []int {
 	return pids
 }
 
-// pods are named by the directories that the kubelet makes for logs; they stay for a
-// while after a pod has gone.
+// pods reads the directories that the kubelet makes for logs. They stay for a while after
+// a pod has gone.
 //
 //	"/var/log/pods/kube-system_coredns-7d_1b2c3d4e-…"   kube-system, coredns-7d, 1b2c3d4e-…
 func pods(root string) []Pod {
@@ -218,20 +218,20 @@ func pods(root string) []Pod {
 }
 
 var (
-	// secretOption is an option whose value must not leave the machine, unless it
-	// names a file.
+	// secretOption is an option whose value must not leave the machine, unless it names a
+	// file.
 	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
 	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
 	// userInfo ends at the last @: a password may hold one.
 	userInfo = regexp.MustCompile(`(://)[^/\s]+@`)
 )
 
-// masked hides the secrets of a command line, whose words end with NUL.
+// masked masks the secrets of a command line, whose words end with NUL.
 func masked(cmdline []byte) []byte {
 	return bytes.Join(maskedWords(bytes.Split(cmdline, []byte{0})), []byte{0})
 }
 
-// maskedWords changes the words in their place.
+// maskedWords masks the words in place.
 func maskedWords(words [][]byte) [][]byte {
 	for i := range words {
 		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openHandle opens a file handle on the file system that on is part of, and says
-// under which path it is there, with its number of links (open_by_handle_at(2)).
+// openHandle opens a file handle on the file system of on (open_by_handle_at(2)). It
+// returns the path of the file there and its number of links.
 func openHandle(on *os.File, kind int32, handle []byte) (name string, links uint64, err error) {
 	fd, err := unix.OpenByHandleAt(int(on.Fd()), unix.NewFileHandle(kind, handle), unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
@@ -48,7 +48,8 @@ func inodeOf(info os.FileInfo) uint64 {
 	return 0
 }
 
-// deviceOf is the number that mountinfo and sdev show: major << 20 | minor.
+// deviceOf is the number in mountinfo and sdev: major << 20
+// minor.
 func deviceOf(info os.FileInfo) uint32 {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -65,8 +66,8 @@ func ownerOf(info os.FileInfo) (uid, gid uint32) {
 	return 0, 0
 }
 
-// inside calls f in another network namespace. A socket stays in the namespace that
-// it was made in.
+// inside calls f in another network namespace. A socket stays in the namespace in which it
+// was made.
 func inside(namespace string, f func() (net.Conn, error)) (net.Conn, error) {
 	theirs, err := os.Open(namespace)
 	if err != nil {

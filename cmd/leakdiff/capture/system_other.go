@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// Without procfs there are no handles, mounts or namespaces: only endpoints are
-// captured.
+// Without procfs there are no handles, mounts or namespaces: only endpoints are captured.
 var errNotLinux = errors.New("only Linux has this")
 
 func openHandle(*os.File, int32, []byte) (string, uint64, error) { return "", 0, errNotLinux }

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// tools captures what other programs know of the process, and what it writes itself
-// when it is asked by a signal.
+// tools captures what other programs know of the process, and what it writes itself after
+// a signal.
 func (v *visit) tools(ctx context.Context) {
 	if !v.c.cfg.NoLsof {
 		v.lsof(ctx)
@@ -37,9 +37,9 @@ func (v *visit) tools(ctx context.Context) {
 	}
 }
 
-// attach asks a JVM for its threads for the first time. It opens a socket then, which it
-// keeps: that comes before its descriptors are read, so that the first round has it as
-// those after it have.
+// attach asks a JVM for its threads for the first time. The JVM then opens a socket and
+// keeps it. This comes before its descriptors are read, so that the first round has the
+// socket like all later ones.
 func (v *visit) attach(ctx context.Context) {
 	if v.p.java && !v.c.cfg.NoJVM && !v.p.attached {
 		v.threads(ctx)
@@ -57,21 +57,20 @@ func (v *visit) lsof(ctx context.Context) {
 		err := output(ctx, &counter{w, &written}, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
 		var status *exec.ExitError
 		if written > 0 && ctx.Err() == nil && errors.As(err, &status) {
-			return nil // it ends with 1 when it could not read one of many things
+			return nil // lsof ends with 1 if it could not read one of many things
 		}
 		return err
 	})
 }
 
-// output runs a program to its end, or to that of ctx: then it is killed with all
-// that it started. A status other than 0 is an error with the first line of what the
-// program said.
+// output runs a program to its end. If ctx ends first, the program is killed with all
+// that it started. A status other than 0 is an error with the first line of stderr.
 func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = w, &said
+	cmd.Stdout, cmd.Stderr = w, &stderr
 	if as != nil {
-		cmd.Dir = "/" // another user may not be allowed to be here
+		cmd.Dir = "/" // another user may not enter the present directory
 	}
 	ownGroup(cmd, as)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
@@ -81,16 +80,16 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(said.String()))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(stderr.String()))
 	}
 	return nil
 }
 
-// complaint is the first line that says what went wrong.
+// complaint is the first line that describes the error.
 //
 //	"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nError: no such process\n"   "Error: no such process"
-func complaint(said string) string {
-	for line := range strings.Lines(said) {
+func complaint(output string) string {
+	for line := range strings.Lines(output) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Picked up ") {
 			return line
 		}
@@ -98,15 +97,15 @@ func complaint(said string) string {
 	return ""
 }
 
-// threads asks a JVM for its threads: jcmd, else jstack, in the forms of newer and
-// older releases. The first that ends well gives the dump; where none does, the first
-// one's complaint is told, and what it wrote is kept.
+// threads asks a JVM for its threads: by jcmd, else jstack, with the options of newer and
+// older releases. The first dump that succeeds is used. If none does, the error and the
+// output of the first one are used.
 func (v *visit) threads(ctx context.Context) {
 	pid := strconv.Itoa(v.p.identity.PID)
 	as, own := v.attachAs()
 	var tries [][]string
 	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}, {"jstack", "-l", pid}} {
-		if program := v.beside(try[0], own); program != "" {
+		if program := v.findTool(try[0], own); program != "" {
 			tries = append(tries, append([]string{program}, try[1:]...))
 		}
 	}
@@ -116,7 +115,7 @@ func (v *visit) threads(ctx context.Context) {
 	}
 	v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
 		var first error
-		var kept []byte
+		var firstDump []byte
 		for _, try := range tries {
 			var dump bytes.Buffer
 			err := output(ctx, &bounded{w: &dump, left: maxFile}, as, try[0], try[1:]...)
@@ -125,22 +124,22 @@ func (v *visit) threads(ctx context.Context) {
 				return err
 			}
 			if first == nil {
-				first, kept = err, dump.Bytes()
+				first, firstDump = err, dump.Bytes()
 			}
 			if ctx.Err() != nil {
 				break
 			}
 		}
-		if bytes.Count(kept, []byte("\n")) > 1 { // jcmd begins with a line for the pid
-			w.Write(kept)
+		if bytes.Count(firstDump, []byte("\n")) > 1 { // the first line of jcmd is the pid
+			w.Write(firstDump)
 		}
 		return first
 	})
 }
 
-// attachAs is the user that the attach protocol wants, that of the process, or nil for
-// our own. It reports whether that user is the process' and not root: a program that
-// the process chose gets no rights by it then.
+// attachAs returns the user that the attach protocol needs, that of the process, or nil if
+// it is ours. own is true if that user is not root: a program that the process chose then
+// gains no rights.
 func (v *visit) attachAs() (as *syscall.Credential, own bool) {
 	status, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "status"))
 	uid, gid := effective(string(status), "Uid"), effective(string(status), "Gid")
@@ -150,7 +149,7 @@ func (v *visit) attachAs() (as *syscall.Credential, own bool) {
 	return nil, uid > 0 && uid == os.Geteuid()
 }
 
-// effective is the second number of a line of /proc/PID/status, -1 without one.
+// effective is the second number of a line of /proc/PID/status, -1 if it is missing.
 //
 //	"Uid:\t1000\t1001\t1000\t1000\n"   1001
 func effective(status, name string) int {
@@ -164,10 +163,10 @@ func effective(status, name string) int {
 	return -1
 }
 
-// beside is the program of a name in the process' own installation, else in PATH; ""
-// without one. The process chose its installation: unless the program runs as the
-// user of the process it must be one that only root can change.
-func (v *visit) beside(name string, own bool) string {
+// findTool finds a program in the process' own installation, else in PATH, and returns ""
+// if there is none. The process chose its installation: unless the program runs as the
+// user of the process, only root may be able to change it.
+func (v *visit) findTool(name string, own bool) string {
 	if home := filepath.Dir(v.p.identity.Executable); filepath.IsAbs(home) {
 		program, err := filepath.EvalSymlinks(filepath.Join(home, name))
 		if err == nil && (own || onlyRoots(program)) {
@@ -181,8 +180,8 @@ func (v *visit) beside(name string, own bool) string {
 	return program
 }
 
-// onlyRoots reports whether a file and all directories above it belong to root, and
-// nobody else can write them or, in a sticky directory, replace what is root's.
+// onlyRoots reports whether a file and all directories above it belong to root, and nobody
+// else can write them or, in a sticky directory, replace root's files.
 func onlyRoots(name string) bool {
 	for {
 		info, err := os.Lstat(name)
@@ -202,8 +201,8 @@ func onlyRoots(name string) bool {
 }
 
 // nodeReport has Node write a diagnostic report, by the signal that it was started to
-// answer. To any other process SIGUSR2 means death, so that it must be caught, and,
-// unless it was asked for, --report-on-signal must stand in the command line.
+// handle. SIGUSR2 kills any other process. So the process must have a handler, and
+// --report-on-signal in its command line unless the report was asked for.
 func (v *visit) nodeReport(ctx context.Context) {
 	const step = "node report"
 	pid := v.p.identity.PID
@@ -223,7 +222,7 @@ func (v *visit) nodeReport(ctx context.Context) {
 		v.skip(step, Skipped, fmt.Errorf("the process does not catch signal %d, which would end it", signal))
 		return
 	}
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		v.skip(step, Skipped, err)
 		return
 	}
@@ -237,16 +236,16 @@ func (v *visit) nodeReport(ctx context.Context) {
 	})
 }
 
-// mayBeAsked says why the process gets no signal any more: the capture was ended, or
-// its pid is another process' now.
-func (v *visit) mayBeAsked(ctx context.Context) error {
+// maySignal returns an error if the process must not get a signal: the capture was ended, or the
+// pid is another process now.
+func (v *visit) maySignal(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("the capture was ended before the signal was sent")
 	}
 	if err := v.c.same(v.p); err != nil {
 		return err
 	}
-	// A signal goes to the pid as we number it, which procfs of a host does not.
+	// kill uses our own pid namespace. The procfs of a host may use another.
 	ours, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(v.p.identity.PID), "stat"))
 	if _, ticks, ok := nameAndStart(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || ticks != v.p.identity.StartTicks) {
 		return fmt.Errorf("pid %d of %s is not that process here: no signal can be sent to it", v.p.identity.PID, v.c.cfg.Proc)
@@ -254,15 +253,15 @@ func (v *visit) mayBeAsked(ctx context.Context) error {
 	return nil
 }
 
-// signal is sent to the process that was opened, or to none.
+// signal signals the process that was opened, and no other.
 func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
-	// On Linux this holds on to the process: its pid cannot become another's meanwhile.
+	// On Linux this is a pidfd: it stays with the process even if the pid is reused.
 	p, err := os.FindProcess(v.p.identity.PID)
 	if err != nil {
 		return err
 	}
 	defer p.Release()
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		return err
 	}
 	err = p.Signal(signal)
@@ -287,8 +286,8 @@ func (o words) value(name string) string {
 	return ""
 }
 
-// nodeOptions are those of the command line and of NODE_OPTIONS, the one variable of
-// the environment that is looked at.
+// nodeOptions returns the options in the command line and in NODE_OPTIONS, the only
+// variable of the environment that is read.
 func (v *visit) nodeOptions() words {
 	cmdline, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "cmdline"))
 	out := words(strings.Split(string(cmdline), "\x00"))
@@ -325,7 +324,7 @@ func (v *visit) catches(signal syscall.Signal) bool {
 	return err == nil && caught&(1<<(signal-1)) != 0
 }
 
-// reports are the files that may be reports, with their time.
+// reports returns the files that may be reports, with their times.
 func reports(dir string, options words) map[string]time.Time {
 	pattern := options.value("--report-filename")
 	if pattern == "" {
@@ -341,8 +340,8 @@ func reports(dir string, options words) map[string]time.Time {
 	return out
 }
 
-// newReport waits until a report is written to its end, copies and removes it: a
-// capture leaves nothing behind.
+// newReport waits until a report is complete, copies and removes it: a capture leaves no
+// files.
 func newReport(ctx context.Context, dir string, options words, before map[string]time.Time, w io.Writer) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -368,16 +367,16 @@ func newReport(ctx context.Context, dir string, options words, before map[string
 	}
 }
 
-// sigquit has the process write its stacks. A Go program ends with that, so that it
-// is asked in the last round only; a JVM goes on. Where the text goes to a file it is
-// copied; otherwise it is said where it went.
+// sigquit has the process write its stacks. A Go program ends with that, so it gets the
+// signal in the last round only. A JVM goes on. Stacks in a file are copied; for others
+// the manifest records where they went.
 func (v *visit) sigquit(ctx context.Context) {
 	const step = "sigquit"
 	pid := v.p.identity.PID
 	if !v.p.java && v.round < v.c.cfg.Count-1 {
 		return
 	}
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		v.skip(step, Skipped, err)
 		return
 	}
@@ -396,25 +395,26 @@ func (v *visit) sigquit(ctx context.Context) {
 		return
 	}
 	v.take(ctx, step, "sigquit.txt", func(ctx context.Context, w io.Writer) error {
-		// Opened before the signal: the process, and with it the link, may be gone after.
+		// The file is opened before the signal: the process and its links may be gone
+		// after it.
 		f, err := os.Open(output)
 		if err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		defer f.Close()
 		if _, err := f.Seek(0, io.SeekEnd); err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			return err
 		}
-		return v.grown(ctx, f, w)
+		return v.copyAppended(ctx, f, w)
 	})
 }
 
-// grown copies what is appended to a file, until the process is gone or nothing more
-// came for a second.
-func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
+// copyAppended copies what is appended to a file, until the process is gone or nothing was
+// appended for a second.
+func (v *visit) copyAppended(ctx context.Context, f *os.File, w io.Writer) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	total, quiet := int64(0), 0
@@ -422,7 +422,7 @@ func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
 		left := v.c.same(v.p) != nil
 		n, err := io.Copy(w, f)
 		if total += n; err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		if quiet++; n > 0 {
 			quiet = 0

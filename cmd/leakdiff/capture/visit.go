@@ -24,15 +24,15 @@ type visit struct {
 	p     *process
 	round int
 	dir   string
-	// pprof and metrics are where its endpoints are, empty for none.
+	// pprof and metrics are its endpoints, empty for none.
 	pprof, metrics address
 	manifest       Manifest
-	// count is what the line for people says.
+	// The counts are for the line for people, -1 if unknown.
 	goroutines, descriptors, watches int
 	failed                           int
-	// links are the descriptors of fd/, which is read after fdinfo/.
+	// links is the number of descriptors in fd/, which is read after fdinfo/.
 	links int
-	// quit says that the process got SIGQUIT.
+	// quit is true if the process got SIGQUIT.
 	quit bool
 }
 
@@ -48,8 +48,8 @@ func (c *collector) visit(n int, p *process) *visit {
 
 func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 
-// run captures everything, what is quick and changes at once first. What fails costs
-// its own step only; the error is that of the archive.
+// run captures everything, first what is quick and changes at once. An error costs its own
+// step only. run returns only errors of the archive.
 func (v *visit) run(ctx context.Context) error {
 	if v.p.identity.PID != 0 {
 		v.attach(ctx)
@@ -88,7 +88,7 @@ func (v *visit) finish(interrupted bool) error {
 	return v.c.archive.put(path.Join(v.dir, "manifest.json"), v.c.cfg.Now(), int64(len(text)), bytes.NewReader(text))
 }
 
-// pods are those of the host and those that the process sees.
+// pods returns those of the host and those that the process sees.
 func (v *visit) pods() []Pod {
 	out := pods("/")
 	for _, pod := range pods(v.c.proc(v.p.identity.PID, "root")) {
@@ -99,7 +99,7 @@ func (v *visit) pods() []Pod {
 	return out
 }
 
-// line is what people are told of the visit.
+// line describes the visit for people.
 func (v *visit) line() string {
 	var parts []string
 	for _, part := range []struct {
@@ -122,7 +122,7 @@ func (v *visit) line() string {
 	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
 }
 
-// errQuit says why a process is no longer there, which is no loss.
+// errQuit is why a process ended, which is no loss.
 var errQuit = errors.New("it ended by SIGQUIT, as asked")
 
 func (v *visit) endedAsAsked() bool {
@@ -132,7 +132,7 @@ func (v *visit) endedAsAsked() bool {
 // A taker writes the content of one file. It ends soon after ctx does.
 type taker func(ctx context.Context, w io.Writer) error
 
-// take is one step that gives one file. What was written before an error is kept.
+// take runs a step with one file. It stores what was written before an error.
 func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []byte) {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	spool, err := v.c.archive.spool()
@@ -141,7 +141,7 @@ func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []b
 	}
 	head, err := v.within(ctx, spool, f)
 	if errors.Is(err, errAbandoned) {
-		// Whoever still writes to the spool keeps it; nothing of it can be used.
+		// The taker may still write to the spool, so the spool stays open and is not used.
 		return v.closeStep(s, err), nil
 	}
 	defer spool.Close()
@@ -167,7 +167,7 @@ var (
 	errTooLong   = errors.New("it is longer than what is kept of one file")
 )
 
-// within gives f the time of one step. It returns the first bytes that were written.
+// within runs f with the budget of a step. It returns the first bytes written.
 func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.c.cfg.Budget)
 	defer cancel()
@@ -177,8 +177,8 @@ func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byt
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		// A read of procfs cannot be interrupted: it gets a moment, then nobody waits
-		// for it any more.
+		// A read of procfs cannot be interrupted. It gets a moment more and is then
+		// abandoned.
 		grace := time.NewTimer(time.Second)
 		defer grace.Stop()
 		select {
@@ -198,7 +198,7 @@ func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byt
 	return w.head, err
 }
 
-// bounded writes as much as is kept, and remembers the beginning.
+// bounded writes a limited number of bytes and stores the first ones.
 type bounded struct {
 	w    io.Writer
 	left int64
@@ -218,7 +218,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// closeStep files a step.
+// closeStep adds a step to the manifest.
 func (v *visit) closeStep(s Step, err error) Step {
 	s.MS = v.c.cfg.Now().Sub(s.At.Time).Milliseconds()
 	if err != nil {
@@ -227,7 +227,7 @@ func (v *visit) closeStep(s Step, err error) Step {
 			s.Status = Partial
 		}
 		v.failed++
-		v.c.lose(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
+		v.c.addLoss(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
 	return s
@@ -240,24 +240,24 @@ func (p *process) who() string {
 	return fmt.Sprintf("%s (%d)", p.identity.Name, p.identity.PID)
 }
 
-// skip files a step that gives no file.
+// skip adds a step without a file to the manifest.
 func (v *visit) skip(name, status string, why error) {
 	s := Step{Name: name, Status: status, At: Time{v.c.cfg.Now()}, Error: why.Error()}
 	if status == Failed {
 		v.failed++
-		v.c.lose(fmt.Sprintf("%s of %s: %s", name, v.p.who(), s.Error))
+		v.c.addLoss(fmt.Sprintf("%s of %s: %s", name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
 }
 
-// entry is a file of a directory that is kept in memory until all are read.
+// entry is a file of a directory, in memory until all are read.
 type entry struct {
 	name string
 	// text is the content, or the target of a link.
 	text []byte
 }
 
-// takeDirectory is a step that gives a directory of files, or of links.
+// takeDirectory runs a step with a directory of files or of links.
 func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(string, time.Time, []byte) error, hash func(entry) string, read func(context.Context) ([]entry, error)) []entry {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	type answer struct {
@@ -307,12 +307,12 @@ func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(st
 	return got.entries
 }
 
-// manyFiles is how many files a directory may have. A process with ten thousand
-// descriptors would make more files in ten rounds than a reader takes.
+// manyFiles is how many files a directory may have. Ten rounds of a process with ten
+// thousand descriptors would make more files than a reader accepts.
 const manyFiles = 1000
 
-// join makes one file of a directory: fdinfo files below headings as "tail -n +1"
-// prints them, links as lines "N -> TARGET".
+// join makes one file of a directory: fdinfo files with headings as "tail -n +1" prints
+// them, links as lines "N -> TARGET".
 func (v *visit) join(s Step, file string, entries []entry, err error) {
 	var text bytes.Buffer
 	for _, e := range entries {
@@ -346,21 +346,21 @@ func hashOfFile(e entry) string {
 
 func targetOfLink(e entry) string { return string(e.text) }
 
-// copyOf reads a file of procfs whole, whatever size it states.
+// copyOf reads a whole file of procfs, whatever size it states.
 func copyOf(name string) taker {
 	return func(_ context.Context, w io.Writer) error {
 		f, err := os.Open(name)
 		if err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		defer f.Close()
 		_, err = io.Copy(w, f)
-		return bare(err)
+		return withoutPath(err)
 	}
 }
 
-// bare takes the path off an error of a file, which the step names.
-func bare(err error) error {
+// withoutPath removes the path from an error of a file, since the step names it.
+func withoutPath(err error) error {
 	var of *os.PathError
 	if errors.As(err, &of) {
 		return of.Err
@@ -368,16 +368,16 @@ func bare(err error) error {
 	return err
 }
 
-// numbered are the names in a directory of procfs that are numbers, in their order.
+// numbered returns the names in a directory that are numbers, in order.
 func numbered(dir string) ([]int, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	var out []int
 	for _, name := range names {
@@ -389,9 +389,8 @@ func numbered(dir string) ([]int, error) {
 	return out, nil
 }
 
-// descriptors reads fdinfo/ and fd/ one file after the other: an archiver would
-// believe the size 0 that procfs states. A descriptor that is closed meanwhile is
-// left out.
+// descriptorFiles reads fdinfo/ or fd/ one file after the other: an archiver would trust
+// the size 0 of procfs. It leaves out descriptors that are closed meanwhile.
 func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(string) ([]byte, error)) ([]entry, error) {
 	fds, err := numbered(dir)
 	if err != nil {
@@ -409,7 +408,7 @@ func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(strin
 			if gone(err) == errGone {
 				continue
 			}
-			return out, bare(err)
+			return out, withoutPath(err)
 		}
 		if total += len(text); total > maxFile {
 			return out, errTooLong

@@ -19,10 +19,10 @@ import (
 	"leakdiff/analysis/read/procfs"
 )
 
-// watch is an inotify line of fdinfo, as far as it says what is watched.
+// watch is an inotify line of fdinfo, as far as it identifies what is watched.
 type watch struct {
 	device uint32
-	// mask are the events that are waited for.
+	// mask are the events of the watch.
 	mask       uint64
 	handleType int32
 	handle     string
@@ -30,8 +30,8 @@ type watch struct {
 	raw [3]string
 }
 
-// watchesOf reads the inotify lines of fdinfo files (fs/notify/fdinfo.c); all numbers
-// are hexadecimal.
+// watchesOf reads the inotify lines of fdinfo files (fs/notify/fdinfo.c). All numbers are
+// hexadecimal.
 //
 //	"inotify wd:1e ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:c fhandle-type:81 f_handle:01.."
 func watchesOf(infos []entry) []watch {
@@ -71,7 +71,7 @@ type mount struct {
 	root, point, fstype string
 }
 
-// readMounts reads a mountinfo; what is not understood of it is left out.
+// readMounts reads a mountinfo and skips lines that it cannot parse.
 func readMounts(name string) ([]mount, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -89,13 +89,13 @@ func readMounts(name string) ([]mount, error) {
 // maxInodes bounds the list of cgroups.
 const maxInodes = 500_000
 
-// listCgroups lists the inodes of every cgroup hierarchy that the process sees, under
-// the paths that it sees: "INODE PATH". Files are listed only in hierarchies where a
-// watch may be on one.
+// listCgroups lists the inodes of every cgroup hierarchy that the process sees, with the
+// paths that it sees: "INODE PATH". Files are listed only in hierarchies in which a watch
+// may be on a file.
 func listCgroups(ctx context.Context, root string, mounts []mount, watches []watch, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	defer w.Flush()
-	const directory = 0x300 // IN_CREATE, IN_DELETE: what only directories report
+	const directory = 0x300 // IN_CREATE, IN_DELETE: only directories report these
 	watched, onFiles := map[uint32]bool{}, map[uint32]bool{}
 	for _, x := range watches {
 		watched[x.device] = true
@@ -124,7 +124,7 @@ func listTree(ctx context.Context, root, point string, files bool, n *int, w io.
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && name == top:
-			return bare(err)
+			return withoutPath(err)
 		case err != nil:
 			return nil // removed since its directory was read
 		case !d.IsDir() && !files:
@@ -145,7 +145,7 @@ func listTree(ctx context.Context, root, point string, files bool, n *int, w io.
 // maxTargets bounds the handles that are opened in one round.
 const maxTargets = 200_000
 
-// resolve says of every watched file handle what it leads to, each once.
+// resolve writes what each watched file handle leads to, each once.
 func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watches []watch, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	defer w.Flush()
@@ -153,13 +153,13 @@ func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watche
 	lines.SetEscapeHTML(false)
 	r := newResolver(c, pid, mounts)
 	defer r.close()
-	told := map[[4]string]bool{}
+	written := map[[4]string]bool{}
 	for _, x := range watches {
 		key := [4]string{x.raw[0], x.raw[1], x.raw[2], x.handle}
-		if told[key] {
+		if written[key] {
 			continue
 		}
-		if told[key] = true; len(told) > maxTargets {
+		if written[key] = true; len(written) > maxTargets {
 			return fmt.Errorf("more than %d different targets", maxTargets)
 		}
 		if ctx.Err() != nil {
@@ -172,7 +172,7 @@ func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watche
 	return r.denied
 }
 
-// errDenied is why no handle can be opened at all.
+// errDenied means that no handle can be opened at all.
 var errDenied = errors.New("file handles cannot be opened without CAP_DAC_READ_SEARCH: run as root to have the watches named that no list names")
 
 // resolver opens file handles on the mounts of a process.
@@ -180,24 +180,24 @@ type resolver struct {
 	c      *collector
 	pid    int
 	mounts []mount
-	// open are descriptors of one mount for each device, with where it is.
+	// open has one open mount for each device.
 	open map[uint32]*opened
-	// others are the mounts of other mount namespaces, found when they are needed.
+	// others are the mounts of other mount namespaces, read on first use.
 	others   map[uint32]foreign
 	searched bool
-	// denied is why no handle can be opened at all.
+	// denied is set if no handle can be opened at all.
 	denied error
 }
 
-// opened is a mount that handles can be opened on.
+// opened is a mount on which handles can be opened.
 type opened struct {
 	mount
 	file *os.File
-	// elsewhere names the process in whose mount namespace it is, "" for the own.
+	// elsewhere names the process in whose mount namespace it is, "" for the own one.
 	elsewhere string
 }
 
-// foreign is a mount that another mount namespace shows.
+// foreign is a mount of another mount namespace.
 type foreign struct {
 	mount
 	pid  int
@@ -216,9 +216,9 @@ func (r *resolver) close() {
 	}
 }
 
-// unanswerable are file systems whose handles cannot be opened though what they name
-// is there (measured on Linux 6.18).
-var unanswerable = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
+// withoutHandles are file systems whose handles cannot be opened although their files exist
+// (measured on Linux 6.18).
+var withoutHandles = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
 
 func (r *resolver) target(x watch) WatchTarget {
 	t := WatchTarget{Schema: targetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
@@ -245,7 +245,7 @@ func (r *resolver) target(x watch) WatchTarget {
 		t.State, t.Path = Deleted, strings.TrimSuffix(name, " (deleted)")
 	case err == nil:
 		t.State, t.Path = Linked, name
-	case isStale(err) && !unanswerable[on.fstype]:
+	case isStale(err) && !withoutHandles[on.fstype]:
 		t.State = Stale
 	case isDenied(err):
 		r.denied = errDenied
@@ -255,8 +255,8 @@ func (r *resolver) target(x watch) WatchTarget {
 	return t
 }
 
-// on opens a mount of a device: one of the process that shows the whole file system,
-// then any of its own, then those of other mount namespaces.
+// on opens a mount of a device: one of the process that shows the whole file system, then
+// any of its own, then those of other mount namespaces.
 func (r *resolver) on(device uint32) *opened {
 	if o, ok := r.open[device]; ok {
 		return o
@@ -330,8 +330,8 @@ func (r *resolver) elsewhere() map[uint32]foreign {
 	return r.others
 }
 
-// openMount opens a mount below the root of a process, if it still is what mountinfo
-// says: another mount may hide it.
+// openMount opens a mount below the root of a process if it is the one in mountinfo:
+// another mount may hide it.
 func openMount(root string, m mount) *os.File {
 	if m.fstype == "autofs" {
 		return nil // opening it would mount
