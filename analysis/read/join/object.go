@@ -16,8 +16,9 @@ const (
 	// whose object had too many parts.
 	noObject = math.MaxUint32
 	tooLarge = math.MaxUint32 - 1
-	// mostHolders is how many holders of a kind are kept.
-	mostHolders = 8
+	// mostHolders is how many holders of a kind are kept: those of one in leastHeld
+	// objects at least.
+	mostHolders, leastHeld = 8, 10
 )
 
 // object is goroutines that are joined: a range of builder.parts.
@@ -61,15 +62,13 @@ type builder struct {
 	of      []uint32
 	parts   []uint32
 	objects []object
-	// anchors are the tokens plus 1 that single goroutines are named for, parents the
-	// creators plus 1 within the object.
+	// anchors are the tokens plus 1 that single goroutines are named for, and parts of
+	// objects without a better name; parents are the creators plus 1 within the object.
 	anchors []uint32
 	parents []uint32
 	kinds   []kind
 	byRoles map[string]int32
 	singles map[link]int32 // by type and role
-	holding map[int32]bool // types and roles: see holds
-	held    map[link]bool
 	key     []byte
 	hash    [16 + 8]byte
 }
@@ -186,8 +185,8 @@ func (b *builder) findRoots() {
 
 func (b *builder) frames(g uint32) int { return len(b.shapes[b.joiner.of[g]].stack.Frames) }
 
-// findAnchors finds for each goroutine that nothing joins the receiver nearest to its
-// entry that no other goroutine shows and whose type has another instance.
+// findAnchors finds for each goroutine the receiver nearest to its entry that no other
+// goroutine shows and whose type has another instance.
 func (b *builder) findAnchors() {
 	b.anchors = make([]uint32, len(b.ids))
 	first := 0
@@ -200,27 +199,18 @@ func (b *builder) findAnchors() {
 			return
 		}
 		g, typ := b.scratch.sharers[0], b.scratch.typ
-		if b.of[g] != noObject || b.instances[typ] < 2 {
+		if b.instances[typ] < 2 || incidental(b.types.all[typ]) {
 			return
 		}
 		for i, k := range run {
 			if b.places[k.place].typ != typ || k.goroutine != g {
 				continue
 			}
-			if known := b.anchors[g]; known == 0 || b.nearer(&k, b.at(int(known-1))) {
+			if known := b.anchors[g]; known == 0 || b.places[k.place].frame > b.places[b.at(int(known-1)).place].frame {
 				b.anchors[g] = uint32(begin+i) + 1
 			}
 		}
 	})
-}
-
-// nearer reports whether of two receivers of one goroutine a names it better.
-func (b *builder) nearer(a, other *token) bool {
-	x, y := &b.places[a.place], &b.places[other.place]
-	if p, q := incidental(b.types.all[x.typ]), incidental(b.types.all[y.typ]); p != q {
-		return q
-	}
-	return x.frame > y.frame
 }
 
 // sortSingles finds the kinds of single goroutines. One without an address of its own is
@@ -277,10 +267,6 @@ func (b *builder) kindOfPart(g uint32) (kind int32, number uint32, ok bool) {
 func (b *builder) vote() {
 	var joined []uint32
 	var hanging []hangingPart
-	b.held = map[link]bool{}
-	for l, r := range b.rules {
-		b.held[l] = r.joins == 0
-	}
 	b.each(func(in *instance) {
 		joined = b.joined(in, joined[:0])
 		if len(joined) > 0 && b.of[joined[0]] != tooLarge {
@@ -360,6 +346,9 @@ func (b *builder) keepHolders(k *kind) {
 		return cmp.Or(y.n-x.n, strings.Compare(b.className(x.class), b.className(y.class)), strings.Compare(b.roles.all[x.role], b.roles.all[y.role]))
 	})
 	k.holders = k.holders[:min(len(k.holders), mostHolders)]
+	for len(k.holders) > 0 && k.holders[len(k.holders)-1].n*leastHeld < len(k.objects) {
+		k.holders = k.holders[:len(k.holders)-1]
+	}
 }
 
 // pseudonym is a salted hash of an address, never 0.
@@ -401,8 +390,13 @@ func (b *builder) nameOf(k *kind) string {
 	slices.SortFunc(types, func(x, y int32) int {
 		return cmp.Or(rank(x)-rank(y), k.votes[y]-k.votes[x], strings.Compare(b.types.all[x], b.types.all[y]))
 	})
+	if len(types) > 0 && rank(types[0]) >= 2 {
+		if typ := b.partType(k, rank); typ >= 0 && rank(typ) < 2 {
+			return b.types.all[typ]
+		}
+	}
 	tie := len(types) > 1 && rank(types[0]) == rank(types[1]) && k.votes[types[0]] == k.votes[types[1]]
-	if rooted && (len(types) == 0 || tie) {
+	if len(types) == 0 || tie && rooted {
 		if typ := b.rootType(root); typ != "" {
 			return typ
 		}
@@ -413,15 +407,38 @@ func (b *builder) nameOf(k *kind) string {
 	return entryOf(b.roles.all[b.roleOf(root)])
 }
 
-// representative is the root of the object of a kind whose first goroutine is the oldest,
-// and whether it created others.
-func (b *builder) representative(k *kind) (root uint32, rooted bool) {
+// partType is the type that a part would be named for if it were alone, none without: an
+// object that only the standard library joins is named for what uses it.
+func (b *builder) partType(k *kind, rank func(int32) int) int32 {
+	best, frames := int32(none), 0
+	o := b.oldest(k)
+	for _, g := range b.parts[o.begin:o.end] {
+		if b.anchors[g] == 0 {
+			continue
+		}
+		typ := b.places[b.at(int(b.anchors[g]-1)).place].typ
+		if best < 0 || cmp.Or(rank(best)-rank(typ), b.frames(g)-frames, strings.Compare(b.types.all[best], b.types.all[typ])) > 0 {
+			best, frames = typ, b.frames(g)
+		}
+	}
+	return best
+}
+
+// oldest is the object of a kind with the smallest goroutine id.
+func (b *builder) oldest(k *kind) *object {
 	best := &b.objects[k.objects[0]]
 	for _, i := range k.objects[1:] {
 		if o := &b.objects[i]; b.ids[b.parts[o.begin]] < b.ids[b.parts[best.begin]] {
 			best = o
 		}
 	}
+	return best
+}
+
+// representative is the root of the object of a kind whose first goroutine is the oldest,
+// and whether it created others.
+func (b *builder) representative(k *kind) (root uint32, rooted bool) {
+	best := b.oldest(k)
 	for _, g := range b.parts[best.begin:best.end] {
 		rooted = rooted || b.parents[g] == best.root+1
 	}
@@ -438,8 +455,10 @@ func (b *builder) rootType(root uint32) string {
 		if typ == "" || leftOut(typ) || incidental(typ) {
 			continue
 		}
-		if at, known := b.types.at[typ]; known && b.held[link{at, role}] {
-			continue
+		if at, known := b.types.at[typ]; known {
+			if r := b.rules[link{at, role}]; r != nil && r.joins == 0 {
+				continue
+			}
 		}
 		return typ
 	}
