@@ -26,11 +26,7 @@ const parentFlag = 1 << 31
 
 // edgesOf finds who created whom. Dumps of Go before 1.21 do not tell.
 func edgesOf(shapes []shape, base []uint32, ids, parents []int64) edges {
-	order := make([]uint32, len(ids))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(ids[a], ids[b]) })
+	found := creatorsOf(ids, parents)
 	byCreator := map[int32][]int{}
 	var creators []int32
 	for i := range shapes {
@@ -59,7 +55,7 @@ func edgesOf(shapes []shape, base []uint32, ids, parents []int64) edges {
 		begin := len(e.list)
 		for i, g := range children {
 			if i == 0 || parents[g] != parents[children[i-1]] {
-				e.list = append(e.list, parentFlag|numberOf(parents[g], ids, order))
+				e.list = append(e.list, parentFlag|found.number(parents[g]))
 			}
 			e.list = append(e.list, g)
 		}
@@ -68,13 +64,39 @@ func edgesOf(shapes []shape, base []uint32, ids, parents []int64) edges {
 	return e
 }
 
-// numberOf is the number of a goroutine plus 1, 0 if the dump does not show it.
-func numberOf(id int64, ids []int64, order []uint32) uint32 {
-	i, found := slices.BinarySearchFunc(order, id, func(g uint32, id int64) int { return cmp.Compare(ids[g], id) })
-	if !found {
-		return 0
+// creators are the goroutines that created others, by id.
+type creators struct {
+	ids []int64
+	// numbers are those of the goroutines plus 1, 0 for one that the dump does not show.
+	numbers []uint32
+}
+
+func creatorsOf(ids, parents []int64) creators {
+	var c creators
+	last := int64(0)
+	for _, id := range parents {
+		if id > 0 && id != last {
+			c.ids = append(c.ids, id)
+			last = id
+		}
 	}
-	return order[i] + 1
+	slices.Sort(c.ids)
+	c.ids = slices.Compact(c.ids)
+	c.numbers = make([]uint32, len(c.ids))
+	if len(c.ids) == 0 {
+		return c
+	}
+	for g, id := range ids {
+		if i, is := slices.BinarySearch(c.ids, id); is {
+			c.numbers[i] = uint32(g) + 1
+		}
+	}
+	return c
+}
+
+func (c creators) number(id int64) uint32 {
+	i, _ := slices.BinarySearch(c.ids, id)
+	return c.numbers[i]
 }
 
 // each calls visit with the goroutines that one goroutine created by one function; parent

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sort"
 
 	"leakdiff/analysis"
 )
@@ -35,11 +34,15 @@ const none = -1
 // those of the first shape come first.
 type joiner struct {
 	*Tokens
-	salt  [16]byte
-	base  []uint32 // of each shape its first goroutine
-	ids   []int64
-	of    []uint16 // of each goroutine its shape
-	edges edges
+	salt [16]byte
+	base []uint32 // of each shape its first goroutine
+	// tokens are ordered by address and goroutine; wide are the places that many
+	// goroutines show one address at, by address, with a token for the first of them.
+	tokens []token
+	wide   []int32
+	ids    []int64
+	of     []uint16 // of each goroutine its shape
+	edges  edges
 	// types of receivers: how many addresses have each, and which pairs of types may
 	// share an address.
 	instances []int
@@ -88,20 +91,18 @@ type instance struct {
 	address uint64
 	parent  int32 // none for an address, or if the creator has ended
 	sharers []uint32
-	// tokens are those of the address.
-	tokens []token
 }
 
 // Objects joins the goroutines that were added, and uses up t. Addresses leave it as
 // hashes with the salt.
 func Objects(t *Tokens, salt [16]byte) *analysis.Objects {
 	if t.full {
-		return &analysis.Objects{LeftOut: fmt.Sprintf("the goroutines show more than %d addresses", cmp.Or(max(t.MaxTokens, 0), mostTokens))}
+		return &analysis.Objects{LeftOut: fmt.Sprintf("the goroutines show more than %d addresses", t.most())}
 	}
 	j := &joiner{Tokens: t, salt: salt, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
 	j.number()
 	j.keepHeap()
-	sort.Sort((*byAddress)(t))
+	slices.SortFunc(j.tokens, compareTokens)
 	j.countTypes()
 	j.counts = make([]int, len(t.roles.all))
 	j.measure()
@@ -135,12 +136,30 @@ func (j *joiner) number() {
 		s.members = nil
 	}
 	j.edges = edgesOf(j.shapes, j.base, j.ids, parents)
-	for _, slab := range j.slabs {
-		for i := range slab {
-			slab[i].goroutine += j.base[j.places[slab[i].place].shape]
+	j.tokens = j.flatten()
+	for i := range j.tokens {
+		j.tokens[i].goroutine += j.base[j.places[j.tokens[i].place].shape]
+	}
+	for i := range j.places {
+		p := &j.places[i]
+		if p.dead || p.until == 0 {
+			continue
+		}
+		n := p.until
+		if n > fewSame {
+			j.wide = append(j.wide, int32(i))
+			n = 1
+		}
+		for g := range n {
+			j.tokens = append(j.tokens, token{p.same, j.base[p.shape] + g, uint32(i)})
 		}
 	}
+	slices.SortFunc(j.wide, func(a, b int32) int { return cmp.Compare(j.places[a].same, j.places[b].same) })
 }
+
+// fewSame is up to how many goroutines get a token of their own for an address that the
+// first ones of their shape show.
+const fewSame = 64
 
 // roleOf is the role of a goroutine.
 func (j *joiner) roleOf(g uint32) int32 { return j.shapes[j.of[g]].role }
@@ -154,112 +173,53 @@ func (j *joiner) keepHeap() {
 		block uint64
 	}
 	first, heap := map[typeBlock]uint64{}, map[uint64]bool{}
-	for _, slab := range j.slabs {
-		for i := range slab {
-			block, typ := slab[i].address>>shift, j.places[slab[i].place].typ
-			if typ < 0 || heap[block] {
-				continue
-			}
-			known, seen := first[typeBlock{typ, block}]
-			if !seen {
-				first[typeBlock{typ, block}] = slab[i].address
-			} else if known != slab[i].address {
-				heap[block] = true
-			}
+	for _, k := range j.tokens {
+		block, typ := k.address>>shift, j.places[k.place].typ
+		if typ < 0 || heap[block] {
+			continue
+		}
+		known, seen := first[typeBlock{typ, block}]
+		if !seen {
+			first[typeBlock{typ, block}] = k.address
+		} else if known != k.address {
+			heap[block] = true
 		}
 	}
 	for i := range j.sites {
 		s := &j.sites[i]
 		s.pair = s.pair && len(s.blocks) <= mostBlocks && !slices.ContainsFunc(s.blocks, func(b uint64) bool { return heap[b>>(shift-smallShift)] })
 	}
-	to, at := 0, 0
-	j.n = 0
-	for _, slab := range j.slabs {
-		for i := range slab {
-			p := &j.places[slab[i].place]
-			if !heap[slab[i].address>>shift] || p.pair && !j.sites[p.site].pair {
-				continue
-			}
-			if at == cap(j.slabs[to]) {
-				to, at = to+1, 0
-			}
-			j.slabs[to][:cap(j.slabs[to])][at] = slab[i]
-			at++
-			j.n++
-		}
-	}
-	if len(j.slabs) == 0 {
-		return
-	}
-	j.slabs[to] = j.slabs[to][:at]
-	clear(j.slabs[to+1:])
-	j.slabs = j.slabs[:to+1]
+	j.tokens = slices.DeleteFunc(j.tokens, func(k token) bool {
+		p := &j.places[k.place]
+		return !heap[k.address>>shift] || p.pair && !j.sites[p.site].pair
+	})
 }
 
 // blockShift is the size of a block as a power of two: programs with 32 bits have
 // smaller ones.
 func (j *joiner) blockShift() int {
-	for _, slab := range j.slabs {
-		for i := range slab {
-			if slab[i].address>>32 > 0 {
-				return largeShift
-			}
+	for _, k := range j.tokens {
+		if k.address>>32 > 0 {
+			return largeShift
 		}
 	}
 	return smallShift
 }
 
-// at is the token with a number.
-func (t *Tokens) at(i int) *token {
-	if i >= earlyTokens {
-		i -= earlyTokens
-		return &t.slabs[earlySlabs+i/slabTokens][i%slabTokens]
-	}
-	s := 0
-	for size := fewTokens; i >= size; size *= 2 {
-		i -= size
-		s++
-	}
-	return &t.slabs[s][i]
-}
-
-// Slabs double up to slabTokens: earlySlabs are smaller and hold earlyTokens together.
-const (
-	earlySlabs  = 6
-	earlyTokens = slabTokens - fewTokens
-)
-
-// byAddress orders tokens by address and goroutine where they lie.
-type byAddress Tokens
-
-func (b *byAddress) Len() int { return b.n }
-func (b *byAddress) Swap(i, k int) {
-	x, y := (*Tokens)(b).at(i), (*Tokens)(b).at(k)
-	*x, *y = *y, *x
-}
-func (b *byAddress) Less(i, k int) bool {
-	x, y := (*Tokens)(b).at(i), (*Tokens)(b).at(k)
-	if x.address != y.address {
-		return x.address < y.address
-	}
-	return x.goroutine < y.goroutine
-}
-
-// runs calls visit with the tokens of each address.
-func (j *joiner) runs(visit func([]token)) {
-	var run []token
-	for _, slab := range j.slabs {
-		for _, k := range slab {
-			if len(run) > 0 && run[0].address != k.address {
-				visit(run)
-				run = run[:0]
-			}
-			run = append(run, k)
+// runs calls visit with the tokens of each address, and with the wide places that show
+// it.
+func (j *joiner) runs(visit func(run []token, wide []int32)) {
+	wide := j.wide
+	runsOf(j.tokens, func(run []token) {
+		for len(wide) > 0 && j.places[wide[0]].same < run[0].address {
+			wide = wide[1:]
 		}
-	}
-	if len(run) > 0 {
-		visit(run)
-	}
+		n := 0
+		for n < len(wide) && j.places[wide[n]].same == run[0].address {
+			n++
+		}
+		visit(run, wide[:n])
+	})
 }
 
 // typesOf are the receiver types of one address.
@@ -278,7 +238,7 @@ func (j *joiner) typesOf(run []token, types []int32) []int32 {
 func (j *joiner) countTypes() {
 	j.instances = make([]int, len(j.types.all))
 	var types []int32
-	j.runs(func(run []token) {
+	j.runs(func(run []token, wide []int32) {
 		types = j.typesOf(run, types[:0])
 		for i, typ := range types {
 			j.instances[typ]++
@@ -291,14 +251,11 @@ func (j *joiner) countTypes() {
 			if p.typ >= 0 || p.pair {
 				continue
 			}
-			s := &j.sites[p.site]
-			if len(types) == 0 {
-				s.values++
-				continue
-			}
-			s.count(types[0])
-			for _, typ := range types[1:] {
-				s.known[typ]++
+			j.sites[p.site].show(types, 1)
+		}
+		for _, at := range wide {
+			if p := &j.places[at]; p.typ < 0 && !p.pair {
+				j.sites[p.site].show(types, int(p.until)-1)
 			}
 		}
 	})
@@ -346,9 +303,9 @@ func outer(a, b string) bool {
 func (j *joiner) each(visit func(*instance)) {
 	in := &j.scratch
 	var types []int32
-	j.runs(func(run []token) {
+	j.runs(func(run []token, wide []int32) {
 		types = j.typesOf(run, types[:0])
-		if j.addressed(in, run, types) {
+		if j.addressed(in, run, wide, types) {
 			visit(in)
 		}
 	})
@@ -359,8 +316,8 @@ func (j *joiner) each(visit func(*instance)) {
 }
 
 // addressed makes the instance of an address, false if it joins nothing.
-func (j *joiner) addressed(in *instance, run []token, types []int32) bool {
-	*in = instance{typ: none, parent: none, address: run[0].address, sharers: in.sharers[:0], tokens: run}
+func (j *joiner) addressed(in *instance, run []token, wide, types []int32) bool {
+	*in = instance{typ: none, parent: none, address: run[0].address, sharers: in.sharers[:0]}
 	if len(types) == 0 {
 		if in.class = j.untyped(run); in.class < 0 {
 			return false
@@ -373,17 +330,34 @@ func (j *joiner) addressed(in *instance, run []token, types []int32) bool {
 		in.typ, in.class = typ, typ
 	}
 	for _, k := range run {
-		p := &j.places[k.place]
-		shows := p.typ >= 0 || p.pair
-		if !shows && len(types) > 0 {
-			trusted := j.sites[p.site].trusted
-			shows = trusted >= 0 && slices.Contains(types, trusted)
-		}
-		if n := len(in.sharers); shows && (n == 0 || in.sharers[n-1] != k.goroutine) {
+		if n := len(in.sharers); (n == 0 || in.sharers[n-1] != k.goroutine) && j.shows(&j.places[k.place], types) {
 			in.sharers = append(in.sharers, k.goroutine)
 		}
 	}
+	for _, at := range wide {
+		p := &j.places[at]
+		if !j.shows(p, types) {
+			continue
+		}
+		for g := range p.until {
+			in.sharers = append(in.sharers, j.base[p.shape]+g)
+		}
+	}
+	if len(wide) > 0 {
+		slices.Sort(in.sharers)
+		in.sharers = slices.Compact(in.sharers)
+	}
 	return true
+}
+
+// shows reports whether the words of a place show an address with these types: a plain
+// word does if its site is one for one of them.
+func (j *joiner) shows(p *place, types []int32) bool {
+	if p.typ >= 0 || p.pair {
+		return true
+	}
+	trusted := j.sites[p.site].trusted
+	return trusted >= 0 && slices.Contains(types, trusted)
 }
 
 // untyped is the class of an address that no receiver has: the sites of interface values

@@ -16,6 +16,8 @@ const (
 	// whose object had too many parts.
 	noObject = math.MaxUint32
 	tooLarge = math.MaxUint32 - 1
+	// singleFlag marks the kind of a goroutine that is an object alone.
+	singleFlag = 1 << 31
 	// mostHolders is how many holders of a kind are kept: those of one in leastHeld
 	// objects at least.
 	mostHolders, leastHeld = 8, 10
@@ -154,7 +156,7 @@ func (b *builder) findRoots() {
 	}
 	b.parents = make([]uint32, len(b.ids))
 	b.edges.each(func(_, parent int32, children []uint32) {
-		if parent < 0 || b.of[parent] >= tooLarge {
+		if parent < 0 || b.of[parent] >= singleFlag {
 			return
 		}
 		for _, g := range children {
@@ -191,11 +193,11 @@ func (b *builder) findAnchors() {
 	b.anchors = make([]uint32, len(b.ids))
 	first := 0
 	var types []int32
-	b.runs(func(run []token) {
+	b.runs(func(run []token, wide []int32) {
 		begin := first
 		first += len(run)
 		types = b.typesOf(run, types[:0])
-		if len(types) == 0 || !b.addressed(&b.scratch, run, types) || len(b.scratch.sharers) != 1 {
+		if len(types) == 0 || !b.addressed(&b.scratch, run, wide, types) || len(b.scratch.sharers) != 1 {
 			return
 		}
 		g, typ := b.scratch.sharers[0], b.scratch.typ
@@ -206,7 +208,7 @@ func (b *builder) findAnchors() {
 			if b.places[k.place].typ != typ || k.goroutine != g {
 				continue
 			}
-			if known := b.anchors[g]; known == 0 || b.places[k.place].frame > b.places[b.at(int(known-1)).place].frame {
+			if known := b.anchors[g]; known == 0 || b.places[k.place].frame > b.places[b.tokens[known-1].place].frame {
 				b.anchors[g] = uint32(begin+i) + 1
 			}
 		}
@@ -222,70 +224,61 @@ func (b *builder) sortSingles() {
 			bare[b.roleOf(uint32(g))]++
 		}
 	}
+	var last link
+	at := int32(none)
 	for g := range b.anchors {
-		l, single := b.singleOf(uint32(g))
-		if !single || l.class < 0 && bare[l.role] < 2 {
+		if b.of[g] != noObject {
 			continue
 		}
-		at, known := b.singles[l]
-		if !known {
-			at = int32(len(b.kinds))
-			b.singles[l] = at
-			b.kinds = append(b.kinds, kind{typ: l.class, single: true, roles: []roleCount{{l.role, 1}}})
+		l := link{none, b.roleOf(uint32(g))}
+		if token := b.anchors[g]; token > 0 {
+			l.class = b.places[b.tokens[token-1].place].typ
 		}
+		if l.class < 0 && bare[l.role] < 2 {
+			continue
+		}
+		if at < 0 || l != last {
+			at, last = b.singleKind(l), l
+		}
+		b.of[g] = singleFlag | uint32(at)
 		k := &b.kinds[at]
 		k.objects = append(k.objects, uint32(g))
 	}
 }
 
-// singleOf are the type and role of a single goroutine.
-func (b *builder) singleOf(g uint32) (link, bool) {
-	if b.of[g] != noObject {
-		return link{}, false
+// singleKind is the kind of single goroutines of a role that are named for a type.
+func (b *builder) singleKind(l link) int32 {
+	at, known := b.singles[l]
+	if !known {
+		at = int32(len(b.kinds))
+		b.singles[l] = at
+		b.kinds = append(b.kinds, kind{typ: l.class, single: true, roles: []roleCount{{l.role, 1}}})
 	}
-	l := link{none, b.roleOf(g)}
-	if token := b.anchors[g]; token > 0 {
-		l.class = b.places[b.at(int(token-1)).place].typ
-	}
-	return l, true
-}
-
-// kindOfPart is the kind and the object of a goroutine; single goroutines are numbered
-// after the objects.
-func (b *builder) kindOfPart(g uint32) (kind int32, number uint32, ok bool) {
-	if l, single := b.singleOf(g); single {
-		kind, ok = b.singles[l]
-		return kind, uint32(len(b.objects)) + g, ok
-	}
-	if b.of[g] == tooLarge {
-		return 0, 0, false
-	}
-	return b.objects[b.of[g]].kind, b.of[g], true
+	return at
 }
 
 // vote counts for each kind which types join its parts, and finds the holders.
 func (b *builder) vote() {
 	var joined []uint32
-	var hanging []hangingPart
+	h := hanging{counts: make([]int, len(b.kinds)), roles: make([]int32, len(b.kinds))}
+	for i := range h.roles {
+		h.roles[i] = none
+	}
 	b.each(func(in *instance) {
 		joined = b.joined(in, joined[:0])
-		if len(joined) > 0 && b.of[joined[0]] != tooLarge {
+		if len(joined) > 0 && b.of[joined[0]] < singleFlag {
 			b.voteFor(in, joined)
 		}
 		if in.class >= untypedClass && in.class < creatorClass || len(in.sharers) < 2 {
 			return
 		}
-		hanging = hanging[:0]
 		slices.Sort(joined)
 		for _, g := range in.sharers {
-			if _, is := slices.BinarySearch(joined, g); is {
-				continue
-			}
-			if kind, number, ok := b.kindOfPart(g); ok {
-				hanging = append(hanging, hangingPart{kind, number, b.roleOf(g)})
+			if _, is := slices.BinarySearch(joined, g); !is {
+				b.hang(&h, g)
 			}
 		}
-		b.hold(in, hanging)
+		b.hold(in, &h)
 	})
 }
 
@@ -308,36 +301,58 @@ func (b *builder) voteFor(in *instance, joined []uint32) {
 	}
 }
 
-// hangingPart is a goroutine that shows an instance without being joined by it.
-type hangingPart struct {
-	kind   int32
-	number uint32
-	role   int32
+// hanging are the objects whose parts show an instance without being joined by it.
+type hanging struct {
+	// counts are the single goroutines of each kind in kinds, roles the role of its parts
+	// that is first by name.
+	counts []int
+	roles  []int32
+	kinds  []int32
+	// objects are those of several parts, each once for every part.
+	objects []uint32
 }
 
-// hold adds an instance to the holders of the kinds that several objects of hang on it.
-func (b *builder) hold(in *instance, hanging []hangingPart) {
-	slices.SortFunc(hanging, func(x, y hangingPart) int {
-		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.number, y.number), strings.Compare(b.roles.all[x.role], b.roles.all[y.role]))
-	})
-	for len(hanging) > 0 {
-		kind, n, last := hanging[0].kind, 0, uint32(noObject)
-		role := hanging[0].role
-		for len(hanging) > 0 && hanging[0].kind == kind {
-			if hanging[0].number != last {
-				n, last = n+1, hanging[0].number
-			}
-			hanging = hanging[1:]
-		}
-		if n < 2 {
+// hang adds the object of a goroutine.
+func (b *builder) hang(h *hanging, g uint32) {
+	var kind int32
+	role, n := b.roleOf(g), 1
+	switch of := b.of[g]; {
+	case of >= tooLarge:
+		return
+	case of >= singleFlag:
+		kind = int32(of &^ singleFlag)
+	default:
+		kind, n = b.objects[of].kind, 0
+		h.objects = append(h.objects, of)
+	}
+	h.counts[kind] += n
+	if known := h.roles[kind]; known < 0 {
+		h.kinds = append(h.kinds, kind)
+		h.roles[kind] = role
+	} else if known != role && b.roles.all[role] < b.roles.all[known] {
+		h.roles[kind] = role
+	}
+}
+
+// hold adds an instance to the holders of the kinds that several objects of hang on it,
+// and empties h.
+func (b *builder) hold(in *instance, h *hanging) {
+	slices.Sort(h.objects)
+	for _, o := range slices.Compact(h.objects) {
+		h.counts[b.objects[o].kind]++
+	}
+	for _, at := range h.kinds {
+		k, n, role := &b.kinds[at], h.counts[at], h.roles[at]
+		h.counts[at], h.roles[at] = 0, none
+		if n < 2 || n*leastHeld < len(k.objects) {
 			continue
 		}
-		k := &b.kinds[kind]
 		k.holders = append(k.holders, holder{in.class, role, n})
 		if len(k.holders) >= 8*mostHolders {
 			b.keepHolders(k)
 		}
 	}
+	h.kinds, h.objects = h.kinds[:0], h.objects[:0]
 }
 
 // keepHolders keeps those of most objects.
@@ -346,9 +361,6 @@ func (b *builder) keepHolders(k *kind) {
 		return cmp.Or(y.n-x.n, strings.Compare(b.className(x.class), b.className(y.class)), strings.Compare(b.roles.all[x.role], b.roles.all[y.role]))
 	})
 	k.holders = k.holders[:min(len(k.holders), mostHolders)]
-	for len(k.holders) > 0 && k.holders[len(k.holders)-1].n*leastHeld < len(k.objects) {
-		k.holders = k.holders[:len(k.holders)-1]
-	}
 }
 
 // pseudonym is a salted hash of an address, never 0.
@@ -416,7 +428,7 @@ func (b *builder) partType(k *kind, rank func(int32) int) int32 {
 		if b.anchors[g] == 0 {
 			continue
 		}
-		typ := b.places[b.at(int(b.anchors[g]-1)).place].typ
+		typ := b.places[b.tokens[b.anchors[g]-1].place].typ
 		if best < 0 || cmp.Or(rank(best)-rank(typ), b.frames(g)-frames, strings.Compare(b.types.all[best], b.types.all[typ])) > 0 {
 			best, frames = typ, b.frames(g)
 		}
@@ -511,7 +523,7 @@ func (b *builder) kindResult(k *kind) analysis.ObjectKind {
 		if k.single {
 			ids = append(ids, row.Root)
 			if at := b.anchors[number]; at > 0 {
-				row.Anchor = b.pseudonym(b.at(int(at - 1)).address)
+				row.Anchor = b.pseudonym(b.tokens[at-1].address)
 			}
 		} else {
 			o := &b.objects[number]

@@ -37,10 +37,12 @@ type token struct {
 type Tokens struct {
 	MaxTokens int
 
-	full   bool
-	n      int
-	slabs  [][]token
-	shapes []shape
+	full  bool
+	n     int
+	slabs [][]token
+	// pruneAt is the number of tokens at which those are dropped that join nothing.
+	pruneAt int
+	shapes  []shape
 	// byStack and byNumber find the shape of a stack.
 	byStack  map[*analysis.Stack]int32
 	byNumber []int32
@@ -89,6 +91,23 @@ type place struct {
 	typ   int32 // the type of a receiver, -1 for other words
 	frame uint16
 	pair  bool // the second word of an interface value
+	// dead is true for a place whose words are known to join nothing.
+	dead bool
+	// same is the address that the first until goroutines of the shape show here, which
+	// have no token for it: of what is there once, most goroutines show it.
+	same  uint64
+	until uint32
+	ended bool
+}
+
+// shows reports whether the place goes on showing one address.
+func (p *place) shows(address uint64, ordinal uint32) bool {
+	if p.ended || p.until != ordinal || p.until > 0 && p.same != address {
+		p.ended = true
+		return false
+	}
+	p.same, p.until = address, ordinal+1
+	return true
 }
 
 // siteName is a function and the number of its argument.
@@ -164,17 +183,17 @@ func (t *Tokens) Add(g *goroutine.Goroutine) {
 	var places [goroutineWords]int32
 	words := g.Words[:min(len(g.Words), goroutineWords)]
 	t.placesOf(number, words, places[:])
-	for i := len(words) - 1; i >= 0; i-- {
+	for i := len(words) - 1; i >= 0 && !t.full; i-- {
 		if places[i] >= 0 && t.places[places[i]].typ >= 0 {
 			t.add(&words[i], places[i], ordinal)
 		}
 	}
-	for i := range words {
+	for i := 0; i < len(words) && !t.full; i++ {
 		if places[i] >= 0 && t.places[places[i]].pair {
 			t.add(&words[i], places[i], ordinal)
 		}
 	}
-	for i := range words {
+	for i := 0; i < len(words) && !t.full; i++ {
 		if p := places[i]; p >= 0 && t.places[p].typ < 0 && !t.places[p].pair {
 			t.add(&words[i], p, ordinal)
 		}
@@ -187,6 +206,9 @@ const goroutineWords = 256
 // add keeps a word unless the goroutine has shown its address as that type before.
 func (t *Tokens) add(w *goroutine.Word, at int32, ordinal uint32) {
 	p := &t.places[at]
+	if p.dead {
+		return
+	}
 	if p.pair {
 		t.sites[p.site].firstWord(w.Type)
 	}
@@ -196,7 +218,7 @@ func (t *Tokens) add(w *goroutine.Word, at int32, ordinal uint32) {
 		}
 		if p.typ < 0 {
 			if seen.typ >= 0 && !p.pair {
-				t.sites[p.site].count(seen.typ)
+				t.sites[p.site].show([]int32{seen.typ}, 1)
 			}
 			return
 		}
@@ -208,6 +230,9 @@ func (t *Tokens) add(w *goroutine.Word, at int32, ordinal uint32) {
 		return
 	}
 	t.seen = append(t.seen, seenAddress{w.Address, p.typ})
+	if p.shows(w.Address, ordinal) {
+		return
+	}
 	t.keep(token{w.Address, ordinal, uint32(at)})
 }
 
@@ -223,24 +248,30 @@ func (s *site) firstWord(word uint64) {
 	}
 }
 
-// count counts a word that is a receiver of a type.
-func (s *site) count(typ int32) {
-	s.values++
-	if s.known == nil {
+// show counts words whose address is a receiver of types.
+func (s *site) show(types []int32, n int) {
+	s.values += n
+	if len(types) > 0 && s.known == nil {
 		s.known = map[int32]int{}
 	}
-	s.known[typ]++
+	for _, typ := range types {
+		s.known[typ] += n
+	}
 }
 
 func (t *Tokens) keep(k token) {
-	most := t.MaxTokens
-	if most <= 0 {
-		most = mostTokens
+	if t.n >= min(max(t.pruneAt, firstPrune), t.most()) {
+		t.prune()
+		if 8*t.n >= 7*t.most() {
+			*t = Tokens{MaxTokens: t.MaxTokens, full: true}
+			return
+		}
 	}
-	if t.n >= most {
-		*t = Tokens{MaxTokens: t.MaxTokens, full: true}
-		return
-	}
+	t.put(k)
+}
+
+// put appends a token.
+func (t *Tokens) put(k token) {
 	last := len(t.slabs) - 1
 	if last < 0 || len(t.slabs[last]) == cap(t.slabs[last]) {
 		size := fewTokens
@@ -252,6 +283,13 @@ func (t *Tokens) keep(k token) {
 	}
 	t.slabs[last] = append(t.slabs[last], k)
 	t.n++
+}
+
+func (t *Tokens) most() int {
+	if t.MaxTokens > 0 {
+		return t.MaxTokens
+	}
+	return mostTokens
 }
 
 // mostShapes is above what a parser keeps of one dump.
