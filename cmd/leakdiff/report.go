@@ -49,7 +49,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	collectAt(reportPercent)
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true}, inputs)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ import (
 // optional.
 type Input struct {
 	Snapshots []*analysis.Snapshot
+	// Epochs has the epoch of each snapshot. Without it they are found.
+	Epochs []int
 	// Loads are demands from outside that people entered, by name: one value per
 	// snapshot, NaN if unknown. They win over Snapshot.Figures of the same name.
 	Loads map[string][]float64
@@ -84,11 +86,14 @@ type Series struct {
 func NewSeries(in Input) *Series {
 	s := &Series{
 		Snapshots: in.Snapshots,
-		Epochs:    Epochs(in.Snapshots),
+		Epochs:    in.Epochs,
 		in:        in,
 		groups:    make(map[string][]*analysis.Group),
 		listed:    make([]map[analysis.Kind]bool, len(in.Snapshots)),
 		parts:     make(map[string]*part),
+	}
+	if s.Epochs == nil {
+		s.Epochs = Epochs(in.Snapshots)
 	}
 	s.watches = sync.OnceValue(s.newWatches)
 	s.events = sync.OnceValue(s.newEvents)

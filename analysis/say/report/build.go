@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 )
@@ -49,6 +50,8 @@ type JudgedSeries struct {
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
+	// kinds are those of its objects.
+	kinds []object.Kind
 	// limits name the snapshots that show less than others of the series.
 	limits []string
 	// known is the catalogue's result for each family, by fingerprint.
@@ -154,6 +157,7 @@ func (j *JudgedSeries) judge(o Options) {
 	in.Events, in.Loads = o.Events, j.loads(o.Loads)
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
+	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
 	stacks := map[string][]*analysis.Stack{}
 	enough := map[*analysis.Family]bool{}
 	for _, s := range j.Snapshots {
@@ -265,7 +269,8 @@ func (j *JudgedSeries) contract() Series {
 	})
 	s.Units = j.units()
 	s.Bounds = j.bounds()
-	s.Findings = j.findings(s.Families)
+	s.Objects = j.objects()
+	s.Findings = j.findings(s.Families, s.Objects)
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()

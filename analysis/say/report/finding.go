@@ -30,7 +30,7 @@ func rising(v analysis.Verdict) bool {
 // findings are numbered paragraphs in the order of trend.Explain: what grows, what may
 // hold it, what follows, what the capture adds. Findings of single snapshots and limits
 // that are nearly reached follow.
-func (j *JudgedSeries) findings(families []Family) []Finding {
+func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	byPrint := map[string]*Family{}
 	for i := range families {
 		byPrint[families[i].Fingerprint] = &families[i]
@@ -75,6 +75,7 @@ func (j *JudgedSeries) findings(families []Family) []Finding {
 		last := &out[len(out)-1]
 		last.Text += " " + wording.Plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
 	}
+	out = j.ofObjects(out, objects, byPrint)
 	out = append(out, j.above(families)...)
 	for i := range out {
 		j.learn(&out[i], byPrint)
@@ -229,11 +230,11 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 			}
 			shares = append(shares, fmt.Sprintf("%s × %s", wording.Ratio(share.Ratio), byPrint[share.Fingerprint].Title))
 		}
+		f.shares = " In that ratio: " + strings.Join(shares, "; ") + "."
 		if u.Countable() {
-			f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
-		} else {
-			f.Text += " In that ratio: " + strings.Join(shares, "; ") + "."
+			f.shares = " Each instance holds " + strings.Join(shares, "; ") + "."
 		}
+		f.Text += f.shares
 		var ofFirst []string
 		for _, e := range first.Evidence {
 			if ofLead[e.Rule] {

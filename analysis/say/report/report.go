@@ -76,6 +76,8 @@ type Series struct {
 	Snapshots []string `json:"snapshots"`
 	Families  []Family `json:"families"`
 	Units     []Unit   `json:"units"`
+	// Objects are the things of the program that goroutine dumps prove by identity.
+	Objects []Object `json:"objects,omitempty"`
 	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`
@@ -240,6 +242,10 @@ type Finding struct {
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.
 	Unit string `json:"unit,omitempty"`
+	// Object is the id of the kind of objects that the finding is about.
+	Object string `json:"object,omitempty"`
+	// shares is the sentence of Text that an object says better.
+	shares string
 	// Behind reports that a finding of another process holds it and comes first. No
 	// rule sets it: two counts that rise together prove no direction.
 	Behind bool `json:"behind,omitempty"`

@@ -152,7 +152,7 @@ func (c *CaseReport) Encode() ([]byte, error) {
 // withoutColumns returns the series without its lists of counts, which it appends to packed.
 func (s *Series) withoutColumns(packed *[]byte) Series {
 	out := *s
-	out.Families, out.Units = slices.Clone(s.Families), slices.Clone(s.Units)
+	out.Families, out.Units, out.Objects = slices.Clone(s.Families), slices.Clone(s.Units), slices.Clone(s.Objects)
 	out.Findings, out.SetAside = slices.Clone(s.Findings), slices.Clone(s.SetAside)
 	for column := range out.columns() {
 		*packed = appendColumn(*packed, *column)
@@ -181,6 +181,11 @@ func (s *Series) columns() iter.Seq[*[]*int] {
 		}
 		for i := range s.Units {
 			if !yield(&s.Units[i].Counts) || !yield(&s.Units[i].Members) {
+				return
+			}
+		}
+		for i := range s.Objects {
+			if o := &s.Objects[i]; !yield(&o.Counts) || !yield(&o.Born) || !yield(&o.Ended) {
 				return
 			}
 		}

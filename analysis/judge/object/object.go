@@ -1,0 +1,511 @@
+// Package object follows the objects of goroutine dumps through the snapshots of a series:
+// which came, which ended, which live, and whether they grow. It reads no file and joins no
+// goroutines: the dump that a snapshot was made of says what belongs together.
+package object
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+)
+
+// Kind is one kind of objects over a series: one name, and shapes that are alike.
+type Kind struct {
+	// Name is the type without its import path, Type with it.
+	Name, Type string
+	// Each is the shape that most objects have, Parts its goroutines.
+	Each  []analysis.ObjectRole
+	Parts int
+	Level analysis.ObjectLevel
+	// Holders are those of the last snapshot that shows the kind.
+	Holders []analysis.ObjectHolder
+	// Counts, Born and Ended have an entry for each snapshot, nil where no dump shows
+	// objects. Born and Ended are also nil where nothing came before in the epoch.
+	Counts, Born, Ended []*int
+	// PartsLost and PartsReplaced count the objects that have fewer parts than before in
+	// each snapshot, and those with other ones.
+	PartsLost, PartsReplaced []int
+	// Rest reports that the objects had at least as many parts more, which have ended.
+	Rest bool
+	// Families are the families of goroutines of which nearly all are parts of these
+	// objects, by fingerprint.
+	Families []string
+	// Objects are those that were seen, by their first sighting.
+	Objects []Lifeline
+	// Judgement is the verdict on the number of objects, with evidence.
+	Judgement analysis.Judgement
+
+	fingerprint string
+	key         kindKey
+	// roots are those of the objects of each snapshot.
+	roots [][]int64
+	// best is the last snapshot with most objects, parts their goroutines in it.
+	best  int
+	parts []int64
+}
+
+// Lifeline is one object from its first to its last sighting in one epoch.
+type Lifeline struct {
+	// Root is the goroutine that it was first known by.
+	Root int64
+	// First and Last are indexes of snapshots. Parts are the goroutines that it had last.
+	First, Last, Parts int
+}
+
+// Alive are the objects of the last snapshot that shows any.
+func (k *Kind) Alive() (alive []Lifeline) {
+	last := -1
+	for i, n := range k.Counts {
+		if n != nil {
+			last = i
+		}
+	}
+	for _, o := range k.Objects {
+		if o.Last == last {
+			alive = append(alive, o)
+		}
+	}
+	return alive
+}
+
+// kindKey tells kinds apart: the type and the roles of the shape that is usual for it.
+type kindKey struct{ typ, roles string }
+
+// Follow follows the objects of snapshots in time order. epochs are those of trend.Series.
+// Kinds that never have two objects are left out. It returns those first that have most
+// objects at the end, then at their highest.
+func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
+	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
+	f.chooseShapes(snapshots)
+	for i, s := range snapshots {
+		if s.Joined != nil && s.Joined.LeftOut == "" {
+			f.snapshot(i, s.Joined)
+		}
+	}
+	f.end()
+	var out []Kind
+	for _, k := range f.order {
+		if k.highest() >= 2 {
+			out = append(out, *k)
+		}
+	}
+	for i := range out {
+		out[i].findFamilies(snapshots[out[i].best])
+	}
+	judge(out, snapshots, epochs)
+	slices.SortStableFunc(out, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
+	})
+	return out
+}
+
+func (k *Kind) highest() (n int) {
+	for _, c := range k.Counts {
+		if c != nil {
+			n = max(n, *c)
+		}
+	}
+	return n
+}
+
+func (k *Kind) final() int {
+	for i := len(k.Counts) - 1; i >= 0; i-- {
+		if k.Counts[i] != nil {
+			return *k.Counts[i]
+		}
+	}
+	return 0
+}
+
+type follower struct {
+	n      int
+	epochs []int
+	// shapes are the usual shapes of the kinds of each type, by role.
+	shapes map[string]map[string]*shape
+	kinds  map[kindKey]*Kind
+	order  []*Kind
+	all    []object
+	// present are the goroutines of the objects of the last dump of this epoch, in order.
+	// gone are the objects that left, by root.
+	present []part
+	gone    map[int64]int32
+	epoch   int
+	// began is set once a dump of the epoch was seen.
+	began bool
+	// shown are the snapshots with a dump that shows objects, or that there are none.
+	shown []bool
+	spare []part
+}
+
+// part is a goroutine of an object.
+type part struct {
+	id     int64
+	object int32
+}
+
+type object struct {
+	root        int64
+	kind        *Kind
+	first, last int
+	parts       int
+	// rest reports that it lost half of its parts.
+	rest bool
+	// ended is the snapshot after the last sighting that shows it to be gone, -1 for none.
+	ended int
+}
+
+// shape is a usual shape of a type.
+type shape struct {
+	each  []analysis.ObjectRole
+	parts int
+	level analysis.ObjectLevel
+	name  string
+	roles string
+	count int
+}
+
+// chooseShapes finds the kinds of each type: shapes that share a role are one kind, because
+// one dump joins what another one, with fewer objects, leaves apart. The usual shape of a
+// kind is the most frequent.
+func (f *follower) chooseShapes(snapshots []*analysis.Snapshot) {
+	all := map[string]map[string]*shape{}
+	for _, s := range snapshots {
+		if s.Joined == nil {
+			continue
+		}
+		for i := range s.Joined.Kinds {
+			k := &s.Joined.Kinds[i]
+			by := all[k.Type]
+			if by == nil {
+				by = map[string]*shape{}
+				all[k.Type] = by
+			}
+			roles := rolesOf(k.Each)
+			if by[roles] == nil {
+				by[roles] = &shape{each: k.Each, parts: k.Parts, level: k.Level, name: k.Name, roles: roles}
+			}
+			by[roles].count += k.Count
+		}
+	}
+	f.shapes = make(map[string]map[string]*shape, len(all))
+	for typ, by := range all {
+		list := make([]*shape, 0, len(by))
+		for _, s := range by {
+			list = append(list, s)
+		}
+		slices.SortFunc(list, func(a, b *shape) int {
+			return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.parts, a.parts), strings.Compare(a.roles, b.roles))
+		})
+		f.shapes[typ] = connect(list)
+	}
+}
+
+// connect gives every role the usual shape of its kind: the first in the list of those that
+// it is connected with by shapes.
+func connect(list []*shape) map[string]*shape {
+	usual := map[string]*shape{}
+	for _, s := range list {
+		kind := s
+		for _, r := range s.each {
+			if found := usual[r.Role]; found != nil && (kind == s || slices.Index(list, found) < slices.Index(list, kind)) {
+				kind = found
+			}
+		}
+		for _, r := range s.each {
+			if other := usual[r.Role]; other != nil && other != kind {
+				for role, of := range usual {
+					if of == other {
+						usual[role] = kind
+					}
+				}
+			}
+			usual[r.Role] = kind
+		}
+	}
+	return usual
+}
+
+func rolesOf(each []analysis.ObjectRole) string {
+	roles := make([]string, 0, len(each))
+	for _, r := range each {
+		roles = append(roles, strings.Repeat("+", r.N)+r.Role)
+	}
+	slices.Sort(roles)
+	return strings.Join(roles, "\n")
+}
+
+// kindOf is the kind over time of objects of a dump.
+func (f *follower) kindOf(k *analysis.ObjectKind) *Kind {
+	return f.kind(kindKey{k.Type, f.shapes[k.Type][k.Each[0].Role].roles}, *f.shapes[k.Type][k.Each[0].Role])
+}
+
+// kind is the kind of a key, made with the given shape where it is new.
+func (f *follower) kind(key kindKey, usual shape) *Kind {
+	kind := f.kinds[key]
+	if kind == nil {
+		kind = &Kind{
+			Name: usual.name, Type: key.typ, Each: usual.each, Parts: usual.parts, Level: usual.level, key: key,
+			Counts: make([]*int, f.n), Born: make([]*int, f.n), Ended: make([]*int, f.n), PartsLost: make([]int, f.n), PartsReplaced: make([]int, f.n), roots: make([][]int64, f.n),
+		}
+		hash := sha256.Sum256([]byte(key.typ + "\n" + key.roles))
+		kind.fingerprint = "o1:" + hex.EncodeToString(hash[:16])
+		f.kinds[key] = kind
+		f.order = append(f.order, kind)
+	}
+	return kind
+}
+
+// seen is an object of the dump that is followed now.
+type seen struct {
+	number int32
+	kind   *Kind
+	shape  *analysis.ObjectKind
+	parts  int
+}
+
+// snapshot follows the objects of one dump.
+func (f *follower) snapshot(i int, o *analysis.Objects) {
+	if f.epochs[i] != f.epoch || !f.began {
+		f.startEpoch(i)
+	}
+	first := !f.began
+	f.began = true
+	claimed := map[int32]bool{}
+	now, found := f.spare[:0], []seen(nil)
+	for at := range o.Kinds {
+		dumped := &o.Kinds[at]
+		kind := f.kindOf(dumped)
+		if len(dumped.Holders) > 0 {
+			kind.Holders = dumped.Holders
+		}
+		for row := range dumped.Rows() {
+			number, known := f.known(row, claimed)
+			if number < 0 {
+				number = int32(len(f.all))
+				f.all = append(f.all, object{root: row.Root, kind: kind, first: i, ended: -1})
+				if !first && !known {
+					add(kind.Born, i, 1)
+				}
+			}
+			claimed[number] = true
+			found = append(found, seen{number, kind, dumped, len(row.Parts)})
+			for _, id := range row.Parts {
+				now = append(now, part{id, number})
+			}
+		}
+	}
+	slices.SortFunc(now, func(a, b part) int { return cmp.Compare(a.id, b.id) })
+	kept, ended, moved := f.compare(now)
+	for _, s := range found {
+		o := &f.all[s.number]
+		kind := s.kind
+		if o.first < i {
+			if lost := ended[s.number]; lost > 0 && s.parts < o.parts {
+				kind.PartsLost[i]++
+				o.rest = o.rest || 2*lost >= o.parts
+			} else if kept[s.number] < o.parts && s.parts >= o.parts {
+				kind.PartsReplaced[i]++
+			}
+		}
+		if o.rest {
+			roles := rolesOf(s.shape.Each)
+			kind = f.kind(kindKey{s.shape.Type, roles + "\n" + rest}, shape{each: s.shape.Each, parts: s.shape.Parts, level: s.shape.Level, name: s.shape.Name})
+			kind.Rest = true
+		}
+		o.kind, o.last, o.parts, o.ended = kind, i, s.parts, -1
+		kind.roots[i] = append(kind.roots[i], o.root)
+		add(kind.Counts, i, 1)
+	}
+	f.keepParts(i, now)
+	f.leave(i, claimed, moved)
+	f.present, f.spare = now, f.present
+	f.shown[i] = true
+}
+
+// keepParts notes the goroutines of the kinds that have as many objects as never before.
+func (f *follower) keepParts(i int, now []part) {
+	for _, k := range f.order {
+		if n := len(k.roots[i]); n > 0 && n >= len(k.roots[k.best]) {
+			k.best, k.parts = i, k.parts[:0]
+		}
+	}
+	for _, p := range now {
+		if k := f.all[p.object].kind; k.best == i {
+			k.parts = append(k.parts, p.id)
+		}
+	}
+}
+
+// leastOfFamily is the share of the goroutines of a family that must be parts of objects of
+// one kind, in percent.
+const leastOfFamily = 80
+
+// findFamilies finds the families of the goroutines of a kind in the snapshot with most of
+// its objects.
+func (k *Kind) findFamilies(s *analysis.Snapshot) {
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
+			continue
+		}
+		inside, all := 0, 0
+		for id := range g.Members.IDs() {
+			all++
+			if _, ok := slices.BinarySearch(k.parts, id); ok {
+				inside++
+			}
+		}
+		if inside > 0 && 100*inside >= leastOfFamily*all {
+			k.Families = append(k.Families, g.Family.Fingerprint)
+		}
+	}
+	k.parts = nil
+}
+
+// rest marks the kind of objects that lost half of their parts: they are not what the others
+// of their type are.
+const rest = "rest"
+
+// compare counts, for each object of the last dump, the goroutines that it kept, that have
+// ended, and that are in another object now.
+func (f *follower) compare(now []part) (kept, ended, moved map[int32]int) {
+	kept, ended, moved = map[int32]int{}, map[int32]int{}, map[int32]int{}
+	at := 0
+	for _, p := range f.present {
+		for at < len(now) && now[at].id < p.id {
+			at++
+		}
+		switch {
+		case at == len(now) || now[at].id != p.id:
+			ended[p.object]++
+		case now[at].object == p.object:
+			kept[p.object]++
+		default:
+			moved[p.object]++
+		}
+	}
+	return kept, ended, moved
+}
+
+func (f *follower) startEpoch(i int) {
+	f.present, f.gone, f.epoch, f.began = f.present[:0], map[int64]int32{}, f.epochs[i], false
+}
+
+// known finds the object of the last dump that has most goroutines of a row, or one that was
+// away; -1 if no object has any, or if another row continues it. known reports that an
+// earlier object had one of them.
+func (f *follower) known(row analysis.ObjectRow, claimed map[int32]bool) (number int32, known bool) {
+	votes := map[int32]int{}
+	for _, id := range row.Parts {
+		if at, ok := slices.BinarySearchFunc(f.present, id, func(p part, id int64) int { return cmp.Compare(p.id, id) }); ok {
+			votes[f.present[at].object]++
+		}
+	}
+	number, most := int32(-1), 0
+	for candidate, n := range votes {
+		if !claimed[candidate] && (n > most || n == most && candidate < number) {
+			number, most = candidate, n
+		}
+	}
+	if number < 0 && len(votes) == 0 {
+		if at, ok := f.gone[row.Root]; ok && !claimed[at] {
+			return at, true
+		}
+	}
+	return number, len(votes) > 0
+}
+
+// leave notes the objects of the last dump that have ended: of the goroutines of others that
+// this dump does not show, some are in another object now.
+func (f *follower) leave(i int, claimed map[int32]bool, moved map[int32]int) {
+	for _, p := range f.present {
+		o := &f.all[p.object]
+		if !claimed[p.object] && moved[p.object] == 0 && o.ended < 0 {
+			o.ended = i
+			f.gone[o.root] = p.object
+		}
+	}
+}
+
+// end counts what ended, and completes the figures of each kind.
+func (f *follower) end() {
+	for i := range f.all {
+		o := &f.all[i]
+		if o.ended >= 0 {
+			add(o.kind.Ended, o.ended, 1)
+		}
+		o.kind.Objects = append(o.kind.Objects, Lifeline{Root: o.root, First: o.first, Last: o.last, Parts: o.parts})
+	}
+	f.completeFigures()
+}
+
+func add(counts []*int, i, n int) {
+	if counts[i] == nil {
+		counts[i] = new(int)
+	}
+	*counts[i] += n
+}
+
+// completeFigures turns what is not counted to 0 where a dump shows objects.
+func (f *follower) completeFigures() {
+	for _, k := range f.order {
+		before := -1
+		for i := range f.shown {
+			if !f.shown[i] {
+				continue
+			}
+			add(k.Counts, i, 0)
+			if before >= 0 && f.epochs[before] == f.epochs[i] {
+				add(k.Born, i, 0)
+				add(k.Ended, i, 0)
+			}
+			before = i
+		}
+	}
+}
+
+// judge gives the verdicts: the objects of a kind are judged as the members of a family are,
+// by the goroutine that each was first known by.
+func judge(kinds []Kind, snapshots []*analysis.Snapshot, epochs []int) {
+	if len(kinds) == 0 {
+		return
+	}
+	in := trend.Input{Epochs: epochs}
+	families := make([]*analysis.Family, len(kinds))
+	for k := range kinds {
+		families[k] = &analysis.Family{Fingerprint: kinds[k].fingerprint, Kind: analysis.KindGoroutine, Title: kinds[k].Name}
+	}
+	for i, s := range snapshots {
+		only := &analysis.Snapshot{
+			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
+			Incomplete: s.Incomplete, Figures: s.Figures,
+		}
+		for k := range kinds {
+			n := kinds[k].Counts[i]
+			if n == nil {
+				continue
+			}
+			total := *n
+			if only.Totals.Goroutines != nil {
+				total += *only.Totals.Goroutines
+			}
+			only.Totals.Goroutines = &total
+			if *n > 0 {
+				only.Groups = append(only.Groups, analysis.Group{Family: families[k], Count: *n, OldestWait: -1, Members: analysis.Members{ID: kinds[k].roots[i]}})
+			}
+		}
+		slices.SortFunc(only.Groups, func(a, b analysis.Group) int {
+			return strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint)
+		})
+		in.Snapshots = append(in.Snapshots, only)
+	}
+	judged := trend.NewSeries(in).JudgeAll()
+	for k := range kinds {
+		kinds[k].Judgement = judged[kinds[k].fingerprint]
+	}
+}

@@ -1,0 +1,161 @@
+package object_test
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/object"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/samples/corpus"
+)
+
+// row is a row of objects-expected.tsv that goroutines prove.
+type row struct {
+	series, process, object string
+	counts, born, ended     []int
+}
+
+func rows(t *testing.T) (out []row) {
+	t.Helper()
+	data, err := os.ReadFile(corpus.Path(t, "objects-expected.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(text string) (out []int) {
+		for _, field := range strings.Split(text, ",") {
+			if n, err := strconv.Atoi(field); err == nil {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n")[1:] {
+		if f := strings.Split(line, "\t"); f[3] == "goroutine" {
+			out = append(out, row{f[0], f[1], f[2], numbers(f[7]), numbers(f[8]), numbers(f[9])})
+		}
+	}
+	return out
+}
+
+// names are how the program calls what a row counts, a role of it, and the tolerance.
+var names = map[string]struct {
+	name, role string
+	parts      int
+	tolerance  int
+	verdict    analysis.Verdict
+}{
+	"informer factory":              {"*cache.sharedIndexInformer", "", 12, 0, analysis.Leaking},
+	"scrape":                        {"*scrape.scrapeLoop", "readLoop", 3, 1, ""},
+	"shim log reader":               {"*fifo.fifo", "v2.(*binary).Start.func3", 1, 0, analysis.Leaking},
+	"shim connection":               {"*ttrpc.Client", "", 1, 0, analysis.Leaking},
+	"ttrpc server connection":       {"*ttrpc.serverConn", "", 1, 0, analysis.Leaking},
+	"container housekeeping":        {"*manager.containerData", "", 1, 0, analysis.Leaking},
+	"metrics request":               {"*http.conn", "", 6, 0, ""},
+	"pod sync that waits in a call": {"*grpc.clientStream", "UpdatePod", 1, 0, analysis.Leaking},
+	"probe":                         {"main.prober", "", 1, 0, analysis.Leaking},
+}
+
+// seriesOf reads the snapshots of one process of a series of the corpus.
+func seriesOf(t *testing.T, dir, process string) []*analysis.Snapshot {
+	t.Helper()
+	root := corpus.Path(t, "series", dir)
+	var inputs []bundle.Input
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		inputs = append(inputs, bundle.Input{Name: strings.TrimPrefix(path, root+"/"), Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Objects: true}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*analysis.Snapshot
+	for i := range result.Snapshots {
+		if s := &result.Snapshots[i]; s.Process.Name.Value == process {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestTheObjectsOfASeriesAreFollowed(t *testing.T) {
+	for _, r := range rows(t) {
+		t.Run(filepath.Join(r.series, r.process, r.object), func(t *testing.T) {
+			want, ok := names[r.object]
+			if !ok || strings.Contains(r.process, "second") {
+				t.Skip("stands in another row")
+			}
+			snapshots := seriesOf(t, r.series, r.process)
+			epochs := trend.Epochs(snapshots)
+			kinds := object.Follow(snapshots, epochs)
+			at := slices.IndexFunc(kinds, func(k object.Kind) bool {
+				return k.Name == want.name && k.Counts != nil && !k.Rest && hasRole(k, want.role)
+			})
+			if at < 0 {
+				t.Fatal("no such kind")
+			}
+			k := kinds[at]
+			if k.Parts != want.parts {
+				t.Errorf("each has %d goroutines, want %d", k.Parts, want.parts)
+			}
+			for i := range r.counts {
+				near(t, "count", i, k.Counts[i], r.counts[i], want.tolerance)
+				if i > 0 && i <= len(r.born) {
+					near(t, "born", i, k.Born[i], r.born[i-1], want.tolerance)
+				}
+				if i > 0 && i <= len(r.ended) {
+					near(t, "ended", i, k.Ended[i], r.ended[i-1], want.tolerance)
+				}
+			}
+			if want.verdict != "" && k.Judgement.Verdict != want.verdict {
+				t.Errorf("verdict %s, want %s", k.Judgement.Verdict, want.verdict)
+			}
+			if len(k.Families) == 0 {
+				t.Error("no family")
+			}
+			if t.Failed() {
+				for _, k := range kinds {
+					t.Logf("%s of %d, rest %v: %s, born %s, ended %s, %s", k.Name, k.Parts, k.Rest, text(k.Counts), text(k.Born), text(k.Ended), k.Judgement.Verdict)
+				}
+			}
+		})
+	}
+}
+
+func hasRole(k object.Kind, role string) bool {
+	return slices.ContainsFunc(k.Each, func(r analysis.ObjectRole) bool { return strings.Contains(r.Role, role) })
+}
+
+func near(t *testing.T, what string, i int, got *int, want, tolerance int) {
+	t.Helper()
+	if got == nil || max(*got-want, want-*got) > tolerance {
+		t.Errorf("%s of snapshot %d: %s, want %d", what, i, text([]*int{got}), want)
+	}
+}
+
+func text(counts []*int) string {
+	var out []string
+	for _, n := range counts {
+		if n == nil {
+			out = append(out, "-")
+		} else {
+			out = append(out, strconv.Itoa(*n))
+		}
+	}
+	return strings.Join(out, ",")
+}

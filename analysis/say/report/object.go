@@ -1,0 +1,305 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/object"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/wording"
+)
+
+// Object is one kind of objects of a series: things of the program with all their
+// goroutines, proven by identity.
+type Object struct {
+	// ID is "o1" for the kind that grew most.
+	ID string `json:"id"`
+	// Name is the type without its import path, Type with it.
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Counts, Born and Ended have an entry for each snapshot, nil without evidence.
+	Counts []*int `json:"counts"`
+	Born   []*int `json:"born"`
+	Ended  []*int `json:"ended"`
+	// PartsLost counts the objects that went on with fewer goroutines, PartsReplaced those
+	// that have other goroutines than before.
+	PartsLost     int              `json:"parts_lost,omitempty"`
+	PartsReplaced int              `json:"parts_replaced,omitempty"`
+	Verdict       analysis.Verdict `json:"verdict"`
+	// Level is how the parts are known to belong together.
+	Level analysis.ObjectLevel `json:"level"`
+	Each  []ObjectParts        `json:"each"`
+	// Rest reports objects that lost at least half of their goroutines.
+	Rest    bool       `json:"rest,omitempty"`
+	InStep  []InStep   `json:"in_step,omitempty"`
+	Holders []HolderOf `json:"holders,omitempty"`
+	// Families are the fingerprints of its goroutines.
+	Families []string            `json:"families"`
+	Evidence []analysis.Evidence `json:"evidence,omitempty"`
+}
+
+// ObjectParts are the parts of one kind that each object has.
+type ObjectParts struct {
+	Kind  analysis.Kind `json:"kind"`
+	N     int           `json:"n"`
+	Roles []ObjectRole  `json:"roles"`
+}
+
+// ObjectRole is what N parts of an object do.
+type ObjectRole struct {
+	Role  string               `json:"role"`
+	N     int                  `json:"n"`
+	Level analysis.ObjectLevel `json:"level"`
+}
+
+// InStep is a family that rises with a kind of objects, by equal numbers alone.
+type InStep struct {
+	Fingerprint string        `json:"fingerprint"`
+	Kind        analysis.Kind `json:"kind"`
+	Ratio       float64       `json:"ratio"`
+}
+
+// HolderOf is one thing that N objects of a kind hang on.
+type HolderOf struct {
+	Type string `json:"type"`
+	Role string `json:"role"`
+	N    int    `json:"n"`
+}
+
+// mostObjects is how many kinds of objects of a series are listed.
+const mostObjects = 200
+
+// objects lists the kinds of objects, those that rose most first.
+func (j *JudgedSeries) objects() []Object {
+	kinds := slices.Clone(j.kinds)
+	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
+	var out []Object
+	for i := range kinds[:min(len(kinds), mostObjects)] {
+		k := &kinds[i]
+		o := Object{
+			ID: fmt.Sprintf("o%d", i+1), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
+		}
+		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
+		for _, r := range k.Each {
+			parts.Roles = append(parts.Roles, ObjectRole(r))
+		}
+		o.Each = []ObjectParts{parts}
+		for n := range k.PartsLost {
+			o.PartsLost += k.PartsLost[n]
+			o.PartsReplaced += k.PartsReplaced[n]
+		}
+		for _, h := range k.Holders {
+			o.Holders = append(o.Holders, HolderOf(h))
+		}
+		j.inStep(&o)
+		out = append(out, o)
+	}
+	return out
+}
+
+// inStep adds the families that rise in lockstep with those of the objects and are no part
+// of them.
+func (j *JudgedSeries) inStep(o *Object) {
+	for _, u := range j.Trend.Units() {
+		if !slices.ContainsFunc(u.Families, func(s trend.Share) bool { return slices.Contains(o.Families, s.Fingerprint) }) {
+			continue
+		}
+		for _, s := range u.Families {
+			rise := riseOf(o.Counts)
+			if slices.Contains(o.Families, s.Fingerprint) || rise <= 0 {
+				continue
+			}
+			if r := float64(riseOf(j.Trend.Counts(s.Fingerprint))) / float64(rise); r > 0 {
+				o.InStep = append(o.InStep, InStep{Fingerprint: s.Fingerprint, Kind: s.Kind, Ratio: math.Round(10*r) / 10})
+			}
+		}
+		return
+	}
+}
+
+// riseOf is the largest count minus the first.
+func riseOf(counts []*int) int {
+	first, highest := -1, 0
+	for _, n := range counts {
+		if n == nil {
+			continue
+		}
+		if first < 0 {
+			first = *n
+		}
+		highest = max(highest, *n)
+	}
+	return highest - max(first, 0)
+}
+
+// ofObjects makes findings on families that are parts of objects findings on the objects:
+// several of one kind become one. A kind that did not rise explains nothing.
+func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint map[string]*Family) []Finding {
+	taken := map[string]int{} // by object, the index of its finding in out
+	out := findings[:0:0]
+	for _, f := range findings {
+		o := j.explains(&f, objects, byPrint)
+		if o == nil {
+			out = append(out, f)
+			continue
+		}
+		if at, ok := taken[o.ID]; ok {
+			for _, print := range f.Families {
+				if !slices.Contains(out[at].Families, print) {
+					out[at].Families = append(out[at].Families, print)
+				}
+			}
+			continue
+		}
+		f.Object = o.ID
+		if o.parts() > 1 {
+			f.Title = o.title()
+			f.Text = strings.Replace(f.Text, f.shares, "", 1)
+		}
+		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
+		taken[o.ID] = len(out)
+		out = append(out, f)
+	}
+	return out
+}
+
+// explains finds the kind of objects that most goroutine families of a finding are parts
+// of; its first family must be one.
+func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string]*Family) *Object {
+	if f.Kind != "" || len(f.Families) == 0 {
+		return nil
+	}
+	for i := range objects {
+		o := &objects[i]
+		if !o.Verdict.Rose() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+			continue
+		}
+		inside, all := 0, 0
+		for _, print := range f.Families {
+			if byPrint[print].Kind == analysis.KindGoroutine {
+				all++
+				if slices.Contains(o.Families, print) {
+					inside++
+				}
+			}
+		}
+		if 2*inside >= all {
+			return o
+		}
+	}
+	return nil
+}
+
+func (o *Object) parts() int {
+	n := 0
+	for _, p := range o.Each {
+		n += p.N
+	}
+	return n
+}
+
+// ended is how many ended in all, since when they are followed.
+func (o *Object) ended() (n int, known bool) {
+	for _, e := range o.Ended {
+		if e != nil {
+			n, known = n+*e, true
+		}
+	}
+	return n, known
+}
+
+// title names the objects with their figures.
+func (o *Object) title() string {
+	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.each())
+	if n, known := o.ended(); known {
+		if n == 0 {
+			return text + ", none ended"
+		}
+		return text + fmt.Sprintf(", %d ended", n)
+	}
+	return text
+}
+
+// each words the parts of one object: those that identity proves, then those in step.
+func (o *Object) each() string {
+	var words []string
+	for _, p := range o.Each {
+		words = append(words, wording.Plural(p.N, string(p.Kind), wording.Kinds(p.Kind)))
+	}
+	for _, s := range o.InStep {
+		if s.Kind != analysis.KindGoroutine && s.Ratio == math.Trunc(s.Ratio) {
+			words = append(words, wording.Plural(int(s.Ratio), string(s.Kind), wording.Kinds(s.Kind)))
+		}
+	}
+	return strings.Join(words, " + ")
+}
+
+// levels are how parts are known to belong together, in words.
+var levels = map[analysis.ObjectLevel]string{
+	analysis.ByAddress: "they show the same address",
+	analysis.ByParent:  "they show the same address, or one started the other",
+}
+
+// mostRoles is how many roles of an object are named.
+const mostRoles = 6
+
+// text says what each object is made of, and what holds it.
+func (o *Object) text() string {
+	var b strings.Builder
+	if o.parts() == 1 {
+		fmt.Fprintf(&b, "Each is one %s.", o.Name)
+	} else {
+		var roles []string
+		for _, p := range o.Each {
+			for i, r := range p.Roles {
+				if i == mostRoles {
+					roles = append(roles, fmt.Sprintf("%d more", len(p.Roles)-i))
+					break
+				}
+				roles = append(roles, fmt.Sprintf("%d × %s", r.N, shortRole(r.Role)))
+			}
+		}
+		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), cmp.Or(levels[o.Level], "proven by identity"))
+	}
+	if born, known := total(o.Born); known {
+		ended, _ := total(o.Ended)
+		fmt.Fprintf(&b, " %d came and %d ended.", born, ended)
+	}
+	if o.PartsLost > 0 {
+		fmt.Fprintf(&b, " %s went on with fewer goroutines.", wording.Plural(o.PartsLost, "object", "objects"))
+	}
+	if len(o.Holders) > 0 {
+		h := o.Holders[0]
+		if h.Role == analysis.CreatedBy {
+			fmt.Fprintf(&b, " %d of them were started by %s.", h.N, shortRole(h.Type))
+		} else {
+			fmt.Fprintf(&b, " %d of them hang on one %s.", h.N, shortRole(h.Type))
+		}
+	}
+	return b.String()
+}
+
+func total(counts []*int) (n int, known bool) {
+	for _, c := range counts {
+		if c != nil {
+			n, known = n+*c, true
+		}
+	}
+	return n, known
+}
+
+// shortRole leaves the import paths out of a role.
+func shortRole(role string) string {
+	names := strings.Split(role, " < ")
+	for i, name := range names {
+		if at := strings.LastIndexByte(name, '/'); at >= 0 {
+			names[i] = name[at+1:]
+		}
+	}
+	return strings.Join(names, " < ")
+}
