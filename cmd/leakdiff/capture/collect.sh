@@ -314,6 +314,10 @@ take() {
 		t_state=partial
 		t_error=$(head -n 1 "$work/error")
 		case $t_status in
+		# curl 18, 52 and 56 and wget 4 say that the other side ended the connection.
+		4 | 18 | 52 | 56) cut=1 ;;
+		esac
+		case $t_status in
 		28 | 124 | 137 | 143) t_error="no end within ${budget}s" ;;
 		*) [ -n "$t_error" ] || t_error="it ended with status $t_status" ;;
 		esac
@@ -379,9 +383,19 @@ started() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f20; }
 called() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/^[0-9]* (\(.*\)) .*/\1/'; }
 
 # dead FILE says whether stat is that of a zombie, which nobody has waited for, or of
-# nothing; alive, whether the process that is captured is there.
+# nothing.
 dead() { case $(tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -c1) in Z | X | '') ;; *) return 1 ;; esac }
-alive() { ! dead "$proc/$pid/stat" && [ "$(started "$proc/$pid/stat")" = "$first" ]; }
+
+# memory FILE gives field 23 of stat, the size of the address space in bytes.
+memory() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f21; }
+
+# alive says whether the process that is captured is there. A process that ends gives up
+# its memory before its files and before its state changes: whoever sees its connections
+# closed must see this (do_exit in kernel/exit.c).
+alive() {
+	! dead "$proc/$pid/stat" && [ "$(started "$proc/$pid/stat")" = "$first" ] || return
+	[ "$mapped" = 0 ] || [ "$(memory "$proc/$pid/stat")" != 0 ]
+}
 
 # named NAME lists the pids of a name: the kernel's, or the executable's.
 named() {
@@ -967,6 +981,7 @@ visit() {
 	first=$(started "$proc/$pid/stat")
 	name=$(called "$proc/$pid/stat")
 	[ -n "$first" ] && ! dead "$proc/$pid/stat" || return 1
+	mapped=$(memory "$proc/$pid/stat") cut=''
 	exe=$(readlink "$proc/$pid/exe" 2>/dev/null)
 	exe=${exe% (deleted)}
 	case ${#name}${exe##*/} in 15"$name"*) name=${exe##*/} ;; esac
@@ -1001,6 +1016,8 @@ visit() {
 	node | nodejs) node_report ;;
 	esac
 	[ -z "$sigquit" ] || stacks
+	# A server closes its connections before its process ends.
+	[ -z "$cut" ] || ! alive || sleep 1
 	if ! alive; then
 		case $(value "$work/sent") in
 		QUIT)

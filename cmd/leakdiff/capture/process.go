@@ -33,6 +33,9 @@ type process struct {
 	node bool
 	// attached says that the JVM was asked for its threads in an earlier round.
 	attached bool
+	// hasMemory says that stat stated a size when the process was opened. Kernel
+	// threads have none.
+	hasMemory bool
 }
 
 // proc is a file of the process below /proc.
@@ -46,14 +49,15 @@ func (c *collector) open(t Target, pid int) (*process, error) {
 	if err != nil {
 		return nil, gone(err)
 	}
-	name, ticks, ok := nameAndStart(string(stat))
+	found, ok := readStat(string(stat))
 	if !ok {
 		return nil, fmt.Errorf("%s is not understood", c.proc(pid, "stat"))
 	}
-	p := &process{target: t}
-	id := Identity{Name: name, PID: pid, StartTicks: ticks}
+	p := &process{target: t, hasMemory: found.memory > 0}
+	name := found.name
+	id := Identity{Name: name, PID: pid, StartTicks: found.ticks}
 	if boot := c.bootTime(); !boot.IsZero() {
-		id.Started = &Time{boot.Add(time.Duration(ticks) * time.Second / ticksPerSecond)}
+		id.Started = &Time{boot.Add(time.Duration(found.ticks) * time.Second / ticksPerSecond)}
 	}
 	id.Executable, _ = os.Readlink(c.proc(pid, "exe"))
 	id.Executable = strings.TrimSuffix(id.Executable, " (deleted)")
@@ -84,12 +88,18 @@ func (c *collector) same(p *process) error {
 	if err != nil {
 		return gone(err)
 	}
-	_, ticks, ok := nameAndStart(string(stat))
+	found, ok := readStat(string(stat))
 	if !ok {
 		return errGone // a zombie, which nobody has waited for
 	}
-	if ticks != p.identity.StartTicks {
+	if found.ticks != p.identity.StartTicks {
 		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
+	}
+	// A process that ends gives up its memory before its files and before its state
+	// changes: whoever sees its connections closed must see this (do_exit in
+	// kernel/exit.c: exit_mm, exit_files, exit_notify).
+	if p.hasMemory && found.memory == 0 {
+		return errGone
 	}
 	return nil
 }
@@ -102,20 +112,37 @@ func gone(err error) error {
 	return err
 }
 
-// nameAndStart reads /proc/PID/stat (proc_pid_stat(5)): the name in parentheses may
-// hold anything, so that it ends at the last one; field 22 is the start.
-func nameAndStart(stat string) (name string, ticks uint64, ok bool) {
+// statFields are the fields of /proc/PID/stat that identify a process.
+type statFields struct {
+	name string
+	// ticks is the start, in ticks since the boot.
+	ticks uint64
+	// memory is the size of the address space in bytes, 0 for a process that ends.
+	memory uint64
+}
+
+// readStat reads /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may hold
+// anything, so it ends at the last one. Field 3 is the state, field 22 the start, field
+// 23 the size of the address space. A process that is dead is not read.
+func readStat(stat string) (statFields, bool) {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
-		return "", 0, false
+		return statFields{}, false
 	}
-	const start = 22 - 3
+	const first, start, size = 3, 22, 23
 	fields := strings.Fields(stat[end+1:])
-	if len(fields) <= start || fields[0] == "Z" {
-		return "", 0, false
+	if len(fields) <= start-first || fields[0] == "Z" || fields[0] == "X" {
+		return statFields{}, false
 	}
-	ticks, err := strconv.ParseUint(fields[start], 10, 64)
-	return stat[open+1 : end], ticks, err == nil
+	found := statFields{name: stat[open+1 : end]}
+	var err error
+	if found.ticks, err = strconv.ParseUint(fields[start-first], 10, 64); err != nil {
+		return statFields{}, false
+	}
+	if len(fields) > size-first {
+		found.memory, _ = strconv.ParseUint(fields[size-first], 10, 64)
+	}
+	return found, true
 }
 
 // bootTime is that of btime in /proc/stat.
@@ -187,11 +214,11 @@ func (c *collector) named(name string) []int {
 		if err != nil {
 			continue
 		}
-		comm, _, ok := nameAndStart(string(stat))
+		found, ok := readStat(string(stat))
 		if !ok {
 			continue
 		}
-		if exe, _ := os.Readlink(c.proc(pid, "exe")); comm == name || path.Base(strings.TrimSuffix(exe, " (deleted)")) == name {
+		if exe, _ := os.Readlink(c.proc(pid, "exe")); found.name == name || path.Base(strings.TrimSuffix(exe, " (deleted)")) == name {
 			pids = append(pids, pid)
 		}
 	}

@@ -248,7 +248,7 @@ func (v *visit) mayBeAsked(ctx context.Context) error {
 	}
 	// A signal goes to the pid as we number it, which procfs of a host does not.
 	ours, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(v.p.identity.PID), "stat"))
-	if _, ticks, ok := nameAndStart(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || ticks != v.p.identity.StartTicks) {
+	if found, ok := readStat(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || found.ticks != v.p.identity.StartTicks) {
 		return fmt.Errorf("pid %d of %s is not that process here: no signal can be sent to it", v.p.identity.PID, v.c.cfg.Proc)
 	}
 	return nil

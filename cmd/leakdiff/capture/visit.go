@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -34,6 +35,8 @@ type visit struct {
 	links int
 	// quit says that the process got SIGQUIT.
 	quit bool
+	// cut says that a step failed because its connection was ended.
+	cut bool
 }
 
 func (c *collector) visit(n int, p *process) *visit {
@@ -58,7 +61,7 @@ func (v *visit) run(ctx context.Context) error {
 	v.endpoints(ctx)
 	if v.p.identity.PID != 0 {
 		v.tools(ctx)
-		switch err := v.c.same(v.p); {
+		switch err := v.ended(ctx); {
 		case err != nil && v.quit:
 			v.skip("process", Done, errQuit)
 		case err != nil:
@@ -66,6 +69,38 @@ func (v *visit) run(ctx context.Context) error {
 		}
 	}
 	return v.finish(ctx.Err() != nil)
+}
+
+// ended returns why the process is no longer there, and nil if it is. A server closes its
+// connections before its process ends: after a connection that was cut, the process has
+// a second to do so.
+func (v *visit) ended(ctx context.Context) error {
+	const (
+		most  = time.Second
+		pause = 10 * time.Millisecond
+	)
+	err := v.c.same(v.p)
+	if !v.cut || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for err == nil {
+		select {
+		case <-tick.C:
+			err = v.c.same(v.p)
+		case <-ctx.Done():
+			return v.c.same(v.p)
+		}
+	}
+	return err
+}
+
+// isCut reports whether an error is that of a connection that the other side ended.
+func isCut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // finish writes the manifest.
@@ -227,6 +262,7 @@ func (v *visit) closeStep(s Step, err error) Step {
 			s.Status = Partial
 		}
 		v.failed++
+		v.cut = v.cut || isCut(err)
 		v.c.lose(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
