@@ -99,22 +99,15 @@ func (v *view) goroutines() (Result, bool) {
 		}
 	}
 	if h.crash != "" {
-		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+noun(h.n))
+		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+wording.Fit(h.n, "header", "headers"))
 	}
 	if h.system {
-		return high(GoroutineCrash, v.more(h.n)+" goroutine "+noun(h.n)+", with addresses or goroutine 0 as only a signal or crash prints them")
+		return high(GoroutineCrash, v.more(h.n)+" goroutine "+wording.Fit(h.n, "header", "headers")+", with addresses or goroutine 0 as only a signal or crash prints them")
 	}
 	if h.first {
 		return high(GoroutineDebug2, "the first line is a goroutine header; "+v.more(h.n-1)+" more follow")
 	}
 	return high(GoroutineDebug2, v.more(h.n)+" lines are goroutine headers")
-}
-
-func noun(n int) string {
-	if n == 1 {
-		return "header"
-	}
-	return "headers"
 }
 
 // amidLog reports whether a page or a log surrounds the headers, or a prefix stands
@@ -218,7 +211,7 @@ func (v *view) wrapping(sections []envelope.Section, s *envelope.Section) string
 	if who != "" {
 		form = strings.TrimSuffix(form, ",") + " of " + printable(who)
 	}
-	return form + " with " + v.more(n) + " " + s.Kind + " " + noun(n)
+	return form + " with " + v.more(n) + " " + s.Kind + " " + wording.Fit(n, "header", "headers")
 }
 
 func (v *view) headers() headers {
