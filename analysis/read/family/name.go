@@ -20,11 +20,11 @@ type naming struct {
 	rules []string
 }
 
-// ExactName returns a function name without what changes from goroutine to
+// exactName returns a function name without what changes from goroutine to
 // goroutine: arguments, offset, the creator's number, vendor prefix and escapes.
 //
 //	"k8s.io/kubernetes/vendor/k8s.io/klog.Info(0x1)" = "k8s.io/klog.Info"
-func ExactName(printed string) string { return nameOf(printed).exact }
+func exactName(printed string) string { return nameOf(printed).exact }
 
 // LooseName returns a function name that also survives another compiler and
 // build: no type arguments, closure or wrapper numbers, known renames followed.

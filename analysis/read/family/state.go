@@ -49,7 +49,7 @@ func semaphoreClass(s *analysis.Stack) string {
 		return "sync-wait"
 	}
 	for _, f := range s.Frames {
-		if !inRuntime(ExactName(f.Func)) {
+		if !inRuntime(exactName(f.Func)) {
 			return "sync-wait"
 		}
 	}
