@@ -34,7 +34,7 @@ const (
 // not outweigh a report on the same growth.
 func (r Result) Weigh(s Seen) (Rank, bool) {
 	same := Rank{Verdict: s.Verdict}
-	accused := grows(s.Verdict)
+	accused := accuses(s.Verdict)
 	if rank, ok := r.aside(s); ok && accused {
 		return rank, true
 	}

@@ -46,7 +46,7 @@ const (
 // more than possible. The result is empty for families that do not grow or do not wait.
 func (s *Series) Suspects(fingerprint string) []Suspect {
 	j := s.judgements().byFingerprint[fingerprint]
-	if j == nil || !grows(j.verdict()) {
+	if j == nil || !j.verdict().Grows() {
 		return nil
 	}
 	p, _ := j.judgedPart()
@@ -77,10 +77,6 @@ func (s *Series) Suspects(fingerprint string) []Suspect {
 		out = slices.DeleteFunc(out, func(f Suspect) bool { return f.weight < byAddress })
 	}
 	return out[:min(len(out), mostSuspects)]
-}
-
-func grows(v analysis.Verdict) bool {
-	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
 // waits reports a family whose members mostly wait for others: a lock, a condition, a
@@ -179,7 +175,7 @@ func (s *Series) findRecentFamilies(at int) []recentFamily {
 	for _, j := range s.judgements().all {
 		family := j.part.family
 		group, p := s.groups[family.Fingerprint][at], s.parts[family.Fingerprint]
-		if group == nil || grows(j.verdict()) || !p.absentAtFirst() {
+		if group == nil || j.verdict().Grows() || !p.absentAtFirst() {
 			continue
 		}
 		if born := p.bornAt(); born >= 0 {

@@ -113,7 +113,7 @@ func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identi
 		}
 		all = slices.AppendSeq(slices.Grow(all, group.Members.Len()), group.Members.Identities())
 	}
-	slices.SortFunc(all, compareIdentities)
+	slices.SortFunc(all, analysis.Identity.Compare)
 	all = slices.Compact(all)
 	// The dumping goroutine belongs to no family.
 	return all, len(all) >= at.count-1
@@ -123,7 +123,7 @@ func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identi
 func shared(a, b []analysis.Identity) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {
-		switch c := compareIdentities(a[0], b[0]); {
+		switch c := a[0].Compare(b[0]); {
 		case c < 0:
 			a = a[1:]
 		case c > 0:
