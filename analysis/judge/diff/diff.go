@@ -204,8 +204,8 @@ func frequent(variants []analysis.Variant) *analysis.Stack {
 	}).Stack
 }
 
-// sectionOf follows ux.md: a family without members at A is new, unless its series
-// shows a growth.
+// sectionOf returns the section of a row. A family without members at A is new, unless
+// its series shows a growth.
 func sectionOf(row Row, judged analysis.Judgement) Section {
 	switch {
 	case row.Delta > 0 && row.A == 0 && !judged.Verdict.Grows():

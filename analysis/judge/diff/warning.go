@@ -175,7 +175,7 @@ func shows(form string) string {
 func several(kind analysis.Kind) string { return wording.Capital(wording.Kinds(kind)) }
 
 // times compares when each kind was read. A spread of more than a tenth of the interval
-// is reported (DESIGN.md 4).
+// is reported.
 func (c *comparison) times() {
 	from, to := c.a.CapturedAt, c.b.CapturedAt
 	if from.IsZero() || to.IsZero() {

@@ -94,7 +94,7 @@ func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
 // generic reports a published leak whose signature only has functions of the standard
 // library, gRPC or database/sql. Every program that uses them can show the same stack.
-// Such a match is similar and no more (DESIGN section 6).
+// Such a match is similar and no more.
 func (e *Entry) generic() bool {
 	s := e.Signature
 	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }

@@ -60,9 +60,8 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 
 // aside is the verdict if a report knows this growth to be no leak. The mark of the
 // runtime, and a published leak with the same stack, state and growth, still accuse. An
-// entry alone acquits nobody (DESIGN section 6; statistics.md 10, R11): a backlog must
-// have been seen to drain or to level. An entry without a bound needs a frame of its
-// project and counts that level.
+// entry alone acquits nobody: a backlog must have been seen to drain or to level. An
+// entry without a bound needs a frame of its project and counts that level.
 func (r Result) aside(s Seen) (Rank, bool) {
 	if s.Marked || slices.ContainsFunc(r.Known, Match.accuses) {
 		return Rank{}, false

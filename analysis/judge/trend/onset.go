@@ -108,9 +108,8 @@ func (s *Series) OnsetText(fingerprint string) string {
 }
 
 // Onset returns when the growth of a family began. It combines the series, by a hinge
-// whose position has a likelihood in every interval (statistics.md 7), with the ages in
-// the last dump. ok is false for families that do not grow and if neither source has an
-// answer.
+// whose position has a likelihood in every interval, with the ages in the last dump. ok
+// is false for families that do not grow and if neither source has an answer.
 func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil {

@@ -13,7 +13,7 @@ import (
 // Role is the role of a family in a growth. It is never a verdict.
 type Role string
 
-// The roles of DESIGN section 9.
+// The roles.
 const (
 	Victim          Role = "victim"
 	PossibleCulprit Role = "possible_culprit"
@@ -23,7 +23,7 @@ const (
 // Suspect is a family that may hold what a growing one waits for.
 type Suspect struct {
 	Fingerprint string
-	// Members are the ids named by evidence O, at most five.
+	// Members are the ids that may hold the lock, at most five.
 	Members []int64
 	// Why are the reasons, the strongest first, in words.
 	Why []string
@@ -40,10 +40,10 @@ const (
 )
 
 // Suspects returns the possible culprits for a growing family whose members wait, the
-// likeliest first, at most four. They are the candidates of evidence O, and families
+// likeliest first, at most four. They are the possible holders of a lock, and families
 // that do not grow, were not in the first snapshot, and share a lock's type, a function
-// of the program or the creator with the waiting one (statistics.md 6). They are never
-// more than possible. The result is empty for families that do not grow or do not wait.
+// of the program or the creator with the waiting one. They are never more than
+// possible. The result is empty for families that do not grow or do not wait.
 func (s *Series) Suspects(fingerprint string) []Suspect {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil || !j.verdict().Grows() {
@@ -92,7 +92,7 @@ func waits(group *analysis.Group) bool {
 	return 2*n > group.Count
 }
 
-// byObject adds the candidates of evidence O.
+// byObject adds the possible holders of a lock.
 func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int) {
 	for _, h := range s.Holds(fingerprint, at) {
 		for _, c := range h.Holders {

@@ -8,8 +8,7 @@ import (
 )
 
 // Total is the number of all members of one kind in a process. A rise of it forbids the
-// sentence that nothing grows, although no family grows by itself (statistics.md 10,
-// R6).
+// sentence that nothing grows, although no family grows by itself.
 type Total struct {
 	Kind analysis.Kind
 	// From and To are the totals at the ends of the epoch with the largest rise.

@@ -85,9 +85,8 @@ type headers struct {
 
 const headerWord = "goroutine "
 
-// goroutines finds debug=2, runtime.Stack and crash text. A dump has three
-// headers or begins with one; a single one after "panic:" is a crash
-// (goroutine.md section 5.7).
+// goroutines finds debug=2, runtime.Stack and crash text. A dump has three headers or
+// begins with one; a single one after "panic:" is a crash.
 func (v *view) goroutines() (Result, bool) {
 	h := v.headers()
 	if h.n == 0 || h.n < 3 && !h.first && h.crash == "" {
@@ -285,8 +284,7 @@ func (v *view) beginsBlock(at, end int) bool {
 var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
 
 // headerLength returns the length of a goroutine header, 0 if t does not begin with
-// one. Labels may hold brackets and colons (goroutine.md section 2), so the end is not
-// looked at closely.
+// one. Labels may hold brackets and colons, so the end is not looked at closely.
 //
 //	"goroutine 5 [select, 6 minutes]:"                      all of it
 //	"goroutine 1 gp=0xc0 m=nil [select]:\nmain.main()"      up to the colon

@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// threadForms are the lines of the forms in threads.md by which they are known;
-// enough of them make a dump.
+// threadForms are the lines by which the forms of thread dumps are known. Enough of
+// them make a dump.
 var threadForms = []struct {
 	// word is in every such line. first are the bytes that one can begin with, empty if
 	// text may precede it. line matches the whole of it.

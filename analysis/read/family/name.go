@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// naming is a function name on its way through the steps of goroutine.md
-// section 8.
+// naming is a function name on its way through the steps of nameOf.
 type naming struct {
-	// exact is the name after steps 1, 3 and 4, loose after all of them.
+	// exact is the name after the steps of exactName, loose after all of them.
 	exact, loose string
 	// closure is true if the name was one of a function literal or wrapper inside the
 	// loose function.

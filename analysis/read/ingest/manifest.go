@@ -26,7 +26,7 @@ var dateLayouts = []string{
 
 // readManifest reads the host and the time of a collector: the files hostname and date
 // of sos, agent-host.json of HashiCorp, the environment of Alloy, and the diagnostics
-// of Mattermost (bundles.md section 2). Nothing else of them is kept.
+// of Mattermost. Nothing else of them is kept.
 func readManifest(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	text, err := io.ReadAll(io.LimitReader(body, manifestLimit))
 	if err != nil {
