@@ -12,17 +12,18 @@ import (
 	"time"
 )
 
-// Archive is the tar.gz being written. Whatever ends the capture, Close leaves a
-// whole archive under its name; a process that is killed leaves NAME.partial, which
-// can be read up to the last finished round.
+// Archive is the tar.gz of a capture. However the capture ends, Close leaves a whole
+// archive under its name. A collector that is killed leaves NAME.partial, which can be
+// read up to the last finished round.
 type Archive struct {
 	mu   sync.Mutex
 	tar  *tar.Writer
 	gzip *gzip.Writer
 	file *os.File
-	// name is the final one, "" for a stream.
+	// name is the final name, "" for a stream.
 	name string
-	// spools is the directory for what must be measured before it can be written.
+	// spools is the directory for files whose size must be known before they are
+	// archived.
 	spools string
 	size   int64
 	err    error
@@ -39,7 +40,7 @@ func NewArchive(name string) (*Archive, error) {
 	return a, nil
 }
 
-// StreamArchive writes the archive to w; w is not closed.
+// StreamArchive writes the archive to w and does not close w.
 func StreamArchive(w io.Writer) *Archive {
 	a := stream(w)
 	a.spools = os.TempDir()
@@ -64,20 +65,20 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Size is how many bytes were written.
+// Size is the number of bytes written.
 func (a *Archive) Size() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.size
 }
 
-// put writes a file. The first failure of the archive ends it: what follows gives the
+// put writes a file. The first failure ends the archive: all later calls return the
 // same error.
 func (a *Archive) put(name string, at time.Time, size int64, body io.Reader) error {
 	return a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: at}, body)
 }
 
-// link writes a symbolic link, whose target is data.
+// link writes a symbolic link. Its target is data.
 func (a *Archive) link(name string, at time.Time, target string) error {
 	return a.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Mode: 0o700, Linkname: target, ModTime: at}, nil)
 }
@@ -99,7 +100,7 @@ func (a *Archive) add(h *tar.Header, body io.Reader) error {
 	return a.err
 }
 
-// flush makes what was written readable, should the process be killed.
+// flush makes everything written so far readable, in case the collector is killed.
 func (a *Archive) flush() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,7 +110,7 @@ func (a *Archive) flush() error {
 	return a.err
 }
 
-// spool is an unnamed file for the output of one step.
+// spool makes an unnamed file for the output of one step.
 func (a *Archive) spool() (*os.File, error) {
 	f, err := os.CreateTemp(a.spools, ".leakdiff-spool-*")
 	if err != nil {

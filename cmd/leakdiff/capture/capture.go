@@ -1,8 +1,8 @@
-// Package capture makes a bundle of a running process on its own node: what the
-// kernel, its endpoints and the tools at hand say of it, over several rounds, with a
-// manifest for each. It takes pids or names and addresses and gives one tar.gz. It
-// refuses to know what any of it means: it opens and copies, and never waits longer
-// for anything than the time of one step.
+// Package capture makes a bundle of running processes on their own node. It takes pids
+// or names, and addresses, and writes one tar.gz. The archive holds what the kernel,
+// the endpoints and the tools at hand report in several rounds, with a manifest for
+// each. The package opens and copies; it does not know the meaning of what it copies.
+// It never waits longer than the time of one step.
 //
 // # The archive
 //
@@ -18,10 +18,10 @@
 //	    metrics.txt lsof.txt thread-dump.txt node-report.json sigquit.txt
 //	    manifest.json                                   Manifest, written last
 //
-// A manifest belongs to its directory alone: one round of one process. It says whose
-// evidence that is, when each file of it was begun, what failed and why, and the hash
-// of every file. The script collect.sh writes the same, but for watches.jsonl: a shell
-// cannot open file handles.
+// A manifest belongs to one directory: one round of one process. It names the process,
+// the time at which each file was begun, what failed and why, and the hash of every
+// file. The script collect.sh writes the same except watches.jsonl: a shell cannot open
+// file handles.
 package capture
 
 import (
@@ -40,13 +40,13 @@ import (
 	"time"
 )
 
-// MicrosecondsPerGoroutine is about how long one goroutine holds up the world while
-// debug=2 prints all of them.
+// MicrosecondsPerGoroutine is roughly how long debug=2 stops the world for each
+// goroutine.
 const MicrosecondsPerGoroutine = 10
 
-// defaultMaxGoroutines is above which debug=2 is not asked for: the world would stop
-// for a second, and again whenever runtime/pprof doubles its buffer, which ends at
-// 64 MiB: more goroutines than that do not fit into the text anyway.
+// defaultMaxGoroutines is the number above which debug=2 is not requested. The world
+// would stop for a second, and again each time runtime/pprof doubles its buffer. That
+// buffer ends at 64 MiB, which has no room for more goroutines.
 const defaultMaxGoroutines = 100_000
 
 // maxFile bounds one file of the archive.
@@ -54,7 +54,7 @@ const maxFile = 256 << 20
 
 // Target is a process to capture.
 type Target struct {
-	// PID is the process, or 0 for all that are called Name; both may be empty where
+	// PID is the process, or 0 for all processes called Name. Both may be empty if
 	// there is only an endpoint.
 	PID  int
 	Name string
@@ -62,44 +62,48 @@ type Target struct {
 	Pprof, Metrics string
 }
 
-// Config says what to capture; zero values mean the defaults.
+// Config is what to capture. Zero values mean the defaults.
 type Config struct {
 	Targets []Target
-	// Count rounds, Every apart: 1 and 30 s.
+	// Count is the number of rounds, default 1. Every is the interval between them,
+	// default 30 s.
 	Count int
 	Every time.Duration
-	// Budget is the most that one step may take: 10 s.
+	// Budget is the longest time of one step, default 10 s.
 	Budget time.Duration
-	// MaxGoroutines is the number above which debug=2 is not asked for; negative
-	// means never too many.
+	// MaxGoroutines is the number above which debug=2 is not requested. A negative
+	// number means no limit.
 	MaxGoroutines int
-	// HeaderFile holds header lines for the endpoints, CAFile whom to trust.
+	// HeaderFile holds header lines for the endpoints, CAFile the certificates to
+	// trust.
 	HeaderFile, CAFile string
-	// Insecure takes any certificate.
+	// Insecure accepts any certificate.
 	Insecure bool
-	// SIGQUIT ends a Go process: it is sent in the last round, to a JVM in all.
+	// SIGQUIT ends a Go process and is sent to it in the last round only. A JVM gets it
+	// in every round.
 	SIGQUIT bool
-	// NodeReport sends SIGUSR2 also where nothing shows that Node answers it.
+	// NodeReport sends SIGUSR2 even if nothing shows that Node answers it.
 	NodeReport bool
 	NoLsof     bool
 	NoJVM      bool
-	// Proc is where procfs is mounted, default "/proc".
+	// Proc is the mount point of procfs, default "/proc".
 	Proc string
 	// Host overrides the name of the host.
 	Host string
-	// Tool is what the manifest names as its writer.
+	// Tool is the writer that the manifest names.
 	Tool string
-	// Say takes a line for people; nil means nobody listens.
+	// Say receives lines for people. It may be nil.
 	Say func(string)
 	// Now is the clock, default time.Now.
 	Now func() time.Time
 }
 
-// Summary is what was captured.
+// Summary counts what was captured.
 type Summary struct {
-	// Rounds were begun; Captures are processes times rounds.
+	// Rounds is the number of rounds begun, Captures the number of rounds of all
+	// processes.
 	Rounds, Captures int
-	// Lost are the steps that failed or are partial, in words, each once.
+	// Lost are the failed and partial steps in words, each once.
 	Lost        []string
 	Interrupted bool
 }
@@ -114,19 +118,19 @@ type collector struct {
 	bootID  string
 	// known are the processes by pid and start.
 	known map[string]*process
-	// ended are those that were seen to end, told once.
+	// ended are the processes that were seen to end. Each is reported once.
 	ended map[string]bool
 
-	// late is how much later than due the round began, 0 where that is nothing.
+	// late is the delay of the round, 0 if it is not worth a report.
 	late time.Duration
 
 	mu      sync.Mutex
 	summary Summary
 }
 
-// Run captures until all rounds are done, all processes have ended, or ctx ends: the
-// archive then holds what there is, and closing it is the caller's. It fails only
-// where nothing can be captured at all.
+// Run captures until all rounds are done, all processes have ended, or ctx ends. The
+// archive then holds everything captured so far, and the caller closes it. Run fails
+// only if nothing can be captured at all.
 func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 	c, err := newCollector(cfg, a)
 	if err != nil {
@@ -147,7 +151,8 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 		if err := errors.Join(err, a.flush()); err != nil {
 			return c.summary, err
 		}
-		// What is told of a round can be read, should the program be killed now.
+		// The files of a reported round can be read even if the collector is killed
+		// now.
 		for _, v := range visits {
 			c.say(v.line())
 		}
@@ -213,7 +218,7 @@ func (c *collector) say(text string) {
 	}
 }
 
-// tooLate is a delay that is worth telling, to the tenth of a second, else 0.
+// tooLate returns a delay that is worth a report, to the tenth of a second, else 0.
 func tooLate(by, every time.Duration) time.Duration {
 	if by < 2*time.Second || by < every/10 {
 		return 0
@@ -221,7 +226,7 @@ func tooLate(by, every time.Duration) time.Duration {
 	return by.Round(100 * time.Millisecond)
 }
 
-// sleep waits until a round begins; it reports false where ctx ended first.
+// sleep waits until a round begins. It reports false if ctx ended first.
 func (c *collector) sleep(ctx context.Context, until time.Time) bool {
 	wait := until.Sub(c.cfg.Now())
 	if wait <= 0 {
@@ -237,7 +242,7 @@ func (c *collector) sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// nobody says why there was nothing to capture.
+// nobody returns why there was nothing to capture.
 func (c *collector) nobody() error {
 	var who []string
 	for _, t := range c.cfg.Targets {
@@ -271,8 +276,8 @@ func (c *collector) round(ctx context.Context, n int) (visits []*visit, err erro
 	return visits, errors.Join(errs...)
 }
 
-// visits are one for each process that is there now. A process that several targets
-// name has the addresses of all of them.
+// visits returns a visit for each process that exists now. A process that several
+// targets name has the addresses of all of them.
 func (c *collector) visits(n int) []*visit {
 	var out []*visit
 	for _, t := range c.cfg.Targets {
@@ -290,14 +295,14 @@ func (c *collector) visits(n int) []*visit {
 	return out
 }
 
-// address is where an endpoint is, and of how many processes that was said: of more
-// than one nobody knows whose it is.
+// address is the address of an endpoint, with the number of processes that it was given
+// for. If there are several, its owner is unknown.
 type address struct {
 	text string
 	of   int
 }
 
-// or is the address, unless another is of fewer processes.
+// or returns the address, unless another was given for fewer processes.
 func (a address) or(text string, of int) address {
 	if text != "" && (a.text == "" || of < a.of) {
 		return address{text, of}
@@ -305,7 +310,7 @@ func (a address) or(text string, of int) address {
 	return a
 }
 
-// ambiguous is an error where the address is of more than one process.
+// ambiguous returns an error if the address was given for more than one process.
 func (a address) ambiguous(name string) error {
 	if a.of < 2 {
 		return nil
@@ -313,7 +318,7 @@ func (a address) ambiguous(name string) error {
 	return fmt.Errorf("%d processes are called %s: say whose address it is with PID=URL", a.of, name)
 }
 
-// present are the processes of a target that are there now.
+// present returns the processes of a target that exist now.
 func (c *collector) present(t Target) []*process {
 	if t.PID == 0 && t.Name == "" {
 		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
@@ -332,8 +337,8 @@ func (c *collector) present(t Target) []*process {
 	return out
 }
 
-// remember gives the process that was opened in an earlier round. A pid that has
-// become another process is another one.
+// remember returns the process that was opened in an earlier round. A pid with another
+// start is another process.
 func (c *collector) remember(p *process) *process {
 	key := p.key()
 	if c.known[key] == nil {
@@ -346,8 +351,8 @@ func (p *process) key() string {
 	return p.dir + "/" + strconv.FormatUint(p.identity.StartTicks, 10)
 }
 
-// left are visits to processes that were there and have ended since: their manifest
-// says so, once.
+// left returns visits to processes that have ended since an earlier round. Their
+// manifest reports that, once.
 func (c *collector) left(n int, now []*visit) []*visit {
 	var out []*visit
 	keys := make([]string, 0, len(c.known))

@@ -25,17 +25,17 @@ type visit struct {
 	p     *process
 	round int
 	dir   string
-	// pprof and metrics are where its endpoints are, empty for none.
+	// pprof and metrics are the addresses of its endpoints. They may be empty.
 	pprof, metrics address
 	manifest       Manifest
-	// count is what the line for people says.
+	// The counts of the line for people.
 	goroutines, descriptors, watches int
 	failed                           int
-	// links are the descriptors of fd/, which is read after fdinfo/.
+	// links is the number of descriptors in fd/, which is read after fdinfo/.
 	links int
-	// quit says that the process got SIGQUIT.
+	// quit reports that the process got SIGQUIT.
 	quit bool
-	// cut says that a step failed because its connection was ended.
+	// cut reports that a step failed because its connection was cut.
 	cut bool
 }
 
@@ -51,8 +51,8 @@ func (c *collector) visit(n int, p *process) *visit {
 
 func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 
-// run captures everything, what is quick and changes at once first. What fails costs
-// its own step only; the error is that of the archive.
+// run captures everything, beginning with what is quick to read and changes fast. A
+// failure costs its own step only. The error is that of the archive.
 func (v *visit) run(ctx context.Context) error {
 	if v.p.identity.PID != 0 {
 		v.attach(ctx)
@@ -71,9 +71,9 @@ func (v *visit) run(ctx context.Context) error {
 	return v.finish(ctx.Err() != nil)
 }
 
-// ended returns why the process is no longer there, and nil if it is. A server closes its
-// connections before its process ends: after a connection that was cut, the process has
-// a second to do so.
+// ended returns nil if the process still exists, else why it does not. A server may
+// close its connections a moment before its process ends. So after a cut connection the
+// process has a second to end.
 func (v *visit) ended(ctx context.Context) error {
 	const (
 		most  = time.Second
@@ -98,7 +98,7 @@ func (v *visit) ended(ctx context.Context) error {
 	return err
 }
 
-// isCut reports whether an error is that of a connection that the other side ended.
+// isCut reports whether the other side ended the connection.
 func isCut(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
@@ -123,7 +123,7 @@ func (v *visit) finish(interrupted bool) error {
 	return v.c.archive.put(path.Join(v.dir, "manifest.json"), v.c.cfg.Now(), int64(len(text)), bytes.NewReader(text))
 }
 
-// pods are those of the host and those that the process sees.
+// pods returns the pods of the host and those that the process sees.
 func (v *visit) pods() []Pod {
 	out := pods("/")
 	for _, pod := range pods(v.c.proc(v.p.identity.PID, "root")) {
@@ -134,7 +134,7 @@ func (v *visit) pods() []Pod {
 	return out
 }
 
-// line is what people are told of the visit.
+// line describes the visit for people.
 func (v *visit) line() string {
 	var parts []string
 	for _, part := range []struct {
@@ -157,7 +157,7 @@ func (v *visit) line() string {
 	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
 }
 
-// errQuit says why a process is no longer there, which is no loss.
+// errQuit reports that a process ended because of the signal, which is no loss.
 var errQuit = errors.New("it ended by SIGQUIT, as asked")
 
 func (v *visit) endedAsAsked() bool {
@@ -167,7 +167,7 @@ func (v *visit) endedAsAsked() bool {
 // A taker writes the content of one file. It ends soon after ctx does.
 type taker func(ctx context.Context, w io.Writer) error
 
-// take is one step that gives one file. What was written before an error is kept.
+// take is a step that makes one file. What was written before an error is kept.
 func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []byte) {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	spool, err := v.c.archive.spool()
@@ -176,7 +176,7 @@ func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []b
 	}
 	head, err := v.within(ctx, spool, f)
 	if errors.Is(err, errAbandoned) {
-		// Whoever still writes to the spool keeps it; nothing of it can be used.
+		// A goroutine may still write to the spool, so it stays open and is not used.
 		return v.closeStep(s, err), nil
 	}
 	defer spool.Close()
@@ -202,7 +202,8 @@ var (
 	errTooLong   = errors.New("it is longer than what is kept of one file")
 )
 
-// within gives f the time of one step. It returns the first bytes that were written.
+// within calls f with the time limit of one step. It returns the first bytes that were
+// written.
 func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.c.cfg.Budget)
 	defer cancel()
@@ -212,8 +213,8 @@ func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byt
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		// A read of procfs cannot be interrupted: it gets a moment, then nobody waits
-		// for it any more.
+		// A read of procfs cannot be interrupted. It gets a moment more and is then
+		// abandoned.
 		grace := time.NewTimer(time.Second)
 		defer grace.Stop()
 		select {
@@ -233,7 +234,7 @@ func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byt
 	return w.head, err
 }
 
-// bounded writes as much as is kept, and remembers the beginning.
+// bounded is a writer with a limit. It remembers the first bytes.
 type bounded struct {
 	w    io.Writer
 	left int64
@@ -253,7 +254,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// closeStep files a step.
+// closeStep adds a finished step to the manifest.
 func (v *visit) closeStep(s Step, err error) Step {
 	s.MS = v.c.cfg.Now().Sub(s.At.Time).Milliseconds()
 	if err != nil {
@@ -276,7 +277,7 @@ func (p *process) who() string {
 	return fmt.Sprintf("%s (%d)", p.identity.Name, p.identity.PID)
 }
 
-// skip files a step that gives no file.
+// skip adds a step without a file to the manifest.
 func (v *visit) skip(name, status string, why error) {
 	s := Step{Name: name, Status: status, At: Time{v.c.cfg.Now()}, Error: why.Error()}
 	if status == Failed {
@@ -293,7 +294,7 @@ type entry struct {
 	text []byte
 }
 
-// takeDirectory is a step that gives a directory of files, or of links.
+// takeDirectory is a step that makes a directory of files or links.
 func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(string, time.Time, []byte) error, hash func(entry) string, read func(context.Context) ([]entry, error)) []entry {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	type answer struct {
@@ -343,12 +344,12 @@ func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(st
 	return got.entries
 }
 
-// manyFiles is how many files a directory may have. A process with ten thousand
-// descriptors would make more files in ten rounds than a reader takes.
+// manyFiles is the largest number of files in a directory. A process with ten thousand
+// descriptors would make more files in ten rounds than the reader accepts.
 const manyFiles = 1000
 
-// join makes one file of a directory: fdinfo files below headings as "tail -n +1"
-// prints them, links as lines "N -> TARGET".
+// join makes one file of a directory. Files of fdinfo stand below headings as "tail -n
+// +1" prints them, links are lines "N -> TARGET".
 func (v *visit) join(s Step, file string, entries []entry, err error) {
 	var text bytes.Buffer
 	for _, e := range entries {
@@ -382,7 +383,7 @@ func hashOfFile(e entry) string {
 
 func targetOfLink(e entry) string { return string(e.text) }
 
-// copyOf reads a file of procfs whole, whatever size it states.
+// copyOf copies a file of procfs to its end, since procfs states the size 0.
 func copyOf(name string) taker {
 	return func(_ context.Context, w io.Writer) error {
 		f, err := os.Open(name)
@@ -395,7 +396,7 @@ func copyOf(name string) taker {
 	}
 }
 
-// bare takes the path off an error of a file, which the step names.
+// bare removes the path from an error. The step names the file.
 func bare(err error) error {
 	var of *os.PathError
 	if errors.As(err, &of) {
@@ -404,7 +405,7 @@ func bare(err error) error {
 	return err
 }
 
-// numbered are the names in a directory of procfs that are numbers, in their order.
+// numbered returns the names in a directory that are numbers, in ascending order.
 func numbered(dir string) ([]int, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -425,9 +426,8 @@ func numbered(dir string) ([]int, error) {
 	return out, nil
 }
 
-// descriptors reads fdinfo/ and fd/ one file after the other: an archiver would
-// believe the size 0 that procfs states. A descriptor that is closed meanwhile is
-// left out.
+// descriptorFiles reads fdinfo/ or fd/ file by file, because an archiver would trust
+// the size 0 that procfs states. It leaves out a descriptor that is closed meanwhile.
 func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(string) ([]byte, error)) ([]entry, error) {
 	fds, err := numbered(dir)
 	if err != nil {
