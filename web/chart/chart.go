@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Table is the twin of a chart: the same figures in rows.
@@ -202,20 +204,7 @@ func appendNum(b []byte, f float64) []byte {
 }
 
 // figure writes a count with a thin space from 10 000 on.
-func figure(n int) string {
-	s := strconv.Itoa(n)
-	if n < 10000 {
-		return s
-	}
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func figure(n int) string { return wording.Number(int64(n)) }
 
 // cell writes a count for a table, or that nothing was captured.
 func cell(n *int, lower bool) string {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // SparkData is a small line of one family's counts, one step per snapshot.
@@ -592,20 +594,12 @@ func (s StatesData) draw() drawing {
 		if i > 0 {
 			d.desc += ","
 		}
-		d.desc += " " + p.Label + " " + share(p.Count, total)
+		d.desc += " " + p.Label + " " + wording.CountShare(p.Count, total)
 		width := w * float64(p.Count) / float64(total)
 		d.rect("sb"+strconv.Itoa(min(i, 4)+1), x, 0, max(width-1, .5), 12)
 		x += width
 	}
 	return d
-}
-
-// share writes a part of a whole: "25 %".
-func share(part, whole int) string {
-	if whole == 0 {
-		return "none"
-	}
-	return strconv.Itoa(min(int(100*float64(part)/float64(whole)+.5), 99+part/whole)) + "\u00a0%"
 }
 
 // SummaryData counts what became of the members between A and B.
@@ -620,7 +614,7 @@ func (s SummaryData) draw(w float64) drawing {
 		title: fmt.Sprintf("%s ended, %s survived, %s born", figure(s.Ended), figure(s.Survived), figure(s.Born)),
 	}
 	before, after := s.Ended+s.Survived, s.Survived+s.Born
-	d.desc = fmt.Sprintf("Of %s at first %s ended; of %s at last %s were born since.", figure(before), share(s.Ended, before), figure(after), share(s.Born, after))
+	d.desc = fmt.Sprintf("Of %s at first %s ended; of %s at last %s were born since.", figure(before), wording.CountShare(s.Ended, before), figure(after), wording.CountShare(s.Born, after))
 	total := s.Ended + s.Survived + s.Born
 	if total == 0 {
 		return d

@@ -419,7 +419,7 @@ func (r RatesData) draw(w, h float64) drawing {
 		}
 		x0, x1 := a.x[b.From], a.x[b.To]
 		d.rect("c-bar", x0+.5, y(b.Each), max(x1-x0-1, 1), base-y(b.Each))
-		d.explain(r.between(b) + ": " + figure(b.Born) + " born, " + rate(b.Each) + " " + r.Unit)
+		d.explain(r.between(b) + ": " + figure(b.Born) + " born, " + wording.PageRate(b.Each) + " " + r.Unit)
 		if best < 0 || b.Each > r.Bars[best].Each {
 			best = i
 		}
@@ -427,7 +427,7 @@ func (r RatesData) draw(w, h float64) drawing {
 	d.line("c-axis", 0, base+.5, right, base+.5)
 	if best >= 0 && r.Bars[best].Born > 0 {
 		b := r.Bars[best]
-		words := rate(b.Each)
+		words := wording.PageRate(b.Each)
 		half := 1.2 * textWidth(words) / 2
 		d.label("up", "middle", min(max((a.x[b.From]+a.x[b.To])/2, half), right-half), max(y(b.Each)-5, 10), words)
 	}
@@ -447,17 +447,6 @@ func (r RatesData) draw(w, h float64) drawing {
 }
 
 func (r RatesData) between(b Rate) string { return r.Labels[b.From] + " to " + r.Labels[b.To] }
-
-// rate writes a number per hour: "96", "9.6", "0.96".
-func rate(v float64) string {
-	switch {
-	case v >= 100:
-		return figure(int(v + .5))
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
 
 func (r RatesData) describe() string {
 	out := ""
@@ -481,7 +470,7 @@ func (r RatesData) table() Table {
 	out := Table{Caption: r.Title, Head: []string{"Interval", "Born", capital(r.Unit)}}
 	for _, b := range r.Bars {
 		if b.To < len(r.Labels) {
-			out.Rows = append(out.Rows, []string{r.between(b), figure(b.Born), rate(b.Each)})
+			out.Rows = append(out.Rows, []string{r.between(b), figure(b.Born), wording.PageRate(b.Each)})
 		}
 	}
 	return out
