@@ -26,7 +26,7 @@ func Kinds() []Kind { return []Kind{KindGoroutine, KindThread, KindDescriptor, K
 type Confidence string
 
 // High comes from inside the data, Medium from siblings and manifests, Low from file
-// times, archive names and order (bundles.md section 4).
+// times, archive names and order.
 const (
 	Low    Confidence = "low"
 	Medium Confidence = "medium"

@@ -23,7 +23,7 @@ type Descriptor struct {
 	State   string
 	Deleted bool
 	// Idle reports that the program holds the socket in a pool without waiting for it:
-	// a libuv handle that is not referenced (node.md section 1.4).
+	// a libuv handle whose is_referenced is false.
 	Idle  bool
 	Place Place
 }
@@ -37,7 +37,7 @@ type Socket struct {
 	// Local and Remote are host:port with numeric hosts if the table has numbers,
 	// "*:port" for a wildcard, a path or "@name" for unix sockets.
 	Local, Remote string
-	// State is the canonical socket state of lsof.md section 4.
+	// State is the canonical socket state, as in Descriptor.
 	State string
 	// Inode is 0 if the table has none (netstat) or the socket has none any more
 	// (TIME_WAIT). Such a row is no descriptor.

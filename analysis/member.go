@@ -19,6 +19,11 @@ type Identity struct {
 	Hash uint64
 }
 
+// Compare orders identities by ID, then Sub, then Hash.
+func (i Identity) Compare(other Identity) int {
+	return cmp.Or(cmp.Compare(i.ID, other.ID), cmp.Compare(i.Sub, other.Sub), cmp.Compare(i.Hash, other.Hash))
+}
+
 // Member is one row of Members.
 type Member struct {
 	Identity Identity

@@ -45,6 +45,9 @@ func (v Verdict) Rose() bool {
 	return false
 }
 
+// Grows reports a verdict on a family that still grows: one that accuses or explains.
+func (v Verdict) Grows() bool { return v == Leaking || v == Suspicious || v == Scaling }
+
 // Evidence is one reason for a verdict: the rule and its figures in words.
 type Evidence struct {
 	// Rule is series, rose_once, cohort, survivors, ages, leaked_mark, recovery,

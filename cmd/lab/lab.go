@@ -36,9 +36,9 @@ func (s Score) Rate() float64 { return float64(s.Leaking) / float64(s.Runs) }
 // Sizes are the numbers of snapshots that Run measures.
 func Sizes() []int { return []int{2, 3, 4, 5, 10, 20, 50} }
 
-// Measure runs every class at one number of snapshots. Equal seeds give equal
+// measure runs every class at one number of snapshots. Equal seeds give equal
 // scores, whatever the machine.
-func Measure(seed uint64, runs, snapshots int) []Score {
+func measure(seed uint64, runs, snapshots int) []Score {
 	classes := Classes()
 	scores := make([]Score, len(classes))
 	var wait sync.WaitGroup
@@ -123,7 +123,7 @@ func Run(w io.Writer, seed uint64, runs int) error {
 	}
 	var columns [][]Score
 	for _, n := range Sizes() {
-		columns = append(columns, Measure(seed, runs, n))
+		columns = append(columns, measure(seed, runs, n))
 	}
 	_, err := io.WriteString(w, table(seed, runs, columns))
 	return err

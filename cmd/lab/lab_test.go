@@ -34,7 +34,7 @@ func TestTheBoundsOfTheLaboratory(t *testing.T) {
 		{50, 0.92, 0.008},
 	}
 	for _, tc := range tests {
-		scores := Measure(checkSeed, checkRuns, tc.snapshots)
+		scores := measure(checkSeed, checkRuns, tc.snapshots)
 		got := Summarise(scores)
 		t.Logf("%d snapshots: recall %.3f, false positives %.4f; naive %.3f, %.3f", tc.snapshots, got.Recall, got.False, got.NaiveRecall, got.NaiveFalse)
 		if scatter := 1.96 * deviation(scores, true); got.Recall < tc.recall-scatter {
@@ -73,7 +73,7 @@ func deviation(scores []Score, leak bool) float64 {
 
 func TestTwoAndThreeSnapshotsOfCountsAloneAccuseNobody(t *testing.T) {
 	for _, n := range []int{2, 3} {
-		for _, s := range Measure(checkSeed, 20, n) {
+		for _, s := range measure(checkSeed, 20, n) {
 			if !s.Leak && s.Class != "sawtooth" && s.Class != "restart-warmup" && s.Leaking > 0 {
 				t.Errorf("%s at %d snapshots: %d of %d accused", s.Class, n, s.Leaking, s.Runs)
 			}
@@ -82,10 +82,10 @@ func TestTwoAndThreeSnapshotsOfCountsAloneAccuseNobody(t *testing.T) {
 }
 
 func TestEqualSeedsGiveEqualScores(t *testing.T) {
-	if diff := cmp.Diff(Measure(3, 5, 6), Measure(3, 5, 6)); diff != "" {
+	if diff := cmp.Diff(measure(3, 5, 6), measure(3, 5, 6)); diff != "" {
 		t.Errorf("scores (-first +second):\n%s", diff)
 	}
-	if cmp.Equal(Measure(3, 5, 6), Measure(4, 5, 6)) {
+	if cmp.Equal(measure(3, 5, 6), measure(4, 5, 6)) {
 		t.Error("another seed gives the same series")
 	}
 }

@@ -1,11 +1,11 @@
-// Package chart draws the evidence as SVG: it takes labels, times and counts,
-// works out the geometry in Go and hands marks to one templ component. Colours
-// come from classes, so the same drawing serves light, dark, print and forced
-// colours. It refuses to know domain types, addresses and what a figure means.
+// Package chart draws evidence as SVG. It takes labels, times and counts, computes the
+// geometry in Go and hands marks to one templ component. Colours come from classes, so
+// the same drawing serves light, dark, print and forced colours. It knows neither
+// domain types nor addresses nor the meaning of a figure.
 //
-// Every chart is drawn twice, for wide and for narrow pages, and style sheets
-// show one of the two; a chart is never scaled until its ticks are unreadable.
-// Beside each stands its twin, a table of the same figures.
+// Every chart is drawn twice, for wide and for narrow pages, and style sheets show one
+// of the two. No chart is scaled down until its ticks are unreadable. Each chart has a
+// twin, a table of the same figures.
 package chart
 
 import (
@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Table is the twin of a chart: the same figures in rows.
@@ -21,27 +23,27 @@ type Table struct {
 	Caption string
 	Head    []string
 	Rows    [][]string
-	// URLs are where the first cells lead, one for each row; nil where none does.
+	// URLs are the links of the first cells, one for each row, or nil without links.
 	URLs []string
 }
 
-// drawing is one finished SVG in user units of one CSS pixel.
+// drawing is one finished SVG. A user unit is one CSS pixel.
 type drawing struct {
 	id, title, desc, class string
 	w, h                   float64
-	// hatch asks for the pattern that gaps are filled with.
+	// hatch adds the pattern that fills gaps.
 	hatch bool
-	// stretch fills any width: for drawings without text or circles.
+	// stretch lets a drawing without text or circles fill any width.
 	stretch bool
-	// linked says that marks are links: what is inside an image has no links for
-	// assistive technology, so such a drawing is a group.
+	// linked reports that marks are links. Assistive technology finds no links inside
+	// an image, so such a drawing is a group.
 	linked bool
-	// patterns are the fills that marks name.
+	// patterns are the fills of the marks.
 	patterns []pattern
 	marks    []mark
 }
 
-// A shape says which SVG element a mark becomes.
+// A shape is the SVG element of a mark.
 type shape int
 
 const (
@@ -54,7 +56,7 @@ const (
 	framed
 )
 
-// mark is one SVG element; the fields that its shape has no use for are zero.
+// mark is one SVG element. Fields that its shape does not use are zero.
 type mark struct {
 	shape          shape
 	class          string
@@ -64,20 +66,22 @@ type mark struct {
 	text           string
 	dashed         bool
 	hatched        bool
-	// full is shown when the reader points at the mark: what a label has no room for.
+	// full is shown when the reader points at the mark. It holds what the label has no
+	// room for.
 	full string
-	// fill is the pattern that the mark is filled with, none for the colour of its class.
+	// fill is the pattern of the mark. Without one, the mark has the colour of its
+	// class.
 	fill pattern
-	// frame is what only a framed mark has; tables hold hundreds of drawings with
-	// marks of the other shapes.
+	// frame is set for framed marks alone. Its fields stand apart because tables hold
+	// hundreds of drawings with other shapes.
 	frame *frame
 }
 
-// A frame is around the text of a mark, has a figure at its right edge and leads to
+// A frame surrounds the text of a mark, has a figure at its right edge and links to
 // href.
 type frame struct{ href, figure string }
 
-// A pattern is a fill that tells areas apart without their colour.
+// A pattern is a fill that distinguishes areas without colour.
 type pattern uint8
 
 const (
@@ -85,11 +89,11 @@ const (
 	// rising and falling are hatched against each other.
 	rising
 	falling
-	// even is hatched level, rest is dotted.
+	// even has level lines, rest has dots.
 	even
 	rest
-	// grown and better are hatched over the bands in which growth began and in which
-	// the cause went away.
+	// grown is the hatch of the band in which a growth began, better that of the band
+	// in which its cause went away.
 	grown
 	better
 )
@@ -103,8 +107,8 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 	d.marks = append(d.marks, mark{shape: rect, class: class, x: x, y: y, w: max(w, 0), h: max(h, 0)})
 }
 
-// onset is the band in which a growth began, recovery that in which its cause went
-// away: each a tint and, for those who see no colours and for paper, a hatch.
+// onset is the band in which a growth began, recovery the band in which its cause went
+// away. Each has a tint, and a hatch for paper and for readers who see no colours.
 func (d *drawing) onset(x, y, w, h float64) { d.band("c-onset", grown, x, y, w, h) }
 
 func (d *drawing) recovery(x, y, w, h float64) { d.band("c-rec", better, x, y, w, h) }
@@ -151,15 +155,16 @@ func (d *drawing) circle(class string, x, y, r float64) {
 	d.marks = append(d.marks, mark{shape: circle, class: class, x: x, y: y, r: r})
 }
 
-// triangle is the open mark of a lower bound: it points to where the value may be.
+// triangle is the open mark of a lower bound. It points towards the values that are
+// possible.
 func (d *drawing) triangle(class string, x, y, r float64) {
 	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join([]point{{x - r, y + r*.8}, {x, y - r}, {x + r, y + r*.8}})})
 }
 
-// explain gives the last mark the text that its label has no room for.
+// explain sets the text of the last mark that its label has no room for.
 func (d *drawing) explain(full string) { d.marks[len(d.marks)-1].full = full }
 
-// label writes text with its baseline at y; anchor is start, middle or end.
+// label writes text with its baseline at y. anchor is start, middle or end.
 func (d *drawing) label(class, anchor string, x, y float64, s string) {
 	d.marks = append(d.marks, mark{shape: text, class: "c-t " + class, anchor: anchor, x: x, y: y, text: s})
 }
@@ -177,11 +182,11 @@ func join(points []point) string {
 	return string(b)
 }
 
-// num writes a coordinate: 12.345 gives "12.3", 12 gives "12".
+// num writes a coordinate: "12.3" for 12.345, "12" for 12.
 func num(f float64) string { return string(appendNum(nil, f)) }
 
-// appendNum writes a coordinate behind b. Whole numbers are written many times faster
-// than fractions, and a table of small lines has thousands.
+// appendNum appends a coordinate to b. Whole numbers are written many times faster than
+// fractions, and a table of small lines has thousands.
 func appendNum(b []byte, f float64) []byte {
 	tenths := math.Round(f * 10)
 	if !(math.Abs(tenths) < 1<<53) {
@@ -199,22 +204,9 @@ func appendNum(b []byte, f float64) []byte {
 }
 
 // figure writes a count with a thin space from 10 000 on.
-func figure(n int) string {
-	s := strconv.Itoa(n)
-	if n < 10000 {
-		return s
-	}
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func figure(n int) string { return wording.Number(int64(n)) }
 
-// cell writes a count for a table; what was not captured is said.
+// cell writes a count for a table, or that nothing was captured.
 func cell(n *int, lower bool) string {
 	if n == nil {
 		return "not captured"
@@ -222,7 +214,7 @@ func cell(n *int, lower bool) string {
 	return atLeast(*n, lower)
 }
 
-// atLeast writes a count, or that it is a lower bound: "≥ 175".
+// atLeast writes a count, with a sign if it is a lower bound: "≥ 175".
 func atLeast(n int, lower bool) string {
 	if lower {
 		return "≥\u00a0" + figure(n)
@@ -233,7 +225,7 @@ func atLeast(n int, lower bool) string {
 // isLower reports whether value i is a lower bound.
 func isLower(lower []bool, i int) bool { return i >= 0 && i < len(lower) && lower[i] }
 
-// whole are the values without lower bounds: those that a line may join.
+// whole are the values without lower bounds. Only these may be joined by a line.
 func whole(values []*int, lower []bool) []*int {
 	if !slices.Contains(lower, true) {
 		return values
@@ -247,11 +239,11 @@ func whole(values []*int, lower []bool) []*int {
 	return out
 }
 
-// textWidth estimates the width of 12 px text, for collisions only.
+// textWidth estimates the width of 12 px text. It is exact enough for collisions only.
 func textWidth(s string) float64 { return 6.9 * float64(len([]rune(s))) }
 
-// ticks gives at most n round values above 0 that cover top: 403 and 3 give
-// 200 and 400.
+// ticks returns at most n round values above 0 that cover top: 200 and 400 for 403 and
+// 3.
 func ticks(top, n int) []int {
 	if top <= 0 || n <= 0 {
 		return nil
@@ -283,7 +275,7 @@ func niceStep(raw float64) int {
 	}
 }
 
-// peak is the largest value and its place; -1 where nothing was captured.
+// peak returns the largest value and its column, -1 if nothing was captured.
 func peak(values []*int) (top, at int) {
 	at = -1
 	for i, v := range values {
@@ -294,7 +286,7 @@ func peak(values []*int) (top, at int) {
 	return top, at
 }
 
-// ends are the first and last captured values; -1 where nothing was.
+// ends returns the columns of the first and last captured values, -1 if there are none.
 func ends(values []*int) (first, last int) {
 	first, last = -1, -1
 	for i, v := range values {
@@ -333,8 +325,8 @@ func say(labels []string, values []*int, lower []bool) string {
 	return b.String()
 }
 
-// inWords tells how captured values run, for those who do not see the line: "Rises
-// from 87 at t0 to 263 at t8, highest 357 at t6."
+// inWords describes the course of captured values for readers who do not see the line:
+// "Rises from 87 at t0 to 263 at t8, highest 357 at t6."
 func inWords(labels []string, values []*int, lower []bool) string {
 	values = values[:min(len(values), len(labels))]
 	first, last := ends(values)
@@ -383,7 +375,7 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	return string(append(b, '.'))
 }
 
-// lineClass tells a line that ever rises above its first value from one that
+// lineClass distinguishes a line that ever rises above its first value from one that
 // does not.
 func lineClass(values []*int) string {
 	first, _ := ends(values)
@@ -394,15 +386,15 @@ func lineClass(values []*int) string {
 	return "flat"
 }
 
-// A Gap is an interval without evidence that is much longer than the others;
-// it lies between columns At-1 and At.
+// A Gap is an interval without evidence that is much longer than the others. It lies
+// between columns At-1 and At.
 type Gap struct {
 	At       int
 	Duration time.Duration
 }
 
-// Gaps finds the intervals longer than three times the median; fewer than three
-// known intervals have no usual length, so none of them is a gap.
+// Gaps finds the intervals longer than three times the median. Fewer than three known
+// intervals have no usual length, so none of them is a gap.
 func Gaps(times []time.Time) []Gap {
 	var lengths []time.Duration
 	for i := 1; i < len(times); i++ {
@@ -437,16 +429,16 @@ func interval(times []time.Time, i int) (time.Duration, bool) {
 // axis places n columns between x0 and x1.
 type axis struct {
 	x []float64
-	// cut says that a gap was shortened to leave room for the evidence.
+	// cut reports that a gap was shortened to leave room for the evidence.
 	cut bool
 }
 
-// gapShare bounds what one gap may take of the width.
+// gapShare is the largest share of the width for one gap.
 const gapShare = 0.5
 
-// newAxis scales by time where all columns have one; otherwise untimed columns
-// stand evenly between their neighbours, and without any two times all columns
-// do. A gap takes at most half of the width.
+// newAxis scales by time if at least two columns have one. Columns without a time stand
+// evenly between their neighbours. With fewer than two times, all columns stand evenly.
+// A gap takes at most half of the width.
 func newAxis(n int, times []time.Time, x0, x1 float64) axis {
 	weights, cut := spacing(n, times)
 	total := 0.0
@@ -471,7 +463,7 @@ func newAxis(n int, times []time.Time, x0, x1 float64) axis {
 	return a
 }
 
-// spacing gives the weight of the interval before each column.
+// spacing returns the weight of the interval before each column.
 func spacing(n int, times []time.Time) ([]float64, bool) {
 	weights := make([]float64, n)
 	filled := fill(n, times)
@@ -500,9 +492,9 @@ func spacing(n int, times []time.Time) ([]float64, bool) {
 	return weights, cut
 }
 
-// fill gives seconds since the first known time for every column, untimed ones
-// evenly between their neighbours; nil where fewer than two times are known or
-// times run backwards.
+// fill returns seconds since the first known time for every column, with untimed
+// columns evenly between their neighbours. It returns nil if fewer than two times are
+// known or times run backwards.
 func fill(n int, times []time.Time) []float64 {
 	var known []int
 	for i := 0; i < n && i < len(times); i++ {
@@ -539,8 +531,8 @@ func fill(n int, times []time.Time) []float64 {
 	return out
 }
 
-// spread keeps labels apart: it takes places along one line with their widths
-// in order of importance and says which may be written.
+// spread keeps labels apart. It takes positions along one line, with their widths, in
+// order of importance, and reports which labels may be written.
 type spread struct{ taken []struct{ from, to float64 } }
 
 func (s *spread) free(from, to float64) bool {
@@ -553,7 +545,7 @@ func (s *spread) free(from, to float64) bool {
 	return true
 }
 
-// role says what the drawing is to assistive technology.
+// role is the role of the drawing for assistive technology.
 func (d drawing) role() string {
 	if d.linked {
 		return "group"

@@ -7,7 +7,7 @@ import (
 )
 
 // Chart is data that can be drawn as a file of its own, at the width of a page. Its
-// name tells it from the others of its page.
+// name is unique in its page.
 type Chart interface {
 	alone() drawing
 	name() string
@@ -37,7 +37,7 @@ func (f FlameData) name() string     { return f.ID }
 func (s StackData) name() string     { return s.ID }
 func (r RatesData) name() string     { return r.ID }
 
-// Find is the chart with a name, or the first for an empty one.
+// Find returns the chart with a name, or the first chart for an empty name.
 func Find(all []Chart, name string) (Chart, bool) {
 	for _, c := range all {
 		if name == "" || c.name() == name {
@@ -47,7 +47,7 @@ func Find(all []Chart, name string) (Chart, bool) {
 	return nil, false
 }
 
-// Names lists the charts that can be found.
+// Names lists the names that Find knows.
 func Names(all []Chart) []string {
 	out := make([]string, len(all))
 	for i, c := range all {
@@ -56,12 +56,12 @@ func Names(all []Chart) []string {
 	return out
 }
 
-// File is the chart as an SVG document that needs nothing beside it: with title and
-// description, and the style of drawings inside, which the caller knows.
+// File returns the chart as a complete SVG document, with title, description and the
+// given style of drawings.
 func File(c Chart, style string) []byte {
 	d := c.alone()
 	body := withMargin(d.markup(nil), d)
-	// The title must be the first element; the style follows it.
+	// The title must be the first element, so the style follows it.
 	at := bytes.Index(body, []byte("</title>")) + len("</title>")
 	if end := bytes.Index(body, []byte("</desc>")); end > 0 {
 		at = end + len("</desc>")
@@ -71,7 +71,7 @@ func File(c Chart, style string) []byte {
 		[]byte("<style>"+style+"</style>"), body[at:], []byte("\n"))
 }
 
-// margin is what a drawing has around it where no page gives it any.
+// margin surrounds a drawing that stands outside a page.
 const margin = 12
 
 // withMargin widens a drawing by the margin.

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// FlameData is a tree of calls with its root on top: the width of a box is its
-// share, and what it calls hangs below it. ID is unique in the page.
+// FlameData is a tree of calls with its root on top. The width of a box is its share,
+// and its callees hang below it. ID is unique in the page.
 type FlameData struct {
 	ID, Title, Desc string
 	Root            FlameBox
@@ -14,26 +14,26 @@ type FlameData struct {
 	Twin Table
 }
 
-// FlameBox is one call. Its weight is at least that of its children together and of
-// those that were left out.
+// FlameBox is one call. Its weight is at least that of all its children, with those
+// that were left out.
 type FlameBox struct {
-	// Name is what is written; Bare and Last are ends of it for boxes with less room:
-	// without package, and without receiver. Told is shown when the reader points at
-	// the box: the whole name and all figures.
+	// Name is written into the box. Boxes with less room have its ends: Bare without
+	// package, Last without receiver. Told is shown when the reader points at the box:
+	// the whole name and all figures.
 	Name, Bare, Last, Told string
-	// Figure stands at the right edge; FigureFirst says that it matters more than the
-	// name where there is no room for both.
+	// Figure stands at the right edge. FigureFirst reports that it matters more than
+	// the name if only one has room.
 	Figure      string
 	FigureFirst bool `json:",omitempty"`
 	Weight      int
 	// Look is f0 to f5 for a tint, up, down or same for a change.
 	Look string
-	// URL leads to the drawing of this box alone, empty for none.
+	// URL links to the drawing of this box alone. It may be empty.
 	URL string `json:",omitempty"`
-	// Found says that the reader searched for it.
+	// Found reports that the box matches the search of the reader.
 	Found    bool       `json:",omitempty"`
 	Children []FlameBox `json:",omitempty"`
-	// Left counts the children that were left out, LeftWeight is theirs.
+	// Left is the number of children that were left out, LeftWeight their weight.
 	Left, LeftWeight int `json:",omitempty"`
 }
 
@@ -42,7 +42,8 @@ const (
 	boxStep   = boxHeight + 1
 	// boxLetter is the width of a letter of the monospace at 12 px.
 	boxLetter = 7.23
-	// A box narrower than these on a wide or narrow page is folded with its like.
+	// A box narrower than this on a wide or narrow page is joined with its narrow
+	// neighbours.
 	narrowestWide, narrowestNarrow = 4.0, 16.0
 )
 
@@ -60,7 +61,7 @@ func (f FlameData) draw(w float64) drawing {
 	return d
 }
 
-// linked reports whether any box leads somewhere.
+// linked reports whether any box is a link.
 func (b *FlameBox) linked() bool {
 	if b.URL != "" {
 		return true
@@ -80,7 +81,7 @@ type flameFrame struct {
 	bottom       float64
 }
 
-// box draws a call at x in row depth, and below it what it calls.
+// box draws a call at x in row depth, and its callees below it.
 func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
 	w := float64(b.Weight) * f.scale
 	y := boxStep * float64(depth)
@@ -133,7 +134,7 @@ func (b *FlameBox) pattern() pattern {
 	return none
 }
 
-// words are what fits into room pixels: the name whole or cut, and the figure.
+// words returns what fits into room pixels: the name, whole or cut, and the figure.
 func (b *FlameBox) words(room float64) (name, fig string) {
 	letters := int(room / boxLetter)
 	figure := utf8.RuneCountInString(b.Figure)
@@ -151,9 +152,9 @@ func (b *FlameBox) words(room float64) (name, fig string) {
 	return b.cut(letters), ""
 }
 
-// cut is the name in n letters: whole, without its package, without its receiver,
-// or the beginning of that. What functions that stand side by side share gives way
-// first.
+// cut returns the name in at most n letters: whole, without its package, without its
+// receiver, or the beginning of that. Neighbours often share package and receiver, so
+// these go first.
 func (b *FlameBox) cut(n int) string {
 	shortest := b.Name
 	for _, name := range []string{b.Name, b.Bare, b.Last} {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // SparkData is a small line of one family's counts, one step per snapshot.
@@ -13,19 +15,19 @@ type SparkData struct {
 	ID     string
 	Labels []string
 	Values []*int
-	// A and B are columns, -1 for none.
+	// A and B are columns, or -1.
 	A, B int
-	// Large draws the size that stands beside a finding.
+	// Large selects the size for a finding.
 	Large bool
 	// Epochs are the columns at which a restart begins a new epoch.
 	Epochs []int
-	// Lower says of each value whether it is a lower bound.
+	// Lower reports for each value whether it is a lower bound.
 	Lower []bool
 }
 
 func (s SparkData) draw() drawing { return s.drawIn(nil) }
 
-// drawIn draws with marks in a room of the caller's.
+// drawIn draws with marks in a buffer of the caller.
 func (s SparkData) drawIn(room []mark) drawing {
 	w, h := 92.0, 26.0
 	if s.Large {
@@ -77,12 +79,12 @@ func (s SparkData) drawIn(room []mark) drawing {
 	return d
 }
 
-// mostSaid is how many values the title of a small line lists: a table holds a line
-// in every row, and beside it all figures.
+// mostSaid is how many values the title of a small line lists. A table has a line in
+// every row, with all figures beside it.
 const mostSaid = 24
 
-// say lists the values, of a long series the first, the highest, those of A and B,
-// and the last.
+// say lists the values. Of a long series it lists the first, the highest, those of A
+// and B, and the last.
 func (s SparkData) say() string {
 	n := len(s.Values)
 	if n <= mostSaid {
@@ -101,8 +103,8 @@ func (s SparkData) say() string {
 	return say(labels, values, lower) + ", of " + strconv.Itoa(n) + " snapshots"
 }
 
-// thinned leaves out points of a line that lie within half a pixel of the one before:
-// of those the first, the lowest, the highest and the last stay.
+// thinned drops points of a line that lie within half a pixel of the one before. Of
+// such points the first, the lowest, the highest and the last stay.
 func thinned(run []point) []point {
 	const near = 0.5
 	if len(run) < 3 || run[len(run)-1].x-run[0].x >= near*float64(len(run)-1) {
@@ -131,8 +133,8 @@ func thinned(run []point) []point {
 	return out
 }
 
-// runs gives the stretches of captured neighbours of one epoch; a lower bound
-// neither belongs to one nor ends it.
+// runs returns the stretches of captured neighbours of one epoch. A lower bound neither
+// belongs to a stretch nor ends it.
 func runs(values []*int, epochs []int, lower []bool, at func(int) point, draw func([]point)) {
 	var run []point
 	for i, v := range values {
@@ -174,7 +176,7 @@ type SmallData struct {
 	Limit  int
 }
 
-// Top is the highest value, or the limit where its line is drawn.
+// Top is the highest value, or the limit if its line is drawn.
 func (s SmallData) Top() int {
 	top, _ := peak(s.Values)
 	return ceiling(s.Limit, top)
@@ -358,7 +360,7 @@ func marked(label string, i int, epochs []int) string {
 	return label
 }
 
-// Life is one member from its birth to its last sight, as columns.
+// Life is one member: the columns from its birth to its last sighting.
 type Life struct {
 	Name        string
 	First, Last int
@@ -370,20 +372,20 @@ type LifelinesData struct {
 	Labels    []string
 	Values    []*int
 	Lives     []Life
-	// RecoveredAt is the column at which the cause went away, -1 where it did not.
+	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
 }
 
 // maxLifeName bounds the name of a member, "fd 25, wd 571".
 const maxLifeName = 16
 
-// maxLives bounds the lines of one chart; more are counted in words.
+// maxLives bounds the lines of one chart. Further members are counted in words.
 const maxLives = 60
 
 func (l LifelinesData) more() int { return max(len(l.Lives)-maxLives, 0) }
 
-// shown are at most maxLives lines: from every cohort its share, so that the
-// newest is drawn as well, and at least one of each while there is room.
+// shown returns at most maxLives lines. Every cohort has its share, and at least one
+// line while there is room, so that the newest is drawn as well.
 func (l LifelinesData) shown() []Life {
 	if l.more() == 0 {
 		return l.Lives
@@ -504,7 +506,7 @@ type Bar struct {
 	Count int
 }
 
-// BarsData is a histogram. Growth says that the bars count what was born.
+// BarsData is a histogram. Growth reports that the bars count births.
 type BarsData struct {
 	ID, Title, What string
 	Bars            []Bar
@@ -592,7 +594,7 @@ func (s StatesData) draw() drawing {
 		if i > 0 {
 			d.desc += ","
 		}
-		d.desc += " " + p.Label + " " + share(p.Count, total)
+		d.desc += " " + p.Label + " " + wording.CountShare(p.Count, total)
 		width := w * float64(p.Count) / float64(total)
 		d.rect("sb"+strconv.Itoa(min(i, 4)+1), x, 0, max(width-1, .5), 12)
 		x += width
@@ -600,15 +602,7 @@ func (s StatesData) draw() drawing {
 	return d
 }
 
-// share writes a part of a whole: "25 %".
-func share(part, whole int) string {
-	if whole == 0 {
-		return "none"
-	}
-	return strconv.Itoa(min(int(100*float64(part)/float64(whole)+.5), 99+part/whole)) + "\u00a0%"
-}
-
-// SummaryData says what became of the members between A and B.
+// SummaryData counts what became of the members between A and B.
 type SummaryData struct {
 	ID                    string
 	Ended, Survived, Born int
@@ -620,7 +614,7 @@ func (s SummaryData) draw(w float64) drawing {
 		title: fmt.Sprintf("%s ended, %s survived, %s born", figure(s.Ended), figure(s.Survived), figure(s.Born)),
 	}
 	before, after := s.Ended+s.Survived, s.Survived+s.Born
-	d.desc = fmt.Sprintf("Of %s at first %s ended; of %s at last %s were born since.", figure(before), share(s.Ended, before), figure(after), share(s.Born, after))
+	d.desc = fmt.Sprintf("Of %s at first %s ended; of %s at last %s were born since.", figure(before), wording.CountShare(s.Ended, before), figure(after), wording.CountShare(s.Born, after))
 	total := s.Ended + s.Survived + s.Born
 	if total == 0 {
 		return d

@@ -9,16 +9,16 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Layer is one part of a whole over time. Values has one entry per column: nil where
-// the parts are not known.
+// Layer is one part of a whole over time. Values has one entry per column, nil if the
+// parts are unknown there.
 type Layer struct {
-	// Name stands in the legend, Full is shown when the reader points at it, Course
-	// tells the values in a few words.
+	// Name stands in the legend. Full is shown when the reader points at the layer.
+	// Course describes the values in a few words.
 	Name, Full, Course string
 	Values             []*int
-	// Grows says that the part rises: it is drawn in the colour of growth.
+	// Grows draws the part in the colour of growth.
 	Grows bool
-	// Rest says that the layer is all other parts together.
+	// Rest marks the layer of all other parts together.
 	Rest bool
 }
 
@@ -26,7 +26,7 @@ type Layer struct {
 type StackData struct {
 	ID, Title, Unit string
 	Labels          []string
-	// Times, Epochs and Lower are those of a Lane; Totals are the wholes of lower
+	// Times, Epochs and Lower are those of a Lane. Totals are the wholes of lower
 	// bounds, which are drawn as marks.
 	Times  []time.Time
 	Layers []Layer
@@ -80,7 +80,7 @@ func (s StackData) draw(w float64) drawing {
 	return d
 }
 
-// whole is the sum of the layers in a column; 0 where they are not known.
+// whole is the sum of the layers in a column, 0 if they are unknown.
 func (s StackData) whole(i int) int {
 	sum := 0
 	for _, l := range s.Layers {
@@ -91,7 +91,7 @@ func (s StackData) whole(i int) int {
 	return sum
 }
 
-// known reports whether every part of column i is known and no lower bound.
+// known reports whether every part of column i is known and exact.
 func (s StackData) known(i int) bool {
 	if len(s.Layers) == 0 || isLower(s.Lower, i) {
 		return false
@@ -175,7 +175,7 @@ func (f *stackFrame) grid() {
 	}
 }
 
-// run draws the layers of joined columns; one column alone is a bar.
+// run draws the layers of joined columns. A column alone is a bar.
 func (f *stackFrame) run(columns []int) {
 	const alone = 5.0
 	below := make([]int, len(columns))
@@ -197,7 +197,7 @@ func (f *stackFrame) run(columns []int) {
 	}
 }
 
-// width gives the places of a column: its own, or both sides of a bar.
+// width returns the positions of a column: its own, or both sides of a bar.
 func (f *stackFrame) width(columns []int, i int, alone float64) []float64 {
 	x := f.a.x[columns[i]]
 	if len(columns) == 1 {
@@ -230,7 +230,7 @@ func (s StackData) fill(k int) pattern {
 	return even
 }
 
-// numbers writes the number of each layer where it is thickest.
+// numbers writes the number of each layer at its thickest column.
 func (f *stackFrame) numbers(runs [][]int) {
 	for k := range f.s.Layers {
 		best, at := 0.0, point{}
@@ -241,7 +241,8 @@ func (f *stackFrame) numbers(runs [][]int) {
 					below += *l.Values[c]
 				}
 				top := f.y(below + *f.s.Layers[k].Values[c])
-				// At the ends of a run the area is a point: the number stands inside.
+				// The area is a point at the ends of a run, so the number stands
+				// inside.
 				x := f.a.x[c]
 				if len(run) > 1 && i == 0 {
 					x += 6
@@ -259,7 +260,7 @@ func (f *stackFrame) numbers(runs [][]int) {
 	}
 }
 
-// bounds draws the wholes of cut dumps as marks off the area.
+// bounds draws the wholes of cut dumps as marks outside the area.
 func (f *stackFrame) bounds() {
 	for i, v := range f.s.Totals {
 		if v == nil || i >= len(f.a.x) || !isLower(f.s.Lower, i) {
@@ -318,7 +319,7 @@ func (f *stackFrame) columns() {
 	}
 }
 
-// legend names the layers below the drawing and gives the height at its end.
+// legend names the layers below the drawing and returns the height at its end.
 func (f *stackFrame) legend(y float64) float64 {
 	columns, from := 2, f.left
 	if f.narrow {
@@ -371,17 +372,17 @@ func (s StackData) table() Table {
 	return out
 }
 
-// Rate is what was born between two columns.
+// Rate counts births between two columns.
 type Rate struct {
 	From, To, Born int
 	// Each is Born per Unit of RatesData.
 	Each float64
 }
 
-// RatesData are births over time: a bar for each interval, as wide as it is long, so
-// that its area is the number of births.
+// RatesData are births over time, with a bar for each interval. A bar is as wide as its
+// interval is long, so its area is the number of births.
 type RatesData struct {
-	// Unit is "per hour", or "per snapshot" where times are not known.
+	// Unit is "per hour", or "per snapshot" if times are unknown.
 	ID, Title, Unit string
 	Labels          []string
 	Times           []time.Time
@@ -418,7 +419,7 @@ func (r RatesData) draw(w, h float64) drawing {
 		}
 		x0, x1 := a.x[b.From], a.x[b.To]
 		d.rect("c-bar", x0+.5, y(b.Each), max(x1-x0-1, 1), base-y(b.Each))
-		d.explain(r.between(b) + ": " + figure(b.Born) + " born, " + rate(b.Each) + " " + r.Unit)
+		d.explain(r.between(b) + ": " + figure(b.Born) + " born, " + wording.PageRate(b.Each) + " " + r.Unit)
 		if best < 0 || b.Each > r.Bars[best].Each {
 			best = i
 		}
@@ -426,7 +427,7 @@ func (r RatesData) draw(w, h float64) drawing {
 	d.line("c-axis", 0, base+.5, right, base+.5)
 	if best >= 0 && r.Bars[best].Born > 0 {
 		b := r.Bars[best]
-		words := rate(b.Each)
+		words := wording.PageRate(b.Each)
 		half := 1.2 * textWidth(words) / 2
 		d.label("up", "middle", min(max((a.x[b.From]+a.x[b.To])/2, half), right-half), max(y(b.Each)-5, 10), words)
 	}
@@ -446,17 +447,6 @@ func (r RatesData) draw(w, h float64) drawing {
 }
 
 func (r RatesData) between(b Rate) string { return r.Labels[b.From] + " to " + r.Labels[b.To] }
-
-// rate writes a number per hour: "96", "9.6", "0.96".
-func rate(v float64) string {
-	switch {
-	case v >= 100:
-		return figure(int(v + .5))
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
 
 func (r RatesData) describe() string {
 	out := ""
@@ -480,7 +470,7 @@ func (r RatesData) table() Table {
 	out := Table{Caption: r.Title, Head: []string{"Interval", "Born", capital(r.Unit)}}
 	for _, b := range r.Bars {
 		if b.To < len(r.Labels) {
-			out.Rows = append(out.Rows, []string{r.between(b), figure(b.Born), rate(b.Each)})
+			out.Rows = append(out.Rows, []string{r.between(b), figure(b.Born), wording.PageRate(b.Each)})
 		}
 	}
 	return out

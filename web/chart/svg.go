@@ -11,8 +11,8 @@ import (
 	"leakdiff/web"
 )
 
-// svg writes a drawing. Tables hold one in every row: it is put together in one
-// piece, which takes a fifth of the time of a template for each mark.
+// svg writes a drawing in one piece, which takes a fifth of the time of a template for
+// each mark: tables have a drawing in every row.
 func svg(d drawing) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(d.addressed(ctx).markup(make([]byte, 0, 256+128*len(d.marks))))
@@ -20,7 +20,7 @@ func svg(d drawing) templ.Component {
 	})
 }
 
-// addressed is the drawing with the addresses of its boxes as a browser asks for them.
+// addressed is the drawing with the URLs of its boxes as a browser requests them.
 func (d drawing) addressed(ctx context.Context) drawing {
 	if !slices.ContainsFunc(d.marks, func(m mark) bool { return m.frame != nil }) {
 		return d
@@ -34,7 +34,7 @@ func (d drawing) addressed(ctx context.Context) drawing {
 	return d
 }
 
-// rows are the rows of a twin, which may have hundreds: put together like drawings.
+// rows writes the rows of a twin in one piece, like drawings: there may be hundreds.
 func rows(t Table) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		b := make([]byte, 0, 128*len(t.Rows))
@@ -58,25 +58,25 @@ func rows(t Table) templ.Component {
 	})
 }
 
-// Append writes the small line behind b, for rows that are put together in one piece.
+// Append appends the small line to b, for rows that are written in one piece.
 func (s SparkData) Append(b []byte) []byte {
 	room := rooms.Get().(*[8]mark)
 	defer rooms.Put(room)
 	return s.drawIn(room[:0]).markup(b)
 }
 
-// rooms are for the marks of small lines, which are written at once.
+// rooms are reused buffers for the marks of small lines, which are written at once.
 var rooms = sync.Pool{New: func() any { return new([8]mark) }}
 
-// escapes are the characters that mean something in HTML, as html.EscapeString writes
-// them; special says of each byte where in escapes it is found.
+// escapes are the special characters of HTML as html.EscapeString writes them. special
+// holds the index into escapes for each byte.
 var (
 	escapes = [...]string{"", "&amp;", "&#39;", "&lt;", "&gt;", "&#34;"}
 	special = [256]uint8{'&': 1, '\'': 2, '<': 3, '>': 4, '"': 5}
 )
 
-// AppendText writes text behind b so that it means itself in HTML: what
-// html.EscapeString does, without looking through the text five times.
+// AppendText appends text to b with the escapes of html.EscapeString, in one pass
+// instead of five.
 func AppendText(b []byte, s string) []byte {
 	from := 0
 	for i := range len(s) {
@@ -96,7 +96,7 @@ func (t tag) text(name, value string) tag {
 	return append(AppendText(t, value), '"')
 }
 
-// word is text that this package wrote itself: there is nothing to escape.
+// word is text of this package, which needs no escapes.
 func (t tag) word(name, value string) tag {
 	return append(append(append(append(append(t, ' '), name...), `="`...), value...), '"')
 }
@@ -136,7 +136,7 @@ func (d drawing) markup(b []byte) []byte {
 	return append(t, "</svg>"...)
 }
 
-// fills appends the patterns that marks are filled with.
+// fills appends the patterns of the marks.
 func (d drawing) fills(t tag) tag {
 	for _, p := range d.patterns {
 		if p == grown || p == better {
@@ -179,7 +179,7 @@ func (t tag) filled(m *mark, id string) tag {
 	return t.text("fill", "url(#"+id+"-"+m.fill.String()+")")
 }
 
-// markup appends one element; id is that of its drawing.
+// markup appends one element. id is that of its drawing.
 func (m *mark) markup(t tag, id string) tag {
 	switch m.shape {
 	case rect:
@@ -215,7 +215,7 @@ func (m *mark) markup(t tag, id string) tag {
 	}
 }
 
-// pointedAt appends what is shown when the reader points at the mark.
+// pointedAt appends the text that is shown when the reader points at the mark.
 func (m *mark) pointedAt(t tag) tag {
 	if m.full == "" {
 		return t
@@ -223,7 +223,7 @@ func (m *mark) pointedAt(t tag) tag {
 	return append(AppendText(append(t, "<title>"...), m.full), "</title>"...)
 }
 
-// boxed appends a rectangle and what is written in it, as one link.
+// boxed appends a rectangle with its text as one link.
 func (m *mark) boxed(t tag, id string) tag {
 	name := "a"
 	if m.frame.href == "" {
@@ -247,7 +247,7 @@ func (m *mark) boxed(t tag, id string) tag {
 	return append(append(append(t, "</"...), name...), '>')
 }
 
-// Inside a box of 24 px: what stands left and right of its text, and the baseline.
+// The margins left and right of the text in a box of 24 px, and its baseline.
 const (
 	boxPad  = 5
 	boxLine = 16.5

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// A drawing has about as many columns as it has room for: of a longer series those stay
-// that tell its course. More would be many points on one pixel and megabytes of page.
+// A drawing has about as many columns as it has room for. Of a longer series those stay
+// that show its course. More columns would put many points on one pixel and make pages
+// of megabytes.
 const (
 	mostColumns      = 240
 	mostStackColumns = 48
@@ -19,15 +20,16 @@ const (
 	mostSteps = 24
 )
 
-// thinning is the columns of a chart that are drawn, nil where all are.
+// thinning is the columns of a chart that are drawn, or nil for all.
 type thinning struct {
 	kept []int
-	// place gives each column the drawn one that stands for it, the next behind it.
+	// place maps each column to the drawn one that represents it, the next after it.
 	place []int
 }
 
-// thin chooses about most of n columns: the ends, those of must, the highest of each of
-// the values, and from equal stretches the one that differs most from the stretch.
+// thin chooses about most of n columns: the ends, those of must, and the highest of
+// each of the values. It divides the others into equal stretches and takes the column
+// of each that differs most from its stretch.
 func thin(n, most int, must []int, values ...[]*int) *thinning {
 	if n <= most {
 		return nil
@@ -61,8 +63,8 @@ func highest(values []*int) int {
 	return at
 }
 
-// strangest is the column between from and to whose values lie furthest from those that
-// its neighbours have on the mean.
+// strangest is the column between from and to whose values differ most from the mean of
+// its stretch.
 func strangest(from, to int, values [][]*int) int {
 	out, best := from, -1.0
 	means := make([]float64, len(values))
@@ -133,8 +135,8 @@ func (t *thinning) span(s *Span) *Span {
 	return &Span{t.column(s.From), t.column(s.To)}
 }
 
-// events are moved to the drawn column before them, and their share of the way to the
-// one behind it is worked out anew.
+// events moves events to the drawn column before them and computes their share of the
+// way to the next drawn column.
 func (t *thinning) events(all []Event) []Event {
 	if t == nil {
 		return all
@@ -156,8 +158,9 @@ func (t *thinning) events(all []Event) []Event {
 	return out
 }
 
-// dotted reports whether the value of a column has a dot: each in a drawing of at most so
-// many columns, else those that no line shows, the ends, the highest and restarts.
+// dotted reports whether the value of a column has a dot. In a drawing of up to most
+// columns each value has one. In a longer one only the ends, the highest, restarts and
+// values that no line shows have one.
 func dotted(values []*int, epochs []int, i, most int) bool {
 	if values[i] == nil {
 		return false
@@ -166,8 +169,7 @@ func dotted(values []*int, epochs []int, i, most int) bool {
 	return len(values) <= most || alone || i == 0 || i+1 == len(values) || i == highest(values) || slices.Contains(epochs, i)
 }
 
-// partly says how many of the columns a text or a table tells, with what stands before
-// it.
+// partly writes "8 of 40 snapshots" after the given words, or nothing if all are shown.
 func partly(before string, shown, all int) string {
 	if shown >= all {
 		return ""
@@ -191,7 +193,7 @@ func (s *Span) ends() []int {
 	return []int{s.From, s.To}
 }
 
-// thinned is the chart with the columns that it has room for.
+// thinned returns the chart with the columns that it has room for.
 func (t TimelineData) thinned() TimelineData {
 	must := []int{t.A, t.B}
 	var values [][]*int
@@ -228,7 +230,7 @@ func (s SmallData) thinned() SmallData {
 	return s
 }
 
-// thinned keeps what the line shows; its title is of the whole.
+// thinned keeps what the line shows. The title describes the whole series.
 func (s SparkData) thinned() SparkData {
 	kept := thin(len(s.Values), 2*mostSmallColumns, append(steps(s.Epochs), s.A, s.B), s.Values)
 	if kept == nil {
@@ -268,8 +270,8 @@ func (s StackData) thinned() StackData {
 	return s
 }
 
-// thinned joins neighbouring intervals until there are few enough; the steps of axis and
-// labels stay.
+// thinned joins neighbouring intervals until there are few enough. The steps of axis
+// and labels stay.
 func (r RatesData) thinned() RatesData {
 	if len(r.Bars) <= mostRates {
 		return r
@@ -288,7 +290,8 @@ func (r RatesData) thinned() RatesData {
 	return r
 }
 
-// join is two intervals that follow each other as one; the first is n intervals already.
+// join makes one interval of two that follow each other. The first already joins n
+// intervals.
 func (r RatesData) join(a, b Rate, n int) Rate {
 	out := Rate{From: a.From, To: b.To, Born: a.Born + b.Born}
 	long := func(x Rate) float64 {
@@ -344,8 +347,8 @@ func (b BarsData) thinned() BarsData {
 	return b
 }
 
-// Fewer chooses the columns of a table of figures, about as many as a drawing has: their
-// numbers, nil where all have room.
+// Fewer returns the columns of a table of figures, about as many as a drawing has, or
+// nil if all have room.
 func Fewer(columns int, must ...int) []int {
 	if kept := thin(columns, mostSmallColumns, must); kept != nil {
 		return kept.kept

@@ -10,22 +10,22 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Lane is one series of a timeline: a count for every column, nil where the
-// series has no evidence there.
+// Lane is one series of a timeline. It has a count for every column, nil without
+// evidence.
 type Lane struct {
 	Name, Unit string
 	Values     []*int
 	// Epochs are the columns at which a restart begins a new epoch.
 	Epochs []int
-	// RecoveredAt is the column at which the cause went away, -1 where it did not.
+	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
-	// Onset are the columns between which the growth began, nil where unknown.
+	// Onset are the columns between which the growth began, nil if unknown.
 	Onset *Span
-	// Events are what else happened to the program: a new version, a deploy.
+	// Events are other events of the program: a new version, a deploy.
 	Events []Event
-	// Limit bounds what the lane counts, 0 for none.
+	// Limit bounds what the lane counts. 0 means no limit.
 	Limit int
-	// Lower says of each value whether it is a lower bound: such a point stands off
+	// Lower reports for each value whether it is a lower bound. Such a point stands off
 	// the line and proves neither a rise nor a fall.
 	Lower []bool
 }
@@ -33,16 +33,16 @@ type Lane struct {
 // Span is the room between two columns.
 type Span struct{ From, To int }
 
-// Event is something that happened between the columns At and At+1, at the share
-// Part of the way: 0 is at the column itself.
+// Event is something that happened between the columns At and At+1. Part is its share
+// of the way, 0 for the column itself.
 type Event struct {
 	At   int
 	Part float64
 	Text string
 }
 
-// When says where among the snapshots an event lies: "at t5", "between t4 and t5",
-// "after t9".
+// When describes the position of an event among the snapshots: "at t5", "between t4 and
+// t5", "after t9".
 func (e Event) When(labels []string) string {
 	if e.At < 0 || e.At >= len(labels) {
 		return ""
@@ -59,8 +59,8 @@ func (e Event) When(labels []string) string {
 	return "between " + labels[e.At] + " and " + labels[e.At+1]
 }
 
-// limitRoom is how many times its highest value a chart is made higher for the
-// line of a limit; one that lies further away is told in words by the page.
+// limitRoom is the most that a chart may grow for the line of a limit, as a multiple of
+// its highest value. The page states a limit that is further away in words.
 const limitRoom = 3
 
 // near reports whether the limit of values up to top is drawn.
@@ -74,16 +74,16 @@ func ceiling(limit, top int) int {
 	return top
 }
 
-// TimelineData is what a timeline shows. ID is unique in the page.
+// TimelineData is the data of a timeline. ID is unique in the page.
 type TimelineData struct {
 	ID, Title string
 	Labels    []string
-	// Times of the columns, zero where only the order is known.
+	// Times are those of the columns, zero if only the order is known.
 	Times []time.Time
 	Lanes []Lane
-	// A and B are columns, -1 for none.
+	// A and B are columns, or -1.
 	A, B int
-	// TableBelow says that the page shows every figure itself.
+	// TableBelow reports that the page shows every figure itself.
 	TableBelow bool
 }
 
@@ -95,8 +95,8 @@ type timelineFrame struct {
 	narrow             bool
 	left, right        float64
 	top, laneH, bottom float64
-	// head is the room above each lane for the rows of words: what happened, and
-	// above it where the growth began.
+	// head is the room above each lane for its rows of words: the onset, and the events
+	// below it.
 	head      float64
 	eventRows int
 	max       int
@@ -137,8 +137,8 @@ func (t TimelineData) draw(width float64) drawing {
 	return d
 }
 
-// rows makes room for the words above the lanes, a row for each sort: what shares a
-// row would run into one another.
+// rows makes room for the words above the lanes. Each sort has a row of its own,
+// because words in one row would overlap.
 func (f *timelineFrame) rows() {
 	began := 0
 	for _, lane := range f.t.Lanes {
@@ -153,10 +153,10 @@ func (f *timelineFrame) rows() {
 	f.bottom = f.top + float64(len(f.t.Lanes))*(f.head+f.laneH+laneGap)
 }
 
-// roof is the upper edge of lane i, above which its words stand.
+// roof is the upper edge of lane i. Its words stand above.
 func (f *timelineFrame) roof(i int) float64 { return f.y(i, 0) - f.laneH }
 
-// width is the room that a text takes: print has larger letters.
+// width is the room for a text. Print has larger letters.
 func (f *timelineFrame) width(s string) float64 {
 	if f.narrow {
 		return textWidth(s)
@@ -179,11 +179,11 @@ func (f *timelineFrame) scale() {
 	f.a = newAxis(len(f.t.Labels), f.t.Times, f.left+before, f.right-after)
 }
 
-// figure writes value i as its label does.
+// figure writes value i as its label.
 func (l Lane) figure(i int) string { return atLeast(*l.Values[i], isLower(l.Lower, i)) }
 
-// margin is the room left of the drawing that figures may use: on wide pages the
-// ticks stand there.
+// margin is the room to the left of the drawing that figures may use. On wide pages it
+// holds the ticks.
 func (f *timelineFrame) margin() float64 {
 	if f.narrow {
 		return f.left
@@ -199,8 +199,8 @@ func (t TimelineData) describe() string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// told says in words what a drawing shows beside its counts: "; growth began
-// between t1 and t2; restart before t6; version 1.2 to 1.3 at t3".
+// told describes what a drawing shows beside its counts: "; growth began between t1 and
+// t2; restart before t6; version 1.2 to 1.3 at t3".
 func told(labels []string, onset *Span, epochs []int, events []Event) string {
 	var b strings.Builder
 	if onset.inside(len(labels)) {
@@ -219,12 +219,12 @@ func told(labels []string, onset *Span, epochs []int, events []Event) string {
 	return b.String()
 }
 
-// inside reports whether there is a span and both its columns exist.
+// inside reports whether both columns of a span exist.
 func (s *Span) inside(columns int) bool {
 	return s != nil && s.From >= 0 && s.To > s.From && s.To < columns
 }
 
-// gaps hatches the intervals without evidence and says how long they last.
+// gaps hatches the intervals without evidence and writes how long they last.
 func (f *timelineFrame) gaps() {
 	var room spread
 	if !f.narrow {
@@ -260,7 +260,7 @@ func (f *timelineFrame) gaps() {
 	}
 }
 
-// y gives the height of a count in lane i.
+// y returns the height of a count in lane i.
 func (f *timelineFrame) y(i, count int) float64 {
 	zero := f.top + float64(i)*(f.head+f.laneH+laneGap) + f.head + f.laneH
 	return zero - (f.laneH-18)*float64(count)/float64(f.max)
@@ -298,10 +298,10 @@ func (f *timelineFrame) lane(i int) {
 	f.points(i, lane)
 }
 
-// sideLength bounds a lane's name beside it: it ends before the plot begins.
+// sideLength bounds the name of a lane that stands beside the plot.
 const sideLength = 13
 
-// tickBoxes is where the figures of the axis of lane i stand.
+// tickBoxes are the boxes of the figures on the axis of lane i.
 func (f *timelineFrame) tickBoxes(i int) []box {
 	if f.narrow {
 		return nil
@@ -314,7 +314,7 @@ func (f *timelineFrame) tickBoxes(i int) []box {
 	return out
 }
 
-// unitY is the baseline of the unit below the name, where it meets no figure of the
+// unitY is the baseline of the unit below the name. There it meets no figure of the
 // axis.
 func (f *timelineFrame) unitY(i int, unit string) float64 {
 	wide := f.width(unit) + 4
@@ -330,7 +330,7 @@ func (f *timelineFrame) unitY(i int, unit string) float64 {
 	return f.y(i, 0) + 14
 }
 
-// shade marks the room in which the growth began; it lies below gaps and lines.
+// shade marks the span in which the growth began. It lies below gaps and lines.
 func (f *timelineFrame) shade(i int, lane Lane) {
 	if lane.Onset.inside(len(f.a.x)) {
 		x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
@@ -338,8 +338,8 @@ func (f *timelineFrame) shade(i int, lane Lane) {
 	}
 }
 
-// onset says what the shade is where the words fit; on narrow pages the name of
-// the lane stands there.
+// onset labels the shade if the words fit. On narrow pages the name of the lane stands
+// there.
 func (f *timelineFrame) onset(i int, lane Lane) {
 	if !lane.Onset.inside(len(f.a.x)) {
 		return
@@ -378,8 +378,8 @@ func (f *timelineFrame) clear(from, to float64) bool {
 	return true
 }
 
-// happened marks restarts and events with a line each and, where there is room in
-// the row above the lane, a word. The line tells the whole to who points at it.
+// happened marks each restart and event with a line, and with a word if the row above
+// the lane has room. The whole text is shown when the reader points at the line.
 func (f *timelineFrame) happened(i int, lane Lane) {
 	var room spread
 	for _, at := range lane.Epochs {
@@ -402,8 +402,8 @@ func (f *timelineFrame) happened(i int, lane Lane) {
 	}
 }
 
-// say writes the first of the words that fits into the row above lane i: over x,
-// right of it or left of it.
+// say writes the first of the words that fits into the row above lane i: over x, or to
+// its right or left.
 func (f *timelineFrame) say(i int, room *spread, x float64, words ...string) {
 	for _, s := range words {
 		wide := f.width(s) + 4
@@ -424,7 +424,7 @@ func (f *timelineFrame) say(i int, room *spread, x float64, words ...string) {
 	}
 }
 
-// between is the place of an event among the columns.
+// between is the position of an event among the columns.
 func (a axis) between(e Event) (float64, bool) {
 	if e.At < 0 || e.At >= len(a.x) {
 		return 0, false
@@ -436,9 +436,9 @@ func (a axis) between(e Event) (float64, bool) {
 	return x, true
 }
 
-// lineOf draws the counts: firm between neighbours, dotted over a gap and over
-// columns where the series has no evidence or a lower bound only, not at all over a
-// restart.
+// lineOf draws the line of the counts. It is solid between neighbours, and dotted over
+// a gap and over columns without evidence or with a lower bound only. A restart
+// interrupts it.
 func (f *timelineFrame) lineOf(i int, lane Lane) {
 	lane.Values = whole(lane.Values, lane.Lower)
 	first, _ := ends(lane.Values)
@@ -487,9 +487,9 @@ func (f *timelineFrame) stroke(class string, run []point) {
 	}
 }
 
-// points draws the dots and as many labels as fit: A, B, peak, last and first
-// before the others. A label stands where it meets neither the line nor the
-// verticals of A and B; only the first five may do so where there is no such place.
+// points draws the dots and as many labels as fit: A, B, peak, last and first before
+// the others. A label must not meet the line or the verticals of A and B. Only the
+// first five may, if there is no free position.
 func (f *timelineFrame) points(i int, lane Lane) {
 	complete := whole(lane.Values, lane.Lower)
 	class := lineClass(complete)
@@ -530,7 +530,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 	}
 }
 
-// strokes are the line of lane i, from left to right.
+// strokes are the segments of the line of lane i, from left to right.
 func (f *timelineFrame) strokes(i int, values []*int) []segment {
 	var out []segment
 	last := -1
@@ -546,8 +546,8 @@ func (f *timelineFrame) strokes(i int, values []*int) []segment {
 	return out
 }
 
-// strokesIn counts what a label should not stand on: strokes of its line and the
-// verticals of A and B. Of a line of thousands few are near.
+// strokesIn counts the strokes of the line, and the verticals of A and B, that meet a
+// label. It skips strokes that are not near: a line may have thousands.
 func (f *timelineFrame) strokesIn(b box, line []segment) (n int) {
 	first, _ := slices.BinarySearchFunc(line, b.x0, func(s segment, x float64) int { return cmp.Compare(s.to.x, x) })
 	for _, s := range line[first:] {
@@ -566,7 +566,7 @@ func (f *timelineFrame) strokesIn(b box, line []segment) (n int) {
 	return n
 }
 
-// nameBoxes is where the name of lane i stands inside its drawing.
+// nameBoxes are the boxes of the name of lane i inside its drawing.
 func (f *timelineFrame) nameBoxes(i int, lane Lane) []box {
 	if lane.Name == "" {
 		return nil
@@ -580,7 +580,7 @@ func (f *timelineFrame) nameBoxes(i int, lane Lane) []box {
 	return []box{{x, y - 10, x + textWidth(clip(lane.Name, nameLength)), y + 2}}
 }
 
-// wordBoxes is where the words of onset and limit of lane i stand.
+// wordBoxes are the boxes of the words of onset and limit of lane i.
 func (f *timelineFrame) wordBoxes(i int) []box {
 	var out []box
 	low, high := f.y(i, 0)-f.laneH, f.y(i, 0)
@@ -597,11 +597,11 @@ func (f *timelineFrame) wordBoxes(i int) []box {
 	return out
 }
 
-// nameLength bounds a lane's name on narrow pages.
+// nameLength bounds the name of a lane on narrow pages.
 const nameLength = 30
 
-// nameX is the left edge of a lane's name on narrow pages: right of the verticals
-// of A and B, which would strike it through.
+// nameX is the left edge of the name of a lane on narrow pages. It lies to the right of
+// the verticals of A and B, which would strike the name through.
 func (f *timelineFrame) nameX(name string) float64 {
 	x, width := f.left, textWidth(clip(name, nameLength))
 	for range 2 {
@@ -614,11 +614,11 @@ func (f *timelineFrame) nameX(name string) float64 {
 	return x
 }
 
-// blocked is more than any place can hit by strokes alone: another text is there.
+// blocked is the cost of a position with another text. It exceeds any cost of strokes.
 const blocked = 1000
 
-// place tries the places around a point, the usual one first, and gives the one
-// that meets least; zero is the axis, which no label may cross.
+// place tries the positions around a point, the usual one first, and returns the one
+// with the least cost. zero is the axis, which no label may cross.
 func (f *timelineFrame) place(p point, half, zero float64, line []segment, taken []box) (best box, hits int) {
 	const ascent = 9.0
 	hits = -1
@@ -643,14 +643,14 @@ func (f *timelineFrame) place(p point, half, zero float64, line []segment, taken
 	return best, hits
 }
 
-// box is the room of a text, segment a straight stroke.
+// box is the rectangle of a text, segment a straight stroke.
 type (
 	box     struct{ x0, y0, x1, y1 float64 }
 	segment struct{ from, to point }
 )
 
-// meets reports whether the stroke runs through the box (Liang and Barsky's
-// clipping: the stroke's part inside each pair of edges).
+// meets reports whether the stroke runs through the box. It clips the stroke to each
+// pair of edges (Liang and Barsky).
 func (s segment) meets(b box) bool {
 	dx, dy := s.to.x-s.from.x, s.to.y-s.from.y
 	enter, leave := 0.0, 1.0
@@ -667,7 +667,7 @@ func (s segment) meets(b box) bool {
 	return enter < leave
 }
 
-// needed counts the columns at the head of important that are labelled even on a
+// needed is the number of columns at the head of important that have a label even on a
 // stroke.
 func (f *timelineFrame) needed(values []*int) int {
 	_, top := peak(values)
@@ -681,8 +681,8 @@ func (f *timelineFrame) needed(values []*int) int {
 	return len(seen)
 }
 
-// important orders the captured columns: those a reader looks for first, then
-// lower bounds, which all holds as well.
+// important orders the captured columns: first those that a reader looks for, then the
+// lower bounds, which are in all too.
 func (f *timelineFrame) important(values, all []*int) []int {
 	_, top := peak(values)
 	first, last := ends(values)
@@ -743,7 +743,7 @@ func (f *timelineFrame) labels() {
 	}
 }
 
-// picks draws A and B as verticals joined by a bar.
+// picks draws A and B as verticals that a bar joins.
 func (f *timelineFrame) picks() {
 	disc := f.top - 18
 	ok := func(i int) bool { return i >= 0 && i < len(f.a.x) }
@@ -767,8 +767,8 @@ func (f *timelineFrame) picks() {
 	}
 }
 
-// gapText gives the stretches of the disc line that gap words cover, as pairs
-// in points.
+// gapText returns the stretches of the line of discs that the words of gaps cover, as
+// pairs in points.
 func (f *timelineFrame) gapText() []point {
 	if f.narrow {
 		return nil
@@ -783,7 +783,7 @@ func (f *timelineFrame) gapText() []point {
 	return out
 }
 
-// around cuts the covered stretches out of from..to.
+// around returns from..to without the covered stretches.
 func around(from, to float64, covered []point) []point {
 	pieces := []point{{from, to}}
 	for _, c := range covered {

@@ -204,11 +204,11 @@ func frequent(variants []analysis.Variant) *analysis.Stack {
 	}).Stack
 }
 
-// sectionOf follows ux.md: a family without members at A is new, unless its series
-// shows a growth.
+// sectionOf returns the section of a row. A family without members at A is new, unless
+// its series shows a growth.
 func sectionOf(row Row, judged analysis.Judgement) Section {
 	switch {
-	case row.Delta > 0 && row.A == 0 && !grows(judged.Verdict):
+	case row.Delta > 0 && row.A == 0 && !judged.Verdict.Grows():
 		return New
 	case row.Delta > 0:
 		return Growing
@@ -219,10 +219,6 @@ func sectionOf(row Row, judged analysis.Judgement) Section {
 	default:
 		return Shrunk
 	}
-}
-
-func grows(verdict analysis.Verdict) bool {
-	return verdict == analysis.Leaking || verdict == analysis.Suspicious || verdict == analysis.Scaling
 }
 
 func inPageOrder(a, b Row) int {

@@ -51,7 +51,7 @@ func (all identities) united(groups []*analysis.Group) identitySet {
 	for _, group := range groups {
 		full = append(full, all.of(group).whole()...)
 	}
-	slices.SortFunc(full, compareIdentity)
+	slices.SortFunc(full, analysis.Identity.Compare)
 	return identitySet{full: slices.Compact(full)}
 }
 
@@ -62,12 +62,8 @@ func identitiesOf(m *analysis.Members) identitySet {
 		return identitySet{ids: slices.Compact(ids)}
 	}
 	full := slices.AppendSeq(make([]analysis.Identity, 0, m.Len()), m.Identities())
-	slices.SortFunc(full, compareIdentity)
+	slices.SortFunc(full, analysis.Identity.Compare)
 	return identitySet{full: slices.Compact(full)}
-}
-
-func compareIdentity(a, b analysis.Identity) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
 }
 
 func (s identitySet) len() int { return len(s.ids) + len(s.full) }
@@ -89,7 +85,7 @@ func common(a, b identitySet) int {
 	if a.full == nil && b.full == nil {
 		return inBoth(a.ids, b.ids, cmp.Compare[int64])
 	}
-	return inBoth(a.whole(), b.whole(), compareIdentity)
+	return inBoth(a.whole(), b.whole(), analysis.Identity.Compare)
 }
 
 // inBoth counts the common entries of two sorted lists without duplicates.

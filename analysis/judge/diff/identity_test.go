@@ -33,7 +33,7 @@ func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
 		a1, a2, b := group("a1"), group("a2"), group("b")
 		a, wantA, setB, wantB := identities{}.united([]*analysis.Group{a1, nil, a2}), byMap(a1, a2), identities{}.of(b), byMap(b)
 		listed := func(name string, set identitySet, want map[analysis.Identity]bool) {
-			if got := set.whole(); !slices.Equal(got, slices.SortedFunc(maps.Keys(want), compareIdentity)) {
+			if got := set.whole(); !slices.Equal(got, slices.SortedFunc(maps.Keys(want), analysis.Identity.Compare)) {
 				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Nearest finds, for a family without members in snapshot a, the most similar group of
@@ -78,10 +79,7 @@ func alike(group *analysis.Group, f *analysis.Family) candidate {
 }
 
 func inCommon(outer int) string {
-	if outer == 1 {
-		return "1 outer frame in common, then another way"
-	}
-	return fmt.Sprintf("%d outer frames in common, then another way", outer)
+	return wording.Plural(outer, "outer frame", "outer frames") + " in common, then another way"
 }
 
 // commonOuter counts equal names from the outermost frame inwards.

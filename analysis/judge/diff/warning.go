@@ -116,7 +116,7 @@ func (c *comparison) completeness() {
 		}
 		for _, kind := range side.snap.Incomplete {
 			if side.snap.Totals.Of(kind) != nil {
-				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", strings.ToLower(several(kind)), side.name)
+				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", wording.Kinds(kind), side.name)
 			}
 		}
 	}
@@ -171,25 +171,15 @@ func shows(form string) string {
 	return "is of the form " + form
 }
 
-func several(kind analysis.Kind) string {
-	switch kind {
-	case analysis.KindGoroutine:
-		return "Goroutines"
-	case analysis.KindThread:
-		return "Threads"
-	case analysis.KindDescriptor:
-		return "Descriptors"
-	default:
-		return "Watches"
-	}
-}
+// several is a kind as a sentence begins with it: "Goroutines".
+func several(kind analysis.Kind) string { return wording.Capital(wording.Kinds(kind)) }
 
 // times compares when each kind was read. A spread of more than a tenth of the interval
-// is reported (DESIGN.md 4).
+// is reported.
 func (c *comparison) times() {
 	from, to := c.a.CapturedAt, c.b.CapturedAt
 	if from.IsZero() || to.IsZero() {
-		c.say("No capture time of %s: the length of the interval is unknown.", strings.Join(c.untimed(), " and "))
+		c.say("No capture time of %s: the length of the interval is unknown.", wording.List(c.untimed(), 2))
 		return
 	}
 	if c.a.Zoneless != c.b.Zoneless {
@@ -200,7 +190,7 @@ func (c *comparison) times() {
 		c.say("The time of %s was read without a zone and taken as UTC: the length of the interval may be off by hours.", name)
 	}
 	if to.Before(from) {
-		c.say("B was captured before A, by %s.", lasting(from.Sub(to)))
+		c.say("B was captured before A, by %s.", wording.Interval(from.Sub(to)))
 	}
 	whole := to.Sub(from).Abs()
 	for _, kind := range analysis.Kinds() {
@@ -210,27 +200,9 @@ func (c *comparison) times() {
 		start, end := takenAt(c.a, kind), takenAt(c.b, kind)
 		if start.Sub(from).Abs()*10 > whole || end.Sub(to).Abs()*10 > whole {
 			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), wording.Clock(start), wording.Clock(end),
-				lasting(end.Sub(start)), lasting(to.Sub(from)))
+				wording.Interval(end.Sub(start)), wording.Interval(to.Sub(from)))
 		}
 	}
-}
-
-// lasting is a duration in words: "8 min 23 s", "2 h 5 min".
-func lasting(d time.Duration) string {
-	if d < 0 {
-		return "−" + lasting(-d)
-	}
-	d = d.Round(time.Second)
-	days, hours, minutes, seconds := d/(24*time.Hour), d/time.Hour%24, d/time.Minute%60, d/time.Second%60
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%d d %d h", days, hours)
-	case hours > 0:
-		return fmt.Sprintf("%d h %d min", hours, minutes)
-	case minutes > 0:
-		return fmt.Sprintf("%d min %d s", minutes, seconds)
-	}
-	return fmt.Sprintf("%d s", seconds)
 }
 
 func (c *comparison) untimed() []string {

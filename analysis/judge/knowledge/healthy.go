@@ -13,14 +13,14 @@ type Healthy struct {
 	Expected int
 	Known    bool
 	decides  bool
-	// Within reports that the count does not exceed Expected by the effect gate of
-	// statistics.md 3.
+	// Within reports that the count does not exceed Expected by the effect gate.
 	Within bool
 	// Text is the reason in words.
 	Text string
 }
 
-// The effect gate of statistics.md 3.
+// The effect gate: what exceeds an expected count must exceed it by this number and by
+// this share.
 const (
 	leastExcess = 10
 	leastShare  = 0.15

@@ -129,7 +129,7 @@ type ClassPattern struct {
 // Status is what an entry accuses of.
 type Status string
 
-// The statuses of known leaks (knowledge.md section 3).
+// The statuses of known leaks.
 const (
 	Leak               Status = "leak"
 	BoundedBacklog     Status = "bounded-backlog"

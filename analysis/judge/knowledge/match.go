@@ -94,7 +94,7 @@ func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
 // generic reports a published leak whose signature only has functions of the standard
 // library, gRPC or database/sql. Every program that uses them can show the same stack.
-// Such a match is similar and no more (DESIGN section 6).
+// Such a match is similar and no more.
 func (e *Entry) generic() bool {
 	s := e.Signature
 	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }
@@ -208,7 +208,8 @@ func addClass(have []ClassHit, hit ClassHit) []ClassHit {
 // stillWaits is the wait in minutes from which something is probably blocked.
 const stillWaits = 10
 
-func grows(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
+// accuses leaves out growth that a load explains.
+func accuses(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
 
 // match decides whether an entry is shown, and words its meaning.
 func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
@@ -224,11 +225,11 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	above := healthy != nil && healthy.decides && !healthy.Within
 	mended := out.Versions.Verdict == VersionFixed || out.Versions.Verdict == VersionBefore
 	switch {
-	case k.listed && e.Origin == "" && grows(s.Verdict):
+	case k.listed && e.Origin == "" && accuses(s.Verdict):
 		out.Basis = Possible
 	case e.Status == StuckNotLeak && s.Timed && s.OldestWait >= stillWaits:
 		out.Basis = Waiting
-	case grows(s.Verdict):
+	case accuses(s.Verdict):
 		out.Basis = Growth
 	case above && e.Status == Leak:
 		out.Basis = Excess

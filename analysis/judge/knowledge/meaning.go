@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // meaning words a match by its status and basis.
@@ -42,7 +43,7 @@ func meaning(m Match, s Seen) string {
 		}
 		return same + this + ", and " + grown + "."
 	case BoundedBacklog:
-		return capital(m.backlog(s)) + "."
+		return wording.Capital(m.backlog(s)) + "."
 	case LimitNotLeak:
 		return "A limit that is used up, no leak: raise it, or need less."
 	case NormalPerContainer:
@@ -56,8 +57,6 @@ func meaning(m Match, s Seen) string {
 	}
 	return ""
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // needs names the evidence that would distinguish an entry matched by a listing from
 // similar ones.

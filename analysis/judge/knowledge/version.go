@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // SeenVersions are the versions in the evidence.
@@ -177,7 +179,7 @@ func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
 	if !ok || (Versions{Fixed: u.Fixed}).verdict(r) != VersionFixed {
 		return u.Text
 	}
-	text := "No upgrade of " + u.Component + " is needed for what " + strings.Join(u.Fixed, " and ") + " mended: seen " + r.printed
+	text := "No upgrade of " + u.Component + " is needed for what " + wording.Ands(u.Fixed) + " mended: seen " + r.printed
 	if source != "" {
 		text += " (" + source + ")"
 	}

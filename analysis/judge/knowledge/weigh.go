@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Rank is an accusation after the catalogue was consulted.
@@ -33,7 +34,7 @@ const (
 // not outweigh a report on the same growth.
 func (r Result) Weigh(s Seen) (Rank, bool) {
 	same := Rank{Verdict: s.Verdict}
-	accused := grows(s.Verdict)
+	accused := accuses(s.Verdict)
 	if rank, ok := r.aside(s); ok && accused {
 		return rank, true
 	}
@@ -59,9 +60,8 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 
 // aside is the verdict if a report knows this growth to be no leak. The mark of the
 // runtime, and a published leak with the same stack, state and growth, still accuse. An
-// entry alone acquits nobody (DESIGN section 6; statistics.md 10, R11): a backlog must
-// have been seen to drain or to level. An entry without a bound needs a frame of its
-// project and counts that level.
+// entry alone acquits nobody: a backlog must have been seen to drain or to level. An
+// entry without a bound needs a frame of its project and counts that level.
 func (r Result) aside(s Seen) (Rank, bool) {
 	if s.Marked || slices.ContainsFunc(r.Known, Match.accuses) {
 		return Rank{}, false
@@ -86,11 +86,11 @@ func (r Result) aside(s Seen) (Rank, bool) {
 			}
 			if s.Rise == nil || !s.Rise().Level {
 				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown,
-					Text: fmt.Sprintf("may be %s (%s): %s; a count that levels off would show it", k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
+					Text: fmt.Sprintf("may be %s (%s): %s; a count that levels off would show it", k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), wording.Lower(why))}}, true
 			}
 		}
 		return Rank{Verdict: analysis.Stable, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
-			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
+			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), wording.Lower(why))}}, true
 	}
 	return Rank{}, false
 }
@@ -122,12 +122,5 @@ func (m Match) drained(s Seen, older older) (string, bool) {
 		return text + fmt.Sprintf("; a capture %d minutes after the growth began decides", bound+bound/2), false
 	}
 	decides := rise.Began.Add(time.Duration(bound) * 3 * time.Minute / 2)
-	return text + "; a capture after " + decides.UTC().Format("15:04Z") + " decides", false
-}
-
-func lower(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
+	return text + "; a capture after " + wording.ClockMinute(decides) + " decides", false
 }

@@ -11,8 +11,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// ages is evidence A: the ages of the members in the last dump (statistics.md 3).
-// Uniform ages suggest a leak, one full bin a burst, exponential ages churn.
+// ages are the ages of the members in the last dump. Uniform ages suggest a leak, one
+// full bin a burst, exponential ages churn.
 type ages struct {
 	// at is the snapshot. known reports whether it shows ages at all.
 	at    int
@@ -29,8 +29,8 @@ type ages struct {
 	holds            bool
 }
 
-// The minima of evidence A in hours. The shares of uptime apply to kinds whose ages are
-// known to the second.
+// The least ages that count, in hours. The shares of uptime apply to kinds whose ages
+// are known to the second.
 const (
 	leastAge      = 0.5
 	leastOldest   = 2
@@ -198,7 +198,7 @@ func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(ruleAges, "%s: %s", text, a.against())
 }
 
-// against names the rules of evidence A that do not hold.
+// against names the rules of ages that do not hold.
 func (a ages) against() string {
 	switch {
 	case a.largest > 0.5 || a.filled < 4:

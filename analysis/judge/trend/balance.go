@@ -8,7 +8,7 @@ import (
 )
 
 // balance counts the members that came and left between the first and the last snapshot
-// of each epoch, summed over the epochs (statistics.md 10, R1).
+// of each epoch, summed over the epochs.
 type balance struct {
 	// known reports that identities are known. Without them only rise is set.
 	known bool
@@ -152,7 +152,7 @@ func (p *part) balanceText(s *signals) string {
 	return text + fmt.Sprintf("; %d came until %s, %d until %s", first, p.label(run[1]), second, p.label(run[2]))
 }
 
-// stop is the point at which a growth ended (statistics.md 10, R3).
+// stop is the point at which a growth ended.
 type stop struct {
 	// at is the point of the last births that count.
 	at point
@@ -162,7 +162,7 @@ type stop struct {
 	expected      float64
 }
 
-// The thresholds of R3: stopExpected is the least number of births expected at the
+// The thresholds of a stop: stopExpected is the least number of births expected at the
 // former rate. stopAfter is the share of them that may still come. stopChance is the
 // probability of so few. stopQuiet is how much longer the pause must be than any pause
 // before it.

@@ -197,12 +197,12 @@ func (p *part) exposure(run []point, version string) Exposure {
 	return e
 }
 
-// Bisect tables the versions and finds the one that brought the growth (statistics.md
-// 7). A version is bad if one of its epochs leaks. It is good if no epoch leaks and its
-// hours would have shown the rate r of the bad versions: 3/r hours exclude one member
-// at 95 %, and ten times as many exclude ten members, the effect that counts. The first
-// bad version has a uniform prior. The likelihood of each row is that of its rise,
-// Poisson with overdispersion 2.
+// Bisect tables the versions and finds the one that brought the growth. A version is
+// bad if one of its epochs leaks. It is good if no epoch leaks and its hours would have
+// shown the rate r of the bad versions: 3/r hours exclude one member at 95 %, and ten
+// times as many exclude ten members, the effect that counts. The first bad version has
+// a uniform prior. The likelihood of each row is that of its rise, Poisson with
+// overdispersion 2.
 func Bisect(exposures []Exposure) Bisection {
 	rows := versionRows(exposures)
 	rate := badRate(rows)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// cohort is evidence C in one epoch: members were born in several intervals and do not
-// leave (statistics.md 3). Intervals are numbered by the snapshot that ends them. The
-// members of the first snapshot are never new.
+// cohort is the evidence of cohorts in one epoch: members were born in several
+// intervals and do not leave. Intervals are numbered by the snapshot that ends them.
+// The members of the first snapshot are never new.
 type cohort struct {
 	run   []point
 	dated bool
@@ -39,8 +39,8 @@ const fewestEstablished = 8
 // that may leave before a leak is contradicted.
 const mostGone = 0.2
 
-// The spacing minimum of statistics.md, Scale. Members must live at least this long.
-// Otherwise requests in flight would count as established.
+// The bounds of the least spacing. Members must live at least this long. Otherwise
+// requests in flight would count as established.
 const (
 	shortestSpacing = 500 * time.Millisecond
 	longestSpacing  = time.Hour

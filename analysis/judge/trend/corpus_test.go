@@ -58,9 +58,8 @@ func (row truthRow) words() (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-// needsUnit reports whether a growing family is too small for its own evidence:
-// S and C ask for ten and eight members, and only lockstep with larger families
-// (statistics.md 5) finds it.
+// needsUnit reports whether a growing family is too small for its own evidence: a trend
+// needs ten members and cohorts eight, and only lockstep with larger families finds it.
 func needsUnit(first, last int) bool { return last-first < 10 }
 
 // TestEveryPrefixOfTheCorpus checks the counts of the truth files by the rule of

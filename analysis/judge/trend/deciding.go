@@ -83,8 +83,8 @@ func (p *part) proofOfGrowth(s *signals) string {
 	}
 }
 
-// enoughBirths is the number of births that evidence C needs, plus some that have no
-// time to become established.
+// enoughBirths is the number of births that cohorts need, plus some that have no time
+// to become established.
 const enoughBirths = fewestEstablished + 4
 
 // laterAt is later, or the time until enough members are born at the present rate if

@@ -10,9 +10,8 @@ import (
 // snapshot. A new epoch begins if pid or start time differ from what was known before.
 // If they are unknown, the goroutine ids decide: a new epoch begins if the largest id
 // fell, fewer than half of the earlier ids are left and no goroutine waited through, or
-// if the two sets of ids have nothing in common (statistics.md 1). What a cut dump
-// lacks proves nothing. A snapshot without goroutine ids belongs to the epoch before
-// it.
+// if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
+// A snapshot without goroutine ids belongs to the epoch before it.
 func Epochs(snaps []*analysis.Snapshot) []int {
 	epochs := make([]int, len(snaps))
 	var current start

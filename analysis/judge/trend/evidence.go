@@ -34,7 +34,7 @@ func (p *part) end() int {
 	return len(p.series.Snapshots) - 1
 }
 
-// countEvidence puts evidence S into words.
+// countEvidence puts the trend into words.
 func countEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.fit.n < 2 {
 		return nil
@@ -198,7 +198,7 @@ func stepsOf(runs [][]point, sign int) []step {
 	return steps
 }
 
-// movedOnce is "Rose once" of statistics.md 3: up to five counts that changed in one
+// movedOnce reports a single rise or fall: up to five counts that changed in one
 // interval before the last, or that have not changed since.
 func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 	steps := stepsOf(runs, sign)
@@ -244,7 +244,7 @@ func unchanged(steps []step) bool {
 	return true
 }
 
-// measureCohorts measures evidence C in the epoch with the strongest cohort.
+// measureCohorts measures cohorts in the epoch with the strongest cohort.
 func (p *part) measureCohorts(s *signals) {
 	for _, run := range p.runs {
 		s.identified = s.identified || p.identifies(run)

@@ -90,7 +90,7 @@ func (s *Series) Explain() []Point {
 		case s.observes(p):
 			p.Section = Observed
 			observed = append(observed, p)
-		case !grows(p.Verdict):
+		case !p.Verdict.Grows():
 			p.Section = Neutral
 			neutral = append(neutral, p)
 		default:
@@ -196,7 +196,7 @@ func (s *Series) Roles() map[string]Role {
 	for _, j := range s.judgements().all {
 		f := j.part.family.Fingerprint
 		for _, c := range s.Suspects(f) {
-			if !grows(s.judgements().byFingerprint[c.Fingerprint].verdict()) {
+			if !s.judgements().byFingerprint[c.Fingerprint].verdict().Grows() {
 				roles[c.Fingerprint] = PossibleCulprit
 			}
 			if _, has := roles[f]; !has {

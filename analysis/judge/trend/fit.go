@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// level is the strength of evidence S in one direction.
+// level is the strength of a trend in one direction.
 type level int
 
 const (
@@ -18,8 +18,8 @@ const (
 // number of snapshots. Longer runs are thinned evenly to this many points.
 const mostPoints = 36
 
-// fit is evidence S: the trend of the counts of a family, pooled over the epochs
-// (statistics.md 3). Slopes are per hour, or per snapshot if the part has no dates.
+// fit is the trend of the counts of a family, pooled over the epochs. Slopes are per
+// hour, or per snapshot if the part has no dates.
 type fit struct {
 	// n counts the snapshots of epochs with at least two. longest is the largest number
 	// in one epoch.
@@ -83,7 +83,8 @@ func fitCounts(runs [][]point, buf *buffers) fit {
 		return f
 	}
 	f.rankPairs(runs, buf)
-	// With several epochs, evidence C also needs to know whether they go on.
+	// With several epochs, the evidence of cohorts also needs to know whether they go
+	// on.
 	several := len(runs) > 1
 	if !several && !f.unlikely(1, f.pUp) && !f.unlikely(-1, f.pDown) || !f.mayGrow(runs, buf) {
 		return f
@@ -201,7 +202,7 @@ func leastGrowth(start float64) float64 { return max(10, 0.15*max(1, start)) }
 func (f fit) rising() level  { return f.level(1, f.pUp) }
 func (f fit) falling() level { return f.level(-1, f.pDown) }
 
-// level is the table of evidence S in statistics.md 3.
+// level returns how strong the trend is, with stricter rules for fewer snapshots.
 func (f fit) level(sign, p float64) level {
 	if !f.unlikely(sign, p) || !f.filled || sign*f.growth < f.gate {
 		return levelNone
@@ -289,7 +290,7 @@ func tail(s int, variance float64) float64 {
 }
 
 // allPairsRise is the exact probability that n counts without a trend rise in every
-// pair: 2 0.50, 3 0.167, 4 0.042, 5 0.008 (statistics.md 2).
+// pair: 2 0.50, 3 0.167, 4 0.042, 5 0.008.
 func allPairsRise(n int) float64 { return 1 / math.Gamma(float64(n)+1) }
 
 // pairSlopes appends the slopes of all pairs of a run whose points both have a time.

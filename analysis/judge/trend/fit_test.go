@@ -10,7 +10,7 @@ import (
 )
 
 func TestChanceThatAllPairsRise(t *testing.T) {
-	// statistics.md 2.
+	// The chance is 1/n!.
 	for n, want := range map[int]string{2: "0.500", 3: "0.167", 4: "0.042", 5: "0.008"} {
 		if got := strconv.FormatFloat(allPairsRise(n), 'f', 3, 64); got != want {
 			t.Errorf("n = %d: p = %s, want %s", n, got, want)

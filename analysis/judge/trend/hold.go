@@ -40,7 +40,8 @@ type queue struct {
 	count  int
 	least  int64
 	oldest int
-	// types and receivers are T and R of statistics.md.
+	// types are the receiver types of the methods in which the waiters entered the
+	// lock. receivers are the addresses of these objects.
 	types     []string
 	receivers map[uint64]bool
 	// holders are all candidates if they are few enough to be named. families are the

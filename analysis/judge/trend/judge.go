@@ -107,8 +107,8 @@ func (s *Series) Verdicts() map[string]analysis.Verdict {
 	return all
 }
 
-// JudgeAll returns the judgement on every family by fingerprint: the verdict of
-// statistics.md 4 and the evidence for and against it in that order, with figures. Two
+// JudgeAll returns the judgement on every family by fingerprint: the verdict, the
+// evidence for it and the evidence against it, in that order and with figures. Two
 // calls return equal judgements.
 func (s *Series) JudgeAll() map[string]analysis.Judgement {
 	all := make(map[string]analysis.Judgement, len(s.Families))
@@ -213,10 +213,10 @@ type signals struct {
 	// identified reports that members can be followed in some epoch.
 	identified bool
 	// balance counts who came and left between the ends of each epoch. grew reports
-	// that it proves a growth (R1).
+	// that it proves a growth.
 	balance balance
 	grew    bool
-	// stop is where the growth ended, or nil (R3).
+	// stop is where the growth ended, or nil.
 	stop *stop
 	// appeared and vanished are set while the family is new or just gone.
 	appeared, vanished bool
@@ -261,7 +261,7 @@ func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	}
 }
 
-// verdicts are the rows of statistics.md 4 and 10. The first match wins.
+// verdicts are the rules for each verdict. The first match wins.
 func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 	return [10]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
@@ -277,13 +277,13 @@ func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 	}
 }
 
-// suspects is the row "suspicious" of statistics.md 4.
+// suspects is the rule for "suspicious".
 func (s *signals) suspects() bool { return s.cohorts || s.ages.holds || s.up >= levelSuspicious }
 
-// accuses is the row "leaking" of statistics.md 4. If most members that had stayed are
-// gone, members are replaced, and nothing accuses. Cohorts that grew after one start of
-// the process count beside ages only if the counts of its other starts also go on: a
-// pool fills anew after every restart.
+// accuses is the rule for "leaking". If most members that had stayed are gone, members
+// are replaced, and nothing accuses. Cohorts that grew after one start of the process
+// count beside ages only if the counts of its other starts also go on: a pool fills
+// anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
 	case s.turnover:

@@ -147,9 +147,8 @@ func (p *part) hasLoad(l *load) bool {
 }
 
 // scalesWith returns members per unit of load if the family follows that load: through
-// the origin, within 15 % in every snapshot (statistics.md 4). A load that varies by
-// only 10 to 20 % may also explain a family, but then the match must be proportionally
-// closer.
+// the origin, within 15 % in every snapshot. A load that varies by only 10 to 20 % may
+// also explain a family, but then the match must be proportionally closer.
 func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 	var ratios, used []float64
 	for _, run := range p.runs {

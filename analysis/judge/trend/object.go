@@ -15,8 +15,7 @@ import (
 // question mark are not kept, because they may be stale.
 type Object = analysis.Object
 
-// Hold is evidence O: a lock that members wait for, and its possible holders
-// (statistics.md 3).
+// Hold is a lock that members wait for, with its possible holders.
 type Hold struct {
 	Snapshot int
 	// Lock is the address that all waiters name.
@@ -136,7 +135,7 @@ func receiverType(function string) string {
 	return function[:slash] + parts[0] + "." + kind
 }
 
-// objectEvidence words evidence O for the last snapshot of the part that has it.
+// objectEvidence words the held lock of the last snapshot of the part that has it.
 func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 	fingerprint := p.family.Fingerprint
 	for i := p.end(); i >= 0; i-- {

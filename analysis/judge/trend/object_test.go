@@ -36,7 +36,7 @@ func TestReceiverTypes(t *testing.T) {
 	}
 }
 
-// withArguments reads the part of a debug=2 dump that evidence O needs: who waits for
+// withArguments reads the part of a debug=2 dump that held locks need: who waits for
 // which lock, and the first argument of every frame.
 func withArguments(t *testing.T, name string) (*analysis.Snapshot, map[string][]Object) {
 	t.Helper()
@@ -149,9 +149,8 @@ func addObject(list []Object, o Object, id int64) []Object {
 	return append(list, o)
 }
 
-// TestTheHolderOfTheMetricsLock is the worked example of statistics.md 3, O:
-// containerd's growing WithConstLabels waiters and the one constant goroutine that
-// holds their lock, in every dump.
+// TestTheHolderOfTheMetricsLock has a real holder: containerd's growing WithConstLabels
+// waiters and the one constant goroutine that holds their lock, in every dump.
 func TestTheHolderOfTheMetricsLock(t *testing.T) {
 	waiters := map[string]int{"t2": 4, "t3": 9, "t4": 14, "t5": 19, "t6": 24, "t7": 29}
 	for _, label := range sortedCounts(waiters) {

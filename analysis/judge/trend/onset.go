@@ -57,7 +57,7 @@ func (o Onset) text(s *Series) string {
 	for _, w := range o.joined() {
 		words = append(words, fmt.Sprintf("between %s and %s", s.label(w.From), s.label(w.To)))
 		for _, e := range w.Events {
-			events = append(events, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, e.At.UTC().Format("2006-01-02 15:04:05Z")))
+			events = append(events, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, wording.EventTime(e.At)))
 		}
 	}
 	var text string
@@ -77,7 +77,7 @@ func (o Onset) text(s *Series) string {
 		text = "began " + wording.Commas(words, 4) + " (95 % of the probability)"
 	}
 	if !o.Oldest.IsZero() {
-		text += "; the oldest member that stayed is from " + o.Oldest.UTC().Format("2006-01-02 15:04Z")
+		text += "; the oldest member that stayed is from " + wording.Minute(o.Oldest)
 	}
 	if len(events) > 0 {
 		text += "; in that time: " + wording.Commas(events, 5)
@@ -108,9 +108,8 @@ func (s *Series) OnsetText(fingerprint string) string {
 }
 
 // Onset returns when the growth of a family began. It combines the series, by a hinge
-// whose position has a likelihood in every interval (statistics.md 7), with the ages in
-// the last dump. ok is false for families that do not grow and if neither source has an
-// answer.
+// whose position has a likelihood in every interval, with the ages in the last dump. ok
+// is false for families that do not grow and if neither source has an answer.
 func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil {

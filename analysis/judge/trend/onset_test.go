@@ -79,7 +79,7 @@ func TestRestartsAndVersionsAreEventsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestTheSetOfWindowsCoversTheTruth is the table of statistics.md 7 in small: 14
+// TestTheSetOfWindowsCoversTheTruth counts how often the windows hold the true bend: 14
 // days, base 100, 12 snapshots, growth of twice the base after a bend.
 func TestTheSetOfWindowsCoversTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

@@ -40,7 +40,7 @@ func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 	if 2*born < last.count || 2*gone < last.count {
 		return nil
 	}
-	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), wording.Plural(born, "member", "members"), were(born))
+	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), wording.Plural(born, "member", "members"), wording.Fit(born, "was", "were"))
 	if hours := spanOf(followed); p.dated && hours > 0 {
 		text += fmt.Sprintf(", about %s/h new", wording.Decimal(float64(born)/hours))
 	}
@@ -52,11 +52,4 @@ func between(low, high int) string {
 		return itoa(low)
 	}
 	return fmt.Sprintf("%d to %d", low, high)
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }

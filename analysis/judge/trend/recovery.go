@@ -2,8 +2,7 @@ package trend
 
 import "leakdiff/analysis"
 
-// recovery is the snapshot at which the cause of a growth went away (statistics.md 4,
-// Recovery).
+// recovery is the snapshot at which the cause of a growth went away.
 type recovery struct {
 	at point
 	// peak is the point before it, base the smallest count before that.

@@ -13,7 +13,7 @@ import (
 // Role is the role of a family in a growth. It is never a verdict.
 type Role string
 
-// The roles of DESIGN section 9.
+// The roles.
 const (
 	Victim          Role = "victim"
 	PossibleCulprit Role = "possible_culprit"
@@ -23,7 +23,7 @@ const (
 // Suspect is a family that may hold what a growing one waits for.
 type Suspect struct {
 	Fingerprint string
-	// Members are the ids named by evidence O, at most five.
+	// Members are the ids that may hold the lock, at most five.
 	Members []int64
 	// Why are the reasons, the strongest first, in words.
 	Why []string
@@ -40,13 +40,13 @@ const (
 )
 
 // Suspects returns the possible culprits for a growing family whose members wait, the
-// likeliest first, at most four. They are the candidates of evidence O, and families
+// likeliest first, at most four. They are the possible holders of a lock, and families
 // that do not grow, were not in the first snapshot, and share a lock's type, a function
-// of the program or the creator with the waiting one (statistics.md 6). They are never
-// more than possible. The result is empty for families that do not grow or do not wait.
+// of the program or the creator with the waiting one. They are never more than
+// possible. The result is empty for families that do not grow or do not wait.
 func (s *Series) Suspects(fingerprint string) []Suspect {
 	j := s.judgements().byFingerprint[fingerprint]
-	if j == nil || !grows(j.verdict()) {
+	if j == nil || !j.verdict().Grows() {
 		return nil
 	}
 	p, _ := j.judgedPart()
@@ -79,10 +79,6 @@ func (s *Series) Suspects(fingerprint string) []Suspect {
 	return out[:min(len(out), mostSuspects)]
 }
 
-func grows(v analysis.Verdict) bool {
-	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
-}
-
 // waits reports a family whose members mostly wait for others: a lock, a condition, a
 // wait group or a channel.
 func waits(group *analysis.Group) bool {
@@ -96,7 +92,7 @@ func waits(group *analysis.Group) bool {
 	return 2*n > group.Count
 }
 
-// byObject adds the candidates of evidence O.
+// byObject adds the possible holders of a lock.
 func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int) {
 	for _, h := range s.Holds(fingerprint, at) {
 		for _, c := range h.Holders {
@@ -179,7 +175,7 @@ func (s *Series) findRecentFamilies(at int) []recentFamily {
 	for _, j := range s.judgements().all {
 		family := j.part.family
 		group, p := s.groups[family.Fingerprint][at], s.parts[family.Fingerprint]
-		if group == nil || grows(j.verdict()) || !p.absentAtFirst() {
+		if group == nil || j.verdict().Grows() || !p.absentAtFirst() {
 			continue
 		}
 		if born := p.bornAt(); born >= 0 {

@@ -8,8 +8,7 @@ import (
 )
 
 // Total is the number of all members of one kind in a process. A rise of it forbids the
-// sentence that nothing grows, although no family grows by itself (statistics.md 10,
-// R6).
+// sentence that nothing grows, although no family grows by itself.
 type Total struct {
 	Kind analysis.Kind
 	// From and To are the totals at the ends of the epoch with the largest rise.
@@ -113,7 +112,7 @@ func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identi
 		}
 		all = slices.AppendSeq(slices.Grow(all, group.Members.Len()), group.Members.Identities())
 	}
-	slices.SortFunc(all, compareIdentities)
+	slices.SortFunc(all, analysis.Identity.Compare)
 	all = slices.Compact(all)
 	// The dumping goroutine belongs to no family.
 	return all, len(all) >= at.count-1
@@ -123,7 +122,7 @@ func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identi
 func shared(a, b []analysis.Identity) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {
-		switch c := compareIdentities(a[0], b[0]); {
+		switch c := a[0].Compare(b[0]); {
 		case c < 0:
 			a = a[1:]
 		case c > 0:

@@ -282,14 +282,10 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 		}
 	}
 	slices.SortFunc(lifelines, func(a, b Lifeline) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), compareIdentities(a.Identity, b.Identity))
+		return cmp.Or(cmp.Compare(a.First, b.First), a.Identity.Compare(b.Identity))
 	})
 	if limit >= 0 && len(lifelines) > limit {
 		lifelines = lifelines[:limit:limit]
 	}
 	return lifelines
-}
-
-func compareIdentities(a, b analysis.Identity) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
 }

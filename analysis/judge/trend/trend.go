@@ -3,9 +3,9 @@
 // survivors, lifelines and a judgement on every family, each with its evidence in words
 // and figures. It also returns the units of families that rise together, the onset of a
 // growth, its possible holders, the limit that it reaches and the version that brought
-// it. The rules are those of statistics.md: comparisons stay inside one epoch, and
-// identities outrank counts. The package is pure: it uses no file, clock, store or
-// randomness. It does not know the name of a family or what is normal for it.
+// it. Comparisons stay inside one epoch, and identities outrank counts. The package is
+// pure: it uses no file, clock, store or randomness. It does not know the name of a
+// family or what is normal for it.
 package trend
 
 import (
@@ -181,7 +181,7 @@ func (s *Series) Groups(fingerprint string) []*analysis.Group { return s.groups[
 
 // usable reports whether the counts of a kind in snapshot i may enter a test. The kind
 // must be captured, and the figures must not be the lower bound of a cut dump without a
-// complete twin (statistics.md 1.3).
+// complete twin.
 func (s *Series) usable(i int, kind analysis.Kind) bool {
 	if !s.captured(i, kind) {
 		return false

@@ -12,9 +12,8 @@ import (
 )
 
 // Unit is a set of families that rise together at a constant ratio: one leaked session
-// is 12 goroutines and 5 descriptors (statistics.md 5). Counts cannot distinguish
-// causes that act in lockstep. A unit therefore means "rise together" and never "have
-// one cause".
+// is 12 goroutines and 5 descriptors. Counts cannot distinguish causes that act in
+// lockstep. A unit therefore means "rise together" and never "have one cause".
 type Unit struct {
 	// ID is "u1", "u2", ... by rise.
 	ID      string
@@ -201,9 +200,8 @@ func (s *Series) newUnits(all []*judgement, buf *buffers) []*unit {
 }
 
 // splitByRecovery divides a unit into the families that went away together and those
-// that keep their rise (statistics.md 10, R10). What stays after the cause is gone is a
-// finding of its own. Ratios remain those of the undivided unit. A part of one family
-// is no unit.
+// that keep their rise. What stays after the cause is gone is a finding of its own.
+// Ratios remain those of the undivided unit. A part of one family is no unit.
 func (u *unit) splitByRecovery() []*unit {
 	left, kept := &unit{}, &unit{}
 	for _, r := range u.families {
@@ -237,7 +235,7 @@ func (u *unit) endedAt() int {
 	return at
 }
 
-// risingFamilies are the candidates of statistics.md 5, largest rise first.
+// risingFamilies are the candidates for units, largest rise first.
 func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 	ends := recoveries(all)
 	var rising []*risingFamily

@@ -129,8 +129,8 @@ func TestMembersOfAScalingUnitScale(t *testing.T) {
 	}
 }
 
-// TestUnitsOfTheCorpus checks the counts of the truth files against the line "Expected"
-// of statistics.md 5.
+// TestUnitsOfTheCorpus checks the counts of the truth files against the units that they
+// must form.
 func TestUnitsOfTheCorpus(t *testing.T) {
 	root := corpus.Path(t, "series")
 	tests := []struct {

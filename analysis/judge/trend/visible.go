@@ -40,7 +40,7 @@ func (v Visible) Text() string {
 }
 
 // SmallestVisible computes the smallest visible growth for the family of median size
-// among those of the kind with most families. A growth is visible if evidence S is at
+// among those of the kind with most families. A growth is visible if its trend is at
 // least suspicious: from b members it must pass the effect gate max(10, 15 % of b), and
 // its z must reach c = 1.64 with six snapshots and more, 2.33 with fewer. With z = r /
 // sqrt(2 (b + (b + r))) that is r = c² + sqrt(c⁴ + 4 c² b). The larger of the two over

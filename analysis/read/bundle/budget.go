@@ -233,7 +233,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard turns a decoder's panic into an error: decoders of other houses read
+// guard turns a decoder's panic into an error: decoders of other authors read
 // hostile bytes here, and one bad member must not end the service.
 func guard(r io.Reader, p []byte) (n int, err error) {
 	defer func() {

@@ -330,7 +330,7 @@ var closer = map[string]int{
 	"a bomb of 2 GB": 40, "a line of 200 MiB": 40,
 }
 
-// made are the hostile uploads of bundles.md section 6 that are too large to ship.
+// made are the hostile uploads that are too large to ship.
 var made = map[string]func(t *testing.T, w io.Writer){
 	"a bomb of 2 GB": func(t *testing.T, w io.Writer) {
 		member := gzipped(t, &repeated{n: 20e6})

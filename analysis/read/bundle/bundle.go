@@ -14,9 +14,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// Budget limits one walk as a whole, whatever the archives in it declare
-// (bundles.md sections 1 and 6). A zero field takes its value from
-// DefaultBudget.
+// Budget limits one walk as a whole, whatever the archives in it declare. A zero field
+// takes its value from DefaultBudget.
 type Budget struct {
 	// Bytes is how much may come out of all decoders together, every layer of
 	// nested archives counted, plus the inputs themselves.

@@ -50,8 +50,7 @@ func count(w walked) tally {
 	return out
 }
 
-// The figures are those of bundles.md section 8 and corpus/EXPECTED.tsv, or of
-// "tar tv".
+// The figures are those of corpus/EXPECTED.tsv, or of "tar tv".
 func TestRealBundlesAreWalkedWhole(t *testing.T) {
 	for path, want := range map[string]tally{
 		"bundles/nomad/nomad-debug-2026-11-21-025540Z.tar.gz":        {files: 51, empty: 30},

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// format is a container or packing, recognised by the first bytes (bundles.md section
-// 1).
+// format is a container or packing, recognised by the first bytes.
 type format string
 
 const (

@@ -42,8 +42,7 @@ type Member struct {
 	// packing.
 	Size int64
 	// ModTime is the time inside the archive, or that of an Input that is Dated; zero
-	// for others and if it is implausible: before 2000 or more than a day ahead
-	// (bundles.md section 4).
+	// for others and if it is implausible: before 2000 or more than a day ahead.
 	ModTime time.Time
 	// FileTime is the Input's own time, for files outside archives.
 	FileTime time.Time

@@ -11,8 +11,7 @@ import (
 
 type counts = map[detect.Kind]int
 
-// The figures are those of bundles.md section 8, of EXPECTED.tsv and of the
-// names in the archives ("tar tv").
+// The figures are those of EXPECTED.tsv and of the names in the archives ("tar tv").
 func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 	root := corpus.Path(t)
 	promtool := counts{detect.GoroutineProto: 1, detect.OtherProfile: 5, detect.ExecutionTrace: 1, detect.Metrics: 1}

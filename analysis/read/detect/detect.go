@@ -1,8 +1,8 @@
 // Package detect names the kind of a file. It takes the first bytes of the file, which
 // decide, and its path, which is a hint for files whose content is not enough, such as
 // an empty fdinfo file. It returns a kind with the reason for it, a sentence about the
-// content. It does not know how any kind is parsed. The order of the tests is that of
-// bundles.md section 3.
+// content. It does not know how any kind is parsed. A file may fit several tests: the
+// order of the tests decides.
 package detect
 
 import (
@@ -93,8 +93,8 @@ type Result struct {
 	// is a goroutine header; 43 more follow".
 	Reason     string
 	Confidence analysis.Confidence
-	// NeedMore asks for up to SniffLimit bytes: what was seen is plain text in
-	// which a dump or listing may still begin (lsof.md section 1.4).
+	// NeedMore asks for up to SniffLimit bytes: what was seen is plain text in which a
+	// dump or listing may still begin.
 	NeedMore bool
 }
 

@@ -85,9 +85,8 @@ type headers struct {
 
 const headerWord = "goroutine "
 
-// goroutines finds debug=2, runtime.Stack and crash text. A dump has three
-// headers or begins with one; a single one after "panic:" is a crash
-// (goroutine.md section 5.7).
+// goroutines finds debug=2, runtime.Stack and crash text. A dump has three headers or
+// begins with one; a single one after "panic:" is a crash.
 func (v *view) goroutines() (Result, bool) {
 	h := v.headers()
 	if h.n == 0 || h.n < 3 && !h.first && h.crash == "" {
@@ -99,22 +98,15 @@ func (v *view) goroutines() (Result, bool) {
 		}
 	}
 	if h.crash != "" {
-		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+noun(h.n))
+		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+wording.Fit(h.n, "header", "headers"))
 	}
 	if h.system {
-		return high(GoroutineCrash, v.more(h.n)+" goroutine "+noun(h.n)+", with addresses or goroutine 0 as only a signal or crash prints them")
+		return high(GoroutineCrash, v.more(h.n)+" goroutine "+wording.Fit(h.n, "header", "headers")+", with addresses or goroutine 0 as only a signal or crash prints them")
 	}
 	if h.first {
 		return high(GoroutineDebug2, "the first line is a goroutine header; "+v.more(h.n-1)+" more follow")
 	}
 	return high(GoroutineDebug2, v.more(h.n)+" lines are goroutine headers")
-}
-
-func noun(n int) string {
-	if n == 1 {
-		return "header"
-	}
-	return "headers"
 }
 
 // amidLog reports whether a page or a log surrounds the headers, or a prefix stands
@@ -218,7 +210,7 @@ func (v *view) wrapping(sections []envelope.Section, s *envelope.Section) string
 	if who != "" {
 		form = strings.TrimSuffix(form, ",") + " of " + printable(who)
 	}
-	return form + " with " + v.more(n) + " " + s.Kind + " " + noun(n)
+	return form + " with " + v.more(n) + " " + s.Kind + " " + wording.Fit(n, "header", "headers")
 }
 
 func (v *view) headers() headers {
@@ -292,8 +284,7 @@ func (v *view) beginsBlock(at, end int) bool {
 var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
 
 // headerLength returns the length of a goroutine header, 0 if t does not begin with
-// one. Labels may hold brackets and colons (goroutine.md section 2), so the end is not
-// looked at closely.
+// one. Labels may hold brackets and colons, so the end is not looked at closely.
 //
 //	"goroutine 5 [select, 6 minutes]:"                      all of it
 //	"goroutine 1 gp=0xc0 m=nil [select]:\nmain.main()"      up to the colon

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+
+	"leakdiff/analysis/say/wording"
 )
 
-// threadForms are the lines of the forms in threads.md by which they are known;
-// enough of them make a dump.
+// threadForms are the lines by which the forms of thread dumps are known. Enough of
+// them make a dump.
 var threadForms = []struct {
 	// word is in every such line. first are the bytes that one can begin with, empty if
 	// text may precede it. line matches the whole of it.
@@ -48,7 +50,7 @@ func (v *view) threads() (Result, bool) {
 			continue
 		}
 		if n := v.linesLike(f.first, f.line); n >= f.enough {
-			return high(f.kind, f.what+": "+v.more(n)+" "+lineNoun(n))
+			return high(f.kind, f.what+": "+v.more(n)+" "+wording.Fit(n, "line", "lines"))
 		}
 	}
 	return v.virtualThreads()
@@ -98,11 +100,4 @@ func (v *view) linesLike(first string, like *regexp.Regexp) int {
 		}
 	}
 	return n
-}
-
-func lineNoun(n int) string {
-	if n == 1 {
-		return "line"
-	}
-	return "lines"
 }

@@ -140,9 +140,8 @@ type Info struct {
 	Form string
 	// Headers counts the headers in all sections.
 	Headers int
-	// LoneHeaders counts the goroutine headers of crash traces: a panic, a fatal
-	// error or a log line that shows one or two goroutines is no dump
-	// (goroutine.md section 5.7).
+	// LoneHeaders counts the goroutine headers of crash traces: a panic, a fatal error
+	// or a log line that shows one or two goroutines is no dump.
 	LoneHeaders int
 	// Kept is how many compressed bytes the sections hold.
 	Kept int64

@@ -226,8 +226,8 @@ func TestAFailingReaderLeavesWhatWasRead(t *testing.T) {
 	}
 }
 
-// TestTheLogsOfOthersHoldOneCrash is bundles.md section 8: one log of the three
-// Troubleshoot bundles ends with a panic that shows one goroutine.
+// TestTheLogsOfOthersHoldOneCrash counts crashes: one log of the three Troubleshoot
+// bundles ends with a panic that shows one goroutine.
 func TestTheLogsOfOthersHoldOneCrash(t *testing.T) {
 	lone, members := 0, 0
 	for _, name := range []string{"baseline", "missing-version", "testdata-support-bundle"} {

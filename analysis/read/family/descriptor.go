@@ -12,11 +12,10 @@ import (
 // service and must not be counted among the connections of its protocol.
 const listener = "listener"
 
-// OfDescriptor returns the family of an open descriptor by the keys of procfs.md
-// section 9, whatever listed it. watches is the number of inotify watches that
-// the descriptor holds, -1 if that is not known. Kernel object names that
-// change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
-// any key.
+// OfDescriptor returns the family of an open descriptor, whatever listed it. watches is
+// the number of inotify watches that the descriptor holds, -1 if that is not known.
+// Kernel object names that change at every run ("[eventpoll:16,20]") and ephemeral
+// ports are not part of any key.
 func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {
 	if hasEnds(&d) {
 		if c, ok := connectionOf(d); ok {

@@ -47,3 +47,7 @@ func TitleOf(s *analysis.Stack) Title {
 	r := read(s, nameOf)
 	return r.title(r.functions())
 }
+
+func ExactName(printed string) string { return exactName(printed) }
+
+func PodOf(path string) (pod, container string) { return podOf(path) }

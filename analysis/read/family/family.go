@@ -69,9 +69,8 @@ const (
 // creator (Adopters).
 func (c *Stacks) OfStack(s *analysis.Stack) *analysis.Family { return c.of(s).family }
 
-// Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex digits over the
-// exact function names, file bases and lines, and the creator with its line (goroutine.md
-// section 8, steps 1 to 4).
+// Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex digits over
+// the exact function names, file bases and lines, and the creator with its line.
 func (c *Stacks) Exact(s *analysis.Stack) string { return c.of(s).exact }
 
 func (c *Stacks) of(s *analysis.Stack) knownStack {

@@ -14,7 +14,7 @@ type javaFrame struct {
 	dropped bool
 }
 
-// stackReading is the stack of a thread under the rules of threads.md section 6.
+// stackReading is the stack of a thread under the rules of families.
 type stackReading struct {
 	frames      []javaFrame
 	kept        []int

@@ -179,7 +179,7 @@ func udpOf(sockets []analysis.Socket) []analysis.Descriptor {
 // with net tables, links with ss.
 func TestEverySourceFollowsTheNodeAgent(t *testing.T) {
 	const pid = 28156
-	want := []int{81, 176, 274, 380, 485, 594} // formats/node.md section 2
+	want := []int{81, 176, 274, 380, 485, 594} // rows of lsof
 	got := map[string][]int{}
 	prints := map[string]bool{}
 	for i := range 6 {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// naming is a function name on its way through the steps of goroutine.md
-// section 8.
+// naming is a function name on its way through the steps of nameOf.
 type naming struct {
-	// exact is the name after steps 1, 3 and 4, loose after all of them.
+	// exact is the name after the steps of exactName, loose after all of them.
 	exact, loose string
 	// closure is true if the name was one of a function literal or wrapper inside the
 	// loose function.
@@ -20,11 +19,11 @@ type naming struct {
 	rules []string
 }
 
-// ExactName returns a function name without what changes from goroutine to
+// exactName returns a function name without what changes from goroutine to
 // goroutine: arguments, offset, the creator's number, vendor prefix and escapes.
 //
 //	"k8s.io/kubernetes/vendor/k8s.io/klog.Info(0x1)" = "k8s.io/klog.Info"
-func ExactName(printed string) string { return nameOf(printed).exact }
+func exactName(printed string) string { return nameOf(printed).exact }
 
 // LooseName returns a function name that also survives another compiler and
 // build: no type arguments, closure or wrapper numbers, known renames followed.

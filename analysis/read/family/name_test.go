@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nameCases are the table of goroutine.md section 8 and what real dumps added.
+// nameCases has a name for each step, and names of real dumps.
 var nameCases = []struct {
 	what, printed, exact, loose string
 }{

@@ -140,8 +140,8 @@ func internetProtocol(d analysis.Descriptor) string {
 	return ""
 }
 
-// socketState returns the canonical name of a socket state of lsof, ss, netstat
-// or /proc/net (lsof.md section 4); UDP's "unconnected" is no state.
+// socketState returns the canonical name of a socket state of lsof, ss, netstat or
+// /proc/net. UDP's "unconnected" is no state.
 //
 //	"CLOSE-WAIT" = "CLOSE_WAIT", "ESTAB" = "ESTABLISHED", "UNCONN" = ""
 func socketState(raw string) string {
@@ -213,9 +213,9 @@ const (
 	roleBound = "bound"
 )
 
-// role returns which side of a connection its service is (procfs.md section 9). If
-// ports alone would decide between two of one range, an end that several connections
-// share is the service: clients never share theirs.
+// role returns which side of a connection its service is. If ports alone would decide
+// between two of one range, an end that several connections share is the service:
+// clients never share theirs.
 func (s *Sockets) role(c connection) string {
 	switch {
 	case c.state == "LISTEN":

@@ -32,7 +32,7 @@ func (f *frame) hide(rule string) {
 	f.drop(rule)
 }
 
-// reading is a stack under the rules of goroutine.md section 8.
+// reading is a stack under the rules of families.
 type reading struct {
 	// frames are all frames, leaf first; kept indexes those that are compared.
 	frames []frame

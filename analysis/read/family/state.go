@@ -6,10 +6,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// StateClass returns the class of a raw goroutine state that survives a change
-// of Go version (goroutine.md section 4); flags such as " (leaked)" are left
-// out. States it does not know are their own class. s may be nil: it refines
-// only "semacquire", which Go 1.18 and 1.19 print for every lock.
+// StateClass returns the class of a raw goroutine state that survives a change of Go
+// version: flags such as " (leaked)" are left out. States it does not know are their
+// own class. s may be nil: it refines only "semacquire", which Go 1.18 and 1.19 print
+// for every lock.
 func StateClass(raw string, s *analysis.Stack) string {
 	state := raw
 	for changed := true; changed; {
@@ -49,7 +49,7 @@ func semaphoreClass(s *analysis.Stack) string {
 		return "sync-wait"
 	}
 	for _, f := range s.Frames {
-		if !inRuntime(ExactName(f.Func)) {
+		if !inRuntime(exactName(f.Func)) {
 			return "sync-wait"
 		}
 	}

@@ -18,11 +18,11 @@ var (
 	containerPath = regexp.MustCompile(`(?:^|[/-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
 )
 
-// PodOf reads the uid of a pod and the id of a container out of a path on a node.
+// podOf reads the uid of a pod and the id of a container out of a path on a node.
 //
 //	"/var/lib/kubelet/pods/1b2c3d4e-…/volumes/…"            the uid
 //	"/kubepods.slice/kubepods-besteffort-pod1b2c3d4e_….slice/cri-containerd-64hex.scope"   both
-func PodOf(path string) (pod, container string) {
+func podOf(path string) (pod, container string) {
 	if found := podPath.FindStringSubmatch(path); found != nil {
 		pod = strings.ReplaceAll(found[1], "_", "-")
 	}
@@ -171,7 +171,7 @@ func target(w *analysis.Watch, t *WatchTarget, names map[string]string) analysis
 		path = t.Mount
 	}
 	if path != "" {
-		out.PodUID, out.Container = PodOf(path)
+		out.PodUID, out.Container = podOf(path)
 		out.Pod = names[out.PodUID]
 	}
 	return out

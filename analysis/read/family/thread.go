@@ -36,11 +36,11 @@ type threadKey struct {
 // nameReading is a normalised name and the pool in it.
 type nameReading struct{ name, pool string }
 
-// OfThread returns the family of a thread by the key of threads.md section 6: its
-// maker, its normalised name, its normalised stack and the class of its state. Threads
-// of the virtual machine have no stack, and their work at the moment of the dump makes
-// no family. A stack that its form cut off is only compared with others that were cut
-// off. Equal families are mostly the same pointer.
+// OfThread returns the family of a thread by its key: its maker, its normalised name,
+// its normalised stack and the class of its state. Threads of the virtual machine have
+// no stack, and their work at the moment of the dump makes no family. A stack that its
+// form cut off is only compared with others that were cut off. Equal families are
+// mostly the same pointer.
 func (c *Threads) OfThread(t *analysis.Thread) *analysis.Family {
 	n := c.name(t.Name)
 	r := c.stack(t.Stack)

@@ -38,9 +38,9 @@ func threadsOf(t *testing.T, parts ...string) []analysis.Thread {
 	return out
 }
 
-// TestTheLeakOfOkHttpGrowsInFiveFamilies counts what threads.md section 7 states:
-// of the threads that carry a number, 20 families by name, 17 or 18 by stack, 24 or
-// 25 by both, and the growers of each.
+// TestTheLeakOfOkHttpGrowsInFiveFamilies counts families: of the threads that carry a
+// number, 20 families by name, 17 or 18 by stack, 24 or 25 by both, and the growers of
+// each.
 func TestTheLeakOfOkHttpGrowsInFiveFamilies(t *testing.T) {
 	var all family.Threads
 	both, names, stacks := map[string][]int{}, map[string][]int{}, map[string][]int{}

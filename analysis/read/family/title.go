@@ -62,10 +62,10 @@ func titleOf(frames []function, creator string) Title {
 	return t
 }
 
-// discriminating is D of goroutine.md section 8, the first of these that exists: the
-// frame nearest the leaf that is neither standard library nor plumbing; such a creator;
-// the outermost frame of plumbing; the outermost frame of the standard library outside
-// its machinery; the creator; the outermost frame.
+// discriminating is the function that a title names, the first of these that exists:
+// the frame nearest the leaf that is neither standard library nor plumbing; such a
+// creator; the outermost frame of plumbing; the outermost frame of the standard library
+// outside its machinery; the creator; the outermost frame.
 func discriminating(frames []function, creator string) string {
 	list := shippedPlumbing()
 	for _, f := range frames {

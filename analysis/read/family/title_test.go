@@ -196,8 +196,7 @@ func dumpTitles(samples []sample) map[string]int {
 	return out
 }
 
-// The examples of goroutine.md section 8; the counts are those of the series'
-// expected files and of grep.
+// The counts are those of the series' expected files and of grep.
 func TestTitlesOfRealDumps(t *testing.T) {
 	for _, c := range []struct {
 		file []string

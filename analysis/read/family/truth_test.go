@@ -304,8 +304,7 @@ func readMounts(t *testing.T, file string) []analysis.Mount {
 	return out
 }
 
-// The figures of procfs.md section 3, which expected.json derives from the raw
-// lines.
+// The figures are those that expected.json derives from the raw lines.
 func TestWatchesOfTheInotifyLeak(t *testing.T) {
 	root := corpus.Path(t, "series", "inotify-leak")
 	want := truth{Process: "leaker", Snapshots: []string{"t0", "t1", "t2", "t3"}}

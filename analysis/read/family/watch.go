@@ -150,7 +150,7 @@ type Scene struct {
 	Handles []analysis.Handle
 }
 
-// handleKey identifies a target on one host (procfs.md section 3).
+// handleKey identifies a target on one host.
 type handleKey struct {
 	device uint32
 	inode  uint64
@@ -235,8 +235,7 @@ func (t trees) lack(w analysis.Watch, fstype string) bool {
 
 // OfWatch returns the family of an inotify watch. The key is the file system type, the
 // pattern of the mount point, whether it watches the root of a file system, the mask's
-// 12 event bits (old kernels leak others), and whether its device is mounted (procfs.md
-// sections 1, 3 and 9).
+// 12 event bits (old kernels leak others), and whether its device is mounted.
 func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family { return OfTarget(w, m.target(w, trees{})) }
 
 // OfTarget is OfWatch for a watch that Scene.Name has named: watches on removed

@@ -45,11 +45,11 @@ type refusedLine struct {
 // maxProfiles bounds the profiles of one text.
 const maxProfiles = 1000
 
-// ParseDebug1 reads a debug=1 text (runtime/pprof.printCountProfile; goroutine.md
-// section 6), which may hold several profiles, and hands each record to visit. The
-// record is valid during the call only; its Stack and Labels remain valid. Profiles of
-// another kind between them are left out. The error is that of r or of visit, or an
-// *analysis.Fault with the code "other_profile" for a text of another kind alone.
+// ParseDebug1 reads a debug=1 text (runtime/pprof.printCountProfile), which may hold
+// several profiles, and hands each record to visit. The record is valid during the call
+// only; its Stack and Labels remain valid. Profiles of another kind between them are
+// left out. The error is that of r or of visit, or an *analysis.Fault with the code
+// "other_profile" for a text of another kind alone.
 func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) ([]Profile, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &debug1Parser{

@@ -82,8 +82,8 @@ func longLine(l *lineReader) analysis.Problem {
 	}
 }
 
-// judgeEnd marks the dump as truncated if its end or its size proves it (goroutine.md
-// section 7). tail is the last line.
+// judgeEnd marks the dump as truncated if its end or its size proves it. tail is the
+// last line.
 func (p *textParser) judgeEnd(tail []byte) {
 	why := p.cutShort(bytes.TrimSpace(tail))
 	if why == "" {

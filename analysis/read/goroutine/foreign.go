@@ -25,7 +25,7 @@ type strayLine struct {
 }
 
 // panicState separates headers from the text of a panic value, which may hold anything
-// and which Go before 1.23 prints raw (goroutine.md 5.6).
+// and which Go before 1.23 prints raw.
 type panicState struct {
 	text   bool // no genuine header came since a "panic:" line
 	indent int  // of that line

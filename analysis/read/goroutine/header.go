@@ -19,7 +19,7 @@ const (
 )
 
 // headerReader reads header lines as runtime.goroutineheader prints them
-// (goroutine.md section 2) and interns their strings.
+// (runtime/traceback.go) and interns their strings.
 type headerReader struct {
 	states  [1 << stateBits]string // that plainStatus saw last
 	recent  [64]string             // in front of names

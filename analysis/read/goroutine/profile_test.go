@@ -272,9 +272,8 @@ func TestSamplesBecomeFramesLeafFirst(t *testing.T) {
 	}
 }
 
-// TestTwinsOfOneInstantAgree compares the three forms of each snapshot: totals
-// within what a few milliseconds change (goroutine.md 6.9), and for the same
-// program the same function lists.
+// TestTwinsOfOneInstantAgree compares the three forms of each snapshot: totals within
+// what a few milliseconds change, and for the same program the same function lists.
 func TestTwinsOfOneInstantAgree(t *testing.T) {
 	texts, _ := filepath.Glob(corpus.Path(t, "series", "*", "*", "*", "goroutine-debug2.txt"))
 	if len(texts) != 33 {

@@ -65,10 +65,10 @@ type dumperState struct {
 }
 
 // ParseText reads a dump as debug=2, runtime.Stack, signals and crashes print it
-// (goroutine.md sections 2 to 7) and hands each goroutine to visit, in the order of the
-// dump. Lines that belong to no goroutine are skipped. Indentation, CRLF, lost tabs and
-// lost blank lines are accepted. The error is that of r or of visit; the problems name
-// what the text lacks.
+// (runtime/traceback.go) and hands each goroutine to visit, in the order of the dump.
+// Lines that belong to no goroutine are skipped. Indentation, CRLF, lost tabs and lost
+// blank lines are accepted. The error is that of r or of visit; the problems name what
+// the text lacks.
 func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &textParser{

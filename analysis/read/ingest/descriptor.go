@@ -13,9 +13,9 @@ import (
 	"leakdiff/analysis/read/procfs"
 )
 
-// descriptors fills the one list of descriptors: the total from fdinfo, else
-// the fd links, else a listing; families from the richest listing that names
-// endpoints (DESIGN.md section 9). Other sources only add to its rows.
+// descriptors fills the one list of descriptors: the total from fdinfo, else the fd
+// links, else a listing; families from the richest listing that names endpoints. Other
+// sources only add to its rows.
 func (b *builder) descriptors() {
 	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
 	if fdinfo == nil {
@@ -162,8 +162,8 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 }
 
 // richest is the best readable listing among those with nearly the most descriptors:
-// files of one instant are taken one after the other and differ by a few (lsof.md
-// section 5.3). Numeric endpoints come before names, the table before the fields.
+// files of one instant are taken one after the other and differ by a few. Numeric
+// endpoints come before names, the table before the fields.
 func (b *builder) richest() *part {
 	most := 0
 	for _, p := range b.g.parts {

@@ -197,7 +197,7 @@ func (r *reader) several(parts []*part, a *analysis.Artifact, noun string) {
 		q.outcome = fmt.Sprintf("%s %d of %d: %s", noun, i+1, len(parts), q.outcome)
 	}
 	if len(parts) > 1 {
-		a.Outcome += fmt.Sprintf(" in %d %ss", len(parts), noun)
+		a.Outcome += " in " + wording.Plural(len(parts), noun, noun+"s")
 	}
 	r.parts = append(r.parts, parts...)
 }

@@ -101,8 +101,8 @@ func shorten(label string) string {
 	return label
 }
 
-// nameTimes are the ways in which collectors write a time into a name
-// (bundles.md section 2): year to second, with or without separators.
+// nameTimes are the ways in which collectors write a time into a name: year to second,
+// with or without separators.
 var nameTimes = []*regexp.Regexp{
 	regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
@@ -226,7 +226,7 @@ func hostOf(cmdline []string) string {
 
 // completeNames replaces names that lsof cut to 9 bytes or the kernel to 15 by the
 // longer name of another artifact for the same pid, or of another snapshot of the
-// bundle (DESIGN.md section 4).
+// bundle.
 func completeNames(snapshots []analysis.Snapshot) {
 	// A bundle has far fewer names than snapshots, and most are the beginning of no other.
 	begins := map[string]bool{}

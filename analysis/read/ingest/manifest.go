@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // manifestLimit is more than any such file has.
@@ -25,7 +26,7 @@ var dateLayouts = []string{
 
 // readManifest reads the host and the time of a collector: the files hostname and date
 // of sos, agent-host.json of HashiCorp, the environment of Alloy, and the diagnostics
-// of Mattermost (bundles.md section 2). Nothing else of them is kept.
+// of Mattermost. Nothing else of them is kept.
 func readManifest(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	text, err := io.ReadAll(io.LimitReader(body, manifestLimit))
 	if err != nil {
@@ -34,7 +35,7 @@ func readManifest(r *reader, body io.Reader, p *part, a *analysis.Artifact) erro
 	line := strings.TrimSpace(string(text))
 	if at, ok := dateOf(line); ok && at.Year() >= 2000 && at.Before(r.cfg.Now().Add(24*time.Hour)) {
 		p.ran = at.UTC()
-		a.Outcome = p.ran.Format("2006-01-02 15:04:05 UTC")
+		a.Outcome = wording.FileTime(p.ran)
 		return nil
 	}
 	if m := manifestHost.FindStringSubmatch(line); m != nil {

@@ -44,9 +44,9 @@ func (g *group) profiles(leaked bool) *part {
 	return best
 }
 
-// groups decides which parts are one snapshot (bundles.md section 5): first by
-// capture directory, then by the tokens in the names, then by process; last,
-// what lies elsewhere in the bundle joins by process or time.
+// groups decides which parts are one snapshot: first by capture directory, then by the
+// tokens in the names, then by process; last, what lies elsewhere in the bundle joins
+// by process or time.
 func groups(parts []*part) []*group {
 	joinNested(parts)
 	byDir := map[string][]*part{}
@@ -172,10 +172,9 @@ func dropEmptyTwins(evidence []*part) {
 }
 
 // instants returns the words of a part's name that identify its instant in the
-// directory (bundles.md section 5, rules a and d): the numbers and the words of order,
-// if the names of the directory hold several. If the names of two goroutine dumps of
-// one form differ in nothing else, the other words count too, since goroutine dumps
-// hold no time that could join them.
+// directory: the numbers and the words of order, if the names of the directory hold
+// several. If the names of two goroutine dumps of one form differ in nothing else, the
+// other words count too, since goroutine dumps hold no time that could join them.
 func instants(evidence []*part) func(*part) string {
 	tokens := map[string]bool{}
 	for _, p := range evidence {
@@ -268,7 +267,7 @@ func together(p, q *part) bool {
 	}
 	switch {
 	case p.listing != nil, p.counts != nil:
-		// Several listings of one host are variants of one state (lsof.md 5.3).
+		// Several listings of one host are variants of one state.
 		return true
 	case p.threads != nil:
 		return p.threads.dump.Form != q.threads.dump.Form || !p.inner.IsZero() && !q.inner.IsZero()

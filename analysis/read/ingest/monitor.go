@@ -103,8 +103,7 @@ func topFrame(s *analysis.Stack) string {
 }
 
 // contended states two things: the locks that several threads wait for, with their
-// holder; and the families whose threads wait for an object each, with as many owners
-// (threads.md section 6, rule 4).
+// holder; and the families whose threads wait for an object each, with as many owners.
 func (b *builder) contended(p *part) {
 	m := &p.threads.locks
 	objects := slices.SortedFunc(maps.Keys(m.waits), func(x, y string) int {

@@ -39,9 +39,8 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return nil
 }
 
-// handles joins the report of the same process to the descriptors of a listing:
-// a socket that libuv holds without waiting for it is idle in some pool
-// (node.md section 1.4).
+// handles joins the report of the same process to the descriptors of a listing: a
+// socket that libuv holds without waiting for it is idle in some pool.
 func (b *builder) handles(rows []analysis.Descriptor) {
 	node := b.node()
 	if node == nil {

@@ -15,8 +15,7 @@ func processWord(p *part) string {
 	return fmt.Sprintf("%s, pid %d, listing %d", p.listing.command, p.pid, p.ordinal+1)
 }
 
-// identify resolves whose evidence this is: inside the data first, then the
-// names (DESIGN.md section 4).
+// identify resolves whose evidence this is: inside the data first, then the names.
 func (b *builder) identify() {
 	label, dirName := naming(b.g.dir)
 	if label == "" || b.g.stem != "" && !strings.Contains(b.g.stem, label) {

@@ -75,6 +75,6 @@ func readCapturedAt(r *reader, body io.Reader, p *part, a *analysis.Artifact) er
 		return &analysis.Fault{Code: "unreadable", What: "is no plausible time", Why: at.UTC().Format(time.RFC3339) + " lies before 2000 or in the future", Hint: "correct the time, or delete the file: the order of the names is used then"}
 	}
 	p.captured = at.UTC()
-	a.Outcome = at.UTC().Format("2006-01-02 15:04:05 UTC")
+	a.Outcome = wording.FileTime(at)
 	return nil
 }

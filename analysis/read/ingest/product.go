@@ -11,9 +11,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// A product describes the paths in one collector's bundles (bundles.md section 2).
-// Rules are tried after the content has been recognised: they name the process of a
-// file, never its kind.
+// A product describes the paths in one collector's bundles. Rules are tried after the
+// content has been recognised: they name the process of a file, never its kind.
 type product struct {
 	// name is quoted as the source of what the rule found.
 	name string

@@ -69,7 +69,7 @@ func whose(s analysis.Snapshot) string {
 	return out
 }
 
-// The layouts are those of bundles.md section 2, filled with dumps of our own.
+// The layouts are those of each product, filled with dumps of our own.
 func TestBundlesOfProductsNameHostProcessAndTime(t *testing.T) {
 	// Nothing in the text says which program it was.
 	anonymous := func(ids ...int) string {

@@ -9,8 +9,7 @@ import (
 )
 
 // joinRepeats moves dumps found inside a log to the capture of the same instant, if
-// another file holds it as well: a log of the program repeats what a collector saved
-// (bundles.md section 5, rule d).
+// another file holds it as well: a log of the program repeats what a collector saved.
 func joinRepeats(all []*group) []*group {
 	var out []*group
 	for _, g := range all {
@@ -67,9 +66,8 @@ func (g *group) hasKindOf(other *group) bool {
 const nearest = 60 * time.Second
 
 // pairMetrics moves metrics that state their own time and are alone in their directory
-// to the snapshot nearest in time, if it is nearer than half the way to the next one
-// (bundles.md section 5, rule c): a HashiCorp bundle keeps them under other numbers
-// than the dumps.
+// to the snapshot nearest in time, if it is nearer than half the way to the next one: a
+// HashiCorp bundle keeps them under other numbers than the dumps.
 func pairMetrics(all []*group) []*group {
 	var dumps, out []*group
 	for _, g := range all {

@@ -33,8 +33,8 @@ type threadDump struct {
 	javaOnly bool
 }
 
-// javaForms come from thread MX beans and the like, which know nothing of the
-// virtual machine's own threads (threads.md section 3).
+// javaForms come from thread MX beans and the like, which know nothing of the virtual
+// machine's own threads.
 var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON}
 
 // numbered reports whether the threads can be followed to other dumps: older

@@ -332,8 +332,9 @@ func plain(s string) string {
 	}
 }
 
-// link classifies a target; see formats/procfs.md section 5. Parsers do not import
-// each other, so that the rules stand here for listings and in procfs for links.
+// link classifies a target of /proc/PID/fd (fs/proc/base.c, d_path of the pseudo file
+// systems). Parsers do not import each other, so the rules stand here for listings and
+// in procfs for links.
 func link(fd int, target string) analysis.Descriptor {
 	d := analysis.Descriptor{FD: fd, Name: target}
 	kind, rest, _ := strings.Cut(target, ":[")

@@ -229,6 +229,21 @@ func unhex(s string) string {
 	return out.String()
 }
 
+// isLsfdHeader recognises the titles of lsfd, which has ASSOC where lsof has FD.
+//
+//	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"   true
+func isLsfdHeader(text string) bool {
+	return strings.HasPrefix(text, "COMMAND ") && strings.Contains(text, " ASSOC ")
+}
+
+// lsfdTable files a table of lsfd inside one of lsof. Only a file that is lsfd's from
+// its beginning is read as such.
+func (t *tableReader) lsfdTable(l line.Line) {
+	t.skip(l, "header of lsfd")
+	t.probs.Add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
+		"save the output of lsof -nP as well")
+}
+
 // isLsfdMode recognises MODE and the longer XMODE.
 //
 //	"rw-" "---" "rw---m" "r--D-"   true

@@ -11,15 +11,13 @@ import (
 // noise files a line of a table that is no row. An unexplained line is a problem only
 // among rows.
 func (t *tableReader) noise(l line.Line, text string) {
-	kind := noiseKind(text)
-	if isLsfd(text) {
-		kind = "header of lsfd"
+	if isLsfdHeader(text) {
+		t.lsfdTable(l)
+		return
 	}
+	kind := noiseKind(text)
 	t.skip(l, kind)
 	switch kind {
-	case "header of lsfd":
-		t.probs.Add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
-			"save the output of lsof -nP as well")
 	case "command line":
 		if t.Command == "" {
 			t.Command = text[:min(len(text), maxExample)]
@@ -38,13 +36,6 @@ func (t *tableReader) noise(l line.Line, text string) {
 				"nothing: the other rows were read")
 		}
 	}
-}
-
-// isLsfd recognises the header of the tool of util-linux, which has ASSOC for FD.
-//
-//	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"   true
-func isLsfd(text string) bool {
-	return strings.HasPrefix(text, "COMMAND ") && strings.Contains(text, " ASSOC ")
 }
 
 // noiseKind names the kind of a line that is no row.

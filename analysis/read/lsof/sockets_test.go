@@ -168,8 +168,8 @@ func TestJoinFindsSocketsByInodeAndByOwner(t *testing.T) {
 	}
 }
 
-// TestSocketsOfTheNodeAgentAreThoseThatLsofLists: fd links joined with ss by
-// descriptor give the figures of formats/node.md section 2.
+// TestSocketsOfTheNodeAgentAreThoseThatLsofLists: fd links joined with ss by descriptor
+// give the figures of lsof.
 func TestSocketsOfTheNodeAgentAreThoseThatLsofLists(t *testing.T) {
 	dir := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	read := func(i int, file string) []byte {

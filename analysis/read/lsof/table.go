@@ -13,9 +13,9 @@ import (
 
 // ParseTable reads the table that lsof prints by default, in every column variant, or
 // an excerpt of it, and the tables of the lsof of busybox and toybox. Cells are cut out
-// by the positions of the titles, since they may be empty (print.c of lsof;
-// formats/lsof.md section 1). Rows that do not fit below their titles, and excerpts
-// without titles, are read by the look of their tokens instead.
+// by the positions of the titles, since they may be empty (print.c of lsof). Rows that
+// do not fit below their titles, and excerpts without titles, are read by the look of
+// their tokens instead.
 //
 // visit receives every row that is no descriptor, and the first row of each descriptor
 // (PID, FD) within a part. Rows that threads repeat are counted in Listing.Rows only.

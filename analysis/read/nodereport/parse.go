@@ -28,10 +28,10 @@ const (
 // workers nests 8 deep.
 var limits = json.Limits{Value: 1 << 20, Depth: 200}
 
-// Parse reads one report of any version (node.md section 1; doc/api/report.md of
-// Node.js; verified with 20.20 and 22.23), pretty or compact, and visits its
-// descriptors in the order of the file: tcp, udp, pipe, tty and poll handles. A handle
-// that has neither descriptor nor address has no socket yet and is counted only.
+// Parse reads one report of any version (doc/api/report.md of Node.js; verified with
+// 20.20 and 22.23), pretty or compact, and visits its descriptors in the order of the
+// file: tcp, udp, pipe, tty and poll handles. A handle that has neither descriptor nor
+// address has no socket yet and is counted only.
 //
 // FD is -1 if the report leaves it out, and Inode is always 0. Local and Remote are
 // numeric addresses, or paths for pipes. Name is the path of a pipe, else the handle's

@@ -22,8 +22,8 @@ const (
 	maxHandle = 256
 )
 
-// FDInfo is one file of /proc/PID/fdinfo (fs/proc/fd.c and the show_fdinfo
-// operations of each file type; formats/procfs.md section 1).
+// FDInfo is one file of /proc/PID/fdinfo (fs/proc/fd.c and the show_fdinfo operations
+// of each file type).
 type FDInfo struct {
 	// FD is the number from the file's name, -1 if that is unknown. PID is
 	// known only to ParseGrep, which reads it from the path, 0 otherwise.

@@ -41,8 +41,8 @@ type InotifyCount struct {
 // TARGET or "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of
 // Count. The header or the command line copied along decides it. Otherwise the form
 // decides, with a problem. The DEV column of that script splits sdev by 256, which is
-// wrong for disks and above 255 anonymous devices; it is put right (formats/procfs.md
-// section 2). The error is that of r only.
+// wrong for disks and above 255 anonymous devices; it is put right. The error is that
+// of r only.
 func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)

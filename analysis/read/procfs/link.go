@@ -8,11 +8,11 @@ import (
 )
 
 // Link classifies the target of /proc/PID/fd/N (fs/proc/base.c, d_path of the pseudo
-// file systems; formats/procfs.md section 5). A link does not show whether a path is a
-// directory, or whether a device is a character or block device: paths are regular and
-// devices char unless their name proves otherwise. "(deleted)" at the end of a real
-// file's name looks like the kernel's suffix and is taken for it. Access and Place are
-// not in a target and stay empty.
+// file systems). A link does not show whether a path is a directory, or whether a
+// device is a character or block device: paths are regular and devices char unless
+// their name proves otherwise. "(deleted)" at the end of a real file's name looks like
+// the kernel's suffix and is taken for it. Access and Place are not in a target and
+// stay empty.
 //
 //	"socket:[60463]"            socket, Inode 60463
 //	"anon_inode:[eventpoll]"    anon

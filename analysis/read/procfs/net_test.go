@@ -121,9 +121,9 @@ func TestNetTablesOfAConcatenationAreThoseOfItsParts(t *testing.T) {
 	})
 }
 
-// TestFdinfoAndNetTablesGiveTheSocketsOfTheNodeAgent: the figures are those of
-// formats/node.md section 2, but for the last: fdinfo was copied after the links and
-// holds one socket more (618 descriptors, 617 links; counted with comm).
+// TestFdinfoAndNetTablesGiveTheSocketsOfTheNodeAgent: the figures are those of the
+// links, but for the last: fdinfo was copied after the links and holds one socket more
+// (618 descriptors, 617 links; counted with comm).
 func TestFdinfoAndNetTablesGiveTheSocketsOfTheNodeAgent(t *testing.T) {
 	root := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	var descriptors, sockets []int

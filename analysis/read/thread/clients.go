@@ -13,8 +13,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Clients is what the troubleshooting script of Jenkins' Kubernetes plugin prints
-// (threads.md section 8).
+// Clients is what the troubleshooting script of Jenkins' Kubernetes plugin prints.
 type Clients struct {
 	Clients []Client
 	// Active, Running and Queued are the figures of the summary below the clients,

@@ -410,8 +410,7 @@ func TestAPrefixGivesAPrefixOfItsThreads(t *testing.T) {
 	}
 }
 
-// TestPeersMistakesAreNotMade counts what the tools of threads.md section 9 get
-// wrong.
+// TestPeersMistakesAreNotMade counts what other tools for thread dumps get wrong.
 func TestPeersMistakesAreNotMade(t *testing.T) {
 	p := matrix(t, "jdk17")
 	for file, want := range map[string]int{"support-core-thread-dump.txt": 29, "jenkins-threadDump-page.txt": 29, "jstack-l.txt": 43} {

@@ -12,8 +12,8 @@ import (
 // maxForeign is how far Foreign looks for words that identify a form.
 const maxForeign = 8 << 20
 
-// foreignForms are dumps of threads that are named and not read (threads.md section 4),
-// each with a command whose output is read.
+// foreignForms are dumps of threads that are named and not read, each with a command
+// whose output is read.
 var foreignForms = [...]struct {
 	mark *regexp.Regexp
 	what string

@@ -163,10 +163,10 @@ func (h *header) attributes(s string) (ok bool) {
 	return ok
 }
 
-// hotSpot reads what jstack, kill -3 and jcmd print (threads.md section 1), in the
-// spelling of any release and of virtual machines that print more. Unknown words and
-// attributes come before the address of the thread. After the address, the first word
-// that is no attribute begins the condition.
+// hotSpot reads what jstack, kill -3 and jcmd print, in the spelling of any release and
+// of virtual machines that print more. Unknown words and attributes come before the
+// address of the thread. After the address, the first word that is no attribute begins
+// the condition.
 //
 //	#9 [11442] daemon prio=10 os_prio=0 cpu=0.33ms elapsed=4.46s tid=0x00007fc8040e45d0 nid=11442 waiting on condition  [0x00007fc803ffe000]
 //	os_prio=0 cpu=3.21ms elapsed=3.01s tid=0x00007fc784007bb0 nid=11837 runnable

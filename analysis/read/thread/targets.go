@@ -76,7 +76,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 	return out, problems.All(), lines.Failure(path)
 }
 
-// target reads one link target (procfs.md section 5), false if s is none.
+// target reads one target of /proc/PID/fd, false if s is none.
 //
 //	"socket:[340613]" -> socket, inode 340613
 //	"/dev/null"       -> char

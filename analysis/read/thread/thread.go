@@ -13,7 +13,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// The forms of a dump (threads.md sections 1 to 4).
+// The forms of a dump.
 const (
 	// FormHotSpot is jstack, kill -3, jcmd Thread.print, and exports that copy it.
 	FormHotSpot = "hotspot"

@@ -10,8 +10,7 @@ import (
 // Field is something that a term can ask for by name.
 type Field string
 
-// The fields (ux.md section 7). Attributes of a family are fields under their own
-// names. See Attributes.
+// The fields. Attributes of a family are fields under their own names. See Attributes.
 const (
 	Func    Field = "func"    // a function of the stack
 	Pkg     Field = "pkg"     // the package of a function of the stack

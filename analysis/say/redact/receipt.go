@@ -2,7 +2,6 @@ package redact
 
 import (
 	"fmt"
-	"strings"
 
 	"leakdiff/analysis/say/wording"
 )
@@ -34,7 +33,7 @@ var become = map[Rule]string{
 
 // Title is the rule as a heading: "Host names".
 func (x Receipt) Title() string {
-	return strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:])
+	return wording.Capital(string(x.Rule))
 }
 
 // Become describes the replacement of the values: "become host-1, host-2 …".

@@ -28,12 +28,12 @@ var (
 // if their labels do not decide.
 const sameRound = 30 * time.Second
 
-// between joins growths of two processes: both rise in lockstep (the rule of units,
-// statistics.md 5), one side is inside outgoing calls, and the other serves calls.
-// Counts alone would join any two steady growths, so stacks are required. It names no
-// cause: the process that opened a stream and never ended it holds the one that serves
-// it, and counts do not show which.
-func between(all []SeriesJudgement) {
+// between joins growths of two processes: both rise in lockstep (the rule of
+// trend.Unit), one side is inside outgoing calls, and the other serves calls. Counts
+// alone would join any two steady growths, so stacks are required. It names no cause:
+// the process that opened a stream and never ended it holds the one that serves it, and
+// counts do not show which.
+func between(judged []JudgedSeries, series []Series) {
 	together := map[*Finding][]string{}
 	for a := range all {
 		for b := range all {

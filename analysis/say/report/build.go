@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // Options are inputs of Build beside the snapshots.
@@ -455,7 +456,7 @@ func sentence(s string) string {
 	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(strings.TrimRight(first, ".,:;"), "_.(*/") {
 		return s + "." // a name of the program changes its meaning with a capital
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	return wording.Capital(s) + "."
 }
 
 func textOrNil(s string) *string {

@@ -190,7 +190,7 @@ func (j *JudgedSeries) births(fingerprint string) string {
 	for _, b := range born[cut:] {
 		words = append(words, strconv.Itoa(b.Born))
 	}
-	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", born[cut].Hour.UTC().Format("2006-01-02 15:04Z"), strings.Join(words, " "))
+	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", wording.Minute(born[cut].Hour), strings.Join(words, " "))
 }
 
 // lead moves the family that describes the cause best to the front: code before the
@@ -217,7 +217,7 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 		first := byPrint[f.Families[0]]
 		f.Counts, f.Evidence = u.Counts, u.Evidence
 		rest := wording.Plural(len(u.Families)-1, "family", "families")
-		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), j.rises(u.Counts, first.Kind))
+		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, wording.Fit(len(u.Families)-1, "rises", "rise"), j.rises(u.Counts, first.Kind))
 		if u.KeptAt != "" {
 			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, j.rises(u.Counts, first.Kind))
 		}
@@ -256,13 +256,6 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 
 // ofLead are the rules of the first family's own evidence that add to that of its unit.
 var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
-
-func verb(n int) string {
-	if n == 1 {
-		return "rises"
-	}
-	return "rise"
-}
 
 // holders describes the possible holders of what a growing family waits for.
 func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family) Finding {

@@ -355,7 +355,7 @@ func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts []*int) str
 	if n := len(words); n > 2 {
 		words = []string{words[0], fmt.Sprintf("lower bounds at %d more snapshots", n-1)}
 	}
-	return strings.Join(words, " and ")
+	return wording.List(words, 2)
 }
 
 // inventory lists the totals of one snapshot: "87 goroutines, 31 descriptors".

@@ -126,11 +126,6 @@ func TestThresholdsSayWhatTheSeriesShows(t *testing.T) {
 	if !strings.Contains(text, "Here +0 from t0 to t3;") {
 		t.Errorf("%s", text)
 	}
-	for hours, want := range map[float64]string{12.0 / 3600: "12 s", 35.0 / 3600: "35 s", 0.5: "30 min", 3: "3.0 h"} {
-		if got := spanWords(hours); got != want {
-			t.Errorf("%v hours are %s, want %s", hours, got, want)
-		}
-	}
 }
 
 func TestAStackOfEveryClientIsSimilarAndNoMore(t *testing.T) {

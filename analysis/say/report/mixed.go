@@ -9,9 +9,9 @@ import (
 )
 
 // levelForms makes the snapshots of a series comparable if they were captured in forms
-// that show different things (threads.md section 3, DESIGN.md section 9). It drops
-// threads of the virtual machine if other snapshots cannot have them. It leaves
-// evidence that shows less than the others out of verdicts.
+// that show different things. It drops threads of the virtual machine if other
+// snapshots cannot have them. It leaves evidence that shows less than the others out of
+// verdicts.
 func (j *JudgedSeries) levelForms() {
 	j.limits = nil
 	threads := j.forms(analysis.KindThread)

@@ -207,9 +207,9 @@ func most(counts []*int) int {
 func (p *printer) totals(j *JudgedSeries) {
 	cols := pick(len(j.Snapshots), max(3, (p.width-14)/9))
 	head, taken := fmt.Sprintf("%-12s", "snapshot"), fmt.Sprintf("%-12s", "taken, UTC")
-	timed, layout := false, "15:04:05"
+	timed, clock := false, wording.Clock
 	if first, last := j.Snapshots[0].CapturedAt, j.Snapshots[len(j.Snapshots)-1].CapturedAt; first.UTC().YearDay() != last.UTC().YearDay() && !first.IsZero() {
-		taken, layout = fmt.Sprintf("%-12s", "day, UTC"), "02 15:04"
+		taken, clock = fmt.Sprintf("%-12s", "day, UTC"), wording.DayClock
 	}
 	for k, i := range cols {
 		s := j.Snapshots[i]
@@ -218,11 +218,11 @@ func (p *printer) totals(j *JudgedSeries) {
 			label = "| " + label
 		}
 		head += fmt.Sprintf("%9s", cut(label, 8))
-		clock := "?"
+		at := "?"
 		if !s.CapturedAt.IsZero() {
-			clock, timed = s.CapturedAt.UTC().Format(layout), true
+			at, timed = clock(s.CapturedAt), true
 		}
-		taken += fmt.Sprintf("%9s", clock)
+		taken += fmt.Sprintf("%9s", at)
 	}
 	p.line("%s", head)
 	if timed {

@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"math"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/wording"
 )
 
 // Threshold is a figure that circulates, beside the figure of the series.
@@ -87,19 +87,9 @@ func (j *JudgedSeries) against(t knowledge.Threshold) (string, bool) {
 		}
 		share := float64(last-from) / float64(from) / hours * 24
 		if hours < 6 {
-			return fmt.Sprintf("the snapshots span %s, which says nothing about a day", spanWords(hours)), false
+			return fmt.Sprintf("the snapshots span %s, which says nothing about a day", wording.Span(hours)), false
 		}
 		return fmt.Sprintf("%+.0f %% per day", 100*share), share > t.To
 	}
 	return "", false
-}
-
-func spanWords(hours float64) string {
-	switch seconds := math.Round(hours * 3600); {
-	case seconds < 60:
-		return fmt.Sprintf("%.0f s", seconds)
-	case seconds < 3600:
-		return fmt.Sprintf("%.0f min", math.Ceil(seconds/60))
-	}
-	return fmt.Sprintf("%.1f h", hours)
 }

@@ -85,6 +85,27 @@ func PageShare(part, whole float64, decimals int) string {
 	return strconv.FormatFloat(share, 'f', decimals, 64) + hardSpace + "%"
 }
 
+// CountShare writes a part of a count in whole per cent, for pages: "25 %", and "none"
+// of 0. What is less than all is never rounded to it.
+func CountShare(part, whole int) string {
+	if whole == 0 {
+		return "none"
+	}
+	return strconv.Itoa(min(int(100*float64(part)/float64(whole)+.5), 99+part/whole)) + hardSpace + "%"
+}
+
+// PageRate writes a number per unit of time without its unit, for pages: "12 345",
+// "96", "9.6", "0.96".
+func PageRate(v float64) string {
+	switch {
+	case v >= 100:
+		return Number(int64(v + .5))
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
 // Percent writes the change from a to b relative to a, for pages: "+111 %", "−8 %", "0
 // %", and "new" if a is 0 and b is not.
 func Percent(a, b int) string {

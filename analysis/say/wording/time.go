@@ -1,6 +1,8 @@
 package wording
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +46,37 @@ func PageDuration(d time.Duration) string {
 	return strings.ReplaceAll(Duration(d.Round(time.Second)), " ", hardSpace)
 }
 
+// Interval writes the time between two captures in whole seconds. It keeps the smaller
+// unit even if that is 0: "12 s", "8 min 0 s", "2 h 5 min", "−3 d 4 h".
+func Interval(d time.Duration) string {
+	if d < 0 {
+		return minus + Interval(-d)
+	}
+	d = d.Round(time.Second)
+	days, hours, minutes, seconds := d/(24*time.Hour), d/time.Hour%24, d/time.Minute%60, d/time.Second%60
+	switch {
+	case days > 0:
+		return fmt.Sprintf("%d d %d h", days, hours)
+	case hours > 0:
+		return fmt.Sprintf("%d h %d min", hours, minutes)
+	case minutes > 0:
+		return fmt.Sprintf("%d min %d s", minutes, seconds)
+	}
+	return fmt.Sprintf("%d s", seconds)
+}
+
+// Span writes the length of a series in one unit: "50 s", "12 min", "2.5 h". Minutes
+// are rounded up.
+func Span(hours float64) string {
+	switch seconds := math.Round(hours * 3600); {
+	case seconds < 60:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 3600:
+		return fmt.Sprintf("%.0f min", math.Ceil(seconds/60))
+	}
+	return fmt.Sprintf("%.1f h", hours)
+}
+
 // Wait writes the oldest wait of a family, for pages: "≥ 3 min". For -1, if the kind
 // has no waits or no member shows one, it writes "n/a". The runtime prints whole
 // minutes, rounded down, so the value is a lower bound.
@@ -66,6 +99,19 @@ func Time(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
+// Minute writes when something began, in UTC to the minute: "2026-11-21 02:58Z".
+func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
+
+// EventTime writes when an event took place, in UTC: "2026-11-21 02:58:10Z".
+func EventTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// FileTime writes a time that a file of a capture states, in UTC: "2026-11-21 02:58:10
+// UTC".
+func FileTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// ClockMinute writes the time of day in UTC to the minute: "02:58Z".
+func ClockMinute(t time.Time) string { return t.UTC().Format("15:04Z") }
+
 // Clock writes the time of day in UTC, "02:58:10".
 func Clock(t time.Time) string {
 	if t.IsZero() {
@@ -73,6 +119,10 @@ func Clock(t time.Time) string {
 	}
 	return t.UTC().Format("15:04:05")
 }
+
+// DayClock writes day of the month and time of day in UTC, for columns of a table: "21
+// 02:58".
+func DayClock(t time.Time) string { return t.UTC().Format("02 15:04") }
 
 // Day writes a date for sentences: "19 Feb 2027".
 func Day(t time.Time) string {

@@ -19,10 +19,16 @@ const (
 
 // Plural writes a number with its noun: "1 entry", "3 entries".
 func Plural(n int, one, many string) string {
+	return strconv.Itoa(n) + " " + Fit(n, one, many)
+}
+
+// Fit returns the form of a word that fits a number, without the number: "header" or
+// "headers", "was" or "were".
+func Fit(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return one
 	}
-	return strconv.Itoa(n) + " " + many
+	return many
 }
 
 // PagePlural is Plural for pages: "15 470 files".
@@ -44,6 +50,18 @@ func Kinds(k analysis.Kind) string {
 // Members writes a number of members of one kind: "1 goroutine", "3 watches".
 func Members(k analysis.Kind, n int) string { return Plural(n, string(k), Kinds(k)) }
 
+// Capital begins a text with a capital letter. The text begins with an ASCII letter.
+func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Lower begins a text with a small letter. The text begins with an ASCII letter or is
+// empty.
+func Lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
 // List joins words: "a, b and c", or "a, b and 4 more" if there are more than most.
 func List(words []string, most int) string {
 	if len(words) > most {
@@ -54,6 +72,9 @@ func List(words []string, most int) string {
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
+
+// Ands joins names that may hold commas: "a and b and c".
+func Ands(names []string) string { return strings.Join(names, " and ") }
 
 // Commas joins words as data: "t1, t2, t3", or "t1, t2 and 4 more".
 func Commas(words []string, most int) string {

@@ -19,10 +19,11 @@ import (
 // ticksPerSecond is USER_HZ, 100 on every architecture of Linux that Go runs on.
 const ticksPerSecond = 100
 
-// errGone means that the process ended, or that its pid is another process now.
+// errGone reports that the process has ended, or that its pid belongs to another
+// process now.
 var errGone = errors.New("the process has ended")
 
-// process is a captured process, over all rounds.
+// process is a captured process over all rounds.
 type process struct {
 	target Target
 	// dir is its directory in every round: "kubelet-4711".
@@ -31,11 +32,14 @@ type process struct {
 	// javaHome holds bin/java of a JVM.
 	java bool
 	node bool
-	// attached is true if the JVM was asked for its threads in an earlier round.
+	// attached reports that the JVM was asked for its threads in an earlier round.
 	attached bool
+	// hasMemory reports that the process had an address space when it was opened.
+	// Kernel threads have none.
+	hasMemory bool
 }
 
-// proc is a file of the process below /proc.
+// proc returns the path of a file of the process below /proc.
 func (c *collector) proc(pid int, name string) string {
 	return filepath.Join(c.cfg.Proc, strconv.Itoa(pid), name)
 }
@@ -46,14 +50,15 @@ func (c *collector) open(t Target, pid int) (*process, error) {
 	if err != nil {
 		return nil, gone(err)
 	}
-	name, ticks, ok := nameAndStart(string(stat))
+	found, ok := readStat(string(stat))
 	if !ok {
 		return nil, fmt.Errorf("%s is not understood", c.proc(pid, "stat"))
 	}
-	p := &process{target: t}
-	id := Identity{Name: name, PID: pid, StartTicks: ticks}
+	p := &process{target: t, hasMemory: found.memory > 0}
+	name := found.name
+	id := Identity{Name: name, PID: pid, StartTicks: found.ticks}
 	if boot := c.bootTime(); !boot.IsZero() {
-		id.Started = &Time{boot.Add(time.Duration(ticks) * time.Second / ticksPerSecond)}
+		id.Started = &Time{boot.Add(time.Duration(found.ticks) * time.Second / ticksPerSecond)}
 	}
 	id.Executable, _ = os.Readlink(c.proc(pid, "exe"))
 	id.Executable = strings.TrimSuffix(id.Executable, " (deleted)")
@@ -84,12 +89,18 @@ func (c *collector) same(p *process) error {
 	if err != nil {
 		return gone(err)
 	}
-	_, ticks, ok := nameAndStart(string(stat))
+	found, ok := readStat(string(stat))
 	if !ok {
 		return errGone // a zombie
 	}
-	if ticks != p.identity.StartTicks {
+	if found.ticks != p.identity.StartTicks {
 		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
+	}
+	// A process that ends releases its memory before it closes its files, and its state
+	// changes last (do_exit in kernel/exit.c: exit_mm, exit_files, exit_notify). So a
+	// process whose connections were closed by its end has no memory.
+	if p.hasMemory && found.memory == 0 {
+		return errGone
 	}
 	return nil
 }
@@ -102,23 +113,40 @@ func gone(err error) error {
 	return err
 }
 
-// nameAndStart reads /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may hold
-// parentheses, so it ends at the last one. Field 22 is the start.
-func nameAndStart(stat string) (name string, ticks uint64, ok bool) {
-	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return "", 0, false
-	}
-	const start = 22 - 3
-	fields := strings.Fields(stat[end+1:])
-	if len(fields) <= start || fields[0] == "Z" {
-		return "", 0, false
-	}
-	ticks, err := strconv.ParseUint(fields[start], 10, 64)
-	return stat[open+1 : end], ticks, err == nil
+// statFields are the fields of /proc/PID/stat that identify a process.
+type statFields struct {
+	name string
+	// ticks is the start, in ticks since the boot.
+	ticks uint64
+	// memory is the size of the address space in bytes, 0 for a process that ends.
+	memory uint64
 }
 
-// bootTime is btime in /proc/stat.
+// readStat reads /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may hold
+// anything, so it ends at the last one. Field 3 is the state, field 22 the start, field
+// 23 the size of the address space. A process that is dead is not read.
+func readStat(stat string) (statFields, bool) {
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return statFields{}, false
+	}
+	const first, start, size = 3, 22, 23
+	fields := strings.Fields(stat[end+1:])
+	if len(fields) <= start-first || fields[0] == "Z" || fields[0] == "X" {
+		return statFields{}, false
+	}
+	found := statFields{name: stat[open+1 : end]}
+	var err error
+	if found.ticks, err = strconv.ParseUint(fields[start-first], 10, 64); err != nil {
+		return statFields{}, false
+	}
+	if len(fields) > size-first {
+		found.memory, _ = strconv.ParseUint(fields[size-first], 10, 64)
+	}
+	return found, true
+}
+
+// bootTime is the time of btime in /proc/stat.
 func (c *collector) bootTime() time.Time {
 	text, _ := os.ReadFile(filepath.Join(c.cfg.Proc, "stat"))
 	_, rest, _ := strings.Cut(string(text), "\nbtime ")
@@ -173,8 +201,8 @@ func safeName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// named returns the pids of the processes with a name: that of the kernel or that of the
-// executable. It leaves out threads and the collector itself.
+// named returns the pids of the processes with a name: that of the kernel, or that of
+// the executable. It leaves out threads and the collector itself.
 func (c *collector) named(name string) []int {
 	entries, _ := os.ReadDir(c.cfg.Proc)
 	var pids []int
@@ -187,11 +215,11 @@ func (c *collector) named(name string) []int {
 		if err != nil {
 			continue
 		}
-		comm, _, ok := nameAndStart(string(stat))
+		found, ok := readStat(string(stat))
 		if !ok {
 			continue
 		}
-		if exe, _ := os.Readlink(c.proc(pid, "exe")); comm == name || path.Base(strings.TrimSuffix(exe, " (deleted)")) == name {
+		if exe, _ := os.Readlink(c.proc(pid, "exe")); found.name == name || path.Base(strings.TrimSuffix(exe, " (deleted)")) == name {
 			pids = append(pids, pid)
 		}
 	}
@@ -199,8 +227,8 @@ func (c *collector) named(name string) []int {
 	return pids
 }
 
-// pods reads the directories that the kubelet makes for logs. They stay for a while after
-// a pod has gone.
+// pods reads the names of pods from the directories that the kubelet makes for logs.
+// They stay for a while after a pod is gone.
 //
 //	"/var/log/pods/kube-system_coredns-7d_1b2c3d4e-…"   kube-system, coredns-7d, 1b2c3d4e-…
 func pods(root string) []Pod {
@@ -222,7 +250,7 @@ var (
 	// file.
 	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
 	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
-	// userInfo ends at the last @: a password may hold one.
+	// userInfo ends at the last @, because a password may hold one.
 	userInfo = regexp.MustCompile(`(://)[^/\s]+@`)
 )
 
@@ -231,7 +259,7 @@ func masked(cmdline []byte) []byte {
 	return bytes.Join(maskedWords(bytes.Split(cmdline, []byte{0})), []byte{0})
 }
 
-// maskedWords masks the words in place.
+// maskedWords changes the words in place.
 func maskedWords(words [][]byte) [][]byte {
 	for i := range words {
 		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))
