@@ -33,7 +33,7 @@ const sameRound = 30 * time.Second
 // alone would join any two steady growths, so stacks are required. It names no cause:
 // the process that opened a stream and never ended it holds the one that serves it, and
 // counts do not show which.
-func between(judged []JudgedSeries, series []Series) {
+func between(all []SeriesJudgement) {
 	together := map[*Finding][]string{}
 	for a := range all {
 		for b := range all {

@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// Archive is the tar.gz of a capture. However the capture ends, Close leaves a whole
-// archive under its name. A collector that is killed leaves NAME.partial, which can be
-// read up to the last finished round.
+// Archive is a tar.gz being written. Close leaves a complete archive under its name,
+// whatever ended the capture. A killed process leaves NAME.partial, which can be read up
+// to the last finished round.
 type Archive struct {
 	mu   sync.Mutex
 	tar  *tar.Writer
 	gzip *gzip.Writer
 	file *os.File
-	// name is the final name, "" for a stream.
+	// name is the final one, "" for a stream.
 	name string
-	// spools is the directory for files whose size must be known before they are
-	// archived.
+	// spools is the directory of spools: a file's size must be known before it is written.
 	spools string
 	size   int64
 	err    error
@@ -65,15 +64,14 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Size is the number of bytes written.
+// Size is how many bytes were written.
 func (a *Archive) Size() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.size
 }
 
-// put writes a file. The first failure ends the archive: all later calls return the
-// same error.
+// put writes a file. After the first error every call returns it.
 func (a *Archive) put(name string, at time.Time, size int64, body io.Reader) error {
 	return a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: at}, body)
 }
@@ -100,7 +98,7 @@ func (a *Archive) add(h *tar.Header, body io.Reader) error {
 	return a.err
 }
 
-// flush makes everything written so far readable, in case the collector is killed.
+// flush makes the archive readable up to here if the process is killed.
 func (a *Archive) flush() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,7 +108,7 @@ func (a *Archive) flush() error {
 	return a.err
 }
 
-// spool makes an unnamed file for the output of one step.
+// spool is an unnamed file for the output of one step.
 func (a *Archive) spool() (*os.File, error) {
 	f, err := os.CreateTemp(a.spools, ".leakdiff-spool-*")
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package capture makes a bundle of running processes on their own node. It takes pids
-// or names, and addresses, and writes one tar.gz. The archive holds what the kernel,
-// the endpoints and the tools at hand report in several rounds, with a manifest for
-// each. The package opens and copies; it does not know the meaning of what it copies.
-// It never waits longer than the time of one step.
+// Package capture makes a bundle of a running process on its own node, over several
+// rounds: evidence from the kernel, from its endpoints and from tools, with a manifest for
+// each round. It takes pids or names and addresses and returns one tar.gz. It does not
+// interpret what it copies, and no step takes longer than its budget.
 //
 // # The archive
 //
@@ -18,10 +17,10 @@
 //	    metrics.txt lsof.txt thread-dump.txt node-report.json sigquit.txt
 //	    manifest.json                                   Manifest, written last
 //
-// A manifest belongs to one directory: one round of one process. It names the process,
-// the time at which each file was begun, what failed and why, and the hash of every
-// file. The script collect.sh writes the same except watches.jsonl: a shell cannot open
-// file handles.
+// A manifest belongs to its directory: one round of one process. It holds the identity of
+// the process, the time at which each file was begun, the steps that failed and why, and
+// the hash of every file. The script collect.sh writes the same, except watches.jsonl: a
+// shell cannot open file handles.
 package capture
 
 import (
@@ -40,13 +39,12 @@ import (
 	"time"
 )
 
-// MicrosecondsPerGoroutine is roughly how long debug=2 stops the world for each
-// goroutine.
+// MicrosecondsPerGoroutine is about how long debug=2 stops the world for each goroutine.
 const MicrosecondsPerGoroutine = 10
 
-// defaultMaxGoroutines is the number above which debug=2 is not requested. The world
-// would stop for a second, and again each time runtime/pprof doubles its buffer. That
-// buffer ends at 64 MiB, which has no room for more goroutines.
+// defaultMaxGoroutines is the number above which debug=2 is not requested. It would stop
+// the world for a second, and again whenever runtime/pprof doubles its buffer. The buffer
+// ends at 64 MiB, so more goroutines do not fit into the text anyway.
 const defaultMaxGoroutines = 100_000
 
 // maxFile bounds one file of the archive.
@@ -54,43 +52,42 @@ const maxFile = 256 << 20
 
 // Target is a process to capture.
 type Target struct {
-	// PID is the process, or 0 for all processes called Name. Both may be empty if
-	// there is only an endpoint.
+	// PID is the process, or 0 for all with the name Name. Both may be empty if there is
+	// only an endpoint.
 	PID  int
 	Name string
 	// Pprof and Metrics are addresses of its endpoints, "" for none.
 	Pprof, Metrics string
 }
 
-// Config is what to capture. Zero values mean the defaults.
+// Config configures a capture. Zero values mean the defaults.
 type Config struct {
 	Targets []Target
-	// Count is the number of rounds, default 1. Every is the interval between them,
-	// default 30 s.
+	// Count is the number of rounds, default 1. Every is the time between them, default 30
+	// s.
 	Count int
 	Every time.Duration
-	// Budget is the longest time of one step, default 10 s.
+	// Budget bounds one step, default 10 s.
 	Budget time.Duration
-	// MaxGoroutines is the number above which debug=2 is not requested. A negative
-	// number means no limit.
+	// MaxGoroutines is the number above which debug=2 is not requested. A negative number
+	// means no limit.
 	MaxGoroutines int
-	// HeaderFile holds header lines for the endpoints, CAFile the certificates to
-	// trust.
+	// HeaderFile holds header lines for the endpoints, CAFile the certificates to trust.
 	HeaderFile, CAFile string
 	// Insecure accepts any certificate.
 	Insecure bool
-	// SIGQUIT ends a Go process and is sent to it in the last round only. A JVM gets it
-	// in every round.
+	// SIGQUIT sends that signal: to a Go process in the last round, since it ends the
+	// process, to a JVM in all rounds.
 	SIGQUIT bool
-	// NodeReport sends SIGUSR2 even if nothing shows that Node answers it.
+	// NodeReport sends SIGUSR2 even without a sign that Node handles it.
 	NodeReport bool
 	NoLsof     bool
 	NoJVM      bool
-	// Proc is the mount point of procfs, default "/proc".
+	// Proc is where procfs is mounted, default "/proc".
 	Proc string
 	// Host overrides the name of the host.
 	Host string
-	// Tool is the writer that the manifest names.
+	// Tool is the name and version in the manifest.
 	Tool string
 	// Say receives lines for people. It may be nil.
 	Say func(string)
@@ -98,12 +95,11 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Summary counts what was captured.
+// Summary is what was captured.
 type Summary struct {
-	// Rounds is the number of rounds begun, Captures the number of rounds of all
-	// processes.
+	// Rounds were begun. Captures are processes times rounds.
 	Rounds, Captures int
-	// Lost are the failed and partial steps in words, each once.
+	// Lost describes the steps that failed or are partial, each once.
 	Lost        []string
 	Interrupted bool
 }
@@ -118,19 +114,19 @@ type collector struct {
 	bootID  string
 	// known are the processes by pid and start.
 	known map[string]*process
-	// ended are the processes that were seen to end. Each is reported once.
+	// ended are the processes whose end was reported.
 	ended map[string]bool
 
-	// late is the delay of the round, 0 if it is not worth a report.
+	// late is the delay of the round, 0 if it is small.
 	late time.Duration
 
 	mu      sync.Mutex
 	summary Summary
 }
 
-// Run captures until all rounds are done, all processes have ended, or ctx ends. The
-// archive then holds everything captured so far, and the caller closes it. Run fails
-// only if nothing can be captured at all.
+// Run captures until all rounds are done, all processes have ended or ctx ends. The
+// archive then holds what was captured, and the caller closes it. Run fails only if
+// nothing can be captured at all.
 func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 	c, err := newCollector(cfg, a)
 	if err != nil {
@@ -151,8 +147,7 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 		if err := errors.Join(err, a.flush()); err != nil {
 			return c.summary, err
 		}
-		// The files of a reported round can be read even if the collector is killed
-		// now.
+		// What was reported of a round must be readable if the program is killed now.
 		for _, v := range visits {
 			c.say(v.line())
 		}
@@ -218,7 +213,7 @@ func (c *collector) say(text string) {
 	}
 }
 
-// tooLate returns a delay that is worth a report, to the tenth of a second, else 0.
+// tooLate is a delay worth reporting, to the tenth of a second, else 0.
 func tooLate(by, every time.Duration) time.Duration {
 	if by < 2*time.Second || by < every/10 {
 		return 0
@@ -242,8 +237,8 @@ func (c *collector) sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// nobody returns why there was nothing to capture.
-func (c *collector) nobody() error {
+// nothingToCapture explains why there was nothing to capture.
+func (c *collector) nothingToCapture() error {
 	var who []string
 	for _, t := range c.cfg.Targets {
 		if t.PID != 0 {
@@ -276,8 +271,8 @@ func (c *collector) round(ctx context.Context, n int) (visits []*visit, err erro
 	return visits, errors.Join(errs...)
 }
 
-// visits returns a visit for each process that exists now. A process that several
-// targets name has the addresses of all of them.
+// visits returns a visit for each process that exists now. A process that several targets
+// name has the addresses of all of them.
 func (c *collector) visits(n int) []*visit {
 	var out []*visit
 	for _, t := range c.cfg.Targets {
@@ -295,14 +290,14 @@ func (c *collector) visits(n int) []*visit {
 	return out
 }
 
-// address is the address of an endpoint, with the number of processes that it was given
-// for. If there are several, its owner is unknown.
+// address is the address of an endpoint, and the number of processes that it was given
+// for. Its process is unknown if that is more than one.
 type address struct {
 	text string
 	of   int
 }
 
-// or returns the address, unless another was given for fewer processes.
+// or returns the address, unless the other one is for fewer processes.
 func (a address) or(text string, of int) address {
 	if text != "" && (a.text == "" || of < a.of) {
 		return address{text, of}
@@ -310,7 +305,7 @@ func (a address) or(text string, of int) address {
 	return a
 }
 
-// ambiguous returns an error if the address was given for more than one process.
+// ambiguous returns an error if the address is for more than one process.
 func (a address) ambiguous(name string) error {
 	if a.of < 2 {
 		return nil
@@ -337,8 +332,8 @@ func (c *collector) present(t Target) []*process {
 	return out
 }
 
-// remember returns the process that was opened in an earlier round. A pid with another
-// start is another process.
+// remember returns the process opened in an earlier round, unless its pid is another
+// process now.
 func (c *collector) remember(p *process) *process {
 	key := p.key()
 	if c.known[key] == nil {
@@ -351,8 +346,8 @@ func (p *process) key() string {
 	return p.dir + "/" + strconv.FormatUint(p.identity.StartTicks, 10)
 }
 
-// left returns visits to processes that have ended since an earlier round. Their
-// manifest reports that, once.
+// left returns visits to processes that have ended since the last round. Their manifest
+// records the end, once.
 func (c *collector) left(n int, now []*visit) []*visit {
 	var out []*visit
 	keys := make([]string, 0, len(c.known))

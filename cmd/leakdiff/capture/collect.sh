@@ -2,21 +2,21 @@
 # collect.sh captures running processes into one tar.gz for leakdiff, on nodes and in
 # containers where no program may be copied. It needs a POSIX shell and the usual small
 # tools, as BusyBox has them; curl or wget for endpoints, and nsenter where these are in
-# another network namespace. It writes what `leakdiff collect` writes except
+# another network namespace. It writes what `leakdiff collect` writes, but for
 # watches.jsonl: a shell cannot open file handles.
 #
 #   sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 --every 30s --count 10 -o capture.tar.gz
 #
 # What it costs the process: a goroutine dump (debug=2) stops the whole program for
-# about 10 us per goroutine and copy of its buffer. debug=1 is cheap and comes first.
-# debug=2 is requested only up to --max-goroutines. No environment is kept, and secrets
+# about 10 us per goroutine and copy of its buffer. debug=1, which is cheap, is asked
+# first, and debug=2 only up to --max-goroutines. No environment is kept, and secrets
 # in command lines are hidden.
 
 set -u
 LC_ALL=C
 export LC_ALL
 umask 077
-# These variables change the output of ls.
+# What changes the format of ls.
 unset QUOTING_STYLE TIME_STYLE LS_BLOCK_SIZE BLOCK_SIZE
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
@@ -51,7 +51,7 @@ usage: sh collect.sh --pid N | --name NAME [options] -o FILE
 USAGE
 }
 
-# say fails if nobody reads its output.
+# say fails where nobody can be told.
 say() { printf '%s\n' "leakdiff: $*" >&2; }
 
 # fail ends the script: nothing was captured.
@@ -118,18 +118,17 @@ case $count$most in *[!0-9]* | '') fail "--count and --max-goroutines are number
 [ -n "$pids$names" ] || fail "no process was named: sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 [ -z "$header" ] || [ -r "$header" ] || fail "$header cannot be read"
 
-# shown ADDRESS prints scheme, host and path, without password and query.
+# shown ADDRESS is its scheme, host and path: no password, no query.
 shown() { printf '%s\n' "$1" | sed -E '/unix:/!{ s#^(.*://|[^:/?@=]*=)?.*@#\1#; s/[?#].*//; }'; }
 
-# plain ADDRESS reports whether an address names no process by "PID=" or "NAME=".
+# plain ADDRESS says whether an address does not name its process: "PID=" or "NAME=".
 plain() {
 	case ${1%%=*} in "$1" | *[:/?]*) return 0 ;; esac
 	return 1
 }
 
-# assigned OPTION LIST refuses addresses that are invalid, belong to no process, or are
-# the second of their process. A pid that only an address names is captured as if --pid
-# named it.
+# assigned OPTION LIST refuses addresses that are none, are of nobody, or are second
+# ones. A pid that is given with an address only is captured as if --pid named it.
 assigned() {
 	# shellcheck disable=SC2086
 	a_all=$(
@@ -174,7 +173,7 @@ for program in tar gzip mktemp find sed grep; do
 	has $program || fail "$program is not installed, and nothing can be kept without it"
 done
 
-# The capture ends, as by a signal, when the reader of its messages is gone.
+# A reader of what is said that has gone ends the capture, as a signal does.
 stopping=''
 trap 'stopping=1' INT TERM HUP PIPE
 
@@ -184,8 +183,7 @@ work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/
 keep=''
 trap '[ -n "$keep" ] || { chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; }' EXIT
 
-# The command that ends others after their time. Old releases of BusyBox have another
-# form of timeout.
+# How a command is ended that takes too long. BusyBox had another form of timeout.
 timeout=''
 if has timeout; then
 	if timeout 1 true 2>/dev/null; then
@@ -196,11 +194,10 @@ if has timeout; then
 	fi
 fi
 
-# bounded COMMAND... runs a program with a limit for the size of its files.
+# bounded COMMAND... runs a program whose files end at the most that is kept of one.
 bounded() {
 	(
-		# The unit is blocks of 512 bytes. If the signal is ignored, the program gets an
-		# error.
+		# In blocks of 512 bytes. What is ignored here is an error there, and no signal.
 		ulimit -f $((longest / 512)) 2>/dev/null
 		trap '' XFSZ
 		exec "$@"
@@ -245,13 +242,13 @@ json() {
 	printf '"%s"' "$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
 }
 
-# unwritten WHAT ends the capture with what it has, because there is no room for more.
+# unwritten WHAT ends the capture with what there is: there is no room for more.
 unwritten() {
 	stopping=1
 	say "warning: $1 could not be written: is there room in ${near:-/}?"
 }
 
-# step NAME STATUS FILE AT FROM ERROR [BYTES FILES HASH] adds a step to the manifest.
+# step NAME STATUS FILE AT FROM ERROR [BYTES FILES HASH] files a step of the manifest.
 step() {
 	{
 		{ [ ! -s "$work/steps" ] || printf ',\n'; } &&
@@ -274,12 +271,13 @@ step() {
 
 skip() { step "$1" "$2" '' "$(now)" "$(date +%s)" "$3"; }
 
-# due is the kind of body that a request must return, '' for any. A proxy in front of
-# the process, which wants a login for example, returns 200 with something else.
+# due is what the answer to a request has to be, '' for anything: whatever stands
+# before a process, a proxy that wants a login for example, answers 200 with something
+# else.
 due=''
 
-# instead FILE describes a response that is not the due body, by its first bytes. It
-# fails if they are right.
+# instead FILE tells what came in the place of a body, by its first bytes; it fails where
+# they are right.
 instead() {
 	i_words=$(head -c 80 "$1" | tr '\000-\037\177-\377' ' ')
 	i_words=${i_words#"${i_words%%[! ]*}"}
@@ -290,7 +288,7 @@ instead() {
 		case $i_words in 'goroutine '[0-9]*) return 1 ;; esac
 		i_what='a goroutine dump'
 		;;
-	# The first field of a profile is a sample type or period type of two small numbers.
+	# The first field of a profile is a type of samples or periods, of two small numbers.
 	proto) case $(head -c 2 "$1" | tr '\012\002-\010nv' 'nvvvvvvv..') in [nZ]v) return 1 ;; esac ;;
 	metrics)
 		case $i_words in '<'*) ;; *) return 1 ;; esac
@@ -303,7 +301,7 @@ instead() {
 	printf 'the endpoint answered 200 without %s: %s\n' "$i_what" "${i_words:-nothing that can be read}"
 }
 
-# take NAME FILE COMMAND... is a step that makes one file. What was written before a
+# take NAME FILE COMMAND... is a step that gives one file. What was written before a
 # failure is kept.
 take() {
 	t_name=$1 t_file=$2
@@ -316,7 +314,7 @@ take() {
 		t_state=partial
 		t_error=$(head -n 1 "$work/error")
 		case $t_status in
-		# The other side ended the connection: 18, 52 and 56 of curl, 4 of wget.
+		# curl 18, 52 and 56 and wget 4 say that the other side ended the connection.
 		4 | 18 | 52 | 56) cut=1 ;;
 		esac
 		case $t_status in
@@ -326,7 +324,7 @@ take() {
 		[ "$(wc -c <"$dir/$t_file")" -lt "$longest" ] || t_error='it is longer than what is kept of one file'
 	fi
 	if [ -n "$due" ] && { [ $t_status -eq 0 ] || [ -s "$dir/$t_file" ]; } && t_instead=$(instead "$dir/$t_file"); then
-		# A few bytes before a failure prove nothing.
+		# A few bytes before a failure say nothing.
 		if [ $t_status -eq 0 ] || [ "$(wc -c <"$dir/$t_file")" -ge 64 ]; then t_error=$t_instead; fi
 		printf '' >"$dir/$t_file"
 	fi
@@ -341,7 +339,7 @@ take() {
 	return 1
 }
 
-# asked BODY take-arguments... is a step whose file is a response.
+# asked BODY take-arguments... is a step whose file is an answer.
 asked() {
 	due=$1
 	shift
@@ -351,12 +349,11 @@ asked() {
 	return "$1"
 }
 
-# value FILE prints the first line of a file.
+# value FILE gives the first line of a file.
 value() { head -n 1 "$1" 2>/dev/null; }
 
 # whose LIST sets address to that of the process, out of lines "N=ADDRESS",
-# "NAME=ADDRESS" and plain addresses. It sets of to the number of processes that share
-# the address.
+# "NAME=ADDRESS" and plain addresses, and of to how many processes it would be of.
 whose() {
 	address='' of=1
 	while IFS= read -r line; do
@@ -374,33 +371,33 @@ $1
 ADDRESSES
 }
 
-# ambiguous STEP adds a failed step if several processes share the address.
+# ambiguous STEP files a step whose address is that of one process, nobody knows which.
 ambiguous() {
 	[ "$of" -gt 1 ] || return
 	skip "$1" failed "$of processes are called $wanted: say whose address it is with PID=URL"
 }
 
-# started FILE prints field 22 of stat, called FILE the name in parentheses. The name
-# may hold anything, so it ends at the last one.
+# started FILE gives field 22 of stat, name what stands in its parentheses, which may
+# hold anything: it ends at the last one.
 started() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f20; }
 called() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/^[0-9]* (\(.*\)) .*/\1/'; }
 
-# dead FILE reports whether stat is missing or that of a zombie, which nobody has waited
-# for.
+# dead FILE says whether stat is that of a zombie, which nobody has waited for, or of
+# nothing.
 dead() { case $(tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -c1) in Z | X | '') ;; *) return 1 ;; esac }
 
-# memory FILE prints field 23 of stat, the size of the address space in bytes.
+# memory FILE gives field 23 of stat, the size of the address space in bytes.
 memory() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f21; }
 
-# alive reports whether the captured process exists. A process that ends releases its
-# memory before it closes its files, and its state changes last (do_exit in
-# kernel/exit.c). So a process whose connections were closed by its end has no memory.
+# alive says whether the process that is captured is there. A process that ends gives up
+# its memory before its files and before its state changes: whoever sees its connections
+# closed must see this (do_exit in kernel/exit.c).
 alive() {
 	! dead "$proc/$pid/stat" && [ "$(started "$proc/$pid/stat")" = "$first" ] || return
 	[ "$mapped" = 0 ] || [ "$(memory "$proc/$pid/stat")" != 0 ]
 }
 
-# named NAME lists the pids of a name: that of the kernel, or that of the executable.
+# named NAME lists the pids of a name: the kernel's, or the executable's.
 named() {
 	for n_dir in "$proc"/[0-9]*; do
 		n_pid=${n_dir##*/}
@@ -414,8 +411,8 @@ named() {
 	done
 }
 
-# The wget of BusyBox takes headers only as arguments, which everybody sees, and sends
-# them to the targets of redirects too.
+# BusyBox's wget takes headers as arguments only, which everybody sees, and sends them
+# along to wherever an answer leads.
 busybox=''
 if ! has curl && has wget && wget --help 2>&1 | grep -q BusyBox; then
 	busybox=1
@@ -437,7 +434,7 @@ if [ -n "$header" ]; then
 	done <"$header"
 fi
 
-# get ADDRESS HOME BELOW writes the body of a response.
+# get ADDRESS HOME BELOW writes the body of an answer.
 get() {
 	g_url=$1 g_socket=''
 	printf '' >"$work/head"
@@ -470,7 +467,7 @@ get() {
 		return 1
 	fi
 	if [ -n "$busybox" ]; then
-		# Its -T crashes in some releases. limited bounds the time.
+		# Its -T crashes in some releases; limited has the time.
 		limited ${g_inside:+nsenter "-n$g_inside"} wget -q ${insecure:+--no-check-certificate} -O - "$g_url"
 		return
 	fi
@@ -485,8 +482,8 @@ get() {
 	return $g_status
 }
 
-# elsewhere sets g_inside to the network namespace of the process if the address is on
-# loopback and that namespace is another one. It fails if nsenter is missing.
+# elsewhere finds out whether an address of loopback is that of another network
+# namespace: it means the process' own.
 elsewhere() {
 	g_host=${g_url#*://}
 	g_host=${g_host%%/*}
@@ -514,8 +511,8 @@ unpacked() {
 	return $u_status
 }
 
-# An endpoint that did not answer gets no further request in this round, because every
-# request that hangs is one more goroutine.
+# An endpoint that did not answer is not asked again in this round: every request that
+# hangs is one goroutine more.
 goroutines() {
 	if ! asked debug=1 'goroutines debug=1' goroutine.debug1.txt get "$1" /debug/pprof '/goroutine?debug=1'; then
 		for g_name in proto debug=2; do
@@ -570,15 +567,15 @@ links() {
 	return $k_status
 }
 
-# crowded NAME reports whether a directory has more files than a reader accepts after
-# some rounds.
+# crowded NAME says whether a directory has so many files that they would be too many
+# for a reader after some rounds.
 crowded() { [ "$(ls "$proc/$pid/$1" 2>/dev/null | wc -l)" -gt $many ]; }
 
 descriptors() {
 	at=$(now) from=$(date +%s)
 	if crowded fdinfo; then
-		# One file has the text of all, each below its name. /dev/null makes tail print
-		# the name even of a single file.
+		# As one, each below its name. /dev/null makes tail print the name even of a single
+		# file.
 		(cd "$proc/$pid" && limited find fdinfo -type f -exec tail -n +1 /dev/null {} +) >"$work/joined" 2>"$work/error"
 		status=$?
 		grep -v '^==> /dev/null <==$' "$work/joined" >"$dir/fdinfo.txt"
@@ -588,8 +585,7 @@ descriptors() {
 		limited cp -R "$proc/$pid/fdinfo" "$dir/" 2>"$work/error"
 		status=$?
 		chmod -R u+rwX "$dir/fdinfo" 2>/dev/null
-		# A descriptor that was closed meanwhile has an empty file. Open descriptors
-		# never do.
+		# What was closed meanwhile is empty; no fdinfo of an open descriptor is.
 		find "$dir/fdinfo" -type f -size 0 -exec rm -f {} + 2>/dev/null
 		files=$(find "$dir/fdinfo" -type f 2>/dev/null | wc -l)
 	fi
@@ -609,15 +605,15 @@ descriptors() {
 		files=$(find "$dir/fd" ! -type d 2>/dev/null | wc -l)
 	fi
 	directory fd
-	# A reader counts the same. The links are read a moment later.
+	# As a reader counts them; the links are read a moment later.
 	fds=$infos
 	[ $infos -ne 0 ] || fds=$files
 	[ $fds -eq $files ] || [ $files -eq 0 ] || later=" (a moment later $files)"
 	[ $fds -ne 0 ] || fds=''
 }
 
-# directory NAME adds the step of a directory of files or links, or of the single file
-# in its place.
+# directory NAME files the step of a directory of files or links, or of the one file in
+# its place.
 directory() {
 	files=$((files))
 	if [ $files -eq 0 ]; then
@@ -648,7 +644,7 @@ directory() {
 }
 
 # cgroups lists the inodes of all cgroups under the paths that the process sees. Files
-# are listed too unless every watch has an event that only directories report.
+# are listed too where a watch asks for events that directories do not have alone.
 cgroups() {
 	only='-type d'
 	for mask in $(find "$dir" -path '*/fdinfo*' -type f -exec sed -n 's/^inotify .* mask:\([0-9a-f]*\) .*/\1/p' {} + | sort -u); do
@@ -661,7 +657,7 @@ cgroups() {
 		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted"
 		case $? in
 		124 | 137 | 143)
-			# The time of the step is over.
+			# The time of the step is up.
 			echo cut >"$work/cut"
 			break
 			;;
@@ -705,9 +701,8 @@ lsof_of() {
 	fi
 }
 
-# only_roots FILE reports whether only root can change a file. The file and all
-# directories above it must belong to root, and nobody else may write them. In a sticky
-# directory, others may write but cannot replace what belongs to root.
+# only_roots FILE says whether a file and all directories above it belong to root, and
+# nobody else can write them or, in a sticky directory, replace what is root's.
 only_roots() {
 	r_path=$(readlink -f "$1" 2>/dev/null)
 	while [ -n "$r_path" ]; do
@@ -722,9 +717,9 @@ only_roots() {
 	return 1
 }
 
-# beside NAME prints the program in the installation of the process, else in PATH. The
-# process chose its installation. So only root may be able to change the program, unless
-# it runs as the user of the process.
+# beside NAME gives the program of the process' own installation, else of PATH. The
+# process chose its installation: unless the program runs as the user of the process
+# it must be one that only root can change.
 beside() {
 	case $exe in
 	/*) [ -x "${exe%/*}/$1" ] && { [ -n "$own" ] || only_roots "${exe%/*}/$1"; } && printf '%s\n' "${exe%/*}/$1" && return ;;
@@ -732,8 +727,8 @@ beside() {
 	command -v "$1"
 }
 
-# attach_as finds the command that runs a program as the user of the process, as the
-# attach protocol requires. own is set if this user is not root.
+# attach_as finds out how a program runs as the user of the process, as the attach
+# protocol wants it; own says that this user is not root.
 attach_as() {
 	as='' own=''
 	# shellcheck disable=SC2046
@@ -762,9 +757,9 @@ threads() {
 	take threads thread-dump.txt dumped
 }
 
-# dumped tries jcmd, else jstack, with the options of newer and older releases. The
-# first that succeeds has the dump. If none does, the first one's error is reported and
-# its output kept.
+# dumped tries jcmd, else jstack, in the forms of newer and older releases. The first
+# that ends well gives the dump; where none does, the first one's complaint is told,
+# and what it wrote is kept.
 dumped() {
 	d_status=0
 	if [ -n "$jcmd" ]; then try "$jcmd" "$pid" Thread.print -l -e && return; fi
@@ -780,8 +775,8 @@ dumped() {
 
 try() {
 	case $d_status in 124 | 137 | 143) return 1 ;; esac
-	# Another user may have no access to the working directory. shellcheck
-	# disable=SC2086
+	# Another user may not be allowed to be here.
+	# shellcheck disable=SC2086
 	(cd / && limited $as "$@") >"$work/dump" 2>"$work/complaint"
 	t_status=$?
 	if [ $t_status -eq 0 ]; then
@@ -796,7 +791,7 @@ try() {
 	return 1
 }
 
-# caught NUMBER reports whether the process has a handler for a signal up to 16.
+# caught NUMBER says whether the process has a handler for a signal up to 16.
 caught() {
 	set -- "$1" "$(sed -n 's/^SigCgt:[[:space:]]*//p' "$proc/$pid/status" 2>/dev/null)"
 	[ -n "$2" ] && [ $((0x${2#????????????} & (1 << ($1 - 1)))) -ne 0 ]
@@ -834,8 +829,8 @@ node_report() {
 	take 'node report' node-report.json new_report
 }
 
-# may_ask reports whether the process may get a signal: the capture goes on, and the pid
-# is that of the process in our own pid namespace too.
+# may_ask says whether the process may get a signal: the capture goes on, and the pid
+# is still that process', also as we number it.
 may_ask() {
 	if [ -n "$stopping" ]; then
 		why='the capture was ended before the signal was sent'
@@ -849,16 +844,17 @@ may_ask() {
 	return 1
 }
 
-# signal NAME sends a signal to the process that was opened, or to none.
+# signal NAME is sent to the process that was opened, or to none.
 signal() {
 	may_ask && kill "-$1" "$pid" && printf '%s\n' "$1" >"$work/sent" && return
 	printf '%s\n' "$why" >&2
 	return 1
 }
 
-# new_report waits for a report that is new or has changed, copies it and removes it.
+# new_report waits for a report that was not there before, or not in this form, copies
+# and removes it.
 new_report() {
-	# A report with a fixed name overwrites the one before.
+	# A report of a fixed name is written over the one before.
 	cat "$reports/${pattern:-none}" >"$work/before" 2>/dev/null
 	find "$reports/" -maxdepth 1 -name "${pattern:-report.*.json}" >"$work/known" 2>/dev/null
 	signal USR2 || return 1
@@ -870,8 +866,7 @@ new_report() {
 			if grep -qxF -e "$file" -e "$reports/${file##*/}" "$work/known"; then
 				[ -n "$pattern" ] && [ "$(cat "$file")" != "$(cat "$work/before")" ] || continue
 			fi
-			# A report ends with its closing brace, alone or on one line with its last
-			# list.
+			# A report ends with the brace that closes it, on one line with its last list.
 			case $(tail -n 1 "$file") in '}' | '{'*'"sharedObjects":['*']}') ;; *) continue ;; esac
 			without_secrets <"$file" >"$work/report"
 			rm -f "$file"
@@ -886,8 +881,8 @@ new_report() {
 	return 124
 }
 
-# without_secrets removes the environment and the command line from a report, which has
-# one line or a line for each value. cmdline has the masked words.
+# without_secrets takes the environment and the words of the command line out of a
+# report, which is one line or a line for each value. cmdline has the words, masked.
 without_secrets() {
 	sed -E '
 s/"environmentVariables":\{("([^"\]|\\.)*":"([^"\]|\\.)*",?)*\},?//g
@@ -901,7 +896,7 @@ d
 }'
 }
 
-# stacks sends SIGQUIT and copies what the process then writes to a file.
+# stacks sends SIGQUIT, and copies what the process then writes to a file.
 stacks() {
 	[ -n "$java" ] || [ $((round + 1)) -eq "$count" ] || return
 	if ! may_ask; then
@@ -927,8 +922,8 @@ grown() {
 		echo "$target cannot be read: no signal was sent" >&2
 		return 1
 	fi
-	# The file is opened before the signal, because the process and its link may be gone
-	# afterwards. A failure to open it ends the subshell only.
+	# Opened before the signal: the process, and with it the link, may be gone after. What
+	# cannot be opened ends a subshell only.
 	(
 		exec 3<"$1" || exit 1
 		signal QUIT || exit 1
@@ -979,8 +974,8 @@ manifest() {
 	} 2>/dev/null >"$dir/manifest.json" || unwritten "the manifest of $name ($pid) in t$round"
 }
 
-# visit PID ALIKE WANTED captures one process once. ALIKE is the number of processes
-# with the name WANTED.
+# visit PID ALIKE WANTED captures one process once, that was found by its name with so
+# many alike, or by its pid.
 visit() {
 	pid=$1 alike=$2 wanted=$3
 	first=$(started "$proc/$pid/stat")
@@ -1002,9 +997,8 @@ visit() {
 	printf '' >"$work/steps"
 	rm -f "$work/sent"
 	case ${exe##*/} in java) [ -z "$jvm" ] || java=1 ;; esac
-	# A JVM opens a socket when it is first asked for its threads, and keeps it. So this
-	# comes before its descriptors are read: the first round must show the socket like
-	# all others.
+	# A JVM that is asked for the first time opens a socket, which it keeps: that comes
+	# before its descriptors are read, so that the first round has it as those after it.
 	attached=''
 	grep -q "^$pid $first " "$work/seen" && attached=1
 	[ -z "$java" ] || [ -n "$attached" ] || threads
@@ -1022,7 +1016,7 @@ visit() {
 	node | nodejs) node_report ;;
 	esac
 	[ -z "$sigquit" ] || stacks
-	# A server may close its connections a moment before its process ends.
+	# A server closes its connections before its process ends.
 	[ -z "$cut" ] || ! alive || sleep 1
 	if ! alive; then
 		case $(value "$work/sent") in
@@ -1038,7 +1032,7 @@ visit() {
 	say "t$round of $count: $name ($pid):${told%,}"
 }
 
-# ended PID NAME writes, once, that a process has ended.
+# ended PID NAME writes, once, that a process is there no longer.
 ended() {
 	pid=$1 name=$2
 	dir=$work/$top/t$round/$(safe "$name")-$pid-ended
@@ -1054,8 +1048,7 @@ mkdir -p "$work/$top"
 printf '' >"$work/seen"
 start=$(date +%s) round=0 captures=0
 while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
-	# The sleeps are short, because a signal that comes just before one is noticed after
-	# it.
+	# In short sleeps: a signal that comes just before one is noticed after it.
 	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
 	[ -z "$stopping" ] || break
 	late=$(($(date +%s) - start - round * every))
@@ -1106,11 +1099,11 @@ done
 [ -z "$stopping" ] || say "warning: ended by a signal after $round of $count rounds; the archive holds what was there"
 [ $captures -gt 0 ] || exit 2
 
-# Nothing may interrupt from here on: the archive is whole or does not exist.
+# From here on nothing may interrupt: the archive is whole or not there.
 trap '' INT TERM HUP PIPE
 
-# pack writes the archive to standard output. It fails if tar or gzip fails. The status
-# of a pipeline alone is that of its last program.
+# pack writes the archive to standard output. It fails where tar or gzip does: the
+# status of a pipeline is that of its last program alone.
 pack() {
 	{
 		p_lost=$(

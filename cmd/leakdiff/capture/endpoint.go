@@ -24,7 +24,7 @@ import (
 // endpoint is the address at which a process serves profiles or metrics.
 type endpoint struct {
 	client *http.Client
-	// base is the URL to which paths are appended.
+	// base is what paths are appended to.
 	base   *url.URL
 	header http.Header
 }
@@ -32,16 +32,16 @@ type endpoint struct {
 // dialContext makes connections for an http.Transport.
 type dialContext = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newEndpoint reads the address of an endpoint: a URL, host:port, or unix:/path of a
-// socket. home is the default path.
+// newEndpoint parses the address of an endpoint: a URL, host:port, or unix:/path of a
+// socket. An address without a path gets home.
 //
 //	"127.0.0.1:6060"                 http://127.0.0.1:6060/debug/pprof
 //	"unix:/run/containerd/debug.sock"  /debug/pprof over that socket
 //	"https://10.0.0.1:10250/debug/pprof/goroutine?debug=2"  the same without the last part
 func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error) {
 	transport := &http.Transport{
-		// All requests of a round share one connection, because each connection is a
-		// goroutine of the process.
+		// One connection for all requests of a round: each connection is a goroutine of
+		// the process.
 		MaxIdleConns: 1, DisableCompression: true, Proxy: nil,
 		TLSClientConfig: c.tls,
 		DialContext:     c.dialer(pid),
@@ -51,8 +51,7 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 			if errors.Is(err, os.ErrNotExist) && pid != 0 {
-				// The path is as the process sees it. The process may have another
-				// root.
+				// The path is as the process sees it, which may have another root.
 				return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(c.proc(pid, "root"), socket))
 			}
 			return conn, err
@@ -77,8 +76,8 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 	return &endpoint{&http.Client{Transport: transport, CheckRedirect: refuse}, base, c.header}, nil
 }
 
-// Shown returns the address of an endpoint or a server without secrets, for messages
-// and names of files: scheme, host and path.
+// Shown is the address of an endpoint or a server for messages and file names: scheme,
+// host and path.
 //
 //	"https://me:secret@10.0.0.1:10250/debug?token=x"   https://10.0.0.1:10250/debug
 //	"4711=me:secret@localhost:6060"                    4711=localhost:6060
@@ -97,8 +96,7 @@ func Shown(text string) string {
 			before, rest = "", text
 		}
 	}
-	// A password may hold characters that end an address. The host begins after the
-	// last @.
+	// A password may hold characters that end an address, so cut at the last @ first.
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
 		rest = rest[:end]
@@ -108,10 +106,10 @@ func Shown(text string) string {
 
 func (e *endpoint) close() { e.client.CloseIdleConnections() }
 
-// body is what a response must begin with. A proxy in front of the process, which wants
-// a login for example, returns 200 with something else.
+// body describes what the answer to a request must be. A proxy with a login page, for
+// example, answers 200 with something else.
 type body struct {
-	// name is for people. The first head bytes decide.
+	// is checks the first head bytes. name is for people.
 	name string
 	head int
 	is   func(head []byte) bool
@@ -124,7 +122,7 @@ var (
 	stackText = body{"goroutine dump", len("goroutine 1"), func(head []byte) bool {
 		return bytes.HasPrefix(head, []byte("goroutine ")) && head[len(head)-1] >= '0' && head[len(head)-1] <= '9'
 	}}
-	// packedProfile may also be unpacked (isProfile).
+	// Some servers send the profile uncompressed.
 	packedProfile = body{"goroutine profile", 2, func(head []byte) bool {
 		return string(head) == gzipMagic || isProfile(head)
 	}}
@@ -135,15 +133,15 @@ var (
 
 const gzipMagic = "\x1f\x8b"
 
-// isProfile reports whether bytes begin a profile.proto. Its first field is a sample
-// type (1) or a period type (11) of two small numbers.
+// isProfile reports whether bytes begin a profile.proto. Its first field is a sample type
+// (1) or a period type (11) of two small numbers.
 //
 //	"\x0a\x04\x08\x01\x10\x02", "\x5a\x04…"   true
 func isProfile(head []byte) bool {
 	return len(head) >= 2 && (head[0] == 1<<3|2 || head[0] == 11<<3|2) && head[1] >= 2 && head[1] <= 8
 }
 
-// instead describes a response that is not the wanted body.
+// mismatch describes what came instead of a body.
 //
 //	`the endpoint answered 200 without a goroutine profile: text/html, "<html>login please</html>"`
 func (b body) mismatch(contentType string, came []byte) error {
@@ -171,9 +169,9 @@ func (b body) article() string {
 	return "a " + b.name
 }
 
-// get writes the body of a response to w. Headers are not kept. A response is an error
-// if its status is not 200 or if it does not begin like the wanted body. The error has
-// its first line.
+// get writes the body of an answer. An answer with another status than 200 is an error
+// with the first line of its body, and so is an answer with a wrong beginning. The header
+// of an answer is not stored.
 func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w io.Writer) error {
 	u := *e.base
 	if below != "" {
@@ -210,9 +208,9 @@ func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w 
 	return withoutURL(err)
 }
 
-// plain removes the address from an error of net/http. The manifest names the address
-// elsewhere, and it may hold secrets.
-func plain(err error) error {
+// withoutURL removes the address from an error of net/http. The manifest names it elsewhere,
+// and it may hold secrets.
+func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		return of.Err
@@ -220,8 +218,8 @@ func plain(err error) error {
 	return err
 }
 
-// unpacked writes gzip data unpacked. The archive packs it again, and its hash must be
-// that of the bytes that a reader sees.
+// unpacked writes gzip data unpacked: the archive compresses it again, and hashes are of
+// unpacked data.
 func unpacked(r io.Reader, w io.Writer) error {
 	in := bufio.NewReader(r)
 	if magic, _ := in.Peek(2); string(magic) != gzipMagic {
@@ -281,7 +279,7 @@ func headers(file string) (http.Header, error) {
 	return out, nil
 }
 
-// trust returns the certificates against which TLS endpoints are checked.
+// trust is the TLS configuration for endpoints.
 func trust(cfg Config) (*tls.Config, error) {
 	out := &tls.Config{InsecureSkipVerify: cfg.Insecure, MinVersion: tls.VersionTLS12}
 	if cfg.CAFile == "" {
@@ -298,8 +296,8 @@ func trust(cfg Config) (*tls.Config, error) {
 	return out, nil
 }
 
-// dialer connects to loopback addresses from the network namespace of the process, if
-// that is another one: they belong to the process.
+// dialer connects from the network namespace of the process if it has its own: a loopback
+// address is that of the process.
 func (c *collector) dialer(pid int) dialContext {
 	dial := (&net.Dialer{Timeout: c.cfg.Budget, FallbackDelay: -1 * time.Nanosecond}).DialContext
 	ours, _ := os.Readlink("/proc/self/ns/net")
@@ -327,8 +325,8 @@ func (c *collector) dialer(pid int) dialContext {
 	}
 }
 
-// loopback returns the loopback addresses of a host, none for any other host. It does
-// not resolve names, because the resolver may be in our own namespace.
+// loopback returns the loopback addresses of a host, none for any other host. It does not
+// resolve names: the resolver may be in our own namespace.
 func loopback(host string) []string {
 	if strings.EqualFold(host, "localhost") {
 		return []string{"127.0.0.1", "::1"}

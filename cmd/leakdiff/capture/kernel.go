@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// kernel captures procfs. The descriptors come first, since the mounts, cgroups and
-// handles that explain them must not be older.
+// kernel captures procfs. Descriptors come first: the mounts, cgroups and handles that
+// explain them must not be older.
 func (v *visit) kernel(ctx context.Context) {
 	pid := v.p.identity.PID
 	file := func(name string) string { return v.c.proc(pid, name) }
@@ -25,7 +25,7 @@ func (v *visit) kernel(ctx context.Context) {
 			return []byte(target), err
 		})
 	})
-	// A reader counts the same. The links are read a moment later.
+	// This is the number that a reader counts. The links are read a moment later.
 	switch {
 	case len(infos) > 0:
 		v.descriptors, v.links = len(infos), len(links)
@@ -78,7 +78,7 @@ func (v *visit) kernel(ctx context.Context) {
 	}
 }
 
-// sysctls captures the limits of descriptors and watches.
+// sysctls writes the limits of descriptors and watches.
 func (v *visit) sysctls(_ context.Context, w io.Writer) error {
 	var errs []error
 	for _, name := range []string{"inotify/max_user_instances", "inotify/max_user_watches", "inotify/max_queued_events", "file-nr"} {
@@ -92,10 +92,9 @@ func (v *visit) sysctls(_ context.Context, w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// endpoints captures the profiles and metrics of the process. debug=1 comes first: it
-// is small, and its total decides whether debug=2 is requested. An endpoint that did
-// not answer gets no further request in this round, because every request that hangs is
-// one more goroutine.
+// endpoints captures profiles and metrics. debug=1 comes first: it is small and shows
+// whether debug=2 would be too large. After an endpoint did not answer it is not asked
+// again in this round: every hanging request is one goroutine more.
 func (v *visit) endpoints(ctx context.Context) {
 	if v.pprof.text != "" {
 		e, err := v.endpoint(v.pprof, "/debug/pprof")

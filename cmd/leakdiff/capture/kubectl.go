@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// Kubectl writes the commands that run a capture in a pod or on a node with kubectl
-// alone. The script is read from standard input, and the archive goes to standard
-// output.
+// Kubectl writes the command lines that capture a pod or a node with kubectl alone. The
+// script goes in by standard input, the archive comes out by standard output.
 type Kubectl struct {
 	// Pod is "namespace/pod" or "namespace/pod/container", Node a node's name.
 	Pod, Node string
 	// Arguments are those of the script.
 	Arguments []string
-	// Files are those that the arguments name. The script reads them where it runs.
+	// Files are named by the arguments. The script reads them where it runs.
 	Files []string
 	// Output is the file of the archive.
 	Output string
 }
 
-// podImage is an image with a shell, for containers without one.
+// podImage brings a shell for containers without one.
 const podImage = "busybox:1.36"
 
-// Lines returns comments, and one command for each way.
+// Lines returns comments and one command line for each way.
 func (k Kubectl) Lines() (string, error) {
 	const script = "leakdiff collect --script | "
 	arguments := quoted(append(append([]string{}, k.Arguments...), "-o", "-"))
@@ -67,7 +66,7 @@ func quoted(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// quote writes text as one word of a shell.
+// quote quotes a word for the shell.
 //
 //	"it's"   'it'\''s'
 func quote(word string) string {

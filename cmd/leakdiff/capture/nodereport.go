@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// withoutSecrets copies a diagnostic report of Node. It leaves out the environment and
-// hides the secrets of the command line, at any depth. Everything else stays as it is,
-// in its order. Text that is no JSON is an error.
+// withoutSecrets copies a diagnostic report of Node without its environment, at any depth,
+// and with the secrets of its command line masked. All else stays as it is, in its order.
+// Text that is no JSON is an error.
 //
 //	{"header": {"commandLine": ["node", "--token=x"]}, "environmentVariables": {…}}
 //	{"header": {"commandLine": ["node", "--token=***"]}}
@@ -90,7 +90,7 @@ func copyArray(in *json.Decoder, out *bytes.Buffer) error {
 	return err
 }
 
-// copyCommandLine accepts only an array of words. Anything else cannot be masked.
+// copyCommandLine demands an array of words, since nothing else can be masked.
 func copyCommandLine(in *json.Decoder, out *bytes.Buffer) error {
 	var words []string
 	if err := in.Decode(&words); err != nil {

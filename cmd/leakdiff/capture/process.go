@@ -19,11 +19,10 @@ import (
 // ticksPerSecond is USER_HZ, 100 on every architecture of Linux that Go runs on.
 const ticksPerSecond = 100
 
-// errGone reports that the process has ended, or that its pid belongs to another
-// process now.
+// errGone means that the process ended, or that its pid is another process now.
 var errGone = errors.New("the process has ended")
 
-// process is a captured process over all rounds.
+// process is a captured process, over all rounds.
 type process struct {
 	target Target
 	// dir is its directory in every round: "kubelet-4711".
@@ -32,14 +31,14 @@ type process struct {
 	// javaHome holds bin/java of a JVM.
 	java bool
 	node bool
-	// attached reports that the JVM was asked for its threads in an earlier round.
+	// attached is true if the JVM was asked for its threads in an earlier round.
 	attached bool
-	// hasMemory reports that the process had an address space when it was opened.
-	// Kernel threads have none.
+	// hasMemory says that stat stated a size when the process was opened. Kernel
+	// threads have none.
 	hasMemory bool
 }
 
-// proc returns the path of a file of the process below /proc.
+// proc is a file of the process below /proc.
 func (c *collector) proc(pid int, name string) string {
 	return filepath.Join(c.cfg.Proc, strconv.Itoa(pid), name)
 }
@@ -96,9 +95,9 @@ func (c *collector) same(p *process) error {
 	if found.ticks != p.identity.StartTicks {
 		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
 	}
-	// A process that ends releases its memory before it closes its files, and its state
-	// changes last (do_exit in kernel/exit.c: exit_mm, exit_files, exit_notify). So a
-	// process whose connections were closed by its end has no memory.
+	// A process that ends gives up its memory before its files and before its state
+	// changes: whoever sees its connections closed must see this (do_exit in
+	// kernel/exit.c: exit_mm, exit_files, exit_notify).
 	if p.hasMemory && found.memory == 0 {
 		return errGone
 	}
@@ -146,7 +145,7 @@ func readStat(stat string) (statFields, bool) {
 	return found, true
 }
 
-// bootTime is the time of btime in /proc/stat.
+// bootTime is btime in /proc/stat.
 func (c *collector) bootTime() time.Time {
 	text, _ := os.ReadFile(filepath.Join(c.cfg.Proc, "stat"))
 	_, rest, _ := strings.Cut(string(text), "\nbtime ")
@@ -201,8 +200,8 @@ func safeName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// named returns the pids of the processes with a name: that of the kernel, or that of
-// the executable. It leaves out threads and the collector itself.
+// named returns the pids of the processes with a name: that of the kernel or that of the
+// executable. It leaves out threads and the collector itself.
 func (c *collector) named(name string) []int {
 	entries, _ := os.ReadDir(c.cfg.Proc)
 	var pids []int
@@ -227,8 +226,8 @@ func (c *collector) named(name string) []int {
 	return pids
 }
 
-// pods reads the names of pods from the directories that the kubelet makes for logs.
-// They stay for a while after a pod is gone.
+// pods reads the directories that the kubelet makes for logs. They stay for a while after
+// a pod has gone.
 //
 //	"/var/log/pods/kube-system_coredns-7d_1b2c3d4e-…"   kube-system, coredns-7d, 1b2c3d4e-…
 func pods(root string) []Pod {
@@ -250,7 +249,7 @@ var (
 	// file.
 	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
 	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
-	// userInfo ends at the last @, because a password may hold one.
+	// userInfo ends at the last @: a password may hold one.
 	userInfo = regexp.MustCompile(`(://)[^/\s]+@`)
 )
 
@@ -259,7 +258,7 @@ func masked(cmdline []byte) []byte {
 	return bytes.Join(maskedWords(bytes.Split(cmdline, []byte{0})), []byte{0})
 }
 
-// maskedWords changes the words in place.
+// maskedWords masks the words in place.
 func maskedWords(words [][]byte) [][]byte {
 	for i := range words {
 		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))

@@ -13,7 +13,7 @@ import (
 )
 
 // openHandle opens a file handle on the file system of on (open_by_handle_at(2)). It
-// returns the path there and the number of links.
+// returns the path of the file there and its number of links.
 func openHandle(on *os.File, kind int32, handle []byte) (name string, links uint64, err error) {
 	fd, err := unix.OpenByHandleAt(int(on.Fd()), unix.NewFileHandle(kind, handle), unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
@@ -36,7 +36,7 @@ func isStale(err error) bool { return errors.Is(err, unix.ESTALE) }
 
 func isDenied(err error) bool { return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) }
 
-// openDirectory never blocks, even on a pipe or a device.
+// openDirectory never blocks, as on a pipe or a dead network file system's device.
 func openDirectory(name string) (*os.File, error) {
 	return os.OpenFile(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_DIRECTORY, 0)
 }
@@ -66,8 +66,8 @@ func ownerOf(info os.FileInfo) (uid, gid uint32) {
 	return 0, 0
 }
 
-// inside calls f in another network namespace. A socket stays in the namespace in which
-// it was made.
+// inside calls f in another network namespace. A socket stays in the namespace in which it
+// was made.
 func inside(namespace string, f func() (net.Conn, error)) (net.Conn, error) {
 	theirs, err := os.Open(namespace)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// tools captures the output of other programs about the process, and what the process
-// writes after a signal.
+// tools captures what other programs know of the process, and what it writes itself after
+// a signal.
 func (v *visit) tools(ctx context.Context) {
 	if !v.c.cfg.NoLsof {
 		v.lsof(ctx)
@@ -38,8 +38,8 @@ func (v *visit) tools(ctx context.Context) {
 }
 
 // attach asks a JVM for its threads for the first time. The JVM then opens a socket and
-// keeps it. So this comes before the descriptors are read: the first round must show
-// the socket like all others.
+// keeps it. This comes before its descriptors are read, so that the first round has the
+// socket like all later ones.
 func (v *visit) attach(ctx context.Context) {
 	if v.p.java && !v.c.cfg.NoJVM && !v.p.attached {
 		v.threads(ctx)
@@ -63,9 +63,8 @@ func (v *visit) lsof(ctx context.Context) {
 	})
 }
 
-// output runs a program until it or ctx ends. If ctx ends first, the program is killed
-// with all its children. A status other than 0 is an error with the first line of its
-// messages.
+// output runs a program to its end. If ctx ends first, the program is killed with all
+// that it started. A status other than 0 is an error with the first line of stderr.
 func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -86,7 +85,7 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 	return nil
 }
 
-// complaint is the first line of messages that is an error.
+// complaint is the first line that describes the error.
 //
 //	"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nError: no such process\n"   "Error: no such process"
 func complaint(output string) string {
@@ -98,9 +97,9 @@ func complaint(output string) string {
 	return ""
 }
 
-// threads asks a JVM for its threads by jcmd, else by jstack, with the options of newer
-// and older releases. The first that succeeds has the dump. If none does, the first
-// one's error is reported and its output kept.
+// threads asks a JVM for its threads: by jcmd, else jstack, with the options of newer and
+// older releases. The first dump that succeeds is used. If none does, the error and the
+// output of the first one are used.
 func (v *visit) threads(ctx context.Context) {
 	pid := strconv.Itoa(v.p.identity.PID)
 	as, own := v.attachAs()
@@ -138,9 +137,9 @@ func (v *visit) threads(ctx context.Context) {
 	})
 }
 
-// attachAs returns the user of the process, as the attach protocol requires, or nil for
-// our own. It also reports whether the tool runs as the user of the process and not as
-// root: a program that the process chose then gains no rights.
+// attachAs returns the user that the attach protocol needs, that of the process, or nil if
+// it is ours. own is true if that user is not root: a program that the process chose then
+// gains no rights.
 func (v *visit) attachAs() (as *syscall.Credential, own bool) {
 	status, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "status"))
 	uid, gid := effective(string(status), "Uid"), effective(string(status), "Gid")
@@ -150,7 +149,7 @@ func (v *visit) attachAs() (as *syscall.Credential, own bool) {
 	return nil, uid > 0 && uid == os.Geteuid()
 }
 
-// effective returns the second number of a line of /proc/PID/status, or -1.
+// effective is the second number of a line of /proc/PID/status, -1 if it is missing.
 //
 //	"Uid:\t1000\t1001\t1000\t1000\n"   1001
 func effective(status, name string) int {
@@ -164,10 +163,10 @@ func effective(status, name string) int {
 	return -1
 }
 
-// beside returns the program with a name in the installation of the process, else in
-// PATH, or "". The process chose its installation. So only root may be able to change
-// the program, unless it runs as the user of the process.
-func (v *visit) beside(name string, own bool) string {
+// findTool finds a program in the process' own installation, else in PATH, and returns ""
+// if there is none. The process chose its installation: unless the program runs as the
+// user of the process, only root may be able to change it.
+func (v *visit) findTool(name string, own bool) string {
 	if home := filepath.Dir(v.p.identity.Executable); filepath.IsAbs(home) {
 		program, err := filepath.EvalSymlinks(filepath.Join(home, name))
 		if err == nil && (own || onlyRoots(program)) {
@@ -181,9 +180,8 @@ func (v *visit) beside(name string, own bool) string {
 	return program
 }
 
-// onlyRoots reports whether only root can change a file. The file and all directories
-// above it must belong to root, and nobody else may write them. In a sticky directory,
-// others may write but cannot replace what belongs to root.
+// onlyRoots reports whether a file and all directories above it belong to root, and nobody
+// else can write them or, in a sticky directory, replace root's files.
 func onlyRoots(name string) bool {
 	for {
 		info, err := os.Lstat(name)
@@ -202,9 +200,9 @@ func onlyRoots(name string) bool {
 	}
 }
 
-// nodeReport makes Node write a diagnostic report, by the signal that its options name.
-// SIGUSR2 ends any process that does not catch it. So the process must catch it, and
-// its options must have --report-on-signal unless the user asked for the report.
+// nodeReport has Node write a diagnostic report, by the signal that it was started to
+// handle. SIGUSR2 kills any other process. So the process must have a handler, and
+// --report-on-signal in its command line unless the report was asked for.
 func (v *visit) nodeReport(ctx context.Context) {
 	const step = "node report"
 	pid := v.p.identity.PID
@@ -238,17 +236,16 @@ func (v *visit) nodeReport(ctx context.Context) {
 	})
 }
 
-// mayBeAsked returns why the process must get no signal: the capture was ended, or its
-// pid belongs to another process now.
-func (v *visit) mayBeAsked(ctx context.Context) error {
+// maySignal returns an error if the process must not get a signal: the capture was ended, or the
+// pid is another process now.
+func (v *visit) maySignal(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("the capture was ended before the signal was sent")
 	}
 	if err := v.c.same(v.p); err != nil {
 		return err
 	}
-	// A signal goes to a pid of our own pid namespace. The procfs of a host has other
-	// pids.
+	// kill uses our own pid namespace. The procfs of a host may use another.
 	ours, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(v.p.identity.PID), "stat"))
 	if found, ok := readStat(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || found.ticks != v.p.identity.StartTicks) {
 		return fmt.Errorf("pid %d of %s is not that process here: no signal can be sent to it", v.p.identity.PID, v.c.cfg.Proc)
@@ -256,10 +253,9 @@ func (v *visit) mayBeAsked(ctx context.Context) error {
 	return nil
 }
 
-// signal sends a signal to the process that was opened, or to none.
+// signal signals the process that was opened, and no other.
 func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
-	// On Linux this is a handle of the process: its pid cannot pass to another process
-	// meanwhile.
+	// On Linux this is a pidfd: it stays with the process even if the pid is reused.
 	p, err := os.FindProcess(v.p.identity.PID)
 	if err != nil {
 		return err
@@ -290,7 +286,7 @@ func (o words) value(name string) string {
 	return ""
 }
 
-// nodeOptions returns the options of the command line and of NODE_OPTIONS, the only
+// nodeOptions returns the options in the command line and in NODE_OPTIONS, the only
 // variable of the environment that is read.
 func (v *visit) nodeOptions() words {
 	cmdline, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "cmdline"))
@@ -344,7 +340,8 @@ func reports(dir string, options words) map[string]time.Time {
 	return out
 }
 
-// newReport waits until a new report is complete, copies it and removes it.
+// newReport waits until a report is complete, copies and removes it: a capture leaves no
+// files.
 func newReport(ctx context.Context, dir string, options words, before map[string]time.Time, w io.Writer) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -370,9 +367,9 @@ func newReport(ctx context.Context, dir string, options words, before map[string
 	}
 }
 
-// sigquit makes the process write its stacks. A Go program ends after that, so it gets
-// the signal in the last round only. A JVM continues. If the stacks go to a file, they
-// are copied. Otherwise the step names where they went.
+// sigquit has the process write its stacks. A Go program ends with that, so it gets the
+// signal in the last round only. A JVM goes on. Stacks in a file are copied; for others
+// the manifest records where they went.
 func (v *visit) sigquit(ctx context.Context) {
 	const step = "sigquit"
 	pid := v.p.identity.PID
@@ -398,8 +395,8 @@ func (v *visit) sigquit(ctx context.Context) {
 		return
 	}
 	v.take(ctx, step, "sigquit.txt", func(ctx context.Context, w io.Writer) error {
-		// The file is opened before the signal, because the process and its link may be
-		// gone afterwards.
+		// The file is opened before the signal: the process and its links may be gone
+		// after it.
 		f, err := os.Open(output)
 		if err != nil {
 			return withoutPath(err)
@@ -415,9 +412,9 @@ func (v *visit) sigquit(ctx context.Context) {
 	})
 }
 
-// grown copies what is appended to a file, until the process has ended or nothing was
+// copyAppended copies what is appended to a file, until the process is gone or nothing was
 // appended for a second.
-func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
+func (v *visit) copyAppended(ctx context.Context, f *os.File, w io.Writer) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	total, quiet := int64(0), 0

@@ -25,17 +25,17 @@ type visit struct {
 	p     *process
 	round int
 	dir   string
-	// pprof and metrics are the addresses of its endpoints. They may be empty.
+	// pprof and metrics are its endpoints, empty for none.
 	pprof, metrics address
 	manifest       Manifest
-	// The counts of the line for people.
+	// The counts are for the line for people, -1 if unknown.
 	goroutines, descriptors, watches int
 	failed                           int
 	// links is the number of descriptors in fd/, which is read after fdinfo/.
 	links int
-	// quit reports that the process got SIGQUIT.
+	// quit is true if the process got SIGQUIT.
 	quit bool
-	// cut reports that a step failed because its connection was cut.
+	// cut says that a step failed because its connection was ended.
 	cut bool
 }
 
@@ -51,8 +51,8 @@ func (c *collector) visit(n int, p *process) *visit {
 
 func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 
-// run captures everything, beginning with what is quick to read and changes fast. A
-// failure costs its own step only. The error is that of the archive.
+// run captures everything, first what is quick and changes at once. An error costs its own
+// step only. run returns only errors of the archive.
 func (v *visit) run(ctx context.Context) error {
 	if v.p.identity.PID != 0 {
 		v.attach(ctx)
@@ -71,9 +71,9 @@ func (v *visit) run(ctx context.Context) error {
 	return v.finish(ctx.Err() != nil)
 }
 
-// ended returns nil if the process still exists, else why it does not. A server may
-// close its connections a moment before its process ends. So after a cut connection the
-// process has a second to end.
+// ended returns why the process is no longer there, and nil if it is. A server closes its
+// connections before its process ends: after a connection that was cut, the process has
+// a second to do so.
 func (v *visit) ended(ctx context.Context) error {
 	const (
 		most  = time.Second
@@ -98,7 +98,7 @@ func (v *visit) ended(ctx context.Context) error {
 	return err
 }
 
-// isCut reports whether the other side ended the connection.
+// isCut reports whether an error is that of a connection that the other side ended.
 func isCut(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
@@ -123,7 +123,7 @@ func (v *visit) finish(interrupted bool) error {
 	return v.c.archive.put(path.Join(v.dir, "manifest.json"), v.c.cfg.Now(), int64(len(text)), bytes.NewReader(text))
 }
 
-// pods returns the pods of the host and those that the process sees.
+// pods returns those of the host and those that the process sees.
 func (v *visit) pods() []Pod {
 	out := pods("/")
 	for _, pod := range pods(v.c.proc(v.p.identity.PID, "root")) {
@@ -157,7 +157,7 @@ func (v *visit) line() string {
 	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
 }
 
-// errQuit reports that a process ended because of the signal, which is no loss.
+// errQuit is why a process ended, which is no loss.
 var errQuit = errors.New("it ended by SIGQUIT, as asked")
 
 func (v *visit) endedAsAsked() bool {
@@ -167,7 +167,7 @@ func (v *visit) endedAsAsked() bool {
 // A taker writes the content of one file. It ends soon after ctx does.
 type taker func(ctx context.Context, w io.Writer) error
 
-// take is a step that makes one file. What was written before an error is kept.
+// take runs a step with one file. It stores what was written before an error.
 func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []byte) {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	spool, err := v.c.archive.spool()
@@ -176,7 +176,7 @@ func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []b
 	}
 	head, err := v.within(ctx, spool, f)
 	if errors.Is(err, errAbandoned) {
-		// A goroutine may still write to the spool, so it stays open and is not used.
+		// The taker may still write to the spool, so the spool stays open and is not used.
 		return v.closeStep(s, err), nil
 	}
 	defer spool.Close()
@@ -202,8 +202,7 @@ var (
 	errTooLong   = errors.New("it is longer than what is kept of one file")
 )
 
-// within calls f with the time limit of one step. It returns the first bytes that were
-// written.
+// within runs f with the budget of a step. It returns the first bytes written.
 func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.c.cfg.Budget)
 	defer cancel()
@@ -234,7 +233,7 @@ func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byt
 	return w.head, err
 }
 
-// bounded is a writer with a limit. It remembers the first bytes.
+// bounded writes a limited number of bytes and stores the first ones.
 type bounded struct {
 	w    io.Writer
 	left int64
@@ -254,7 +253,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// closeStep adds a finished step to the manifest.
+// closeStep adds a step to the manifest.
 func (v *visit) closeStep(s Step, err error) Step {
 	s.MS = v.c.cfg.Now().Sub(s.At.Time).Milliseconds()
 	if err != nil {
@@ -264,7 +263,7 @@ func (v *visit) closeStep(s Step, err error) Step {
 		}
 		v.failed++
 		v.cut = v.cut || isCut(err)
-		v.c.lose(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
+		v.c.addLoss(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
 	return s
@@ -294,7 +293,7 @@ type entry struct {
 	text []byte
 }
 
-// takeDirectory is a step that makes a directory of files or links.
+// takeDirectory runs a step with a directory of files or of links.
 func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(string, time.Time, []byte) error, hash func(entry) string, read func(context.Context) ([]entry, error)) []entry {
 	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
 	type answer struct {
@@ -344,12 +343,12 @@ func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(st
 	return got.entries
 }
 
-// manyFiles is the largest number of files in a directory. A process with ten thousand
-// descriptors would make more files in ten rounds than the reader accepts.
+// manyFiles is how many files a directory may have. Ten rounds of a process with ten
+// thousand descriptors would make more files than a reader accepts.
 const manyFiles = 1000
 
-// join makes one file of a directory. Files of fdinfo stand below headings as "tail -n
-// +1" prints them, links are lines "N -> TARGET".
+// join makes one file of a directory: fdinfo files with headings as "tail -n +1" prints
+// them, links as lines "N -> TARGET".
 func (v *visit) join(s Step, file string, entries []entry, err error) {
 	var text bytes.Buffer
 	for _, e := range entries {
@@ -383,7 +382,7 @@ func hashOfFile(e entry) string {
 
 func targetOfLink(e entry) string { return string(e.text) }
 
-// copyOf copies a file of procfs to its end, since procfs states the size 0.
+// copyOf reads a whole file of procfs, whatever size it states.
 func copyOf(name string) taker {
 	return func(_ context.Context, w io.Writer) error {
 		f, err := os.Open(name)
@@ -396,8 +395,8 @@ func copyOf(name string) taker {
 	}
 }
 
-// bare removes the path from an error. The step names the file.
-func bare(err error) error {
+// withoutPath removes the path from an error of a file, since the step names it.
+func withoutPath(err error) error {
 	var of *os.PathError
 	if errors.As(err, &of) {
 		return of.Err
@@ -405,7 +404,7 @@ func bare(err error) error {
 	return err
 }
 
-// numbered returns the names in a directory that are numbers, in ascending order.
+// numbered returns the names in a directory that are numbers, in order.
 func numbered(dir string) ([]int, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -426,8 +425,8 @@ func numbered(dir string) ([]int, error) {
 	return out, nil
 }
 
-// descriptorFiles reads fdinfo/ or fd/ file by file, because an archiver would trust
-// the size 0 that procfs states. It leaves out a descriptor that is closed meanwhile.
+// descriptorFiles reads fdinfo/ or fd/ one file after the other: an archiver would trust
+// the size 0 of procfs. It leaves out descriptors that are closed meanwhile.
 func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(string) ([]byte, error)) ([]entry, error) {
 	fds, err := numbered(dir)
 	if err != nil {

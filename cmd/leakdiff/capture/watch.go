@@ -19,19 +19,19 @@ import (
 	"leakdiff/analysis/read/procfs"
 )
 
-// watch is an inotify line of fdinfo: the fields that identify the watched file.
+// watch is an inotify line of fdinfo, as far as it identifies what is watched.
 type watch struct {
 	device uint32
-	// mask has the watched events.
+	// mask are the events of the watch.
 	mask       uint64
 	handleType int32
 	handle     string
-	// raw is sdev, ino and fhandle-type as printed.
+	// raw are sdev, ino, fhandle-type as printed.
 	raw [3]string
 }
 
-// watchesOf reads the inotify lines of fdinfo files (fs/notify/fdinfo.c). All numbers
-// are hexadecimal.
+// watchesOf reads the inotify lines of fdinfo files (fs/notify/fdinfo.c). All numbers are
+// hexadecimal.
 //
 //	"inotify wd:1e ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:c fhandle-type:81 f_handle:01.."
 func watchesOf(infos []entry) []watch {
@@ -71,7 +71,7 @@ type mount struct {
 	root, point, fstype string
 }
 
-// readMounts reads a mountinfo file and leaves out lines that it does not understand.
+// readMounts reads a mountinfo and skips lines that it cannot parse.
 func readMounts(name string) ([]mount, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -145,7 +145,7 @@ func listTree(ctx context.Context, root, point string, files bool, n *int, w io.
 // maxTargets bounds the handles that are opened in one round.
 const maxTargets = 200_000
 
-// resolve writes the target of every watched file handle, each once.
+// resolve writes what each watched file handle leads to, each once.
 func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watches []watch, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	defer w.Flush()
@@ -172,7 +172,7 @@ func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watche
 	return r.denied
 }
 
-// errDenied reports that no handle can be opened at all.
+// errDenied means that no handle can be opened at all.
 var errDenied = errors.New("file handles cannot be opened without CAP_DAC_READ_SEARCH: run as root to have the watches named that no list names")
 
 // resolver opens file handles on the mounts of a process.
@@ -180,9 +180,9 @@ type resolver struct {
 	c      *collector
 	pid    int
 	mounts []mount
-	// open has a mount with an open descriptor for each device.
+	// open has one open mount for each device.
 	open map[uint32]*opened
-	// others are the mounts of other mount namespaces. They are read on first use.
+	// others are the mounts of other mount namespaces, read on first use.
 	others   map[uint32]foreign
 	searched bool
 	// denied is set if no handle can be opened at all.
@@ -193,8 +193,7 @@ type resolver struct {
 type opened struct {
 	mount
 	file *os.File
-	// elsewhere names the process in whose mount namespace it is, "" for that of the
-	// watching process.
+	// elsewhere names the process in whose mount namespace it is, "" for the own one.
 	elsewhere string
 }
 
@@ -217,9 +216,9 @@ func (r *resolver) close() {
 	}
 }
 
-// unanswerable are file systems whose handles cannot be opened although their targets
-// exist (measured on Linux 6.18).
-var unanswerable = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
+// withoutHandles are file systems whose handles cannot be opened although their files exist
+// (measured on Linux 6.18).
+var withoutHandles = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
 
 func (r *resolver) target(x watch) WatchTarget {
 	t := WatchTarget{Schema: targetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
@@ -256,8 +255,8 @@ func (r *resolver) target(x watch) WatchTarget {
 	return t
 }
 
-// on opens a mount of a device. It prefers a mount of the process that shows the whole
-// file system, then any mount of the process, then those of other mount namespaces.
+// on opens a mount of a device: one of the process that shows the whole file system, then
+// any of its own, then those of other mount namespaces.
 func (r *resolver) on(device uint32) *opened {
 	if o, ok := r.open[device]; ok {
 		return o
@@ -331,8 +330,8 @@ func (r *resolver) elsewhere() map[uint32]foreign {
 	return r.others
 }
 
-// openMount opens a mount below the root of a process. It checks the device, because
-// another mount may hide this one.
+// openMount opens a mount below the root of a process if it is the one in mountinfo:
+// another mount may hide it.
 func openMount(root string, m mount) *os.File {
 	if m.fstype == "autofs" {
 		return nil // opening it would mount
