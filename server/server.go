@@ -133,7 +133,7 @@ func (s *Server) openRooms() {
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
-		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true},
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: true},
 	})
 	s.intake = intake.New(intake.Config{
 		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,

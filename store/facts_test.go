@@ -180,7 +180,7 @@ func fillIn(v reflect.Value, depth int) {
 	case time.Time:
 		v.Set(reflect.ValueOf(instant.Add(time.Duration(depth) * time.Hour)))
 		return
-	case analysis.Members:
+	case analysis.Members, *analysis.Objects: // stand beside the head
 		return
 	}
 	switch v.Kind() {

@@ -62,7 +62,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.CapturedAt, rest.Times, rest.Order, rest.Refused, rest.MaxGoroutineID = analysis.Snapshot{}.CapturedAt, nil, 0, 0, 0
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
-	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
+	rest.Objects, rest.Joined, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil, nil
 	*snap = rest
 }
 

@@ -321,6 +321,15 @@ func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *pac
 	for i := range rows {
 		job.seen.add(seriesDay{series, dayOf(captured)}, captured.Int64, rows[i].family, snap.Groups[i].Count)
 	}
+	if snap.Joined != nil {
+		objects, err := packObjects(p, snap.Joined)
+		if err == nil {
+			_, err = w.tx.ExecContext(quick, insertObjectsSQL, seqs[0], objects)
+		}
+		if err != nil {
+			return false, fmt.Errorf("snapshot %s: its objects: %w", snap.ID, err)
+		}
+	}
 	if len(members.blob) == 0 {
 		return true, nil
 	}

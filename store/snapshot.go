@@ -64,6 +64,11 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 				return err
 			}
 		}
+		if d == withPacked {
+			if err := l.objects(ctx, rows); err != nil {
+				return err
+			}
+		}
 		out, err = l.assemble(ctx, rows)
 		return err
 	})
@@ -637,6 +642,9 @@ func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots
 			return err
 		}
 		if err := l.members(ctx, into, withPacked); err != nil {
+			return err
+		}
+		if err := l.objects(ctx, into); err != nil {
 			return err
 		}
 		_, err := l.assemble(ctx, into)

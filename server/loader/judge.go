@@ -50,7 +50,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 			}
 			judged[i] = *made
 			for _, snap := range groups[i].Snapshots {
-				snap.Groups = nil
+				snap.Groups, snap.Joined = nil, nil
 			}
 			groups[i] = report.JudgedSeries{}
 		}
