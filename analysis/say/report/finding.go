@@ -222,19 +222,7 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, j.rises(u.Counts, first.Kind))
 		}
 		f.Text = j.paragraph(j.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
-		var shares []string
-		for _, share := range u.Families {
-			if len(shares) == 12 {
-				shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
-				break
-			}
-			shares = append(shares, fmt.Sprintf("%s × %s", wording.Ratio(share.Ratio), byPrint[share.Fingerprint].Title))
-		}
-		f.shares = " In that ratio: " + strings.Join(shares, "; ") + "."
-		if u.Countable() {
-			f.shares = " Each instance holds " + strings.Join(shares, "; ") + "."
-		}
-		f.Text += f.shares
+		f.Text += sharesOf(&u, byPrint)
 		var ofFirst []string
 		for _, e := range first.Evidence {
 			if ofLead[e.Rule] {
@@ -252,6 +240,22 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		return
 	}
+}
+
+// sharesOf names the families of a unit with their ratio, with a blank in front.
+func sharesOf(u *trend.Unit, byPrint map[string]*Family) string {
+	var shares []string
+	for _, share := range u.Families {
+		if len(shares) == 12 {
+			shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
+			break
+		}
+		shares = append(shares, fmt.Sprintf("%s × %s", wording.Ratio(share.Ratio), byPrint[share.Fingerprint].Title))
+	}
+	if u.Countable() {
+		return " Each instance holds " + strings.Join(shares, "; ") + "."
+	}
+	return " In that ratio: " + strings.Join(shares, "; ") + "."
 }
 
 // ofLead are the rules of the first family's own evidence that add to that of its unit.

@@ -143,8 +143,6 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 	taken := map[string]int{} // by object, the index of its finding in out
 	out := findings[:0:0]
 	for _, f := range findings {
-		shares := f.shares
-		f.shares = ""
 		o := j.explains(&f, objects, byPrint)
 		if o == nil {
 			out = append(out, f)
@@ -161,7 +159,11 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 		f.Object = o.ID
 		if o.parts() > 1 {
 			f.Title = o.title()
-			f.Text = strings.Replace(f.Text, shares, "", 1)
+			for _, u := range j.Trend.Units() {
+				if u.ID == f.Unit { // the object says it better
+					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
+				}
+			}
 		}
 		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
 		taken[o.ID] = len(out)

@@ -244,8 +244,6 @@ type Finding struct {
 	Unit string `json:"unit,omitempty"`
 	// Object is the id of the kind of objects that the finding is about.
 	Object string `json:"object,omitempty"`
-	// shares is the sentence of Text that an object says better.
-	shares string
 	// Behind reports that a finding of another process holds it and comes first. No
 	// rule sets it: two counts that rise together prove no direction.
 	Behind bool `json:"behind,omitempty"`
