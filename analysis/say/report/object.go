@@ -96,10 +96,31 @@ func (j *JudgedSeries) objects() []Object {
 		for _, h := range k.Holders {
 			o.Holders = append(o.Holders, HolderOf(h))
 		}
+		if !o.Verdict.Rose() {
+			o.Evidence = nil
+		}
+		j.weighObject(&o)
 		j.inStep(&o)
 		out = append(out, o)
 	}
 	return out
+}
+
+// weighObject gives objects whose families were all weighed by the catalogue the worst
+// verdict that it left them.
+func (j *JudgedSeries) weighObject(o *Object) {
+	worst := analysis.TooFewPoints
+	for _, print := range o.Families {
+		if !j.weighed[print] {
+			return
+		}
+		if v := j.Judged[print].Verdict; v.Rank() < worst.Rank() {
+			worst = v
+		}
+	}
+	if len(o.Families) > 0 && o.Verdict.Rank() < worst.Rank() {
+		o.Verdict, o.Evidence = worst, nil
+	}
 }
 
 // inStep adds the families that rise in lockstep with those of the objects and are no part
