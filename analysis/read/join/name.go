@@ -66,10 +66,10 @@ func cutVendor(name string) string {
 	return strings.TrimPrefix(name, "vendor/")
 }
 
-// roleOf is what a goroutine does: its entry function and, if a frame above it belongs to
+// RoleOf is what a goroutine does: its entry function and, if a frame above it belongs to
 // another package outside the standard library, the first such function. Without that the
-// goroutines of a wrapper would have one role.
-func roleOf(stack *analysis.Stack) string {
+// goroutines of a wrapper would have one role. The stack has a frame.
+func RoleOf(stack *analysis.Stack) string {
 	last := len(stack.Frames) - 1
 	entry := cutVendor(stack.Frames[last].Func)
 	if last > 0 && entry == "runtime.goexit" {

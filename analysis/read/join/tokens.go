@@ -323,7 +323,7 @@ func (t *Tokens) addShape(stack *analysis.Stack) int32 {
 		t.byStack = map[*analysis.Stack]int32{}
 	}
 	at := int32(len(t.shapes))
-	s := shape{stack: stack, role: t.roles.number(roleOf(stack)), creator: -1}
+	s := shape{stack: stack, role: t.roles.number(RoleOf(stack)), creator: -1}
 	if stack.CreatedBy.Func != "" {
 		s.creator = t.creators.number(cutVendor(stack.CreatedBy.Func))
 	}

@@ -73,15 +73,24 @@ type HolderOf struct {
 // mostObjects is how many kinds of objects of a series are listed.
 const mostObjects = 200
 
-// objects lists the kinds of objects, those that rose most first.
-func (j *JudgedSeries) objects() []Object {
+// listedKinds are the kinds of objects that are listed, those that rose most first.
+func (j *JudgedSeries) listedKinds() []object.Kind {
 	kinds := slices.Clone(j.kinds)
 	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
+	return kinds[:min(len(kinds), mostObjects)]
+}
+
+// objectID is the id of the kind at a place of listedKinds.
+func objectID(i int) string { return fmt.Sprintf("o%d", i+1) }
+
+// objects lists the kinds of objects, those that rose most first.
+func (j *JudgedSeries) objects() []Object {
+	kinds := j.listedKinds()
 	var out []Object
-	for i := range kinds[:min(len(kinds), mostObjects)] {
+	for i := range kinds {
 		k := &kinds[i]
 		o := Object{
-			ID: fmt.Sprintf("o%d", i+1), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			ID: objectID(i), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
@@ -179,7 +188,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 		}
 		f.Object = o.ID
 		if o.parts() > 1 {
-			f.Title = o.title()
+			f.Title = o.Title()
 			for _, u := range j.Trend.Units() {
 				if u.ID == f.Unit { // the object says it better
 					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
@@ -238,9 +247,9 @@ func (o *Object) ended() (n int, known bool) {
 	return n, known
 }
 
-// title names the objects with their figures.
-func (o *Object) title() string {
-	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.each())
+// Title names the objects with their figures.
+func (o *Object) Title() string {
+	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.Shape())
 	if n, known := o.ended(); known {
 		if n == 0 {
 			return text + ", none ended"
@@ -250,8 +259,8 @@ func (o *Object) title() string {
 	return text
 }
 
-// each words the parts of one object: those that identity proves, then those in step.
-func (o *Object) each() string {
+// Shape words the parts of one object: those that identity proves, then those in step.
+func (o *Object) Shape() string {
 	var words []string
 	for _, p := range o.Each {
 		words = append(words, wording.Plural(p.N, string(p.Kind), wording.Kinds(p.Kind)))
