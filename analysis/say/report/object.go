@@ -187,7 +187,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			continue
 		}
 		f.Object = o.ID
-		if o.parts() > 1 {
+		if o.Parts() > 1 {
 			f.Title = o.Title()
 			for _, u := range j.Trend.Units() {
 				if u.ID == f.Unit { // the object says it better
@@ -229,7 +229,8 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
-func (o *Object) parts() int {
+// Parts is how many goroutines each object has.
+func (o *Object) Parts() int {
 	n := 0
 	for _, p := range o.Each {
 		n += p.N
@@ -237,20 +238,14 @@ func (o *Object) parts() int {
 	return n
 }
 
-// ended is how many ended in all, since when they are followed.
-func (o *Object) ended() (n int, known bool) {
-	for _, e := range o.Ended {
-		if e != nil {
-			n, known = n+*e, true
-		}
-	}
-	return n, known
-}
+// BornTotal and EndedTotal are how many came and ended in all since they are followed.
+func (o *Object) BornTotal() (n int, known bool)  { return total(o.Born) }
+func (o *Object) EndedTotal() (n int, known bool) { return total(o.Ended) }
 
 // Title names the objects with their figures.
 func (o *Object) Title() string {
 	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.Shape())
-	if n, known := o.ended(); known {
+	if n, known := o.EndedTotal(); known {
 		if n == 0 {
 			return text + ", none ended"
 		}
@@ -279,13 +274,32 @@ var levels = map[analysis.ObjectLevel]string{
 	analysis.ByParent:  "they show the same address, or one started the other",
 }
 
+// roleLevels are how a part is known to belong to its object, in words.
+var roleLevels = map[analysis.ObjectLevel]string{
+	analysis.ByAddress:   "it shows the same address",
+	analysis.ByParent:    "it started another part, or was started by one",
+	analysis.ByGoroutine: "it is the object",
+}
+
+// Proof says how the part is known to belong to its object.
+func (r *ObjectRole) Proof() string { return cmp.Or(roleLevels[r.Level], "identity") }
+
+// Short is the role without import paths. Tail is its last function, which tells the parts
+// of one wrapper apart.
+func (r *ObjectRole) Short() string { return shortRole(r.Role) }
+
+func (r *ObjectRole) Tail() string {
+	names := strings.Split(r.Short(), " < ")
+	return names[len(names)-1]
+}
+
 // mostRoles is how many roles of an object are named.
 const mostRoles = 6
 
 // text says what each object is made of, and what holds it.
 func (o *Object) text() string {
 	var b strings.Builder
-	if o.parts() == 1 {
+	if o.Parts() == 1 {
 		fmt.Fprintf(&b, "Each is one %s.", o.Name)
 	} else {
 		var roles []string
@@ -298,24 +312,41 @@ func (o *Object) text() string {
 				roles = append(roles, fmt.Sprintf("%d × %s", r.N, shortRole(r.Role)))
 			}
 		}
-		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), cmp.Or(levels[o.Level], "proven by identity"))
+		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.Parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), o.Proof())
 	}
-	if born, known := total(o.Born); known {
-		ended, _ := total(o.Ended)
+	if born, known := o.BornTotal(); known {
+		ended, _ := o.EndedTotal()
 		fmt.Fprintf(&b, " %d came and %d ended.", born, ended)
 	}
 	if o.PartsLost > 0 {
 		fmt.Fprintf(&b, " %s went on with fewer goroutines.", wording.Plural(o.PartsLost, "object", "objects"))
 	}
 	if len(o.Holders) > 0 {
-		h := o.Holders[0]
-		if h.Role == analysis.CreatedBy {
-			fmt.Fprintf(&b, " %d of them were started by %s.", h.N, shortRole(h.Type))
-		} else {
-			fmt.Fprintf(&b, " %d of them hang on one %s.", h.N, shortRole(h.Type))
-		}
+		fmt.Fprintf(&b, " %d of them %s.", o.Holders[0].N, o.Holders[0].words("were started by"))
 	}
 	return b.String()
+}
+
+// words says what the objects have to do with the holder; started is the verb of those that
+// it created.
+func (h *HolderOf) words(started string) string {
+	if h.Role == analysis.CreatedBy {
+		return started + " " + shortRole(h.Type)
+	}
+	return "hang on one " + shortRole(h.Type)
+}
+
+// Text is the holder with the number of its objects: "60 started by cache.Start".
+func (h *HolderOf) Text() string {
+	return wording.Number(int64(h.N)) + " " + h.words("started by")
+}
+
+// Proof says how the parts of the objects are known to belong together.
+func (o *Object) Proof() string {
+	if o.Parts() == 1 {
+		return "each is one goroutine"
+	}
+	return cmp.Or(levels[o.Level], "proven by identity")
 }
 
 func total(counts []*int) (n int, known bool) {

@@ -1,0 +1,119 @@
+package view
+
+import (
+	"fmt"
+
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/web/chart"
+)
+
+// CaseObjects are the kinds of objects of one process.
+type CaseObjects struct {
+	Process string
+	Rows    []CaseObject
+	// MoreRows are folded behind the first. Note counts those that are not listed.
+	MoreRows []CaseObject `json:",omitempty"`
+	Note     string       `json:",omitempty"`
+}
+
+// CaseObject is one kind of objects.
+type CaseObject struct {
+	Name Func
+	// URL is the page of the kind, empty on frozen pages.
+	URL string
+	// Each is "12 goroutines + 1 descriptor", Course "2 to 60".
+	Each, Course string
+	Spark        *chart.SparkData
+	Born, Ended  string
+	HeldBy       string
+	Verdict      string
+}
+
+const (
+	// maxCaseObjects is how many kinds of a process stand open, maxMoreObjects how many
+	// are folded, maxObjectProcesses of how many processes.
+	maxCaseObjects     = 12
+	maxMoreObjects     = 48
+	maxObjectProcesses = 12
+)
+
+// objects lists the kinds of objects of each process that rose, or that have several
+// goroutines each.
+func (m *caseMaker) objects(c *Case) {
+	for _, i := range m.page {
+		s := &m.in.Report.Series[i]
+		group := CaseObjects{Process: named(s)}
+		left := 0
+		for k := range s.Objects {
+			o := &s.Objects[k]
+			if !grows(o.Verdict) && o.Parts() < 2 {
+				continue
+			}
+			switch row := m.object(s, o, fmt.Sprintf("ob-%d-%d", i, k)); {
+			case len(group.Rows) < maxCaseObjects:
+				group.Rows = append(group.Rows, row)
+			case len(group.MoreRows) < maxMoreObjects:
+				group.MoreRows = append(group.MoreRows, row)
+			default:
+				left++
+			}
+		}
+		if left > 0 {
+			group.Note = wording.PagePlural(int64(left), "more kind is", "more kinds are") + " in the JSON."
+		}
+		if len(group.Rows) > 0 && len(c.Objects) < maxObjectProcesses {
+			c.Objects = append(c.Objects, group)
+		}
+	}
+}
+
+func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
+	row := CaseObject{
+		Name: shortFunc(o.Name), URL: m.live(objectURL(o.ID, m.in.ID, m.seriesKey(s))), Each: Visible(o.Shape()),
+		Course: report.Rises(o.Counts, nil), Born: "–", Ended: "–", Verdict: string(o.Verdict),
+	}
+	row.Name.Full = Visible(o.Type)
+	if len(o.Counts) > 1 {
+		row.Spark = &chart.SparkData{ID: id, Labels: m.labels(s), Values: o.Counts, A: -1, B: -1, Epochs: m.restarts(s)}
+	}
+	if n, known := o.BornTotal(); known {
+		row.Born = wording.Number(int64(n))
+	}
+	if n, known := o.EndedTotal(); known {
+		row.Ended = wording.Number(int64(n))
+	}
+	if len(o.Holders) > 0 {
+		row.HeldBy = Visible(o.Holders[0].Text())
+	}
+	return row
+}
+
+// objectLink is the page of the objects that a finding is about, nil for none.
+func (m *caseMaker) objectLink(s *report.Series, f *report.Finding) *Link {
+	for i := range s.Objects {
+		if o := &s.Objects[i]; f.Object != "" && o.ID == f.Object {
+			return &Link{Text: Visible(o.Name), URL: m.live(objectURL(o.ID, m.in.ID, m.seriesKey(s)))}
+		}
+	}
+	return nil
+}
+
+// listObjects adds the tables of objects.
+func (c Case) listObjects(m *Document) {
+	if len(c.Objects) == 0 {
+		return
+	}
+	m.heading(2, "Objects")
+	for _, g := range c.Objects {
+		var rows [][]string
+		for _, o := range append(g.Rows[:len(g.Rows):len(g.Rows)], g.MoreRows...) {
+			rows = append(rows, []string{o.Name.Path + o.Name.Name, o.Each, o.HeldBy, o.Course, o.Born, o.Ended, verdictWord(o.Verdict)})
+		}
+		m.heading(3, g.Process)
+		m.table(3, objectHeads[:], rows)
+		m.paragraph(g.Note)
+	}
+}
+
+var objectHeads = [...]string{"Objects", "Each", "Held by", "Count", "Born", "Ended", "Verdict"}
