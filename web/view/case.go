@@ -123,8 +123,8 @@ type Case struct {
 	Doubts []Pair
 	// Objects has an entry for each process with kinds of objects that matter.
 	Objects []CaseObjects `json:",omitempty"`
-	Rising string
-	Minis  []CaseMini
+	Rising  string
+	Minis   []CaseMini
 	// MoreMinis are folded behind the first.
 	MoreMinis []CaseMini
 	MiniMax   string
