@@ -71,7 +71,7 @@ func (d *drawing) shapeBox(class string, b ShapeBox, x, y, right float64) {
 	left := x + 8
 	if b.Count != "" {
 		d.label("k", "start", left, y+shapeLine, b.Count)
-		left += textWidth(b.Count) + 8
+		left += 1.1*textWidth(b.Count) + 8
 	}
 	name := FlameBox{Name: b.Name, Bare: b.Bare, Last: b.Bare}
 	d.label("mono", "start", left, y+shapeLine, name.cut(int((right-left-8)/boxLetter)))

@@ -204,7 +204,8 @@ func (m *objectMaker) shape(v *Object) {
 		}
 		seen = append(seen, text)
 		count, name, _ := strings.Cut(text, " ")
-		d.Holders = append(d.Holders, chart.ShapeBox{Count: count, Name: name, Bare: bareName(name), Told: Visible(h.Type)})
+		words, function := name[:strings.LastIndexByte(name, ' ')+1], name[strings.LastIndexByte(name, ' ')+1:]
+		d.Holders = append(d.Holders, chart.ShapeBox{Count: count, Name: name, Bare: words + bareName(function), Told: Visible(h.Type)})
 	}
 	d.Object = chart.ShapeBox{Name: Visible(m.o.Name), Bare: bareName(Visible(m.o.Name)), Told: Visible(m.o.Type), Count: wording.Number(int64(m.o.Parts())) + " " + plainPlural(m.o.Parts(), "goroutine", "goroutines")}
 	for _, p := range m.o.Each {
