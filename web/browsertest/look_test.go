@@ -70,7 +70,7 @@ func everyPage(t *testing.T, base string) []sight {
 	objects := "/objects/none"
 	for _, series := range found.Series {
 		if len(series.Objects) > 0 {
-			objects = "/objects/" + series.Objects[0].ID + "?case=" + up.Case + "&series=/" + series.Process
+			objects = "/objects/" + series.Objects[0].ID + "?case=" + up.Case
 		}
 		for _, f := range series.Families {
 			if key := f.Kind; series.Process == "kubelet" && family[key] == "" {

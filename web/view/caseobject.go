@@ -74,7 +74,9 @@ func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseOb
 		Course: report.Rises(o.Counts, nil), Born: "–", Ended: "–", Verdict: string(o.Verdict),
 	}
 	row.Name.Full = Visible(o.Type)
-	if len(o.Counts) > 1 {
+	if len(o.Counts) == 1 {
+		row.Verdict = "" // one dump shows what is there, not what grows
+	} else {
 		row.Spark = &chart.SparkData{ID: id, Labels: m.labels(s), Values: o.Counts, A: -1, B: -1, Epochs: m.restarts(s)}
 	}
 	if n, known := o.BornTotal(); known {
