@@ -27,8 +27,11 @@ func connDump(first, last int) string {
 	return b.String()
 }
 
+// growing are the open connections of dumps that show a leak.
+var growing = [][2]int{{0, 6}, {0, 12}, {1, 18}, {1, 24}}
+
 // conns uploads dumps of a program with connections, ten minutes apart.
-func (s *site) conns(t *testing.T) intake.Uploaded {
+func (s *site) conns(t *testing.T, dumps [][2]int) intake.Uploaded {
 	t.Helper()
 	var archive bytes.Buffer
 	tw := tar.NewWriter(&archive)
@@ -38,7 +41,7 @@ func (s *site) conns(t *testing.T) intake.Uploaded {
 		}
 		tw.Write([]byte(text))
 	}
-	for i, open := range [][2]int{{0, 6}, {0, 12}, {1, 18}, {1, 24}} {
+	for i, open := range dumps {
 		add(fmt.Sprintf("t%d/captured_at", i), time.Date(2026, 11, 21, 3, 10*i, 0, 0, time.UTC).Format(time.RFC3339)+"\n")
 		add(fmt.Sprintf("t%d/wired/goroutine-debug2.txt", i), connDump(open[0], open[1]))
 	}
@@ -48,7 +51,7 @@ func (s *site) conns(t *testing.T) intake.Uploaded {
 
 func TestAKindOfObjectsHasAPage(t *testing.T) {
 	s := newSite(t)
-	up := s.conns(t)
+	up := s.conns(t, growing)
 	in := "?case=" + up.Case
 	const address = "0xc0000"
 	s.run(t, []scenario{
@@ -84,9 +87,23 @@ func TestAKindOfObjectsHasAPage(t *testing.T) {
 	}
 }
 
+func TestObjectsThatEndedAreShownBeforeTheirEnd(t *testing.T) {
+	s := newSite(t)
+	up := s.conns(t, [][2]int{{0, 4}, {0, 12}, {0, 20}, {0, 28}, {0, 36}, {0, 44}, {40, 44}})
+	s.run(t, []scenario{
+		{name: "by itself", path: "/objects/o1?case=" + up.Case, status: 200, want: []string{"Objects at t5", "blue band: recovery"}},
+		{name: "asked for", path: "/objects/o1?case=" + up.Case + "&at=" + up.Snapshots[6].ID, status: 200, want: []string{"Objects at t6", "All 4,"}},
+	})
+	again := s.conns(t, [][2]int{{0, 4}, {0, 12}, {0, 20}, {0, 28}, {0, 36}, {0, 44}, {0, 4}})
+	s.run(t, []scenario{
+		{name: "a restart is no end", path: "/objects/o1?case=" + again.Case, status: 200, want: []string{"4 to 44, restarted with 4 objects", "dashed: restart"}, never: []string{"back to 4"}},
+		{name: "nor on the case page", path: again.Link, status: 200, want: []string{"4 to 44, restarted with 4"}, never: []string{"back to 4"}},
+	})
+}
+
 func TestObjectsAreFrozen(t *testing.T) {
 	s := newSite(t)
-	up := s.conns(t)
+	up := s.conns(t, growing)
 	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case":%q,"view":"/objects/o1?case=%s","preview":"counts"}`, up.Case, up.Case)))
 	if r.status != 201 {
 		t.Fatalf("freezing gave %d: %s", r.status, r.body)

@@ -45,7 +45,7 @@ type objects struct {
 }
 
 // objects finds a kind of objects. The snapshot is that of the query, else the last one
-// with an object.
+// with an object before the cause of their growth went away.
 func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -72,7 +72,7 @@ func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	if out.series == nil {
 		return objects{}, response.Refuse("not_found", "there are no such objects", id, "the case was judged anew, or the address is wrong", "open the case and follow its objects")
 	}
-	out.at = max(found.ObjectSnapshot(), 0)
+	out.at = out.series.ObjectSnapshot(found)
 	for i, snap := range out.series.Snapshots {
 		if snap.ID == r.URL.Query().Get("at") {
 			out.at = i

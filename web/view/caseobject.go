@@ -71,7 +71,7 @@ func (m *caseMaker) objects(c *Case) {
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{
 		Name: shortFunc(o.Name), URL: m.live(objectURL(o.ID, m.in.ID, m.seriesKey(s))), Each: Visible(o.Shape()),
-		Course: report.Rises(o.Counts, nil), Born: "–", Ended: "–", Verdict: string(o.Verdict),
+		Course: report.Rises(o.Counts, m.epochs(s)), Born: "–", Ended: "–", Verdict: string(o.Verdict),
 	}
 	row.Name.Full = Visible(o.Type)
 	if len(o.Counts) == 1 {
@@ -89,6 +89,20 @@ func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseOb
 		row.HeldBy = Visible(o.Holders[0].Text())
 	}
 	return row
+}
+
+// epochs are those of the snapshots of a series; one that the report lacks is of the epoch
+// before it.
+func (m *caseMaker) epochs(s *report.Series) []int {
+	out := make([]int, len(s.Snapshots))
+	epoch := 0
+	for i, snap := range m.known(s).snapshots {
+		if snap != nil {
+			epoch = snap.Epoch
+		}
+		out[i] = epoch
+	}
+	return out
 }
 
 // objectLink is the page of the objects that a finding is about, nil for none.

@@ -108,7 +108,7 @@ func NewObject(in ObjectInput) Object {
 	for _, l := range m.o.Snapshots {
 		m.labels = append(m.labels, Visible(l))
 	}
-	title := Visible(m.o.Title())
+	title := Visible(m.o.Title(m.in.Epochs))
 	path, _ := funcName(m.o.Type)
 	v := Object{
 		Frozen: in.Frozen, Headline: title, Sentence: printable(m.o.Process) + strings.TrimPrefix(title, Visible(m.o.Name)) + ".",
@@ -220,7 +220,11 @@ func (m *objectMaker) shape(v *Object) {
 		if f := m.family(s.Fingerprint); f != nil {
 			name = Visible(arrow(f.Title))
 		}
-		d.Parts = append(d.Parts, chart.ShapeBox{Count: ratio(s.Ratio) + " ×", Name: name, Bare: name, Told: kindWord(s.Kind, 1) + " " + name, Known: "equal numbers", Step: true})
+		full := name
+		if word := kindWord(s.Kind, 1); !strings.HasPrefix(name, word) {
+			full = word + " " + name
+		}
+		d.Parts = append(d.Parts, chart.ShapeBox{Count: ratio(s.Ratio) + " ×", Name: name, Bare: name, Told: full, Known: "equal numbers", Step: true})
 	}
 	v.Shape = d
 	v.ShapeNote = "What one object is made of"
@@ -251,12 +255,12 @@ func (m *objectMaker) family(fingerprint string) *report.Family {
 }
 
 func (m *objectMaker) charts(v *Object) {
-	v.Counts = chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Values: m.o.Counts, RecoveredAt: -1, A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
+	v.Counts = chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
 	v.CountsNote = "True time scale"
 	for _, mark := range []struct {
 		words string
 		shown bool
-	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0}, {"dashed: restart", len(v.Counts.Epochs) > 0}} {
+	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0}, {"blue band: recovery", v.Counts.RecoveredAt >= 0}, {"dashed: restart", len(v.Counts.Epochs) > 0}} {
 		if mark.shown {
 			v.CountsNote += "; " + mark.words
 		}
@@ -273,7 +277,7 @@ func (m *objectMaker) charts(v *Object) {
 		v.LifeNote = "No object could be followed."
 		return
 	}
-	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, Values: m.o.Counts, RecoveredAt: -1, What: "objects"}
+	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), What: "objects"}
 	for _, l := range m.o.Lifelines {
 		life.Lives = append(life.Lives, chart.Life{Name: itoa(l.Root), First: l.First, Last: l.Last})
 	}
@@ -345,7 +349,7 @@ func (m *objectMaker) name(f *report.Family) FamilyName {
 
 // facts are the numbers of a family and its verdict.
 func (m *objectMaker) facts(f *report.Family) string {
-	return report.Rises(f.Counts, nil) + " " + kindWord(f.Kind, 2) + ", " + verdictWord(string(f.Verdict))
+	return report.Rises(f.Counts, m.in.Epochs) + " " + kindWord(f.Kind, 2) + ", " + verdictWord(string(f.Verdict))
 }
 
 func (m *objectMaker) rows(v *Object) {

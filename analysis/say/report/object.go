@@ -188,7 +188,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 		}
 		f.Object = o.ID
 		if o.Parts() > 1 {
-			f.Title = o.Title()
+			f.Title = o.Title(j.Trend.Epochs)
 			for _, u := range j.Trend.Units() {
 				if u.ID == f.Unit { // the object says it better
 					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
@@ -242,9 +242,10 @@ func (o *Object) Parts() int {
 func (o *Object) BornTotal() (n int, known bool)  { return total(o.Born) }
 func (o *Object) EndedTotal() (n int, known bool) { return total(o.Ended) }
 
-// Title names the objects with their figures.
-func (o *Object) Title() string {
-	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.Shape())
+// Title names the objects with their figures. epochs are those of the snapshots, nil for
+// one epoch.
+func (o *Object) Title(epochs []int) string {
+	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, epochs), o.Shape())
 	if n, known := o.EndedTotal(); known {
 		if n == 0 {
 			return text + ", none ended"
@@ -260,9 +261,15 @@ func (o *Object) Shape() string {
 	for _, p := range o.Each {
 		words = append(words, wording.Plural(p.N, string(p.Kind), wording.Kinds(p.Kind)))
 	}
+	inStep := map[analysis.Kind]int{}
 	for _, s := range o.InStep {
-		if s.Kind != analysis.KindGoroutine && s.Ratio == math.Trunc(s.Ratio) {
-			words = append(words, wording.Plural(int(s.Ratio), string(s.Kind), wording.Kinds(s.Kind)))
+		if s.Ratio == math.Trunc(s.Ratio) {
+			inStep[s.Kind] += int(s.Ratio)
+		}
+	}
+	for _, k := range analysis.Kinds() {
+		if n := inStep[k]; n > 0 && k != analysis.KindGoroutine {
+			words = append(words, wording.Members(k, n))
 		}
 	}
 	return strings.Join(words, " + ")

@@ -27,6 +27,17 @@ type ObjectMembership struct {
 	// LifelinesTotal counts those that are left out as well.
 	LifelinesTotal int              `json:"lifelines_total"`
 	Lifelines      []ObjectLifeline `json:"lifelines"`
+
+	recoveredAt int
+}
+
+// RecoveredAt is the index of the snapshot at which the cause of the growth was gone, -1
+// for none.
+func (m *ObjectMembership) RecoveredAt() int {
+	if m.recoveredAt < 1 {
+		return -1
+	}
+	return m.recoveredAt
 }
 
 // ObjectLifeline is one object from its first to its last sighting.
@@ -84,15 +95,30 @@ const (
 	mostParts = 64
 )
 
-// ObjectSnapshot is the index of the last snapshot that shows objects of the kind, -1 for
-// none.
-func (o *Object) ObjectSnapshot() int {
-	for i := len(o.Counts) - 1; i >= 0; i-- {
-		if o.Counts[i] != nil && *o.Counts[i] > 0 {
+// ObjectSnapshot is the index of the snapshot in which a kind of objects is worth a look:
+// the last one before the cause of its growth went away, else the last one that shows any.
+func (j *JudgedSeries) ObjectSnapshot(o Object) int {
+	shows := func(i int) bool { return i >= 0 && o.Counts[i] != nil && *o.Counts[i] > 0 }
+	if k := j.listedKind(o.ID); k != nil && shows(k.Judgement.RecoveredAt-1) {
+		return k.Judgement.RecoveredAt - 1
+	}
+	for i := len(o.Counts) - 1; i > 0; i-- {
+		if shows(i) {
 			return i
 		}
 	}
-	return -1
+	return 0
+}
+
+// listedKind is the kind with an id, nil for none.
+func (j *JudgedSeries) listedKind(id string) *object.Kind {
+	kinds := j.listedKinds()
+	for i := range kinds {
+		if objectID(i) == id {
+			return &kinds[i]
+		}
+	}
+	return nil
 }
 
 // ObjectMembership lists at most limit objects of a kind in snapshot at of the series.
@@ -106,15 +132,11 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	for _, s := range j.Snapshots {
 		out.Snapshots = append(out.Snapshots, s.Label)
 	}
-	kinds := j.listedKinds()
-	place := 0
-	for place < len(kinds) && objectID(place) != o.ID {
-		place++
-	}
-	if place == len(kinds) {
+	kind := j.listedKind(o.ID)
+	if kind == nil {
 		return out
 	}
-	kind := &kinds[place]
+	out.recoveredAt = kind.Judgement.RecoveredAt
 	out.LifelinesTotal = len(kind.Objects)
 	for _, l := range kind.Objects[:min(len(kind.Objects), mostLifelines)] {
 		out.Lifelines = append(out.Lifelines, j.lifeline(l))
