@@ -40,6 +40,9 @@ func sampleObject(t *testing.T) view.ObjectInput {
 			Stack: []report.StackFrame{{Function: "example.org/app/wire.(*Conn).read", File: "/src/wire/conn.go", Line: 41}, {Function: "main.dial", File: "/src/main.go", Line: 7, CreatedBy: true}}}},
 	}
 	r := sampleReport(t)
+	for i := range r.Series[0].Families {
+		r.Series[0].Families[i].Counts = r.Series[0].Families[i].Counts[:3]
+	}
 	return view.ObjectInput{
 		CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", SeriesKey: "/kubelet", Objects: m, IDs: r.Series[0].Snapshots[:3], Times: times(t)[:3], Epochs: []int{0, 0, 0},
 		SnapshotIndex: 2, Engine: "leakdiff 1.0, engine 1",
