@@ -70,6 +70,9 @@ func TestThePageOfObjectsSays(t *testing.T) {
 		"one snapshot alone": {func(in *view.ObjectInput) {
 			o := &in.Objects
 			o.Snapshots, o.Counts, o.Born, o.Ended, o.Lifelines, in.IDs, in.Times, in.Epochs, in.SnapshotIndex = o.Snapshots[:1], o.Counts[:1], o.Born[:1], o.Ended[:1], nil, in.IDs[:1], in.Times[:1], in.Epochs[:1], 0
+			for i := range in.Families {
+				in.Families[i].Counts = in.Families[i].Counts[:1]
+			}
 			o.Verdict, o.Evidence, o.PartsLost = analysis.TooFewPoints, nil, 0
 		}, []string{"One snapshot has no lifelines", "too few points"}, []string{"life-460", "born</dt>"}},
 		"a restart":     {func(in *view.ObjectInput) { in.Epochs = []int{0, 0, 1} }, []string{"dashed: restart"}, []string{"since t0"}},

@@ -23,7 +23,8 @@ type ObjectMembership struct {
 	Members      []ObjectMember `json:"members"`
 	// Stacks are the most frequent exact stack of each role.
 	Stacks []RoleStack `json:"stacks"`
-	// Lifelines are the objects of all snapshots, by their first sighting.
+	// Lifelines are the objects of all snapshots, by their first sighting; one that lost
+	// half of its goroutines, which makes it one of another kind, is here as well.
 	// LifelinesTotal counts those that are left out as well.
 	LifelinesTotal int              `json:"lifelines_total"`
 	Lifelines      []ObjectLifeline `json:"lifelines"`
@@ -137,15 +138,16 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 		return out
 	}
 	out.recoveredAt = kind.Judgement.RecoveredAt
-	out.LifelinesTotal = len(kind.Objects)
-	for _, l := range kind.Objects[:min(len(kind.Objects), mostLifelines)] {
+	lives := j.lives(kind)
+	out.LifelinesTotal = len(lives)
+	for _, l := range lives[:min(len(lives), mostLifelines)] {
 		out.Lifelines = append(out.Lifelines, j.lifeline(l))
 	}
 	if o.Counts[at] != nil {
 		out.MembersTotal = *o.Counts[at]
 	}
 	if snap.Joined != nil {
-		j.fillMembers(&out, kind, snap, at, limit)
+		j.fillMembers(&out, kind, lives, at, limit)
 	}
 	return out
 }
@@ -154,10 +156,28 @@ func (j *JudgedSeries) lifeline(l object.Lifeline) ObjectLifeline {
 	return ObjectLifeline{Root: l.Root, First: l.First, Last: l.Last, FirstSeen: j.Snapshots[l.First].Label, LastSeen: j.Snapshots[l.Last].Label, Goroutines: l.Parts}
 }
 
-// fillMembers adds the objects of one snapshot and the stacks of their roles.
-func (j *JudgedSeries) fillMembers(out *ObjectMembership, kind *object.Kind, snap *analysis.Snapshot, at, limit int) {
+// lives are the objects of a kind, with those that are of another one since they lost half
+// of their goroutines.
+func (j *JudgedSeries) lives(kind *object.Kind) []object.Lifeline {
+	lives := slices.Clone(kind.Objects)
+	if kind.Rest {
+		return lives
+	}
+	for i := range j.kinds {
+		if rest := &j.kinds[i]; rest.Rest && rest.Type == kind.Type {
+			lives = append(lives, rest.Objects...)
+		}
+	}
+	slices.SortStableFunc(lives, func(a, b object.Lifeline) int { return cmp.Compare(a.First, b.First) })
+	return lives
+}
+
+// fillMembers adds the objects of one snapshot and the stacks of their roles. Objects that
+// lost goroutines before are left out.
+func (j *JudgedSeries) fillMembers(out *ObjectMembership, kind *object.Kind, lives []object.Lifeline, at, limit int) {
+	snap := j.Snapshots[at]
 	alive := map[int64]object.Lifeline{}
-	for _, l := range kind.Objects {
+	for _, l := range lives {
 		if l.First <= at && at <= l.Last && j.Trend.Epochs[l.First] == j.Trend.Epochs[at] {
 			alive[l.Root] = l
 		}
@@ -170,7 +190,7 @@ func (j *JudgedSeries) fillMembers(out *ObjectMembership, kind *object.Kind, sna
 		}
 		for row := range k.Rows() {
 			l, ok := lifelineOf(row, alive)
-			if !ok {
+			if !ok || !kind.Rest && 2*len(row.Parts) <= kind.Parts {
 				continue
 			}
 			delete(alive, l.Root)
