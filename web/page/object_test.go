@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,7 @@ func TestTheCasePageListsObjectsThatMatter(t *testing.T) {
 		t.Error("a case without objects has a table of them")
 	}
 	still, single := sampleObjects(), sampleObjects()
+	still.Name = "*wire.Listener"
 	still.ID, still.Verdict = "o2", analysis.Stable
 	single.ID, single.Name, single.Verdict = "o3", "*wire.Timer", analysis.Stable
 	single.Each = []report.ObjectParts{{Kind: analysis.KindGoroutine, N: 1}}
@@ -136,11 +138,55 @@ func TestTheCasePageListsObjectsThatMatter(t *testing.T) {
 	if o := c.Objects[0]; len(o.Rows) != 12 || len(o.MoreRows) != 48 || !strings.HasPrefix(o.Note, "12\u00a0more kinds are") {
 		t.Errorf("%d open, %d folded, %q", len(o.Rows), len(o.MoreRows), o.Note)
 	}
+	if first, second := c.Objects[0].Rows[0].Aside, c.Objects[0].Rows[2].Aside; first != "" || second != "in wire.(*Conn).read" {
+		t.Errorf("%q tells apart what has no namesake, %q what has some", first, second)
+	}
 	in.Frozen = true
 	if html := render(t, Case(view.NewCase(in))); strings.Contains(html, "/objects/") || !strings.Contains(html, `id="h-o"`) {
 		t.Error("a frozen case must list its objects and link to none")
 	}
 	if slices.ContainsFunc(view.NewCase(in).Objects[0].Rows, func(o view.CaseObject) bool { return o.URL != "" }) {
 		t.Error("a frozen row has an address")
+	}
+}
+
+func TestTheDiffPageListsObjectsThatChanged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change    func(*view.DiffInput, *report.Object)
+		want, not []string
+	}{
+		"from A to B":         {nil, []string{"Objects that changed: 1\u00a0kind", `href="/objects/o1?case=cprobe`, ">+23<", "3 goroutines + 1 descriptor"}, nil},
+		"from B to A":         {func(in *view.DiffInput, o *report.Object) { in.AIndex, in.BIndex = 6, 1 }, []string{">−23<", "–"}, nil},
+		"frozen":              {func(in *view.DiffInput, o *report.Object) { in.Frozen = true }, []string{"Objects that changed"}, []string{"/objects/"}},
+		"equal numbers":       {func(in *view.DiffInput, o *report.Object) { o.Counts = counts(9, 9, 9, 9, 9, 9, 9, 9, 9) }, nil, []string{"Objects that changed"}},
+		"another case":        {func(in *view.DiffInput, o *report.Object) { in.AIndex = -1 }, nil, []string{"Objects that changed"}},
+		"a filter":            {func(in *view.DiffInput, o *report.Object) { in.Query = url.Values{"q": {"func:x"}} }, nil, []string{"Objects that changed"}},
+		"watches alone":       {func(in *view.DiffInput, o *report.Object) { in.Query = url.Values{"kind": {"watch"}} }, nil, []string{"Objects that changed"}},
+		"single ones at rest": {func(in *view.DiffInput, o *report.Object) { o.Verdict, o.Each[0].N = analysis.Stable, 1 }, nil, []string{"Objects that changed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, o := sampleDiff(t, nil), sampleObjects()
+			o.Counts, o.Born, o.Ended = counts(2, 4, 6, 8, 10, 12, 27, 30, 2), counts(0, 3, 3, 2, 2, 2, 16, 3, 0), counts(0, 1, 1, 0, 0, 0, 1, 0, 28)
+			if tc.change != nil {
+				tc.change(&in, &o)
+			}
+			in.Series.Objects = []report.Object{o}
+			v := view.NewDiff(in)
+			html := render(t, Diff(v))
+			wellFormed(t, html)
+			for _, want := range tc.want {
+				if !strings.Contains(html, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			for _, not := range tc.not {
+				if strings.Contains(html, not) {
+					t.Errorf("%q must not be there", not)
+				}
+			}
+			if name == "from A to B" && !strings.Contains(v.Markdown(), `| \*wire.Conn | 3 goroutines + 1 descriptor | 4 | 27 | +23 | 25 | 2 |`) {
+				t.Errorf("the text lacks the row: %s", v.Markdown())
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -20,6 +21,8 @@ type CaseObjects struct {
 // CaseObject is one kind of objects.
 type CaseObject struct {
 	Name Func
+	// Aside tells the kind from a namesake: the function of its first part.
+	Aside string `json:",omitempty"`
 	// URL is the page of the kind, empty on frozen pages.
 	URL string
 	// Each is "12 goroutines + 1 descriptor", Course "2 to 60".
@@ -44,13 +47,21 @@ func (m *caseMaker) objects(c *Case) {
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		group := CaseObjects{Process: named(s)}
+		names := map[string]int{}
+		for k := range s.Objects {
+			names[s.Objects[k].Name]++
+		}
 		left := 0
 		for k := range s.Objects {
 			o := &s.Objects[k]
-			if !grows(o.Verdict) && o.Parts() < 2 {
+			if !matters(o) {
 				continue
 			}
-			switch row := m.object(s, o, fmt.Sprintf("ob-%d-%d", i, k)); {
+			row := m.object(s, o, fmt.Sprintf("ob-%d-%d", i, k))
+			if names[o.Name] > 1 && len(o.Each) > 0 && len(o.Each[0].Roles) > 0 {
+				row.Aside = "in " + Visible(o.Each[0].Roles[0].Tail())
+			}
+			switch {
 			case len(group.Rows) < maxCaseObjects:
 				group.Rows = append(group.Rows, row)
 			case len(group.MoreRows) < maxMoreObjects:
@@ -67,6 +78,10 @@ func (m *caseMaker) objects(c *Case) {
 		}
 	}
 }
+
+// matters reports whether the objects rose or have several goroutines each; any other kind
+// says no more than its family.
+func matters(o *report.Object) bool { return grows(o.Verdict) || o.Parts() > 1 }
 
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{
@@ -124,7 +139,7 @@ func (c Case) listObjects(m *Document) {
 	for _, g := range c.Objects {
 		var rows [][]string
 		for _, o := range append(g.Rows[:len(g.Rows):len(g.Rows)], g.MoreRows...) {
-			rows = append(rows, []string{o.Name.Path + o.Name.Name, o.Each, o.HeldBy, o.Course, o.Born, o.Ended, verdictWord(o.Verdict)})
+			rows = append(rows, []string{strings.TrimSpace(o.Name.Path + o.Name.Name + " " + o.Aside), o.Each, o.HeldBy, o.Course, o.Born, o.Ended, verdictWord(o.Verdict)})
 		}
 		m.heading(3, g.Process)
 		m.table(3, objectHeads[:], rows)
