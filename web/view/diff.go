@@ -1553,7 +1553,6 @@ func (d Diff) Document() Document {
 		}
 		m.gap()
 	}
-	d.listObjects(&m)
 	for _, s := range d.Sections {
 		m.heading(2, s.Title+": "+s.Note)
 		if s.Name == string(diff.Unchanged) || s.Empty() {
@@ -1593,6 +1592,7 @@ func (d Diff) Document() Document {
 			}
 		}
 	}
+	d.listObjects(&m)
 	return m
 }
 
