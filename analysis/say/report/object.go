@@ -309,6 +309,18 @@ func (o *Object) text() string {
 	return b.String()
 }
 
+// hangsOn names what most of the objects hang on, behind a comma.
+func (o *Object) hangsOn() string {
+	if len(o.Holders) == 0 {
+		return ""
+	}
+	h := o.Holders[0]
+	if h.Role == analysis.CreatedBy {
+		return fmt.Sprintf(", %d started by %s", h.N, shortRole(h.Type))
+	}
+	return fmt.Sprintf(", %d on one %s", h.N, shortRole(h.Type))
+}
+
 func total(counts []*int) (n int, known bool) {
 	for _, c := range counts {
 		if c != nil {
