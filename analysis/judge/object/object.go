@@ -73,6 +73,43 @@ func (k *Kind) Alive() (alive []Lifeline) {
 	return alive
 }
 
+// single gives the kinds of one dump, in which nothing is followed and nothing can grow.
+func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
+	for i := range s.Joined.Kinds {
+		dumped := &s.Joined.Kinds[i]
+		kind := f.kindOf(dumped)
+		if len(dumped.Holders) > 0 {
+			kind.Holders = dumped.Holders
+		}
+		add(kind.Counts, 0, dumped.Count)
+	}
+	for _, k := range f.order {
+		if k.highest() < 2 {
+			continue
+		}
+		for i := range s.Joined.Kinds {
+			if dumped := &s.Joined.Kinds[i]; f.kindOf(dumped) == k {
+				for row := range dumped.Rows() {
+					k.parts = append(k.parts, row.Parts...)
+				}
+			}
+		}
+		slices.Sort(k.parts)
+		k.findFamilies(s)
+		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
+		out = append(out, *k)
+	}
+	order(out)
+	return out
+}
+
+// order puts those first that have most objects at the end, then at their highest.
+func order(kinds []Kind) {
+	slices.SortStableFunc(kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
+	})
+}
+
 // kindKey tells kinds apart: the type and the roles of the shape that is usual for it.
 type kindKey struct{ typ, roles string }
 
@@ -82,6 +119,9 @@ type kindKey struct{ typ, roles string }
 func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
 	f.chooseShapes(snapshots)
+	if len(snapshots) == 1 && snapshots[0].Joined != nil {
+		return f.single(snapshots[0])
+	}
 	for i, s := range snapshots {
 		if s.Joined != nil && s.Joined.LeftOut == "" {
 			f.snapshot(i, s.Joined)
@@ -98,9 +138,7 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 		out[i].findFamilies(snapshots[out[i].best])
 	}
 	judge(out, snapshots, epochs)
-	slices.SortStableFunc(out, func(a, b Kind) int {
-		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
-	})
+	order(out)
 	return out
 }
 
@@ -140,6 +178,8 @@ type follower struct {
 	// shown are the snapshots with a dump that shows objects, or that there are none.
 	shown []bool
 	spare []part
+	found []seen
+	votes []vote
 }
 
 // part is a goroutine of an object.
@@ -153,8 +193,11 @@ type object struct {
 	kind        *Kind
 	first, last int
 	parts       int
-	// rest reports that it lost half of its parts.
-	rest bool
+	// rest reports that it lost half of its parts, claimed that a row of the dump that is
+	// followed now continues it.
+	rest, claimed bool
+	// kept, lost and moved count its parts: see compare.
+	kept, lost, moved int
 	// ended is the snapshot after the last sighting that shows it to be gone, -1 for none.
 	ended int
 }
@@ -275,8 +318,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 	}
 	first := !f.began
 	f.began = true
-	claimed := map[int32]bool{}
-	now, found := f.spare[:0], []seen(nil)
+	now, found := f.spare[:0], f.found[:0]
 	for at := range o.Kinds {
 		dumped := &o.Kinds[at]
 		kind := f.kindOf(dumped)
@@ -284,7 +326,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 			kind.Holders = dumped.Holders
 		}
 		for row := range dumped.Rows() {
-			number, known := f.known(row, claimed)
+			number, known := f.known(row)
 			if number < 0 {
 				number = int32(len(f.all))
 				f.all = append(f.all, object{root: row.Root, kind: kind, first: i, ended: -1})
@@ -292,7 +334,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 					add(kind.Born, i, 1)
 				}
 			}
-			claimed[number] = true
+			f.all[number].claimed = true
 			found = append(found, seen{number, kind, dumped, len(row.Parts)})
 			for _, id := range row.Parts {
 				now = append(now, part{id, number})
@@ -300,15 +342,15 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		}
 	}
 	slices.SortFunc(now, func(a, b part) int { return cmp.Compare(a.id, b.id) })
-	kept, ended, moved := f.compare(now)
+	f.compare(now)
 	for _, s := range found {
 		o := &f.all[s.number]
 		kind := s.kind
 		if o.first < i {
-			if lost := ended[s.number]; lost > 0 && s.parts < o.parts {
+			if o.lost > 0 && s.parts < o.parts {
 				kind.PartsLost[i]++
-				o.rest = o.rest || 2*lost >= o.parts
-			} else if kept[s.number] < o.parts && s.parts >= o.parts {
+				o.rest = o.rest || 2*o.lost >= o.parts
+			} else if o.kept < o.parts && s.parts >= o.parts {
 				kind.PartsReplaced[i]++
 			}
 		}
@@ -322,8 +364,11 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		add(kind.Counts, i, 1)
 	}
 	f.keepParts(i, now)
-	f.leave(i, claimed, moved)
-	f.present, f.spare = now, f.present
+	f.leave(i)
+	for _, s := range found {
+		f.all[s.number].claimed = false
+	}
+	f.present, f.spare, f.found = now, f.present, found
 	f.shown[i] = true
 }
 
@@ -373,23 +418,26 @@ const rest = "rest"
 
 // compare counts, for each object of the last dump, the goroutines that it kept, that have
 // ended, and that are in another object now.
-func (f *follower) compare(now []part) (kept, ended, moved map[int32]int) {
-	kept, ended, moved = map[int32]int{}, map[int32]int{}, map[int32]int{}
+func (f *follower) compare(now []part) {
+	for _, p := range f.present {
+		o := &f.all[p.object]
+		o.kept, o.lost, o.moved = 0, 0, 0
+	}
 	at := 0
 	for _, p := range f.present {
 		for at < len(now) && now[at].id < p.id {
 			at++
 		}
+		o := &f.all[p.object]
 		switch {
 		case at == len(now) || now[at].id != p.id:
-			ended[p.object]++
+			o.lost++
 		case now[at].object == p.object:
-			kept[p.object]++
+			o.kept++
 		default:
-			moved[p.object]++
+			o.moved++
 		}
 	}
-	return kept, ended, moved
 }
 
 func (f *follower) startEpoch(i int) {
@@ -399,33 +447,47 @@ func (f *follower) startEpoch(i int) {
 // known finds the object of the last dump that has most goroutines of a row, or one that was
 // away; -1 if no object has any, or if another row continues it. known reports that an
 // earlier object had one of them.
-func (f *follower) known(row analysis.ObjectRow, claimed map[int32]bool) (number int32, known bool) {
-	votes := map[int32]int{}
+func (f *follower) known(row analysis.ObjectRow) (number int32, known bool) {
+	f.votes = f.votes[:0]
 	for _, id := range row.Parts {
-		if at, ok := slices.BinarySearchFunc(f.present, id, func(p part, id int64) int { return cmp.Compare(p.id, id) }); ok {
-			votes[f.present[at].object]++
+		at, ok := slices.BinarySearchFunc(f.present, id, func(p part, id int64) int { return cmp.Compare(p.id, id) })
+		if !ok {
+			continue
 		}
+		object := f.present[at].object
+		k := slices.IndexFunc(f.votes, func(v vote) bool { return v.object == object })
+		if k < 0 {
+			k = len(f.votes)
+			f.votes = append(f.votes, vote{object: object})
+		}
+		f.votes[k].parts++
 	}
 	number, most := int32(-1), 0
-	for candidate, n := range votes {
-		if !claimed[candidate] && (n > most || n == most && candidate < number) {
-			number, most = candidate, n
+	for _, v := range f.votes {
+		if !f.all[v.object].claimed && (v.parts > most || v.parts == most && v.object < number) {
+			number, most = v.object, v.parts
 		}
 	}
-	if number < 0 && len(votes) == 0 {
-		if at, ok := f.gone[row.Root]; ok && !claimed[at] {
+	if number < 0 && len(f.votes) == 0 {
+		if at, ok := f.gone[row.Root]; ok && !f.all[at].claimed {
 			return at, true
 		}
 	}
-	return number, len(votes) > 0
+	return number, len(f.votes) > 0
+}
+
+// vote is how many parts of a row an earlier object had.
+type vote struct {
+	object int32
+	parts  int
 }
 
 // leave notes the objects of the last dump that have ended: of the goroutines of others that
 // this dump does not show, some are in another object now.
-func (f *follower) leave(i int, claimed map[int32]bool, moved map[int32]int) {
+func (f *follower) leave(i int) {
 	for _, p := range f.present {
 		o := &f.all[p.object]
-		if !claimed[p.object] && moved[p.object] == 0 && o.ended < 0 {
+		if !o.claimed && o.moved == 0 && o.ended < 0 {
 			o.ended = i
 			f.gone[o.root] = p.object
 		}
