@@ -2,6 +2,7 @@ package goroutine_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/DataDog/gostackparse"
@@ -46,3 +47,28 @@ func BenchmarkText(b *testing.B) {
 }
 
 func visitNothing(*goroutine.Goroutine) error { return nil }
+
+// BenchmarkWords reads the dumps of BenchmarkText with and without the addresses of their
+// arguments: compare the MB/s.
+func BenchmarkWords(b *testing.B) {
+	for _, dump := range []struct{ name, path string }{
+		{"zoo", "testdata/debug2-go1.26.8.txt"},
+		{"database", corpus.Path(b, "goroutine", "public", "stackgazer-crdb-stacks.txt")},
+		{"kubelet", corpus.Path(b, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt")},
+		{"informer", corpus.Path(b, "series", "clientgo-informer-recreate", "t6", "informer", "goroutine-debug2.txt")},
+	} {
+		text := append(read(b, dump.path), '\n')
+		text = bytes.Repeat(text, benchmarkBytes/len(text))
+		for _, words := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/words=%t", dump.name, words), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := goroutine.ParseText(bytes.NewReader(text), goroutine.Config{Words: words}, visitNothing); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -31,6 +31,8 @@ type Config struct {
 	// goroutine (see ofStack), with its offset, in the order of the text. Blank lines
 	// may be missing. A line is valid during the call only; a long one is cut.
 	Lines func(line []byte, offset int64)
+	// Words fills Goroutine.Words of a text dump.
+	Words bool
 }
 
 func (c Config) withDefaults() Config {
@@ -91,6 +93,9 @@ type Goroutine struct {
 	// nil for a block that is longer than the read buffer had left. It is
 	// valid during the callback only.
 	Body []byte
+	// Words are the addresses among the arguments, leaf first, at most maxWords. They are
+	// valid during the callback only, and empty without Config.Words or Body.
+	Words []Word
 }
 
 // The forms of a text dump.

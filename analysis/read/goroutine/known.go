@@ -23,7 +23,10 @@ type knownBlocks struct {
 	spans int
 	bytes int
 
-	plan  plan // of the block that is learned
+	plan plan // of the block that is learned
+	// gaps are those of arguments in the block that find found, if words is true.
+	words bool
+	gaps  []textGap
 	texts arena[byte]
 	lists arena[span]
 	ends  arena[knownEnd]
@@ -92,15 +95,17 @@ type alternative struct {
 type knownEnd struct {
 	*keptStack
 	key   []byte
-	lines int64 // of the body, with the blank line at its end
-	blank int   // length of that line; 0 if a creator ends the block
-	plain bool  // all lines are ofStack
+	lines int64  // of the body, with the blank line at its end
+	blank int    // length of that line; 0 if a creator ends the block
+	plain bool   // all lines are ofStack
+	calls []call // one for each gap of arguments, if knownBlocks.words is true
 }
 
 // find walks the tree along b and returns how many bytes the block has, and the
 // parent that its creator names.
 func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 	whole := len(b)
+	k.gaps = k.gaps[:0]
 	for at := k.enter(b); ; {
 		r := at.follow(b)
 		if r == nil {
@@ -118,6 +123,9 @@ func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 				n := argsLength(b[:min(len(b), maxGap)])
 				if n < 0 {
 					return nil, 0, 0
+				}
+				if k.words {
+					k.gaps = append(k.gaps, textGap{whole - len(b), whole - len(b) + n})
 				}
 				b = b[n:]
 			case gapAddress:
@@ -215,7 +223,10 @@ func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 		}
 		if r == nil {
 			end := k.ends.one()
-			*end = knownEnd{found, k.texts.keep(key), plan.lines, plan.blank, allOfStack(body)}
+			*end = knownEnd{keptStack: found, key: k.texts.keep(key), lines: plan.lines, blank: plan.blank, plain: allOfStack(body)}
+			if k.words {
+				end.calls = callsOf(plan.segments)
+			}
 			*at = append(*at, k.run(rest, end))
 			return
 		}
@@ -250,7 +261,7 @@ func (at branch) among(p segment) (found *run, clash bool) {
 		if a.run.spans[0].then == p.then && bytes.Equal(text, p.text) {
 			return a.run, false
 		}
-		clash = clash || p.mayBegin(text) || segment{text, a.run.spans[0].then}.mayBegin(p.text)
+		clash = clash || p.mayBegin(text) || segment{text: text, then: a.run.spans[0].then}.mayBegin(p.text)
 		if a.length == len(p.text) && a.tail == tail {
 			alike++
 		}
@@ -316,16 +327,18 @@ type plan struct {
 	lines    int64
 	blank    int
 	creator  bool
+	frame    int // of the call that was read last
 }
 
 type segment struct {
-	text []byte
-	then gap
+	text  []byte
+	then  gap
+	frame int // of the call that a gap of arguments belongs to
 }
 
 // add ends a segment before a gap.
 func (p *plan) add(body []byte, g gapPlace) {
-	p.segments = append(p.segments, segment{body[p.cut:g.begin], g.kind})
+	p.segments = append(p.segments, segment{body[p.cut:g.begin], g.kind, p.frame})
 	p.cut = g.end
 }
 
@@ -338,7 +351,7 @@ type gapPlace struct {
 // files in turn, as the runtime of the gc compiler prints them, and at the end a
 // creator or a blank line. Lines may end as those of Windows.
 func (p *plan) of(body []byte) bool {
-	*p = plan{segments: p.segments[:0]}
+	*p = plan{segments: p.segments[:0], frame: -1}
 	for pos := 0; pos < len(body); {
 		line, next := cutBodyLine(body, pos)
 		if next < 0 || p.creator {
@@ -363,6 +376,9 @@ func (p *plan) of(body []byte) bool {
 			return false
 		}
 		p.creator = gap.kind != gapArgs
+		if !p.creator {
+			p.frame++
+		}
 		if gap.kind != gapNone && !(gap.kind == gapArgs && fixedArgs(text[gap.begin:])) {
 			shift := pos + len(line) - len(text)
 			p.add(body, gapPlace{gap.begin + shift, gap.end + shift, gap.kind})

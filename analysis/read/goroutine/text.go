@@ -41,6 +41,11 @@ type textParser struct {
 	body     int64     // offset after the header
 	match    *knownEnd // what known found; key is then not filled yet
 
+	words  bool         // Config.Words
+	layout []placedWord // of the call that searchWords found last
+	// wordList is the memory of Goroutine.Words.
+	wordList []Word
+
 	next   *Goroutine // header being read
 	blank  bool       // the line before was blank
 	strays int        // lines in this block that were not understood
@@ -74,9 +79,11 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		others:   cfg.Lines,
 		g:        &Goroutine{},
 		next:     &Goroutine{},
+		words:    cfg.Words,
 		pending:  -1,
 		ancestor: -1,
 	}
+	p.known.words = cfg.Words
 	defer p.lines.close()
 	var tail []byte
 	for {
@@ -338,8 +345,9 @@ func (p *textParser) deliver() error {
 	}
 	p.open = false
 	g := p.g
+	match := p.match
 	var found *keptStack
-	if p.match != nil {
+	if match != nil {
 		found, p.match = p.match.keptStack, nil
 		p.bodyless, p.unplaced = false, false
 	} else {
@@ -366,6 +374,9 @@ func (p *textParser) deliver() error {
 		return nil
 	}
 	g.Body = p.lines.between(p.body, p.end)
+	if p.words {
+		p.readWords(g, match)
+	}
 	return p.visit(g)
 }
 
