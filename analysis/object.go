@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"iter"
+)
+
+// Objects are the things of a program that one goroutine dump proves by identity: all
+// goroutines of a watch, a session or a connection (objects.md). An address of the dump is
+// in it as a salted hash at most.
+type Objects struct {
+	// Kinds are ordered by the number of their objects, then by name.
+	Kinds []ObjectKind
+	// LeftOut is why the dump has no objects, "" if it was joined.
+	LeftOut string
+}
+
+// ObjectKind are the objects of one name and one shape in a dump.
+type ObjectKind struct {
+	// Name is the type without its import path ("*cache.Reflector"), or the function with
+	// which the goroutine began. Type is the same with the import path, as printed.
+	Name, Type string
+	// Each is the shape: the roles of an object's parts, those with most parts first.
+	Each []ObjectRole
+	// Level is the weakest of Each.
+	Level ObjectLevel
+	// Holders are what several of the objects hang on, those with most objects first.
+	Holders []ObjectHolder
+	// Count is the number of objects, Parts that of the goroutines of each.
+	Count, Parts int
+	// rows are the objects, packed by Append.
+	rows []byte
+	last int64
+}
+
+// ObjectRole is a part of an object: N goroutines that do the same for it.
+type ObjectRole struct {
+	// Role is the function with which the goroutine began. If a frame above it belongs to
+	// another package outside the standard library, " < " and that function follow.
+	Role  string
+	N     int
+	Level ObjectLevel
+}
+
+// ObjectHolder is one thing that N objects of a kind hang on.
+type ObjectHolder struct {
+	// Type is the receiver's type, or the function that created the goroutines.
+	Type string
+	// Role is that of the goroutines that show it, or CreatedBy.
+	Role string
+	N    int
+}
+
+// CreatedBy is the role of a holder that created goroutines.
+const CreatedBy = "created by"
+
+// ObjectLevel is how a part is known to belong to its object.
+type ObjectLevel string
+
+// The levels of one dump, the strongest first: the parts show one address; one goroutine
+// created them; the object is the goroutine itself.
+const (
+	ByAddress   ObjectLevel = "address"
+	ByParent    ObjectLevel = "parent"
+	ByGoroutine ObjectLevel = "goroutine"
+)
+
+// ObjectRow is one object of a kind.
+type ObjectRow struct {
+	// Anchor is a salted hash of the address that the kind is named for, 24 bits; 0 if it
+	// has none.
+	Anchor uint32
+	// Root is the goroutine that created others of the object, else the one with the most
+	// frames.
+	Root int64
+	// Parts are the ids of all goroutines, Root included, in ascending order. The slice is
+	// valid until the next row.
+	Parts []int64
+}
+
+// Append adds an object. Rows of ascending roots take least memory.
+func (k *ObjectKind) Append(row ObjectRow) {
+	rows := append(k.rows, byte(row.Anchor), byte(row.Anchor>>8), byte(row.Anchor>>16))
+	rows = binary.AppendVarint(rows, row.Root-k.last)
+	rows = binary.AppendUvarint(rows, uint64(len(row.Parts)))
+	if len(row.Parts) > 1 {
+		before := row.Root
+		for _, id := range row.Parts {
+			rows = binary.AppendVarint(rows, id-before)
+			before = id
+		}
+	}
+	k.rows, k.last = rows, row.Root
+	k.Count++
+}
+
+// Rows yields the objects in the order in which they were added.
+func (k *ObjectKind) Rows() iter.Seq[ObjectRow] {
+	return func(yield func(ObjectRow) bool) {
+		var row ObjectRow
+		rows := k.rows
+		varint := func() int64 {
+			n, size := binary.Varint(rows)
+			rows = rows[size:]
+			return n
+		}
+		for len(rows) > 3 {
+			row.Anchor = uint32(rows[0]) | uint32(rows[1])<<8 | uint32(rows[2])<<16
+			rows = rows[3:]
+			row.Root += varint()
+			n, size := binary.Uvarint(rows)
+			rows = rows[size:]
+			row.Parts = append(row.Parts[:0], row.Root)
+			if n > 1 {
+				before := row.Root
+				row.Parts = row.Parts[:0]
+				for range n {
+					before += varint()
+					row.Parts = append(row.Parts, before)
+				}
+			}
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package join
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"leakdiff/analysis"
+)
+
+// joiner holds the goroutines of a dump while they are joined. A goroutine is a number:
+// those of the first shape come first.
+type joiner struct {
+	*Tokens
+	salt [16]byte
+	base []uint32 // of each shape its first goroutine
+	// tokens are in parts that share no address. In a part they are ordered by address and
+	// goroutine. Of those that show the same address at a place, the first stands for all
+	// if they are many.
+	tokens [parts][]token
+	ids    ids
+	of     []uint16 // of each goroutine its shape
+	edges  edges
+	// types of receivers: how many addresses have each, and which pairs of types may
+	// share an address.
+	instances []int
+	// order are the types from the rarest on; stray are those that name nothing.
+	order []int32
+	stray []bool
+	pairs map[[2]int32]int
+	// classes numbers the classes of untyped words by a hash of their sites.
+	classes map[uint64]int32
+	// untypedNames are their sites in words, to order them.
+	untypedNames []string
+	// roleTotal is how many goroutines have each role.
+	roleTotal []int
+	rules     map[link]*rule
+	recent    [256]recentRule
+	parents   map[link]int // parents of a role with joined children of a creator
+	// anchors are the places plus 1 of the receivers that goroutines would be named for if
+	// they were alone, hashes those of the addresses.
+	anchors []uint32
+	hashes  []hash
+
+	// counts are those of the roles in touched within one instance.
+	counts  []int
+	touched []int32
+	scratch instance
+	siteSet []int32
+	union   union
+	// dropped are the classes that joined most of an object that was too large, by what
+	// was its representative; formerly has that of each goroutine.
+	dropped  map[uint32]int32
+	formerly []uint32
+}
+
+// link is a class of instances and the role of goroutines that show one.
+type link struct{ class, role int32 }
+
+// The classes are those of receiver types, of untyped words and of creators. They are
+// numbered apart.
+const (
+	untypedClass = 1 << 29
+	creatorClass = 1 << 30
+)
+
+// none stands for a goroutine or type that is not there.
+const none = -1
+
+// Objects joins the goroutines that were added, and uses up t. Addresses leave it as
+// hashes with the salt.
+func Objects(t *Tokens, salt [16]byte) *analysis.Objects {
+	if t.full {
+		return &analysis.Objects{LeftOut: fmt.Sprintf("the goroutines show more than %d addresses", t.most())}
+	}
+	j := &joiner{Tokens: t, salt: salt, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
+	j.keepHeap()
+	j.gather()
+	j.number()
+	j.countTypes()
+	j.counts = make([]int, len(t.roles.all))
+	j.measure()
+	j.findAnchors()
+	j.joinAll()
+	return j.objects()
+}
+
+// each calls visit with the id and the creator of each goroutine.
+func (s *shape) each(visit func(id, parent int64)) {
+	id := int64(0)
+	for data := s.members; len(data) > 0; {
+		step, n := binary.Varint(data)
+		data = data[n:]
+		id += step
+		back, n := binary.Varint(data)
+		data = data[n:]
+		visit(id, id-back)
+	}
+}
+
+// number numbers the goroutines and reads their ids and creators.
+func (j *joiner) number() {
+	j.roleTotal = make([]int, len(j.roles.all))
+	total := uint32(0)
+	for i := range j.shapes {
+		total += j.shapes[i].count
+		j.roleTotal[j.shapes[i].role] += int(j.shapes[i].count)
+	}
+	j.ids, j.of = newIDs(j.shapes, total, j.least, j.largest), make([]uint16, 0, total)
+	for i := range j.shapes {
+		for range j.shapes[i].count {
+			j.of = append(j.of, uint16(i))
+		}
+	}
+	j.edges = edgesOf(j.shapes, j.base, &j.ids)
+	for i := range j.shapes {
+		j.shapes[i].members = nil
+	}
+}
+
+// roleOf is the role of a goroutine.
+func (j *joiner) roleOf(g uint32) int32 { return j.shapes[j.of[g]].role }
+
+// className is a type or creator, or the sites of untyped words.
+func (j *joiner) className(class int32) string {
+	switch {
+	case class >= creatorClass:
+		return j.creators.all[class-creatorClass]
+	case class >= untypedClass:
+		return j.untypedNames[class-untypedClass]
+	}
+	return j.types.all[class]
+}
