@@ -229,6 +229,9 @@ type Snapshot struct {
 	// same objects, by fingerprint. It is nil if a dump prints no arguments or nobody
 	// waits for a lock.
 	Objects map[string][]Object `json:"objects,omitempty"`
+	// Joined are the objects of the goroutine dump, nil without one or if nobody asked for
+	// them. They are not stored.
+	Joined *Objects `json:"-"`
 	// Users are the names of users in a listing. They are not analysed, but shared
 	// results must hide them.
 	Users []string `json:"users,omitempty"`

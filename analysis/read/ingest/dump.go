@@ -17,7 +17,7 @@ import (
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	before := r.progress.Goroutines
 	d := newTextDumps(r, p)
-	cfg := goroutine.Config{Path: p.path, Stacks: &r.dumped, Lines: d.line}
+	cfg := goroutine.Config{Path: p.path, Stacks: &r.dumped, Lines: d.line, Words: r.cfg.Objects}
 	dump, problems, err := goroutine.ParseText(body, cfg, d.add)
 	r.problem(problems...)
 	d.reportOddities(p.path)
@@ -80,6 +80,9 @@ func (d *textDumps) add(g *goroutine.Goroutine) error {
 	}
 	d.end = g.Offset + g.Length
 	t.add(g)
+	if d.r.cfg.Objects {
+		t.tokens.Add(g)
+	}
 	d.r.progress.Goroutines++
 	if d.r.progress.Goroutines%4096 == 0 {
 		d.r.report()
@@ -114,6 +117,7 @@ func (d *textDumps) begin(g *goroutine.Goroutine) bool {
 		d.moreAt = g.Line
 		return false
 	}
+	d.r.join(d.all[len(d.all)-1])
 	t := newTextDump()
 	t.notes, d.r.notes = d.r.notes, notes{}
 	t.crash = d.opensCrash(g)

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -91,7 +92,8 @@ func (b *builder) goroutines() {
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
 	complete := twin != nil && twin.profile.profile.Whole()
-	b.s.Objects = text.text.objects
+	b.s.Objects, b.s.Joined = text.text.objects, text.text.joined
+	b.noObjects(text)
 	b.countText(text)
 	switch {
 	case dump.Truncated && complete:
@@ -111,6 +113,17 @@ func (b *builder) goroutines() {
 		b.compareTwin(text, twin, total)
 	}
 	b.s.Totals.Goroutines = &total
+}
+
+// noObjects reports that a dump has none because it has too many addresses.
+func (b *builder) noObjects(text *part) {
+	if b.s.Joined == nil || b.s.Joined.LeftOut == "" {
+		return
+	}
+	b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
+		What: "the goroutines of this dump are not joined to objects",
+		Why:  b.s.Joined.LeftOut + ", which would take too much memory",
+		Hint: "families count the same goroutines; a dump taken earlier is smaller"})
 }
 
 // compareTwin names a twin that counts otherwise by more than a tenth.
@@ -138,11 +151,20 @@ func (b *builder) countText(p *part) {
 	}
 }
 
+// join finds the objects of a dump that was read.
+func (r *reader) join(t *textDump) {
+	if r.cfg.Objects && t.joined == nil {
+		t.joined = join.Objects(&t.tokens, r.cfg.ObjectSalt)
+		t.tokens = join.Tokens{}
+	}
+}
+
 // form makes the families of a dump that was read, and keeps them alone.
 func (r *reader) form(t *textDump) {
 	if t == nil || t.order == nil {
 		return
 	}
+	r.join(t)
 	b := &builder{r: r, byPrint: map[string]*analysis.Group{}, byExact: map[string]map[string]int{}}
 	t.program = programOf(t.order)
 	t.objects = b.objects(t)

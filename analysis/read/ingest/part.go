@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/goroutine"
+	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
 )
@@ -81,6 +82,7 @@ type textDump struct {
 	// give to the process.
 	groups  packedGroups
 	objects map[string][]analysis.Object
+	joined  *analysis.Objects
 	program string
 
 	// The rest is what form needs.
@@ -103,6 +105,8 @@ type textDump struct {
 	// them matter.
 	notes  notes
 	places []namingPlace
+	// tokens are the addresses that may join goroutines.
+	tokens join.Tokens
 }
 
 type nearStack struct {
@@ -215,7 +219,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, groups: t.groups, objects: t.objects, program: t.program}
+	*t = textDump{dump: t.dump, crash: t.crash, groups: t.groups, objects: t.objects, joined: t.joined, program: t.program}
 }
 
 // manyFirst is how many ids of a dump's beginning are kept to see the next one
