@@ -75,7 +75,9 @@ const mostObjects = 200
 
 // objects lists the kinds of objects, those that rose most first.
 func (j *JudgedSeries) objects() []Object {
-	kinds := slices.Clone(j.kinds)
+	kinds := slices.DeleteFunc(slices.Clone(j.kinds), func(k object.Kind) bool {
+		return len(j.Snapshots) > 1 && k.Parts == 1 && !k.Moved() // a family says as much
+	})
 	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
 	var out []Object
 	for i := range kinds[:min(len(kinds), mostObjects)] {
