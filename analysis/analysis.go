@@ -229,6 +229,9 @@ type Snapshot struct {
 	// same objects, by fingerprint. It is nil if a dump prints no arguments or nobody
 	// waits for a lock.
 	Objects map[string][]Object `json:"objects,omitempty"`
+	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
+	// capture did not look them up. They are neither stored nor printed.
+	Pairs []Pair `json:"-"`
 	// Users are the names of users in a listing. They are not analysed, but shared
 	// results must hide them.
 	Users []string `json:"users,omitempty"`
@@ -255,6 +258,13 @@ type Object struct {
 	// smallest first.
 	Count   int     `json:"count"`
 	Members []int64 `json:"members"`
+}
+
+// Pair is a goroutine and the descriptor that it waits for: to read, to write or to accept.
+// Two goroutines may wait for one descriptor.
+type Pair struct {
+	Goroutine int64
+	FD        int
 }
 
 // Target is the target of some watches of one family.
