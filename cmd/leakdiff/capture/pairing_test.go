@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples/corpus"
 )
@@ -227,13 +229,14 @@ func pairsIn(t *testing.T, text string) map[int64]int {
 	return out
 }
 
-// collected captures the program once and returns the files of the round.
-func collected(t *testing.T, p *program, w waiting, cfg capture.Config) map[string]string {
+// collected captures the program once and returns the archive, and the files of the round.
+func collected(t *testing.T, p *program, w waiting, cfg capture.Config) (archive string, files map[string]string) {
 	t.Helper()
 	cfg.Targets = []capture.Target{{PID: p.pid(), Pprof: w.Address}}
 	// Nothing here depends on how fast the machine is.
 	cfg.PairTime, cfg.Budget = time.Hour, 10*time.Minute
-	return filesOf(t, runCollect(t, cfg))
+	archive = runCollect(t, cfg)
+	return archive, filesOf(t, archive)
 }
 
 // filesOf reads the files of the first round of an archive.
@@ -250,7 +253,7 @@ func filesOf(t *testing.T, archive string) map[string]string {
 
 func TestEveryGoroutineThatWaitsIsPairedWithItsDescriptor(t *testing.T) {
 	p, w := startWaiter(t)
-	files := collected(t, p, w, capture.Config{Pair: capture.PairAlways})
+	archive, files := collected(t, p, w, capture.Config{Pair: capture.PairAlways})
 	got := pairsIn(t, files["goroutine-fds.txt"])
 	if len(got) == 0 {
 		t.Fatalf("there are no pairs: %s", files["manifest.json"])
@@ -272,18 +275,31 @@ func TestEveryGoroutineThatWaitsIsPairedWithItsDescriptor(t *testing.T) {
 	if len(got) < len(parked)-1 {
 		t.Errorf("%d of %d goroutines have a pair, want all but that of the connection which asked", len(got), len(parked))
 	}
+	r := read(t, archive)
+	ingested := map[int64]int{}
+	for _, x := range r.Snapshots[0].Pairs {
+		ingested[x.Goroutine] = x.FD
+	}
+	if d := cmp.Diff(got, ingested); d != "" || len(r.Snapshots) != 1 {
+		t.Errorf("%d snapshots, pairs %s", len(r.Snapshots), d)
+	}
+	for _, problem := range r.Problems {
+		if strings.Contains(problem.What+problem.Path, "pair") || strings.Contains(problem.Path, "goroutine-fds") {
+			t.Errorf("%+v", problem)
+		}
+	}
 }
 
 func TestNoPairIsMadeUnlessItIsWanted(t *testing.T) {
 	p, w := startWaiter(t)
-	files := collected(t, p, w, capture.Config{Pair: capture.PairNever})
+	_, files := collected(t, p, w, capture.Config{Pair: capture.PairNever})
 	if text, ok := files["goroutine-fds.txt"]; ok || strings.Contains(files["manifest.json"], "pairs") {
 		t.Errorf("%q in spite of --no-pair", text)
 	}
 	if files["goroutine.debug2.txt"] == "" {
 		t.Error("there is no dump")
 	}
-	files = collected(t, p, w, capture.Config{})
+	_, files = collected(t, p, w, capture.Config{})
 	if _, ok := files["goroutine-fds.txt"]; ok != (os.Geteuid() == 0) {
 		t.Errorf("pairs by default: %t, as user %d", ok, os.Geteuid())
 	}
@@ -291,7 +307,7 @@ func TestNoPairIsMadeUnlessItIsWanted(t *testing.T) {
 
 func TestNothingButIdsAndDescriptorsIsStored(t *testing.T) {
 	p, w := startWaiter(t)
-	files := collected(t, p, w, capture.Config{Pair: capture.PairAlways})
+	_, files := collected(t, p, w, capture.Config{Pair: capture.PairAlways})
 	if text := files["goroutine-fds.txt"]; !regexp.MustCompile(`\A(\d{1,7} \d{1,4}\n)+\z`).MatchString(text) {
 		t.Errorf("%q", text)
 	}
