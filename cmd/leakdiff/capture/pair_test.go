@@ -191,7 +191,7 @@ func TestARunIsBelievedAsAWholeOrNotAtAll(t *testing.T) {
 	frames := func(n, failed int) []checkedFrame {
 		var out []checkedFrame
 		for i := range n {
-			f := checkedFrame{pollFrame{int64(n - i), reads, uint64(0xc000000000 + i*256)}, 10 + i}
+			f := checkedFrame{pollFrame{int64(n - i), reads, 0xc000000000 + uint64(i)*256}, 10 + i}
 			if i < failed {
 				f.fd = -1
 			}

@@ -151,7 +151,7 @@ func (p *pairing) find() ([]pair, error) {
 		}
 	}
 	if len(checked) == 0 && stopped != nil {
-		return nil, noPairs("late: " + stopped.Error())
+		return nil, noPairs(fmt.Sprintf("late: the dump took longer than the %s in which memory may be read", p.within))
 	}
 	p.checkTargets(checked)
 	pairs, err := decide(checked)
@@ -167,22 +167,24 @@ func (p *pairing) words() (map[uint64]fdWord, error) {
 	// connection which asked for the dump.
 	const tries, pause, most = 3, 10 * time.Millisecond, 200_000
 	words := make(map[uint64]fdWord, len(p.frames.frames))
-	reads := 0
+	reads, total := 0, 0
 	raw := make([]byte, p.layout.length())
 	for try := range tries {
 		pending := p.pending(words)
 		if len(pending) == 0 {
 			break
 		}
-		if try > 0 {
+		if try == 0 {
+			total = len(pending)
+		} else {
 			time.Sleep(pause)
 		}
 		for _, address := range pending {
 			if time.Since(p.frames.begun) > p.within {
-				return words, fmt.Errorf("%s after the dump %d connections and files were looked at", p.within, len(words))
+				return words, fmt.Errorf("stopped %s after the dump: %d of %d connections and files were read", p.within, len(words), total)
 			}
 			if reads++; reads > most {
-				return words, fmt.Errorf("%d reads are as many as are made", most)
+				return words, fmt.Errorf("stopped after %d reads: %d of %d connections and files were read", most, len(words), total)
 			}
 			w := fdWord{}
 			if _, err := p.memory.ReadAt(raw, int64(address)); err == nil {
@@ -193,7 +195,7 @@ func (p *pairing) words() (map[uint64]fdWord, error) {
 		}
 	}
 	if p.frames.dropped > 0 {
-		return words, fmt.Errorf("%d waiting goroutines are more than the %d that are looked at", len(p.frames.frames)+p.frames.dropped, mostFrames)
+		return words, fmt.Errorf("stopped after %d waiting goroutines: there are %d more", len(p.frames.frames), p.frames.dropped)
 	}
 	return words, nil
 }

@@ -66,8 +66,7 @@ func (v *visit) pairedDump(ctx context.Context, dump taker) {
 func (v *visit) openPairing(ctx context.Context) (*pairing, error) {
 	opened := make(chan *pairing, 1)
 	_, err := v.within(ctx, nil, func(context.Context, io.Writer) error {
-		within := v.c.cfg.PairTime
-		p, err := openPairing(v.c.proc(v.p.identity.PID, ""), v.p.identity.Go, within)
+		p, err := openPairing(v.c.proc(v.p.identity.PID, ""), v.p.identity.Go, v.c.cfg.PairTime)
 		if err == nil {
 			opened <- p
 		}
