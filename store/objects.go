@@ -8,12 +8,23 @@ import (
 	"leakdiff/analysis"
 )
 
-// The objects of a dump are one sealed value: why there are none, and the kinds in their
-// order, each with its texts, its shape, its holders and its rows as analysis.ObjectKind
-// packs them.
+// The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
+// goroutine as the difference from the one before; whether the dump was joined, why it has no
+// objects, and the kinds in their order, each with its texts, its shape, its holders and its
+// rows as analysis.ObjectKind packs them.
 
-func packObjects(p *packer, o *analysis.Objects) ([]byte, error) {
+func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w := &compactWriter{}
+	last := int64(0)
+	writeList(w, snap.Pairs, func(pair *analysis.Pair) {
+		w.varint(pair.Goroutine - last)
+		w.number(pair.FD)
+		last = pair.Goroutine
+	})
+	o := snap.Joined
+	if w.flags(o != nil); o == nil {
+		return p.seal(w.b)
+	}
 	w.text(o.LeftOut)
 	writeList(w, o.Kinds, func(k *analysis.ObjectKind) {
 		w.text(k.Name)
@@ -38,13 +49,22 @@ func packObjects(p *packer, o *analysis.Objects) ([]byte, error) {
 	return p.seal(w.b)
 }
 
-func unpackObjects(p *packer, texts *textTable, blob []byte) (*analysis.Objects, error) {
+func unpackObjects(p *packer, texts *textTable, blob []byte, snap *analysis.Snapshot) error {
 	values, err := p.unseal(blob, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := &compactReader{b: values, texts: texts}
+	last := int64(0)
+	snap.Pairs = readList(r, func(pair *analysis.Pair) {
+		last += r.varint()
+		pair.Goroutine, pair.FD = last, r.number()
+	})
+	if joined := r.flags(); !joined(0) {
+		return r.end()
+	}
 	o := &analysis.Objects{LeftOut: r.text()}
+	snap.Joined = o
 	o.Kinds = readList(r, func(k *analysis.ObjectKind) {
 		k.Name, k.Type, k.Level = r.text(), r.text(), analysis.ObjectLevel(r.text())
 		count := r.number()
@@ -57,7 +77,7 @@ func unpackObjects(p *packer, texts *textTable, blob []byte) (*analysis.Objects,
 		})
 		k.SetData(count, append([]byte(nil), r.bytes(r.length(1))...))
 	})
-	return o, r.end()
+	return r.end()
 }
 
 const insertObjectsSQL = `
@@ -77,7 +97,7 @@ func (l *loader) objects(ctx context.Context, rows []*snapshotRow) error {
 			return none, err
 		}
 		r := at[seq]
-		if r.head.Joined, err = unpackObjects(l.p, &l.texts, blob); err != nil {
+		if err = unpackObjects(l.p, &l.texts, blob, r.head); err != nil {
 			return none, fmt.Errorf("snapshot %s: its objects: %w", r.id, err)
 		}
 		return none, nil

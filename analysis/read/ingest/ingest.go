@@ -57,7 +57,7 @@ const Ignore = "ignore"
 func Kinds() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(kind string) bool {
 		switch kind {
-		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
+		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.GoroutineFDs, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
 			return true // parts of a capture, and what is only looked through
 		}
 		return false

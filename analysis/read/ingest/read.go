@@ -326,6 +326,7 @@ var formats = map[string]formatReader{
 	detect.Manifest:        readManifest,
 	detect.Capture:         readCapture,
 	detect.WatchTargets:    readHandles,
+	detect.GoroutineFDs:    readPairs,
 }
 
 func clip(s string, n int) string {
