@@ -63,6 +63,8 @@ const (
 	ByAddress   ObjectLevel = "address"
 	ByParent    ObjectLevel = "parent"
 	ByGoroutine ObjectLevel = "goroutine"
+	// ByDescriptor is the level of a descriptor that a goroutine of the object waits for.
+	ByDescriptor ObjectLevel = "descriptor"
 )
 
 // ObjectRow is one object of a kind.

@@ -32,6 +32,10 @@ type Kind struct {
 	PartsLost, PartsReplaced []int
 	// Rest reports that the objects had at least as many parts more, which have ended.
 	Rest bool
+	// Descriptors is how many descriptors each object has, by goroutines that wait for them,
+	// 0 where the capture has no pairs or the objects differ. DescriptorFamilies are theirs.
+	Descriptors        int
+	DescriptorFamilies []string
 	// Families are the families of goroutines of which nearly all are parts of these
 	// objects, by fingerprint.
 	Families []string
@@ -96,7 +100,7 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 			}
 		}
 		slices.Sort(k.parts)
-		k.findFamilies(s)
+		k.findParts(s)
 		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
 		out = append(out, *k)
 	}
@@ -136,7 +140,7 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 		}
 	}
 	for i := range out {
-		out[i].findFamilies(snapshots[out[i].best])
+		out[i].findParts(snapshots[out[i].best])
 	}
 	judge(out, snapshots, epochs)
 	order(out)
@@ -391,9 +395,10 @@ func (f *follower) keepParts(i int, now []part) {
 // one kind, in percent.
 const leastOfFamily = 80
 
-// findFamilies finds the families of the goroutines of a kind in the snapshot with most of
-// its objects.
-func (k *Kind) findFamilies(s *analysis.Snapshot) {
+// findParts finds the families of the goroutines of a kind in the snapshot with most of its
+// objects, and the descriptors that they wait for.
+func (k *Kind) findParts(s *analysis.Snapshot) {
+	k.findDescriptors(s)
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
@@ -411,6 +416,34 @@ func (k *Kind) findFamilies(s *analysis.Snapshot) {
 		}
 	}
 	k.parts = nil
+}
+
+// findDescriptors counts the descriptors that goroutines of the objects wait for: a number
+// stands where all objects together have as many times their own number.
+func (k *Kind) findDescriptors(s *analysis.Snapshot) {
+	fds := map[int64]bool{}
+	for _, p := range s.Pairs {
+		if _, ok := slices.BinarySearch(k.parts, p.Goroutine); ok {
+			fds[int64(p.FD)] = true
+		}
+	}
+	objects := *k.Counts[k.best]
+	if objects == 0 || len(fds) == 0 || len(fds)%objects != 0 {
+		return
+	}
+	k.Descriptors = len(fds) / objects
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != analysis.KindDescriptor || !g.Members.Identified() {
+			continue
+		}
+		for id := range g.Members.Identities() {
+			if fds[id.ID] {
+				k.DescriptorFamilies = append(k.DescriptorFamilies, g.Family.Fingerprint)
+				break
+			}
+		}
+	}
 }
 
 // rest marks the kind of objects that lost half of their parts: they are not what the others

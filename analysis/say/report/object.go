@@ -91,6 +91,9 @@ func (j *JudgedSeries) objects() []Object {
 			parts.Roles = append(parts.Roles, ObjectRole(r))
 		}
 		o.Each = []ObjectParts{parts}
+		if k.Descriptors > 0 {
+			o.Each = append(o.Each, ObjectParts{Kind: analysis.KindDescriptor, N: k.Descriptors, Roles: []ObjectRole{{Role: "waited for", N: k.Descriptors, Level: analysis.ByDescriptor}}})
+		}
 		for n := range k.PartsLost {
 			o.PartsLost += k.PartsLost[n]
 			o.PartsReplaced += k.PartsReplaced[n]
@@ -102,7 +105,7 @@ func (j *JudgedSeries) objects() []Object {
 			o.Evidence = nil
 		}
 		j.weighObject(&o)
-		j.inStep(&o)
+		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
 	return out
@@ -127,14 +130,14 @@ func (j *JudgedSeries) weighObject(o *Object) {
 
 // inStep adds the families that rise in lockstep with those of the objects and are no part
 // of them.
-func (j *JudgedSeries) inStep(o *Object) {
+func (j *JudgedSeries) inStep(o *Object, paired []string) {
 	for _, u := range j.Trend.Units() {
 		if !slices.ContainsFunc(u.Families, func(s trend.Share) bool { return slices.Contains(o.Families, s.Fingerprint) }) {
 			continue
 		}
 		for _, s := range u.Families {
 			rise := riseOf(o.Counts)
-			if slices.Contains(o.Families, s.Fingerprint) || rise <= 0 {
+			if slices.Contains(o.Families, s.Fingerprint) || slices.Contains(paired, s.Fingerprint) || rise <= 0 {
 				continue
 			}
 			if r := float64(riseOf(j.Trend.Counts(s.Fingerprint))) / float64(rise); r > 0 {
@@ -222,12 +225,14 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
+// parts is how many goroutines an object has.
 func (o *Object) parts() int {
-	n := 0
 	for _, p := range o.Each {
-		n += p.N
+		if p.Kind == analysis.KindGoroutine {
+			return p.N
+		}
 	}
-	return n
+	return 0
 }
 
 // ended is how many ended in all, since when they are followed.
@@ -282,7 +287,7 @@ func (o *Object) text() string {
 		fmt.Fprintf(&b, "Each is one %s.", o.Name)
 	} else {
 		var roles []string
-		for _, p := range o.Each {
+		for _, p := range o.Each[:1] {
 			for i, r := range p.Roles {
 				if i == mostRoles {
 					roles = append(roles, fmt.Sprintf("%d more", len(p.Roles)-i))
