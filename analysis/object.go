@@ -17,8 +17,8 @@ type Objects struct {
 
 // ObjectKind are the objects of one name and one shape in a dump.
 type ObjectKind struct {
-	// Name is the type without its import path ("*cache.Reflector"), or the function with
-	// which the goroutine began. Type is the same with the import path, as printed.
+	// Name is the type without its import path ("*cache.Reflector"), or a function of the
+	// role of an object without a type. Type is the same with the import path, as printed.
 	Name, Type string
 	// Each is the shape: the roles of an object's parts, those with most parts first.
 	Each []ObjectRole

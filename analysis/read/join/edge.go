@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"hash/maphash"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -142,7 +141,7 @@ func (all *ids) at(g uint32) int64 {
 }
 
 // index finds goroutines by id: their numbers plus 1 stand at the hash of the id or after
-// it. A third of the slots at least is free. The seed is random, so that no dump can put
+// it. A quarter of the slots is free. The seed is random, so that no dump can put
 // all ids into one place.
 type index struct {
 	seed  maphash.Seed
@@ -151,11 +150,11 @@ type index struct {
 
 func (all *ids) index() index {
 	n := all.len()
-	x := index{maphash.MakeSeed(), make([]uint32, 1<<bits.Len(uint(n+n/2)))}
+	x := index{maphash.MakeSeed(), make([]uint32, n+n/3+1)}
 	for g := range uint32(n) {
 		at := x.slot(all.at(g))
 		for x.slots[at] > 0 && all.at(x.slots[at]-1) != all.at(g) {
-			at = (at + 1) & (len(x.slots) - 1)
+			at = x.after(at)
 		}
 		if x.slots[at] == 0 { // an id that comes twice is that of the first
 			x.slots[at] = g + 1
@@ -165,12 +164,19 @@ func (all *ids) index() index {
 }
 
 func (x index) slot(id int64) int {
-	return int(maphash.Comparable(x.seed, id) & uint64(len(x.slots)-1))
+	return int(maphash.Comparable(x.seed, id) % uint64(len(x.slots)))
+}
+
+func (x index) after(at int) int {
+	if at++; at == len(x.slots) {
+		return 0
+	}
+	return at
 }
 
 // number is that of the goroutine with an id plus 1, 0 if the dump does not show it.
 func (x index) number(all *ids, id int64) uint32 {
-	for at := x.slot(id); x.slots[at] > 0; at = (at + 1) & (len(x.slots) - 1) {
+	for at := x.slot(id); x.slots[at] > 0; at = x.after(at) {
 		if all.at(x.slots[at]-1) == id {
 			return x.slots[at]
 		}

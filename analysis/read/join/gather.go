@@ -64,10 +64,6 @@ func (j *joiner) blockShift() int {
 // gather moves all tokens to their parts, and adds those of places that show one address.
 // What is moved is freed on the way.
 func (j *joiner) gather() {
-	j.base = make([]uint32, len(j.shapes))
-	for i := 1; i < len(j.shapes); i++ {
-		j.base[i] = j.base[i-1] + j.shapes[i-1].count
-	}
 	var sizes [parts]int
 	j.all(func(k token) { sizes[partOf(k.address)]++ })
 	add := func(k token) {

@@ -74,8 +74,8 @@ func Objects(t *Tokens, salt [16]byte) *analysis.Objects {
 	}
 	j := &joiner{Tokens: t, salt: salt, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
 	j.keepHeap()
-	j.gather()
 	j.number()
+	j.gather()
 	j.countTypes()
 	j.counts = make([]int, len(t.roles.all))
 	j.measure()
@@ -100,8 +100,10 @@ func (s *shape) each(visit func(id, parent int64)) {
 // number numbers the goroutines and reads their ids and creators.
 func (j *joiner) number() {
 	j.roleTotal = make([]int, len(j.roles.all))
+	j.base = make([]uint32, len(j.shapes))
 	total := uint32(0)
 	for i := range j.shapes {
+		j.base[i] = total
 		total += j.shapes[i].count
 		j.roleTotal[j.shapes[i].role] += int(j.shapes[i].count)
 	}

@@ -419,7 +419,7 @@ func (b *builder) nameOf(k *kind) string {
 		if k.typ >= 0 {
 			return b.types.all[k.typ]
 		}
-		return entryOf(b.roles.all[k.roles[0].role])
+		return workOf(b.roles.all[k.roles[0].role])
 	}
 	root, rooted := b.objects[k.oldest].root, k.rooted
 	var types []int32
@@ -459,7 +459,7 @@ func (b *builder) nameOf(k *kind) string {
 	if len(types) > 0 {
 		return b.types.all[types[0]]
 	}
-	return entryOf(b.roles.all[b.roleOf(root)])
+	return workOf(b.roles.all[b.roleOf(root)])
 }
 
 // partType is the type that a part would be named for if it were alone, none without: an

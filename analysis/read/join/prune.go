@@ -14,7 +14,7 @@ const (
 
 // prune drops the tokens of a large dump that join nothing: those at places where no
 // other goroutine shows what one shows. Most addresses of a server are such: the request,
-// its context, its buffers. Of the receivers that only one goroutine shows, those nearest
+// its context, its buffers. Plain words that are no receivers are dropped as well. Of the receivers that only one goroutine shows, those nearest
 // to the entry stay, since they name it. Some of the addresses so far, with all tokens
 // they have, stand for all others.
 func (t *Tokens) prune() {
@@ -34,10 +34,15 @@ func (t *Tokens) prune() {
 			a, b := run[i-1], run[i]
 			shared = a.goroutine != b.goroutine || t.places[a.place].shape != t.places[b.place].shape
 		}
+		received := slices.ContainsFunc(run, func(k token) bool { return t.places[k.place].typ >= 0 })
 		for _, k := range run {
-			samples[k.place].words++
+			s := &samples[k.place]
+			s.words++
 			if shared {
-				samples[k.place].shared++
+				s.shared++
+			}
+			if received {
+				s.received++
 			}
 		}
 	})
@@ -52,10 +57,15 @@ func mix(address uint64) uint64 {
 	return address ^ address>>29
 }
 
-// sample counts words of a place, and those that two goroutines show.
-type sample struct{ words, shared int }
+// sample counts words of a place, those that two goroutines show, and those that are
+// receivers.
+type sample struct{ words, shared, received int }
 
 func (s sample) alone() bool { return s.words >= aloneWords && s.shared*aloneShare < s.words }
+
+// foreign reports whether plain words are far from being receivers, without which they
+// join nothing.
+func (s sample) foreign() bool { return s.words >= aloneWords && 5*s.received < s.words }
 
 // bury marks the places that join nothing as dead.
 func (t *Tokens) bury(samples []sample) {
@@ -68,7 +78,7 @@ func (t *Tokens) bury(samples []sample) {
 	}
 	for i := range t.places {
 		p := &t.places[i]
-		if samples[i].alone() && (p.typ < 0 || p.frame != names[p.shape]) {
+		if samples[i].alone() && (p.typ < 0 || p.frame != names[p.shape]) || p.typ < 0 && !p.pair && samples[i].foreign() {
 			p.dead = true
 		}
 	}
