@@ -6,8 +6,7 @@ import (
 )
 
 // Objects are the things of a program that one goroutine dump proves by identity: all
-// goroutines of a watch, a session or a connection (objects.md). An address of the dump is
-// in it as a salted hash at most.
+// goroutines of a watch, a session or a connection. No address of the dump is in it.
 type Objects struct {
 	// Kinds are ordered by the number of their objects, then by name.
 	Kinds []ObjectKind
@@ -69,9 +68,6 @@ const (
 
 // ObjectRow is one object of a kind.
 type ObjectRow struct {
-	// Anchor is a salted hash of the address that the kind is named for, 24 bits; 0 if it
-	// has none.
-	Anchor uint32
 	// Root is the goroutine that created others of the object, else the one with the most
 	// frames.
 	Root int64
@@ -82,8 +78,7 @@ type ObjectRow struct {
 
 // Append adds an object. Rows of ascending roots take least memory.
 func (k *ObjectKind) Append(row ObjectRow) {
-	rows := append(k.rows, byte(row.Anchor), byte(row.Anchor>>8), byte(row.Anchor>>16))
-	rows = binary.AppendVarint(rows, row.Root-k.last)
+	rows := binary.AppendVarint(k.rows, row.Root-k.last)
 	rows = binary.AppendUvarint(rows, uint64(len(row.Parts)))
 	if len(row.Parts) > 1 {
 		before := row.Root
@@ -106,9 +101,7 @@ func (k *ObjectKind) Rows() iter.Seq[ObjectRow] {
 			rows = rows[size:]
 			return n
 		}
-		for len(rows) > 3 {
-			row.Anchor = uint32(rows[0]) | uint32(rows[1])<<8 | uint32(rows[2])<<16
-			rows = rows[3:]
+		for len(rows) > 0 {
 			row.Root += varint()
 			n, size := binary.Uvarint(rows)
 			rows = rows[size:]

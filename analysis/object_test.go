@@ -15,7 +15,7 @@ func TestRowsOfObjectsAreThoseThatWereAdded(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(t, "rows") {
 			parts := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<62), 1, 9, rapid.ID[int64]).Draw(t, "parts")
 			slices.Sort(parts)
-			row := ObjectRow{Anchor: rapid.Uint32Range(0, 1<<24-1).Draw(t, "anchor"), Root: rapid.SampledFrom(parts).Draw(t, "root"), Parts: parts}
+			row := ObjectRow{Root: rapid.SampledFrom(parts).Draw(t, "root"), Parts: parts}
 			k.Append(row)
 			want = append(want, row)
 		}

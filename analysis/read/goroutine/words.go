@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Word is an address that a frame prints among its arguments (objects.md section 1).
+// Word is an address that a frame prints among its arguments.
 // Words with a question mark may be stale and are left out, as are numbers below 64 KiB.
 type Word struct {
 	Address uint64

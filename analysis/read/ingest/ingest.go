@@ -7,7 +7,6 @@ package ingest
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,8 +45,6 @@ type Config struct {
 	// Objects joins the goroutines of each dump to objects (Snapshot.Joined). It costs up
 	// to 32 MiB beside what a dump of a million goroutines takes without.
 	Objects bool
-	// ObjectSalt goes into the hashes of addresses. Without one each run draws its own.
-	ObjectSalt [16]byte
 }
 
 // Ignore is the kind of a file that a person leaves out.
@@ -118,9 +115,6 @@ func (r *Result) GroupsOf(place int) []analysis.Group {
 func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.ObjectSalt == [16]byte{} {
-		rand.Read(cfg.ObjectSalt[:]) // never fails
 	}
 	r := newReader(cfg)
 	if len(inputs) == 1 {

@@ -35,7 +35,7 @@ func BenchmarkObjects(b *testing.B) {
 				if step != "objects" {
 					continue
 				}
-				o := join.Objects(&tokens, [16]byte{})
+				o := join.Objects(&tokens)
 				if len(o.Kinds) != 1 || o.Kinds[0].Count != sessions || o.Kinds[0].Parts != 4 {
 					b.Fatalf("%d kinds, %s", len(o.Kinds), o.LeftOut)
 				}

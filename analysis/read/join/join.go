@@ -11,7 +11,6 @@ import (
 // those of the first shape come first.
 type joiner struct {
 	*Tokens
-	salt [16]byte
 	base []uint32 // of each shape its first goroutine
 	// tokens are in parts that share no address. In a part they are ordered by address and
 	// goroutine. Of those that show the same address at a place, the first stands for all
@@ -37,9 +36,8 @@ type joiner struct {
 	recent    [256]recentRule
 	parents   map[link]int // parents of a role with joined children of a creator
 	// anchors are the places plus 1 of the receivers that goroutines would be named for if
-	// they were alone, hashes those of the addresses.
+	// they were alone.
 	anchors []uint32
-	hashes  []hash
 
 	// counts are those of the roles in touched within one instance.
 	counts  []int
@@ -66,13 +64,12 @@ const (
 // none stands for a goroutine or type that is not there.
 const none = -1
 
-// Objects joins the goroutines that were added, and uses up t. Addresses leave it as
-// hashes with the salt.
-func Objects(t *Tokens, salt [16]byte) *analysis.Objects {
+// Objects joins the goroutines that were added, and uses up t. No address leaves it.
+func Objects(t *Tokens) *analysis.Objects {
 	if t.full {
 		return &analysis.Objects{LeftOut: fmt.Sprintf("the goroutines show more than %d addresses", t.most())}
 	}
-	j := &joiner{Tokens: t, salt: salt, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
+	j := &joiner{Tokens: t, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
 	j.keepHeap()
 	j.number()
 	j.gather()

@@ -241,7 +241,7 @@ func TestTooManyAddressesAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &analysis.Objects{LeftOut: "the goroutines show more than 100 addresses"}
-	if got := join.Objects(&tokens, [16]byte{}); len(got.Kinds) > 0 || got.LeftOut != want.LeftOut {
+	if got := join.Objects(&tokens); len(got.Kinds) > 0 || got.LeftOut != want.LeftOut {
 		t.Errorf("got %d kinds and %q, want none and %q", len(got.Kinds), got.LeftOut, want.LeftOut)
 	}
 }

@@ -29,9 +29,6 @@ type object struct {
 	begin uint32
 	kind  int32
 	root  uint32
-	// anchor is the hash of the address that joins most, by how many.
-	anchor hash
-	by     uint8
 }
 
 // kind are objects of one shape.
@@ -343,12 +340,6 @@ func (b *builder) voteFor(in *instance, joined []uint32) {
 		return
 	}
 	k.votes[in.typ] += len(joined)
-	if len(joined) < int(o.by) {
-		return
-	}
-	if anchor := b.pseudonym(in.address); len(joined) > int(o.by) || anchor.number() < o.anchor.number() {
-		o.anchor, o.by = anchor, uint8(len(joined))
-	}
 }
 
 // hanging are the objects whose parts show an instance without being joined by it.
@@ -543,9 +534,7 @@ func (b *builder) kindResult(k *kind) analysis.ObjectKind {
 		row := analysis.ObjectRow{Root: b.ids.at(b.rootOf(k, at))}
 		if k.single {
 			ids = append(ids, row.Root)
-			row.Anchor = b.hashes[at].number()
 		} else {
-			row.Anchor = b.objects[at].anchor.number()
 			for _, g := range b.partsOf(at) {
 				ids = append(ids, b.ids.at(g))
 			}

@@ -1,6 +1,6 @@
 package join
 
-// The numbers of the rules (objects.md section 2).
+// The numbers of the rules.
 const (
 	// leastInstances must show a role before it joins; of untyped words more.
 	leastInstances, leastUntyped = 2, 3

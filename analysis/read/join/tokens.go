@@ -1,6 +1,6 @@
 // Package join finds the objects of one goroutine dump: goroutines that show the same
 // address, or that one goroutine created, belong to one thing of the program if the
-// rules of objects.md section 2 prove it. It takes goroutines with their words one after
+// rules of this package prove it. It takes goroutines with their words one after
 // the other and returns kinds of objects. It knows neither families nor other dumps, and
 // no address leaves it.
 package join

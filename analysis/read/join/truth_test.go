@@ -109,7 +109,7 @@ func objectsIn(text string) *analysis.Objects {
 	if err != nil {
 		panic(err)
 	}
-	return join.Objects(&tokens, [16]byte{1})
+	return join.Objects(&tokens)
 }
 
 func TestEachDumpOfASeriesGivesTheExpectedObjects(t *testing.T) {
