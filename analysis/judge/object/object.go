@@ -201,6 +201,8 @@ type object struct {
 	// rest reports that it lost half of its parts, claimed that a row of the dump that is
 	// followed now continues it.
 	rest, claimed bool
+	// full is how many parts it had before it lost any.
+	full int
 	// kept, lost and moved count its parts: see compare.
 	kept, lost, moved int
 	// ended is the snapshot after the last sighting that shows it to be gone, -1 for none.
@@ -354,10 +356,14 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		if o.first < i {
 			if o.lost > 0 && s.parts < o.parts {
 				kind.PartsLost[i]++
+				o.full = max(o.full, o.parts)
 				o.rest = o.rest || 2*o.lost >= o.parts
 			} else if o.kept < o.parts && s.parts >= o.parts {
 				kind.PartsReplaced[i]++
 			}
+		}
+		if 2*s.parts > o.full {
+			o.rest = false // it has others in place of them
 		}
 		if o.rest {
 			roles := rolesOf(s.shape.Each)
