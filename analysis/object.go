@@ -64,6 +64,11 @@ const (
 	ByGoroutine ObjectLevel = "goroutine"
 	// ByDescriptor is the level of a descriptor that a goroutine of the object waits for.
 	ByDescriptor ObjectLevel = "descriptor"
+	// ByInode is the level of what the kernel identifies, ByEndpoint that of two sockets with
+	// mirrored endpoints, ByStep that of equal numbers alone.
+	ByInode    ObjectLevel = "inode"
+	ByEndpoint ObjectLevel = "endpoint"
+	ByStep     ObjectLevel = "step"
 )
 
 // ObjectRow is one object of a kind.

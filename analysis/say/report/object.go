@@ -78,12 +78,11 @@ func (j *JudgedSeries) objects() []Object {
 	kinds := slices.DeleteFunc(slices.Clone(j.kinds), func(k object.Kind) bool {
 		return len(j.Snapshots) > 1 && k.Parts == 1 && !k.Moved() // a family says as much
 	})
-	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
 	var out []Object
-	for i := range kinds[:min(len(kinds), mostObjects)] {
+	for i := range kinds {
 		k := &kinds[i]
 		o := Object{
-			ID: fmt.Sprintf("o%d", i+1), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
@@ -108,7 +107,30 @@ func (j *JudgedSeries) objects() []Object {
 		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
+	out = append(out, j.resources()...)
+	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
+	out = out[:min(len(out), mostObjects)]
+	for i := range out {
+		out[i].ID = fmt.Sprintf("o%d", i+1)
+	}
 	return out
+}
+
+// grown is by how many parts the objects grew from the first snapshot to the last.
+func (o *Object) grown() int {
+	n := 0
+	for _, p := range o.Each {
+		n += p.N
+	}
+	first, last := -1, 0
+	for _, c := range o.Counts {
+		if c != nil {
+			if last = *c; first < 0 {
+				first = *c
+			}
+		}
+	}
+	return n * (last - max(first, 0))
 }
 
 // weighObject gives objects whose families were all weighed by the catalogue the worst
@@ -206,7 +228,7 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.parts() == 0 || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
 			continue
 		}
 		inside, all := 0, 0
