@@ -79,16 +79,26 @@ func (m *caseMaker) objects(c *Case) {
 	}
 }
 
+// objectName is the type or function that the objects are named for. One that no dump of
+// goroutines shows has a name in words.
+func objectName(o *report.Object) Func {
+	name := Func{Name: Visible(o.Name)}
+	if o.Parts() > 0 {
+		name = shortFunc(o.Name)
+	}
+	name.Full = Visible(o.Type)
+	return name
+}
+
 // matters reports whether the objects rose or have several goroutines each; any other kind
 // says no more than its family.
 func matters(o *report.Object) bool { return grows(o.Verdict) || o.Parts() > 1 }
 
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{
-		Name: shortFunc(o.Name), URL: m.live(objectURL(o.ID, m.in.ID, m.seriesKey(s))), Each: Visible(o.Shape()),
+		Name: objectName(o), URL: m.live(objectURL(o.ID, m.in.ID, m.seriesKey(s))), Each: Visible(o.Shape()),
 		Course: report.Rises(o.Counts, m.epochs(s)), Born: "–", Ended: "–", Verdict: string(o.Verdict),
 	}
-	row.Name.Full = Visible(o.Type)
 	if len(o.Counts) == 1 {
 		row.Verdict = "" // one dump shows what is there, not what grows
 	} else {

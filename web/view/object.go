@@ -112,12 +112,14 @@ func NewObject(in ObjectInput) Object {
 	path, _ := funcName(m.o.Type)
 	v := Object{
 		Frozen: in.Frozen, Headline: title, Sentence: printable(m.o.Process) + strings.TrimPrefix(title, Visible(m.o.Name)) + ".",
-		Name: shortFunc(m.o.Name), Path: Visible(strings.TrimSuffix(path, ".")), Verdict: string(m.o.Verdict),
+		Name: objectName(&m.o.Object), Path: Visible(strings.TrimSuffix(path, ".")), Verdict: string(m.o.Verdict),
 		Chips: []string{printable(m.o.Process), "objects"}, Why: "Why " + verdictWord(string(m.o.Verdict)),
 		Lead: "One object is all goroutines that belong to one thing of the program: " + m.o.Proof() + ".",
 		At:   Visible(m.o.At),
 	}
-	v.Name.Full = Visible(m.o.Type)
+	if m.o.Parts() == 0 {
+		v.Lead = "One object is one thing of the process with all that belongs to it, " + m.o.Proof() + "."
+	}
 	v.Evidence, v.Cannot, v.Decides = reasonsOf(m.o.Evidence)
 	m.figures(&v)
 	m.shape(&v)
@@ -164,7 +166,9 @@ func (m *objectMaker) figures(v *Object) {
 			v.Figures = append(v.Figures, KeyFigure{IsChange: true, Delta: *m.o.Counts[at] - *m.o.Counts[first], Text: "since " + m.labels[first]})
 		}
 	}
-	v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(m.o.Parts())), Text: plainPlural(m.o.Parts(), "goroutine each", "goroutines each")})
+	for _, p := range m.o.Each {
+		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(p.N)), Text: kindWord(p.Kind, p.N) + " each"})
+	}
 	if born, known := m.o.BornTotal(); known {
 		ended, _ := m.o.EndedTotal()
 		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(born)), Text: "born"}, KeyFigure{Value: wording.Number(int64(ended)), Text: "ended"})
@@ -207,7 +211,10 @@ func (m *objectMaker) shape(v *Object) {
 		words, function := name[:strings.LastIndexByte(name, ' ')+1], name[strings.LastIndexByte(name, ' ')+1:]
 		d.Holders = append(d.Holders, chart.ShapeBox{Count: count, Name: name, Bare: words + bareName(function), Told: Visible(h.Type)})
 	}
-	d.Object = chart.ShapeBox{Name: Visible(m.o.Name), Bare: bareName(Visible(m.o.Name)), Told: Visible(m.o.Type), Count: wording.Number(int64(m.o.Parts())) + " " + plainPlural(m.o.Parts(), "goroutine", "goroutines")}
+	d.Object = chart.ShapeBox{Name: Visible(m.o.Name), Bare: bareName(Visible(m.o.Name)), Told: Visible(m.o.Type)}
+	if len(m.o.Each) > 0 {
+		d.Object.Count = many(m.o.Each[0].Kind, m.o.Each[0].N)
+	}
 	for _, p := range m.o.Each {
 		for i := range p.Roles {
 			r := &p.Roles[i]
@@ -267,14 +274,14 @@ func (m *objectMaker) charts(v *Object) {
 	}
 	v.CountsNote += "."
 	for i, label := range m.labels {
-		v.Flow = append(v.Flow, [4]string{label, orDash(m.o.Counts[i]), orDash(m.o.Born[i]), orDash(m.o.Ended[i])})
+		v.Flow = append(v.Flow, [4]string{label, dashAt(m.o.Counts, i), dashAt(m.o.Born, i), dashAt(m.o.Ended, i)})
 	}
 	switch {
 	case len(m.labels) < 2:
 		v.LifeNote = "One snapshot has no lifelines: a second one shows which objects stay."
 		return
 	case len(m.o.Lifelines) == 0:
-		v.LifeNote = "No object could be followed."
+		v.LifeNote = "No goroutine shows these objects: the pages of their families have the lifelines."
 		return
 	}
 	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), What: "objects"}
@@ -286,6 +293,14 @@ func (m *objectMaker) charts(v *Object) {
 	if more := m.o.LifelinesTotal - len(m.o.Lifelines); more > 0 {
 		v.LifeNote += " " + wording.PagePlural(int64(more), "more object is", "more objects are") + " not drawn."
 	}
+}
+
+// dashAt is a count, a dash where there is none.
+func dashAt(counts []*int, i int) string {
+	if i >= len(counts) {
+		return orDash(nil)
+	}
+	return orDash(counts[i])
 }
 
 func (m *objectMaker) roles(v *Object) {
@@ -369,6 +384,8 @@ func (m *objectMaker) rows(v *Object) {
 		v.Rows = append(v.Rows, row)
 	}
 	switch total := max(m.o.MembersTotal, len(v.Rows)); {
+	case len(v.Rows) == 0 && total > 0:
+		v.RowsNote = "The pages of their families list them."
 	case len(v.Rows) == 0:
 		v.RowsNote = "No object is here at " + v.At + "."
 	case total > len(v.Rows):

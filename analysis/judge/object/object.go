@@ -32,6 +32,10 @@ type Kind struct {
 	PartsLost, PartsReplaced []int
 	// Rest reports that the objects had at least as many parts more, which have ended.
 	Rest bool
+	// Descriptors is how many descriptors each object has, by goroutines that wait for them,
+	// 0 where the capture has no pairs or the objects differ. DescriptorFamilies are theirs.
+	Descriptors        int
+	DescriptorFamilies []string
 	// Families are the families of goroutines of which nearly all are parts of these
 	// objects, by fingerprint.
 	Families []string
@@ -40,8 +44,9 @@ type Kind struct {
 	// Judgement is the verdict on the number of objects, with evidence.
 	Judgement analysis.Judgement
 
-	fingerprint string
-	key         kindKey
+	key kindKey
+	// family stands for the kind where it is judged.
+	family *analysis.Family
 	// roots are those of the objects of each snapshot.
 	roots [][]int64
 	// best is the last snapshot with most objects, parts their goroutines in it.
@@ -73,6 +78,43 @@ func (k *Kind) Alive() (alive []Lifeline) {
 	return alive
 }
 
+// single gives the kinds of one dump, in which nothing is followed and nothing can grow.
+func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
+	for i := range s.Joined.Kinds {
+		dumped := &s.Joined.Kinds[i]
+		kind := f.kindOf(dumped)
+		if len(dumped.Holders) > 0 {
+			kind.Holders = dumped.Holders
+		}
+		add(kind.Counts, 0, dumped.Count)
+	}
+	for _, k := range f.order {
+		if k.highest() < 2 {
+			continue
+		}
+		for i := range s.Joined.Kinds {
+			if dumped := &s.Joined.Kinds[i]; f.kindOf(dumped) == k {
+				for row := range dumped.Rows() {
+					k.parts = append(k.parts, row.Parts...)
+				}
+			}
+		}
+		slices.Sort(k.parts)
+		k.findParts(s)
+		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
+		out = append(out, *k)
+	}
+	order(out)
+	return out
+}
+
+// order puts those first that have most objects at the end, then at their highest.
+func order(kinds []Kind) {
+	slices.SortStableFunc(kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
+	})
+}
+
 // kindKey tells kinds apart: the type and the roles of the shape that is usual for it.
 type kindKey struct{ typ, roles string }
 
@@ -82,6 +124,9 @@ type kindKey struct{ typ, roles string }
 func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
 	f.chooseShapes(snapshots)
+	if len(snapshots) == 1 && snapshots[0].Joined != nil {
+		return f.single(snapshots[0])
+	}
 	for i, s := range snapshots {
 		if s.Joined != nil && s.Joined.LeftOut == "" {
 			f.snapshot(i, s.Joined)
@@ -95,12 +140,10 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 		}
 	}
 	for i := range out {
-		out[i].findFamilies(snapshots[out[i].best])
+		out[i].findParts(snapshots[out[i].best])
 	}
 	judge(out, snapshots, epochs)
-	slices.SortStableFunc(out, func(a, b Kind) int {
-		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
-	})
+	order(out)
 	return out
 }
 
@@ -140,6 +183,8 @@ type follower struct {
 	// shown are the snapshots with a dump that shows objects, or that there are none.
 	shown []bool
 	spare []part
+	found []seen
+	votes []vote
 }
 
 // part is a goroutine of an object.
@@ -153,8 +198,13 @@ type object struct {
 	kind        *Kind
 	first, last int
 	parts       int
-	// rest reports that it lost half of its parts.
-	rest bool
+	// rest reports that it lost half of its parts, claimed that a row of the dump that is
+	// followed now continues it.
+	rest, claimed bool
+	// full is how many parts it had before it lost any.
+	full int
+	// kept, lost and moved count its parts: see compare.
+	kept, lost, moved int
 	// ended is the snapshot after the last sighting that shows it to be gone, -1 for none.
 	ended int
 }
@@ -253,7 +303,7 @@ func (f *follower) kind(key kindKey, usual shape) *Kind {
 			Counts: make([]*int, f.n), Born: make([]*int, f.n), Ended: make([]*int, f.n), PartsLost: make([]int, f.n), PartsReplaced: make([]int, f.n), roots: make([][]int64, f.n),
 		}
 		hash := sha256.Sum256([]byte(key.typ + "\n" + key.roles))
-		kind.fingerprint = "o1:" + hex.EncodeToString(hash[:16])
+		kind.family = &analysis.Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: analysis.KindGoroutine, Title: kind.Name}
 		f.kinds[key] = kind
 		f.order = append(f.order, kind)
 	}
@@ -275,8 +325,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 	}
 	first := !f.began
 	f.began = true
-	claimed := map[int32]bool{}
-	now, found := f.spare[:0], []seen(nil)
+	now, found := f.spare[:0], f.found[:0]
 	for at := range o.Kinds {
 		dumped := &o.Kinds[at]
 		kind := f.kindOf(dumped)
@@ -284,7 +333,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 			kind.Holders = dumped.Holders
 		}
 		for row := range dumped.Rows() {
-			number, known := f.known(row, claimed)
+			number, known := f.known(row)
 			if number < 0 {
 				number = int32(len(f.all))
 				f.all = append(f.all, object{root: row.Root, kind: kind, first: i, ended: -1})
@@ -292,7 +341,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 					add(kind.Born, i, 1)
 				}
 			}
-			claimed[number] = true
+			f.all[number].claimed = true
 			found = append(found, seen{number, kind, dumped, len(row.Parts)})
 			for _, id := range row.Parts {
 				now = append(now, part{id, number})
@@ -300,17 +349,21 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		}
 	}
 	slices.SortFunc(now, func(a, b part) int { return cmp.Compare(a.id, b.id) })
-	kept, ended, moved := f.compare(now)
+	f.compare(now)
 	for _, s := range found {
 		o := &f.all[s.number]
 		kind := s.kind
 		if o.first < i {
-			if lost := ended[s.number]; lost > 0 && s.parts < o.parts {
+			if o.lost > 0 && s.parts < o.parts {
 				kind.PartsLost[i]++
-				o.rest = o.rest || 2*lost >= o.parts
-			} else if kept[s.number] < o.parts && s.parts >= o.parts {
+				o.full = max(o.full, o.parts)
+				o.rest = o.rest || 2*o.lost >= o.parts
+			} else if o.kept < o.parts && s.parts >= o.parts {
 				kind.PartsReplaced[i]++
 			}
+		}
+		if 2*s.parts > o.full {
+			o.rest = false // it has others in place of them
 		}
 		if o.rest {
 			roles := rolesOf(s.shape.Each)
@@ -322,8 +375,11 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		add(kind.Counts, i, 1)
 	}
 	f.keepParts(i, now)
-	f.leave(i, claimed, moved)
-	f.present, f.spare = now, f.present
+	f.leave(i)
+	for _, s := range found {
+		f.all[s.number].claimed = false
+	}
+	f.present, f.spare, f.found = now, f.present, found
 	f.shown[i] = true
 }
 
@@ -345,9 +401,10 @@ func (f *follower) keepParts(i int, now []part) {
 // one kind, in percent.
 const leastOfFamily = 80
 
-// findFamilies finds the families of the goroutines of a kind in the snapshot with most of
-// its objects.
-func (k *Kind) findFamilies(s *analysis.Snapshot) {
+// findParts finds the families of the goroutines of a kind in the snapshot with most of its
+// objects, and the descriptors that they wait for.
+func (k *Kind) findParts(s *analysis.Snapshot) {
+	k.findDescriptors(s)
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
@@ -367,29 +424,60 @@ func (k *Kind) findFamilies(s *analysis.Snapshot) {
 	k.parts = nil
 }
 
+// findDescriptors counts the descriptors that goroutines of the objects wait for: a number
+// stands where all objects together have as many times their own number.
+func (k *Kind) findDescriptors(s *analysis.Snapshot) {
+	fds := map[int64]bool{}
+	for _, p := range s.Pairs {
+		if _, ok := slices.BinarySearch(k.parts, p.Goroutine); ok {
+			fds[int64(p.FD)] = true
+		}
+	}
+	objects := *k.Counts[k.best]
+	if objects == 0 || len(fds) == 0 || len(fds)%objects != 0 {
+		return
+	}
+	k.Descriptors = len(fds) / objects
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != analysis.KindDescriptor || !g.Members.Identified() {
+			continue
+		}
+		for id := range g.Members.Identities() {
+			if fds[id.ID] {
+				k.DescriptorFamilies = append(k.DescriptorFamilies, g.Family.Fingerprint)
+				break
+			}
+		}
+	}
+}
+
 // rest marks the kind of objects that lost half of their parts: they are not what the others
 // of their type are.
 const rest = "rest"
 
 // compare counts, for each object of the last dump, the goroutines that it kept, that have
 // ended, and that are in another object now.
-func (f *follower) compare(now []part) (kept, ended, moved map[int32]int) {
-	kept, ended, moved = map[int32]int{}, map[int32]int{}, map[int32]int{}
+func (f *follower) compare(now []part) {
+	for _, p := range f.present {
+		o := &f.all[p.object]
+		o.kept, o.lost, o.moved = 0, 0, 0
+	}
 	at := 0
 	for _, p := range f.present {
 		for at < len(now) && now[at].id < p.id {
 			at++
 		}
+		o := &f.all[p.object]
 		switch {
 		case at == len(now) || now[at].id != p.id:
-			ended[p.object]++
+			o.lost++
 		case now[at].object == p.object:
-			kept[p.object]++
+			o.kept++
 		default:
-			moved[p.object]++
+			o.moved++
 		}
 	}
-	return kept, ended, moved
 }
 
 func (f *follower) startEpoch(i int) {
@@ -399,33 +487,47 @@ func (f *follower) startEpoch(i int) {
 // known finds the object of the last dump that has most goroutines of a row, or one that was
 // away; -1 if no object has any, or if another row continues it. known reports that an
 // earlier object had one of them.
-func (f *follower) known(row analysis.ObjectRow, claimed map[int32]bool) (number int32, known bool) {
-	votes := map[int32]int{}
+func (f *follower) known(row analysis.ObjectRow) (number int32, known bool) {
+	f.votes = f.votes[:0]
 	for _, id := range row.Parts {
-		if at, ok := slices.BinarySearchFunc(f.present, id, func(p part, id int64) int { return cmp.Compare(p.id, id) }); ok {
-			votes[f.present[at].object]++
+		at, ok := slices.BinarySearchFunc(f.present, id, func(p part, id int64) int { return cmp.Compare(p.id, id) })
+		if !ok {
+			continue
 		}
+		object := f.present[at].object
+		k := slices.IndexFunc(f.votes, func(v vote) bool { return v.object == object })
+		if k < 0 {
+			k = len(f.votes)
+			f.votes = append(f.votes, vote{object: object})
+		}
+		f.votes[k].parts++
 	}
 	number, most := int32(-1), 0
-	for candidate, n := range votes {
-		if !claimed[candidate] && (n > most || n == most && candidate < number) {
-			number, most = candidate, n
+	for _, v := range f.votes {
+		if !f.all[v.object].claimed && (v.parts > most || v.parts == most && v.object < number) {
+			number, most = v.object, v.parts
 		}
 	}
-	if number < 0 && len(votes) == 0 {
-		if at, ok := f.gone[row.Root]; ok && !claimed[at] {
+	if number < 0 && len(f.votes) == 0 {
+		if at, ok := f.gone[row.Root]; ok && !f.all[at].claimed {
 			return at, true
 		}
 	}
-	return number, len(votes) > 0
+	return number, len(f.votes) > 0
+}
+
+// vote is how many parts of a row an earlier object had.
+type vote struct {
+	object int32
+	parts  int
 }
 
 // leave notes the objects of the last dump that have ended: of the goroutines of others that
 // this dump does not show, some are in another object now.
-func (f *follower) leave(i int, claimed map[int32]bool, moved map[int32]int) {
+func (f *follower) leave(i int) {
 	for _, p := range f.present {
 		o := &f.all[p.object]
-		if !claimed[p.object] && moved[p.object] == 0 && o.ended < 0 {
+		if !o.claimed && o.moved == 0 && o.ended < 0 {
 			o.ended = i
 			f.gone[o.root] = p.object
 		}
@@ -469,35 +571,33 @@ func (f *follower) completeFigures() {
 	}
 }
 
+// leastMove is how far a count must move to be judged: no rule accuses less.
+const leastMove = 3
+
 // judge gives the verdicts: the objects of a kind are judged as the members of a family are,
 // by the goroutine that each was first known by.
-func judge(kinds []Kind, snapshots []*analysis.Snapshot, epochs []int) {
-	if len(kinds) == 0 {
+func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
+	var moved []*Kind
+	for i := range all {
+		k := &all[i]
+		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
+		if k.moves() >= leastMove {
+			moved = append(moved, k)
+		} else if k.dumps() > 1 {
+			k.Judgement.Verdict = analysis.Stable
+		}
+	}
+	if len(moved) == 0 {
 		return
 	}
 	in := trend.Input{Epochs: epochs}
-	families := make([]*analysis.Family, len(kinds))
-	for k := range kinds {
-		families[k] = &analysis.Family{Fingerprint: kinds[k].fingerprint, Kind: analysis.KindGoroutine, Title: kinds[k].Name}
-	}
 	for i, s := range snapshots {
 		only := &analysis.Snapshot{
 			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
 			Incomplete: s.Incomplete, Figures: s.Figures,
 		}
-		for k := range kinds {
-			n := kinds[k].Counts[i]
-			if n == nil {
-				continue
-			}
-			total := *n
-			if only.Totals.Goroutines != nil {
-				total += *only.Totals.Goroutines
-			}
-			only.Totals.Goroutines = &total
-			if *n > 0 {
-				only.Groups = append(only.Groups, analysis.Group{Family: families[k], Count: *n, OldestWait: -1, Members: analysis.Members{ID: kinds[k].roots[i]}})
-			}
+		for _, k := range moved {
+			k.addTo(only, i)
 		}
 		slices.SortFunc(only.Groups, func(a, b analysis.Group) int {
 			return strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint)
@@ -505,7 +605,51 @@ func judge(kinds []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 		in.Snapshots = append(in.Snapshots, only)
 	}
 	judged := trend.NewSeries(in).JudgeAll()
-	for k := range kinds {
-		kinds[k].Judgement = judged[kinds[k].fingerprint]
+	for _, k := range moved {
+		k.Judgement = judged[k.family.Fingerprint]
 	}
+}
+
+// addTo adds the objects of snapshot i to one that has objects in place of goroutines.
+func (k *Kind) addTo(only *analysis.Snapshot, i int) {
+	n := k.Counts[i]
+	if n == nil {
+		return
+	}
+	if only.Totals.Goroutines == nil {
+		only.Totals.Goroutines = new(int)
+	}
+	*only.Totals.Goroutines += *n
+	if *n > 0 {
+		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: *n, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
+	}
+}
+
+// Moved reports that the number of objects changed, or that one took the place of another.
+func (k *Kind) Moved() bool {
+	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
+}
+
+// moves is how far the highest count is from the lowest.
+func (k *Kind) moves() int {
+	lowest, highest := -1, 0
+	for _, n := range k.Counts {
+		if n != nil {
+			highest = max(highest, *n)
+			if lowest < 0 || *n < lowest {
+				lowest = *n
+			}
+		}
+	}
+	return highest - max(lowest, 0)
+}
+
+// dumps is the number of snapshots that show objects.
+func (k *Kind) dumps() (n int) {
+	for _, c := range k.Counts {
+		if c != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -93,6 +93,15 @@ func entryOf(role string) string {
 	return entry
 }
 
+// workOf is the function of a role that distinguishes it: not that of a wrapper.
+func workOf(role string) string {
+	entry, work, wraps := strings.Cut(role, roleMark)
+	if wraps {
+		return work
+	}
+	return entry
+}
+
 // leftOut reports whether the receivers of a type never join: locks, conditions and wait
 // groups are wait edges, contexts and the runtime's own belong to many.
 func leftOut(typ string) bool {

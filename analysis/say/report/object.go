@@ -40,6 +40,9 @@ type Object struct {
 	// Families are the fingerprints of its goroutines.
 	Families []string            `json:"families"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
+
+	// kind is what was followed, nil where no dump of goroutines shows the objects.
+	kind *object.Kind
 }
 
 // ObjectParts are the parts of one kind that each object has.
@@ -73,24 +76,16 @@ type HolderOf struct {
 // mostObjects is how many kinds of objects of a series are listed.
 const mostObjects = 200
 
-// listedKinds are the kinds of objects that are listed, those that rose most first.
-func (j *JudgedSeries) listedKinds() []object.Kind {
-	kinds := slices.Clone(j.kinds)
-	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
-	return kinds[:min(len(kinds), mostObjects)]
-}
-
-// objectID is the id of the kind at a place of listedKinds.
-func objectID(i int) string { return fmt.Sprintf("o%d", i+1) }
-
 // objects lists the kinds of objects, those that rose most first.
 func (j *JudgedSeries) objects() []Object {
-	kinds := j.listedKinds()
+	kinds := slices.DeleteFunc(slices.Clone(j.kinds), func(k object.Kind) bool {
+		return len(j.Snapshots) > 1 && k.Parts == 1 && !k.Moved() // a family says as much
+	})
 	var out []Object
 	for i := range kinds {
 		k := &kinds[i]
 		o := Object{
-			ID: objectID(i), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			kind: k, Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
@@ -98,6 +93,9 @@ func (j *JudgedSeries) objects() []Object {
 			parts.Roles = append(parts.Roles, ObjectRole(r))
 		}
 		o.Each = []ObjectParts{parts}
+		if k.Descriptors > 0 {
+			o.Each = append(o.Each, ObjectParts{Kind: analysis.KindDescriptor, N: k.Descriptors, Roles: []ObjectRole{{Role: "waited for", N: k.Descriptors, Level: analysis.ByDescriptor}}})
+		}
 		for n := range k.PartsLost {
 			o.PartsLost += k.PartsLost[n]
 			o.PartsReplaced += k.PartsReplaced[n]
@@ -109,10 +107,33 @@ func (j *JudgedSeries) objects() []Object {
 			o.Evidence = nil
 		}
 		j.weighObject(&o)
-		j.inStep(&o)
+		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
+	out = append(out, j.resources()...)
+	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
+	out = out[:min(len(out), mostObjects)]
+	for i := range out {
+		out[i].ID = fmt.Sprintf("o%d", i+1)
+	}
 	return out
+}
+
+// grown is by how many parts the objects grew from the first snapshot to the last.
+func (o *Object) grown() int {
+	n := 0
+	for _, p := range o.Each {
+		n += p.N
+	}
+	first, last := -1, 0
+	for _, c := range o.Counts {
+		if c != nil {
+			if last = *c; first < 0 {
+				first = *c
+			}
+		}
+	}
+	return n * (last - max(first, 0))
 }
 
 // weighObject gives objects whose families were all weighed by the catalogue the worst
@@ -134,14 +155,14 @@ func (j *JudgedSeries) weighObject(o *Object) {
 
 // inStep adds the families that rise in lockstep with those of the objects and are no part
 // of them.
-func (j *JudgedSeries) inStep(o *Object) {
+func (j *JudgedSeries) inStep(o *Object, paired []string) {
 	for _, u := range j.Trend.Units() {
 		if !slices.ContainsFunc(u.Families, func(s trend.Share) bool { return slices.Contains(o.Families, s.Fingerprint) }) {
 			continue
 		}
 		for _, s := range u.Families {
 			rise := riseOf(o.Counts)
-			if slices.Contains(o.Families, s.Fingerprint) || rise <= 0 {
+			if slices.Contains(o.Families, s.Fingerprint) || slices.Contains(paired, s.Fingerprint) || rise <= 0 {
 				continue
 			}
 			if r := float64(riseOf(j.Trend.Counts(s.Fingerprint))) / float64(rise); r > 0 {
@@ -210,7 +231,7 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.Parts() == 0 || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
 			continue
 		}
 		inside, all := 0, 0
@@ -229,13 +250,14 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
-// Parts is how many goroutines each object has.
+// Parts is how many goroutines an object has.
 func (o *Object) Parts() int {
-	n := 0
 	for _, p := range o.Each {
-		n += p.N
+		if p.Kind == analysis.KindGoroutine {
+			return p.N
+		}
 	}
-	return n
+	return 0
 }
 
 // BornTotal and EndedTotal are how many came and ended in all since they are followed.
@@ -310,7 +332,7 @@ func (o *Object) text() string {
 		fmt.Fprintf(&b, "Each is one %s.", o.Name)
 	} else {
 		var roles []string
-		for _, p := range o.Each {
+		for _, p := range o.Each[:1] {
 			for i, r := range p.Roles {
 				if i == mostRoles {
 					roles = append(roles, fmt.Sprintf("%d more", len(p.Roles)-i))
@@ -354,6 +376,18 @@ func (o *Object) Proof() string {
 		return "each is one goroutine"
 	}
 	return cmp.Or(levels[o.Level], "proven by identity")
+}
+
+// hangsOn names what most of the objects hang on, behind a comma.
+func (o *Object) hangsOn() string {
+	if len(o.Holders) == 0 {
+		return ""
+	}
+	h := o.Holders[0]
+	if h.Role == analysis.CreatedBy {
+		return fmt.Sprintf(", %d started by %s", h.N, shortRole(h.Type))
+	}
+	return fmt.Sprintf(", %d on one %s", h.N, shortRole(h.Type))
 }
 
 func total(counts []*int) (n int, known bool) {

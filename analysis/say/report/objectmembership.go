@@ -100,7 +100,7 @@ const (
 // the last one before the cause of its growth went away, else the last one that shows any.
 func (j *JudgedSeries) ObjectSnapshot(o Object) int {
 	shows := func(i int) bool { return i >= 0 && o.Counts[i] != nil && *o.Counts[i] > 0 }
-	if k := j.listedKind(o.ID); k != nil && shows(k.Judgement.RecoveredAt-1) {
+	if k := o.kind; k != nil && shows(k.Judgement.RecoveredAt-1) {
 		return k.Judgement.RecoveredAt - 1
 	}
 	for i := len(o.Counts) - 1; i > 0; i-- {
@@ -109,17 +109,6 @@ func (j *JudgedSeries) ObjectSnapshot(o Object) int {
 		}
 	}
 	return 0
-}
-
-// listedKind is the kind with an id, nil for none.
-func (j *JudgedSeries) listedKind(id string) *object.Kind {
-	kinds := j.listedKinds()
-	for i := range kinds {
-		if objectID(i) == id {
-			return &kinds[i]
-		}
-	}
-	return nil
 }
 
 // ObjectMembership lists at most limit objects of a kind in snapshot at of the series.
@@ -133,12 +122,12 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	for _, s := range j.Snapshots {
 		out.Snapshots = append(out.Snapshots, s.Label)
 	}
-	kind := j.listedKind(o.ID)
+	kind := o.kind
 	if kind == nil {
 		return out
 	}
 	out.recoveredAt = kind.Judgement.RecoveredAt
-	lives := j.lives(kind)
+	lives := j.livesOf(kind)
 	out.LifelinesTotal = len(lives)
 	for _, l := range lives[:min(len(lives), mostLifelines)] {
 		out.Lifelines = append(out.Lifelines, j.lifeline(l))
@@ -156,9 +145,9 @@ func (j *JudgedSeries) lifeline(l object.Lifeline) ObjectLifeline {
 	return ObjectLifeline{Root: l.Root, First: l.First, Last: l.Last, FirstSeen: j.Snapshots[l.First].Label, LastSeen: j.Snapshots[l.Last].Label, Goroutines: l.Parts}
 }
 
-// lives are the objects of a kind, with those that are of another one since they lost half
+// livesOf are the objects of a kind, with those that are of another one since they lost half
 // of their goroutines.
-func (j *JudgedSeries) lives(kind *object.Kind) []object.Lifeline {
+func (j *JudgedSeries) livesOf(kind *object.Kind) []object.Lifeline {
 	lives := slices.Clone(kind.Objects)
 	if kind.Rest {
 		return lives
