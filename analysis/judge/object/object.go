@@ -39,6 +39,9 @@ type Kind struct {
 	// Families are the families of goroutines of which nearly all are parts of these
 	// objects, by fingerprint.
 	Families []string
+	// RootFamily is the family of most of the goroutines that started an object, or that it is
+	// named for.
+	RootFamily string
 	// Objects are those that were seen, by their first sighting.
 	Objects []Lifeline
 	// Judgement is the verdict on the number of objects, with evidence.
@@ -96,6 +99,7 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 			if dumped := &s.Joined.Kinds[i]; f.kindOf(dumped) == k {
 				for row := range dumped.Rows() {
 					k.parts = append(k.parts, row.Parts...)
+					k.roots[0] = append(k.roots[0], row.Root)
 				}
 			}
 		}
@@ -405,17 +409,24 @@ const leastOfFamily = 80
 // objects, and the descriptors that they wait for.
 func (k *Kind) findParts(s *analysis.Snapshot) {
 	k.findDescriptors(s)
+	roots, most := slices.Sorted(slices.Values(k.roots[k.best])), 0
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
 			continue
 		}
-		inside, all := 0, 0
+		inside, all, begun := 0, 0, 0
 		for id := range g.Members.IDs() {
 			all++
 			if _, ok := slices.BinarySearch(k.parts, id); ok {
 				inside++
+				if _, ok := slices.BinarySearch(roots, id); ok {
+					begun++
+				}
 			}
+		}
+		if begun > most {
+			most, k.RootFamily = begun, g.Family.Fingerprint
 		}
 		if inside > 0 && 100*inside >= leastOfFamily*all {
 			k.Families = append(k.Families, g.Family.Fingerprint)

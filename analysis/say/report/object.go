@@ -208,6 +208,10 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			continue
 		}
 		f.Object = o.ID
+		if k := o.kind; k != nil && slices.Contains(f.Families, k.RootFamily) {
+			// Its stack says what one object is.
+			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
+		}
 		if o.Parts() > 1 {
 			f.Title = o.Title(j.Trend.Epochs)
 			for _, u := range j.Trend.Units() {
