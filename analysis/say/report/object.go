@@ -40,9 +40,6 @@ type Object struct {
 	// Families are the fingerprints of its goroutines.
 	Families []string            `json:"families"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
-
-	// kind is what was followed, nil where no dump of goroutines shows the objects.
-	kind *object.Kind
 }
 
 // ObjectParts are the parts of one kind that each object has.
@@ -85,7 +82,7 @@ func (j *JudgedSeries) objects() []Object {
 	for i := range kinds {
 		k := &kinds[i]
 		o := Object{
-			kind: k, Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}

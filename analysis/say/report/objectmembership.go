@@ -100,7 +100,7 @@ const (
 // the last one before the cause of its growth went away, else the last one that shows any.
 func (j *JudgedSeries) ObjectSnapshot(o Object) int {
 	shows := func(i int) bool { return i >= 0 && o.Counts[i] != nil && *o.Counts[i] > 0 }
-	if k := o.kind; k != nil && shows(k.Judgement.RecoveredAt-1) {
+	if k := j.kindOf(&o); k != nil && shows(k.Judgement.RecoveredAt-1) {
 		return k.Judgement.RecoveredAt - 1
 	}
 	for i := len(o.Counts) - 1; i > 0; i-- {
@@ -109,6 +109,18 @@ func (j *JudgedSeries) ObjectSnapshot(o Object) int {
 		}
 	}
 	return 0
+}
+
+// kindOf is the kind of a listed object: type, shape and rest tell kinds apart. It is nil
+// where no dump of goroutines shows the objects.
+func (j *JudgedSeries) kindOf(o *Object) *object.Kind {
+	for i := range j.kinds {
+		k := &j.kinds[i]
+		if k.Type == o.Type && k.Rest == o.Rest && len(o.Each) > 0 && slices.EqualFunc(k.Each, o.Each[0].Roles, func(a analysis.ObjectRole, b ObjectRole) bool { return ObjectRole(a) == b }) {
+			return k
+		}
+	}
+	return nil
 }
 
 // ObjectMembership lists at most limit objects of a kind in snapshot at of the series.
@@ -122,7 +134,7 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	for _, s := range j.Snapshots {
 		out.Snapshots = append(out.Snapshots, s.Label)
 	}
-	kind := o.kind
+	kind := j.kindOf(&o)
 	if kind == nil {
 		return out
 	}
