@@ -55,9 +55,6 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 	group.judge(o)
 	group.consult(o.Knowledge, o.matcher)
 	out := group.judgement(o)
-	for i := range out.Series.Objects {
-		out.Series.Objects[i].kind = nil // it keeps every object of every snapshot
-	}
 	out.More = group.report(&out.Series)
 	if n := len(group.Snapshots); n > 1 && n <= mostDrawnPoints {
 		out.More.Drawn = group.Drawn(&out.Series)

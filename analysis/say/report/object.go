@@ -205,7 +205,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			continue
 		}
 		f.Object = o.ID
-		if k := o.kind; k != nil && slices.Contains(f.Families, k.RootFamily) {
+		if k := j.kindOf(o); k != nil && slices.Contains(f.Families, k.RootFamily) {
 			// Its stack says what one object is.
 			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
 		}
