@@ -55,8 +55,10 @@ type Config struct {
 	TempDir string
 	// UploadLimit is in bytes, default 2 GB.
 	UploadLimit int64
-	Budget      bundle.Budget
-	Samples     []Sample
+	// NoObjects leaves the goroutines of dumps apart.
+	NoObjects bool
+	Budget    bundle.Budget
+	Samples   []Sample
 	// Knowledge holds own files of the catalogue, *.json, nil for none. KnowledgeDir is
 	// their directory.
 	Knowledge    fs.FS
@@ -133,7 +135,7 @@ func (s *Server) openRooms() {
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
-		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: true},
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects},
 	})
 	s.intake = intake.New(intake.Config{
 		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,

@@ -32,6 +32,7 @@ type serveCommand struct {
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
 	NewDatabase bool     `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
 	NoSamples   bool     `help:"Do not load the sample cases."`
+	NoObjects   bool     `help:"Do not join goroutines to objects: a dump of a million takes a third less memory."`
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
 
@@ -76,7 +77,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	}
 	cfg := server.Config{
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Open: c.Access == "open",
-		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
+		TempDir: spool, UploadLimit: limit, NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,
 	}
 	if cfg.KnowledgeDir == "" {
