@@ -232,6 +232,8 @@ type Snapshot struct {
 	// Joined are the objects of the goroutine dump, nil without one or if nobody asked for
 	// them. They are not stored.
 	Joined *Objects `json:"-"`
+	// Sockets are the connections of the process, nil if no evidence shows any.
+	Sockets *Sockets `json:"-"`
 	// Users are the names of users in a listing. They are not analysed, but shared
 	// results must hide them.
 	Users []string `json:"users,omitempty"`
