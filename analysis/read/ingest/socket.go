@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -13,8 +14,10 @@ const mostConnections = 1 << 14
 
 // connections lists the sockets and pipes that the process owns, and who listens in its
 // network namespace. The fd links of a process joined with the socket tables by inode are
-// of one instant and exact; where they find less than half of what a listing or a report
-// shows, they belong to another namespace and the listing is taken.
+// exact. Of what they find a listing of the same snapshot must show the inode too: what is
+// in one of them alone came or went while the files were taken. Where the links find less
+// than half of what a listing or a report shows, the tables are those of another namespace
+// and the listing is taken.
 func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	tables, _ := b.sockets()
 	var owned []analysis.Connection
@@ -29,6 +32,8 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	}
 	if 2*len(owned) < len(listed) {
 		owned = listed
+	} else {
+		owned = confirmed(owned, listed)
 	}
 	for d := range rows.all() {
 		if inode, ok := pipeInode(d); ok {
@@ -50,6 +55,21 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 		}
 	}
 	return packConnections(owned)
+}
+
+// confirmed are the connections whose inode a listing shows too. A listing without inodes
+// confirms all.
+func confirmed(owned, listed []analysis.Connection) []analysis.Connection {
+	inodes := map[uint64]bool{}
+	for _, c := range listed {
+		if c.Inode != 0 {
+			inodes[c.Inode] = true
+		}
+	}
+	if len(inodes) == 0 {
+		return owned
+	}
+	return slices.DeleteFunc(owned, func(c analysis.Connection) bool { return !inodes[c.Inode] })
 }
 
 // packConnections packs each connection once: descriptors that were duplicated share one.
