@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"net/netip"
+	"slices"
 )
 
 // Connection is one socket or pipe of a snapshot, with numeric ends.
@@ -49,7 +50,7 @@ func NewSockets(all []Connection) *Sockets {
 	for i := range all {
 		w.add(&all[i])
 	}
-	return &Sockets{n: len(all), rows: w.rows}
+	return &Sockets{n: len(all), rows: slices.Clone(w.rows)} // without the room to grow
 }
 
 // socketWriter packs rows: protocol, state and owner, both ends, and the inode's distance

@@ -96,55 +96,67 @@ func (c *Course) shown(pipes bool, snapshots int) []bool {
 	return out
 }
 
-// Pack makes bytes of a course, for Unpack. Nil is no bytes.
-func (c *Course) Pack() []byte {
-	if c == nil {
-		return nil
+// Packed is a course in few bytes.
+type Packed struct {
+	// N is the number of connections, one in each of its states.
+	N int `json:",omitempty"`
+	// Rows are they, as analysis.Sockets packs them.
+	Rows []byte `json:",omitempty"`
+	// Spans are, for each, the index of its connection, the first snapshot and how many
+	// follow (uvarints). A series of one snapshot has none.
+	Spans []byte `json:",omitempty"`
+}
+
+// Pack packs the connections of snapshots in time order. That of one snapshot shares its
+// memory.
+func Pack(snapshots []*analysis.Snapshot) (out Packed) {
+	if len(snapshots) == 1 {
+		if n := snapshots[0].Sockets.Len(); n > 0 {
+			return Packed{N: n, Rows: snapshots[0].Sockets.Data()}
+		}
+		return out
 	}
-	// Each row stands once for each of its states.
+	c := Follow(snapshots)
+	if c == nil {
+		return out
+	}
 	var links []analysis.Connection
-	var spans []byte
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		for _, s := range r.Spans {
 			link := r.Connection
 			link.State = s.State
 			links = append(links, link)
-			spans = binary.AppendUvarint(spans, uint64(i))
-			spans = binary.AppendUvarint(spans, uint64(s.First))
-			spans = binary.AppendUvarint(spans, uint64(s.Last-s.First))
+			out.Spans = binary.AppendUvarint(out.Spans, uint64(i))
+			out.Spans = binary.AppendUvarint(out.Spans, uint64(s.First))
+			out.Spans = binary.AppendUvarint(out.Spans, uint64(s.Last-s.First))
 		}
 	}
-	rows := analysis.NewSockets(links).Data()
-	out := binary.AppendUvarint(nil, uint64(len(links)))
-	out = binary.AppendUvarint(out, uint64(len(rows)))
-	return append(append(out, rows...), spans...)
+	out.N, out.Rows = len(links), analysis.NewSockets(links).Data()
+	return out
 }
 
 var errDamaged = errors.New("packed connections are damaged")
 
-// Unpack undoes Pack. snapshots is the number of those of the series.
-func Unpack(packed []byte, snapshots int) (*Course, error) {
-	if len(packed) == 0 {
-		return nil, nil
+// Unpack undoes Pack. snapshots is the number of those of the series. It returns nil without
+// any connection.
+func (p Packed) Unpack(snapshots int) (*Course, error) {
+	var links analysis.Sockets
+	links.SetData(p.N, p.Rows)
+	if snapshots == 1 {
+		return Follow([]*analysis.Snapshot{{Sockets: &links}}), nil
 	}
+	spans := p.Spans
 	next := func() int {
-		n, size := binary.Uvarint(packed)
+		n, size := binary.Uvarint(spans)
 		if size <= 0 || n > 1<<31 {
-			packed = nil
+			spans = nil
 			return -1
 		}
-		packed = packed[size:]
+		spans = spans[size:]
 		return int(n)
 	}
-	c := &Course{}
-	n, size := next(), next()
-	if n < 0 || size < 0 || size > len(packed) {
-		return nil, errDamaged
-	}
-	var links analysis.Sockets
-	links.SetData(n, packed[:size])
-	packed = packed[size:]
+	c, n := &Course{}, 0
 	for link := range links.All() {
 		row, first, length := next(), next(), next()
 		if row < 0 || first < 0 || length < 0 || row > len(c.Rows) || first+length >= snapshots {
@@ -156,10 +168,13 @@ func Unpack(packed []byte, snapshots int) (*Course, error) {
 			c.Rows = append(c.Rows, Row{Connection: link})
 		}
 		c.Rows[row].Spans = append(c.Rows[row].Spans, span)
-		n--
+		n++
 	}
-	if n != 0 || len(packed) != 0 {
-		return nil, fmt.Errorf("%w: %d connections are missing", errDamaged, n)
+	if n != p.N || len(spans) != 0 {
+		return nil, fmt.Errorf("%w: %d of %d", errDamaged, n, p.N)
+	}
+	if n == 0 {
+		return nil, nil
 	}
 	return c, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -274,18 +275,40 @@ func TestTheOrderOfProcessesChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDamagedConnectionsAreRefused(t *testing.T) {
-	client, _ := dialling([]int{1, 2}, "ESTABLISHED", "ESTABLISHED")
-	packed := client.Course.Pack()
-	if again, err := edge.Unpack(packed, 2); err != nil || len(again.Rows) != len(client.Course.Rows) {
-		t.Fatalf("%+v, %v", again, err)
-	}
-	if _, err := edge.Unpack(packed, 1); err == nil {
-		t.Error("a snapshot too few is not noticed")
-	}
-	for cut := 1; cut < len(packed); cut++ {
-		if _, err := edge.Unpack(packed[:cut], 2); err == nil {
-			t.Errorf("%d of %d bytes are read", cut, len(packed))
+func TestConnectionsArePackedAsTheyAre(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3} {
+		var snapshots []*analysis.Snapshot
+		for i := range n {
+			rows := []analysis.Connection{link("127.0.0.1:80 * LISTEN"), link("127.0.0.1:40000 127.0.0.1:80 ESTABLISHED")}
+			if i > 0 {
+				rows[1].State = "CLOSE_WAIT"
+			}
+			snapshots = append(snapshots, &analysis.Snapshot{Sockets: analysis.NewSockets(rows)})
+		}
+		want, packed := edge.Follow(snapshots), edge.Pack(snapshots)
+		got, err := packed.Unpack(n)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d snapshots: %+v, %v, want %+v", n, got, err, want)
+		}
+		if n < 2 {
+			continue
+		}
+		if _, err := packed.Unpack(n - 1); err == nil && n > 2 {
+			t.Errorf("%d snapshots: one too few is not noticed", n)
+		}
+		for cut := range packed.Spans {
+			short := packed
+			short.Spans = packed.Spans[:cut]
+			if _, err := short.Unpack(n); err == nil {
+				t.Errorf("%d of %d bytes of spans are read", cut, len(packed.Spans))
+			}
+		}
+		for cut := range packed.Rows {
+			short := packed
+			short.Rows = packed.Rows[:cut]
+			if _, err := short.Unpack(n); err == nil {
+				t.Errorf("%d of %d bytes of rows are read", cut, len(packed.Rows))
+			}
 		}
 	}
 }

@@ -85,13 +85,12 @@ func TestTheConnectionsOfASeriesAreCountedAndFollowed(t *testing.T) {
 				t.Fatal("nobody says how this row is recognised")
 			}
 			snapshots := seriesOf(t, r.series, r.process)
-			course := edge.Follow(snapshots)
-			packed := course.Pack()
-			course, err := edge.Unpack(packed, len(snapshots))
+			packed := edge.Pack(snapshots)
+			course, err := packed.Unpack(len(snapshots))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if each := len(packed) / len(course.Rows); each > 40 {
+			if each := (len(packed.Rows) + len(packed.Spans)) / len(course.Rows); each > 40 {
 				t.Errorf("%d bytes for each of %d connections", each, len(course.Rows))
 			}
 			moments := make([]edge.Moment, len(snapshots))

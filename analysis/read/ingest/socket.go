@@ -24,10 +24,15 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	if links != nil {
 		owned = linked(links.links, tables)
 	}
-	listed := make([]analysis.Connection, 0, len(owned))
+	var listed, pipes []analysis.Connection
 	for d := range rows.all() {
 		if c, ok := connectionOf(d.Protocol, d.Type, d.Local, d.Remote, d.State, d.Inode); ok {
 			listed = append(listed, c)
+		} else if inode, ok := pipeInode(d); ok {
+			pipes = append(pipes, analysis.Connection{Protocol: "pipe", Inode: inode})
+		}
+		if len(owned)+len(listed)+len(pipes) > 2*mostConnections {
+			return nil
 		}
 	}
 	if 2*len(owned) < len(listed) {
@@ -35,11 +40,7 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	} else {
 		owned = confirmed(owned, listed)
 	}
-	for d := range rows.all() {
-		if inode, ok := pipeInode(d); ok {
-			owned = append(owned, analysis.Connection{Protocol: "pipe", Inode: inode})
-		}
-	}
+	owned = append(owned, pipes...)
 	own := map[analysis.Connection]bool{}
 	for _, c := range owned {
 		own[c] = true
@@ -57,8 +58,35 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	return packConnections(owned)
 }
 
-// confirmed are the connections whose inode a listing shows too. A listing without inodes
-// confirms all.
+// mostLone bounds the connections of all processes of a bundle that were captured once: a
+// listing of a whole node has hundreds of thousands, and shows no growth.
+const mostLone = 1 << 16
+
+// leaveLone leaves the connections of processes that were captured once, if they are too
+// many: a part of them would look like connections without another end.
+func leaveLone(snapshots []analysis.Snapshot) {
+	times, all := map[string]int{}, 0
+	key := func(s *analysis.Snapshot) string { return s.Process.Key() + "\x00" + s.Process.PID.Value }
+	for i := range snapshots {
+		times[key(&snapshots[i])]++
+	}
+	for i := range snapshots {
+		if s := &snapshots[i]; times[key(s)] == 1 {
+			all += s.Sockets.Len()
+		}
+	}
+	if all <= mostLone {
+		return
+	}
+	for i := range snapshots {
+		if s := &snapshots[i]; times[key(s)] == 1 {
+			s.Sockets = nil
+		}
+	}
+}
+
+// confirmed are the connections whose inode a listing shows too. A listing without inodes,
+// and an excerpt that shows less than half of them, leaves all.
 func confirmed(owned, listed []analysis.Connection) []analysis.Connection {
 	inodes := map[uint64]bool{}
 	for _, c := range listed {
@@ -66,7 +94,7 @@ func confirmed(owned, listed []analysis.Connection) []analysis.Connection {
 			inodes[c.Inode] = true
 		}
 	}
-	if len(inodes) == 0 {
+	if 2*len(inodes) < len(owned) || len(inodes) == 0 {
 		return owned
 	}
 	return slices.DeleteFunc(owned, func(c analysis.Connection) bool { return !inodes[c.Inode] })
@@ -103,6 +131,9 @@ func linked(links []analysis.Descriptor, tables []analysis.Socket) (out []analys
 		}
 		if c, ok := connectionOf(s.Protocol, "", s.Local, s.Remote, s.State, s.Inode); ok {
 			out = append(out, c)
+		}
+		if len(out) > 2*mostConnections {
+			break
 		}
 	}
 	return out

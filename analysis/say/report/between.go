@@ -54,11 +54,7 @@ var (
 // said where connections, their states or an end prove it: the process that opened a stream
 // and never ended it holds the one that serves it, and counts do not show which.
 func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Order) {
-	processes := make([]edge.Process, len(all))
-	for i := range all {
-		processes[i] = all[i].process()
-	}
-	joined := edge.Join(processes)
+	joined := edge.Join(processesOf(all))
 	together := map[*Finding][]string{}
 	for a := range all {
 		for b := range all {
@@ -85,17 +81,40 @@ func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Orde
 	return edgesOf(joined, names), merged(orders)
 }
 
-// process is what joins the connections of a series to those of others.
-func (s *SeriesJudgement) process() edge.Process {
-	out := edge.Process{Moments: make([]edge.Moment, len(s.Snapshots))}
-	if s.Series.Host != nil {
-		out.Host = *s.Series.Host
+// mostJoined bounds the connections of a case that are joined, of all series with several
+// snapshots, mostListed of those with one: a listing of a whole node has hundreds of
+// thousands, and shows no growth. Each takes about 500 bytes meanwhile.
+const (
+	mostJoined = 1 << 17
+	mostListed = 1 << 14
+)
+
+// processesOf are what joins the connections of the series. Of more than can be joined none
+// are: a part of them would look like connections without another end.
+func processesOf(all []SeriesJudgement) []edge.Process {
+	listed, followed := 0, 0
+	for i := range all {
+		if n := all[i].Connections.N; len(all[i].Snapshots) > 1 {
+			followed += n
+		} else {
+			listed += n
+		}
 	}
-	for i := range s.Snapshots {
-		x := &s.Snapshots[i]
-		out.Moments[i] = edge.Moment{At: x.CapturedAt, Label: x.Label, Epoch: x.Epoch}
+	out := make([]edge.Process, len(all))
+	for i := range all {
+		s := &all[i]
+		out[i] = edge.Process{Moments: make([]edge.Moment, len(s.Snapshots))}
+		if s.Series.Host != nil {
+			out[i].Host = *s.Series.Host
+		}
+		for k := range s.Snapshots {
+			x := &s.Snapshots[k]
+			out[i].Moments[k] = edge.Moment{At: x.CapturedAt, Label: x.Label, Epoch: x.Epoch}
+		}
+		if several := len(s.Snapshots) > 1; several && followed <= mostJoined || !several && listed <= mostListed {
+			out[i].Course, _ = s.Connections.Unpack(len(s.Snapshots)) // what is damaged proves nothing
+		}
 	}
-	out.Course, _ = edge.Unpack(s.Connections, len(s.Snapshots)) // what is damaged proves nothing
 	return out
 }
 

@@ -31,8 +31,8 @@ type SeriesJudgement struct {
 	// NothingElse is said where all that grows was set aside.
 	NothingElse string `json:",omitempty"`
 	Course      Course
-	// Connections are those of the process, as edge.Course packs them.
-	Connections []byte `json:",omitempty"`
+	// Connections are those of the process.
+	Connections edge.Packed
 }
 
 // Growth is what another process must know of a finding that rises.
@@ -71,7 +71,7 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
-	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Follow(j.Snapshots).Pack()}
+	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
 	out.Growths = make([]Growth, len(out.Series.Findings))
 	for i := range out.Series.Findings {
 		f := &out.Series.Findings[i]
@@ -162,7 +162,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 			points += n
 		}
 	}
-	names := processNames(series)
+	names := processNames(len(series), func(i int) *Series { return &series[i].Series })
 	out.Report.Edges, out.Report.Order = between(series, names)
 	versions(series)
 	for i := range series {

@@ -66,17 +66,34 @@ func edgesOf(joined *edge.Case, names []string) (out []Edge) {
 	return out
 }
 
-// processNames names the process of each series: with its host where two have one name.
-func processNames(series []SeriesJudgement) []string {
-	out := make([]string, len(series))
+// processNames names the process of each of n series: with its host where two have one name.
+func processNames(n int, series func(i int) *Series) []string {
+	out := make([]string, n)
 	count := map[string]int{}
-	for i := range series {
-		out[i] = series[i].Series.named()
+	for i := range out {
+		out[i] = series(i).named()
 		count[out[i]]++
 	}
 	for i := range out {
-		if host := series[i].Series.Host; count[out[i]] > 1 && host != nil {
+		if host := series(i).Host; count[out[i]] > 1 && host != nil {
 			out[i] += " on " + *host
+		}
+	}
+	return out
+}
+
+// seriesInOrder are the indexes of the series, one that was seen to hold another before it.
+func (r *Report) seriesInOrder() []int {
+	names := processNames(len(r.Series), func(i int) *Series { return &r.Series[i] })
+	out := make([]int, len(names))
+	for i := range out {
+		out[i] = i
+	}
+	for _, o := range r.Order {
+		first, held := slices.IndexFunc(out, func(i int) bool { return names[i] == o.First }), slices.IndexFunc(out, func(i int) bool { return slices.Contains(o.Held, names[i]) })
+		if o.Level != edge.ByEndpoint && held >= 0 && first > held {
+			moved := out[first]
+			out = slices.Insert(slices.Delete(out, first, first+1), held, moved)
 		}
 	}
 	return out

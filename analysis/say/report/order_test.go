@@ -177,6 +177,10 @@ func TestTheOrderOfGrowthsIsSaidWhereSomethingProvesIt(t *testing.T) {
 			case tt.rule != "" && (len(r.Order) != 1 || string(r.Order[0].Rule) != tt.rule || r.Order[0].Held[0] != tt.behind || r.Order[0].Text+"." != tt.text):
 				t.Errorf("order %+v, want one by %s", r.Order, tt.rule)
 			}
+			heads := map[string]string{"end": "client", "close_wait": "server"}
+			if head := heads[tt.rule]; head != "" && !strings.HasPrefix(r.Diagnosis.Sentence, head+": ") {
+				t.Errorf("the sentence does not begin with %s: %s", head, r.Diagnosis.Sentence)
+			}
 			for range 3 {
 				rand.Shuffle(len(inputs), func(i, k int) { inputs[i], inputs[k] = inputs[k], inputs[i] })
 				var before, after bytes.Buffer
