@@ -58,7 +58,7 @@ func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Orde
 	together := map[*Finding][]string{}
 	for a := range all {
 		for b := range all {
-			if a == b {
+			if a == b || !all[a].rises() || !all[b].rises() {
 				continue
 			}
 			calls := all[a].calls() && all[b].serves() && sameHost(&all[a], &all[b])
@@ -116,6 +116,10 @@ func processesOf(all []SeriesJudgement) []edge.Process {
 		}
 	}
 	return out
+}
+
+func (s *SeriesJudgement) rises() bool {
+	return slices.ContainsFunc(s.Growths, func(g Growth) bool { return g.Lead != "" || g.Calling || g.Serving })
 }
 
 func (s *SeriesJudgement) calls() bool {

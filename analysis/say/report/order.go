@@ -222,8 +222,18 @@ func (p pairOfGrowths) members(n, series int, f *Finding) string {
 	return fmt.Sprintf("%d of %s", n, p.names[series])
 }
 
-// ordered adds to a finding one that rises together with it, and which of them is first.
+// ordered adds to a finding one that rises together with it, and which of them is first. Of
+// many the first ones are said.
 func (f *Finding) ordered(other, words string) {
+	said := 0
+	for _, e := range f.Evidence {
+		if e.Rule == "order" {
+			said++
+		}
+	}
+	if said >= mostTogether {
+		return
+	}
 	text := "rises together with " + other + "; " + words
 	f.Text += " " + sentence(text)
 	f.Evidence = append([]analysis.Evidence{{Rule: "order", Text: text}}, f.Evidence...)

@@ -122,11 +122,38 @@ var (
 
 func built(t *testing.T, inputs []bundle.Input) report.Case {
 	t.Helper()
+	result := read(t, inputs)
+	return report.Build(result.Snapshots, result.Problems, report.Options{})
+}
+
+func read(t *testing.T, inputs []bundle.Input) ingest.Result {
+	t.Helper()
 	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Objects: true}, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.Build(result.Snapshots, result.Problems, report.Options{})
+	return result
+}
+
+// joined is the report made of stored judgements.
+func joined(t *testing.T, inputs []bundle.Input) report.Report {
+	t.Helper()
+	result := read(t, inputs)
+	groups := report.Group(result.Snapshots)
+	o := report.Options{Versions: report.Versions(groups)}
+	var judged []report.SeriesJudgement
+	for i := range groups {
+		text, err := report.JudgeSeries(&groups[i], o).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := report.DecodeJudgement(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged = append(judged, *again)
+	}
+	return report.Join(judged, result.Problems, o).Report
 }
 
 func TestTheOrderOfGrowthsIsSaidWhereSomethingProvesIt(t *testing.T) {
@@ -184,7 +211,7 @@ func TestTheOrderOfGrowthsIsSaidWhereSomethingProvesIt(t *testing.T) {
 			for range 3 {
 				rand.Shuffle(len(inputs), func(i, k int) { inputs[i], inputs[k] = inputs[k], inputs[i] })
 				var before, after bytes.Buffer
-				again := built(t, inputs).Report
+				again := joined(t, inputs)
 				for _, x := range []*report.Report{&r, &again} {
 					for i := range x.Snapshots {
 						x.Snapshots[i].Artifacts = nil // in the order of the files
