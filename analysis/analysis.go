@@ -230,10 +230,13 @@ type Snapshot struct {
 	// waits for a lock.
 	Objects map[string][]Object `json:"objects,omitempty"`
 	// Joined are the objects of the goroutine dump, nil without one or if nobody asked for
-	// them. They are not stored.
+	// them.
 	Joined *Objects `json:"-"`
 	// Sockets are the connections of the process, nil if no evidence shows any.
 	Sockets *Sockets `json:"-"`
+	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
+	// capture did not look them up.
+	Pairs []Pair `json:"-"`
 	// Users are the names of users in a listing. They are not analysed, but shared
 	// results must hide them.
 	Users []string `json:"users,omitempty"`
@@ -260,6 +263,13 @@ type Object struct {
 	// smallest first.
 	Count   int     `json:"count"`
 	Members []int64 `json:"members"`
+}
+
+// Pair is a goroutine and the descriptor that it waits for: to read, to write or to accept.
+// Two goroutines may wait for one descriptor.
+type Pair struct {
+	Goroutine int64
+	FD        int
 }
 
 // Target is the target of some watches of one family.

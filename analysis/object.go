@@ -6,8 +6,7 @@ import (
 )
 
 // Objects are the things of a program that one goroutine dump proves by identity: all
-// goroutines of a watch, a session or a connection (objects.md). An address of the dump is
-// in it as a salted hash at most.
+// goroutines of a watch, a session or a connection. No address of the dump is in it.
 type Objects struct {
 	// Kinds are ordered by the number of their objects, then by name.
 	Kinds []ObjectKind
@@ -17,8 +16,8 @@ type Objects struct {
 
 // ObjectKind are the objects of one name and one shape in a dump.
 type ObjectKind struct {
-	// Name is the type without its import path ("*cache.Reflector"), or the function with
-	// which the goroutine began. Type is the same with the import path, as printed.
+	// Name is the type without its import path ("*cache.Reflector"), or a function of the
+	// role of an object without a type. Type is the same with the import path, as printed.
 	Name, Type string
 	// Each is the shape: the roles of an object's parts, those with most parts first.
 	Each []ObjectRole
@@ -63,13 +62,17 @@ const (
 	ByAddress   ObjectLevel = "address"
 	ByParent    ObjectLevel = "parent"
 	ByGoroutine ObjectLevel = "goroutine"
+	// ByDescriptor is the level of a descriptor that a goroutine of the object waits for.
+	ByDescriptor ObjectLevel = "descriptor"
+	// ByInode is the level of what the kernel identifies, ByEndpoint that of two sockets with
+	// mirrored endpoints, ByStep that of equal numbers alone.
+	ByInode    ObjectLevel = "inode"
+	ByEndpoint ObjectLevel = "endpoint"
+	ByStep     ObjectLevel = "step"
 )
 
 // ObjectRow is one object of a kind.
 type ObjectRow struct {
-	// Anchor is a salted hash of the address that the kind is named for, 24 bits; 0 if it
-	// has none.
-	Anchor uint32
 	// Root is the goroutine that created others of the object, else the one with the most
 	// frames.
 	Root int64
@@ -80,8 +83,7 @@ type ObjectRow struct {
 
 // Append adds an object. Rows of ascending roots take least memory.
 func (k *ObjectKind) Append(row ObjectRow) {
-	rows := append(k.rows, byte(row.Anchor), byte(row.Anchor>>8), byte(row.Anchor>>16))
-	rows = binary.AppendVarint(rows, row.Root-k.last)
+	rows := binary.AppendVarint(k.rows, row.Root-k.last)
 	rows = binary.AppendUvarint(rows, uint64(len(row.Parts)))
 	if len(row.Parts) > 1 {
 		before := row.Root
@@ -104,9 +106,7 @@ func (k *ObjectKind) Rows() iter.Seq[ObjectRow] {
 			rows = rows[size:]
 			return n
 		}
-		for len(rows) > 3 {
-			row.Anchor = uint32(rows[0]) | uint32(rows[1])<<8 | uint32(rows[2])<<16
-			rows = rows[3:]
+		for len(rows) > 0 {
 			row.Root += varint()
 			n, size := binary.Uvarint(rows)
 			rows = rows[size:]

@@ -202,6 +202,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		"the flame graph of two cases": "/diff/" + rival.Snapshots[0].ID + ".." + up.Snapshots[3].ID + "/flame" + in + "&acase=" + rival.Case,
 		"the case":                     "/cases/" + up.Case, "a comparison": "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in,
 		"a family with labels": "/families/" + url.PathEscape(grown.Fingerprint) + in,
+		"a kind of objects":    "/objects/o1" + in,
 		"a family":             "/families/" + url.PathEscape(family) + in, "a snapshot": "/snapshots/" + up.Snapshots[3].ID + in,
 	}
 	previews := []string{"full", "counts", "none"}

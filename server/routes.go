@@ -64,6 +64,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff/{pair}/{page}", s.cases.DiffFlame)
 	r.Get("/x/{token}/{view}", s.expert.View)
 	r.Get("/families/{fingerprint}", s.cases.FamilyPage)
+	r.Get("/objects/{id}", s.cases.ObjectPage)
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)
 	r.Post("/knowledge/own/{id}", s.cases.EntryForm)

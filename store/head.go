@@ -57,14 +57,16 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	return snap, nil
 }
 
-// forgetWritten leaves the fields that headWriter does not write.
+// forgetWritten leaves the fields that headWriter does not write. Pairs are not stored.
 func forgetWritten(snap *analysis.Snapshot) {
 	rest := *snap
 	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
 	rest.CapturedAt, rest.Times, rest.Order, rest.Refused, rest.MaxGoroutineID = analysis.Snapshot{}.CapturedAt, nil, 0, 0, 0
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
-	rest.Objects, rest.Joined, rest.Sockets, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil, nil, nil
+	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
+	rest.Sockets = nil
+	rest.Joined, rest.Pairs = nil, nil // stand beside the head
 	*snap = rest
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -8,24 +9,31 @@ import (
 	"leakdiff/analysis"
 )
 
-// The objects of a dump are one sealed value: why there are none, and the kinds in their
-// order, each with its texts, its shape, its holders and its rows as analysis.ObjectKind
-// packs them.
+// The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
+// goroutine as the difference from the one before; whether the dump was joined, why it has no
+// objects, and the kinds in their order, each with its texts, its shape, its holders and its
+// rows as analysis.ObjectKind packs them.
 
-func packObjects(p *packer, o *analysis.Objects) ([]byte, error) {
+func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w := &compactWriter{}
+	last := int64(0)
+	writeList(w, snap.Pairs, func(pair *analysis.Pair) {
+		w.varint(pair.Goroutine - last)
+		w.number(pair.FD)
+		last = pair.Goroutine
+	})
+	o := snap.Joined
+	if w.flags(o != nil); o == nil {
+		return p.seal(w.b)
+	}
 	w.text(o.LeftOut)
+	var shape compactWriter
 	writeList(w, o.Kinds, func(k *analysis.ObjectKind) {
-		w.text(k.Name)
-		w.text(k.Type)
-		w.text(string(k.Level))
+		shape.b = shape.b[:0]
+		writeShape(&shape, k)
+		w.length(len(shape.b))
+		w.b = append(w.b, shape.b...)
 		w.number(k.Count)
-		w.number(k.Parts)
-		writeList(w, k.Each, func(r *analysis.ObjectRole) {
-			w.text(r.Role)
-			w.number(r.N)
-			w.text(string(r.Level))
-		})
 		writeList(w, k.Holders, func(h *analysis.ObjectHolder) {
 			w.text(h.Type)
 			w.text(h.Role)
@@ -38,26 +46,65 @@ func packObjects(p *packer, o *analysis.Objects) ([]byte, error) {
 	return p.seal(w.b)
 }
 
-func unpackObjects(p *packer, texts *textTable, blob []byte) (*analysis.Objects, error) {
-	values, err := p.unseal(blob, nil)
-	if err != nil {
+// writeShape writes what the kinds of many dumps have in common.
+func writeShape(w *compactWriter, k *analysis.ObjectKind) {
+	w.text(k.Name)
+	w.text(k.Type)
+	w.text(string(k.Level))
+	w.number(k.Parts)
+	writeList(w, k.Each, func(r *analysis.ObjectRole) {
+		w.text(r.Role)
+		w.number(r.N)
+		w.text(string(r.Level))
+	})
+}
+
+func (l *loader) readShape(b []byte) (*analysis.ObjectKind, error) {
+	if k := l.shapes[string(b)]; k != nil {
+		return k, nil
+	}
+	r := &compactReader{b: b, texts: &l.texts}
+	k := &analysis.ObjectKind{Name: r.text(), Type: r.text(), Level: analysis.ObjectLevel(r.text()), Parts: r.number()}
+	k.Each = readList(r, func(role *analysis.ObjectRole) {
+		role.Role, role.N, role.Level = r.text(), r.number(), analysis.ObjectLevel(r.text())
+	})
+	if err := r.end(); err != nil {
 		return nil, err
 	}
-	r := &compactReader{b: values, texts: texts}
+	l.shapes[string(b)] = k
+	return k, nil
+}
+
+func (l *loader) unpackObjects(blob []byte, snap *analysis.Snapshot) error {
+	values, err := l.p.unseal(blob, nil)
+	if err != nil {
+		return err
+	}
+	r := &compactReader{b: values, texts: &l.texts}
+	last := int64(0)
+	snap.Pairs = readList(r, func(pair *analysis.Pair) {
+		last += r.varint()
+		pair.Goroutine, pair.FD = last, r.number()
+	})
+	if joined := r.flags(); !joined(0) {
+		return r.end()
+	}
 	o := &analysis.Objects{LeftOut: r.text()}
+	snap.Joined = o
 	o.Kinds = readList(r, func(k *analysis.ObjectKind) {
-		k.Name, k.Type, k.Level = r.text(), r.text(), analysis.ObjectLevel(r.text())
+		shape, err := l.readShape(r.bytes(r.length(1)))
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		*k = *shape
 		count := r.number()
-		k.Parts = r.number()
-		k.Each = readList(r, func(role *analysis.ObjectRole) {
-			role.Role, role.N, role.Level = r.text(), r.number(), analysis.ObjectLevel(r.text())
-		})
 		k.Holders = readList(r, func(h *analysis.ObjectHolder) {
 			h.Type, h.Role, h.N = r.text(), r.text(), r.number()
 		})
-		k.SetData(count, append([]byte(nil), r.bytes(r.length(1))...))
+		k.SetData(count, bytes.Clone(r.bytes(r.length(1))))
 	})
-	return o, r.end()
+	return r.end()
 }
 
 const insertObjectsSQL = `
@@ -77,7 +124,7 @@ func (l *loader) objects(ctx context.Context, rows []*snapshotRow) error {
 			return none, err
 		}
 		r := at[seq]
-		if r.head.Joined, err = unpackObjects(l.p, &l.texts, blob); err != nil {
+		if err = l.unpackObjects(blob, r.head); err != nil {
 			return none, fmt.Errorf("snapshot %s: its objects: %w", r.id, err)
 		}
 		return none, nil

@@ -23,6 +23,8 @@ func TestObjectsAreStoredWithTheirSnapshot(t *testing.T) {
 	single.Append(analysis.ObjectRow{Root: 12, Parts: []int64{12}})
 	want := &analysis.Objects{Kinds: []analysis.ObjectKind{watch, single}}
 	result.Snapshots[0].Joined = want
+	pairs := []analysis.Pair{{Goroutine: 7, FD: 12}, {Goroutine: 9, FD: 3}, {Goroutine: 1 << 40, FD: 0}}
+	result.Snapshots[0].Pairs = pairs
 	f.filled(c.ID, "one", result)
 	f.filled(c.ID, "two", kubeletResult("2"))
 	check := func(got *analysis.Objects) {
@@ -53,6 +55,9 @@ func TestObjectsAreStoredWithTheirSnapshot(t *testing.T) {
 	f.ok(err)
 	f.ok(f.FillSnapshots(f.ctx, rows[:1], []*analysis.Snapshot{&heads[0]}))
 	check(heads[0].Joined)
+	if d := cmp.Diff(pairs, heads[0].Pairs); d != "" {
+		t.Error(d)
+	}
 	f.wantSound()
 }
 

@@ -321,8 +321,8 @@ func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *pac
 	for i := range rows {
 		job.seen.add(seriesDay{series, dayOf(captured)}, captured.Int64, rows[i].family, snap.Groups[i].Count)
 	}
-	if snap.Joined != nil {
-		objects, err := packObjects(p, snap.Joined)
+	if snap.Joined != nil || len(snap.Pairs) > 0 {
+		objects, err := packObjects(p, snap)
 		if err == nil {
 			_, err = w.tx.ExecContext(quick, insertObjectsSQL, seqs[0], objects)
 		}

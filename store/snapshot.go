@@ -84,6 +84,8 @@ type loader struct {
 	// families and stacks are nil until assemble reads them.
 	families map[int64]*loadedFamily
 	stacks   map[int64]*loadedStack
+	// shapes are those of the objects that were read, by their bytes.
+	shapes map[string]*analysis.ObjectKind
 	// rawStates are the states of the last facts, as they are written.
 	rawStates []byte
 	names     []string
@@ -92,7 +94,7 @@ type loader struct {
 }
 
 func newLoader(tx *sql.Tx) *loader {
-	return &loader{tx: tx, p: &packer{}, families: map[int64]*loadedFamily{}, stacks: map[int64]*loadedStack{}}
+	return &loader{tx: tx, p: &packer{}, families: map[int64]*loadedFamily{}, stacks: map[int64]*loadedStack{}, shapes: map[string]*analysis.ObjectKind{}}
 }
 
 // A loadedFamily is a family with what the last snapshot showed of it: snapshots of a

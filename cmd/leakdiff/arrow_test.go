@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/read/family"},
 	"analysis/say/redact":      {"analysis"},
-	"analysis/say/report":      {"analysis", "analysis/judge/edge", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/report":      {"analysis", "analysis/judge/edge", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
@@ -65,7 +65,7 @@ var arrows = map[string][]string{
 	"server":                   {"analysis", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
-	"cmd/leakdiff/capture": {"analysis/read/procfs"},
+	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},
 	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "store", "web/page", "web/view"},
 }
 

@@ -1,5 +1,5 @@
-// Package casepage shows a case: its page, its snapshots, families, comparisons and
-// stacks, each in every form. It takes what people write about a case. It makes pages from
+// Package casepage shows a case: its page, its snapshots, families, objects, comparisons
+// and stacks, each in every form. It takes what people write about a case. It makes pages from
 // a loaded case; it reads no upload and freezes nothing.
 package casepage
 

@@ -49,3 +49,8 @@ func FlameCSV(v view.Flame) func(io.Writer) error {
 func AloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Snapshot(v) }
 }
+
+// AloneObject renders the page in another frame.
+func AloneObject(v view.Object) func(view.Shell) templ.Component {
+	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Object(v) }
+}

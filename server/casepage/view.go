@@ -21,7 +21,7 @@ const (
 
 // View is a page to be frozen: the model of its template, and its JSON twin.
 type View struct {
-	// Kind is case, diff, compare, family, snapshot or flame. It decides the type of
+	// Kind is case, diff, compare, family, objects, snapshot or flame. It decides the type of
 	// Model.
 	Kind        string
 	Model, Data any
@@ -37,7 +37,7 @@ func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loa
 }
 
 func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loaded, error) {
-	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
+	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families, objects and snapshots can", "open one of them and share it from there")
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || u.Scheme != "" {
 		return View{}, nil, bad
@@ -90,6 +90,13 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 			return View{}, nil, err
 		}
 		return View{"family", v, series.Membership(familyOf(l, series, id), chosen(inner, series, id), maxMembers), v.Headline}, l, nil
+	case "objects":
+		o, err := s.objects(inner, id)
+		if err != nil {
+			return View{}, nil, err
+		}
+		v := s.objectView(o, freezing)
+		return View{"objects", v, o.data, v.Headline}, o.l, nil
 	case "snapshots":
 		l, series, i, err := s.snapshot(inner, id)
 		if err != nil {

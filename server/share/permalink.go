@@ -115,6 +115,8 @@ func countsOnly(kind string, l *loader.Loaded) string {
 		return "Two snapshots compared, from a case with the verdict " + verdict + "."
 	case "family":
 		return "One family over time, from a case with the verdict " + verdict + "."
+	case "objects":
+		return "One kind of objects over time, from a case with the verdict " + verdict + "."
 	case "snapshot":
 		return "One snapshot of a process."
 	case "flame":
@@ -146,6 +148,8 @@ func (f Record) counted(counts string) string {
 			return "Frozen family"
 		}
 		return "Frozen family: over " + wording.PagePlural(int64(len(data.Counts)), "snapshot", "snapshots")
+	case "objects":
+		return "Frozen objects"
 	case "snapshot":
 		return "Frozen snapshot of a process"
 	case "flame":

@@ -21,7 +21,7 @@ import (
 
 // Record is the record of a permalink. Its page and all twins are rendered from it alone.
 type Record struct {
-	// Kind is case, diff, compare, family, snapshot or flame. It decides the type of
+	// Kind is case, diff, compare, family, objects, snapshot or flame. It decides the type of
 	// Model.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
@@ -76,6 +76,9 @@ func (f Record) Unpack() (response.Export, error) {
 			}
 		}
 		return response.Export{Page: v, Alone: casepage.AloneFamily(v), CSV: table}, err
+	case "objects":
+		v, m, err := decode[view.Object, report.ObjectMembership](f)
+		return response.Export{Page: v, Alone: casepage.AloneObject(v), CSV: m.CSV}, err
 	case "snapshot":
 		v, r, err := decode[view.Snapshot, report.Report](f)
 		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), CSV: func(w io.Writer) error {
@@ -143,6 +146,8 @@ func (f Record) shapes() (model, data any) {
 		return new(view.Compare), new(report.Several)
 	case "family":
 		return new(view.Family), new(report.Membership)
+	case "objects":
+		return new(view.Object), new(report.ObjectMembership)
 	case "snapshot":
 		return new(view.Snapshot), new(report.Report)
 	case "flame":

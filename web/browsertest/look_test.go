@@ -60,13 +60,18 @@ func everyPage(t *testing.T, base string) []sight {
 		Series []struct {
 			Process  string
 			Families []struct{ Fingerprint, Kind, Title string }
+			Objects  []struct{ ID string }
 		}
 	}
 	if err := json.Unmarshal([]byte(get(t, base+"/cases/"+up.Case+".json")), &found); err != nil {
 		t.Fatal(err)
 	}
 	family := map[string]string{}
+	objects := "/objects/none"
 	for _, series := range found.Series {
+		if len(series.Objects) > 0 {
+			objects = "/objects/" + series.Objects[0].ID + "?case=" + up.Case
+		}
 		for _, f := range series.Families {
 			if key := f.Kind; series.Process == "kubelet" && family[key] == "" {
 				family[key] = f.Fingerprint
@@ -90,6 +95,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"compare", "/compare?case=" + up.Case + "&show=previous"},
 		{"compare-elsewhere", "/diff-other?case=" + up.Case + "&b=" + up.kubelet("t6")},
 		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},
+		{"objects", objects},
 		{"snapshot", "/snapshots/" + up.kubelet("t6") + "?case=" + up.Case},
 		{"flame", "/snapshots/" + up.kubelet("t6") + "/flame?case=" + up.Case},
 		{"flame-diff", pair + "/flame?case=" + up.Case},

@@ -23,6 +23,7 @@ func (s StatesData) alone() drawing    { return s.draw() }
 func (s SummaryData) alone() drawing   { return s.draw(440) }
 func (f FlameData) alone() drawing     { return f.draw(1216) }
 func (s StackData) alone() drawing     { return s.draw(700) }
+func (s ShapeData) alone() drawing     { return s.draw(560) }
 func (r RatesData) alone() drawing     { return r.draw(272, 104) }
 
 func (t TimelineData) name() string  { return t.ID }
@@ -35,6 +36,7 @@ func (s StatesData) name() string    { return s.ID }
 func (s SummaryData) name() string   { return s.ID }
 func (f FlameData) name() string     { return f.ID }
 func (s StackData) name() string     { return s.ID }
+func (s ShapeData) name() string     { return s.ID }
 func (r RatesData) name() string     { return r.ID }
 
 // Find returns the chart with a name, or the first chart for an empty name.

@@ -1,9 +1,11 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"leakdiff/analysis/say/wording"
@@ -312,12 +314,14 @@ type MembersData struct {
 	Onset  *Span
 	Events []Event
 	Lower  []bool
+	// What is counted, "members" if empty.
+	What string `json:",omitempty"`
 }
 
 func (m MembersData) draw(width float64) drawing {
 	all, words := len(m.Labels), inWords(m.Labels, m.Values, m.Lower)
 	m = m.thinned()
-	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events, Lower: m.Lower}
+	lane := Lane{Name: "", Unit: cmp.Or(m.What, "members"), Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events, Lower: m.Lower}
 	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
 	narrow := width < 600
 	f := timelineFrame{t: t, narrow: narrow, left: 34, right: width - 16, top: 30, laneH: 170}
@@ -343,7 +347,7 @@ func (m MembersData) draw(width float64) drawing {
 func (m MembersData) table() Table {
 	all := len(m.Labels)
 	m = m.thinned()
-	out := Table{Caption: m.Title + partly(", ", len(m.Labels), all), Head: []string{"Snapshot", "Members"}}
+	out := Table{Caption: m.Title + partly(", ", len(m.Labels), all), Head: []string{"Snapshot", capital(cmp.Or(m.What, "members"))}}
 	for i, label := range m.Labels {
 		if i < len(m.Values) {
 			out.Rows = append(out.Rows, []string{marked(label, i, m.Epochs), cell(m.Values[i], isLower(m.Lower, i))})
@@ -374,7 +378,11 @@ type LifelinesData struct {
 	Lives     []Life
 	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
+	// What the lines are, "members" if empty.
+	What string `json:",omitempty"`
 }
+
+func (l LifelinesData) what() string { return cmp.Or(l.What, "members") }
 
 // maxLifeName bounds the name of a member, "fd 25, wd 571".
 const maxLifeName = 16
@@ -478,7 +486,7 @@ func (l LifelinesData) describe() string {
 	for _, life := range l.Lives {
 		born[life.First]++
 	}
-	s := figure(len(l.Lives)) + " members"
+	s := figure(len(l.Lives)) + " " + l.what()
 	if len(born) > mostSmallColumns {
 		return s + ", first seen at " + figure(len(born)) + " snapshots."
 	}
@@ -491,7 +499,7 @@ func (l LifelinesData) describe() string {
 }
 
 func (l LifelinesData) table() Table {
-	out := Table{Caption: l.Title, Head: []string{"Member", "First seen", "Last seen"}}
+	out := Table{Caption: l.Title, Head: []string{capital(strings.TrimSuffix(l.what(), "s")), "First seen", "Last seen"}}
 	for _, life := range l.shown() {
 		if len(l.Labels) > 0 {
 			out.Rows = append(out.Rows, []string{life.Name, l.Labels[clamp(life.First, len(l.Labels))], l.Labels[clamp(life.Last, len(l.Labels))]})

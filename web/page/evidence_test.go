@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 
@@ -121,17 +122,18 @@ func wellFormed(t *testing.T, html string) {
 }
 
 func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
-	c, d, f, s := sampleCase(t), sampleDiff(t, nil), sampleFamily(t), sampleSnapshot(t, nil)
-	c.Frozen, d.Frozen, f.Frozen, s.Frozen = true, true, true, true
+	c, d, f, s, o := sampleCase(t), sampleDiff(t, nil), sampleFamily(t), sampleSnapshot(t, nil), sampleObject(t)
+	c.Frozen, d.Frozen, f.Frozen, s.Frozen, o.Frozen = true, true, true, true, true
 	f.Sightings = []view.Sighting{{CaseTitle: "another", URL: "/cases/cother", Counts: "0 to 7"}}
 	seal := &view.Seal{Made: "2026-11-21"}
 	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
-	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal = seal, seal, seal, seal
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv)} {
+	ov := view.NewObject(o)
+	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal, ov.Shell.Seal = seal, seal, seal, seal, seal
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			keepPage(t, "frozen-"+name, html)
-			for _, no := range []string{"/cases/", "/diff", "/families/", "/snapshots/", "/bundles/", "/raw/", "/upload", "<form", "/search"} {
+			for _, no := range []string{"/cases/", "/diff", "/families/", "/objects/", "/snapshots/", "/bundles/", "/raw/", "/upload", "<form", "/search"} {
 				for _, attr := range []string{`href="` + no, `action="` + no} {
 					if strings.Contains(html, attr) {
 						t.Errorf("frozen page has %s", attr)
@@ -179,8 +181,13 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	s.Snapshot.Artifacts[0].Path, s.Snapshot.Artifacts[0].Reason = hostile, hostile
 	s.Snapshot.Figures[hostile] = 1
 	s.Snapshot.Groups[0].Family.Title = hostile
-	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv)} {
+	o := sampleObject(t)
+	o.Objects.Name, o.Objects.Type, o.Objects.Process, o.Objects.At = hostile, hostile, hostile, hostile
+	o.Objects.Each[0].Roles[0].Role, o.Objects.Stacks[0].Role, o.Objects.Stacks[0].Stack[0].Function = hostile, hostile, hostile
+	o.Objects.Holders[0].Type, o.Objects.Evidence[0].Text = hostile, hostile
+	c.Report.Series[0].Objects = []report.Object{o.Objects.Object}
+	cv, dv, fv, sv, ov := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s), view.NewObject(o)
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			for _, no := range []string{"<script>alert", "\u202e", " style=", " onclick="} {
@@ -193,7 +200,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 			}
 		})
 	}
-	for name, text := range map[string]string{"case": cv.Markdown(), "diff": dv.Markdown(), "family": fv.Markdown(), "snapshot": sv.Markdown()} {
+	for name, text := range map[string]string{"case": cv.Markdown(), "diff": dv.Markdown(), "family": fv.Markdown(), "snapshot": sv.Markdown(), "objects": ov.Document().Markdown()} {
 		t.Run(name+" as Markdown", func(t *testing.T) {
 			outside := withoutFences(text)
 			for _, no := range []string{"<script>", "\u202e", "http://evil", "[a](", " `x`"} {

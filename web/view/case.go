@@ -121,8 +121,10 @@ type Case struct {
 	Quiet    []string
 	// Doubts are what the verdicts of each process cannot exclude.
 	Doubts []Pair
-	Rising string
-	Minis  []CaseMini
+	// Objects has an entry for each process with kinds of objects that matter.
+	Objects []CaseObjects `json:",omitempty"`
+	Rising  string
+	Minis   []CaseMini
 	// MoreMinis are folded behind the first.
 	MoreMinis []CaseMini
 	MiniMax   string
@@ -217,6 +219,8 @@ type CaseFinding struct {
 	// Course is From, Peak and To in words where a restart lies between them.
 	Course   string
 	Families []Link
+	// Object is the kind of objects that the finding is about, nil for none.
+	Object *Link `json:",omitempty"`
 	// Each is one instance of a unit: "1 goroutine, 6 watches each".
 	Each      string
 	ShareHead string
@@ -369,6 +373,7 @@ func NewCase(in CaseInput) Case {
 	m.figures(&c)
 	m.timeline(&c)
 	m.findings(&c)
+	m.objects(&c)
 	m.context(&c)
 	m.minis(&c)
 	m.limits(&c)
@@ -1357,6 +1362,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		m.unitFinding(&out, s, series, u)
 	}
 	m.shares(&out, s, series, f, byPrint)
+	out.Object = m.objectLink(s, f)
 	return out
 }
 
@@ -1735,6 +1741,7 @@ func (c Case) Document() Document {
 	for _, d := range c.Doubts {
 		m.paragraph(doubtWords + d.Name + ": " + d.Value)
 	}
+	c.listObjects(&m)
 	if len(c.Limits) > 0 {
 		m.heading(2, "Limits")
 		var rows [][]string

@@ -65,8 +65,11 @@ type Diff struct {
 	A, B     DiffSide
 	// Advice repeats findings about what grows; they are of the series that AdviceOf
 	// names.
-	Advice         []DiffAdvice
-	AdviceOf       string
+	Advice   []DiffAdvice
+	AdviceOf string
+	// Objects are the kinds of objects that changed; ObjectsNote counts further ones.
+	Objects        []DiffObject `json:",omitempty"`
+	ObjectsNote    string       `json:",omitempty"`
 	Total          int
 	HasTotal       bool
 	Percent        string
@@ -311,6 +314,7 @@ func NewDiff(in DiffInput) Diff {
 	}
 	rows := m.rows(&d.Box)
 	m.advice(&d, rows)
+	m.objects(&d)
 	m.tools(&d)
 	d.Tabs = m.tabs()
 	d.Heads = m.heads()
@@ -1588,6 +1592,7 @@ func (d Diff) Document() Document {
 			}
 		}
 	}
+	d.listObjects(&m)
 	return m
 }
 

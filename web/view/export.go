@@ -116,6 +116,15 @@ func (c Case) Charts() []chart.Chart {
 	for _, l := range c.Limits {
 		out = append(out, l.Chart)
 	}
+	for _, g := range c.Objects {
+		for _, rows := range [][]CaseObject{g.Rows, g.MoreRows} {
+			for _, o := range rows {
+				if o.Spark != nil {
+					out = append(out, *o.Spark)
+				}
+			}
+		}
+	}
 	if c.Further != nil {
 		for _, p := range c.Further.Processes {
 			for _, x := range p.Stacks {

@@ -32,16 +32,24 @@ type Kind struct {
 	PartsLost, PartsReplaced []int
 	// Rest reports that the objects had at least as many parts more, which have ended.
 	Rest bool
+	// Descriptors is how many descriptors each object has, by goroutines that wait for them,
+	// 0 where the capture has no pairs or the objects differ. DescriptorFamilies are theirs.
+	Descriptors        int
+	DescriptorFamilies []string
 	// Families are the families of goroutines of which nearly all are parts of these
 	// objects, by fingerprint.
 	Families []string
+	// RootFamily is the family of most of the goroutines that started an object, or that it is
+	// named for.
+	RootFamily string
 	// Objects are those that were seen, by their first sighting.
 	Objects []Lifeline
 	// Judgement is the verdict on the number of objects, with evidence.
 	Judgement analysis.Judgement
 
-	fingerprint string
-	key         kindKey
+	key kindKey
+	// family stands for the kind where it is judged.
+	family *analysis.Family
 	// roots are those of the objects of each snapshot.
 	roots [][]int64
 	// best is the last snapshot with most objects, parts their goroutines in it.
@@ -91,11 +99,12 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 			if dumped := &s.Joined.Kinds[i]; f.kindOf(dumped) == k {
 				for row := range dumped.Rows() {
 					k.parts = append(k.parts, row.Parts...)
+					k.roots[0] = append(k.roots[0], row.Root)
 				}
 			}
 		}
 		slices.Sort(k.parts)
-		k.findFamilies(s)
+		k.findParts(s)
 		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
 		out = append(out, *k)
 	}
@@ -135,7 +144,7 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 		}
 	}
 	for i := range out {
-		out[i].findFamilies(snapshots[out[i].best])
+		out[i].findParts(snapshots[out[i].best])
 	}
 	judge(out, snapshots, epochs)
 	order(out)
@@ -196,6 +205,8 @@ type object struct {
 	// rest reports that it lost half of its parts, claimed that a row of the dump that is
 	// followed now continues it.
 	rest, claimed bool
+	// full is how many parts it had before it lost any.
+	full int
 	// kept, lost and moved count its parts: see compare.
 	kept, lost, moved int
 	// ended is the snapshot after the last sighting that shows it to be gone, -1 for none.
@@ -296,7 +307,7 @@ func (f *follower) kind(key kindKey, usual shape) *Kind {
 			Counts: make([]*int, f.n), Born: make([]*int, f.n), Ended: make([]*int, f.n), PartsLost: make([]int, f.n), PartsReplaced: make([]int, f.n), roots: make([][]int64, f.n),
 		}
 		hash := sha256.Sum256([]byte(key.typ + "\n" + key.roles))
-		kind.fingerprint = "o1:" + hex.EncodeToString(hash[:16])
+		kind.family = &analysis.Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: analysis.KindGoroutine, Title: kind.Name}
 		f.kinds[key] = kind
 		f.order = append(f.order, kind)
 	}
@@ -349,10 +360,14 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		if o.first < i {
 			if o.lost > 0 && s.parts < o.parts {
 				kind.PartsLost[i]++
+				o.full = max(o.full, o.parts)
 				o.rest = o.rest || 2*o.lost >= o.parts
 			} else if o.kept < o.parts && s.parts >= o.parts {
 				kind.PartsReplaced[i]++
 			}
+		}
+		if 2*s.parts > o.full {
+			o.rest = false // it has others in place of them
 		}
 		if o.rest {
 			roles := rolesOf(s.shape.Each)
@@ -390,26 +405,62 @@ func (f *follower) keepParts(i int, now []part) {
 // one kind, in percent.
 const leastOfFamily = 80
 
-// findFamilies finds the families of the goroutines of a kind in the snapshot with most of
-// its objects.
-func (k *Kind) findFamilies(s *analysis.Snapshot) {
+// findParts finds the families of the goroutines of a kind in the snapshot with most of its
+// objects, and the descriptors that they wait for.
+func (k *Kind) findParts(s *analysis.Snapshot) {
+	k.findDescriptors(s)
+	roots, most := slices.Sorted(slices.Values(k.roots[k.best])), 0
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
 			continue
 		}
-		inside, all := 0, 0
+		inside, all, begun := 0, 0, 0
 		for id := range g.Members.IDs() {
 			all++
 			if _, ok := slices.BinarySearch(k.parts, id); ok {
 				inside++
+				if _, ok := slices.BinarySearch(roots, id); ok {
+					begun++
+				}
 			}
+		}
+		if begun > most {
+			most, k.RootFamily = begun, g.Family.Fingerprint
 		}
 		if inside > 0 && 100*inside >= leastOfFamily*all {
 			k.Families = append(k.Families, g.Family.Fingerprint)
 		}
 	}
 	k.parts = nil
+}
+
+// findDescriptors counts the descriptors that goroutines of the objects wait for: a number
+// stands where all objects together have as many times their own number.
+func (k *Kind) findDescriptors(s *analysis.Snapshot) {
+	fds := map[int64]bool{}
+	for _, p := range s.Pairs {
+		if _, ok := slices.BinarySearch(k.parts, p.Goroutine); ok {
+			fds[int64(p.FD)] = true
+		}
+	}
+	objects := *k.Counts[k.best]
+	if objects == 0 || len(fds) == 0 || len(fds)%objects != 0 {
+		return
+	}
+	k.Descriptors = len(fds) / objects
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != analysis.KindDescriptor || !g.Members.Identified() {
+			continue
+		}
+		for id := range g.Members.Identities() {
+			if fds[id.ID] {
+				k.DescriptorFamilies = append(k.DescriptorFamilies, g.Family.Fingerprint)
+				break
+			}
+		}
+	}
 }
 
 // rest marks the kind of objects that lost half of their parts: they are not what the others
@@ -531,35 +582,33 @@ func (f *follower) completeFigures() {
 	}
 }
 
+// leastMove is how far a count must move to be judged: no rule accuses less.
+const leastMove = 3
+
 // judge gives the verdicts: the objects of a kind are judged as the members of a family are,
 // by the goroutine that each was first known by.
-func judge(kinds []Kind, snapshots []*analysis.Snapshot, epochs []int) {
-	if len(kinds) == 0 {
+func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
+	var moved []*Kind
+	for i := range all {
+		k := &all[i]
+		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
+		if k.moves() >= leastMove {
+			moved = append(moved, k)
+		} else if k.dumps() > 1 {
+			k.Judgement.Verdict = analysis.Stable
+		}
+	}
+	if len(moved) == 0 {
 		return
 	}
 	in := trend.Input{Epochs: epochs}
-	families := make([]*analysis.Family, len(kinds))
-	for k := range kinds {
-		families[k] = &analysis.Family{Fingerprint: kinds[k].fingerprint, Kind: analysis.KindGoroutine, Title: kinds[k].Name}
-	}
 	for i, s := range snapshots {
 		only := &analysis.Snapshot{
 			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
 			Incomplete: s.Incomplete, Figures: s.Figures,
 		}
-		for k := range kinds {
-			n := kinds[k].Counts[i]
-			if n == nil {
-				continue
-			}
-			total := *n
-			if only.Totals.Goroutines != nil {
-				total += *only.Totals.Goroutines
-			}
-			only.Totals.Goroutines = &total
-			if *n > 0 {
-				only.Groups = append(only.Groups, analysis.Group{Family: families[k], Count: *n, OldestWait: -1, Members: analysis.Members{ID: kinds[k].roots[i]}})
-			}
+		for _, k := range moved {
+			k.addTo(only, i)
 		}
 		slices.SortFunc(only.Groups, func(a, b analysis.Group) int {
 			return strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint)
@@ -567,7 +616,51 @@ func judge(kinds []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 		in.Snapshots = append(in.Snapshots, only)
 	}
 	judged := trend.NewSeries(in).JudgeAll()
-	for k := range kinds {
-		kinds[k].Judgement = judged[kinds[k].fingerprint]
+	for _, k := range moved {
+		k.Judgement = judged[k.family.Fingerprint]
 	}
+}
+
+// addTo adds the objects of snapshot i to one that has objects in place of goroutines.
+func (k *Kind) addTo(only *analysis.Snapshot, i int) {
+	n := k.Counts[i]
+	if n == nil {
+		return
+	}
+	if only.Totals.Goroutines == nil {
+		only.Totals.Goroutines = new(int)
+	}
+	*only.Totals.Goroutines += *n
+	if *n > 0 {
+		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: *n, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
+	}
+}
+
+// Moved reports that the number of objects changed, or that one took the place of another.
+func (k *Kind) Moved() bool {
+	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
+}
+
+// moves is how far the highest count is from the lowest.
+func (k *Kind) moves() int {
+	lowest, highest := -1, 0
+	for _, n := range k.Counts {
+		if n != nil {
+			highest = max(highest, *n)
+			if lowest < 0 || *n < lowest {
+				lowest = *n
+			}
+		}
+	}
+	return highest - max(lowest, 0)
+}
+
+// dumps is the number of snapshots that show objects.
+func (k *Kind) dumps() (n int) {
+	for _, c := range k.Counts {
+		if c != nil {
+			n++
+		}
+	}
+	return n
 }

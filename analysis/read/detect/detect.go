@@ -56,6 +56,7 @@ const (
 	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
 	Capture         Kind = "capture"        // the manifest of leakdiff collect
 	WatchTargets    Kind = "watch-targets"  // what its watched file handles led to
+	GoroutineFDs    Kind = "goroutine-fds"  // which goroutine waits for which descriptor
 	ThreadDump      Kind = "thread-dump"    // JVM, every text form
 	ThreadJSON      Kind = "thread-json"    // dump_to_file and actuator
 	ThreadForeign   Kind = "thread-foreign" // javacore, hot threads and others; named only
@@ -123,6 +124,7 @@ func sniff(h Head) Result {
 		(*view).debug1,
 		(*view).goroutines,
 		(*view).byName,
+		(*view).pairs,
 		(*view).manifest,
 		(*view).fields,
 		(*view).binary,

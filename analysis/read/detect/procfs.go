@@ -11,6 +11,8 @@ var (
 	cmdlineName  = regexp.MustCompile(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
 	environName  = regexp.MustCompile(`(?i)^(.*[._-])?environ(\.txt)?$`)
 	capturedName = regexp.MustCompile(`(?i)^captured[._-]at(\.txt)?$`)
+	pairsName    = regexp.MustCompile(`(?i)^(.*[._-])?goroutine[._-]fds(\.txt)?$`)
+	pairLine     = regexp.MustCompile(`^\d{1,19} \d{1,10}$`)
 	rfc3339      = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d`)
 )
 
@@ -31,6 +33,15 @@ func (v *view) byName() (Result, bool) {
 		return medium(Text, "an environment, which may hold secrets: not read")
 	}
 	return no()
+}
+
+// pairs finds goroutine ids with descriptors. Two numbers on a line can be anything, so the
+// name counts as well.
+func (v *view) pairs() (Result, bool) {
+	if !pairsName.MatchString(v.base) || !v.most(1, pairLine.MatchString) {
+		return no()
+	}
+	return high(GoroutineFDs, "lines \"goroutine descriptor\" in a file named "+v.base)
 }
 
 var (

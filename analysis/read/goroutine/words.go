@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Word is an address that a frame prints among its arguments (objects.md section 1).
+// Word is an address that a frame prints among its arguments.
 // Words with a question mark may be stale and are left out, as are numbers below 64 KiB.
 type Word struct {
 	Address uint64
@@ -28,9 +28,10 @@ const (
 	leastAddress = 1 << 16
 )
 
-// call is where a frame's arguments stand in a known block. All blocks of one end print
-// a call alike but for its digits, and mostly as many of those: the layout of the last
-// block is that of the next one.
+// call is where a frame's arguments stand in a known block. Braces and question marks
+// depend on the program counter alone, so all blocks of one end print a call alike but for
+// its digits, and mostly as many of those: the layout of the last block is that of the
+// next one.
 type call struct {
 	frame  uint16
 	known  bool

@@ -66,6 +66,7 @@ func shareContext(out []*group, context []*part) {
 			case c.pid != 0 && pid != 0 && c.pid != pid:
 			case t != "" && g.token() != "" && t != g.token():
 			case c.stem != "" && c.stem != g.stem && named[c.stem]:
+			case c.pairs != nil && g != pairedGroup(out, c):
 			default:
 				g.context = append(g.context, c)
 			}

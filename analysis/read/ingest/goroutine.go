@@ -154,8 +154,33 @@ func (b *builder) countText(p *part) {
 // join finds the objects of a dump that was read.
 func (r *reader) join(t *textDump) {
 	if r.cfg.Objects && t.joined == nil {
-		t.joined = join.Objects(&t.tokens, r.cfg.ObjectSalt)
+		t.joined = join.Objects(&t.tokens)
 		t.tokens = join.Tokens{}
+		r.shareShapes(t.joined)
+	}
+}
+
+// shareShapes lets kinds of objects share texts and shapes with those of earlier dumps: a
+// bundle may hold thousands of dumps of one program.
+func (r *reader) shareShapes(o *analysis.Objects) {
+	if r.shapes == nil {
+		r.shapes = map[string]*analysis.ObjectKind{}
+	}
+	o.Kinds = slices.Clip(o.Kinds)
+	var key []byte
+	for i := range o.Kinds {
+		k := &o.Kinds[i]
+		key = append(append(append(key[:0], k.Name...), 0), k.Type...)
+		for _, role := range k.Each {
+			key = append(append(append(key, 0), role.Role...), byte(role.N), byte(role.N>>8))
+			key = append(key, role.Level...)
+		}
+		if shared := r.shapes[string(key)]; shared != nil {
+			k.Name, k.Type, k.Each = shared.Name, shared.Type, shared.Each
+		} else {
+			r.shapes[string(key)] = &analysis.ObjectKind{Name: k.Name, Type: k.Type, Each: k.Each}
+		}
+		k.SetData(k.Count, slices.Clone(k.Data()))
 	}
 }
 

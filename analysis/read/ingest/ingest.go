@@ -7,7 +7,6 @@ package ingest
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,8 +45,6 @@ type Config struct {
 	// Objects joins the goroutines of each dump to objects (Snapshot.Joined). It costs up
 	// to 32 MiB beside what a dump of a million goroutines takes without.
 	Objects bool
-	// ObjectSalt goes into the hashes of addresses. Without one each run draws its own.
-	ObjectSalt [16]byte
 }
 
 // Ignore is the kind of a file that a person leaves out.
@@ -57,7 +54,7 @@ const Ignore = "ignore"
 func Kinds() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(kind string) bool {
 		switch kind {
-		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
+		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.GoroutineFDs, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
 			return true // parts of a capture, and what is only looked through
 		}
 		return false
@@ -118,9 +115,6 @@ func (r *Result) GroupsOf(place int) []analysis.Group {
 func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.ObjectSalt == [16]byte{} {
-		rand.Read(cfg.ObjectSalt[:]) // never fails
 	}
 	r := newReader(cfg)
 	if len(inputs) == 1 {

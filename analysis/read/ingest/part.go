@@ -58,6 +58,7 @@ type part struct {
 	counts   *inotifyCounts
 	inodes   *procfs.Inodes
 	handles  []analysis.Handle
+	pairs    []analysis.Pair
 	capture  *captureManifest
 	mounts   []analysis.Mount
 	limits   *procfs.Limits

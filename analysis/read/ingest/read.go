@@ -56,6 +56,8 @@ type reader struct {
 	stacks family.Stacks
 	// table has what packed groups name by numbers.
 	table *groupTable
+	// shapes are those of the objects of all dumps, by what makes them.
+	shapes map[string]*analysis.ObjectKind
 	// known remembers the families of descriptors and watches.
 	known family.Known
 	// content is the open member, hash its hash, text what is written to be hashed.
@@ -326,6 +328,7 @@ var formats = map[string]formatReader{
 	detect.Manifest:        readManifest,
 	detect.Capture:         readCapture,
 	detect.WatchTargets:    readHandles,
+	detect.GoroutineFDs:    readPairs,
 }
 
 func clip(s string, n int) string {

@@ -188,6 +188,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.descriptors()
 	b.watches()
 	b.halfRead()
+	b.pairs()
 	b.figures()
 	if len(b.byPrint) > 0 {
 		b.s.Groups = make([]analysis.Group, 0, len(b.byPrint))

@@ -66,10 +66,10 @@ func cutVendor(name string) string {
 	return strings.TrimPrefix(name, "vendor/")
 }
 
-// roleOf is what a goroutine does: its entry function and, if a frame above it belongs to
+// RoleOf is what a goroutine does: its entry function and, if a frame above it belongs to
 // another package outside the standard library, the first such function. Without that the
-// goroutines of a wrapper would have one role.
-func roleOf(stack *analysis.Stack) string {
+// goroutines of a wrapper would have one role. The stack has a frame.
+func RoleOf(stack *analysis.Stack) string {
 	last := len(stack.Frames) - 1
 	entry := cutVendor(stack.Frames[last].Func)
 	if last > 0 && entry == "runtime.goexit" {
@@ -90,6 +90,15 @@ const roleMark = " < "
 
 func entryOf(role string) string {
 	entry, _, _ := strings.Cut(role, roleMark)
+	return entry
+}
+
+// workOf is the function of a role that distinguishes it: not that of a wrapper.
+func workOf(role string) string {
+	entry, work, wraps := strings.Cut(role, roleMark)
+	if wraps {
+		return work
+	}
 	return entry
 }
 

@@ -2,7 +2,6 @@ package join
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -13,32 +12,37 @@ import (
 
 const (
 	// noObject is the object of a goroutine in none that is joined, tooLarge that of one
-	// whose object had too many parts.
+	// whose object had too many parts, or whose kind would be one too many.
 	noObject = math.MaxUint32
 	tooLarge = math.MaxUint32 - 1
 	// singleFlag marks the kind of a goroutine that is an object alone.
 	singleFlag = 1 << 31
+	// mostKinds bounds the kinds of objects, and those of single goroutines as well.
+	mostKinds = 10_000
 	// mostHolders is how many holders of a kind are kept: those of one in leastHeld
 	// objects at least.
 	mostHolders, leastHeld = 8, 10
 )
 
-// object is goroutines that are joined: a range of builder.parts.
+// object is goroutines that are joined: those of builder.parts from begin on.
 type object struct {
-	begin, end uint32
-	kind       int32
-	root       uint32
-	anchor     uint32
-	by         int // how many the anchor joins
+	begin uint32
+	kind  int32
+	root  uint32
 }
 
 // kind are objects of one shape.
 type kind struct {
-	roles   []roleCount
-	typ     int32 // of single goroutines, none without
-	single  bool
-	objects []uint32 // numbers of objects, or of single goroutines
-	votes   map[int32]int
+	roles  []roleCount
+	typ    int32 // of single goroutines, none without
+	single bool
+	// objects are the numbers of objects, or of single goroutines, count of them.
+	objects []uint32
+	count   int
+	// oldest is the object with the smallest id; rooted is true if its root created others.
+	oldest uint32
+	rooted bool
+	votes  map[int32]int
 	// address are the roles that an address joins.
 	address map[int32]bool
 	holders []holder
@@ -64,65 +68,91 @@ type builder struct {
 	of      []uint32
 	parts   []uint32
 	objects []object
-	// anchors are the tokens plus 1 that single goroutines are named for, and parts of
-	// objects without a better name; parents are the creators plus 1 within the object.
-	anchors []uint32
+	// parents are the creators plus 1 within the object.
 	parents []uint32
 	kinds   []kind
 	byRoles map[string]int32
 	singles map[link]int32 // by type and role
 	key     []byte
-	hash    [16 + 8]byte
 }
 
 // objects makes the result.
 func (j *joiner) objects() *analysis.Objects {
 	b := &builder{joiner: j, byRoles: map[string]int32{}, singles: map[link]int32{}}
-	copy(b.hash[:], j.salt[:])
 	b.group()
 	b.findRoots()
-	b.findAnchors()
 	b.sortSingles()
 	b.vote()
 	for i := range b.kinds {
 		b.kinds[i].name = b.nameOf(&b.kinds[i])
 	}
+	b.tokens, b.edges = [parts][]token{}, nil
 	return b.result()
 }
 
 // group lists the parts of each object and finds its kind.
 func (b *builder) group() {
-	b.of = make([]uint32, len(b.ids))
+	// First the size of each object stands at the goroutine that it is known by, then its
+	// number; objects are numbered by their first goroutine.
+	b.of = make([]uint32, len(b.joiner.of))
+	total := uint32(0)
 	for g := range b.of {
 		first := b.union.find(uint32(g))
-		switch size := b.union.size[first]; {
+		switch size := b.union.size(first); {
 		case size < 2:
 			b.of[g] = noObject
 		case size > mostParts:
 			b.of[g] = tooLarge
-		default:
-			b.parts = append(b.parts, uint32(g))
+		case int(first) == g:
+			b.objects = append(b.objects, object{begin: total})
+			total += uint32(size)
+			b.of[g] = uint32(len(b.objects) - 1)
 		}
 	}
-	slices.SortFunc(b.parts, func(x, y uint32) int {
-		return cmp.Or(cmp.Compare(b.union.find(x), b.union.find(y)), cmp.Compare(b.ids[x], b.ids[y]))
-	})
-	for begin := 0; begin < len(b.parts); {
-		first := b.union.find(b.parts[begin])
-		end := begin + b.union.size[first]
-		o := object{begin: uint32(begin), end: uint32(end)}
-		o.kind = b.kindOf(b.parts[begin:end])
-		k := &b.kinds[o.kind]
-		k.objects = append(k.objects, uint32(len(b.objects)))
-		for _, g := range b.parts[begin:end] {
-			b.of[g] = uint32(len(b.objects))
+	b.parts = make([]uint32, total)
+	for g := range b.of {
+		if b.of[g] >= singleFlag {
+			continue
 		}
-		b.objects = append(b.objects, o)
-		begin = end
+		b.of[g] = b.of[b.union.find(uint32(g))]
+		o := &b.objects[b.of[g]]
+		b.parts[o.begin] = uint32(g)
+		o.begin++ // which is the beginning of the next object in the end
+	}
+	b.union = nil
+	for i := range slices.Backward(b.objects) {
+		o := &b.objects[i]
+		if i > 0 {
+			o.begin = b.objects[i-1].begin
+		} else {
+			o.begin = 0
+		}
+	}
+	for i := range b.objects {
+		parts := b.partsOf(uint32(i))
+		slices.SortFunc(parts, func(x, y uint32) int { return cmp.Compare(b.ids.at(x), b.ids.at(y)) })
+		kind := b.kindOf(parts)
+		b.objects[i].kind = kind
+		if kind < 0 {
+			for _, g := range parts {
+				b.of[g] = tooLarge
+			}
+			continue
+		}
+		b.kinds[kind].count++
 	}
 }
 
-// kindOf finds or makes the kind with the roles of parts.
+// partsOf are the goroutines of an object, by id.
+func (b *builder) partsOf(number uint32) []uint32 {
+	begin, end := b.objects[number].begin, uint32(len(b.parts))
+	if int(number)+1 < len(b.objects) {
+		end = b.objects[number+1].begin
+	}
+	return b.parts[begin:end]
+}
+
+// kindOf finds or makes the kind with the roles of parts, none beyond mostKinds.
 func (b *builder) kindOf(parts []uint32) int32 {
 	b.tally(&instance{sharers: parts})
 	slices.Sort(b.touched)
@@ -134,6 +164,9 @@ func (b *builder) kindOf(parts []uint32) int32 {
 	at, known := b.byRoles[string(b.key)]
 	if known {
 		return at
+	}
+	if len(b.kinds) == mostKinds {
+		return none
 	}
 	at = int32(len(b.kinds))
 	b.byRoles[string(b.key)] = at
@@ -154,13 +187,14 @@ func (b *builder) findRoots() {
 	if len(b.parts) == 0 {
 		return
 	}
-	b.parents = make([]uint32, len(b.ids))
+	b.parents = make([]uint32, len(b.of))
+	defer func() { b.parents = nil }()
 	b.edges.each(func(_, parent int32, children []uint32) {
 		if parent < 0 || b.of[parent] >= singleFlag {
 			return
 		}
 		for _, g := range children {
-			if b.of[g] == b.of[parent] && int(g) != int(parent) {
+			if b.of[g] == b.of[parent] && g != uint32(parent) {
 				b.parents[g] = uint32(parent) + 1
 			}
 		}
@@ -168,7 +202,10 @@ func (b *builder) findRoots() {
 	below := map[uint32]int{}
 	for i := range b.objects {
 		o := &b.objects[i]
-		parts := b.parts[o.begin:o.end]
+		if o.kind < 0 {
+			continue
+		}
+		parts := b.partsOf(uint32(i))
 		clear(below)
 		for _, g := range parts {
 			for up, steps := b.parents[g], 0; up > 0 && steps < len(parts); steps++ {
@@ -182,38 +219,20 @@ func (b *builder) findRoots() {
 				o.root = g
 			}
 		}
+		k := &b.kinds[o.kind]
+		if len(k.objects) == 0 {
+			k.objects = append(make([]uint32, 0, k.count), uint32(i))
+			k.oldest, k.rooted = uint32(i), below[o.root] > 0
+			continue
+		}
+		k.objects = append(k.objects, uint32(i))
+		if b.ids.at(parts[0]) < b.ids.at(b.partsOf(k.oldest)[0]) {
+			k.oldest, k.rooted = uint32(i), below[o.root] > 0
+		}
 	}
 }
 
 func (b *builder) frames(g uint32) int { return len(b.shapes[b.joiner.of[g]].stack.Frames) }
-
-// findAnchors finds for each goroutine the receiver nearest to its entry that no other
-// goroutine shows and whose type has another instance.
-func (b *builder) findAnchors() {
-	b.anchors = make([]uint32, len(b.ids))
-	first := 0
-	var types []int32
-	b.runs(func(run []token, wide []int32) {
-		begin := first
-		first += len(run)
-		types = b.typesOf(run, types[:0])
-		if len(types) == 0 || !b.addressed(&b.scratch, run, wide, types) || len(b.scratch.sharers) != 1 {
-			return
-		}
-		g, typ := b.scratch.sharers[0], b.scratch.typ
-		if b.instances[typ] < 2 || incidental(b.types.all[typ]) {
-			return
-		}
-		for i, k := range run {
-			if b.places[k.place].typ != typ || k.goroutine != g {
-				continue
-			}
-			if known := b.anchors[g]; known == 0 || b.places[k.place].frame > b.places[b.tokens[known-1].place].frame {
-				b.anchors[g] = uint32(begin+i) + 1
-			}
-		}
-	})
-}
 
 // sortSingles finds the kinds of single goroutines. One without an address of its own is
 // an object if another has its role.
@@ -231,8 +250,8 @@ func (b *builder) sortSingles() {
 			continue
 		}
 		l := link{none, b.roleOf(uint32(g))}
-		if token := b.anchors[g]; token > 0 {
-			l.class = b.places[b.tokens[token-1].place].typ
+		if anchor := b.anchors[g]; anchor > 0 {
+			l.class = b.places[anchor-1].typ
 		}
 		if l.class < 0 && bare[l.role] < 2 {
 			continue
@@ -240,15 +259,31 @@ func (b *builder) sortSingles() {
 		if at < 0 || l != last {
 			at, last = b.singleKind(l), l
 		}
+		if at < 0 {
+			continue
+		}
 		b.of[g] = singleFlag | uint32(at)
-		k := &b.kinds[at]
+		b.kinds[at].count++
+	}
+	for g, of := range b.of {
+		if of < singleFlag || of >= tooLarge {
+			continue
+		}
+		k := &b.kinds[of&^singleFlag]
+		if k.objects == nil {
+			k.objects = make([]uint32, 0, k.count)
+		}
 		k.objects = append(k.objects, uint32(g))
 	}
 }
 
-// singleKind is the kind of single goroutines of a role that are named for a type.
+// singleKind is the kind of single goroutines of a role that are named for a type, none
+// beyond mostKinds.
 func (b *builder) singleKind(l link) int32 {
 	at, known := b.singles[l]
+	if !known && len(b.kinds) >= 2*mostKinds {
+		return none
+	}
 	if !known {
 		at = int32(len(b.kinds))
 		b.singles[l] = at
@@ -272,6 +307,13 @@ func (b *builder) vote() {
 		if in.class >= untypedClass && in.class < creatorClass || len(in.sharers) < 2 {
 			return
 		}
+		n := len(joined)
+		if n > 0 && int(joined[n-1]) == int(in.parent) {
+			n--
+		}
+		if n == len(in.sharers) {
+			return
+		}
 		slices.Sort(joined)
 		for _, g := range in.sharers {
 			if _, is := slices.BinarySearch(joined, g); !is {
@@ -289,16 +331,15 @@ func (b *builder) voteFor(in *instance, joined []uint32) {
 	if in.class >= creatorClass {
 		return
 	}
-	for _, g := range joined {
-		k.address[b.roleOf(g)] = true
+	if len(k.address) < len(k.roles) {
+		for _, g := range joined {
+			k.address[b.roleOf(g)] = true
+		}
 	}
 	if in.typ < 0 {
 		return
 	}
 	k.votes[in.typ] += len(joined)
-	if anchor := b.pseudonym(in.address); len(joined) > o.by || len(joined) == o.by && anchor < o.anchor {
-		o.anchor, o.by = anchor, len(joined)
-	}
 }
 
 // hanging are the objects whose parts show an instance without being joined by it.
@@ -363,22 +404,15 @@ func (b *builder) keepHolders(k *kind) {
 	k.holders = k.holders[:min(len(k.holders), mostHolders)]
 }
 
-// pseudonym is a salted hash of an address, never 0.
-func (b *builder) pseudonym(address uint64) uint32 {
-	binary.LittleEndian.PutUint64(b.hash[len(b.salt):], address)
-	sum := sha256.Sum256(b.hash[:])
-	return max(1, binary.LittleEndian.Uint32(sum[:])&0xffffff)
-}
-
 // nameOf is the type or function that a kind is named for.
 func (b *builder) nameOf(k *kind) string {
 	if k.single {
 		if k.typ >= 0 {
 			return b.types.all[k.typ]
 		}
-		return entryOf(b.roles.all[k.roles[0].role])
+		return workOf(b.roles.all[k.roles[0].role])
 	}
-	root, rooted := b.representative(k)
+	root, rooted := b.objects[k.oldest].root, k.rooted
 	var types []int32
 	for typ := range k.votes {
 		types = append(types, typ)
@@ -416,45 +450,23 @@ func (b *builder) nameOf(k *kind) string {
 	if len(types) > 0 {
 		return b.types.all[types[0]]
 	}
-	return entryOf(b.roles.all[b.roleOf(root)])
+	return workOf(b.roles.all[b.roleOf(root)])
 }
 
 // partType is the type that a part would be named for if it were alone, none without: an
 // object that only the standard library joins is named for what uses it.
 func (b *builder) partType(k *kind, rank func(int32) int) int32 {
 	best, frames := int32(none), 0
-	o := b.oldest(k)
-	for _, g := range b.parts[o.begin:o.end] {
+	for _, g := range b.partsOf(k.oldest) {
 		if b.anchors[g] == 0 {
 			continue
 		}
-		typ := b.places[b.tokens[b.anchors[g]-1].place].typ
+		typ := b.places[b.anchors[g]-1].typ
 		if best < 0 || cmp.Or(rank(best)-rank(typ), b.frames(g)-frames, strings.Compare(b.types.all[best], b.types.all[typ])) > 0 {
 			best, frames = typ, b.frames(g)
 		}
 	}
 	return best
-}
-
-// oldest is the object of a kind with the smallest goroutine id.
-func (b *builder) oldest(k *kind) *object {
-	best := &b.objects[k.objects[0]]
-	for _, i := range k.objects[1:] {
-		if o := &b.objects[i]; b.ids[b.parts[o.begin]] < b.ids[b.parts[best.begin]] {
-			best = o
-		}
-	}
-	return best
-}
-
-// representative is the root of the object of a kind whose first goroutine is the oldest,
-// and whether it created others.
-func (b *builder) representative(k *kind) (root uint32, rooted bool) {
-	best := b.oldest(k)
-	for _, g := range b.parts[best.begin:best.end] {
-		rooted = rooted || b.parents[g] == best.root+1
-	}
-	return best.root, rooted
 }
 
 // rootType is the type of the method nearest to the entry of a goroutine that is no
@@ -468,7 +480,7 @@ func (b *builder) rootType(root uint32) string {
 			continue
 		}
 		if at, known := b.types.at[typ]; known {
-			if r := b.rules[link{at, role}]; r != nil && r.joins == 0 {
+			if r := b.rule(link{at, role}); r != nil && r.joins == 0 {
 				continue
 			}
 		}
@@ -515,21 +527,16 @@ func (b *builder) kindResult(k *kind) analysis.ObjectKind {
 		}
 		out.Holders = append(out.Holders, analysis.ObjectHolder{Type: b.className(h.class), Role: role, N: h.n})
 	}
-	slices.SortFunc(k.objects, func(x, y uint32) int { return cmp.Compare(b.ids[b.rootOf(k, x)], b.ids[b.rootOf(k, y)]) })
+	slices.SortFunc(k.objects, func(x, y uint32) int { return cmp.Compare(b.ids.at(b.rootOf(k, x)), b.ids.at(b.rootOf(k, y))) })
 	var ids []int64
-	for _, number := range k.objects {
+	for _, at := range k.objects {
 		ids = ids[:0]
-		row := analysis.ObjectRow{Root: b.ids[b.rootOf(k, number)]}
+		row := analysis.ObjectRow{Root: b.ids.at(b.rootOf(k, at))}
 		if k.single {
 			ids = append(ids, row.Root)
-			if at := b.anchors[number]; at > 0 {
-				row.Anchor = b.pseudonym(b.tokens[at-1].address)
-			}
 		} else {
-			o := &b.objects[number]
-			row.Anchor = o.anchor
-			for _, g := range b.parts[o.begin:o.end] {
-				ids = append(ids, b.ids[g])
+			for _, g := range b.partsOf(at) {
+				ids = append(ids, b.ids.at(g))
 			}
 		}
 		row.Parts = ids

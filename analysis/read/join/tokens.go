@@ -1,6 +1,6 @@
 // Package join finds the objects of one goroutine dump: goroutines that show the same
 // address, or that one goroutine created, belong to one thing of the program if the
-// rules of objects.md section 2 prove it. It takes goroutines with their words one after
+// rules of this package prove it. It takes goroutines with their words one after
 // the other and returns kinds of objects. It knows neither families nor other dumps, and
 // no address leaves it.
 package join
@@ -47,12 +47,14 @@ type Tokens struct {
 	byStack  map[*analysis.Stack]int32
 	byNumber []int32
 	places   []place
-	types    names // receiver types
-	roles    names
-	creators names
-	sites    []site
-	siteAt   map[siteName]int32
-	seen     []seenAddress
+	// least and largest are those of the ids.
+	least, largest int64
+	types          names // receiver types
+	roles          names
+	creators       names
+	sites          []site
+	siteAt         map[siteName]int32
+	seen           []seenAddress
 }
 
 // shape is one stack with its goroutines.
@@ -99,6 +101,9 @@ type place struct {
 	until uint32
 	ended bool
 }
+
+// wide reports whether one token stands for the goroutines that show the same address.
+func (p *place) wide() bool { return p.until > fewSame }
 
 // shows reports whether the place goes on showing one address.
 func (p *place) shows(address uint64, ordinal uint32) bool {
@@ -174,6 +179,10 @@ func (t *Tokens) Add(g *goroutine.Goroutine) {
 	s.members = binary.AppendVarint(s.members, g.ID-s.last)
 	s.members = binary.AppendVarint(s.members, g.ID-g.Parent)
 	s.last = g.ID
+	if t.largest == 0 {
+		t.least = g.ID
+	}
+	t.least, t.largest = min(t.least, g.ID), max(t.largest, g.ID)
 	t.seen = t.seen[:0]
 	if len(g.Words) == 0 {
 		return
@@ -292,8 +301,9 @@ func (t *Tokens) most() int {
 	return mostTokens
 }
 
-// mostShapes is above what a parser keeps of one dump.
-const mostShapes = 1 << 16
+// mostShapes is above what a parser keeps of one dump. mostPlaces is what some thousand
+// stacks have; words of further ones join nothing.
+const mostShapes, mostPlaces = 1 << 16, 1 << 17
 
 // shapeOf is the number of the shape of a goroutine, none beyond mostShapes.
 func (t *Tokens) shapeOf(g *goroutine.Goroutine) int32 {
@@ -323,7 +333,7 @@ func (t *Tokens) addShape(stack *analysis.Stack) int32 {
 		t.byStack = map[*analysis.Stack]int32{}
 	}
 	at := int32(len(t.shapes))
-	s := shape{stack: stack, role: t.roles.number(roleOf(stack)), creator: -1}
+	s := shape{stack: stack, role: t.roles.number(RoleOf(stack)), creator: -1}
 	if stack.CreatedBy.Func != "" {
 		s.creator = t.creators.number(cutVendor(stack.CreatedBy.Func))
 	}
@@ -355,8 +365,8 @@ func (t *Tokens) placesOf(number int32, words []goroutine.Word, places []int32) 
 // addPlace makes a place; -1 is one whose words are never used.
 func (t *Tokens) addPlace(number int32, w shapeWord) int32 {
 	frames := t.shapes[number].stack.Frames
-	if int(w.frame) >= len(frames) {
-		return -1
+	if int(w.frame) >= len(frames) || len(t.places) == mostPlaces {
+		return none
 	}
 	function := cutVendor(frames[w.frame].Func)
 	p := place{shape: number, site: -1, typ: -1, frame: w.frame, pair: w.pair}

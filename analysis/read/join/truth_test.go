@@ -51,8 +51,6 @@ func expectations(t *testing.T) []expected {
 type recognised struct {
 	role, name string
 	tolerance  int
-	// parts is the shape of nearly all of them.
-	parts int
 }
 
 // rowsOfGoroutines are the rows that a dump alone proves, by process and object.
@@ -98,15 +96,20 @@ func dumpIn(t *testing.T, dir string) *analysis.Objects {
 // objectsOf joins a dump.
 func objectsOf(t testing.TB, text string) *analysis.Objects {
 	t.Helper()
+	return objectsIn(text)
+}
+
+// objectsIn joins the goroutines of a text, which cannot fail to be read.
+func objectsIn(text string) *analysis.Objects {
 	var tokens join.Tokens
 	_, _, err := goroutine.ParseText(strings.NewReader(text), goroutine.Config{Words: true}, func(g *goroutine.Goroutine) error {
 		tokens.Add(g)
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return join.Objects(&tokens, [16]byte{1})
+	return join.Objects(&tokens)
 }
 
 func TestEachDumpOfASeriesGivesTheExpectedObjects(t *testing.T) {

@@ -138,6 +138,24 @@ func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 				}
 				seen[f.Fingerprint] = true
 			}
+			r.keepObjects(snap.Joined)
+		}
+	}
+}
+
+// keepObjects keeps the names of types and functions of objects, as those of functions.
+func (r *Redactor) keepObjects(o *analysis.Objects) {
+	if o == nil {
+		return
+	}
+	for i := range o.Kinds {
+		k := &o.Kinds[i]
+		r.keep(k.Name, k.Type)
+		for _, role := range k.Each {
+			r.keep(strings.Split(role.Role, " < ")...)
+		}
+		for _, h := range k.Holders {
+			r.keep(h.Type)
 		}
 	}
 }

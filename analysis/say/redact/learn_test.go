@@ -66,6 +66,24 @@ func TestEveryPartOfACaseTeachesItsNames(t *testing.T) {
 	}
 }
 
+func TestTypesAndFunctionsOfObjectsStay(t *testing.T) {
+	c := shopCase()
+	c.Said = append(c.Said, "namespace=ledgerbook", "namespace=quokkans")
+	objects := &analysis.Objects{Kinds: []analysis.ObjectKind{{
+		Name: "*ledgerbook.Page", Type: "shop/ledgerbook.(*Page)",
+		Each:    []analysis.ObjectRole{{Role: "golang.org/x/group.Go.func1 < shop/ledgerbook.(*Page).turn", N: 2}},
+		Holders: []analysis.ObjectHolder{{Type: "shop/shelf.(*Board)", Role: analysis.CreatedBy, N: 3}},
+	}}}
+	const said = "2 × ledgerbook.(*Page).turn on shelf.(*Board) in quokkans at 0xc0000a1b20"
+	if got, want := New(c).Text(said), "2 × namespace-1.(*Page).turn on shelf.(*Board) in namespace-2 at ptr-1"; got != want {
+		t.Errorf("without objects %q, want %q: the test proves nothing", got, want)
+	}
+	c.Series[0][0].Joined = objects
+	if got, want := New(c).Text(said), "2 × ledgerbook.(*Page).turn on shelf.(*Board) in namespace-1 at ptr-1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAProgramCalledAsAUserIsHidden(t *testing.T) {
 	c := shopCase()
 	c.Series[0][0].Users = []string{"Shopd"}

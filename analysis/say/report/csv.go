@@ -155,6 +155,21 @@ func (m Membership) CSV(w io.Writer) error {
 	return s.end()
 }
 
+// CSV writes a row for each goroutine of the objects.
+func (m ObjectMembership) CSV(w io.Writer) error {
+	s := newSheet(w, []string{"object", "snapshot", "root", "first_seen", "id", "role", "state", "wait_minutes", "family", "path", "line", "offset"})
+	for _, o := range m.Members {
+		for _, p := range o.Parts {
+			row := []any{m.Name, m.At, o.Root, o.FirstSeen, p.ID, p.Role, p.State, p.Wait, p.Family, p.Path, nil, p.Offset}
+			if p.Line != 0 {
+				row[10] = p.Line
+			}
+			s.row(row)
+		}
+	}
+	return s.end()
+}
+
 // countsInWords writes "select 40; running 1", the most frequent first.
 func countsInWords(counts map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {

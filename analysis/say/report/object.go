@@ -75,13 +75,14 @@ const mostObjects = 200
 
 // objects lists the kinds of objects, those that rose most first.
 func (j *JudgedSeries) objects() []Object {
-	kinds := slices.Clone(j.kinds)
-	slices.SortStableFunc(kinds, func(a, b object.Kind) int { return cmp.Compare(b.Judgement.Rise*b.Parts, a.Judgement.Rise*a.Parts) })
+	kinds := slices.DeleteFunc(slices.Clone(j.kinds), func(k object.Kind) bool {
+		return len(j.Snapshots) > 1 && k.Parts == 1 && !k.Moved() // a family says as much
+	})
 	var out []Object
-	for i := range kinds[:min(len(kinds), mostObjects)] {
+	for i := range kinds {
 		k := &kinds[i]
 		o := Object{
-			ID: fmt.Sprintf("o%d", i+1), Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
+			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
@@ -89,6 +90,9 @@ func (j *JudgedSeries) objects() []Object {
 			parts.Roles = append(parts.Roles, ObjectRole(r))
 		}
 		o.Each = []ObjectParts{parts}
+		if k.Descriptors > 0 {
+			o.Each = append(o.Each, ObjectParts{Kind: analysis.KindDescriptor, N: k.Descriptors, Roles: []ObjectRole{{Role: "waited for", N: k.Descriptors, Level: analysis.ByDescriptor}}})
+		}
 		for n := range k.PartsLost {
 			o.PartsLost += k.PartsLost[n]
 			o.PartsReplaced += k.PartsReplaced[n]
@@ -100,10 +104,33 @@ func (j *JudgedSeries) objects() []Object {
 			o.Evidence = nil
 		}
 		j.weighObject(&o)
-		j.inStep(&o)
+		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
+	out = append(out, j.resources()...)
+	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
+	out = out[:min(len(out), mostObjects)]
+	for i := range out {
+		out[i].ID = fmt.Sprintf("o%d", i+1)
+	}
 	return out
+}
+
+// grown is by how many parts the objects grew from the first snapshot to the last.
+func (o *Object) grown() int {
+	n := 0
+	for _, p := range o.Each {
+		n += p.N
+	}
+	first, last := -1, 0
+	for _, c := range o.Counts {
+		if c != nil {
+			if last = *c; first < 0 {
+				first = *c
+			}
+		}
+	}
+	return n * (last - max(first, 0))
 }
 
 // weighObject gives objects whose families were all weighed by the catalogue the worst
@@ -125,14 +152,14 @@ func (j *JudgedSeries) weighObject(o *Object) {
 
 // inStep adds the families that rise in lockstep with those of the objects and are no part
 // of them.
-func (j *JudgedSeries) inStep(o *Object) {
+func (j *JudgedSeries) inStep(o *Object, paired []string) {
 	for _, u := range j.Trend.Units() {
 		if !slices.ContainsFunc(u.Families, func(s trend.Share) bool { return slices.Contains(o.Families, s.Fingerprint) }) {
 			continue
 		}
 		for _, s := range u.Families {
 			rise := riseOf(o.Counts)
-			if slices.Contains(o.Families, s.Fingerprint) || rise <= 0 {
+			if slices.Contains(o.Families, s.Fingerprint) || slices.Contains(paired, s.Fingerprint) || rise <= 0 {
 				continue
 			}
 			if r := float64(riseOf(j.Trend.Counts(s.Fingerprint))) / float64(rise); r > 0 {
@@ -178,8 +205,12 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			continue
 		}
 		f.Object = o.ID
-		if o.parts() > 1 {
-			f.Title = o.title()
+		if k := j.kindOf(o); k != nil && slices.Contains(f.Families, k.RootFamily) {
+			// Its stack says what one object is.
+			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
+		}
+		if o.Parts() > 1 {
+			f.Title = o.Title(j.Trend.Epochs)
 			for _, u := range j.Trend.Units() {
 				if u.ID == f.Unit { // the object says it better
 					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
@@ -201,7 +232,7 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.Parts() == 0 || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
 			continue
 		}
 		inside, all := 0, 0
@@ -220,28 +251,25 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
-func (o *Object) parts() int {
-	n := 0
+// Parts is how many goroutines an object has.
+func (o *Object) Parts() int {
 	for _, p := range o.Each {
-		n += p.N
-	}
-	return n
-}
-
-// ended is how many ended in all, since when they are followed.
-func (o *Object) ended() (n int, known bool) {
-	for _, e := range o.Ended {
-		if e != nil {
-			n, known = n+*e, true
+		if p.Kind == analysis.KindGoroutine {
+			return p.N
 		}
 	}
-	return n, known
+	return 0
 }
 
-// title names the objects with their figures.
-func (o *Object) title() string {
-	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, nil), o.each())
-	if n, known := o.ended(); known {
+// BornTotal and EndedTotal are how many came and ended in all since they are followed.
+func (o *Object) BornTotal() (n int, known bool)  { return total(o.Born) }
+func (o *Object) EndedTotal() (n int, known bool) { return total(o.Ended) }
+
+// Title names the objects with their figures. epochs are those of the snapshots, nil for
+// one epoch.
+func (o *Object) Title(epochs []int) string {
+	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, epochs), o.Shape())
+	if n, known := o.EndedTotal(); known {
 		if n == 0 {
 			return text + ", none ended"
 		}
@@ -250,15 +278,21 @@ func (o *Object) title() string {
 	return text
 }
 
-// each words the parts of one object: those that identity proves, then those in step.
-func (o *Object) each() string {
+// Shape words the parts of one object: those that identity proves, then those in step.
+func (o *Object) Shape() string {
 	var words []string
 	for _, p := range o.Each {
 		words = append(words, wording.Plural(p.N, string(p.Kind), wording.Kinds(p.Kind)))
 	}
+	inStep := map[analysis.Kind]int{}
 	for _, s := range o.InStep {
-		if s.Kind != analysis.KindGoroutine && s.Ratio == math.Trunc(s.Ratio) {
-			words = append(words, wording.Plural(int(s.Ratio), string(s.Kind), wording.Kinds(s.Kind)))
+		if s.Ratio == math.Trunc(s.Ratio) {
+			inStep[s.Kind] += int(s.Ratio)
+		}
+	}
+	for _, k := range analysis.Kinds() {
+		if n := inStep[k]; n > 0 && k != analysis.KindGoroutine {
+			words = append(words, wording.Members(k, n))
 		}
 	}
 	return strings.Join(words, " + ")
@@ -270,17 +304,36 @@ var levels = map[analysis.ObjectLevel]string{
 	analysis.ByParent:  "they show the same address, or one started the other",
 }
 
+// roleLevels are how a part is known to belong to its object, in words.
+var roleLevels = map[analysis.ObjectLevel]string{
+	analysis.ByAddress:   "it shows the same address",
+	analysis.ByParent:    "it started another part, or was started by one",
+	analysis.ByGoroutine: "it is the object",
+}
+
+// Proof says how the part is known to belong to its object.
+func (r *ObjectRole) Proof() string { return cmp.Or(roleLevels[r.Level], "identity") }
+
+// Short is the role without import paths. Tail is its last function, which tells the parts
+// of one wrapper apart.
+func (r *ObjectRole) Short() string { return shortRole(r.Role) }
+
+func (r *ObjectRole) Tail() string {
+	names := strings.Split(r.Short(), " < ")
+	return names[len(names)-1]
+}
+
 // mostRoles is how many roles of an object are named.
 const mostRoles = 6
 
 // text says what each object is made of, and what holds it.
 func (o *Object) text() string {
 	var b strings.Builder
-	if o.parts() == 1 {
+	if o.Parts() == 1 {
 		fmt.Fprintf(&b, "Each is one %s.", o.Name)
 	} else {
 		var roles []string
-		for _, p := range o.Each {
+		for _, p := range o.Each[:1] {
 			for i, r := range p.Roles {
 				if i == mostRoles {
 					roles = append(roles, fmt.Sprintf("%d more", len(p.Roles)-i))
@@ -289,24 +342,41 @@ func (o *Object) text() string {
 				roles = append(roles, fmt.Sprintf("%d × %s", r.N, shortRole(r.Role)))
 			}
 		}
-		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), cmp.Or(levels[o.Level], "proven by identity"))
+		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.Parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), o.Proof())
 	}
-	if born, known := total(o.Born); known {
-		ended, _ := total(o.Ended)
+	if born, known := o.BornTotal(); known {
+		ended, _ := o.EndedTotal()
 		fmt.Fprintf(&b, " %d came and %d ended.", born, ended)
 	}
 	if o.PartsLost > 0 {
 		fmt.Fprintf(&b, " %s went on with fewer goroutines.", wording.Plural(o.PartsLost, "object", "objects"))
 	}
 	if len(o.Holders) > 0 {
-		h := o.Holders[0]
-		if h.Role == analysis.CreatedBy {
-			fmt.Fprintf(&b, " %d of them were started by %s.", h.N, shortRole(h.Type))
-		} else {
-			fmt.Fprintf(&b, " %d of them hang on one %s.", h.N, shortRole(h.Type))
-		}
+		fmt.Fprintf(&b, " %d of them %s.", o.Holders[0].N, o.Holders[0].words("were started by"))
 	}
 	return b.String()
+}
+
+// words says what the objects have to do with the holder; started is the verb of those that
+// it created.
+func (h *HolderOf) words(started string) string {
+	if h.Role == analysis.CreatedBy {
+		return started + " " + shortRole(h.Type)
+	}
+	return "hang on one " + shortRole(h.Type)
+}
+
+// Text is the holder with the number of its objects: "60 started by cache.Start".
+func (h *HolderOf) Text() string {
+	return wording.Number(int64(h.N)) + " " + h.words("started by")
+}
+
+// Proof says how the parts of the objects are known to belong together.
+func (o *Object) Proof() string {
+	if o.Parts() == 1 {
+		return "each is one goroutine"
+	}
+	return cmp.Or(levels[o.Level], "proven by identity")
 }
 
 // hangsOn names what most of the objects hang on, behind a comma.

@@ -170,7 +170,7 @@ func (p *printer) objects(s *Series) {
 	if len(proven) == 0 {
 		return
 	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.parts()*most(b.Counts) - a.parts()*most(a.Counts) })
+	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Parts()*most(b.Counts) - a.Parts()*most(a.Counts) })
 	p.line("")
 	p.line("%8s  %-16s %s", "objects", "each", "what they are")
 	named := map[string]int{}
@@ -182,7 +182,7 @@ func (p *printer) objects(s *Series) {
 		if named[name] > 1 {
 			name += " in " + shortRole(o.Each[0].Roles[0].Role)
 		}
-		p.line("%8d  %-16s %s", most(o.Counts), o.each(), cut(name+o.hangsOn(), max(20, p.width-27)))
+		p.line("%8d  %-16s %s", most(o.Counts), o.Shape(), cut(name+o.hangsOn(), max(20, p.width-27)))
 	}
 	if more := len(proven) - mostPrinted; more > 0 {
 		p.line("%s.", wording.Plural(more, "more kind of objects has fewer goroutines", "more kinds of objects have fewer goroutines"))

@@ -14,13 +14,14 @@
 //	    cgroup-inodes.txt                               "INODE PATH" of the cgroups, as the process sees them
 //	    watches.jsonl                                   what each watched file handle leads to: WatchTarget
 //	    goroutine.debug1.txt goroutine.pb goroutine.debug2.txt
+//	    goroutine-fds.txt                               "GOROUTINE FD": what the goroutines of debug=2 wait for
 //	    metrics.txt lsof.txt thread-dump.txt node-report.json sigquit.txt
 //	    manifest.json                                   Manifest, written last
 //
 // A manifest belongs to its directory: one round of one process. It holds the identity of
 // the process, the time at which each file was begun, the steps that failed and why, and
-// the hash of every file. The script collect.sh writes the same, except watches.jsonl: a
-// shell cannot open file handles.
+// the hash of every file. The script collect.sh writes the same, except watches.jsonl and
+// goroutine-fds.txt: a shell cannot open file handles and cannot read memory.
 package capture
 
 import (
@@ -83,6 +84,10 @@ type Config struct {
 	NodeReport bool
 	NoLsof     bool
 	NoJVM      bool
+	// Pair is whether the descriptors are looked up that goroutines wait for. PairTime is
+	// how long after the dump memory may be read, default 2 s.
+	Pair     Pairing
+	PairTime time.Duration
 	// Proc is where procfs is mounted, default "/proc".
 	Proc string
 	// Host overrides the name of the host.
@@ -175,6 +180,9 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	}
 	if cfg.MaxGoroutines == 0 {
 		cfg.MaxGoroutines = defaultMaxGoroutines
+	}
+	if cfg.PairTime <= 0 {
+		cfg.PairTime = pairTime
 	}
 	if cfg.Proc == "" {
 		cfg.Proc = "/proc"

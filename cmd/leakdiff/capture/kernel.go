@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -31,6 +32,12 @@ func (v *visit) kernel(ctx context.Context) {
 		v.descriptors, v.links = len(infos), len(links)
 	case len(links) > 0:
 		v.descriptors, v.links = len(links), len(links)
+	}
+	v.targets = make(map[int]string, len(links))
+	for _, e := range links {
+		if fd, err := strconv.Atoi(e.name); err == nil {
+			v.targets[fd] = string(e.text)
+		}
 	}
 	watches := watchesOf(infos)
 	if len(infos) > 0 {
@@ -105,6 +112,9 @@ func (v *visit) endpoints(ctx context.Context) {
 			e.close()
 		}
 	}
+	if v.pprof.text == "" && v.c.cfg.Pair == PairAlways && v.p.identity.PID != 0 {
+		v.skip("pairs", Skipped, noPairs("no goroutine dump is taken without --pprof"))
+	}
 	if v.metrics.text == "" {
 		return
 	}
@@ -150,5 +160,14 @@ func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {
 			v.goroutines, load.StopMS/1000, MicrosecondsPerGoroutine, most))
 		return
 	}
-	v.take(ctx, "goroutines debug=2", "goroutine.debug2.txt", get("debug=2", stackText))
+	if dump := get("debug=2", stackText); v.pairs(e.base) {
+		v.pairedDump(ctx, dump)
+	} else {
+		v.stackDump(ctx, dump)
+	}
+}
+
+func (v *visit) stackDump(ctx context.Context, dump taker) Step {
+	s, _ := v.take(ctx, "goroutines debug=2", "goroutine.debug2.txt", dump)
+	return s
 }

@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 		serveProfiles()
 	case "watcher":
 		watchThings()
+	case "waiter":
+		waitForThings()
 	case "collector":
 		collectAsAsked()
 	case "holder":
@@ -57,6 +59,7 @@ type collection struct {
 	Targets []capture.Target
 	Budget  time.Duration
 	SIGQUIT bool
+	Pair    capture.Pairing
 }
 
 // collectAsAsked does what leakdiff collect does, as another user for example.
@@ -66,7 +69,7 @@ func collectAsAsked() {
 	archive, err := capture.NewArchive(asked.File)
 	check(err)
 	_, err = capture.Run(context.Background(), capture.Config{
-		Targets: asked.Targets, Budget: asked.Budget, SIGQUIT: asked.SIGQUIT, NoLsof: true,
+		Targets: asked.Targets, Budget: asked.Budget, SIGQUIT: asked.SIGQUIT, NoLsof: true, Pair: asked.Pair, PairTime: time.Hour,
 		Say: func(text string) { fmt.Fprintln(os.Stderr, "leakdiff:", text) },
 	}, archive)
 	check(errors.Join(err, archive.Close()))

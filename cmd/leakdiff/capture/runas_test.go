@@ -103,7 +103,7 @@ func nobodyCommand(t *testing.T, by, dir, file string, cfg capture.Config) *exec
 	t.Helper()
 	if by == "leakdiff collect" {
 		readable(t, os.Args[0])
-		asked, err := json.Marshal(collection{file, cfg.Targets, cfg.Budget, cfg.SIGQUIT})
+		asked, err := json.Marshal(collection{file, cfg.Targets, cfg.Budget, cfg.SIGQUIT, cfg.Pair})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,8 @@ type visit struct {
 	failed                           int
 	// links is the number of descriptors in fd/, which is read after fdinfo/.
 	links int
+	// targets are the targets in fd/ by descriptor.
+	targets map[int]string
 	// quit is true if the process got SIGQUIT.
 	quit bool
 	// cut says that a step failed because its connection was ended.
@@ -256,7 +258,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 // closeStep adds a step to the manifest.
 func (v *visit) closeStep(s Step, err error) Step {
 	s.MS = v.c.cfg.Now().Sub(s.At.Time).Milliseconds()
-	if err != nil {
+	if isNoPairs(err) {
+		s.Error, s.Status = err.Error(), Skipped
+	} else if err != nil {
 		s.Error, s.Status = err.Error(), Failed
 		if s.File != "" {
 			s.Status = Partial

@@ -1,0 +1,104 @@
+package casepage
+
+import (
+	"net/http"
+
+	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
+	"leakdiff/server/response"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// maxObjects bounds the objects in the list of an object page.
+const maxObjects = 200
+
+// ObjectPage shows a kind of objects of one series: that of the query, else the first of
+// the case that has the id.
+func (s *Service) ObjectPage(w http.ResponseWriter, r *http.Request) {
+	id, suffix := response.Twin(response.PathValue(r, "id"))
+	s.show(w, r, func() (response.Content, error) {
+		o, err := s.objects(r, id)
+		if err != nil {
+			return response.Content{}, err
+		}
+		if suffix == ".json" {
+			return response.JsonOf(o.data)
+		}
+		v := s.objectView(o, showing)
+		if suffix != "" {
+			return s.respond.TwinOf(r, suffix, response.Export{
+				Page: v, Alone: AloneObject(s.objectView(o, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title, CSV: o.data.CSV,
+			})
+		}
+		response.OfferSharing(&v.Shell, *r.URL, o.l.ID)
+		return response.PageOf(r.Context(), page.Object(v))
+	})
+}
+
+// objects is a kind of objects of a series in one snapshot.
+type objects struct {
+	l      *loader.Loaded
+	series *report.JudgedSeries
+	at     int
+	data   report.ObjectMembership
+}
+
+// objects finds a kind of objects. The snapshot is that of the query, else the last one
+// with an object before the cause of their growth went away.
+func (s *Service) objects(r *http.Request, id string) (objects, error) {
+	caseID := r.URL.Query().Get("case")
+	if caseID == "" {
+		return objects{}, response.Refuse("bad_request", "the address names no case", id, "the ids of objects are those of one process in one case", "open the case and follow its objects")
+	}
+	l, err := s.loader.Load(r.Context(), caseID)
+	if err != nil {
+		return objects{}, err
+	}
+	wanted := r.URL.Query().Get("series")
+	out := objects{l: l}
+	var found report.Object
+	for i := range l.Built.Series {
+		series := &l.Built.Series[i]
+		if wanted != "" && seriesKey(series) != wanted {
+			continue
+		}
+		for _, o := range l.Built.Report.Series[i].Objects {
+			if o.ID == id && out.series == nil {
+				out.series, found = series, o
+			}
+		}
+	}
+	if out.series == nil {
+		return objects{}, response.Refuse("not_found", "there are no such objects", id, "the case was judged anew, or the address is wrong", "open the case and follow its objects")
+	}
+	out.at = out.series.ObjectSnapshot(found)
+	for i, snap := range out.series.Snapshots {
+		if snap.ID == r.URL.Query().Get("at") {
+			out.at = i
+		}
+	}
+	out.data = out.series.ObjectMembership(found, out.at, maxObjects)
+	return out, nil
+}
+
+func (s *Service) objectView(o objects, why purpose) view.Object {
+	in := view.ObjectInput{
+		CaseID: o.l.ID, CaseTitle: o.l.Title, SeriesKey: seriesKey(o.series), Objects: o.data, Epochs: o.series.Trend.Epochs,
+		SnapshotIndex: o.at, Families: seriesOf(o.l, o.series).Families, Engine: s.respond.Engine(), Frozen: bool(why),
+	}
+	for _, snap := range o.series.Snapshots {
+		in.IDs = append(in.IDs, snap.ID)
+		in.Times = append(in.Times, snap.CapturedAt)
+	}
+	snap := o.series.Snapshots[o.at]
+	bundleID := o.l.BundleOf[snap.ID]
+	in.RawURL = func(p *report.ObjectPart) string {
+		place := p.Place()
+		if p.Path == "" || place.Length == 0 {
+			return ""
+		}
+		return view.RawURL(bundleID, p.Path, place.Offset, place.Length)
+	}
+	return view.NewObject(in)
+}
