@@ -232,6 +232,8 @@ type Snapshot struct {
 	// Joined are the objects of the goroutine dump, nil without one or if nobody asked for
 	// them.
 	Joined *Objects `json:"-"`
+	// Sockets are the connections of the process, nil if no evidence shows any.
+	Sockets *Sockets `json:"-"`
 	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
 	// capture did not look them up.
 	Pairs []Pair `json:"-"`

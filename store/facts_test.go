@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
 	"strconv"
 	"testing"
@@ -182,6 +183,10 @@ func fillIn(v reflect.Value, depth int) {
 		return
 	case analysis.Members, *analysis.Objects: // stand beside the head
 		return
+	case *analysis.Sockets:
+		end := netip.MustParseAddrPort("[2001:db8::1]:443")
+		v.Set(reflect.ValueOf(analysis.NewSockets([]analysis.Connection{{Protocol: "tcp", Local: end, Remote: end, State: "CLOSE_WAIT", Inode: 1 << 50}, {Protocol: "udp", Local: end, Foreign: true}})))
+		return
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -233,9 +238,28 @@ func TestEveryFieldOfAHeadComesBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(&want, got, cmpopts.EquateNaNs()); diff != "" {
+		if diff := cmp.Diff(&want, got, cmpopts.EquateNaNs(), cmp.AllowUnexported(analysis.Sockets{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+func TestAHeadOfADatabaseBeforeConnectionsOpens(t *testing.T) {
+	with := kubelet("2", instant, 5)
+	without := with
+	with.Sockets = analysis.NewSockets([]analysis.Connection{{Protocol: "pipe", Inode: 7}})
+	var p packer
+	defer p.close()
+	values := func(snap *analysis.Snapshot) []byte {
+		return bytes.Clone(must[[]byte](t)(p.unseal(packedHead(t, snap), nil)))
+	}
+	before, after := values(&without), values(&with)
+	if !bytes.HasPrefix(after, before) || len(after) == len(before) {
+		t.Errorf("connections are not behind the %d bytes of a head without: %d bytes", len(before), len(after))
+	}
+	head, err := unpackHead(&p, &textTable{}, without.ID, without.Label, packedHead(t, &without))
+	if err != nil || head.Sockets != nil {
+		t.Errorf("%+v, %v", head.Sockets, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -11,7 +12,8 @@ import (
 
 // The head of a snapshot is everything but its groups, sealed: behind its length, as JSON,
 // the fields of a Snapshot that headWriter does not know (none of today's), then the others
-// in the order of headWriter.snapshot. Id and label stand in the row.
+// in the order of headWriter.snapshot. Id and label stand in the row. Connections follow
+// where the snapshot has any; heads of older databases end before them.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -63,6 +65,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
+	rest.Sockets = nil
 	rest.Joined, rest.Pairs = nil, nil // stand beside the head
 	*snap = rest
 }
@@ -95,6 +98,12 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 	writeMap(&w.compactWriter, s.Watched, func(list []analysis.Target) { writeList(&w.compactWriter, list, w.target) })
 	writeList(&w.compactWriter, s.Statements, w.statement)
 	writeList(&w.compactWriter, s.Problems, w.problem)
+	if n := s.Sockets.Len(); n > 0 {
+		rows := s.Sockets.Data()
+		w.length(n)
+		w.length(len(rows))
+		w.b = append(w.b, rows...)
+	}
 }
 
 func writeList[T any](w *compactWriter, list []T, value func(*T)) {
@@ -195,6 +204,16 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	s.Watched = readMap[string](&r.compactReader, func() []analysis.Target { return readList(&r.compactReader, r.target) })
 	s.Statements = readList(&r.compactReader, r.statement)
 	s.Problems = readList(&r.compactReader, r.problem)
+	if r.err == nil && len(r.b) > 0 {
+		n := r.length(4)
+		rows := r.bytes(r.length(1))
+		if r.err == nil && n == 0 {
+			r.fail(errors.New("connections without any"))
+		} else if r.err == nil {
+			s.Sockets = &analysis.Sockets{}
+			s.Sockets.SetData(n, append([]byte(nil), rows...))
+		}
+	}
 }
 
 func readList[T any](r *compactReader, value func(*T)) []T {

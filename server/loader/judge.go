@@ -50,7 +50,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 			}
 			judged[i] = *made
 			for _, snap := range groups[i].Snapshots {
-				snap.Groups, snap.Joined, snap.Pairs = nil, nil, nil
+				snap.Groups, snap.Joined, snap.Pairs, snap.Sockets = nil, nil, nil, nil
 			}
 			groups[i] = report.JudgedSeries{}
 		}

@@ -28,6 +28,7 @@ func (b *builder) descriptors() {
 	}
 	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
 	source, rows := b.rows(fdinfo, links, listed)
+	b.s.Sockets = b.connections(links, rows)
 	if source == nil {
 		return
 	}

@@ -48,6 +48,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 			}
 		}
 	}
+	leaveLone(out)
 	r.dateByFiles(out, all)
 	for i, g := range all {
 		g.stepTimes(&out[i])

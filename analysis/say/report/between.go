@@ -2,12 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/edge"
 )
 
 // Functions in the stack of a goroutine that waits for another process, and of one that
@@ -24,34 +23,53 @@ var (
 	}
 )
 
-// sameRound is how far apart the snapshots of two processes may be to show one moment,
-// if their labels do not decide.
-const sameRound = 30 * time.Second
+// Functions in the stack of a goroutine that waits for the answer to one call, and of one
+// that works for a stream.
+var (
+	unary = []string{
+		"google.golang.org/grpc.(*ClientConn).Invoke", "github.com/containerd/ttrpc.(*Client).Call", "github.com/containerd/ttrpc.(*Client).dispatch",
+		"net/http.(*persistConn).roundTrip", "net/rpc.(*Client).Call",
+	}
+	streaming = []string{"google.golang.org/grpc.(*Server).processStreamingRPC"}
+)
+
+// Functions at the top of the stack of a goroutine that waits for the connection that it
+// serves, for any connection, and for something else.
+var (
+	readingOwn = []string{
+		"google.golang.org/grpc/internal/transport.(*recvBufferReader).read", "google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams",
+		"golang.org/x/net/http2.(*Framer).ReadFrame", "net/http.(*conn).readRequest", "net/http.(*body).Read", "net/http.(*http2serverConn).readFrames",
+		"github.com/containerd/ttrpc.(*channel).recv",
+	}
+	readingAny = []string{"net.(*conn).Read", "crypto/tls.(*Conn).Read"}
+	elsewhere  = []string{
+		"sync.(*Mutex).", "sync.(*RWMutex).", "sync.(*WaitGroup).Wait", "sync.(*Cond).Wait", "internal/sync.(*Mutex).", "os.(*File).Read", "os.(*File).Write",
+		"github.com/containerd/fifo.(*fifo).", "os/exec.(*Cmd).Wait", "os.(*Process).",
+	}
+)
 
 // between joins growths of two processes: both rise in lockstep (the rule of
-// trend.Unit), one side is inside outgoing calls, and the other serves calls. Counts
-// alone would join any two steady growths, so stacks are required. It names no cause:
-// the process that opened a stream and never ended it holds the one that serves it, and
-// counts do not show which.
-func between(all []SeriesJudgement) {
+// trend.Unit), and one side is inside outgoing calls that the other serves, or connections
+// join them. Counts alone would join any two steady growths. Which one holds the other is
+// said where connections, their states or an end prove it: the process that opened a stream
+// and never ended it holds the one that serves it, and counts do not show which.
+func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Order) {
+	joined := edge.Join(processesOf(all))
 	together := map[*Finding][]string{}
 	for a := range all {
 		for b := range all {
-			if a == b || !all[a].calls() || !all[b].serves() || !sameHost(&all[a], &all[b]) {
+			if a == b || !all[a].rises() || !all[b].rises() {
 				continue
 			}
-			x, y := &all[a].Series, &all[b].Series
-			rounds := roundsOf(all[a].Snapshots, all[b].Snapshots)
-			for i := range x.Findings {
-				if !all[a].Growths[i].Calling {
-					continue
-				}
-				caller := &x.Findings[i]
-				for k := range y.Findings {
-					server := &y.Findings[k]
-					if all[b].Growths[k].Serving && inStep(caller.Counts, server.Counts, rounds) {
-						together[caller] = append(together[caller], leadTitle(y, server)+" in "+y.Process)
-						together[server] = append(together[server], leadTitle(x, caller)+" in "+x.Process)
+			calls := all[a].calls() && all[b].serves() && sameHost(&all[a], &all[b])
+			if !calls && (b < a || !joined.Linked(a, b)) {
+				continue
+			}
+			for i := range all[a].Series.Findings {
+				for k := range all[b].Series.Findings {
+					pair := pairOfGrowths{all: all, names: names, a: a, b: b, i: i, k: k}
+					if order, ok := pair.compare(joined, together); ok {
+						orders = append(orders, order)
 					}
 				}
 			}
@@ -60,6 +78,48 @@ func between(all []SeriesJudgement) {
 	for f, others := range together {
 		f.risesWith(others)
 	}
+	return edgesOf(joined, names), merged(orders)
+}
+
+// mostJoined bounds the connections of a case that are joined, of all series with several
+// snapshots, mostListed of those with one: a listing of a whole node has hundreds of
+// thousands, and shows no growth. Each takes about 500 bytes meanwhile.
+const (
+	mostJoined = 1 << 17
+	mostListed = 1 << 14
+)
+
+// processesOf are what joins the connections of the series. Of more than can be joined none
+// are: a part of them would look like connections without another end.
+func processesOf(all []SeriesJudgement) []edge.Process {
+	listed, followed := 0, 0
+	for i := range all {
+		if n := all[i].Connections.N; len(all[i].Snapshots) > 1 {
+			followed += n
+		} else {
+			listed += n
+		}
+	}
+	out := make([]edge.Process, len(all))
+	for i := range all {
+		s := &all[i]
+		out[i] = edge.Process{Moments: make([]edge.Moment, len(s.Snapshots))}
+		if s.Series.Host != nil {
+			out[i].Host = *s.Series.Host
+		}
+		for k := range s.Snapshots {
+			x := &s.Snapshots[k]
+			out[i].Moments[k] = edge.Moment{At: x.CapturedAt, Label: x.Label, Epoch: x.Epoch}
+		}
+		if several := len(s.Snapshots) > 1; several && followed <= mostJoined || !several && listed <= mostListed {
+			out[i].Course, _ = s.Connections.Unpack(len(s.Snapshots)) // what is damaged proves nothing
+		}
+	}
+	return out
+}
+
+func (s *SeriesJudgement) rises() bool {
+	return slices.ContainsFunc(s.Growths, func(g Growth) bool { return g.Lead != "" || g.Calling || g.Serving })
 }
 
 func (s *SeriesJudgement) calls() bool {
@@ -89,10 +149,8 @@ func (f *Finding) risesWith(others []string) {
 }
 
 func leadTitle(s *Series, f *Finding) string {
-	for i := range s.Families {
-		if s.Families[i].Fingerprint == f.Families[0] {
-			return s.Families[i].Title
-		}
+	if lead := s.lead(f); lead != nil {
+		return lead.Title
 	}
 	return f.Title
 }
@@ -105,46 +163,51 @@ func sameHost(a, b *SeriesJudgement) bool {
 	return a.Series.Host == nil || b.Series.Host == nil || *a.Series.Host == *b.Series.Host
 }
 
-// roundsOf pairs the snapshots of two series that show one moment.
-func roundsOf(a, b []Snapshot) (out [][2]int) {
-	from := 0
-	for i, x := range a {
-		for k := from; k < len(b); k++ {
-			y := b[k]
-			timed := x.CapturedAt != nil && y.CapturedAt != nil
-			apart := time.Duration(0)
-			if timed {
-				apart = x.CapturedAt.Sub(*y.CapturedAt).Abs()
-			}
-			if timed && apart <= sameRound || x.Label != "" && x.Label == y.Label && (!timed || apart <= 10*time.Minute) {
-				out, from = append(out, [2]int{i, k}), k+1
-				break
-			}
-		}
-	}
-	return out
+// within reports a stack within one of the functions, or started by one.
+func within(s *analysis.Stack, functions []string) bool {
+	return startsWith(s.CreatedBy.Func, functions) || slices.ContainsFunc(s.Frames, func(f analysis.Frame) bool { return startsWith(f.Func, functions) })
 }
 
-// inside reports a finding with a family whose members are all within one of the
-// functions, or were started by it.
-func (j *JudgedSeries) inside(f *Finding, functions []string) bool {
-	known := func(name string) bool {
-		return slices.ContainsFunc(functions, func(known string) bool { return strings.HasPrefix(name, known) })
-	}
+func startsWith(name string, functions []string) bool {
+	return slices.ContainsFunc(functions, func(known string) bool { return strings.HasPrefix(name, known) })
+}
+
+// mostWaiting is how many frames from the leaf on show what a goroutine waits for.
+const mostWaiting = 8
+
+// waiting reports a stack that waits inside one of the functions.
+func waiting(s *analysis.Stack, functions []string) bool {
+	return slices.ContainsFunc(s.Frames[:min(len(s.Frames), mostWaiting)], func(f analysis.Frame) bool { return startsWith(f.Func, functions) })
+}
+
+// everyStack reports a finding with a family whose members all have such stacks.
+func (j *JudgedSeries) everyStack(f *Finding, is func(*analysis.Stack) bool) bool {
 	for _, print := range f.Families {
 		g := j.largest(print)
 		if g == nil || len(g.Variants) == 0 {
 			continue
 		}
-		all := true
-		for _, v := range g.Variants {
-			all = all && v.Stack != nil && (known(v.Stack.CreatedBy.Func) || slices.ContainsFunc(v.Stack.Frames, func(f analysis.Frame) bool { return known(f.Func) }))
-		}
-		if all {
+		if !slices.ContainsFunc(g.Variants, func(v analysis.Variant) bool { return v.Stack == nil || !is(v.Stack) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// waits is what the members of a finding wait for that serve another process.
+func (j *JudgedSeries) waits(f *Finding) edge.Wait {
+	blocked := func(s *analysis.Stack) bool { return waiting(s, elsewhere) || within(s, calling) }
+	switch {
+	case j.everyStack(f, func(s *analysis.Stack) bool { return within(s, serving) && blocked(s) }):
+		return edge.WaitsElsewhere
+	case j.everyStack(f, func(s *analysis.Stack) bool { return waiting(s, readingOwn) && !blocked(s) }):
+		return edge.WaitsToRead
+	case j.everyStack(f, func(s *analysis.Stack) bool { return within(s, streaming) && !waiting(s, readingAny) && !blocked(s) }):
+		return edge.ServesStream
+	case j.everyStack(f, func(s *analysis.Stack) bool { return waiting(s, readingAny) && !blocked(s) }):
+		return edge.ReadsAny
+	}
+	return ""
 }
 
 // largest is the group of a family in the snapshot with its most members.
@@ -155,35 +218,4 @@ func (j *JudgedSeries) largest(print string) (out *analysis.Group) {
 		}
 	}
 	return out
-}
-
-// inStep reports two counts that rise together at a constant ratio, over at least four
-// moments up to the first fall of one of them.
-func inStep(a, b []*int, rounds [][2]int) bool {
-	var x, y []float64
-	for _, r := range rounds {
-		m, n := a[r[0]], b[r[1]]
-		if m == nil || n == nil {
-			continue
-		}
-		if k := len(x) - 1; k >= 0 && (float64(*m) < x[k]/2 || float64(*n) < y[k]/2) {
-			break // the cause went away, or a restart
-		}
-		x, y = append(x, float64(*m)), append(y, float64(*n))
-	}
-	if len(x) < 4 {
-		return false
-	}
-	last := len(x) - 1
-	riseX, riseY := x[last]-x[0], y[last]-y[0]
-	if riseX < 8 || riseY < 8 {
-		return false
-	}
-	allowed := max(2, 0.05*riseY)
-	for k := range x {
-		if math.Abs((y[k]-y[0])-riseY/riseX*(x[k]-x[0])) > allowed {
-			return false
-		}
-	}
-	return true
 }

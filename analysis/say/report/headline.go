@@ -20,20 +20,21 @@ type Diagnosis struct {
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "2"
+const SentenceVersion = "3"
 
 // mostSeriesTold is how many processes the sentence names.
 const mostSeriesTold = 3
 
 // Headline is the one sentence that a case is quoted with. Every output uses it.
-// Processes with accused families come first, then those that rose, then the rest.
+// Processes with accused families come first, then those that rose, then the rest; one
+// that was seen to hold the growth of another stands before it.
 func (r *Report) Headline() string {
 	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
 	for i := range r.Snapshots {
 		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
 	}
 	var told [3][]string
-	for i := range r.Series {
+	for _, i := range r.seriesInOrder() {
 		s := &r.Series[i]
 		if text, place := h.series(s); s.Process != "" || i == 0 || place != placeRest {
 			told[place] = append(told[place], text)

@@ -8,6 +8,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/edge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 )
@@ -30,6 +31,8 @@ type SeriesJudgement struct {
 	// NothingElse is said where all that grows was set aside.
 	NothingElse string `json:",omitempty"`
 	Course      Course
+	// Connections are those of the process.
+	Connections edge.Packed
 }
 
 // Growth is what another process must know of a finding that rises.
@@ -37,6 +40,10 @@ type Growth struct {
 	// Calling and Serving report a family whose members all wait for another process, or
 	// all work for one.
 	Calling, Serving bool
+	// Unary reports a family whose members all wait for the answer to one call.
+	Unary bool `json:",omitempty"`
+	// Wait is what the members wait for that work for another process.
+	Wait edge.Wait `json:",omitempty"`
 	// Lead is the first family of the finding, Kind its kind.
 	Lead string
 	Kind analysis.Kind
@@ -64,14 +71,19 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
-	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course()}
+	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
 	out.Growths = make([]Growth, len(out.Series.Findings))
 	for i := range out.Series.Findings {
 		f := &out.Series.Findings[i]
 		if !f.rises() {
 			continue
 		}
-		out.Growths[i] = Growth{Calling: j.inside(f, calling), Serving: j.inside(f, serving)}
+		out.Growths[i] = Growth{
+			Calling: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, calling) }),
+			Serving: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, serving) }),
+			Unary:   j.everyStack(f, func(s *analysis.Stack) bool { return within(s, unary) }),
+			Wait:    j.waits(f),
+		}
 		if g := j.largest(f.Families[0]); g != nil {
 			out.Growths[i].Lead, out.Growths[i].Kind = g.Family.Fingerprint, g.Family.Kind
 		}
@@ -150,8 +162,12 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 			points += n
 		}
 	}
-	between(series)
+	names := processNames(len(series), func(i int) *Series { return &series[i].Series })
+	out.Report.Edges, out.Report.Order = between(series, names)
 	versions(series)
+	for i := range series {
+		holdersFirst(series[i].Series.Findings)
+	}
 	for i := range series {
 		out.Report.Series = append(out.Report.Series, series[i].Series)
 		out.Series = append(out.Series, series[i].More)

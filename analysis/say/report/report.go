@@ -16,11 +16,15 @@ const Schema = "leakdiff.report/1"
 
 // Report is all results of one case.
 type Report struct {
-	Schema    string             `json:"schema"`
-	Engine    Engine             `json:"engine"`
-	Snapshots []Snapshot         `json:"snapshots"`
-	Series    []Series           `json:"series"`
-	Problems  []analysis.Problem `json:"problems"`
+	Schema    string     `json:"schema"`
+	Engine    Engine     `json:"engine"`
+	Snapshots []Snapshot `json:"snapshots"`
+	Series    []Series   `json:"series"`
+	// Edges are the connections between the processes of the case, within one, and to ends
+	// outside. Order says which process holds growths of others, where something proves it.
+	Edges    []Edge             `json:"edges,omitempty"`
+	Order    []Order            `json:"order,omitempty"`
+	Problems []analysis.Problem `json:"problems"`
 	// Diagnosis is the case in one sentence.
 	Diagnosis Diagnosis `json:"diagnosis"`
 	// Knowledge is the catalogue's knowledge of the classes that findings name.
@@ -244,8 +248,8 @@ type Finding struct {
 	Unit string `json:"unit,omitempty"`
 	// Object is the id of the kind of objects that the finding is about.
 	Object string `json:"object,omitempty"`
-	// Behind reports that a finding of another process holds it and comes first. No
-	// rule sets it: two counts that rise together prove no direction.
+	// Behind reports that a finding of another process holds it and comes first. Two counts
+	// that rise together prove no direction: see Report.Order.
 	Behind bool `json:"behind,omitempty"`
 	// Counts are the members of all its families. Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
