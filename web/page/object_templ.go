@@ -362,7 +362,7 @@ func diffObjects(v view.Diff) templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section class=\"block\" aria-labelledby=\"h-o\"><header><h2 id=\"h-o\">Objects</h2><p>Kinds that changed from A to B: things of the program with all their goroutines, proven by identity.</p></header><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Objects\"><table class=\"data objs\"><caption class=\"vh\">Kinds of objects that changed from A to B</caption> <thead><tr><th scope=\"col\">Objects</th><th scope=\"col\">Each</th><th scope=\"col\" class=\"num\">A</th><th scope=\"col\" class=\"num\">B</th><th scope=\"col\" class=\"num\">Δ</th><th scope=\"col\" class=\"num\">Born</th><th scope=\"col\" class=\"num\">Ended</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section class=\"block\" aria-labelledby=\"h-o\"><header><h2 id=\"h-o\">Objects</h2><p>Kinds that changed from A to B: things of the program with all their goroutines, proven by identity.</p></header><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Objects, A to B\"><table class=\"data objs\"><caption class=\"vh\">Kinds of objects that changed from A to B</caption> <thead><tr><th scope=\"col\">Objects</th><th scope=\"col\">Each</th><th scope=\"col\" class=\"num\">A</th><th scope=\"col\" class=\"num\">B</th><th scope=\"col\" class=\"num\">Δ</th><th scope=\"col\" class=\"num\">Born</th><th scope=\"col\" class=\"num\">Ended</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -963,7 +963,7 @@ func objectWhy(v view.Object) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "</div><div class=\"panel\"><h3>Born and ended</h3><p>A dash says that nothing came before it, or that it was not captured.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Born and ended\"><table class=\"data\"><caption class=\"vh\">Objects of each snapshot, those born and ended since the one before</caption> <thead><tr><th scope=\"col\">Snapshot</th><th scope=\"col\" class=\"num\">Objects</th><th scope=\"col\" class=\"num\">Born</th><th scope=\"col\" class=\"num\">Ended</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "</div><div class=\"panel\"><h3>Born and ended</h3><p>A dash says that nothing came before it, or that it was not captured.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Born and ended, by snapshot\"><table class=\"data\"><caption class=\"vh\">Objects of each snapshot, those born and ended since the one before</caption> <thead><tr><th scope=\"col\">Snapshot</th><th scope=\"col\" class=\"num\">Objects</th><th scope=\"col\" class=\"num\">Born</th><th scope=\"col\" class=\"num\">Ended</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1378,9 +1378,9 @@ func objectMembers(v view.Object) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var58 string
-			templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs("Objects at " + v.At)
+			templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs("Goroutines of the objects at " + v.At)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/object.templ`, Line: 343, Col: 83}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/object.templ`, Line: 343, Col: 101}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var58))
 			if templ_7745c5c3_Err != nil {

@@ -22,7 +22,7 @@ type Kind struct {
 	Each  []analysis.ObjectRole
 	Parts int
 	Level analysis.ObjectLevel
-	// Holders are those of the last snapshot that shows the kind.
+	// Holders are those of the last dump with most objects of one shape.
 	Holders []analysis.ObjectHolder
 	// Counts, Born and Ended have an entry for each snapshot, nil where no dump shows
 	// objects. Born and Ended are also nil where nothing came before in the epoch.
@@ -48,6 +48,8 @@ type Kind struct {
 	Judgement analysis.Judgement
 
 	key kindKey
+	// held is the number of objects of the dump of Holders.
+	held int
 	// family stands for the kind where it is judged.
 	family *analysis.Family
 	// roots are those of the objects of each snapshot.
@@ -86,9 +88,7 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 	for i := range s.Joined.Kinds {
 		dumped := &s.Joined.Kinds[i]
 		kind := f.kindOf(dumped)
-		if len(dumped.Holders) > 0 {
-			kind.Holders = dumped.Holders
-		}
+		kind.hold(dumped)
 		add(kind.Counts, 0, dumped.Count)
 	}
 	for _, k := range f.order {
@@ -333,9 +333,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 	for at := range o.Kinds {
 		dumped := &o.Kinds[at]
 		kind := f.kindOf(dumped)
-		if len(dumped.Holders) > 0 {
-			kind.Holders = dumped.Holders
-		}
+		kind.hold(dumped)
 		for row := range dumped.Rows() {
 			number, known := f.known(row)
 			if number < 0 {
@@ -639,6 +637,13 @@ func (k *Kind) addTo(only *analysis.Snapshot, i int) {
 // Moved reports that the number of objects changed, or that one took the place of another.
 func (k *Kind) Moved() bool {
 	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
+}
+
+// hold takes the holders of a dump that shows no fewer objects than others.
+func (k *Kind) hold(dumped *analysis.ObjectKind) {
+	if len(dumped.Holders) > 0 && dumped.Count >= k.held {
+		k.Holders, k.held = dumped.Holders, dumped.Count
+	}
 }
 
 // moves is how far the highest count is from the lowest.

@@ -2,10 +2,12 @@ package join
 
 import (
 	"slices"
+	"strings"
 )
 
 // keepHeap drops the tokens that are no objects: an address is in the heap if its block
-// holds two addresses of one receiver type.
+// holds two addresses of one receiver type. The first word of a generic method may be the
+// dictionary of its types, which is no object: such types prove no heap.
 func (j *joiner) keepHeap() {
 	shift := j.blockShift()
 	type typeBlock struct {
@@ -15,7 +17,7 @@ func (j *joiner) keepHeap() {
 	first, heap := map[typeBlock]uint64{}, map[uint64]bool{}
 	see := func(address uint64, place uint32) {
 		block, typ := address>>shift, j.places[place].typ
-		if typ < 0 || heap[block] {
+		if typ < 0 || heap[block] || strings.Contains(j.types.all[typ], "[...]") {
 			return
 		}
 		known, seen := first[typeBlock{typ, block}]

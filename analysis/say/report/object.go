@@ -122,15 +122,7 @@ func (o *Object) grown() int {
 	for _, p := range o.Each {
 		n += p.N
 	}
-	first, last := -1, 0
-	for _, c := range o.Counts {
-		if c != nil {
-			if last = *c; first < 0 {
-				first = *c
-			}
-		}
-	}
-	return n * (last - max(first, 0))
+	return n * o.rise()
 }
 
 // weighObject gives objects whose families were all weighed by the catalogue the worst
@@ -162,12 +154,45 @@ func (j *JudgedSeries) inStep(o *Object, paired []string) {
 			if slices.Contains(o.Families, s.Fingerprint) || slices.Contains(paired, s.Fingerprint) || rise <= 0 {
 				continue
 			}
-			if r := float64(riseOf(j.Trend.Counts(s.Fingerprint))) / float64(rise); r > 0 {
-				o.InStep = append(o.InStep, InStep{Fingerprint: s.Fingerprint, Kind: s.Kind, Ratio: math.Round(10*r) / 10})
+			counts := j.Trend.Counts(s.Fingerprint)
+			if r := math.Round(float64(riseOf(counts)) / float64(rise)); r > 0 && stepsWith(counts, o.Counts, int(r)) {
+				o.InStep = append(o.InStep, InStep{Fingerprint: s.Fingerprint, Kind: s.Kind, Ratio: r})
 			}
 		}
 		return
 	}
+}
+
+// stepsWith reports counts that change by ratio times as much as those of the objects in
+// every interval, but for one in twenty.
+func stepsWith(counts, objects []*int, ratio int) bool {
+	last := -1
+	for i := range counts {
+		if counts[i] == nil || objects[i] == nil {
+			continue
+		}
+		if last >= 0 {
+			want, got := ratio*(*objects[i]-*objects[last]), *counts[i]-*counts[last]
+			if off := max(got-want, want-got); 20*off > max(want, -want) {
+				return false
+			}
+		}
+		last = i
+	}
+	return last >= 0
+}
+
+// rise is the last count minus the first.
+func (o *Object) rise() int {
+	first, last := -1, 0
+	for _, c := range o.Counts {
+		if c != nil {
+			if last = *c; first < 0 {
+				first = *c
+			}
+		}
+	}
+	return last - max(first, 0)
 }
 
 // riseOf is the largest count minus the first.
@@ -270,10 +295,12 @@ func (o *Object) EndedTotal() (n int, known bool) { return total(o.Ended) }
 func (o *Object) Title(epochs []int) string {
 	text := fmt.Sprintf("%s: %s objects, each %s", o.Name, Rises(o.Counts, epochs), o.Shape())
 	if n, known := o.EndedTotal(); known {
-		if n == 0 {
+		switch {
+		case n > 0:
+			return text + fmt.Sprintf(", %d ended", n)
+		case riseOf(o.Counts) == o.rise():
 			return text + ", none ended"
 		}
-		return text + fmt.Sprintf(", %d ended", n)
 	}
 	return text
 }
@@ -330,7 +357,7 @@ const mostRoles = 6
 func (o *Object) text() string {
 	var b strings.Builder
 	if o.Parts() == 1 {
-		fmt.Fprintf(&b, "Each is one %s.", o.Name)
+		fmt.Fprintf(&b, "Each goroutine in %s is one %s.", shortRole(o.Each[0].Roles[0].Role), o.Name)
 	} else {
 		var roles []string
 		for _, p := range o.Each[:1] {

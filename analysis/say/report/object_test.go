@@ -76,6 +76,18 @@ func TestObjectsOfSeriesAreThoseOfTheTruth(t *testing.T) {
 				}
 				want = append(want, count)
 			}
+			lives := func(text string) (out []int) {
+				for _, n := range strings.Split(text, ",") {
+					if count, err := strconv.Atoi(n); err == nil {
+						out = append(out, count)
+					}
+				}
+				return out
+			}
+			born, ended := lives(f[8]), lives(f[9])
+			if kind == "thread" || kind == "socket pair" {
+				born, ended = nil, nil // they are counted by step
+			}
 			tolerance, _ := strconv.Atoi(strings.Fields(f[11])[0])
 			parts, _ := strconv.Atoi(members)
 			if !slices.ContainsFunc(r.Series[at].Objects, func(o report.Object) bool {
@@ -83,7 +95,7 @@ func TestObjectsOfSeriesAreThoseOfTheTruth(t *testing.T) {
 				for _, p := range o.Each {
 					n += p.N
 				}
-				return off(o.Counts, want) <= tolerance && (kind != "goroutine" && kind != "thread" || n == parts)
+				return off(o.Counts, want) <= tolerance && off(o.Born[1:], born) <= tolerance && off(o.Ended[1:], ended) <= tolerance && (kind != "goroutine" && kind != "thread" || n == parts)
 			}) {
 				t.Errorf("no object has %v of %d parts", want, parts)
 			}

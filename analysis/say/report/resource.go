@@ -135,12 +135,46 @@ func (j *JudgedSeries) instances(prefix string) *Object {
 			o.Verdict = v
 		}
 	}
-	o.Born, o.Ended = make([]*int, len(o.Counts)), make([]*int, len(o.Counts))
 	if riseOf(o.Counts) < leastResources {
 		return nil
 	}
+	o.Born, o.Ended = j.livesOfAll(o.Families, o.Counts)
 	o.Each = []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{{Role: prefix, N: 1, Level: analysis.ByInode}}}}
 	return &o
+}
+
+// livesOfAll is lives for members that may change between some families.
+func (j *JudgedSeries) livesOfAll(families []string, counts []*int) (born, ended []*int) {
+	n := len(j.Snapshots)
+	born, ended = make([]*int, n), make([]*int, n)
+	var before map[analysis.Identity]bool
+	for i := range n {
+		now, listed := map[analysis.Identity]bool{}, 0
+		for _, print := range families {
+			if g := j.Trend.Groups(print)[i]; g != nil {
+				listed += g.Count
+				for id := range g.Members.Identities() {
+					now[id] = true
+				}
+			}
+		}
+		if counts[i] == nil || len(now) < listed {
+			before = nil // nobody can be followed
+			continue
+		}
+		if before != nil && j.Trend.Epochs[i] == j.Trend.Epochs[i-1] {
+			stayed := 0
+			for id := range now {
+				if before[id] {
+					stayed++
+				}
+			}
+			came, went := len(now)-stayed, len(before)-stayed
+			born[i], ended[i] = &came, &went
+		}
+		before = now
+	}
+	return born, ended
 }
 
 // pools are the owners of thread pools: families of threads in lockstep whose names begin
