@@ -127,19 +127,20 @@ type kindKey struct{ typ, roles string }
 // objects at the end, then at their highest.
 func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
-	f.chooseShapes(snapshots)
-	if len(snapshots) == 1 && snapshots[0].Joined != nil {
+	objects := objectsOf(snapshots)
+	f.chooseShapes(objects)
+	if len(snapshots) == 1 && objects[0] != nil {
 		return f.single(snapshots[0])
 	}
-	for i, s := range snapshots {
-		if s.Joined != nil && s.Joined.LeftOut == "" {
-			f.snapshot(i, s.Joined)
+	for i, o := range objects {
+		if o != nil {
+			f.snapshot(i, o)
 		}
 	}
 	f.end()
 	var out []Kind
 	for _, k := range f.order {
-		if k.highest() >= 2 {
+		if k.highest() >= 2 && !k.absorbed(epochs) {
 			out = append(out, *k)
 		}
 	}
@@ -149,6 +150,24 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	judge(out, snapshots, epochs)
 	order(out)
 	return out
+}
+
+// absorbed reports a kind that went away in an epoch although none of its objects ended: they
+// are parts of others now, and are counted there.
+func (k *Kind) absorbed(epochs []int) bool {
+	last := -1 // the last snapshot that shows one
+	for i, n := range k.Counts {
+		switch {
+		case n == nil:
+		case *n > 0:
+			last = i
+		case k.Ended[i] != nil && *k.Ended[i] > 0:
+			return false
+		case last >= 0 && epochs[i] != epochs[last]:
+			return false // a restart
+		}
+	}
+	return last >= 0 && k.final() == 0 && !slices.ContainsFunc(k.Ended, func(n *int) bool { return n != nil && *n > 0 })
 }
 
 func (k *Kind) highest() (n int) {
@@ -226,14 +245,14 @@ type shape struct {
 // chooseShapes finds the kinds of each type: shapes that share a role are one kind, because
 // one dump joins what another one, with fewer objects, leaves apart. The usual shape of a
 // kind is the most frequent.
-func (f *follower) chooseShapes(snapshots []*analysis.Snapshot) {
+func (f *follower) chooseShapes(objects []*analysis.Objects) {
 	all := map[string]map[string]*shape{}
-	for _, s := range snapshots {
-		if s.Joined == nil {
+	for _, o := range objects {
+		if o == nil {
 			continue
 		}
-		for i := range s.Joined.Kinds {
-			k := &s.Joined.Kinds[i]
+		for i := range o.Kinds {
+			k := &o.Kinds[i]
 			by := all[k.Type]
 			if by == nil {
 				by = map[string]*shape{}

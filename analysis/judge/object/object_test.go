@@ -159,3 +159,27 @@ func text(counts []*int) string {
 	}
 	return strings.Join(out, ",")
 }
+
+func TestObjectsThatOneDumpJoinsAndOthersLeaveApartStayApart(t *testing.T) {
+	snapshots := seriesOf(t, "kubelet-probe-leak", "kubelet")
+	kinds := object.Follow(snapshots, trend.Epochs(snapshots))
+	at := slices.IndexFunc(kinds, func(k object.Kind) bool { return k.Name == "*prober.worker" && *k.Counts[7] == 40 })
+	if at < 0 {
+		t.Fatal("no such kind")
+	}
+	// expected.kubelet.json counts 0,8,15,23,31,36,42,48,0 workers, of which 8 wait in a call.
+	if got, want := text(kinds[at].Counts), "0,0,7,15,23,28,34,40,0"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, k := range kinds {
+		came, went := 0, 0
+		for i, n := range k.Counts {
+			if i > 0 && n != nil && k.Born[i] != nil {
+				came, went = came+*k.Born[i], went+*k.Ended[i]
+			}
+		}
+		if first, last := *k.Counts[0], *k.Counts[8]; first+came-went != last {
+			t.Errorf("%s of %d: %s, born %s, ended %s", k.Name, k.Parts, text(k.Counts), text(k.Born), text(k.Ended))
+		}
+	}
+}
