@@ -32,6 +32,9 @@ type Growth struct {
 	// Calling and Serving report stacks inside calls to another process, or for one. Unary
 	// are those that wait for the answer to one call.
 	Calling, Serving, Unary bool
+	// Descriptors reports that Alive are descriptors: only those whose other end the process
+	// had can end or stay by it.
+	Descriptors bool
 }
 
 // Rule is why one growth is first.
@@ -224,7 +227,7 @@ func (c *Case) stays(a, b Growth, level Level) (Order, bool) {
 	if level != ByEndpoint || before == 0 || 5*now < 4*before {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: now, Snapshot: at}, true
+	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at}, true
 }
 
 // ended is rule 2: a ended between two snapshots, and what b had of it ended with it.
@@ -237,7 +240,15 @@ func (c *Case) ended(a, b Growth, _ Level) (Order, bool) {
 	if before == 0 || n < 2 || 2*now > before {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByEnd, Level: SeenEnd, N: n, Snapshot: at}, true
+	return Order{First: a.Process, Held: b.Process, Rule: ByEnd, Level: SeenEnd, N: c.connected(b, a.Process, at, n), Snapshot: at}, true
+}
+
+// connected is n, but of descriptors no more than were connected with a process before at.
+func (c *Case) connected(g Growth, process, at, n int) int {
+	if matched := c.matchedCounts(g.Process, process); g.Descriptors && matched[at-1] != nil && *matched[at-1] > 0 {
+		return min(n, *matched[at-1])
+	}
+	return n
 }
 
 // around is what a growth has in the snapshots before and after the end of a process; before

@@ -576,10 +576,12 @@ func TestNormalStacksClearWithinTheirCountAndNeverAgainstAProof(t *testing.T) {
 		{"more than pods", analysis.Suspicious, false, 90, Units{"pod": 58}, analysis.Suspicious, "90 are above that"},
 		{"pods unknown", analysis.Suspicious, false, 60, nil, analysis.Suspicious, "pod count unknown"},
 		{"proven", analysis.Leaking, true, 60, Units{"pod": 58}, analysis.Leaking, "proven by identities, which beats the catalogue"},
+		{"proven without identities", analysis.Leaking, true, 61, Units{"pod": 58}, analysis.Leaking, "its growth is proven, which beats the catalogue"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen := growing(worker, "chan receive", tt.count)
 			seen.Verdict, seen.Proven, seen.Units = tt.verdict, tt.proven, tt.units
+			seen.Followed = tt.name == "proven"
 			rank, told := m.Match(seen).Weigh(seen)
 			if rank.Verdict != tt.want || !told || !strings.Contains(rank.Evidence.Text, tt.text) {
 				t.Errorf("%s: %q, want %s with %q", rank.Verdict, rank.Evidence.Text, tt.want, tt.text)

@@ -22,9 +22,10 @@ type Seen struct {
 	OldestWait int
 	Timed      bool
 	Verdict    analysis.Verdict
-	// Proven reports that identities prove the growth. Marked reports that the runtime
-	// marks members as leaked.
-	Proven, Marked bool
+	// Proven reports that identities, ages, marks or its unit prove the growth. Followed
+	// reports that members were followed by identity, Marked that the runtime marks members
+	// as leaked.
+	Proven, Followed, Marked bool
 	// Stayed is the least number of minutes that the oldest member has been present, by
 	// identities, -1 if none can be followed. It is called only for entries with a
 	// bound. Span is the number of minutes that the snapshots up to this one cover, 0

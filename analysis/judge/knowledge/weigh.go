@@ -41,7 +41,11 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 	if h := r.Healthy; h != nil && accused {
 		switch {
 		case s.Proven:
-			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; its growth is proven by identities, which beats the catalogue"}
+			proven := "proven"
+			if s.Followed {
+				proven = "proven by identities"
+			}
+			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; its growth is " + proven + ", which beats the catalogue"}
 			return same, true
 		case h.decides && h.Within:
 			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleNormal, Text: "it rises, but within what is healthy: " + h.Text}}, true

@@ -113,7 +113,7 @@ func (p pairOfGrowths) growth(series, finding int) (*Finding, edge.Growth) {
 	if o := s.object(f.Object); o != nil {
 		out.Alive, out.Ended = o.Counts, o.Ended
 	} else if lead := s.lead(f); lead != nil {
-		out.Alive = lead.Counts
+		out.Alive, out.Descriptors = lead.Counts, lead.Kind == analysis.KindDescriptor
 	}
 	return f, out
 }

@@ -52,7 +52,7 @@ func (j *JudgedSeries) seen(f *analysis.Family, at sighting) knowledge.Seen {
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
-		Verdict: judgement.Verdict, Proven: j.proven(f.Fingerprint, judgement), Marked: hasRule(judgement, "leaked_mark"),
+		Verdict: judgement.Verdict, Proven: j.proven(f.Fingerprint, judgement), Followed: judgement.Survivors >= 0, Marked: hasRule(judgement, "leaked_mark"),
 		Stayed: sync.OnceValue(func() int { return j.stayed(f.Fingerprint, at) }), Span: j.minutes(j.Trend.EpochStart(at.snapshot), at.snapshot),
 		Rise:     func() knowledge.Rise { return j.riseOf(f.Fingerprint, at) },
 		Versions: j.versionsOf(g, at.snapshot),
