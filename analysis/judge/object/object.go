@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/trend"
 )
 
 // Kind is one kind of objects over a series: one name, and shapes that are alike.
@@ -118,9 +117,6 @@ func order(kinds []Kind) {
 		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
 	})
 }
-
-// kindKey tells kinds apart: the type and the roles of the shape that is usual for it.
-type kindKey struct{ typ, roles string }
 
 // Follow follows the objects of snapshots in time order. epochs are those of trend.Series.
 // Kinds that never have two objects are left out. It returns those first that have most
@@ -232,86 +228,6 @@ type object struct {
 	ended int
 }
 
-// shape is a usual shape of a type.
-type shape struct {
-	each  []analysis.ObjectRole
-	parts int
-	level analysis.ObjectLevel
-	name  string
-	roles string
-	count int
-}
-
-// chooseShapes finds the kinds of each type: shapes that share a role are one kind, because
-// one dump joins what another one, with fewer objects, leaves apart. The usual shape of a
-// kind is the most frequent.
-func (f *follower) chooseShapes(objects []*analysis.Objects) {
-	all := map[string]map[string]*shape{}
-	for _, o := range objects {
-		if o == nil {
-			continue
-		}
-		for i := range o.Kinds {
-			k := &o.Kinds[i]
-			by := all[k.Type]
-			if by == nil {
-				by = map[string]*shape{}
-				all[k.Type] = by
-			}
-			roles := rolesOf(k.Each)
-			if by[roles] == nil {
-				by[roles] = &shape{each: k.Each, parts: k.Parts, level: k.Level, name: k.Name, roles: roles}
-			}
-			by[roles].count += k.Count
-		}
-	}
-	f.shapes = make(map[string]map[string]*shape, len(all))
-	for typ, by := range all {
-		list := make([]*shape, 0, len(by))
-		for _, s := range by {
-			list = append(list, s)
-		}
-		slices.SortFunc(list, func(a, b *shape) int {
-			return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.parts, a.parts), strings.Compare(a.roles, b.roles))
-		})
-		f.shapes[typ] = connect(list)
-	}
-}
-
-// connect gives every role the usual shape of its kind: the first in the list of those that
-// it is connected with by shapes.
-func connect(list []*shape) map[string]*shape {
-	usual := map[string]*shape{}
-	for _, s := range list {
-		kind := s
-		for _, r := range s.each {
-			if found := usual[r.Role]; found != nil && (kind == s || slices.Index(list, found) < slices.Index(list, kind)) {
-				kind = found
-			}
-		}
-		for _, r := range s.each {
-			if other := usual[r.Role]; other != nil && other != kind {
-				for role, of := range usual {
-					if of == other {
-						usual[role] = kind
-					}
-				}
-			}
-			usual[r.Role] = kind
-		}
-	}
-	return usual
-}
-
-func rolesOf(each []analysis.ObjectRole) string {
-	roles := make([]string, 0, len(each))
-	for _, r := range each {
-		roles = append(roles, strings.Repeat("+", r.N)+r.Role)
-	}
-	slices.Sort(roles)
-	return strings.Join(roles, "\n")
-}
-
 // kindOf is the kind over time of objects of a dump.
 func (f *follower) kindOf(k *analysis.ObjectKind) *Kind {
 	return f.kind(kindKey{k.Type, f.shapes[k.Type][k.Each[0].Role].roles}, *f.shapes[k.Type][k.Each[0].Role])
@@ -402,82 +318,6 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 	}
 	f.present, f.spare, f.found = now, f.present, found
 	f.shown[i] = true
-}
-
-// keepParts notes the goroutines of the kinds that have as many objects as never before.
-func (f *follower) keepParts(i int, now []part) {
-	for _, k := range f.order {
-		if n := len(k.roots[i]); n > 0 && n >= len(k.roots[k.best]) {
-			k.best, k.parts = i, k.parts[:0]
-		}
-	}
-	for _, p := range now {
-		if k := f.all[p.object].kind; k.best == i {
-			k.parts = append(k.parts, p.id)
-		}
-	}
-}
-
-// leastOfFamily is the share of the goroutines of a family that must be parts of objects of
-// one kind, in percent.
-const leastOfFamily = 80
-
-// findParts finds the families of the goroutines of a kind in the snapshot with most of its
-// objects, and the descriptors that they wait for.
-func (k *Kind) findParts(s *analysis.Snapshot) {
-	k.findDescriptors(s)
-	roots, most := slices.Sorted(slices.Values(k.roots[k.best])), 0
-	for i := range s.Groups {
-		g := &s.Groups[i]
-		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
-			continue
-		}
-		inside, all, begun := 0, 0, 0
-		for id := range g.Members.IDs() {
-			all++
-			if _, ok := slices.BinarySearch(k.parts, id); ok {
-				inside++
-				if _, ok := slices.BinarySearch(roots, id); ok {
-					begun++
-				}
-			}
-		}
-		if begun > most {
-			most, k.RootFamily = begun, g.Family.Fingerprint
-		}
-		if inside > 0 && 100*inside >= leastOfFamily*all {
-			k.Families = append(k.Families, g.Family.Fingerprint)
-		}
-	}
-	k.parts = nil
-}
-
-// findDescriptors counts the descriptors that goroutines of the objects wait for: a number
-// stands where all objects together have as many times their own number.
-func (k *Kind) findDescriptors(s *analysis.Snapshot) {
-	fds := map[int64]bool{}
-	for _, p := range s.Pairs {
-		if _, ok := slices.BinarySearch(k.parts, p.Goroutine); ok {
-			fds[int64(p.FD)] = true
-		}
-	}
-	objects := *k.Counts[k.best]
-	if objects == 0 || len(fds) == 0 || len(fds)%objects != 0 {
-		return
-	}
-	k.Descriptors = len(fds) / objects
-	for i := range s.Groups {
-		g := &s.Groups[i]
-		if g.Family.Kind != analysis.KindDescriptor || !g.Members.Identified() {
-			continue
-		}
-		for id := range g.Members.Identities() {
-			if fds[id.ID] {
-				k.DescriptorFamilies = append(k.DescriptorFamilies, g.Family.Fingerprint)
-				break
-			}
-		}
-	}
 }
 
 // rest marks the kind of objects that lost half of their parts: they are not what the others
@@ -599,92 +439,9 @@ func (f *follower) completeFigures() {
 	}
 }
 
-// leastMove is how far a count must move to be judged: no rule accuses less.
-const leastMove = 3
-
-// judge gives the verdicts: the objects of a kind are judged as the members of a family are,
-// by the goroutine that each was first known by.
-func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
-	var moved []*Kind
-	for i := range all {
-		k := &all[i]
-		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
-		if k.moves() >= leastMove {
-			moved = append(moved, k)
-		} else if k.dumps() > 1 {
-			k.Judgement.Verdict = analysis.Stable
-		}
-	}
-	if len(moved) == 0 {
-		return
-	}
-	in := trend.Input{Epochs: epochs}
-	for i, s := range snapshots {
-		only := &analysis.Snapshot{
-			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
-			Incomplete: s.Incomplete, Figures: s.Figures,
-		}
-		for _, k := range moved {
-			k.addTo(only, i)
-		}
-		slices.SortFunc(only.Groups, func(a, b analysis.Group) int {
-			return strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint)
-		})
-		in.Snapshots = append(in.Snapshots, only)
-	}
-	judged := trend.NewSeries(in).JudgeAll()
-	for _, k := range moved {
-		k.Judgement = judged[k.family.Fingerprint]
-	}
-}
-
-// addTo adds the objects of snapshot i to one that has objects in place of goroutines.
-func (k *Kind) addTo(only *analysis.Snapshot, i int) {
-	n := k.Counts[i]
-	if n == nil {
-		return
-	}
-	if only.Totals.Goroutines == nil {
-		only.Totals.Goroutines = new(int)
-	}
-	*only.Totals.Goroutines += *n
-	if *n > 0 {
-		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: *n, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
-	}
-}
-
-// Moved reports that the number of objects changed, or that one took the place of another.
-func (k *Kind) Moved() bool {
-	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
-}
-
 // hold takes the holders of a dump that shows no fewer objects than others.
 func (k *Kind) hold(dumped *analysis.ObjectKind) {
 	if len(dumped.Holders) > 0 && dumped.Count >= k.held {
 		k.Holders, k.held = dumped.Holders, dumped.Count
 	}
-}
-
-// moves is how far the highest count is from the lowest.
-func (k *Kind) moves() int {
-	lowest, highest := -1, 0
-	for _, n := range k.Counts {
-		if n != nil {
-			highest = max(highest, *n)
-			if lowest < 0 || *n < lowest {
-				lowest = *n
-			}
-		}
-	}
-	return highest - max(lowest, 0)
-}
-
-// dumps is the number of snapshots that show objects.
-func (k *Kind) dumps() (n int) {
-	for _, c := range k.Counts {
-		if c != nil {
-			n++
-		}
-	}
-	return n
 }

@@ -1,0 +1,92 @@
+package object
+
+import (
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+)
+
+// leastMove is how far a count must move to be judged: no rule accuses less.
+const leastMove = 3
+
+// judge gives the verdicts: the objects of a kind are judged as the members of a family are,
+// by the goroutine that each was first known by.
+func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
+	var moved []*Kind
+	for i := range all {
+		k := &all[i]
+		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
+		if k.moves() >= leastMove {
+			moved = append(moved, k)
+		} else if k.dumps() > 1 {
+			k.Judgement.Verdict = analysis.Stable
+		}
+	}
+	if len(moved) == 0 {
+		return
+	}
+	in := trend.Input{Epochs: epochs}
+	for i, s := range snapshots {
+		only := &analysis.Snapshot{
+			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
+			Incomplete: s.Incomplete, Figures: s.Figures,
+		}
+		for _, k := range moved {
+			k.addTo(only, i)
+		}
+		slices.SortFunc(only.Groups, func(a, b analysis.Group) int {
+			return strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint)
+		})
+		in.Snapshots = append(in.Snapshots, only)
+	}
+	judged := trend.NewSeries(in).JudgeAll()
+	for _, k := range moved {
+		k.Judgement = judged[k.family.Fingerprint]
+	}
+}
+
+// addTo adds the objects of snapshot i to one that has objects in place of goroutines.
+func (k *Kind) addTo(only *analysis.Snapshot, i int) {
+	n := k.Counts[i]
+	if n == nil {
+		return
+	}
+	if only.Totals.Goroutines == nil {
+		only.Totals.Goroutines = new(int)
+	}
+	*only.Totals.Goroutines += *n
+	if *n > 0 {
+		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: *n, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
+	}
+}
+
+// Moved reports that the number of objects changed, or that one took the place of another.
+func (k *Kind) Moved() bool {
+	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
+}
+
+// moves is how far the highest count is from the lowest.
+func (k *Kind) moves() int {
+	lowest, highest := -1, 0
+	for _, n := range k.Counts {
+		if n != nil {
+			highest = max(highest, *n)
+			if lowest < 0 || *n < lowest {
+				lowest = *n
+			}
+		}
+	}
+	return highest - max(lowest, 0)
+}
+
+// dumps is the number of snapshots that show objects.
+func (k *Kind) dumps() (n int) {
+	for _, c := range k.Counts {
+		if c != nil {
+			n++
+		}
+	}
+	return n
+}
