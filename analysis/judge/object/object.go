@@ -66,22 +66,6 @@ type Lifeline struct {
 	First, Last, Parts int
 }
 
-// Alive are the objects of the last snapshot that shows any.
-func (k *Kind) Alive() (alive []Lifeline) {
-	last := -1
-	for i, n := range k.Counts {
-		if n != nil {
-			last = i
-		}
-	}
-	for _, o := range k.Objects {
-		if o.Last == last {
-			alive = append(alive, o)
-		}
-	}
-	return alive
-}
-
 // single gives the kinds of one dump, in which nothing is followed and nothing can grow.
 func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 	for i := range s.Joined.Kinds {
