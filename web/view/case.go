@@ -1130,8 +1130,9 @@ const (
 	factRank
 )
 
-// ranked are the findings of series in the order in which they are told; within a rank
-// they keep the order of their process.
+// ranked are the findings of series in the order in which they are told: those that another
+// process was seen to hold behind the others of their rank. Else they keep the order of
+// their process.
 func (m *caseMaker) ranked(series []int) []placedFinding {
 	var out []placedFinding
 	for _, i := range series {
@@ -1148,7 +1149,13 @@ func (m *caseMaker) ranked(series []int) []placedFinding {
 			out = append(out, placedFinding{i, f, rank})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Compare(a.rank, b.rank) })
+	held := func(p placedFinding) int {
+		if p.f.Behind {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Or(cmp.Compare(a.rank, b.rank), held(a)-held(b)) })
 	return out
 }
 

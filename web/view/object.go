@@ -121,6 +121,9 @@ func NewObject(in ObjectInput) Object {
 		v.Lead = "One object is one thing of the process with all that belongs to it, " + m.o.Proof() + "."
 	}
 	v.Evidence, v.Cannot, v.Decides = reasonsOf(m.o.Evidence)
+	if len(m.o.Evidence) == 0 {
+		v.Why = "Over time" // the evidence stands with the families
+	}
 	m.figures(&v)
 	m.shape(&v)
 	m.charts(&v)
@@ -413,6 +416,11 @@ func (v Object) Charts() []chart.Chart {
 		out = append(out, *v.Lifelines)
 	}
 	return out
+}
+
+// Stacks reports that a part has a stack: descriptors have none.
+func (v Object) Stacks() bool {
+	return slices.ContainsFunc(v.Roles, func(r ObjectRole) bool { return r.Stack != nil })
 }
 
 // Document is the kind of objects as text for a ticket.

@@ -19,6 +19,11 @@ import (
 // reportOf reads a directory of the corpus as the command line does.
 func reportOf(t *testing.T, root string) report.Report {
 	t.Helper()
+	return caseOf(t, root).Report
+}
+
+func caseOf(t *testing.T, root string) report.Case {
+	t.Helper()
 	var inputs []bundle.Input
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -35,7 +40,7 @@ func reportOf(t *testing.T, root string) report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.Build(result.Snapshots, result.Problems, report.Options{Version: "test"}).Report
+	return report.Build(result.Snapshots, result.Problems, report.Options{Version: "test"})
 }
 
 // TestObjectsOfSeriesAreThoseOfTheTruth holds every row of objects-expected.tsv against the
@@ -123,5 +128,16 @@ func TestAFindingOnObjectsNamesThem(t *testing.T) {
 	f := r.Series[0].Findings[0]
 	if want := "*cache.sharedIndexInformer: 2 to 60 objects, each 12 goroutines + 1 descriptor, none ended"; f.Title != want || f.Object == "" {
 		t.Errorf("got %q of %q, want %q", f.Title, f.Object, want)
+	}
+}
+
+func TestObjectsWithoutGoroutinesAreCountedWhereNoneIsListed(t *testing.T) {
+	built := caseOf(t, corpus.Path(t, "series", "socket-leak"))
+	for _, o := range built.Report.Series[0].Objects {
+		last := len(o.Counts) - 1
+		got := built.Series[0].ObjectMembership(o, last, 10)
+		if got.MembersTotal != *o.Counts[last] || got.MembersTotal == 0 || len(got.Members) > 0 {
+			t.Errorf("%s: %d objects, %d listed, want %d and none", o.Name, got.MembersTotal, len(got.Members), *o.Counts[last])
+		}
 	}
 }

@@ -134,6 +134,9 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	for _, s := range j.Snapshots {
 		out.Snapshots = append(out.Snapshots, s.Label)
 	}
+	if o.Counts[at] != nil {
+		out.MembersTotal = *o.Counts[at]
+	}
 	kind := j.kindOf(&o)
 	if kind == nil {
 		return out
@@ -143,9 +146,6 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	out.LifelinesTotal = len(lives)
 	for _, l := range lives[:min(len(lives), mostLifelines)] {
 		out.Lifelines = append(out.Lifelines, j.lifeline(l))
-	}
-	if o.Counts[at] != nil {
-		out.MembersTotal = *o.Counts[at]
 	}
 	if snap.Joined != nil {
 		j.fillMembers(&out, kind, lives, at, limit)
