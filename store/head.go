@@ -57,7 +57,7 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	return snap, nil
 }
 
-// forgetWritten leaves the fields that headWriter does not write. Pairs are not stored.
+// forgetWritten clears the fields that headWriter writes. Pairs are not stored.
 func forgetWritten(snap *analysis.Snapshot) {
 	rest := *snap
 	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
@@ -221,7 +221,8 @@ func readList[T any](r *compactReader, value func(*T)) []T {
 	if n == 0 {
 		return nil
 	}
-	// Each takes many bytes of memory and may say that it takes one.
+	// An element may need far more memory than its encoding, so a damaged length must not
+	// allocate much.
 	list := make([]T, 0, min(n, 1<<10))
 	for range n {
 		var v T
