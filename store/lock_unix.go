@@ -27,7 +27,7 @@ func lock(path string) (*os.File, error) {
 		return nil, locked(file)
 	}
 	if err == nil {
-		// The number is only for users, so a full volume is no error.
+		// The process id is only for users, so a full volume is no error.
 		if err = writePID(file); errors.Is(err, syscall.ENOSPC) {
 			err = nil
 		}
