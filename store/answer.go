@@ -47,7 +47,7 @@ SET request_hash = excluded.request_hash,
     expires_at = excluded.expires_at
 WHERE answer.expires_at <= ?6`
 
-// Recall returns the answer to repeat, and whether there is one.
+// Recall returns the stored answer and whether it exists.
 func (s *Store) Recall(ctx context.Context, key string) (a Answer, known bool, err error) {
 	var sealed []byte
 	err = s.reader.QueryRowContext(ctx, recallSQL, lookupHash(key), s.time().UnixMicro()).

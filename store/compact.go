@@ -13,13 +13,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A sealed blob holds compact values:
+// A sealed blob contains compact values:
 //
 //	byte     form: sealedPlain, sealedZstd or, with the dictionary of commonTexts, sealedTexts
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	values   as they are or as one zstd frame
 //
-// The forms differ from those of packed JSON, which heads of older databases have.
+// The forms differ from those of packed JSON, which older databases contain.
 const (
 	sealedPlain = 2
 	sealedZstd  = 3

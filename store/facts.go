@@ -19,21 +19,23 @@ import (
 //	  varint   number of members, unless it is the count
 //	  varint   number of leaked members, unless 0
 //	  varint   minutes of the oldest wait, unless -1
-//	  waits    a byte with the bucket that all of the count are in, nothing if it is that of
-//	           the oldest wait, or a varint with the set of buckets and a varint for each
-//	  states   the index of the one that all of the count are in, or their number, then the
+//	  waits    nothing if the full count is in the bucket of the oldest wait; a byte with
+//	           the bucket if it is in another one; else a varint with the set of buckets
+//	           and a varint for each
+//	  states   the index of the state with the full count; else the number of states, then
 //	           index and count of each
-//	  stacks   stack.seq of the one variant, or the number of variants, then stack.seq and
-//	           count of each; stack.seq is less that of the variant before, of any group
+//	  stacks   stack.seq of the only variant; else the number of variants, then stack.seq
+//	           and count of each; stack.seq is the difference from the previous variant,
+//	           of any group
 //
-// A family that comes in snapshot after snapshot has a dozen bytes in each.
+// A family that recurs in every snapshot needs a dozen bytes in each.
 const (
-	factMembers  = 1 << iota // another number than the count
-	factLeaked               // some
+	factMembers  = 1 << iota // differs from the count
+	factLeaked               // not 0
 	factOldest               // known
-	factOneState             // with all of the count
-	factOneStack             // with all of the count
-	// Two bits say how the waits are written.
+	factOneState             // has the full count
+	factOneStack             // has the full count
+	// Two bits select the encoding of the waits.
 	factWaitsShift = iota
 
 	waitsNone   = 0

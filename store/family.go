@@ -221,7 +221,7 @@ func (c *course) read(ctx context.Context, days []*seenDay) error {
 			x.Count = count
 			c.keep(x)
 		}
-		return none, nil // a damaged snapshot was counted for nothing
+		return none, nil // family_seen does not count damaged snapshots
 	}, snapshotsOfDaysSQL, string(text))
 	return err
 }

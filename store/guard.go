@@ -53,7 +53,7 @@ func (s *Store) tighten(ctx context.Context, dir string) {
 			if err != nil {
 				return err
 			}
-			info, err := d.Info() // of a link itself
+			info, err := d.Info() // does not follow a link
 			if err == nil {
 				limit(path, info)
 			}

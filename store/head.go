@@ -10,10 +10,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// The head of a snapshot is everything but its groups, sealed: behind its length, as JSON,
-// the fields of a Snapshot that headWriter does not know (none of today's), then the others
-// in the order of headWriter.snapshot. Id and label stand in the row. Connections follow
-// where the snapshot has any; heads of older databases end before them.
+// The head of a snapshot is everything but its groups, sealed. It starts with a length and
+// the JSON of the fields of a Snapshot that headWriter does not write (none of today's). The
+// other fields follow in the order of headWriter.snapshot. Id and label are columns of the
+// row. Connections come last, if the snapshot has any; heads of older databases end before
+// them.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -66,7 +67,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets = nil
-	rest.Joined, rest.Pairs = nil, nil // stand beside the head
+	rest.Joined, rest.Pairs = nil, nil // stored separately
 	*snap = rest
 }
 

@@ -19,14 +19,14 @@ import (
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	uvarint  number of members
 //
-// and then columns, or, for goroutines that come packed (analysis.Packed),
+// A body of packed goroutines (analysis.Packed) consists of
 //
 //	states   their number, then as a column of texts
 //	uvarint  number of variants with members; for each of them
 //	         variant, artifact, number of states, the index of each state, number of
 //	         members, number of bytes of their values (all uvarint), sets, values
 //
-// Columns are
+// Any other body consists of columns:
 //
 //	uvarint  set of the columns present, bit i for column i
 //	columns  in the order of the bits, each one byte mode and then its values

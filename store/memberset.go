@@ -10,14 +10,15 @@ import (
 	"leakdiff/analysis"
 )
 
-// The members of all groups of a snapshot are one value, without any none at all. It is a
-// sequence of parts, each behind a varint of its length and a lowest bit:
+// The members of all groups of a snapshot are one value; a snapshot without members has
+// none. The value is a sequence of parts. Each part starts with a varint: its length, and in
+// the lowest bit its kind:
 //
 //	0  a frame: the members of small groups, sealed together
-//	1  the members of one group of more than streamFrom, as encodeMembers gives them
+//	1  the members of one group of more than streamFrom, encoded by encodeMembers
 //
-// Each kind comes in the order of the groups; how many members a group has stand in the
-// facts. The values of a frame are
+// Each kind is in the order of the groups; the facts contain the numbers of members. A frame
+// consists of
 //
 //	length   number of states; of each its text
 //	length   number of groups
@@ -25,13 +26,13 @@ import (
 //	  length   0 for columns, 1 for all members in the first variant of the first
 //	           artifact, else one more than the number of variants with members
 //	  columns  length of writeMembers' bytes
-//	  variants for each, unless there is the first alone, variant, artifact and number of
-//	           members; states: twice the index of the only one, or one more than twice
-//	           their number, then the index of each (all uvarint)
+//	  variants for each (all uvarint): variant, artifact and number of members, omitted for
+//	           the first variant alone; states: twice the index of the only one, or one
+//	           more than twice their number, then the index of each
 //	data     the columns, or the sets and the values of each variant, in the same order; a
-//	         set says how many values it has
+//	         set defines its number of values
 //
-// One frame for all of them compresses better than one for each, and is read at once.
+// One frame for all groups compresses better than one for each, and is decompressed at once.
 const (
 	isFrame = 0
 	isLarge = 1
@@ -255,7 +256,7 @@ func (r *memberSetReader) open() error {
 		return err
 	}
 	if blob[0] == sealedPlain {
-		values = bytes.Clone(values) // members outlive the value
+		values = bytes.Clone(values) // members refer to it after the value is reused
 	}
 	frame := compactReader{b: values, texts: r.texts}
 	r.states = readList(&frame, func(state *string) { *state = frame.text() })

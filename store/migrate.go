@@ -41,7 +41,7 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 	if version == 0 || version == len(all) {
 		return nil
 	}
-	return shrink(ctx, db) // what older tables held
+	return shrink(ctx, db) // frees the pages of dropped tables
 }
 
 func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {

@@ -10,9 +10,9 @@ import (
 )
 
 // The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
-// goroutine as the difference from the one before; whether the dump was joined, why it has no
-// objects, and the kinds in their order, each with its texts, its shape, its holders and its
-// rows as analysis.ObjectKind packs them.
+// goroutine as the difference from the previous one; whether the dump was joined; why it has
+// no objects; and the kinds in order, each with its texts, its shape, its holders and its
+// rows as packed by analysis.ObjectKind.
 
 func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w := &compactWriter{}

@@ -60,7 +60,7 @@ func (p *packer) textEncoder() (*zstd.Encoder, error) {
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(1<<16),
-		zstd.WithEncoderCRC(false), // sealed values have their own
+		zstd.WithEncoderCRC(false), // sealed values have a checksum
 		zstd.WithEncoderDictRaw(commonTextsID, []byte(commonTexts)))
 	p.texts = enc
 	return enc, err

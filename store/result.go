@@ -96,7 +96,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
 	job := newJobSums()
 	defer s.reaper.hold(job)()
-	ready := 0 // of snaps, with their groups
+	ready := 0 // the number of snaps with loaded groups
 	for published := false; !published; {
 		ready = r.openGroups(snaps, places, ready)
 		n := together(snaps[:ready])

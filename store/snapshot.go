@@ -300,7 +300,7 @@ func (l *loader) members(ctx context.Context, rows []*snapshotRow, d depth) erro
 		return err
 	}
 	for _, r := range rows {
-		// Snapshots with a row are read below; others must have no members.
+		// Snapshots without a row must have no members.
 		if at[r.seq] != nil && slices.Max(append(r.members, 0)) > 0 {
 			return fmt.Errorf("snapshot %s: its members are missing", r.id)
 		}
@@ -391,7 +391,7 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 		for i, function := range r.loose {
 			r.family.Loose[i] = names[function]
 		}
-		r.loose = nil // the row stays with its family
+		r.loose = nil // frees memory: the family keeps its row
 		if r.creator.Valid {
 			r.family.LooseCreator = names[r.creator.Int64]
 		}
@@ -477,7 +477,7 @@ func (l *loader) loadStacks(ctx context.Context, seqs []int64) error {
 		for i, frame := range r.frames {
 			r.stack.Frames[i] = frames[frame]
 		}
-		r.frames = nil // the row stays with its stack
+		r.frames = nil // frees memory: the stack keeps its row
 		r.stack.CreatedBy = frames[r.creator]
 		loaded.stack = &r.stack
 	}

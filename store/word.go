@@ -305,8 +305,8 @@ func wholeEntry(f *analysis.Family, kept string) string {
 	return f.Loose[i]
 }
 
-// linkAll links a family to functions. It skips the functions of the last call, because most
-// functions of a stack belong to its family too.
+// linkAll links a family to functions. It skips functions that the family is linked to
+// already, because most functions of a stack belong to its family too.
 func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int64) error {
 	if family != w.linkedFamily || len(w.linked) >= mostRemembered {
 		clear(w.linked)

@@ -78,7 +78,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	if err := fill(); err != nil {
 		return nil, keep, s.unlessMoved(ctx, now, err)
 	}
-	in.said, groups = identity.Outcome{}, nil // as large as the report
+	in.said, groups = identity.Outcome{}, nil // frees memory as large as the report
 	said := report.Join(judged, in.problems, in.options)
 	return said, keep, s.unlessMoved(ctx, now, nil)
 }

@@ -279,7 +279,7 @@ type evidence struct {
 	edits []identity.Edit
 	marks []store.Mark
 	rows  []store.SnapshotRow
-	// said are the snapshots after the edits.
+	// said contains the snapshots after the edits.
 	said     identity.Outcome
 	problems []analysis.Problem
 	options  report.Options

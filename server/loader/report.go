@@ -175,7 +175,7 @@ func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Con
 	}
 	said := identity.Resolve(found, edits)
 	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // they name members
+		said.Snapshots[i].Objects = nil // objects refer to members, which were not read
 	}
 	marks, err := s.store.Marks(ctx, caseID)
 	if err != nil {

@@ -108,7 +108,7 @@ const blockSize = 512 << 10
 func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
 	src := &source{ctx: ctx, r: r, limit: limit}
 	in := bufio.NewReaderSize(src, 128<<10)
-	head, _ := in.Peek(magicSize) // the error comes again with the next Read
+	head, _ := in.Peek(magicSize) // the next Read returns the error again
 	sum := sha256.New()
 	if compressed(head) {
 		_, err = in.WriteTo(io.MultiWriter(sum, file))
