@@ -58,7 +58,7 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	return snap, nil
 }
 
-// forgetWritten clears the fields that headWriter writes. Pairs are not stored.
+// forgetWritten clears the fields that headWriter or the value of the objects contains.
 func forgetWritten(snap *analysis.Snapshot) {
 	rest := *snap
 	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
@@ -67,7 +67,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets = nil
-	rest.Joined, rest.Pairs = nil, nil // stored separately
+	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
 	*snap = rest
 }
 

@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Artifacts []analysis.Artifact
 	Problems  []analysis.Problem
-	// Snapshots are in their final order.
+	// Snapshots are stored in this order.
 	Snapshots []analysis.Snapshot
 	// Groups returns the groups of the snapshot at an index of Snapshots; it is called once for
 	// each. It is nil if the snapshots contain their groups.

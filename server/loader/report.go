@@ -11,8 +11,8 @@ import (
 	"leakdiff/store"
 )
 
-// Report is the report of a case with its fields. Making one reads no evidence if the report
-// is stored.
+// Report is the report of a case with its fields, without the snapshots: loading a stored
+// report reads no evidence.
 type Report struct {
 	store.Case
 	Bundles []store.Bundle
