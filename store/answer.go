@@ -15,17 +15,17 @@ import (
 // answerLife is how long an Idempotency-Key repeats its answer.
 const answerLife = 24 * time.Hour
 
-// Answer is what was answered to the first request with an Idempotency-Key.
+// Answer is the answer to the first request with an Idempotency-Key.
 type Answer struct {
-	// RequestHash tells whether a second request is the same one.
+	// RequestHash identifies the request: another hash means another request.
 	RequestHash string
 	Status      int
 	Body        []byte
 }
 
-// Remember keeps an answer for 24 hours. The first answer of a key stays: a
-// second one is ignored. The body is sealed with the key, because an answer may
-// hold an owner key, and those are nowhere stored in the clear.
+// Remember stores an answer for 24 hours. It ignores a second answer for the same key. The
+// body is encrypted with the key, because it may contain an owner key, which is never stored
+// in plain text.
 func (s *Store) Remember(ctx context.Context, key string, a Answer) error {
 	body, err := s.seal(key, a.Body)
 	if err != nil {
@@ -47,7 +47,7 @@ SET request_hash = excluded.request_hash,
     expires_at = excluded.expires_at
 WHERE answer.expires_at <= ?6`
 
-// Recall returns the answer to repeat, and whether there is one.
+// Recall returns the stored answer and whether it exists.
 func (s *Store) Recall(ctx context.Context, key string) (a Answer, known bool, err error) {
 	var sealed []byte
 	err = s.reader.QueryRowContext(ctx, recallSQL, lookupHash(key), s.time().UnixMicro()).

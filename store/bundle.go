@@ -15,11 +15,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// Status is how far a bundle or a job has come.
+// Status is the state of a bundle or a job.
 type Status string
 
-// The first result makes a bundle done. A re-analysis queues it again, while the
-// old result stays visible, and leaves it done however it ends.
+// The first result makes a bundle done. A re-analysis queues it again, keeps the old result
+// visible, and sets it to done even if it fails.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"
@@ -28,11 +28,11 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// File is one uploaded file of a bundle; its bytes are the blob with that hash.
+// File is one uploaded file of a bundle; the hash names its blob.
 type File struct {
 	Name   string
 	SHA256 string
-	// Size is in bytes as uploaded.
+	// Size is in uploaded bytes.
 	Size int64
 }
 
@@ -46,26 +46,25 @@ type Bundle struct {
 	// Size is the sum over Files, in bytes.
 	Size  int64
 	Files []File
-	// Error says why the last job failed; nil otherwise.
+	// Error is why the last job failed, or nil.
 	Error *analysis.Fault
-	// Engine computed the visible result; 0 where there is none. Generation is another
-	// one after every reading.
+	// Engine is the version of the rules of the visible result, 0 without a result. Generation
+	// changes with every reading.
 	Engine, Generation int
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked            int64
 	Snapshots, Problems int
 }
 
-// AddBundle records an upload whose blobs are stored, with the job that will read
-// it, in one transaction: when it returns, both survive a crash. A case that does
-// not exist is *analysis.Fault "not_found"; a blob that is not stored (any more)
-// is "missing_blob": upload it again.
+// AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
+// survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
+// blob is "missing_blob", and the file must be uploaded again.
 func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
 	return s.addBundle(ctx, caseID, name, files, func(*sql.Tx) error { return nil })
 }
 
-// OpenCase makes a case and records its first upload in one transaction: a crash
-// leaves both or nothing. The owner key is returned here and never again.
+// OpenCase creates a case and records its first upload in one transaction: a crash leaves
+// both or nothing. Only this call returns the owner key.
 func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File) (c Case, b Bundle, ownerKey string, err error) {
 	c, ownerKey, hash, err := s.newCase(title, sample)
 	if err != nil {
@@ -81,8 +80,7 @@ func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files 
 	return c, b, ownerKey, nil
 }
 
-// addBundle writes a bundle and its job after what first writes, in the same
-// transaction.
+// addBundle writes a bundle and its job after first, in the same transaction.
 func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, first func(*sql.Tx) error) (Bundle, Job, error) {
 	b := Bundle{CaseID: caseID, Name: name, Created: s.time(), Status: Queued, Files: slices.Clone(files)}
 	for _, f := range files {
@@ -96,7 +94,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if job.ID, err = s.newID("j"); err != nil {
 		return Bundle{}, Job{}, err
 	}
-	// Until the rows are there, nothing keeps a deletion from taking the blobs.
+	// Until the rows exist, only this lock protects the blobs from a deletion.
 	s.referring.Lock()
 	defer s.referring.Unlock()
 	if err := s.haveBlobs(files); err != nil {
@@ -117,8 +115,8 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	return b, job, nil
 }
 
-// Discard gives up the bytes of an upload that is not recorded: what its Put brought is
-// removed, unless it was recorded with another one.
+// Discard removes the blobs of an unrecorded upload, unless another upload has recorded
+// them.
 func (s *Store) Discard(ctx context.Context, files []File) error {
 	s.referring.Lock()
 	defer s.referring.Unlock()
@@ -184,7 +182,7 @@ FROM cases c
 WHERE c.id = ?2
 RETURNING seq`
 
-// What was to be forgotten is referred to again.
+// A marked blob is in use again.
 const referBlobSQL = `
 INSERT INTO blob (sha256, size) VALUES (?, ?)
 ON CONFLICT (sha256) DO UPDATE SET forgotten = 0`
@@ -193,7 +191,7 @@ const insertFileSQL = `
 INSERT INTO bundle_file (bundle_seq, place, name, sha256, size)
 VALUES (?, ?, ?, ?, ?)`
 
-// A case that changed has no summary that holds, see SetCaseSummary.
+// A changed case invalidates its summary, see SetCaseSummary.
 const touchCaseSQL = `
 UPDATE cases SET updated_at = ?, summarised = 0 WHERE id = ?`
 
@@ -211,8 +209,8 @@ func contentHash(hashes []string) []byte {
 	return sum[:]
 }
 
-// FindBundle returns the newest bundle of a case that holds exactly the files
-// with these hashes, in any order, and whether there is one.
+// FindBundle returns the newest bundle of a case with exactly these file hashes, in any
+// order, and whether it exists.
 func (s *Store) FindBundle(ctx context.Context, caseID string, hashes []string) (b Bundle, found bool, err error) {
 	var id string
 	err = s.reader.QueryRowContext(ctx, findBundleSQL, caseID, contentHash(hashes)).Scan(&id)
@@ -234,8 +232,8 @@ WHERE c.id = ? AND b.content_hash = ?
 ORDER BY b.seq DESC
 LIMIT 1`
 
-// FailedOn returns the bundles whose last reading failed with the code of a fault, and
-// which hold a file with one of these hashes.
+// FailedOn returns the bundles with a file with one of these hashes whose last reading
+// failed with this code.
 func (s *Store) FailedOn(ctx context.Context, code string, hashes []string) (ids []string, err error) {
 	list, err := json.Marshal(append([]string{}, hashes...))
 	if err != nil {
@@ -248,7 +246,7 @@ func (s *Store) FailedOn(ctx context.Context, code string, hashes []string) (ids
 	return ids, err
 }
 
-// One whose deletion was begun has the generation -1.
+// Bundles of a case that is being deleted have the generation -1.
 const failedOnSQL = `
 SELECT DISTINCT b.id
 FROM bundle_file f
@@ -257,7 +255,7 @@ WHERE f.sha256 IN (SELECT value FROM json_each(?2))
   AND b.fault <> '' AND b.fault ->> 'code' = ?1 AND b.status IN ('failed', 'done') AND b.generation >= 0
 ORDER BY b.seq`
 
-// Bundle returns a bundle; *analysis.Fault "not_found" where there is none.
+// Bundle returns a bundle, or *analysis.Fault "not_found".
 func (s *Store) Bundle(ctx context.Context, id string) (Bundle, error) {
 	found, err := s.bundles(ctx, bundleSQL, id)
 	if err == nil && len(found) == 0 {
@@ -287,7 +285,7 @@ const bundlesSQL = bundleColumns + `
 WHERE c.id = ?
 ORDER BY b.seq`
 
-// A bundleRow is a bundle on its way out of the database.
+// A bundleRow is a scanned row of a bundle.
 type bundleRow struct {
 	Bundle
 	seq int64
@@ -336,7 +334,7 @@ FROM bundle_file
 WHERE bundle_seq IN (SELECT value FROM json_each(?))
 ORDER BY bundle_seq, place`
 
-// A storedFault is the part of a fault that outlives the process.
+// A storedFault is the part of a fault that the database contains.
 type storedFault struct {
 	Code  string `json:"code"`
 	What  string `json:"what"`
@@ -366,8 +364,8 @@ func readFault(text string) (*analysis.Fault, error) {
 	return &analysis.Fault{Code: f.Code, What: f.What, Where: f.Where, Why: f.Why, Hint: f.Hint}, nil
 }
 
-// RemoveBundle removes a bundle, its job and its snapshots, and the blobs that
-// nothing else refers to. A job that is running finds out at its next write.
+// RemoveBundle removes a bundle, its job, its snapshots and its unreferenced blobs. A
+// running job fails at its next write.
 func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 	err := s.writeReserved(ctx, "removing a bundle", func(tx *sql.Tx) error {
 		hashes, err := collect(ctx, tx, scanOne[string], bundleBlobsSQL, id)
@@ -428,8 +426,7 @@ func (s *Store) Problems(ctx context.Context, bundleID string) ([]analysis.Probl
 	return inventory(ctx, s, problemsSQL, bundleID, (*headReader).problem)
 }
 
-// CaseProblems returns the problems of the results of all bundles of a case, in the order of
-// upload.
+// CaseProblems returns the problems of all bundles of a case, in the order of upload.
 func (s *Store) CaseProblems(ctx context.Context, caseID string) (out []analysis.Problem, err error) {
 	err = s.read(ctx, "reading problems", func(tx *sql.Tx) error {
 		var p packer
@@ -479,7 +476,7 @@ func openInventory[T any](p *packer, blob []byte, value func(*headReader, *T)) (
 		return nil, nil
 	}
 	if blob[0] == asIs || blob[0] == withZstd {
-		// From before there were compact values.
+		// Older databases contain packed JSON.
 		var out []T
 		err := p.unpackJSON(blob, &out)
 		return out, err
@@ -494,7 +491,7 @@ func openInventory[T any](p *packer, blob []byte, value func(*headReader, *T)) (
 	return out, err
 }
 
-// packList seals what inventory reads.
+// packList seals a list for inventory.
 func packList[T any](p *packer, list []T, value func(*headWriter, *T)) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil

@@ -9,49 +9,48 @@ import (
 	"time"
 )
 
-// Case is what a ticket is about: a named set of bundles.
+// Case is a named set of bundles, usually one ticket.
 type Case struct {
 	ID    string
 	Title string
-	// Sample is the name of the sample that the case shows, empty for uploads.
+	// Sample is the name of the sample in the case, empty for uploads.
 	Sample           string
 	Created, Updated time.Time
-	// Bundles counts every bundle, Snapshots the different snapshots in finished
-	// ones.
+	// Bundles counts all bundles, Snapshots the distinct snapshots in finished ones.
 	Bundles, Snapshots int
-	// Revision changes whenever a bundle of the case comes, goes, or is read, and never
-	// comes back.
+	// Revision changes whenever a bundle of the case is added, removed or read. A value never
+	// repeats.
 	Revision int64
-	// Ticket and Archived are fields that people keep.
+	// Ticket and Archived are fields that users edit.
 	Ticket   string
 	Archived bool
 	Summary
 }
 
-// Summary is what the list of cases shows of a case's last analysis. The store
-// caches it and never looks inside.
+// Summary is the last analysis of a case as the list of cases shows it. The store caches it
+// without interpreting it.
 type Summary struct {
 	Headline, Verdict string
 	Lowest, Highest   int
 	Spark             []int
-	// Lower says which entries of Spark are lower bounds, empty where none is.
+	// Lower marks the entries of Spark that are lower bounds; empty if none is.
 	Lower []bool
-	// Aside is how many families grow and were called benign, where no other grows.
+	// Aside counts the growing families marked benign, if no other family grows.
 	Aside int
-	// Endings are how families ended that are not stable; a Case that is read has none.
+	// Endings are the non-stable outcomes of families; reading a Case leaves them empty.
 	Endings []Ending
-	// Knowledge is the version of the catalogue that it was made with.
+	// Knowledge is the version of the catalogue behind the summary.
 	Knowledge string
 }
 
-// Ending is what became of a family in a case.
+// Ending is the outcome of a family in a case.
 type Ending struct {
 	Process, Fingerprint, Verdict string
-	// Recovered says that its cause went away within the series.
+	// Recovered means that the cause went away within the series.
 	Recovered bool
 }
 
-// newCase draws the id and the owner key of a case, and the key's hash.
+// newCase generates the id and the owner key of a case, and the key's hash.
 func (s *Store) newCase(title, sample string) (c Case, ownerKey string, hash []byte, err error) {
 	id, err := s.newID("c")
 	if err != nil {
@@ -66,7 +65,7 @@ const createCaseSQL = `
 INSERT INTO cases (id, title, sample, owner_hash, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?5)`
 
-// Case returns a case; *analysis.Fault with Code "not_found" where there is none.
+// Case returns a case, or *analysis.Fault with Code "not_found".
 func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 	err = s.read(ctx, "reading a case", func(tx *sql.Tx) error {
 		found, err := collect(ctx, tx, scanCase, caseSQL, id)
@@ -105,21 +104,20 @@ func scanCase(rows *sql.Rows) (c Case, err error) {
 	return c, errors.Join(json.Unmarshal([]byte(spark), &c.Spark), json.Unmarshal([]byte(lower), &c.Lower))
 }
 
-// CaseQuery chooses cases; its zero value is all that are not archived. Words match
-// anywhere and without regard to case.
+// CaseQuery filters cases; the zero value selects all that are not archived. Words match
+// anywhere and ignore case.
 type CaseQuery struct {
-	// Text is looked for in title and ticket, Process and Host in the names of the
-	// processes as they were captured.
+	// Text matches title and ticket, Process and Host match the captured process.
 	Text, Process, Host string
 	Verdict             string
-	// Since and Until bound the time of the upload; zero is open.
+	// Since and Until bound the time of upload; zero is unbounded.
 	Since, Until time.Time
-	// Archived chooses the archived ones, and Everything both.
+	// Archived selects archived cases, Everything all cases.
 	Archived, Everything bool
 	Limit, Offset        int
 }
 
-// Cases returns the chosen cases, newest first, and how many there are in all.
+// Cases returns the selected cases, newest first, and the total number.
 func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, err error) {
 	args := []any{strings.ToLower(q.Text), strings.ToLower(q.Process), strings.ToLower(q.Host), q.Verdict,
 		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything}
@@ -154,7 +152,7 @@ LIMIT max(?9, 0) OFFSET ?10`
 const countCasesSQL = `
 SELECT count(*) FROM cases c` + chosenCasesSQL
 
-// RenameCase gives a case another title.
+// RenameCase changes the title of a case.
 func (s *Store) RenameCase(ctx context.Context, id, title string) error {
 	result, err := s.writer.ExecContext(ctx, renameCaseSQL, title, s.time().UnixMicro(), id)
 	return fault("renaming a case", affected(result, err, notFound("case", id)))
@@ -163,8 +161,7 @@ func (s *Store) RenameCase(ctx context.Context, id, title string) error {
 const renameCaseSQL = `
 UPDATE cases SET title = ?, updated_at = ? WHERE id = ?`
 
-// SetCaseSummary caches what the list of cases shows. It does not count as an
-// update of the case.
+// SetCaseSummary caches the summary of a case. It does not count as an update of the case.
 func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) error {
 	spark, err := json.Marshal(append([]int{}, sum.Spark...))
 	lower, lowerErr := json.Marshal(append([]bool{}, sum.Lower...))
@@ -196,17 +193,17 @@ const addEndingSQL = `
 INSERT OR REPLACE INTO ending (case_seq, fingerprint, process, verdict, recovered)
 SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1`
 
-// CaseEnding is how a family ended in a case.
+// CaseEnding is the outcome of a family in a case.
 type CaseEnding struct {
 	CaseID string
 	Ending
 }
 
-// mostEndings bounds what is read of how a family ended.
+// mostEndings bounds the number of rows that EndingsOf reads.
 const mostEndings = 10_000
 
-// EndingsOf is how a family ended in these cases, where it did something else than stay
-// as it was: those of the newest cases first, at most ten thousand.
+// EndingsOf returns the non-stable outcomes of a family in these cases, newest cases first,
+// at most ten thousand.
 func (s *Store) EndingsOf(ctx context.Context, fingerprint string, caseIDs []string) (out []CaseEnding, err error) {
 	ids, err := json.Marshal(append([]string{}, caseIDs...))
 	if err != nil {
@@ -234,9 +231,9 @@ const setCaseSummarySQL = `
 UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, lower = ?, aside = ?, knowledge = ?, summarised = 1
 WHERE id = ?`
 
-// CasesToSummarise are the cases whose results or edits are newer than their summary:
-// somebody is about to write it, or a crash came in between; and those whose summary was
-// made with another catalogue of what is known.
+// CasesToSummarise returns the cases whose results or edits are newer than their summary,
+// because its writer is not done or crashed, and those whose summary has another version of
+// the catalogue.
 func (s *Store) CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error) {
 	err = s.read(ctx, "looking for cases without a summary", func(tx *sql.Tx) error {
 		ids, err = collect(ctx, tx, scanOne[string], casesToSummariseSQL, knowledge)
@@ -251,8 +248,8 @@ WHERE c.deleting = '' AND (c.summarised = 0 OR c.knowledge <> ?)
   AND EXISTS (SELECT 1 FROM bundle b WHERE b.case_seq = c.seq AND b.status = 'done')
 ORDER BY c.seq`
 
-// CheckOwner reports whether the key is the one that CreateCase returned. It is
-// false for a case that does not exist.
+// CheckOwner reports whether the key is the one that CreateCase returned. It is false for a
+// missing case.
 func (s *Store) CheckOwner(ctx context.Context, caseID, key string) bool {
 	var hash []byte
 	if err := s.reader.QueryRowContext(ctx, caseOwnerSQL, caseID).Scan(&hash); err != nil {
@@ -264,7 +261,7 @@ func (s *Store) CheckOwner(ctx context.Context, caseID, key string) bool {
 const caseOwnerSQL = `
 SELECT owner_hash FROM cases WHERE id = ?`
 
-// PermalinkFate says what becomes of a deleted case's permalinks.
+// PermalinkFate selects what happens to the permalinks of a deleted case.
 type PermalinkFate int
 
 const (
@@ -274,18 +271,17 @@ const (
 	KeepPermalinks
 )
 
-// fates are as they are stored.
+// fates are the stored values.
 var fates = map[PermalinkFate]string{WithdrawPermalinks: "withdraw", KeepPermalinks: "keep"}
 
-// DeleteCase removes a case with its bundles, results and jobs, and every blob that no
-// other case refers to. Words that only it used are found by nobody from then on, and go
-// with Reap. It works on a full volume: what has no room there is finished by Sweep, and
-// the case is gone for everybody at once.
+// DeleteCase removes a case with its bundles, results, jobs and unreferenced blobs. Search
+// no longer finds words that only this case used; Reap deletes them. DeleteCase works on a
+// full volume: the case becomes invisible at once, and Sweep finishes what had no room.
 func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) error {
 	err := s.deleteRows(ctx, id, fate)
 	if IsFull(err) {
-		// A log of all that the rows of a large case were does not fit into the reserve. Its
-		// uploads take far more space than that, and need none to be deleted.
+		// The log of all deleted rows of a large case does not fit into the reserve. Its uploads
+		// occupy far more space and can be deleted without any.
 		begun, err := s.beginDeleting(ctx, id, fate)
 		if err != nil {
 			return err
@@ -301,9 +297,9 @@ func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) e
 	return s.reclaim(context.WithoutCancel(ctx))
 }
 
-// beginDeleting records that a case is to be deleted. It gives the case and its bundles
-// other ids, which nobody knows, and takes its results and jobs out of sight: nothing can
-// be added to what is deleted later. The new id of the case is returned.
+// beginDeleting records the deletion of a case. It replaces the ids of the case and its
+// bundles by unknown ones and hides results and jobs, so that nobody can add to the case
+// meanwhile. It returns the new id of the case.
 func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate) (begun string, err error) {
 	if begun, err = s.newID("c"); err != nil {
 		return "", err
@@ -330,7 +326,7 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 const beginDeletingSQL = `
 UPDATE cases SET deleting = ?, id = ? WHERE id = ?`
 
-// No snapshot is of generation -1, so that none is visible.
+// No snapshot has generation -1, so the bundles show none.
 const hideBundlesSQL = `
 UPDATE bundle SET id = 'b' || lower(hex(randomblob(13))), generation = -1
 WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
@@ -339,12 +335,12 @@ const forgetJobsSQL = `
 DELETE FROM job
 WHERE bundle_seq IN (SELECT b.seq FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ?)`
 
-// Their records are deleted with the rows of the case.
+// finishDeleting deletes their records with the rows of the case.
 const endPermalinksSQL = `
 UPDATE permalink SET withdrawn_at = coalesce(withdrawn_at, ?)
 WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
 
-// finishDeleting deletes a case whose deletion was begun: first the blobs that only it
+// finishDeleting deletes a case after beginDeleting: first the blobs that only this case
 // refers to, then its rows.
 func (s *Store) finishDeleting(ctx context.Context, begun string, fate PermalinkFate) error {
 	if err := s.deleteOwnBlobs(ctx, begun); err != nil {
@@ -381,7 +377,7 @@ WHERE c.id = ? AND NOT EXISTS (
     JOIN bundle d ON d.seq = g.bundle_seq
     WHERE g.sha256 = f.sha256 AND d.case_seq <> c.seq)`
 
-// finishDeletions deletes the cases whose deletion was begun and has not ended.
+// finishDeletions finishes all deletions that have begun.
 func (s *Store) finishDeletions(ctx context.Context) error {
 	type begun struct{ id, fate string }
 	var all []begun

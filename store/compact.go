@@ -13,13 +13,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A sealed blob holds compact values:
+// A sealed blob contains compact values:
 //
 //	byte     form: sealedPlain, sealedZstd or, with the dictionary of commonTexts, sealedTexts
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	values   as they are or as one zstd frame
 //
-// The forms differ from those of packed JSON, which heads of older databases have.
+// The forms differ from those of packed JSON, which older databases contain.
 const (
 	sealedPlain = 2
 	sealedZstd  = 3
@@ -28,13 +28,13 @@ const (
 	sealedHeader = 1 + 4
 )
 
-// seal compresses values where that saves an eighth of them: each frame costs its reader
-// as long as some hundred values.
+// seal compresses values if that saves an eighth of them: to a reader, opening a frame costs
+// as much as decoding some hundred values.
 func (p *packer) seal(values []byte) ([]byte, error) {
 	return sealWith(p.encoder, sealedZstd, values)
 }
 
-// sealTexts is seal for values that are mostly texts which leakdiff makes itself.
+// sealTexts is seal for values that consist mostly of texts that leakdiff generates.
 func (p *packer) sealTexts(values []byte) ([]byte, error) {
 	return sealWith(p.textEncoder, sealedTexts, values)
 }
@@ -56,8 +56,8 @@ func sealWith(encoder func() (*zstd.Encoder, error), form byte, values []byte) (
 	return out, nil
 }
 
-// unseal undoes seal. The values take room's, where they are compressed and that is enough;
-// else they are a part of the blob or new.
+// unseal undoes seal. It decompresses into room if room is large enough; otherwise the
+// values are new, or a part of an uncompressed blob.
 func (p *packer) unseal(blob, room []byte) ([]byte, error) {
 	if len(blob) < sealedHeader {
 		return nil, fmt.Errorf("%d bytes are too few", len(blob))
@@ -79,7 +79,7 @@ func (p *packer) unseal(blob, room []byte) ([]byte, error) {
 	return nil, fmt.Errorf("unknown form %d", blob[0])
 }
 
-// compactWriter appends values: numbers as varints, texts behind their length.
+// compactWriter appends values: numbers as varints, texts after their length.
 type compactWriter struct{ b []byte }
 
 func (w *compactWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
@@ -87,7 +87,7 @@ func (w *compactWriter) varint(v int64)   { w.b = binary.AppendVarint(w.b, v) }
 func (w *compactWriter) number(v int)     { w.varint(int64(v)) }
 func (w *compactWriter) length(n int)     { w.uvarint(uint64(n)) }
 
-// text keeps what JSON would: a byte that is no UTF-8 becomes U+FFFD.
+// text encodes like JSON: a byte that is not UTF-8 becomes U+FFFD.
 func (w *compactWriter) text(s string) {
 	s = validText(s)
 	w.length(len(s))
@@ -101,7 +101,7 @@ func validText(s string) string {
 	return string([]rune(s))
 }
 
-// flags writes up to 63 of them, the first in the lowest bit.
+// flags writes up to 63 flags, the first in the lowest bit.
 func (w *compactWriter) flags(set ...bool) {
 	var bits uint64
 	for i, on := range set {
@@ -112,7 +112,7 @@ func (w *compactWriter) flags(set ...bool) {
 	w.uvarint(bits)
 }
 
-// time keeps nanoseconds; the zero time is 0.
+// time writes nanoseconds; the zero time is 0.
 func (w *compactWriter) time(t time.Time) {
 	if t = utc(t); t.IsZero() {
 		w.uvarint(0)
@@ -123,7 +123,7 @@ func (w *compactWriter) time(t time.Time) {
 	w.uvarint(nanos)
 }
 
-// real keeps whole numbers, which most are, as such.
+// real writes whole numbers, the most frequent ones, as varints.
 func (w *compactWriter) real(v float64) {
 	if whole := int64(v); math.Abs(v) < 1<<52 && float64(whole) == v && !(v == 0 && math.Signbit(v)) {
 		w.uvarint(1 + zigzag(whole))
@@ -133,7 +133,7 @@ func (w *compactWriter) real(v float64) {
 	w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(v))
 }
 
-// writeMap writes a map in the order of its keys; nil and empty are alike.
+// writeMap writes a map in the order of its keys; nil and empty maps are equal.
 func writeMap[K ~string, V any](w *compactWriter, m map[K]V, value func(V)) {
 	w.length(len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -142,8 +142,8 @@ func writeMap[K ~string, V any](w *compactWriter, m map[K]V, value func(V)) {
 	}
 }
 
-// compactReader reads what compactWriter wrote and keeps the first error; all values are
-// zero after it. It believes no length before the bytes are there.
+// compactReader reads the output of compactWriter. It stores the first error and returns
+// zero values after it. It allocates no more than the bytes present justify.
 type compactReader struct {
 	b     []byte
 	err   error
@@ -177,7 +177,7 @@ func (r *compactReader) uvarint() uint64 {
 func (r *compactReader) varint() int64 { return unzigzag(r.uvarint()) }
 func (r *compactReader) number() int   { return int(r.varint()) }
 
-// length reads the number of things of which each takes at least so many bytes.
+// length reads a number of elements that each take at least so many bytes.
 func (r *compactReader) length(each int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.b)/each) {
@@ -241,7 +241,7 @@ func readMap[K ~string, V any](r *compactReader, value func() V) map[K]V {
 	return m
 }
 
-// end fails where values follow the last one.
+// end fails if more values follow.
 func (r *compactReader) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		return fmt.Errorf("%d bytes after the last value", len(r.b))
@@ -249,10 +249,10 @@ func (r *compactReader) end() error {
 	return r.err
 }
 
-// textTable has each of many equal texts in memory once.
+// textTable stores equal texts once in memory.
 type textTable struct{ known map[string]string }
 
-// mostTexts bounds the texts that are remembered.
+// mostTexts bounds the number of stored texts.
 const mostTexts = 1 << 14
 
 func (t *textTable) of(b []byte) string {

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// PermalinkCount is the number of a case's permalinks that can still be read.
+// PermalinkCount returns the number of readable permalinks of a case.
 func (s *Store) PermalinkCount(ctx context.Context, caseID string) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, permalinkCountSQL, caseID, s.time().UnixMicro()).Scan(&n)
 	return n, fault("counting permalinks", err)

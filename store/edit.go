@@ -9,14 +9,12 @@ import (
 	"leakdiff/analysis/judge/identity"
 )
 
-// maxEdits bounds the edits of one case: all of them are applied whenever it is
-// looked at.
+// maxEdits bounds the edits of one case, because every view of the case applies all of them.
 const maxEdits = 2000
 
-// AddEdit keeps what somebody said about a case's snapshots and returns it with
-// its number and time. It is durable when it returns. The error is an
-// *analysis.Fault with Code "not_found" where there is no such case, "too_many"
-// where it has 2000 edits.
+// AddEdit stores an edit of a case's snapshots and returns it with its number and time. It
+// is durable when AddEdit returns. The error is an *analysis.Fault with Code "not_found" for
+// a missing case, "too_many" after 2000 edits.
 func (s *Store) AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error) {
 	e.At, e.Undone = s.time(), false
 	err := s.write(ctx, "keeping an edit", func(tx *sql.Tx) error {
@@ -42,7 +40,7 @@ func (s *Store) AddEdit(ctx context.Context, caseID string, e identity.Edit) (id
 	return e, nil
 }
 
-// Edits are never deleted alone, so that the count gives the next number.
+// Edits are never deleted alone, so the next number is the count plus one.
 const nextEditSQL = `
 SELECT count(*) + 1
 FROM edit e
@@ -53,8 +51,7 @@ const addEditSQL = `
 INSERT INTO edit (case_seq, number, made_at, made_by, kind, target, value, note)
 SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM cases WHERE id = ?1`
 
-// Edits are all edits of a case in the order in which they were made, those that
-// were undone among them. A case that does not exist has none.
+// Edits returns all edits of a case in order, with the undone ones. A missing case has none.
 func (s *Store) Edits(ctx context.Context, caseID string) (out []identity.Edit, err error) {
 	err = s.read(ctx, "reading edits", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, scanEdit, editsSQL, caseID)
@@ -77,9 +74,8 @@ func scanEdit(rows *sql.Rows) (e identity.Edit, err error) {
 	return e, err
 }
 
-// UndoEdit marks an edit as undone; it stays in the list. The error is an
-// *analysis.Fault with Code "not_found" where the case has no such edit, or none
-// any more that is not undone.
+// UndoEdit marks an edit as undone; it stays in the list. The error is an *analysis.Fault
+// with Code "not_found" if the edit is missing or undone already.
 func (s *Store) UndoEdit(ctx context.Context, caseID string, number int64) error {
 	now := s.time().UnixMicro()
 	return s.write(ctx, "undoing an edit", func(tx *sql.Tx) error {

@@ -19,21 +19,23 @@ import (
 //	  varint   number of members, unless it is the count
 //	  varint   number of leaked members, unless 0
 //	  varint   minutes of the oldest wait, unless -1
-//	  waits    a byte with the bucket that all of the count are in, nothing if it is that of
-//	           the oldest wait, or a varint with the set of buckets and a varint for each
-//	  states   the index of the one that all of the count are in, or their number, then the
+//	  waits    nothing if the full count is in the bucket of the oldest wait; a byte with
+//	           the bucket if it is in another one; else a varint with the set of buckets
+//	           and a varint for each
+//	  states   the index of the state with the full count; else the number of states, then
 //	           index and count of each
-//	  stacks   stack.seq of the one variant, or the number of variants, then stack.seq and
-//	           count of each; stack.seq is less that of the variant before, of any group
+//	  stacks   stack.seq of the only variant; else the number of variants, then stack.seq
+//	           and count of each; stack.seq is the difference from the previous variant,
+//	           of any group
 //
-// A family that comes in snapshot after snapshot has a dozen bytes in each.
+// A family that recurs in every snapshot needs a dozen bytes in each.
 const (
-	factMembers  = 1 << iota // another number than the count
-	factLeaked               // some
+	factMembers  = 1 << iota // differs from the count
+	factLeaked               // not 0
 	factOldest               // known
-	factOneState             // with all of the count
-	factOneStack             // with all of the count
-	// Two bits say how the waits are written.
+	factOneState             // has the full count
+	factOneStack             // has the full count
+	// Two bits select the encoding of the waits.
 	factWaitsShift = iota
 
 	waitsNone   = 0
@@ -42,7 +44,7 @@ const (
 	waitsSet    = 3
 )
 
-// groupFacts are what the facts of a snapshot say of a group.
+// groupFacts are the facts of one group.
 type groupFacts struct {
 	family                         int64
 	count, members, leaked, oldest int
@@ -51,11 +53,11 @@ type groupFacts struct {
 	states, stacks []int64
 }
 
-// waits are the histogram of a group.
+// waits is the wait histogram of a group.
 type waits = [len(analysis.WaitBuckets)]int
 
-// packFacts seals the groups of a snapshot, whose families and stacks have the rows of
-// words, and whose members have these numbers.
+// packFacts seals the groups of a snapshot. words are the rows of their families and stacks,
+// members their numbers of members.
 func packFacts(p *packer, groups []analysis.Group, words []groupWords, members []int) ([]byte, error) {
 	w := &factWriter{index: map[string]int64{}}
 	for i := range groups {
@@ -72,7 +74,7 @@ type factWriter struct {
 	states        []string
 	index         map[string]int64
 	family, stack int64
-	// stateCounts is room for those of one group.
+	// stateCounts is a reused buffer for one group.
 	stateCounts []int64
 }
 
@@ -119,8 +121,8 @@ func (w *factWriter) state(name string) int64 {
 	return i
 }
 
-// pairs writes a list of indexes or rows with counts, of one that has all of the count no
-// more than itself. What is a row is written less the last one.
+// pairs writes indexes or rows with counts. A single element with the full count needs no
+// count. Rows are written as the difference from the last one.
 func (w *factWriter) pairs(list []int64, one bool, last *int64) {
 	if !one {
 		w.length(len(list) / 2)
@@ -138,7 +140,7 @@ func (w *factWriter) pairs(list []int64, one bool, last *int64) {
 	}
 }
 
-// bucketOf is the bucket of a wait in minutes.
+// bucketOf returns the bucket of a wait in minutes.
 func bucketOf(minutes int) int {
 	for i := len(analysis.WaitBuckets) - 1; i > 0; i-- {
 		if minutes >= analysis.WaitBuckets[i] {
@@ -192,18 +194,18 @@ func (w *factWriter) waits(form int, of *waits) {
 // factReader reads the groups of a snapshot one by one.
 type factReader struct {
 	compactReader
-	// states are the names that groupFacts.states index, rawStates as they are written.
+	// states are the names that groupFacts.states indexes, rawStates their encoding.
 	states    []string
 	rawStates []byte
-	// left is the number of groups that are still to be read.
+	// left is the number of unread groups.
 	left          int
 	family, stack int64
 }
 
-// The fewest bytes of a group.
+// leastFacts is the minimum number of bytes of a group.
 const leastFacts = 5
 
-// openFacts begins to read facts. The values may take room's.
+// openFacts starts to read facts. It may decompress them into room.
 func openFacts(p *packer, texts *textTable, blob, room []byte) (*factReader, []byte, error) {
 	values, err := p.unseal(blob, room)
 	if err != nil {
@@ -219,8 +221,8 @@ func openFacts(p *packer, texts *textTable, blob, room []byte) (*factReader, []b
 	return r, values, nil
 }
 
-// next reads a group into g, whose lists it uses again; false where no more follows or
-// the facts are damaged, see done.
+// next reads a group into g and reuses its slices. It returns false after the last group or
+// for damaged facts; done returns the error.
 func (r *factReader) next(g *groupFacts) bool {
 	if r.left == 0 || r.err != nil {
 		return false
@@ -260,7 +262,7 @@ func (r *factReader) next(g *groupFacts) bool {
 	return r.err == nil
 }
 
-// done is why next ended, nil after the last group.
+// done returns the error that ended next, nil after the last group.
 func (r *factReader) done() error {
 	if err := r.end(); err != nil {
 		return fmt.Errorf("facts: %w", err)

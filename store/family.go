@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Sighting is one snapshot of one case that shows a family.
+// Sighting is one snapshot of one case with a family.
 type Sighting struct {
 	CaseID, CaseTitle string
 	SnapshotID, Label string
-	// CapturedAt is zero where only an order is known.
+	// CapturedAt is zero if only the order is known.
 	CapturedAt    time.Time
 	Host, Process string
-	// Highest is the largest Count of all snapshots of the process in the case.
+	// Highest is the largest Count of the process in the case.
 	Count, Highest int
 }
 
-// Sightings are where a family was seen.
+// Sightings lists the sightings of a family.
 type Sightings struct {
 	List []Sighting
-	// Cases and Places count all cases, and all processes in them, listed or not.
+	// Cases and Places count all cases and all processes in them, listed or not.
 	Cases, Places int
 }
 
-// mostCourse is how many sightings of one process in one case are listed.
+// mostCourse bounds the listed sightings of one process in one case.
 const mostCourse = 100
 
-// FamilySightings returns where a family was ever seen, the latest capture first, those
-// without time last: at most limit snapshots in all, and of one process in a case the
-// latest hundred. A snapshot in several bundles of a case counts once.
+// FamilySightings returns the sightings of a family, latest capture first, those without a
+// time last: at most limit snapshots, and the latest hundred of one process in a case. A
+// snapshot in several bundles of a case counts once.
 func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit int) (out Sightings, err error) {
 	err = s.read(ctx, "looking for a family", func(tx *sql.Tx) error {
 		families, err := collect(ctx, tx, scanOne[int64], familyRowsSQL, fingerprint)
@@ -55,8 +55,8 @@ func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit i
 const familyRowsSQL = `
 SELECT seq FROM family WHERE fingerprint = ?`
 
-// A case whose deletion was begun shows nothing. Rows come in the order of the sightings,
-// as far as it is known of a day: no snapshot of a row is later than its last one.
+// The query skips cases that are being deleted. It sorts rows like sightings as far as a
+// day's sums allow: no snapshot of a row is later than its last one.
 const seenDaysSQL = `
 SELECT fs.case_seq, r.process, fs.series_seq, fs.day, max(fs.last), max(fs.high), c.created_at
 FROM family_seen fs
@@ -66,7 +66,7 @@ WHERE fs.family_seq IN (SELECT value FROM json_each(?)) AND c.deleting = ''
 GROUP BY fs.series_seq, fs.day
 ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, c.created_at DESC, fs.case_seq, r.process`
 
-// A seenDay is a series on a day on which it shows a family.
+// A seenDay is a series on a day with a family.
 type seenDay struct {
 	place
 	seriesDay
@@ -74,7 +74,7 @@ type seenDay struct {
 	high, created int64
 }
 
-// A place is a process in a case, whatever its host.
+// A place is a process in a case, on any host.
 type place struct {
 	caseSeq int64
 	process string
@@ -84,7 +84,7 @@ func scanSeenDay(rows *sql.Rows) (d seenDay, err error) {
 	return d, rows.Scan(&d.caseSeq, &d.process, &d.series, &d.day, &d.last, &d.high, &d.created)
 }
 
-// A course gathers the snapshots that show a family.
+// A course collects the snapshots with a family.
 type course struct {
 	tx       *sql.Tx
 	families []int64
@@ -96,19 +96,19 @@ type course struct {
 	best     map[shown]*seenSnapshot
 }
 
-// A placeCourse is what is known of a place.
+// A placeCourse is the state of one place.
 type placeCourse struct {
 	highest int
 	found   []*seenSnapshot
 }
 
-// shown is a snapshot in a case, in whichever of its bundles.
+// shown identifies a snapshot in a case, in any bundle.
 type shown struct {
 	caseSeq  int64
 	snapshot string
 }
 
-// A seenSnapshot is a sighting with what orders it.
+// A seenSnapshot is a sighting with its sort keys.
 type seenSnapshot struct {
 	Sighting
 	place
@@ -130,7 +130,7 @@ func (c *course) measure(days []seenDay) (places, cases int) {
 	return len(c.places), len(inCases)
 }
 
-// sightings reads day after day until enough snapshots are later than any that follow.
+// sightings reads days until no later day can change the first limit sightings.
 func (c *course) sightings(ctx context.Context, days []seenDay, limit int) (out []Sighting, err error) {
 	for n := 1; len(days) > 0; n = min(2*n, mostDays) {
 		if len(c.best) >= limit && c.laterThan(&days[0]) >= limit {
@@ -162,16 +162,16 @@ func (c *course) sightings(ctx context.Context, days []seenDay, limit int) (out 
 	return out, nil
 }
 
-// mostDays is how many days are read at once.
+// mostDays is the number of days in one query.
 const mostDays = 256
 
-// latest are the latest hundred of a place.
+// latest returns the latest hundred sightings of a place.
 func (at *placeCourse) latest() []*seenSnapshot {
 	slices.SortFunc(at.found, func(a, b *seenSnapshot) int { return cmp.Or(latest(a, b), inBundles(a, b)) })
 	return at.found[:min(len(at.found), mostCourse)]
 }
 
-// laterThan counts the sightings that stand before all of a day.
+// laterThan counts the sightings that sort before all of a day.
 func (c *course) laterThan(d *seenDay) (n int) {
 	for _, at := range c.places {
 		n += min(laterThan(at.found, d), mostCourse)
@@ -193,7 +193,7 @@ func laterThan(found []*seenSnapshot, d *seenDay) (n int) {
 	return n
 }
 
-// read finds the snapshots of some days.
+// read loads the snapshots of some days.
 func (c *course) read(ctx context.Context, days []*seenDay) error {
 	list := make([][3]*int64, len(days))
 	for i, d := range days {
@@ -221,12 +221,12 @@ func (c *course) read(ctx context.Context, days []*seenDay) error {
 			x.Count = count
 			c.keep(x)
 		}
-		return none, nil // a damaged snapshot was counted for nothing
+		return none, nil // family_seen does not count damaged snapshots
 	}, snapshotsOfDaysSQL, string(text))
 	return err
 }
 
-// keep takes a snapshot that is in several bundles once.
+// keep adds a snapshot, but only once if several bundles contain it.
 func (c *course) keep(x *seenSnapshot) {
 	key := shown{x.caseSeq, x.SnapshotID}
 	known := c.best[key]
@@ -259,7 +259,7 @@ UNION ALL` + sightingColumns + `
     AND s.captured_at IS NULL AND list.value ->> 1 IS NULL` + ofVisible + `
 `
 
-// count is the largest count that facts have of the families, and whether they have any.
+// count returns the largest count of the families in the facts, and whether they occur.
 func (c *course) count(blob []byte) (count int, seen bool, err error) {
 	r, room, err := openFacts(c.p, &c.texts, blob, c.room)
 	if err != nil {
@@ -280,7 +280,7 @@ func (c *course) count(blob []byte) (count int, seen bool, err error) {
 	return count, seen, r.done()
 }
 
-// latest orders by time, what has none last.
+// latest sorts by time, sightings without a time last.
 func latest(a, b *seenSnapshot) int {
 	switch {
 	case a.CapturedAt.IsZero() == b.CapturedAt.IsZero():
@@ -291,12 +291,12 @@ func latest(a, b *seenSnapshot) int {
 	return -1
 }
 
-// inBundles orders as the snapshots came.
+// inBundles sorts by upload.
 func inBundles(a, b *seenSnapshot) int {
 	return cmp.Or(cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.at, b.at))
 }
 
-// FamilyCases is the number of cases in which a family was ever seen.
+// FamilyCases returns the number of cases with a family.
 func (s *Store) FamilyCases(ctx context.Context, fingerprint string) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, familyCasesSQL, fingerprint).Scan(&n)
 	return n, fault("looking for a family", err)

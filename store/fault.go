@@ -12,8 +12,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// fault words an error of the database. Faults and the ends of contexts pass as
-// they are; what names the attempt ("adding a bundle").
+// fault describes an error of the database. Faults and context errors pass unchanged; what
+// names the operation ("adding a bundle").
 func fault(what string, err error) error {
 	if err == nil {
 		return nil
@@ -47,10 +47,10 @@ func fault(what string, err error) error {
 	return out
 }
 
-// inputOutput is the Code of a fault that the volume answered with.
+// inputOutput is the Code of a fault about an I/O error of the volume.
 const inputOutput = "database_io"
 
-// IsFull reports whether an error says that the volume is full.
+// IsFull reports whether an error means a full volume.
 func IsFull(err error) bool {
 	var f *analysis.Fault
 	return errors.As(err, &f) && f.Code == diskFull
@@ -58,11 +58,13 @@ func IsFull(err error) bool {
 
 const diskFull = "disk_full"
 
-// roomForPages is less than what one more page of the database and its log may need.
+// roomForPages is a lower bound of the space that one more page of the database and its log
+// may need.
 const roomForPages = 256 << 10
 
-// orFull says of errors of the volume that it is full, where it is: a sync and the map of
-// the log say so in other words than a write, and so does SQLite of a quota.
+// orFull changes an I/O fault into a full volume if the volume is full. A failed sync, a
+// failed map of the log and an exceeded quota have other error codes in SQLite than a failed
+// write.
 func (s *Store) orFull(err error) error {
 	var f *analysis.Fault
 	if !errors.As(err, &f) || f.Code != inputOutput {
@@ -81,13 +83,13 @@ const (
 	fullHint = "Delete cases that are no longer needed or give the data directory more space."
 )
 
-// What is reserved for deleting is used up, or nothing runs that deletes.
+// Hints for a full volume if the reserve is used up, or if no server runs that could delete.
 const (
 	emptyHint = "Free space on the volume of the data directory by other means, or give it more, and try again."
 	startHint = "Free some MB on the volume of the data directory by other means, or give it more, and start again. Then delete cases that are no longer needed."
 )
 
-// hinting gives a fault about a full volume another hint.
+// hinting replaces the hint of a fault about a full volume.
 func hinting(err error, hint string) error {
 	var f *analysis.Fault
 	if !IsFull(err) || !errors.As(err, &f) {
@@ -98,7 +100,7 @@ func hinting(err error, hint string) error {
 	return &other
 }
 
-// orNotFound turns the absence of a row into a refusal that names the thing.
+// orNotFound replaces a missing row by a fault that names the thing.
 func orNotFound(err error, thing, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return notFound(thing, id)

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Field is what somebody said of a case under a name.
+// Field is a named value that a user set for a case.
 type Field struct {
 	Value string
-	// Replaced is the value that stood there before.
+	// Replaced is the previous value.
 	Replaced string
 	Edited   time.Time
 }
 
-// SetField keeps a field of a case, empty to clear it, and returns what it replaced.
-// The last one to write wins.
+// SetField stores a field of a case and returns the previous one; an empty value clears it.
+// The last writer wins.
 func (s *Store) SetField(ctx context.Context, caseID, name, value string) (before Field, err error) {
 	now := s.time().UnixMicro()
 	err = s.write(ctx, "keeping a field of a case", func(tx *sql.Tx) error {
@@ -62,7 +62,7 @@ SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1
 ON CONFLICT (case_seq, field) DO UPDATE SET
     value = excluded.value, replaced = excluded.replaced, edited_at = excluded.edited_at`
 
-// Fields are what was said of a case, by name.
+// Fields returns the fields of a case, by name.
 func (s *Store) Fields(ctx context.Context, caseID string) (map[string]Field, error) {
 	out := map[string]Field{}
 	err := s.read(ctx, "reading the fields of a case", func(tx *sql.Tx) error {

@@ -15,12 +15,12 @@ import (
 	"leakdiff/store/blob"
 )
 
-// ownDirs are the directories that a data directory has, beside that of file systems.
+// ownDirs are the subdirectories that leakdiff and file systems create.
 var ownDirs = []string{blobDir, "spool", "knowledge", "lost+found"}
 
-// tighten takes the rights of group and others from what is in the data directory, and
-// from itself unless it is shared: other directories in it, or a sticky bit as of /tmp,
-// say that it is not leakdiff's alone. What cannot be changed is logged.
+// tighten removes the rights of group and others from the files in the data directory, and
+// from the directory unless it is shared: foreign subdirectories, or a sticky bit like that
+// of /tmp, mean that other programs use it. It logs what it cannot change.
 func (s *Store) tighten(ctx context.Context, dir string) {
 	warn := func(path string, err error) {
 		s.log.WarnContext(ctx, "the rights of a file could not be limited to its owner", "file", path, "error", err)
@@ -53,7 +53,7 @@ func (s *Store) tighten(ctx context.Context, dir string) {
 			if err != nil {
 				return err
 			}
-			info, err := d.Info() // of a link itself
+			info, err := d.Info() // does not follow a link
 			if err == nil {
 				limit(path, info)
 			}
@@ -76,8 +76,8 @@ func (s *Store) tighten(ctx context.Context, dir string) {
 	}
 }
 
-// mayBegin refuses to make a database beside uploads, unless that was asked for: their
-// database is lost, or on a volume that is not mounted.
+// mayBegin refuses to create a database beside uploads unless cfg allows it, because their
+// database is lost or on an unmounted volume.
 func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 	begun, err := hasSchema(ctx, file)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 	}
 }
 
-// hasSchema reports whether a database was begun in a file: whether it has a version of the
-// schema, in itself or in its log. A file that is no database is left to who opens it.
+// hasSchema reports whether a file, or its log, contains a version of the schema. It ignores
+// files that are no database; opening them fails later.
 func hasSchema(ctx context.Context, file string) (bool, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func hasSchema(ctx context.Context, file string) (bool, error) {
 	if err != nil || info.Size() == 0 {
 		return false, err
 	}
-	// Who only reads leaves the log as it is.
+	// A read-only connection does not change the log.
 	db, err := connect(file, 1, ofReader+"&mode=ro")
 	if err != nil {
 		return false, err
@@ -135,8 +135,8 @@ func hasSchema(ctx context.Context, file string) (bool, error) {
 	return version > 0, nil
 }
 
-// keepLost gives a file of a lost database another name, so that nothing is written over
-// it: its log, which SQLite would delete, may hold what no other file does.
+// keepLost renames a file of a lost database to protect it. SQLite would delete its log,
+// which may contain data that no other file has.
 func (s *Store) keepLost(ctx context.Context, file string) error {
 	info, err := os.Stat(file)
 	if err != nil || info.Size() == 0 {
@@ -159,11 +159,11 @@ func stored(uploads []blob.Entry) (bytes int64) {
 	return bytes
 }
 
-// fewNamed is how many files a line of the log names.
+// fewNamed bounds the file names in a log line.
 const fewNamed = 3
 
-// compare logs where the uploads and the rows about them differ. Nothing is deleted: an
-// older or new database does not know what it does not know.
+// compare logs differences between uploads and their rows. It deletes nothing, because an
+// older or new database lacks rows of valid uploads.
 func (s *Store) compare(ctx context.Context, dir string) error {
 	uploads, err := s.blobs.List()
 	if err != nil {

@@ -10,10 +10,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// The head of a snapshot is everything but its groups, sealed: behind its length, as JSON,
-// the fields of a Snapshot that headWriter does not know (none of today's), then the others
-// in the order of headWriter.snapshot. Id and label stand in the row. Connections follow
-// where the snapshot has any; heads of older databases end before them.
+// The head of a snapshot is everything but its groups, sealed. It starts with a length and
+// the JSON of the fields of a Snapshot that headWriter does not write (none of today's). The
+// other fields follow in the order of headWriter.snapshot. Id and label are columns of the
+// row. Connections come last, if the snapshot has any; heads of older databases end before
+// them.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -57,7 +58,7 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	return snap, nil
 }
 
-// forgetWritten leaves the fields that headWriter does not write. Pairs are not stored.
+// forgetWritten clears the fields that headWriter or the value of the objects contains.
 func forgetWritten(snap *analysis.Snapshot) {
 	rest := *snap
 	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
@@ -66,7 +67,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets = nil
-	rest.Joined, rest.Pairs = nil, nil // stand beside the head
+	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
 	*snap = rest
 }
 
@@ -221,7 +222,8 @@ func readList[T any](r *compactReader, value func(*T)) []T {
 	if n == 0 {
 		return nil
 	}
-	// Each takes many bytes of memory and may say that it takes one.
+	// An element may need far more memory than its encoding, so a damaged length must not
+	// allocate much.
 	list := make([]T, 0, min(n, 1<<10))
 	for range n {
 		var v T

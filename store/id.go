@@ -20,7 +20,7 @@ func (s *Store) newID(prefix string) (string, error) {
 	return prefix + id, err
 }
 
-// newKey returns an owner key for its owner and the hash that is stored of it.
+// newKey returns an owner key and its hash for the database.
 func (s *Store) newKey() (key string, hash []byte, err error) {
 	key, err = s.randomText(keyLength)
 	return key, hashKey(key), err
@@ -36,14 +36,14 @@ func (s *Store) randomText(n int) (string, error) {
 	return alphabet.EncodeToString(raw)[:n], nil
 }
 
-// hashKey is what is stored of an owner key. Keys are 160 random bits, so that a
-// plain hash cannot be searched.
+// hashKey returns the stored hash of an owner key. A plain hash is enough, because 160
+// random bits cannot be guessed.
 func hashKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
-// fits compares in constant time. No key fits a hash that is not there.
+// fits compares in constant time. No key fits an empty hash.
 func fits(key string, hash []byte) bool {
 	return subtle.ConstantTimeCompare(hashKey(key), hash) == 1
 }

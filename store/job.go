@@ -10,26 +10,25 @@ import (
 	"leakdiff/analysis"
 )
 
-// jobKind is what a job does.
+// jobKind is the kind of a job.
 type jobKind string
 
-// Ingest reads a bundle for the first time, Reingest again with the present engine.
+// Ingest reads a bundle for the first time, Reingest again with the current engine.
 const (
 	jobIngest   jobKind = "ingest"
 	jobReingest jobKind = "reingest"
 )
 
-// maxAttempts is how often a job may take the process down with it.
+// maxAttempts is how often a job may crash the process.
 const maxAttempts = 3
 
-// Job is work to be done for a bundle.
+// Job is the analysis of a bundle.
 type Job struct {
 	ID       string
 	BundleID string
 	Kind     jobKind
 	Status   Status
-	// Attempts counts the claims that did not end in an orderly way, with the
-	// present one.
+	// Attempts counts the claims without an orderly end, including the current one.
 	Attempts int
 	Created  time.Time
 }
@@ -43,8 +42,8 @@ const insertJobSQL = `
 INSERT INTO job (id, bundle_seq, kind, status, generation, created_at)
 VALUES (?, ?, ?, ?, ?, ?)`
 
-// ClaimJob takes the oldest queued job, and reports whether there was one. The
-// claim is durable, so that a job that kills the process is noticed at start.
+// ClaimJob claims the oldest queued job and reports whether one was queued. The claim is
+// durable, so that the next start detects a job that crashed the process.
 func (s *Store) ClaimJob(ctx context.Context) (job Job, claimed bool, err error) {
 	err = s.write(ctx, "claiming a job", func(tx *sql.Tx) error {
 		var created int64
@@ -75,7 +74,7 @@ UPDATE bundle SET status = 'running', fault = ''
 WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
 RETURNING id`
 
-// Waits reports whether a bundle of the case waits to be read.
+// Waits reports whether a bundle of the case is queued.
 func (s *Store) Waits(ctx context.Context, caseID string) (waits bool, err error) {
 	err = s.reader.QueryRowContext(ctx, waitsSQL, caseID).Scan(&waits)
 	return waits, fault("looking for jobs", err)
@@ -89,20 +88,20 @@ SELECT EXISTS (
     JOIN cases c ON c.seq = b.case_seq
     WHERE j.status = 'queued' AND c.id = ?)`
 
-// FailJob ends a running job without a result; the fault is shown with the
-// bundle. An older result stays visible.
+// FailJob ends a running job without a result and stores the fault for the bundle. An older
+// result stays visible.
 func (s *Store) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
 	return s.giveUp(ctx, jobID, Failed, why)
 }
 
-// CancelJob ends a queued or running job. A worker that still runs it learns so
-// at its next write ("cancelled"). An older result stays visible.
+// CancelJob ends a queued or running job. Its worker gets "cancelled" at the next write. An
+// older result stays visible.
 func (s *Store) CancelJob(ctx context.Context, jobID string) error {
 	return s.giveUp(ctx, jobID, Cancelled, nil)
 }
 
-// CancelOpenJob ends the queued or running job of a bundle. A bundle without one stays as it
-// is: its job ended in the meantime.
+// CancelOpenJob cancels the queued or running job of a bundle. It does nothing if the job
+// has ended meanwhile.
 func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	return s.writeReserved(ctx, "ending the job of a bundle", func(tx *sql.Tx) error {
 		var seq, generation int64
@@ -126,8 +125,8 @@ func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	})
 }
 
-// PostponeJob puts a running job behind those that wait, to be run again; why is shown with
-// the bundle. An older result stays visible.
+// PostponeJob moves a running job to the end of the queue and stores why for the bundle. An
+// older result stays visible.
 func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
 	text, err := writeFault(why)
 	if err != nil {
@@ -151,7 +150,7 @@ func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fau
 	})
 }
 
-// The attempt ended in an orderly way.
+// The attempt had an orderly end, so it does not count.
 const postponeJobSQL = `
 UPDATE job
 SET status = 'queued', attempts = attempts - 1, seq = (SELECT max(seq) + 1 FROM job)
@@ -173,7 +172,7 @@ func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analy
 	})
 }
 
-// endJob removes what the job wrote and says how it ended.
+// endJob removes the rows of the job and stores its end.
 func endJob(ctx context.Context, tx *sql.Tx, t target, end Status, why *analysis.Fault) error {
 	text := ""
 	if end == Failed {
@@ -205,7 +204,7 @@ UPDATE bundle
 SET status = CASE WHEN generation > 0 THEN 'done' ELSE ?1 END, fault = ?2
 WHERE seq = ?3`
 
-// target is where a job writes.
+// target is the bundle and generation that a job writes.
 type target struct {
 	job, bundle, generation, caseSeq int64
 	status                           Status
@@ -222,7 +221,7 @@ FROM job j
 JOIN bundle b ON b.seq = j.bundle_seq
 WHERE j.id = ?`
 
-// runningTarget refuses jobs that are not running (any more).
+// runningTarget fails for jobs that are not running (any more).
 func runningTarget(ctx context.Context, tx *sql.Tx, jobID string) (target, error) {
 	t, err := targetOf(ctx, tx, jobID)
 	if err == nil && t.status != Running {
@@ -239,9 +238,8 @@ func over(status Status) error {
 	return &analysis.Fault{Code: code, What: "the job is not running", Why: "it is " + string(status)}
 }
 
-// Requeue has a bundle analysed again; its present result stays visible until
-// the new one is complete. Where a job is queued or running already, that one is
-// returned.
+// Requeue queues a bundle for analysis again; the current result stays visible until the new
+// one is complete. If a job is queued or running already, Requeue returns that one.
 func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 	id, err := s.newID("j")
 	if err != nil {
@@ -306,7 +304,7 @@ func scanJob(rows *sql.Rows) (j Job, err error) {
 	return j, err
 }
 
-// Job returns a job; *analysis.Fault "not_found" where there is none (any more).
+// Job returns a job, or *analysis.Fault "not_found".
 func (s *Store) Job(ctx context.Context, id string) (j Job, err error) {
 	err = s.read(ctx, "reading a job", func(tx *sql.Tx) error {
 		found, err := collect(ctx, tx, scanJob, jobSQL, id)
@@ -321,9 +319,8 @@ func (s *Store) Job(ctx context.Context, id string) (j Job, err error) {
 	return j, err
 }
 
-// repair undoes what a crash left half done: jobs that were running are queued
-// again, or failed where they crashed the process too often; the rows that any
-// unfinished job wrote are removed.
+// repair restores a consistent state after a crash. It queues running jobs again, or fails
+// them after too many crashes, and removes the rows of unfinished jobs.
 func (s *Store) repair(ctx context.Context) error {
 	return s.writeReserved(ctx, "repairing the database", func(tx *sql.Tx) error {
 		hopeless, err := collect(ctx, tx, scanOne[string], hopelessJobsSQL, maxAttempts)
@@ -360,7 +357,7 @@ func (s *Store) repair(ctx context.Context) error {
 	})
 }
 
-// Crashed is the Code of the fault about a bundle that took the process down too often.
+// Crashed is the Code of the fault about a bundle that crashed the process too often.
 const Crashed = "crashed"
 
 func crashed() *analysis.Fault {
@@ -385,7 +382,8 @@ const forgetAllSeriesSQL = `
 DELETE FROM series
 WHERE NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.series_seq = series.seq)`
 
-// Generation -1 is that of cases whose deletion was begun, which need not fit on the volume.
+// Cases that are being deleted have generation -1. Sweep deletes them, because a full volume
+// may have no room for it here.
 const deleteUnfinishedSQL = `
 DELETE FROM snapshot
 WHERE seq IN (

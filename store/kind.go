@@ -11,10 +11,9 @@ import (
 // maxKinds bounds the chosen kinds of one bundle.
 const maxKinds = 1000
 
-// SetKind keeps as what a file of a bundle is to be read, by its path; an empty kind
-// takes the choice back. It holds from the next reading on. The error is an
-// *analysis.Fault with Code "not_found" where there is no such bundle, "too_many" where
-// it has 1000 choices.
+// SetKind stores the chosen kind of a bundle's file, by its path; an empty kind removes the
+// choice. The next reading uses it. The error is an *analysis.Fault with Code "not_found"
+// for a missing bundle, "too_many" after 1000 choices.
 func (s *Store) SetKind(ctx context.Context, bundleID, path, kind string) error {
 	return s.write(ctx, "keeping the kind of a file", func(tx *sql.Tx) error {
 		var seq int64
@@ -49,7 +48,7 @@ const setKindSQL = `
 INSERT INTO bundle_kind (bundle_seq, path, kind) VALUES (?, ?, ?)
 ON CONFLICT (bundle_seq, path) DO UPDATE SET kind = excluded.kind`
 
-// Kinds are the chosen kinds of a bundle's files, by path.
+// Kinds returns the chosen kinds of a bundle's files, by path.
 func (s *Store) Kinds(ctx context.Context, bundleID string) (map[string]string, error) {
 	type choice struct{ path, kind string }
 	out := map[string]string{}

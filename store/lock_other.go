@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// lock refuses: without flock(2) two servers could write the same directory.
+// lock fails: without flock(2) two servers could write the same directory.
 func lock(string) (*os.File, error) {
 	return nil, &analysis.Fault{
 		Code: "unsupported",

@@ -14,8 +14,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// lock takes the data directory for this process until the file is closed. The
-// kernel lets go of it when the process dies, however it dies; the file stays.
+// lock locks the data directory until the file is closed. The kernel releases the lock when
+// the process dies; the file stays.
 func lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -27,7 +27,7 @@ func lock(path string) (*os.File, error) {
 		return nil, locked(file)
 	}
 	if err == nil {
-		// A full volume has no room for the number, which is only told to people.
+		// The process id is only for users, so a full volume is no error.
 		if err = writePID(file); errors.Is(err, syscall.ENOSPC) {
 			err = nil
 		}

@@ -19,21 +19,20 @@ import (
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	uvarint  number of members
 //
-// and then columns, or, for goroutines that come packed (analysis.Packed),
+// A body of packed goroutines (analysis.Packed) consists of
 //
 //	states   their number, then as a column of texts
 //	uvarint  number of variants with members; for each of them
 //	         variant, artifact, number of states, the index of each state, number of
 //	         members, number of bytes of their values (all uvarint), sets, values
 //
-// Columns are
+// Any other body consists of columns:
 //
 //	uvarint  set of the columns present, bit i for column i
 //	columns  in the order of the bits, each one byte mode and then its values
 //
-// Columns keep the members' order. Offsets are written as the gap to the end of
-// the member before: goroutines of one family stand next to each other in a dump,
-// so that most gaps are equal.
+// Columns are in the order of the members. Offsets are written as the gap to the end of the
+// previous member: goroutines of one family are adjacent in a dump, so most gaps are equal.
 const (
 	membersPlain  = 1
 	membersZstd   = 2
@@ -42,11 +41,11 @@ const (
 	packingsMinLZ = 5
 
 	membersHeader = 1 + 4
-	// zstdWorth is the size below which a frame's own overhead eats the gain.
+	// zstdWorth is the size below which the overhead of a frame exceeds the gain.
 	zstdWorth = 96
-	// streamFrom is the number of members above which the body is never built.
+	// streamFrom is the number of members above which the body is streamed.
 	streamFrom = 1024
-	// maxMembers and maxText bound what decoding may allocate.
+	// maxMembers and maxText bound the allocations of the decoder.
 	maxMembers = 1 << 26
 	maxText    = 16 << 20
 	maxBody    = 4 << 30
@@ -85,8 +84,8 @@ type integer interface {
 	uint16 | int32 | int64 | uint64
 }
 
-// encodeMembers gives the blob of m; no bytes at all for no members. An error
-// means that the columns contradict each other.
+// encodeMembers returns the blob of m, empty for no members. It fails if the columns have
+// different lengths.
 func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
 	if m.Rows != nil {
 		columns := *m
@@ -111,8 +110,8 @@ func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
 	return out, nil
 }
 
-// packedSize is what a blob of packed goroutines needs at most, but for a head: little of it
-// is gained by compression.
+// packedSize estimates the maximum blob size of packed goroutines without a head, because
+// compression saves little of it.
 func packedSize(m *analysis.Members) (n int) {
 	for _, p := range m.Packed {
 		sets, values := p.Data()
@@ -123,9 +122,9 @@ func packedSize(m *analysis.Members) (n int) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// writeBody compresses where that pays. Large families are streamed, so that a million
-// members never stand in memory a second time; packed ones through MinLZ: they are so short
-// that zstd makes a tenth less of them, in eight times as long.
+// writeBody compresses the body if that saves space. It streams large families, so that a
+// million members are not in memory twice. Packed members use MinLZ: they are so compact
+// that zstd saves only another tenth in eight times the time.
 func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form byte, err error) {
 	plain, compressed := byte(membersPlain), byte(membersZstd)
 	if len(m.Packed) > 0 {
@@ -249,8 +248,8 @@ func writeMembers(p *packer, w io.Writer, m *analysis.Members, n int) error {
 	return c.w.Flush()
 }
 
-// writePackings writes packed goroutines as they are, and of the dump's states those that the
-// family has.
+// writePackings writes packed goroutines unchanged, and only those states of the dump that
+// the family has.
 func writePackings(p *packer, w io.Writer, m *analysis.Members, n int) error {
 	index := map[uint16]uint64{}
 	var states []string
@@ -282,7 +281,7 @@ func writePackings(p *packer, w io.Writer, m *analysis.Members, n int) error {
 	return c.w.Flush()
 }
 
-// predictOffset is where member i would begin if it followed the one before.
+// predictOffset returns the offset of member i if it followed the previous one.
 func predictOffset(m *analysis.Members, i int) int64 {
 	if i == 0 {
 		return 0
@@ -293,7 +292,7 @@ func predictOffset(m *analysis.Members, i int) int64 {
 	return m.Offset[i-1] + int64(m.Length[i-1])
 }
 
-// columnWriter writes columns; bufio keeps the first error until Flush.
+// columnWriter writes columns. bufio stores the first error until Flush.
 type columnWriter struct {
 	w   *bufio.Writer
 	tmp [binary.MaxVarintLen64]byte
@@ -307,7 +306,7 @@ func writeColumn[T integer](c *columnWriter, values []T) {
 	c.column(len(values), func(i int) int64 { return int64(values[i]) })
 }
 
-// column writes n values in whichever mode is shortest; nothing for none.
+// column writes n values in the shortest mode, and nothing if n is 0.
 func (c *columnWriter) column(n int, at func(int) int64) {
 	if n == 0 {
 		return
@@ -355,8 +354,8 @@ func shortestMode(n int, at func(int) int64) int {
 	return best
 }
 
-// differences yields the values, or each value less the one before it (the first
-// as it is); differences wrap around like all integers.
+// differences yields the values, or the first value and then the differences, which wrap
+// around on overflow.
 func differences(n int, at func(int) int64, delta bool) func(yield func(int64) bool) {
 	return func(yield func(int64) bool) {
 		var last int64
@@ -372,7 +371,7 @@ func differences(n int, at func(int) int64, delta bool) func(yield func(int64) b
 	}
 }
 
-// runs yields what differences does with the number of times in a row.
+// runs yields the values of differences with their run lengths.
 func runs(n int, at func(int) int64, delta bool) func(yield func(int64, int) bool) {
 	return func(yield func(int64, int) bool) {
 		var value int64
@@ -421,9 +420,8 @@ func varintLen(v uint64) int {
 	return n
 }
 
-// openMembers undoes encodeMembers, but leaves packed goroutines packed. want is the
-// number of members that the row promises; a blob that holds another number, or is
-// damaged in any way, is an error.
+// openMembers undoes encodeMembers, but leaves packed goroutines packed. want is the number
+// of members in the row. A blob with another number or any damage is an error.
 func openMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
 	if len(blob) == 0 && want == 0 {
 		return analysis.Members{}, nil
@@ -525,11 +523,11 @@ func (c *columnReader) packing(left, states int) (p analysis.Packing) {
 	return p
 }
 
-// believed is how many bytes are made room for before the first of them is there.
+// believed is the largest buffer that is allocated before its bytes are read.
 const believed = 64 << 10
 
-// bytes reads n bytes without believing the number before they are there. What it gives
-// takes no more room than that: most families have some dozen bytes, and all are kept.
+// bytes reads n bytes and allocates memory only as they arrive. The result has no spare
+// capacity, because most families have some dozen bytes and all stay in memory.
 func (c *columnReader) bytes(n int64) []byte {
 	if c.err != nil {
 		return nil
@@ -550,7 +548,7 @@ func (c *columnReader) bytes(n int64) []byte {
 	}
 }
 
-// below reads a number that must be less than limit; it is 0 after an error.
+// below reads a number less than limit; it returns 0 after an error.
 func (c *columnReader) below(limit uint64) uint64 {
 	v := c.uvarint()
 	if c.err == nil && v >= limit {
@@ -603,7 +601,7 @@ func readMembers(r byteReader, want int) (m analysis.Members, err error) {
 	return m, checkMembers(&m, want)
 }
 
-// broken words the errors of a stream that ends or breaks too early.
+// broken describes the errors of a truncated or damaged stream.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -611,7 +609,7 @@ func broken(err error) error {
 	return fmt.Errorf("reading columns: %w", err)
 }
 
-// columnReader reads columns and keeps the first error.
+// columnReader reads columns and stores the first error.
 type columnReader struct {
 	r       byteReader
 	n       int
@@ -619,7 +617,7 @@ type columnReader struct {
 	err     error
 }
 
-// has reports whether a column follows and crosses it off.
+// has reports whether a column follows and removes it from the set.
 func (c *columnReader) has(column int) bool {
 	bit := uint64(1) << column
 	there := c.err == nil && c.present&bit != 0
@@ -741,5 +739,5 @@ func (c *columnReader) strings(n int) []string {
 	return out
 }
 
-// text reads one text without believing its length before the bytes are there.
+// text reads one text.
 func (c *columnReader) text(length int64) string { return string(c.bytes(length)) }

@@ -10,14 +10,15 @@ import (
 	"leakdiff/analysis"
 )
 
-// The members of all groups of a snapshot are one value, without any none at all. It is a
-// sequence of parts, each behind a varint of its length and a lowest bit:
+// The members of all groups of a snapshot are one value; a snapshot without members has
+// none. The value is a sequence of parts. Each part starts with a varint: its length, and in
+// the lowest bit its kind:
 //
 //	0  a frame: the members of small groups, sealed together
-//	1  the members of one group of more than streamFrom, as encodeMembers gives them
+//	1  the members of one group of more than streamFrom, encoded by encodeMembers
 //
-// Each kind comes in the order of the groups; how many members a group has stand in the
-// facts. The values of a frame are
+// Each kind is in the order of the groups; the facts contain the numbers of members. A frame
+// consists of
 //
 //	length   number of states; of each its text
 //	length   number of groups
@@ -25,26 +26,26 @@ import (
 //	  length   0 for columns, 1 for all members in the first variant of the first
 //	           artifact, else one more than the number of variants with members
 //	  columns  length of writeMembers' bytes
-//	  variants for each, unless there is the first alone, variant, artifact and number of
-//	           members; states: twice the index of the only one, or one more than twice
-//	           their number, then the index of each (all uvarint)
+//	  variants for each (all uvarint): variant, artifact and number of members, omitted for
+//	           the first variant alone; states: twice the index of the only one, or one
+//	           more than twice their number, then the index of each
 //	data     the columns, or the sets and the values of each variant, in the same order; a
-//	         set says how many values it has
+//	         set defines its number of values
 //
-// One frame for all of them compresses better than one for each, and is read at once.
+// One frame for all groups compresses better than one for each, and is decompressed at once.
 const (
 	isFrame = 0
 	isLarge = 1
-	// frameRoom is how much data a frame takes before the next is begun, in bytes.
+	// frameRoom is the amount of data after which a new frame starts, in bytes.
 	frameRoom = 1 << 20
 )
 
-// memberSetWriter encodes the members of the groups of a snapshot.
+// memberSetWriter encodes the members of all groups of a snapshot.
 type memberSetWriter struct {
 	p   *packer
 	out []byte
 
-	// Of the present frame.
+	// The current frame.
 	heads  compactWriter
 	data   bytes.Buffer
 	groups int
@@ -52,7 +53,7 @@ type memberSetWriter struct {
 	index  map[string]uint64
 }
 
-// add encodes members, of which it keeps nothing.
+// add encodes members and retains no reference to them.
 func (w *memberSetWriter) add(m *analysis.Members) error {
 	if m.Rows != nil {
 		columns := *m
@@ -140,7 +141,7 @@ func (w *memberSetWriter) part(kind uint64, blob []byte) {
 	w.out = append(c.b, blob...)
 }
 
-// flush ends the present frame.
+// flush ends the current frame.
 func (w *memberSetWriter) flush() error {
 	if w.groups == 0 {
 		return nil
@@ -148,7 +149,7 @@ func (w *memberSetWriter) flush() error {
 	var frame compactWriter
 	frame.length(len(w.states))
 	for _, state := range w.states {
-		// Not as in JSON: these texts were never kept as such.
+		// States are raw bytes here, without JSON's replacement of invalid UTF-8.
 		frame.length(len(state))
 		frame.b = append(frame.b, state...)
 	}
@@ -165,24 +166,24 @@ func (w *memberSetWriter) flush() error {
 	return nil
 }
 
-// memberSetReader reads the members of the groups of a snapshot, in their order.
+// memberSetReader decodes the members of all groups of a snapshot, in order.
 type memberSetReader struct {
 	p     *packer
 	texts *textTable
-	// frames and large are the parts that are still to be read.
+	// frames and large are the unread parts.
 	frames, large [][]byte
-	// frame are the heads of what is left of the present frame.
+	// frame is the unread rest of the heads in the current frame.
 	frame  compactReader
 	groups int
 	data   []byte
 	states []string
 
-	// Groups are small and many: what they need is cut from common room.
+	// Groups are small and many, so their slices share large allocations.
 	packed   []analysis.Packing
 	stateSet []uint16
 }
 
-// openMemberSet begins to read the value of a snapshot.
+// openMemberSet starts to read the members of a snapshot.
 func openMemberSet(p *packer, texts *textTable, value []byte) (*memberSetReader, error) {
 	r := &memberSetReader{p: p, texts: texts}
 	parts := compactReader{b: value}
@@ -204,7 +205,7 @@ func openMemberSet(p *packer, texts *textTable, value []byte) (*memberSetReader,
 	return r, nil
 }
 
-// next reads the members of the next group, which has so many.
+// next reads the members of the next group; want is their number.
 func (r *memberSetReader) next(want int) (m analysis.Members, err error) {
 	if want == 0 {
 		return m, nil
@@ -235,7 +236,7 @@ func (r *memberSetReader) next(want int) (m analysis.Members, err error) {
 	return m, nil
 }
 
-// done fails where members are left.
+// done fails if unread members are left.
 func (r *memberSetReader) done() error {
 	if r.groups+len(r.frames)+len(r.large) > 0 {
 		return errors.New("members: more than the groups have")
@@ -243,7 +244,7 @@ func (r *memberSetReader) done() error {
 	return nil
 }
 
-// open begins the next frame.
+// open starts the next frame.
 func (r *memberSetReader) open() error {
 	if len(r.frames) == 0 {
 		return errors.New("those of a family are missing")
@@ -255,7 +256,7 @@ func (r *memberSetReader) open() error {
 		return err
 	}
 	if blob[0] == sealedPlain {
-		values = bytes.Clone(values) // members outlive the value
+		values = bytes.Clone(values) // members refer to it after the value is reused
 	}
 	frame := compactReader{b: values, texts: r.texts}
 	r.states = readList(&frame, func(state *string) { *state = frame.text() })
@@ -338,7 +339,7 @@ func (r *memberSetReader) stateIndexes() ([]uint16, error) {
 	return r.stateSet[first:len(r.stateSet):len(r.stateSet)], nil
 }
 
-// values cuts the values that goroutines with these sets have off the data: the id and one
+// values takes the values of goroutines with these sets from the data: the id and one value
 // for each bit.
 func (r *memberSetReader) values(sets []byte) []byte {
 	n := len(sets)
@@ -360,7 +361,7 @@ func (r *memberSetReader) values(sets []byte) []byte {
 	return r.take(uint64(len(r.data)))
 }
 
-// take cuts the next bytes off the data of the frame.
+// take removes the next n bytes from the data of the frame.
 func (r *memberSetReader) take(n uint64) []byte {
 	if n > uint64(len(r.data)) {
 		r.frame.fail(errShort)
@@ -371,7 +372,7 @@ func (r *memberSetReader) take(n uint64) []byte {
 	return out
 }
 
-// aged leaves nothing of members but their columns Wait and Age.
+// aged removes all columns except Wait and Age.
 func aged(m *analysis.Members) analysis.Members {
 	out := analysis.Members{Wait: m.Wait, Age: m.Age}
 	for _, packing := range m.Packed {

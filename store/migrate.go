@@ -10,9 +10,9 @@ import (
 	"leakdiff/migrations"
 )
 
-// migrate brings the database from the version in its user_version to the last
-// of all, each step in a transaction that also counts the version. What SQL cannot do is
-// done before the step that needs it, and begun again where it was interrupted.
+// migrate upgrades the database from its user_version to the last migration. Each step is
+// one transaction that also sets user_version. Go code runs before the step that needs it,
+// and resumes after an interruption.
 func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *slog.Logger) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
@@ -41,7 +41,7 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 	if version == 0 || version == len(all) {
 		return nil
 	}
-	return shrink(ctx, db) // what older tables held
+	return shrink(ctx, db) // frees the pages of dropped tables
 }
 
 func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {

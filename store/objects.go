@@ -10,9 +10,9 @@ import (
 )
 
 // The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
-// goroutine as the difference from the one before; whether the dump was joined, why it has no
-// objects, and the kinds in their order, each with its texts, its shape, its holders and its
-// rows as analysis.ObjectKind packs them.
+// goroutine as the difference from the previous one; whether the dump was joined; why it has
+// no objects; and the kinds in order, each with its texts, its shape, its holders and its
+// rows as packed by analysis.ObjectKind.
 
 func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w := &compactWriter{}
@@ -46,7 +46,7 @@ func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	return p.seal(w.b)
 }
 
-// writeShape writes what the kinds of many dumps have in common.
+// writeShape writes the parts of a kind that are equal in many dumps.
 func writeShape(w *compactWriter, k *analysis.ObjectKind) {
 	w.text(k.Name)
 	w.text(k.Type)
@@ -110,7 +110,7 @@ func (l *loader) unpackObjects(blob []byte, snap *analysis.Snapshot) error {
 const insertObjectsSQL = `
 INSERT INTO snapshot_objects (snapshot_seq, objects) VALUES (?, ?)`
 
-// objects reads the objects of snapshots that have any.
+// objects reads the objects of the snapshots.
 func (l *loader) objects(ctx context.Context, rows []*snapshotRow) error {
 	seqs := make([]int64, len(rows))
 	at := make(map[int64]*snapshotRow, len(rows))

@@ -16,24 +16,24 @@ const (
 	asIs      = 0
 	withZstd  = 1
 	packWorth = 256
-	// unpackLimit bounds what a damaged blob can make of itself.
+	// unpackLimit bounds the memory that a damaged blob can allocate.
 	unpackLimit = 256 << 20
-	// mostText bounds the room that is kept for the next JSON.
+	// mostText bounds the buffer that is reused for JSON.
 	mostText = 1 << 20
 )
 
-// packer compresses and decompresses the blobs of one operation. It is for one
-// goroutine; the zero value is ready, close releases it.
+// packer compresses and decompresses the blobs of one operation. It is not safe for
+// concurrent use; the zero value is ready, and close releases it.
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
-	// texts has the dictionary of commonTexts, which dec has as well.
+	// texts uses the dictionary of commonTexts, and so does dec.
 	texts *zstd.Encoder
-	// The quick ones are of MinLZ.
+	// quickEnc and quickDec are for MinLZ.
 	quickEnc *minlz.Writer
 	out      *bufio.Writer
 	quickDec *minlz.Reader
-	// text is room for JSON on its way to what it holds.
+	// text is a reused buffer for JSON.
 	text []byte
 }
 
@@ -50,7 +50,7 @@ func (p *packer) encoder() (*zstd.Encoder, error) {
 	return enc, err
 }
 
-// textEncoder has the dictionary of commonTexts. What it encodes is short.
+// textEncoder returns an encoder with the dictionary of commonTexts, for short values.
 func (p *packer) textEncoder() (*zstd.Encoder, error) {
 	if p.texts != nil {
 		return p.texts, nil
@@ -60,13 +60,13 @@ func (p *packer) textEncoder() (*zstd.Encoder, error) {
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(1<<16),
-		zstd.WithEncoderCRC(false), // sealed values have their own
+		zstd.WithEncoderCRC(false), // sealed values have a checksum
 		zstd.WithEncoderDictRaw(commonTextsID, []byte(commonTexts)))
 	p.texts = enc
 	return enc, err
 }
 
-// buffered gathers what is written to w in small pieces, until it is flushed.
+// buffered returns a buffer before w for small writes.
 func (p *packer) buffered(w io.Writer) *bufio.Writer {
 	if p.out == nil {
 		p.out = bufio.NewWriterSize(nil, 4096)
@@ -88,10 +88,10 @@ func (p *packer) decoder() (*zstd.Decoder, error) {
 	return dec, err
 }
 
-// quickBlock is how much MinLZ compresses at once, in bytes.
+// quickBlock is the block size of MinLZ, in bytes.
 const quickBlock = 64 << 10
 
-// quickly compresses to w with MinLZ, until it is closed.
+// quickly returns a MinLZ writer to w.
 func (p *packer) quickly(w io.Writer) *minlz.Writer {
 	if p.quickEnc == nil {
 		p.quickEnc = minlz.NewWriter(nil, minlz.WriterLevel(minlz.LevelBalanced), minlz.WriterConcurrency(1),
@@ -122,7 +122,7 @@ func (p *packer) close() {
 	}
 }
 
-// pack compresses content where that makes it shorter.
+// pack compresses content if that makes it shorter.
 func (p *packer) pack(content []byte) ([]byte, error) {
 	if len(content) >= packWorth {
 		enc, err := p.encoder()
@@ -137,7 +137,7 @@ func (p *packer) pack(content []byte) ([]byte, error) {
 	return append([]byte{asIs}, content...), nil
 }
 
-// unpack undoes pack. The content takes room's, where that is enough.
+// unpack undoes pack. It decompresses into room if room is large enough.
 func (p *packer) unpack(blob, room []byte) ([]byte, error) {
 	if len(blob) == 0 {
 		return nil, errors.New("packed blob is empty")
@@ -159,7 +159,7 @@ func (p *packer) unpack(blob, room []byte) ([]byte, error) {
 	return nil, fmt.Errorf("packed blob: unknown form %d", blob[0])
 }
 
-// unpackJSON undoes what older programs packed as JSON.
+// unpackJSON decodes the packed JSON of older versions.
 func (p *packer) unpackJSON(blob []byte, v any) error {
 	text, err := p.unpack(blob, p.text)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *packer) unpackJSON(blob []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// keepRoom keeps the room of what was unpacked for the next.
+// keepRoom keeps the buffer of content for reuse.
 func (p *packer) keepRoom(content []byte) {
 	if cap(content) > cap(p.text) && cap(content) <= mostText {
 		p.text = content

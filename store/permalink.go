@@ -14,32 +14,30 @@ import (
 type Permalink struct {
 	// ID is 32 base32 characters, 160 random bits.
 	ID string
-	// CaseID is empty once the case was deleted and the permalink kept.
+	// CaseID is empty if the case was deleted and the permalink stayed.
 	CaseID string
-	// View is the path and query that was frozen.
+	// View is the frozen path and query.
 	View, Title string
 	Created     time.Time
-	// Expires is zero for a link that is kept.
+	// Expires is zero for a link without an end.
 	Expires time.Time
-	// Withdrawn is when it was taken back, zero while it is readable.
+	// Withdrawn is the time of withdrawal, zero for a readable link.
 	Withdrawn time.Time
-	// Engine and Fingerprint are the versions of the rules that computed it.
+	// Engine and Fingerprint are the versions of the rules behind the result.
 	Engine, Fingerprint int
-	// Record is the self-contained result, JSON; Raw are the raw lines behind it,
-	// nil where none were frozen or where the case was deleted since.
+	// Record is the self-contained result, JSON. Raw are its raw lines, nil if none were frozen
+	// or the case was deleted.
 	Record, Raw json.RawMessage
-	// Preview is full, counts or none; Counts is the text that a preview and an
-	// ended link may show.
+	// Preview is full, counts or none. Counts is the text for previews and ended links.
 	Preview, Counts string
 	Redacted        bool
 }
 
-// Gone says what an ended permalink was. It unwraps to an *analysis.Fault with
-// Code "gone".
+// Gone describes an ended permalink. It unwraps to an *analysis.Fault with Code "gone".
 type Gone struct {
 	Title, Counts  string
 	Created, Ended time.Time
-	// Withdrawn tells a link that was taken back from one that expired.
+	// Withdrawn is false for an expired link.
 	Withdrawn bool
 }
 
@@ -60,9 +58,9 @@ func (g *Gone) fault() *analysis.Fault {
 	}
 }
 
-// CreatePermalink freezes a result. ID, Created and Withdrawn of p are set here;
-// the owner key extends or withdraws the link, is returned once, and only its
-// hash is stored. A CaseID that does not exist is *analysis.Fault "not_found".
+// CreatePermalink freezes a result and sets ID, Created and Withdrawn of p. The owner key
+// extends or withdraws the link; only this call returns it, and only its hash is stored. A
+// missing case is *analysis.Fault "not_found".
 func (s *Store) CreatePermalink(ctx context.Context, p Permalink) (out Permalink, ownerKey string, err error) {
 	if p.ID, err = s.randomText(keyLength); err != nil {
 		return Permalink{}, "", err
@@ -116,8 +114,8 @@ INSERT INTO permalink (id, case_seq, owner_hash, view, title, counts, preview, r
                        engine, fingerprint, created_at, expires_at, record, raw)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// Permalink returns a frozen result: *analysis.Fault "not_found" where there
-// never was one, *Gone where it was withdrawn or has expired.
+// Permalink returns a frozen result, *analysis.Fault "not_found" for an unknown id, or *Gone
+// for a withdrawn or expired link.
 func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err error) {
 	var created int64
 	var expires, withdrawn sql.NullInt64
@@ -169,7 +167,7 @@ func (p *Permalink) gone(now time.Time) *Gone {
 }
 
 // OwnsPermalink reports whether the key is the one that CreatePermalink returned. It is
-// false for a link that does not exist.
+// false for a missing link.
 func (s *Store) OwnsPermalink(ctx context.Context, id, key string) bool {
 	var hash []byte
 	if err := s.reader.QueryRowContext(ctx, permalinkOwnerSQL, id).Scan(&hash); err != nil {
@@ -181,9 +179,9 @@ func (s *Store) OwnsPermalink(ctx context.Context, id, key string) bool {
 const permalinkOwnerSQL = `
 SELECT owner_hash FROM permalink WHERE id = ?`
 
-// ExtendPermalink sets when a link expires; the zero time keeps it. The error is
-// *Gone for an ended link, *analysis.Fault "forbidden" for a key that is not the
-// link's, "invalid" for a time that is past.
+// ExtendPermalink sets when a link expires; the zero time removes the expiry. The error is
+// *Gone for an ended link, *analysis.Fault "forbidden" for a wrong key, "invalid" for a time
+// in the past.
 func (s *Store) ExtendPermalink(ctx context.Context, id, key string, until time.Time) error {
 	if !until.IsZero() && !until.After(s.now()) {
 		return &analysis.Fault{Code: "invalid", What: "the link cannot be kept until then", Why: "the time is past"}
@@ -194,8 +192,8 @@ func (s *Store) ExtendPermalink(ctx context.Context, id, key string, until time.
 const extendPermalinkSQL = `
 UPDATE permalink SET expires_at = ?1 WHERE id = ?2`
 
-// WithdrawPermalink takes a link back: its record is deleted, and it answers
-// "gone" from now on. Errors are those of ExtendPermalink.
+// WithdrawPermalink deletes the record of a link, which answers "gone" from now on. Errors
+// are those of ExtendPermalink.
 func (s *Store) WithdrawPermalink(ctx context.Context, id, key string) error {
 	err := s.changePermalink(ctx, id, key, withdrawPermalinkSQL, s.time().UnixMicro())
 	if err != nil {

@@ -7,33 +7,33 @@ import (
 	"sync"
 )
 
-// A reaper forgets words that nothing uses any more, in small transactions: first
-// families with their stacks and links, then functions and frames. What may be in no use
-// stands in the tables family_to_forget, frame_to_forget and function_to_forget.
+// A reaper deletes words that nothing refers to, in small transactions: first families with
+// their stacks and links, then functions and frames. The tables family_to_forget,
+// frame_to_forget and function_to_forget list the candidates.
 type reaper struct {
-	// turn is held for one batch.
+	// turn serializes batches.
 	turn sync.Mutex
-	// marking says which frames stacks use, nil when none is under way.
+	// marking is the running search for unused frames, nil if none runs.
 	marking *marking
-	// tidy says that pages are to be given back and the log to be emptied.
+	// tidy requests a vacuum and a truncation of the log.
 	tidy bool
 
-	// held are the families of results that are being written.
+	// holding guards the families of results that are being written.
 	holding sync.Mutex
 	held    map[*jobSums]bool
 }
 
-// jobSums are what the snapshots that a job has written add up to.
+// jobSums adds up the snapshots that a job has written.
 type jobSums struct {
 	seen seenSums
-	// snapshots is how many they are.
+	// snapshots counts them.
 	snapshots int
 	families  map[int64]bool
 }
 
 func newJobSums() *jobSums { return &jobSums{seen: seenSums{}, families: map[int64]bool{}} }
 
-// hold keeps the families of a job from the reaper until release.
+// hold protects the families of a job from the reaper until release.
 func (r *reaper) hold(job *jobSums) (release func()) {
 	r.holding.Lock()
 	defer r.holding.Unlock()
@@ -48,7 +48,7 @@ func (r *reaper) hold(job *jobSums) (release func()) {
 	}
 }
 
-// use notes families that a job writes, before its transaction ends.
+// use protects families that a job writes, before its transaction ends.
 func (r *reaper) use(job *jobSums, rows []groupWords) {
 	r.holding.Lock()
 	defer r.holding.Unlock()
@@ -77,22 +77,22 @@ func (r *reaper) heldFamilies() (n int) {
 	return n
 }
 
-// How much one batch does.
+// Limits of one batch.
 const (
 	reapFamilies  = 40
 	reapFunctions = 500
 	reapFrames    = 500
-	// markStacks is how many stacks are looked at in one batch, markFrames how many frames
-	// are looked for at once.
+	// markStacks is the number of stacks that one batch reads, markFrames the number of frames
+	// in one query.
 	markStacks = 4000
 	markFrames = 1 << 16
-	// vacuumPages is how many pages are given back in one transaction.
+	// vacuumPages is the number of pages that one transaction frees.
 	vacuumPages = 500
 )
 
-// Reap forgets a batch of words that nothing uses any more, and reports whether more is
-// left. What was deleted is gone from the files when none is. It waits for nobody who
-// writes, and nobody waits long for it.
+// Reap deletes a batch of unused words and reports whether more are left. Once none are
+// left, the files no longer contain what was deleted. Reap does not wait for writers, and
+// its transactions are short.
 func (s *Store) Reap(ctx context.Context) (more bool, err error) {
 	s.reaper.turn.Lock()
 	defer s.reaper.turn.Unlock()
@@ -113,7 +113,7 @@ func (s *Store) reapAll(ctx context.Context) error {
 	}
 }
 
-// reapFamilies forgets families without a row of family_seen.
+// reapFamilies deletes families without a row of family_seen.
 func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
 	var noted []int64
 	err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
@@ -132,7 +132,7 @@ func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
 	if len(batch) == 0 {
 		return false, nil
 	}
-	// A frame that was found in use may be in none then.
+	// A frame that was in use may be unused after this batch.
 	s.reaper.marking = nil
 	return true, s.write(ctx, "forgetting families", func(tx *sql.Tx) error {
 		for _, family := range batch {
@@ -171,8 +171,8 @@ SELECT EXISTS (SELECT 1 FROM family_seen WHERE family_seq = ?)`
 const familyForgottenSQL = `
 DELETE FROM family_to_forget WHERE family_seq = ?`
 
-// forgetFamily deletes a family with its stacks and links, and notes the functions and
-// frames that they had.
+// forgetFamily deletes a family with its stacks and links, and lists their functions and
+// frames as candidates.
 func forgetFamily(ctx context.Context, tx *sql.Tx, family int64) error {
 	functions, frames := newSet(), newSet()
 	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
@@ -235,18 +235,18 @@ const forgetLinksSQL = `
 DELETE FROM function_family
 WHERE function_seq IN (SELECT value FROM json_each(?1)) AND family_seq = ?2`
 
-// Stacks go with the family.
+// The foreign key deletes the stacks of the family.
 const forgetFamilySQL = `
 DELETE FROM family WHERE seq = ?`
 
-// A marking finds the frames among those noted that no stack uses. It looks at all stacks
-// that there are, some thousand at a time, outside of any transaction that writes; those
-// that were added since have higher numbers, for only the reaper deletes stacks. It begins
-// again where a family was forgotten since.
+// A marking finds the candidate frames that no stack uses. It scans all stacks, some
+// thousand at a time, outside of write transactions. Stacks added meanwhile have higher
+// numbers, because only the reaper deletes stacks. The scan starts again after a family was
+// deleted.
 type marking struct {
 	noted  []int64
 	unused map[int64]bool
-	// last is the last stack that was looked at; done says that no more follows.
+	// last is the last stack scanned; done is set when no more follows.
 	last int64
 	done bool
 }
@@ -311,7 +311,7 @@ DELETE FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
 const framesForgottenSQL = `
 DELETE FROM frame_to_forget WHERE frame_seq IN (SELECT value FROM json_each(?))`
 
-// look takes from the unused frames those of the next stacks.
+// look removes the frames of the next stacks from the unused ones.
 func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err error) {
 	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
 		var frames sql.RawBytes
@@ -333,7 +333,7 @@ func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err e
 const stackFramesSQL = `
 SELECT seq, frames, creator FROM stack WHERE seq > ? ORDER BY seq LIMIT ?`
 
-// reapFunctions forgets functions that are in no family and have no frame.
+// reapFunctions deletes functions without a family and without a frame.
 func (s *Store) reapFunctions(ctx context.Context) (more bool, err error) {
 	var batch []int64
 	err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
@@ -365,7 +365,7 @@ WHERE seq IN (SELECT value FROM json_each(?))
 const functionsForgottenSQL = `
 DELETE FROM function_to_forget WHERE function_seq IN (SELECT value FROM json_each(?))`
 
-// tidy gives pages back, then empties the log, in which what was forgotten still stands.
+// tidy frees pages, then empties the log, which still contains the deleted words.
 func (s *Store) tidy(ctx context.Context) (more bool, err error) {
 	if !s.reaper.tidy {
 		return false, nil
@@ -385,7 +385,7 @@ func (s *Store) tidy(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// vacuum gives some free pages back, and returns how many there were and are.
+// vacuum frees some pages and returns the number of free pages before and after.
 func vacuum(ctx context.Context, db *sql.DB) (before, after int, err error) {
 	const count = `PRAGMA freelist_count`
 	if err := db.QueryRowContext(ctx, count).Scan(&before); err != nil || before == 0 {
@@ -397,7 +397,7 @@ func vacuum(ctx context.Context, db *sql.DB) (before, after int, err error) {
 	return before, after, db.QueryRowContext(ctx, count).Scan(&after)
 }
 
-// shrink gives all free pages back.
+// shrink frees all unused pages.
 func shrink(ctx context.Context, db *sql.DB) error {
 	for {
 		before, after, err := vacuum(ctx, db)

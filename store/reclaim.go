@@ -9,9 +9,9 @@ import (
 	"fmt"
 )
 
-// Sweep removes what time has made useless, records of expired permalinks and remembered
-// answers, finishes deletions that were begun, and reaps. A server that runs for weeks
-// calls it now and then. No upload goes because a row about it is missing.
+// Sweep deletes the records of expired permalinks and expired answers, finishes interrupted
+// deletions, and reaps. A long-running server calls it regularly. Sweep never deletes an
+// upload because its row is missing.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.sweep(ctx); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 	return s.reapAll(ctx)
 }
 
-// sweep is Sweep without reaping, for which nobody waits at the start.
+// sweep is Sweep without reaping, which would delay the start.
 func (s *Store) sweep(ctx context.Context) error {
 	now := s.time().UnixMicro()
 	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) error {
@@ -32,7 +32,7 @@ func (s *Store) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A deletion that still does not fit must not keep the server from starting.
+	// The server must start even if the volume has no room for a deletion.
 	if err := s.finishDeletions(ctx); err != nil {
 		s.log.WarnContext(ctx, "a deletion was not finished", "error", err)
 	}
@@ -43,8 +43,8 @@ func (s *Store) sweep(ctx context.Context) error {
 	return nil
 }
 
-// forgetBlobs marks those of the blobs that no file refers to any more: dropBlobs removes
-// them when the transaction is durable, after a crash at the next start.
+// forgetBlobs marks the blobs that no file refers to. dropBlobs removes them after the
+// commit, or at the next start after a crash.
 func forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
 	list, err := json.Marshal(append([]string{}, hashes...))
 	if err != nil {
@@ -59,7 +59,7 @@ UPDATE blob SET forgotten = 1
 WHERE sha256 IN (SELECT value FROM json_each(?))
   AND NOT EXISTS (SELECT 1 FROM bundle_file f WHERE f.sha256 = blob.sha256)`
 
-// dropBlobs removes the blobs that are forgotten, then their rows.
+// dropBlobs removes the marked blobs, then their rows.
 func (s *Store) dropBlobs(ctx context.Context) error {
 	s.referring.Lock()
 	defer s.referring.Unlock()
@@ -75,7 +75,7 @@ func (s *Store) dropBlobs(ctx context.Context) error {
 	err = s.writeReserved(ctx, "removing forgotten uploads", func(tx *sql.Tx) error {
 		failed = nil
 		for _, sha := range hashes {
-			// The row first: its foreign key refuses where a file refers to it after all.
+			// The row goes first: its foreign key fails if a file refers to the blob again.
 			if _, err := tx.ExecContext(ctx, dropBlobSQL, sha); err != nil {
 				return err
 			}
@@ -100,15 +100,15 @@ SELECT sha256 FROM blob WHERE forgotten = 1`
 const dropBlobSQL = `
 DELETE FROM blob WHERE sha256 = ?`
 
-// The size of what is only to be removed says nothing.
+// The size does not matter for a blob that will be removed.
 const rememberBlobSQL = `
 INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 
-// reclaim finishes a deletion outside its transaction: blobs, then the pages that
-// became free. Words that only it had go with Reap.
+// reclaim finishes a deletion after its transaction: it removes blobs and frees pages. Reap
+// removes unused words.
 func (s *Store) reclaim(ctx context.Context) error {
 	err := s.dropBlobs(ctx)
-	// Space comes back with the next deletion if not now; the rows are gone already.
+	// The rows are deleted already; the next deletion frees the space.
 	if vacuumErr := shrink(ctx, s.writer); vacuumErr != nil {
 		s.log.WarnContext(ctx, "space not reclaimed", "error", vacuumErr)
 	}
@@ -133,7 +133,7 @@ func stepAll(ctx context.Context, db *sql.DB, text string) error {
 	return rows.Err()
 }
 
-// appendSeqs and readSeqs keep lists of sequence numbers as uvarints.
+// appendSeqs and readSeqs encode lists of sequence numbers as uvarints.
 func appendSeqs(blob []byte, seqs ...int64) []byte {
 	for _, seq := range seqs {
 		blob = binary.AppendUvarint(blob, uint64(seq))

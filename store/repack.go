@@ -13,13 +13,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// factsVersion is the migration that takes the table snapshot_family away, in which
-// databases before it have a row for each family of each snapshot.
+// factsVersion is the migration that drops the table snapshot_family. Older databases have a
+// row there for each family of each snapshot.
 const factsVersion = 16
 
-// repack packs the rows of snapshot_family into facts and members, in transactions of one
-// batch each: after a kill it goes on with the next one. Log says every so often how far
-// it is.
+// repack converts the rows of snapshot_family into facts and members, one batch per
+// transaction. After a crash it resumes with the next batch. It logs its progress at an
+// interval.
 func repack(ctx context.Context, db *sql.DB, log *slog.Logger, every time.Duration) error {
 	begun := time.Now()
 	said, done, total := begun, 0, 0
@@ -49,14 +49,14 @@ const unpackedSnapshotsSQL = `
 SELECT count(*) FROM snapshot
 WHERE seq > coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'packed_snapshots'), 0)`
 
-// sayEvery is how often a long migration says how far it is.
+// sayEvery is the interval of progress lines in the log.
 const sayEvery = 3 * time.Second
 
-// repackRows is about how many rows of snapshot_family one transaction packs.
+// repackRows is the approximate number of rows in one transaction.
 const repackRows = 2000
 
-// repackBatch packs the next snapshots and returns how many: 0 after the last one. The
-// setting packed_snapshots is the last one that is packed.
+// repackBatch packs the next snapshots and returns their number, 0 after the last one. The
+// setting packed_snapshots is the last packed snapshot.
 func repackBatch(ctx context.Context, db *sql.DB, log *slog.Logger) (n int, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ WHERE s.seq > coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE name = 
 ORDER BY s.seq
 LIMIT 64`
 
-// An oldSnapshot has its groups in snapshot_family and its head as JSON.
+// An oldSnapshot has groups in snapshot_family and a JSON head.
 type oldSnapshot struct {
 	seq, caseSeq      int64
 	id, process, host string
@@ -110,9 +110,9 @@ type oldSnapshot struct {
 	groups            int
 }
 
-// pack writes facts and members of a snapshot and deletes the rows that they stand for.
-// One that is damaged keeps its old head and gets no facts, so that it stays an error of
-// its case alone: its upload can be read again.
+// pack writes facts and members of a snapshot and deletes its old rows. A damaged snapshot
+// keeps its old head and gets no facts, so that only its own case reports an error. Its
+// upload can be analysed again.
 func (s *oldSnapshot) pack(ctx context.Context, tx *sql.Tx, p *packer, sums seenSums, log *slog.Logger) error {
 	series, err := seriesRow(ctx, tx, s.caseSeq, s.process, s.host)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *oldSnapshot) pack(ctx context.Context, tx *sql.Tx, p *packer, sums seen
 const packedSQL = `
 UPDATE snapshot SET head = ?, facts = ?, series_seq = ? WHERE seq = ?`
 
-// The families of a snapshot that nobody sees may be in no use.
+// The families of an invisible snapshot may be unused.
 const noteOldFamiliesSQL = `
 INSERT OR IGNORE INTO family_to_forget
 SELECT family_seq FROM snapshot_family WHERE snapshot_seq = ?`
@@ -156,7 +156,7 @@ SELECT family_seq FROM snapshot_family WHERE snapshot_seq = ?`
 const deleteOldGroupsSQL = `
 DELETE FROM snapshot_family WHERE snapshot_seq = ?`
 
-// damagedError is about what a row holds, not about the database.
+// damagedError means damaged content of a row, not a failing database.
 type damagedError struct{ err error }
 
 func (e *damagedError) Error() string { return e.err.Error() }
@@ -184,7 +184,7 @@ func (s *oldSnapshot) packed(ctx context.Context, tx *sql.Tx, p *packer) (out pa
 	return out, err
 }
 
-// unpackOldHead reads a head that is packed JSON.
+// unpackOldHead reads a head in packed JSON.
 func unpackOldHead(p *packer, blob []byte) (*analysis.Snapshot, error) {
 	var head oldHead
 	if err := p.unpackJSON(blob, &head); err != nil {
@@ -199,13 +199,13 @@ func unpackOldHead(p *packer, blob []byte) (*analysis.Snapshot, error) {
 	return &head.Snapshot, nil
 }
 
-// oldHead is a snapshot without its groups, as JSON that can hold every figure.
+// oldHead is a snapshot without groups, in JSON that can represent every figure.
 type oldHead struct {
 	analysis.Snapshot
 	Figures map[string]oldFigure `json:"figures,omitempty"`
 }
 
-// oldFigure is a number in text, because metrics may be NaN and limits infinite.
+// oldFigure is a number as text, because metrics may be NaN and limits infinite.
 type oldFigure float64
 
 func (f *oldFigure) UnmarshalText(text []byte) error {
@@ -214,7 +214,7 @@ func (f *oldFigure) UnmarshalText(text []byte) error {
 	return err
 }
 
-// oldGroups gathers the rows of one snapshot.
+// oldGroups collects the rows of one snapshot.
 type oldGroups struct {
 	p       *packer
 	groups  []analysis.Group
@@ -259,7 +259,7 @@ func (o *oldGroups) add(place int, g analysis.Group, w groupWords, count int, st
 		return errors.New("list of variants is damaged")
 	}
 	w.variants = list[1:]
-	// A large family is kept as it is; whoever reads it sees whether it is whole.
+	// A large family is copied unchanged; its reader detects damage.
 	if count > streamFrom {
 		o.set.part(isLarge, members)
 	} else {

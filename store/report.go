@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// CaseReport returns what was said of a case, if it is of this revision and was made with
-// these versions, and whether there is such a report. The store does not look into it.
+// CaseReport returns the stored report of a case and whether it exists for this revision and
+// these versions. The store does not interpret it.
 func (s *Store) CaseReport(ctx context.Context, caseID string, revision int64, madeWith string) (report []byte, found bool, err error) {
 	var packed []byte
 	err = s.reader.QueryRowContext(ctx, caseReportSQL, caseID, revision, madeWith).Scan(&packed)
@@ -29,16 +29,16 @@ FROM case_report r
 JOIN cases c ON c.seq = r.case_seq
 WHERE c.id = ? AND c.revision = ? AND r.made_with = ?`
 
-// StoredJudgements are what is said of the series of a case, by what each was made of. All
-// are the keys of those that hold now, New the values that the store does not have yet.
+// StoredJudgements are the judgements of the series of a case, by the key of their input.
+// All are the current keys, New the values to add.
 type StoredJudgements struct {
 	All []string
 	New map[string][]byte
 }
 
-// KeepCaseReport stores what is said of a case at a revision, and of its series. It does
-// nothing where the case has another revision by now, or is gone: a report that is there is
-// never stale.
+// KeepCaseReport stores the report of a case at a revision, and the judgements of its
+// series. It does nothing if the case has another revision by now or is deleted, so that a
+// stored report is never stale.
 func (s *Store) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series StoredJudgements) error {
 	var p packer
 	defer p.close()
@@ -89,7 +89,8 @@ const keepJudgementSQL = `
 INSERT OR REPLACE INTO series_judgement (case_seq, made_of, judgement)
 SELECT seq, ?2, ?3 FROM cases WHERE id = ?1`
 
-// SeriesJudgement returns what is said of a series of a case, if it was made of this.
+// SeriesJudgement returns the stored judgement of a series of a case and whether it exists
+// for this input.
 func (s *Store) SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error) {
 	var packed []byte
 	err = s.reader.QueryRowContext(ctx, seriesJudgementSQL, caseID, madeOf).Scan(&packed)

@@ -9,20 +9,19 @@ import (
 	"sync"
 )
 
-// What a full volume leaves for ends of jobs and deletions. Saving a result may take it
-// down to reserveForDeleting, which dozens of deletions of small cases need, or one of
-// a case with a million goroutines.
+// The reserve for ends of jobs and deletions on a full volume. Saving a result may shrink it
+// to reserveForDeleting, which is enough for dozens of deletions of small cases, or for one
+// case with a million goroutines.
 const (
 	reserveFile        = "leakdiff.reserve"
 	reserveSize        = 32 << 20
 	reserveForDeleting = 8 << 20
-	// firstGiven is what a small write gets of it: who needs little leaves the rest to the
-	// next.
+	// firstGiven is the first part that a small write takes; the rest stays for later writes.
 	firstGiven = 256 << 10
 )
 
-// A reserve is a file that takes space on the volume, to be given back when there is no
-// other.
+// A reserve is a file that occupies space. It shrinks when the volume has no other space
+// left.
 type reserve struct {
 	path string
 	mu   sync.Mutex
@@ -38,14 +37,14 @@ func openReserve(path string) *reserve {
 	return r
 }
 
-// shrink gives back all but so many bytes, and reports whether that was anything.
+// shrink reduces the reserve to a size and reports whether it freed anything.
 func (r *reserve) shrink(to int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cut(to)
 }
 
-// give gives back so many bytes, and reports whether that was anything.
+// give frees so many bytes and reports whether it freed anything.
 func (r *reserve) give(size int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +68,8 @@ func (r *reserve) cut(to int64) bool {
 	return true
 }
 
-// restore takes its space again: reserveSize where at least as much stays free, and a
-// quarter of what there is on a smaller volume.
+// restore grows the reserve: to reserveSize if at least as much stays free, else to a
+// quarter of the free space.
 func (r *reserve) restore(free int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +93,7 @@ func (r *reserve) restore(free int64) error {
 	return nil
 }
 
-// fill writes to a file what no file system can compress.
+// fill writes bytes that no file system can compress.
 func fill(file *os.File, offset, size int64) error {
 	noise := make([]byte, 256<<10)
 	random := rand.NewChaCha8([32]byte{})
@@ -109,7 +108,7 @@ func fill(file *os.File, offset, size int64) error {
 	return nil
 }
 
-// restoreReserve takes the reserve again where there is room for it.
+// restoreReserve grows the reserve if the volume has room.
 func (s *Store) restoreReserve(ctx context.Context) {
 	free, err := s.blobs.Free()
 	if err == nil {

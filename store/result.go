@@ -11,14 +11,14 @@ import (
 	"leakdiff/analysis"
 )
 
-// Result is what reading a bundle gave.
+// Result is the result of reading a bundle.
 type Result struct {
 	Artifacts []analysis.Artifact
 	Problems  []analysis.Problem
-	// Snapshots get the place they have here.
+	// Snapshots are stored in this order.
 	Snapshots []analysis.Snapshot
-	// Groups returns the groups of the snapshot at a place of Snapshots, once. It is nil if
-	// the snapshots have theirs.
+	// Groups returns the groups of the snapshot at an index of Snapshots; it is called once for
+	// each. It is nil if the snapshots contain their groups.
 	Groups func(place int) []analysis.Group
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked int64
@@ -26,10 +26,10 @@ type Result struct {
 	Engine int
 }
 
-// insertSnapshots writes snapshots behind those that the target has.
+// insertSnapshots appends snapshots to those of the target.
 func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, snaps []*analysis.Snapshot) error {
-	// Each of a million queries would start a goroutine that waits for the end of a
-	// context that can end: it is asked between families instead.
+	// Each query under a context that can end starts a goroutine. A million queries make that
+	// expensive, so the code checks the context between families instead.
 	quick := context.WithoutCancel(ctx)
 	w, err := newWordWriter(quick, tx)
 	if err != nil {
@@ -55,17 +55,17 @@ func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t ta
 const countGenerationSQL = `
 SELECT count(*) FROM snapshot WHERE bundle_seq = ? AND generation = ?`
 
-// FinishJob writes the result of a running job, each snapshot in one transaction that
-// small ones share, and makes all of it visible in the last one, in place of an older
-// result. Until then, and for ever if the process dies, nobody sees any of it. A job that is
-// done already is left alone. Packed members and rows of what is written are let go
-// on the way: r is of no further use. *analysis.Fault "cancelled" or "not_found" say that
-// the job was taken away in the meantime, "disk_full" that it is to be postponed.
+// FinishJob writes the result of a running job. Each snapshot is written in one transaction;
+// small snapshots share one. The last transaction makes the result visible and replaces an
+// older one. Readers see nothing before that, even after a crash. FinishJob ignores a job
+// that is done. It releases packed members and rows as it writes them, so r cannot be used
+// again. *analysis.Fault "cancelled" or "not_found" means that the job was cancelled or
+// deleted meanwhile, "disk_full" that it must be postponed.
 func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 	err := s.finishJob(ctx, jobID, r)
 	if IsFull(err) {
-		// What was let go cannot be written again. The next attempt finds more room, and
-		// deletions keep theirs.
+		// Released members cannot be written again. The next attempt has more room, and the reserve
+		// for deletions stays.
 		s.reserve.shrink(reserveForDeleting)
 	} else if err == nil {
 		s.restoreReserve(ctx)
@@ -96,7 +96,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
 	job := newJobSums()
 	defer s.reaper.hold(job)()
-	ready := 0 // of snaps, with their groups
+	ready := 0 // the number of snaps with loaded groups
 	for published := false; !published; {
 		ready = r.openGroups(snaps, places, ready)
 		n := together(snaps[:ready])
@@ -109,7 +109,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n]); err != nil || !published {
 				return err
 			}
-			// The next commit copies the log into the database: nobody waits for that one.
+			// The next commit would checkpoint the log, and the caller should not wait for that.
 			if _, err := tx.ExecContext(ctx, noCheckpointSQL); err != nil {
 				return err
 			}
@@ -128,8 +128,8 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	return nil
 }
 
-// openGroups gets the groups of more snapshots than one transaction writes, or of all. The
-// first ones are ready; it returns how many then are.
+// openGroups loads the groups of more snapshots than one transaction writes, or of all. The
+// first ready snapshots have theirs; the new number of ready snapshots is returned.
 func (r *Result) openGroups(snaps []*analysis.Snapshot, places []int, ready int) int {
 	if r.Groups == nil {
 		return len(snaps)
@@ -148,17 +148,17 @@ func (r *Result) openGroups(snaps []*analysis.Snapshot, places []int, ready int)
 	return ready
 }
 
-// After how many pages of log a commit copies them into the database.
+// Pages of log after which a commit checkpoints.
 const (
 	checkpointsSQL  = `PRAGMA wal_autocheckpoint = 1000`
 	noCheckpointSQL = `PRAGMA wal_autocheckpoint = 0`
 )
 
-// smallBatch is about how many rows one transaction writes: a wait for the disk costs
-// more than that of a hundred, and other writers wait as long.
+// smallBatch is the approximate number of rows in one transaction. A sync costs more than a
+// hundred rows, but other writers wait for the whole batch.
 const smallBatch = 500
 
-// together is how many of the next snapshots are written in one transaction.
+// together returns how many of the next snapshots share one transaction.
 func together(snaps []*analysis.Snapshot) int {
 	rows := 0
 	for n, snap := range snaps {
@@ -187,7 +187,7 @@ func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
 	}
 }
 
-// publish flips the bundle to the new generation.
+// publish switches the bundle to the new generation.
 func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, r Result) error {
 	artifacts, err := packList(p, r.Artifacts, (*headWriter).artifact)
 	if err != nil {
@@ -221,8 +221,8 @@ func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, jo
 	return sumUp(ctx, tx, t, job, before)
 }
 
-// sumUp brings family_seen to the generation that was published: it adds what the job has
-// written to an upload's first result, and makes the days of one that is replaced anew.
+// sumUp updates family_seen for the published generation. It adds the sums of an upload's
+// first result; for a replaced result it recomputes the days.
 func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []seriesDay) error {
 	var written int
 	if err := tx.QueryRowContext(ctx, countGenerationSQL, t.bundle, t.generation).Scan(&written); err != nil {
@@ -253,7 +253,7 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 const generationSQL = `
 SELECT generation FROM bundle WHERE seq = ?`
 
-// What was noted as new is seen now.
+// New families are visible now, so they are no longer candidates for deletion.
 const familiesInUseSQL = `
 DELETE FROM family_to_forget
 WHERE EXISTS (SELECT 1 FROM family_seen fs WHERE fs.family_seq = family_to_forget.family_seq)`
@@ -272,14 +272,14 @@ WHERE seq = (SELECT case_seq FROM bundle WHERE seq = ?)`
 const deleteOtherGenerationsSQL = `
 DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 
-// insertSnapshot writes a snapshot and its members as rows of the target's
-// generation, unless they are there. It looks at ctx between the groups and asks the
-// database under quick, which does not end.
+// insertSnapshot writes a snapshot and its members as rows of the target's generation,
+// unless they exist. It checks ctx between groups and runs queries under quick, which never
+// ends.
 func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, job *jobSums, at int, snap *analysis.Snapshot) (inserted bool, err error) {
 	e := encodeAhead(p, snap)
 	defer e.stop()
-	// First all words, then the members: what the page cache had to give up for the members
-	// is not written to again, or the commit would read back and sum up all of the log.
+	// Words are written before members. Otherwise pages that the cache evicted for the members
+	// would be written again, and the commit would reread and checksum the whole log.
 	known := map[string]bool{}
 	rows := make([]groupWords, len(snap.Groups))
 	for place := range snap.Groups {
@@ -352,24 +352,24 @@ func malformed(snap *analysis.Snapshot, place int, why error) error {
 	return fmt.Errorf("snapshot %s, family %d: %w", snap.ID, place, why)
 }
 
-// encoded is the head of a snapshot or the members of its groups on their way to their row.
+// encoded is an encoded head of a snapshot, or the encoded members of its groups.
 type encoded struct {
 	blob []byte
-	// counts are the members of each group.
+	// counts are the numbers of members of the groups.
 	counts []int
 	err    error
 }
 
 // An encodingAhead encodes the head of a snapshot and the members of its groups while the
-// words before them are written.
+// caller writes their words.
 type encodingAhead struct {
 	head    chan encoded
 	members chan encoded
 	stopped chan struct{}
 }
 
-// encodeAhead lets packed members and rows go once they are encoded. Until stop returned, p
-// and the members of the groups are its own.
+// encodeAhead releases packed members and rows once they are encoded. It owns p and the
+// members of the groups until stop returns.
 func encodeAhead(p *packer, snap *analysis.Snapshot) *encodingAhead {
 	e := &encodingAhead{head: make(chan encoded, 1), members: make(chan encoded, 1), stopped: make(chan struct{})}
 	go func() {
@@ -386,7 +386,8 @@ func (e *encodingAhead) stop() {
 	}
 }
 
-// kept makes a panic an error: it costs this result alone, as one of whoever saves it would.
+// kept turns a panic into an error, so that it fails only this result, like a panic in the
+// goroutine that saves it.
 func (e *encoded) kept(what string) {
 	if v := recover(); v != nil {
 		e.err = fmt.Errorf("encoding %s panicked: %v", what, v)
@@ -399,8 +400,8 @@ func encodeHead(p *packer, snap *analysis.Snapshot) (e encoded) {
 	return e
 }
 
-// encodeAndRelease encodes members until it is stopped. Encoded, they take no more memory
-// than the columns or packings that are let go for them.
+// encodeAndRelease encodes members until it is stopped. The encoded bytes need no more
+// memory than the released columns or packings.
 func encodeAndRelease(p *packer, groups []analysis.Group, stopped chan struct{}) (e encoded) {
 	defer e.kept("members")
 	w := memberSetWriter{p: p}
@@ -416,7 +417,7 @@ func encodeAndRelease(p *packer, groups []analysis.Group, stopped chan struct{})
 		if e.err = w.add(m); e.err != nil {
 			return e
 		}
-		// The database takes as much memory for what it writes as the members held.
+		// The database needs as much memory to write the members as they occupied.
 		m.Release()
 	}
 	e.err = w.flush()
@@ -424,8 +425,7 @@ func encodeAndRelease(p *packer, groups []analysis.Group, stopped chan struct{})
 	return e
 }
 
-// utc drops times that no JSON can hold: RFC 3339 ends with year 9999, and so do
-// honest clocks.
+// utc drops times that JSON cannot represent: RFC 3339 ends with the year 9999.
 func utc(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}

@@ -11,45 +11,46 @@ import (
 	"leakdiff/analysis"
 )
 
-// maxWords and maxWord (bytes) bound a query: further words are ignored, longer
-// ones cut. A phrase costs the index its length times the hits of its first letters.
+// maxWords and maxWord (bytes) bound a query: further words are ignored, longer ones are
+// cut. The cost of a phrase is its length times the hits of its first trigrams.
 const (
 	maxWords = 8
 	maxWord  = 120
 )
 
-// SearchResult is what holds all words of a query, over all cases.
+// SearchResult lists the matches of all words of a query, over all cases.
 type SearchResult struct {
 	Families  []FamilyHit
 	Cases     []Case
 	Processes []ProcessHit
 }
 
-// FamilyHit is a family with where it was seen.
+// FamilyHit is a matching family with its number of sightings.
 type FamilyHit struct {
 	Family analysis.Family
-	// Cases and Snapshots count where it was seen, a snapshot once for each bundle that
-	// holds it; Highest is its largest count.
+	// Cases and Snapshots count the sightings, a snapshot once for each bundle that contains it.
+	// Highest is the largest count.
 	Cases, Snapshots, Highest int
-	// LastSeen is the latest capture, zero where none has a time.
+	// LastSeen is the latest capture, zero if no snapshot has a time.
 	LastSeen time.Time
 }
 
-// ProcessHit is a process with the cases that have snapshots of it.
+// ProcessHit is a matching process with its cases.
 type ProcessHit struct {
 	Host, Name       string
 	Cases, Snapshots int
 }
 
-// SearchFunctions returns the families whose function names, title or attributes
-// contain every word of the query, that have a function in a source file named so, or
-// whose fingerprint begins with it (its digits do), the most recently seen first, and
-// the cases (by title, ticket or the name of a bundle) and processes named so, up to
-// limit of each. Words are separated by blanks,
-// match anywhere in a name and without regard to case; "*" and "(" are letters
-// like any other: "prober.(*worker).run" is one word.
+// SearchFunctions returns matching families, most recently seen first, and matching cases
+// and processes, at most limit of each. A family matches if its function names, title or
+// attributes contain every word of the query, if one of its functions is in a source file of
+// that name, or if its fingerprint starts with the query (its digits are enough). Cases
+// match by title, ticket or the name of a bundle.
 //
-// offset leaves out as many of the first of each.
+// Words are separated by blanks, match anywhere in a name and ignore case. "*" and "(" are
+// ordinary characters: "prober.(*worker).run" is one word.
+//
+// offset skips as many matches of each.
 func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset int) (out SearchResult, err error) {
 	words := queryWords(query)
 	if len(words) == 0 || limit <= 0 {
@@ -80,7 +81,7 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	return out, err
 }
 
-// queryWords takes a query apart.
+// queryWords splits a query.
 //
 //	"Prober  worker prober"  ->  ["prober", "worker"]
 func queryWords(query string) []string {
@@ -94,7 +95,7 @@ func queryWords(query string) []string {
 	return out
 }
 
-// trigrams asks a full-text table for the rows with all trigrams of a word; "" where it
+// trigrams returns the full-text expression for rows with all trigrams of a word; "" if it
 // has none.
 //
 //	"a(b\"" = `"a(b" "(b"""`
@@ -106,10 +107,9 @@ func trigrams(word string) string {
 	return strings.Join(out, " ")
 }
 
-// The full-text tables tell in which rows all trigrams of a word stand, not in which
-// order; words without a trigram are looked for in every name. The digits of a fingerprint are enough,
-// eight of them. What ends as a source file does is looked for in the files of frames,
-// and finds the families with a function that stands in it.
+// The full-text tables find rows with all trigrams of a word, in any order. Words without a
+// trigram are compared with every name. Eight digits of a fingerprint are enough. A word
+// with the suffix of a source file also finds the families with a function in such a file.
 const searchFamiliesSQL = `
 WITH word (w, trigrams) AS MATERIALIZED (
     SELECT value ->> 0, value ->> 1
@@ -216,8 +216,8 @@ WHERE c.deleting = '' AND NOT EXISTS (
 ORDER BY c.created_at DESC, c.seq DESC
 LIMIT ?2 OFFSET ?3`
 
-// Names are compared once for each process of a case, not for every snapshot. Snapshots are
-// counted of the processes that are shown, in the index snapshot_by_series alone.
+// Names are compared once for each process of a case, not for every snapshot. The count of
+// snapshots covers only the returned processes and uses the index snapshot_by_series alone.
 const searchProcessesSQL = `
 WITH named (process, host, cases) AS MATERIALIZED (
     SELECT p.process, p.host, count(*)

@@ -16,7 +16,7 @@ const untimedDay = math.MinInt32
 
 const microsOfDay = 24 * 60 * 60 * 1_000_000
 
-// dayOf is the day of a time in microseconds.
+// dayOf returns the day of a time in microseconds.
 func dayOf(captured sql.NullInt64) int64 {
 	if !captured.Valid {
 		return untimedDay
@@ -28,14 +28,14 @@ func dayOf(captured sql.NullInt64) int64 {
 	return day
 }
 
-// seenSums are the rows of family_seen that snapshots add up to.
+// seenSums are sums over snapshots, as rows of family_seen.
 type seenSums map[seenKey]seenSum
 
 type seenKey struct{ family, series, day int64 }
 
 type seenSum struct{ snapshots, first, last, low, high int64 }
 
-// seriesDay is what is summed up together.
+// seriesDay is the unit of the sums.
 type seriesDay struct{ series, day int64 }
 
 func (s seenSums) add(at seriesDay, captured, family int64, count int) {
@@ -51,7 +51,7 @@ func (s seenSums) add(at seriesDay, captured, family int64, count int) {
 	}
 }
 
-// addFacts adds what facts say, of damaged ones nothing.
+// addFacts adds the facts of a snapshot. It adds nothing for damaged facts.
 func (s seenSums) addFacts(p *packer, series int64, captured sql.NullInt64, blob []byte) error {
 	r, _, err := openFacts(p, &textTable{}, blob, nil)
 	if err != nil {
@@ -76,10 +76,10 @@ func (s seenSums) addFacts(p *packer, series int64, captured sql.NullInt64, blob
 	return nil
 }
 
-// seenRows is how many rows one statement writes.
+// seenRows bounds the rows of one statement.
 const seenRows = 4000
 
-// write adds the sums to family_seen, in the order of its rows.
+// write adds the sums to family_seen, in the order of its primary key.
 func (s seenSums) write(ctx context.Context, tx *sql.Tx) error {
 	keys := slices.SortedFunc(maps.Keys(s), func(a, b seenKey) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.series, b.series), cmp.Compare(a.day, b.day))
@@ -115,7 +115,7 @@ ON CONFLICT (family_seq, series_seq, day) DO UPDATE SET
     first = min(first, excluded.first), last = max(last, excluded.last),
     low = min(low, excluded.low), high = max(high, excluded.high)`
 
-// shownDays are the days on which a bundle's snapshots of a generation are.
+// shownDays returns the days of a bundle's snapshots of a generation.
 func shownDays(ctx context.Context, tx *sql.Tx, bundle, generation int64) ([]seriesDay, error) {
 	seen := map[seriesDay]bool{}
 	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
@@ -137,8 +137,8 @@ SELECT DISTINCT series_seq, captured_at
 FROM snapshot
 WHERE bundle_seq = ? AND generation = ? AND series_seq IS NOT NULL`
 
-// sumAgain makes the rows of family_seen anew for these days, from the facts of the
-// snapshots that are visible. A damaged one counts for none.
+// sumAgain recomputes the rows of family_seen for these days from the facts of the visible
+// snapshots. It skips damaged ones.
 func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 	var p packer
 	defer p.close()
@@ -154,7 +154,7 @@ func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 			if err := rows.Scan(&captured, &facts); err != nil {
 				return none, err
 			}
-			// Nobody sees what is damaged, and it must not keep a bundle from going.
+			// Damaged facts are invisible and must not block the removal of a bundle.
 			_ = sums.addFacts(&p, at.series, captured, facts)
 			return none, nil
 		}, factsOfDaySQL, at.series, from, to)
@@ -168,7 +168,7 @@ func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 	return nil
 }
 
-// bounds are the first microsecond of a day and of the next one, NULL without a time.
+// bounds returns the first microsecond of a day and of the next one, NULL without a time.
 func (d seriesDay) bounds() (from, to sql.NullInt64) {
 	if d.day == untimedDay {
 		return from, to
@@ -190,7 +190,7 @@ FROM snapshot s
 JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
 WHERE s.series_seq = ?1 AND s.captured_at >= ?2 AND s.captured_at < ?3`
 
-// forgetSeries removes the series of a case that have no snapshot any more.
+// forgetSeries deletes the series of a case without a snapshot.
 func forgetSeries(ctx context.Context, tx *sql.Tx, caseSeq int64) error {
 	_, err := tx.ExecContext(ctx, forgetSeriesSQL, caseSeq)
 	return err

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// Setting returns what SetSetting stored under a name.
+// Setting returns a stored setting and whether it is set.
 func (s *Store) Setting(ctx context.Context, name string) (value string, set bool, err error) {
 	err = s.reader.QueryRowContext(ctx, settingSQL, name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -18,7 +18,7 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, set boo
 const settingSQL = `
 SELECT value FROM setting WHERE name = ?`
 
-// SetSetting remembers a value for the whole installation ("samples loaded").
+// SetSetting stores a setting of the installation ("samples loaded").
 func (s *Store) SetSetting(ctx context.Context, name, value string) error {
 	_, err := s.writer.ExecContext(ctx, setSettingSQL, name, value)
 	return fault("keeping a setting", err)

@@ -13,28 +13,28 @@ import (
 	"leakdiff/analysis"
 )
 
-// Snapshots returns the snapshots of a case's finished bundles without members:
-// with families, counts, states, waits and variants. They come in the order of
-// upload and, within a bundle, in the order of the result. A snapshot that is in
-// several bundles is returned once, as the first bundle has it. Equal families,
-// stacks, states and variants share one value, which must not be changed.
+// Snapshots returns the snapshots of a case's finished bundles without members, but with
+// families, counts, states, waits and variants. They are in the order of upload and, within
+// a bundle, in the order of the result. A snapshot in several bundles is returned once, from
+// the first bundle. Equal families, stacks, states and variants share one value, which must
+// not be changed.
 func (s *Store) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withoutMembers)
 }
 
-// SnapshotsPacked is Snapshots with members, goroutines left packed in about five
-// bytes each.
+// SnapshotsPacked is Snapshots with members. Goroutines stay packed in about five bytes
+// each.
 func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
-// SnapshotsAged is Snapshots with nothing of the members but Wait and Age: all that
-// a snapshot that stands alone can say of growth, in four bytes a goroutine.
+// SnapshotsAged is Snapshots with only the columns Wait and Age of the members, in four
+// bytes a goroutine. The growth of a single snapshot depends on nothing else.
 func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withAges)
 }
 
-// SnapshotHeads is Snapshots without families: what each says of itself.
+// SnapshotHeads is Snapshots without families.
 func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, headsOnly)
 }
@@ -76,20 +76,20 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 }
 
 // loader reads snapshots with few queries: heads and facts, members, then the families,
-// stacks, frames and functions that the facts name.
+// stacks, frames and functions in the facts.
 type loader struct {
 	tx    *sql.Tx
 	p     *packer
 	texts textTable
-	// families and stacks are nil until assemble reads them.
+	// families and stacks are nil until assemble loads them.
 	families map[int64]*loadedFamily
 	stacks   map[int64]*loadedStack
-	// shapes are those of the objects that were read, by their bytes.
+	// shapes are the shapes of objects, by their encoding.
 	shapes map[string]*analysis.ObjectKind
-	// rawStates are the states of the last facts, as they are written.
+	// rawStates are the encoded states of the last facts.
 	rawStates []byte
 	names     []string
-	// room is where facts are unpacked.
+	// room is a reused buffer for facts.
 	room []byte
 }
 
@@ -97,22 +97,22 @@ func newLoader(tx *sql.Tx) *loader {
 	return &loader{tx: tx, p: &packer{}, families: map[int64]*loadedFamily{}, stacks: map[int64]*loadedStack{}, shapes: map[string]*analysis.ObjectKind{}}
 }
 
-// A loadedFamily is a family with what the last snapshot showed of it: snapshots of a
-// process show most families alike, and share what is equal.
+// A loadedFamily is a family with its values in the last snapshot. Most families are equal
+// in successive snapshots, which then share the values.
 type loadedFamily struct {
 	family *analysis.Family
 
-	// stateCounts index names.
+	// stateCounts are indexes of names and counts.
 	names       []string
 	stateCounts []int64
 	states      map[string]int
 
 	variants *variantList
-	// last is the last snapshot that shows it.
+	// last is the last snapshot with the family.
 	last *snapshotRow
 }
 
-// A variantList alternates stack.seq and count, until the variants are made of it.
+// A variantList alternates stack.seq and count until its variants are built.
 type variantList struct {
 	pairs []int64
 	made  []analysis.Variant
@@ -127,7 +127,7 @@ type snapshotRow struct {
 	seq  int64
 	id   string
 	head *analysis.Snapshot
-	// groups are what the groups of head refer to; members are as many as they have.
+	// groups are the rows of the groups of head; members are the numbers of their members.
 	groups  []groupRow
 	members []int
 }
@@ -218,7 +218,7 @@ SELECT seq, label, head, facts
 FROM snapshot
 WHERE seq IN (SELECT value FROM json_each(?))`
 
-// groups reads the facts of a snapshot into its groups. g is room for one of them.
+// groups reads the facts of a snapshot into its groups. g is a reused buffer.
 func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
 	r, room, err := openFacts(l.p, &l.texts, blob, l.room)
 	if err != nil {
@@ -251,7 +251,7 @@ func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
 	return r.done()
 }
 
-// statesOf shares states with the snapshot before, where they are equal.
+// statesOf reuses the states of the previous snapshot if they are equal.
 func (f *loadedFamily) statesOf(names []string, counts []int64) map[string]int {
 	if len(counts) == 0 {
 		return nil
@@ -300,7 +300,7 @@ func (l *loader) members(ctx context.Context, rows []*snapshotRow, d depth) erro
 		return err
 	}
 	for _, r := range rows {
-		// Those that have a row are read; others must have no members.
+		// Snapshots without a row must have no members.
 		if at[r.seq] != nil && slices.Max(append(r.members, 0)) > 0 {
 			return fmt.Errorf("snapshot %s: its members are missing", r.id)
 		}
@@ -331,7 +331,7 @@ func (l *loader) membersOf(row *snapshotRow, value []byte, d depth) error {
 	return r.done()
 }
 
-// listOf passes numbers to json_each.
+// listOf encodes numbers for json_each.
 func listOf(seqs []int64) string {
 	text, err := json.Marshal(append([]int64{}, seqs...))
 	if err != nil {
@@ -340,7 +340,7 @@ func listOf(seqs []int64) string {
 	return string(text)
 }
 
-// A set keeps the order in which its numbers came.
+// A set preserves the order of insertion.
 type set struct {
 	has  map[int64]bool
 	list []int64
@@ -391,7 +391,7 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 		for i, function := range r.loose {
 			r.family.Loose[i] = names[function]
 		}
-		r.loose = nil // the row stays with its family
+		r.loose = nil // frees memory: the family keeps its row
 		if r.creator.Valid {
 			r.family.LooseCreator = names[r.creator.Int64]
 		}
@@ -477,7 +477,7 @@ func (l *loader) loadStacks(ctx context.Context, seqs []int64) error {
 		for i, frame := range r.frames {
 			r.stack.Frames[i] = frames[frame]
 		}
-		r.frames = nil // the row stays with its stack
+		r.frames = nil // frees memory: the stack keeps its row
 		r.stack.CreatedBy = frames[r.creator]
 		loaded.stack = &r.stack
 	}
@@ -517,7 +517,7 @@ FROM frame
 JOIN function ON function.seq = frame.function_seq
 WHERE frame.seq IN (SELECT value FROM json_each(?))`
 
-// assemble hangs families and stacks onto the groups of the snapshots.
+// assemble adds families and stacks to the groups of the snapshots.
 func (l *loader) assemble(ctx context.Context, rows []*snapshotRow) ([]analysis.Snapshot, error) {
 	if err := l.loadFamilies(ctx, slices.Sorted(maps.Keys(l.families))); err != nil {
 		return nil, err
@@ -557,7 +557,7 @@ func (l *loader) hang(g *analysis.Group, row groupRow) error {
 	return nil
 }
 
-// FindSnapshot returns the ids of the cases that show a snapshot, newest first.
+// FindSnapshot returns the ids of the cases with a snapshot, newest first.
 func (s *Store) FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error) {
 	err = s.read(ctx, "looking for a snapshot", func(tx *sql.Tx) error {
 		caseIDs, err = collect(ctx, tx, scanOne[string], findSnapshotSQL, id)
@@ -573,7 +573,7 @@ WHERE c.seq IN (SELECT v.case_seq FROM visible_snapshot v WHERE v.id = ?)
 ORDER BY c.created_at DESC, c.seq DESC`
 
 // BundleSnapshots returns the ids of the snapshots that a case takes from a bundle: those
-// that no earlier bundle of the case shows.
+// that no earlier bundle of the case contains.
 func (s *Store) BundleSnapshots(ctx context.Context, bundleID string) (map[string]bool, error) {
 	own := map[string]bool{}
 	err := s.read(ctx, "looking for the snapshots of a bundle", func(tx *sql.Tx) error {
@@ -594,8 +594,8 @@ WHERE v.bundle_seq = (SELECT seq FROM bundle WHERE id = ?)
     SELECT 1 FROM visible_snapshot earlier
     WHERE earlier.id = v.id AND earlier.case_seq = v.case_seq AND earlier.bundle_seq < v.bundle_seq)`
 
-// SnapshotRow is where a case takes a snapshot from: the first of its bundles that shows it.
-// Bundle, Generation and ID name what was read once and for ever: another reading of the
+// SnapshotRow is the source of a snapshot in a case: the first bundle that contains it.
+// Bundle, Generation and ID identify immutable content, because another reading of the
 // bundle has another generation.
 type SnapshotRow struct {
 	ID         string
@@ -630,8 +630,8 @@ JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
-// FillSnapshots reads the groups of heads of SnapshotHeads, with members as SnapshotsPacked
-// has them. rows belong to the snapshots, one to each.
+// FillSnapshots reads the groups of heads from SnapshotHeads, with members like
+// SnapshotsPacked. rows[i] belongs to snapshots[i].
 func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot) error {
 	return s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		l := newLoader(tx)

@@ -1,8 +1,7 @@
-// Package store keeps cases, bundles, snapshots, families and permalinks in one
-// SQLite file, with the raw uploads as blobs beside it. It takes and gives the
-// domain types of analysis, contains all SQL, and promises that what it has
-// acknowledged survives a crash and that nobody ever reads half a result. It
-// refuses to know how results are computed, judged or shown.
+// Package store persists cases, bundles, snapshots, families and permalinks in one SQLite
+// file, with the raw uploads as blobs beside it. It takes and returns the domain types of
+// analysis and contains all SQL. Acknowledged writes survive a crash, and readers never see
+// half a result. The package does not know how results are computed, judged or shown.
 package store
 
 import (
@@ -36,25 +35,24 @@ const (
 	blobDir      = "blobs"
 )
 
-// readers is how many connections read at the same time.
+// readers is the number of connections that read concurrently.
 const readers = 4
 
-// Config says where the data is. Only Dir is needed.
+// Config locates the data. Only Dir is required.
 type Config struct {
-	// Dir is created where it is missing.
+	// Dir is created if it does not exist.
 	Dir string
 	// Now and Random default to time.Now and crypto/rand.
 	Now    func() time.Time
 	random io.Reader
-	// Log takes what nobody asked for: repairs at start, damaged and unknown uploads. It
-	// defaults to silence.
+	// Log receives repairs at start and damaged or unknown uploads. The default discards them.
 	Log *slog.Logger
-	// NewDatabase has an empty database made beside uploads whose database is missing.
+	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
 }
 
-// Store is an open data directory. Its methods may be called at the same time;
-// writes take turns.
+// Store is an open data directory. Its methods are safe for concurrent use; writes are
+// serialized.
 type Store struct {
 	now    func() time.Time
 	random io.Reader
@@ -64,22 +62,21 @@ type Store struct {
 	writer *sql.DB
 	reader *sql.DB
 	blobs  *blob.Store
-	// reserve is what a full volume leaves for ends of jobs and deletions.
+	// reserve is disk space for ends of jobs and deletions on a full volume.
 	reserve *reserve
 
-	// referring orders the rows that refer to blobs and the removal of blobs that
-	// no row refers to.
+	// referring serializes inserting rows that refer to blobs and removing unreferenced blobs.
 	referring sync.Mutex
 
 	reaper reaper
 }
 
-// Open opens the data directory, creates or migrates its database, and repairs
-// what a crash left: unfinished jobs are queued again, their rows removed. The
-// error is an *analysis.Fault with Code "locked" where another process has the
-// directory open, "newer_database" where a newer leakdiff wrote it, "damaged"
-// where it is no database, "no_database" where there are uploads without one. All
-// files get the rights of their owner alone.
+// Open opens the data directory, creates or migrates its database, and repairs it after a
+// crash: it queues unfinished jobs again and removes their rows. The error is an
+// *analysis.Fault with Code "locked" if another process has the directory open,
+// "newer_database" if a newer leakdiff wrote it, "damaged" if the file is no database,
+// "no_database" if uploads exist without a database. All files become accessible to their
+// owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log}
 	if s.now == nil {
@@ -101,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// roomToStart is how much space a start may need.
+// roomToStart is the space that a start may need.
 const roomToStart = 2 << 20
 
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
@@ -116,7 +113,8 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	s.reserve = openReserve(filepath.Join(dir, reserveFile))
-	// Starting writes as well: on a full volume there would be no server to delete with.
+	// A start writes too; without the reserve, a server on a full volume could not start to
+	// delete anything.
 	for free, err := s.blobs.Free(); err == nil && free < roomToStart && s.reserve.give(roomToStart); {
 		free, err = s.blobs.Free()
 	}
@@ -150,13 +148,13 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err := s.sweep(ctx); err != nil {
 		return err
 	}
-	// A crash may have come before the log was emptied of what had been deleted.
+	// A crash may have left deleted content in the log.
 	s.reaper.tidy = true
 	return s.compare(ctx, dir)
 }
 
-// makePrivate makes the file of the database where it is missing: SQLite would make it
-// readable for all, and gives the files beside it the rights that it has.
+// makePrivate creates the database file if it does not exist. SQLite would make it readable
+// for all, and copies its mode to the files beside it.
 func makePrivate(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -165,10 +163,10 @@ func makePrivate(file string) error {
 	return f.Close()
 }
 
-// Settings of connections. Busy timeout comes first, because switching to WAL may
-// already have to wait; deleted content is overwritten, and the file shrinks when cases are
-// deleted. Those that a connection writes, even with what the file has already, are the
-// writer's: a reader that opens would wait for the end of a transaction.
+// Settings of connections. Busy timeout comes first, because switching to WAL may have to
+// wait. Deleted content is overwritten, and the file shrinks after deletions. Only the
+// writer has the settings that write to the file, even if they change nothing: a reader
+// would wait for a running transaction when it opens.
 const (
 	ofAll = "?_busy_timeout=5000&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
 		"&_pragma=cache_size(-1024)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)&"
@@ -192,7 +190,7 @@ func connect(file string, n int, settings string) (*sql.DB, error) {
 	return db, nil
 }
 
-// connector opens connections with the functions of their driver.
+// connector opens connections and registers functions on them.
 type connector struct {
 	driver *sqlite.Driver
 	dsn    string
@@ -202,8 +200,8 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// unicodeLower is strings.ToLower for queries: SQLite's own lower knows ASCII alone, and
-// would never meet the words of a query. What is no text stays as it is.
+// unicodeLower is strings.ToLower for queries, because SQLite's lower handles only ASCII and
+// would not match the words of a query. It returns other types unchanged.
 func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	switch text := args[0].(type) {
 	case string:
@@ -214,21 +212,20 @@ func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value,
 	return args[0], nil
 }
 
-// textHash is a short hash of a text, which indexes hold in its place; 0 of what is no
-// text. It never changes: rows hold it.
+// textHash is a short hash of a text that indexes contain in its place; 0 for other types.
+// It must never change, because rows contain it.
 func textHash(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	text, _ := args[0].(string)
 	return int64(xxhash.Sum64String(text) & math.MaxInt32), nil
 }
 
-// Close gives running jobs back to the queue and releases the directory. Workers
-// must have stopped.
+// Close queues running jobs again and releases the directory. Workers must have stopped.
 func (s *Store) Close() error {
 	_, err := s.writer.Exec(requeueAtCloseSQL)
 	return errors.Join(fault("closing the database", err), s.release())
 }
 
-// A job that was running when the server was stopped has not crashed it.
+// A job that ran when the server stopped did not crash it.
 const requeueAtCloseSQL = `
 UPDATE job SET status = 'queued', attempts = attempts - 1
 WHERE status = 'running'`
@@ -255,7 +252,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return fault("asking the database", s.reader.QueryRowContext(ctx, `SELECT 1`).Scan(&one))
 }
 
-// read runs f on one state of the database.
+// read runs f in one read transaction.
 func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
 	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -265,7 +262,7 @@ func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) er
 	return fault(what, f(tx))
 }
 
-// write runs f as one durable transaction; an error undoes all of it.
+// write runs f in one durable transaction and rolls back on an error.
 func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
@@ -279,9 +276,9 @@ func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) e
 	return s.orFull(fault(what, err))
 }
 
-// writeReserved is write for what must succeed on a full volume: ends of jobs, which are
-// small, and deletions, which give space back. It takes from the reserve until f, which
-// may run several times, has room.
+// writeReserved is write for changes that must succeed on a full volume: ends of jobs, which
+// are small, and deletions, which free space. It shrinks the reserve until f has room, so f
+// may run several times.
 func (s *Store) writeReserved(ctx context.Context, what string, f func(*sql.Tx) error) error {
 	for size := int64(firstGiven); ; size *= 2 {
 		err := s.write(ctx, what, f)
@@ -292,7 +289,7 @@ func (s *Store) writeReserved(ctx context.Context, what string, f func(*sql.Tx) 
 	}
 }
 
-// time is the present as it is stored.
+// time returns the current time in the precision of the database.
 func (s *Store) time() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
@@ -332,7 +329,7 @@ func scanOne[T any](rows *sql.Rows) (v T, err error) {
 	return v, rows.Scan(&v)
 }
 
-// affected turns an update of no row into a refusal.
+// affected returns none if an update changed no row.
 func affected(result sql.Result, err error, none error) error {
 	if err != nil {
 		return err
@@ -347,7 +344,7 @@ func affected(result sql.Result, err error, none error) error {
 	return nil
 }
 
-// rowsOf is affected's count where none is fine.
+// rowsOf is affected without the error for no row.
 func rowsOf(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err

@@ -1,8 +1,8 @@
 package store
 
-// commonTexts are what heads and inventories say again and again: the dictionary with which
-// they are compressed. It never changes, because they can only be read with it; other texts
-// need another number, beside this one.
+// commonTexts is the compression dictionary of frequent texts in heads and inventories. It
+// must never change, because existing values need it; other texts need another dictionary
+// number beside this one.
 const (
 	commonTextsID = 1
 

@@ -7,17 +7,16 @@ import (
 	"leakdiff/analysis"
 )
 
-// Mark is what people said about a family of a process.
+// Mark is the triage of a family of a process by a user.
 type Mark struct {
 	Process, Fingerprint string
 	analysis.Triage
-	// Replaced is the mark that stood there before, in words.
+	// Replaced is the previous mark, in words.
 	Replaced string
 }
 
-// Marks are what was said about families in a case, and the benign ones that were
-// remembered for its processes; a mark of the case itself comes before a remembered
-// one of the same family.
+// Marks returns the marks of a case, and the remembered benign families of its processes. A
+// mark of the case precedes a remembered one of the same family.
 func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error) {
 	err = s.read(ctx, "reading triage", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, scanMark, marksSQL, caseID)
@@ -26,8 +25,8 @@ func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error
 	return out, err
 }
 
-// The plus keeps the benign families from being looked up by the processes of a case:
-// they are few, mostly none, and a case may have thousands of snapshots.
+// The plus disables an index, so that SQLite does not look up benign families by the
+// processes of a case: benign families are few, but a case may have thousands of snapshots.
 const marksSQL = `
 SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered, t.replaced
 FROM triage t
@@ -52,11 +51,10 @@ func scanMark(rows *sql.Rows) (m Mark, err error) {
 	return m, err
 }
 
-// SetMark keeps what somebody says about a family in a case and returns what stood
-// there before, remembered or not. A benign family is benign in every process of the
-// name from then on; another state takes that back. The error is an *analysis.Fault
-// with Code "not_found" where there is no such case, "invalid" for a mark that says
-// too little.
+// SetMark stores a mark of a family in a case and returns the previous one, remembered or
+// not. A benign mark applies to every process of the name until another state revokes it.
+// The error is an *analysis.Fault with Code "not_found" for a missing case, "invalid" for an
+// incomplete mark.
 func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark, err error) {
 	if err := m.Check(); err != nil {
 		return Mark{}, err
@@ -79,7 +77,7 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 		}
 		changed, err := setBenign(ctx, tx, m, before, now)
 		if err == nil && changed {
-			// What other cases say of the family in their summary changes as well.
+			// The mark also changes the family in the summaries of other cases.
 			_, err = tx.ExecContext(ctx, staleSummariesSQL, m.Process, m.Fingerprint)
 		}
 		return err
@@ -87,9 +85,9 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 	return before, err
 }
 
-// setBenign keeps a benign family for every case, or takes that back where the mark
-// that is replaced said so: a mark of another kind never did. It reports whether
-// the family is benign now and was not before, or the other way round.
+// setBenign remembers a benign family for every case, or removes it if the replaced mark was
+// benign; marks of other kinds were never remembered. It reports whether the remembered
+// state has changed.
 func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (changed bool, err error) {
 	if m.State != analysis.Benign && before.State != analysis.Benign {
 		return false, nil
@@ -108,7 +106,7 @@ func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (chan
 	return n > 0, err
 }
 
-// What is benign is said in every case that shows the family.
+// A benign mark affects the report of every case with the family.
 const reviseShowingSQL = `
 UPDATE cases SET revision = revision + 1
 WHERE seq IN (
@@ -141,15 +139,15 @@ WHERE seq IN (SELECT e.case_seq FROM ending e WHERE e.process = ? AND e.fingerpr
 const forgetBenignSQL = `
 DELETE FROM benign WHERE process = ? AND fingerprint = ?`
 
-// Memory is what was said about a family in one case.
+// Memory is a mark of a family in one case.
 type Memory struct {
 	CaseID, CaseTitle string
 	Mark
 }
 
-// Memories are what people said about a family in all cases, the newest first, and
-// the processes in which it is benign although the case that said so is gone: at most
-// limit of them, and how many there are in all.
+// Memories returns the marks of a family in all cases, newest first, and the processes in
+// which it is benign although the marked case was deleted: at most limit of them, and the
+// total number.
 func (s *Store) Memories(ctx context.Context, fingerprint string, limit int) (out []Memory, total int, err error) {
 	err = s.read(ctx, "reading what was said of a family", func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, countMemoriesSQL, fingerprint).Scan(&total); err != nil {

@@ -17,9 +17,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// wordWriter finds or adds the rows that are stored once: functions, frames,
-// families and stacks. It lives as long as one transaction, remembers what it has
-// found, and puts what it has added into the full-text tables at the end.
+// wordWriter finds or adds the rows that are stored once: functions, frames, families and
+// stacks. It lives as long as one transaction, caches the rows it has found, and adds new
+// rows to the full-text tables at the end.
 type wordWriter struct {
 	tx         *sql.Tx
 	statements []*sql.Stmt
@@ -30,21 +30,21 @@ type wordWriter struct {
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
-	// forgot says that not all that was found or added is remembered.
+	// forgot means that the cache is incomplete.
 	forgot bool
-	// links are functions and their families that writeLinks is still to write.
+	// links are the pairs of function and family that writeLinks has not written yet.
 	links [][2]int64
-	// linked are the functions of the family that was linked last.
+	// linked are the functions of the last linked family.
 	linked       map[int64]bool
 	linkedFamily int64
 	// series are the rows of the processes of the case, by name and host.
 	series map[[2]string]int64
-	// lastFunction and lastFamily are the last rows that the full-text tables have.
+	// lastFunction and lastFamily are the last rows in the full-text tables.
 	lastFunction, lastFamily int64
 }
 
-// mostRemembered bounds the functions and frames that are remembered: a hostile dump
-// has millions, each once.
+// mostRemembered bounds the cached functions and frames, because a hostile dump has millions
+// of distinct ones.
 const mostRemembered = 1 << 13
 
 func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
@@ -79,13 +79,12 @@ func (w *wordWriter) close() {
 	}
 }
 
-// A new row has a number above all others, since no number comes near the last one that
-// there is.
+// A new row has the highest number, because numbers never reach the limit of SQLite.
 const lastWordsSQL = `
 SELECT coalesce((SELECT max(seq) FROM function), 0), coalesce((SELECT max(seq) FROM family), 0)`
 
-// index puts the functions and families that were added into the full-text tables, in
-// one statement each: their index is flushed with every statement.
+// index adds the new functions and families to the full-text tables in one statement each,
+// because every statement flushes the full-text index.
 func (w *wordWriter) index(ctx context.Context) error {
 	if _, err := w.tx.ExecContext(ctx, indexFunctionsSQL, w.lastFunction); err != nil {
 		return err
@@ -105,7 +104,7 @@ const indexFamiliesSQL = `
 INSERT INTO family_text (rowid, words)
 SELECT seq, words FROM family WHERE seq > ?`
 
-// Until its snapshots are visible a family may be in no use.
+// A family is unused until its snapshots are visible.
 const noteNewFamiliesSQL = `
 INSERT OR IGNORE INTO family_to_forget SELECT seq FROM family WHERE seq > ?`
 
@@ -145,15 +144,15 @@ FROM json_each(?) list
 WHERE true
 ON CONFLICT DO NOTHING`
 
-// A wordTable has each row once, by a key.
+// A wordTable has unique rows by key.
 type wordTable struct {
 	find, add *sql.Stmt
-	// growing says that the last row was new: the next one is added without a look, which
-	// does nothing where it is there.
+	// growing means that the last row was new. The next row is then inserted without a lookup;
+	// the insert does nothing if the row exists.
 	growing bool
 }
 
-// row finds or adds the row of a key, whose other columns rest gives.
+// row finds or adds the row of a key; rest returns its other columns.
 func (t *wordTable) row(ctx context.Context, key []any, rest func() ([]any, error)) (seq int64, isNew bool, err error) {
 	if !t.growing {
 		err = t.find.QueryRowContext(ctx, key...).Scan(&seq)
@@ -177,7 +176,7 @@ func (t *wordTable) row(ctx context.Context, key []any, rest func() ([]any, erro
 	return seq, false, t.find.QueryRowContext(ctx, key...).Scan(&seq)
 }
 
-// added is the row that an insert made.
+// added returns the row of an insert.
 func added(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -225,7 +224,7 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 		return seq, function, nil
 	}
 	if function > w.lastFunction && !w.forgot {
-		// A function that the transaction has added: all of its frames are remembered.
+		// A function that this transaction added has all its frames in the cache.
 		seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
 	} else {
 		err = w.findFrame.QueryRowContext(ctx, function, f.File, f.Line).Scan(&seq)
@@ -269,9 +268,9 @@ func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64,
 	return seq, w.linkAll(ctx, seq, functions)
 }
 
-// keptEntry is the entry of a family without the names that its functions have anyway:
-// "#2" is the third of them, "#2<" that and the creator. Any other stays as it is, behind
-// one more "#" if it begins with one.
+// keptEntry shortens the entry of a family if its functions contain the name: "#2" is the
+// third function, "#2<" the third function and the creator. Any other entry stays unchanged,
+// with an extra "#" if it starts with one.
 func keptEntry(f *analysis.Family) string {
 	for i, name := range f.Loose {
 		switch f.Entry {
@@ -306,7 +305,8 @@ func wholeEntry(f *analysis.Family, kept string) string {
 	return f.Loose[i]
 }
 
-// linkAll has a family and functions linked. Most of a stack's are those of its family.
+// linkAll links a family to functions. It skips functions that the family is linked to
+// already, because most functions of a stack belong to its family too.
 func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int64) error {
 	if family != w.linkedFamily || len(w.linked) >= mostRemembered {
 		clear(w.linked)
@@ -325,8 +325,7 @@ func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int6
 	return w.writeLinks(ctx)
 }
 
-// writeLinks writes the links of functions and families, in one statement and in the order
-// of their table.
+// writeLinks writes all links in one statement, in the order of their primary key.
 func (w *wordWriter) writeLinks(ctx context.Context) error {
 	if len(w.links) == 0 {
 		return nil
@@ -375,7 +374,7 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 	return seq, w.linkAll(ctx, family, functions)
 }
 
-// groupWords are the rows that a group refers to.
+// groupWords are the rows of a group.
 type groupWords struct {
 	family int64
 	// variants alternates stack.seq and count.
@@ -402,8 +401,8 @@ func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupW
 	return words, nil
 }
 
-// searchWords are the texts of a family that a search does not find by the names of its
-// functions: most words of a title stand in them.
+// searchWords returns the words of a family that its function names do not contain, because
+// a search finds those by the functions. Most words of a title are function names.
 func searchWords(f *analysis.Family) string {
 	var words []string
 	for _, word := range strings.Fields(f.Title) {
@@ -418,7 +417,7 @@ func searchWords(f *analysis.Family) string {
 	return strings.Join(words, "\n")
 }
 
-// digest is a hash over texts and numbers, each with its length.
+// digest is a hash of length-prefixed texts and numbers.
 type digest struct{ h hash.Hash }
 
 func (d digest) text(s string) {

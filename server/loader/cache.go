@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// maxCached bounds the values that a cache keeps, and maxCachedBytes what they may weigh
-// together: a case of a million members is read again instead.
+// maxCached bounds the number of values in a cache, and maxCachedBytes their total weight. A
+// case of a million members exceeds it and is read again.
 const (
 	maxCached      = 8
 	maxCachedBytes = 32 << 20
 )
 
-// A cache keeps what was last asked for, by case and revision, and has what is asked for by
-// several at once made once. Its values are never stale: another revision is another key.
+// A cache contains the most recent values by case and revision, and computes a value once
+// for concurrent requests. Values are never stale: another revision is another key.
 type cache[T any] struct {
 	weigh func(*T) int
 
 	mu sync.Mutex
-	// computing are the keys whose values are being made.
+	// computing are the computations in progress, by key.
 	computing map[string]*computation[T]
 	size      int
 	order     []string
@@ -32,7 +32,7 @@ type weighed[T any] struct {
 	weight int
 }
 
-// newCache takes how many bytes a value is about.
+// newCache takes a function that estimates the bytes of a value.
 func newCache[T any](weigh func(*T) int) *cache[T] {
 	return &cache[T]{weigh: weigh, kept: map[string]weighed[T]{}, computing: map[string]*computation[T]{}}
 }
@@ -47,17 +47,16 @@ func (c *cache[T]) get(key string) *T {
 	return found.value
 }
 
-// computation is a value that is being made. done closes at the end; made is nil where that
-// came to nothing.
+// computation is a value in progress. done closes at the end; made is nil after an error.
 type computation[T any] struct {
 	done chan struct{}
 	made *T
-	// moved says that the case has another revision meanwhile.
+	// moved is set when the case gets another revision during the computation.
 	moved bool
 }
 
-// once returns the value of a key: from the cache, from whoever makes it now, or from make.
-// Requests for one large case that come together take the memory and the time of one.
+// once returns the value of a key from the cache, from a computation in progress, or from
+// make. Concurrent requests for a large case need the memory and time of one.
 func (c *cache[T]) once(ctx context.Context, key string, make func() (*T, error)) (*T, error) {
 	for {
 		if found := c.get(key); found != nil {

@@ -13,13 +13,13 @@ import (
 	"leakdiff/store"
 )
 
-// mostFilled is about how many snapshots are read at once: those of one series at least,
-// several short series together.
+// mostFilled is the approximate number of snapshots that are read at once: at least one
+// series, or several short ones.
 const mostFilled = 256
 
-// judge makes the report of a case, one series after the other: what the store has of a series
-// that did not change is taken, and of the others only those are in memory that are judged now.
-// It returns what the store may keep of the series.
+// judge makes the report of a case, one series after the other. It reuses the stored
+// judgements of unchanged series and loads only the series that it judges now. It returns
+// the judgements to store.
 func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Catalogue, madeWith string) (*report.CaseReport, store.StoredJudgements, error) {
 	keep := store.StoredJudgements{New: map[string][]byte{}}
 	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
@@ -78,12 +78,12 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	if err := fill(); err != nil {
 		return nil, keep, s.unlessMoved(ctx, now, err)
 	}
-	in.said, groups = identity.Outcome{}, nil // as large as the report
+	in.said, groups = identity.Outcome{}, nil // frees memory as large as the report
 	said := report.Join(judged, in.problems, in.options)
 	return said, keep, s.unlessMoved(ctx, now, nil)
 }
 
-// fill reads the groups of the snapshots of some series.
+// fill reads the groups of the snapshots of the open series.
 func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedSeries, open []int) error {
 	at := in.rowsByID()
 	var rows []store.SnapshotRow
@@ -99,7 +99,7 @@ func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedS
 	return s.store.FillSnapshots(ctx, rows, snapshots)
 }
 
-// unlessMoved is errMoved where the case changed while it was read.
+// unlessMoved returns errMoved if the case has changed since it was read.
 func (s *Loader) unlessMoved(ctx context.Context, now store.Case, err error) error {
 	then, failed := s.store.Case(ctx, now.ID)
 	switch {
@@ -111,8 +111,8 @@ func (s *Loader) unlessMoved(ctx context.Context, now store.Case, err error) err
 	return err
 }
 
-// storedJudgement is what the store has of a series, nil where it has nothing or what cannot
-// be read: that is made again.
+// storedJudgement returns the stored judgement of a series, or nil if it is missing or
+// unreadable and must be made again.
 func (s *Loader) storedJudgement(ctx context.Context, now store.Case, madeOf string) (*report.SeriesJudgement, error) {
 	text, found, err := s.store.SeriesJudgement(ctx, now.ID, madeOf)
 	if err == nil && found {
@@ -127,7 +127,7 @@ func (s *Loader) storedJudgement(ctx context.Context, now store.Case, madeOf str
 	return nil, ctx.Err()
 }
 
-// keys name all that the judgement of each series depends on.
+// keys returns a key for each series that covers every input of its judgement.
 func (in *evidence) keys(groups []report.JudgedSeries, madeWith string) ([]string, error) {
 	shared, err := keyOf(madeWith, in.edits, in.options.Events, in.options.Loads)
 	if err != nil {

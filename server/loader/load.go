@@ -1,5 +1,5 @@
-// Package loader reads a case with the corrections that people made, and makes its report.
-// It shows nothing: pages, links and summaries are made from what it gives.
+// Package loader reads a case with its corrections and makes its report. It renders nothing:
+// other packages make pages, links and summaries from its results.
 package loader
 
 import (
@@ -21,18 +21,18 @@ import (
 	"leakdiff/store"
 )
 
-// maxPairs bounds the comparisons that a computed case keeps.
+// maxPairs bounds the cached comparisons of a case.
 const maxPairs = 4
 
-// pairs are the comparisons that were last asked for of a computed case: the same
-// one is written anew for every filter, order and opened row.
+// pairs are the most recent comparisons of a case. A page with another filter, order or
+// opened row needs the same comparison again.
 type pairs struct {
 	mu    sync.Mutex
 	order []string
 	by    map[string]diff.Result
 }
 
-// Pair compares two snapshots of a case once.
+// Pair returns the comparison of two snapshots, from the cache if possible.
 func (l *Loaded) Pair(other *Loaded, idA, idB string, compare func() diff.Result) diff.Result {
 	if other != l || l.pairs == nil {
 		return compare()
@@ -61,7 +61,7 @@ func (l *Loaded) Pair(other *Loaded, idA, idB string, compare func() diff.Result
 	return found
 }
 
-// Store is what the loader asks of a database.
+// Store is the part of the database that the loader needs.
 type Store interface {
 	Case(ctx context.Context, id string) (store.Case, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
@@ -80,21 +80,21 @@ type Store interface {
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 }
 
-// Knowledge is what is known of leaks, as it is now.
+// Knowledge returns the current catalogue of leaks.
 type Knowledge interface {
 	Current() (*knowledge.Catalogue, []analysis.Problem)
 }
 
-// Config says what cases are read from.
+// Config lists the sources of a Loader.
 type Config struct {
 	Store     Store
 	Knowledge Knowledge
-	// Version is that of the program, for reports.
+	// Version is the version of the program, for reports.
 	Version string
-	// Program tells this program from every other build of it, which may say something else
-	// of a case. Reports do not outlive the process without one, or where it is empty.
+	// Program identifies this build, because another build may report something else about a
+	// case. If it is nil or returns "", reports are not stored.
 	Program func() string
-	// Later has work done when no bundle is read; what is nil is not done.
+	// Later runs work when no bundle is read; if it is nil, the work is dropped.
 	Later func(work func(context.Context))
 	Log   *slog.Logger
 }
@@ -107,12 +107,12 @@ type Loader struct {
 	program   func() string
 	later     func(work func(context.Context))
 	log       *slog.Logger
-	// cases and reports are those that were last asked for, by case and revision.
+	// cases and reports cache the most recent ones, by case and revision.
 	cases   *cache[Loaded]
 	reports *cache[report.CaseReport]
 }
 
-// New makes a loader.
+// New returns a Loader.
 func New(cfg Config) *Loader {
 	return &Loader{
 		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log,
@@ -120,26 +120,26 @@ func New(cfg Config) *Loader {
 	}
 }
 
-// Loaded is a case with everything that was computed of it.
+// Loaded is a case with everything computed from it.
 type Loaded struct {
 	store.Case
 	Bundles []store.Bundle
-	// Built is the report over the snapshots as they are after the edits.
+	// Built is the report over the snapshots after the edits.
 	Built report.Case
 	Edits []identity.Edit
 	Said  identity.Outcome
-	// Fields are what people keep about the case, by name.
+	// Fields are the fields that users edit, by name.
 	Fields map[string]store.Field
 	Marks  []store.Mark
-	// BundleOf names the bundle of each snapshot.
+	// BundleOf is the bundle of each snapshot.
 	BundleOf map[string]string
-	// Known is the catalogue that the report was made with.
+	// Known is the catalogue behind the report.
 	Known *knowledge.Catalogue
 	pairs *pairs
 }
 
-// weight is about how many bytes a computed case takes: columns and the numbers of
-// verdicts for each member, words for each family of a snapshot.
+// weight estimates the bytes of a loaded case: columns and verdicts for each member, words
+// for each family of a snapshot.
 func (l *Loaded) weight() int {
 	bytes := 0
 	for _, line := range l.Built.Series {
@@ -153,13 +153,13 @@ func (l *Loaded) weight() int {
 	return bytes
 }
 
-// RequestCases are the cases that one answer is made of. Each is loaded once, however
-// often it is named, so that all parts of the answer speak of the same revision.
+// RequestCases are the cases of one request. Each is loaded once, so that all parts of an
+// answer show the same revision.
 type RequestCases struct{ All []*Loaded }
 
 type requestKey struct{}
 
-// PerRequest gives every request that changes nothing its cases.
+// PerRequest adds RequestCases to the context of every request that changes nothing.
 func PerRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -170,7 +170,7 @@ func PerRequest(next http.Handler) http.Handler {
 	})
 }
 
-// WithCases returns a context in which the cases of one answer are kept, and them.
+// WithCases returns a context with RequestCases, and the RequestCases.
 func WithCases(ctx context.Context) (context.Context, *RequestCases) {
 	if have, ok := ctx.Value(requestKey{}).(*RequestCases); ok {
 		return ctx, have
@@ -179,7 +179,7 @@ func WithCases(ctx context.Context) (context.Context, *RequestCases) {
 	return context.WithValue(ctx, requestKey{}, made), made
 }
 
-// Load reads a case and judges it, or takes it from the cases of the request or the cache.
+// Load returns a judged case from the request, from the cache, or from the store.
 func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
 	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
@@ -197,19 +197,19 @@ func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
 	return l, err
 }
 
-// errMoved says that a case changed while it was read, so that what was made of it belongs
-// to no revision of it.
+// errMoved means that a case changed during the read, so that the result belongs to no
+// revision.
 var errMoved = errors.New("the case changed while it was read")
 
 const (
-	// loadTries is how often a case is read that changes meanwhile, mostTries how often
-	// where bundles are deleted under the reader's hands.
+	// loadTries bounds the reads of a case that changes meanwhile, mostTries those of a case
+	// whose bundles are deleted meanwhile.
 	loadTries = 3
 	mostTries = 30
 )
 
-// latest repeats make for the revision that the case has, until the case keeps it meanwhile.
-// A case that never rests is answered as it was read.
+// latest repeats make until the case has the same revision before and after. If the case
+// keeps changing, it returns the last result.
 func latest[T any](ctx context.Context, s *Loader, caseID string, make func(store.Case, *knowledge.Catalogue) (*T, error)) (store.Case, *T, error) {
 	for try := 1; ; try++ {
 		now, err := s.store.Case(ctx, caseID)
@@ -227,7 +227,7 @@ func latest[T any](ctx context.Context, s *Loader, caseID string, make func(stor
 	}
 }
 
-// revisionKey names what was made of a case at a revision with a catalogue.
+// revisionKey identifies a case at a revision with a catalogue.
 func revisionKey(c store.Case, known *knowledge.Catalogue) string {
 	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
 }
@@ -245,8 +245,7 @@ func (s *Loader) loadCase(ctx context.Context, caseID string) (*Loaded, error) {
 	return &fresh, err
 }
 
-// beside are the bundles of a case and what people keep about it: they change without a
-// new revision.
+// beside returns the bundles and fields of a case, which change without a new revision.
 func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map[string]store.Field, error) {
 	bundles, err := s.store.Bundles(ctx, caseID)
 	if err != nil {
@@ -256,8 +255,8 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 	return bundles, fields, err
 }
 
-// compute reads the snapshots of a case and makes its report. Where the case no longer has
-// the given revision then, the error is errMoved.
+// compute reads the snapshots of a case and makes its report. The error is errMoved if the
+// case has another revision afterwards.
 func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
 	in, err := s.evidence(ctx, now, known, s.store.SnapshotsPacked)
 	if err != nil {
@@ -275,12 +274,12 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 	return l, nil
 }
 
-// evidence is all that the report of a case depends on.
+// evidence is every input of the report of a case.
 type evidence struct {
 	edits []identity.Edit
 	marks []store.Mark
 	rows  []store.SnapshotRow
-	// said are the snapshots after the edits.
+	// said contains the snapshots after the edits.
 	said     identity.Outcome
 	problems []analysis.Problem
 	options  report.Options
@@ -328,7 +327,7 @@ func (in *evidence) bundleOf() map[string]string {
 	return out
 }
 
-// sorted is what people said of families, as reports take it.
+// sorted converts the marks of families for reports.
 func sorted(marks []store.Mark) map[report.Sorted]analysis.Triage {
 	out := map[report.Sorted]analysis.Triage{}
 	for _, m := range marks {
@@ -337,7 +336,7 @@ func sorted(marks []store.Mark) map[report.Sorted]analysis.Triage {
 	return out
 }
 
-// happened are the events that people entered, as verdicts take them.
+// happened converts the events that users entered for verdicts.
 func happened(said identity.Outcome) []trend.Event {
 	var out []trend.Event
 	for _, e := range said.Events {
@@ -346,7 +345,7 @@ func happened(said identity.Outcome) []trend.Event {
 	return out
 }
 
-// Brief are the snapshots of a case without members, as they are after its edits.
+// Brief returns the snapshots of a case after its edits, without members.
 func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, error) {
 	found, err := s.store.Snapshots(ctx, caseID)
 	if err != nil {
@@ -359,17 +358,17 @@ func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, er
 	return identity.Resolve(found, edits), nil
 }
 
-// LeftOut reports whether a person took the snapshot out of the case.
+// LeftOut reports whether a user excluded the snapshot from the case.
 func (l *Loaded) LeftOut(snapshotID string) bool {
 	return slices.ContainsFunc(l.Said.LeftOut, func(s analysis.Snapshot) bool { return s.ID == snapshotID })
 }
 
-// LeftOutFault refuses a snapshot that a person left out.
+// LeftOutFault is the fault about an excluded snapshot.
 func LeftOutFault(snapshotID string) error {
 	return response.Refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
 }
 
-// Line finds the series that holds a snapshot, with the snapshot's index.
+// Line finds the series of a snapshot and its index there.
 func (l *Loaded) Line(snapshotID string) (*report.JudgedSeries, int) {
 	for i := range l.Built.Series {
 		for j, s := range l.Built.Series[i].Snapshots {

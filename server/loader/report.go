@@ -11,19 +11,19 @@ import (
 	"leakdiff/store"
 )
 
-// Report is what is said of a case, with what people keep about it. Nothing of its evidence
-// is read for it.
+// Report is the report of a case with its fields, without the snapshots: loading a stored
+// report reads no evidence.
 type Report struct {
 	store.Case
 	Bundles []store.Bundle
-	// Fields are what people keep about the case, by name.
+	// Fields are the fields that users edit, by name.
 	Fields map[string]store.Field
 	// Said is shared and must not be changed.
 	Said *report.CaseReport
 }
 
-// Report returns what is said of a case as it is now: from memory, from the store, or made
-// of the evidence, and then stored when there is time.
+// Report returns the current report of a case from memory, from the store, or from the
+// evidence. It stores a new report later.
 func (s *Loader) Report(ctx context.Context, caseID string) (*Report, error) {
 	now, said, err := s.latestReport(ctx, caseID, s.later)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Loader) Report(ctx context.Context, caseID string) (*Report, error) {
 	return out, err
 }
 
-// latestReport gives keep what stores a report that was made here.
+// latestReport passes keep the function that stores a new report.
 func (s *Loader) latestReport(ctx context.Context, caseID string, keep func(func(context.Context))) (store.Case, *report.CaseReport, error) {
 	return latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*report.CaseReport, error) {
 		return s.reports.once(ctx, revisionKey(now, known), func() (*report.CaseReport, error) { return s.said(ctx, now, known, keep) })
@@ -55,8 +55,8 @@ func (s *Loader) said(ctx context.Context, now store.Case, known *knowledge.Cata
 	return said, err
 }
 
-// madeWith is what a stored report depends on beside its case: this program and the
-// catalogue of leaks.
+// madeWith is the key of a stored report besides its case: this program and the catalogue of
+// leaks.
 func (s *Loader) madeWith(known *knowledge.Catalogue) string {
 	if s.program == nil {
 		return ""
@@ -68,8 +68,8 @@ func (s *Loader) madeWith(known *knowledge.Catalogue) string {
 	return program + "/" + known.Version()
 }
 
-// stored is the report of a case in the store, nil where there is none. One that cannot be
-// read is made again.
+// stored returns the stored report of a case, or nil if it is missing or unreadable and must
+// be made again.
 func (s *Loader) stored(ctx context.Context, now store.Case, madeWith string) *report.CaseReport {
 	text, found, err := s.store.CaseReport(ctx, now.ID, now.Revision, madeWith)
 	var said *report.CaseReport
@@ -93,8 +93,8 @@ func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said
 	}
 }
 
-// LoadHeads is Load without what the snapshots show and without a verdict: who and when each
-// snapshot is, in its series, with the corrections that people made.
+// LoadHeads is Load without families and verdicts: it returns process and time of each
+// snapshot, in its series, after the edits.
 func (s *Loader) LoadHeads(ctx context.Context, caseID string) (*Loaded, error) {
 	now, err := s.store.Case(ctx, caseID)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Loader) LoadHeads(ctx context.Context, caseID string) (*Loaded, error) 
 	return l, err
 }
 
-// reportWeight is about how many bytes what is said of a case takes: each family has its
-// words, and a count for each snapshot.
+// reportWeight estimates the bytes of a report: words for each family and a count for each
+// snapshot.
 func reportWeight(c *report.CaseReport) int {
 	bytes := 0
 	for i := range c.Report.Snapshots {
@@ -132,21 +132,22 @@ func reportWeight(c *report.CaseReport) int {
 	return bytes
 }
 
-// Judge makes the report of a case after its evidence has changed and stores it before it
-// returns. Only series of several snapshots follow members: of a case without one it reads
-// no more of a million members than verdicts need, and leaves the report to its first reader.
+// Judge makes the report of a case after its evidence has changed, and stores it before it
+// returns. Only series of several snapshots follow members. For a case without such a
+// series, Judge reads only the members that verdicts need, and its first reader makes the
+// full report.
 func (s *Loader) Judge(ctx context.Context, caseID string) (*report.CaseReport, error) {
 	return s.brief(ctx, caseID, s.store.SnapshotsAged, func(work func(context.Context)) { work(ctx) })
 }
 
-// Heads is a report for what speaks of snapshots alone: it reads no member of a case in
-// which nothing is followed.
+// Heads returns a report for callers that need snapshots alone. It reads no members if all
+// series are single.
 func (s *Loader) Heads(ctx context.Context, caseID string) (*report.CaseReport, error) {
 	return s.brief(ctx, caseID, s.store.SnapshotHeads, s.later)
 }
 
-// mostSingle is the number of snapshots from which a case is taken to have a series of
-// several, without a look.
+// mostSingle is the number of snapshots from which a case is assumed to have a series of
+// several.
 const mostSingle = 32
 
 func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error), keep func(func(context.Context))) (*report.CaseReport, error) {
@@ -174,7 +175,7 @@ func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Con
 	}
 	said := identity.Resolve(found, edits)
 	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // they name members
+		said.Snapshots[i].Objects = nil // objects refer to members, which were not read
 	}
 	marks, err := s.store.Marks(ctx, caseID)
 	if err != nil {

@@ -1,15 +1,13 @@
-// Package blob keeps the raw bytes of uploads in a directory, each content once,
-// named by the SHA-256 of the raw bytes. It takes readers and gives hashes,
-// takes hashes and gives readers. It refuses to know what the bytes mean, who
-// uploaded them and whether anything still refers to them.
+// Package blob stores the raw bytes of uploads in a directory, each content once, under the
+// SHA-256 of the raw bytes. It maps readers to hashes and hashes to readers. It does not
+// know what the bytes mean, who uploaded them and whether anything refers to them.
 //
-// The layout is DIR/ab/abcdef….mz (MinLZ) for content that was compressed on the way
-// in, DIR/ab/abcdef….raw for content that was compressed already, DIR/tmp/ for what is
-// being written and DIR/damaged/ for files that did not have the hash of their name.
-// Older versions compressed into ….zst, which is read as well. A name appears only by
-// renaming a complete file whose bytes were synced, so a reader never sees half a blob.
-// No file is believed: it is hashed when it is read, and before an upload of the same
-// bytes is stored in it.
+// The layout is DIR/ab/abcdef….mz (MinLZ) for content that Put compressed,
+// DIR/ab/abcdef….raw for content that was compressed already, DIR/tmp/ for unfinished files
+// and DIR/damaged/ for files whose hash differs from their name. Older versions wrote ….zst,
+// which is still read. A file gets its name by a rename after its bytes are synced, so a
+// reader never sees half a blob. Every file is hashed when it is read, and before an upload
+// of the same bytes reuses it.
 package blob
 
 import (
@@ -28,7 +26,7 @@ import (
 )
 
 const (
-	// maxWindow bounds the memory of every reader of zstd.
+	// maxWindow bounds the memory of a zstd reader.
 	maxWindow = 1 << 20
 
 	packed    = ".mz"
@@ -39,30 +37,29 @@ const (
 	damagedDir = "damaged"
 )
 
-// suffixes are those that a blob may have.
+// suffixes are the file name suffixes of blobs.
 var suffixes = []string{packed, verbatim, zstandard}
 
-// Store is a directory of blobs. Its methods may be called at the same time.
+// Store is a directory of blobs. Its methods are safe for concurrent use.
 type Store struct {
 	dir string
-	// create makes the temporary file of a Put; tests replace it by one that
-	// cannot be written.
+	// create makes the temporary file of a Put; tests replace it to make writes fail.
 	create func(dir string) (*os.File, error)
 	now    func() time.Time
 	log    *slog.Logger
 
 	mu sync.Mutex
-	// trusts are the blobs that were verified lately, by hash.
+	// trusts are the recent verifications, by hash.
 	trusts map[string]trust
-	// unclaimed counts the Puts that brought a blob which nobody claimed yet, by hash.
+	// unclaimed counts the Puts that added a blob and were not claimed yet, by hash.
 	unclaimed map[string]int
 }
 
-// Ref names stored content.
+// Ref identifies stored content.
 type Ref struct {
-	// SHA256 is of the raw bytes, 64 lower-case hexadecimal digits.
+	// SHA256 is the hash of the raw bytes, 64 lower-case hexadecimal digits.
 	SHA256 string
-	// Size is the number of raw bytes, Stored what they take on the volume.
+	// Size is the number of raw bytes, Stored the number of bytes on the volume.
 	Size   int64
 	Stored int64
 }
@@ -74,10 +71,9 @@ type Entry struct {
 	Stored int64
 }
 
-// Open opens the directory, creates it where it is missing, and removes the
-// temporary files that a crash left behind: none of them was acknowledged. Only one
-// process at a time may have a directory open; store's lock file sees to that. The log
-// takes what is found damaged.
+// Open opens the directory, creates it if necessary, and removes the temporary files of a
+// crash, which were never acknowledged. Only one process may have a directory open; store's
+// lock file ensures that. The log receives damaged blobs.
 func Open(dir string, log *slog.Logger) (*Store, error) {
 	tmp := filepath.Join(dir, scratch)
 	for _, d := range []string{tmp, filepath.Join(dir, damagedDir)} {
@@ -85,7 +81,7 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 			return nil, fault(err)
 		}
 	}
-	// The directory itself stays: on a full volume it could not be made again.
+	// The directory itself stays, because a full volume has no room to create it again.
 	left, err := os.ReadDir(tmp)
 	for _, e := range left {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(tmp, e.Name())))
@@ -98,10 +94,10 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 
 func createTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "put-*") }
 
-// Open returns the raw bytes of a blob; the caller closes the reader. They are hashed
-// while they are read in order: instead of io.EOF comes an *analysis.Fault with Code
-// Damaged where they are not those of the hash. Whoever stops before the end, or uses
-// what is given before it, asks Verify. The error is that of Verify.
+// Open returns the raw bytes of a blob; the caller closes the reader. The reader hashes what
+// is read in order. If the hash differs, it returns an *analysis.Fault with Code Damaged
+// instead of io.EOF. A caller that stops earlier, or uses bytes before the end, must call
+// Verify. The error is that of Verify.
 func (s *Store) Open(sha string) (io.ReadCloser, error) {
 	r, err := s.open(sha)
 	if err != nil {
@@ -113,8 +109,8 @@ func (s *Store) Open(sha string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// Room writes so many bytes and removes them again. The error is that of Put on a full
-// volume; a quota may leave nothing of a volume that is not full.
+// Room writes so many bytes and removes them again. Its error on a full volume is that of
+// Put. It detects quotas too, which may be used up on a volume that is not full.
 func (s *Store) Room(size int64) error {
 	file, err := s.create(filepath.Join(s.dir, scratch))
 	if err != nil {
@@ -133,8 +129,8 @@ func (s *Store) Has(sha string) bool {
 	return err == nil
 }
 
-// Delete removes the content, and what was set aside of it as damaged. Removing what is
-// not there is no error; readers that have it open read on to the end.
+// Delete removes the content and its damaged files. Deleting missing content is no error;
+// open readers can read on to the end.
 func (s *Store) Delete(sha string) error {
 	if !validHash(sha) {
 		return nil
@@ -144,12 +140,12 @@ func (s *Store) Delete(sha string) error {
 	return s.remove(sha)
 }
 
-// remove is Delete with s.mu held.
+// remove is Delete; the caller holds s.mu.
 func (s *Store) remove(sha string) error {
 	delete(s.trusts, sha)
 	delete(s.unclaimed, sha)
 	files := s.setAsideOf(sha)
-	// Versions that know different suffixes may have kept it twice.
+	// Versions that know different suffixes may have stored it twice.
 	for _, suffix := range suffixes {
 		files = append(files, s.path(sha, suffix))
 	}
@@ -170,15 +166,15 @@ func (s *Store) remove(sha string) error {
 	return nil
 }
 
-// Claim says that something refers to a blob from now on, so that no Release removes it.
+// Claim records that something refers to a blob, so that no Release removes it.
 func (s *Store) Claim(sha string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unclaimed, sha)
 }
 
-// Release gives up what one Put brought. The blob goes with the last Put that brought it,
-// unless it was claimed or was there before them.
+// Release undoes one Put. The last Release removes the blob, unless it was claimed or
+// existed before.
 func (s *Store) Release(sha string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +221,7 @@ func (s *Store) List() ([]Entry, error) {
 	return out, nil
 }
 
-// SetAside returns the files that were found damaged and kept; their names begin with
-// the hash that they should have.
+// SetAside returns the damaged files; their names begin with the expected hash.
 func (s *Store) SetAside() ([]Entry, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, damagedDir))
 	if err != nil {
@@ -247,7 +242,7 @@ func (s *Store) SetAside() ([]Entry, error) {
 	return out, nil
 }
 
-// hashOf takes the hash from a file name.
+// hashOf parses a file name.
 //
 //	"e3b0…b855.mz"   ->  "e3b0…b855", true
 //	"notes.txt"      ->  "", false
@@ -260,7 +255,7 @@ func hashOf(name string) (sha string, isBlob bool) {
 	return "", false
 }
 
-// find returns the file that holds a blob.
+// find returns the file of a blob.
 func (s *Store) find(sha string) (path string, info fs.FileInfo, err error) {
 	if !validHash(sha) {
 		return "", nil, notFound(sha)
@@ -282,7 +277,8 @@ func (s *Store) path(sha, suffix string) string {
 	return filepath.Join(s.dir, sha[:2], sha+suffix)
 }
 
-// validHash keeps anything but 64 lower-case hexadecimal digits out of paths.
+// validHash rejects anything but 64 lower-case hexadecimal digits, because hashes become
+// paths.
 func validHash(sha string) bool {
 	if len(sha) != 64 {
 		return false
@@ -305,7 +301,7 @@ func notFound(sha string) error {
 	}
 }
 
-// printable shortens a hash for messages and keeps foreign text out of them.
+// printable shortens a hash for messages and replaces what is no hash.
 func printable(sha string) string {
 	if !validHash(sha) {
 		return "sha256 (not a hash)"

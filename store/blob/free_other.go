@@ -4,7 +4,7 @@ package blob
 
 import "errors"
 
-// Free is not known on this system.
+// Free is not supported on this system.
 func (s *Store) Free() (int64, error) {
 	return 0, errors.ErrUnsupported
 }

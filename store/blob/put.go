@@ -19,11 +19,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// Put stores what r gives, at most limit bytes (no limit where it is 0 or less),
-// in one pass: hash, compress, sync, rename. The content is durable when Put
-// returns. Errors leave nothing behind: *analysis.Fault with Code "too_large"
-// when r holds more than limit, "disk_full" when the volume does; the context's
-// error when it ends; the reader's error as it is.
+// Put stores at most limit bytes of r (any number if limit is 0 or less) in one pass: hash,
+// compress, sync, rename. The content is durable when Put returns. An error leaves nothing
+// behind: *analysis.Fault with Code "too_large" if r is longer than limit, "disk_full" on a
+// full volume, the context's error, or the unchanged error of the reader.
 func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
 	file, err := s.create(filepath.Join(s.dir, scratch))
 	if err != nil {
@@ -43,9 +42,9 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) 
 	return ref, err
 }
 
-// keep gives the finished temporary file its name, unless the same content is there
-// already and has its hash, and returns its stored size. What is there and damaged was
-// set aside by then: this puts it back.
+// keep renames the finished temporary file, unless the same content is stored already and
+// has its hash, and returns its stored size. A damaged file was set aside before, and keep
+// replaces it.
 func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (stored int64, err error) {
 	before := s.Verify(ctx, sha)
 	var known *analysis.Fault
@@ -67,13 +66,13 @@ func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (st
 	if made == nil {
 		err = syncDir(s.dir)
 	}
-	// Whoever finds the file of another Put must not be acknowledged before its name is
+	// A Put that finds the file of another Put must not be acknowledged before the name is
 	// durable either.
 	return stored, errors.Join(err, syncDir(dir))
 }
 
-// place renames the temporary file, unless a verified one is there. known is what was wrong
-// before, nil where nothing was.
+// place renames the temporary file, unless a verified one exists. known is the earlier
+// damage, or nil.
 func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (stored int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (s
 	if err := os.Rename(file.Name(), path); err != nil {
 		return 0, fault(err)
 	}
-	// What was stored just now was hashed on the way.
+	// Put hashed the bytes while it wrote them.
 	if state, err := stateOf(file); err == nil {
 		s.setTrusted(sha, state)
 	}
@@ -101,15 +100,15 @@ func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (s
 	return info.Size(), nil
 }
 
-// blockSize is the largest part of the content that is compressed at once, in bytes.
+// blockSize is the largest block that is compressed at once, in bytes.
 const blockSize = 512 << 10
 
-// fill copies r into file, hashes it on the way, and compresses what is not compressed
-// yet. It returns what it read and the suffix that says how it was written.
+// fill copies r into file, hashes it, and compresses what is not compressed yet. It returns
+// the reference and the suffix of the encoding.
 func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
 	src := &source{ctx: ctx, r: r, limit: limit}
 	in := bufio.NewReaderSize(src, 128<<10)
-	head, _ := in.Peek(magicSize) // the error comes again with the next Read
+	head, _ := in.Peek(magicSize) // the next Read returns the error again
 	sum := sha256.New()
 	if compressed(head) {
 		_, err = in.WriteTo(io.MultiWriter(sum, file))
@@ -127,8 +126,8 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref
 	return Ref{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: src.size}, suffix, nil
 }
 
-// pack compresses in to w. One goroutine compresses a block while the next one is read
-// and hashed.
+// pack compresses in to w. One goroutine compresses a block while another reads and hashes
+// the next one.
 func pack(w io.Writer, in *bufio.Reader, sum hash.Hash) error {
 	out := minlz.NewWriter(w, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(2), minlz.WriterBlockSize(blockSize), minlz.WriterCreateIndex(false))
 	_, err := in.WriteTo(io.MultiWriter(sum, out))
@@ -138,11 +137,11 @@ func pack(w io.Writer, in *bufio.Reader, sum hash.Hash) error {
 	return err
 }
 
-// magicSize is the length of the longest magic that compressed knows.
+// magicSize is the length of the longest magic number in compressed.
 const magicSize = 5
 
-// compressed recognises content that compressing again would only cost time:
-// gzip (RFC 1952), zstd (RFC 8878), zip and xz by their first bytes.
+// compressed recognises formats that do not shrink further by their first bytes: gzip (RFC
+// 1952), zstd (RFC 8878), zip and xz.
 func compressed(head []byte) bool {
 	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "PK\x03\x04", "\xfd7zXZ\x00"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
@@ -152,8 +151,8 @@ func compressed(head []byte) bool {
 	return false
 }
 
-// source reads the upload: it counts what passes, stops at the limit and at the end
-// of the context, and remembers why, so that a failing reader can be told from a
+// source reads the upload. It counts the bytes, stops at the limit and at the end of the
+// context, and stores its error, so that the caller can distinguish a failing reader from a
 // failing disk.
 type source struct {
 	ctx   context.Context
@@ -192,7 +191,7 @@ func tooLarge(limit int64) error {
 	}
 }
 
-// fault turns the errors of a full volume into something to act on.
+// fault replaces the errors of a full volume by a fault with a hint.
 func fault(err error) error {
 	if err == nil {
 		return nil
@@ -209,7 +208,7 @@ func fault(err error) error {
 	return fmt.Errorf("storing blob: %w", err)
 }
 
-// syncDir makes a rename or a removal in dir durable.
+// syncDir makes renames and removals in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fileState differs after a write to a file.
+// fileState changes with a write to a file.
 type fileState struct {
 	size     int64
 	modified time.Time

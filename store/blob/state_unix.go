@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileState differs after every write to a file: the time of its last change cannot be
-// set back, as the time of its content can.
+// fileState changes with every write to a file. It uses ctime, because a program can reset
+// mtime.
 type fileState struct {
 	device, inode, size int64
 	modified, changed   unix.Timespec

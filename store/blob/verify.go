@@ -22,33 +22,32 @@ import (
 	"leakdiff/analysis"
 )
 
-// Damaged is the Code of the fault about a blob whose bytes do not have the hash of its
-// name.
+// Damaged is the Code of the fault about a blob whose hash differs from its name.
 const Damaged = "damaged_bytes"
 
-// trustTime is how long a verified file is trusted without hashing it again, as long as
-// nothing wrote to it. A write changes its state; what decays on the volume without a
-// write is found when this time is over.
+// trustTime is how long a verified file is trusted without hashing it again. A write changes
+// its state and ends the trust at once; decay on the volume does not, and is found after
+// this time.
 const trustTime = 10 * time.Minute
 
-// mostTrusted bounds the memory of verifications: an entry takes about 150 bytes, and one
+// mostTrusted bounds the memory of verifications: an entry takes about 150 bytes, and an
 // upload has at most 20,000 files.
 const mostTrusted = 32 << 10
 
-// trust is the state in which a file had the hash of its name, and when that was found.
+// trust is the verified state of a file and the time of the verification.
 type trust struct {
 	state fileState
 	since time.Time
 }
 
-// trusted reports whether the blob was verified in this state lately.
+// trusted reports whether the blob was verified in this state recently.
 func (s *Store) trusted(sha string, state fileState) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fresh(sha, state)
 }
 
-// standsVerified is trusted for the file with that name; s.mu is held.
+// standsVerified is trusted for the file at path; the caller holds s.mu.
 func (s *Store) standsVerified(path, sha string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -59,13 +58,13 @@ func (s *Store) standsVerified(path, sha string) bool {
 	return err == nil && s.fresh(sha, state)
 }
 
-// fresh is trusted with s.mu held.
+// fresh is trusted; the caller holds s.mu.
 func (s *Store) fresh(sha string, state fileState) bool {
 	t, known := s.trusts[sha]
 	return known && t.state == state && s.now().Sub(t.since) < trustTime
 }
 
-// setTrusted remembers that the blob has its hash in this state; s.mu is held.
+// setTrusted records a verification of this state; the caller holds s.mu.
 func (s *Store) setTrusted(sha string, state fileState) {
 	if len(s.trusts) >= mostTrusted {
 		clear(s.trusts)
@@ -73,10 +72,9 @@ func (s *Store) setTrusted(sha string, state fileState) {
 	s.trusts[sha] = trust{state, s.now()}
 }
 
-// Verify reads a blob to its end, unless it was verified lately and not written to since.
-// The error is nil where its bytes have the hash of its name, an *analysis.Fault with Code
-// Damaged where they do not, "not_found" where there is no file, or ctx's. A damaged file
-// is moved to DIR/damaged.
+// Verify reads a blob to its end, unless it was verified recently and not written since. The
+// error is nil if the hash matches, an *analysis.Fault with Code Damaged if it differs,
+// "not_found" without a file, or ctx's. Verify moves a damaged file to DIR/damaged.
 func (s *Store) Verify(ctx context.Context, sha string) error {
 	r, err := s.open(sha)
 	if err != nil {
@@ -99,25 +97,24 @@ func (s *Store) Verify(ctx context.Context, sha string) error {
 	}
 }
 
-// A reader hashes what it reads of a blob. Its io.EOF promises that all of it has the hash
-// of its name.
+// A reader hashes a blob as it is read. It returns io.EOF only if the hash matches the name.
 type reader struct {
 	store *Store
 	sha   string
 	path  string
 	file  *os.File
-	// content is file, or what unpacks it; release ends that.
+	// content is file or its decompressor; release closes the decompressor.
 	content io.Reader
 	release func()
-	// state is that of the file when it was opened.
+	// state is the state of the file when it was opened.
 	state fileState
-	// sum is over all that was read; nil where nothing needs to be hashed.
+	// sum hashes everything read; nil if the file is trusted.
 	sum hash.Hash
-	// err is how reading ended.
+	// err is the final error.
 	err error
 }
 
-// open opens a blob that is hashed while it is read, unless it is trusted.
+// open opens a blob and hashes it during reads, unless it is trusted.
 func (s *Store) open(sha string) (*reader, error) {
 	path, _, err := s.find(sha)
 	if err != nil {
@@ -169,8 +166,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// verdict says what the end of reading means. Errors of opening or reading a file that
-// say nothing about its bytes pass as they are.
+// verdict returns the final error of the reader. Errors of opening or reading a file that
+// prove no damage pass unchanged.
 func (r *reader) verdict(end error) error {
 	var system *fs.PathError
 	switch {
@@ -197,11 +194,11 @@ func (r *reader) Close() error {
 	return r.file.Close()
 }
 
-// A seeker is a reader of a file that is stored as it came, for those who read it out of
-// order: its bytes are then not hashed, and Verify does it.
+// A seeker reads a verbatim file out of order. It cannot hash such reads, so the caller uses
+// Verify.
 type seeker struct {
 	*reader
-	// at is where the file is read next, hashed how much of it was read in order.
+	// at is the offset of the next read, hashed the number of bytes read in order.
 	at, hashed int64
 }
 
@@ -225,8 +222,8 @@ func (r *seeker) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// quarantine moves the file that was read to DIR/damaged, unless another one took its
-// place or it was written to meanwhile, and says what is wrong.
+// quarantine moves the file of the reader to DIR/damaged, unless it was replaced or written
+// meanwhile, and returns the fault.
 func (s *Store) quarantine(r *reader, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +248,7 @@ func (s *Store) quarantine(r *reader, why string) error {
 	return s.damaged(r.sha, why+"; what is left of it is kept as "+s.shown(kept))
 }
 
-// setAside gives a damaged file a name of its own in DIR/damaged; s.mu is held.
+// setAside moves a damaged file to a unique name in DIR/damaged; the caller holds s.mu.
 func (s *Store) setAside(path string) (kept string, err error) {
 	kept = filepath.Join(s.dir, damagedDir, filepath.Base(path))
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
@@ -271,7 +268,7 @@ func (s *Store) setAside(path string) (kept string, err error) {
 	return kept, errors.Join(syncDir(filepath.Dir(kept)), syncDir(filepath.Dir(path)))
 }
 
-// setAsideOf are the damaged files that were kept of a blob.
+// setAsideOf returns the damaged files of a blob.
 func (s *Store) setAsideOf(sha string) []string {
 	files, _ := os.ReadDir(filepath.Join(s.dir, damagedDir))
 	var found []string
@@ -283,7 +280,7 @@ func (s *Store) setAsideOf(sha string) []string {
 	return found
 }
 
-// shown is a path for messages: below the data directory, wherever that is.
+// shown shortens a path for messages: it omits the data directory.
 func (s *Store) shown(path string) string {
 	below, err := filepath.Rel(filepath.Dir(s.dir), path)
 	if err != nil {
@@ -303,8 +300,8 @@ func (s *Store) damaged(sha, why string) error {
 	}
 }
 
-// absent is the fault about a blob without a file: one that was found damaged before, or
-// one that never was, or was deleted.
+// absent is the fault about a blob without a file: set aside as damaged, never stored, or
+// deleted.
 func (s *Store) absent(sha string) error {
 	if kept := s.setAsideOf(sha); len(kept) > 0 {
 		return s.damaged(sha, "there is no file with that SHA-256; what was found damaged of it is kept as "+s.shown(kept[len(kept)-1]))
@@ -312,8 +309,8 @@ func (s *Store) absent(sha string) error {
 	return notFound(sha)
 }
 
-// Look reports, without reading it, whether a blob is there: its error is that of Verify
-// for one that was found damaged before or has no file.
+// Look checks for a blob without reading it. Its error is that of Verify if the blob was set
+// aside as damaged or has no file.
 func (s *Store) Look(sha string) error {
 	_, _, err := s.find(sha)
 	return err
