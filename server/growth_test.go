@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 )
@@ -18,9 +19,7 @@ import (
 // change. Work on a series may grow with its length, work on a case of a store may not grow
 // with the store. `make bench-growth` measures processor time at full size.
 func TestWorkGrowsNoFasterThanWhatItIsAbout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds; make test runs it")
-	}
+	corpus.Heavy(t)
 	for _, c := range []struct {
 		name    string
 		measure func(t *testing.T, n int) float64

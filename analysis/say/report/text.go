@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,16 +9,22 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
 // JSON writes the report as the public contract leakdiff.report/1, indented.
 func JSON(w io.Writer, r Report) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(r)
+	// The options of version 1 keep every byte of the contract; it is written in one pass.
+	if err := jsonv2.MarshalWrite(w, r, jsonv1.DefaultOptionsV1(), jsontext.WithIndent(" "), jsontext.EscapeForHTML(false)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 // Width is the layout of text output.
