@@ -70,4 +70,17 @@ type Judgement struct {
 	Slope     float64 `json:"slope"`
 	SlopeUnit string  `json:"slope_unit"`
 	Rise      int     `json:"rise"`
+	// Life is what identities show of the judged part, nil without them.
+	Life *Life `json:"life,omitempty"`
+}
+
+// Life counts members by identity.
+type Life struct {
+	// Born came after the first snapshot. Gone were followed and have ended.
+	Born int `json:"born"`
+	Gone int `json:"gone"`
+	// Stayed of the Followed are still there at the end: of those that two snapshots or more
+	// could show, or of those that were there at first.
+	Followed int `json:"followed"`
+	Stayed   int `json:"stayed"`
 }

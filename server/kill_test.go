@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,7 +27,7 @@ type dying struct {
 
 func (d *dying) pass(moment string) {
 	if d.at.CompareAndSwap(moment, "") {
-		d.done <- os.CopyFS(d.copied, os.DirFS(d.dir))
+		d.done <- copyData(d.copied, d.dir)
 	}
 }
 
@@ -80,6 +82,30 @@ func TestAKillBetweenJudgingAndSayingLosesNoAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// copyData copies a data directory, its log before its database: what moves from the one to
+// the other meanwhile is then in both.
+func copyData(to, from string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(from, "*-wal"))
+	for _, name := range logs {
+		text, failed := os.ReadFile(name)
+		err = errors.Join(err, failed, os.WriteFile(filepath.Join(to, filepath.Base(name)), text, 0o600))
+	}
+	return errors.Join(err, filepath.WalkDir(from, func(name string, e os.DirEntry, err error) error {
+		rest, _ := filepath.Rel(from, name)
+		switch {
+		case err != nil || slices.Contains(logs, name):
+			return err
+		case e.IsDir():
+			return os.MkdirAll(filepath.Join(to, rest), 0o700)
+		}
+		text, err := os.ReadFile(name)
+		return errors.Join(err, os.WriteFile(filepath.Join(to, rest), text, 0o600))
+	}))
 }
 
 // eventually waits for what a worker does after it starts.

@@ -31,9 +31,9 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 		up          intake.Uploaded
 		want, never []string
 	}{
-		{"one dump that is cut", one, []string{"at least 61 goroutines in one snapshot", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
+		{"one dump that is cut", one, []string{"at least 61 goroutines", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
 		{"the last of three", three, []string{"≥\u00a011 → 91", "#3 at least 11"}, []string{">11 →"}},
-		{"no evidence", nothing, []string{"No evidence of any process was found.", "</i>no evidence</span>"}, []string{"too few points"}},
+		{"no evidence", nothing, []string{"No dump was found in these files.", "</i>no evidence</span>"}, []string{"too few points"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := row(tc.up)

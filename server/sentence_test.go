@@ -86,9 +86,9 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]string{
-		"a second process in one snapshot": "beta: 1 thread in one snapshot.",
+		"a second process in one snapshot": "in app and none ended so far.",
 		"within noise":                     "within noise",
-		"two-dumps":                        "main.(*worker).wait grew: 41 new, 0 gone, 212 of 212 still there.",
+		"two-dumps":                        "Goroutines in main.(*worker).wait of leaky grew from 212 to 253 in 20 s: 41 new, none ended.",
 	} {
 		if got := decode[report.Report](t, s.get(cases[name].Link+".json").body).Diagnosis.Sentence; !strings.Contains(got, want) {
 			t.Errorf("%s: %q lacks %q", name, got, want)
@@ -115,7 +115,7 @@ func TestSummariesOfAnOlderProgramAreMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.s.worker.CatchUp(t.Context())
-	if list := s.get("/").body; strings.Contains(list, old.Headline) || !strings.Contains(list, "goroutines in one snapshot.") {
+	if list := s.get("/").body; strings.Contains(list, old.Headline) || !strings.Contains(list, "One dump of an unnamed process: 91 goroutines, 90 of them in main.leak.") {
 		t.Errorf("the list still says it: %s", between(list, up.Case, "</tr>"))
 	}
 }

@@ -25,7 +25,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 			name: "case",
 			page: Case(view.NewCase(sampleCase(t))),
 			wants: []string{
-				"kubelet: 87 to 263 goroutines between t0 and t7, back at 87 at t8; 3 families were leaking until t8. containerd: 28 to 357 goroutines between t0 and t7, back at 28 at t8; 1 family was leaking until t8.",
+				"cAdvisor containers of kubelet grew from 4 to 64, back at 4 at t8",
 				`action="/diff-pick"`, `name="a" value="skubelet0" checked`, "4\u00a0min\u00a050\u00a0s without a snapshot",
 				"24 born over six intervals, 0 ended before t8", "All 6 families", "(2)", `href="/snapshots/skubelet3?case=cprobe"`,
 				`action="/upload?case=cprobe"`,

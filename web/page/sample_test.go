@@ -136,8 +136,10 @@ func sampleReport(t *testing.T) report.Report {
 }
 
 func sampleCase(t *testing.T) view.CaseInput {
+	r := sampleReport(t)
+	r.Diagnosis = r.Diagnose()
 	return view.CaseInput{
-		ID: "cprobe", Title: "kubelet-probe-leak", Report: sampleReport(t), Engine: "leakdiff 1.0, engine 1",
+		ID: "cprobe", Title: "kubelet-probe-leak", Report: r, Engine: "leakdiff 1.0, engine 1",
 		Bundles: []view.BundleLine{{ID: "b1", Name: "kubelet-probe-leak.tgz", Status: "read", Size: "876 kB", Snapshots: 18, Problems: 15}},
 	}
 }

@@ -590,7 +590,7 @@ func (m *caseMaker) headline() (text, lead string) {
 	if m.single() {
 		lead = "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
 	}
-	return Visible(m.in.Report.Headline()), lead
+	return Visible(m.in.Report.Diagnosis.Sentence), lead
 }
 
 func (m *caseMaker) nothing() (string, string) {
@@ -602,7 +602,7 @@ func (m *caseMaker) nothing() (string, string) {
 	if len(m.in.Bundles) == 0 {
 		return "This case is empty: no file was added to it yet.", ""
 	}
-	return m.in.Report.Headline(), "The problems of each bundle say what was looked at and what to upload instead."
+	return m.in.Report.Diagnosis.Sentence, "The problems of each bundle say what was looked at and what to upload instead."
 }
 
 // restarted reports whether two snapshots are of different process starts: what

@@ -36,32 +36,20 @@ func oneSeries(process string, verdict analysis.Verdict, quiet string, totals ..
 	return r
 }
 
-func TestTheHeadlineOfACaseSaysWhatGrowsOrWhatIsMissing(t *testing.T) {
-	merge := func(a, b report.Report) report.Report {
-		a.Series = append(a.Series, b.Series...)
-		a.Snapshots = append(a.Snapshots, b.Snapshots...)
-		return a
-	}
-	flat := oneSeries("app", analysis.Stable, "", 100, 100, 90)
-	seven, twelve := 7, 12
-	flat.Series[0].Families[0].Verdict = analysis.Leaking
-	flat.Series[0].Families[0].Counts = []*int{&seven, &seven, &twelve}
+func TestTheHeadlineOfACaseIsItsDiagnosisOrWhatIsMissing(t *testing.T) {
+	said := oneSeries("app", analysis.Stable, "", 5, 5, 5)
+	said.Diagnosis.Sentence = "Nothing grew in app: 5 goroutines throughout."
+	nothing := report.Report{}
+	nothing.Diagnosis = nothing.Diagnose()
 	for _, tt := range []struct {
 		name string
 		in   CaseInput
 		want string
 	}{
-		{"a leak that recovered", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263, 87)}, "kubelet: 87 to 263 goroutines between t0 and t2, back at 87 at t3; 1 family is leaking."},
-		{"a leak that goes on", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263)}, "kubelet: 87 to 263 goroutines between t0 and t2; 1 family is leaking."},
-		{"two processes over the same span", CaseInput{Report: merge(oneSeries("kubelet", analysis.Leaking, "", 87, 263), oneSeries("containerd", analysis.Leaking, "", 28, 357))},
-			"kubelet: 87 to 263 goroutines; 1 family is leaking. containerd: 28 to 357 goroutines; 1 family is leaking."},
-		{"a family that grows while the total falls", CaseInput{Report: flat}, "app: 7 to 12 goroutines in main.leak between t0 and t2; 1 family is leaking."},
-		{"nothing grows", CaseInput{Report: oneSeries("app", analysis.Stable, "No growing family found (3 snapshots, 2 min).", 5, 5, 5)}, "app: 5 goroutines throughout; no growing family was found."},
-		{"one snapshot", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "One snapshot.", 87)}, "app: 87 goroutines in one snapshot."},
-		{"two snapshots never say growing", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "", 87, 90)}, "app: 87 to 90 goroutines, within noise; no growing family was found."},
+		{"a series", CaseInput{Report: said}, "Nothing grew in app: 5 goroutines throughout."},
 		{"an empty case", CaseInput{}, "This case is empty: no file was added to it yet."},
 		{"a bundle under way", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "running"}}}, "a.tgz is being read."},
-		{"nothing found", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "read"}}}, "No evidence of any process was found."},
+		{"nothing found", CaseInput{Report: nothing, Bundles: []BundleLine{{Name: "a.tgz", Status: "read"}}}, "No dump was found in these files."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if d := cmp.Diff(tt.want, NewCase(tt.in).Headline); d != "" {

@@ -293,6 +293,22 @@ func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(ruleCohort, "%s", text)
 }
 
+// life is what the cohorts show, else the balance of the first and the last snapshot.
+func (p *part) life(s *signals) *analysis.Life {
+	if s.cohortsSeen {
+		c := s.cohort
+		c.follow(p.tracking)
+		established, alive := sum(c.established), sum(c.alive)
+		if established > 0 {
+			return &analysis.Life{Born: sum(c.born), Gone: established - alive, Followed: established, Stayed: alive}
+		}
+	}
+	if b := s.balance; b.known {
+		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed}
+	}
+	return nil
+}
+
 // identifies reports whether identities can support or refute a growth in a run. One
 // dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {

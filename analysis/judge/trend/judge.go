@@ -167,7 +167,7 @@ func (j *judgement) result() analysis.Judgement {
 	whole.fill(p.comparable(), new(buffers))
 	judged := analysis.Judgement{
 		Verdict: j.verdict(), RecoveredAt: -1, Survivors: p.survivors(),
-		Slope: whole.slope, SlopeUnit: p.slopeUnit(), Rise: s.fit.rise,
+		Slope: whole.slope, SlopeUnit: p.slopeUnit(), Rise: s.fit.rise, Life: p.life(s),
 	}
 	if r != nil {
 		judged.RecoveredAt = r.at.index

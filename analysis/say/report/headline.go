@@ -10,50 +10,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Diagnosis is the one sentence of a case: the first line of every page, list, text and
-// file.
-type Diagnosis struct {
-	Sentence string `json:"sentence"`
-	// Verdict is the worst that no person set aside.
-	Verdict analysis.Verdict `json:"verdict"`
-}
-
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "3"
-
-// mostSeriesTold is how many processes the sentence names.
-const mostSeriesTold = 3
-
-// Headline is the one sentence that a case is quoted with. Every output uses it.
-// Processes with accused families come first, then those that rose, then the rest; one
-// that was seen to hold the growth of another stands before it.
-func (r *Report) Headline() string {
-	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
-	for i := range r.Snapshots {
-		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
-	}
-	var told [3][]string
-	for _, i := range r.seriesInOrder() {
-		s := &r.Series[i]
-		if text, place := h.series(s); s.Process != "" || i == 0 || place != placeRest {
-			told[place] = append(told[place], text)
-		}
-	}
-	parts := slices.Concat(told[0], told[1], told[2])
-	if len(parts) == 0 {
-		return "No evidence of any process was found."
-	}
-	more := len(parts) - mostSeriesTold
-	if more <= 0 {
-		return strings.Join(parts, " ")
-	}
-	rest := wording.Plural(more, "more process was read.", "more processes were read.")
-	if growing := len(told[0]) - mostSeriesTold; growing > 0 {
-		rest = wording.Plural(growing, "more process grows.", "more processes grow.")
-	}
-	return strings.Join(parts[:mostSeriesTold], " ") + " " + rest
-}
+const SentenceVersion = "4"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -75,49 +34,6 @@ func (r *Report) worst() analysis.Verdict {
 // headline makes the sentence. snapshots are those of the report, by id.
 type headline struct{ snapshots map[string]*Snapshot }
 
-// The positions of a process in the sentence.
-const (
-	placeAccused = iota
-	placeRose
-	placeRest
-)
-
-func (h *headline) series(s *Series) (text string, place int) {
-	name := s.named()
-	if len(s.Snapshots) == 1 {
-		return fmt.Sprintf("%s: %s in one snapshot.", name, h.inventory(s, 0)), placeRest
-	}
-	if f := s.worst(); f != nil {
-		place = placeRose
-		if rising(f.Verdict) {
-			place = placeAccused
-		}
-		text := name + ": " + h.risen(s, f)
-		return text + "; " + h.outcome(s, f) + ".", place
-	}
-	kind, totals := h.leading(s)
-	switch aside, _ := s.setAside(); {
-	case kind == "":
-		return fmt.Sprintf("%s: %d snapshots.", name, len(s.Snapshots)), placeRest
-	case !h.comparable(s):
-		return name + ": " + h.nothing(s, kind, totals) + ".", placeRest
-	case len(aside) > 0:
-		return fmt.Sprintf("%s: %s; %s set aside as benign by a person, nothing else grows.", name, h.course(s, kind, totals, ""),
-			wording.Plural(len(aside), "family grows and was", "families grow and were")), placeRest
-	}
-	for _, t := range s.TotalsRisen {
-		return fmt.Sprintf("%s: %d to %d %s; %s", name, t.From, t.To, wording.Kinds(t.Kind), t.spread()), placeRose
-	}
-	text = name + ": " + h.course(s, kind, totals, "")
-	if slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }) {
-		return text + "; what grows is known, and no leak.", placeRest
-	}
-	if first, top := ends(totals); first >= 0 && top == lastKnown(totals) && *totals[top] > *totals[first] {
-		text += ", " + noise(*totals[first], *totals[top])
-	}
-	return text + "; no growing family was found.", placeRest
-}
-
 // noise words a rise that is no growth: below the gate of 10 and 15 %, or above it and
 // within what replaced members cause.
 func noise(from, to int) string {
@@ -137,34 +53,6 @@ func (s *Series) named() string {
 		name += fmt.Sprintf(", pid %d", *s.PID)
 	}
 	return name
-}
-
-// worst is the family with the worst verdict among those that rose and that no person
-// called benign. Of several it is the first kind with the largest rise. It is nil if
-// none rose.
-func (s *Series) worst() *Family {
-	var out *Family
-	for i := range s.Families {
-		f := &s.Families[i]
-		if !f.accused().Rose() {
-			continue
-		}
-		if out == nil || f.Verdict.Rank() < out.Verdict.Rank() || f.Verdict == out.Verdict && slices.Index(analysis.Kinds(), f.Kind) < slices.Index(analysis.Kinds(), out.Kind) {
-			out = f
-		}
-	}
-	return out
-}
-
-// risen words the course of the total that a family belongs to, or its own if the total
-// did not rise.
-func (h *headline) risen(s *Series, f *Family) string {
-	totals := h.totals(s, f.Kind)
-	if first, top := ends(h.whole(s, f.Kind, totals)); first >= 0 && *totals[top] > *totals[first] {
-		return h.course(s, f.Kind, totals, "")
-	}
-	title, _, _ := strings.Cut(f.Title, " <- ")
-	return h.course(s, f.Kind, f.Counts, " in "+title)
 }
 
 // course words counts over the snapshots of a series: "87 to 263 goroutines between t0
@@ -199,53 +87,6 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 		text += ", " + bounds
 	}
 	return text
-}
-
-// outcome words how many families have the worst verdict: "3 families are leaking", "2
-// families were leaking until t8", "main.wait grew: 40 new, 0 gone, 212 of 212 still
-// there".
-func (h *headline) outcome(s *Series, worst *Family) string {
-	n, over, until := 0, 0, ""
-	for i := range s.Families {
-		f := &s.Families[i]
-		if f.accused() != worst.Verdict {
-			continue
-		}
-		n++
-		if f.RecoveredAt != nil {
-			over++
-			until = *f.RecoveredAt
-		}
-	}
-	title, _, _ := strings.Cut(worst.Title, " <- ")
-	switch worst.Verdict {
-	case analysis.Stopped:
-		return told(n, title, "grew and has stopped", "families grew and have stopped", worst, "stopped")
-	case analysis.Grew:
-		return told(n, title, "grew", "families grew", worst, "turnover")
-	case analysis.New:
-		return told(n, title, "is new", "families are new", worst, "turnover")
-	}
-	word := map[analysis.Verdict]string{analysis.Leaking: "leaking", analysis.Suspicious: "suspicious", analysis.Scaling: "growing with its load"}[worst.Verdict]
-	if over == n {
-		return fmt.Sprintf("%s %s until %s", wording.Plural(n, "family was", "families were"), word, h.labelOf(until))
-	}
-	return fmt.Sprintf("%s %s", wording.Plural(n, "family is", "families are"), word)
-}
-
-// told names one family, or counts several and names the first of them, with the
-// figures of a rule.
-func told(n int, title, one, several string, f *Family, rule string) string {
-	text := title + " " + one
-	if n > 1 {
-		text = fmt.Sprintf("%d %s, among them %s", n, several, title)
-	}
-	for _, e := range f.Evidence {
-		if e.Rule == rule {
-			return text + ": " + e.Text
-		}
-	}
-	return text + fmt.Sprintf(": %+d", f.Rise)
 }
 
 // leading is the kind that represents a series best: goroutines, else the first that
@@ -293,13 +134,6 @@ func (s *Snapshot) bounded(k analysis.Kind) bool {
 
 func (h *headline) label(s *Series, i int) string { return h.snapshot(s, i).Label }
 func (h *headline) epoch(s *Series, i int) int    { return h.snapshot(s, i).Epoch }
-
-func (h *headline) labelOf(id string) string {
-	if snap := h.snapshots[id]; snap != nil {
-		return snap.Label
-	}
-	return id
-}
 
 // comparable reports whether two snapshots of one process start have complete counts of
 // one kind.

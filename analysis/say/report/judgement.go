@@ -180,7 +180,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	for i := range series {
 		triage(&out.Report.Series[i], &series[i], o.Triage)
 	}
-	out.Report.Diagnosis = Diagnosis{Sentence: out.Report.Headline(), Verdict: out.Report.worst()}
+	out.Report.Diagnosis = out.Report.Diagnose()
 	var first Course
 	if len(series) > 0 {
 		first = series[0].Course

@@ -147,9 +147,11 @@ type Family struct {
 	RecoveredAt *string             `json:"recovered_at"`
 	Evidence    []analysis.Evidence `json:"evidence"`
 	Survivors   *int                `json:"survivors"`
-	OldestWait  *int                `json:"oldest_wait_minutes"`
-	Rise        int                 `json:"rise"`
-	Unit        *string             `json:"unit"`
+	// Life counts its members by identity, nil without identities.
+	Life       *analysis.Life `json:"life,omitempty"`
+	OldestWait *int           `json:"oldest_wait_minutes"`
+	Rise       int            `json:"rise"`
+	Unit       *string        `json:"unit"`
 	// Role is victim, possible_culprit or observer_effect. It is never a verdict.
 	Role  string `json:"role,omitempty"`
 	Onset *Onset `json:"onset,omitempty"`

@@ -102,7 +102,7 @@ func TestALeakIsTheFirstFinding(t *testing.T) {
 	if s.Families[1].Verdict != analysis.Stable {
 		t.Errorf("the pool is %s", s.Families[1].Verdict)
 	}
-	if want := "prober: 13 to 63 goroutines between t0 and t5; 1 family is leaking."; c.Report.Diagnosis.Sentence != want {
+	if want := "50 goroutines in main.leak were started in prober and none ended."; c.Report.Diagnosis.Sentence != want {
 		t.Errorf("headline %q, want %q", c.Report.Diagnosis.Sentence, want)
 	}
 }

@@ -1,0 +1,771 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/edge"
+	"leakdiff/analysis/say/wording"
+)
+
+// Diagnosis is the answer of a case. Its sentence is the first line of every page, list, text
+// and file. Everything but Sentence, Verdict and State is empty where nothing grew.
+type Diagnosis struct {
+	// Sentence has at most 160 characters.
+	Sentence string `json:"sentence"`
+	// Verdict is the worst that no person set aside.
+	Verdict analysis.Verdict `json:"verdict"`
+	// State is the answer in a word or two: "leaking", "leaking until t7", "no leak".
+	State string `json:"state"`
+	// Series is the index of the series that it is about, Finding the rank of the finding
+	// there, Object the id of its objects.
+	Series  *int   `json:"series,omitempty"`
+	Finding int    `json:"finding,omitempty"`
+	Object  string `json:"object,omitempty"`
+	// Holder names what started them or holds them.
+	Holder string `json:"holder,omitempty"`
+	// Chain is the cause and what hangs on it, the cause first.
+	Chain []Link `json:"chain,omitempty"`
+	// Proof, Since, Until, Rate and Limit are words for one line each.
+	Proof  string     `json:"proof,omitempty"`
+	Since  string     `json:"since,omitempty"`
+	Until  string     `json:"until,omitempty"`
+	Rate   string     `json:"rate,omitempty"`
+	Limit  string     `json:"limit,omitempty"`
+	Growth *Certainty `json:"growth_certainty,omitempty"`
+	Cause  *Certainty `json:"cause_certainty,omitempty"`
+	Next   *Action    `json:"next,omitempty"`
+	// Also are the other findings that rose, in words of a line each. More counts those that
+	// are not listed.
+	Also []string `json:"also,omitempty"`
+	More int      `json:"more,omitempty"`
+}
+
+// Link is one cell of the chain: a figure, a noun and a line about it.
+type Link struct {
+	Figure string `json:"figure"`
+	Noun   string `json:"noun"`
+	Text   string `json:"text,omitempty"`
+	// Series and Finding lead to what it is about.
+	Series  int `json:"series"`
+	Finding int `json:"finding,omitempty"`
+}
+
+// Certainty is how sure something is, with the reason.
+type Certainty struct {
+	// Word is certain, likely, possible or open.
+	Word   string `json:"word"`
+	Reason string `json:"reason"`
+}
+
+// The words of Certainty.
+const (
+	certain  = "certain"
+	likely   = "likely"
+	possible = "possible"
+	open     = "open"
+)
+
+// Action is the next step: what to do, and a command to copy where there is one.
+type Action struct {
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+}
+
+// longest is the bound of a sentence in characters.
+const longest = 160
+
+// Diagnose makes the diagnosis of a report whose findings, order and edges are made.
+func (r *Report) Diagnose() Diagnosis {
+	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
+	for i := range r.Snapshots {
+		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
+	}
+	d := &diagnosing{headline: h, r: r}
+	leads := d.leads()
+	if len(leads) == 0 {
+		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()}
+	}
+	l := leads[0]
+	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
+	s := &r.Series[l.series]
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+		out.Object = o.ID
+	}
+	out.Proof, out.Rate = d.proof(l), d.rate(l)
+	out.Since, out.Until = d.since(l)
+	out.Limit = d.limit(s)
+	out.Growth, out.Cause = d.growth(l), d.cause(l)
+	out.Chain = d.chain(l, leads[1:])
+	out.Next = d.next(l)
+	out.Also, out.More = d.also(leads[1:])
+	return out
+}
+
+type diagnosing struct {
+	headline
+	r *Report
+}
+
+// answer is a finding that rose, with its series.
+type answer struct {
+	series  int
+	finding *Finding
+	subject subject
+}
+
+// leads are the findings that rose and that no person called benign: accused processes
+// first, a holder before what it holds, one of each series before the second of any.
+func (d *diagnosing) leads() []answer {
+	var first, rest []answer
+	for _, i := range d.r.seriesInOrder() {
+		s := &d.r.Series[i]
+		begun := false
+		for _, behind := range []bool{false, true} {
+			for k := range s.Findings {
+				f := &s.Findings[k]
+				if f.Kind != "" || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
+					continue
+				}
+				l := answer{i, f, s.subjectOf(f)}
+				if begun {
+					rest = append(rest, l)
+				} else {
+					first, begun = append(first, l), true
+				}
+			}
+		}
+	}
+	accused := func(l answer) int {
+		switch {
+		case l.finding.Behind:
+			return 2
+		case rising(l.finding.Verdict):
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(first, func(a, b answer) int { return accused(a) - accused(b) })
+	slices.SortStableFunc(rest, func(a, b answer) int { return a.finding.Verdict.Rank() - b.finding.Verdict.Rank() })
+	return append(first, rest...)
+}
+
+// benign reports a finding whose families a person called benign, all of them.
+func (s *Series) benign(f *Finding) bool {
+	for _, print := range f.Families {
+		if x := s.family(print); x != nil && !x.Benign() {
+			return false
+		}
+	}
+	return len(f.Families) > 0
+}
+
+// recoveredAt is the index of the snapshot at which the cause of a finding was gone, or -1.
+func (s *Series) recoveredAt(f *Finding) int {
+	x := s.lead(f)
+	if x == nil || x.RecoveredAt == nil {
+		return -1
+	}
+	return slices.Index(s.Snapshots, *x.RecoveredAt)
+}
+
+// restartedAt is the index of the snapshot that follows a restart after the growth, or -1.
+func (d *diagnosing) restartedAt(s *Series, counts []*int) int {
+	_, top := ends(counts)
+	last := lastKnown(counts)
+	if top < 0 || d.epoch(s, top) == d.epoch(s, last) {
+		return -1
+	}
+	for i := top; i <= last; i++ {
+		if d.epoch(s, i) != d.epoch(s, top) {
+			return i
+		}
+	}
+	return -1
+}
+
+// state is the verdict as a person says it.
+func (d *diagnosing) state(l answer) string {
+	s := &d.r.Series[l.series]
+	word := map[analysis.Verdict]string{
+		analysis.Leaking: "leaking", analysis.Suspicious: "may leak", analysis.Scaling: "no leak", analysis.Grew: "grew", analysis.Stopped: "grew and stopped", analysis.New: "new",
+	}[l.finding.Verdict]
+	if at := s.recoveredAt(l.finding); at > 0 && l.finding.Verdict != analysis.Scaling {
+		return word + " until " + d.label(s, at-1)
+	}
+	return word
+}
+
+// quietState is the answer where nothing rose.
+func (d *diagnosing) quietState() string {
+	several := false
+	for i := range d.r.Series {
+		s := &d.r.Series[i]
+		if len(s.TotalsRisen) > 0 {
+			return "grew"
+		}
+		several = several || len(s.Snapshots) > 1
+	}
+	switch {
+	case len(d.r.Series) == 0:
+		return "nothing read"
+	case several:
+		return "nothing grew"
+	case len(d.r.Series) == 1:
+		return "one dump"
+	}
+	return "one dump each"
+}
+
+// sentence is the first wording that fits, from the fullest to the shortest, with a word
+// about the other processes.
+func (d *diagnosing) sentence(l answer, others []answer) string {
+	var beside []int
+	for _, o := range others {
+		if o.series != l.series && rising(o.finding.Verdict) == rising(l.finding.Verdict) && !slices.Contains(beside, o.series) {
+			beside = append(beside, o.series)
+		}
+	}
+	tail := ""
+	switch {
+	case len(beside) == 1:
+		tail = "; " + d.r.Series[beside[0]].named() + " grew too"
+	case len(beside) > 1:
+		tail = fmt.Sprintf("; %d more processes grew too", len(beside))
+	}
+	all := d.wordings(l)
+	for _, text := range all {
+		if len([]rune(text+tail)) < longest {
+			return text + tail + "."
+		}
+	}
+	text := []rune(all[len(all)-1])
+	return string(text[:min(len(text), longest-2)]) + "…"
+}
+
+// wordings are sentences about a finding without a full stop, the fullest first.
+func (d *diagnosing) wordings(l answer) []string {
+	s, f, x := &d.r.Series[l.series], l.finding, &l.subject
+	process := s.named()
+	first, top := ends(x.counts)
+	if first < 0 {
+		return []string{process + ": " + f.Title}
+	}
+	from, high, end := *x.counts[first], *x.counts[top], *x.counts[lastKnown(x.counts)]
+	each, kept := "", ""
+	if x.each != "" {
+		each, kept = ": each keeps "+x.each, ": each kept "+x.each
+	}
+	in, of := " in "+process, " of "+process
+	if len(d.r.Series) == 1 && strings.Contains(x.all(), process) {
+		in, of = "", "" // it would stand there twice
+	}
+	course := fmt.Sprintf("%s%s grew from %d to %d", capital(x.all()), of, from, high)
+	if d.bounds(s, x.counts) {
+		course = strings.Replace(course, " to ", " to at least ", 1)
+	}
+	recovered, restart := s.recoveredAt(f), d.restartedAt(s, x.counts)
+	switch {
+	case f.Verdict == analysis.Scaling:
+		return noLeak(process, x, high)
+	case f.Verdict == analysis.Grew || f.Verdict == analysis.New:
+		return grown(course, d.over(s, first, top), x)
+	case f.Verdict == analysis.Stopped:
+		return []string{course + ", and no more since " + d.label(s, top), course + ", then no more"}
+	case recovered > 0 && x.followed && x.came > 0:
+		text := fmt.Sprintf("%s %s %s%s and ended only at %s", x.words(x.came), wording.Fit(x.came, "was", "were"), x.began, in, d.label(s, recovered))
+		return []string{text + kept, text}
+	case recovered > 0:
+		return []string{course + ", back at " + fmt.Sprint(end) + " at " + d.label(s, recovered), course}
+	}
+	yet := ""
+	if f.Verdict == analysis.Suspicious {
+		yet = " so far"
+	}
+	if restart > 0 {
+		yet = " before the restart"
+		each = fmt.Sprintf(", %d again since", end)
+	}
+	if x.connection && restart < 0 && x.followed && x.went == 0 {
+		if rate := d.perUnit(s, x.counts); rate != "" {
+			text := fmt.Sprintf("%s opens %s and closes none", process, strings.Replace(rate, "%", x.many, 1)+x.place)
+			return []string{fmt.Sprintf("%s: %d are open", text, end), text}
+		}
+	}
+	if !x.followed || x.came == 0 {
+		return []string{course + each, course}
+	}
+	atLeast := ""
+	if d.bounds(s, x.counts) {
+		atLeast = "At least "
+	}
+	text := atLeast + fmt.Sprintf("%s %s %s%s and %s", x.words(x.came), wording.Fit(x.came, "was", "were"), x.began, in, noneEnded(x, yet))
+	return []string{text + each, text, course}
+}
+
+// capital begins a sentence. Names like cAdvisor keep their letter.
+func capital(text string) string {
+	if len(text) > 1 && text[1] >= 'A' && text[1] <= 'Z' {
+		return text
+	}
+	return wording.Capital(text)
+}
+
+// bounds reports that a snapshot of a subject shows a lower bound: there may be more.
+func (d *diagnosing) bounds(s *Series, counts []*int) bool {
+	for i, n := range counts {
+		if snap := d.snapshot(s, i); n != nil && snap.LowerBound {
+			return true
+		}
+	}
+	return false
+}
+
+// noneEnded is "none was stopped so far", or "12 were".
+func noneEnded(x *subject, yet string) string {
+	switch {
+	case x.went == 0 && x.ended == "ended":
+		return "none ended" + yet
+	case x.went == 0:
+		return "none was " + x.ended + yet
+	case x.ended == "ended":
+		return fmt.Sprintf("%d ended%s", x.went, yet)
+	}
+	return fmt.Sprintf("%d %s %s%s", x.went, wording.Fit(x.went, "was", "were"), x.ended, yet)
+}
+
+func noLeak(process string, x *subject, high int) []string {
+	text := fmt.Sprintf("No leak: the %s of %s follow its load", x.words(high), process)
+	if x.each == "" {
+		return []string{text}
+	}
+	return []string{text + ", each with " + x.each, text}
+}
+
+func grown(course, over string, x *subject) []string {
+	if !x.followed {
+		return []string{course + over}
+	}
+	news := fmt.Sprintf("%d new, %s", x.came, wording.Fit(x.went, "1 ended", fmt.Sprintf("%d ended", x.went)))
+	if x.went == 0 {
+		news = fmt.Sprintf("%d new, none ended", x.came)
+	}
+	return []string{course + over + ": " + news, course + ": " + news}
+}
+
+// over is the time between two snapshots: " in 20 s".
+func (d *diagnosing) over(s *Series, from, to int) string {
+	a, b := d.snapshot(s, from).CapturedAt, d.snapshot(s, to).CapturedAt
+	if a == nil || b == nil || !b.After(*a) {
+		return ""
+	}
+	return " in " + wording.Duration(b.Sub(*a))
+}
+
+// perUnit is a rate in the unit that gives 1 to 100, with % for the noun: "15 % a second".
+func (d *diagnosing) perUnit(s *Series, counts []*int) string {
+	first, top := ends(counts)
+	if first < 0 || top <= first {
+		return ""
+	}
+	for first < top && d.epoch(s, first) != d.epoch(s, top) {
+		first++
+	}
+	if counts[first] == nil {
+		return ""
+	}
+	a, b := d.snapshot(s, first).CapturedAt, d.snapshot(s, top).CapturedAt
+	rise := float64(*counts[top] - *counts[first])
+	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
+		return ""
+	}
+	span := b.Sub(*a)
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Second, "a second"}, {time.Minute, "a minute"}, {time.Hour, "an hour"}, {24 * time.Hour, "a day"}} {
+		if rate := rise * float64(unit.of) / float64(span); rate >= 1 || unit.of > time.Hour {
+			return fmt.Sprintf("%s %% %s", roundly(rate), unit.name)
+		}
+	}
+	return ""
+}
+
+// roundly writes a rate with two digits at most below 10.
+func roundly(rate float64) string {
+	if rate >= 10 || rate == math.Trunc(rate) {
+		return fmt.Sprintf("%.0f", rate)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", rate), ".0")
+}
+
+// rate is how fast the subject grows: "+15 a second".
+func (d *diagnosing) rate(l answer) string {
+	s := &d.r.Series[l.series]
+	if rate := d.perUnit(s, l.subject.counts); rate != "" {
+		return "+" + strings.Replace(rate, " %", "", 1)
+	}
+	first, top := ends(l.subject.counts)
+	if first < 0 || top <= first {
+		return ""
+	}
+	return fmt.Sprintf("+%d in %s without times", *l.subject.counts[top]-*l.subject.counts[first], wording.Plural(top-first, "interval", "intervals"))
+}
+
+// proof is the one line that proves it, "n of n" where identities are known.
+func (d *diagnosing) proof(l answer) string {
+	s, x := &d.r.Series[l.series], &l.subject
+	first, _ := ends(x.counts)
+	if first < 0 {
+		return ""
+	}
+	recovered := s.recoveredAt(l.finding)
+	last := lastKnown(x.counts)
+	if recovered > 0 {
+		last = recovered - 1
+	}
+	at := d.label(s, last)
+	switch {
+	case !x.followed:
+		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
+	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
+		if lead := s.lead(l.finding); lead != nil && lead.Life != nil && lead.Life.Followed > 0 {
+			return fmt.Sprintf("%d of %d of %s are still there at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
+		}
+	case recovered > 0:
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s; all had ended at %s.", x.came, x.came, x.began, d.label(s, first), at, d.label(s, recovered))
+	}
+	if lead := s.lead(l.finding); x.went > 0 && lead != nil && lead.Life != nil && lead.Life.Followed > 0 && l.finding.Object == "" {
+		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", lead.Life.Stayed, lead.Life.Followed, at)
+	}
+	if x.went == 0 {
+		return fmt.Sprintf("%d of %d %s since %s are still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
+	}
+	return fmt.Sprintf("%d of %d %s since %s are still there at %s, %d ended.", max(0, x.came-x.went), x.came, x.began, d.label(s, first), at, x.went)
+}
+
+// since is when it began, and when it ended.
+func (d *diagnosing) since(l answer) (since, until string) {
+	s := &d.r.Series[l.series]
+	if at := s.recoveredAt(l.finding); at > 0 {
+		until = d.label(s, at)
+		if t := d.snapshot(s, at).CapturedAt; t != nil {
+			until += ", " + wording.Clock(*t)
+		}
+	}
+	onset := d.onset(s, l.finding)
+	if onset == nil {
+		return "", until
+	}
+	first := d.label(s, 0)
+	if t := d.snapshot(s, 0).CapturedAt; t != nil {
+		first += ", " + wording.Clock(*t)
+	}
+	if onset.Before || onset.From == nil || onset.To == nil {
+		return "before the first dump, " + first, until
+	}
+	return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*onset.To), wording.Duration(onset.To.Sub(*onset.From))), until
+}
+
+func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
+	for i := range s.Units {
+		if s.Units[i].ID == f.Unit && f.Unit != "" && s.Units[i].Onset != nil {
+			return s.Units[i].Onset
+		}
+	}
+	if x := s.lead(f); x != nil {
+		return x.Onset
+	}
+	return nil
+}
+
+// limit is the limit that is reached first, or that none is near.
+func (d *diagnosing) limit(s *Series) string {
+	var near, most *Bound
+	for i := range s.Bounds {
+		b := &s.Bounds[i]
+		if b.HoursLeft != nil && b.HoursLeft[0] <= 7*24 && b.Used >= leastUsed*b.Bound && (near == nil || b.HoursLeft[0] < near.HoursLeft[0]) {
+			near = b
+		}
+		if b.Bound > 0 && (most == nil || b.Used/b.Bound > most.Used/most.Bound) {
+			most = b
+		}
+	}
+	switch {
+	case near != nil:
+		return fmt.Sprintf("%s full in %s: %s of %s", near.What, wording.Span(near.HoursLeft[0]), wording.Number(int64(near.Used)), wording.Number(int64(near.Bound)))
+	case most != nil:
+		return fmt.Sprintf("none near: %s of %s %s", wording.Number(int64(most.Used)), wording.Number(int64(most.Bound)), most.What)
+	}
+	return "none is known from these files"
+}
+
+// growth is how sure the growth is.
+func (d *diagnosing) growth(l answer) *Certainty {
+	x := &l.subject
+	switch v := l.finding.Verdict; {
+	case v == analysis.Leaking && x.followed:
+		return &Certainty{certain, "each followed by " + x.identity}
+	case v == analysis.Leaking:
+		return &Certainty{likely, "by counts alone"}
+	case v == analysis.Scaling:
+		return &Certainty{certain, "it rises and falls with the load"}
+	case v == analysis.Suspicious:
+		for _, e := range l.finding.Evidence {
+			if e.Rule == "missing" || e.Rule == "span" {
+				return &Certainty{possible, strings.TrimSuffix(e.Text, ".")}
+			}
+		}
+		return &Certainty{possible, "one more capture decides"}
+	case x.followed:
+		return &Certainty{open, "two ends show that it grew, not that it goes on"}
+	}
+	return &Certainty{open, "by counts alone, and over too few captures"}
+}
+
+// holder names what started most of the objects, or the process that holds them.
+func (d *diagnosing) holder(l answer) string {
+	s := &d.r.Series[l.series]
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && len(o.Holders) > 0 {
+		return shortRole(o.Holders[0].Type)
+	}
+	if x := s.lead(l.finding); x != nil && x.CreatedBy != "" {
+		return shortRole(x.CreatedBy)
+	}
+	return ""
+}
+
+// cause is how sure the cause is.
+func (d *diagnosing) cause(l answer) *Certainty {
+	s := &d.r.Series[l.series]
+	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
+	for _, o := range d.r.Order {
+		if o.First == names[l.series] {
+			word := likely
+			if o.Level != edge.ByEndpoint {
+				word = certain
+			}
+			return &Certainty{word, names[l.series] + " holds what grew in " + wording.Ands(o.Held)}
+		}
+	}
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+		for _, h := range o.Holders {
+			if h.Role == analysis.CreatedBy && h.N > 0 {
+				return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, max(h.N, highest(o.Counts)), shortRole(h.Type))}
+			}
+		}
+	}
+	if len(l.finding.Stack) == 0 {
+		return &Certainty{open, "a listing has no stack"}
+	}
+	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy {
+		return &Certainty{likely, "started by " + shortRole(last.Function)}
+	}
+	return &Certainty{open, "the stack shows where they wait, not who should end them"}
+}
+
+func highest(counts []*int) int {
+	n := 0
+	for _, c := range counts {
+		if c != nil {
+			n = max(n, *c)
+		}
+	}
+	return n
+}
+
+// chain is the cause first: what starts them, how many, what each keeps; then what grew in
+// other processes.
+func (d *diagnosing) chain(l answer, others []answer) []Link {
+	var out []Link
+	s, x := &d.r.Series[l.series], &l.subject
+	if holder := d.holder(l); holder != "" {
+		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
+		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy }) {
+			out[0].Text = "holds them"
+		}
+	}
+	n := highest(x.counts)
+	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: d.courseOf(s, x), Series: l.series, Finding: l.finding.Rank})
+	if x.each != "" {
+		out = append(out, Link{Figure: "each", Noun: x.each, Series: l.series, Finding: l.finding.Rank})
+	}
+	told := map[int]bool{l.series: true}
+	for _, o := range others {
+		if told[o.series] || len(out) == mostLinks {
+			continue
+		}
+		told[o.series] = true
+		n := highest(o.subject.counts)
+		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.r.Series[o.series].named() + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// mostLinks is how many cells a chain has.
+const mostLinks = 4
+
+func (s *subject) noun(n int) string { return wording.Fit(n, s.one, s.many) + s.place }
+
+func (d *diagnosing) courseOf(s *Series, x *subject) string {
+	epochs := make([]int, len(s.Snapshots))
+	for i := range epochs {
+		epochs[i] = d.epoch(s, i)
+	}
+	return Rises(x.counts, epochs)
+}
+
+// next is one action, with a command where one can be copied.
+func (d *diagnosing) next(l answer) *Action {
+	s := &d.r.Series[l.series]
+	out := &Action{Text: l.finding.Next}
+	switch v := l.finding.Verdict; {
+	case v == analysis.Scaling:
+		out.Text = "Nothing to mend: it follows its load."
+	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
+		out.Text = l.subject.remedy
+	}
+	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious || v == analysis.Stopped {
+		out.Command = d.collect(s)
+	}
+	if out.Text == "" && out.Command == "" {
+		return nil
+	}
+	return out
+}
+
+// collect is the command for the captures that decide.
+func (d *diagnosing) collect(s *Series) string {
+	pid := "PID"
+	if p := d.snapshot(s, len(s.Snapshots)-1).PID; p != nil {
+		pid = fmt.Sprint(*p)
+	}
+	name := strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return -1
+	}, s.Process)
+	if name == "" {
+		name = "captures"
+	}
+	return fmt.Sprintf("leakdiff collect --pid %s --every 30s --count 5 -o %s.tar.gz", pid, name)
+}
+
+// mostAlso is how many other findings are told.
+const mostAlso = 6
+
+func (d *diagnosing) also(others []answer) (words []string, more int) {
+	for i, o := range others {
+		if i == mostAlso {
+			return words, len(others) - i
+		}
+		s := &d.r.Series[o.series]
+		text := o.subject.all() + " " + d.courseOf(s, &o.subject)
+		if len(d.r.Series) > 1 {
+			text = s.named() + ": " + text
+		}
+		words = append(words, text)
+	}
+	return words, 0
+}
+
+// quiet is the sentence where nothing rose: of the first process, with a word about the
+// others.
+func (d *diagnosing) quiet() string {
+	var told [3][]string
+	for _, i := range d.r.seriesInOrder() {
+		s := &d.r.Series[i]
+		if text, place := d.quietly(s); s.Process != "" || i == 0 || place != placeRest {
+			told[place] = append(told[place], text)
+		}
+	}
+	all := slices.Concat(told[placeRose], told[placeSeveral], told[placeRest])
+	if len(all) == 0 {
+		return "No dump was found in these files."
+	}
+	tail := ""
+	if n := len(all) - 1; n > 0 {
+		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
+	}
+	text := []rune(all[0])
+	return string(text[:min(len(text), longest-len(tail)-1)]) + tail + "."
+}
+
+// The positions of a process in the sentence of a case where nothing rose: a total rose,
+// several snapshots, the rest.
+const (
+	placeRose = iota
+	placeSeveral
+	placeRest
+)
+
+// quietly words a series in which no finding rose, without a full stop.
+func (d *diagnosing) quietly(s *Series) (text string, place int) {
+	name := s.named()
+	if len(s.Snapshots) == 1 {
+		return d.alone(s), placeRest
+	}
+	kind, totals := d.leading(s)
+	switch aside, _ := s.setAside(); {
+	case kind == "":
+		return fmt.Sprintf("%s: nothing can be counted in %d dumps", name, len(s.Snapshots)), placeRest
+	case !d.comparable(s):
+		return name + ": " + d.nothing(s, kind, totals), placeRest
+	case len(aside) > 0:
+		return fmt.Sprintf("Nothing else grows in %s: %s hidden by a person", name, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral
+	}
+	for _, t := range s.TotalsRisen {
+		return fmt.Sprintf("%s of %s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), name, t.From, t.To, strings.TrimSuffix(t.spread(), ".")), placeRose
+	}
+	course := d.course(s, kind, totals, "")
+	if slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }) {
+		return "No leak: what grows in " + name + " is known and normal; " + course, placeSeveral
+	}
+	if first, top := ends(totals); first >= 0 && top == lastKnown(totals) && *totals[top] > *totals[first] {
+		course += ", " + noise(*totals[first], *totals[top])
+	}
+	return "Nothing grew in " + name + ": " + course, placeSeveral
+}
+
+// leastNamed is the share of a dump in percent from which its largest group is named.
+const leastNamed = 10
+
+// alone words the only dump of a process: what is in it, and most of what.
+func (d *diagnosing) alone(s *Series) string {
+	text := fmt.Sprintf("One dump of %s: %s", s.named(), d.inventory(s, 0))
+	kind, totals := d.leading(s)
+	if kind == "" || *totals[0] == 0 {
+		return text
+	}
+	for i := range s.Objects {
+		o := &s.Objects[i]
+		parts := o.Parts()
+		if n := highest(o.Counts); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed**totals[0] {
+			x := s.subjectOfObject(&Finding{}, o, nil)
+			return fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)
+		}
+	}
+	var most *Family
+	for i := range s.Families {
+		if f := &s.Families[i]; f.Kind == kind && f.Counts[0] != nil && (most == nil || *f.Counts[0] > *most.Counts[0]) {
+			most = f
+		}
+	}
+	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
+		return text
+	}
+	x := s.nameOf(most, nil)
+	place := strings.TrimSpace(x.place)
+	if x.many != wording.Kinds(kind) || place == "" {
+		place = strings.TrimSpace(x.all())
+	}
+	return fmt.Sprintf("%s, %d of them %s", text, *most.Counts[0], place)
+}

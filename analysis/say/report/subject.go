@@ -1,0 +1,255 @@
+package report
+
+import (
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/noun"
+	"leakdiff/analysis/say/wording"
+)
+
+// subject is the thing that a diagnosis is about, in words and figures.
+type subject struct {
+	// one and many name it, and place says where: "goroutines" and " in main.run". began and
+	// ended are participles: started and stopped.
+	one, many, place, began, ended string
+	// remedy is what ends them, "" if nothing general is known.
+	remedy string
+	// connection reports ends of connections, which are opened at a rate.
+	connection bool
+	// each is what one of them keeps, "" for nothing beside itself.
+	each string
+	// counts are per snapshot. came and went are followed since the first snapshot; they are
+	// valid if followed is set.
+	counts     []*int
+	came, went int
+	followed   bool
+	// identity says by what they are followed: "goroutine id", "inode".
+	identity string
+}
+
+// words are a number of them, "58 informer factories"; all names them, "informer factories".
+func (s *subject) words(n int) string { return wording.Plural(n, s.one, s.many) + s.place }
+func (s *subject) all() string        { return s.many + s.place }
+
+// subjectOf is the subject of a finding: its objects, else the first of its families.
+func (s *Series) subjectOf(f *Finding) subject {
+	lead := s.lead(f)
+	if o := s.objectOf(f, lead); o != nil {
+		return s.subjectOfObject(f, o, lead)
+	}
+	if lead == nil {
+		return subject{one: f.Title, many: f.Title, began: "started", ended: "ended", counts: f.Counts}
+	}
+	out := s.nameOf(lead, f)
+	out.counts = lead.Counts
+	if l := lead.Life; l != nil {
+		out.came, out.went, out.followed = l.Born, l.Gone, true
+	}
+	out.identity = identities[lead.Kind]
+	return out
+}
+
+// identities are what members of a kind are followed by.
+var identities = map[analysis.Kind]string{
+	analysis.KindGoroutine: "goroutine id", analysis.KindThread: "thread id", analysis.KindDescriptor: "inode or number", analysis.KindWatch: "watch descriptor",
+}
+
+// objectOf is the kind of objects that a finding is about: the one that it names, else one
+// that rose and consists of families of the finding, of the kind of the first of them.
+func (s *Series) objectOf(f *Finding, lead *Family) *Object {
+	if o := s.object(f.Object); o != nil {
+		return o
+	}
+	if lead == nil {
+		return nil
+	}
+	for i := range s.Objects {
+		o := &s.Objects[i]
+		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind {
+			continue
+		}
+		for _, print := range f.Families {
+			for _, own := range o.Families {
+				if own == print {
+					return o
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
+	var names []string
+	for _, h := range o.Holders {
+		if h.Role == analysis.CreatedBy {
+			names = append(names, h.Type)
+		}
+	}
+	names = append(names, o.Type, o.Name)
+	out := subject{one: o.Name + " object", many: o.Name + " objects", began: "created", ended: "ended"}
+	switch n := noun.Of(names...); {
+	case n != nil:
+		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
+	case strings.HasSuffix(o.Type, " connection"):
+		out = connections(o.Name)
+	case strings.HasSuffix(o.Type, " thread pools"):
+		out.one, out.many, out.ended = o.Name+" thread pool", o.Name+" thread pools", "shut down"
+	case o.Level == analysis.ByGoroutine && lead != nil:
+		out = s.nameOf(lead, f)
+	}
+	out.counts = o.Counts
+	came, followed := o.BornTotal()
+	went, _ := o.EndedTotal()
+	out.came, out.went, out.followed = came, went, followed
+	out.identity = "goroutine id"
+	switch o.Level {
+	case analysis.ByInode, analysis.ByEndpoint:
+		out.identity = "inode"
+	case analysis.ByStep:
+		out.identity = "equal numbers of threads"
+		if lead != nil && lead.Kind == analysis.KindThread {
+			out.identity = "thread id"
+		}
+	}
+	parts := 0
+	for _, p := range o.Each {
+		parts += p.N
+	}
+	if (parts > 1 || len(o.InStep) > 0) && !out.connection {
+		out.each = o.keeps(s, out.one)
+	}
+	return out
+}
+
+// keeps words what one object keeps, one kind at a time: "12 goroutines and 1 connection".
+// What the object itself is, one goroutine, is not told.
+func (o *Object) keeps(s *Series, itself string) string {
+	counts := map[string]int{}
+	var order []string
+	add := func(one, many string, n int) {
+		if _, have := counts[one+"/"+many]; !have {
+			order = append(order, one+"/"+many)
+		}
+		counts[one+"/"+many] += n
+	}
+	for _, p := range o.Each {
+		if string(p.Kind) == itself && p.N == 1 {
+			continue
+		}
+		add(string(p.Kind), wording.Kinds(p.Kind), p.N)
+	}
+	for _, x := range o.InStep {
+		n := int(x.Ratio)
+		if float64(n) != x.Ratio || n == 0 || x.Kind == analysis.KindGoroutine {
+			continue // a guess, or counted already
+		}
+		if f := s.family(x.Fingerprint); f != nil && f.Attributes["protocol"] != "" && f.Attributes["remote"] != "" {
+			add("connection", "connections", n)
+			continue
+		}
+		add(string(x.Kind), wording.Kinds(x.Kind), n)
+	}
+	var words []string
+	for _, key := range order {
+		one, many, _ := strings.Cut(key, "/")
+		words = append(words, wording.Plural(counts[key], one, many))
+	}
+	return wording.Ands(words)
+}
+
+func (s *Series) family(fingerprint string) *Family {
+	for i := range s.Families {
+		if s.Families[i].Fingerprint == fingerprint {
+			return &s.Families[i]
+		}
+	}
+	return nil
+}
+
+// connections names connections by the title of their family:
+//
+//	TCP client to 127.0.0.1:42635, ESTABLISHED                     connections to 127.0.0.1:42635
+//	TCP server on 127.0.0.1:80 for 127.0.0.1, ESTABLISHED          connections from 127.0.0.1 to 127.0.0.1:80
+//	TCP connection to 127.0.0.1:80 with both ends in this process  connections to 127.0.0.1:80 within the process
+func connections(title string) subject {
+	out := subject{began: "opened", ended: "closed", connection: true}
+	name, state, _ := strings.Cut(title, ", ")
+	where := ""
+	if _, to, ok := strings.Cut(name, " to "); ok {
+		to, within := strings.CutSuffix(to, " with both ends in this process")
+		if where = " to " + to; within {
+			where += " within the process"
+		}
+	} else if _, on, ok := strings.Cut(name, " on "); ok {
+		local, from, _ := strings.Cut(on, " for ")
+		where = " to " + local
+		if from != "" {
+			where = " from " + from + where
+		}
+	}
+	if where == "" {
+		where = " (" + title + ")"
+	}
+	if state != "" && state != "ESTABLISHED" {
+		where += " in " + state
+	}
+	out.one, out.many, out.place = "connection", "connections", where
+	return out
+}
+
+// nameOf is the subject that a family gives: by the noun of what created it, by own code, or by
+// its function.
+func (s *Series) nameOf(f *Family, finding *Finding) subject {
+	out := subject{began: "started", ended: "ended"}
+	entry := ""
+	if len(f.Frames) > 0 {
+		entry = f.Frames[len(f.Frames)-1]
+	}
+	title, creator, _ := strings.Cut(f.Title, " <- ")
+	if n := noun.Of(f.CreatedBy, entry, title); n != nil && f.Kind != analysis.KindDescriptor {
+		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
+		return out
+	}
+	switch f.Kind {
+	case analysis.KindGoroutine:
+		where := title
+		if finding != nil {
+			for i := range finding.Stack {
+				if frame := &finding.Stack[i]; frame.Own && !frame.CreatedBy {
+					where = shortRole(frame.Function)
+					break
+				}
+			}
+		}
+		if where == title && ofLibrary(f) && creator != "" {
+			out.one, out.many, out.place = "goroutine", "goroutines", " started by "+creator
+			return out
+		}
+		out.one, out.many, out.place = "goroutine", "goroutines", " in "+where
+	case analysis.KindThread:
+		out.one, out.many, out.place = "thread", "threads", " “"+f.Title+"”"
+	case analysis.KindDescriptor:
+		if f.Attributes["protocol"] != "" {
+			return connections(f.Title)
+		}
+		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
+	case analysis.KindWatch:
+		rest, _ := strings.CutPrefix(f.Title, "inotify watch")
+		out = subject{one: "inotify watch", many: "inotify watches", place: " " + strings.TrimSpace(rest), began: "added", ended: "removed"}
+	}
+	return out
+}
+
+// ofLibrary reports a family whose frames are of the standard library alone: its function is
+// a helper and names nothing.
+func ofLibrary(f *Family) bool {
+	for _, frame := range f.Frames {
+		first, _, _ := strings.Cut(frame, "/")
+		if strings.Contains(first, ".") && strings.Contains(frame, "/") || strings.HasPrefix(frame, "main.") {
+			return false
+		}
+	}
+	return len(f.Frames) > 0
+}
