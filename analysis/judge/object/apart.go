@@ -27,6 +27,9 @@ func objectsOf(snapshots []*analysis.Snapshot) []*analysis.Objects {
 			out[i] = s.Joined
 		}
 	}
+	if len(snapshots) == 1 {
+		return out // there are no other dumps to decide
+	}
 	roles := rolesApart(snapshots, out)
 	if len(roles) == 0 {
 		return out
