@@ -23,7 +23,7 @@ type role struct {
 func objectsOf(snapshots []*analysis.Snapshot) []*analysis.Objects {
 	out := make([]*analysis.Objects, len(snapshots))
 	for i, s := range snapshots {
-		if s.Joined != nil && s.Joined.LeftOut == "" {
+		if s.Joined != nil && s.Joined.LeftOut == "" && !s.Joined.Threads {
 			out[i] = s.Joined
 		}
 	}
