@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"leakdiff/analysis"
 )
@@ -145,9 +144,6 @@ func (b *builder) owners(p *part) {
 				class = key[at+1:]
 			}
 		}
-		if b.joins(class, family) {
-			continue // the objects say as much
-		}
 		b.s.Statements = append(b.s.Statements, analysis.Statement{
 			Key:   "owners " + family,
 			Title: fmt.Sprintf("%s: an object for each thread", g.Family.Title),
@@ -156,14 +152,4 @@ func (b *builder) owners(p *part) {
 			Path: p.path,
 		})
 	}
-}
-
-// joins reports whether threads of a family are joined to objects of a class.
-func (b *builder) joins(class, family string) bool {
-	if b.s.Joined == nil {
-		return false
-	}
-	return slices.ContainsFunc(b.s.Joined.Kinds, func(k analysis.ObjectKind) bool {
-		return k.Type == class && k.Count > 1 && slices.ContainsFunc(k.Each, func(r analysis.ObjectRole) bool { return strings.TrimSuffix(r.Role, analysis.WaitsOnIt) == family })
-	})
 }

@@ -40,6 +40,8 @@ type joiner struct {
 	settled map[link]int
 	// parentOf is the creator plus 1 of each goroutine, nil if the dump names none.
 	parentOf []uint32
+	// visits are the addresses that goroutines show without being parts of them.
+	visits map[uint32][]uint64
 	// anchors are the places plus 1 of the receivers that goroutines would be named for if
 	// they were alone.
 	anchors []uint32
@@ -89,6 +91,7 @@ func Objects(t *Tokens) *analysis.Objects {
 	j.countTypes()
 	j.counts = make([]int, len(t.roles.all))
 	j.measure()
+	j.findVisits()
 	j.findAnchors()
 	j.joinAll()
 	return j.objects()

@@ -231,6 +231,20 @@ func TestWhatMostObjectsDoWithoutIsNoPartOfOne(t *testing.T) {
 			{"*rpc.Client", 10, []string{"1 ex.org/rpc.(*Client).read"}, nil},
 			{"rpc.(*Client).Call", 4, []string{"1 ex.org/app.serve < ex.org/rpc.(*Client).Call"}, nil},
 		}},
+		{"two calls that were made through one stub of a client", func(d *dump) {
+			for i := range 10 {
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
+			}
+			for i := range 4 {
+				client, stub := fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)), fmt.Sprintf("ex.org/rpc.(*Stub).Do(0x%x)", address(100+i))
+				d.add(300+i, "", client, stub, "ex.org/app.stop(0x1)")
+				d.add(400+i, "", client, stub, "ex.org/app.watch(0x1)")
+			}
+		}, []shape{
+			{"*rpc.Client", 10, []string{"1 ex.org/rpc.(*Client).read"}, nil},
+			{"rpc.(*Stub).Do", 4, []string{"1 ex.org/app.stop < ex.org/rpc.(*Stub).Do"}, nil},
+			{"rpc.(*Stub).Do", 4, []string{"1 ex.org/app.watch < ex.org/rpc.(*Stub).Do"}, nil},
+		}},
 		{"a few handlers that read from their streams themselves", func(d *dump) {
 			for i := range 10 {
 				creator := ""

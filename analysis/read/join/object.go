@@ -293,14 +293,16 @@ func (b *builder) vote() {
 	for i := range h.roles {
 		h.roles[i] = none
 	}
+	var now *instance
+	add := func(group []uint32) {
+		joined = append(joined, group...)
+		if b.of[group[0]] < singleFlag {
+			b.voteFor(now, group)
+		}
+	}
 	b.each(func(in *instance) {
-		joined = joined[:0]
-		b.joined(in, func(group []uint32) {
-			joined = append(joined, group...)
-			if b.of[group[0]] < singleFlag {
-				b.voteFor(in, group)
-			}
-		})
+		joined, now = joined[:0], in
+		b.joined(in, add)
 		if in.class >= untypedClass && in.class < creatorClass || len(in.sharers) < 2 {
 			return
 		}

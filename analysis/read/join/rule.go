@@ -81,11 +81,13 @@ func (j *joiner) measure() {
 	for l, r := range j.rules {
 		r.decide(l.class >= untypedClass && l.class < creatorClass)
 	}
+	var in instance
 	j.edges.each(func(creator, parent int32, children []uint32) {
 		if parent < 0 {
 			return
 		}
-		j.tally(&instance{sharers: children})
+		in.sharers = children
+		j.tally(&in)
 		for _, role := range j.touched {
 			l := link{creatorClass + creator, role}
 			if j.rule(l).joins > 0 {
@@ -129,6 +131,7 @@ func (j *joiner) joined(in *instance, visit func([]uint32)) {
 			to := j.grouped(in, group)
 			if len(to) > 0 && in.parent >= 0 && j.parentJoins(in, group) {
 				to = append(to, uint32(in.parent))
+				j.group = to
 			}
 			if len(to) > 1 {
 				visit(to)
@@ -138,7 +141,7 @@ func (j *joiner) joined(in *instance, visit func([]uint32)) {
 	}
 	most := j.nextGroup(in, math.MaxInt)
 	to := j.grouped(in, most)
-	if len(to) == 0 || len(to) > mostSharers {
+	if len(to) == 0 || len(to) > mostSharers || j.visitTogether(to) {
 		return
 	}
 	to = j.addRelatives(in, most, to)
@@ -182,6 +185,32 @@ func (j *joiner) grouped(in *instance, group int) []uint32 {
 	}
 	j.group = to
 	return to
+}
+
+// findVisits notes which goroutines visit which address.
+func (j *joiner) findVisits() {
+	j.visits = map[uint32][]uint64{}
+	j.eachAddress(func(in *instance) {
+		j.tally(in)
+		most := j.nextGroup(in, math.MaxInt)
+		for _, g := range in.sharers {
+			if n := j.instancesWith(in, j.roleOf(g)); n > 0 && !together(n, most) {
+				j.visits[g] = append(j.visits[g], in.address)
+			}
+		}
+	})
+}
+
+// visitTogether reports whether all of some goroutines visit one address. What else they
+// share then stands in front of it: three calls of one client are no object, although they
+// were made through one stub.
+func (j *joiner) visitTogether(to []uint32) bool {
+	if len(to) < 2 {
+		return false
+	}
+	return slices.ContainsFunc(j.visits[to[0]], func(address uint64) bool {
+		return !slices.ContainsFunc(to[1:], func(g uint32) bool { return !slices.Contains(j.visits[g], address) })
+	})
 }
 
 // addRelatives adds goroutines of rarer roles that created one in to, or that one created:
@@ -275,11 +304,10 @@ func (j *joiner) joinAll() {
 
 func (j *joiner) joinOnce() {
 	j.union = newUnion(len(j.of))
-	j.each(func(in *instance) {
-		j.joined(in, func(joined []uint32) {
-			for _, g := range joined[1:] {
-				j.union.join(joined[0], g)
-			}
-		})
-	})
+	union := func(joined []uint32) {
+		for _, g := range joined[1:] {
+			j.union.join(joined[0], g)
+		}
+	}
+	j.each(func(in *instance) { j.joined(in, union) })
 }

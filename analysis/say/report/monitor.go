@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -101,4 +102,13 @@ func (o *Object) threadText() string {
 		text += " A JVM moves its objects, so they are counted and not followed."
 	}
 	return text
+}
+
+// ownersListed reports a statement about the owners of a family of threads that the objects
+// of the series make as well.
+func (j *JudgedSeries) ownersListed(key string) bool {
+	family, ok := strings.CutPrefix(key, "owners ")
+	return ok && slices.ContainsFunc(j.kinds, func(k object.Kind) bool {
+		return k.Threads && slices.Contains(k.Families, family) && (len(j.Snapshots) == 1 || k.Judgement.Verdict.Rose())
+	})
 }
