@@ -36,7 +36,7 @@ func (j *joiner) owner(in *instance) int {
 		return int(in.sharers[0])
 	}
 	j.tally(in)
-	most := j.nextGroup(in, math.MaxInt)
+	most := j.nextGroup(in, math.MaxInt32)
 	owner := none
 	for _, g := range in.sharers {
 		if n := j.instancesWith(in, j.roleOf(g)); n == 0 || !together(n, most) {

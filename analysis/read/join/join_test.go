@@ -209,16 +209,16 @@ func TestWhatMostObjectsDoWithoutIsNoPartOfOne(t *testing.T) {
 			{"*rpc.Client", 10, client, nil},
 			{"*app.request", 4, []string{"1 ex.org/app.(*request).serve < ex.org/rpc.(*Client).Call"}, nil},
 		}},
-		{"a request that half of the connections have", func(d *dump) {
+		{"a request that eight of ten connections have", func(d *dump) {
 			for i := range 10 {
 				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
-				if i < 5 {
+				if i < 8 {
 					d.add(300+i, "", fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)))
 				}
 			}
 		}, []shape{
-			{"*rpc.Client", 5, []string{"1 ex.org/rpc.(*Client).Call", "1 ex.org/rpc.(*Client).read"}, nil},
-			{"*rpc.Client", 5, []string{"1 ex.org/rpc.(*Client).read"}, nil},
+			{"*rpc.Client", 8, []string{"1 ex.org/rpc.(*Client).Call", "1 ex.org/rpc.(*Client).read"}, nil},
+			{"*rpc.Client", 2, []string{"1 ex.org/rpc.(*Client).read"}, nil},
 		}},
 		{"a connection keeps its name when a request uses it", func(d *dump) {
 			for i := range 10 {

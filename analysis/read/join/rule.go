@@ -127,7 +127,7 @@ func (r *rule) decide(untyped bool) {
 func (j *joiner) joined(in *instance, visit func([]uint32)) {
 	j.tally(in)
 	if in.class >= creatorClass {
-		for group := j.nextGroup(in, math.MaxInt); group > 0; group = j.nextGroup(in, group) {
+		for group := j.nextGroup(in, math.MaxInt32); group > 0; group = j.nextGroup(in, group) {
 			to := j.grouped(in, group)
 			if len(to) > 0 && in.parent >= 0 && j.parentJoins(in, group) {
 				to = append(to, uint32(in.parent))
@@ -139,7 +139,7 @@ func (j *joiner) joined(in *instance, visit func([]uint32)) {
 		}
 		return
 	}
-	most := j.nextGroup(in, math.MaxInt)
+	most := j.nextGroup(in, math.MaxInt32)
 	to := j.grouped(in, most)
 	if len(to) == 0 || len(to) > mostSharers || j.visitTogether(to) {
 		return
@@ -172,8 +172,8 @@ func (j *joiner) nextGroup(in *instance, before int) (most int) {
 }
 
 // together reports whether a role that n instances show comes with one that most show.
-// What few of them have is no part of what the others are: it visits them.
-func together(n, most int) bool { return 2*n >= most }
+// What the others do without is no part of one: it visits it.
+func together(n, most int) bool { return common(n, most) }
 
 // grouped are the goroutines whose roles are in a group.
 func (j *joiner) grouped(in *instance, group int) []uint32 {
@@ -192,7 +192,7 @@ func (j *joiner) findVisits() {
 	j.visits = map[uint32][]uint64{}
 	j.eachAddress(func(in *instance) {
 		j.tally(in)
-		most := j.nextGroup(in, math.MaxInt)
+		most := j.nextGroup(in, math.MaxInt32)
 		for _, g := range in.sharers {
 			if n := j.instancesWith(in, j.roleOf(g)); n > 0 && !together(n, most) {
 				j.visits[g] = append(j.visits[g], in.address)
@@ -249,7 +249,7 @@ func (j *joiner) parentJoins(in *instance, group int) bool {
 		if n < leastInstances || 2*n < all {
 			continue
 		}
-		if common(n, children) || common(n, all) && common(j.settled[l], children) {
+		if together(n, children) || common(n, all) && together(j.settled[l], children) {
 			return j.may(in.class, uint32(in.parent))
 		}
 	}

@@ -63,9 +63,9 @@ func (o *Object) threadShape() string {
 	n := o.Each[0].N
 	text := wording.Plural(n, "thread", "threads")
 	switch {
-	case o.waits && n == 1:
+	case o.Each[0].Waits && n == 1:
 		text += " waits on it"
-	case o.waits:
+	case o.Each[0].Waits:
 		text += " wait on it"
 	}
 	inStep := map[analysis.Kind]int{}
@@ -94,7 +94,7 @@ func (o *Object) threadText() string {
 		roles = append(roles, fmt.Sprintf("%d × %s", r.N, r.Role))
 	}
 	how := "waits on or holds"
-	if o.waits {
+	if o.Each[0].Waits {
 		how = "waits on"
 	}
 	text := fmt.Sprintf("The dumps print an address for each %s that a thread %s: %s.", o.Name, how, strings.Join(roles, ", "))

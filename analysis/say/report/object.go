@@ -40,9 +40,6 @@ type Object struct {
 	// Families are the fingerprints of its goroutines.
 	Families []string            `json:"families"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
-
-	// waits reports threads of which none holds the object.
-	waits bool
 }
 
 // ObjectParts are the parts of one kind that each object has.
@@ -50,6 +47,8 @@ type ObjectParts struct {
 	Kind  analysis.Kind `json:"kind"`
 	N     int           `json:"n"`
 	Roles []ObjectRole  `json:"roles"`
+	// Waits reports threads of a JVM that wait on the object, of which none holds it.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // ObjectRole is what N parts of an object do.
@@ -103,7 +102,7 @@ func (j *JudgedSeries) objects() []Object {
 			o.Evidence = nil
 		}
 		if k.Threads {
-			o.waits = strings.HasSuffix(k.Each[0].Role, analysis.WaitsOnIt)
+			o.Each[0].Waits = strings.HasSuffix(k.Each[0].Role, analysis.WaitsOnIt)
 			j.judgeMonitors(&o)
 		}
 		j.weighObject(&o)
