@@ -362,9 +362,14 @@ var roleLevels = map[analysis.ObjectLevel]string{
 // Proof says how the part is known to belong to its object.
 func (r *ObjectRole) Proof() string { return cmp.Or(roleLevels[r.Level], "identity") }
 
-// Short is the role without import paths. Tail is its last function, which tells the parts
-// of one wrapper apart.
-func (r *ObjectRole) Short() string { return shortRole(r.Role) }
+// Short is the role without import paths; that of threads is a family, which has none. Tail
+// is its last function, which tells the parts of one wrapper apart.
+func (r *ObjectRole) Short() string {
+	if strings.Contains(r.Role, " · ") {
+		return r.Role
+	}
+	return shortRole(r.Role)
+}
 
 func (r *ObjectRole) Tail() string {
 	names := strings.Split(r.Short(), " < ")
