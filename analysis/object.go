@@ -5,9 +5,14 @@ import (
 	"iter"
 )
 
-// Objects are the things of a program that one goroutine dump proves by identity: all
-// goroutines of a watch, a session or a connection. No address of the dump is in it.
+// Objects are the things of a program that one dump proves by identity: all goroutines of a
+// watch, a session or a connection, or all threads of a monitor. No address of the dump is
+// in it.
 type Objects struct {
+	// Threads reports that the parts are threads of a JVM. A role is the fingerprint of their
+	// family, and WaitsOnIt if none of them holds the object. The objects of two dumps cannot
+	// be compared one by one, because the JVM moves them.
+	Threads bool
 	// Kinds are ordered by the number of their objects, then by name.
 	Kinds []ObjectKind
 	// LeftOut is why the dump has no objects, "" if it was joined.
@@ -52,6 +57,9 @@ type ObjectHolder struct {
 
 // CreatedBy is the role of a holder that created goroutines.
 const CreatedBy = "created by"
+
+// WaitsOnIt ends the role of threads that wait for their object.
+const WaitsOnIt = " waits"
 
 // ObjectLevel is how a part is known to belong to its object.
 type ObjectLevel string

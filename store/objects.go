@@ -10,8 +10,8 @@ import (
 )
 
 // The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
-// goroutine as the difference from the previous one; whether the dump was joined; why it has
-// no objects; and the kinds in order, each with its texts, its shape, its holders and its
+// goroutine as the difference from the previous one; whether the dump was joined, and whether
+// the parts are threads; why it has no objects; and the kinds in order, each with its texts, its shape, its holders and its
 // rows as packed by analysis.ObjectKind.
 
 func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -23,7 +23,7 @@ func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 		last = pair.Goroutine
 	})
 	o := snap.Joined
-	if w.flags(o != nil); o == nil {
+	if w.flags(o != nil, o != nil && o.Threads); o == nil {
 		return p.seal(w.b)
 	}
 	w.text(o.LeftOut)
@@ -86,10 +86,11 @@ func (l *loader) unpackObjects(blob []byte, snap *analysis.Snapshot) error {
 		last += r.varint()
 		pair.Goroutine, pair.FD = last, r.number()
 	})
-	if joined := r.flags(); !joined(0) {
+	joined := r.flags()
+	if !joined(0) {
 		return r.end()
 	}
-	o := &analysis.Objects{LeftOut: r.text()}
+	o := &analysis.Objects{Threads: joined(1), LeftOut: r.text()}
 	snap.Joined = o
 	o.Kinds = readList(r, func(k *analysis.ObjectKind) {
 		shape, err := l.readShape(r.bytes(r.length(1)))

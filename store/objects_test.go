@@ -21,7 +21,7 @@ func TestObjectsAreStoredWithTheirSnapshot(t *testing.T) {
 	watch.Append(analysis.ObjectRow{Root: 1 << 40, Parts: []int64{3, 1 << 40}})
 	single := analysis.ObjectKind{Name: "main.wait", Type: "main.wait", Level: analysis.ByGoroutine, Parts: 1, Each: []analysis.ObjectRole{{Role: "main.wait", N: 1, Level: analysis.ByGoroutine}}}
 	single.Append(analysis.ObjectRow{Root: 12, Parts: []int64{12}})
-	want := &analysis.Objects{Kinds: []analysis.ObjectKind{watch, single}}
+	want := &analysis.Objects{Threads: true, Kinds: []analysis.ObjectKind{watch, single}}
 	result.Snapshots[0].Joined = want
 	pairs := []analysis.Pair{{Goroutine: 7, FD: 12}, {Goroutine: 9, FD: 3}, {Goroutine: 1 << 40, FD: 0}}
 	result.Snapshots[0].Pairs = pairs
@@ -29,7 +29,7 @@ func TestObjectsAreStoredWithTheirSnapshot(t *testing.T) {
 	f.filled(c.ID, "two", kubeletResult("2"))
 	check := func(got *analysis.Objects) {
 		t.Helper()
-		if got == nil || len(got.Kinds) != len(want.Kinds) {
+		if got == nil || !got.Threads || len(got.Kinds) != len(want.Kinds) {
 			t.Fatalf("got %+v", got)
 		}
 		for i := range want.Kinds {

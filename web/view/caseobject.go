@@ -90,9 +90,9 @@ func objectName(o *report.Object) Func {
 	return name
 }
 
-// matters reports whether the objects rose or have several goroutines each; any other kind
-// says no more than its family.
-func matters(o *report.Object) bool { return grows(o.Verdict) || o.Parts() > 1 }
+// matters reports whether the objects rose, have several goroutines each, or are counted by
+// the threads of a JVM; any other kind says no more than its family.
+func matters(o *report.Object) bool { return grows(o.Verdict) || o.Parts() > 1 || o.Threads() }
 
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{

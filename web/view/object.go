@@ -283,6 +283,9 @@ func (m *objectMaker) charts(v *Object) {
 	case len(m.labels) < 2:
 		v.LifeNote = "One snapshot has no lifelines: a second one shows which objects stay."
 		return
+	case m.o.Threads():
+		v.LifeNote = "A JVM moves its objects, so none can be followed: the pages of their families have the lifelines of the threads."
+		return
 	case len(m.o.Lifelines) == 0:
 		v.LifeNote = "No goroutine shows these objects: the pages of their families have the lifelines."
 		return
@@ -316,8 +319,8 @@ func (m *objectMaker) roles(v *Object) {
 			r := &p.Roles[i]
 			out := ObjectRole{Count: eachOf(r.N), Text: Visible(arrow(r.Short())), Proof: r.Proof()}
 			if s := stacks[r.Role]; s != nil {
-				out.Stack = roleStack(s)
-				out.Of = fmt.Sprintf("Stack of %s of %s at %s", wording.Number(int64(s.Members)), many(analysis.KindGoroutine, s.Of), v.At)
+				out.Stack = roleStack(p.Kind, s)
+				out.Of = fmt.Sprintf("Stack of %s of %s at %s", wording.Number(int64(s.Members)), many(p.Kind, s.Of), v.At)
 			}
 			v.Roles = append(v.Roles, out)
 		}
@@ -325,8 +328,8 @@ func (m *objectMaker) roles(v *Object) {
 }
 
 // roleStack is the stack of a role as pages print stacks.
-func roleStack(s *report.RoleStack) *FamilyVariant {
-	out := &FamilyVariant{Count: many(analysis.KindGoroutine, s.Members), Fingerprint: Visible(s.Variant)}
+func roleStack(kind analysis.Kind, s *report.RoleStack) *FamilyVariant {
+	out := &FamilyVariant{Count: many(kind, s.Members), Fingerprint: Visible(s.Variant)}
 	for _, f := range s.Stack {
 		line := frameLine(&analysis.Frame{Func: f.Function, File: f.File, Line: f.Line})
 		if f.CreatedBy {

@@ -23,9 +23,12 @@ type role struct {
 func objectsOf(snapshots []*analysis.Snapshot) []*analysis.Objects {
 	out := make([]*analysis.Objects, len(snapshots))
 	for i, s := range snapshots {
-		if s.Joined != nil && s.Joined.LeftOut == "" {
+		if s.Joined != nil && s.Joined.LeftOut == "" && !s.Joined.Threads {
 			out[i] = s.Joined
 		}
+	}
+	if len(snapshots) == 1 {
+		return out // there are no other dumps to decide
 	}
 	roles := rolesApart(snapshots, out)
 	if len(roles) == 0 {

@@ -17,6 +17,9 @@ import (
 type Kind struct {
 	// Name is the type without its import path, Type with it.
 	Name, Type string
+	// Threads reports that the parts are threads of a JVM, which the roles name by their
+	// family. The objects cannot be followed: Born, Ended and Objects are nil.
+	Threads bool
 	// Each is the shape that most objects have, Parts its goroutines.
 	Each  []analysis.ObjectRole
 	Parts int
@@ -88,10 +91,8 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 		}
 		slices.Sort(k.parts)
 		k.findParts(s)
-		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
 		out = append(out, *k)
 	}
-	order(out)
 	return out
 }
 
@@ -106,6 +107,13 @@ func order(kinds []Kind) {
 // Kinds that never have two objects are left out. It returns those first that have most
 // objects at the end, then at their highest.
 func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
+	out := append(follow(snapshots, epochs), countMonitors(snapshots)...)
+	judge(out, snapshots, epochs)
+	order(out)
+	return out
+}
+
+func follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
 	objects := objectsOf(snapshots)
 	f.chooseShapes(objects)
@@ -127,8 +135,6 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	for i := range out {
 		out[i].findParts(snapshots[out[i].best])
 	}
-	judge(out, snapshots, epochs)
-	order(out)
 	return out
 }
 

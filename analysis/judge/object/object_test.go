@@ -192,3 +192,46 @@ func TestObjectsThatOneDumpJoinsAndOthersLeaveApartStayApart(t *testing.T) {
 		}
 	}
 }
+
+func TestTheObjectsOfAJVMAreCountedAndNotFollowed(t *testing.T) {
+	snapshots := seriesOf(t, "okhttp-leak", "java")
+	kinds := object.Follow(snapshots, trend.Epochs(snapshots))
+	if len(kinds) != 1 {
+		t.Fatalf("got %d kinds, want 1", len(kinds))
+	}
+	k := &kinds[0]
+	if k.Type != "okhttp3.ConnectionPool" || !k.Threads || k.Parts != 1 || text(k.Counts) != "3,8,20,45,90" {
+		t.Errorf("got %s of %d threads: %s", k.Type, k.Parts, text(k.Counts))
+	}
+	if text(k.Born) != "-,-,-,-,-" || text(k.Ended) != "-,-,-,-,-" || len(k.Objects) > 0 {
+		t.Errorf("born %s, ended %s, %d lifelines: a JVM moves its objects", text(k.Born), text(k.Ended), len(k.Objects))
+	}
+	if len(k.Families) != 1 || k.RootFamily != k.Families[0] {
+		t.Errorf("got families %v, root %q", k.Families, k.RootFamily)
+	}
+}
+
+func TestOneDumpIsListedAsItWasJoined(t *testing.T) {
+	// Most goroutines of the role are alone: in a series they would be left apart.
+	role := analysis.ObjectRole{Role: "ex.org/a.work", N: 1, Level: analysis.ByParent}
+	alone := analysis.ObjectKind{Name: "a.work", Type: "ex.org/a.work", Each: []analysis.ObjectRole{role}, Level: analysis.ByGoroutine, Parts: 1}
+	pair := analysis.ObjectKind{Name: "a.serve", Type: "ex.org/a.serve", Each: []analysis.ObjectRole{role, {Role: "ex.org/a.serve", N: 1, Level: analysis.ByParent}}, Level: analysis.ByParent, Parts: 2}
+	for id := int64(1); id <= 3; id++ {
+		alone.Append(analysis.ObjectRow{Root: id, Parts: []int64{id}})
+	}
+	for id := int64(11); id <= 14; id += 2 {
+		pair.Append(analysis.ObjectRow{Root: id, Parts: []int64{id, id + 1}})
+	}
+	family := &analysis.Family{Fingerprint: "g1:1", Kind: analysis.KindGoroutine}
+	snapshot := &analysis.Snapshot{
+		Joined: &analysis.Objects{Kinds: []analysis.ObjectKind{alone, pair}},
+		Groups: []analysis.Group{{Family: family, Count: 3, Members: analysis.Members{ID: []int64{1, 2, 3}}}},
+	}
+	var got []string
+	for _, k := range object.Follow([]*analysis.Snapshot{snapshot}, []int{0}) {
+		got = append(got, text(k.Counts)+" "+k.Name)
+	}
+	if want := []string{"3 a.work", "2 a.serve"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

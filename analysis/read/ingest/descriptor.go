@@ -262,10 +262,25 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 			g.States[d.State]++
 		}
 		c.text = appendDetail(c.text[:0], d)
-		// A number that lsof cut is -1 and cannot be followed; the inode alone can.
-		g.Members.Rows.Append(analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}, d.Place, c.detail())
+		g.Members.Rows.Append(descriptorIdentity(d), d.Place, c.detail())
 	}
 	c.seal()
+}
+
+// descriptorIdentity follows a descriptor by number and inode. A number that lsof cut is -1
+// and cannot be followed; the inode alone can, and so can the address of a handle of Node,
+// whose reports leave the numbers out on Windows: it stays while the handle is open.
+func descriptorIdentity(d *analysis.Descriptor) analysis.Identity {
+	id := analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}
+	if d.FD >= 0 || d.Inode != 0 {
+		return id
+	}
+	if digits, ok := strings.CutPrefix(d.Name, "handle 0x"); ok {
+		if address, err := strconv.ParseInt(digits, 16, 64); err == nil {
+			id.Sub = address
+		}
+	}
+	return id
 }
 
 // counter makes the groups of members that are sorted into families first.

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/read/thread"
 	"leakdiff/analysis/say/wording"
 )
@@ -25,6 +26,8 @@ type threadDump struct {
 	prints map[*analysis.Stack]string
 	count  int
 	locks  monitors
+	// joins has the threads of each object.
+	joins join.Monitors
 	// aged is true if some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed.
@@ -124,6 +127,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	if id < 0 {
 		d.unnumbered++
 	}
+	d.joins.Add(id, f.Fingerprint, t.Locks)
 	m.ID = append(m.ID, id)
 	m.Hash = append(m.Hash, hash)
 	age := int32(-1)
@@ -226,6 +230,9 @@ func (b *builder) threads() {
 		b.s.Refused, b.s.LowerBound = d.dump.Refused, true
 	}
 	b.form(analysis.KindThread, d.shows())
+	if b.r.cfg.Objects && b.s.Joined == nil {
+		b.s.Joined = d.joins.Objects()
+	}
 	b.deadlocks(best)
 	b.contended(best)
 	b.otherThreads(best, all)

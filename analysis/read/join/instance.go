@@ -18,6 +18,16 @@ type instance struct {
 
 // each calls visit with all instances; what they hold is valid during the call.
 func (j *joiner) each(visit func(*instance)) {
+	j.eachAddress(visit)
+	in := &j.scratch
+	j.edges.each(func(creator int32, parent int32, children []uint32) {
+		*in = instance{class: creatorClass + creator, typ: none, parent: parent, sharers: append(in.sharers[:0], children...)}
+		visit(in)
+	})
+}
+
+// eachAddress calls visit with the instances that are addresses.
+func (j *joiner) eachAddress(visit func(*instance)) {
 	in := &j.scratch
 	var types []int32
 	j.runs(func(run []token) {
@@ -25,10 +35,6 @@ func (j *joiner) each(visit func(*instance)) {
 		if j.addressed(in, run, types) {
 			visit(in)
 		}
-	})
-	j.edges.each(func(creator int32, parent int32, children []uint32) {
-		*in = instance{class: creatorClass + creator, typ: none, parent: parent, sharers: append(in.sharers[:0], children...)}
-		visit(in)
 	})
 }
 

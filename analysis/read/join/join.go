@@ -34,7 +34,14 @@ type joiner struct {
 	roleTotal []int
 	rules     map[link]*rule
 	recent    [256]recentRule
-	parents   map[link]int // parents of a role with joined children of a creator
+	// parents counts the goroutines of a role that created others of a role.
+	parents map[parentage]int
+	// settled counts the creators of a child whose role nearly always has one.
+	settled map[link]int
+	// parentOf is the creator plus 1 of each goroutine, nil if the dump names none.
+	parentOf []uint32
+	// visits are the addresses that goroutines show without being parts of them.
+	visits map[uint32][]uint64
 	// anchors are the places plus 1 of the receivers that goroutines would be named for if
 	// they were alone.
 	anchors []uint32
@@ -43,6 +50,7 @@ type joiner struct {
 	counts  []int
 	touched []int32
 	scratch instance
+	group   []uint32
 	siteSet []int32
 	union   union
 	// dropped are the classes that joined most of an object that was too large, by what
@@ -53,6 +61,13 @@ type joiner struct {
 
 // link is a class of instances and the role of goroutines that show one.
 type link struct{ class, role int32 }
+
+// parentage is a creating function with the role of what it creates, and the role of the
+// goroutine that called it.
+type parentage struct {
+	child  link
+	parent int32
+}
 
 // The classes are those of receiver types, of untyped words and of creators. They are
 // numbered apart.
@@ -69,13 +84,14 @@ func Objects(t *Tokens) *analysis.Objects {
 	if t.full {
 		return &analysis.Objects{LeftOut: fmt.Sprintf("the goroutines show more than %d addresses", t.most())}
 	}
-	j := &joiner{Tokens: t, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[link]int{}}
+	j := &joiner{Tokens: t, pairs: map[[2]int32]int{}, classes: map[uint64]int32{}, rules: map[link]*rule{}, parents: map[parentage]int{}}
 	j.keepHeap()
 	j.number()
 	j.gather()
 	j.countTypes()
 	j.counts = make([]int, len(t.roles.all))
 	j.measure()
+	j.findVisits()
 	j.findAnchors()
 	j.joinAll()
 	return j.objects()
@@ -111,6 +127,17 @@ func (j *joiner) number() {
 		}
 	}
 	j.edges = edgesOf(j.shapes, j.base, &j.ids)
+	j.edges.each(func(_, parent int32, children []uint32) {
+		if parent < 0 {
+			return
+		}
+		if j.parentOf == nil {
+			j.parentOf = make([]uint32, total)
+		}
+		for _, g := range children {
+			j.parentOf[g] = uint32(parent) + 1
+		}
+	})
 	for i := range j.shapes {
 		j.shapes[i].members = nil
 	}

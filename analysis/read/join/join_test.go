@@ -190,6 +190,124 @@ func TestCreatorsArePartsOfWhatEachOfThemCreates(t *testing.T) {
 	})
 }
 
+func TestWhatMostObjectsDoWithoutIsNoPartOfOne(t *testing.T) {
+	client := []string{"1 ex.org/rpc.(*Client).read", "1 ex.org/rpc.(*Client).write"}
+	tests := []struct {
+		name string
+		dump func(*dump)
+		want []shape
+	}{
+		{"a request that uses a connection", func(d *dump) {
+			for i := range 10 {
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
+				d.add(200+i, "", fmt.Sprintf("ex.org/rpc.(*Client).write(0x%x)", address(i)))
+			}
+			for i := range 4 {
+				d.add(300+i, "", fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)), fmt.Sprintf("ex.org/app.(*request).serve(0x%x)", address(100+i)))
+			}
+		}, []shape{
+			{"*rpc.Client", 10, client, nil},
+			{"*app.request", 4, []string{"1 ex.org/app.(*request).serve < ex.org/rpc.(*Client).Call"}, nil},
+		}},
+		{"a request that eight of ten connections have", func(d *dump) {
+			for i := range 10 {
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
+				if i < 8 {
+					d.add(300+i, "", fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)))
+				}
+			}
+		}, []shape{
+			{"*rpc.Client", 8, []string{"1 ex.org/rpc.(*Client).Call", "1 ex.org/rpc.(*Client).read"}, nil},
+			{"*rpc.Client", 2, []string{"1 ex.org/rpc.(*Client).read"}, nil},
+		}},
+		{"a connection keeps its name when a request uses it", func(d *dump) {
+			for i := range 10 {
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
+			}
+			for i := range 4 {
+				d.add(300+i, "", fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)), "ex.org/app.serve(0x1)")
+			}
+		}, []shape{
+			{"*rpc.Client", 10, []string{"1 ex.org/rpc.(*Client).read"}, nil},
+			{"rpc.(*Client).Call", 4, []string{"1 ex.org/app.serve < ex.org/rpc.(*Client).Call"}, nil},
+		}},
+		{"two calls that were made through one stub of a client", func(d *dump) {
+			for i := range 10 {
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Client).read(0x%x)", address(i)))
+			}
+			for i := range 4 {
+				client, stub := fmt.Sprintf("ex.org/rpc.(*Client).Call(0x%x)", address(i)), fmt.Sprintf("ex.org/rpc.(*Stub).Do(0x%x)", address(100+i))
+				d.add(300+i, "", client, stub, "ex.org/app.stop(0x1)")
+				d.add(400+i, "", client, stub, "ex.org/app.watch(0x1)")
+			}
+		}, []shape{
+			{"*rpc.Client", 10, []string{"1 ex.org/rpc.(*Client).read"}, nil},
+			{"rpc.(*Stub).Do", 4, []string{"1 ex.org/app.stop < ex.org/rpc.(*Stub).Do"}, nil},
+			{"rpc.(*Stub).Do", 4, []string{"1 ex.org/app.watch < ex.org/rpc.(*Stub).Do"}, nil},
+		}},
+		{"a few handlers that read from their streams themselves", func(d *dump) {
+			for i := range 10 {
+				creator := ""
+				if i < 4 {
+					creator = fmt.Sprintf("ex.org/app.watch in goroutine %d", 100+i)
+					d.add(300+i, creator, fmt.Sprintf("ex.org/rpc.(*Stream).Recv(0x%x)", address(i)), "ex.org/app.watch.func1(0x1)")
+				}
+				d.add(100+i, "", fmt.Sprintf("ex.org/rpc.(*Stream).Send(0x%x)", address(i)), "ex.org/rpc.handle(0x1)")
+			}
+		}, []shape{
+			{"*rpc.Stream", 6, []string{"1 ex.org/rpc.handle"}, nil},
+			{"*rpc.Stream", 4, []string{"1 ex.org/app.watch.func1 < ex.org/rpc.(*Stream).Recv", "1 ex.org/rpc.handle"}, nil},
+		}},
+		{"a server that started two connections among much else", func(d *dump) {
+			for i := range 12 {
+				creator := fmt.Sprintf("ex.org/task.Go in goroutine %d", 1000+i)
+				d.add(100+10*i, creator, "ex.org/conn.read(0x1)")
+				d.add(101+10*i, creator, "ex.org/conn.write(0x1)")
+				if i < 2 {
+					d.add(102+10*i, creator, "ex.org/srv.accept(0x1)")
+					d.add(103+10*i, creator, "ex.org/srv.clean(0x1)")
+				}
+			}
+		}, []shape{
+			{"conn.read", 12, []string{"1 ex.org/conn.read", "1 ex.org/conn.write"}, nil},
+			{"srv.accept", 2, []string{"1 ex.org/srv.accept", "1 ex.org/srv.clean"}, nil},
+		}},
+		{"workers that started what mostly others start", func(d *dump) {
+			for i := range 3 {
+				d.add(10+i, "ex.org/work.Start in goroutine 1", "ex.org/work.loop(0x1)")
+			}
+			for i := range 9 {
+				creator := 1000 + i
+				if i < 3 {
+					creator = 10 + i
+				}
+				d.add(100+i, fmt.Sprintf("ex.org/queue.Add in goroutine %d", creator), "ex.org/queue.run(0x1)")
+			}
+		}, []shape{
+			{"queue.run", 9, []string{"1 ex.org/queue.run"}, nil},
+			{"work.loop", 3, []string{"1 ex.org/work.loop"}, []string{"3 ex.org/work.Start"}},
+		}},
+		{"workers of several kinds that all have such a child", func(d *dump) {
+			for i := range 8 {
+				d.add(10+i, "", fmt.Sprintf("ex.org/work.loop%d(0x1)", i%4))
+				d.add(100+i, fmt.Sprintf("ex.org/queue.Add in goroutine %d", 10+i), "ex.org/queue.run(0x1)")
+			}
+		}, []shape{
+			{"work.loop0", 2, []string{"1 ex.org/queue.run", "1 ex.org/work.loop0"}, nil},
+			{"work.loop1", 2, []string{"1 ex.org/queue.run", "1 ex.org/work.loop1"}, nil},
+			{"work.loop2", 2, []string{"1 ex.org/queue.run", "1 ex.org/work.loop2"}, nil},
+			{"work.loop3", 2, []string{"1 ex.org/queue.run", "1 ex.org/work.loop3"}, nil},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var d dump
+			test.dump(&d)
+			check(t, d.String(), test.want)
+		})
+	}
+}
+
 func TestLocksAndContextsJoinNothing(t *testing.T) {
 	for _, typ := range []string{"sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).lockSlow", "context.(*cancelCtx).run", "internal/poll.(*pollDesc).wait", "log.(*Logger).Output"} {
 		var d dump

@@ -68,8 +68,6 @@ type builder struct {
 	of      []uint32
 	parts   []uint32
 	objects []object
-	// parents are the creators plus 1 within the object.
-	parents []uint32
 	kinds   []kind
 	byRoles map[string]int32
 	singles map[link]int32 // by type and role
@@ -187,18 +185,6 @@ func (b *builder) findRoots() {
 	if len(b.parts) == 0 {
 		return
 	}
-	b.parents = make([]uint32, len(b.of))
-	defer func() { b.parents = nil }()
-	b.edges.each(func(_, parent int32, children []uint32) {
-		if parent < 0 || b.of[parent] >= singleFlag {
-			return
-		}
-		for _, g := range children {
-			if b.of[g] == b.of[parent] && g != uint32(parent) {
-				b.parents[g] = uint32(parent) + 1
-			}
-		}
-	})
 	below := map[uint32]int{}
 	for i := range b.objects {
 		o := &b.objects[i]
@@ -208,9 +194,9 @@ func (b *builder) findRoots() {
 		parts := b.partsOf(uint32(i))
 		clear(below)
 		for _, g := range parts {
-			for up, steps := b.parents[g], 0; up > 0 && steps < len(parts); steps++ {
+			for up, steps := b.parentWithin(g), 0; up > 0 && steps < len(parts); steps++ {
 				below[up-1]++
-				up = b.parents[up-1]
+				up = b.parentWithin(up - 1)
 			}
 		}
 		o.root = parts[0]
@@ -230,6 +216,14 @@ func (b *builder) findRoots() {
 			k.oldest, k.rooted = uint32(i), below[o.root] > 0
 		}
 	}
+}
+
+// parentWithin is the creator plus 1 of a part if it is a part of the same object.
+func (b *builder) parentWithin(g uint32) uint32 {
+	if b.parentOf == nil || b.parentOf[g] == 0 || b.parentOf[g] == g+1 || b.of[b.parentOf[g]-1] != b.of[g] {
+		return 0
+	}
+	return b.parentOf[g]
 }
 
 func (b *builder) frames(g uint32) int { return len(b.shapes[b.joiner.of[g]].stack.Frames) }
@@ -299,19 +293,17 @@ func (b *builder) vote() {
 	for i := range h.roles {
 		h.roles[i] = none
 	}
+	var now *instance
+	add := func(group []uint32) {
+		joined = append(joined, group...)
+		if b.of[group[0]] < singleFlag {
+			b.voteFor(now, group)
+		}
+	}
 	b.each(func(in *instance) {
-		joined = b.joined(in, joined[:0])
-		if len(joined) > 0 && b.of[joined[0]] < singleFlag {
-			b.voteFor(in, joined)
-		}
+		joined, now = joined[:0], in
+		b.joined(in, add)
 		if in.class >= untypedClass && in.class < creatorClass || len(in.sharers) < 2 {
-			return
-		}
-		n := len(joined)
-		if n > 0 && int(joined[n-1]) == int(in.parent) {
-			n--
-		}
-		if n == len(in.sharers) {
 			return
 		}
 		slices.Sort(joined)

@@ -109,6 +109,7 @@ func (p *textParser) addLock(l analysis.Lock) {
 	case "locked":
 		if p.released == "" && p.monitorWait {
 			p.released = l.Object
+			p.waitsOn(l)
 		}
 		if l.Object != "" && sameObject(l.Object, p.released) {
 			return
@@ -122,6 +123,20 @@ func (p *textParser) addLock(l analysis.Lock) {
 	}
 	if len(p.locks) < maxLocks {
 		p.locks = append(p.locks, l)
+	}
+}
+
+// waitsOn completes the line of Object.wait whose frame has lost its object: what it waits
+// on is the monitor that it released.
+//
+//	waiting on <no object reference available>
+//	locked <0x00000000f03c43c0> (a okhttp3.ConnectionPool)
+func (p *textParser) waitsOn(released analysis.Lock) {
+	for i := range p.locks {
+		if l := &p.locks[i]; l.How == "waiting on" && l.Object == "" {
+			l.Object, l.Class = released.Object, released.Class
+			return
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func TestLocksAreThoseThatTheThreadHolds(t *testing.T) {
 		want       []string
 	}{
 		{"Object.wait released what it locked", header + "\t- waiting on <0x0a> (a C)\n\tat a.B.c(B.java:1)\n\t- locked <0x0a> (a C)\n\t- locked <0x0b> (a D)\n", []string{"waiting on C 0x0a 0", "locked D 0x0b 1"}},
-		{"also where the compiler lost the object", header + "\t- waiting on <no object reference available>\n\tat a.B.c(B.java:1)\n\t- locked <0x0a> (a C)\n\t- locked <0x0b> (a D)\n", []string{"waiting on   0", "locked D 0x0b 1"}},
+		{"also where the compiler lost the object", header + "\t- waiting on <no object reference available>\n\tat a.B.c(B.java:1)\n\t- locked <0x0a> (a C)\n\t- locked <0x0b> (a D)\n", []string{"waiting on C 0x0a 0", "locked D 0x0b 1"}},
 		{"a re-lock is a lock that is waited for", header + "\t- waiting to re-lock in wait() <0x0a> (a C)\n", []string{"waiting to lock C 0x0a 0"}},
 		{"a class", blocked + "\t- waiting to lock <0x0a> (a java.lang.Class for x.Y)\n\t- locked <0x0b> (a D)\n", []string{"waiting to lock java.lang.Class for x.Y 0x0a 0", "locked D 0x0b 0"}},
 		{"an eliminated lock", blocked + "\t- eliminated <owner is scalar replaced> (a D)\n", []string{"eliminated D  0"}},

@@ -302,6 +302,9 @@ func (j *JudgedSeries) facts() []Finding {
 	var seen [][]string
 	for _, s := range j.Snapshots {
 		for _, f := range s.Statements {
+			if j.ownersListed(f.Key) {
+				continue
+			}
 			i, ok := at[f.Key]
 			if !ok {
 				if len(out) == mostFindings {

@@ -47,6 +47,8 @@ type ObjectParts struct {
 	Kind  analysis.Kind `json:"kind"`
 	N     int           `json:"n"`
 	Roles []ObjectRole  `json:"roles"`
+	// Waits reports threads of a JVM that wait on the object, of which none holds it.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // ObjectRole is what N parts of an object do.
@@ -85,11 +87,7 @@ func (j *JudgedSeries) objects() []Object {
 			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
 			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
 		}
-		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
-		for _, r := range k.Each {
-			parts.Roles = append(parts.Roles, ObjectRole(r))
-		}
-		o.Each = []ObjectParts{parts}
+		o.Each = []ObjectParts{j.partsOf(k)}
 		if k.Descriptors > 0 {
 			o.Each = append(o.Each, ObjectParts{Kind: analysis.KindDescriptor, N: k.Descriptors, Roles: []ObjectRole{{Role: "waited for", N: k.Descriptors, Level: analysis.ByDescriptor}}})
 		}
@@ -103,17 +101,36 @@ func (j *JudgedSeries) objects() []Object {
 		if !o.Verdict.Rose() {
 			o.Evidence = nil
 		}
+		if k.Threads {
+			o.Each[0].Waits = strings.HasSuffix(k.Each[0].Role, analysis.WaitsOnIt)
+			j.judgeMonitors(&o)
+		}
 		j.weighObject(&o)
 		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
-	out = append(out, j.resources()...)
+	out = append(out, j.resources(out)...)
 	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
 	out = out[:min(len(out), mostObjects)]
 	for i := range out {
 		out[i].ID = fmt.Sprintf("o%d", i+1)
 	}
 	return out
+}
+
+// partsOf are the parts of one object that the dumps prove.
+func (j *JudgedSeries) partsOf(k *object.Kind) ObjectParts {
+	parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
+	if k.Threads {
+		parts.Kind = analysis.KindThread
+	}
+	for _, r := range k.Each {
+		if k.Threads {
+			r.Role = cmp.Or(j.Titles[strings.TrimSuffix(r.Role, analysis.WaitsOnIt)], k.Name)
+		}
+		parts.Roles = append(parts.Roles, ObjectRole(r))
+	}
+	return parts
 }
 
 // grown is by how many parts the objects grew from the first snapshot to the last.
@@ -234,10 +251,10 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			// Its stack says what one object is.
 			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
 		}
-		if o.Parts() > 1 {
+		if o.Parts() > 1 || o.Threads() {
 			f.Title = o.Title(j.Trend.Epochs)
 			for _, u := range j.Trend.Units() {
-				if u.ID == f.Unit { // the object says it better
+				if u.ID == f.Unit && !o.Threads() { // the object says it better
 					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
 				}
 			}
@@ -257,12 +274,12 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Parts() == 0 || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.Parts() == 0 && !o.Threads() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
 			continue
 		}
 		inside, all := 0, 0
 		for _, print := range f.Families {
-			if byPrint[print].Kind == analysis.KindGoroutine {
+			if byPrint[print].Kind == o.Each[0].Kind {
 				all++
 				if slices.Contains(o.Families, print) {
 					inside++
@@ -307,6 +324,9 @@ func (o *Object) Title(epochs []int) string {
 
 // Shape words the parts of one object: those that identity proves, then those in step.
 func (o *Object) Shape() string {
+	if o.Threads() {
+		return o.threadShape()
+	}
 	var words []string
 	for _, p := range o.Each {
 		words = append(words, wording.Plural(p.N, string(p.Kind), wording.Kinds(p.Kind)))
@@ -336,14 +356,20 @@ var roleLevels = map[analysis.ObjectLevel]string{
 	analysis.ByAddress:   "it shows the same address",
 	analysis.ByParent:    "it started another part, or was started by one",
 	analysis.ByGoroutine: "it is the object",
+	analysis.ByStep:      "equal numbers",
 }
 
 // Proof says how the part is known to belong to its object.
 func (r *ObjectRole) Proof() string { return cmp.Or(roleLevels[r.Level], "identity") }
 
-// Short is the role without import paths. Tail is its last function, which tells the parts
-// of one wrapper apart.
-func (r *ObjectRole) Short() string { return shortRole(r.Role) }
+// Short is the role without import paths; that of threads is a family, which has none. Tail
+// is its last function, which tells the parts of one wrapper apart.
+func (r *ObjectRole) Short() string {
+	if strings.Contains(r.Role, " · ") {
+		return r.Role
+	}
+	return shortRole(r.Role)
+}
 
 func (r *ObjectRole) Tail() string {
 	names := strings.Split(r.Short(), " < ")
@@ -355,6 +381,9 @@ const mostRoles = 6
 
 // text says what each object is made of, and what holds it.
 func (o *Object) text() string {
+	if o.Threads() {
+		return o.threadText()
+	}
 	var b strings.Builder
 	if o.Parts() == 1 {
 		fmt.Fprintf(&b, "Each goroutine in %s is one %s.", shortRole(o.Each[0].Roles[0].Role), o.Name)
@@ -400,6 +429,9 @@ func (h *HolderOf) Text() string {
 
 // Proof says how the parts of the objects are known to belong together.
 func (o *Object) Proof() string {
+	if o.Threads() {
+		return "its threads show one address in the dump"
+	}
 	if o.Parts() == 1 {
 		return "each is one goroutine"
 	}

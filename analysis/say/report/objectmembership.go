@@ -116,6 +116,9 @@ func (j *JudgedSeries) ObjectSnapshot(o Object) int {
 func (j *JudgedSeries) kindOf(o *Object) *object.Kind {
 	for i := range j.kinds {
 		k := &j.kinds[i]
+		if k.Threads && k.Type == o.Type && o.Threads() {
+			return k
+		}
 		if k.Type == o.Type && k.Rest == o.Rest && len(o.Each) > 0 && slices.EqualFunc(k.Each, o.Each[0].Roles, func(a analysis.ObjectRole, b ObjectRole) bool { return ObjectRole(a) == b }) {
 			return k
 		}
@@ -190,6 +193,10 @@ func (j *JudgedSeries) fillMembers(out *ObjectMembership, kind *object.Kind, liv
 			continue
 		}
 		for row := range k.Rows() {
+			if kind.Threads { // the pages of their families list them
+				parts = append(parts, row.Parts...)
+				continue
+			}
 			l, ok := lifelineOf(row, alive)
 			if !ok || !kind.Rest && 2*len(row.Parts) <= kind.Parts {
 				continue
@@ -246,7 +253,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 	best, of := map[string]roleVariant{}, map[string]int{}
 	for i := range snap.Groups {
 		g := &snap.Groups[i]
-		if g.Family.Kind != analysis.KindGoroutine || !g.Members.Numbered() {
+		if g.Family.Kind != out.Each[0].Kind || !out.Threads() && !g.Members.Numbered() {
 			continue
 		}
 		counts := make([]int, len(g.Variants))
@@ -257,10 +264,11 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 			counts[m.Variant]++
 			if p := listed[m.Identity.ID]; p != nil {
 				p.fill(m, g, snap)
+				p.Role = j.partRole(g, m.Variant)
 			}
 		}
 		for v, n := range counts {
-			role := variantRole(&g.Variants[v])
+			role := j.partRole(g, v)
 			if n == 0 || role == "" {
 				continue
 			}
@@ -285,7 +293,6 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 
 func (p *ObjectPart) fill(m analysis.Member, g *analysis.Group, snap *analysis.Snapshot) {
 	p.Family, p.State, p.Line, p.Offset, p.place = g.Family.Fingerprint, m.State, m.Place.Line, m.Place.Offset, m.Place
-	p.Role = variantRole(&g.Variants[m.Variant])
 	if m.Wait >= 0 {
 		wait := m.Wait
 		p.Wait = &wait
@@ -293,6 +300,15 @@ func (p *ObjectPart) fill(m analysis.Member, g *analysis.Group, snap *analysis.S
 	if m.Place.Artifact >= 0 && m.Place.Artifact < len(snap.Artifacts) {
 		p.Path = snap.Artifacts[m.Place.Artifact].Path
 	}
+}
+
+// partRole is the role of the members of a family with an exact stack: that of threads is
+// their family.
+func (j *JudgedSeries) partRole(g *analysis.Group, variant int) string {
+	if g.Family.Kind == analysis.KindThread {
+		return j.Titles[g.Family.Fingerprint]
+	}
+	return variantRole(&g.Variants[variant])
 }
 
 // variantRole is the role of goroutines with an exact stack, "" without frames.

@@ -12,7 +12,8 @@ import (
 
 // resources are the objects that no dump of goroutines shows: connections and other
 // descriptors, which the kernel identifies, and the clients of a JVM's thread pools.
-func (j *JudgedSeries) resources() []Object {
+// Those of pools whose clients monitors show are added to these.
+func (j *JudgedSeries) resources(monitors []Object) []Object {
 	var out []Object
 	paired := map[string]bool{}
 	for _, f := range j.Trend.Families {
@@ -24,7 +25,7 @@ func (j *JudgedSeries) resources() []Object {
 	if o := j.instances("inotify instance"); o != nil {
 		out = append(out, *o)
 	}
-	return append(out, j.pools()...)
+	return append(out, j.pools(monitors)...)
 }
 
 // connection is the object of a family of sockets that changes: one socket, or both ends of a
@@ -179,7 +180,7 @@ func (j *JudgedSeries) livesOfAll(families []string, counts []*int) (born, ended
 
 // pools are the owners of thread pools: families of threads in lockstep whose names begin
 // with the same word, by equal numbers alone.
-func (j *JudgedSeries) pools() []Object {
+func (j *JudgedSeries) pools(monitors []Object) []Object {
 	var out []Object
 	for _, u := range j.Trend.Units() {
 		if !u.Countable() {
@@ -198,7 +199,7 @@ func (j *JudgedSeries) pools() []Object {
 			byWord[word] = append(byWord[word], s)
 		}
 		for _, word := range words {
-			if o := j.pool(word, byWord[word], u.Verdict); o != nil {
+			if o := j.pool(word, byWord[word], u.Verdict); o != nil && !j.ownersProven(o, monitors) {
 				out = append(out, *o)
 			}
 		}

@@ -175,22 +175,24 @@ func (p *printer) objects(s *Series) {
 	if len(proven) == 0 {
 		return
 	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Parts()*most(b.Counts) - a.Parts()*most(a.Counts) })
+	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*most(b.Counts) - a.Each[0].N*most(a.Counts) })
 	p.line("")
-	p.line("%8s  %-16s %s", "objects", "each", "what they are")
-	named := map[string]int{}
+	named, width := map[string]int{}, 16
 	for _, o := range proven {
 		named[o.Name]++
+		width = max(width, min(len(o.Shape()), 24))
 	}
+	p.line("%8s  %-*s %s", "objects", width, "each", "what they are")
 	for _, o := range proven[:min(len(proven), mostPrinted)] {
 		name := o.Name
 		if named[name] > 1 {
 			name += " in " + shortRole(o.Each[0].Roles[0].Role)
 		}
-		p.line("%8d  %-16s %s", most(o.Counts), o.Shape(), cut(name+o.hangsOn(), max(20, p.width-27)))
+		p.line("%8d  %-*s %s", most(o.Counts), width, o.Shape(), cut(name+o.hangsOn(), max(20, p.width-width-11)))
 	}
 	if more := len(proven) - mostPrinted; more > 0 {
-		p.line("%s.", wording.Plural(more, "more kind of objects has fewer goroutines", "more kinds of objects have fewer goroutines"))
+		fewer := "fewer " + wording.Kinds(proven[0].Each[0].Kind)
+		p.line("%s.", wording.Plural(more, "more kind of objects has "+fewer, "more kinds of objects have "+fewer))
 	}
 }
 
