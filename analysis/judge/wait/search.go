@@ -1,4 +1,4 @@
-package trend
+package wait
 
 import (
 	"cmp"
@@ -11,9 +11,8 @@ import (
 // over the members of each family, because every family may have a lock and a dump may
 // have a million members.
 type lockSearch struct {
-	series *Series
-	i      int
-	groups []analysis.Group
+	groups  []analysis.Group
+	objects map[string][]analysis.Object
 	// queues are by lock. order has them in the order of their first waiter.
 	queues map[uint64]*queue
 	order  []*queue
@@ -65,10 +64,11 @@ type candidate struct {
 	state   string
 }
 
-// newHolds returns the locks of snapshot i that have at least one waiter.
-func (s *Series) newHolds(i int) map[uint64]*Hold {
+// Search returns the locks of one dump that have at least one waiter, by their addresses.
+// Objects are by family.
+func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[uint64]*Lock {
 	d := &lockSearch{
-		series: s, i: i, groups: s.Snapshots[i].Groups, queues: make(map[uint64]*queue),
+		groups: groups, objects: objects, queues: make(map[uint64]*queue),
 		waiters: make(map[int64][]waiter), kinds: make(map[string]string),
 	}
 	for g := range d.groups {
@@ -80,7 +80,7 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 	byType := make(map[string][]*queue)
 	for _, q := range d.order {
 		slices.Sort(q.ids)
-		if q.count < fewestWaiters {
+		if q.count < FewestWaiters {
 			continue
 		}
 		for _, kind := range q.types {
@@ -91,11 +91,11 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 		d.search(g, byType)
 	}
 	d.countChildren()
-	shallow := make(map[uint64]*Hold, len(d.order))
+	found := make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
-		shallow[q.lock] = d.hold(q)
+		found[q.lock] = d.lock(q)
 	}
-	return d.linked(shallow)
+	return found
 }
 
 // addWaiters adds the members of a family to the queues of the locks that they wait
@@ -103,7 +103,7 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 func (d *lockSearch) addWaiters(g int) {
 	group := &d.groups[g]
 	fingerprint := group.Family.Fingerprint
-	objects := d.series.objects(d.i, fingerprint)
+	objects := d.objects[fingerprint]
 	var entered []*queue
 	for _, o := range objects {
 		if !o.Lock {
@@ -144,11 +144,11 @@ func (d *lockSearch) addWaiters(g int) {
 
 // addReceivers collects the receiver types through which the waiters of one family
 // entered their locks.
-func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queues []*queue) {
+func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Object, queues []*queue) {
 	var types []string
 	entries := make(map[string]bool)
 	for _, v := range group.Variants {
-		entry := entryOf(v.Stack)
+		entry := EntryOf(v.Stack)
 		entries[entry] = true
 		if kind := d.kind(entry); kind != "" && !slices.Contains(types, kind) {
 			types = append(types, kind)
@@ -176,11 +176,11 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queue
 	}
 }
 
-// kind caches receiverType.
+// kind caches ReceiverType.
 func (d *lockSearch) kind(function string) string {
 	kind, known := d.kinds[function]
 	if !known {
-		kind = receiverType(function)
+		kind = ReceiverType(function)
 		d.kinds[function] = kind
 	}
 	return kind
@@ -244,7 +244,7 @@ type printedIn struct {
 // firstArguments are the first arguments that the dump prints of a family's frames.
 func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
-	for _, o := range d.series.objects(d.i, fingerprint) {
+	for _, o := range d.objects[fingerprint] {
 		for _, id := range o.Members {
 			if _, first := all[printedIn{o.Func, id}]; !first {
 				all[printedIn{o.Func, id}] = o.Address
@@ -274,7 +274,7 @@ func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candid
 			q.families = append(q.families, holders{group.Family.Fingerprint, m.id})
 			first = false
 		}
-		if q.found++; q.found > mostHolders {
+		if q.found++; q.found > MostHolders {
 			q.holders = nil
 			return
 		}
@@ -296,7 +296,7 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 			}
 			receiver, known := printed[printedIn{frame.Func, m.id}]
 			if !known || len(q.receivers) == 0 || q.receivers[receiver] {
-				return entryOf(variant.Stack), frame.Func
+				return EntryOf(variant.Stack), frame.Func
 			}
 		}
 	}
@@ -331,38 +331,25 @@ func (d *lockSearch) countChildren() {
 	}
 }
 
-// hold is the result for a lock, without the locks that its candidates wait for.
-func (d *lockSearch) hold(q *queue) *Hold {
-	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
-	if q.found > mostHolders {
+// lock is the result for a queue.
+func (d *lockSearch) lock(q *queue) *Lock {
+	l := &Lock{Address: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
+	if q.found > MostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
 		for _, f := range q.families {
-			h.Families = append(h.Families, f.fingerprint)
+			l.Families = append(l.Families, f.fingerprint)
 		}
-		return h
+		return l
 	}
-	slices.SortStableFunc(h.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
-	for k := range h.Holders {
-		h.Holders[k].Children = d.offspring(&h.Holders[k])
-	}
-	return h
-}
-
-// linked sets Next of each candidate to the lock that it waits for itself, one level
-// deep.
-func (d *lockSearch) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
-	all := make(map[uint64]*Hold, len(shallow))
-	for lock, h := range shallow {
-		whole := *h
-		whole.Holders = slices.Clone(h.Holders)
-		for k := range whole.Holders {
-			if next := d.waitsFor(&whole.Holders[k]); next != nil && next.lock != lock && next.count >= 1 {
-				whole.Holders[k].Next = shallow[next.lock]
-			}
+	slices.SortStableFunc(l.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
+	for k := range l.Holders {
+		h := &l.Holders[k]
+		h.Children = d.offspring(h)
+		if next := d.waitsFor(h); next != nil && next != q {
+			h.WaitsFor = next.lock
 		}
-		all[lock] = &whole
 	}
-	return all
+	return l
 }
 
 // waitsFor is the queue in which a candidate itself waits, or nil.
@@ -379,8 +366,11 @@ func (d *lockSearch) waitsFor(c *Holder) *queue {
 // first.
 func (d *lockSearch) offspring(c *Holder) []Offspring {
 	functions := make(map[string]bool)
-	if group := d.series.groups[c.Fingerprint][d.i]; group != nil {
-		for _, v := range group.Variants {
+	for g := range d.groups {
+		if d.groups[g].Family.Fingerprint != c.Fingerprint {
+			continue
+		}
+		for _, v := range d.groups[g].Variants {
 			for _, frame := range v.Stack.Frames {
 				functions[frame.Func] = true
 			}
