@@ -18,6 +18,8 @@ type lockSearch struct {
 	order  []*queue
 	// waiters are the queues that contain an id, by id and family.
 	waiters map[int64][]waiter
+	// unnamed are the families that have waiters whose ids are not known.
+	unnamed map[int]bool
 	// kinds are the receiver types of functions.
 	kinds map[string]string
 	// children counts the goroutines that an id started, by family.
@@ -34,11 +36,13 @@ type waiter struct {
 
 // queue is all goroutines that wait for one lock in one dump.
 type queue struct {
-	lock   uint64
-	ids    []int64 // sorted once all are known
-	count  int
-	least  int64
-	oldest int
+	lock uint64
+	ids  []int64 // sorted once all are known
+	// entries count the waiters by the function in which they wait.
+	entries []Entry
+	count   int
+	least   int64
+	oldest  int
 	// types are the receiver types of the methods in which the waiters entered the
 	// lock. receivers are the addresses of these objects.
 	types     []string
@@ -69,7 +73,7 @@ type candidate struct {
 func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[uint64]*Lock {
 	d := &lockSearch{
 		groups: groups, objects: objects, queues: make(map[uint64]*queue),
-		waiters: make(map[int64][]waiter), kinds: make(map[string]string),
+		waiters: make(map[int64][]waiter), unnamed: make(map[int]bool), kinds: make(map[string]string),
 	}
 	for g := range d.groups {
 		d.addWaiters(g)
@@ -78,9 +82,9 @@ func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[u
 		return nil
 	}
 	byType := make(map[string][]*queue)
-	for _, q := range d.order {
+	for i, q := range d.byWaiters() {
 		slices.Sort(q.ids)
-		if q.count < FewestWaiters {
+		if q.count < FewestWaiters && i >= MostLocks {
 			continue
 		}
 		for _, kind := range q.types {
@@ -105,6 +109,7 @@ func (d *lockSearch) addWaiters(g int) {
 	fingerprint := group.Family.Fingerprint
 	objects := d.objects[fingerprint]
 	var entered []*queue
+	unknown := false // not all waiters of a lock are named
 	for _, o := range objects {
 		if !o.Lock {
 			continue
@@ -115,6 +120,8 @@ func (d *lockSearch) addWaiters(g int) {
 			d.queues[o.Address], d.order = q, append(d.order, q)
 		}
 		q.count += o.Count
+		q.enter(entryOfGroup(group), o.Count)
+		unknown = unknown || o.Count > len(o.Members)
 		for _, id := range o.Members {
 			q.ids = append(q.ids, id)
 			d.waiters[id] = append(d.waiters[id], waiter{g, q})
@@ -133,13 +140,38 @@ func (d *lockSearch) addWaiters(g int) {
 	if !group.Members.Identified() {
 		return
 	}
+	if unknown {
+		d.unnamed[g] = true
+	}
 	for m := range group.Members.All() {
+		if unknown && len(entered) == 1 {
+			entered[0].oldest = max(entered[0].oldest, m.Wait)
+			continue
+		}
 		for _, w := range d.waiters[m.Identity.ID] {
 			if slices.Contains(entered, w.queue) {
 				w.queue.oldest = max(w.queue.oldest, m.Wait)
 			}
 		}
 	}
+}
+
+// byWaiters orders the queues: most waiters first, then the longest wait.
+func (d *lockSearch) byWaiters() []*queue {
+	all := slices.Clone(d.order)
+	slices.SortStableFunc(all, func(a, b *queue) int {
+		return cmp.Or(b.count-a.count, b.oldest-a.oldest, cmp.Compare(a.least, b.least))
+	})
+	return all
+}
+
+// enter counts waiters of one family.
+func (q *queue) enter(function string, count int) {
+	at := slices.IndexFunc(q.entries, func(e Entry) bool { return e.Func == function })
+	if at < 0 {
+		at, q.entries = len(q.entries), append(q.entries, Entry{Func: function})
+	}
+	q.entries[at].Count += count
 }
 
 // addReceivers collects the receiver types through which the waiters of one family
@@ -215,8 +247,8 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	}
 	printed := d.firstArguments(group.Family.Fingerprint)
 	for _, q := range queues {
-		if members[0].id < q.least || longest >= max(1, q.oldest) {
-			d.searchFor(q, group, members, printed)
+		if members[0].id < q.least || longest >= max(1, q.oldest) || q.oldest <= 0 {
+			d.searchFor(q, g, members, printed)
 		}
 	}
 }
@@ -256,18 +288,25 @@ func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 
 // searchFor adds the candidates of one family for one lock. If there are too many to be
 // named, only the smallest id is needed.
-func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
-	first := true
+func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map[printedIn]uint64) {
+	group, first := &d.groups[g], true
 	for k := range members {
 		m := &members[k]
-		if m.id >= q.least && m.wait < max(1, q.oldest) {
+		waits := len(d.waiters[m.id]) > 0
+		if d.unnamed[g] && !waits {
+			continue // it may wait for this lock itself
+		}
+		// Minutes are printed from the first on. Without any, a younger goroutine may hold
+		// the lock if it is stuck at another one.
+		old := m.id < q.least || m.wait >= max(1, q.oldest)
+		if !old && (!waits || q.oldest > 0) {
 			continue
 		}
 		if _, waits := slices.BinarySearch(q.ids, m.id); waits {
 			continue
 		}
-		at, function := d.inside(q, group, m, printed)
-		if function == "" {
+		at, function, same := d.inside(q, group, m, printed)
+		if function == "" || !old && !same {
 			continue
 		}
 		if first {
@@ -278,14 +317,14 @@ func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candid
 			q.holders = nil
 			return
 		}
-		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait})
+		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant))})
 	}
 }
 
 // inside returns where a member is and which of its frames is a method of the waiters'
-// object, or "". A printed receiver must be that object. A receiver that is not printed
-// with certainty proves nothing.
-func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
+// object, or "". A printed receiver must be that object: same reports that it is. A receiver
+// that is not printed with certainty proves nothing.
+func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string, same bool) {
 	for v, variant := range group.Variants {
 		if m.variant >= 0 && m.variant != v {
 			continue
@@ -296,11 +335,11 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 			}
 			receiver, known := printed[printedIn{frame.Func, m.id}]
 			if !known || len(q.receivers) == 0 || q.receivers[receiver] {
-				return EntryOf(variant.Stack), frame.Func
+				return EntryOf(variant.Stack), frame.Func, known && q.receivers[receiver]
 			}
 		}
 	}
-	return "", ""
+	return "", "", false
 }
 
 // countChildren counts the goroutines that the candidates started.
@@ -333,7 +372,7 @@ func (d *lockSearch) countChildren() {
 
 // lock is the result for a queue.
 func (d *lockSearch) lock(q *queue) *Lock {
-	l := &Lock{Address: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
+	l := &Lock{Address: q.lock, Waiters: q.count, Oldest: max(0, q.oldest), First: q.least, Entries: q.entries, Types: q.types, Holders: q.holders}
 	if q.found > MostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
 		for _, f := range q.families {

@@ -15,6 +15,12 @@ type Lock struct {
 	// dump.
 	Address uint64
 	Waiters int
+	// Oldest is the longest wait in minutes, 0 if none was printed. First is the smallest
+	// id of a waiter.
+	Oldest int
+	First  int64
+	// Entries are the first frames outside sync of the waiters, those with most first.
+	Entries []Entry
 	// Types are the receiver types of the frames from which the waiters entered the
 	// lock. They are empty for closures and plain functions. Then no holder can be
 	// named.
@@ -23,6 +29,12 @@ type Lock struct {
 	// Families names their families.
 	Holders  []Holder
 	Families []string
+}
+
+// Entry counts the members that wait in one function.
+type Entry struct {
+	Func  string
+	Count int
 }
 
 // Holder is a goroutine that may hold a lock. It does not wait for the lock, is as old
@@ -36,6 +48,8 @@ type Holder struct {
 	// State is its own state. Wait is in minutes, -1 if unknown.
 	State string
 	Wait  int
+	// For is what it waits for.
+	For Reason
 	// Children are the goroutines that it or its functions started, by family.
 	Children []Offspring
 	// WaitsFor is the address of the lock that the holder itself waits for, 0 for none.
@@ -57,6 +71,9 @@ const (
 	FewestWaiters = 3
 	MostHolders   = 5
 )
+
+// MostLocks is how many locks of a dump are looked at, those with most waiters.
+const MostLocks = 100
 
 // EntryOf is the first frame outside sync.
 func EntryOf(stack *analysis.Stack) string {
@@ -95,4 +112,68 @@ func ReceiverType(function string) string {
 		return ""
 	}
 	return function[:slash] + parts[0] + "." + kind
+}
+
+// stackOf is a variant's stack, or the first one.
+func stackOf(group *analysis.Group, variant int) *analysis.Stack {
+	if len(group.Variants) == 0 {
+		return nil
+	}
+	return group.Variants[max(0, min(variant, len(group.Variants)-1))].Stack
+}
+
+// entryOfGroup is where the members of a family wait. Its stacks have the same functions.
+func entryOfGroup(group *analysis.Group) string {
+	if s := stackOf(group, 0); s != nil {
+		return EntryOf(s)
+	}
+	return ""
+}
+
+// Reason is what a member waits for.
+type Reason string
+
+// The reasons. A running member waits for nothing.
+const (
+	ForLock      Reason = "lock"
+	ForWaitGroup Reason = "wait group"
+	ForCondition Reason = "condition"
+	ForChannel   Reason = "channel"
+	ForIO        Reason = "io"
+	ForSyscall   Reason = "syscall"
+	ForTimer     Reason = "timer"
+	Running      Reason = "running"
+	ForOther     Reason = "other"
+)
+
+// states are the reasons of states that say enough by themselves, by their first words.
+var states = []struct {
+	word   string
+	reason Reason
+}{
+	{"sync.Mutex", ForLock}, {"sync.RWMutex", ForLock}, {"sync.WaitGroup", ForWaitGroup}, {"sync.Cond", ForCondition},
+	{"chan ", ForChannel}, {"select", ForChannel}, {"IO wait", ForIO}, {"syscall", ForSyscall}, {"sleep", ForTimer},
+	{"running", Running}, {"runnable", Running},
+	{"BLOCKED", ForLock}, {"RUNNABLE", Running}, {"TIMED_WAITING (sleeping)", ForTimer},
+}
+
+// reason is what a state and, for the many uses of a semaphore, the stack show.
+func reason(state string, stack *analysis.Stack) Reason {
+	for _, s := range states {
+		if strings.HasPrefix(state, s.word) {
+			return s.reason
+		}
+	}
+	if stack == nil || state != "semacquire" {
+		return ForOther
+	}
+	for _, f := range stack.Frames[:min(len(stack.Frames), 4)] {
+		switch {
+		case strings.HasPrefix(f.Func, "sync.(*WaitGroup)."):
+			return ForWaitGroup
+		case strings.HasPrefix(f.Func, "sync.(*Mutex)."), strings.HasPrefix(f.Func, "sync.(*RWMutex)."), strings.HasPrefix(f.Func, "internal/sync.(*Mutex)."):
+			return ForLock
+		}
+	}
+	return ForOther
 }
