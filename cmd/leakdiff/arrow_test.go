@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/read/family"},
 	"analysis/say/redact":      {"analysis"},
-	"analysis/say/report":      {"analysis", "analysis/judge/edge", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/report":      {"analysis", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
