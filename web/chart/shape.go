@@ -10,10 +10,10 @@ import (
 type ShapeData struct {
 	ID, Title string
 	// Head names the columns of the table, nil for those of an object.
-	Head      []string `json:",omitempty"`
-	Holders   []ShapeBox
-	Object    ShapeBox
-	Parts     []ShapeBox
+	Head    []string `json:",omitempty"`
+	Holders []ShapeBox
+	Object  ShapeBox
+	Parts   []ShapeBox
 }
 
 // ShapeBox is one box. Count stands in front of Name; boxes with less room have Bare, the

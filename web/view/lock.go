@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -16,6 +17,8 @@ type LockGroup struct {
 	Process string
 	// At is the snapshot, URL its page, empty on frozen pages.
 	At, URL string
+	// Note says how far the dump shows holders.
+	Note string
 	// Lines are the deadlocks and the locks, each with its sentence.
 	Lines []Pair
 	// Shapes draw the locks with most waiters, on the page of the snapshot.
@@ -32,7 +35,10 @@ const (
 )
 
 func newLockGroup(l *report.Locks) LockGroup {
-	var g LockGroup
+	g := LockGroup{Note: "By the locks that the threads of one dump print."}
+	if l.Kind == analysis.KindGoroutine {
+		g.Note = "By the locks that goroutines of one dump wait for. A Go dump names no holder: likely is the only goroutine inside the object that the lock guards."
+	}
 	for _, line := range l.Lines() {
 		g.Lines = append(g.Lines, Pair{Visible(line.Head), Visible(line.Text)})
 	}
@@ -59,14 +65,16 @@ func (m *caseMaker) locks(c *Case) {
 // functions.
 func lockShapes(l *report.Locks) []chart.ShapeData {
 	var out []chart.ShapeData
-	for i := range l.List[:min(len(l.List), maxLockShapes)] {
+	drawn := map[string]bool{}
+	for i := range l.List {
 		lock := &l.List[i]
-		if lock.Waiters < 2 && len(lock.Holders) == 0 {
+		if len(out) == maxLockShapes || lock.Waiters < 2 && (len(lock.Holders) == 0 || drawn[lock.ID]) {
 			continue
 		}
+		chain := lockChain(l, lock, drawn)
 		d := chart.ShapeData{
 			ID: fmt.Sprintf("lock-%d", i+1), Title: "Who waits for " + lock.ID, Head: []string{"Waits in", wording.Capital(wording.Kinds(l.Kind)), "Lock"},
-			Holders: lockChain(l, lock),
+			Holders: chain,
 			Object:  chart.ShapeBox{Count: many(l.Kind, lock.Waiters), Name: "for " + lock.ID, Bare: "for " + lock.ID, Told: Visible(lock.Text)},
 		}
 		for _, s := range lock.In {
@@ -79,14 +87,19 @@ func lockShapes(l *report.Locks) []chart.ShapeData {
 }
 
 // lockChain are the boxes above a lock, what is farthest from it first: what its holder
-// waits for, and the holder.
-func lockChain(l *report.Locks, lock *report.Lock) []chart.ShapeBox {
+// waits for, and the holder. It adds the locks of the chain to drawn.
+func lockChain(l *report.Locks, lock *report.Lock, drawn map[string]bool) []chart.ShapeBox {
 	var up []chart.ShapeBox
 	seen := map[string]bool{lock.ID: true}
 	for len(lock.Holders) > 0 && len(up) < maxLockChain {
 		h := &lock.Holders[0]
-		at := Visible(report.ShortFunction(l.Kind, h.At))
-		up = append(up, chart.ShapeBox{Count: Visible(h.Short(l.Kind)), Name: at, Bare: bareName(at), Told: Visible(h.Text)})
+		who, at := Visible(h.Who(l.Kind)), Visible(report.ShortFunction(l.Kind, h.At))
+		box := chart.ShapeBox{Count: heldWord(h.Certainty), Name: who, Bare: who, Told: Visible(h.Text)}
+		if at != "" {
+			box.Name += " in " + at
+			box.Bare += " in " + bareName(at)
+		}
+		up = append(up, box)
 		for _, c := range h.Children[:min(len(h.Children), 1)] {
 			name := Visible(report.ShortFunction(l.Kind, c.Function))
 			up = append(up, chart.ShapeBox{Count: "waits for " + eachOf(c.Count), Name: name, Bare: bareName(name), Told: Visible(c.Function)})
@@ -98,7 +111,7 @@ func lockChain(l *report.Locks, lock *report.Lock) []chart.ShapeBox {
 			}
 			break
 		}
-		seen[next] = true
+		seen[next], drawn[next] = true, true
 		for i := range l.List {
 			if l.List[i].ID == next {
 				lock = &l.List[i]
@@ -110,6 +123,13 @@ func lockChain(l *report.Locks, lock *report.Lock) []chart.ShapeBox {
 	}
 	slices.Reverse(up)
 	return up
+}
+
+func heldWord(sure report.Certainty) string {
+	if sure == report.Proven {
+		return "held by"
+	}
+	return string(sure)
 }
 
 // listLocks adds who waits for whom.

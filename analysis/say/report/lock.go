@@ -17,7 +17,8 @@ type Locks struct {
 	// Kind is goroutine or thread.
 	Kind analysis.Kind `json:"kind"`
 	List []Lock        `json:"list"`
-	// More counts further locks with their waiters.
+	// More counts further locks with their waiters, as far as the reader kept them: at most
+	// 256 addresses of a family.
 	More        int `json:"more,omitempty"`
 	MoreWaiters int `json:"more_waiters,omitempty"`
 	// Cycles are deadlocks.
@@ -212,7 +213,7 @@ func (h *LockHolder) words(kind analysis.Kind) string {
 	if h.Certainty != wait.Proven {
 		text = string(h.Certainty) + " holder: "
 	}
-	text += h.name(kind)
+	text += h.Who(kind)
 	if h.At != "" {
 		text += " in " + ShortFunction(kind, h.At)
 	}
@@ -225,7 +226,8 @@ func (h *LockHolder) words(kind analysis.Kind) string {
 	return text
 }
 
-func (h *LockHolder) name(kind analysis.Kind) string {
+// Who is a holder in words: "goroutine 7".
+func (h *LockHolder) Who(kind analysis.Kind) string {
 	if kind == analysis.KindThread {
 		return fmt.Sprintf("thread %q", h.Name)
 	}
@@ -284,7 +286,7 @@ func cycleOf(g *wait.Graph, cycle []int, ids []string) LockCycle {
 		if c.Certainty != wait.Proven {
 			verb = "may hold"
 		}
-		steps = append(steps, fmt.Sprintf("%s %s %s and waits for %s", h.name(g.Kind), verb, ids[i], ids[next]))
+		steps = append(steps, fmt.Sprintf("%s %s %s and waits for %s", h.Who(g.Kind), verb, ids[i], ids[next]))
 	}
 	head := "Deadlock: "
 	if c.Certainty != wait.Proven {
@@ -348,11 +350,8 @@ func (l LockLine) Sentence() string {
 	return l.Text
 }
 
-// Short is a holder in few words: "likely: goroutine 7".
-func (h *LockHolder) Short(kind analysis.Kind) string {
-	text := h.name(kind)
-	if h.Certainty != wait.Proven {
-		text = string(h.Certainty) + ": " + text
-	}
-	return text
-}
+// Certainty is how sure a holder is.
+type Certainty = wait.Certainty
+
+// Proven is the certainty of a holder that the dump prints.
+const Proven = wait.Proven
