@@ -11,9 +11,11 @@ import (
 // Graph is who waits for whom in one dump. It holds no address.
 type Graph struct {
 	Kind analysis.Kind
-	// Locks have most waiters first. More counts those left out, with MoreWaiters.
+	// Locks have most waiters first. More counts those left out, with MoreWaiters. Unknown
+	// counts the members that wait for locks which the reader did not keep.
 	Locks             []Node
 	More, MoreWaiters int
+	Unknown           int
 	// Cycles are indexes of Locks: the holder of each waits for the next, that of the last
 	// for the first.
 	Cycles [][]int
@@ -83,7 +85,10 @@ const (
 func Of(s *analysis.Snapshot) *Graph {
 	g := ofThreads(s.Monitors)
 	if g == nil {
-		g = ofGoroutines(s.Groups, Search(s.Groups, s.Objects))
+		found, unknown := search(s.Groups, s.Objects)
+		if g = ofGoroutines(s.Groups, found); g != nil {
+			g.Unknown = unknown
+		}
 	}
 	if g != nil {
 		g.findCycles()

@@ -18,8 +18,10 @@ type lockSearch struct {
 	order  []*queue
 	// waiters are the queues that contain an id, by id and family.
 	waiters map[int64][]waiter
-	// unnamed are the families that have waiters whose ids are not known.
+	// unnamed are the families that have waiters whose ids or locks are not known. unknown
+	// counts those whose lock is not known.
 	unnamed map[int]bool
+	unknown int
 	// kinds are the receiver types of functions.
 	kinds map[string]string
 	// children counts the goroutines that an id started, by family.
@@ -71,6 +73,12 @@ type candidate struct {
 // Search returns the locks of one dump that have at least one waiter, by their addresses.
 // Objects are by family.
 func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[uint64]*Lock {
+	found, _ := search(groups, objects)
+	return found
+}
+
+// search also counts the waiters of the same families whose locks the reader did not keep.
+func search(groups []analysis.Group, objects map[string][]analysis.Object) (found map[uint64]*Lock, unknown int) {
 	d := &lockSearch{
 		groups: groups, objects: objects, queues: make(map[uint64]*queue),
 		waiters: make(map[int64][]waiter), unnamed: make(map[int]bool), kinds: make(map[string]string),
@@ -79,7 +87,7 @@ func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[u
 		d.addWaiters(g)
 	}
 	if len(d.order) == 0 {
-		return nil
+		return nil, 0
 	}
 	byType := make(map[string][]*queue)
 	for i, q := range d.byWaiters() {
@@ -95,11 +103,11 @@ func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[u
 		d.search(g, byType)
 	}
 	d.countChildren()
-	found := make(map[uint64]*Lock, len(d.order))
+	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
 		found[q.lock] = d.lock(q)
 	}
-	return found
+	return found, d.unknown
 }
 
 // addWaiters adds the members of a family to the queues of the locks that they wait
@@ -109,7 +117,7 @@ func (d *lockSearch) addWaiters(g int) {
 	fingerprint := group.Family.Fingerprint
 	objects := d.objects[fingerprint]
 	var entered []*queue
-	unknown := false // not all waiters of a lock are named
+	known, cut := 0, false // not all waiters of a lock are named
 	for _, o := range objects {
 		if !o.Lock {
 			continue
@@ -121,7 +129,8 @@ func (d *lockSearch) addWaiters(g int) {
 		}
 		q.count += o.Count
 		q.enter(entryOfGroup(group), o.Count)
-		unknown = unknown || o.Count > len(o.Members)
+		known += o.Count
+		cut = cut || o.Count > len(o.Members)
 		for _, id := range o.Members {
 			q.ids = append(q.ids, id)
 			d.waiters[id] = append(d.waiters[id], waiter{g, q})
@@ -140,11 +149,15 @@ func (d *lockSearch) addWaiters(g int) {
 	if !group.Members.Identified() {
 		return
 	}
-	if unknown {
+	whole := known >= group.Count
+	if !whole {
+		d.unknown += group.Count - known
+	}
+	if cut || !whole {
 		d.unnamed[g] = true
 	}
 	for m := range group.Members.All() {
-		if unknown && len(entered) == 1 {
+		if cut && whole && len(entered) == 1 {
 			entered[0].oldest = max(entered[0].oldest, m.Wait)
 			continue
 		}
@@ -197,12 +210,14 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Obje
 		if o.Lock || !entries[o.Func] {
 			continue
 		}
-		for _, q := range queues {
-			if o.Address <= q.lock && q.lock-o.Address <= 4096 {
-				if q.receivers == nil {
-					q.receivers = make(map[uint64]bool)
+		for _, id := range o.Members {
+			for _, w := range d.waiters[id] {
+				if q := w.queue; o.Address <= q.lock && q.lock-o.Address <= 4096 {
+					if q.receivers == nil {
+						q.receivers = make(map[uint64]bool)
+					}
+					q.receivers[o.Address] = true
 				}
-				q.receivers[o.Address] = true
 			}
 		}
 	}
@@ -241,7 +256,7 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	if len(queues) == 0 {
 		return
 	}
-	members, longest := membersInside(group, methods)
+	members, longest := d.membersInside(g, methods)
 	if len(members) == 0 {
 		return
 	}
@@ -254,12 +269,16 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 }
 
 // membersInside returns the members of a family that are in methods, in the order of
-// their ids, and the longest wait among them.
-func membersInside(group *analysis.Group, methods []bool) (members []candidate, longest int) {
+// their ids, and the longest wait among them. Those that may wait for any lock are left out.
+func (d *lockSearch) membersInside(g int, methods []bool) (members []candidate, longest int) {
+	group := &d.groups[g]
 	inside := func(variant int) bool {
 		return variant < 0 || variant < len(methods) && methods[variant]
 	}
 	for m := range group.Members.InVariants(inside) {
+		if d.unnamed[g] && len(d.waiters[m.Identity.ID]) == 0 {
+			continue
+		}
 		members = append(members, candidate{m.Identity.ID, m.Wait, m.Variant, m.State})
 		longest = max(longest, m.Wait)
 	}
@@ -293,9 +312,6 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 	for k := range members {
 		m := &members[k]
 		waits := len(d.waiters[m.id]) > 0
-		if d.unnamed[g] && !waits {
-			continue // it may wait for this lock itself
-		}
 		// Minutes are printed from the first on. Without any, a younger goroutine may hold
 		// the lock if it is stuck at another one.
 		old := m.id < q.least || m.wait >= max(1, q.oldest)

@@ -17,10 +17,11 @@ type Locks struct {
 	// Kind is goroutine or thread.
 	Kind analysis.Kind `json:"kind"`
 	List []Lock        `json:"list"`
-	// More counts further locks with their waiters, as far as the reader kept them: at most
-	// 256 addresses of a family.
+	// More counts further locks, MoreWaiters those who wait for them. Of a family with very
+	// many locks the reader keeps some: Unknown are the waiters of the others.
 	More        int `json:"more,omitempty"`
 	MoreWaiters int `json:"more_waiters,omitempty"`
+	Unknown     int `json:"unknown_waiters,omitempty"`
 	// Cycles are deadlocks.
 	Cycles []LockCycle `json:"cycles,omitempty"`
 }
@@ -85,7 +86,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	}
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
-	out := &Locks{Snapshot: j.Snapshots[i].ID, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters}
+	out := &Locks{Snapshot: j.Snapshots[i].ID, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters, Unknown: g.Unknown}
 	for k := range g.Locks {
 		if listed[k] {
 			ids[k] = fmt.Sprintf("lock %d", len(out.List)+1)
@@ -326,20 +327,65 @@ func (l *Locks) Lines() []LockLine {
 		out = append(out, LockLine{head, wording.Capital(text)})
 	}
 	more, waiters, said := l.More, l.MoreWaiters, 0
+	alone, grouped := l.alone(), map[string]bool{}
 	for i := range l.List {
-		switch lock := &l.List[i]; {
-		case lock.Waiters == 1 && l.deadlocked(lock.ID):
-		case said < mostLocksSaid:
-			out = append(out, LockLine{wording.Capital(lock.ID), lock.Text})
-			said++
-		default:
+		lock := &l.List[i]
+		in := lock.soleIn()
+		switch {
+		case lock.Waiters == 1 && l.deadlocked(lock.ID) || grouped[in]:
+		case said == mostLocksSaid:
 			more, waiters = more+1, waiters+lock.Waiters
+		case alone[in] >= fewestAlone:
+			out, said = append(out, l.each(in, alone[in], lock.Oldest)), said+1
+			grouped[in] = true
+		default:
+			out, said = append(out, LockLine{wording.Capital(lock.ID), lock.Text}), said+1
 		}
 	}
-	if more > 0 {
-		out = append(out, LockLine{"Others", fmt.Sprintf("%s for %s.", wording.Plural(waiters, string(l.Kind)+" waits", wording.Kinds(l.Kind)+" wait"), wording.Plural(more, "other lock", "other locks"))})
+	if waiters += l.Unknown; waiters > 0 {
+		others := "other locks"
+		if l.Unknown == 0 {
+			others = wording.Plural(more, "other lock", "other locks")
+		}
+		out = append(out, LockLine{"Others", l.wait(waiters) + " for " + others + "."})
 	}
 	return out
+}
+
+// fewestAlone is how many locks with one waiter each in one function are said together.
+const fewestAlone = 3
+
+// alone counts the locks with one waiter and no holder by function.
+func (l *Locks) alone() map[string]int {
+	out := map[string]int{}
+	for i := range l.List {
+		if in := l.List[i].soleIn(); in != "" {
+			out[in]++
+		}
+	}
+	return out
+}
+
+// soleIn is the function of the only waiter of a lock that nobody is seen to hold, or "".
+func (l *Lock) soleIn() string {
+	if l.Waiters != 1 || len(l.Holders) > 0 || len(l.In) == 0 {
+		return ""
+	}
+	return l.In[0].Function
+}
+
+// each words locks that have one waiter each in one function, which is no queue.
+func (l *Locks) each(in string, n, oldest int) LockLine {
+	text := l.wait(n) + " for a lock each in " + ShortFunction(l.Kind, in)
+	if oldest > 0 {
+		text += ", the longest " + wording.Wait(oldest)
+	}
+	return LockLine{wording.Plural(n, "lock", "locks"), text + ": as many objects, no queue."}
+}
+
+// wait is "3 goroutines wait".
+func (l *Locks) wait(n int) string {
+	return wording.Plural(n, string(l.Kind)+" waits", wording.Kinds(l.Kind)+" wait")
 }
 
 // Sentence is a line that stands without its head.

@@ -124,6 +124,18 @@ func TestAmongManyWaitersNoneIsTakenForTheHolder(t *testing.T) {
 	}
 }
 
+func TestAsManyLocksAsWaitersAreNoQueue(t *testing.T) {
+	var dump strings.Builder
+	for i := range 300 { // small objects beside each other, more than the reader keeps
+		address := 0xc000010000 + i*64
+		dump.WriteString(goroutineText(100+i, "sync.Mutex.Lock, 46 minutes", "main.serve", atLock(fmt.Sprintf("%#x", address+8), fmt.Sprintf("main.(*Pool).Get(%#x)", address))...))
+	}
+	want := []string{"100 goroutines wait for a lock each in main.(*Pool).Get, the longest ≥ 46 min: as many objects, no queue.", "200 goroutines wait for other locks."}
+	if d := cmp.Diff(want, sentences(locksOf(t, dump.String()))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAtMostAHundredLocksAreKept(t *testing.T) {
 	var dump strings.Builder
 	for i := range 120 {
