@@ -69,7 +69,7 @@ func (w *lockWaits) add(t *analysis.Thread) {
 		w.byKey, w.holds = map[string]*lockWait{}, map[string]lockHolder{}
 		w.blocked, w.named = map[int]lockHolder{}, map[string]int{}
 	}
-	at := ownFrame(t.Stack)
+	at := withoutHidden(ownFrame(t.Stack))
 	who := lockHolder{number: number, thread: analysis.MonitorHolder{Name: clip(t.Name, mostLockName), ID: t.ID, State: t.State, At: at}}
 	for _, l := range t.Locks {
 		key := lockKey(l.Object)
@@ -129,6 +129,17 @@ func ownFrame(s *analysis.Stack) string {
 		}
 	}
 	return topFrame(s)
+}
+
+// withoutHidden leaves out the address of a hidden class.
+//
+//	"a.Pool$$Lambda$33/0x00007f335c00ebf8.run" = "a.Pool$$Lambda$33.run"
+func withoutHidden(function string) string {
+	class, address, hidden := strings.Cut(function, "/0x")
+	if !hidden {
+		return function
+	}
+	return class + strings.TrimLeft(address, "0123456789abcdef")
 }
 
 // monitors are the locks with most waiters. The section of a deadlock names holders that no

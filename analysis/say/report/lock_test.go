@@ -181,6 +181,10 @@ func TestThreadsSayWhoHoldsALock(t *testing.T) {
 			[]string{"2 threads wait for lock 1 (a.Pool), in Pool.take. Who holds it is open: no thread of the dump prints that it holds it."}},
 		{"a cycle is a deadlock", jvm(waits(10, "w1", "0x00000000f8000280", "0x00000000f8000290"), waits(11, "w2", "0x00000000f8000290", "0x00000000f8000280")),
 			[]string{`Deadlock: thread "w2" holds lock 1 and waits for lock 2; thread "w1" holds lock 2 and waits for lock 1.`}},
+		{"the address of a hidden class is left out", jvm(
+			thread(10, "w1", "BLOCKED (on object monitor)", "at a.Pool$$Lambda$33/0x00007f335c00ebf8.run(Unknown Source)", "- waiting to lock <0x00000000f8000280> (a a.Pool)"),
+			thread(11, "w2", "BLOCKED (on object monitor)", "at a.Pool$$Lambda$33/0x00007f335c00ebf8.run(Unknown Source)", "- waiting to lock <0x00000000f8000280> (a a.Pool)")),
+			[]string{"2 threads wait for lock 1 (a.Pool), in Pool$$Lambda$33.run. Who holds it is open: no thread of the dump prints that it holds it."}},
 		{"idle threads of a pool wait for work, not for a lock", jvm(
 			thread(10, "p1", "WAITING (parking)", "at jdk.internal.misc.Unsafe.park(Native Method)", "- parking to wait for  <0x00000000f8000280> (a java.util.concurrent.SynchronousQueue$TransferStack)"),
 			thread(11, "p2", "WAITING (parking)", "at jdk.internal.misc.Unsafe.park(Native Method)", "- parking to wait for  <0x00000000f8000280> (a java.util.concurrent.SynchronousQueue$TransferStack)")), nil},
