@@ -234,6 +234,8 @@ type Snapshot struct {
 	Joined *Objects `json:"-"`
 	// Sockets are the connections of the process, nil if no evidence shows any.
 	Sockets *Sockets `json:"-"`
+	// Monitors are the locks for which threads of a JVM wait, nil without any.
+	Monitors *Monitors `json:"-"`
 	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
 	// capture did not look them up.
 	Pairs []Pair `json:"-"`

@@ -230,7 +230,8 @@ func TestEveryFieldOfAHeadComesBack(t *testing.T) {
 	other.Times = map[analysis.Kind]time.Time{analysis.KindThread: instant.Add(time.Nanosecond)}
 	other.Figures = map[string]float64{"a": math.Inf(-1), "b": math.NaN(), "c": math.Copysign(0, -1), "d": 1 << 60, "e": -3, "f": 0.5}
 	other.Objects = map[string][]analysis.Object{"g1:a": {{Members: []int64{}}}, "g1:b": nil}
-	for name, want := range map[string]analysis.Snapshot{"full": full, "another": other, "empty": {}, "no objects": {Objects: map[string][]analysis.Object{}}} {
+	for name, want := range map[string]analysis.Snapshot{"full": full, "another": other, "empty": {}, "no objects": {Objects: map[string][]analysis.Object{}},
+		"monitors without connections": {Monitors: &analysis.Monitors{More: 2, List: []analysis.Monitor{{Class: "a.Pool", Waiters: 3, Waiting: []string{"w"}, Holder: &analysis.MonitorHolder{Name: "h", ID: -1}}}}}} {
 		var p packer
 		got, err := unpackHead(&p, &textTable{}, want.ID, want.Label, packedHead(t, &want))
 		p.close()

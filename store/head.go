@@ -13,8 +13,8 @@ import (
 // The head of a snapshot is everything but its groups, sealed. It starts with a length and
 // the JSON of the fields of a Snapshot that headWriter does not write (none of today's). The
 // other fields follow in the order of headWriter.snapshot. Id and label are columns of the
-// row. Connections come last, if the snapshot has any; heads of older databases end before
-// them.
+// row. Connections and then monitors come last, if the snapshot has any: without connections
+// their number 0 stands before the monitors. Heads of older databases end before them.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -66,7 +66,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
-	rest.Sockets = nil
+	rest.Sockets, rest.Monitors = nil, nil
 	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
 	*snap = rest
 }
@@ -99,11 +99,37 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 	writeMap(&w.compactWriter, s.Watched, func(list []analysis.Target) { writeList(&w.compactWriter, list, w.target) })
 	writeList(&w.compactWriter, s.Statements, w.statement)
 	writeList(&w.compactWriter, s.Problems, w.problem)
-	if n := s.Sockets.Len(); n > 0 {
-		rows := s.Sockets.Data()
+	n := s.Sockets.Len()
+	if n > 0 || s.Monitors != nil {
 		w.length(n)
+	}
+	if n > 0 {
+		rows := s.Sockets.Data()
 		w.length(len(rows))
 		w.b = append(w.b, rows...)
+	}
+	if m := s.Monitors; m != nil {
+		w.number(m.More)
+		w.number(m.MoreWaiters)
+		writeList(&w.compactWriter, m.List, w.monitor)
+	}
+}
+
+func (w *headWriter) monitor(m *analysis.Monitor) {
+	w.flags(m.Holder != nil)
+	w.text(m.Class)
+	w.number(m.Waiters)
+	writeList(&w.compactWriter, m.Waiting, func(name *string) { w.text(*name) })
+	writeList(&w.compactWriter, m.At, func(site *analysis.MonitorSite) {
+		w.text(site.Func)
+		w.number(site.Count)
+	})
+	if h := m.Holder; h != nil {
+		w.text(h.Name)
+		w.varint(h.ID)
+		w.text(h.State)
+		w.text(h.At)
+		w.number(h.Waits)
 	}
 }
 
@@ -207,13 +233,28 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	s.Problems = readList(&r.compactReader, r.problem)
 	if r.err == nil && len(r.b) > 0 {
 		n := r.length(4)
-		rows := r.bytes(r.length(1))
-		if r.err == nil && n == 0 {
-			r.fail(errors.New("connections without any"))
-		} else if r.err == nil {
-			s.Sockets = &analysis.Sockets{}
-			s.Sockets.SetData(n, append([]byte(nil), rows...))
+		if n > 0 {
+			rows := r.bytes(r.length(1))
+			if r.err == nil {
+				s.Sockets = &analysis.Sockets{}
+				s.Sockets.SetData(n, append([]byte(nil), rows...))
+			}
+		} else if r.err == nil && len(r.b) == 0 {
+			r.fail(errors.New("neither connections nor monitors"))
 		}
+	}
+	if r.err == nil && len(r.b) > 0 {
+		s.Monitors = &analysis.Monitors{More: r.number(), MoreWaiters: r.number(), List: readList(&r.compactReader, r.monitor)}
+	}
+}
+
+func (r *headReader) monitor(m *analysis.Monitor) {
+	held := r.flags()(0)
+	m.Class, m.Waiters = r.text(), r.number()
+	m.Waiting = readList(&r.compactReader, func(name *string) { *name = r.text() })
+	m.At = readList(&r.compactReader, func(site *analysis.MonitorSite) { site.Func, site.Count = r.text(), r.number() })
+	if held {
+		m.Holder = &analysis.MonitorHolder{Name: r.text(), ID: r.varint(), State: r.text(), At: r.text(), Waits: r.number()}
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 // their numbers. ID is unique in the page.
 type ShapeData struct {
 	ID, Title string
-	Holders   []ShapeBox
-	Object    ShapeBox
-	Parts     []ShapeBox
+	// Head names the columns of the table, nil for those of an object.
+	Head    []string `json:",omitempty"`
+	Holders []ShapeBox
+	Object  ShapeBox
+	Parts   []ShapeBox
 }
 
 // ShapeBox is one box. Count stands in front of Name; boxes with less room have Bare, the
@@ -93,6 +95,9 @@ func (s ShapeData) describe() string {
 
 func (s ShapeData) table() Table {
 	out := Table{Caption: s.Title, Head: []string{"Part", "Each", "Known by"}}
+	if s.Head != nil {
+		out.Head = s.Head
+	}
 	for _, p := range s.Parts {
 		out.Rows = append(out.Rows, []string{p.Told, p.Count, p.Known})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
@@ -68,7 +69,7 @@ func TestTheFamilyPageShowsItsKinAndItsVersions(t *testing.T) {
 		Holders: []view.Kin{{Family: others[4], Why: []string{"older than the growth"}}},
 		Behind:  []view.Kin{{Family: others[1], Why: []string{"waits for its lock"}}},
 	}
-	in.Locks = []trend.Hold{{Snapshot: 7, Lock: 0xc00009c898, Waiters: 29, Holders: []trend.Holder{{ID: 13927, At: "v1.(*Collector).Collect", State: "semacquire", Wait: 4}}}}
+	in.Locks = []trend.Hold{{Snapshot: 7, Lock: wait.Lock{Address: 0xc00009c898, Waiters: 29, Holders: []wait.Holder{{ID: 13927, At: "v1.(*Collector).Collect", State: "semacquire", Wait: 4}}}}}
 	in.Bisection = trend.Bisection{Rows: []trend.VersionRow{{Version: "1.1", Verdict: trend.Good, Hours: 5, Epochs: 1, Below: .6}, {Version: "1.2", Verdict: trend.Bad, Hours: 2, Epochs: 1, Rate: 12, Mass: .96}}, FirstBad: "1.2"}
 	v := view.NewFamily(in)
 	html := render(t, Family(v))

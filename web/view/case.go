@@ -121,6 +121,8 @@ type Case struct {
 	Quiet    []string
 	// Doubts are what the verdicts of each process cannot exclude.
 	Doubts []Pair
+	// Locks is who waits for whom in the last snapshot of each process.
+	Locks []LockGroup `json:",omitempty"`
 	// Objects has an entry for each process with kinds of objects that matter.
 	Objects []CaseObjects `json:",omitempty"`
 	Rising  string
@@ -373,6 +375,7 @@ func NewCase(in CaseInput) Case {
 	m.figures(&c)
 	m.timeline(&c)
 	m.findings(&c)
+	m.locks(&c)
 	m.objects(&c)
 	m.context(&c)
 	m.minis(&c)
@@ -1748,6 +1751,7 @@ func (c Case) Document() Document {
 	for _, d := range c.Doubts {
 		m.paragraph(doubtWords + d.Name + ": " + d.Value)
 	}
+	c.listLocks(&m)
 	c.listObjects(&m)
 	if len(c.Limits) > 0 {
 		m.heading(2, "Limits")

@@ -192,6 +192,11 @@ func (s Snapshot) Charts() []chart.Chart {
 	if s.Waits != nil {
 		out = append(out, *s.Waits)
 	}
+	if s.Locks != nil {
+		for _, shape := range s.Locks.Shapes {
+			out = append(out, shape)
+		}
+	}
 	for _, families := range [][]SnapshotFamily{s.Families, s.Single} {
 		for _, f := range families {
 			if f.Bar != nil {

@@ -164,7 +164,7 @@ func (m *familyMaker) kinRow(k Kin) CaseShare {
 
 // lock is one lock with its waiters and its possible holders in words.
 func (m *familyMaker) lock(h trend.Hold) FamilyLock {
-	out := FamilyLock{Text: fmt.Sprintf("%s at %s for the lock 0x%x", waiting(h.Waiters), m.label(h.Snapshot), h.Lock)}
+	out := FamilyLock{Text: fmt.Sprintf("%s at %s for the lock 0x%x", waiting(h.Waiters), m.label(h.Snapshot), h.Address)}
 	if len(h.Types) > 0 {
 		out.Text += ", entered through " + Visible(wording.List(h.Types, 3))
 	}

@@ -32,6 +32,8 @@ type SnapshotInput struct {
 	// Others are the entries of "Compare with", Value is an id.
 	Others   []Choice
 	BundleID string
+	// Locks is who waits for whom, nil for nobody.
+	Locks *report.Locks
 	// Flame is the merged stacks of the kind that the page opens with, nil for none.
 	Flame  *flame.Tree
 	Query  url.Values
@@ -61,6 +63,7 @@ type Snapshot struct {
 	Minds               []string
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
+	Locks        *LockGroup `json:",omitempty"`
 	Tabs         []DiffTab
 	Kind         string
 	Box          FilterBox
@@ -127,6 +130,11 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	}
 	for _, f := range s.Statements {
 		out.Facts = append(out.Facts, Pair{Visible(f.Title), Visible(f.Text)})
+	}
+	if in.Locks != nil {
+		group := newLockGroup(in.Locks)
+		group.Shapes = lockShapes(in.Locks)
+		out.Locks = &group
 	}
 	out.States, out.StatesBar = m.states()
 	m.waits(&out)
@@ -650,6 +658,10 @@ func (s Snapshot) Document() Document {
 	for _, f := range s.Facts {
 		m.heading(2, f.Name)
 		m.paragraph(f.Value)
+	}
+	if s.Locks != nil {
+		m.heading(2, lockHead)
+		m.lockLines(*s.Locks)
 	}
 	if len(s.Families) > 0 {
 		m.heading(2, "Families")

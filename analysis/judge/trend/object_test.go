@@ -15,26 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 	"leakdiff/samples/corpus"
 )
-
-func TestReceiverTypes(t *testing.T) {
-	tests := map[string]string{
-		"github.com/docker/go-metrics.(*Namespace).Collect":           "github.com/docker/go-metrics.Namespace",
-		"k8s.io/kubernetes/vendor/golang.org/x/net/http2.(*Conn).Run": "golang.org/x/net/http2.Conn",
-		"net/http.Header.Get":           "net/http.Header",
-		"main.(*T).run.func1":           "",
-		"main.run":                      "",
-		"main.main.func1":               "",
-		"sync.(*Mutex).lockSlow":        "sync.Mutex",
-		"main.(*Set[go.shape.int]).Add": "main.Set",
-	}
-	for function, want := range tests {
-		if got := receiverType(function); got != want {
-			t.Errorf("%s: %q, want %q", function, got, want)
-		}
-	}
-}
 
 // withArguments reads the part of a debug=2 dump that held locks need: who waits for
 // which lock, and the first argument of every frame.
@@ -170,8 +153,8 @@ func TestTheHolderOfTheMetricsLock(t *testing.T) {
 			t.Fatalf("%s: %d locks, want 1: %+v", label, len(holds), holds)
 		}
 		h := holds[0]
-		if h.Lock != 0xc00009c898 || h.Waiters != waiters[label] {
-			t.Errorf("%s: lock 0x%x with %d waiters, want 0xc00009c898 with %d", label, h.Lock, h.Waiters, waiters[label])
+		if h.Address != 0xc00009c898 || h.Waiters != waiters[label] {
+			t.Errorf("%s: lock 0x%x with %d waiters, want 0xc00009c898 with %d", label, h.Address, h.Waiters, waiters[label])
 		}
 		if len(h.Holders) != 1 || h.Holders[0].ID != 13927 {
 			t.Fatalf("%s: holders %+v, want goroutine 13927 alone", label, h.Holders)
@@ -180,7 +163,7 @@ func TestTheHolderOfTheMetricsLock(t *testing.T) {
 		if diff := cmp.Diff("github.com/containerd/containerd/metrics/cgroups/v1.(*Collector).Collect", holder.At); diff != "" {
 			t.Errorf("%s: frame (-want +got):\n%s", label, diff)
 		}
-		eight := slices.ContainsFunc(holder.Children, func(o Offspring) bool { return o.Count == 8 })
+		eight := slices.ContainsFunc(holder.Children, func(o wait.Offspring) bool { return o.Count == 8 })
 		if !eight {
 			t.Errorf("%s: children %+v, want a family of 8", label, holder.Children)
 		}
@@ -326,11 +309,11 @@ func manyLocks(families, locks, members int) Input {
 		for k := range members {
 			id++
 			packed.Append(analysis.PackedMember{ID: id, Wait: 5, Line: 1, Offset: 1, Length: 100})
-			if k < fewestWaiters*locks {
-				if k%fewestWaiters == 0 {
-					snap.Objects[fingerprint] = append(snap.Objects[fingerprint], Object{Address: uint64(0x10000 * id), Func: "sync.(*Mutex).lockSlow", Lock: true, Count: fewestWaiters})
+			if k < wait.FewestWaiters*locks {
+				if k%wait.FewestWaiters == 0 {
+					snap.Objects[fingerprint] = append(snap.Objects[fingerprint], Object{Address: uint64(0x10000 * id), Func: "sync.(*Mutex).lockSlow", Lock: true, Count: wait.FewestWaiters})
 				}
-				last := &snap.Objects[fingerprint][k/fewestWaiters]
+				last := &snap.Objects[fingerprint][k/wait.FewestWaiters]
 				last.Members = append(last.Members, id)
 			}
 		}
@@ -352,7 +335,7 @@ func TestTheMembersOfADumpAreNotReadOnceForEachLock(t *testing.T) {
 		for _, f := range s.Families {
 			for _, h := range s.Holds(f.Fingerprint, 0) {
 				holds++
-				if h.Waiters != fewestWaiters || len(h.Families) != 50 || h.Families[0] != "f0" {
+				if h.Waiters != wait.FewestWaiters || len(h.Families) != 50 || h.Families[0] != "f0" {
 					t.Fatalf("%s: %+v, want 3 waiters and the 50 families inside", f.Fingerprint, h)
 				}
 			}

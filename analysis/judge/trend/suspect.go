@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -99,7 +100,7 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 			f := suspect(found, c.Fingerprint)
 			f.weight += 100
 			f.Members = append(f.Members, c.ID)
-			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock 0x%x %d goroutines wait for", c.ID, c.Func, h.Lock, h.Waiters)
+			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock 0x%x %d goroutines wait for", c.ID, c.Func, h.Address, h.Waiters)
 			if n := s.childrenOf(c); n > 0 {
 				why += ", and has " + wording.Plural(n, "child", "children")
 			}
@@ -113,7 +114,7 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 		for _, family := range h.Families {
 			f := suspect(found, family)
 			f.weight += 20
-			f.Why = append(f.Why, fmt.Sprintf("several are inside the object whose lock 0x%x is waited for", h.Lock))
+			f.Why = append(f.Why, fmt.Sprintf("several are inside the object whose lock 0x%x is waited for", h.Address))
 		}
 	}
 }
@@ -194,7 +195,7 @@ func kindsOf(group *analysis.Group) (types, creators []string) {
 			continue
 		}
 		for _, frame := range v.Stack.Frames {
-			kind := receiverType(frame.Func)
+			kind := wait.ReceiverType(frame.Func)
 			if kind != "" && !standard(kind) && !slices.Contains(types, kind) {
 				types = append(types, kind)
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 )
 
 // Input is the input of a series. Snapshots are in time order. Everything else is
@@ -73,7 +74,7 @@ type Series struct {
 
 	// held are the locks of each snapshot with their possible holders, computed on
 	// first use.
-	held []func() map[uint64]*Hold
+	held []func() map[uint64]*wait.Lock
 	// recentFamilies are the recent families of each snapshot, computed on first use.
 	recentFamilies []func() []recentFamily
 
@@ -98,7 +99,7 @@ func NewSeries(in Input) *Series {
 	s.watches = sync.OnceValue(s.newWatches)
 	s.events = sync.OnceValue(s.newEvents)
 	for i := range in.Snapshots {
-		s.held = append(s.held, sync.OnceValue(func() map[uint64]*Hold { return s.newHolds(i) }))
+		s.held = append(s.held, sync.OnceValue(func() map[uint64]*wait.Lock { return wait.Search(s.Snapshots[i].Groups, s.objectsAt(i)) }))
 		s.recentFamilies = append(s.recentFamilies, sync.OnceValue(func() []recentFamily { return s.findRecentFamilies(i) }))
 	}
 	rows := make(map[*analysis.Family][]*analysis.Group) // snapshots share their families

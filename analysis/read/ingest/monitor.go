@@ -65,6 +65,9 @@ func (m *monitors) add(t *analysis.Thread, family string) {
 		case "waiting on", "parking to wait for":
 			waits = m.own(family, l) || waits
 		case "locked", "owns":
+			if releases(t, l.Object) {
+				continue
+			}
 			m.holds[l.Object] = holder{name: t.Name, state: t.State, at: topFrame(t.Stack)}
 		}
 	}

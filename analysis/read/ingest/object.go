@@ -154,12 +154,13 @@ func firstArgument(line []byte) (uint64, bool) {
 // objects keeps of all addresses those that can prove who holds what others wait for:
 // the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) map[string][]analysis.Object {
-	types := map[string]bool{}
+	types, waits := map[string]bool{}, false
 	for s, c := range t.stacks {
 		a := c.arguments
 		if a == nil || a.lock < 0 || !a.found {
 			continue
 		}
+		waits = true
 		for _, f := range s.Frames[a.lock+1:] {
 			if kind := receiver(f.Func); kind != "" && !strings.HasPrefix(kind, "sync.") && !strings.HasPrefix(kind, "internal/sync.") {
 				types[kind] = true
@@ -167,7 +168,7 @@ func (b *builder) objects(t *textDump) map[string][]analysis.Object {
 			}
 		}
 	}
-	if len(types) == 0 {
+	if !waits {
 		return nil
 	}
 	c := collected{families: map[string]int32{}, functions: map[string]int32{}, at: map[site]int32{}}

@@ -28,6 +28,7 @@ type threadDump struct {
 	locks  monitors
 	// joins has the threads of each object.
 	joins join.Monitors
+	waits lockWaits
 	// aged is true if some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed.
@@ -112,6 +113,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 		g.States[t.State]++
 	}
 	d.locks.add(t, f.Fingerprint)
+	d.waits.add(t)
 	m := &g.Members
 	variant := int32(-1)
 	if t.Stack != nil {
@@ -235,6 +237,7 @@ func (b *builder) threads() {
 	}
 	b.deadlocks(best)
 	b.contended(best)
+	b.s.Monitors = d.waits.monitors(d.dump.Deadlocks)
 	b.otherThreads(best, all)
 	if d.dump.MainElapsed > 0 && !best.inner.IsZero() {
 		started := best.inner.Add(-time.Duration(d.dump.MainElapsed * float64(time.Second)))

@@ -296,6 +296,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Units = j.units()
 	s.Bounds = j.bounds()
 	s.Objects = j.objects()
+	s.Locks = j.LocksAt(len(j.Snapshots) - 1)
 	s.Findings = j.findings(s.Families, s.Objects)
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)

@@ -82,6 +82,8 @@ type Series struct {
 	Units     []Unit   `json:"units"`
 	// Objects are the things of the program that goroutine dumps prove by identity.
 	Objects []Object `json:"objects,omitempty"`
+	// Locks are those of the last snapshot that goroutines or threads wait for.
+	Locks *Locks `json:"locks,omitempty"`
 	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`

@@ -149,6 +149,7 @@ func (p *printer) series(c *Case, i int) {
 		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
 	p.context(s)
+	p.locks(s)
 	if c.listed.Filter != nil {
 		p.passing(&c.listed.Series[i])
 		return
@@ -158,6 +159,18 @@ func (p *printer) series(c *Case, i int) {
 	}
 	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
+}
+
+// locks lists who waits for whom in the last snapshot.
+func (p *printer) locks(s *Series) {
+	if s.Locks == nil {
+		return
+	}
+	p.line("")
+	p.line("Who waits for whom")
+	for _, l := range s.Locks.Lines() {
+		p.wrap("  ", l.Sentence())
+	}
 }
 
 // mostPrinted is how many kinds of objects of one snapshot are printed.

@@ -1,4 +1,4 @@
-package trend
+package wait
 
 import (
 	"cmp"
@@ -11,14 +11,17 @@ import (
 // over the members of each family, because every family may have a lock and a dump may
 // have a million members.
 type lockSearch struct {
-	series *Series
-	i      int
-	groups []analysis.Group
+	groups  []analysis.Group
+	objects map[string][]analysis.Object
 	// queues are by lock. order has them in the order of their first waiter.
 	queues map[uint64]*queue
 	order  []*queue
 	// waiters are the queues that contain an id, by id and family.
 	waiters map[int64][]waiter
+	// unnamed are the families that have waiters whose ids or locks are not known. unknown
+	// counts those whose lock is not known.
+	unnamed map[int]bool
+	unknown int
 	// kinds are the receiver types of functions.
 	kinds map[string]string
 	// children counts the goroutines that an id started, by family.
@@ -35,11 +38,13 @@ type waiter struct {
 
 // queue is all goroutines that wait for one lock in one dump.
 type queue struct {
-	lock   uint64
-	ids    []int64 // sorted once all are known
-	count  int
-	least  int64
-	oldest int
+	lock uint64
+	ids  []int64 // sorted once all are known
+	// entries count the waiters by the function in which they wait.
+	entries []Entry
+	count   int
+	least   int64
+	oldest  int
 	// types are the receiver types of the methods in which the waiters entered the
 	// lock. receivers are the addresses of these objects.
 	types     []string
@@ -65,22 +70,29 @@ type candidate struct {
 	state   string
 }
 
-// newHolds returns the locks of snapshot i that have at least one waiter.
-func (s *Series) newHolds(i int) map[uint64]*Hold {
+// Search returns the locks of one dump that have at least one waiter, by their addresses.
+// Objects are by family.
+func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[uint64]*Lock {
+	found, _ := search(groups, objects)
+	return found
+}
+
+// search also counts the waiters of the same families whose locks the reader did not keep.
+func search(groups []analysis.Group, objects map[string][]analysis.Object) (found map[uint64]*Lock, unknown int) {
 	d := &lockSearch{
-		series: s, i: i, groups: s.Snapshots[i].Groups, queues: make(map[uint64]*queue),
-		waiters: make(map[int64][]waiter), kinds: make(map[string]string),
+		groups: groups, objects: objects, queues: make(map[uint64]*queue),
+		waiters: make(map[int64][]waiter), unnamed: make(map[int]bool), kinds: make(map[string]string),
 	}
 	for g := range d.groups {
 		d.addWaiters(g)
 	}
 	if len(d.order) == 0 {
-		return nil
+		return nil, 0
 	}
 	byType := make(map[string][]*queue)
-	for _, q := range d.order {
+	for i, q := range d.byWaiters() {
 		slices.Sort(q.ids)
-		if q.count < fewestWaiters {
+		if q.count < FewestWaiters && i >= MostLocks {
 			continue
 		}
 		for _, kind := range q.types {
@@ -91,11 +103,11 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 		d.search(g, byType)
 	}
 	d.countChildren()
-	shallow := make(map[uint64]*Hold, len(d.order))
+	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
-		shallow[q.lock] = d.hold(q)
+		found[q.lock] = d.lock(q)
 	}
-	return d.linked(shallow)
+	return found, d.unknown
 }
 
 // addWaiters adds the members of a family to the queues of the locks that they wait
@@ -103,8 +115,9 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 func (d *lockSearch) addWaiters(g int) {
 	group := &d.groups[g]
 	fingerprint := group.Family.Fingerprint
-	objects := d.series.objects(d.i, fingerprint)
+	objects := d.objects[fingerprint]
 	var entered []*queue
+	known, cut := 0, false // not all waiters of a lock are named
 	for _, o := range objects {
 		if !o.Lock {
 			continue
@@ -115,6 +128,9 @@ func (d *lockSearch) addWaiters(g int) {
 			d.queues[o.Address], d.order = q, append(d.order, q)
 		}
 		q.count += o.Count
+		q.enter(entryOfGroup(group), o.Count)
+		known += o.Count
+		cut = cut || o.Count > len(o.Members)
 		for _, id := range o.Members {
 			q.ids = append(q.ids, id)
 			d.waiters[id] = append(d.waiters[id], waiter{g, q})
@@ -133,7 +149,18 @@ func (d *lockSearch) addWaiters(g int) {
 	if !group.Members.Identified() {
 		return
 	}
+	whole := known >= group.Count
+	if !whole {
+		d.unknown += group.Count - known
+	}
+	if cut || !whole {
+		d.unnamed[g] = true
+	}
 	for m := range group.Members.All() {
+		if cut && whole && len(entered) == 1 {
+			entered[0].oldest = max(entered[0].oldest, m.Wait)
+			continue
+		}
 		for _, w := range d.waiters[m.Identity.ID] {
 			if slices.Contains(entered, w.queue) {
 				w.queue.oldest = max(w.queue.oldest, m.Wait)
@@ -142,13 +169,31 @@ func (d *lockSearch) addWaiters(g int) {
 	}
 }
 
+// byWaiters orders the queues: most waiters first, then the longest wait.
+func (d *lockSearch) byWaiters() []*queue {
+	all := slices.Clone(d.order)
+	slices.SortStableFunc(all, func(a, b *queue) int {
+		return cmp.Or(b.count-a.count, b.oldest-a.oldest, cmp.Compare(a.least, b.least))
+	})
+	return all
+}
+
+// enter counts waiters of one family.
+func (q *queue) enter(function string, count int) {
+	at := slices.IndexFunc(q.entries, func(e Entry) bool { return e.Func == function })
+	if at < 0 {
+		at, q.entries = len(q.entries), append(q.entries, Entry{Func: function})
+	}
+	q.entries[at].Count += count
+}
+
 // addReceivers collects the receiver types through which the waiters of one family
 // entered their locks.
-func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queues []*queue) {
+func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Object, queues []*queue) {
 	var types []string
 	entries := make(map[string]bool)
 	for _, v := range group.Variants {
-		entry := entryOf(v.Stack)
+		entry := EntryOf(v.Stack)
 		entries[entry] = true
 		if kind := d.kind(entry); kind != "" && !slices.Contains(types, kind) {
 			types = append(types, kind)
@@ -165,22 +210,24 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queue
 		if o.Lock || !entries[o.Func] {
 			continue
 		}
-		for _, q := range queues {
-			if o.Address <= q.lock && q.lock-o.Address <= 4096 {
-				if q.receivers == nil {
-					q.receivers = make(map[uint64]bool)
+		for _, id := range o.Members {
+			for _, w := range d.waiters[id] {
+				if q := w.queue; o.Address <= q.lock && q.lock-o.Address <= 4096 {
+					if q.receivers == nil {
+						q.receivers = make(map[uint64]bool)
+					}
+					q.receivers[o.Address] = true
 				}
-				q.receivers[o.Address] = true
 			}
 		}
 	}
 }
 
-// kind caches receiverType.
+// kind caches ReceiverType.
 func (d *lockSearch) kind(function string) string {
 	kind, known := d.kinds[function]
 	if !known {
-		kind = receiverType(function)
+		kind = ReceiverType(function)
 		d.kinds[function] = kind
 	}
 	return kind
@@ -209,25 +256,29 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	if len(queues) == 0 {
 		return
 	}
-	members, longest := membersInside(group, methods)
+	members, longest := d.membersInside(g, methods)
 	if len(members) == 0 {
 		return
 	}
 	printed := d.firstArguments(group.Family.Fingerprint)
 	for _, q := range queues {
-		if members[0].id < q.least || longest >= max(1, q.oldest) {
-			d.searchFor(q, group, members, printed)
+		if members[0].id < q.least || longest >= max(1, q.oldest) || q.oldest <= 0 {
+			d.searchFor(q, g, members, printed)
 		}
 	}
 }
 
 // membersInside returns the members of a family that are in methods, in the order of
-// their ids, and the longest wait among them.
-func membersInside(group *analysis.Group, methods []bool) (members []candidate, longest int) {
+// their ids, and the longest wait among them. Those that may wait for any lock are left out.
+func (d *lockSearch) membersInside(g int, methods []bool) (members []candidate, longest int) {
+	group := &d.groups[g]
 	inside := func(variant int) bool {
 		return variant < 0 || variant < len(methods) && methods[variant]
 	}
 	for m := range group.Members.InVariants(inside) {
+		if d.unnamed[g] && len(d.waiters[m.Identity.ID]) == 0 {
+			continue
+		}
 		members = append(members, candidate{m.Identity.ID, m.Wait, m.Variant, m.State})
 		longest = max(longest, m.Wait)
 	}
@@ -244,7 +295,7 @@ type printedIn struct {
 // firstArguments are the first arguments that the dump prints of a family's frames.
 func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
-	for _, o := range d.series.objects(d.i, fingerprint) {
+	for _, o := range d.objects[fingerprint] {
 		for _, id := range o.Members {
 			if _, first := all[printedIn{o.Func, id}]; !first {
 				all[printedIn{o.Func, id}] = o.Address
@@ -256,36 +307,40 @@ func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 
 // searchFor adds the candidates of one family for one lock. If there are too many to be
 // named, only the smallest id is needed.
-func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
-	first := true
+func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map[printedIn]uint64) {
+	group, first := &d.groups[g], true
 	for k := range members {
 		m := &members[k]
-		if m.id >= q.least && m.wait < max(1, q.oldest) {
+		waits := len(d.waiters[m.id]) > 0
+		// Minutes are printed from the first on. Without any, a younger goroutine may hold
+		// the lock if it is stuck at another one.
+		old := m.id < q.least || m.wait >= max(1, q.oldest)
+		if !old && (!waits || q.oldest > 0) {
 			continue
 		}
 		if _, waits := slices.BinarySearch(q.ids, m.id); waits {
 			continue
 		}
-		at, function := d.inside(q, group, m, printed)
-		if function == "" {
+		at, function, same := d.inside(q, group, m, printed)
+		if function == "" || !old && !same {
 			continue
 		}
 		if first {
 			q.families = append(q.families, holders{group.Family.Fingerprint, m.id})
 			first = false
 		}
-		if q.found++; q.found > mostHolders {
+		if q.found++; q.found > MostHolders {
 			q.holders = nil
 			return
 		}
-		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait})
+		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant))})
 	}
 }
 
 // inside returns where a member is and which of its frames is a method of the waiters'
-// object, or "". A printed receiver must be that object. A receiver that is not printed
-// with certainty proves nothing.
-func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
+// object, or "". A printed receiver must be that object: same reports that it is. A receiver
+// that is not printed with certainty proves nothing.
+func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string, same bool) {
 	for v, variant := range group.Variants {
 		if m.variant >= 0 && m.variant != v {
 			continue
@@ -296,11 +351,11 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 			}
 			receiver, known := printed[printedIn{frame.Func, m.id}]
 			if !known || len(q.receivers) == 0 || q.receivers[receiver] {
-				return entryOf(variant.Stack), frame.Func
+				return EntryOf(variant.Stack), frame.Func, known && q.receivers[receiver]
 			}
 		}
 	}
-	return "", ""
+	return "", "", false
 }
 
 // countChildren counts the goroutines that the candidates started.
@@ -331,38 +386,25 @@ func (d *lockSearch) countChildren() {
 	}
 }
 
-// hold is the result for a lock, without the locks that its candidates wait for.
-func (d *lockSearch) hold(q *queue) *Hold {
-	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
-	if q.found > mostHolders {
+// lock is the result for a queue.
+func (d *lockSearch) lock(q *queue) *Lock {
+	l := &Lock{Address: q.lock, Waiters: q.count, Oldest: max(0, q.oldest), First: q.least, Entries: q.entries, Types: q.types, Holders: q.holders}
+	if q.found > MostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
 		for _, f := range q.families {
-			h.Families = append(h.Families, f.fingerprint)
+			l.Families = append(l.Families, f.fingerprint)
 		}
-		return h
+		return l
 	}
-	slices.SortStableFunc(h.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
-	for k := range h.Holders {
-		h.Holders[k].Children = d.offspring(&h.Holders[k])
-	}
-	return h
-}
-
-// linked sets Next of each candidate to the lock that it waits for itself, one level
-// deep.
-func (d *lockSearch) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
-	all := make(map[uint64]*Hold, len(shallow))
-	for lock, h := range shallow {
-		whole := *h
-		whole.Holders = slices.Clone(h.Holders)
-		for k := range whole.Holders {
-			if next := d.waitsFor(&whole.Holders[k]); next != nil && next.lock != lock && next.count >= 1 {
-				whole.Holders[k].Next = shallow[next.lock]
-			}
+	slices.SortStableFunc(l.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
+	for k := range l.Holders {
+		h := &l.Holders[k]
+		h.Children = d.offspring(h)
+		if next := d.waitsFor(h); next != nil && next != q {
+			h.WaitsFor = next.lock
 		}
-		all[lock] = &whole
 	}
-	return all
+	return l
 }
 
 // waitsFor is the queue in which a candidate itself waits, or nil.
@@ -379,8 +421,11 @@ func (d *lockSearch) waitsFor(c *Holder) *queue {
 // first.
 func (d *lockSearch) offspring(c *Holder) []Offspring {
 	functions := make(map[string]bool)
-	if group := d.series.groups[c.Fingerprint][d.i]; group != nil {
-		for _, v := range group.Variants {
+	for g := range d.groups {
+		if d.groups[g].Family.Fingerprint != c.Fingerprint {
+			continue
+		}
+		for _, v := range d.groups[g].Variants {
 			for _, frame := range v.Stack.Frames {
 				functions[frame.Func] = true
 			}

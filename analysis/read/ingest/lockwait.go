@@ -1,0 +1,202 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/thread"
+)
+
+// Bounds of what a snapshot keeps of the locks for which threads wait.
+const (
+	mostLocks     = 100
+	mostWaiting   = 3
+	mostLockSites = 5
+	mostLockName  = 100
+)
+
+// lockWaits are the locks for which threads of one dump wait, and who holds them. It is
+// bounded by mostMonitors.
+type lockWaits struct {
+	threads int
+	byKey   map[string]*lockWait
+	// order has the locks in the order of their first waiters.
+	order []*lockWait
+	holds map[string]lockHolder
+	// blocked are the waiting threads by their number in the dump, named by their name.
+	blocked map[int]lockHolder
+	named   map[string]int
+}
+
+// lockWait is one lock. A park is sure to wait for a lock only if its class is one, or if a
+// thread owns it: idle threads park as well.
+type lockWait struct {
+	analysis.Monitor
+	key   string
+	sure  bool
+	owner string // as printed with the waiter
+}
+
+// lockHolder is a thread that holds a lock or waits for the one of key.
+type lockHolder struct {
+	number int
+	key    string
+	thread analysis.MonitorHolder
+}
+
+// lockKey is an object as printed in any place of a dump.
+//
+//	"0x00000000f8000280", "0xf8000280" = "f8000280"
+func lockKey(object string) string { return strings.TrimLeft(strings.TrimPrefix(object, "0x"), "0") }
+
+// releases reports whether a thread is inside Object.wait() of an object, which its frames
+// below then name as locked.
+func releases(t *analysis.Thread, object string) bool {
+	return slices.ContainsFunc(t.Locks, func(l analysis.Lock) bool {
+		return (l.How == "waiting on" || l.How == "waiting to lock") && l.Object == object
+	})
+}
+
+func (w *lockWaits) add(t *analysis.Thread) {
+	number := w.threads
+	w.threads++
+	if len(t.Locks) == 0 || len(w.order)+len(w.holds)+len(w.blocked) >= mostMonitors {
+		return
+	}
+	if w.byKey == nil {
+		w.byKey, w.holds = map[string]*lockWait{}, map[string]lockHolder{}
+		w.blocked, w.named = map[int]lockHolder{}, map[string]int{}
+	}
+	at := withoutHidden(ownFrame(t.Stack))
+	who := lockHolder{number: number, thread: analysis.MonitorHolder{Name: clip(t.Name, mostLockName), ID: t.ID, State: t.State, At: at}}
+	for _, l := range t.Locks {
+		key := lockKey(l.Object)
+		if key == "" {
+			continue
+		}
+		switch l.How {
+		case "locked", "owns":
+			if !releases(t, l.Object) {
+				w.holds[key] = who
+			}
+		case "waiting to lock", "parking to wait for", "waiting on":
+			monitor := l.How == "waiting to lock"
+			if who.key != "" || !monitor && l.Owner == "" && (l.How == "waiting on" || strings.HasSuffix(l.Class, "ConditionObject")) {
+				continue
+			}
+			who.key = key
+			w.wait(key, l, monitor, at, t.Name)
+		}
+	}
+	if who.key != "" {
+		w.blocked[number], w.named[t.Name] = who, number
+	}
+}
+
+func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, at, name string) {
+	lock := w.byKey[key]
+	if lock == nil {
+		lock = &lockWait{key: key}
+		lock.Class = l.Class
+		w.byKey[key], w.order = lock, append(w.order, lock)
+	}
+	lock.sure = lock.sure || monitor || l.Owner != "" || strings.Contains(l.Class, "Lock$")
+	lock.owner = cmp.Or(lock.owner, l.Owner)
+	lock.Waiters++
+	if len(lock.Waiting) < mostWaiting {
+		lock.Waiting = append(lock.Waiting, clip(name, mostLockName))
+	}
+	site := slices.IndexFunc(lock.At, func(s analysis.MonitorSite) bool { return s.Func == at })
+	switch {
+	case site >= 0:
+		lock.At[site].Count++
+	case at != "" && len(lock.At) < mostLockSites:
+		lock.At = append(lock.At, analysis.MonitorSite{Func: at, Count: 1})
+	}
+}
+
+// ownFrame is the first frame outside the plumbing of locks, else the first one.
+func ownFrame(s *analysis.Stack) string {
+	if s == nil {
+		return ""
+	}
+	for _, f := range s.Frames {
+		if !strings.HasPrefix(f.Func, "java.util.concurrent.locks.") && !strings.HasPrefix(f.Func, "sun.misc.Unsafe.") &&
+			!strings.HasPrefix(f.Func, "jdk.internal.misc.") && !strings.HasPrefix(f.Func, "java.lang.") && !strings.HasPrefix(f.Func, "java.util.concurrent.ForkJoinPool.") {
+			return f.Func
+		}
+	}
+	return topFrame(s)
+}
+
+// withoutHidden leaves out the address of a hidden class.
+//
+//	"a.Pool$$Lambda$33/0x00007f335c00ebf8.run" = "a.Pool$$Lambda$33.run"
+func withoutHidden(function string) string {
+	class, address, hidden := strings.Cut(function, "/0x")
+	if !hidden {
+		return function
+	}
+	return class + strings.TrimLeft(address, "0123456789abcdef")
+}
+
+// monitors are the locks with most waiters. The section of a deadlock names holders that no
+// thread prints.
+func (w *lockWaits) monitors(deadlocks []thread.Deadlock) *analysis.Monitors {
+	for _, d := range deadlocks {
+		for _, link := range d.Threads {
+			if open := strings.LastIndexByte(link.Waits, '('); open >= 0 {
+				if lock := w.byKey[lockKey(strings.TrimSuffix(link.Waits[open+1:], ")"))]; lock != nil {
+					lock.owner = cmp.Or(lock.owner, link.HeldBy)
+				}
+			}
+		}
+	}
+	holders := map[*lockWait]lockHolder{}
+	var all []*lockWait
+	for _, lock := range w.order {
+		holder, held := w.holds[lock.key]
+		if !held && lock.owner != "" {
+			holder, held = lockHolder{number: -1, thread: analysis.MonitorHolder{Name: clip(lock.owner, mostLockName), ID: -1}}, true
+			if number, known := w.named[lock.owner]; known {
+				holder = w.blocked[number]
+			}
+		}
+		if held {
+			holders[lock] = holder
+		}
+		if held || lock.sure {
+			all = append(all, lock)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	waits := func(l *lockWait) int { // 1 if the holder waits itself
+		if h, held := holders[l]; held && w.blocked[h.number].key != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b *lockWait) int { return cmp.Or(b.Waiters-a.Waiters, waits(b)-waits(a)) })
+	out := &analysis.Monitors{}
+	for _, lock := range all[min(len(all), mostLocks):] {
+		out.More, out.MoreWaiters = out.More+1, out.MoreWaiters+lock.Waiters
+	}
+	all = all[:min(len(all), mostLocks)]
+	place := map[string]int{}
+	for i, lock := range all {
+		place[lock.key] = i + 1
+	}
+	for _, lock := range all {
+		if holder, held := holders[lock]; held {
+			h := holder.thread
+			h.Waits = place[w.blocked[holder.number].key]
+			lock.Holder = &h
+		}
+		out.List = append(out.List, lock.Monitor)
+	}
+	return out
+}
