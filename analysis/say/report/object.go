@@ -34,9 +34,12 @@ type Object struct {
 	Level analysis.ObjectLevel `json:"level"`
 	Each  []ObjectParts        `json:"each"`
 	// Rest reports objects that lost at least half of their goroutines.
-	Rest    bool       `json:"rest,omitempty"`
-	InStep  []InStep   `json:"in_step,omitempty"`
-	Holders []HolderOf `json:"holders,omitempty"`
+	Rest bool `json:"rest,omitempty"`
+	// Orphaned reports descriptors for which no goroutine waits and that no known object
+	// holds.
+	Orphaned bool       `json:"orphaned,omitempty"`
+	InStep   []InStep   `json:"in_step,omitempty"`
+	Holders  []HolderOf `json:"holders,omitempty"`
 	// Families are the fingerprints of its goroutines.
 	Families []string            `json:"families"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
@@ -107,7 +110,7 @@ func (j *JudgedSeries) objects() []Object {
 		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
-	out = append(out, j.resources()...)
+	out = j.withOrphans(append(out, j.resources()...))
 	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
 	out = out[:min(len(out), mostObjects)]
 	for i := range out {

@@ -111,7 +111,7 @@ func (p pairOfGrowths) growth(series, finding int) (*Finding, edge.Growth) {
 	f, g := &s.Findings[finding], p.all[series].Growths[finding]
 	out := edge.Growth{Process: series, Counts: f.Counts, Alive: f.Counts, Calling: g.Calling, Serving: g.Serving, Unary: g.Unary, Wait: g.Wait}
 	if o := s.object(f.Object); o != nil {
-		out.Alive, out.Ended = o.Counts, o.Ended
+		out.Alive, out.Ended, out.Descriptors = o.Counts, o.Ended, o.Orphaned
 	} else if lead := s.lead(f); lead != nil {
 		out.Alive, out.Descriptors = lead.Counts, lead.Kind == analysis.KindDescriptor
 	}
