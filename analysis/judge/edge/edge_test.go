@@ -166,6 +166,14 @@ func dialling(counts []int, clientState, serverState string) (client, server edg
 	return process("a", a...), process("a", b...)
 }
 
+// connections are the first n of a process of dialling, which come after what it listens at.
+func connections(n int) (out []int) {
+	for k := range n {
+		out = append(out, 1+k)
+	}
+	return out
+}
+
 func TestTheOrderOfTwoGrowths(t *testing.T) {
 	const up = "10 20 30 40 50 60"
 	steady := []int{10, 20, 30, 40, 50, 60}
@@ -205,6 +213,16 @@ func TestTheOrderOfTwoGrowths(t *testing.T) {
 		{"equal numbers of a caller and a server", none, none,
 			edge.Growth{Counts: grown(up), Calling: true, Unary: true}, edge.Growth{Counts: grown(up), Serving: true, Wait: edge.WaitsElsewhere}, "unknown: step"},
 		{"equal numbers alone", none, none, edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown(up), Wait: edge.WaitsToRead}, "not together"},
+		{"goroutines of both wait for the same connections, in another rhythm", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.ReadsAny, Connections: connections(60)}, "client first: opener, descriptor, 60 at -1"},
+		{"a blocked call, with the descriptors of both", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Unary: true, Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsElsewhere, Connections: connections(60)}, "server first: callee, descriptor, 60 at -1"},
+		{"the same connections and nobody says what the server waits for", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Connections: connections(60)}, "unknown: descriptor"},
+		{"the descriptors of one side alone", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead}, "not together"},
+		{"a few of the connections", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(5)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead, Connections: connections(60)}, "not together"},
 		{"connections and another rhythm", alive, aliveServer,
 			edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead}, "not together"},
 	} {

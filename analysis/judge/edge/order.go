@@ -1,6 +1,9 @@
 package edge
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Wait is what the members of a growth that serve another process wait for, as far as their
 // stacks say.
@@ -35,6 +38,10 @@ type Growth struct {
 	// Descriptors reports that Alive are descriptors: only those whose other end the process
 	// had can end or stay by it.
 	Descriptors bool
+	// Connections index the rows of the process' course that goroutines of the growth wait
+	// for, in ascending order. They are empty where captures have no pairs of goroutines and
+	// descriptors.
+	Connections []int
 }
 
 // Rule is why one growth is first.
@@ -56,8 +63,10 @@ type Level string
 const (
 	KernelState Level = "kernel state"
 	SeenEnd     Level = "end"
-	ByEndpoint  Level = "endpoint"
-	Step        Level = "step"
+	// ByDescriptor is that goroutines of both wait for the ends of the same connections.
+	ByDescriptor Level = "descriptor"
+	ByEndpoint   Level = "endpoint"
+	Step         Level = "step"
 )
 
 // Order says which of two growths is first.
@@ -96,12 +105,18 @@ func (c *Case) Between(a, b Growth) (order Order, known bool, level Level) {
 	return order, known, level
 }
 
-// coupled is how two growths belong together: both rise in step, and connections join their
-// processes all the time; or one side is inside calls that the other serves. Counts alone
-// would join any two steady growths.
+// Joined reports a level at which connections are proven to join two growths.
+func (l Level) Joined() bool { return l == ByEndpoint || l == ByDescriptor }
+
+// coupled is how two growths belong together: goroutines of both wait for the ends of the same
+// connections; or both rise in step, and connections join their processes all the time; or one
+// side is inside calls that the other serves. Counts alone would join any two steady growths.
 func (c *Case) coupled(a, b Growth) Level {
 	if a.Process == b.Process || !c.sameHost(a.Process, b.Process) && !c.Linked(a.Process, b.Process) {
 		return ""
+	}
+	if c.paired(a, b) {
+		return ByDescriptor
 	}
 	calls := a.Calling && b.Serving && c.inStep(a, b) || b.Calling && a.Serving && c.inStep(b, a)
 	if !calls && !(c.Linked(a.Process, b.Process) && (c.inStep(a, b) || c.inStep(b, a))) {
@@ -115,6 +130,66 @@ func (c *Case) coupled(a, b Growth) Level {
 		return Step
 	}
 	return ""
+}
+
+// leastPaired is the least number of connections that couple two growths.
+const leastPaired = 2
+
+// paired reports growths whose goroutines wait for both ends of as many connections as at
+// least half of the smaller growth.
+func (c *Case) paired(a, b Growth) bool {
+	n := highest(c.shared(a, b))
+	return n >= leastPaired && 2*n >= min(riseOf(a.Alive), riseOf(b.Alive))
+}
+
+// shared are the connections in each snapshot of a of which a goroutine of a waits for one
+// end, and one of b for the other.
+func (c *Case) shared(a, b Growth) []*int {
+	out := make([]*int, len(c.processes[a.Process].Moments))
+	if len(a.Connections) == 0 || len(b.Connections) == 0 || c.processes[a.Process].Course == nil {
+		return out
+	}
+	for _, k := range a.Connections {
+		if k >= len(c.joined[a.Process]) {
+			break // of a course that was too large to be joined
+		}
+		j := &c.joined[a.Process][k]
+		if j.peer != b.Process || !c.otherEndIn(rowRef{a.Process, k}, b) {
+			continue
+		}
+		for i, matched := range j.matched {
+			if matched {
+				if out[i] == nil {
+					out[i] = new(int)
+				}
+				*out[i]++
+			}
+		}
+	}
+	return out
+}
+
+// otherEndIn reports a connection whose other end a goroutine of b waits for.
+func (c *Case) otherEndIn(ref rowRef, b Growth) bool {
+	r := c.row(ref)
+	others := c.ends[endKey{r.Protocol, r.Remote, r.Local}]
+	if r.Protocol == "pipe" {
+		others = c.pipes[r.Inode]
+	}
+	return slices.ContainsFunc(others, func(other rowRef) bool {
+		_, waits := slices.BinarySearch(b.Connections, other.row)
+		return other.process == b.Process && waits
+	})
+}
+
+// riseOf is the highest count minus the first.
+func riseOf(counts []*int) int {
+	for _, n := range counts {
+		if n != nil {
+			return highest(counts) - *n
+		}
+	}
+	return 0
 }
 
 func (c *Case) inStep(a, b Growth) bool {
@@ -224,7 +299,7 @@ func (c *Case) closeWait(a, b Growth, _ Level) (Order, bool) {
 // stays is the other half of rule 1: b ended, and what a has of it stays.
 func (c *Case) stays(a, b Growth, level Level) (Order, bool) {
 	before, now, at := c.around(b.Process, a)
-	if level != ByEndpoint || before == 0 || 5*now < 4*before {
+	if !level.Joined() || before == 0 || 5*now < 4*before {
 		return Order{}, false
 	}
 	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at}, true
@@ -285,8 +360,9 @@ func (c *Case) endOf(p, q int) int {
 
 // opened is rule 3: a dialled the connections, both ends are open, and b waits for them.
 func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
-	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && c.carried(b, c.matchedCounts(b.Process, a.Process))
-	if level != ByEndpoint || a.Unary || !reads && b.Wait != ServesStream {
+	// Goroutines that wait for a descriptor of these connections need no comparison of counts.
+	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && (level == ByDescriptor || c.carried(b, c.matchedCounts(b.Process, a.Process)))
+	if !level.Joined() || a.Unary || !reads && b.Wait != ServesStream {
 		return Order{}, false
 	}
 	dialled := c.count(a.Process, func(r *Row, j *joinedRow, i int) bool {
@@ -305,7 +381,7 @@ func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
 // called is rule 4: b waits for the answers to its calls, and a works on them and waits for
 // something else.
 func (c *Case) called(a, b Growth, level Level) (Order, bool) {
-	if level != ByEndpoint || !b.Unary || a.Wait != WaitsElsewhere {
+	if !level.Joined() || !b.Unary || a.Wait != WaitsElsewhere {
 		return Order{}, false
 	}
 	dialled := c.count(b.Process, func(_ *Row, j *joinedRow, i int) bool {

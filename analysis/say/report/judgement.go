@@ -42,6 +42,9 @@ type Growth struct {
 	Calling, Serving bool
 	// Unary reports a family whose members all wait for the answer to one call.
 	Unary bool `json:",omitempty"`
+	// Connections index the connections of the process that goroutines of the finding wait
+	// for, in ascending order, where captures have pairs.
+	Connections []int `json:",omitempty"`
 	// Wait is what the members wait for that work for another process.
 	Wait edge.Wait `json:",omitempty"`
 	// Lead is the first family of the finding, Kind its kind.
@@ -73,6 +76,7 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
 	out.Growths = make([]Growth, len(out.Series.Findings))
+	waited := j.waitedConnections()
 	for i := range out.Series.Findings {
 		f := &out.Series.Findings[i]
 		if !f.rises() {
@@ -83,6 +87,8 @@ func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 			Serving: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, serving) }),
 			Unary:   j.everyStack(f, func(s *analysis.Stack) bool { return within(s, unary) }),
 			Wait:    j.waits(f),
+
+			Connections: waited.of(j, f, out.Series.object(f.Object)),
 		}
 		if g := j.largest(f.Families[0]); g != nil {
 			out.Growths[i].Lead, out.Growths[i].Kind = g.Family.Fingerprint, g.Family.Kind

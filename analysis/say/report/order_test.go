@@ -262,3 +262,43 @@ func TestEndsOutsideTheCaseAreHiddenInRedactedReports(t *testing.T) {
 		}
 	}
 }
+
+// pairs are the files that say which goroutine of a side waits for which of its connections.
+func pairs(s side) (out []bundle.Input) {
+	for i, n := range s.counts {
+		var text strings.Builder
+		for k := range n {
+			fmt.Fprintf(&text, "%d %d\n", 10+k, 4+k) // descriptor 3 listens
+		}
+		lines := text.String()
+		out = append(out, bundle.Input{
+			Name: fmt.Sprintf("t%d/%s/goroutine-fds.txt", i, s.name), Size: int64(len(lines)),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines)), nil },
+		})
+	}
+	return out
+}
+
+func TestGoroutinesThatWaitForTheSameConnectionsCoupleTwoProcesses(t *testing.T) {
+	reading := []string{"net.(*conn).Read", "main.read"}
+	client, server := side{"client", watching, rising, dials}, side{"server", reading, rising, accepts}
+	inputs := captured(client, server)
+	level := func(r report.Report) string {
+		if len(r.Order) != 1 {
+			return fmt.Sprintf("%d orders", len(r.Order))
+		}
+		return string(r.Order[0].Level) + ": " + r.Order[0].Text
+	}
+	const text = "it opened 70 connections to server, which are open at both ends, and server waits for what comes over them"
+	if got, want := level(built(t, inputs).Report), "endpoint: by client (endpoint): "+text; got != want {
+		t.Errorf("without pairs: %s", got)
+	}
+	inputs = append(append(inputs, pairs(client)...), pairs(server)...)
+	want := "descriptor: by client (descriptor): " + text
+	if got := level(built(t, inputs).Report); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := level(joined(t, inputs)); got != want {
+		t.Errorf("of what is stored: %s", got)
+	}
+}
