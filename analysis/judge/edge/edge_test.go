@@ -166,6 +166,26 @@ func dialling(counts []int, clientState, serverState string) (client, server edg
 	return process("a", a...), process("a", b...)
 }
 
+// without is a process of which nobody took snapshot i.
+func without(p edge.Process, i int) edge.Process {
+	p.Moments = slices.Delete(slices.Clone(p.Moments), i, i+1)
+	rows := slices.Clone(p.Course.Rows)
+	for k := range rows {
+		rows[k].Spans = slices.Clone(rows[k].Spans)
+		for s := range rows[k].Spans {
+			span := &rows[k].Spans[s]
+			if span.First > i {
+				span.First--
+			}
+			if span.Last >= i {
+				span.Last--
+			}
+		}
+	}
+	p.Course = &edge.Course{Rows: rows}
+	return p
+}
+
 // connections are the first n of a process of dialling, which come after what it listens at.
 func connections(n int) (out []int) {
 	for k := range n {
@@ -179,6 +199,8 @@ func TestTheOrderOfTwoGrowths(t *testing.T) {
 	steady := []int{10, 20, 30, 40, 50, 60}
 	alive, aliveServer := dialling(steady, "ESTABLISHED", "ESTABLISHED")
 	gone, goneServer := dialling([]int{10, 20, 30, 40, 50, -1}, "ESTABLISHED", "ESTABLISHED")
+	closed, closedServer := dialling([]int{10, 20, 30, 40, 50, 0}, "ESTABLISHED", "ESTABLISHED")
+	missing := without(alive, 2)
 	left, leftServer := leftOpen(steady)
 	restarted := alive
 	restarted.Moments = slices.Clone(alive.Moments)
@@ -196,6 +218,14 @@ func TestTheOrderOfTwoGrowths(t *testing.T) {
 			edge.Growth{Counts: grown("10 20 30 40 50 3"), Calling: true}, edge.Growth{Counts: grown("10 20 30 40 50 3"), Serving: true}, "client first: end, end, 47 at 5"},
 		{"the opener starts anew and its objects stay", restarted, aliveServer,
 			edge.Growth{Counts: grown("10 20 30 40 50 60"), Calling: true}, edge.Growth{Counts: grown("10 20 30 40 50 60"), Serving: true}, "server first: stays, end, 60 at 5"},
+		{"the opener is only missing and its objects stay", gone, goneServer,
+			edge.Growth{Counts: grown("10 20 30 40 50")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "unknown: endpoint"},
+		{"the opener is only missing and its connections stay", gone, aliveServer,
+			edge.Growth{Counts: grown("10 20 30 40 50")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "unknown: endpoint"},
+		{"the opener is missing once and back with all its connections", missing, aliveServer,
+			edge.Growth{Counts: grown("10 20 40 50 60")}, edge.Growth{Counts: grown(up)}, "unknown: endpoint"},
+		{"the opener lives, has closed its connections, and its objects stay", closed, closedServer,
+			edge.Growth{Counts: grown("10 20 30 40 50 0")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "server first: stays, end, 50 at 5"},
 		{"the opener lives", alive, aliveServer,
 			edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown(up), Wait: edge.WaitsToRead}, "client first: opener, endpoint, 60 at -1"},
 		{"the opener lives, and the server reads from as many connections", alive, aliveServer,

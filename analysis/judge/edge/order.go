@@ -80,6 +80,9 @@ type Order struct {
 	// Snapshot is that of Held in which its members ended, or that of First in which they
 	// stay. It is -1 for other rules.
 	Snapshot int
+	// HeldLives reports, of ByStay, that the other process did not end but has none of the
+	// connections any more.
+	HeldLives bool
 }
 
 // Between decides which of two growths of different processes holds the other. level is
@@ -296,13 +299,39 @@ func (c *Case) closeWait(a, b Growth, _ Level) (Order, bool) {
 	return Order{First: a.Process, Held: b.Process, Rule: ByCloseWait, Level: KernelState, N: highest(closed), Snapshot: -1}, true
 }
 
-// stays is the other half of rule 1: b ended, and what a has of it stays.
+// stays is the other half of rule 1: b was seen to end, or to have none of its connections with
+// a any more, and what a has of it stays. That nobody captured b is no end.
 func (c *Case) stays(a, b Growth, level Level) (Order, bool) {
-	before, now, at := c.around(b.Process, a)
-	if !level.Joined() || before == 0 || 5*now < 4*before {
+	at, lives := c.seenToLeave(b.Process, a.Process)
+	if at < 1 || !level.Joined() || a.Alive[at-1] == nil || a.Alive[at] == nil {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at}, true
+	before, now := *a.Alive[at-1], *a.Alive[at]
+	if before == 0 || 5*now < 4*before {
+		return Order{}, false
+	}
+	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at, HeldLives: lives}, true
+}
+
+// seenToLeave is the first snapshot of q, which lived on, at whose moment a capture of p shows
+// that it started anew, or that it lives and has no connection with q any more. It is -1
+// without one.
+func (c *Case) seenToLeave(p, q int) (at int, lives bool) {
+	rounds, mine, theirs := c.roundOf(q, p), c.processes[q].Moments, c.processes[p].Moments
+	connections := c.count(p, func(_ *Row, j *joinedRow, _ int) bool { return j.peer == q })
+	for i := 1; i < len(rounds); i++ {
+		before, now := rounds[i-1], rounds[i]
+		if before < 0 || now < 0 || mine[i].Epoch != mine[i-1].Epoch {
+			continue
+		}
+		if theirs[now].Epoch != theirs[before].Epoch {
+			return i, false
+		}
+		if connections[before] != nil && connections[now] != nil && *connections[before] > 0 && *connections[now] == 0 {
+			return i, true
+		}
+	}
+	return -1, false
 }
 
 // ended is rule 2: a ended between two snapshots, and what b had of it ended with it.

@@ -200,7 +200,11 @@ func (p pairOfGrowths) words(order edge.Order, first, held *Finding) string {
 	case edge.ByCloseWait:
 		return fmt.Sprintf("%s first (%s): %s closed %s that %s still holds in CLOSE_WAIT", a, order.Level, b, connections, a)
 	case edge.ByStay:
-		return fmt.Sprintf("%s first (%s): %s stay after %s ended", a, order.Level, p.members(order.N, p.a, first), b)
+		after := b + " ended"
+		if order.HeldLives {
+			after = b + " closed its connections"
+		}
+		return fmt.Sprintf("%s first (%s): %s stay after %s", a, order.Level, p.members(order.N, p.a, first), after)
 	case edge.ByEnd:
 		return fmt.Sprintf("%s first (%s): %s ended when it ended", a, order.Level, p.members(order.N, p.b, held))
 	case edge.ByOpener:

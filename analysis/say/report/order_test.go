@@ -89,6 +89,16 @@ func accepts(n, _ int) (rows []string) {
 	return rows
 }
 
+// acceptsUntil has no connection from a moment on.
+func acceptsUntil(end int) func(n, moment int) []string {
+	return func(n, moment int) []string {
+		if moment >= end {
+			n = 0
+		}
+		return accepts(n, moment)
+	}
+}
+
 func keeps(n, _ int) (rows []string) {
 	for _, row := range accepts(n, 0) {
 		rows = append(rows, strings.Replace(row, "ESTABLISHED", "CLOSE_WAIT", 1))
@@ -300,5 +310,13 @@ func TestGoroutinesThatWaitForTheSameConnectionsCoupleTwoProcesses(t *testing.T)
 	}
 	if got := level(joined(t, inputs)); got != want {
 		t.Errorf("of what is stored: %s", got)
+	}
+}
+
+func TestWhatStaysAfterTheOtherSideClosedItsConnectionsIsHeldByWhoHasIt(t *testing.T) {
+	kept := []int{10, 20, 30, 40, 50, 60, 66}
+	r := built(t, captured(side{"client", watching, falls, dials}, side{"server", []string{"main.keep"}, kept, acceptsUntil(6)})).Report
+	if len(r.Order) != 1 || r.Order[0].Text != "server first (end): 66 goroutines of server stay after client closed its connections" || r.Order[0].Snapshot != "t6" {
+		t.Errorf("order %+v", r.Order)
 	}
 }
