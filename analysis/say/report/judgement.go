@@ -186,6 +186,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	for i := range series {
 		triage(&out.Report.Series[i], &series[i], o.Triage)
 	}
+	out.Report.refer(names)
 	out.Report.Diagnosis = Diagnosis{Sentence: out.Report.Headline(), Verdict: out.Report.worst()}
 	var first Course
 	if len(series) > 0 {

@@ -187,6 +187,9 @@ func (p pairOfGrowths) say(order edge.Order, first, held *Finding) Order {
 		out.Snapshot = b.Snapshots[order.Snapshot].Label
 	}
 	held.Behind = true
+	if held.holder == nil {
+		held.holder = &holderRef{series: p.a, title: first.Title, families: first.Families}
+	}
 	first.ordered(leadTitle(&b.Series, held)+" in "+out.Held[0], out.Text)
 	held.ordered(leadTitle(&a.Series, first)+" in "+out.First, out.Text)
 	return out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -318,5 +319,46 @@ func TestWhatStaysAfterTheOtherSideClosedItsConnectionsIsHeldByWhoHasIt(t *testi
 	r := built(t, captured(side{"client", watching, falls, dials}, side{"server", []string{"main.keep"}, kept, acceptsUntil(6)})).Report
 	if len(r.Order) != 1 || r.Order[0].Text != "server first (end): 66 goroutines of server stay after client closed its connections" || r.Order[0].Snapshot != "t6" {
 		t.Errorf("order %+v", r.Order)
+	}
+}
+
+func TestAFindingThatAnotherProcessHoldsIsToldBelowThatOne(t *testing.T) {
+	inputs := captured(side{"client", watching, rising, dials}, side{"server", streams, rising, accepts})
+	c := built(t, inputs)
+	stored := joined(t, inputs)
+	for _, r := range []*report.Report{&c.Report, &stored} {
+		held := 0
+		for _, s := range r.Series {
+			for _, f := range s.Findings {
+				if f.Behind != (f.BehindOf != nil) {
+					t.Errorf("%s: behind %v, of %+v", f.Title, f.Behind, f.BehindOf)
+				}
+				if f.BehindOf == nil {
+					continue
+				}
+				held++
+				if first := r.Series[f.BehindOf.Series]; first.Process != "client" || f.BehindOf.Process != "client" || first.Findings[f.BehindOf.Rank-1].Behind {
+					t.Errorf("%s stands behind %+v", f.Title, f.BehindOf)
+				}
+			}
+		}
+		if held == 0 {
+			t.Error("no finding stands behind another one")
+		}
+	}
+	var text strings.Builder
+	if err := report.Text(&text, c, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var places []int
+	for _, part := range []string{"1. [leaking] main.watch", "Behind it in server: [leaking] ", ": told behind finding 1 of client."} {
+		at := strings.Index(text.String(), part)
+		if at < 0 {
+			t.Fatalf("%q is not said:\n%s", part, text.String())
+		}
+		places = append(places, at)
+	}
+	if !slices.IsSorted(places) && places[2] > places[0] {
+		t.Errorf("%v:\n%s", places, text.String())
 	}
 }

@@ -121,18 +121,20 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", s.Quiet)
 	}
-	for _, f := range s.Findings {
+	for k := range s.Findings {
+		f := &s.Findings[k]
 		p.line("")
-		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
-		p.wrap("   ", f.Text)
-		p.stack(j, &f)
-		for _, a := range c.Report.Advice(&f) {
-			if !a.More {
-				p.wrap("   ", a.Label+": "+a.Text)
-			}
+		if f.BehindOf != nil {
+			p.wrap("", c.Report.behindLine(f))
+			continue
 		}
-		if f.Next != "" {
-			p.wrap("   ", "Next: "+f.Next)
+		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
+		p.finding(c, j, f, "   ")
+		for _, held := range c.Report.Behind(i, f.Rank) {
+			other := &c.Series[held.Series]
+			p.line("")
+			p.wrap("   ", fmt.Sprintf("Behind it in %s: [%s] %s", plainProcess(other), held.Mark(), held.Title))
+			p.finding(c, other, held.Finding, "      ")
 		}
 	}
 	for _, f := range s.SetAside {
@@ -153,6 +155,20 @@ func (p *printer) series(c *Case, i int) {
 	}
 	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
+}
+
+// finding prints what stands below the title of a finding.
+func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
+	p.wrap(indent, f.Text)
+	p.stack(j, f, indent)
+	for _, a := range c.Report.Advice(f) {
+		if !a.More {
+			p.wrap(indent, a.Label+": "+a.Text)
+		}
+	}
+	if f.Next != "" {
+		p.wrap(indent, "Next: "+f.Next)
+	}
 }
 
 // mostPrinted is how many kinds of objects of one snapshot are printed.
@@ -190,16 +206,16 @@ func (p *printer) objects(s *Series) {
 }
 
 // stack prints the stack of the members of a finding.
-func (p *printer) stack(j *JudgedSeries, f *Finding) {
+func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 	t := p.traces.Of(f, j.label)
 	if t == nil {
 		return
 	}
-	p.wrap("   ", t.Head())
-	for _, line := range t.Lines(p.width - 5) {
-		p.line("     %s", line)
+	p.wrap(indent, t.Head())
+	for _, line := range t.Lines(p.width - len(indent) - 2) {
+		p.line("%s  %s", indent, line)
 	}
-	p.wrap("   ", t.Note)
+	p.wrap(indent, t.Note)
 }
 
 // context prints what belongs beside the proof: thresholds that circulate, and what is
