@@ -158,7 +158,7 @@ func sample(t *testing.T, name string) samples.Sample {
 }
 
 // form is a multipart body of files by name.
-func form(t *testing.T, files map[string]string, fields map[string]string) (*bytes.Buffer, string) {
+func form(t testing.TB, files map[string]string, fields map[string]string) (*bytes.Buffer, string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

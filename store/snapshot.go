@@ -28,6 +28,11 @@ func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
+// SnapshotsPackedFamilies is SnapshotsPacked without objects.
+func (s *Store) SnapshotsPackedFamilies(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	return s.snapshots(ctx, caseID, withPackedFamilies)
+}
+
 // SnapshotsAged is Snapshots with only the columns Wait and Age of the members, in four
 // bytes a goroutine. The growth of a single snapshot depends on nothing else.
 func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
@@ -45,6 +50,7 @@ const (
 	headsOnly depth = iota
 	withoutMembers
 	withAges
+	withPackedFamilies
 	withPacked
 )
 
@@ -59,7 +65,7 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 		if err := l.facts(ctx, rows, d); err != nil {
 			return err
 		}
-		if d == withPacked || d == withAges {
+		if d >= withAges {
 			if err := l.members(ctx, rows, d); err != nil {
 				return err
 			}

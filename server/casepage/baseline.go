@@ -48,7 +48,7 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		caseID, id = l.ID, name
 	}
 	if caseID != l.ID {
-		other, err := s.loader.Load(ctx, caseID)
+		other, err := s.loader.LoadFamilies(ctx, caseID)
 		if _, status := s.respond.Fault(err); err != nil && status == http.StatusNotFound {
 			return nil, nil, nil
 		}
@@ -77,7 +77,7 @@ func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	l, err := s.loader.Load(r.Context(), id)
+	l, err := s.loader.LoadHeads(r.Context(), id)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return

@@ -85,7 +85,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	}
 	var members func(series int, fingerprint string) *analysis.Members
 	if looksIntoMembers(query.Get("q")) {
-		l, err := s.loader.Load(ctx, c.ID)
+		l, err := s.loader.LoadFamilies(ctx, c.ID)
 		if err != nil {
 			return view.Case{}, err
 		}
@@ -128,7 +128,7 @@ func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.R
 	}) {
 		return nil
 	}
-	l, err := s.loader.Load(ctx, c.ID)
+	l, err := s.loader.LoadFamilies(ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, err := s.loader.Load(r.Context(), caseID)
+	l, err := s.loader.LoadFamilies(r.Context(), caseID)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -130,7 +130,7 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 		}
 		caseID = seen.List[0].CaseID
 	}
-	l, err := s.loader.Load(r.Context(), caseID)
+	l, err := s.loader.LoadFamilies(r.Context(), caseID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +221,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched = snap.Watched[fingerprint]
-	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
+	if err := s.firstLines(r, &in, group, snap, bundleID, why); err != nil {
 		return view.Family{}, err
 	}
 	seen, err := s.seenIn(r.Context(), fingerprint)
@@ -476,9 +476,14 @@ func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 	return path, true
 }
 
+// mostUnpacked is the size in bytes of a bundle of one archive up to which a page shows raw
+// lines unasked: to reach them, all that stands before them is unpacked.
+const mostUnpacked = 8 << 20
+
 // firstLines adds the raw lines of the oldest member. If they cannot be opened any more,
-// the page lacks only them.
-func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
+// the page lacks only them. A page of a large archive has the link to them; what is frozen
+// has them.
+func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string, why purpose) error {
 	if len(in.Members) == 0 {
 		return nil
 	}
@@ -496,6 +501,11 @@ func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.
 	if err != nil {
 		return err
 	}
+	in.RawTitle, in.RawURL = path, in.Members[0].RawURL
+	if why == showing && b.Size > mostUnpacked && !slices.ContainsFunc(b.Files, func(f store.File) bool { return f.Name == path }) {
+		in.RawDeep = wording.Bytes(b.Size)
+		return nil
+	}
 	body, err := s.raw.OpenArtifact(r.Context(), b, path)
 	if err != nil {
 		var fault *analysis.Fault
@@ -510,6 +520,6 @@ func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.
 		return err
 	}
 	raw := view.NewRaw(view.RawInput{Bundle: bundleID, Path: path, Excerpt: cut.text, Offset: cut.offset, FirstLine: first, Size: size})
-	in.RawExcerpt, in.RawTitle, in.RawURL = raw.Lines, path, in.Members[0].RawURL
+	in.RawExcerpt = raw.Lines
 	return nil
 }

@@ -31,7 +31,7 @@ type View struct {
 // FrozenView makes the view of the page at an address. It returns the case of the page and
 // all cases that the page shows something of.
 func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loaded, []*loader.Loaded, error) {
-	ctx, cases := loader.WithCases(r.Context())
+	ctx, cases := loader.WithWholeCases(r.Context())
 	f, l, err := s.frozenPage(r.WithContext(ctx), address)
 	return f, l, cases.All, err
 }

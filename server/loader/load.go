@@ -75,6 +75,7 @@ type Store interface {
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
+	SnapshotsPackedFamilies(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
@@ -136,6 +137,8 @@ type Loaded struct {
 	// Known is the catalogue behind the report.
 	Known *knowledge.Catalogue
 	pairs *pairs
+	// objects reports that Built follows objects.
+	objects bool
 }
 
 // weight estimates the bytes of a loaded case: columns and verdicts for each member, words
@@ -155,7 +158,11 @@ func (l *Loaded) weight() int {
 
 // RequestCases are the cases of one request. Each is loaded once, so that all parts of an
 // answer show the same revision.
-type RequestCases struct{ All []*Loaded }
+type RequestCases struct {
+	All []*Loaded
+	// whole makes LoadFamilies return what Load returns.
+	whole bool
+}
 
 type requestKey struct{}
 
@@ -179,18 +186,36 @@ func WithCases(ctx context.Context) (context.Context, *RequestCases) {
 	return context.WithValue(ctx, requestKey{}, made), made
 }
 
+// WithWholeCases is WithCases for what needs all the evidence of every case that it loads:
+// what a redactor learns of names must not depend on the page.
+func WithWholeCases(ctx context.Context) (context.Context, *RequestCases) {
+	made := &RequestCases{whole: true}
+	return context.WithValue(ctx, requestKey{}, made), made
+}
+
 // Load returns a judged case from the request, from the cache, or from the store.
 func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
+	return s.load(ctx, caseID, true)
+}
+
+// LoadFamilies is Load for pages that show no objects: it neither reads nor follows them,
+// which is most of the work in a long series. Verdicts and findings are those of the report.
+func (s *Loader) LoadFamilies(ctx context.Context, caseID string) (*Loaded, error) {
+	return s.load(ctx, caseID, false)
+}
+
+func (s *Loader) load(ctx context.Context, caseID string, objects bool) (*Loaded, error) {
 	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
-		return s.loadCase(ctx, caseID)
+		return s.loadCase(ctx, caseID, objects)
 	}
+	objects = objects || cases.whole
 	for _, l := range cases.All {
-		if l.ID == caseID {
+		if l.ID == caseID && (l.objects || !objects) {
 			return l, nil
 		}
 	}
-	l, err := s.loadCase(ctx, caseID)
+	l, err := s.loadCase(ctx, caseID, objects)
 	if err == nil {
 		cases.All = append(cases.All, l)
 	}
@@ -232,9 +257,15 @@ func revisionKey(c store.Case, known *knowledge.Catalogue) string {
 	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
 }
 
-func (s *Loader) loadCase(ctx context.Context, caseID string) (*Loaded, error) {
+func (s *Loader) loadCase(ctx context.Context, caseID string, objects bool) (*Loaded, error) {
 	now, l, err := latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-		return s.cases.once(ctx, revisionKey(now, known), func() (*Loaded, error) { return s.compute(ctx, now, known) })
+		key := revisionKey(now, known)
+		if !objects && s.cases.get(key) == nil {
+			if said := s.ready(ctx, now, known); said != nil {
+				return s.cases.once(ctx, key+"/families", func() (*Loaded, error) { return s.compute(ctx, now, known, said) })
+			}
+		}
+		return s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known, nil) })
 	})
 	if err != nil {
 		return nil, err
@@ -255,20 +286,35 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 	return bundles, fields, err
 }
 
-// compute reads the snapshots of a case and makes its report. The error is errMoved if the
-// case has another revision afterwards.
-func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-	in, err := s.evidence(ctx, now, known, s.store.SnapshotsPacked)
+// compute reads the snapshots of a case and makes its report, or takes said for it and
+// leaves out objects. The error is errMoved if the case has another revision afterwards.
+func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport) (*Loaded, error) {
+	read := s.store.SnapshotsPacked
+	if said != nil {
+		read = s.store.SnapshotsPackedFamilies
+	}
+	in, err := s.evidence(ctx, now, known, read)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf()}
+	l := &Loaded{
+		Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf(),
+		objects: said == nil,
+	}
 	then, err := s.store.Case(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
-	l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
-	if then.Revision != now.Revision {
+	moved := then.Revision != now.Revision
+	if said == nil {
+		l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
+	} else if l.Built, err = report.Families(l.Said.Snapshots, said, in.options); err != nil {
+		if moved { // the report is of other snapshots
+			return nil, errMoved
+		}
+		return nil, err
+	}
+	if moved {
 		return l, errMoved
 	}
 	return l, nil

@@ -55,6 +55,23 @@ func (s *Loader) said(ctx context.Context, now store.Case, known *knowledge.Cata
 	return said, err
 }
 
+// ready returns the report of a case from memory or from the store, or nil if there is none.
+func (s *Loader) ready(ctx context.Context, now store.Case, known *knowledge.Catalogue) *report.CaseReport {
+	key := revisionKey(now, known)
+	if said := s.reports.get(key); said != nil {
+		return said
+	}
+	madeWith := s.madeWith(known)
+	if madeWith == "" {
+		return nil
+	}
+	said := s.stored(ctx, now, madeWith)
+	if said != nil {
+		s.reports.put(key, said)
+	}
+	return said
+}
+
 // madeWith is the key of a stored report besides its case: this program and the catalogue of
 // leaks.
 func (s *Loader) madeWith(known *knowledge.Catalogue) string {

@@ -60,6 +60,9 @@ type FamilyInput struct {
 	MoreSightings int
 	RawExcerpt    []RawLine
 	RawTitle      string
+	// RawDeep is the size of the archive that RawTitle lies in, if it is too large to be
+	// unpacked unasked.
+	RawDeep string
 	// RawURL is the excerpt's own page, empty for none.
 	RawURL string
 	Engine string
@@ -137,9 +140,11 @@ type Family struct {
 	IDHead         string
 	Raw            []RawLine
 	RawTitle       string
-	RawURL         string
-	Sightings      []Sighting
-	MoreSightings  string
+	// RawDeep says why there are no raw lines, if a link leads to them.
+	RawDeep       string
+	RawURL        string
+	Sightings     []Sighting
+	MoreSightings string
 	// Triage is nil on frozen pages where nobody said anything.
 	Triage *FamilyTriage
 	// Knowledge is nil on pages that were frozen before there was a catalogue.
@@ -236,6 +241,9 @@ func NewFamily(in FamilyInput) Family {
 	m.hourBars(&f)
 	if !in.Frozen {
 		f.RawURL = in.RawURL
+		if in.RawDeep != "" && in.RawURL != "" {
+			f.RawDeep = "The lines lie in an archive of " + in.RawDeep + ", which is unpacked when you open them."
+		}
 	}
 	if !in.Frozen {
 		// The titles of other cases are nothing that the reader of a shared page shall see.

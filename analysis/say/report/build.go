@@ -96,15 +96,36 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		all[i] = judged[i].judgement(o)
 	}
 	c := Case{Report: Join(all, problems, o).Report, Series: judged}
-	for i := range judged {
-		judged[i].triage = map[string]analysis.Triage{}
+	c.sortOut()
+	return c
+}
+
+// Families is Build for callers that have the report of the same snapshots and need no
+// objects: their series follow families alone.
+func Families(snapshots []analysis.Snapshot, said *CaseReport, o Options) (Case, error) {
+	o.complete()
+	c := Case{Report: said.Report, Series: Group(snapshots)}
+	if len(c.Series) != len(said.Report.Series) {
+		return c, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(c.Series))
+	}
+	for i := range c.Series {
+		c.Series[i].judgeFamilies(o)
+		c.Series[i].consult(o.Knowledge, o.matcher)
+	}
+	c.sortOut()
+	return c, nil
+}
+
+// sortOut gives the series what people decided about their families.
+func (c *Case) sortOut() {
+	for i := range c.Series {
+		c.Series[i].triage = map[string]analysis.Triage{}
 		for k := range c.Report.Series[i].Families {
 			if f := &c.Report.Series[i].Families[k]; f.Triage != nil {
-				judged[i].triage[f.Fingerprint] = *f.Triage
+				c.Series[i].triage[f.Fingerprint] = *f.Triage
 			}
 		}
 	}
-	return c
 }
 
 // adopt assigns the families of snapshots without creators (debug=1, proto) to the
@@ -149,6 +170,12 @@ func (j *JudgedSeries) adopt() {
 }
 
 func (j *JudgedSeries) judge(o Options) {
+	j.judgeFamilies(o)
+	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
+	j.orphans = object.FindOrphans(j.Snapshots, j.Trend.Epochs)
+}
+
+func (j *JudgedSeries) judgeFamilies(o Options) {
 	j.adopt()
 	j.levelForms()
 	in := trend.Input{Snapshots: j.Snapshots, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}
@@ -159,8 +186,6 @@ func (j *JudgedSeries) judge(o Options) {
 	in.Events, in.Loads = o.Events, j.loads(o.Loads)
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
-	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
-	j.orphans = object.FindOrphans(j.Snapshots, j.Trend.Epochs)
 	stacks := map[string][]*analysis.Stack{}
 	enough := map[*analysis.Family]bool{}
 	for _, s := range j.Snapshots {

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"leakdiff/server/intake"
+	"leakdiff/store"
+)
+
+// dying is a store whose data directory is copied at one moment between the judgement of a
+// case and its row in the list of cases. The copy is what a killed process leaves.
+type dying struct {
+	*store.Store
+	dir, copied string
+	// at is the moment, "" for none.
+	at   atomic.Value
+	done chan error
+}
+
+func (d *dying) pass(moment string) {
+	if d.at.CompareAndSwap(moment, "") {
+		d.done <- os.CopyFS(d.copied, os.DirFS(d.dir))
+	}
+}
+
+func (d *dying) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series store.StoredJudgements) error {
+	d.pass("judged, nothing stored")
+	err := d.Store.KeepCaseReport(ctx, caseID, revision, madeWith, report, series)
+	d.pass("judgements and report stored")
+	return err
+}
+
+func (d *dying) SetCaseSummary(ctx context.Context, id string, sum store.Summary) error {
+	d.pass("not yet in the list")
+	err := d.Store.SetCaseSummary(ctx, id, sum)
+	d.pass("in the list")
+	return err
+}
+
+func TestAKillBetweenJudgingAndSayingLosesNoAnswer(t *testing.T) {
+	for _, moment := range []string{"judged, nothing stored", "judgements and report stored", "not yet in the list", "in the list"} {
+		t.Run(moment, func(t *testing.T) {
+			dir := t.TempDir()
+			st, err := store.Open(t.Context(), store.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := &dying{Store: st, dir: dir, copied: filepath.Join(t.TempDir(), "data"), done: make(chan error, 1)}
+			s := startSite(t, st, Config{Store: d})
+			up := s.untimed(t, 3, 13, 23)
+			s.beside(t, up.Case)
+			// rest: the worker has nothing to do that might write meanwhile
+			s.waitForReport(up.Case)
+			d.at.Store(moment)
+			r := s.do("PUT", "/api/v1/bundles/t3.txt?wait=1&case="+up.Case, strings.NewReader(dumpOf(37)))
+			decode[intake.Uploaded](t, r.body)
+			select {
+			case err := <-d.done:
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("the case was not judged")
+			}
+			s.waitForReport(up.Case)
+			again, err := store.Open(t.Context(), store.Config{Dir: d.copied})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := startSite(t, again, Config{})
+			after.waitForReport(up.Case)
+			for _, path := range []string{up.Link + ".json", "/api/v1/cases/?sort=title"} {
+				eventually(t, func() bool { return after.get(path).body == s.get(path).body }, path)
+			}
+		})
+	}
+}
+
+// eventually waits for what a worker does after it starts.
+func eventually(t *testing.T, holds func() bool, what string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not what it is without the kill", what)
+		}
+	}
+}
