@@ -86,7 +86,7 @@ func (j *JudgedSeries) objects() []Object {
 		k := &kinds[i]
 		o := Object{
 			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
-			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
+			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: counting(k.Judgement.Evidence, "object", "objects"),
 		}
 		parts := ObjectParts{Kind: analysis.KindGoroutine, N: k.Parts}
 		for _, r := range k.Each {
@@ -245,6 +245,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 				}
 			}
 		}
+		f.livesOfObjects(o)
 		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
 		taken[o.ID] = len(out)
 		out = append(out, f)

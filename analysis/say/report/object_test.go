@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
@@ -128,6 +129,20 @@ func TestAFindingOnObjectsNamesThem(t *testing.T) {
 	f := r.Series[0].Findings[0]
 	if want := "*cache.sharedIndexInformer: 2 to 60 objects, each 12 goroutines + 1 descriptor, none ended"; f.Title != want || f.Object == "" {
 		t.Errorf("got %q of %q, want %q", f.Title, f.Object, want)
+	}
+	const born = "58 objects born since t0 ("
+	if !strings.Contains(f.Text, born) || strings.Contains(f.Text, " members born since") {
+		t.Errorf("the text counts something else: %s", f.Text)
+	}
+	if !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "cohort" && strings.HasPrefix(e.Text, born) }) {
+		t.Errorf("the evidence counts something else: %+v", f.Evidence)
+	}
+	for _, o := range r.Series[0].Objects {
+		for _, e := range o.Evidence {
+			if strings.Contains(e.Text, "member") {
+				t.Errorf("%s: %s", o.Name, e.Text)
+			}
+		}
 	}
 }
 

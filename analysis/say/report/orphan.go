@@ -14,8 +14,9 @@ func orphanObject(k *object.Orphans) Object {
 	role := ObjectRole{Role: "no goroutine waits for it", N: 1, Level: analysis.ByDescriptor}
 	return Object{
 		Name: k.Sort.One, Type: k.Sort.One + " without a goroutine", Counts: k.Counts, Born: k.Born, Ended: k.Ended,
-		Verdict: k.Judgement.Verdict, Level: analysis.ByDescriptor, Orphaned: true, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
-		Each: []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{role}}},
+		Verdict: k.Judgement.Verdict, Level: analysis.ByDescriptor, Orphaned: true, Families: append([]string{}, k.Families...),
+		Evidence: counting(k.Judgement.Evidence, k.Sort.One, k.Sort.Many),
+		Each:     []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{role}}},
 	}
 }
 
@@ -57,7 +58,7 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 	}
 	for i := range j.orphans {
 		if o := &j.orphans[i]; rest[o] && len(o.Families) > 0 {
-			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: o.Judgement.Evidence}
+			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: counting(o.Judgement.Evidence, o.Sort.One, o.Sort.Many)}
 			f.Text = orphansText([]*object.Orphans{o}) + " " + j.paragraph(j.inWords(o.Counts, analysis.KindDescriptor), f.Evidence)
 			j.sayForgotten(&f, []*object.Orphans{o}, objects)
 			at := 0
