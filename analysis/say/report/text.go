@@ -152,6 +152,8 @@ func (p *printer) series(c *Case, i int) {
 	}
 	if len(j.Snapshots) == 1 {
 		p.objects(s)
+	} else {
+		p.courses(s, j.Trend.Epochs)
 	}
 	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
@@ -168,40 +170,6 @@ func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
 	}
 	if f.Next != "" {
 		p.wrap(indent, "Next: "+f.Next)
-	}
-}
-
-// mostPrinted is how many kinds of objects of one snapshot are printed.
-const mostPrinted = 12
-
-// objects lists the kinds of objects of one snapshot, those with most goroutines first.
-// Goroutines that belong to nothing but themselves stand in the table of families.
-func (p *printer) objects(s *Series) {
-	var proven []*Object
-	for i := range s.Objects {
-		if o := &s.Objects[i]; o.Level != analysis.ByGoroutine {
-			proven = append(proven, o)
-		}
-	}
-	if len(proven) == 0 {
-		return
-	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Parts()*most(b.Counts) - a.Parts()*most(a.Counts) })
-	p.line("")
-	p.line("%8s  %-16s %s", "objects", "each", "what they are")
-	named := map[string]int{}
-	for _, o := range proven {
-		named[o.Name]++
-	}
-	for _, o := range proven[:min(len(proven), mostPrinted)] {
-		name := o.Name
-		if named[name] > 1 {
-			name += " in " + shortRole(o.Each[0].Roles[0].Role)
-		}
-		p.line("%8d  %-16s %s", most(o.Counts), o.Shape(), cut(name+o.hangsOn(), max(20, p.width-27)))
-	}
-	if more := len(proven) - mostPrinted; more > 0 {
-		p.line("%s.", wording.Plural(more, "more kind of objects has fewer goroutines", "more kinds of objects have fewer goroutines"))
 	}
 }
 
