@@ -77,6 +77,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	}
 	out = j.ofObjects(out, objects, byPrint)
 	out = j.forgotten(out, objects, byPrint)
+	out = j.remainders(out, objects)
 	out = append(out, j.above(families)...)
 	for i := range out {
 		j.learn(&out[i], byPrint)
