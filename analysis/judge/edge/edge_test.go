@@ -52,6 +52,14 @@ func process(host string, snapshots ...[]string) edge.Process {
 	return p
 }
 
+// in is a process in a network namespace.
+func in(namespace uint64, p edge.Process) edge.Process {
+	for i := range p.Moments {
+		p.Moments[i].Namespace = namespace
+	}
+	return p
+}
+
 func words(edges []edge.Edge, names []string) (out []string) {
 	for _, e := range edges {
 		to := "outside " + e.Address
@@ -98,6 +106,29 @@ func TestConnectionsAreJoinedByTheirEnds(t *testing.T) {
 			process("a", []string{"[fe80::1]:40000 [fe80::2]:80 ESTABLISHED"}),
 			process("b", []string{"[fe80::2]:80 [fe80::1]:40000 ESTABLISHED"}),
 		}, []string{"p0 unknown outside [fe80::2]:80 tcp ESTABLISHED 1/0", "p1 unknown outside [fe80::1]:40000 tcp ESTABLISHED 1/0"}},
+		{"loopback of another network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			in(2, process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 unknown outside 127.0.0.1:80 tcp ESTABLISHED 1/0", "p1 accepted outside 127.0.0.1 tcp ESTABLISHED 1/0"}},
+		{"the address of another network namespace, which has it too", []edge.Process{
+			in(1, process("a", []string{"10.0.0.1:40000 10.0.0.1:80 ESTABLISHED"})),
+			in(2, process("a", []string{"*:80 * LISTEN", "10.0.0.1:80 10.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 unknown outside 10.0.0.1:80 tcp ESTABLISHED 1/0", "p1 accepted outside 10.0.0.1 tcp ESTABLISHED 1/0"}},
+		{"addresses of two network namespaces", []edge.Process{
+			in(1, process("a", []string{"10.0.0.1:40000 10.0.0.2:80 ESTABLISHED"})),
+			in(2, process("a", []string{"10.0.0.2:80 * LISTEN", "10.0.0.2:80 10.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"loopback of one network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			in(1, process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"loopback where one side does not know its network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"}),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"a pipe between two network namespaces", []edge.Process{
+			in(1, process("a", []string{"pipe 1"})), in(2, process("a", []string{"pipe 1"})),
+		}, []string{"p0 unknown p1 pipe  1/1"}},
 		{"two processes hold one end", []edge.Process{
 			process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"}),
 			process("a", []string{"127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"}),

@@ -31,8 +31,10 @@ type SeriesJudgement struct {
 	// NothingElse is said where all that grows was set aside.
 	NothingElse string `json:",omitempty"`
 	Course      Course
-	// Connections are those of the process.
+	// Connections are those of the process. Namespaces are the network namespaces of the
+	// process in each snapshot, 0 where one is not known; nil where none is.
 	Connections edge.Packed
+	Namespaces  []uint64 `json:",omitempty"`
 }
 
 // Growth is what another process must know of a finding that rises.
@@ -75,6 +77,14 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
+	for i, s := range j.Snapshots {
+		if inode := s.Figures[analysis.NetworkNamespace]; inode > 0 {
+			if out.Namespaces == nil {
+				out.Namespaces = make([]uint64, len(j.Snapshots))
+			}
+			out.Namespaces[i] = uint64(inode)
+		}
+	}
 	out.Growths = make([]Growth, len(out.Series.Findings))
 	waited := j.waitedConnections()
 	for i := range out.Series.Findings {
