@@ -27,6 +27,9 @@ func objectsOf(snapshots []*analysis.Snapshot) []*analysis.Objects {
 			out[i] = s.Joined
 		}
 	}
+	if len(snapshots) == 1 {
+		return out // one dump decides for itself
+	}
 	roles := rolesApart(snapshots, out)
 	if len(roles) == 0 {
 		return out
