@@ -14,7 +14,7 @@ const mostPrinted = 12
 // Matters reports objects that rose, that have several goroutines each, or that no dump of
 // goroutines shows, such as connections. Any other kind says no more than its family.
 func (o *Object) Matters() bool {
-	return o.Verdict.Grows() || o.Parts() != 1
+	return o.Verdict.Rose() && o.Verdict != analysis.New || o.Parts() != 1
 }
 
 // objects lists the kinds of objects of one snapshot, those with most goroutines first.
