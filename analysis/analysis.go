@@ -251,6 +251,9 @@ type Snapshot struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
+// NetworkNamespace is the figure with the inode of the network namespace of a process.
+const NetworkNamespace = "network_namespace"
+
 // Object is an address in one frame of some members of a family in one dump: its first
 // argument. Arguments with a question mark are not kept, because they may be stale.
 type Object struct {

@@ -338,6 +338,7 @@ func TestStacksAreFilesForOtherTools(t *testing.T) {
 		{name: "folded stacks of a pair", path: "/diff/" + k.t1 + ".." + k.t6 + ".folded" + q, status: 200, want: []string{"manager.(*containerData).housekeepingTick 16 56\n"}},
 		{name: "threads of a program that has none are refused", path: "/snapshots/" + k.t6 + ".folded" + q + "&kind=thread", status: 404, want: []string{"no stacks"}},
 		{name: "a case has no profile", path: k.up.Link + ".pb.gz", status: 404, want: []string{"only snapshots and comparisons"}},
+		{name: "a family at an unknown snapshot", path: "/families/" + k.family + q + "&at=snone", status: 404, want: []string{"the case has no such snapshot"}},
 		{name: "a family has no profile", path: "/families/" + k.family + ".folded" + q, status: 404},
 	})
 }

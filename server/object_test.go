@@ -67,6 +67,8 @@ func TestAKindOfObjectsHasAPage(t *testing.T) {
 		{name: "its file", path: "/objects/o1.html" + in, status: 200, want: []string{"*wire."}, never: []string{address, `href="/families`, `href="/raw`}},
 		{name: "its shape as a drawing", path: "/objects/o1.svg" + in + "&chart=shape", status: 200, want: []string{"<svg", "Conn"}},
 		{name: "an unknown id", path: "/objects/o99" + in, status: 404, want: []string{"there are no such objects"}},
+		{name: "at an unknown snapshot", path: "/objects/o1" + in + "&at=snone", status: 404, want: []string{"the case has no such snapshot", "snone", "leave “at” out of the address"}},
+		{name: "its JSON at an unknown snapshot", path: "/objects/o1.json" + in + "&at=snone", status: 404, want: []string{"the case has no such snapshot"}},
 		{name: "an unknown series", path: "/objects/o1" + in + "&series=%2Fother", status: 404},
 		{name: "an unknown case", path: "/objects/o1?case=cnone", status: 404},
 		{name: "no case", path: "/objects/o1", status: 400, want: []string{"the address names no case"}},

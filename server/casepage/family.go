@@ -148,7 +148,7 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 	if found == nil {
 		return nil, nil, missing
 	}
-	return l, found, nil
+	return l, found, snapshotAsked(r, l)
 }
 
 func seriesKey(series *report.JudgedSeries) string {

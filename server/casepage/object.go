@@ -2,7 +2,9 @@ package casepage
 
 import (
 	"net/http"
+	"slices"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
@@ -72,6 +74,9 @@ func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	if out.series == nil {
 		return objects{}, response.Refuse("not_found", "there are no such objects", id, "the case was judged anew, or the address is wrong", "open the case and follow its objects")
 	}
+	if err := snapshotAsked(r, l); err != nil {
+		return objects{}, err
+	}
 	out.at = out.series.ObjectSnapshot(found)
 	for i, snap := range out.series.Snapshots {
 		if snap.ID == r.URL.Query().Get("at") {
@@ -80,6 +85,20 @@ func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	}
 	out.data = out.series.ObjectMembership(found, out.at, maxObjects)
 	return out, nil
+}
+
+// snapshotAsked fails where the query names a snapshot that the case does not have.
+func snapshotAsked(r *http.Request, l *loader.Loaded) error {
+	wanted := r.URL.Query().Get("at")
+	if wanted == "" {
+		return nil
+	}
+	for i := range l.Built.Series {
+		if slices.ContainsFunc(l.Built.Series[i].Snapshots, func(snap *analysis.Snapshot) bool { return snap.ID == wanted }) {
+			return nil
+		}
+	}
+	return response.Refuse("not_found", "the case has no such snapshot", wanted, "it was left out of the case or removed, or the address is wrong", "leave “at” out of the address, or choose a snapshot on the page of the case")
 }
 
 func (s *Service) objectView(o objects, why purpose) view.Object {

@@ -232,6 +232,8 @@ type CaseFinding struct {
 	Advice    []ClassAdvice
 	Known     []KnownLeak
 	KnownNote string
+	// Behind are the findings of other processes that this one holds.
+	Behind []CaseFinding `json:",omitempty"`
 }
 
 // CaseShort is a finding in three lines: what grows, how sure that is, what to do.
@@ -1123,6 +1125,8 @@ type placedFinding struct {
 	series int
 	f      *report.Finding
 	rank   int
+	// below are those that stand behind it.
+	below []placedFinding
 }
 
 // The ranks of findings of all processes of a case: what grows, what the capture adds,
@@ -1149,7 +1153,7 @@ func (m *caseMaker) ranked(series []int) []placedFinding {
 			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
 				rank = factRank
 			}
-			out = append(out, placedFinding{i, f, rank})
+			out = append(out, placedFinding{series: i, f: f, rank: rank})
 		}
 	}
 	held := func(p placedFinding) int {
@@ -1159,7 +1163,7 @@ func (m *caseMaker) ranked(series []int) []placedFinding {
 		return 0
 	}
 	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Or(cmp.Compare(a.rank, b.rank), held(a)-held(b)) })
-	return out
+	return m.folded(out)
 }
 
 func (m *caseMaker) findings(c *Case) {
@@ -1167,7 +1171,10 @@ func (m *caseMaker) findings(c *Case) {
 	list := m.ranked(m.page)
 	c.Before = m.before
 	for _, r := range list[:min(len(list), maxFindings)] {
-		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, m.before+len(c.Findings)+1))
+		number := m.before + len(c.Findings) + 1
+		found := m.finding(&m.in.Report.Series[r.series], r.series, r.f, number)
+		found.Behind = m.below(r.below, number)
+		c.Findings = append(c.Findings, found)
 		if m.number < 2 {
 			m.short(c, r)
 		}
@@ -1724,17 +1731,10 @@ func (c Case) Document() Document {
 	}
 	for _, f := range c.Findings {
 		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
-		m.paragraph(f.Text)
-		m.paragraph(f.TriageText)
-		m.paragraph(f.Memory)
-		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
-			m.item(e.Name + ": " + e.Value)
-		}
-		m.trace(f.Stack)
-		m.shares(f.Shares)
-		m.known(f.Advice, f.Known, f.KnownNote)
-		if f.Next != "" {
-			m.paragraph("Next: " + f.Next)
+		f.write(&m)
+		for _, held := range f.Behind {
+			m.heading(4, held.Number+". Behind it: "+held.Title+" ("+held.Verdict+", "+held.Process+")")
+			held.write(&m)
 		}
 	}
 	for _, l := range c.Listed {
@@ -1786,6 +1786,22 @@ func (c Case) Document() Document {
 		m.gap()
 	}
 	return m
+}
+
+// write adds what stands below the heading of a finding.
+func (f *CaseFinding) write(m *Document) {
+	m.paragraph(f.Text)
+	m.paragraph(f.TriageText)
+	m.paragraph(f.Memory)
+	for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
+		m.item(e.Name + ": " + e.Value)
+	}
+	m.trace(f.Stack)
+	m.shares(f.Shares)
+	m.known(f.Advice, f.Known, f.KnownNote)
+	if f.Next != "" {
+		m.paragraph("Next: " + f.Next)
+	}
 }
 
 // maxListed bounds the families in a text, which is read in a ticket.

@@ -54,7 +54,7 @@ func (m *caseMaker) objects(c *Case) {
 		left := 0
 		for k := range s.Objects {
 			o := &s.Objects[k]
-			if !matters(o) {
+			if !o.Matters() {
 				continue
 			}
 			row := m.object(s, o, fmt.Sprintf("ob-%d-%d", i, k))
@@ -89,10 +89,6 @@ func objectName(o *report.Object) Func {
 	name.Full = Visible(o.Type)
 	return name
 }
-
-// matters reports whether the objects rose, have several goroutines each, or are counted by
-// the threads of a JVM; any other kind says no more than its family.
-func matters(o *report.Object) bool { return grows(o.Verdict) || o.Parts() > 1 || o.Threads() }
 
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{

@@ -122,8 +122,8 @@ func (m *caseMaker) paginate(c *Case) {
 	}
 	m.number, m.order = number, rankedSeries(all)
 	m.page = m.order[from:to]
-	for _, i := range m.order[:from] {
-		m.before += len(all[i].Findings)
+	for per, k := m.perPage(), 0; k < from; k += per {
+		m.before += len(m.ranked(m.order[k:min(k+per, from)]))
 	}
 }
 

@@ -37,7 +37,7 @@ func (m *diffMaker) objects(d *Diff) {
 	var all []changed
 	for i := range m.in.Series.Objects {
 		o := &m.in.Series.Objects[i]
-		if matters(o) && max(a, b) < len(o.Counts) && o.Counts[a] != nil && o.Counts[b] != nil && *o.Counts[a] != *o.Counts[b] {
+		if o.Matters() && max(a, b) < len(o.Counts) && o.Counts[a] != nil && o.Counts[b] != nil && *o.Counts[a] != *o.Counts[b] {
 			all = append(all, changed{o, *o.Counts[b] - *o.Counts[a]})
 		}
 	}

@@ -107,6 +107,11 @@ func (c Case) Charts() []chart.Chart {
 		if f.Spark != nil {
 			out = append(out, *f.Spark)
 		}
+		for _, held := range f.Behind {
+			if held.Spark != nil {
+				out = append(out, *held.Spark)
+			}
+		}
 	}
 	for _, minis := range [][]CaseMini{c.Minis, c.MoreMinis} {
 		for _, m := range minis {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"leakdiff/analysis"
@@ -22,5 +24,34 @@ func TestAFindingThatAnotherProcessHoldsStandsBehindIt(t *testing.T) {
 	c := NewCase(CaseInput{Report: r})
 	if len(c.Findings) != 2 || c.Findings[0].Title != "the holder" {
 		t.Errorf("got %d findings, the first %q", len(c.Findings), c.Findings[0].Title)
+	}
+}
+
+func TestAFindingThatAnotherOneHoldsIsFoldedBelowIt(t *testing.T) {
+	r := report.Report{}
+	add := func(process, title string, of *report.FindingRef) {
+		id := process + "1"
+		r.Snapshots = append(r.Snapshots, report.Snapshot{ID: id, Label: "t0", Process: process})
+		f := report.Finding{Rank: 1, Verdict: analysis.Leaking, Title: title, Families: []string{}, Behind: of != nil, BehindOf: of}
+		r.Series = append(r.Series, report.Series{Process: process, Snapshots: []string{id}, Findings: []report.Finding{f}})
+	}
+	add("server", "the victim", &report.FindingRef{Process: "client", Series: 1, Rank: 1})
+	add("client", "the holder", nil)
+	add("database", "the victim of the victim", &report.FindingRef{Process: "server", Series: 0, Rank: 1})
+	add("other", "something else", nil)
+	c := NewCase(CaseInput{Report: r})
+	var got []string
+	for _, f := range c.Findings {
+		got = append(got, f.Number+" "+f.Title)
+		for _, held := range f.Behind {
+			got = append(got, held.Number+" "+held.Title)
+		}
+	}
+	want := []string{"1 the holder", "1.1 the victim", "1.2 the victim of the victim", "2 something else"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if text := c.Document().Markdown(); !strings.Contains(text, "#### 1.1. Behind it: the victim (leaking, server)") {
+		t.Error(text)
 	}
 }

@@ -13,6 +13,8 @@ type Moment struct {
 	At    *time.Time
 	Label string
 	Epoch int
+	// Namespace is the inode of the network namespace of the process, 0 if it is unknown.
+	Namespace uint64
 }
 
 // Process is one series of a case.
@@ -97,6 +99,8 @@ type Case struct {
 	ends      map[endKey][]rowRef
 	listeners map[portKey][]listener
 	pipes     map[uint64][]rowRef
+	// separate says of two processes whether they are in different network namespaces.
+	separate map[[2]int]bool
 	// linked are the pairs of processes with a connection.
 	linked map[[2]int]bool
 }
@@ -134,7 +138,7 @@ type listener struct {
 func Join(processes []Process) *Case {
 	c := &Case{
 		processes: processes, joined: make([][]joinedRow, len(processes)), rounds: map[[2]int][]int{},
-		ends: map[endKey][]rowRef{}, listeners: map[portKey][]listener{}, pipes: map[uint64][]rowRef{}, linked: map[[2]int]bool{},
+		ends: map[endKey][]rowRef{}, listeners: map[portKey][]listener{}, pipes: map[uint64][]rowRef{}, linked: map[[2]int]bool{}, separate: map[[2]int]bool{},
 	}
 	c.index()
 	for p := range processes {
@@ -275,14 +279,43 @@ func (c *Case) holder(rows []rowRef, p, i int, r *Row, except int) int {
 	return found
 }
 
-// reaches reports whether an end in process q can be the other end of a connection of p:
-// on another host only where the addresses are not those of one host.
+// reaches reports whether an end in process q can be the other end of a connection of p: on
+// another host, or in another network namespace, only where the addresses are not those of
+// one host.
 func (c *Case) reaches(p, q int, r *Row) bool {
 	a, b := c.processes[p].Host, c.processes[q].Host
-	if a == "" || b == "" || a == b {
-		return true
+	oneHost := a == "" || b == "" || a == b
+	if r.Protocol == "pipe" || oneHost && !c.apart(p, q) {
+		return oneHost
 	}
-	return r.Protocol != "pipe" && !local(r.Local.Addr()) && !local(r.Remote.Addr())
+	return !local(r.Local.Addr()) && !local(r.Remote.Addr()) && r.Local.Addr() != r.Remote.Addr()
+}
+
+// apart reports processes whose network namespaces are known and were never the same.
+func (c *Case) apart(p, q int) bool {
+	key := [2]int{p, q}
+	found, ok := c.separate[key]
+	if !ok {
+		found = c.namespacesDiffer(p, q)
+		c.separate[key] = found
+	}
+	return found
+}
+
+func (c *Case) namespacesDiffer(p, q int) bool {
+	known := false
+	for _, x := range c.processes[p].Moments {
+		for _, y := range c.processes[q].Moments {
+			if x.Namespace == 0 || y.Namespace == 0 {
+				continue
+			}
+			if x.Namespace == y.Namespace {
+				return false
+			}
+			known = true
+		}
+	}
+	return known
 }
 
 // local reports an address that means another host on each host.

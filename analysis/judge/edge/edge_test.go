@@ -52,6 +52,14 @@ func process(host string, snapshots ...[]string) edge.Process {
 	return p
 }
 
+// in is a process in a network namespace.
+func in(namespace uint64, p edge.Process) edge.Process {
+	for i := range p.Moments {
+		p.Moments[i].Namespace = namespace
+	}
+	return p
+}
+
 func words(edges []edge.Edge, names []string) (out []string) {
 	for _, e := range edges {
 		to := "outside " + e.Address
@@ -98,6 +106,29 @@ func TestConnectionsAreJoinedByTheirEnds(t *testing.T) {
 			process("a", []string{"[fe80::1]:40000 [fe80::2]:80 ESTABLISHED"}),
 			process("b", []string{"[fe80::2]:80 [fe80::1]:40000 ESTABLISHED"}),
 		}, []string{"p0 unknown outside [fe80::2]:80 tcp ESTABLISHED 1/0", "p1 unknown outside [fe80::1]:40000 tcp ESTABLISHED 1/0"}},
+		{"loopback of another network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			in(2, process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 unknown outside 127.0.0.1:80 tcp ESTABLISHED 1/0", "p1 accepted outside 127.0.0.1 tcp ESTABLISHED 1/0"}},
+		{"the address of another network namespace, which has it too", []edge.Process{
+			in(1, process("a", []string{"10.0.0.1:40000 10.0.0.1:80 ESTABLISHED"})),
+			in(2, process("a", []string{"*:80 * LISTEN", "10.0.0.1:80 10.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 unknown outside 10.0.0.1:80 tcp ESTABLISHED 1/0", "p1 accepted outside 10.0.0.1 tcp ESTABLISHED 1/0"}},
+		{"addresses of two network namespaces", []edge.Process{
+			in(1, process("a", []string{"10.0.0.1:40000 10.0.0.2:80 ESTABLISHED"})),
+			in(2, process("a", []string{"10.0.0.2:80 * LISTEN", "10.0.0.2:80 10.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"loopback of one network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			in(1, process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"})),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"loopback where one side does not know its network namespace", []edge.Process{
+			in(1, process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"})),
+			process("a", []string{"127.0.0.1:80 * LISTEN", "127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"}),
+		}, []string{"p0 dialled p1 tcp ESTABLISHED 1/1"}},
+		{"a pipe between two network namespaces", []edge.Process{
+			in(1, process("a", []string{"pipe 1"})), in(2, process("a", []string{"pipe 1"})),
+		}, []string{"p0 unknown p1 pipe  1/1"}},
 		{"two processes hold one end", []edge.Process{
 			process("a", []string{"127.0.0.1:40000 127.0.0.1:80 ESTABLISHED"}),
 			process("a", []string{"127.0.0.1:80 127.0.0.1:40000 ESTABLISHED"}),
@@ -166,11 +197,41 @@ func dialling(counts []int, clientState, serverState string) (client, server edg
 	return process("a", a...), process("a", b...)
 }
 
+// without is a process of which nobody took snapshot i.
+func without(p edge.Process, i int) edge.Process {
+	p.Moments = slices.Delete(slices.Clone(p.Moments), i, i+1)
+	rows := slices.Clone(p.Course.Rows)
+	for k := range rows {
+		rows[k].Spans = slices.Clone(rows[k].Spans)
+		for s := range rows[k].Spans {
+			span := &rows[k].Spans[s]
+			if span.First > i {
+				span.First--
+			}
+			if span.Last >= i {
+				span.Last--
+			}
+		}
+	}
+	p.Course = &edge.Course{Rows: rows}
+	return p
+}
+
+// connections are the first n of a process of dialling, which come after what it listens at.
+func connections(n int) (out []int) {
+	for k := range n {
+		out = append(out, 1+k)
+	}
+	return out
+}
+
 func TestTheOrderOfTwoGrowths(t *testing.T) {
 	const up = "10 20 30 40 50 60"
 	steady := []int{10, 20, 30, 40, 50, 60}
 	alive, aliveServer := dialling(steady, "ESTABLISHED", "ESTABLISHED")
 	gone, goneServer := dialling([]int{10, 20, 30, 40, 50, -1}, "ESTABLISHED", "ESTABLISHED")
+	closed, closedServer := dialling([]int{10, 20, 30, 40, 50, 0}, "ESTABLISHED", "ESTABLISHED")
+	missing := without(alive, 2)
 	left, leftServer := leftOpen(steady)
 	restarted := alive
 	restarted.Moments = slices.Clone(alive.Moments)
@@ -188,6 +249,14 @@ func TestTheOrderOfTwoGrowths(t *testing.T) {
 			edge.Growth{Counts: grown("10 20 30 40 50 3"), Calling: true}, edge.Growth{Counts: grown("10 20 30 40 50 3"), Serving: true}, "client first: end, end, 47 at 5"},
 		{"the opener starts anew and its objects stay", restarted, aliveServer,
 			edge.Growth{Counts: grown("10 20 30 40 50 60"), Calling: true}, edge.Growth{Counts: grown("10 20 30 40 50 60"), Serving: true}, "server first: stays, end, 60 at 5"},
+		{"the opener is only missing and its objects stay", gone, goneServer,
+			edge.Growth{Counts: grown("10 20 30 40 50")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "unknown: endpoint"},
+		{"the opener is only missing and its connections stay", gone, aliveServer,
+			edge.Growth{Counts: grown("10 20 30 40 50")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "unknown: endpoint"},
+		{"the opener is missing once and back with all its connections", missing, aliveServer,
+			edge.Growth{Counts: grown("10 20 40 50 60")}, edge.Growth{Counts: grown(up)}, "unknown: endpoint"},
+		{"the opener lives, has closed its connections, and its objects stay", closed, closedServer,
+			edge.Growth{Counts: grown("10 20 30 40 50 0")}, edge.Growth{Counts: grown("10 20 30 40 50 50")}, "server first: stays, end, 50 at 5"},
 		{"the opener lives", alive, aliveServer,
 			edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown(up), Wait: edge.WaitsToRead}, "client first: opener, endpoint, 60 at -1"},
 		{"the opener lives, and the server reads from as many connections", alive, aliveServer,
@@ -205,6 +274,16 @@ func TestTheOrderOfTwoGrowths(t *testing.T) {
 		{"equal numbers of a caller and a server", none, none,
 			edge.Growth{Counts: grown(up), Calling: true, Unary: true}, edge.Growth{Counts: grown(up), Serving: true, Wait: edge.WaitsElsewhere}, "unknown: step"},
 		{"equal numbers alone", none, none, edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown(up), Wait: edge.WaitsToRead}, "not together"},
+		{"goroutines of both wait for the same connections, in another rhythm", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.ReadsAny, Connections: connections(60)}, "client first: opener, descriptor, 60 at -1"},
+		{"a blocked call, with the descriptors of both", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Unary: true, Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsElsewhere, Connections: connections(60)}, "server first: callee, descriptor, 60 at -1"},
+		{"the same connections and nobody says what the server waits for", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Connections: connections(60)}, "unknown: descriptor"},
+		{"the descriptors of one side alone", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(60)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead}, "not together"},
+		{"a few of the connections", alive, aliveServer,
+			edge.Growth{Counts: grown(up), Connections: connections(5)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead, Connections: connections(60)}, "not together"},
 		{"connections and another rhythm", alive, aliveServer,
 			edge.Growth{Counts: grown(up)}, edge.Growth{Counts: grown("10 60 61 62 63 64"), Wait: edge.WaitsToRead}, "not together"},
 	} {

@@ -1,6 +1,9 @@
 package edge
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Wait is what the members of a growth that serve another process wait for, as far as their
 // stacks say.
@@ -35,6 +38,10 @@ type Growth struct {
 	// Descriptors reports that Alive are descriptors: only those whose other end the process
 	// had can end or stay by it.
 	Descriptors bool
+	// Connections index the rows of the process' course that goroutines of the growth wait
+	// for, in ascending order. They are empty where captures have no pairs of goroutines and
+	// descriptors.
+	Connections []int
 }
 
 // Rule is why one growth is first.
@@ -56,8 +63,10 @@ type Level string
 const (
 	KernelState Level = "kernel state"
 	SeenEnd     Level = "end"
-	ByEndpoint  Level = "endpoint"
-	Step        Level = "step"
+	// ByDescriptor is that goroutines of both wait for the ends of the same connections.
+	ByDescriptor Level = "descriptor"
+	ByEndpoint   Level = "endpoint"
+	Step         Level = "step"
 )
 
 // Order says which of two growths is first.
@@ -71,6 +80,9 @@ type Order struct {
 	// Snapshot is that of Held in which its members ended, or that of First in which they
 	// stay. It is -1 for other rules.
 	Snapshot int
+	// HeldLives reports, of ByStay, that the other process did not end but has none of the
+	// connections any more.
+	HeldLives bool
 }
 
 // Between decides which of two growths of different processes holds the other. level is
@@ -96,12 +108,18 @@ func (c *Case) Between(a, b Growth) (order Order, known bool, level Level) {
 	return order, known, level
 }
 
-// coupled is how two growths belong together: both rise in step, and connections join their
-// processes all the time; or one side is inside calls that the other serves. Counts alone
-// would join any two steady growths.
+// Joined reports a level at which connections are proven to join two growths.
+func (l Level) Joined() bool { return l == ByEndpoint || l == ByDescriptor }
+
+// coupled is how two growths belong together: goroutines of both wait for the ends of the same
+// connections; or both rise in step, and connections join their processes all the time; or one
+// side is inside calls that the other serves. Counts alone would join any two steady growths.
 func (c *Case) coupled(a, b Growth) Level {
 	if a.Process == b.Process || !c.sameHost(a.Process, b.Process) && !c.Linked(a.Process, b.Process) {
 		return ""
+	}
+	if c.paired(a, b) {
+		return ByDescriptor
 	}
 	calls := a.Calling && b.Serving && c.inStep(a, b) || b.Calling && a.Serving && c.inStep(b, a)
 	if !calls && !(c.Linked(a.Process, b.Process) && (c.inStep(a, b) || c.inStep(b, a))) {
@@ -115,6 +133,66 @@ func (c *Case) coupled(a, b Growth) Level {
 		return Step
 	}
 	return ""
+}
+
+// leastPaired is the least number of connections that couple two growths.
+const leastPaired = 2
+
+// paired reports growths whose goroutines wait for both ends of as many connections as at
+// least half of the smaller growth.
+func (c *Case) paired(a, b Growth) bool {
+	n := highest(c.shared(a, b))
+	return n >= leastPaired && 2*n >= min(riseOf(a.Alive), riseOf(b.Alive))
+}
+
+// shared are the connections in each snapshot of a of which a goroutine of a waits for one
+// end, and one of b for the other.
+func (c *Case) shared(a, b Growth) []*int {
+	out := make([]*int, len(c.processes[a.Process].Moments))
+	if len(a.Connections) == 0 || len(b.Connections) == 0 || c.processes[a.Process].Course == nil {
+		return out
+	}
+	for _, k := range a.Connections {
+		if k >= len(c.joined[a.Process]) {
+			break // of a course that was too large to be joined
+		}
+		j := &c.joined[a.Process][k]
+		if j.peer != b.Process || !c.otherEndIn(rowRef{a.Process, k}, b) {
+			continue
+		}
+		for i, matched := range j.matched {
+			if matched {
+				if out[i] == nil {
+					out[i] = new(int)
+				}
+				*out[i]++
+			}
+		}
+	}
+	return out
+}
+
+// otherEndIn reports a connection whose other end a goroutine of b waits for.
+func (c *Case) otherEndIn(ref rowRef, b Growth) bool {
+	r := c.row(ref)
+	others := c.ends[endKey{r.Protocol, r.Remote, r.Local}]
+	if r.Protocol == "pipe" {
+		others = c.pipes[r.Inode]
+	}
+	return slices.ContainsFunc(others, func(other rowRef) bool {
+		_, waits := slices.BinarySearch(b.Connections, other.row)
+		return other.process == b.Process && waits
+	})
+}
+
+// riseOf is the highest count minus the first.
+func riseOf(counts []*int) int {
+	for _, n := range counts {
+		if n != nil {
+			return highest(counts) - *n
+		}
+	}
+	return 0
 }
 
 func (c *Case) inStep(a, b Growth) bool {
@@ -221,13 +299,39 @@ func (c *Case) closeWait(a, b Growth, _ Level) (Order, bool) {
 	return Order{First: a.Process, Held: b.Process, Rule: ByCloseWait, Level: KernelState, N: highest(closed), Snapshot: -1}, true
 }
 
-// stays is the other half of rule 1: b ended, and what a has of it stays.
+// stays is the other half of rule 1: b was seen to end, or to have none of its connections with
+// a any more, and what a has of it stays. That nobody captured b is no end.
 func (c *Case) stays(a, b Growth, level Level) (Order, bool) {
-	before, now, at := c.around(b.Process, a)
-	if level != ByEndpoint || before == 0 || 5*now < 4*before {
+	at, lives := c.seenToLeave(b.Process, a.Process)
+	if at < 1 || !level.Joined() || a.Alive[at-1] == nil || a.Alive[at] == nil {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at}, true
+	before, now := *a.Alive[at-1], *a.Alive[at]
+	if before == 0 || 5*now < 4*before {
+		return Order{}, false
+	}
+	return Order{First: a.Process, Held: b.Process, Rule: ByStay, Level: SeenEnd, N: c.connected(a, b.Process, at, now), Snapshot: at, HeldLives: lives}, true
+}
+
+// seenToLeave is the first snapshot of q, which lived on, at whose moment a capture of p shows
+// that it started anew, or that it lives and has no connection with q any more. It is -1
+// without one.
+func (c *Case) seenToLeave(p, q int) (at int, lives bool) {
+	rounds, mine, theirs := c.roundOf(q, p), c.processes[q].Moments, c.processes[p].Moments
+	connections := c.count(p, func(_ *Row, j *joinedRow, _ int) bool { return j.peer == q })
+	for i := 1; i < len(rounds); i++ {
+		before, now := rounds[i-1], rounds[i]
+		if before < 0 || now < 0 || mine[i].Epoch != mine[i-1].Epoch {
+			continue
+		}
+		if theirs[now].Epoch != theirs[before].Epoch {
+			return i, false
+		}
+		if connections[before] != nil && connections[now] != nil && *connections[before] > 0 && *connections[now] == 0 {
+			return i, true
+		}
+	}
+	return -1, false
 }
 
 // ended is rule 2: a ended between two snapshots, and what b had of it ended with it.
@@ -285,8 +389,9 @@ func (c *Case) endOf(p, q int) int {
 
 // opened is rule 3: a dialled the connections, both ends are open, and b waits for them.
 func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
-	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && c.carried(b, c.matchedCounts(b.Process, a.Process))
-	if level != ByEndpoint || a.Unary || !reads && b.Wait != ServesStream {
+	// Goroutines that wait for a descriptor of these connections need no comparison of counts.
+	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && (level == ByDescriptor || c.carried(b, c.matchedCounts(b.Process, a.Process)))
+	if !level.Joined() || a.Unary || !reads && b.Wait != ServesStream {
 		return Order{}, false
 	}
 	dialled := c.count(a.Process, func(r *Row, j *joinedRow, i int) bool {
@@ -305,7 +410,7 @@ func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
 // called is rule 4: b waits for the answers to its calls, and a works on them and waits for
 // something else.
 func (c *Case) called(a, b Growth, level Level) (Order, bool) {
-	if level != ByEndpoint || !b.Unary || a.Wait != WaitsElsewhere {
+	if !level.Joined() || !b.Unary || a.Wait != WaitsElsewhere {
 		return Order{}, false
 	}
 	dialled := c.count(b.Process, func(_ *Row, j *joinedRow, i int) bool {

@@ -29,10 +29,7 @@ func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 	}
 	in := trend.Input{Epochs: epochs}
 	for i, s := range snapshots {
-		only := &analysis.Snapshot{
-			ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
-			Incomplete: s.Incomplete, Figures: s.Figures,
-		}
+		only := bare(s)
 		for _, k := range moved {
 			k.addTo(only, i)
 		}
@@ -44,6 +41,14 @@ func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 	judged := trend.NewSeries(in).JudgeAll()
 	for _, k := range moved {
 		k.Judgement = judged[k.family.Fingerprint]
+	}
+}
+
+// bare is a snapshot without its members.
+func bare(s *analysis.Snapshot) *analysis.Snapshot {
+	return &analysis.Snapshot{
+		ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
+		Incomplete: s.Incomplete, Figures: s.Figures,
 	}
 }
 
@@ -67,10 +72,12 @@ func (k *Kind) Moved() bool {
 	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
 }
 
+func (k *Kind) moves() int { return moves(k.Counts) }
+
 // moves is how far the highest count is from the lowest.
-func (k *Kind) moves() int {
+func moves(counts []*int) int {
 	lowest, highest := -1, 0
-	for _, n := range k.Counts {
+	for _, n := range counts {
 		if n != nil {
 			highest = max(highest, *n)
 			if lowest < 0 || *n < lowest {

@@ -235,3 +235,23 @@ func TestOneDumpIsListedAsItWasJoined(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestOneDumpThatJoinsAndLeavesApartIsFollowed has roles that stand alone more often than they
+// are joined by a creator.
+func TestOneDumpThatJoinsAndLeavesApartIsFollowed(t *testing.T) {
+	path := corpus.Path(t, "goroutine", "public", "stackgazer-crdb-stacks-2.txt")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := []bundle.Input{{Name: "stacks.txt", Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(path) }}}
+	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Objects: true}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range result.Snapshots {
+		if s := &result.Snapshots[i]; len(object.Follow([]*analysis.Snapshot{s}, []int{0})) == 0 && s.Joined != nil {
+			t.Error("the dump shows no objects")
+		}
+	}
+}

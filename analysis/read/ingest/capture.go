@@ -54,6 +54,8 @@ type capturedProcess struct {
 	Container  string `json:"container"`
 	PodUID     string `json:"pod_uid"`
 	Pod        string `json:"pod"`
+	// NetworkNamespace is "net:[4026531840]".
+	NetworkNamespace string `json:"network_namespace"`
 }
 
 // captureStep is one kind of evidence of the capture.
@@ -352,6 +354,17 @@ func (b *builder) halfRead() {
 			b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
 		}
 	}
+}
+
+// networkNamespace is the inode of the network namespace, 0 if it is unknown.
+func (p capturedProcess) networkNamespace() float64 {
+	text, found := strings.CutPrefix(p.NetworkNamespace, "net:[")
+	text, closed := strings.CutSuffix(text, "]")
+	inode, err := strconv.ParseUint(text, 10, 53) // as a figure is exact
+	if !found || !closed || err != nil {
+		return 0
+	}
+	return float64(inode)
 }
 
 // start is the process' start as in stat, "" if unknown.

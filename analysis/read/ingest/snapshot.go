@@ -263,6 +263,9 @@ func (b *builder) figure(name string, value float64) {
 // figures keeps the named numbers of context.
 func (b *builder) figures() {
 	put := b.figure
+	if p := b.g.capture(); p != nil && p.capture.Process.networkNamespace() > 0 {
+		put(analysis.NetworkNamespace, p.capture.Process.networkNamespace())
+	}
 	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
 		for name, value := range p.figures {
 			put(name, value)

@@ -110,6 +110,9 @@ func processesOf(all []SeriesJudgement) []edge.Process {
 		for k := range s.Snapshots {
 			x := &s.Snapshots[k]
 			out[i].Moments[k] = edge.Moment{At: x.CapturedAt, Label: x.Label, Epoch: x.Epoch}
+			if k < len(s.Namespaces) {
+				out[i].Moments[k].Namespace = s.Namespaces[k]
+			}
 		}
 		if several := len(s.Snapshots) > 1; several && followed <= mostJoined || !several && listed <= mostListed {
 			out[i].Course, _ = s.Connections.Unpack(len(s.Snapshots)) // what is damaged proves nothing

@@ -51,8 +51,9 @@ type JudgedSeries struct {
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
-	// kinds are those of its objects.
-	kinds []object.Kind
+	// kinds are those of its objects, orphans the descriptors that nothing holds.
+	kinds   []object.Kind
+	orphans []object.Orphans
 	// limits name the snapshots that show less than others of the series.
 	limits []string
 	// known is the catalogue's result for each family, by fingerprint.
@@ -171,6 +172,7 @@ func (j *JudgedSeries) adopt() {
 func (j *JudgedSeries) judge(o Options) {
 	j.judgeFamilies(o)
 	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
+	j.orphans = object.FindOrphans(j.Snapshots, j.Trend.Epochs)
 }
 
 func (j *JudgedSeries) judgeFamilies(o Options) {

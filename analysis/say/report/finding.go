@@ -76,6 +76,8 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 		last.Text += " " + wording.Plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
 	}
 	out = j.ofObjects(out, objects, byPrint)
+	out = j.forgotten(out, objects, byPrint)
+	out = j.remainders(out, objects)
 	out = append(out, j.above(families)...)
 	for i := range out {
 		j.learn(&out[i], byPrint)

@@ -31,8 +31,10 @@ type SeriesJudgement struct {
 	// NothingElse is said where all that grows was set aside.
 	NothingElse string `json:",omitempty"`
 	Course      Course
-	// Connections are those of the process.
+	// Connections are those of the process. Namespaces are the network namespaces of the
+	// process in each snapshot, 0 where one is not known; nil where none is.
 	Connections edge.Packed
+	Namespaces  []uint64 `json:",omitempty"`
 }
 
 // Growth is what another process must know of a finding that rises.
@@ -42,6 +44,9 @@ type Growth struct {
 	Calling, Serving bool
 	// Unary reports a family whose members all wait for the answer to one call.
 	Unary bool `json:",omitempty"`
+	// Connections index the connections of the process that goroutines of the finding wait
+	// for, in ascending order, where captures have pairs.
+	Connections []int `json:",omitempty"`
 	// Wait is what the members wait for that work for another process.
 	Wait edge.Wait `json:",omitempty"`
 	// Lead is the first family of the finding, Kind its kind.
@@ -72,7 +77,16 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
+	for i, s := range j.Snapshots {
+		if inode := s.Figures[analysis.NetworkNamespace]; inode > 0 {
+			if out.Namespaces == nil {
+				out.Namespaces = make([]uint64, len(j.Snapshots))
+			}
+			out.Namespaces[i] = uint64(inode)
+		}
+	}
 	out.Growths = make([]Growth, len(out.Series.Findings))
+	waited := j.waitedConnections()
 	for i := range out.Series.Findings {
 		f := &out.Series.Findings[i]
 		if !f.rises() {
@@ -83,6 +97,8 @@ func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 			Serving: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, serving) }),
 			Unary:   j.everyStack(f, func(s *analysis.Stack) bool { return within(s, unary) }),
 			Wait:    j.waits(f),
+
+			Connections: waited.of(j, f, out.Series.object(f.Object)),
 		}
 		if g := j.largest(f.Families[0]); g != nil {
 			out.Growths[i].Lead, out.Growths[i].Kind = g.Family.Fingerprint, g.Family.Kind
@@ -180,6 +196,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	for i := range series {
 		triage(&out.Report.Series[i], &series[i], o.Triage)
 	}
+	out.Report.refer(names)
 	out.Report.Diagnosis = out.Report.Diagnose()
 	var first Course
 	if len(series) > 0 {

@@ -34,9 +34,12 @@ type Object struct {
 	Level analysis.ObjectLevel `json:"level"`
 	Each  []ObjectParts        `json:"each"`
 	// Rest reports objects that lost at least half of their goroutines.
-	Rest    bool       `json:"rest,omitempty"`
-	InStep  []InStep   `json:"in_step,omitempty"`
-	Holders []HolderOf `json:"holders,omitempty"`
+	Rest bool `json:"rest,omitempty"`
+	// Orphaned reports descriptors for which no goroutine waits and that no known object
+	// holds.
+	Orphaned bool       `json:"orphaned,omitempty"`
+	InStep   []InStep   `json:"in_step,omitempty"`
+	Holders  []HolderOf `json:"holders,omitempty"`
 	// Families are the fingerprints of its goroutines.
 	Families []string            `json:"families"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
@@ -85,7 +88,7 @@ func (j *JudgedSeries) objects() []Object {
 		k := &kinds[i]
 		o := Object{
 			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
-			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: k.Judgement.Evidence,
+			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: counting(k.Judgement.Evidence, "object", "objects"),
 		}
 		o.Each = []ObjectParts{j.partsOf(k)}
 		if k.Descriptors > 0 {
@@ -109,7 +112,7 @@ func (j *JudgedSeries) objects() []Object {
 		j.inStep(&o, k.DescriptorFamilies)
 		out = append(out, o)
 	}
-	out = append(out, j.resources(out)...)
+	out = j.withOrphans(append(out, j.resources(out)...))
 	slices.SortStableFunc(out, func(a, b Object) int { return cmp.Compare(b.grown(), a.grown()) })
 	out = out[:min(len(out), mostObjects)]
 	for i := range out {
@@ -259,6 +262,7 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 				}
 			}
 		}
+		f.livesOfObjects(o)
 		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
 		taken[o.ID] = len(out)
 		out = append(out, f)

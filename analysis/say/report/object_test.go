@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
@@ -129,6 +130,20 @@ func TestAFindingOnObjectsNamesThem(t *testing.T) {
 	if want := "*cache.sharedIndexInformer: 2 to 60 objects, each 12 goroutines + 1 descriptor, none ended"; f.Title != want || f.Object == "" {
 		t.Errorf("got %q of %q, want %q", f.Title, f.Object, want)
 	}
+	const born = "58 objects born since t0 ("
+	if !strings.Contains(f.Text, born) || strings.Contains(f.Text, " members born since") {
+		t.Errorf("the text counts something else: %s", f.Text)
+	}
+	if !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "cohort" && strings.HasPrefix(e.Text, born) }) {
+		t.Errorf("the evidence counts something else: %+v", f.Evidence)
+	}
+	for _, o := range r.Series[0].Objects {
+		for _, e := range o.Evidence {
+			if strings.Contains(e.Text, "member") {
+				t.Errorf("%s: %s", o.Name, e.Text)
+			}
+		}
+	}
 }
 
 func TestObjectsWithoutGoroutinesAreCountedWhereNoneIsListed(t *testing.T) {
@@ -138,6 +153,25 @@ func TestObjectsWithoutGoroutinesAreCountedWhereNoneIsListed(t *testing.T) {
 		got := built.Series[0].ObjectMembership(o, last, 10)
 		if got.MembersTotal != *o.Counts[last] || got.MembersTotal == 0 || len(got.Members) > 0 {
 			t.Errorf("%s: %d objects, %d listed, want %d and none", o.Name, got.MembersTotal, len(got.Members), *o.Counts[last])
+		}
+	}
+}
+
+func TestTextListsConnectionsAndThreadPoolsAsObjects(t *testing.T) {
+	for dir, want := range map[string][]string{
+		"socket-leak":                {"2 to 40 38 0 2 descriptors TCP connection to 127.0.0.1:38847 with both ends in this process"},
+		"okhttp-leak":                {"3 to 90 87 0 5 threads OkHttp", "9 to 270 261 0 2 descriptors TCP connection to 127.0.0.1:43177 with both ends in this process"},
+		"clientgo-informer-recreate": {"2 to 60 58 0 12 goroutines + 1 descriptor *cache.sharedIndexInformer, 60 started by informers.(*sharedInformerFactory).Start"},
+	} {
+		var text strings.Builder
+		if err := report.Text(&text, caseOf(t, corpus.Path(t, "series", dir)), 200); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(text.String(), "\n")
+		for _, w := range want {
+			if !slices.ContainsFunc(lines, func(line string) bool { return strings.Join(strings.Fields(line), " ") == w }) {
+				t.Errorf("%s: no line %q in\n%s", dir, w, text.String())
+			}
 		}
 	}
 }

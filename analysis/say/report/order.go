@@ -38,8 +38,8 @@ type Order struct {
 	// the first families of the findings.
 	Objects  []string `json:"objects,omitempty"`
 	Families []string `json:"families"`
-	// Rule is close_wait, stays, end, opener or callee. Level is kernel state, end or
-	// endpoint: how it is known.
+	// Rule is close_wait, stays, end, opener or callee. Level is kernel state, end,
+	// descriptor or endpoint: how it is known.
 	Rule  edge.Rule  `json:"rule"`
 	Level edge.Level `json:"level"`
 	// Snapshot is the label of the one in which the end was seen.
@@ -91,7 +91,7 @@ func (r *Report) seriesInOrder() []int {
 	}
 	for _, o := range r.Order {
 		first, held := slices.IndexFunc(out, func(i int) bool { return names[i] == o.First }), slices.IndexFunc(out, func(i int) bool { return slices.Contains(o.Held, names[i]) })
-		if o.Level != edge.ByEndpoint && held >= 0 && first > held {
+		if !o.Level.Joined() && held >= 0 && first > held {
 			moved := out[first]
 			out = slices.Insert(slices.Delete(out, first, first+1), held, moved)
 		}
@@ -109,9 +109,9 @@ type pairOfGrowths struct {
 func (p pairOfGrowths) growth(series, finding int) (*Finding, edge.Growth) {
 	s := &p.all[series].Series
 	f, g := &s.Findings[finding], p.all[series].Growths[finding]
-	out := edge.Growth{Process: series, Counts: f.Counts, Alive: f.Counts, Calling: g.Calling, Serving: g.Serving, Unary: g.Unary, Wait: g.Wait}
+	out := edge.Growth{Process: series, Counts: f.Counts, Alive: f.Counts, Calling: g.Calling, Serving: g.Serving, Unary: g.Unary, Wait: g.Wait, Connections: g.Connections}
 	if o := s.object(f.Object); o != nil {
-		out.Alive, out.Ended = o.Counts, o.Ended
+		out.Alive, out.Ended, out.Descriptors = o.Counts, o.Ended, o.Orphaned
 	} else if lead := s.lead(f); lead != nil {
 		out.Alive, out.Descriptors = lead.Counts, lead.Kind == analysis.KindDescriptor
 	}
@@ -154,7 +154,7 @@ func (p pairOfGrowths) compare(joined *edge.Case, together map[*Finding][]string
 	case level == "":
 		return Order{}, false
 	case !known:
-		if ordered || level == edge.ByEndpoint {
+		if ordered || level.Joined() {
 			together[f] = append(together[f], leadTitle(&p.all[p.b].Series, other)+" in "+p.all[p.b].Series.Process)
 			together[other] = append(together[other], leadTitle(&p.all[p.a].Series, f)+" in "+p.all[p.a].Series.Process)
 		}
@@ -187,6 +187,9 @@ func (p pairOfGrowths) say(order edge.Order, first, held *Finding) Order {
 		out.Snapshot = b.Snapshots[order.Snapshot].Label
 	}
 	held.Behind = true
+	if held.holder == nil {
+		held.holder = &holderRef{series: p.a, title: first.Title, families: first.Families}
+	}
 	first.ordered(leadTitle(&b.Series, held)+" in "+out.Held[0], out.Text)
 	held.ordered(leadTitle(&a.Series, first)+" in "+out.First, out.Text)
 	return out
@@ -200,7 +203,11 @@ func (p pairOfGrowths) words(order edge.Order, first, held *Finding) string {
 	case edge.ByCloseWait:
 		return fmt.Sprintf("%s first (%s): %s closed %s that %s still holds in CLOSE_WAIT", a, order.Level, b, connections, a)
 	case edge.ByStay:
-		return fmt.Sprintf("%s first (%s): %s stay after %s ended", a, order.Level, p.members(order.N, p.a, first), b)
+		after := b + " ended"
+		if order.HeldLives {
+			after = b + " closed its connections"
+		}
+		return fmt.Sprintf("%s first (%s): %s stay after %s", a, order.Level, p.members(order.N, p.a, first), after)
 	case edge.ByEnd:
 		return fmt.Sprintf("%s first (%s): %s ended when it ended", a, order.Level, p.members(order.N, p.b, held))
 	case edge.ByOpener:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,16 @@ func accepts(n, _ int) (rows []string) {
 		rows = append(rows, fmt.Sprintf("127.0.0.1:80->127.0.0.1:%d (ESTABLISHED)", 40000+k))
 	}
 	return rows
+}
+
+// acceptsUntil has no connection from a moment on.
+func acceptsUntil(end int) func(n, moment int) []string {
+	return func(n, moment int) []string {
+		if moment >= end {
+			n = 0
+		}
+		return accepts(n, moment)
+	}
 }
 
 func keeps(n, _ int) (rows []string) {
@@ -260,5 +271,94 @@ func TestEndsOutsideTheCaseAreHiddenInRedactedReports(t *testing.T) {
 		if !strings.HasPrefix(strings.TrimPrefix(e.Outside, "["), "ip-") || e.Direction != "unknown" || e.State != "ESTABLISHED" || e.From != "client" {
 			t.Errorf("edge %+v", e)
 		}
+	}
+}
+
+// pairs are the files that say which goroutine of a side waits for which of its connections.
+func pairs(s side) (out []bundle.Input) {
+	for i, n := range s.counts {
+		var text strings.Builder
+		for k := range n {
+			fmt.Fprintf(&text, "%d %d\n", 10+k, 4+k) // descriptor 3 listens
+		}
+		lines := text.String()
+		out = append(out, bundle.Input{
+			Name: fmt.Sprintf("t%d/%s/goroutine-fds.txt", i, s.name), Size: int64(len(lines)),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines)), nil },
+		})
+	}
+	return out
+}
+
+func TestGoroutinesThatWaitForTheSameConnectionsCoupleTwoProcesses(t *testing.T) {
+	reading := []string{"net.(*conn).Read", "main.read"}
+	client, server := side{"client", watching, rising, dials}, side{"server", reading, rising, accepts}
+	inputs := captured(client, server)
+	level := func(r report.Report) string {
+		if len(r.Order) != 1 {
+			return fmt.Sprintf("%d orders", len(r.Order))
+		}
+		return string(r.Order[0].Level) + ": " + r.Order[0].Text
+	}
+	const text = "it opened 70 connections to server, which are open at both ends, and server waits for what comes over them"
+	if got, want := level(built(t, inputs).Report), "endpoint: by client (endpoint): "+text; got != want {
+		t.Errorf("without pairs: %s", got)
+	}
+	inputs = append(append(inputs, pairs(client)...), pairs(server)...)
+	want := "descriptor: by client (descriptor): " + text
+	if got := level(built(t, inputs).Report); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := level(joined(t, inputs)); got != want {
+		t.Errorf("of what is stored: %s", got)
+	}
+}
+
+func TestWhatStaysAfterTheOtherSideClosedItsConnectionsIsHeldByWhoHasIt(t *testing.T) {
+	kept := []int{10, 20, 30, 40, 50, 60, 66}
+	r := built(t, captured(side{"client", watching, falls, dials}, side{"server", []string{"main.keep"}, kept, acceptsUntil(6)})).Report
+	if len(r.Order) != 1 || r.Order[0].Text != "server first (end): 66 goroutines of server stay after client closed its connections" || r.Order[0].Snapshot != "t6" {
+		t.Errorf("order %+v", r.Order)
+	}
+}
+
+func TestAFindingThatAnotherProcessHoldsIsToldBelowThatOne(t *testing.T) {
+	inputs := captured(side{"client", watching, rising, dials}, side{"server", streams, rising, accepts})
+	c := built(t, inputs)
+	stored := joined(t, inputs)
+	for _, r := range []*report.Report{&c.Report, &stored} {
+		held := 0
+		for _, s := range r.Series {
+			for _, f := range s.Findings {
+				if f.Behind != (f.BehindOf != nil) {
+					t.Errorf("%s: behind %v, of %+v", f.Title, f.Behind, f.BehindOf)
+				}
+				if f.BehindOf == nil {
+					continue
+				}
+				held++
+				if first := r.Series[f.BehindOf.Series]; first.Process != "client" || f.BehindOf.Process != "client" || first.Findings[f.BehindOf.Rank-1].Behind {
+					t.Errorf("%s stands behind %+v", f.Title, f.BehindOf)
+				}
+			}
+		}
+		if held == 0 {
+			t.Error("no finding stands behind another one")
+		}
+	}
+	var text strings.Builder
+	if err := report.Text(&text, c, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var places []int
+	for _, part := range []string{"1. [leaking] main.watch", "Behind it in server: [leaking] ", ": told behind finding 1 of client."} {
+		at := strings.Index(text.String(), part)
+		if at < 0 {
+			t.Fatalf("%q is not said:\n%s", part, text.String())
+		}
+		places = append(places, at)
+	}
+	if !slices.IsSorted(places) && places[2] > places[0] {
+		t.Errorf("%v:\n%s", places, text.String())
 	}
 }

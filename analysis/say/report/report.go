@@ -237,6 +237,13 @@ type Window struct {
 	Events []string `json:"events,omitempty"`
 }
 
+// FindingRef names a finding of a report: its process, the index of the series, and its rank.
+type FindingRef struct {
+	Process string `json:"process"`
+	Series  int    `json:"series"`
+	Rank    int    `json:"rank"`
+}
+
 // Finding is one finding in words and figures.
 type Finding struct {
 	Rank int `json:"rank"`
@@ -255,6 +262,9 @@ type Finding struct {
 	// Behind reports that a finding of another process holds it and comes first. Two counts
 	// that rise together prove no direction: see Report.Order.
 	Behind bool `json:"behind,omitempty"`
+	// BehindOf is the finding that holds it, nil where that was set aside.
+	BehindOf *FindingRef `json:"behind_of,omitempty"`
+	holder   *holderRef
 	// Counts are the members of all its families. Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`

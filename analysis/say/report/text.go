@@ -126,18 +126,20 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", s.Quiet)
 	}
-	for _, f := range s.Findings {
+	for k := range s.Findings {
+		f := &s.Findings[k]
 		p.line("")
-		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
-		p.wrap("   ", f.Text)
-		p.stack(j, &f)
-		for _, a := range c.Report.Advice(&f) {
-			if !a.More {
-				p.wrap("   ", a.Label+": "+a.Text)
-			}
+		if f.BehindOf != nil {
+			p.wrap("", c.Report.behindLine(f))
+			continue
 		}
-		if f.Next != "" {
-			p.wrap("   ", "Next: "+f.Next)
+		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
+		p.finding(c, j, f, "   ")
+		for _, held := range c.Report.Behind(i, f.Rank) {
+			other := &c.Series[held.Series]
+			p.line("")
+			p.wrap("   ", fmt.Sprintf("Behind it in %s: [%s] %s", plainProcess(other), held.Mark(), held.Title))
+			p.finding(c, other, held.Finding, "      ")
 		}
 	}
 	for _, f := range s.SetAside {
@@ -156,6 +158,8 @@ func (p *printer) series(c *Case, i int) {
 	}
 	if len(j.Snapshots) == 1 {
 		p.objects(s)
+	} else {
+		p.courses(s, j.Trend.Epochs)
 	}
 	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
@@ -173,53 +177,31 @@ func (p *printer) locks(s *Series) {
 	}
 }
 
-// mostPrinted is how many kinds of objects of one snapshot are printed.
-const mostPrinted = 12
-
-// objects lists the kinds of objects of one snapshot, those with most goroutines first.
-// Goroutines that belong to nothing but themselves stand in the table of families.
-func (p *printer) objects(s *Series) {
-	var proven []*Object
-	for i := range s.Objects {
-		if o := &s.Objects[i]; o.Level != analysis.ByGoroutine {
-			proven = append(proven, o)
+// finding prints what stands below the title of a finding.
+func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
+	p.wrap(indent, f.Text)
+	p.stack(j, f, indent)
+	for _, a := range c.Report.Advice(f) {
+		if !a.More {
+			p.wrap(indent, a.Label+": "+a.Text)
 		}
 	}
-	if len(proven) == 0 {
-		return
-	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*most(b.Counts) - a.Each[0].N*most(a.Counts) })
-	p.line("")
-	named, width := map[string]int{}, 16
-	for _, o := range proven {
-		named[o.Name]++
-		width = max(width, min(len(o.Shape()), 24))
-	}
-	p.line("%8s  %-*s %s", "objects", width, "each", "what they are")
-	for _, o := range proven[:min(len(proven), mostPrinted)] {
-		name := o.Name
-		if named[name] > 1 {
-			name += " in " + shortRole(o.Each[0].Roles[0].Role)
-		}
-		p.line("%8d  %-*s %s", most(o.Counts), width, o.Shape(), cut(name+o.hangsOn(), max(20, p.width-width-11)))
-	}
-	if more := len(proven) - mostPrinted; more > 0 {
-		fewer := "fewer " + wording.Kinds(proven[0].Each[0].Kind)
-		p.line("%s.", wording.Plural(more, "more kind of objects has "+fewer, "more kinds of objects have "+fewer))
+	if f.Next != "" {
+		p.wrap(indent, "Next: "+f.Next)
 	}
 }
 
 // stack prints the stack of the members of a finding.
-func (p *printer) stack(j *JudgedSeries, f *Finding) {
+func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 	t := p.traces.Of(f, j.label)
 	if t == nil {
 		return
 	}
-	p.wrap("   ", t.Head())
-	for _, line := range t.Lines(p.width - 5) {
-		p.line("     %s", line)
+	p.wrap(indent, t.Head())
+	for _, line := range t.Lines(p.width - len(indent) - 2) {
+		p.line("%s  %s", indent, line)
 	}
-	p.wrap("   ", t.Note)
+	p.wrap(indent, t.Note)
 }
 
 // context prints what belongs beside the proof: thresholds that circulate, and what is

@@ -966,7 +966,8 @@ manifest() {
 			{ [ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"; } &&
 			{ [ -z "$container" ] || printf ', "container": "%s"' "$container"; } &&
 			{ [ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"; } &&
-			printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")" &&
+			printf ', "mount_namespace": %s' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")" &&
+			printf ', "network_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/net" 2>/dev/null)")" &&
 			printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget" &&
 			printf ' "pods": [%s],\n "steps": [\n' "$(pods)" &&
 			cat "$work/steps" &&

@@ -53,6 +53,9 @@ type Identity struct {
 	// Pod is "namespace/name".
 	Pod            string `json:"pod,omitempty"`
 	MountNamespace string `json:"mount_namespace,omitempty"`
+	// NetworkNamespace is "net:[4026531840]". Addresses of processes in different ones are
+	// not those of one host.
+	NetworkNamespace string `json:"network_namespace,omitempty"`
 }
 
 // Load is the cost of the capture for the process, and the limits that were set.

@@ -71,6 +71,7 @@ func (c *collector) open(t Target, pid int) (*process, error) {
 		id.Version = strings.TrimSpace(built.Main.Path + " " + built.Main.Version)
 	}
 	id.MountNamespace, _ = os.Readlink(c.proc(pid, "ns/mnt"))
+	id.NetworkNamespace, _ = os.Readlink(c.proc(pid, "ns/net"))
 	if status, err := os.ReadFile(c.proc(pid, "status")); err == nil {
 		id.InnerPID = innerPID(string(status))
 	}

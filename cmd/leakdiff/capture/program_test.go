@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 		serveProfiles()
 	case "watcher":
 		watchThings()
+	case "opener":
+		openThings()
 	case "waiter":
 		waitForThings()
 	case "collector":

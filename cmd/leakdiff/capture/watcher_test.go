@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -320,6 +321,9 @@ func TestLoopbackMeansThatOfTheProcess(t *testing.T) {
 				if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 12 {
 					t.Errorf("%d leaked goroutines, want 12: %q", got, problems(r))
 				}
+				if got := r.Snapshots[0].Figures[analysis.NetworkNamespace]; got != namespaceOf(t, p.pid()) || got == namespaceOf(t, os.Getpid()) {
+					t.Errorf("network namespace %.0f, want %.0f, not %.0f", got, namespaceOf(t, p.pid()), namespaceOf(t, os.Getpid()))
+				}
 			})
 		}
 	}
@@ -339,4 +343,14 @@ func tryOnce(like *exec.Cmd) error {
 		return err
 	}
 	return cmd.Wait() // without input it ends at once
+}
+
+// namespaceOf is the inode of the network namespace of a process.
+func namespaceOf(t *testing.T, pid int) float64 {
+	t.Helper()
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(info.Sys().(*syscall.Stat_t).Ino)
 }
