@@ -160,7 +160,7 @@ func TestObjectsWithoutGoroutinesAreCountedWhereNoneIsListed(t *testing.T) {
 func TestTextListsConnectionsAndThreadPoolsAsObjects(t *testing.T) {
 	for dir, want := range map[string][]string{
 		"socket-leak":                {"2 to 40 38 0 2 descriptors TCP connection to 127.0.0.1:38847 with both ends in this process"},
-		"okhttp-leak":                {"3 to 90 87 0 5 threads OkHttp", "9 to 270 261 0 2 descriptors TCP connection to 127.0.0.1:43177 with both ends in this process"},
+		"okhttp-leak":                {"3 to 90 – – 1 thread waits on it; in st… okhttp3.ConnectionPool", "9 to 270 261 0 2 descriptors TCP connection to 127.0.0.1:43177 with both ends in this process"},
 		"clientgo-informer-recreate": {"2 to 60 58 0 12 goroutines + 1 descriptor *cache.sharedIndexInformer, 60 started by informers.(*sharedInformerFactory).Start"},
 	} {
 		var text strings.Builder

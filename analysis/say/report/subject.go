@@ -102,16 +102,17 @@ func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
 	out.counts = o.Counts
 	came, followed := o.BornTotal()
 	went, _ := o.EndedTotal()
+	if !followed && lead != nil && lead.Life != nil && equalCounts(lead.Counts, o.Counts) {
+		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
+	}
 	out.came, out.went, out.followed = came, went, followed
 	out.identity = "goroutine id"
+	if lead != nil && lead.Kind == analysis.KindThread {
+		out.identity = "thread id"
+	}
 	switch o.Level {
 	case analysis.ByInode, analysis.ByEndpoint:
 		out.identity = "inode"
-	case analysis.ByStep:
-		out.identity = "equal numbers of threads"
-		if lead != nil && lead.Kind == analysis.KindThread {
-			out.identity = "thread id"
-		}
 	}
 	parts := 0
 	for _, p := range o.Each {
@@ -142,10 +143,11 @@ func (o *Object) keeps(s *Series, itself string) string {
 	}
 	for _, x := range o.InStep {
 		n := int(x.Ratio)
-		if float64(n) != x.Ratio || n == 0 || x.Kind == analysis.KindGoroutine {
-			continue // a guess, or counted already
+		f := s.family(x.Fingerprint)
+		if float64(n) != x.Ratio || n == 0 || f == nil || x.Kind == analysis.KindGoroutine || x.Kind == analysis.KindThread || f.Attributes["role"] == "server" {
+			continue // equal numbers alone do not make it a part
 		}
-		if f := s.family(x.Fingerprint); f != nil && f.Attributes["protocol"] != "" && f.Attributes["remote"] != "" {
+		if f.Attributes["protocol"] != "" && f.Attributes["remote"] != "" {
 			add("connection", "connections", n)
 			continue
 		}
