@@ -30,6 +30,15 @@ type pushCommand struct {
 	Title  string   `help:"Title of the case, for example the number of the ticket."`
 }
 
+// Help stands below the flags in the help of the command.
+func (*pushCommand) Help() string {
+	return `Exit status: 0 done, 2 error, or no evidence was found in what was sent.
+
+Examples:
+  leakdiff push --server http://127.0.0.1:8080 captures/
+  LEAKDIFF_KEY=... leakdiff push --server http://127.0.0.1:8080 --case c123 later.tgz`
+}
+
 // pushed is the answer to an upload, as far as push needs it.
 type pushed struct {
 	ID        string `json:"id"`
@@ -52,7 +61,9 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	bar := m.progress("sending", inputs)
 	up, err := c.upload(ctx, inputs)
+	bar.end()
 	if err != nil {
 		return err
 	}
@@ -82,6 +93,9 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		link = frozen.Link
 	}
 	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
+	if len(up.Snapshots) == 0 {
+		return nothingRead("the link says what each file is")
+	}
 	return nil
 }
 

@@ -81,14 +81,10 @@ const longest = 160
 
 // Diagnose makes the diagnosis of a report whose findings, order and edges are made.
 func (r *Report) Diagnose() Diagnosis {
-	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
-	for i := range r.Snapshots {
-		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
-	}
-	d := &diagnosing{headline: h, r: r}
+	d := r.diagnosing()
 	leads := d.leads()
 	if len(leads) == 0 {
-		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()}
+		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState(), Next: d.nextOfOne()}
 	}
 	l := leads[0]
 	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
@@ -109,6 +105,14 @@ func (r *Report) Diagnose() Diagnosis {
 type diagnosing struct {
 	headline
 	r *Report
+}
+
+func (r *Report) diagnosing() *diagnosing {
+	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
+	for i := range r.Snapshots {
+		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
+	}
+	return &diagnosing{headline: h, r: r}
 }
 
 // answer is a finding that rose, with its series.
@@ -483,6 +487,9 @@ func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
 	return nil
 }
 
+// noLimit is the limit where the files tell none.
+const noLimit = "none is known from these files"
+
 // limit is the limit that is reached first, or that none is near.
 func (d *diagnosing) limit(s *Series) string {
 	var near, most *Bound
@@ -501,7 +508,7 @@ func (d *diagnosing) limit(s *Series) string {
 	case most != nil:
 		return fmt.Sprintf("none near: %s of %s %s", wording.Number(int64(most.Used)), wording.Number(int64(most.Bound)), most.What)
 	}
-	return "none is known from these files"
+	return noLimit
 }
 
 // growth is how sure the growth is.
@@ -641,6 +648,15 @@ func (d *diagnosing) next(l answer) *Action {
 	return out
 }
 
+// nextOfOne is the capture that decides where each process has one dump, or nil.
+func (d *diagnosing) nextOfOne() *Action {
+	if state := d.quietState(); state != "one dump" && state != "one dump each" {
+		return nil
+	}
+	s := &d.r.Series[d.r.seriesInOrder()[0]]
+	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s)}
+}
+
 // collect is the command for the captures that decide.
 func (d *diagnosing) collect(s *Series) string {
 	pid := "PID"
@@ -667,14 +683,18 @@ func (d *diagnosing) also(others []answer) (words []string, more int) {
 		if i == mostAlso {
 			return words, len(others) - i
 		}
-		s := &d.r.Series[o.series]
-		text := o.subject.all() + " " + d.courseOf(s, &o.subject)
-		if len(d.r.Series) > 1 {
-			text = s.named() + ": " + text
-		}
-		words = append(words, text)
+		words = append(words, d.alsoText(o))
 	}
 	return words, 0
+}
+
+func (d *diagnosing) alsoText(o answer) string {
+	s := &d.r.Series[o.series]
+	text := o.subject.all() + " " + d.courseOf(s, &o.subject)
+	if len(d.r.Series) > 1 {
+		text = s.named() + ": " + text
+	}
+	return text
 }
 
 // quiet is the sentence where nothing rose: of the first process, with a word about the

@@ -36,24 +36,48 @@ const (
 	Wide   Width = 120
 )
 
-// Text writes the report for a terminal: the sentence, the totals, the findings with
-// their proof, the families that move, and what was not understood. Control and bidi
-// characters of the input are shown as \xNN.
-func Text(w io.Writer, c Case, width Width) error {
-	p := &printer{w: w, width: int(width)}
-	r := c.Report
-	p.wrap("", r.Diagnosis.Sentence)
-	if f := c.Listed().Filter; f != nil {
-		p.wrap("", f.said())
+// Text writes the report for a terminal: the answer on one screen and, if t says so, the
+// evidence: the totals, the findings with their proof, the families that move, and what was
+// not understood. Control and bidi characters of the input are shown as \xNN.
+func Text(w io.Writer, c Case, t Terminal) error {
+	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis}
+	if p.width == 0 {
+		p.width = columns
 	}
-	for i := range r.Series {
-		p.series(&c, i)
+	begun := false
+	blocks, whole := screenOf(&c.Report, t)
+	p.whole = whole
+	for _, block := range blocks {
+		if len(block) == 0 {
+			continue
+		}
+		if begun {
+			p.line("")
+		}
+		begun = true
+		for _, line := range block {
+			p.raw(line)
+		}
 	}
-	if len(r.Series) == 0 {
+	filtered := c.Listed().Filter
+	if filtered != nil {
 		p.line("")
-		p.line("Nothing to compare was found.")
+		p.wrap("", filtered.said())
 	}
-	p.problems(r.Problems)
+	switch {
+	case t.Verbose:
+		for i := range c.Report.Series {
+			p.series(&c, i)
+		}
+		p.problems(c.Report.Problems)
+	case len(c.Report.Series) == 0:
+		p.width = columns
+		p.problems(c.Report.Problems)
+	case filtered != nil:
+		for i := range c.listed.Series {
+			p.passing(&c.listed.Series[i])
+		}
+	}
 	return p.err
 }
 
@@ -77,10 +101,22 @@ func leadingKind(j JudgedSeries) (analysis.Kind, []*int) {
 }
 
 type printer struct {
-	w      io.Writer
-	width  int
+	w     io.Writer
+	width int
+	// top bounds the findings of a process, nil for all.
+	top *int
+	// said is what the screen above tells, whole the finding of which it shows each frame.
+	said   *Diagnosis
+	whole  *Finding
 	traces Traces
 	err    error
+}
+
+// raw prints a line that is printable already.
+func (p *printer) raw(line string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, line+"\n")
+	}
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -129,6 +165,10 @@ func (p *printer) series(c *Case, i int) {
 	for k := range s.Findings {
 		f := &s.Findings[k]
 		p.line("")
+		if p.top != nil && k == *p.top {
+			p.line("%s.", wording.Plural(len(s.Findings)-k, "more finding", "more findings"))
+			break
+		}
 		if f.BehindOf != nil {
 			p.wrap("", c.Report.behindLine(f))
 			continue
@@ -186,7 +226,7 @@ func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
 			p.wrap(indent, a.Label+": "+a.Text)
 		}
 	}
-	if f.Next != "" {
+	if f.Next != "" && (p.said.Next == nil || f.Next != p.said.Next.Text) {
 		p.wrap(indent, "Next: "+f.Next)
 	}
 }
@@ -197,9 +237,11 @@ func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 	if t == nil {
 		return
 	}
-	p.wrap(indent, t.Head())
-	for _, line := range t.Lines(p.width - len(indent) - 2) {
-		p.line("%s  %s", indent, line)
+	if f != p.whole {
+		p.wrap(indent, t.Head())
+		for _, line := range t.Lines(p.width - len(indent) - 2) {
+			p.line("%s  %s", indent, line)
+		}
 	}
 	p.wrap(indent, t.Note)
 }
