@@ -47,7 +47,7 @@ type commands struct {
 	Collect collectCommand `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
-	PrintVersion kong.VersionFlag `name:"version" help:"Print the version with the commit."`
+	PrintVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version with the commit."`
 }
 
 type versionCommand struct{}

@@ -29,13 +29,14 @@ func (m *Main) colored() bool {
 // progress is a line on standard error about work that takes longer than a second: how many
 // bytes of the inputs were read.
 type progress struct {
-	to    io.Writer
-	word  string
-	total int64 // 0 if a size is not known
-	read  atomic.Int64
-	from  time.Time
-	done  chan struct{}
-	ended chan struct{}
+	to io.Writer
+	// word is what is done, after what is done when all inputs were read.
+	word, after string
+	total       int64 // 0 if a size is not known
+	read        atomic.Int64
+	from        time.Time
+	done        chan struct{}
+	ended       chan struct{}
 	// detail is what the reader says.
 	detail atomic.Pointer[string]
 }
@@ -48,8 +49,8 @@ const (
 
 // progress counts what is read of inputs and, if standard error is a terminal, shows it. end
 // must be called.
-func (m *Main) progress(word string, inputs []bundle.Input) *progress {
-	p := &progress{to: m.Stderr, word: word, from: time.Now()}
+func (m *Main) progress(word, after string, inputs []bundle.Input) *progress {
+	p := &progress{to: m.Stderr, word: word, after: after, from: time.Now()}
 	if !terminal(m.Stderr) {
 		return p
 	}
@@ -118,11 +119,13 @@ func (p *progress) show() {
 func (p *progress) line() string {
 	read := p.read.Load()
 	text := p.word
-	if p.total > 0 {
-		read = min(read, p.total)
+	switch {
+	case p.total > 0 && read >= p.total:
+		text = p.after + ", " + wording.Bytes(p.total)
+	case p.total > 0:
 		full := int(read * barWidth / p.total)
 		text += fmt.Sprintf(" [%s%s] %3d %%, %s of %s", strings.Repeat("#", full), strings.Repeat(" ", barWidth-full), read*100/p.total, wording.Bytes(read), wording.Bytes(p.total))
-	} else {
+	default:
 		text += " " + wording.Bytes(read)
 	}
 	if detail := p.detail.Load(); detail != nil {

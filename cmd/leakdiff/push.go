@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 )
 
@@ -61,7 +62,7 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	bar := m.progress("sending", inputs)
+	bar := m.progress("sending", "sent, the server reads it", inputs)
 	up, err := c.upload(ctx, inputs)
 	bar.end()
 	if err != nil {
@@ -78,7 +79,11 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if up.Status != "done" {
 		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: capture.Shown(c.Server) + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
 	}
-	fmt.Fprintf(m.Stderr, "%d snapshots, %d problems\n", len(up.Snapshots), up.Problems)
+	read := wording.Plural(len(up.Snapshots), "dump", "dumps") + " read"
+	if up.Problems > 0 {
+		read += ", " + wording.Plural(up.Problems, "problem", "problems")
+	}
+	fmt.Fprintln(m.Stderr, read)
 	if c.Title != "" {
 		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
 			return err
@@ -93,10 +98,27 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		link = frozen.Link
 	}
 	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
-	if len(up.Snapshots) == 0 {
+	if len(up.Snapshots) == 0 && c.empty(ctx, up.ID) {
 		return nothingRead("the link says what each file is")
 	}
 	return nil
+}
+
+// empty reports that no file of an upload holds evidence. Evidence that the case had already
+// makes no snapshot of its own.
+func (c *pushCommand) empty(ctx context.Context, bundle string) bool {
+	var read struct {
+		Artifacts []struct{ Members, Watches int }
+	}
+	if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read); err != nil {
+		return false // not known
+	}
+	for _, a := range read.Artifacts {
+		if a.Members > 0 || a.Watches > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // upload sends a single file as it is, so that its bytes keep their hash. It sends

@@ -65,13 +65,14 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	}
 	collectAt(reportPercent)
 	r.color = m.colored()
-	bar := m.progress("reading", inputs)
+	bar := m.progress("reading", "read, comparing", inputs)
 	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true, Progress: bar.step}, inputs)
-	bar.end()
 	if err != nil {
+		bar.end()
 		return err
 	}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
+	bar.end()
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}

@@ -97,6 +97,19 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	return append(blocks, figures, chain, stack, append(append(last, problems...), hint...)), whole
 }
 
+// Screen is the answer as Text prints it, without colours and without what the evidence lists.
+// It is empty for reports of versions that had no diagnosis.
+func Screen(r *Report) string {
+	if r.Diagnosis.State == "" {
+		return ""
+	}
+	var b strings.Builder
+	p := &printer{w: &b}
+	blocks, _ := screenOf(r, Terminal{Verbose: true})
+	p.blocks(blocks)
+	return b.String()
+}
+
 // finding is the one of a rank, or nil.
 func (s *Series) finding(rank int) *Finding {
 	for i := range s.Findings {
@@ -469,6 +482,9 @@ func (s *screen) further(most int) []string {
 		x := &s.r.Series[i]
 		for k := range x.Findings {
 			text := x.Findings[k].Title
+			if what, _, _ := strings.Cut(text, ":"); x.Findings[k].Kind == LimitFinding && s.lead != nil && i == *s.Series && strings.HasPrefix(s.Limit, what+" full") {
+				continue // its line stands above
+			}
 			if len(s.r.Series) > 1 {
 				text = x.named() + ": " + text
 			}
