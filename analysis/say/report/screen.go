@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"leakdiff/analysis"
@@ -49,6 +50,8 @@ type screen struct {
 	lead *Finding
 	// told are the findings that stand in the chain.
 	told map[FindingRef]bool
+	// shortened reports that a function is shown without its whole path.
+	shortened bool
 }
 
 // screenOf returns the screen of a report as blocks of lines, which empty lines separate, and
@@ -62,9 +65,7 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack []string
 	if s.lead == nil {
-		if !t.Verbose {
-			figures = s.inventory()
-		}
+		figures = s.inventory()
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
@@ -91,7 +92,7 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 		}
 		last = append(last, s.further(most)...)
 	}
-	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 {
+	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 && !s.shortened {
 		whole = s.lead
 	}
 	return append(blocks, figures, chain, stack, append(append(last, problems...), hint...)), whole
@@ -375,7 +376,11 @@ func (s *screen) drawn(counts []*int, epochs []int) string {
 	if len(known) == 1 {
 		return wording.Number(int64(first))
 	}
-	text := wording.Number(int64(first)) + " " + s.paint(orange, sparkline(counts, epochs)) + " " + wording.Number(int64(last))
+	line := sparkline(counts, epochs)
+	if s.lead != nil {
+		line = s.paint(orange, line)
+	}
+	text := wording.Number(int64(first)) + " " + line + " " + wording.Number(int64(last))
 	if top > first && top > last {
 		text += "  peak " + wording.Number(int64(top))
 	}
@@ -532,7 +537,9 @@ func wrapped(text string, width, most int) []string {
 		}
 		line = ""
 	}
-	for _, word := range strings.Fields(Printable(text)) {
+	// A hard space is within a figure.
+	blank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
+	for _, word := range strings.FieldsFunc(Printable(text), blank) {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			end()
 		}

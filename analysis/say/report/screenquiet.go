@@ -24,7 +24,13 @@ func (s *screen) inventory() []string {
 		return nil
 	}
 	x := &s.r.Series[order[0]]
-	var out []string
+	var out, limit []string
+	if text := s.limit(x); text != noLimit {
+		limit = s.labelled("limit", text, 1)
+	}
+	if s.Verbose {
+		return limit // the evidence lists the rest
+	}
 	if len(x.Snapshots) > 1 && x.Quiet != "" {
 		out = s.labelled("proof", x.Quiet, 4)
 	}
@@ -38,10 +44,7 @@ func (s *screen) inventory() []string {
 		out = append(out, s.objects(x)...)
 		out = append(out, s.locks(x)...)
 	}
-	if s.limit(x) != noLimit {
-		out = append(out, s.labelled("limit", s.limit(x), 1)...)
-	}
-	return out
+	return append(out, limit...)
 }
 
 // processes has a line for each process: the course of what was counted of it.
@@ -85,14 +88,17 @@ func (s *screen) kinds(x *Series) []string {
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
 	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || lastCount(f.Counts) == 0 })
-	label := "groups"
+	label, wide := "groups", 0
 	var out []string
-	for i := range all {
-		f := &all[i]
-		n := lastCount(f.Counts)
-		if i == most {
-			break
+	shown := all[:min(len(all), most)]
+	for i := range shown {
+		if w := shown[i].OldestWait; w != nil && *w > 0 {
+			wide = max(wide, 2+utf8.RuneCountInString(wording.Wait(*w)))
 		}
+	}
+	for i := range shown {
+		f := &shown[i]
+		n := lastCount(f.Counts)
 		share, wait := "", ""
 		if total := totals[0]; total != nil && *total > 0 {
 			share = wording.Share(float64(n) / float64(*total))
@@ -100,11 +106,11 @@ func (s *screen) largest(x *Series, most int) []string {
 		if f.OldestWait != nil && *f.OldestWait > 0 {
 			wait = wording.Wait(*f.OldestWait)
 		}
-		text := fmt.Sprintf("%6d %6s %8s  ", n, Printable(share), wait)
+		text := fmt.Sprintf("%6d %6s%*s  ", n, share, wide, wait)
 		out, label = append(out, s.label(label)+text+cut(Printable(f.Title), columns-labelWidth-utf8.RuneCountInString(text))), ""
 	}
 	if rest := len(all) - len(out); rest > 0 && len(out) > 0 {
-		out = append(out, s.label("")+fmt.Sprintf("%22s  %s", "", wording.Plural(rest, "more group", "more groups")))
+		out = append(out, s.label("")+fmt.Sprintf("%*s  %s", 13+wide, "", wording.Plural(rest, "more group", "more groups")))
 	}
 	return out
 }
@@ -140,7 +146,7 @@ func (s *screen) locks(x *Series) []string {
 		}
 		lines := 2
 		if i == 0 {
-			lines = 4 // the lock with most waiters, with its holder
+			lines = 5 // the lock with most waiters, with its holder
 		}
 		out, label = append(out, s.labelled(label, l.Sentence(), lines)...), ""
 	}

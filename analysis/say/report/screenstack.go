@@ -88,7 +88,23 @@ func pickFrames(frames []StackFrame, most int) []int {
 	return out
 }
 
-// frame is a line with the place at its right. A long name loses the front of its path.
+// fitName removes elements of the path, or of the package of a Java class, from the front of a
+// name until it fits.
+func fitName(name string, room int) string {
+	for utf8.RuneCountInString(name) > room {
+		at := strings.IndexByte(name, '/')
+		if at < 0 {
+			at = strings.IndexByte(name, '.')
+			if rest := name[at+1:]; at < 0 || strings.Count(rest, ".") < 1 || rest[0] == '(' {
+				return cut(name, room)
+			}
+		}
+		name = name[at+1:]
+	}
+	return name
+}
+
+// frame is a line with the place at its right. The host of a module is left out.
 func (s *screen) frame(f *StackFrame) string {
 	mark, name, by := "  ", Printable(f.Function), ""
 	if f.Own {
@@ -99,14 +115,12 @@ func (s *screen) frame(f *StackFrame) string {
 	}
 	place := cut(Printable(f.place()), columns/2)
 	room := columns - len("  ") - len(by) - utf8.RuneCountInString(place) - 1
-	for utf8.RuneCountInString(name) > room {
-		at := strings.IndexByte(name, '/')
-		if at < 0 {
-			name = cut(name, room)
-			break
-		}
-		name = name[at+1:]
+	full := name
+	if host, path, ok := strings.Cut(name, "/"); ok && strings.Contains(host, ".") {
+		name = path
 	}
+	name = fitName(name, room)
+	s.shortened = s.shortened || name != full
 	gap := strings.Repeat(" ", room-utf8.RuneCountInString(name)+1)
 	if place == "" {
 		gap = ""

@@ -112,10 +112,10 @@ type printer struct {
 	err    error
 }
 
-// raw prints a line that is printable already.
+// raw prints a line that is printable already. Hard spaces are for pages.
 func (p *printer) raw(line string) {
 	if p.err == nil {
-		_, p.err = io.WriteString(p.w, line+"\n")
+		_, p.err = io.WriteString(p.w, strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(line)+"\n")
 	}
 }
 
