@@ -100,20 +100,17 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	return c
 }
 
-// Families is Build for callers that have the report of the same snapshots and need no
-// objects: their series follow families alone.
-func Families(snapshots []analysis.Snapshot, said *CaseReport, o Options) (Case, error) {
+// Families is Build for callers that have the report of the same groups and need no objects:
+// the series of read follow families alone, the others are not judged.
+func Families(groups []JudgedSeries, read []int, said *CaseReport, o Options) Case {
 	o.complete()
-	c := Case{Report: said.Report, Series: Group(snapshots)}
-	if len(c.Series) != len(said.Report.Series) {
-		return c, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(c.Series))
+	for _, i := range read {
+		groups[i].judgeFamilies(o)
+		groups[i].consult(o.Knowledge, o.matcher)
 	}
-	for i := range c.Series {
-		c.Series[i].judgeFamilies(o)
-		c.Series[i].consult(o.Knowledge, o.matcher)
-	}
+	c := Case{Report: said.Report, Series: groups}
 	c.sortOut()
-	return c, nil
+	return c
 }
 
 // sortOut gives the series what people decided about their families.
