@@ -137,10 +137,11 @@ type Loaded struct {
 	// Known is the catalogue behind the report.
 	Known *knowledge.Catalogue
 	pairs *pairs
-	// objects reports that Built follows objects. read are the indexes of the series whose
-	// evidence was read, nil for all; the others have heads alone.
-	objects bool
-	read    []int
+	// whole is the result of Load. Otherwise objects reports that Built follows objects, and
+	// read are the indexes of the series whose evidence was read, nil for all; the others have
+	// heads alone.
+	whole, objects bool
+	read           []int
 }
 
 // weight estimates the bytes of a loaded case: columns and verdicts for each member, words
@@ -197,21 +198,35 @@ func WithWholeCases(ctx context.Context) (context.Context, *RequestCases) {
 
 // Load returns a judged case from the request, from the cache, or from the store.
 func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
-	return s.load(ctx, caseID, everything)
+	return s.load(ctx, caseID, nil)
 }
 
-// everything is the pick of Load.
-var everything func(*report.Report) []int
+// part says what is read of a case, nil for everything: the series that pick returns, all for
+// nil, with objects or without.
+type part struct {
+	pick    func(*report.Report) []int
+	objects bool
+}
 
 // LoadFamilies is Load for pages that show no objects: it neither reads nor follows them,
 // which is most of the work in a long series. Verdicts and findings are those of the report.
 // Of the series that pick does not return it reads process and time of the snapshots alone; a
 // nil pick takes all.
 func (s *Loader) LoadFamilies(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
-	if pick == nil {
-		pick = func(*report.Report) []int { return nil }
+	return s.load(ctx, caseID, &part{pick, false})
+}
+
+// LoadObjects is LoadFamilies with objects.
+func (s *Loader) LoadObjects(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
+	return s.load(ctx, caseID, &part{pick, true})
+}
+
+// of returns the series of a report that the part has, nil for all.
+func (p *part) of(r *report.Report) []int {
+	if p.pick == nil {
+		return nil
 	}
-	return s.load(ctx, caseID, pick)
+	return p.pick(r)
 }
 
 // SeriesOf picks the series of snapshots.
@@ -227,35 +242,37 @@ func SeriesOf(ids ...string) func(*report.Report) []int {
 	}
 }
 
-func (s *Loader) load(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
+func (s *Loader) load(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
 	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
-		return s.loadCase(ctx, caseID, pick)
+		return s.loadCase(ctx, caseID, wanted)
 	}
 	if cases.whole {
-		pick = everything
+		wanted = nil
 	}
 	for _, l := range cases.All {
-		if l.ID == caseID && l.has(pick) {
+		if l.ID == caseID && l.has(wanted) {
 			return l, nil
 		}
 	}
-	l, err := s.loadCase(ctx, caseID, pick)
+	l, err := s.loadCase(ctx, caseID, wanted)
 	if err == nil {
 		cases.All = append(cases.All, l)
 	}
 	return l, err
 }
 
-// has reports that the evidence of the series that pick returns was read.
-func (l *Loaded) has(pick func(*report.Report) []int) bool {
-	if l.objects || pick == nil {
-		return l.objects
-	}
-	if l.read == nil {
+// has reports that what is wanted was read.
+func (l *Loaded) has(wanted *part) bool {
+	switch {
+	case l.whole || wanted == nil:
+		return l.whole
+	case wanted.objects && !l.objects:
+		return false
+	case l.read == nil:
 		return true
 	}
-	picked := pick(&l.Built.Report)
+	picked := wanted.of(&l.Built.Report)
 	return picked != nil && !slices.ContainsFunc(picked, func(i int) bool { return !slices.Contains(l.read, i) })
 }
 
@@ -294,13 +311,15 @@ func revisionKey(c store.Case, known *knowledge.Catalogue) string {
 	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
 }
 
-func (s *Loader) loadCase(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
+func (s *Loader) loadCase(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
 	now, l, err := latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
 		key := revisionKey(now, known)
-		if pick != nil && s.cases.get(key) == nil {
+		if wanted != nil && s.cases.get(key) == nil {
 			if said := s.ready(ctx, now, known); said != nil {
-				read := pick(&said.Report)
-				return s.cases.once(ctx, fmt.Sprint(key, "/families", read), func() (*Loaded, error) { return s.families(ctx, now, known, said, read) })
+				read := wanted.of(&said.Report)
+				return s.cases.once(ctx, fmt.Sprint(key, "/part", wanted.objects, read), func() (*Loaded, error) {
+					return s.computePart(ctx, now, known, said, read, wanted.objects)
+				})
 			}
 		}
 		return s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known) })
@@ -332,7 +351,7 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 		return nil, err
 	}
 	l := in.loaded(now, known)
-	l.objects = true
+	l.whole = true
 	then, err := s.store.Case(ctx, now.ID)
 	if err != nil {
 		return nil, err
@@ -344,9 +363,8 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 	return l, nil
 }
 
-// families is compute with a report that is made already, without objects, for some series,
-// nil for all.
-func (s *Loader) families(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int) (*Loaded, error) {
+// computePart is compute with a report that is made already, for some series, nil for all.
+func (s *Loader) computePart(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, objects bool) (*Loaded, error) {
 	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
 	if err != nil {
 		return nil, err
@@ -366,10 +384,14 @@ func (s *Loader) families(ctx context.Context, now store.Case, known *knowledge.
 			fill = append(fill, i)
 		}
 	}
-	if err := s.fill(ctx, in, groups, fill, s.store.FillFamilies); err != nil {
+	from := s.store.FillFamilies
+	if l.objects = objects; objects {
+		from = s.store.FillSnapshots
+	}
+	if err := s.fill(ctx, in, groups, fill, from); err != nil {
 		return nil, s.unlessMoved(ctx, now, err)
 	}
-	l.Built = report.Families(groups, fill, said, in.options)
+	l.Built = report.Part(groups, fill, objects, said, in.options)
 	if err := s.unlessMoved(ctx, now, nil); err != nil {
 		return l, err
 	}

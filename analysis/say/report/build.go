@@ -100,12 +100,16 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	return c
 }
 
-// Families is Build for callers that have the report of the same groups and need no objects:
-// the series of read follow families alone, the others are not judged.
-func Families(groups []JudgedSeries, read []int, said *CaseReport, o Options) Case {
+// Part is Build for callers that have the report of the same groups: the series of read are
+// judged, with objects or without, the others are not.
+func Part(groups []JudgedSeries, read []int, objects bool, said *CaseReport, o Options) Case {
 	o.complete()
 	for _, i := range read {
-		groups[i].judgeFamilies(o)
+		if objects {
+			groups[i].judge(o)
+		} else {
+			groups[i].judgeFamilies(o)
+		}
 		groups[i].consult(o.Knowledge, o.matcher)
 	}
 	c := Case{Report: said.Report, Series: groups}
