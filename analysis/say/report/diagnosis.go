@@ -214,6 +214,9 @@ func (d *diagnosing) quietState() string {
 	several := false
 	for i := range d.r.Series {
 		s := &d.r.Series[i]
+		if s.deadlock() != "" {
+			return "deadlock"
+		}
 		if len(s.TotalsRisen) > 0 {
 			return "grew"
 		}
@@ -735,6 +738,9 @@ const (
 // quietly words a series in which no finding rose, without a full stop.
 func (d *diagnosing) quietly(s *Series) (text string, place int) {
 	name := s.named()
+	if text := s.deadlock(); text != "" {
+		return text, placeRose
+	}
 	if len(s.Snapshots) == 1 {
 		return d.alone(s), placeRest
 	}
