@@ -30,7 +30,7 @@ type reportCommand struct {
 	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 	Verbose         bool     `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
-	Top             *int     `help:"Text: list N further findings. Without it, as many as fit the screen, at most 10." placeholder:"N"`
+	Top             *int     `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
 
 	// color is set where a terminal shows colours.
 	color bool

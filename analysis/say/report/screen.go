@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ type Terminal struct {
 	// Verbose adds the evidence below the screen, in lines of EvidenceWidth.
 	Verbose       bool
 	EvidenceWidth Width
-	// Top bounds the further findings, nil for as many as fit.
+	// Top bounds the further findings, nil for 10 below the screen and all in the evidence.
 	Top *int
 	// Color uses escape sequences for colours.
 	Color bool
@@ -25,8 +26,8 @@ type Terminal struct {
 const (
 	columns   = 80
 	mostLines = 30
-	// labelWidth is the column of labels, mostFurther how many findings are listed unless
-	// a person asks for more.
+	// labelWidth is the column of labels, mostFurther how many findings stand below the
+	// screen unless a person says how many.
 	labelWidth  = 8
 	mostFurther = 10
 )
@@ -70,32 +71,28 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
 	}
-	last := append(s.action(), s.known()...)
-	problems, hint := s.problems(), []string{}
-	if !t.Verbose && len(r.Series) > 0 {
-		hint = s.labelled("more", "--verbose for the evidence, --format md for the ticket", 1)
-	}
-	lines := func() int {
-		n := len(figures) + len(last) + len(problems) + len(hint)
-		for _, b := range append(blocks, chain, stack) {
+	last := slices.Concat(s.action(), s.known(), s.problems())
+	lines := func() (n int) {
+		for _, b := range append(blocks, figures, chain, stack, last) {
 			n += len(b) + min(len(b), 1)
 		}
-		return n + min(len(figures), 1)
+		return n - 1
 	}
-	if over := lines() + len(s.further(1)) - mostLines; over > 0 && len(stack) > 0 && !t.Verbose {
+	if over := lines() - mostLines; over > 0 && len(stack) > 0 && !t.Verbose {
 		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
 	}
-	if !t.Verbose {
-		most := min(mostFurther, mostLines-lines())
+	var list []string
+	if !t.Verbose && len(r.Series) > 0 {
+		most := mostFurther
 		if t.Top != nil {
 			most = *t.Top
 		}
-		last = append(last, s.further(most)...)
+		list = append(s.further(most), s.labelled("more", "--verbose for the evidence, --format md for the ticket", 1)...)
 	}
 	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 && !s.shortened {
 		whole = s.lead
 	}
-	return append(blocks, figures, chain, stack, append(append(last, problems...), hint...)), whole
+	return append(blocks, figures, chain, stack, last, list), whole
 }
 
 // Screen is the answer as Text prints it, without colours and without what the evidence lists.
@@ -152,13 +149,17 @@ func (s *screen) head() string {
 	if s.lead == nil && mark == "" || s.lead == nil && s.Verdict != analysis.Grew && len(s.r.Series) > 0 {
 		mark = "="
 	}
+	accused := s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious
+	if state == "DEADLOCK" {
+		mark, accused = marks["leaking"], true
+	}
 	if state == "ONE DUMP" || state == "ONE DUMP EACH" || len(s.r.Series) == 0 {
 		mark = "…"
 	}
 	when := s.when()
 	room := columns - utf8.RuneCountInString(mark+" "+state+until+"   "+"   "+when)
 	first := s.paint(bold, mark+" "+state)
-	if s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious {
+	if accused {
 		first = s.paint(orange, mark+" "+state)
 	}
 	first += s.paint(blue, until)
@@ -311,7 +312,7 @@ func (s *screen) links() []string {
 			continue
 		}
 		s.told[FindingRef{Series: link.Series, Rank: link.Finding}] = true
-		if sub := x.subjectOf(f); wording.Number(int64(highest(sub.counts))) == link.Figure {
+		if sub := s.answerOf(link.Series, f).subject; wording.Number(int64(highest(sub.counts))) == link.Figure {
 			tails[i] = strings.TrimRight(strings.TrimSuffix(tails[i], Printable(s.courseOf(x, &sub))), ", ")
 			if tails[i] != "" {
 				tails[i] += "  "
@@ -354,8 +355,7 @@ func (s *screen) uncolored(text string) string {
 //	4 ▁▂▃▄▅▆▇█▁ 4  peak 64
 func (s *screen) counted(series int, f *Finding) string {
 	x := &s.r.Series[series]
-	sub := x.subjectOf(f)
-	return s.drawn(sub.counts, s.epochs(x))
+	return s.drawn(s.answerOf(series, f).subject.counts, s.epochs(x))
 }
 
 func (s *screen) epochs(x *Series) []int {
@@ -497,7 +497,7 @@ func (s *screen) further(most int) []string {
 		}
 	}
 	s.told = told
-	if len(all) == 0 || most < 0 {
+	if most = max(most, 0); len(all) == 0 {
 		return nil
 	}
 	label := "also"
@@ -505,19 +505,15 @@ func (s *screen) further(most int) []string {
 		label = "found"
 	}
 	var out []string
-	shown := len(all)
-	if shown > most {
-		shown = max(0, most-1)
-		if s.Top != nil {
-			shown = most
+	shown := min(len(all), most)
+	wide := 0 // of the verdicts; the longer names of kinds are not aligned
+	for _, x := range all[:shown] {
+		if n := utf8.RuneCountInString(x.mark); n <= len("? leaking") {
+			wide = max(wide, n)
 		}
 	}
-	wide := 0
 	for _, x := range all[:shown] {
-		wide = max(wide, utf8.RuneCountInString(x.mark))
-	}
-	for _, x := range all[:shown] {
-		text := x.mark + strings.Repeat(" ", wide-utf8.RuneCountInString(x.mark)) + "  " + Printable(x.text)
+		text := x.mark + strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(x.mark))) + "  " + Printable(x.text)
 		out = append(out, s.label(label)+cut(text, columns-labelWidth))
 		label = ""
 	}
