@@ -636,7 +636,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 		}
 		told[o.series] = true
 		n := highest(o.subject.counts)
-		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.r.Series[o.series].named() + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
+		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.processOf(o.series) + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
 	}
 	if len(out) < 2 {
 		return nil
@@ -720,9 +720,14 @@ func (d *diagnosing) alsoText(o answer) string {
 	s := &d.r.Series[o.series]
 	text := o.subject.all() + " " + d.courseOf(s, &o.subject)
 	if len(d.r.Series) > 1 {
-		text = s.named() + ": " + text
+		text = d.processOf(o.series) + ": " + text
 	}
 	return text
+}
+
+// processOf names the process of a series, with its host where others have the name.
+func (d *diagnosing) processOf(series int) string {
+	return processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })[series]
 }
 
 // quiet is the sentence where nothing rose: of the first process, with a word about the

@@ -187,10 +187,14 @@ func (s *screen) where(room int) string {
 		}
 		seen[i] = true
 		x := &s.r.Series[i]
-		names = append(names, Printable(x.named()))
+		if name := Printable(x.named()); !slices.Contains(names, name) {
+			names = append(names, name) // the hosts are counted
+		}
 		if x.Host != nil {
-			host = Printable(*x.Host)
-			hosts[host] = true
+			if len(hosts) == 0 {
+				host = Printable(*x.Host)
+			}
+			hosts[*x.Host] = true
 		}
 	}
 	on := ""
@@ -198,9 +202,9 @@ func (s *screen) where(room int) string {
 	case len(hosts) == 1:
 		on = " on " + host
 	case len(hosts) > 1:
-		on = fmt.Sprintf(" on %d hosts", len(hosts))
+		on = fmt.Sprintf(" on %s and %s", host, wording.Plural(len(hosts)-1, "more host", "more hosts"))
 	}
-	if len(names) == 1 {
+	if len(s.r.Series) == 1 {
 		x := &s.r.Series[0]
 		if p := s.snapshot(x, len(x.Snapshots)-1).PID; p != nil && x.PID == nil {
 			if text := fmt.Sprintf("%s%s, pid %d", names[0], on, *p); utf8.RuneCountInString(text) <= room {
@@ -491,7 +495,7 @@ func (s *screen) further(most int) []string {
 				continue // its line stands above
 			}
 			if len(s.r.Series) > 1 {
-				text = x.named() + ": " + text
+				text = s.processOf(i) + ": " + text
 			}
 			add(i, &x.Findings[k], text)
 		}

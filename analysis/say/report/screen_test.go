@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -168,6 +169,28 @@ func TestTheScreenListsSeveralProcesses(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+func TestProcessesOfOneNameAreToldApartByTheirHosts(t *testing.T) {
+	var all []analysis.Snapshot
+	for i := range 50 {
+		for _, s := range waiting(2, 12, 22, 32, 42, 52) {
+			host := fmt.Sprintf("host-%02d", i)
+			s.ID, s.Process.Host.Value = host+s.ID, host
+			all = append(all, s)
+		}
+	}
+	c := report.Build(all, nil, report.Options{})
+	fitsScreen(t, c)
+	text := printed(t, c, report.Terminal{})
+	for _, want := range []string{"▲ LEAKING   shop on host-00 and 49 more hosts   6 dumps in 50 min\n", "also    ▲ leaking  shop on host-03: goroutines in main.wait 2 to 52\n", "more findings\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Count(text, "in shop on host-") == 0 {
+		t.Errorf("the chain names no host:\n%s", text)
 	}
 }
 

@@ -39,11 +39,15 @@ func (s *screen) inventory() []string {
 	} else if len(x.Snapshots) > 1 {
 		out = append(out, s.kinds(x)...)
 	}
+	locks := s.locks(x)
+	if x.deadlock() != "" {
+		out, locks = append(locks, out...), nil
+	}
 	if len(x.Snapshots) == 1 {
 		out = append(out, s.largest(x, mostScreenRows-min(len(out), mostScreenRows/2))...)
 		out = append(out, s.objects(x)...)
-		out = append(out, s.locks(x)...)
 	}
+	out = append(out, locks...)
 	return append(out, limit...)
 }
 

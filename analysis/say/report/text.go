@@ -442,12 +442,8 @@ func (p *printer) largest(s *Series) {
 }
 
 func sortedByCount(families []Family) []Family {
-	out := append([]Family{}, families...)
-	for i := 1; i < len(out); i++ {
-		for j := i; j > 0 && lastCount(out[j].Counts) > lastCount(out[j-1].Counts); j-- {
-			out[j], out[j-1] = out[j-1], out[j]
-		}
-	}
+	out := slices.Clone(families)
+	slices.SortStableFunc(out, func(a, b Family) int { return lastCount(b.Counts) - lastCount(a.Counts) })
 	return out
 }
 
