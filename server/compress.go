@@ -14,7 +14,7 @@ const leastCompressed = 2 << 10
 // bytes go out as they are. A few random bytes hide how long the compressed answer is, since
 // pages repeat what their addresses hold beside keys.
 func compressed(next http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.RandomJitter(32, 0, false),
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(6), gzhttp.RandomJitter(32, 0, false),
 		gzhttp.ContentTypes([]string{"text/html", "application/json", "text/markdown", "text/csv", "image/svg+xml"}))
 	if err != nil {
 		panic(fmt.Sprintf("the options of compression: %v", err)) // constants

@@ -554,7 +554,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	x := &l.subject
 	switch v := l.finding.Verdict; {
 	case v == analysis.Leaking && x.followed:
-		return &Certainty{certain, "each that two captures show is followed by " + x.identity}
+		return &Certainty{certain, "each followed by " + x.identity + " from dump to dump"}
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
