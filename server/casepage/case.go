@@ -62,6 +62,7 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 			}
 			return s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: c.Title,
+				Ticket: &c.Said.Report, Link: s.respond.Base(r) + "/cases/" + c.ID,
 				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) },
 			})
 		}

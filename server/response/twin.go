@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/profile"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -22,7 +23,7 @@ const (
 )
 
 // Suffixes are those of the twins of pages. Ids hold no dot.
-var Suffixes = [...]string{".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
+var Suffixes = [...]string{".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
 
 // Twin splits the suffix of a twin off an id.
 func Twin(id string) (string, string) {
@@ -44,6 +45,10 @@ type Export struct {
 	CSV   func(io.Writer) error
 	// Stacks are the snapshots of the page, one or A and B, nil for none.
 	Stacks []*analysis.Snapshot
+	// Ticket is the report of a page that has an answer, nil for others. Link is the address
+	// of the page that the ticket names.
+	Ticket *report.Report
+	Link   string
 	// Note ends the texts. Name is for file names.
 	Note, Name string
 }
@@ -51,6 +56,8 @@ type Export struct {
 // TwinOf writes a twin of a page.
 func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, error) {
 	switch suffix {
+	case ".ticket.md", ".ticket.jira":
+		return ticketOf(suffix, e)
 	case ".md", ".txt", ".jira":
 		return textOf(suffix, e), nil
 	case ".html":
@@ -67,6 +74,21 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 	}
 	return stacksOf(suffix, r.URL.Query().Get("kind"), e)
 }
+
+// ticketOf is the answer of the page in the lines of a comment.
+func ticketOf(suffix string, e Export) (Content, error) {
+	if !e.HasTicket() {
+		return Content{}, Refuse("not_found", "this page has no ticket", "", "only a case has an answer", "take its Markdown, "+".md")
+	}
+	t := report.NewTicket(e.Ticket)
+	if suffix == ".ticket.jira" {
+		return Content{Kind: "text/plain; charset=utf-8", Body: []byte(t.Jira(e.Link))}, nil
+	}
+	return Content{Kind: "text/markdown; charset=utf-8", Body: []byte(t.Markdown(e.Link))}, nil
+}
+
+// HasTicket reports a page with an answer. Results that earlier versions froze have none.
+func (e *Export) HasTicket() bool { return e.Ticket != nil && e.Ticket.Diagnosis.Sentence != "" }
 
 // textOf is the page as text.
 func textOf(suffix string, e Export) Content {

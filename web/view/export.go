@@ -29,8 +29,22 @@ func (s *Shell) Offer(base, query string, stacks Stacks) {
 	for _, t := range names {
 		s.Twins = append(s.Twins, Link{Text: t.name, URL: base + t.suffix + query})
 	}
-	s.Copies = s.Twins[:copied:copied]
+	s.Copies, s.Long = s.Twins[:copied:copied], ""
 	s.Pictures = base + ".svg" + query
+}
+
+// OfferTicket puts the answer in the lines of a comment before what can be copied.
+func (s *Shell) OfferTicket(base, query string) {
+	s.Copies = append([]Link{{Text: "ticket", URL: base + ".ticket.md" + query}, {Text: "Jira ticket", URL: base + ".ticket.jira" + query}}, s.Copies...)
+	s.Long = s.Copies[2].URL
+}
+
+// CopyWord is the text of the button that copies.
+func (s Shell) CopyWord() string {
+	if s.Long != "" {
+		return "Copy for ticket"
+	}
+	return "Copy"
 }
 
 // offerExpert adds the way to pprof's own pages where there are stacks.

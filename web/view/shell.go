@@ -46,7 +46,9 @@ type Shell struct {
 	// Copies are the twins that one key copies, Twins all of them, as files. Pictures is
 	// the address of the charts as files, see Picture.
 	Copies, Twins []Link
-	Pictures      string
+	// Long is the one of Copies with all that the page says, if the first is shorter.
+	Long     string `json:",omitempty"`
+	Pictures string
 	// Standalone says that the page is one file without scripts: its style is inside.
 	Standalone bool
 	// Refresh is a number of seconds after which a page without scripts loads

@@ -551,8 +551,11 @@ func (d *diagnosing) growth(l answer) *Certainty {
 		return &Certainty{certain, "it rises and falls with the load"}
 	case v == analysis.Suspicious:
 		for _, e := range l.finding.Evidence {
-			if e.Rule == "missing" || e.Rule == "span" {
-				return &Certainty{possible, strings.TrimSuffix(e.Text, ".")}
+			switch e.Rule {
+			case "missing":
+				return &Certainty{possible, wording.Plural(len(d.r.Series[l.series].Snapshots), "dump is", "dumps are") + " too few to tell"}
+			case "span":
+				return &Certainty{possible, "the time is short: one more capture in 30 minutes tells a leak from a queue"}
 			}
 		}
 		return &Certainty{possible, "one more capture decides"}
@@ -677,6 +680,8 @@ func (d *diagnosing) next(l answer) *Action {
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
+	case v == analysis.Grew || v == analysis.New || v == analysis.Stopped:
+		out.Text = "2 minutes decide: if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
