@@ -28,7 +28,7 @@ func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
-// SnapshotsAged is Snapshots with only the columns Wait and Age of the members, in four
+// SnapshotsAged is Snapshots with objects, and only the columns Wait and Age of the members, in four
 // bytes a goroutine. The growth of a single snapshot depends on nothing else.
 func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withAges)
@@ -64,7 +64,7 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 				return err
 			}
 		}
-		if d == withPacked {
+		if d >= withAges { // objects are few beside members, and sentences name them
 			if err := l.objects(ctx, rows); err != nil {
 				return err
 			}

@@ -216,6 +216,9 @@ func (d *diagnosing) quietState() string {
 	several := false
 	for i := range d.r.Series {
 		s := &d.r.Series[i]
+		if s.deadlock() != "" {
+			return "deadlock"
+		}
 		if len(s.TotalsRisen) > 0 {
 			return "grew"
 		}
@@ -762,6 +765,9 @@ const (
 
 // quietly words a series in which no finding rose, without a full stop.
 func (d *diagnosing) quietly(s *Series) (text string, place int) {
+	if text := s.deadlock(); text != "" {
+		return text, placeRose
+	}
 	in, of := s.place("in"), s.place("of")
 	if len(s.Snapshots) == 1 {
 		return d.alone(s), placeRest

@@ -63,6 +63,24 @@ func (s *Series) queueOf(f *Finding) *Lock {
 	return nil
 }
 
+// deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
+// is possible.
+func (s *Series) deadlock() string {
+	if s.Locks == nil || len(s.Locks.Cycles) == 0 {
+		return ""
+	}
+	first := &s.Locks.Cycles[0]
+	text := "Deadlock"
+	if first.Certainty != Proven {
+		text = "Possible deadlock"
+	}
+	text += fmt.Sprintf(" in %s: %s wait for each other", s.named(), wording.Members(s.Locks.Kind, len(first.Locks)))
+	if more := len(s.Locks.Cycles) - 1; more > 0 {
+		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
+	}
+	return text
+}
+
 // waiting words a queue: who waits for a lock, and what its holder waits for.
 func (d *diagnosing) waiting(l answer) []string {
 	s, n := &d.r.Series[l.series], l.queue.In[0].Count
