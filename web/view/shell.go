@@ -46,8 +46,8 @@ type Shell struct {
 	// Copies are the twins that one key copies, Twins all of them, as files. Pictures is
 	// the address of the charts as files, see Picture.
 	Copies, Twins []Link
-	// Long is the one of Copies with all that the page says, if the first is shorter.
-	Long     string `json:",omitempty"`
+	// Tickets are the answer of the page for GitHub and for Jira, empty where there is none.
+	Tickets  []Link `json:",omitempty"`
 	Pictures string
 	// Standalone says that the page is one file without scripts: its style is inside.
 	Standalone bool

@@ -728,7 +728,9 @@ func (d *diagnosing) also(others []answer) (words []string, more int) {
 		if len(d.r.Series) > 1 {
 			text = s.named() + ": " + text
 		}
-		words = append(words, text)
+		if !slices.Contains(words, text) {
+			words = append(words, text)
+		}
 	}
 	return words, 0
 }

@@ -74,7 +74,7 @@ func (s *Series) deadlock() string {
 	if first.Certainty != Proven {
 		text = "Possible deadlock"
 	}
-	text += fmt.Sprintf(" in %s: %s wait for each other", s.named(), wording.Members(s.Locks.Kind, len(first.Locks)))
+	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), wording.Members(s.Locks.Kind, len(first.Locks)))
 	if more := len(s.Locks.Cycles) - 1; more > 0 {
 		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
 	}
