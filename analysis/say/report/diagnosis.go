@@ -287,6 +287,8 @@ func (d *diagnosing) wordings(l answer) []string {
 	}
 	recovered, restart := s.recoveredAt(f), d.restartedAt(s, x.counts)
 	switch {
+	case len(s.Snapshots) == 1:
+		return aged(f, x, of, high)
 	case f.marked() && high <= from:
 		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(high), of, wording.Fit(high, "is", "are"), wording.Fit(high, "it", "them"))}
 	case f.Verdict == analysis.Scaling:
@@ -318,6 +320,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	if !x.followed || x.came == 0 {
 		return []string{course + each, course}
 	}
+	if x.went > 0 { // what lived between two captures was not seen
+		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, x.came-x.went, x.went), course}
+	}
 	atLeast := ""
 	if d.bounds(s, x.counts) {
 		atLeast = "At least "
@@ -342,6 +347,21 @@ func (d *diagnosing) bounds(s *Series, counts []*int) bool {
 		}
 	}
 	return false
+}
+
+// aged words members of one dump that their ages or a mark of the runtime accuse.
+func aged(f *Finding, x *subject, of string, n int) []string {
+	text := x.words(n) + of
+	for _, e := range f.Evidence {
+		if e.Rule == "leaked_mark" {
+			return []string{text + " can never go on: the runtime marked them as leaked"}
+		}
+	}
+	ended := x.ended
+	if ended != "ended" {
+		ended = "was " + ended
+	}
+	return []string{text + " were " + x.began + " one after another, and none of them " + ended + ", by their ages"}
 }
 
 // noneEnded is "none was stopped so far", or "12 were".
@@ -457,6 +477,13 @@ func (d *diagnosing) proof(l answer) string {
 	}
 	at := d.label(s, last)
 	switch {
+	case len(s.Snapshots) == 1:
+		for _, e := range l.finding.Evidence {
+			if e.Rule == "leaked_mark" || e.Rule == "ages" {
+				return capital(e.Text) + "."
+			}
+		}
+		return ""
 	case l.finding.marked():
 		return "The runtime marked them as leaked: nothing that can still run can wake them."
 	case restart > 0 && x.followed && x.went == 0:
@@ -547,7 +574,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case l.finding.marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case v == analysis.Leaking && x.followed:
-		return &Certainty{certain, "each followed by " + x.identity}
+		return &Certainty{certain, "each that two captures show is followed by " + x.identity}
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
@@ -778,7 +805,7 @@ func (d *diagnosing) quietly(s *Series) (text string, place int) {
 	switch aside, _ := s.setAside(); {
 	case kind == "":
 		return s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), placeRest
-	case !d.comparable(s):
+	case !d.comparable(s) || strings.HasPrefix(s.Quiet, "Nothing can be said"):
 		return s.before(d.nothing(s, kind, totals)), placeRest
 	case len(aside) > 0:
 		return fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral
