@@ -120,6 +120,29 @@ func TestEveryPageHasItsTwins(t *testing.T) {
 	}
 }
 
+func TestTheTicketOfACaseLeadsToItsPage(t *testing.T) {
+	s := newSite(t)
+	k := uploadKubelet(t, s)
+	for name, at := range k.pages() {
+		md, jira := s.get(at[0]+".ticket.md"+at[1]), s.get(at[0]+".ticket.jira"+at[1])
+		if !strings.HasPrefix(at[0], "/cases/") {
+			if md.status != 404 {
+				t.Errorf("%s has a ticket: %d", name, md.status)
+			}
+			continue
+		}
+		if want := "Full report: " + s.url + at[0]; md.status != 200 || !strings.HasPrefix(md.body, "**") || !strings.Contains(md.body, want) {
+			t.Errorf("%s: status %d, lacks %q:\n%s", name, md.status, want, md.body)
+		}
+		if want := "[Full report|" + s.url + at[0] + "]"; jira.status != 200 || !strings.Contains(jira.body, want) {
+			t.Errorf("%s: status %d, lacks %q:\n%s", name, jira.status, want, jira.body)
+		}
+		if page := s.get(at[0] + at[1]).body; !strings.Contains(page, `data-copy-url="`+at[0]+".ticket.md") || !strings.Contains(page, `data-key="L"`) {
+			t.Errorf("%s: the page copies no ticket", name)
+		}
+	}
+}
+
 // standsAlone fails if a file loads or runs anything.
 func standsAlone(t *testing.T, r reply) {
 	t.Helper()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -55,7 +56,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff-other", s.cases.ElsewherePage)
 	r.Get("/compare", s.cases.ComparePage)
 	for _, suffix := range response.Suffixes {
-		if suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page has no charts and no stacks
+		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page has no charts and no stacks
 			r.Get("/compare"+suffix, s.cases.ComparePage)
 		}
 	}

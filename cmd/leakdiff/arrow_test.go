@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"web/page":                 {"web", "web/chart", "web/view"},
 	"server/response":          {"analysis", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},
 	"server/access":            {"server/response"},
-	"server/catalogue":         {"analysis", "analysis/judge/knowledge", "server/response", "web/view"},
+	"server/catalogue":         {"analysis", "analysis/judge/knowledge", "analysis/say/report", "server/response", "web/view"},
 	"server/loader":            {"analysis", "analysis/judge/diff", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/say/report", "server/response", "store"},
 	"server/intake":            {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/read/ingest", "analysis/say/report", "server/access", "server/response", "store", "store/blob", "web/page", "web/view"},
 	"server/casepage":          {"analysis", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/family", "analysis/say/filter", "analysis/say/report", "server/access", "server/catalogue", "server/loader", "server/response", "store", "web/page", "web/view"},

@@ -42,6 +42,17 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 			return writePage(ctx, w, v, redaction)
 		}
 		return r.writeWords(w, v, redaction)
+	case "ticket", "ticket-jira":
+		t, err := redact.Copy(hide, report.NewTicket(&c.Report))
+		if err != nil {
+			return err
+		}
+		text := t.Markdown("")
+		if r.Format == "ticket-jira" {
+			text = t.Jira("")
+		}
+		_, err = io.WriteString(w, text)
+		return err
 	}
 	redacted, err := c.Redacted(hide)
 	if err != nil {

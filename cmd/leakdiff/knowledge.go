@@ -2,9 +2,11 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 )
 
 // knowledgeIn returns the catalogue with the files of a directory. Without a directory it
@@ -19,5 +21,6 @@ func knowledgeIn(dir string) (*knowledge.Catalogue, []analysis.Problem, error) {
 	}
 	files, problems := knowledge.Overlays(os.DirFS(dir))
 	c, more := knowledge.New(files...)
-	return c, append(problems, more...), nil
+	_, wrong := report.NounsOf(c)
+	return c, slices.Concat(problems, more, wrong), nil
 }

@@ -416,6 +416,25 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 	}
 }
 
+func TestOwnNounsAreReadBesideOwnKnowledge(t *testing.T) {
+	_, file := sampleReport(t, "two-dumps")
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "nouns.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`[{"match": ["main.(*worker)"], "one": "import job", "many": "import jobs", "began": "started", "ended": "finished", "source": "docs/jobs.md"}]`)
+	if got := execute(t, nil, "report", "--knowledge", dir, file).stdout; !strings.HasPrefix(got, "Import jobs of leaky grew from 212 to ") {
+		t.Errorf("own words are not used:\n%.300s", got)
+	}
+	write(`[{"match": ["main.(*worker)"]}]`)
+	got := strings.Join(strings.Fields(execute(t, nil, "report", "--knowledge", dir, file).stdout), " ")
+	if !strings.HasPrefix(got, "Goroutines in main.(*worker).wait") || !strings.Contains(got, "nouns.json: the file of nouns was not read") {
+		t.Errorf("half an entry:\n%.300s", got)
+	}
+}
+
 // A wrong argument is reported before minutes of reading.
 func TestAWrongDirectoryOfKnowledgeIsToldBeforeAnythingIsRead(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")

@@ -23,7 +23,7 @@ import (
 
 type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
+	Format          string   `help:"text, md, json, html, csv or jira; ticket and ticket-jira are the answer in a few lines for an issue." enum:"text,md,json,html,csv,jira,ticket,ticket-jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`

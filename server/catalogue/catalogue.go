@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 )
 
 // Config names the own files.
@@ -62,6 +63,8 @@ func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 		k.known, more = knowledge.New(files...)
 		problems = append(problems, more...)
 	}
+	_, wrong := report.NounsOf(k.known)
+	problems = append(problems, wrong...)
 	k.problems = problems
 	for _, p := range problems {
 		k.log.Warn("a knowledge file was not understood", "file", p.Path, "line", p.Line, "what", p.What, "why", p.Why)

@@ -23,7 +23,7 @@ const (
 )
 
 // Suffixes are those of the twins of pages. Ids hold no dot.
-var Suffixes = [...]string{".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
+var Suffixes = [...]string{".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
 
 // Twin splits the suffix of a twin off an id.
 func Twin(id string) (string, string) {
@@ -43,8 +43,10 @@ type Export struct {
 	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
-	// Report is that of a case, whose text begins with the screen of a terminal; else nil.
+	// Report is that of a case, nil for other pages: its text begins with the screen of a
+	// terminal, and it has a ticket. Link is the address of the page that the ticket names.
 	Report *report.Report
+	Link   string
 	// Stacks are the snapshots of the page, one or A and B, nil for none.
 	Stacks []*analysis.Snapshot
 	// Note ends the texts. Name is for file names.
@@ -54,6 +56,8 @@ type Export struct {
 // TwinOf writes a twin of a page.
 func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, error) {
 	switch suffix {
+	case ".ticket.md", ".ticket.jira":
+		return ticketOf(suffix, e)
 	case ".md", ".txt", ".jira":
 		return textOf(suffix, e), nil
 	case ".html":
@@ -70,6 +74,21 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 	}
 	return stacksOf(suffix, r.URL.Query().Get("kind"), e)
 }
+
+// ticketOf is the answer of the page in the lines of a comment.
+func ticketOf(suffix string, e Export) (Content, error) {
+	if !e.HasTicket() {
+		return Content{}, Refuse("not_found", "this page has no ticket", "", "only a case has an answer", "take its Markdown, "+".md")
+	}
+	t := report.NewTicket(e.Report)
+	if suffix == ".ticket.jira" {
+		return Content{Kind: "text/plain; charset=utf-8", Body: []byte(t.Jira(e.Link))}, nil
+	}
+	return Content{Kind: "text/markdown; charset=utf-8", Body: []byte(t.Markdown(e.Link))}, nil
+}
+
+// HasTicket reports a page with an answer. Results that earlier versions froze have none.
+func (e *Export) HasTicket() bool { return e.Report != nil && e.Report.Diagnosis.Sentence != "" }
 
 // textOf is the page as text.
 func textOf(suffix string, e Export) Content {

@@ -51,8 +51,12 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	e.Name, e.Note = "frozen "+id, s.sealLine(p, f)
 	e.Shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(p, f)}
 	e.Shell.Engine = e.Shell.Seal.Engine
+	e.Link = s.respond.Base(r) + "/p/" + p.ID
 	if suffix == "" {
 		e.Shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
+		if e.HasTicket() {
+			e.Shell.OfferTicket("/p/"+p.ID, "")
+		}
 		e.Shell.Seal.Countdown(p.Expires, s.cfg.Now())
 		if key := ownerKey(r); key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
 			e.Shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
@@ -225,7 +229,7 @@ func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error)
 			Reasons []string   `json:"reasons"`
 			Result  *endedJSON `json:"result,omitempty"`
 		}{response.ProblemOf(f, status), v.Reasons, was})
-	case ".md", ".txt", ".jira":
+	case ".md", ".txt", ".jira", ".ticket.md", ".ticket.jira":
 		made := response.WordsOf(suffix, v.Document())
 		w.Header().Set("Content-Type", made.Kind)
 		w.WriteHeader(status)

@@ -10,7 +10,7 @@
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
   function field(el) { return el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(radio|checkbox|button|submit|file)$/.test(el.type); }
   function find(keys) {
-    var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && el.getClientRects().length; });
+    var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && (el.getClientRects().length || el.closest('.menu:not([open])')); });
     return all.filter(function (el) { return el.form && el.form === form; })[0] || all.filter(function (el) { return el.closest('main'); })[0] || all[0];
   }
   // x goes to the buttons under the snapshots, else to the boxes: A first, then B.
@@ -48,6 +48,8 @@
     typed = !el && prefix(keys) ? keys : ''; last = now;
     if (!el) return;
     e.preventDefault();
+    var menu = el.tagName === 'BUTTON' && el.closest('.menu');
+    if (menu) menu.open = true; // so that the button can say what it did
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(el.tagName)) { el.focus(); if (el.select) el.select(); } else el.click();
   });
   if (!dialog) return;

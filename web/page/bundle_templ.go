@@ -728,7 +728,7 @@ func inventory(v view.Bundle) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Problems) == 0 {
-			templ_7745c5c3_Err = emptyNotice("Every line was understood and believed.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("Every line was read.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

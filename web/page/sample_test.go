@@ -17,6 +17,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
@@ -137,7 +138,7 @@ func sampleReport(t *testing.T) report.Report {
 
 func sampleCase(t *testing.T) view.CaseInput {
 	r := sampleReport(t)
-	r.Diagnosis = r.Diagnose()
+	r.Diagnosis = r.Diagnose(noun.Builtin())
 	return view.CaseInput{
 		ID: "cprobe", Title: "kubelet-probe-leak", Report: r, Engine: "leakdiff 1.0, engine 1",
 		Bundles: []view.BundleLine{{ID: "b1", Name: "kubelet-probe-leak.tgz", Status: "read", Size: "876 kB", Snapshots: 18, Problems: 15}},

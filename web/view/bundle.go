@@ -241,7 +241,7 @@ func readSentence(in BundleInput) string {
 }
 
 // member is what a bundle is read for, by the kinds of its artifacts: stacks
-// before descriptors and watches; evidence where it holds none of them.
+// before descriptors and watches; nothing where it holds none of them.
 func member(kinds map[string]string) string {
 	for _, m := range []struct{ word, kinds string }{{"goroutine", "goroutine"}, {"thread", "thread"}, {"handle", "node-report"}, {"descriptor", "fd lsof ss-"}} {
 		for _, kind := range kinds {
@@ -252,15 +252,17 @@ func member(kinds map[string]string) string {
 			}
 		}
 	}
-	return "piece of evidence"
+	return ""
 }
 
-// problemSentence says what the problems cost. Notes cost nothing; problems of
-// artifacts without stacks cost no goroutine or thread.
+// problemSentence counts problems and notes, and says what the problems cost where that is
+// known. Notes cost nothing; problems of artifacts without stacks cost no goroutine or thread.
 func problemSentence(in BundleInput) string {
 	kinds := map[string]string{}
+	read := false
 	for _, a := range in.Artifacts {
 		kinds[a.Path] = a.Kind
+		read = read || a.Status == analysis.Read
 	}
 	costly, stacks := 0, 0
 	for _, p := range in.Problems {
@@ -272,27 +274,26 @@ func problemSentence(in BundleInput) string {
 			stacks++
 		}
 	}
-	n := len(in.Problems)
-	count := wording.PagePlural(int64(n), "problem", "problems")
-	switch {
-	case n == 0:
-		return "No problems."
-	case costly == 0 && n == 1:
-		return count + ", it costs no evidence."
-	case costly == 0:
-		return count + ", none of them costs evidence."
-	case stacks == 0 && n == 1:
-		return count + ", it costs no " + member(kinds) + "."
-	case stacks == 0:
-		return count + ", none of them costs a " + member(kinds) + "."
-	case n == 1:
-		return count + ", it costs evidence."
-	case costly == 1:
-		return count + ", 1 of them costs evidence."
-	case costly == n:
-		return count + ", all of them cost evidence."
+	var counts []string
+	if costly > 0 {
+		counts = append(counts, wording.PagePlural(int64(costly), "problem", "problems"))
 	}
-	return count + ", " + wording.Exact(int64(costly)) + " of them cost evidence."
+	if notes := len(in.Problems) - costly; notes > 0 {
+		counts = append(counts, wording.PagePlural(int64(notes), "note", "notes"))
+	}
+	text := strings.Join(counts, ", ")
+	lost := member(kinds)
+	switch {
+	case text == "":
+		return "No problems."
+	case costly == 0 && read:
+		return text + "; nothing was lost."
+	case costly == 0 || !read:
+		return text + "." // what was not read says what it costs
+	case stacks == 0 && lost != "":
+		return text + "; no " + lost + " was lost."
+	}
+	return text + "; a part is missing."
 }
 
 func files(a analysis.Artifact) int64 { return int64(max(a.Files, 1)) }

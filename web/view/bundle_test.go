@@ -33,19 +33,19 @@ func TestTheBundleSaysWhatWasReadAndWhatItCost(t *testing.T) {
 		},
 		"notes cost nothing": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1)}, []analysis.Problem{problem("a", analysis.Note), problem("a", analysis.Note)},
-			"The file was read. 2 problems, none of them costs evidence.",
+			"The file was read. 2 notes; nothing was lost.",
 		},
 		"an unread metrics page costs no goroutine": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1), read("m", "prometheus", 1)}, []analysis.Problem{problem("m", analysis.Warning)},
-			"All 2 files were read. 1 problem, it costs no goroutine.",
+			"All 2 files were read. 1 problem; no goroutine was lost.",
 		},
 		"a cut dump costs evidence": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1), ignored}, []analysis.Problem{problem("a", analysis.Warning), problem("m", analysis.Note)},
-			"1 of 2 files were read. 2 problems, 1 of them costs evidence.",
+			"1 of 2 files were read. 1 problem, 1 note; a part is missing.",
 		},
 		"a problem of the whole bundle counts as costly": {
 			[]analysis.Artifact{ignored}, []analysis.Problem{problem("", analysis.Error)},
-			"The file was not read. 1 problem, it costs evidence.",
+			"The file was not read. 1 problem.",
 		},
 		"an empty archive": {nil, nil, "There is no file in it. No problems."},
 	}

@@ -400,6 +400,7 @@ func NewCase(in CaseInput) Case {
 			query = "?page=" + strconv.Itoa(m.number)
 		}
 		c.Shell.Offer(caseURL(in.ID), query, WithoutStacks)
+		c.Shell.OfferTicket(caseURL(in.ID), query)
 		if len(c.Reading) > 0 {
 			c.Shell.Refresh = 3
 		}

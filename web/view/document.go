@@ -80,48 +80,20 @@ func (d Document) Markdown() string {
 	for _, x := range d.blocks {
 		switch x.part {
 		case headingPart:
-			b.WriteString(strings.Repeat("#", x.level) + " " + markdownText(x.text) + "\n\n")
+			b.WriteString(strings.Repeat("#", x.level) + " " + report.MarkdownText(x.text) + "\n\n")
 		case paragraphPart:
-			b.WriteString(markdownText(x.text) + "\n\n")
+			b.WriteString(report.MarkdownText(x.text) + "\n\n")
 		case itemPart:
-			b.WriteString("- " + markdownText(x.text) + "\n")
+			b.WriteString("- " + report.MarkdownText(x.text) + "\n")
 		case tablePart:
 			markdownTable(&b, x)
 		case codePart:
-			markdownFence(&b, x.lines)
+			report.MarkdownFence(&b, x.lines)
 		case gapPart:
 			b.WriteString("\n")
 		}
 	}
 	return strings.TrimRight(blankRuns(b.String()), "\n") + "\n"
-}
-
-// markdownText escapes what Markdown would read as more than text: table bars,
-// line ends, emphasis, code, HTML and links; a break after "://" and "www." keeps
-// renderers from linking by themselves.
-//
-//	"a|b <script> http://x" → "a\|b &lt;script&gt; http:\//x"
-func markdownText(s string) string {
-	s = report.Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
-	var b strings.Builder
-	for _, r := range s {
-		switch r {
-		case '\\', '|', '`', '*', '_', '[', ']', '~':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '&':
-			b.WriteString("&amp;")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	out := strings.ReplaceAll(b.String(), "://", `:\//`)
-	out = strings.ReplaceAll(out, "www.", `www\.`)
-	return strings.ReplaceAll(out, "@", "&#64;")
 }
 
 func markdownTable(b *strings.Builder, x block) {
@@ -144,32 +116,9 @@ func markdownTable(b *strings.Builder, x block) {
 func markdownRow(b *strings.Builder, cells []string) {
 	b.WriteString("|")
 	for _, c := range cells {
-		b.WriteString(" " + markdownText(c) + " |")
+		b.WriteString(" " + report.MarkdownText(c) + " |")
 	}
 	b.WriteString("\n")
-}
-
-// markdownFence writes a code block whose fence is longer than any run of backticks
-// inside.
-func markdownFence(b *strings.Builder, lines []string) {
-	longest, run := 2, 0
-	for _, l := range lines {
-		run = 0
-		for _, c := range l {
-			if c != '`' {
-				run = 0
-				continue
-			}
-			run++
-			longest = max(longest, run)
-		}
-	}
-	fence := strings.Repeat("`", longest+1)
-	b.WriteString(fence + "\n")
-	for _, l := range lines {
-		b.WriteString(oneLine(l) + "\n")
-	}
-	b.WriteString(fence + "\n\n")
 }
 
 // oneLine keeps a line of code one line.

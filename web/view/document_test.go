@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"leakdiff/analysis/say/report"
 )
 
 func TestJiraReadsNamesAsText(t *testing.T) {
@@ -155,7 +157,7 @@ func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
 		{"a|b", `a\|b`}, {"<img src=x>", `&lt;img src=x&gt;`}, {"[x](http://evil)", `\[x\](http:\//evil)`},
 		{"main.(*T).run", `main.(\*T).run`}, {"line\nbreak", `line break`}, {"@everyone", `&#64;everyone`}, {"\x1b[0m", `\\x1b\[0m`},
 	} {
-		if got := markdownText(tc.in); got != tc.want {
+		if got := report.MarkdownText(tc.in); got != tc.want {
 			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
 		}
 	}

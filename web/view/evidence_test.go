@@ -40,7 +40,7 @@ func TestTheHeadlineOfACaseIsItsDiagnosisOrWhatIsMissing(t *testing.T) {
 	said := oneSeries("app", analysis.Stable, "", 5, 5, 5)
 	said.Diagnosis.Sentence = "Nothing grew in app: 5 goroutines throughout."
 	nothing := report.Report{}
-	nothing.Diagnosis = nothing.Diagnose()
+	nothing.Diagnosis = nothing.Diagnose(nil)
 	for _, tt := range []struct {
 		name string
 		in   CaseInput

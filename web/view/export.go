@@ -3,6 +3,7 @@ package view
 import (
 	"maps"
 	"net/url"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/web/chart"
@@ -29,8 +30,46 @@ func (s *Shell) Offer(base, query string, stacks Stacks) {
 	for _, t := range names {
 		s.Twins = append(s.Twins, Link{Text: t.name, URL: base + t.suffix + query})
 	}
-	s.Copies = s.Twins[:copied:copied]
+	s.Copies, s.Tickets = s.Twins[:copied:copied], nil
 	s.Pictures = base + ".svg" + query
+}
+
+// OfferTicket lets one key copy the answer in the lines of a comment instead of the page.
+func (s *Shell) OfferTicket(base, query string) {
+	s.Tickets = []Link{{Text: "Ticket", URL: base + ".ticket.md" + query}, {Text: "Jira ticket", URL: base + ".ticket.jira" + query}}
+}
+
+// Copied is what one key copies: the ticket of a page that has one, else the page.
+func (s Shell) Copied() Link {
+	if len(s.Tickets) > 0 {
+		return s.Tickets[0]
+	}
+	return s.Copies[0]
+}
+
+// CopyWord is the text of the button that copies. What is frozen keeps its words.
+func (s Shell) CopyWord() string {
+	if len(s.Tickets) > 0 && s.Seal == nil {
+		return "Copy for ticket"
+	}
+	return "Copy"
+}
+
+// Copying are the forms that can be chosen for copying.
+func (s Shell) Copying() []Link {
+	if s.Seal != nil {
+		return s.Copies
+	}
+	return slices.Concat(s.Tickets, s.Copies)
+}
+
+// LongKey is the key that copies a form, which is that of the whole page if another key
+// copies a part of it.
+func (s Shell) LongKey(form Link) string {
+	if len(s.Tickets) > 0 && form == s.Copies[0] {
+		return "L"
+	}
+	return ""
 }
 
 // offerExpert adds the way to pprof's own pages where there are stacks.

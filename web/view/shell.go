@@ -46,7 +46,9 @@ type Shell struct {
 	// Copies are the twins that one key copies, Twins all of them, as files. Pictures is
 	// the address of the charts as files, see Picture.
 	Copies, Twins []Link
-	Pictures      string
+	// Tickets are the answer of the page for GitHub and for Jira, empty where there is none.
+	Tickets  []Link `json:",omitempty"`
+	Pictures string
 	// Standalone says that the page is one file without scripts: its style is inside.
 	Standalone bool
 	// Refresh is a number of seconds after which a page without scripts loads

@@ -259,7 +259,15 @@ type Correction struct {
 type Catalogue struct {
 	doc   Document
 	index *index
+	// nouns is the text of an own file of nouns.
+	nouns []byte
 }
+
+// NounFile is the file among the overlays that holds words instead of knowledge.
+const NounFile = "nouns.json"
+
+// Nouns returns the text of the own file of nouns, nil if there is none.
+func (c *Catalogue) Nouns() []byte { return c.nouns }
 
 // builtin is read on first use.
 var builtin = sync.OnceValue(func() *Catalogue {

@@ -1,6 +1,8 @@
 package knowledge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,16 +21,25 @@ type File struct {
 
 // New joins the built-in catalogue with overlay files in their order. An item with the
 // id of an earlier one replaces it. Items that are not understood are left out and
-// reported as problems. The other items of their file stay.
+// reported as problems. The other items of their file stay. A file of nouns is kept as it is.
 func New(overlays ...File) (*Catalogue, []analysis.Problem) {
 	var problems []analysis.Problem
 	j := joined{doc: shipped()}
+	var nouns []byte
 	for _, f := range overlays {
+		if f.Name == NounFile {
+			nouns = f.Text
+			continue
+		}
 		problems = append(problems, j.add(f, f.Name)...)
 	}
 	j.doc.Schema = Schema
 	j.doc.Catalogue = versionOf(j.doc)
-	return &Catalogue{doc: j.doc, index: newIndex(&j.doc)}, problems
+	if nouns != nil {
+		sum := sha256.Sum256(nouns)
+		j.doc.Catalogue += "-" + hex.EncodeToString(sum[:3])
+	}
+	return &Catalogue{doc: j.doc, index: newIndex(&j.doc), nouns: nouns}, problems
 }
 
 // The limits of overlays.

@@ -166,16 +166,16 @@ const fewEmpty = 3
 // reportEmpty names the empty files: some collectors leave dozens of them, which
 // must not bury the other problems.
 func (r *reader) reportEmpty() {
-	const why, hint = "what was to be written there did not answer, or had nothing to say", "if its evidence matters, capture it again; nothing else depends on it"
+	const why, hint = "what was to be written there did not answer, or had nothing to say", "capture it again if it matters"
 	if len(r.empty) <= fewEmpty {
 		for _, path := range r.empty {
-			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "an empty file was captured", Why: "it has 0 bytes: " + why, Hint: hint})
+			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "this file is empty", Why: why, Hint: hint})
 		}
 		return
 	}
 	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note,
-		What: fmt.Sprintf("%d empty files were captured, this one and %d others", len(r.empty), len(r.empty)-1),
-		Why:  "each has 0 bytes: " + why, Hint: "the list of files names them; " + hint})
+		What: fmt.Sprintf("%d files are empty, this one and %d others", len(r.empty), len(r.empty)-1),
+		Why:  why, Hint: "the list of files names them; " + hint})
 }
 
 // nothingFound reports that a bundle held no evidence at all: without this problem the

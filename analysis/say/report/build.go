@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -28,15 +29,30 @@ type Options struct {
 	Triage map[Sorted]analysis.Triage
 	// Knowledge is the catalogue to consult, nil for the built-in one.
 	Knowledge *knowledge.Catalogue
+	// Nouns are the words for things, nil for those of the catalogue and of the program.
+	Nouns noun.List
 	// Versions are the programs of which the case has several versions. Build finds them.
 	Versions map[string]bool
 	matcher  *knowledge.Matcher
+}
+
+// NounsOf returns the words for things: those of the program, and before them those of a file
+// nouns.json that stands beside the knowledge files.
+func NounsOf(c *knowledge.Catalogue) (noun.List, []analysis.Problem) {
+	list, err := noun.With(c.Nouns())
+	if err != nil {
+		return list, []analysis.Problem{{Path: noun.File, Offset: -1, Severity: analysis.Error, What: "the file of nouns was not read; those of the program are used", Why: err.Error(), Hint: "write it like analysis/say/noun/nouns.json: a list of entries"}}
+	}
+	return list, nil
 }
 
 // complete sets what the caller left out.
 func (o *Options) complete() {
 	if o.Knowledge == nil {
 		o.Knowledge = knowledge.Builtin()
+	}
+	if o.Nouns == nil {
+		o.Nouns, _ = NounsOf(o.Knowledge)
 	}
 	if o.matcher == nil {
 		o.matcher = o.Knowledge.NewMatcher()

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -80,8 +81,8 @@ type Action struct {
 const longest = 160
 
 // Diagnose makes the diagnosis of a report whose findings, order and edges are made.
-func (r *Report) Diagnose() Diagnosis {
-	d := r.diagnosing()
+func (r *Report) Diagnose(nouns noun.List) Diagnosis {
+	d := r.diagnosing(nouns)
 	leads := d.leads()
 	if len(leads) == 0 {
 		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState(), Next: d.nextOfOne()}
@@ -104,15 +105,16 @@ func (r *Report) Diagnose() Diagnosis {
 
 type diagnosing struct {
 	headline
-	r *Report
+	r     *Report
+	nouns noun.List
 }
 
-func (r *Report) diagnosing() *diagnosing {
+func (r *Report) diagnosing(nouns noun.List) *diagnosing {
 	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
 	for i := range r.Snapshots {
 		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
 	}
-	return &diagnosing{headline: h, r: r}
+	return &diagnosing{headline: h, r: r, nouns: nouns}
 }
 
 // answer is a finding that rose, with its series.
@@ -272,15 +274,15 @@ func (d *diagnosing) wordings(l answer) []string {
 	process := s.named()
 	first, top := ends(x.counts)
 	if first < 0 {
-		return []string{process + ": " + f.Title}
+		return []string{s.before(f.Title)}
 	}
 	from, high, end := *x.counts[first], *x.counts[top], *x.counts[lastKnown(x.counts)]
 	each, kept := "", ""
 	if x.each != "" {
 		each, kept = ": each keeps "+x.each, ": each kept "+x.each
 	}
-	in, of := " in "+process, " of "+process
-	if len(d.r.Series) == 1 && strings.Contains(x.all(), process) {
+	in, of := s.place("in"), s.place("of")
+	if len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
 		in, of = "", "" // it would stand there twice
 	}
 	course := fmt.Sprintf("%s%s grew from %d to %d", capital(x.all()), of, from, high)
@@ -291,8 +293,10 @@ func (d *diagnosing) wordings(l answer) []string {
 	switch {
 	case len(s.Snapshots) == 1:
 		return aged(f, x, of, high)
+	case f.marked() && high <= from:
+		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(high), of, wording.Fit(high, "is", "are"), wording.Fit(high, "it", "them"))}
 	case f.Verdict == analysis.Scaling:
-		return noLeak(process, x, high)
+		return noLeak(of, x, high)
 	case f.Verdict == analysis.Grew || f.Verdict == analysis.New:
 		return grown(course, d.over(s, first, top), x)
 	case f.Verdict == analysis.Stopped:
@@ -313,7 +317,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	}
 	if x.connection && restart < 0 && x.followed && x.went == 0 {
 		if rate := d.perUnit(s, x.counts); rate != "" {
-			text := fmt.Sprintf("%s opens %s and closes none", process, strings.Replace(rate, "%", x.many, 1)+x.place)
+			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
 			return []string{fmt.Sprintf("%s: %d are open", text, end), text}
 		}
 	}
@@ -357,7 +361,11 @@ func aged(f *Finding, x *subject, of string, n int) []string {
 			return []string{text + " can never go on: the runtime marked them as leaked"}
 		}
 	}
-	return []string{text + " were " + x.began + " one after another, and none of them " + x.ended + ", by their ages"}
+	ended := x.ended
+	if ended != "ended" {
+		ended = "was " + ended
+	}
+	return []string{text + " were " + x.began + " one after another, and none of them " + ended + ", by their ages"}
 }
 
 // noneEnded is "none was stopped so far", or "12 were".
@@ -373,8 +381,12 @@ func noneEnded(x *subject, yet string) string {
 	return fmt.Sprintf("%d %s %s%s", x.went, wording.Fit(x.went, "was", "were"), x.ended, yet)
 }
 
-func noLeak(process string, x *subject, high int) []string {
-	text := fmt.Sprintf("No leak: the %s of %s follow its load", x.words(high), process)
+func noLeak(of string, x *subject, high int) []string {
+	load := "its"
+	if of == "" {
+		load = "the"
+	}
+	text := fmt.Sprintf("No leak: the %s%s follow %s load", x.words(high), of, load)
 	if x.each == "" {
 		return []string{text}
 	}
@@ -463,6 +475,10 @@ func (d *diagnosing) proof(l answer) string {
 	if recovered > 0 {
 		last = recovered - 1
 	}
+	restart := d.restartedAt(s, x.counts)
+	if restart > 0 {
+		last = restart - 1
+	}
 	at := d.label(s, last)
 	switch {
 	case len(s.Snapshots) == 1:
@@ -472,6 +488,10 @@ func (d *diagnosing) proof(l answer) string {
 			}
 		}
 		return ""
+	case l.finding.marked():
+		return "The runtime marked them as leaked: nothing that can still run can wake them."
+	case restart > 0 && x.followed && x.went == 0:
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
 	case !x.followed:
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
@@ -549,10 +569,17 @@ func (d *diagnosing) limit(s *Series) string {
 	return noLimit
 }
 
+// marked reports that the runtime itself called the members leaked.
+func (f *Finding) marked() bool {
+	return slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" })
+}
+
 // growth is how sure the growth is.
 func (d *diagnosing) growth(l answer) *Certainty {
 	x := &l.subject
 	switch v := l.finding.Verdict; {
+	case l.finding.marked():
+		return &Certainty{certain, "marked by the runtime"}
 	case v == analysis.Leaking && x.followed:
 		return &Certainty{certain, "each followed by " + x.identity + " from dump to dump"}
 	case v == analysis.Leaking:
@@ -561,8 +588,11 @@ func (d *diagnosing) growth(l answer) *Certainty {
 		return &Certainty{certain, "it rises and falls with the load"}
 	case v == analysis.Suspicious:
 		for _, e := range l.finding.Evidence {
-			if e.Rule == "missing" || e.Rule == "span" {
-				return &Certainty{possible, strings.TrimSuffix(e.Text, ".")}
+			switch e.Rule {
+			case "missing":
+				return &Certainty{possible, wording.Plural(len(d.r.Series[l.series].Snapshots), "dump is", "dumps are") + " too few to tell"}
+			case "span":
+				return &Certainty{possible, "the time is short: one more capture in 30 minutes tells a leak from a queue"}
 			}
 		}
 		return &Certainty{possible, "one more capture decides"}
@@ -687,6 +717,8 @@ func (d *diagnosing) next(l answer) *Action {
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
+	case v == analysis.Grew || v == analysis.New || v == analysis.Stopped:
+		out.Text = "2 minutes decide: if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
@@ -734,7 +766,9 @@ func (d *diagnosing) also(others []answer) (words []string, more int) {
 		if i == mostAlso {
 			return words, len(others) - i
 		}
-		words = append(words, d.alsoText(o))
+		if text := d.alsoText(o); !slices.Contains(words, text) {
+			words = append(words, text)
+		}
 	}
 	return words, 0
 }
@@ -785,33 +819,33 @@ const (
 
 // quietly words a series in which no finding rose, without a full stop.
 func (d *diagnosing) quietly(s *Series) (text string, place int) {
-	name := s.named()
 	if text := s.deadlock(); text != "" {
 		return text, placeRose
 	}
+	in, of := s.place("in"), s.place("of")
 	if len(s.Snapshots) == 1 {
 		return d.alone(s), placeRest
 	}
 	kind, totals := d.leading(s)
 	switch aside, _ := s.setAside(); {
 	case kind == "":
-		return fmt.Sprintf("%s: nothing can be counted in %d dumps", name, len(s.Snapshots)), placeRest
+		return s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), placeRest
 	case !d.comparable(s) || strings.HasPrefix(s.Quiet, "Nothing can be said"):
-		return name + ": " + d.nothing(s, kind, totals), placeRest
+		return s.before(d.nothing(s, kind, totals)), placeRest
 	case len(aside) > 0:
-		return fmt.Sprintf("Nothing else grows in %s: %s hidden by a person", name, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral
+		return fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral
 	}
 	for _, t := range s.TotalsRisen {
-		return fmt.Sprintf("%s of %s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), name, t.From, t.To, strings.TrimSuffix(t.spread(), ".")), placeRose
+		return fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), ".")), placeRose
 	}
 	course := d.course(s, kind, totals, "")
 	if slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }) {
-		return "No leak: what grows in " + name + " is known and normal; " + course, placeSeveral
+		return "No leak: what grows" + in + " is known and normal; " + course, placeSeveral
 	}
 	if first, top := ends(totals); first >= 0 && top == lastKnown(totals) && *totals[top] > *totals[first] {
 		course += ", " + noise(*totals[first], *totals[top])
 	}
-	return "Nothing grew in " + name + ": " + course, placeSeveral
+	return "Nothing grew" + in + ": " + course, placeSeveral
 }
 
 // leastNamed is the share of a dump in percent from which its largest group is named.
@@ -819,7 +853,7 @@ const leastNamed = 10
 
 // alone words the only dump of a process: what is in it, and most of what.
 func (d *diagnosing) alone(s *Series) string {
-	text := fmt.Sprintf("One dump of %s: %s", s.named(), d.inventory(s, 0))
+	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
 	kind, totals := d.leading(s)
 	if kind == "" || *totals[0] == 0 {
 		return text
@@ -828,7 +862,7 @@ func (d *diagnosing) alone(s *Series) string {
 		o := &s.Objects[i]
 		parts := o.Parts()
 		if n := highest(o.Counts); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed**totals[0] {
-			x := s.subjectOfObject(&Finding{}, o, nil)
+			x := s.subjectOfObject(d.nouns, &Finding{}, o, nil)
 			return fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)
 		}
 	}
@@ -841,10 +875,13 @@ func (d *diagnosing) alone(s *Series) string {
 	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
 		return text
 	}
-	x := s.nameOf(most, nil)
+	x := s.nameOf(d.nouns, most, nil)
 	place := strings.TrimSpace(x.place)
 	if x.many != wording.Kinds(kind) || place == "" {
 		place = strings.TrimSpace(x.all())
+	}
+	if *most.Counts[0] == *totals[0] {
+		return text + ", all of them " + place
 	}
 	return fmt.Sprintf("%s, %d of them %s", text, *most.Counts[0], place)
 }

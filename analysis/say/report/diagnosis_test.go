@@ -31,7 +31,7 @@ func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 
 func TestADeadlockIsTheAnswer(t *testing.T) {
 	got := reportOf(t, corpus.Path(t, "threads", "jdk-matrix", "jdk17", "jstack-l.txt")).Diagnosis
-	if got.State != "deadlock" || !strings.HasPrefix(got.Sentence, "Deadlock in ") || !strings.Contains(got.Sentence, "2 threads wait for each other") {
+	if got.State != "deadlock" || !strings.HasPrefix(got.Sentence, "Deadlock: ") || !strings.Contains(got.Sentence, "2 threads wait for each other") {
 		t.Errorf("%s: %q", got.State, got.Sentence)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "4"
+const SentenceVersion = "5"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -43,6 +43,30 @@ func noise(from, to int) string {
 	return "within noise"
 }
 
+// place is the process behind a preposition, " in kubelet", or nothing if it has no name.
+func (s *Series) place(preposition string) string {
+	if s.Process == "" && s.PID == nil {
+		return ""
+	}
+	return " " + preposition + " " + s.named()
+}
+
+// actor is the process as the subject of a sentence.
+func (s *Series) actor() string {
+	if s.Process == "" && s.PID == nil {
+		return "The process"
+	}
+	return s.named()
+}
+
+// before is a sentence about the process.
+func (s *Series) before(text string) string {
+	if s.Process == "" && s.PID == nil {
+		return wording.Capital(text)
+	}
+	return s.named() + ": " + text
+}
+
 // named is the process as sentences name it.
 func (s *Series) named() string {
 	name := s.Process
@@ -68,7 +92,7 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 	var text string
 	switch {
 	case len(slices.Compact(known(whole))) == 1:
-		text = fmt.Sprintf("%d %s%s throughout", from, wording.Kinds(kind), subject)
+		text = fmt.Sprintf("%s%s throughout", wording.Members(kind, from), subject)
 	case to <= from:
 		text = fmt.Sprintf("%d to %d %s%s", from, end, wording.Kinds(kind), subject)
 	default:

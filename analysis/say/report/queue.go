@@ -30,9 +30,9 @@ func (s *Series) lastGrown() int {
 // answerOf makes the answer that a finding gives.
 func (d *diagnosing) answerOf(series int, f *Finding) answer {
 	s := &d.r.Series[series]
-	out := answer{series: series, finding: f, subject: s.subjectOf(f), queue: s.queueOf(f)}
+	out := answer{series: series, finding: f, subject: s.subjectOf(d.nouns, f), queue: s.queueOf(f)}
 	if lead := s.lead(f); out.queue != nil {
-		named := s.nameOf(lead, f)
+		named := s.nameOf(d.nouns, lead, f)
 		named.counts, named.identity = lead.Counts, identities[lead.Kind]
 		if l := lead.Life; l != nil {
 			named.came, named.went, named.followed = l.Born, l.Gone, true
@@ -73,7 +73,7 @@ func (s *Series) deadlock() string {
 	if first.Certainty != Proven {
 		text = "Possible deadlock"
 	}
-	text += fmt.Sprintf(" in %s: %s wait for each other", s.named(), wording.Members(s.Locks.Kind, len(first.Locks)))
+	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), wording.Members(s.Locks.Kind, len(first.Locks)))
 	if more := len(s.Locks.Cycles) - 1; more > 0 {
 		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
 	}
@@ -87,23 +87,23 @@ func (d *diagnosing) waiting(l answer) []string {
 	if at := s.recoveredAt(l.finding); at > 0 {
 		waits, wait, until = "waited", "waited", " until "+d.label(s, at)
 	}
-	text := fmt.Sprintf("%s in %s %s for one lock%s", l.subject.words(n), s.named(), wording.Fit(n, waits, wait), until)
+	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), s.place("in"), wording.Fit(n, waits, wait), until)
 	holder := "its " + string(l.queue.Holders[0].Certainty) + " holder"
 	if l.queue.Holders[0].Certainty == Proven {
 		holder = "its holder"
 	}
-	if on := holderWaits(&l.queue.Holders[0]); on != "" {
+	if on := holderWaits(d.nouns, &l.queue.Holders[0]); on != "" {
 		return []string{text + "; " + holder + " " + waits + " for " + on, text}
 	}
 	return []string{text + "; " + holder + " is in " + shortRole(l.queue.Holders[0].At), text}
 }
 
 // holderWaits words what a holder waits for, "" if that is not known.
-func holderWaits(h *LockHolder) string {
+func holderWaits(nouns noun.List, h *LockHolder) string {
 	switch {
 	case h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0:
 		c := h.Children[0]
-		if n := noun.Of(c.Function); n != nil {
+		if n := nouns.Of(c.Function); n != nil {
 			return n.Words(c.Count)
 		}
 		return wording.Plural(c.Count, "goroutine", "goroutines") + " in " + shortRole(c.Function)
@@ -121,7 +121,7 @@ func holderWaits(h *LockHolder) string {
 func (d *diagnosing) queueLinks(l answer) []Link {
 	var out []Link
 	h := &l.queue.Holders[0]
-	if on := holderWaits(h); on != "" && h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0 {
+	if on := holderWaits(d.nouns, h); on != "" && h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0 {
 		figure, noun, _ := strings.Cut(on, " ")
 		out = append(out, Link{Figure: figure, Noun: noun, Text: "without an answer", Series: l.series, Finding: l.finding.Rank})
 	}

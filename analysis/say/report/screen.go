@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -58,7 +59,7 @@ type screen struct {
 // screenOf returns the screen of a report as blocks of lines, which empty lines separate, and
 // the finding of which it shows each frame, or nil.
 func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
-	s := &screen{diagnosing: r.diagnosing(), Diagnosis: &r.Diagnosis, Terminal: t, told: map[FindingRef]bool{}}
+	s := &screen{diagnosing: r.diagnosing(noun.Builtin()), Diagnosis: &r.Diagnosis, Terminal: t, told: map[FindingRef]bool{}}
 	if s.Series != nil && *s.Series < len(r.Series) {
 		s.lead = r.Series[*s.Series].finding(s.Finding)
 		s.told[FindingRef{Series: *s.Series, Rank: s.Finding}] = true

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -34,15 +33,15 @@ func (s *subject) words(n int) string { return wording.Plural(n, s.one, s.many) 
 func (s *subject) all() string        { return s.many + s.place }
 
 // subjectOf is the subject of a finding: its objects, else the first of its families.
-func (s *Series) subjectOf(f *Finding) subject {
+func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	lead := s.lead(f)
 	if o := s.objectOf(f, lead); o != nil {
-		return s.subjectOfObject(f, o, lead)
+		return s.subjectOfObject(nouns, f, o, lead)
 	}
 	if lead == nil {
 		return subject{one: f.Title, many: f.Title, began: "started", ended: "ended", counts: f.Counts}
 	}
-	out := s.nameOf(lead, f)
+	out := s.nameOf(nouns, lead, f)
 	out.counts = lead.Counts
 	if l := lead.Life; l != nil {
 		out.came, out.went, out.followed = l.Born, l.Gone, true
@@ -81,7 +80,7 @@ func (s *Series) objectOf(f *Finding, lead *Family) *Object {
 	return nil
 }
 
-func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
+func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *Family) subject {
 	var names []string
 	for _, h := range o.Holders {
 		if h.Role == analysis.CreatedBy {
@@ -89,14 +88,15 @@ func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
 		}
 	}
 	names = append(names, o.Type, o.Name)
-	out := subject{one: o.Name + " object", many: o.Name + " objects", began: "created", ended: "ended"}
+	name := strings.TrimPrefix(o.Name, "*")
+	out := subject{one: name + " object", many: name + " objects", began: "created", ended: "ended"}
 	if !strings.ContainsAny(o.Name, ".*") { // it is in words
 		out = subject{one: o.Name, many: o.Name + "s", began: "opened", ended: "closed"}
 		if first, rest, of := strings.Cut(o.Name, " of "); of {
 			out.many = first + "s of " + rest
 		}
 	}
-	switch n := noun.Of(names...); {
+	switch n := nouns.Of(names...); {
 	case n != nil:
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 	case strings.HasSuffix(o.Type, " connection"):
@@ -104,7 +104,7 @@ func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
 	case strings.HasSuffix(o.Type, " thread pools"):
 		out.one, out.many, out.ended = o.Name+" thread pool", o.Name+" thread pools", "shut down"
 	case o.Level == analysis.ByGoroutine && lead != nil:
-		out = s.nameOf(lead, f)
+		out = s.nameOf(nouns, lead, f)
 	}
 	out.counts = o.Counts
 	came, followed := o.BornTotal()
@@ -208,33 +208,31 @@ func connections(title string) subject {
 	return out
 }
 
-// nameOf is the subject that a family gives: by the noun of what created it, by own code, or by
-// its function.
-func (s *Series) nameOf(f *Family, finding *Finding) subject {
+// nameOf is the subject that a family gives: by the noun of the call that it is in, of what
+// created it or of its first function, by own code, or by its function.
+func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 	out := subject{began: "started", ended: "ended"}
 	title, creator, _ := strings.Cut(f.Title, " <- ")
-	// What they do says more than what started them; the frame nearest to where they wait first.
-	names := append(slices.Clone(f.Frames), f.CreatedBy, title)
-	if n := noun.Of(names...); n != nil && f.Kind != analysis.KindDescriptor {
+	if n := nounOf(nouns, f, title); n != nil {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
+		if n.Within && f.Kind == analysis.KindGoroutine {
+			if where := where(finding, title); !strings.HasSuffix(f.entry(), where) {
+				out.place = " in " + where
+			}
+		}
 		return out
 	}
 	switch f.Kind {
 	case analysis.KindGoroutine:
-		where := title
-		if finding != nil {
-			for i := range finding.Stack {
-				if frame := &finding.Stack[i]; frame.Own && !frame.CreatedBy {
-					where = shortRole(frame.Function)
-					break
-				}
-			}
-		}
+		where := where(finding, title)
 		if where == title && ofLibrary(f) && creator != "" {
 			out.one, out.many, out.place = "goroutine", "goroutines", " started by "+creator
 			return out
 		}
 		out.one, out.many, out.place = "goroutine", "goroutines", " in "+where
+		if without, ok := strings.CutPrefix(where, "goroutine "); ok {
+			out.place = " " + without // "without frames"
+		}
 	case analysis.KindThread:
 		out.one, out.many, out.place = "thread", "threads", " “"+f.Title+"”"
 	case analysis.KindDescriptor:
@@ -244,9 +242,42 @@ func (s *Series) nameOf(f *Family, finding *Finding) subject {
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
 		rest, _ := strings.CutPrefix(f.Title, "inotify watch")
+		rest, _, _ = strings.Cut(rest, ", IN_") // the events that it waits for are no part of its name
 		out = subject{one: "inotify watch", many: "inotify watches", place: " " + strings.TrimSpace(rest), began: "added", ended: "removed"}
 	}
 	return out
+}
+
+// nounOf is the noun of a family, or nil. Connections are named by their ends.
+func nounOf(nouns noun.List, f *Family, title string) *noun.Noun {
+	if f.Kind == analysis.KindDescriptor && f.Attributes["protocol"] != "" {
+		return nil
+	}
+	if n := nouns.Call(f.Frames); n != nil {
+		return n
+	}
+	return nouns.Of(f.CreatedBy, f.entry(), title)
+}
+
+// entry is the function that a goroutine or thread began with.
+func (f *Family) entry() string {
+	if len(f.Frames) == 0 {
+		return ""
+	}
+	return f.Frames[len(f.Frames)-1]
+}
+
+// where is the function that members of a family are in: the first of own code, else the one
+// of its title.
+func where(finding *Finding, title string) string {
+	if finding != nil {
+		for i := range finding.Stack {
+			if frame := &finding.Stack[i]; frame.Own && !frame.CreatedBy {
+				return shortRole(frame.Function)
+			}
+		}
+	}
+	return title
 }
 
 // ofLibrary reports a family whose frames are of the standard library alone: its function is
