@@ -88,7 +88,7 @@ func (r *Report) Diagnose() Diagnosis {
 	d := &diagnosing{headline: h, r: r}
 	leads := d.leads()
 	if len(leads) == 0 {
-		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()}
+		return d.unaccused(Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()})
 	}
 	l := leads[0]
 	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
@@ -219,6 +219,21 @@ func (d *diagnosing) quietState() string {
 		return "one dump"
 	}
 	return "one dump each"
+}
+
+// unaccused adds to an answer without a finding the limit of the first process, and for one
+// dump the capture that decides.
+func (d *diagnosing) unaccused(out Diagnosis) Diagnosis {
+	order := d.r.seriesInOrder()
+	if len(order) == 0 {
+		return out
+	}
+	s := &d.r.Series[order[0]]
+	out.Limit = d.limit(s)
+	if len(s.Snapshots) == 1 {
+		out.Next = &Action{Text: "One dump cannot say what grows. 2 minutes decide.", Command: d.collect(s)}
+	}
+	return out
 }
 
 // sentence is the first wording that fits, from the fullest to the shortest, with a word
@@ -428,19 +443,26 @@ func (d *diagnosing) proof(l answer) string {
 	if recovered > 0 {
 		last = recovered - 1
 	}
+	restart := d.restartedAt(s, x.counts)
+	if restart > 0 {
+		last = restart - 1
+	}
 	at := d.label(s, last)
 	switch {
 	case !x.followed:
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
 		if lead := s.lead(l.finding); lead != nil && lead.Life != nil && lead.Life.Followed > 0 {
-			return fmt.Sprintf("%d of %d of %s are still there at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
+			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
 		}
 	case recovered > 0:
 		return fmt.Sprintf("%d of %d %s since %s were still there at %s; all had ended at %s.", x.came, x.came, x.began, d.label(s, first), at, d.label(s, recovered))
 	}
 	if lead := s.lead(l.finding); x.went > 0 && lead != nil && lead.Life != nil && lead.Life.Followed > 0 && l.finding.Object == "" {
 		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", lead.Life.Stayed, lead.Life.Followed, at)
+	}
+	if x.went == 0 && restart > 0 {
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
 	}
 	if x.went == 0 {
 		return fmt.Sprintf("%d of %d %s since %s are still there at %s.", x.came, x.came, x.began, d.label(s, first), at)

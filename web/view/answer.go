@@ -1,0 +1,620 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/web/chart"
+)
+
+// Answer is the first screen of a case: the diagnosis with its proof. Everything else of
+// the page is folded below it. Results that were frozen by older versions have none.
+type Answer struct {
+	Chips []AnswerChip
+	// About is the process or the host, the day and the dumps.
+	About string
+	// Proved is what the proof begins with, "58 of 58", and Proof the rest of it.
+	Proved, Proof string
+	Chain         []AnswerCell
+	// Totals are on true time, with a common scale.
+	Totals []AnswerTotal
+	// Lives are the members of the group that the answer is about, nil without identities.
+	Lives                 *chart.LivesData `json:",omitempty"`
+	LivesTitle, LivesNote string
+	Stack                 *Trace `json:",omitempty"`
+	// Known is what is known where there is no stack.
+	Known []Pair
+	Do    *AnswerDo `json:",omitempty"`
+	Facts []AnswerFact
+	// Groups are the largest of a single dump.
+	Groups     []AnswerGroup
+	GroupsNote string
+	Folds      []AnswerFold
+}
+
+// AnswerChip is a chip: Look is a verdict, Text its words here.
+type AnswerChip struct{ Look, Text string }
+
+// AnswerCell is a cell of the chain, with the anchor of its finding.
+type AnswerCell struct {
+	Role, Figure, Noun, Text, Anchor string
+	Cause                            bool
+}
+
+// AnswerTotal is the total of a process.
+type AnswerTotal struct {
+	Title string
+	Chart chart.SmallData
+}
+
+// AnswerDo is the next step.
+type AnswerDo struct{ Text, Command string }
+
+// commandWidth is how wide a command is on the page, in characters.
+const commandWidth = 42
+
+// Lines is the command in lines that a shell reads as one.
+func (d AnswerDo) Lines() string {
+	if strings.Contains(d.Command, "\n") {
+		return d.Command
+	}
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Split(d.Command, " ") {
+		n := len([]rune(word))
+		switch {
+		case i > 0 && width+1+n+2 > commandWidth && !strings.ContainsAny(d.Command, `'"`):
+			b.WriteString(" \\\n  ")
+			width = 2
+		case i > 0:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
+}
+
+// AnswerFact is one of the four lines beside the stack.
+type AnswerFact struct {
+	Name string
+	// Lines are what counts, and the words behind it.
+	Lines []Pair
+}
+
+// AnswerGroup is a group of a single dump.
+type AnswerGroup struct {
+	Count, Share, Oldest string
+	Name                 FamilyName
+	Process              string
+}
+
+// AnswerFold is a part of the page that is folded: its key, its title and what is inside.
+type AnswerFold struct {
+	Key, Title, Inside string
+	Open               bool
+}
+
+// The parts of a case page below its answer.
+const (
+	FoldFindings = "findings"
+	FoldEvidence = "evidence"
+	FoldTimeline = "timeline"
+	FoldGroups   = "groups"
+	FoldObjects  = "objects"
+	FoldFiles    = "files"
+	FoldForms    = "forms"
+)
+
+// The bounds of what the first screen shows.
+const (
+	answerFrames = 7
+	ticketFrames = 6
+	answerTotals = 2
+	answerGroups = 7
+	nearHours    = 24
+)
+
+var provedWords = regexp.MustCompile(`^\d+ of \d+`)
+
+// answer makes the answer of a case whose parts are made; nil where the report has no
+// diagnosis.
+func (m *caseMaker) answer(c *Case) *Answer {
+	d := &m.in.Report.Diagnosis
+	if d.Sentence == "" || len(m.in.Report.Series) == 0 {
+		return nil
+	}
+	a := &Answer{About: m.answerAbout()}
+	a.Chips = m.answerChips(d)
+	proof := cmp.Or(Visible(d.Proof), c.Lead)
+	if proof == "" && len(c.Quiet) == 1 {
+		_, proof, _ = strings.Cut(c.Quiet[0], ": ")
+	}
+	if d.Next != nil {
+		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
+		if before, rest, ok := strings.Cut(a.Do.Text, ". "); ok && m.single() {
+			proof, a.Do.Text = before+".", rest
+		}
+	}
+	a.Proved = provedWords.FindString(proof)
+	a.Proof = strings.TrimSpace(strings.TrimPrefix(proof, a.Proved))
+	switch {
+	case d.Series != nil && *d.Series < len(m.in.Report.Series):
+		m.accuse(c, a, d)
+	case m.single():
+		m.largest(a)
+		a.Facts = []AnswerFact{limitFact(d)}
+	default:
+		m.answerTotals(a, nil, m.page)
+		a.Facts = []AnswerFact{limitFact(d)}
+	}
+	m.folds(c, a, d)
+	return a
+}
+
+// accuse tells the finding that the diagnosis is about.
+func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
+	s := &m.in.Report.Series[*d.Series]
+	i := slices.IndexFunc(s.Findings, func(f report.Finding) bool { return f.Rank == d.Finding })
+	if i < 0 {
+		return
+	}
+	f := &s.Findings[i]
+	anchors := m.anchors(c)
+	several := len(m.in.Report.Series) > 1
+	for k, l := range d.Chain {
+		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}]}
+		of := named(&m.in.Report.Series[l.Series])
+		switch {
+		case k == 0 && d.Holder != "":
+			cell.Cause, cell.Role = true, "likely cause"
+			if d.Cause != nil && d.Cause.Word == "certain" {
+				cell.Role = "cause"
+			}
+			if several {
+				cell.Role += " in " + of
+			}
+		case cell.Figure == "each":
+			cell.Figure, cell.Role = "", "each keeps"
+		default:
+			cell.Role = "in " + of
+			cell.Text = strings.TrimPrefix(cell.Text, cell.Role+", ")
+		}
+		a.Chain = append(a.Chain, cell)
+	}
+	of := []int{*d.Series}
+	for _, l := range d.Chain {
+		if !slices.Contains(of, l.Series) {
+			of = append(of, l.Series)
+		}
+	}
+	m.answerTotals(a, f, of)
+	m.answerLives(a, s, *d.Series, f)
+	var traces report.Traces
+	if t := newTrace(traces.Of(f, m.labelOf)); t != nil {
+		a.Stack = t.Short(answerFrames)
+	} else {
+		m.withoutStack(a, s, f)
+	}
+	a.Facts = answerFacts(d, a.counted())
+}
+
+// counted is the noun of the chain that the rate counts, empty without a chain.
+func (a *Answer) counted() string {
+	for _, c := range a.Chain {
+		if !c.Cause && c.Figure != "" {
+			return c.Noun
+		}
+	}
+	return ""
+}
+
+func (m *caseMaker) labelOf(id string) string {
+	if snap := m.snapshots[id]; snap != nil {
+		return Visible(snap.Label)
+	}
+	return ""
+}
+
+// placedRank is the place of a finding in the report.
+type placedRank struct{ series, rank int }
+
+// anchors are those of the findings that the page tells in full.
+func (m *caseMaker) anchors(c *Case) map[placedRank]string {
+	out := map[placedRank]string{}
+	list := m.ranked(m.page)
+	for i, r := range list[:min(len(list), len(c.Findings))] {
+		out[placedRank{r.series, r.f.Rank}] = c.Findings[i].Anchor
+		for k, below := range r.below {
+			if k < len(c.Findings[i].Behind) {
+				out[placedRank{below.series, below.f.Rank}] = c.Findings[i].Behind[k].Anchor
+			}
+		}
+	}
+	return out
+}
+
+// answerChips are the state, a limit that is near, and the end.
+func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
+	state := AnswerChip{Look: "stable", Text: Visible(d.State)}
+	switch {
+	case d.Series != nil && d.Verdict != analysis.Scaling:
+		state.Look = string(m.accusedVerdict(d))
+	case m.single():
+		state.Look = string(analysis.TooFewPoints)
+	}
+	out := []AnswerChip{state}
+	if d.Series != nil {
+		for _, b := range m.in.Report.Series[*d.Series].Bounds {
+			if b.HoursLeft != nil && b.HoursLeft[0] <= nearHours && strings.HasPrefix(d.Limit, b.What+" full in ") {
+				words, _, _ := strings.Cut(d.Limit, ": ")
+				out = append(out, AnswerChip{Look: "limit", Text: Visible(words)})
+				break
+			}
+		}
+	}
+	if d.Until != "" {
+		at, _, _ := strings.Cut(d.Until, ", ")
+		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + Visible(at)})
+	}
+	return out
+}
+
+// accusedVerdict is that of the finding that the diagnosis is about.
+func (m *caseMaker) accusedVerdict(d *report.Diagnosis) analysis.Verdict {
+	for _, f := range m.in.Report.Series[*d.Series].Findings {
+		if f.Rank == d.Finding {
+			if f.Verdict == analysis.Scaling {
+				return analysis.Stable
+			}
+			return f.Verdict
+		}
+	}
+	return d.Verdict
+}
+
+// answerAbout says in a few words what was captured where and when.
+func (m *caseMaker) answerAbout() string {
+	all := m.in.Report.Series
+	hosts := map[string]bool{}
+	for i := range all {
+		if all[i].Host != nil && *all[i].Host != "" {
+			hosts[Visible(*all[i].Host)] = true
+		}
+	}
+	what := named(&all[0])
+	if len(all) > 1 {
+		what = wording.PagePlural(int64(len(all)), "process", "processes")
+	}
+	if len(hosts) == 1 {
+		for host := range hosts {
+			what += " on " + host
+		}
+	} else if len(hosts) > 1 {
+		what += " on " + wording.PagePlural(int64(len(hosts)), "host", "hosts")
+	}
+	parts := []string{what}
+	var times []column
+	for _, k := range m.columns {
+		if !k.at.IsZero() {
+			times = append(times, k)
+		}
+	}
+	if len(times) > 0 {
+		parts = append(parts, wording.Day(times[0].at))
+	}
+	dumps := wording.PagePlural(int64(len(m.columns)), "dump", "dumps")
+	if len(times) > 1 {
+		if span := times[len(times)-1].at.Sub(times[0].at); span > 0 {
+			dumps += " in " + wording.PageDuration(span)
+		}
+	}
+	return strings.Join(append(parts, dumps), ", ")
+}
+
+// answerTotals draws the totals of some series, of the kind of a finding in the first.
+func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
+	top := 1
+	for _, i := range of {
+		s := &m.in.Report.Series[i]
+		if len(a.Totals) == answerTotals || len(s.Snapshots) < 2 {
+			continue
+		}
+		kind := analysis.Kind("")
+		lead := topFamily(s)
+		if f != nil && len(a.Totals) == 0 {
+			for k := range s.Families {
+				if len(f.Families) > 0 && s.Families[k].Fingerprint == f.Families[0] {
+					lead = &s.Families[k]
+				}
+			}
+		}
+		if lead != nil {
+			kind = lead.Kind
+		}
+		for _, k := range analysis.Kinds() {
+			if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
+				kind = k
+			}
+		}
+		if kind == "" {
+			continue
+		}
+		title := kindTitle(kind)
+		if len(of) > 1 {
+			title += " of " + named(s)
+		}
+		d := m.small(s, i, title, m.totals(s, kind))
+		d.ID, d.Lower = fmt.Sprintf("total-%d", len(a.Totals)), m.lower(s, kind)
+		if lead != nil && lead.RecoveredAt != nil {
+			d.RecoveredAt = slices.Index(s.Snapshots, *lead.RecoveredAt)
+		}
+		top = max(top, d.Top())
+		a.Totals = append(a.Totals, AnswerTotal{title, d})
+	}
+	for i := range a.Totals {
+		a.Totals[i].Chart.Max = top
+	}
+}
+
+// answerLives draws the members of the first group of a finding.
+func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *report.Finding) {
+	prints := f.Families
+	if f.StackOf != nil {
+		prints = append([]string{f.StackOf.Family}, prints...)
+	}
+	for _, print := range prints {
+		runs := m.more(series).Lives[print]
+		if len(runs) == 0 {
+			continue
+		}
+		d := &chart.LivesData{ID: "lives", Labels: m.labels(s), RecoveredAt: -1}
+		for _, r := range runs {
+			d.Runs = append(d.Runs, chart.Run(r))
+		}
+		for i := range s.Families {
+			if x := &s.Families[i]; x.Fingerprint == print {
+				a.LivesTitle = kindTitle(x.Kind) + ", born and still there"
+				if x.RecoveredAt != nil {
+					d.RecoveredAt = slices.Index(s.Snapshots, *x.RecoveredAt)
+				}
+			}
+		}
+		d.Title = a.LivesTitle
+		if per := d.PerLine(); per > 1 {
+			a.LivesNote = fmt.Sprintf("one line for about %d", per)
+		}
+		a.Lives = d
+		return
+	}
+}
+
+// withoutStack lists what is known of a finding that has no stack.
+func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding) {
+	for _, print := range f.Families {
+		for i := range s.Families {
+			x := &s.Families[i]
+			if x.Fingerprint != print || len(a.Known) == 4 {
+				continue
+			}
+			n, all := -1, -1
+			if last := lastKnown(x.Counts); last >= 0 {
+				n = *x.Counts[last]
+				if totals := m.totals(s, x.Kind); totals[last] != nil {
+					all = *totals[last]
+				}
+			}
+			count := ""
+			if n >= 0 && all >= n {
+				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind, all)
+			}
+			a.Known = append(a.Known, Pair{m.name(s, x).Text(), count})
+		}
+	}
+}
+
+// answerFacts are since when, how fast, until which limit and how sure, in this order.
+func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
+	since := AnswerFact{Name: "Since", Lines: []Pair{split(cmp.Or(Visible(d.Since), "not known"), ", ")}}
+	if d.Until != "" {
+		since.Lines = append(since.Lines, Pair{"", "until " + Visible(d.Until)})
+	}
+	rate := cmp.Or(Visible(d.Rate), "not known")
+	if n, per, ok := strings.Cut(rate, " "); ok && noun != "" && strings.HasPrefix(per, "a") {
+		rate = n + " " + noun + " " + per
+	}
+	fast := AnswerFact{Name: "How fast", Lines: []Pair{{rate, ""}}}
+	sure := AnswerFact{Name: "How sure"}
+	for _, x := range []struct {
+		name string
+		of   *report.Certainty
+	}{{"Growth", d.Growth}, {"Cause", d.Cause}} {
+		if x.of != nil {
+			sure.Lines = append(sure.Lines, Pair{x.name + ": " + x.of.Word, ", " + Visible(x.of.Reason)})
+		}
+	}
+	return []AnswerFact{since, fast, limitFact(d), sure}
+}
+
+func limitFact(d *report.Diagnosis) AnswerFact {
+	return AnswerFact{Name: "Limit", Lines: []Pair{split(cmp.Or(Visible(d.Limit), "none is known"), ": ")}}
+}
+
+// split divides a line behind what counts.
+func split(text, at string) Pair {
+	if i := strings.Index(text, at); i >= 0 {
+		return Pair{text[:i], text[i:]}
+	}
+	return Pair{text, ""}
+}
+
+// largest lists the largest groups of single dumps.
+func (m *caseMaker) largest(a *Answer) {
+	type group struct {
+		s *report.Series
+		f *report.Family
+		n int
+	}
+	var all []group
+	for _, i := range m.page {
+		s := &m.in.Report.Series[i]
+		for k := range s.Families {
+			if f := &s.Families[k]; len(f.Counts) > 0 && f.Counts[0] != nil {
+				all = append(all, group{s, f, *f.Counts[0]})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y group) int { return cmp.Compare(y.n, x.n) })
+	for _, g := range all[:min(len(all), answerGroups)] {
+		row := AnswerGroup{Count: wording.Number(int64(g.n)), Name: m.name(g.s, g.f)}
+		if len(m.in.Report.Series) > 1 {
+			row.Process = named(g.s)
+		}
+		if total := m.totals(g.s, g.f.Kind)[0]; total != nil && *total > 0 {
+			row.Share = wording.PageShare(float64(g.n), float64(*total), 0)
+		}
+		if w := g.f.OldestWait; w != nil && *w > 0 {
+			row.Oldest = "≥ " + wording.PagePlural(int64(*w), "min", "min")
+		}
+		a.Groups = append(a.Groups, row)
+	}
+	names := &together{}
+	for i := range a.Groups {
+		names.add(&a.Groups[i].Name, all[i].f.Fingerprint)
+	}
+	names.tellApart()
+	if more := len(all) - len(a.Groups); more > 0 {
+		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in All groups."
+	}
+}
+
+// folds says what is inside of each part, and which are open.
+func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
+	asked := strings.Split(m.in.Query.Get("open"), ",")
+	add := func(key, title, inside string, open bool) {
+		open = open || slices.Contains(asked, key) || slices.Contains(asked, "all")
+		a.Folds = append(a.Folds, AnswerFold{Key: key, Title: title, Inside: inside, Open: open})
+	}
+	findings := "nothing that grows"
+	if n := len(c.Findings) + len(c.Listed); n > 0 {
+		findings = wording.PagePlural(int64(n), "finding", "findings") + " in full"
+	}
+	title := "Findings"
+	if also := d.Also; len(also) > 0 {
+		title = "Also found"
+		findings = Visible(strings.Join(also[:min(len(also), 3)], "; "))
+		if more := len(also) - 3 + d.More; more > 0 {
+			findings += fmt.Sprintf("; and %d more", more)
+		}
+	}
+	add(FoldFindings, title, findings, m.number > 1)
+	if inside := m.evidenceInside(c); inside != "" {
+		add(FoldEvidence, "Evidence", inside, m.in.Charts != "")
+	}
+	if len(c.Columns) > 0 {
+		inside := wording.PagePlural(int64(len(m.columns)), "instant", "instants") + ", " + wording.PagePlural(int64(len(m.in.Report.Series)), "process", "processes") + ", every figure"
+		if c.Pickers {
+			inside += "; compare A with B"
+		}
+		add(FoldTimeline, "Timeline and dumps", inside, false)
+	}
+	if c.FamilyCount > 0 {
+		rose := 0
+		for i := range m.in.Report.Series {
+			for _, f := range m.in.Report.Series[i].Families {
+				if f.Verdict.Rose() && len(m.in.Report.Series[i].Snapshots) > 1 {
+					rose++
+				}
+			}
+		}
+		inside := wording.PagePlural(int64(c.FamilyCount), "group", "groups")
+		if rose > 0 {
+			inside += fmt.Sprintf(", %d grew", rose)
+		}
+		filtered := c.Box.Text != "" || c.Applied != ""
+		add(FoldGroups, "All groups", inside+"; filter", filtered)
+	}
+	if len(c.Objects) > 0 {
+		n := 0
+		for _, o := range c.Objects {
+			n += len(o.Rows) + len(o.MoreRows)
+		}
+		add(FoldObjects, "Objects", wording.PagePlural(int64(n), "kind", "kinds")+" of objects, with who holds them", false)
+	}
+	files := "bundles, processes, problems"
+	if len(m.in.Bundles) > 0 {
+		files = wording.PagePlural(int64(len(m.in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(c.ProblemCount), "problem", "problems")
+	}
+	add(FoldFiles, "Files", files, false)
+	if !c.Frozen {
+		add(FoldForms, "This case", "add files, title, ticket, own modules, delete", len(c.Form.Over) > 0)
+	}
+}
+
+// evidenceInside names the kinds of evidence of a page.
+func (m *caseMaker) evidenceInside(c *Case) string {
+	var parts []string
+	if len(c.Locks) > 0 {
+		parts = append(parts, "who waits for whom")
+	}
+	if n := len(c.Minis) + len(c.MoreMinis); n > 0 {
+		parts = append(parts, wording.PagePlural(int64(n), "chart", "charts")+" of what grows")
+	}
+	if len(c.Context) > 0 {
+		parts = append(parts, "what is normal for the program")
+	}
+	if len(c.Limits) > 0 {
+		parts = append(parts, wording.PagePlural(int64(len(c.Limits)), "limit", "limits"))
+	}
+	if c.Further != nil {
+		parts = append(parts, "states and births over time")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Fold is a part of the page by its key; nil where the page has none.
+func (a *Answer) Fold(key string) *AnswerFold {
+	for i := range a.Folds {
+		if a.Folds[i].Key == key {
+			return &a.Folds[i]
+		}
+	}
+	return nil
+}
+
+// write puts the answer at the head of a document, behind its sentence.
+func (a *Answer) write(m *Document) {
+	m.paragraph(strings.TrimSpace(a.Proved + " " + a.Proof))
+	for _, f := range a.Facts {
+		var lines []string
+		for _, l := range f.Lines {
+			lines = append(lines, l.Name+l.Value)
+		}
+		m.item(f.Name + ": " + strings.Join(lines, "; "))
+	}
+	m.gap()
+	if a.Stack != nil {
+		m.trace(a.Stack.Short(ticketFrames))
+	}
+	for _, k := range a.Known {
+		m.item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))
+	}
+	m.gap()
+	for _, g := range a.Groups {
+		m.item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
+	}
+	m.gap()
+	if a.Do != nil {
+		m.paragraph("Do this: " + a.Do.Text)
+		if a.Do.Command != "" {
+			m.fence([]string{a.Do.Command})
+		}
+	}
+}
