@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
@@ -51,6 +52,8 @@ type AnswerCell struct {
 type AnswerTotal struct {
 	Title string
 	Chart chart.SmallData
+
+	kind analysis.Kind
 }
 
 // AnswerDo is the next step.
@@ -122,6 +125,9 @@ const (
 	nearHours    = 24
 )
 
+// arrows shorten a course: "4 to 64 and back to 4".
+var arrows = strings.NewReplacer(" and back to ", " → ", " to ", " → ")
+
 var provedWords = regexp.MustCompile(`^\d+ of \d+`)
 
 // answer makes the answer of a case whose parts are made; nil where the report has no
@@ -179,13 +185,13 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 				cell.Role = "cause"
 			}
 			if several {
-				cell.Role += " in " + of
+				cell.Role += ", " + of
 			}
 		case cell.Figure == "each":
 			cell.Figure, cell.Role = "", "each keeps"
 		default:
-			cell.Role = "in " + of
-			cell.Text = strings.TrimPrefix(cell.Text, cell.Role+", ")
+			cell.Role = of
+			cell.Text = arrows.Replace(strings.TrimPrefix(cell.Text, "in "+of+", "))
 		}
 		a.Chain = append(a.Chain, cell)
 	}
@@ -313,6 +319,9 @@ func (m *caseMaker) answerAbout() string {
 	dumps := wording.PagePlural(int64(len(m.columns)), "dump", "dumps")
 	if len(times) > 1 {
 		if span := times[len(times)-1].at.Sub(times[0].at); span > 0 {
+			if span >= 5*time.Minute {
+				span = span.Round(time.Minute)
+			}
 			dumps += " in " + wording.PageDuration(span)
 		}
 	}
@@ -348,8 +357,11 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 			continue
 		}
 		title := kindTitle(kind)
-		if len(of) > 1 {
-			title += " of " + named(s)
+		switch {
+		case len(a.Totals) > 0 && a.Totals[0].kind == kind:
+			title = named(s)
+		case len(of) > 1:
+			title += ": " + named(s)
 		}
 		d := m.small(s, i, title, m.totals(s, kind))
 		d.ID, d.Lower = fmt.Sprintf("total-%d", len(a.Totals)), m.lower(s, kind)
@@ -357,7 +369,7 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 			d.RecoveredAt = slices.Index(s.Snapshots, *lead.RecoveredAt)
 		}
 		top = max(top, d.Top())
-		a.Totals = append(a.Totals, AnswerTotal{title, d})
+		a.Totals = append(a.Totals, AnswerTotal{title, d, kind})
 	}
 	for i := range a.Totals {
 		a.Totals[i].Chart.Max = top
@@ -389,7 +401,7 @@ func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *repo
 		}
 		d.Title = a.LivesTitle
 		if per := d.PerLine(); per > 1 {
-			a.LivesNote = fmt.Sprintf("one line for about %d", per)
+			a.LivesNote = fmt.Sprintf("1 line for %d", per)
 		}
 		a.Lives = d
 		return
@@ -424,7 +436,11 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 	since := AnswerFact{Name: "Since", Lines: []Pair{split(cmp.Or(Visible(d.Since), "not known"), ", ")}}
 	if d.Until != "" {
-		since.Lines = append(since.Lines, Pair{"", "until " + Visible(d.Until)})
+		_, at, timed := strings.Cut(Visible(d.Until), ", ")
+		if !timed {
+			at = Visible(d.Until)
+		}
+		since.Lines = append(since.Lines, Pair{"", "until " + at})
 	}
 	rate := cmp.Or(Visible(d.Rate), "not known")
 	if n, per, ok := strings.Cut(rate, " "); ok && noun != "" && strings.HasPrefix(per, "a") {

@@ -456,7 +456,7 @@ func (d *diagnosing) proof(l answer) string {
 			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
 		}
 	case recovered > 0:
-		return fmt.Sprintf("%d of %d %s since %s were still there at %s; all had ended at %s.", x.came, x.came, x.began, d.label(s, first), at, d.label(s, recovered))
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
 	}
 	if lead := s.lead(l.finding); x.went > 0 && lead != nil && lead.Life != nil && lead.Life.Followed > 0 && l.finding.Object == "" {
 		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", lead.Life.Stayed, lead.Life.Followed, at)
@@ -651,6 +651,8 @@ func (d *diagnosing) next(l answer) *Action {
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
+	case s.recoveredAt(l.finding) > 0:
+		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
@@ -661,6 +663,15 @@ func (d *diagnosing) next(l answer) *Action {
 		return nil
 	}
 	return out
+}
+
+// lookBefore says in which logs the end of what held a subject is found.
+func (d *diagnosing) lookBefore(s *Series, at int) string {
+	from, to := d.snapshot(s, at-1).CapturedAt, d.snapshot(s, at).CapturedAt
+	if from == nil || to == nil {
+		return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", d.label(s, at-1), d.label(s, at))
+	}
+	return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", wording.Clock(*from), wording.Clock(*to))
 }
 
 // collect is the command for the captures that decide.
