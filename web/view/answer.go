@@ -99,23 +99,6 @@ type AnswerGroup struct {
 	Process              string
 }
 
-// AnswerFold is a part of the page that is folded: its key, its title and what is inside.
-type AnswerFold struct {
-	Key, Title, Inside string
-	Open               bool
-}
-
-// The parts of a case page below its answer.
-const (
-	FoldFindings = "findings"
-	FoldEvidence = "evidence"
-	FoldTimeline = "timeline"
-	FoldGroups   = "groups"
-	FoldObjects  = "objects"
-	FoldFiles    = "files"
-	FoldForms    = "forms"
-)
-
 // The bounds of what the first screen shows.
 const (
 	answerFrames = 7
@@ -139,11 +122,8 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	}
 	a := &Answer{About: m.answerAbout()}
 	a.Chips = m.answerChips(d)
-	proof := cmp.Or(Visible(d.Proof), c.Lead)
-	if proof == "" && len(c.Quiet) == 1 {
-		_, proof, _ = strings.Cut(c.Quiet[0], ": ")
-	}
-	if d.Next != nil {
+	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen(c.Quiet))
+	if d.Next != nil && d.State != noLeak {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
 		if before, rest, ok := strings.Cut(a.Do.Text, ". "); ok && m.single() {
 			proof, a.Do.Text = before+".", rest
@@ -152,6 +132,8 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	a.Proved = provedWords.FindString(proof)
 	a.Proof = strings.TrimSpace(strings.TrimPrefix(proof, a.Proved))
 	switch {
+	case m.number > 1:
+		a.Do = nil // the first page shows it
 	case d.Series != nil && *d.Series < len(m.in.Report.Series):
 		m.accuse(c, a, d)
 	case m.single():
@@ -165,6 +147,25 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	return a
 }
 
+// noLeak is the state of what follows its load.
+const noLeak = "no leak"
+
+// smallest is how the report words the smallest growth that it would have seen.
+var smallest = regexp.MustCompile(`would have been seen: \+([\d.]+) per snapshot[^,]*, \+([\d.]+) per snapshot in the largest`)
+
+// wouldBeSeen says where nothing grew how small a rise would have been seen; empty where
+// several processes differ.
+func (m *caseMaker) wouldBeSeen(quiet []string) string {
+	if len(quiet) != 1 {
+		return ""
+	}
+	found := smallest.FindStringSubmatch(quiet[0])
+	if found == nil {
+		return ""
+	}
+	return fmt.Sprintf("In %s a rise of %s per dump would have been seen, in the largest group %s.", wording.PagePlural(int64(len(m.columns)), "dump", "dumps"), found[1], found[2])
+}
+
 // accuse tells the finding that the diagnosis is about.
 func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	s := &m.in.Report.Series[*d.Series]
@@ -176,6 +177,9 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	anchors := m.anchors(c)
 	several := len(m.in.Report.Series) > 1
 	for k, l := range d.Chain {
+		if d.State == noLeak {
+			break
+		}
 		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}]}
 		of := named(&m.in.Report.Series[l.Series])
 		switch {
@@ -452,7 +456,7 @@ func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 		name string
 		of   *report.Certainty
 	}{{"Growth", d.Growth}, {"Cause", d.Cause}} {
-		if x.of != nil {
+		if x.of != nil && !(x.name == "Cause" && d.State == noLeak) {
 			sure.Lines = append(sure.Lines, Pair{x.name + ": " + x.of.Word, ", " + Visible(x.of.Reason)})
 		}
 	}
@@ -481,8 +485,10 @@ func (m *caseMaker) largest(a *Answer) {
 	var all []group
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
+		kinds := analysis.Kinds()
+		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0] != nil })
 		for k := range s.Families {
-			if f := &s.Families[k]; len(f.Counts) > 0 && f.Counts[0] != nil {
+			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0] != nil {
 				all = append(all, group{s, f, *f.Counts[0]})
 			}
 		}
@@ -496,7 +502,12 @@ func (m *caseMaker) largest(a *Answer) {
 		if total := m.totals(g.s, g.f.Kind)[0]; total != nil && *total > 0 {
 			row.Share = wording.PageShare(float64(g.n), float64(*total), 0)
 		}
-		if w := g.f.OldestWait; w != nil && *w > 0 {
+		switch w := g.f.OldestWait; {
+		case w == nil:
+			row.Oldest = "n/a"
+		case *w == 0:
+			row.Oldest = "< 1 min"
+		default:
 			row.Oldest = "≥ " + wording.PagePlural(int64(*w), "min", "min")
 		}
 		a.Groups = append(a.Groups, row)
@@ -509,100 +520,6 @@ func (m *caseMaker) largest(a *Answer) {
 	if more := len(all) - len(a.Groups); more > 0 {
 		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in All groups."
 	}
-}
-
-// folds says what is inside of each part, and which are open.
-func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
-	asked := strings.Split(m.in.Query.Get("open"), ",")
-	add := func(key, title, inside string, open bool) {
-		open = open || slices.Contains(asked, key) || slices.Contains(asked, "all")
-		a.Folds = append(a.Folds, AnswerFold{Key: key, Title: title, Inside: inside, Open: open})
-	}
-	findings := "nothing that grows"
-	if n := len(c.Findings) + len(c.Listed); n > 0 {
-		findings = wording.PagePlural(int64(n), "finding", "findings") + " in full"
-	}
-	title := "Findings"
-	if also := d.Also; len(also) > 0 {
-		title = "Also found"
-		findings = Visible(strings.Join(also[:min(len(also), 3)], "; "))
-		if more := len(also) - 3 + d.More; more > 0 {
-			findings += fmt.Sprintf("; and %d more", more)
-		}
-	}
-	add(FoldFindings, title, findings, m.number > 1)
-	if inside := m.evidenceInside(c); inside != "" {
-		add(FoldEvidence, "Evidence", inside, m.in.Charts != "")
-	}
-	if len(c.Columns) > 0 {
-		inside := wording.PagePlural(int64(len(m.columns)), "instant", "instants") + ", " + wording.PagePlural(int64(len(m.in.Report.Series)), "process", "processes") + ", every figure"
-		if c.Pickers {
-			inside += "; compare A with B"
-		}
-		add(FoldTimeline, "Timeline and dumps", inside, false)
-	}
-	if c.FamilyCount > 0 {
-		rose := 0
-		for i := range m.in.Report.Series {
-			for _, f := range m.in.Report.Series[i].Families {
-				if f.Verdict.Rose() && len(m.in.Report.Series[i].Snapshots) > 1 {
-					rose++
-				}
-			}
-		}
-		inside := wording.PagePlural(int64(c.FamilyCount), "group", "groups")
-		if rose > 0 {
-			inside += fmt.Sprintf(", %d grew", rose)
-		}
-		filtered := c.Box.Text != "" || c.Applied != ""
-		add(FoldGroups, "All groups", inside+"; filter", filtered)
-	}
-	if len(c.Objects) > 0 {
-		n := 0
-		for _, o := range c.Objects {
-			n += len(o.Rows) + len(o.MoreRows)
-		}
-		add(FoldObjects, "Objects", wording.PagePlural(int64(n), "kind", "kinds")+" of objects, with who holds them", false)
-	}
-	files := "bundles, processes, problems"
-	if len(m.in.Bundles) > 0 {
-		files = wording.PagePlural(int64(len(m.in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(c.ProblemCount), "problem", "problems")
-	}
-	add(FoldFiles, "Files", files, false)
-	if !c.Frozen {
-		add(FoldForms, "This case", "add files, title, ticket, own modules, delete", len(c.Form.Over) > 0)
-	}
-}
-
-// evidenceInside names the kinds of evidence of a page.
-func (m *caseMaker) evidenceInside(c *Case) string {
-	var parts []string
-	if len(c.Locks) > 0 {
-		parts = append(parts, "who waits for whom")
-	}
-	if n := len(c.Minis) + len(c.MoreMinis); n > 0 {
-		parts = append(parts, wording.PagePlural(int64(n), "chart", "charts")+" of what grows")
-	}
-	if len(c.Context) > 0 {
-		parts = append(parts, "what is normal for the program")
-	}
-	if len(c.Limits) > 0 {
-		parts = append(parts, wording.PagePlural(int64(len(c.Limits)), "limit", "limits"))
-	}
-	if c.Further != nil {
-		parts = append(parts, "states and births over time")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Fold is a part of the page by its key; nil where the page has none.
-func (a *Answer) Fold(key string) *AnswerFold {
-	for i := range a.Folds {
-		if a.Folds[i].Key == key {
-			return &a.Folds[i]
-		}
-	}
-	return nil
 }
 
 // write puts the answer at the head of a document, behind its sentence.

@@ -122,3 +122,20 @@ func TestTheCaptionCountsTheMembersWithThatStack(t *testing.T) {
 		t.Error("a finding without a stack has a trace")
 	}
 }
+
+func TestAShortTraceFoldsMoreAndLosesNothing(t *testing.T) {
+	var rows []TraceRow
+	for i := range 20 {
+		rows = append(rows, TraceRow{Function: fmt.Sprintf("net/http.f%d", i)})
+	}
+	rows = append(rows, TraceRow{Function: "main.main", Creator: true})
+	all := Trace{Rows: fold(rows, mostFrames)}
+	short := all.Short(6)
+	n := 0
+	for _, r := range short.Rows {
+		n += max(1, len(r.Folded))
+	}
+	if n != len(rows) || len(short.Rows) > 9 || !short.Rows[len(short.Rows)-1].Creator {
+		t.Errorf("%d frames in %d rows", n, len(short.Rows))
+	}
+}
