@@ -317,7 +317,7 @@ func part(f *view.AnswerFold) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if f != nil {
-			var templ_7745c5c3_Var10 = []any{"part", "p-" + f.Key}
+			var templ_7745c5c3_Var10 = []any{"part", "p-" + f.Key, templ.KV("noprint", f.Key == view.FoldForms)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -342,7 +342,7 @@ func part(f *view.AnswerFold) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("p-" + f.Key)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/answer.templ`, Line: 66, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/answer.templ`, Line: 66, Col: 105}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {

@@ -45,6 +45,7 @@ func largeCase(series, n, families int) report.Report {
 		s.Healthy = &report.Healthy{Text: fmt.Sprintf("%d of %d families are normal stacks.", families/2, families)}
 		r.Series = append(r.Series, s)
 	}
+	r.Diagnosis = r.Diagnose()
 	return r
 }
 

@@ -108,8 +108,16 @@ const (
 	nearHours    = 24
 )
 
-// arrows shorten a course: "4 to 64 and back to 4".
-var arrows = strings.NewReplacer(" and back to ", " → ", " to ", " → ")
+// courseWords are what stands between the figures of a course, "4 to 64 and back to 4".
+var courseWords = regexp.MustCompile(`(\d)(?: and back)? to (\d)`)
+
+// arrows shortens the courses in a text: "4 → 64 → 4".
+func arrows(text string) string {
+	for range 2 { // figures of one digit are shared by two matches
+		text = courseWords.ReplaceAllString(text, "$1 → $2")
+	}
+	return text
+}
 
 var provedWords = regexp.MustCompile(`^\d+ of \d+`)
 
@@ -195,7 +203,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 			cell.Figure, cell.Role = "", "each keeps"
 		default:
 			cell.Role = of
-			cell.Text = arrows.Replace(strings.TrimPrefix(cell.Text, "in "+of+", "))
+			cell.Text = arrows(strings.TrimPrefix(cell.Text, "in "+of+", "))
 		}
 		a.Chain = append(a.Chain, cell)
 	}

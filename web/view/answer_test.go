@@ -63,7 +63,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	if d := cmp.Diff([]AnswerChip{{"leaking", "leaking"}}, a.Chips); d != "" {
 		t.Error(d)
 	}
-	if f := a.Fold(FoldFindings); f == nil || f.Title != "Also found" || f.Inside != "db: calls 0 to 9" || f.Open {
+	if f := a.Fold(FoldFindings); f == nil || f.Title != "Also found" || f.Inside != "db: calls 0 → 9" || f.Open {
 		t.Errorf("findings: %+v", f)
 	}
 	if got := a.Do.Lines(); got != "leakdiff collect --pid 12 --every 30s \\\n  --count 5 -o app.tar.gz" {
