@@ -18,7 +18,7 @@ type LivesData struct {
 type Run struct{ First, Last, N int }
 
 // mostLifeLines bounds the lines of one drawing.
-const mostLifeLines = 60
+const mostLifeLines = 40
 
 func (l LivesData) members() int {
 	n := 0

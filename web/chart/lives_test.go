@@ -18,7 +18,7 @@ func TestLivesHaveALinePerMemberOrForSeveral(t *testing.T) {
 		t.Errorf("said: %s", d.desc)
 	}
 	l.Runs[0].N = 600
-	if per := l.PerLine(); per != 11 {
+	if per := l.PerLine(); per != 16 {
 		t.Errorf("a line is for %d", per)
 	}
 }
