@@ -122,10 +122,10 @@ fuzz:
 	  done; \
 	done
 
-# One table: ours, peer, bound, ratio, target, with the rows of it that the README
+# One table: ours, peer, bound, ratio, target, with the rows of it that docs/speed.md
 # quotes; bench-short takes about two minutes.
 bench: build
-	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md -quote $(CURDIR)/README.md
+	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md -quote $(CURDIR)/docs/speed.md
 bench-short: build
 	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -short
 

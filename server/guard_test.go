@@ -49,7 +49,7 @@ func TestEveryAddressLiesUnderThePathOfAProxy(t *testing.T) {
 	if r := s.get("/tools/leakdiffer/"); r.status != 404 {
 		t.Errorf("a longer name is taken for the path: %d", r.status)
 	}
-	if !strings.Contains(s.get("/").body, "curl -T bundle.tgz http://127.0.0.1/tools/leakdiff/api/v1/bundles/") {
+	if !strings.Contains(s.get("/").body, "curl -H Accept:text/plain -T bundle.tgz &#39;http://127.0.0.1/tools/leakdiff/api/v1/bundles/?wait=1&#39;") {
 		t.Error("the lines for a shell do not name the path")
 	}
 }

@@ -122,7 +122,7 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(head(s.withAddress(s.routes()))))
+	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(s.routes())))))
 	return s
 }
 

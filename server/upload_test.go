@@ -183,3 +183,24 @@ func TestAnUploadThatWasNotStoredIsInNoCase(t *testing.T) {
 		t.Errorf("there are %d cases (%v)", cases, err)
 	}
 }
+
+func TestAnUploadAnswersInTextWhereItIsAsked(t *testing.T) {
+	s := newSite(t)
+	put := func(path, accept string) reply {
+		return s.do("PUT", path, strings.NewReader(dumpOf(90)), "Accept", accept, "Idempotency-Key", "one")
+	}
+	first := put("/api/v1/bundles/one.txt?wait=1", "text/plain")
+	lines := strings.Split(strings.TrimSpace(first.body), "\n")
+	if first.status != http.StatusCreated || len(lines) != 3 || lines[0] != "One dump of an unnamed process: 91 goroutines, 90 of them in main.leak." ||
+		!strings.HasPrefix(lines[1], s.url+"/cases/") || !strings.HasPrefix(lines[2], "owner key ") {
+		t.Errorf("%d: %q", first.status, lines)
+	}
+	if again := put("/api/v1/bundles/one.txt?wait=1", "text/plain"); again.body != first.body {
+		t.Errorf("the same again: %q", again.body)
+	}
+	for _, accept := range []string{"*/*", "application/json", "application/json, text/plain"} {
+		if r := put("/api/v1/bundles/one.txt?wait=1", accept); !strings.HasPrefix(r.body, "{") {
+			t.Errorf("Accept %s: %q", accept, r.body)
+		}
+	}
+}

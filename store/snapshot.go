@@ -28,12 +28,7 @@ func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
-// SnapshotsPackedFamilies is SnapshotsPacked without objects.
-func (s *Store) SnapshotsPackedFamilies(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, withPackedFamilies)
-}
-
-// SnapshotsAged is Snapshots with only the columns Wait and Age of the members, in four
+// SnapshotsAged is Snapshots with objects, and only the columns Wait and Age of the members, in four
 // bytes a goroutine. The growth of a single snapshot depends on nothing else.
 func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withAges)
@@ -50,7 +45,6 @@ const (
 	headsOnly depth = iota
 	withoutMembers
 	withAges
-	withPackedFamilies
 	withPacked
 )
 
@@ -70,7 +64,7 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 				return err
 			}
 		}
-		if d == withPacked {
+		if d >= withAges { // objects are few beside members, and sentences name them
 			if err := l.objects(ctx, rows); err != nil {
 				return err
 			}
@@ -639,6 +633,15 @@ ORDER BY v.bundle_seq, v.place`
 // FillSnapshots reads the groups of heads from SnapshotHeads, with members like
 // SnapshotsPacked. rows[i] belongs to snapshots[i].
 func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot) error {
+	return s.fill(ctx, rows, snapshots, true)
+}
+
+// FillFamilies is FillSnapshots without objects.
+func (s *Store) FillFamilies(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot) error {
+	return s.fill(ctx, rows, snapshots, false)
+}
+
+func (s *Store) fill(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot, objects bool) error {
 	return s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		l := newLoader(tx)
 		defer l.p.close()
@@ -652,8 +655,10 @@ func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots
 		if err := l.members(ctx, into, withPacked); err != nil {
 			return err
 		}
-		if err := l.objects(ctx, into); err != nil {
-			return err
+		if objects {
+			if err := l.objects(ctx, into); err != nil {
+				return err
+			}
 		}
 		_, err := l.assemble(ctx, into)
 		return err

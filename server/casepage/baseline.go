@@ -48,7 +48,7 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		caseID, id = l.ID, name
 	}
 	if caseID != l.ID {
-		other, err := s.loader.LoadFamilies(ctx, caseID)
+		other, err := s.loader.LoadFamilies(ctx, caseID, nil)
 		if _, status := s.respond.Fault(err); err != nil && status == http.StatusNotFound {
 			return nil, nil, nil
 		}
@@ -60,6 +60,15 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 	series, i := l.Line(id)
 	if series == nil {
 		return nil, nil, nil
+	}
+	if series.Trend == nil { // its families were not read
+		other, err := s.loader.LoadFamilies(ctx, l.ID, loader.SeriesOf(id))
+		if err != nil {
+			return nil, nil, err
+		}
+		if series, i = other.Line(id); series == nil {
+			return nil, nil, nil
+		}
 	}
 	return series.Snapshots[i], l, nil
 }

@@ -85,7 +85,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	}
 	var members func(series int, fingerprint string) *analysis.Members
 	if looksIntoMembers(query.Get("q")) {
-		l, err := s.loader.LoadFamilies(ctx, c.ID)
+		l, err := s.loader.LoadFamilies(ctx, c.ID, nil)
 		if err != nil {
 			return view.Case{}, err
 		}
@@ -128,7 +128,7 @@ func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.R
 	}) {
 		return nil
 	}
-	l, err := s.loader.LoadFamilies(ctx, c.ID)
+	l, err := s.loader.LoadFamilies(ctx, c.ID, nil)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, err := s.loader.LoadFamilies(r.Context(), caseID)
+	l, err := s.loader.LoadFamilies(r.Context(), caseID, loader.SeriesOf(id))
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -66,7 +66,8 @@ type SummaryStore interface {
 // Loader loads cases and their reports.
 type Loader interface {
 	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
-	LoadFamilies(ctx context.Context, caseID string) (*loader.Loaded, error)
+	LoadFamilies(ctx context.Context, caseID string, pick func(*report.Report) []int) (*loader.Loaded, error)
+	LoadObjects(ctx context.Context, caseID string, pick func(*report.Report) []int) (*loader.Loaded, error)
 	LoadHeads(ctx context.Context, caseID string) (*loader.Loaded, error)
 	Report(ctx context.Context, caseID string) (*loader.Report, error)
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)

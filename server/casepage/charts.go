@@ -30,7 +30,7 @@ func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.
 		}
 		return nil
 	}
-	l, err := s.loader.LoadFamilies(ctx, c.ID)
+	l, err := s.loader.LoadFamilies(ctx, c.ID, func(*report.Report) []int { return drawn })
 	if err != nil {
 		return err
 	}

@@ -142,11 +142,11 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 	}
 	idA, idB, _ := strings.Cut(pair, "..")
 	c := &compared{}
-	if c.l, err = s.loader.LoadFamilies(r.Context(), caseB); err != nil {
+	if c.l, err = s.loader.LoadFamilies(r.Context(), caseB, loader.SeriesOf(idA, idB)); err != nil {
 		return nil, err
 	}
 	if c.la = c.l; caseA != caseB {
-		if c.la, err = s.loader.LoadFamilies(r.Context(), caseA); err != nil {
+		if c.la, err = s.loader.LoadFamilies(r.Context(), caseA, loader.SeriesOf(idA, idB)); err != nil {
 			return nil, err
 		}
 	}

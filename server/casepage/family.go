@@ -130,11 +130,23 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 		}
 		caseID = seen.List[0].CaseID
 	}
-	l, err := s.loader.LoadFamilies(r.Context(), caseID)
+	wanted := r.URL.Query().Get("series")
+	l, err := s.loader.LoadFamilies(r.Context(), caseID, func(all *report.Report) []int {
+		out := []int{}
+		for i := range all.Series {
+			x := &all.Series[i]
+			if !slices.ContainsFunc(x.Families, func(f report.Family) bool { return f.Fingerprint == fingerprint }) {
+				continue
+			}
+			if len(out) == 0 || keyOf(x) == wanted {
+				out = []int{i}
+			}
+		}
+		return out
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted := r.URL.Query().Get("series")
 	var found *report.JudgedSeries
 	for i := range l.Built.Series {
 		series := &l.Built.Series[i]

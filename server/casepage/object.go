@@ -53,23 +53,32 @@ func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	if caseID == "" {
 		return objects{}, response.Refuse("bad_request", "the address names no case", id, "the ids of objects are those of one process in one case", "open the case and follow its objects")
 	}
-	l, err := s.loader.Load(r.Context(), caseID)
+	wanted := r.URL.Query().Get("series")
+	find := func(all *report.Report) (series int, found report.Object) {
+		for i := range all.Series {
+			if s := &all.Series[i]; wanted == "" || keyOf(s) == wanted {
+				for _, o := range s.Objects {
+					if o.ID == id {
+						return i, o
+					}
+				}
+			}
+		}
+		return -1, report.Object{}
+	}
+	l, err := s.loader.LoadObjects(r.Context(), caseID, func(all *report.Report) []int {
+		if i, _ := find(all); i >= 0 {
+			return []int{i}
+		}
+		return []int{}
+	})
 	if err != nil {
 		return objects{}, err
 	}
-	wanted := r.URL.Query().Get("series")
 	out := objects{l: l}
-	var found report.Object
-	for i := range l.Built.Series {
-		series := &l.Built.Series[i]
-		if wanted != "" && seriesKey(series) != wanted {
-			continue
-		}
-		for _, o := range l.Built.Report.Series[i].Objects {
-			if o.ID == id && out.series == nil {
-				out.series, found = series, o
-			}
-		}
+	at, found := find(&l.Built.Report)
+	if at >= 0 {
+		out.series = &l.Built.Series[at]
 	}
 	if out.series == nil {
 		return objects{}, response.Refuse("not_found", "there are no such objects", id, "the case was judged anew, or the address is wrong", "open the case and follow its objects")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -117,7 +119,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			return
 		}
 		if ok {
-			response.WriteJSONBytes(w, known.Status, known.Body)
+			s.writeAnswer(w, r, known.Status, known.Body)
 			return
 		}
 	}
@@ -162,7 +164,38 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 	if key != "" {
 		s.remember(ctx, key, store.Answer{RequestHash: hash, Status: status, Body: body})
 	}
-	response.WriteJSONBytes(w, status, append(body, '\n'))
+	s.writeAnswer(w, r, status, append(body, '\n'))
+}
+
+// writeAnswer writes the answer about an upload, which is JSON unless the sender asks for
+// text: then the sentence of the case, once it was read, and its link and owner key on lines
+// of their own.
+func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	var up Uploaded
+	if !wantsText(r) || json.Unmarshal(body, &up) != nil {
+		response.WriteJSONBytes(w, status, body)
+		return
+	}
+	var text strings.Builder
+	if c, err := s.store.Case(r.Context(), up.Case); err == nil && up.Status == string(store.Done) && c.Headline != "" {
+		fmt.Fprintln(&text, c.Headline)
+	}
+	if up.Error != "" {
+		fmt.Fprintln(&text, up.Error)
+	}
+	fmt.Fprintln(&text, up.URL)
+	if up.OwnerKey != "" {
+		fmt.Fprintln(&text, "owner key", up.OwnerKey)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	io.WriteString(w, text.String())
+}
+
+// wantsText reports that a request accepts text and does not name JSON.
+func wantsText(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "text/plain") && !strings.Contains(accept, "json")
 }
 
 // settled waits for the end of a reading, for waitLimit at most.

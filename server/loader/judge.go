@@ -38,7 +38,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	var open []int
 	filled := 0
 	fill := func() error {
-		if err := s.fill(ctx, in, groups, open); err != nil {
+		if err := s.fill(ctx, in, groups, open, s.store.FillSnapshots); err != nil {
 			return err
 		}
 		for _, i := range open {
@@ -84,7 +84,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 }
 
 // fill reads the groups of the snapshots of the open series.
-func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedSeries, open []int) error {
+func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedSeries, open []int, read func(context.Context, []store.SnapshotRow, []*analysis.Snapshot) error) error {
 	at := in.rowsByID()
 	var rows []store.SnapshotRow
 	var snapshots []*analysis.Snapshot
@@ -96,7 +96,7 @@ func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedS
 	if len(rows) == 0 {
 		return nil
 	}
-	return s.store.FillSnapshots(ctx, rows, snapshots)
+	return read(ctx, rows, snapshots)
 }
 
 // unlessMoved returns errMoved if the case has changed since it was read.

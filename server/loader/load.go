@@ -75,10 +75,10 @@ type Store interface {
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotsPackedFamilies(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
+	FillFamilies(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 }
 
 // Knowledge returns the current catalogue of leaks.
@@ -137,8 +137,11 @@ type Loaded struct {
 	// Known is the catalogue behind the report.
 	Known *knowledge.Catalogue
 	pairs *pairs
-	// objects reports that Built follows objects.
-	objects bool
+	// whole is the result of Load. Otherwise objects reports that Built follows objects, and
+	// read are the indexes of the series whose evidence was read, nil for all; the others have
+	// heads alone.
+	whole, objects bool
+	read           []int
 }
 
 // weight estimates the bytes of a loaded case: columns and verdicts for each member, words
@@ -195,31 +198,82 @@ func WithWholeCases(ctx context.Context) (context.Context, *RequestCases) {
 
 // Load returns a judged case from the request, from the cache, or from the store.
 func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
-	return s.load(ctx, caseID, true)
+	return s.load(ctx, caseID, nil)
+}
+
+// part says what is read of a case, nil for everything: the series that pick returns, all for
+// nil, with objects or without.
+type part struct {
+	pick    func(*report.Report) []int
+	objects bool
 }
 
 // LoadFamilies is Load for pages that show no objects: it neither reads nor follows them,
 // which is most of the work in a long series. Verdicts and findings are those of the report.
-func (s *Loader) LoadFamilies(ctx context.Context, caseID string) (*Loaded, error) {
-	return s.load(ctx, caseID, false)
+// Of the series that pick does not return it reads process and time of the snapshots alone; a
+// nil pick takes all.
+func (s *Loader) LoadFamilies(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
+	return s.load(ctx, caseID, &part{pick, false})
 }
 
-func (s *Loader) load(ctx context.Context, caseID string, objects bool) (*Loaded, error) {
+// LoadObjects is LoadFamilies with objects.
+func (s *Loader) LoadObjects(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
+	return s.load(ctx, caseID, &part{pick, true})
+}
+
+// of returns the series of a report that the part has, nil for all.
+func (p *part) of(r *report.Report) []int {
+	if p.pick == nil {
+		return nil
+	}
+	return p.pick(r)
+}
+
+// SeriesOf picks the series of snapshots.
+func SeriesOf(ids ...string) func(*report.Report) []int {
+	return func(r *report.Report) []int {
+		out := []int{}
+		for i := range r.Series {
+			if slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(r.Series[i].Snapshots, id) }) {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+}
+
+func (s *Loader) load(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
 	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
-		return s.loadCase(ctx, caseID, objects)
+		return s.loadCase(ctx, caseID, wanted)
 	}
-	objects = objects || cases.whole
+	if cases.whole {
+		wanted = nil
+	}
 	for _, l := range cases.All {
-		if l.ID == caseID && (l.objects || !objects) {
+		if l.ID == caseID && l.has(wanted) {
 			return l, nil
 		}
 	}
-	l, err := s.loadCase(ctx, caseID, objects)
+	l, err := s.loadCase(ctx, caseID, wanted)
 	if err == nil {
 		cases.All = append(cases.All, l)
 	}
 	return l, err
+}
+
+// has reports that what is wanted was read.
+func (l *Loaded) has(wanted *part) bool {
+	switch {
+	case l.whole || wanted == nil:
+		return l.whole
+	case wanted.objects && !l.objects:
+		return false
+	case l.read == nil:
+		return true
+	}
+	picked := wanted.of(&l.Built.Report)
+	return picked != nil && !slices.ContainsFunc(picked, func(i int) bool { return !slices.Contains(l.read, i) })
 }
 
 // errMoved means that a case changed during the read, so that the result belongs to no
@@ -257,15 +311,18 @@ func revisionKey(c store.Case, known *knowledge.Catalogue) string {
 	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
 }
 
-func (s *Loader) loadCase(ctx context.Context, caseID string, objects bool) (*Loaded, error) {
+func (s *Loader) loadCase(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
 	now, l, err := latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
 		key := revisionKey(now, known)
-		if !objects && s.cases.get(key) == nil {
+		if wanted != nil && s.cases.get(key) == nil {
 			if said := s.ready(ctx, now, known); said != nil {
-				return s.cases.once(ctx, key+"/families", func() (*Loaded, error) { return s.compute(ctx, now, known, said) })
+				read := wanted.of(&said.Report)
+				return s.cases.once(ctx, fmt.Sprint(key, "/part", wanted.objects, read), func() (*Loaded, error) {
+					return s.computePart(ctx, now, known, said, read, wanted.objects)
+				})
 			}
 		}
-		return s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known, nil) })
+		return s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known) })
 	})
 	if err != nil {
 		return nil, err
@@ -286,38 +343,77 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 	return bundles, fields, err
 }
 
-// compute reads the snapshots of a case and makes its report, or takes said for it and
-// leaves out objects. The error is errMoved if the case has another revision afterwards.
-func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport) (*Loaded, error) {
-	read := s.store.SnapshotsPacked
-	if said != nil {
-		read = s.store.SnapshotsPackedFamilies
-	}
-	in, err := s.evidence(ctx, now, known, read)
+// compute reads the snapshots of a case and makes its report. The error is errMoved if the
+// case has another revision afterwards.
+func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
+	in, err := s.evidence(ctx, now, known, s.store.SnapshotsPacked)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{
-		Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf(),
-		objects: said == nil,
-	}
+	l := in.loaded(now, known)
+	l.whole = true
 	then, err := s.store.Case(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
-	moved := then.Revision != now.Revision
-	if said == nil {
-		l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
-	} else if l.Built, err = report.Families(l.Said.Snapshots, said, in.options); err != nil {
-		if moved { // the report is of other snapshots
-			return nil, errMoved
-		}
-		return nil, err
-	}
-	if moved {
+	l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
+	if then.Revision != now.Revision {
 		return l, errMoved
 	}
 	return l, nil
+}
+
+// computePart is compute with a report that is made already, for some series, nil for all.
+func (s *Loader) computePart(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, objects bool) (*Loaded, error) {
+	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
+	if err != nil {
+		return nil, err
+	}
+	l := in.loaded(now, known)
+	groups := report.Group(l.Said.Snapshots)
+	if len(groups) != len(said.Report.Series) {
+		return nil, s.unlessMoved(ctx, now, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(groups)))
+	}
+	if read != nil {
+		read = in.versionsOf(groups, read)
+	}
+	l.read = read
+	fill := read
+	if fill == nil {
+		for i := range groups {
+			fill = append(fill, i)
+		}
+	}
+	from := s.store.FillFamilies
+	if l.objects = objects; objects {
+		from = s.store.FillSnapshots
+	}
+	if err := s.fill(ctx, in, groups, fill, from); err != nil {
+		return nil, s.unlessMoved(ctx, now, err)
+	}
+	l.Built = report.Part(groups, fill, objects, said, in.options)
+	if err := s.unlessMoved(ctx, now, nil); err != nil {
+		return l, err
+	}
+	return l, nil
+}
+
+// versionsOf adds the other series of programs of which the case has several versions: which
+// version brought a growth is found over all of them.
+func (in *evidence) versionsOf(groups []report.JudgedSeries, read []int) []int {
+	several := report.Versions(groups)
+	program := func(i int) string { return groups[i].Snapshots[0].Process.Name.Value }
+	for i := range groups {
+		if several[program(i)] && !slices.Contains(read, i) && slices.ContainsFunc(read, func(k int) bool { return program(k) == program(i) }) {
+			read = append(read, i)
+		}
+	}
+	return read
+}
+
+// loaded is a case without its report.
+func (in *evidence) loaded(now store.Case, known *knowledge.Catalogue) *Loaded {
+	return &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf()}
 }
 
 // evidence is every input of the report of a case.

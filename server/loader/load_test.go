@@ -139,14 +139,14 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	later := x.add(caseID, "t1.txt", dump(9))
 	known, _ := s.knowledge.Current()
 	key := revisionKey(before, known)
-	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known, nil) })
+	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known) })
 	if !errors.Is(err, errMoved) || s.cases.get(key) != nil {
 		t.Errorf("got %v, want errMoved and nothing kept", err)
 	}
 	if err := x.RemoveBundle(t.Context(), later.ID); err != nil {
 		t.Fatal(err)
 	}
-	now, err := s.loadCase(t.Context(), caseID, true)
+	now, err := s.loadCase(t.Context(), caseID, nil)
 	if err != nil || now.Snapshots != 1 || len(now.Said.Snapshots) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}

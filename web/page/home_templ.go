@@ -62,9 +62,9 @@ func Home(v view.Home) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("curl -T bundle.tgz " + v.Base + "/api/v1/bundles/\n" + "kubectl exec POD -- cat dump.txt | curl -T - " + v.Base + "/api/v1/bundles/\n" + "leakdiff report bundle.tgz")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("curl -H Accept:text/plain -T bundle.tgz '" + v.Base + "/api/v1/bundles/?wait=1'\n" + "kubectl exec POD -- cat dump.txt | curl -T - " + v.Base + "/api/v1/bundles/\n" + "leakdiff report bundle.tgz")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/home.templ`, Line: 20, Col: 227}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/home.templ`, Line: 20, Col: 257}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {

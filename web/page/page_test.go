@@ -312,7 +312,7 @@ func labelled(t *testing.T, html string) {
 func TestPagesSayWhatTheyMust(t *testing.T) {
 	list := pages("kubelet-probe-leak.tgz")
 	tests := map[string]struct{ page, want, not []string }{
-		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -T bundle.tgz http://localhost:8080/api/v1/bundles/"}, []string{`role="alert">Nothing can be`}},
+		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -H Accept:text/plain -T bundle.tgz &#39;http://localhost:8080/api/v1/bundles/?wait=1&#39;"}, []string{`role="alert">Nothing can be`}},
 		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet.", "built without samples"}, []string{`id="upload"`, "upload.js"}},
 		"what was recognised":                 {[]string{"identity"}, []string{"17\u00a0snapshots of 2\u00a0processes", "4\u00a0edits are in force", "1\u00a0edit changes nothing any more", "its evidence is no longer in the case", "Take back in", "Do it again", "up\"", "63\u00a0files of kubelet-probe-leak.tgz", `action="/cases/c1/identity/undo"`, "Done. Host: realnode1 → kubelet-probe-leak.tgz"}, []string{`role="alert"`, `name="key"`}},
 		"an edit that was refused":            {[]string{"identity-refused"}, []string{`role="alert">The name is too long (kubelet-probe-leak.tgz). Shorten it.`, `autofocus`, `name="key"`}, nil},

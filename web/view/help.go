@@ -50,7 +50,7 @@ func uploads(base string) []Capture {
 	api := base + "/api/v1/bundles/"
 	return []Capture{
 		{"Pack and send", "tar czf bundle.tgz t0 t1 t2\ncurl -T bundle.tgz " + api, "The answer names the bundle and its case, and holds the case's owner key once."},
-		{"Send and wait for the result", "curl -T bundle.tgz '" + api + "?wait=1'", "Waits at most 60 s."},
+		{"Send and read the answer", "curl -H Accept:text/plain -T bundle.tgz '" + api + "?wait=1'", "Prints the sentence of the case, its link and its owner key. Waits at most 60 s."},
 		{"Add to a case", "curl -T more.tgz -H 'Authorization: Bearer OWNER_KEY' '" + api + "?case=CASE'", "Another dump of the same process makes the series longer."},
 	}
 }

@@ -54,8 +54,8 @@ func (m *caseMaker) locks(c *Case) {
 		}
 		g := newLockGroup(s.Locks)
 		g.Process, g.URL = named(s), m.live("/snapshots/"+url.PathEscape(s.Locks.Snapshot)+"#h-lock")
-		if labels := m.labels(s); len(labels) > 1 {
-			g.At = "at " + labels[len(labels)-1]
+		if len(s.Snapshots) > 1 {
+			g.At = "at " + Visible(s.Locks.Label)
 		}
 		c.Locks = append(c.Locks, g)
 	}

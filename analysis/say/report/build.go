@@ -100,20 +100,21 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	return c
 }
 
-// Families is Build for callers that have the report of the same snapshots and need no
-// objects: their series follow families alone.
-func Families(snapshots []analysis.Snapshot, said *CaseReport, o Options) (Case, error) {
+// Part is Build for callers that have the report of the same groups: the series of read are
+// judged, with objects or without, the others are not.
+func Part(groups []JudgedSeries, read []int, objects bool, said *CaseReport, o Options) Case {
 	o.complete()
-	c := Case{Report: said.Report, Series: Group(snapshots)}
-	if len(c.Series) != len(said.Report.Series) {
-		return c, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(c.Series))
+	for _, i := range read {
+		if objects {
+			groups[i].judge(o)
+		} else {
+			groups[i].judgeFamilies(o)
+		}
+		groups[i].consult(o.Knowledge, o.matcher)
 	}
-	for i := range c.Series {
-		c.Series[i].judgeFamilies(o)
-		c.Series[i].consult(o.Knowledge, o.matcher)
-	}
+	c := Case{Report: said.Report, Series: groups}
 	c.sortOut()
-	return c, nil
+	return c
 }
 
 // sortOut gives the series what people decided about their families.
@@ -298,8 +299,8 @@ func (j *JudgedSeries) contract() Series {
 	s.Units = j.units()
 	s.Bounds = j.bounds()
 	s.Objects = j.objects()
-	s.Locks = j.LocksAt(len(j.Snapshots) - 1)
 	s.Findings = j.findings(s.Families, s.Objects)
+	s.Locks = j.LocksAt(s.lastGrown())
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()

@@ -93,7 +93,7 @@ func (r *Report) Diagnose() Diagnosis {
 	l := leads[0]
 	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
 	s := &r.Series[l.series]
-	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil {
 		out.Object = o.ID
 	}
 	out.Proof, out.Rate = d.proof(l), d.rate(l)
@@ -116,6 +116,8 @@ type answer struct {
 	series  int
 	finding *Finding
 	subject subject
+	// queue is the lock that they wait for, if its holder can be named.
+	queue *Lock
 }
 
 // leads are the findings that rose and that no person called benign: accused processes
@@ -131,11 +133,16 @@ func (d *diagnosing) leads() []answer {
 				if f.Kind != "" || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
 					continue
 				}
-				l := answer{i, f, s.subjectOf(f)}
-				if begun {
-					rest = append(rest, l)
-				} else {
+				l := d.answerOf(i, f)
+				switch {
+				case !begun:
 					first, begun = append(first, l), true
+				case l.queue != nil && first[len(first)-1].queue == nil && first[len(first)-1].finding.Verdict == f.Verdict && !behind:
+					// A queue with its holder explains more than what grew most.
+					rest = append(rest, first[len(first)-1])
+					first[len(first)-1] = l
+				default:
+					rest = append(rest, l)
 				}
 			}
 		}
@@ -144,6 +151,8 @@ func (d *diagnosing) leads() []answer {
 		switch {
 		case l.finding.Behind:
 			return 2
+		case rising(l.finding.Verdict) && l.queue != nil:
+			return -1
 		case rising(l.finding.Verdict):
 			return 0
 		}
@@ -205,6 +214,9 @@ func (d *diagnosing) quietState() string {
 	several := false
 	for i := range d.r.Series {
 		s := &d.r.Series[i]
+		if s.deadlock() != "" {
+			return "deadlock"
+		}
 		if len(s.TotalsRisen) > 0 {
 			return "grew"
 		}
@@ -265,6 +277,9 @@ func (d *diagnosing) sentence(l answer, others []answer) string {
 // wordings are sentences about a finding without a full stop, the fullest first.
 func (d *diagnosing) wordings(l answer) []string {
 	s, f, x := &d.r.Series[l.series], l.finding, &l.subject
+	if l.queue != nil {
+		return d.waiting(l)
+	}
 	process := s.named()
 	first, top := ends(x.counts)
 	if first < 0 {
@@ -552,6 +567,10 @@ func (d *diagnosing) growth(l answer) *Certainty {
 // holder names what started most of the objects, or the process that holds them.
 func (d *diagnosing) holder(l answer) string {
 	s := &d.r.Series[l.series]
+	if l.queue != nil {
+		h := &l.queue.Holders[0]
+		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
+	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && len(o.Holders) > 0 {
 		return shortRole(o.Holders[0].Type)
 	}
@@ -564,6 +583,13 @@ func (d *diagnosing) holder(l answer) string {
 // cause is how sure the cause is.
 func (d *diagnosing) cause(l answer) *Certainty {
 	s := &d.r.Series[l.series]
+	if l.queue != nil {
+		word := likely
+		if l.queue.Holders[0].Certainty == Proven {
+			word = certain
+		}
+		return &Certainty{word, "the holder is inside the object whose lock they want"}
+	}
 	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
 		if o.First == names[l.series] {
@@ -605,7 +631,9 @@ func highest(counts []*int) int {
 func (d *diagnosing) chain(l answer, others []answer) []Link {
 	var out []Link
 	s, x := &d.r.Series[l.series], &l.subject
-	if holder := d.holder(l); holder != "" {
+	if l.queue != nil {
+		out = d.queueLinks(l)
+	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
 		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy }) {
 			out[0].Text = "holds them"
@@ -743,6 +771,9 @@ const (
 // quietly words a series in which no finding rose, without a full stop.
 func (d *diagnosing) quietly(s *Series) (text string, place int) {
 	name := s.named()
+	if text := s.deadlock(); text != "" {
+		return text, placeRose
+	}
 	if len(s.Snapshots) == 1 {
 		return d.alone(s), placeRest
 	}

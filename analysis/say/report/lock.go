@@ -14,6 +14,8 @@ import (
 // holds them. Addresses stand for nothing outside the dump, so each lock has a number.
 type Locks struct {
 	Snapshot string `json:"snapshot"`
+	// Label is that of the snapshot.
+	Label string `json:"label,omitempty"`
 	// Kind is goroutine or thread.
 	Kind analysis.Kind `json:"kind"`
 	List []Lock        `json:"list"`
@@ -86,7 +88,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	}
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
-	out := &Locks{Snapshot: j.Snapshots[i].ID, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters, Unknown: g.Unknown}
+	out := &Locks{Snapshot: j.Snapshots[i].ID, Label: j.Snapshots[i].Label, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters, Unknown: g.Unknown}
 	for k := range g.Locks {
 		if listed[k] {
 			ids[k] = fmt.Sprintf("lock %d", len(out.List)+1)

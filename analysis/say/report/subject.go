@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -205,12 +206,10 @@ func connections(title string) subject {
 // its function.
 func (s *Series) nameOf(f *Family, finding *Finding) subject {
 	out := subject{began: "started", ended: "ended"}
-	entry := ""
-	if len(f.Frames) > 0 {
-		entry = f.Frames[len(f.Frames)-1]
-	}
 	title, creator, _ := strings.Cut(f.Title, " <- ")
-	if n := noun.Of(f.CreatedBy, entry, title); n != nil && f.Kind != analysis.KindDescriptor {
+	// What they do says more than what started them; the frame nearest to where they wait first.
+	names := append(slices.Clone(f.Frames), f.CreatedBy, title)
+	if n := noun.Of(names...); n != nil && f.Kind != analysis.KindDescriptor {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 		return out
 	}

@@ -171,7 +171,11 @@ func (p *printer) locks(s *Series) {
 		return
 	}
 	p.line("")
-	p.line("Who waits for whom")
+	if head := "Who waits for whom"; len(s.Snapshots) > 1 {
+		p.line("%s at %s", head, s.Locks.Label)
+	} else {
+		p.line("%s", head)
+	}
 	for _, l := range s.Locks.Lines() {
 		p.wrap("  ", l.Sentence())
 	}

@@ -10,7 +10,7 @@ import (
 func Bisect(judged []JudgedSeries, program string, family *analysis.Family) trend.Bisection {
 	var all []trend.Exposure
 	for i := range judged {
-		if judged[i].Snapshots[0].Process.Name.Value == program {
+		if judged[i].Trend != nil && judged[i].Snapshots[0].Process.Name.Value == program {
 			all = append(all, judged[i].Trend.Exposures(family)...)
 		}
 	}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
+	"leakdiff/analysis/say/noun"
+	"leakdiff/analysis/say/wording"
+)
+
+// leastQueue is how many must wait for one lock for a diagnosis to name it.
+const leastQueue = 3
+
+// lastGrown is the snapshot whose locks explain the series: the last one, or the last before
+// the cause of the first finding went away.
+func (s *Series) lastGrown() int {
+	for i := range s.Findings {
+		if f := &s.Findings[i]; f.Kind == "" && f.Verdict.Rose() {
+			if at := s.recoveredAt(f); at > 0 {
+				return at - 1
+			}
+			break
+		}
+	}
+	return len(s.Snapshots) - 1
+}
+
+// answerOf makes the answer that a finding gives.
+func (d *diagnosing) answerOf(series int, f *Finding) answer {
+	s := &d.r.Series[series]
+	out := answer{series: series, finding: f, subject: s.subjectOf(f), queue: s.queueOf(f)}
+	if lead := s.lead(f); out.queue != nil {
+		named := s.nameOf(lead, f)
+		named.counts, named.identity = lead.Counts, identities[lead.Kind]
+		if l := lead.Life; l != nil {
+			named.came, named.went, named.followed = l.Born, l.Gone, true
+		}
+		out.subject = named
+	}
+	return out
+}
+
+// queueOf is the lock that most members of the first family of a finding wait for, if a
+// holder of it is proven or likely.
+func (s *Series) queueOf(f *Finding) *Lock {
+	lead := s.lead(f)
+	if lead == nil || s.Locks == nil || lead.Kind != analysis.KindGoroutine {
+		return nil
+	}
+	at := slices.Index(s.Snapshots, s.Locks.Snapshot)
+	for i := range s.Locks.List {
+		x := &s.Locks.List[i]
+		if len(x.In) == 0 || x.In[0].Count < leastQueue || len(x.Holders) == 0 || x.Holders[0].Certainty == wait.Possible {
+			continue
+		}
+		if n := lead.Counts[at]; n != nil && 2*x.In[0].Count >= *n && slices.Contains(lead.Frames, x.In[0].Function) {
+			return x
+		}
+	}
+	return nil
+}
+
+// deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
+// is possible.
+func (s *Series) deadlock() string {
+	if s.Locks == nil || len(s.Locks.Cycles) == 0 {
+		return ""
+	}
+	first := &s.Locks.Cycles[0]
+	text := "Deadlock"
+	if first.Certainty != Proven {
+		text = "Possible deadlock"
+	}
+	text += fmt.Sprintf(" in %s: %s wait for each other", s.named(), wording.Members(s.Locks.Kind, len(first.Locks)))
+	if more := len(s.Locks.Cycles) - 1; more > 0 {
+		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
+	}
+	return text
+}
+
+// waiting words a queue: who waits for a lock, and what its holder waits for.
+func (d *diagnosing) waiting(l answer) []string {
+	s, n := &d.r.Series[l.series], l.queue.In[0].Count
+	waits, wait, until := "waits", "wait", ""
+	if at := s.recoveredAt(l.finding); at > 0 {
+		waits, wait, until = "waited", "waited", " until "+d.label(s, at)
+	}
+	text := fmt.Sprintf("%s in %s %s for one lock%s", l.subject.words(n), s.named(), wording.Fit(n, waits, wait), until)
+	holder := "its " + string(l.queue.Holders[0].Certainty) + " holder"
+	if l.queue.Holders[0].Certainty == Proven {
+		holder = "its holder"
+	}
+	if on := holderWaits(&l.queue.Holders[0]); on != "" {
+		return []string{text + "; " + holder + " " + waits + " for " + on, text}
+	}
+	return []string{text + "; " + holder + " is in " + shortRole(l.queue.Holders[0].At), text}
+}
+
+// holderWaits words what a holder waits for, "" if that is not known.
+func holderWaits(h *LockHolder) string {
+	if len(h.Children) > 0 {
+		c := h.Children[0]
+		if n := noun.Of(c.Function); n != nil {
+			return n.Words(c.Count)
+		}
+		return wording.Plural(c.Count, "goroutine", "goroutines") + " in " + shortRole(c.Function)
+	}
+	if h.Lock != "" {
+		return "another lock"
+	}
+	return ""
+}
+
+// queueLinks are the cells of a queue: what the holder waits for, the holder, those that wait.
+func (d *diagnosing) queueLinks(l answer) []Link {
+	var out []Link
+	h := &l.queue.Holders[0]
+	if on := holderWaits(h); on != "" && len(h.Children) > 0 {
+		figure, noun, _ := strings.Cut(on, " ")
+		out = append(out, Link{Figure: figure, Noun: noun, Text: "without an answer", Series: l.series, Finding: l.finding.Rank})
+	}
+	text := "in " + shortRole(h.At)
+	if h.ID != 0 {
+		text += fmt.Sprintf(", goroutine %d", h.ID)
+	}
+	who := "holder of the lock"
+	if h.Certainty != Proven {
+		who = string(h.Certainty) + " holder of the lock"
+	}
+	return append(out, Link{Figure: "1", Noun: who, Text: text, Series: l.series, Finding: l.finding.Rank})
+}
