@@ -36,7 +36,9 @@ type Answer struct {
 	// Groups are the largest of a single dump.
 	Groups     []AnswerGroup
 	GroupsNote string
-	Folds      []AnswerFold
+	// Waits is the first lock of a single dump, nil for none.
+	Waits *Pair `json:",omitempty"`
+	Folds []AnswerFold
 }
 
 // AnswerChip is a chip: Look is a verdict, Text its words here.
@@ -146,6 +148,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		m.accuse(c, a, d)
 	case m.single():
 		m.largest(a)
+		if len(c.Locks) > 0 && len(c.Locks[0].Lines) > 0 {
+			a.Waits = &c.Locks[0].Lines[0]
+		}
 		a.Facts = []AnswerFact{limitFact(d)}
 	default:
 		m.answerTotals(a, nil, m.page)
@@ -202,7 +207,9 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 		case cell.Figure == "each":
 			cell.Figure, cell.Role = "", "each keeps"
 		default:
-			cell.Role = of
+			if k == 0 || d.Chain[k-1].Series != l.Series || !several {
+				cell.Role = of
+			}
 			cell.Text = arrows(strings.TrimPrefix(cell.Text, "in "+of+", "))
 		}
 		a.Chain = append(a.Chain, cell)
@@ -224,10 +231,10 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	a.Facts = answerFacts(d, a.counted())
 }
 
-// counted is the noun of the chain that the rate counts, empty without a chain.
+// counted is the noun that the rate counts: of the first cell with a course, empty without.
 func (a *Answer) counted() string {
 	for _, c := range a.Chain {
-		if !c.Cause && c.Figure != "" {
+		if !c.Cause && strings.Contains(c.Text, "→") {
 			return c.Noun
 		}
 	}
@@ -447,13 +454,6 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 // answerFacts are since when, how fast, until which limit and how sure, in this order.
 func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 	since := AnswerFact{Name: "Since", Lines: []Pair{split(cmp.Or(Visible(d.Since), "not known"), ", ")}}
-	if d.Until != "" {
-		_, at, timed := strings.Cut(Visible(d.Until), ", ")
-		if !timed {
-			at = Visible(d.Until)
-		}
-		since.Lines = append(since.Lines, Pair{"", "until " + at})
-	}
 	rate := cmp.Or(Visible(d.Rate), "not known")
 	if n, per, ok := strings.Cut(rate, " "); ok && noun != "" && strings.HasPrefix(per, "a") {
 		rate = n + " " + noun + " " + per
@@ -552,6 +552,9 @@ func (a *Answer) write(m *Document) {
 		m.item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
 	}
 	m.gap()
+	if a.Waits != nil {
+		m.paragraph(a.Waits.Value)
+	}
 	if a.Do != nil {
 		m.paragraph("Do this: " + a.Do.Text)
 		if a.Do.Command != "" {

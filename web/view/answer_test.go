@@ -43,7 +43,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	}
 	chain := []AnswerCell{
 		{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Text: "starts them", Anchor: "f-1", Cause: true},
-		{Role: "app", Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1"},
+		{Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1"},
 		{Role: "each keeps", Noun: "2 goroutines", Anchor: "f-1"},
 		{Role: "db", Figure: "9", Noun: "calls", Text: "0 → 9", Anchor: "f-3"},
 	}

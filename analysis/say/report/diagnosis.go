@@ -588,7 +588,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		if l.queue.Holders[0].Certainty == Proven {
 			word = certain
 		}
-		return &Certainty{word, "the holder is inside the object whose lock they want"}
+		return &Certainty{word, "the holder is inside the locked object"}
 	}
 	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
