@@ -79,14 +79,14 @@ func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 }
 
 func (s *Series) holdText(h Hold) string {
-	text := fmt.Sprintf("at %s %d goroutines wait for one lock, 0x%x", s.label(h.Snapshot), h.Waiters, h.Address)
+	text := fmt.Sprintf("at %s %d goroutines wait for one lock", s.label(h.Snapshot), h.Waiters)
 	switch {
 	case len(h.Types) == 0:
 		return text + "; they entered it in functions without a receiver, so nobody can be named as its holder"
 	case len(h.Families) > 0:
 		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", wait.MostHolders, wording.Plural(len(h.Families), "family", "families"))
 	case len(h.Holders) == 0:
-		return text + "; no goroutine of this dump is seen inside the object that it guards"
+		return text + "; which goroutine holds it is not known from this dump"
 	}
 	for _, c := range h.Holders {
 		text += fmt.Sprintf("; possible holder: goroutine %d in %s", c.ID, c.At)
@@ -100,7 +100,7 @@ func (s *Series) holdText(h Hold) string {
 			text += fmt.Sprintf(", with %s", wording.Plural(n, "child", "children"))
 		}
 		if c.WaitsFor != 0 {
-			text += fmt.Sprintf(", which waits for the lock 0x%x in turn", c.WaitsFor)
+			text += ", which waits for another lock in turn"
 		}
 	}
 	return text

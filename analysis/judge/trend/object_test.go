@@ -218,7 +218,7 @@ func TestOnlyTheOldOneInsideTheSameObjectMayHoldItsLock(t *testing.T) {
 	if len(holds) != 1 || len(holds[0].Holders) != 1 || holds[0].Holders[0].ID != 7 {
 		t.Fatalf("%+v, want goroutine 7 alone", holds)
 	}
-	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 3 goroutines wait for one lock, 0xc0108; possible holder: goroutine 7 in syscall.Read, called by main.(*Pool).Put")
+	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 3 goroutines wait for one lock; possible holder: goroutine 7 in syscall.Read, called by main.(*Pool).Put")
 }
 
 func TestWithoutArgumentsNobodyIsNamed(t *testing.T) {

@@ -100,7 +100,7 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 			f := suspect(found, c.Fingerprint)
 			f.weight += 100
 			f.Members = append(f.Members, c.ID)
-			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock 0x%x %d goroutines wait for", c.ID, c.Func, h.Address, h.Waiters)
+			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock %d goroutines wait for", c.ID, c.Func, h.Waiters)
 			if n := s.childrenOf(c); n > 0 {
 				why += ", and has " + wording.Plural(n, "child", "children")
 			}
@@ -114,7 +114,7 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 		for _, family := range h.Families {
 			f := suspect(found, family)
 			f.weight += 20
-			f.Why = append(f.Why, fmt.Sprintf("several are inside the object whose lock 0x%x is waited for", h.Address))
+			f.Why = append(f.Why, fmt.Sprintf("several are inside an object whose lock %d goroutines wait for", h.Waiters))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 )
@@ -120,7 +121,7 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 		n := Node{Waiters: l.Waiters, Oldest: l.Oldest, Entries: most(l.Entries), Crowd: len(l.Families) > 0, Nameless: len(l.Types) == 0}
 		for _, h := range l.Holders {
 			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1}
-			if len(l.Holders) == 1 {
+			if len(l.Holders) == 1 && !idle(&h, byPrint[h.Fingerprint]) {
 				x.Certainty = Likely
 			}
 			if next, known := at[h.WaitsFor]; known && h.WaitsFor != 0 {
@@ -138,6 +139,16 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 		g.Locks = append(g.Locks, n)
 	}
 	return g
+}
+
+// idle reports a candidate whose outermost function is the method that makes it one, and that
+// waits there for the next message or connection: loops do that for ever, and hold nothing.
+func idle(h *Holder, g *analysis.Group) bool {
+	if h.For != ForChannel && h.For != ForTimer && h.For != ForIO || strings.HasPrefix(h.State, "chan send") || g == nil || len(g.Variants) == 0 || g.Variants[0].Stack == nil {
+		return false
+	}
+	frames := g.Variants[0].Stack.Frames
+	return len(frames) > 0 && frames[len(frames)-1].Func == h.Func
 }
 
 func most(entries []Entry) []Entry {

@@ -300,6 +300,8 @@ func (d *diagnosing) wordings(l answer) []string {
 	}
 	recovered, restart := s.recoveredAt(f), d.restartedAt(s, x.counts)
 	switch {
+	case len(s.Snapshots) == 1:
+		return aged(f, x, of, high)
 	case f.Verdict == analysis.Scaling:
 		return noLeak(process, x, high)
 	case f.Verdict == analysis.Grew || f.Verdict == analysis.New:
@@ -329,6 +331,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	if !x.followed || x.came == 0 {
 		return []string{course + each, course}
 	}
+	if x.went > 0 { // what lived between two captures was not seen
+		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, x.came-x.went, x.went), course}
+	}
 	atLeast := ""
 	if d.bounds(s, x.counts) {
 		atLeast = "At least "
@@ -353,6 +358,17 @@ func (d *diagnosing) bounds(s *Series, counts []*int) bool {
 		}
 	}
 	return false
+}
+
+// aged words members of one dump that their ages or a mark of the runtime accuse.
+func aged(f *Finding, x *subject, of string, n int) []string {
+	text := x.words(n) + of
+	for _, e := range f.Evidence {
+		if e.Rule == "leaked_mark" {
+			return []string{text + " can never go on: the runtime marked them as leaked"}
+		}
+	}
+	return []string{text + " were " + x.began + " one after another, and none of them " + x.ended + ", by their ages"}
 }
 
 // noneEnded is "none was stopped so far", or "12 were".
@@ -464,6 +480,13 @@ func (d *diagnosing) proof(l answer) string {
 	}
 	at := d.label(s, last)
 	switch {
+	case len(s.Snapshots) == 1:
+		for _, e := range l.finding.Evidence {
+			if e.Rule == "leaked_mark" || e.Rule == "ages" {
+				return capital(e.Text) + "."
+			}
+		}
+		return ""
 	case !x.followed:
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
@@ -546,7 +569,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	x := &l.subject
 	switch v := l.finding.Verdict; {
 	case v == analysis.Leaking && x.followed:
-		return &Certainty{certain, "each followed by " + x.identity}
+		return &Certainty{certain, "each that two captures show is followed by " + x.identity}
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
@@ -781,7 +804,7 @@ func (d *diagnosing) quietly(s *Series) (text string, place int) {
 	switch aside, _ := s.setAside(); {
 	case kind == "":
 		return fmt.Sprintf("%s: nothing can be counted in %d dumps", name, len(s.Snapshots)), placeRest
-	case !d.comparable(s):
+	case !d.comparable(s) || strings.HasPrefix(s.Quiet, "Nothing can be said"):
 		return name + ": " + d.nothing(s, kind, totals), placeRest
 	case len(aside) > 0:
 		return fmt.Sprintf("Nothing else grows in %s: %s hidden by a person", name, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral

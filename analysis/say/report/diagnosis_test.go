@@ -36,6 +36,13 @@ func TestADeadlockIsTheAnswer(t *testing.T) {
 	}
 }
 
+func TestGoroutinesThatTheRuntimeMarkedAreLeakedInOneDump(t *testing.T) {
+	got := reportOf(t, corpus.Path(t, "goroutine", "states", "goroutineleak-debug2.txt")).Diagnosis
+	if want := "40 goroutines in main.leak.func1 of leakp can never go on: the runtime marked them as leaked."; got.Sentence != want {
+		t.Errorf("%q, want %q", got.Sentence, want)
+	}
+}
+
 // TestASentenceIsShortAndHasNoWordOfTheInside reads every series and many single dumps.
 func TestASentenceIsShortAndHasNoWordOfTheInside(t *testing.T) {
 	corpus.Heavy(t)

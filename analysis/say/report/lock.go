@@ -166,7 +166,7 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 	case n.Nameless:
 		l.Open = "those who wait are in plain functions, which name no object"
 	default:
-		l.Open = "no other goroutine is seen inside the object that it guards"
+		l.Open = "a Go dump does not print it, and no goroutine as old as they are is seen inside the object"
 	}
 	l.Text = l.words(g.Kind)
 	return l

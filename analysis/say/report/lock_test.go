@@ -71,7 +71,7 @@ func TestOneDumpSaysWhoWaitsForWhom(t *testing.T) {
 		{"nobody waits", []string{idle, put(7, "chan receive, 9 minutes", "0xc000010000")}, nil},
 		{"a single one waits less than a minute", []string{idle, get(20, "sync.Mutex.Lock", "0xc000010008", "0xc000010000")}, nil},
 		{"a single one waits for minutes", []string{idle, get(20, "sync.Mutex.Lock, 3 minutes", "0xc000010008", "0xc000010000")},
-			[]string{"1 goroutine waits for lock 1, for ≥ 3 min, in main.(*Pool).Get. Who holds it is open: no other goroutine is seen inside the object that it guards."}},
+			[]string{"1 goroutine waits for lock 1, for ≥ 3 min, in main.(*Pool).Get. Who holds it is open: a Go dump does not print it, and no goroutine as old as they are is seen inside the object."}},
 		{"the only one inside the same object is the likely holder", []string{idle,
 			get(20, "sync.Mutex.Lock, 5 minutes", "0xc000010008", "0xc000010000"), get(21, "sync.Mutex.Lock", "0xc000010008", "0xc000010000"),
 			put(7, "chan receive, 9 minutes", "0xc000010000"), put(8, "chan receive, 9 minutes", "0xc000090000")},
@@ -278,5 +278,18 @@ func TestThePartsOfALockAreNeverNull(t *testing.T) {
 	l := locksOf(t, text(t, corpus.Path(t, "threads", "jdk-matrix", "jdk25", "support-core-thread-dump.txt")))
 	if strings.Contains(asJSON(t, l), "null") || !slices.ContainsFunc(l.List, func(x report.Lock) bool { return len(x.Waiting) > 0 }) {
 		t.Error(asJSON(t, l))
+	}
+}
+
+func TestALoopThatWaitsForItsNextMessageIsNoLikelyHolder(t *testing.T) {
+	var dump strings.Builder
+	for i := range 5 {
+		dump.WriteString(goroutineText(100+i, "sync.Mutex.Lock, 46 minutes", "main.serve", atLock("0xc000010008", "main.(*Hub).Add(0xc000010000)")...))
+	}
+	for state, want := range map[string]string{"chan receive, 47 minutes": "Possible holder", "chan send, 47 minutes": "Likely holder"} {
+		got := strings.Join(sentences(locksOf(t, dump.String()+goroutineText(7, state, "main.start", "main.(*Hub).Loop(0xc000010000)"))), " ")
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %s", state, got, want)
+		}
 	}
 }

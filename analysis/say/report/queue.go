@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
@@ -47,7 +46,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 // holder of it is proven or likely.
 func (s *Series) queueOf(f *Finding) *Lock {
 	lead := s.lead(f)
-	if lead == nil || s.Locks == nil || lead.Kind != analysis.KindGoroutine {
+	if lead == nil || s.Locks == nil || lead.Kind != s.Locks.Kind {
 		return nil
 	}
 	at := slices.Index(s.Snapshots, s.Locks.Snapshot)
@@ -101,15 +100,19 @@ func (d *diagnosing) waiting(l answer) []string {
 
 // holderWaits words what a holder waits for, "" if that is not known.
 func holderWaits(h *LockHolder) string {
-	if len(h.Children) > 0 {
+	switch {
+	case h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0:
 		c := h.Children[0]
 		if n := noun.Of(c.Function); n != nil {
 			return n.Words(c.Count)
 		}
 		return wording.Plural(c.Count, "goroutine", "goroutines") + " in " + shortRole(c.Function)
-	}
-	if h.Lock != "" {
+	case h.Lock != "" || h.WaitsFor == wait.ForLock:
 		return "another lock"
+	case h.WaitsFor == wait.ForIO:
+		return "a descriptor"
+	case h.WaitsFor == wait.ForSyscall:
+		return "a system call"
 	}
 	return ""
 }
@@ -118,7 +121,7 @@ func holderWaits(h *LockHolder) string {
 func (d *diagnosing) queueLinks(l answer) []Link {
 	var out []Link
 	h := &l.queue.Holders[0]
-	if on := holderWaits(h); on != "" && len(h.Children) > 0 {
+	if on := holderWaits(h); on != "" && h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0 {
 		figure, noun, _ := strings.Cut(on, " ")
 		out = append(out, Link{Figure: figure, Noun: noun, Text: "without an answer", Series: l.series, Finding: l.finding.Rank})
 	}

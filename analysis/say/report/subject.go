@@ -90,6 +90,12 @@ func (s *Series) subjectOfObject(f *Finding, o *Object, lead *Family) subject {
 	}
 	names = append(names, o.Type, o.Name)
 	out := subject{one: o.Name + " object", many: o.Name + " objects", began: "created", ended: "ended"}
+	if !strings.ContainsAny(o.Name, ".*") { // it is in words
+		out = subject{one: o.Name, many: o.Name + "s", began: "opened", ended: "closed"}
+		if first, rest, of := strings.Cut(o.Name, " of "); of {
+			out.many = first + "s of " + rest
+		}
+	}
 	switch n := noun.Of(names...); {
 	case n != nil:
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
