@@ -412,7 +412,7 @@ func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *repo
 		}
 		for i := range s.Families {
 			if x := &s.Families[i]; x.Fingerprint == print {
-				a.LivesTitle = kindTitle(x.Kind) + ", born and still there"
+				a.LivesTitle = kindTitle(x.Kind) + ", born and there"
 				if x.RecoveredAt != nil {
 					d.RecoveredAt = slices.Index(s.Snapshots, *x.RecoveredAt)
 				}

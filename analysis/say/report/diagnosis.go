@@ -569,7 +569,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	x := &l.subject
 	switch v := l.finding.Verdict; {
 	case v == analysis.Leaking && x.followed:
-		return &Certainty{certain, "each that two captures show is followed by " + x.identity}
+		return &Certainty{certain, "each seen twice, by " + x.identity}
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
