@@ -61,7 +61,7 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 				"page": first(h1, page), "description": first(meta, page), "link preview": first(og, page),
 				"list of cases": between(list, `<span title="`, `">`), "HTML file": first(h1, s.get(up.Link+".html").body),
 			}
-			for suffix, mark := range map[string]string{".md": "# ", ".jira": "h1. ", ".txt": ""} {
+			for suffix, mark := range map[string]string{".md": "# ", ".jira": "h1. "} {
 				text := strings.TrimPrefix(s.get(up.Link+suffix).body, mark)
 				found[suffix] = text[:min(len(text), len(r.Diagnosis.Sentence)+200)]
 			}
@@ -73,11 +73,21 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 					found["API"] = c.Headline
 				}
 			}
+			// The state stands in the first line of texts, the sentence in the paragraph below it.
+			below := func(text string) string {
+				state, rest, _ := strings.Cut(text, "\n\n")
+				if word, _, _ := strings.Cut(r.Diagnosis.State, " until "); strings.Contains(state, "\n") || !strings.Contains(state, strings.ToUpper(word)) {
+					t.Errorf("a text begins with %q, which is not the state %q", state, r.Diagnosis.State)
+				}
+				paragraph, _, _ := strings.Cut(rest, "\n\n")
+				return paragraph
+			}
+			found[".txt"] = below(s.get(up.Link + ".txt").body)
 			var terminal bytes.Buffer
-			if err := report.Text(&terminal, report.Case{Report: report.Report{Diagnosis: r.Diagnosis}}, report.Narrow); err != nil {
+			if err := report.Text(&terminal, report.Case{Report: r}, report.Terminal{}); err != nil {
 				t.Fatal(err)
 			}
-			found["terminal"] = terminal.String()
+			found["terminal"] = below(terminal.String())
 			for output, got := range found {
 				if !strings.HasPrefix(flat(got), want) {
 					t.Errorf("%s begins with\n%q, not with\n%q", output, flat(got), want)

@@ -58,7 +58,11 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 1.21 to 1.27 are known. Where it may not read, the manifest says "none (permission)". --no-pair switches it off.
 
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
-status 0. Status 2 means that nothing could be captured.`, capture.MicrosecondsPerGoroutine)
+status 0. Status 2 means that nothing could be captured.
+
+Examples:
+  leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz
+  leakdiff collect --name kubelet --every 1m --count 5`, capture.MicrosecondsPerGoroutine)
 }
 
 func (c *collectCommand) Run(ctx context.Context, m *Main) error {

@@ -47,7 +47,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 	if err != nil {
 		return err
 	}
-	return report.Text(w, redacted, report.Wide)
+	return report.Text(w, redacted, report.Terminal{EvidenceWidth: report.Wide, Verbose: r.Verbose, Top: r.Top, Color: r.color})
 }
 
 // writePage prints the page as one file.

@@ -172,7 +172,7 @@ func TestTheKubeletSampleIsToldWithTheRightAdvice(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: &out}
-		if status := m.Run(t.Context(), []string{"report", "--format", format, file}); status != exitDone {
+		if status := m.Run(t.Context(), []string{"report", "--verbose", "--format", format, file}); status != exitDone {
 			t.Fatalf("%s: status %d: %s", format, status, out.String())
 		}
 		flat := strings.NewReplacer("**", "", "\\", "").Replace(strings.Join(strings.Fields(out.String()), " "))
@@ -348,7 +348,7 @@ func TestAKnownBacklogIsSetAsideOnlyWhereItWasSeenToDrain(t *testing.T) {
 	run := func(dir string, args ...string) (int, string) {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: &out}
-		status := m.Run(t.Context(), append([]string{"report", "--fail-on", "suspicious", dir}, args...))
+		status := m.Run(t.Context(), append([]string{"report", "--verbose", "--fail-on", "suspicious", dir}, args...))
 		return status, strings.Join(strings.Fields(out.String()), " ")
 	}
 	short, drains, stays := backlog(t, 1, 5, 60), backlog(t, 2, 10, 8), backlog(t, 60, 5, 600)
@@ -400,7 +400,7 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 		status := m.Run(t.Context(), append(args, file))
 		return status, strings.Join(strings.Fields(out.String()), " ")
 	}
-	status, out := run("report", "--knowledge", dir)
+	status, out := run("report", "--verbose", "--knowledge", dir)
 	second := fmt.Sprintf(`own.json, line 3, byte %d: this entry is ignored: known[1] (own-8) lacks "status"`, strings.Index(own, `{"id": "own-8"`))
 	for _, part := range []string{"Known leak: own-7: Our watcher forgets its instance.", second} {
 		if status != exitDone || !strings.Contains(out, part) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	_ "time/tzdata" // people enter zones by name, and the machine may have no zone files
 
 	"github.com/alecthomas/kong"
@@ -41,17 +42,39 @@ type Main struct {
 
 type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Start the web app."`
-	Report  reportCommand  `cmd:"" help:"Read files, directories and archives as one case and print what grows. Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error."`
+	Report  reportCommand  `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
 	Push    pushCommand    `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Collect collectCommand `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	PrintVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version with the commit."`
 }
 
 type versionCommand struct{}
 
 func (versionCommand) Run(m *Main) error {
-	fmt.Fprintln(m.Stdout, "leakdiff", version)
+	fmt.Fprintln(m.Stdout, fullVersion())
 	return nil
+}
+
+// fullVersion is the version with the commit that the program was built from, where the
+// build says it.
+func fullVersion() string {
+	text, commit, changed := "leakdiff "+version, "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value[:min(len(s.Value), 12)]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = ", changed since"
+			}
+		}
+	}
+	if commit != "" {
+		text += " (commit " + commit + changed + ")"
+	}
+	return text
 }
 
 // errVerdictReached ends report with status 1.
@@ -63,12 +86,15 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	exit := -1
 	parser, err := kong.New(&c, kong.Name("leakdiff"),
 		kong.Description("Offline analyzer of goroutine dumps, descriptors and inotify watches over time."),
-		kong.DefaultEnvars("LEAKDIFF"), kong.Writers(m.Stdout, m.Stderr), kong.UsageOnError(),
+		kong.DefaultEnvars("LEAKDIFF"), kong.Vars{"version": fullVersion()}, kong.Writers(m.Stdout, m.Stderr), kong.UsageOnError(),
 		kong.Exit(func(status int) { exit = status }),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fmt.Fprintln(m.Stderr, "leakdiff:", err)
 		return exitError
+	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	line, err := parser.Parse(args)
 	if exit >= 0 {

@@ -161,7 +161,7 @@ func TestTwoDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 		for failOn, status := range map[string]int{"grew": exitVerdict, "suspicious": exitDone} {
 			var out bytes.Buffer
 			m := &Main{Stdout: &out, Stderr: &out}
-			if got := m.Run(t.Context(), []string{"report", "--format", format, "--fail-on", failOn, file}); got != status {
+			if got := m.Run(t.Context(), []string{"report", "--verbose", "--format", format, "--fail-on", failOn, file}); got != status {
 				t.Errorf("--fail-on %s ends with %d, want %d", failOn, got, status)
 			}
 			text := strings.Join(strings.Fields(out.String()), " ")

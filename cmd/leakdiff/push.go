@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 )
 
@@ -28,6 +29,15 @@ type pushCommand struct {
 	Key    string   `help:"Owner key of the case; better given as LEAKDIFF_KEY."`
 	Share  bool     `help:"Freeze the result, redacted and for 90 days, and print that link."`
 	Title  string   `help:"Title of the case, for example the number of the ticket."`
+}
+
+// Help stands below the flags in the help of the command.
+func (*pushCommand) Help() string {
+	return `Exit status: 0 done, 2 error, or no evidence was found in what was sent.
+
+Examples:
+  leakdiff push --server http://127.0.0.1:8080 captures/
+  LEAKDIFF_KEY=... leakdiff push --server http://127.0.0.1:8080 --case c123 later.tgz`
 }
 
 // pushed is the answer to an upload, as far as push needs it.
@@ -52,7 +62,9 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	bar := m.progress("sending", "sent, the server reads it", inputs)
 	up, err := c.upload(ctx, inputs)
+	bar.end()
 	if err != nil {
 		return err
 	}
@@ -67,7 +79,11 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if up.Status != "done" {
 		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: capture.Shown(c.Server) + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
 	}
-	fmt.Fprintf(m.Stderr, "%d snapshots, %d problems\n", len(up.Snapshots), up.Problems)
+	read := wording.Plural(len(up.Snapshots), "dump", "dumps") + " read"
+	if up.Problems > 0 {
+		read += ", " + wording.Plural(up.Problems, "problem", "problems")
+	}
+	fmt.Fprintln(m.Stderr, read)
 	if c.Title != "" {
 		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
 			return err
@@ -82,7 +98,27 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		link = frozen.Link
 	}
 	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
+	if len(up.Snapshots) == 0 && c.empty(ctx, up.ID) {
+		return nothingRead("the link says what each file is")
+	}
 	return nil
+}
+
+// empty reports that no file of an upload holds evidence. Evidence that the case had already
+// makes no snapshot of its own.
+func (c *pushCommand) empty(ctx context.Context, bundle string) bool {
+	var read struct {
+		Artifacts []struct{ Members, Watches int }
+	}
+	if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read); err != nil {
+		return false // not known
+	}
+	for _, a := range read.Artifacts {
+		if a.Members > 0 || a.Watches > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // upload sends a single file as it is, so that its bytes keep their hash. It sends

@@ -39,16 +39,17 @@ func TestPushUploadsAndPrintsOneLink(t *testing.T) {
 		args   []string
 		prefix string
 		says   string
+		status int
 	}{
-		{"a directory is one case", []string{"--title", "INC-7", dir}, "/cases/", "3 snapshots, 0 problems"},
-		{"a file as it is", []string{one}, "/cases/", "1 snapshots"},
-		{"several files and directories", []string{one, filepath.Join(dir, "t1")}, "/cases/", "2 snapshots"},
-		{"frozen at once", []string{"--share", dir}, "/p/", "3 snapshots"},
-		{"a file of the kernel, which says that it is empty", []string{"/proc/self/limits"}, "/cases/", "owner key"},
+		{"a directory is one case", []string{"--title", "INC-7", dir}, "/cases/", "3 dumps read\n", 0},
+		{"a file as it is", []string{one}, "/cases/", "1 dump read", 0},
+		{"several files and directories", []string{one, filepath.Join(dir, "t1")}, "/cases/", "2 dumps read", 0},
+		{"frozen at once", []string{"--share", dir}, "/p/", "3 dumps read", 0},
+		{"a file of the kernel, which says that it is empty", []string{"/proc/self/limits"}, "/cases/", "no evidence of any process was found", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"push", "--server", s.url + "/"}, tc.args...)...)
-			if got.status != 0 || !strings.HasPrefix(got.stdout, s.url+tc.prefix) || strings.Count(got.stdout, "\n") != 1 || !strings.Contains(got.stderr, tc.says) {
+			if got.status != tc.status || !strings.HasPrefix(got.stdout, s.url+tc.prefix) || strings.Count(got.stdout, "\n") != 1 || !strings.Contains(got.stderr, tc.says) {
 				t.Fatalf("status %d\nstdout %q\nstderr %q", got.status, got.stdout, got.stderr)
 			}
 			if caseID == "" {

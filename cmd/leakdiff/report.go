@@ -29,6 +29,21 @@ type reportCommand struct {
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
+	Verbose         bool     `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
+	Top             *int     `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
+
+	// color is set where a terminal shows colours.
+	color bool
+}
+
+// Help stands below the flags in the help of the command.
+func (*reportCommand) Help() string {
+	return `Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error, or no evidence was found in the input.
+
+Examples:
+  leakdiff report t0.txt t1.txt t2.txt
+  leakdiff report --verbose --format md bundle.tar.gz
+  leakdiff report --fail-on leaking --redact captures/`
 }
 
 // reportPercent is lower than servePercent: a report serves no pages meanwhile, and most
@@ -49,11 +64,15 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	collectAt(reportPercent)
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true}, inputs)
+	r.color = m.colored()
+	bar := m.progress("reading", "read, comparing", inputs)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true, Progress: bar.step}, inputs)
 	if err != nil {
+		bar.end()
 		return err
 	}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
+	bar.end()
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
@@ -78,12 +97,17 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		writeReceipt(m.Stderr, hide.Receipt())
 	}
 	if nothing {
-		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
+		return nothingRead("the report says what each file is")
 	}
 	if r.reached(c.Report) {
 		return errVerdictReached
 	}
 	return nil
+}
+
+// nothingRead is the error of input without evidence.
+func nothingRead(hint string) error {
+	return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: hint}
 }
 
 // names returns the parts of a case from which a redactor learns.

@@ -36,6 +36,13 @@ type serveCommand struct {
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
 
+// Help stands below the flags in the help of the command.
+func (*serveCommand) Help() string {
+	return `Examples:
+  leakdiff serve --listen 127.0.0.1:8080 --data /var/lib/leakdiff
+  leakdiff serve --listen :8080 --access open --host leaks.example.org`
+}
+
 // servePercent is by how much the heap may grow before it is collected. With the program's
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
 const servePercent = 40

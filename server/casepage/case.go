@@ -62,7 +62,7 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 			}
 			return s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: c.Title,
-				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) },
+				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) }, Report: &c.Said.Report,
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, c.ID)

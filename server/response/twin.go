@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/profile"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -42,6 +43,8 @@ type Export struct {
 	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
+	// Report is that of a case, whose text begins with the screen of a terminal; else nil.
+	Report *report.Report
 	// Stacks are the snapshots of the page, one or A and B, nil for none.
 	Stacks []*analysis.Snapshot
 	// Note ends the texts. Name is for file names.
@@ -72,7 +75,21 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 func textOf(suffix string, e Export) Content {
 	d := e.Page.Document()
 	d.Note(e.Note)
-	return WordsOf(suffix, d)
+	out := WordsOf(suffix, d)
+	if suffix == ".txt" && e.Report != nil {
+		out.Body = beginWith(report.Screen(e.Report), out.Body)
+	}
+	return out
+}
+
+// beginWith puts the screen of a terminal in the place of the title of a text, which is its
+// sentence.
+func beginWith(screen string, text []byte) []byte {
+	if screen == "" {
+		return text
+	}
+	_, below, _ := bytes.Cut(text, []byte("\n\n"))
+	return append([]byte(screen+"\n"), below...)
 }
 
 // WordsOf writes a document in the form of a suffix.

@@ -60,7 +60,7 @@ func (f Record) Unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
 		v, r, err := decode[view.Case, report.Report](f)
-		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }}, err
+		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }, Report: &r}, err
 	case "diff":
 		v, c, err := decode[view.Diff, report.Comparison](f)
 		return response.Export{Page: v, Alone: casepage.AloneDiff(v), CSV: c.CSV}, err

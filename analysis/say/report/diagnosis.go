@@ -81,11 +81,7 @@ const longest = 160
 
 // Diagnose makes the diagnosis of a report whose findings, order and edges are made.
 func (r *Report) Diagnose() Diagnosis {
-	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
-	for i := range r.Snapshots {
-		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
-	}
-	d := &diagnosing{headline: h, r: r}
+	d := r.diagnosing()
 	leads := d.leads()
 	if len(leads) == 0 {
 		return d.unaccused(Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()})
@@ -109,6 +105,14 @@ func (r *Report) Diagnose() Diagnosis {
 type diagnosing struct {
 	headline
 	r *Report
+}
+
+func (r *Report) diagnosing() *diagnosing {
+	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
+	for i := range r.Snapshots {
+		h.snapshots[r.Snapshots[i].ID] = &r.Snapshots[i]
+	}
+	return &diagnosing{headline: h, r: r}
 }
 
 // answer is a finding that rose, with its series.
@@ -236,15 +240,10 @@ func (d *diagnosing) quietState() string {
 // unaccused adds to an answer without a finding the limit of the first process, and for one
 // dump the capture that decides.
 func (d *diagnosing) unaccused(out Diagnosis) Diagnosis {
-	order := d.r.seriesInOrder()
-	if len(order) == 0 {
-		return out
+	if order := d.r.seriesInOrder(); len(order) > 0 {
+		out.Limit = d.limit(&d.r.Series[order[0]])
 	}
-	s := &d.r.Series[order[0]]
-	out.Limit = d.limit(s)
-	if len(s.Snapshots) == 1 {
-		out.Next = &Action{Text: "One dump cannot say what grows. 2 minutes decide.", Command: d.collect(s)}
-	}
+	out.Next = d.nextOfOne()
 	return out
 }
 
@@ -543,6 +542,9 @@ func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
 	return nil
 }
 
+// noLimit is the limit where the files tell none.
+const noLimit = "none is known from these files"
+
 // limit is the limit that is reached first, or that none is near.
 func (d *diagnosing) limit(s *Series) string {
 	var near, most *Bound
@@ -561,7 +563,7 @@ func (d *diagnosing) limit(s *Series) string {
 	case most != nil:
 		return fmt.Sprintf("none near: %s of %s %s", wording.Number(int64(most.Used)), wording.Number(int64(most.Bound)), most.What)
 	}
-	return "none is known from these files"
+	return noLimit
 }
 
 // growth is how sure the growth is.
@@ -674,7 +676,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 		}
 		told[o.series] = true
 		n := highest(o.subject.counts)
-		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.r.Series[o.series].named() + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
+		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.processOf(o.series) + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
 	}
 	if len(out) < 2 {
 		return nil
@@ -725,6 +727,15 @@ func (d *diagnosing) lookBefore(s *Series, at int) string {
 	return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", wording.Clock(*from), wording.Clock(*to))
 }
 
+// nextOfOne is the capture that decides where each process has one dump, or nil.
+func (d *diagnosing) nextOfOne() *Action {
+	if state := d.quietState(); state != "one dump" && state != "one dump each" {
+		return nil
+	}
+	s := &d.r.Series[d.r.seriesInOrder()[0]]
+	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s)}
+}
+
 // collect is the command for the captures that decide.
 func (d *diagnosing) collect(s *Series) string {
 	pid := "PID"
@@ -751,14 +762,23 @@ func (d *diagnosing) also(others []answer) (words []string, more int) {
 		if i == mostAlso {
 			return words, len(others) - i
 		}
-		s := &d.r.Series[o.series]
-		text := o.subject.all() + " " + d.courseOf(s, &o.subject)
-		if len(d.r.Series) > 1 {
-			text = s.named() + ": " + text
-		}
-		words = append(words, text)
+		words = append(words, d.alsoText(o))
 	}
 	return words, 0
+}
+
+func (d *diagnosing) alsoText(o answer) string {
+	s := &d.r.Series[o.series]
+	text := o.subject.all() + " " + d.courseOf(s, &o.subject)
+	if len(d.r.Series) > 1 {
+		text = d.processOf(o.series) + ": " + text
+	}
+	return text
+}
+
+// processOf names the process of a series, with its host where others have the name.
+func (d *diagnosing) processOf(series int) string {
+	return processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })[series]
 }
 
 // quiet is the sentence where nothing rose: of the first process, with a word about the

@@ -164,7 +164,7 @@ func TestTextListsConnectionsAndThreadPoolsAsObjects(t *testing.T) {
 		"clientgo-informer-recreate": {"2 to 60 58 0 12 goroutines + 1 descriptor *cache.sharedIndexInformer, 60 started by informers.(*sharedInformerFactory).Start"},
 	} {
 		var text strings.Builder
-		if err := report.Text(&text, caseOf(t, corpus.Path(t, "series", dir)), 200); err != nil {
+		if err := report.Text(&text, caseOf(t, corpus.Path(t, "series", dir)), report.Terminal{Verbose: true, EvidenceWidth: 200}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(text.String(), "\n")

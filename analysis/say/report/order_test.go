@@ -347,7 +347,7 @@ func TestAFindingThatAnotherProcessHoldsIsToldBelowThatOne(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := report.Text(&text, c, 1000); err != nil {
+	if err := report.Text(&text, c, report.Terminal{Verbose: true, EvidenceWidth: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	var places []int

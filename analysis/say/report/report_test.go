@@ -196,7 +196,7 @@ func TestTextNeverDrivesTheTerminal(t *testing.T) {
 	evil := "main.\u202eleak\x1b]0;x\x07"
 	all := []analysis.Snapshot{snapshot("p\x1b]0;x\x07", "t0\r", 0, map[string][]int64{evil: upTo(30)})}
 	var b bytes.Buffer
-	if err := Text(&b, Build(all, []analysis.Problem{{Path: "a\x1bb", Offset: -1, Severity: analysis.Note, What: "odd\x9bname"}}, Options{}), Wide); err != nil {
+	if err := Text(&b, Build(all, []analysis.Problem{{Path: "a\x1bb", Offset: -1, Severity: analysis.Note, What: "odd\x9bname"}}, Options{}), Terminal{Verbose: true, EvidenceWidth: Wide}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range b.String() {
@@ -277,7 +277,7 @@ func TestCutDumpsSayNothingAboutGrowth(t *testing.T) {
 	*last.Totals.Goroutines = 6
 	c := Build(cut(some, 5), nil, Options{})
 	var text bytes.Buffer
-	if err := Text(&text, c, Wide); err != nil {
+	if err := Text(&text, c, Terminal{Verbose: true, EvidenceWidth: Wide}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "back to") || !strings.Contains(text.String(), "≥3") {
@@ -334,7 +334,7 @@ func TestProcessesOfOneNameAreToldApart(t *testing.T) {
 	}
 	c := Build(all, nil, Options{})
 	var text strings.Builder
-	if err := Text(&text, c, Wide); err != nil {
+	if err := Text(&text, c, Terminal{Verbose: true, EvidenceWidth: Wide}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"worker, pid 41", "worker, pid 42"} {

@@ -166,21 +166,24 @@ func TestAFindingShowsTheMostFrequentStackOfTheSnapshotThatIsJudged(t *testing.T
 	}
 	var b bytes.Buffer
 	c := report.Build(all, nil, report.Options{})
-	if err := report.Text(&b, c, report.Wide); err != nil {
+	if err := report.Text(&b, c, report.Terminal{Verbose: true, EvidenceWidth: report.Wide}); err != nil {
 		t.Fatal(err)
 	}
 	// It went back to 2 at t5.
-	const want = `   Stack of 32 of 42 goroutines at t4 (> own code):
-       sync.(*Mutex).Lock    mutex.go:90
-     > main.wait             cmd/shop/wait.go:33
-     > created by main.main  cmd/shop/main.go:9
+	const want = `where 32 of the 42 wait at t4
+  sync.(*Mutex).Lock                                                 mutex.go:90
+▌ main.wait                                                  cmd/shop/wait.go:33
+▌ created by main.main                                        cmd/shop/main.go:9
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("the text lacks\n%sin\n%s", want, b.String())
 	}
-	text, stack, next := strings.Index(b.String(), "shop, t0 to t5"), strings.Index(b.String(), "Stack of"), strings.Index(b.String(), "Next:")
-	if text < 0 || text > stack || stack > next {
-		t.Errorf("text at %d, stack at %d, next step at %d: they are not in this order", text, stack, next)
+	stack, next, text := strings.Index(b.String(), "where 32"), strings.Index(b.String(), "\ndo "), strings.Index(b.String(), "shop, t0 to t5")
+	if stack < 0 || stack > next || next > text {
+		t.Errorf("stack at %d, next step at %d, text at %d: they are not in this order", stack, next, text)
+	}
+	if strings.Contains(b.String(), "Stack of") {
+		t.Errorf("the evidence has the stack again:\n%s", b.String())
 	}
 	doc, err := json.Marshal(c.Report.Series[0].Findings[0].Stack)
 	if err != nil {
@@ -223,7 +226,7 @@ func TestWhatAFindingSaysWhereNoOwnCodeIsMarked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := report.Text(&b, tt.built, report.Wide); err != nil {
+			if err := report.Text(&b, tt.built, report.Terminal{Verbose: true, EvidenceWidth: report.Wide}); err != nil {
 				t.Fatal(err)
 			}
 			noted := 0
@@ -262,7 +265,7 @@ func TestAFindingWithoutAStackHasAnEmptyListAndPrintsNothing(t *testing.T) {
 	}
 	c := report.Build(all, nil, report.Options{})
 	var text, doc bytes.Buffer
-	if err := report.Text(&text, c, report.Wide); err != nil {
+	if err := report.Text(&text, c, report.Terminal{Verbose: true, EvidenceWidth: report.Wide}); err != nil {
 		t.Fatal(err)
 	}
 	if err := report.JSON(&doc, c.Report); err != nil {

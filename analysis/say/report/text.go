@@ -36,24 +36,48 @@ const (
 	Wide   Width = 120
 )
 
-// Text writes the report for a terminal: the sentence, the totals, the findings with
-// their proof, the families that move, and what was not understood. Control and bidi
-// characters of the input are shown as \xNN.
-func Text(w io.Writer, c Case, width Width) error {
-	p := &printer{w: w, width: int(width)}
-	r := c.Report
-	p.wrap("", r.Diagnosis.Sentence)
-	if f := c.Listed().Filter; f != nil {
-		p.wrap("", f.said())
+// Text writes the report for a terminal: the answer on one screen and, if t says so, the
+// evidence: the totals, the findings with their proof, the families that move, and what was
+// not understood. Control and bidi characters of the input are shown as \xNN.
+func Text(w io.Writer, c Case, t Terminal) error {
+	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis}
+	if p.width == 0 {
+		p.width = columns
 	}
-	for i := range r.Series {
-		p.series(&c, i)
+	begun := false
+	blocks, whole := screenOf(&c.Report, t)
+	p.whole = whole
+	for _, block := range blocks {
+		if len(block) == 0 {
+			continue
+		}
+		if begun {
+			p.line("")
+		}
+		begun = true
+		for _, line := range block {
+			p.raw(line)
+		}
 	}
-	if len(r.Series) == 0 {
+	filtered := c.Listed().Filter
+	if filtered != nil {
 		p.line("")
-		p.line("Nothing to compare was found.")
+		p.wrap("", filtered.said())
 	}
-	p.problems(r.Problems)
+	switch {
+	case t.Verbose:
+		for i := range c.Report.Series {
+			p.series(&c, i)
+		}
+		p.problems(c.Report.Problems)
+	case len(c.Report.Series) == 0:
+		p.width = columns
+		p.problems(c.Report.Problems)
+	case filtered != nil:
+		for i := range c.listed.Series {
+			p.passing(&c.listed.Series[i])
+		}
+	}
 	return p.err
 }
 
@@ -77,10 +101,39 @@ func leadingKind(j JudgedSeries) (analysis.Kind, []*int) {
 }
 
 type printer struct {
-	w      io.Writer
-	width  int
+	w     io.Writer
+	width int
+	// top bounds the findings of a process, nil for all.
+	top *int
+	// said is what the screen above tells, whole the finding of which it shows each frame.
+	said   *Diagnosis
+	whole  *Finding
 	traces Traces
 	err    error
+}
+
+// raw prints a line that is printable already. Hard spaces are for pages.
+func (p *printer) raw(line string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(line)+"\n")
+	}
+}
+
+// blocks prints lines that are printable already, with an empty line between blocks.
+func (p *printer) blocks(blocks [][]string) {
+	begun := false
+	for _, block := range blocks {
+		if len(block) == 0 {
+			continue
+		}
+		if begun {
+			p.line("")
+		}
+		begun = true
+		for _, line := range block {
+			p.raw(line)
+		}
+	}
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -129,6 +182,10 @@ func (p *printer) series(c *Case, i int) {
 	for k := range s.Findings {
 		f := &s.Findings[k]
 		p.line("")
+		if p.top != nil && k == *p.top {
+			p.line("%s.", wording.Plural(len(s.Findings)-k, "more finding", "more findings"))
+			break
+		}
 		if f.BehindOf != nil {
 			p.wrap("", c.Report.behindLine(f))
 			continue
@@ -190,7 +247,7 @@ func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
 			p.wrap(indent, a.Label+": "+a.Text)
 		}
 	}
-	if f.Next != "" {
+	if f.Next != "" && (p.said.Next == nil || f.Next != p.said.Next.Text) {
 		p.wrap(indent, "Next: "+f.Next)
 	}
 }
@@ -201,9 +258,11 @@ func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 	if t == nil {
 		return
 	}
-	p.wrap(indent, t.Head())
-	for _, line := range t.Lines(p.width - len(indent) - 2) {
-		p.line("%s  %s", indent, line)
+	if f != p.whole {
+		p.wrap(indent, t.Head())
+		for _, line := range t.Lines(p.width - len(indent) - 2) {
+			p.line("%s  %s", indent, line)
+		}
 	}
 	p.wrap(indent, t.Note)
 }
@@ -383,92 +442,9 @@ func (p *printer) largest(s *Series) {
 }
 
 func sortedByCount(families []Family) []Family {
-	out := append([]Family{}, families...)
-	for i := 1; i < len(out); i++ {
-		for j := i; j > 0 && lastCount(out[j].Counts) > lastCount(out[j-1].Counts); j-- {
-			out[j], out[j-1] = out[j-1], out[j]
-		}
-	}
+	out := slices.Clone(families)
+	slices.SortStableFunc(out, func(a, b Family) int { return lastCount(b.Counts) - lastCount(a.Counts) })
 	return out
-}
-
-// problems prints what was not understood, equal problems together.
-func (p *printer) problems(problems []analysis.Problem) {
-	groups := groupProblems(problems)
-	if len(groups) == 0 {
-		return
-	}
-	p.line("")
-	p.line("Problems")
-	for _, g := range groups {
-		where := place(g.first)
-		if g.count > 1 {
-			where += fmt.Sprintf(" and %d more", g.count-1)
-		}
-		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.first.Severity, where, g.first.What))
-		if g.first.Why != "" {
-			p.wrap("    ", "Why: "+g.first.Why)
-		}
-		if g.first.Hint != "" {
-			p.wrap("    ", "Do: "+g.first.Hint)
-		}
-	}
-}
-
-func place(p analysis.Problem) string {
-	where := p.Path
-	if where == "" {
-		where = "the upload"
-	}
-	if p.Line > 0 {
-		where += fmt.Sprintf(", line %d", p.Line)
-	}
-	if p.Offset >= 0 {
-		where += fmt.Sprintf(", byte %d", p.Offset)
-	}
-	return where
-}
-
-// problemGroup is problems with equal words at several places.
-type problemGroup struct {
-	first analysis.Problem
-	count int
-	paths []string
-}
-
-// groupProblems groups problems with equal words and advice, errors first, in the order
-// of first sighting. Figures in the words are ignored.
-func groupProblems(problems []analysis.Problem) []problemGroup {
-	at := map[string]int{}
-	var out []problemGroup
-	for _, severity := range []analysis.Severity{analysis.Error, analysis.Warning, analysis.Note} {
-		for _, p := range problems {
-			if p.Severity != severity {
-				continue
-			}
-			key := string(p.Severity) + withoutDigits(p.What) + p.Hint
-			i, ok := at[key]
-			if !ok {
-				i = len(out)
-				at[key] = i
-				out = append(out, problemGroup{first: p})
-			}
-			out[i].count++
-			if len(out[i].paths) < 20 {
-				out[i].paths = append(out[i].paths, place(p))
-			}
-		}
-	}
-	return out
-}
-
-func withoutDigits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // cut shortens to n runes with an ellipsis.

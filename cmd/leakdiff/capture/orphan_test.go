@@ -122,7 +122,7 @@ func TestWhatIsOpenedAndForgottenIsAFinding(t *testing.T) {
 		want = append(want, "120 FIFOs")
 	}
 	var text strings.Builder
-	if err := report.Text(&text, built, 1000); err != nil {
+	if err := report.Text(&text, built, report.Terminal{Verbose: true, EvidenceWidth: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range want {
@@ -140,7 +140,7 @@ func TestWhatGoroutinesWaitForIsNotForgotten(t *testing.T) {
 	_, lsof := have(t, "lsof")
 	built := threeCaptures(t, "hold", lsof)
 	var text strings.Builder
-	if err := report.Text(&text, built, 1000); err != nil {
+	if err := report.Text(&text, built, report.Terminal{Verbose: true, EvidenceWidth: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "forgotten") {

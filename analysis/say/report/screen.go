@@ -1,0 +1,561 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// Terminal is how Text prints a report.
+type Terminal struct {
+	// Verbose adds the evidence below the screen, in lines of EvidenceWidth.
+	Verbose       bool
+	EvidenceWidth Width
+	// Top bounds the further findings, nil for 10 below the screen and all in the evidence.
+	Top *int
+	// Color uses escape sequences for colours.
+	Color bool
+}
+
+// The screen has columns of text, and lines at most.
+const (
+	columns   = 80
+	mostLines = 30
+	// labelWidth is the column of labels, mostFurther how many findings stand below the
+	// screen unless a person says how many.
+	labelWidth  = 8
+	mostFurther = 10
+)
+
+// style is the parameter of an escape sequence for colours.
+type style string
+
+const (
+	bold   style = "1"
+	dim    style = "2"
+	orange style = "38;5;166"
+	blue   style = "38;5;32"
+)
+
+// screen prints a diagnosis. It makes no sentence of its own.
+type screen struct {
+	*diagnosing
+	*Diagnosis
+	Terminal
+	// lead is the finding that the diagnosis is about, nil where nothing grew.
+	lead *Finding
+	// told are the findings that stand in the chain.
+	told map[FindingRef]bool
+	// shortened reports that a function is shown without its whole path.
+	shortened bool
+}
+
+// screenOf returns the screen of a report as blocks of lines, which empty lines separate, and
+// the finding of which it shows each frame, or nil.
+func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
+	s := &screen{diagnosing: r.diagnosing(), Diagnosis: &r.Diagnosis, Terminal: t, told: map[FindingRef]bool{}}
+	if s.Series != nil && *s.Series < len(r.Series) {
+		s.lead = r.Series[*s.Series].finding(s.Finding)
+		s.told[FindingRef{Series: *s.Series, Rank: s.Finding}] = true
+	}
+	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
+	var figures, chain, stack []string
+	if s.lead == nil {
+		figures = s.inventory()
+	} else {
+		figures, chain = s.figures(), s.links()
+		stack = s.stack(mostScreenFrames)
+	}
+	last := slices.Concat(s.action(), s.known(), s.problems())
+	lines := func() (n int) {
+		for _, b := range append(blocks, figures, chain, stack, last) {
+			n += len(b) + min(len(b), 1)
+		}
+		return n - 1
+	}
+	if over := lines() - mostLines; over > 0 && len(stack) > 0 && !t.Verbose {
+		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
+	}
+	var list []string
+	if !t.Verbose && len(r.Series) > 0 {
+		most := mostFurther
+		if t.Top != nil {
+			most = *t.Top
+		}
+		list = append(s.further(most), s.labelled("more", "--verbose for the evidence, --format md for the ticket", 1)...)
+	}
+	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 && !s.shortened {
+		whole = s.lead
+	}
+	return append(blocks, figures, chain, stack, last, list), whole
+}
+
+// Screen is the answer as Text prints it, without colours and without what the evidence lists.
+// It is empty for reports of versions that had no diagnosis.
+func Screen(r *Report) string {
+	if r.Diagnosis.State == "" {
+		return ""
+	}
+	var b strings.Builder
+	p := &printer{w: &b}
+	blocks, _ := screenOf(r, Terminal{Verbose: true})
+	p.blocks(blocks)
+	return b.String()
+}
+
+// finding is the one of a rank, or nil.
+func (s *Series) finding(rank int) *Finding {
+	for i := range s.Findings {
+		if s.Findings[i].Rank == rank {
+			return &s.Findings[i]
+		}
+	}
+	return nil
+}
+
+func (s *screen) paint(st style, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + string(st) + "m" + text + "\x1b[0m"
+}
+
+func (s *screen) painted(st style, lines []string) []string {
+	for i := range lines {
+		lines[i] = s.paint(st, lines[i])
+	}
+	return lines
+}
+
+// marks are the glyphs of verdicts and kinds of findings, as pages show them.
+var marks = map[string]string{
+	"leaking": "▲", "suspicious": "△", "scaling": "∝", "stopped": "▪", "grew": "↑", "new": "+", "stable": "=", "too_few_points": "…",
+	FactFinding: "●", HolderFinding: "◆", FollowFinding: "↳", ObserverFinding: "○", LimitFinding: "▮",
+}
+
+// head is the state, whose dumps they are, and how many.
+func (s *screen) head() string {
+	state, until, ended := strings.Cut(Printable(s.State), " until ")
+	state = strings.ToUpper(state)
+	if ended {
+		until = " until " + until
+	}
+	mark := marks[string(s.Verdict)]
+	if s.lead == nil && mark == "" || s.lead == nil && s.Verdict != analysis.Grew && len(s.r.Series) > 0 {
+		mark = "="
+	}
+	accused := s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious
+	if state == "DEADLOCK" {
+		mark, accused = marks["leaking"], true
+	}
+	if state == "ONE DUMP" || state == "ONE DUMP EACH" || len(s.r.Series) == 0 {
+		mark = "…"
+	}
+	when := s.when()
+	room := columns - utf8.RuneCountInString(mark+" "+state+until+"   "+"   "+when)
+	first := s.paint(bold, mark+" "+state)
+	if accused {
+		first = s.paint(orange, mark+" "+state)
+	}
+	first += s.paint(blue, until)
+	if where := s.where(room); where != "" {
+		first += "   " + where
+	}
+	if when != "" {
+		first += "   " + s.paint(dim, when)
+	}
+	return first
+}
+
+// where names the processes and their host, that of the lead first.
+func (s *screen) where(room int) string {
+	order := s.r.seriesInOrder()
+	if s.lead != nil {
+		order = append([]int{*s.Series}, order...)
+	}
+	var names []string
+	host, hosts := "", map[string]bool{}
+	seen := map[int]bool{}
+	for _, i := range order {
+		if seen[i] {
+			continue
+		}
+		seen[i] = true
+		x := &s.r.Series[i]
+		if name := Printable(x.named()); !slices.Contains(names, name) {
+			names = append(names, name) // the hosts are counted
+		}
+		if x.Host != nil {
+			if len(hosts) == 0 {
+				host = Printable(*x.Host)
+			}
+			hosts[*x.Host] = true
+		}
+	}
+	on := ""
+	switch {
+	case len(hosts) == 1:
+		on = " on " + host
+	case len(hosts) > 1:
+		on = fmt.Sprintf(" on %s and %s", host, wording.Plural(len(hosts)-1, "more host", "more hosts"))
+	}
+	if len(s.r.Series) == 1 {
+		x := &s.r.Series[0]
+		if p := s.snapshot(x, len(x.Snapshots)-1).PID; p != nil && x.PID == nil {
+			if text := fmt.Sprintf("%s%s, pid %d", names[0], on, *p); utf8.RuneCountInString(text) <= room {
+				return text
+			}
+		}
+	}
+	for n := len(names); n > 0; n-- {
+		text := strings.Join(names[:n], ", ")
+		if n < len(names) {
+			text += fmt.Sprintf(" and %d more", len(names)-n)
+		}
+		for _, text := range []string{text + on, text} {
+			if utf8.RuneCountInString(text) <= room {
+				return text
+			}
+		}
+	}
+	if room < labelWidth || len(names) == 0 {
+		return ""
+	}
+	return cut(names[0], room)
+}
+
+// when is how many dumps the process of the answer has, and over which time.
+func (s *screen) when() string {
+	if len(s.r.Series) == 0 {
+		return ""
+	}
+	x := &s.r.Series[s.r.seriesInOrder()[0]]
+	if s.lead != nil {
+		x = &s.r.Series[*s.Series]
+	}
+	n := len(x.Snapshots)
+	text := wording.Plural(n, "dump", "dumps")
+	first, last := s.snapshot(x, 0).CapturedAt, s.snapshot(x, n-1).CapturedAt
+	switch {
+	case n == 1 && first != nil:
+		text += ", " + wording.Minute(*first)
+	case first != nil && last != nil && last.After(*first):
+		text += " in " + wording.Duration(last.Sub(*first))
+	}
+	return text
+}
+
+// labelled is text behind a label, in at most so many lines.
+func (s *screen) labelled(label, text string, most int) []string {
+	lines := wrapped(text, columns-labelWidth, most)
+	for i := range lines {
+		lines[i] = s.label(label) + lines[i]
+		label = ""
+	}
+	return lines
+}
+
+func (s *screen) label(text string) string {
+	return s.paint(dim, text) + strings.Repeat(" ", max(0, labelWidth-utf8.RuneCountInString(text)))
+}
+
+// figures are the lines about the growth, those that are known.
+func (s *screen) figures() []string {
+	var out []string
+	add := func(label, text string, most int) {
+		if text != "" {
+			out = append(out, s.labelled(label, text, most)...)
+		}
+	}
+	add("proof", s.Proof, 2)
+	add("since", s.Since, 1)
+	add("until", s.Until, 1)
+	add("pace", s.Rate, 1)
+	if s.Limit != noLimit {
+		add("limit", s.Limit, 1)
+	}
+	var sure []string
+	if c := s.Growth; c != nil {
+		sure = append(sure, "growth "+c.Word+", "+c.Reason)
+	}
+	if c := s.Cause; c != nil {
+		sure = append(sure, "cause "+c.Word+", "+c.Reason)
+	}
+	add("sure", strings.Join(sure, "; "), 3)
+	return out
+}
+
+// links are the cells of the chain, each with the course of its counts. Without a chain the
+// counts of the finding have a line.
+func (s *screen) links() []string {
+	if len(s.Chain) == 0 {
+		if course := s.counted(*s.Series, s.lead); course != "" {
+			return []string{s.label("count") + course}
+		}
+		return nil
+	}
+	heads, tails, column := make([]string, len(s.Chain)), make([]string, len(s.Chain)), 0
+	for i, link := range s.Chain {
+		tree := " ◆ "
+		if i > 0 {
+			tree = strings.Repeat("  ", i) + "└ "
+		}
+		heads[i] = cut(tree+Printable(link.Figure+" "+link.Noun), columns/2+4)
+		tails[i] = Printable(link.Text)
+		if link.Series >= len(s.r.Series) {
+			continue
+		}
+		x := &s.r.Series[link.Series]
+		f := x.finding(link.Finding)
+		if f == nil {
+			continue
+		}
+		s.told[FindingRef{Series: link.Series, Rank: link.Finding}] = true
+		if sub := s.answerOf(link.Series, f).subject; wording.Number(int64(highest(sub.counts))) == link.Figure {
+			tails[i] = strings.TrimRight(strings.TrimSuffix(tails[i], Printable(s.courseOf(x, &sub))), ", ")
+			if tails[i] != "" {
+				tails[i] += "  "
+			}
+			tails[i] += s.counted(link.Series, f)
+		}
+		column = max(column, utf8.RuneCountInString(heads[i]))
+	}
+	out := make([]string, len(heads))
+	for i, head := range heads {
+		gap := 0
+		if tails[i] != "" {
+			gap = max(0, column-utf8.RuneCountInString(head)) + 3
+		}
+		tail := s.uncolored(tails[i])
+		if over := utf8.RuneCountInString(head) + gap + utf8.RuneCountInString(tail) - columns; over > 0 {
+			gap = max(1, gap-over)
+			if room := columns - utf8.RuneCountInString(head) - gap; utf8.RuneCountInString(tail) > room {
+				tails[i] = cut(tail, room)
+			}
+		}
+		out[i] = strings.TrimRight(head+strings.Repeat(" ", gap)+tails[i], " ")
+	}
+	return out
+}
+
+// uncolored is a text without the escape sequences of paint.
+func (s *screen) uncolored(text string) string {
+	if !s.Color {
+		return text
+	}
+	for _, st := range []style{bold, dim, orange, blue} {
+		text = strings.ReplaceAll(text, "\x1b["+string(st)+"m", "")
+	}
+	return strings.ReplaceAll(text, "\x1b[0m", "")
+}
+
+// counted is the counts of a finding as a sparkline between its ends, "" for a single count.
+//
+//	4 ▁▂▃▄▅▆▇█▁ 4  peak 64
+func (s *screen) counted(series int, f *Finding) string {
+	x := &s.r.Series[series]
+	return s.drawn(s.answerOf(series, f).subject.counts, s.epochs(x))
+}
+
+func (s *screen) epochs(x *Series) []int {
+	epochs := make([]int, len(x.Snapshots))
+	for i := range epochs {
+		epochs[i] = s.epoch(x, i)
+	}
+	return epochs
+}
+
+// drawn is the sparkline of counts with its figures.
+func (s *screen) drawn(counts []*int, epochs []int) string {
+	known := known(counts)
+	if len(known) == 0 {
+		return ""
+	}
+	first, last, top := known[0], known[len(known)-1], highest(counts)
+	if len(known) == 1 {
+		return wording.Number(int64(first))
+	}
+	line := sparkline(counts, epochs)
+	if s.lead != nil {
+		line = s.paint(orange, line)
+	}
+	text := wording.Number(int64(first)) + " " + line + " " + wording.Number(int64(last))
+	if top > first && top > last {
+		text += "  peak " + wording.Number(int64(top))
+	}
+	return text
+}
+
+// action is what to do, with its command.
+func (s *screen) action() []string {
+	if s.Next == nil {
+		return nil
+	}
+	label, out := "do", []string{}
+	if s.Next.Text != "" {
+		out, label = s.labelled(label, s.Next.Text, 3), ""
+	}
+	for _, line := range commandLines(Printable(s.Next.Command), columns-labelWidth) {
+		out, label = append(out, s.label(label)+s.paint(bold, line)), ""
+	}
+	return out
+}
+
+// commandLines breaks a command between its words as a shell reads it on.
+func commandLines(command string, width int) []string {
+	var out []string
+	for len(command) > width {
+		at := strings.LastIndexByte(command[:width-1], ' ')
+		if at <= 2 {
+			break
+		}
+		out = append(out, command[:at]+" \\")
+		command = "  " + command[at+1:]
+	}
+	if command != "" {
+		out = append(out, cut(command, width))
+	}
+	return out
+}
+
+// known are the published leaks that the finding looks like, in one line.
+func (s *screen) known() []string {
+	if s.lead == nil || len(s.lead.Known) == 0 {
+		return nil
+	}
+	k := &s.lead.Known[0]
+	text := Printable("looks like " + k.ID + ": " + k.Title)
+	more := ""
+	if n := len(s.lead.Known) - 1; n > 0 {
+		more = fmt.Sprintf(", %d more", n)
+	}
+	return s.labelled("known", cut(text, columns-labelWidth-len(more))+more, 1)
+}
+
+// problems are what cost evidence. Without any evidence they are told in full.
+func (s *screen) problems() []string {
+	if s.Verbose || len(s.r.Series) == 0 {
+		return nil
+	}
+	var out []string
+	groups, rest := groupProblems(s.r.Problems), 0
+	for _, g := range groups {
+		switch {
+		case g.first.Severity == analysis.Note:
+		case len(out) == mostScreenProblems:
+			rest++
+		default:
+			out = append(out, s.labelled(string(g.first.Severity), cut(Printable(place(g.first)+": "+g.first.What), columns-labelWidth), 1)...)
+		}
+	}
+	if rest > 0 {
+		out = append(out, s.label("")+wording.Plural(rest, "more problem", "more problems"))
+	}
+	return out
+}
+
+// mostScreenProblems is how many problems the screen tells.
+const mostScreenProblems = 2
+
+// further lists findings in one line each that neither the answer nor the chain tells.
+func (s *screen) further(most int) []string {
+	type line struct{ mark, text string }
+	var all []line
+	add := func(series int, f *Finding, text string) {
+		ref := FindingRef{Series: series, Rank: f.Rank}
+		if s.told[ref] {
+			return
+		}
+		mark := marks[f.Kind]
+		if f.Kind == "" {
+			mark = marks[string(f.Verdict)]
+		}
+		mark = strings.TrimSpace(mark + " " + f.Mark())
+		all = append(all, line{mark, text})
+		s.told[ref] = true
+	}
+	told := s.told
+	s.told = map[FindingRef]bool{}
+	for ref := range told {
+		s.told[ref] = true
+	}
+	for _, o := range s.leads() {
+		add(o.series, o.finding, s.alsoText(o))
+	}
+	for _, i := range s.r.seriesInOrder() {
+		x := &s.r.Series[i]
+		for k := range x.Findings {
+			text := x.Findings[k].Title
+			if what, _, _ := strings.Cut(text, ":"); x.Findings[k].Kind == LimitFinding && s.lead != nil && i == *s.Series && strings.HasPrefix(s.Limit, what+" full") {
+				continue // its line stands above
+			}
+			if len(s.r.Series) > 1 {
+				text = s.processOf(i) + ": " + text
+			}
+			add(i, &x.Findings[k], text)
+		}
+	}
+	s.told = told
+	if most = max(most, 0); len(all) == 0 {
+		return nil
+	}
+	label := "also"
+	if s.lead == nil {
+		label = "found"
+	}
+	var out []string
+	shown := min(len(all), most)
+	wide := 0 // of the verdicts; the longer names of kinds are not aligned
+	for _, x := range all[:shown] {
+		if n := utf8.RuneCountInString(x.mark); n <= len("? leaking") {
+			wide = max(wide, n)
+		}
+	}
+	for _, x := range all[:shown] {
+		text := x.mark + strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(x.mark))) + "  " + Printable(x.text)
+		out = append(out, s.label(label)+cut(text, columns-labelWidth))
+		label = ""
+	}
+	if rest := len(all) - shown; rest > 0 {
+		out = append(out, s.label(label)+wording.Plural(rest, "more finding", "more findings"))
+	}
+	return out
+}
+
+// wrapped breaks text into at most so many lines of a width. Words that are longer are broken.
+func wrapped(text string, width, most int) []string {
+	var out []string
+	line := ""
+	end := func() {
+		if line != "" {
+			out = append(out, line)
+		}
+		line = ""
+	}
+	// A hard space is within a figure.
+	blank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
+	for _, word := range strings.FieldsFunc(Printable(text), blank) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			end()
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+		for utf8.RuneCountInString(line) > width {
+			r := []rune(line)
+			out, line = append(out, string(r[:width])), string(r[width:])
+		}
+	}
+	end()
+	if len(out) > most {
+		out = out[:most]
+		out[most-1] = cut(out[most-1]+" …", width)
+	}
+	return out
+}

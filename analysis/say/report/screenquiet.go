@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// How much of a case in which nothing grew stands on the screen.
+const (
+	mostScreenRows    = 8
+	mostScreenObjects = 4
+	mostScreenLocks   = 3
+)
+
+// inventory is what stands on the screen where nothing grew: how small a growth would have
+// been seen and the counts, or of one dump what most of it is.
+func (s *screen) inventory() []string {
+	order := s.r.seriesInOrder()
+	if len(order) == 0 {
+		return nil
+	}
+	x := &s.r.Series[order[0]]
+	var out, limit []string
+	if text := s.limit(x); text != noLimit {
+		limit = s.labelled("limit", text, 1)
+	}
+	if s.Verbose {
+		return limit // the evidence lists the rest
+	}
+	if len(x.Snapshots) > 1 && x.Quiet != "" {
+		out = s.labelled("proof", x.Quiet, 4)
+	}
+	if len(order) > 1 {
+		out = append(out, s.processes(order)...)
+	} else if len(x.Snapshots) > 1 {
+		out = append(out, s.kinds(x)...)
+	}
+	locks := s.locks(x)
+	if x.deadlock() != "" {
+		out, locks = append(locks, out...), nil
+	}
+	if len(x.Snapshots) == 1 {
+		out = append(out, s.largest(x, mostScreenRows-min(len(out), mostScreenRows/2))...)
+		out = append(out, s.objects(x)...)
+	}
+	out = append(out, locks...)
+	return append(out, limit...)
+}
+
+// processes has a line for each process: the course of what was counted of it.
+func (s *screen) processes(order []int) []string {
+	wide := 0
+	names := processNames(len(s.r.Series), func(i int) *Series { return &s.r.Series[i] })
+	for i := range names {
+		names[i] = cut(Printable(names[i]), 30)
+		wide = max(wide, utf8.RuneCountInString(names[i]))
+	}
+	label := "counts"
+	var out []string
+	for n, i := range order {
+		if n == mostScreenRows && len(order) > mostScreenRows+1 {
+			return append(out, s.label("")+fmt.Sprintf("%d more processes", len(order)-n))
+		}
+		x := &s.r.Series[i]
+		text := names[i]
+		if kind, totals := s.leading(x); kind != "" {
+			text = fmt.Sprintf("%-*s  %-11s  %s", wide, names[i], wording.Kinds(kind), s.drawn(totals, s.epochs(x)))
+		}
+		out, label = append(out, s.label(label)+text), ""
+	}
+	return out
+}
+
+// kinds has a line for each kind of a process.
+func (s *screen) kinds(x *Series) []string {
+	label := "counts"
+	var out []string
+	for _, k := range analysis.Kinds() {
+		if course := s.drawn(s.totals(x, k), s.epochs(x)); course != "" {
+			out, label = append(out, s.label(label)+fmt.Sprintf("%-11s  %s", wording.Kinds(k), course)), ""
+		}
+	}
+	return out
+}
+
+// largest are the groups with most members of one dump, of the kind that represents it best:
+// count, share, longest wait, and title.
+func (s *screen) largest(x *Series, most int) []string {
+	kind, totals := s.leading(x)
+	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || lastCount(f.Counts) == 0 })
+	label, wide := "groups", 0
+	var out []string
+	shown := all[:min(len(all), most)]
+	for i := range shown {
+		if w := shown[i].OldestWait; w != nil && *w > 0 {
+			wide = max(wide, 2+utf8.RuneCountInString(wording.Wait(*w)))
+		}
+	}
+	for i := range shown {
+		f := &shown[i]
+		n := lastCount(f.Counts)
+		share, wait := "", ""
+		if total := totals[0]; total != nil && *total > 0 {
+			share = wording.Share(float64(n) / float64(*total))
+		}
+		if f.OldestWait != nil && *f.OldestWait > 0 {
+			wait = wording.Wait(*f.OldestWait)
+		}
+		text := fmt.Sprintf("%6d %6s%*s  ", n, share, wide, wait)
+		out, label = append(out, s.label(label)+text+cut(Printable(f.Title), columns-labelWidth-utf8.RuneCountInString(text))), ""
+	}
+	if rest := len(all) - len(out); rest > 0 && len(out) > 0 {
+		out = append(out, s.label("")+fmt.Sprintf("%*s  %s", 13+wide, "", wording.Plural(rest, "more group", "more groups")))
+	}
+	return out
+}
+
+// objects are the things with most goroutines of one dump.
+func (s *screen) objects(x *Series) []string {
+	var proven []*Object
+	for i := range x.Objects {
+		if o := &x.Objects[i]; o.Level != analysis.ByGoroutine && most(o.Counts) > 0 {
+			proven = append(proven, o)
+		}
+	}
+	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*most(b.Counts) - a.Each[0].N*most(a.Counts) })
+	label := "objects"
+	var out []string
+	for _, o := range proven[:min(len(proven), mostScreenObjects)] {
+		text := fmt.Sprintf("%6d  ", most(o.Counts))
+		out, label = append(out, s.label(label)+text+cut(Printable(o.Name+", each "+o.Shape()), columns-labelWidth-len(text))), ""
+	}
+	return out
+}
+
+// locks are who waits for whom.
+func (s *screen) locks(x *Series) []string {
+	if x.Locks == nil {
+		return nil
+	}
+	label := "locks"
+	var out []string
+	for i, l := range x.Locks.Lines() {
+		if i == mostScreenLocks {
+			break
+		}
+		lines := 2
+		if i == 0 {
+			lines = 5 // the lock with most waiters, with its holder
+		}
+		out, label = append(out, s.labelled(label, l.Sentence(), lines)...), ""
+	}
+	return out
+}
