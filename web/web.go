@@ -32,7 +32,7 @@ type asset struct {
 // them carries what only others need. What is for print comes last and wins.
 var sheets = map[string][]string{
 	"home.css":      {"token", "drawing", "base", "raw", "home", "print"},
-	"page.css":      {"token", "drawing", "base", "case", "diff", "raw", "print"},
+	"page.css":      {"token", "drawing", "base", "case", "answer", "diff", "raw", "print"},
 	"inventory.css": {"token", "drawing", "base", "case", "raw", "inventory", "print"},
 }
 

@@ -9,8 +9,13 @@
   document.addEventListener('focusin', function (e) { if (e.target.form) form = e.target.form; });
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
   function field(el) { return el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(radio|checkbox|button|submit|file)$/.test(el.type); }
+  // Parts of a page that are folded have their keys nevertheless.
+  function reachable(el) {
+    var closed = el.closest('details:not([open])');
+    return !closed || el.closest('summary') ? el.getClientRects().length > 0 : closed.matches('.part');
+  }
   function find(keys) {
-    var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && (el.getClientRects().length || el.closest('.menu:not([open])')); });
+    var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && (reachable(el) || el.closest('.menu:not([open])')); });
     return all.filter(function (el) { return el.form && el.form === form; })[0] || all.filter(function (el) { return el.closest('main'); })[0] || all[0];
   }
   // x goes to the buttons under the snapshots, else to the boxes: A first, then B.
@@ -50,6 +55,8 @@
     e.preventDefault();
     var menu = el.tagName === 'BUTTON' && el.closest('.menu');
     if (menu) menu.open = true; // so that the button can say what it did
+    var part = el.closest('.part');
+    if (part) part.open = true;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(el.tagName)) { el.focus(); if (el.select) el.select(); } else el.click();
   });
   if (!dialog) return;

@@ -7,7 +7,7 @@
   if (!dialog) return;
   var input = dialog.querySelector('input'), list = dialog.querySelector('ul'), shown = [], at = 0;
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
-  function visible(el) { return el.getClientRects().length > 0; }
+  function visible(el) { return el.getClientRects().length > 0 && !el.closest('details:not([open]) > :not(summary)'); }
   function label(el) {
     var menu = el.closest('.menu'), of = menu && menu.querySelector('summary');
     return (of && of !== el ? (of.getAttribute('aria-label') || of.textContent) + ' ' : '') + (el.dataset.keyLabel || el.getAttribute('aria-label') || el.textContent || el.placeholder || '').trim().replace(/\s+/g, ' ');
@@ -55,7 +55,8 @@
   });
   var opener = document.getElementById('palette-open');
   if (opener) opener.addEventListener('click', open);
-  function rows() { return [].filter.call(document.querySelectorAll('main tbody tr, main .finding'), function (r) { return visible(r) && r.querySelector('a[href],summary,button'); }); }
+  function rows() { return [].filter.call(document.querySelectorAll('main tbody tr, main .finding, main .part > summary'), function (r) { return visible(r) && target(r); }); }
+  function target(r) { return r.matches('summary') ? r : r.querySelector('a[href],summary,button'); }
   document.addEventListener('keydown', function (e) {
     if (e.defaultPrevented || off() || document.querySelector('dialog[open]')) return;
     if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === 'k') { open(); e.preventDefault(); return; }
@@ -63,6 +64,6 @@
     var all = rows(), now = all.findIndex(function (r) { return r.contains(document.activeElement); });
     if (!all.length) return;
     var next = all[now < 0 ? (e.key === 'j' ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, now + (e.key === 'j' ? 1 : -1)))];
-    next.querySelector('a[href],summary,button').focus(); next.scrollIntoView({ block: 'nearest' }); e.preventDefault();
+    target(next).focus(); next.scrollIntoView({ block: 'nearest' }); e.preventDefault();
   });
 })();

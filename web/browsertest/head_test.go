@@ -131,7 +131,7 @@ func TestNarrowAndWidePagesHaveRoomForWhatTheyList(t *testing.T) {
 	look("cards have percentages", narrow, "/diff/"+up.kubelet("t1")+".."+up.kubelet("t6")+up.query(), `[...document.querySelectorAll('.diff td[data-l="%"]')].some(e => e.getClientRects().length > 0)`)
 	long := manyFamilies(t, base, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 	look("the last of many columns is seen", wide, "/compare"+long.query(), `(e => e.querySelectorAll('thead th').length >= 14 && e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll:has(> .many-s)'))`)
-	look("names without blanks fit a phone", narrow, long.address(), `document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.finding .text')].every(e => { e.textContent += ' java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject'; return e.scrollWidth <= e.clientWidth; })`)
+	look("names without blanks fit a phone", narrow, long.address()+"?open=all", `document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.finding .text')].every(e => { e.textContent += ' java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject'; return e.scrollWidth <= e.clientWidth; })`)
 }
 
 // manyFamilies uploads snapshots of a process with n families of goroutines, which have

@@ -108,6 +108,7 @@ func TestAnEngineerCorrectsWhatWasRecognised(t *testing.T) {
 
 	step(t, "the case leads to the page of its identity", func(t *testing.T) {
 		tb.open(t, path)
+		tb.do(t, openPart("Files"))
 		tb.follow(t, chromedp.Click(chromedp.CSS(`main a[href$="/identity"]`)))
 		head := run(t, tb, chromedp.Text(chromedp.CSS("main h1")))
 		if want := "18\u00a0snapshots of 2\u00a0processes; times from captured_at (certain); nobody has changed anything."; head != want {

@@ -87,6 +87,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"api", "/api"},
 		{"bundle", "/bundles/" + up.ID},
 		{"case", "/cases/" + up.Case},
+		{"case-open", "/cases/" + up.Case + "?open=all"},
 		{"identity", "/cases/" + up.Case + "/identity"},
 		{"diff", diff},
 		{"diff-open", diff + "&open=" + family["goroutine"]},

@@ -62,7 +62,7 @@ func TestAnEngineerFindsTheLeakAndSharesIt(t *testing.T) {
 		}
 	})
 	step(t, "t1 and t6 of kubelet are picked in the table and compared", func(t *testing.T) {
-		tb.do(t, press("A = kubelet t1"), press("B = kubelet t6"))
+		tb.do(t, openPart("Timeline and dumps"), press("A = kubelet t1"), press("B = kubelet t6"))
 		tb.follow(t, press("Compare A and B"))
 		sentence = run(t, tb, chromedp.Text(chromedp.CSS("main h1")))
 		if !strings.Contains(sentence, "128 goroutines") {

@@ -184,6 +184,11 @@ func press(words string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(`(//main//*[self::a or self::button or self::label][normalize-space()=`+strconv.Quote(words)+`])[1]`, chromedp.NodeVisible)
 }
 
+// openPart opens a folded part of a case page by its summary, as without scripts.
+func openPart(title string) chromedp.Action[chromedp.Void] {
+	return chromedp.Click(`//details[contains(@class,"part")][not(@open)]/summary[b[normalize-space()=`+strconv.Quote(title)+`]]`, chromedp.NodeVisible)
+}
+
 // see waits until an element is visible; it survives reloads of the page.
 func see(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.WaitVisible(chromedp.CSS(selector))

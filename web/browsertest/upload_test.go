@@ -52,7 +52,7 @@ func TestTheKeyOfANewCaseIsShownOnceAndOpensIt(t *testing.T) {
 	if ask[bool](t, tb, `document.documentElement.outerHTML.includes(`+strconv.Quote(key)+`)`) {
 		t.Error("the key is shown a second time")
 	}
-	tb.do(t, fill("#case-ticket", "INC-4711"), fill("#key-about", key))
+	tb.do(t, openPart("This case"), fill("#case-ticket", "INC-4711"), fill("#key-about", key))
 	tb.follow(t, chromedp.Click(chromedp.CSS("#about button")))
 	if said := run(t, tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(said, "INC-4711") {
 		t.Errorf("the page does not show the ticket: %.400s", said)

@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
@@ -45,6 +46,7 @@ func largeCase(series, n, families int) report.Report {
 		s.Healthy = &report.Healthy{Text: fmt.Sprintf("%d of %d families are normal stacks.", families/2, families)}
 		r.Series = append(r.Series, s)
 	}
+	r.Diagnosis = r.Diagnose(noun.Builtin())
 	return r
 }
 

@@ -83,6 +83,8 @@ type Case struct {
 	Headline  string
 	// Lead qualifies the headline, empty mostly.
 	Lead string
+	// Answer is the first screen, nil where nothing was read.
+	Answer *Answer `json:",omitempty"`
 	// Form is what the forms that rename and delete the case show.
 	Form CaseForm
 	// Reading are the bundles that are still being read.
@@ -315,6 +317,9 @@ func MoreOf(c *report.CaseReport, members func(series int, fingerprint string) *
 			}
 			return known
 		}}
+		if c.Series[i].Drawn != nil {
+			out[i].Lives = c.Series[i].Drawn.Lives
+		}
 	}
 	return out
 }
@@ -390,6 +395,7 @@ func NewCase(in CaseInput) Case {
 		}
 	}
 	m.side(&c)
+	c.Answer = m.answer(&c)
 	c.Shell = Shell{
 		Title: c.Title, Description: c.Headline, Section: "cases", Engine: in.Engine,
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
@@ -1682,7 +1688,11 @@ var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95
 func (c Case) Document() Document {
 	var m Document
 	m.heading(1, c.Headline)
-	m.paragraph(c.Lead)
+	if c.Answer != nil {
+		c.Answer.write(&m)
+	} else {
+		m.paragraph(c.Lead)
+	}
 	if c.Paging != nil {
 		m.paragraph(c.Paging.Text + ". " + c.Paging.Note)
 	}

@@ -26,6 +26,8 @@ type CaseMore struct {
 	Facts func(*report.Family) *filter.Facts
 	// Drawn is what the further charts are made from, nil where they are not drawn.
 	Drawn *report.Drawn
+	// Lives are the members of families that rose, by fingerprint; nil in large cases.
+	Lives map[string][]report.Lives
 }
 
 // CaseShare is a family of a finding: what one instance of the unit holds of it,

@@ -85,7 +85,7 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
 	if len(leads) == 0 {
-		return Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState(), Next: d.nextOfOne()}
+		return d.unaccused(Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()})
 	}
 	l := leads[0]
 	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
@@ -237,6 +237,16 @@ func (d *diagnosing) quietState() string {
 		return "one dump"
 	}
 	return "one dump each"
+}
+
+// unaccused adds to an answer without a finding the limit of the first process, and for one
+// dump the capture that decides.
+func (d *diagnosing) unaccused(out Diagnosis) Diagnosis {
+	if order := d.r.seriesInOrder(); len(order) > 0 {
+		out.Limit = d.limit(&d.r.Series[order[0]])
+	}
+	out.Next = d.nextOfOne()
+	return out
 }
 
 // sentence is the first wording that fits, from the fullest to the shortest, with a word
@@ -496,13 +506,16 @@ func (d *diagnosing) proof(l answer) string {
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
 		if lead := s.lead(l.finding); lead != nil && lead.Life != nil && lead.Life.Followed > 0 {
-			return fmt.Sprintf("%d of %d of %s are still there at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
+			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
 		}
 	case recovered > 0:
-		return fmt.Sprintf("%d of %d %s since %s were still there at %s; all had ended at %s.", x.came, x.came, x.began, d.label(s, first), at, d.label(s, recovered))
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
 	}
 	if lead := s.lead(l.finding); x.went > 0 && lead != nil && lead.Life != nil && lead.Life.Followed > 0 && l.finding.Object == "" {
 		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", lead.Life.Stayed, lead.Life.Followed, at)
+	}
+	if x.went == 0 && restart > 0 {
+		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
 	}
 	if x.went == 0 {
 		return fmt.Sprintf("%d of %d %s since %s are still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
@@ -581,7 +594,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case l.finding.marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case v == analysis.Leaking && x.followed:
-		return &Certainty{certain, "each followed by " + x.identity + " from dump to dump"}
+		return &Certainty{certain, "each followed by " + x.identity}
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
@@ -626,7 +639,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		if l.queue.Holders[0].Certainty == Proven {
 			word = certain
 		}
-		return &Certainty{word, "the holder is inside the object whose lock they want"}
+		return &Certainty{word, "the holder is inside the locked object"}
 	}
 	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
@@ -717,6 +730,8 @@ func (d *diagnosing) next(l answer) *Action {
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
+	case s.recoveredAt(l.finding) > 0:
+		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
 	case v == analysis.Grew || v == analysis.New || v == analysis.Stopped:
 		out.Text = "2 minutes decide: if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
@@ -729,6 +744,15 @@ func (d *diagnosing) next(l answer) *Action {
 		return nil
 	}
 	return out
+}
+
+// lookBefore says in which logs the end of what held a subject is found.
+func (d *diagnosing) lookBefore(s *Series, at int) string {
+	from, to := d.snapshot(s, at-1).CapturedAt, d.snapshot(s, at).CapturedAt
+	if from == nil || to == nil {
+		return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", d.label(s, at-1), d.label(s, at))
+	}
+	return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", wording.Clock(*from), wording.Clock(*to))
 }
 
 // nextOfOne is the capture that decides where each process has one dump, or nil.

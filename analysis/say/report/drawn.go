@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 )
@@ -12,7 +15,12 @@ type Drawn struct {
 	States map[analysis.Kind][]map[string]int `json:",omitempty"`
 	// Cohorts are the births of growing families, by fingerprint.
 	Cohorts map[string][]trend.Cohort `json:",omitempty"`
+	// Lives are the members of families that rose, by fingerprint.
+	Lives map[string][]Lives `json:",omitempty"`
 }
+
+// Lives counts the members that were first seen at the snapshot First and last at Last.
+type Lives struct{ First, Last, N int }
 
 // mostDrawnPoints is the number of snapshots of a case up to which all its charts are
 // made with its report: those of larger ones are made when a reader asks for them.
@@ -20,15 +28,34 @@ const mostDrawnPoints = 100
 
 // Drawn is made from the evidence of a series and its report.
 func (j *JudgedSeries) Drawn(s *Series) *Drawn {
-	out := &Drawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}}
+	out := &Drawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}, Lives: map[string][]Lives{}}
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
 		out.States[k] = statesOver(j.Snapshots, k)
 	}
 	for i := range s.Families {
-		if f := &s.Families[i]; rising(f.Verdict) {
+		f := &s.Families[i]
+		if rising(f.Verdict) {
 			out.Cohorts[f.Fingerprint] = j.Trend.Cohorts(f.Fingerprint)
 		}
+		if f.Verdict.Rose() {
+			out.Lives[f.Fingerprint] = j.cohortsSeen(f.Fingerprint)
+		}
 	}
+	return out
+}
+
+// cohortsSeen counts the members of a family by their first and last snapshot.
+func (j *JudgedSeries) cohortsSeen(fingerprint string) []Lives {
+	n := map[Lives]int{}
+	for _, l := range j.Trend.Lifelines(fingerprint, -1) {
+		n[Lives{First: l.First, Last: l.Last}]++
+	}
+	out := make([]Lives, 0, len(n))
+	for l, count := range n {
+		l.N = count
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b Lives) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) })
 	return out
 }
 

@@ -182,7 +182,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy})
 		out.Own = out.Own || frame.Own
 	}
-	out.Rows = fold(rows)
+	out.Rows = fold(rows, mostFrames)
 	var notes []string
 	switch {
 	case of.Elided > 0:
@@ -209,19 +209,34 @@ func share(k analysis.Kind, n, of int) string {
 	return fmt.Sprintf("%d of %s", n, wording.Members(k, of))
 }
 
-// fold removes frames of a long stack until mostFrames are left. It keeps the leaf and
+// Short is the trace with at most most frames and the creator.
+func (t *Trace) Short(most int) *Trace {
+	out := *t
+	var rows []TraceRow
+	for _, r := range t.Rows {
+		if len(r.Folded) > 0 {
+			rows = append(rows, r.Folded...)
+		} else {
+			rows = append(rows, r)
+		}
+	}
+	out.Rows = fold(rows, most)
+	return &out
+}
+
+// fold removes frames of a long stack until most are left. It keeps the leaf and
 // the outermost frame, the first frame of own code, the callers of the leaf, further
 // own code, then frames outside the standard library. A single frame is never folded:
 // the row for it would be no shorter.
-func fold(rows []TraceRow) []TraceRow {
+func fold(rows []TraceRow, most int) []TraceRow {
 	n := len(rows)
 	if n > 0 && rows[n-1].Creator {
 		n--
 	}
-	if n <= mostFrames {
+	if n <= most {
 		return rows
 	}
-	shown, left := make([]bool, n), mostFrames
+	shown, left := make([]bool, n), most
 	show := func(i int) {
 		if i >= 0 && i < n && !shown[i] && left > 0 {
 			shown[i] = true

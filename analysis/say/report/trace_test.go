@@ -25,7 +25,7 @@ func TestALongStackKeepsWhatTellsMost(t *testing.T) {
 		if rapid.Bool().Draw(t, "creator") {
 			rows = append(rows, TraceRow{Function: "main.main", Creator: true})
 		}
-		folded := fold(slices.Clone(rows))
+		folded := fold(slices.Clone(rows), mostFrames)
 		var all, shown []TraceRow
 		for _, r := range folded {
 			switch {
@@ -65,7 +65,7 @@ func TestThePlumbingOfALongStackIsFolded(t *testing.T) {
 		rows = append(rows, TraceRow{Function: fmt.Sprintf("example.com/web.f%d", i)})
 	}
 	rows = append(rows, TraceRow{Function: "main.main", Place: "main.go:1", Own: true, Creator: true})
-	trace := Trace{Caption: "Stack of 3 of 4 goroutines at t1", Rows: fold(rows), Own: true}
+	trace := Trace{Caption: "Stack of 3 of 4 goroutines at t1", Rows: fold(rows, mostFrames), Own: true}
 	want := []string{
 		"  net/http.f0           http.go:0", "  net/http.f1           http.go:1", "  net/http.f2           http.go:2", "  net/http.f3           http.go:3",
 		"  … 6 more frames",
@@ -120,5 +120,22 @@ func TestTheCaptionCountsTheMembersWithThatStack(t *testing.T) {
 	}
 	if new(Traces).Of(&Finding{Stack: []StackFrame{}}, nil) != nil {
 		t.Error("a finding without a stack has a trace")
+	}
+}
+
+func TestAShortTraceFoldsMoreAndLosesNothing(t *testing.T) {
+	var rows []TraceRow
+	for i := range 20 {
+		rows = append(rows, TraceRow{Function: fmt.Sprintf("net/http.f%d", i)})
+	}
+	rows = append(rows, TraceRow{Function: "main.main", Creator: true})
+	all := Trace{Rows: fold(rows, mostFrames)}
+	short := all.Short(6)
+	n := 0
+	for _, r := range short.Rows {
+		n += max(1, len(r.Folded))
+	}
+	if n != len(rows) || len(short.Rows) > 9 || !short.Rows[len(short.Rows)-1].Creator {
+		t.Errorf("%d frames in %d rows", n, len(short.Rows))
 	}
 }

@@ -1,0 +1,564 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/web/chart"
+)
+
+// Answer is the first screen of a case: the diagnosis with its proof. Everything else of
+// the page is folded below it. Results that were frozen by older versions have none.
+type Answer struct {
+	Chips []AnswerChip
+	// About is the process or the host, the day and the dumps.
+	About string
+	// Proved is what the proof begins with, "58 of 58", and Proof the rest of it.
+	Proved, Proof string
+	Chain         []AnswerCell
+	// Totals are on true time, with a common scale.
+	Totals []AnswerTotal
+	// Lives are the members of the group that the answer is about, nil without identities.
+	Lives                 *chart.LivesData `json:",omitempty"`
+	LivesTitle, LivesNote string
+	Stack                 *Trace `json:",omitempty"`
+	// Known is what is known where there is no stack.
+	Known []Pair
+	Do    *AnswerDo `json:",omitempty"`
+	Facts []AnswerFact
+	// Groups are the largest of a single dump.
+	Groups     []AnswerGroup
+	GroupsNote string
+	// Waits is the first lock of a single dump, nil for none.
+	Waits *Pair `json:",omitempty"`
+	Folds []AnswerFold
+}
+
+// AnswerChip is a chip: Look is a verdict, Text its words here.
+type AnswerChip struct{ Look, Text string }
+
+// AnswerCell is a cell of the chain, with the anchor of its finding.
+type AnswerCell struct {
+	Role, Figure, Noun, Text, Anchor string
+	Cause                            bool
+}
+
+// AnswerTotal is the total of a process.
+type AnswerTotal struct {
+	Title string
+	Chart chart.SmallData
+
+	kind analysis.Kind
+}
+
+// AnswerDo is the next step.
+type AnswerDo struct{ Text, Command string }
+
+// commandWidth is how wide a command is on the page, in characters.
+const commandWidth = 42
+
+// Lines is the command in lines that a shell reads as one.
+func (d AnswerDo) Lines() string {
+	if strings.Contains(d.Command, "\n") {
+		return d.Command
+	}
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Split(d.Command, " ") {
+		n := len([]rune(word))
+		switch {
+		case i > 0 && width+1+n+2 > commandWidth && !strings.ContainsAny(d.Command, `'"`):
+			b.WriteString(" \\\n  ")
+			width = 2
+		case i > 0:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
+}
+
+// AnswerFact is one of the four lines beside the stack.
+type AnswerFact struct {
+	Name string
+	// Lines are what counts, and the words behind it.
+	Lines []Pair
+}
+
+// AnswerGroup is a group of a single dump.
+type AnswerGroup struct {
+	Count, Share, Oldest string
+	Name                 FamilyName
+	Process              string
+}
+
+// The bounds of what the first screen shows.
+const (
+	answerFrames = 7
+	ticketFrames = 6
+	answerTotals = 2
+	answerGroups = 7
+	nearHours    = 24
+)
+
+// courseWords are what stands between the figures of a course, "4 to 64 and back to 4".
+var courseWords = regexp.MustCompile(`(\d)(?: and back)? to (\d)`)
+
+// arrows shortens the courses in a text: "4 → 64 → 4".
+func arrows(text string) string {
+	for range 2 { // figures of one digit are shared by two matches
+		text = courseWords.ReplaceAllString(text, "$1 → $2")
+	}
+	return text
+}
+
+var provedWords = regexp.MustCompile(`^\d+ of \d+`)
+
+// answer makes the answer of a case whose parts are made; nil where the report has no
+// diagnosis.
+func (m *caseMaker) answer(c *Case) *Answer {
+	d := &m.in.Report.Diagnosis
+	if d.Sentence == "" || len(m.in.Report.Series) == 0 {
+		return nil
+	}
+	a := &Answer{About: m.answerAbout()}
+	a.Chips = m.answerChips(d)
+	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen(c.Quiet))
+	if d.Next != nil && d.State != noLeak {
+		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
+		if before, rest, ok := strings.Cut(a.Do.Text, ". "); ok && m.single() {
+			proof, a.Do.Text = before+".", rest
+		}
+	}
+	a.Proved = provedWords.FindString(proof)
+	a.Proof = strings.TrimSpace(strings.TrimPrefix(proof, a.Proved))
+	switch {
+	case m.number > 1:
+		a.Do = nil // the first page shows it
+	case d.Series != nil && *d.Series < len(m.in.Report.Series):
+		m.accuse(c, a, d)
+	case m.single():
+		m.largest(a)
+		if len(c.Locks) > 0 && len(c.Locks[0].Lines) > 0 {
+			a.Waits = &c.Locks[0].Lines[0]
+		}
+		a.Facts = []AnswerFact{limitFact(d)}
+	default:
+		m.answerTotals(a, nil, m.page)
+		a.Facts = []AnswerFact{limitFact(d)}
+	}
+	m.folds(c, a, d)
+	return a
+}
+
+// noLeak is the state of what follows its load.
+const noLeak = "no leak"
+
+// smallest is how the report words the smallest growth that it would have seen.
+var smallest = regexp.MustCompile(`would have been seen: \+([\d.]+) per snapshot[^,]*, \+([\d.]+) per snapshot in the largest`)
+
+// wouldBeSeen says where nothing grew how small a rise would have been seen; empty where
+// several processes differ.
+func (m *caseMaker) wouldBeSeen(quiet []string) string {
+	if len(quiet) != 1 {
+		return ""
+	}
+	found := smallest.FindStringSubmatch(quiet[0])
+	if found == nil {
+		return ""
+	}
+	return fmt.Sprintf("In %s a rise of %s per dump would have been seen, in the largest group %s.", wording.PagePlural(int64(len(m.columns)), "dump", "dumps"), found[1], found[2])
+}
+
+// accuse tells the finding that the diagnosis is about.
+func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
+	s := &m.in.Report.Series[*d.Series]
+	i := slices.IndexFunc(s.Findings, func(f report.Finding) bool { return f.Rank == d.Finding })
+	if i < 0 {
+		return
+	}
+	f := &s.Findings[i]
+	anchors := m.anchors(c)
+	several := len(m.in.Report.Series) > 1
+	for k, l := range d.Chain {
+		if d.State == noLeak {
+			break
+		}
+		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}]}
+		of := named(&m.in.Report.Series[l.Series])
+		switch {
+		case k == 0 && d.Holder != "":
+			cell.Cause, cell.Role = true, "likely cause"
+			if d.Cause != nil && d.Cause.Word == "certain" {
+				cell.Role = "cause"
+			}
+			if several {
+				cell.Role += ", " + of
+			}
+		case cell.Figure == "each":
+			cell.Figure, cell.Role = "", "each keeps"
+		default:
+			if k == 0 || d.Chain[k-1].Series != l.Series || !several {
+				cell.Role = of
+			}
+			cell.Text = arrows(strings.TrimPrefix(cell.Text, "in "+of+", "))
+		}
+		a.Chain = append(a.Chain, cell)
+	}
+	of := []int{*d.Series}
+	for _, l := range d.Chain {
+		if !slices.Contains(of, l.Series) {
+			of = append(of, l.Series)
+		}
+	}
+	m.answerTotals(a, f, of)
+	m.answerLives(a, s, *d.Series, f)
+	var traces report.Traces
+	if t := newTrace(traces.Of(f, m.labelOf)); t != nil {
+		a.Stack = t.Short(answerFrames)
+	} else {
+		m.withoutStack(a, s, f)
+	}
+	a.Facts = answerFacts(d, a.counted())
+}
+
+// counted is the noun that the rate counts: of the first cell with a course, empty without.
+func (a *Answer) counted() string {
+	for _, c := range a.Chain {
+		if !c.Cause && strings.Contains(c.Text, "→") {
+			return c.Noun
+		}
+	}
+	return ""
+}
+
+func (m *caseMaker) labelOf(id string) string {
+	if snap := m.snapshots[id]; snap != nil {
+		return Visible(snap.Label)
+	}
+	return ""
+}
+
+// placedRank is the place of a finding in the report.
+type placedRank struct{ series, rank int }
+
+// anchors are those of the findings that the page tells in full.
+func (m *caseMaker) anchors(c *Case) map[placedRank]string {
+	out := map[placedRank]string{}
+	list := m.ranked(m.page)
+	for i, r := range list[:min(len(list), len(c.Findings))] {
+		out[placedRank{r.series, r.f.Rank}] = c.Findings[i].Anchor
+		for k, below := range r.below {
+			if k < len(c.Findings[i].Behind) {
+				out[placedRank{below.series, below.f.Rank}] = c.Findings[i].Behind[k].Anchor
+			}
+		}
+	}
+	return out
+}
+
+// answerChips are the state, a limit that is near, and the end.
+func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
+	state := AnswerChip{Look: "stable", Text: Visible(d.State)}
+	switch {
+	case d.Series != nil && d.Verdict != analysis.Scaling:
+		state.Look = string(m.accusedVerdict(d))
+	case m.single():
+		state.Look = string(analysis.TooFewPoints)
+	}
+	out := []AnswerChip{state}
+	if d.Series != nil {
+		for _, b := range m.in.Report.Series[*d.Series].Bounds {
+			if b.HoursLeft != nil && b.HoursLeft[0] <= nearHours && strings.HasPrefix(d.Limit, b.What+" full in ") {
+				words, _, _ := strings.Cut(d.Limit, ": ")
+				out = append(out, AnswerChip{Look: "limit", Text: Visible(words)})
+				break
+			}
+		}
+	}
+	if d.Until != "" {
+		at, _, _ := strings.Cut(d.Until, ", ")
+		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + Visible(at)})
+	}
+	return out
+}
+
+// accusedVerdict is that of the finding that the diagnosis is about.
+func (m *caseMaker) accusedVerdict(d *report.Diagnosis) analysis.Verdict {
+	for _, f := range m.in.Report.Series[*d.Series].Findings {
+		if f.Rank == d.Finding {
+			if f.Verdict == analysis.Scaling {
+				return analysis.Stable
+			}
+			return f.Verdict
+		}
+	}
+	return d.Verdict
+}
+
+// answerAbout says in a few words what was captured where and when.
+func (m *caseMaker) answerAbout() string {
+	all := m.in.Report.Series
+	hosts := map[string]bool{}
+	for i := range all {
+		if all[i].Host != nil && *all[i].Host != "" {
+			hosts[Visible(*all[i].Host)] = true
+		}
+	}
+	what := named(&all[0])
+	if len(all) > 1 {
+		what = wording.PagePlural(int64(len(all)), "process", "processes")
+	}
+	if len(hosts) == 1 {
+		for host := range hosts {
+			what += " on " + host
+		}
+	} else if len(hosts) > 1 {
+		what += " on " + wording.PagePlural(int64(len(hosts)), "host", "hosts")
+	}
+	parts := []string{what}
+	var times []column
+	for _, k := range m.columns {
+		if !k.at.IsZero() {
+			times = append(times, k)
+		}
+	}
+	if len(times) > 0 {
+		parts = append(parts, wording.Day(times[0].at))
+	}
+	dumps := wording.PagePlural(int64(len(m.columns)), "dump", "dumps")
+	if len(times) > 1 {
+		if span := times[len(times)-1].at.Sub(times[0].at); span > 0 {
+			if span >= 5*time.Minute {
+				span = span.Round(time.Minute)
+			}
+			dumps += " in " + wording.PageDuration(span)
+		}
+	}
+	return strings.Join(append(parts, dumps), ", ")
+}
+
+// answerTotals draws the totals of some series, of the kind of a finding in the first.
+func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
+	top := 1
+	for _, i := range of {
+		s := &m.in.Report.Series[i]
+		if len(a.Totals) == answerTotals || len(s.Snapshots) < 2 {
+			continue
+		}
+		kind := analysis.Kind("")
+		lead := topFamily(s)
+		if f != nil && len(a.Totals) == 0 {
+			for k := range s.Families {
+				if len(f.Families) > 0 && s.Families[k].Fingerprint == f.Families[0] {
+					lead = &s.Families[k]
+				}
+			}
+		}
+		if lead != nil {
+			kind = lead.Kind
+		}
+		for _, k := range analysis.Kinds() {
+			if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
+				kind = k
+			}
+		}
+		if kind == "" {
+			continue
+		}
+		title := kindTitle(kind)
+		switch {
+		case len(a.Totals) > 0 && a.Totals[0].kind == kind:
+			title = named(s)
+		case len(of) > 1:
+			title += ": " + named(s)
+		}
+		d := m.small(s, i, title, m.totals(s, kind))
+		d.ID, d.Lower = fmt.Sprintf("total-%d", len(a.Totals)), m.lower(s, kind)
+		if lead != nil && lead.RecoveredAt != nil {
+			d.RecoveredAt = slices.Index(s.Snapshots, *lead.RecoveredAt)
+		}
+		top = max(top, d.Top())
+		a.Totals = append(a.Totals, AnswerTotal{title, d, kind})
+	}
+	for i := range a.Totals {
+		a.Totals[i].Chart.Max = top
+	}
+}
+
+// answerLives draws the members of the first group of a finding.
+func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *report.Finding) {
+	prints := f.Families
+	if f.StackOf != nil {
+		prints = append([]string{f.StackOf.Family}, prints...)
+	}
+	for _, print := range prints {
+		runs := m.more(series).Lives[print]
+		if len(runs) == 0 {
+			continue
+		}
+		d := &chart.LivesData{ID: "lives", Labels: m.labels(s), RecoveredAt: -1}
+		for _, r := range runs {
+			d.Runs = append(d.Runs, chart.Run(r))
+		}
+		for i := range s.Families {
+			if x := &s.Families[i]; x.Fingerprint == print {
+				a.LivesTitle = kindTitle(x.Kind) + ", born and there"
+				if x.RecoveredAt != nil {
+					d.RecoveredAt = slices.Index(s.Snapshots, *x.RecoveredAt)
+				}
+			}
+		}
+		d.Title = a.LivesTitle
+		if per := d.PerLine(); per > 1 {
+			a.LivesNote = fmt.Sprintf("1 line for %d", per)
+		}
+		a.Lives = d
+		return
+	}
+}
+
+// withoutStack lists what is known of a finding that has no stack.
+func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding) {
+	for _, print := range f.Families {
+		for i := range s.Families {
+			x := &s.Families[i]
+			if x.Fingerprint != print || len(a.Known) == 4 {
+				continue
+			}
+			n, all := -1, -1
+			if last := lastKnown(x.Counts); last >= 0 {
+				n = *x.Counts[last]
+				if totals := m.totals(s, x.Kind); totals[last] != nil {
+					all = *totals[last]
+				}
+			}
+			count := ""
+			if n >= 0 && all >= n {
+				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind, all)
+			}
+			a.Known = append(a.Known, Pair{m.name(s, x).Text(), count})
+		}
+	}
+}
+
+// answerFacts are since when, how fast, until which limit and how sure, in this order.
+func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
+	since := AnswerFact{Name: "Since", Lines: []Pair{split(cmp.Or(Visible(d.Since), "not known"), ", ")}}
+	rate := cmp.Or(Visible(d.Rate), "not known")
+	if n, per, ok := strings.Cut(rate, " "); ok && noun != "" && strings.HasPrefix(per, "a") {
+		rate = n + " " + noun + " " + per
+	}
+	fast := AnswerFact{Name: "How fast", Lines: []Pair{{rate, ""}}}
+	sure := AnswerFact{Name: "How sure"}
+	for _, x := range []struct {
+		name string
+		of   *report.Certainty
+	}{{"Growth", d.Growth}, {"Cause", d.Cause}} {
+		if x.of != nil && !(x.name == "Cause" && d.State == noLeak) {
+			sure.Lines = append(sure.Lines, Pair{x.name + ": " + x.of.Word, ", " + Visible(x.of.Reason)})
+		}
+	}
+	return []AnswerFact{since, fast, limitFact(d), sure}
+}
+
+func limitFact(d *report.Diagnosis) AnswerFact {
+	return AnswerFact{Name: "Limit", Lines: []Pair{split(cmp.Or(Visible(d.Limit), "none is known"), ": ")}}
+}
+
+// split divides a line behind what counts.
+func split(text, at string) Pair {
+	if i := strings.Index(text, at); i >= 0 {
+		return Pair{text[:i], text[i:]}
+	}
+	return Pair{text, ""}
+}
+
+// largest lists the largest groups of single dumps.
+func (m *caseMaker) largest(a *Answer) {
+	type group struct {
+		s *report.Series
+		f *report.Family
+		n int
+	}
+	var all []group
+	for _, i := range m.page {
+		s := &m.in.Report.Series[i]
+		kinds := analysis.Kinds()
+		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0] != nil })
+		for k := range s.Families {
+			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0] != nil {
+				all = append(all, group{s, f, *f.Counts[0]})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y group) int { return cmp.Compare(y.n, x.n) })
+	for _, g := range all[:min(len(all), answerGroups)] {
+		row := AnswerGroup{Count: wording.Number(int64(g.n)), Name: m.name(g.s, g.f)}
+		if len(m.in.Report.Series) > 1 {
+			row.Process = named(g.s)
+		}
+		if total := m.totals(g.s, g.f.Kind)[0]; total != nil && *total > 0 {
+			row.Share = wording.PageShare(float64(g.n), float64(*total), 0)
+		}
+		switch w := g.f.OldestWait; {
+		case w == nil:
+			row.Oldest = "n/a"
+		case *w == 0:
+			row.Oldest = "< 1 min"
+		default:
+			row.Oldest = "≥ " + wording.PagePlural(int64(*w), "min", "min")
+		}
+		a.Groups = append(a.Groups, row)
+	}
+	names := &together{}
+	for i := range a.Groups {
+		names.add(&a.Groups[i].Name, all[i].f.Fingerprint)
+	}
+	names.tellApart()
+	if more := len(all) - len(a.Groups); more > 0 {
+		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in All groups."
+	}
+}
+
+// write puts the answer at the head of a document, behind its sentence.
+func (a *Answer) write(m *Document) {
+	m.paragraph(strings.TrimSpace(a.Proved + " " + a.Proof))
+	for _, f := range a.Facts {
+		var lines []string
+		for _, l := range f.Lines {
+			lines = append(lines, l.Name+l.Value)
+		}
+		m.item(f.Name + ": " + strings.Join(lines, "; "))
+	}
+	m.gap()
+	if a.Stack != nil {
+		m.trace(a.Stack.Short(ticketFrames))
+	}
+	for _, k := range a.Known {
+		m.item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))
+	}
+	m.gap()
+	for _, g := range a.Groups {
+		m.item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
+	}
+	m.gap()
+	if a.Waits != nil {
+		m.paragraph(a.Waits.Value)
+	}
+	if a.Do != nil {
+		m.paragraph("Do this: " + a.Do.Text)
+		if a.Do.Command != "" {
+			m.fence([]string{a.Do.Command})
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package view
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/noun"
+	"leakdiff/analysis/say/report"
+)
+
+// answeredCase is shortCase with a stack, a chain and members that are followed.
+func answeredCase() CaseInput {
+	in := shortCase()
+	app := &in.Report.Series[0]
+	f := &app.Findings[0]
+	f.Stack = []report.StackFrame{{Function: "main.wait", File: "/x/main.go", Line: 9, Own: true}, {Function: "main.serve", File: "/x/main.go", Line: 3, Own: true, CreatedBy: true}}
+	f.StackOf = &report.StackOf{Family: "g1:0", Kind: analysis.KindGoroutine, Snapshot: app.Snapshots[2], Members: 24, Of: 24}
+	zero := 0
+	in.Report.Diagnosis = report.Diagnosis{
+		Sentence: "24 sessions were started in app and none ended.", Verdict: analysis.Leaking, State: "leaking", Series: &zero, Finding: 1, Holder: "main.serve",
+		Chain: []report.Link{
+			{Figure: "1", Noun: "main.serve", Text: "starts them", Finding: 1},
+			{Figure: "24", Noun: "sessions", Text: "0 to 24", Finding: 1},
+			{Figure: "each", Noun: "2 goroutines", Finding: 1},
+			{Figure: "9", Noun: "calls", Text: "in db, 0 to 9", Series: 1, Finding: 2},
+		},
+		Proof: "24 of 24 started since t0 are still there at t2.", Since: "before the first dump, t0", Rate: "+12 a minute", Limit: "none near: 3 of 20 files",
+		Growth: &report.Certainty{Word: "certain", Reason: "each followed by goroutine id"}, Cause: &report.Certainty{Word: "likely", Reason: "main.serve starts them"},
+		Next: &report.Action{Text: "Stop each.", Command: "leakdiff collect --pid 12 --every 30s --count 5 -o app.tar.gz"},
+		Also: []string{"db: calls 0 to 9"},
+	}
+	in.More = []CaseMore{{Lives: map[string][]report.Lives{"g1:0": {{First: 1, Last: 2, N: 12}, {First: 2, Last: 2, N: 12}}}}, {}}
+	return in
+}
+
+func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
+	a := NewCase(answeredCase()).Answer
+	if a == nil {
+		t.Fatal("there is none")
+	}
+	chain := []AnswerCell{
+		{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Text: "starts them", Anchor: "f-1", Cause: true},
+		{Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1"},
+		{Role: "each keeps", Noun: "2 goroutines", Anchor: "f-1"},
+		{Role: "db", Figure: "9", Noun: "calls", Text: "0 → 9", Anchor: "f-3"},
+	}
+	if d := cmp.Diff(chain, a.Chain); d != "" {
+		t.Error(d)
+	}
+	facts := []AnswerFact{
+		{"Since", []Pair{{"before the first dump", ", t0"}}}, {"How fast", []Pair{{"+12 sessions a minute", ""}}}, {"Limit", []Pair{{"none near", ": 3 of 20 files"}}},
+		{"How sure", []Pair{{"Growth: certain", ", each followed by goroutine id"}, {"Cause: likely", ", main.serve starts them"}}},
+	}
+	if d := cmp.Diff(facts, a.Facts); d != "" {
+		t.Error(d)
+	}
+	if a.Proved != "24 of 24" || a.Proof != "started since t0 are still there at t2." || a.Stack == nil || a.Lives == nil || len(a.Lives.Runs) != 2 || len(a.Totals) != 2 {
+		t.Errorf("%+v", a)
+	}
+	if d := cmp.Diff([]AnswerChip{{"leaking", "leaking"}}, a.Chips); d != "" {
+		t.Error(d)
+	}
+	if f := a.Fold(FoldFindings); f == nil || f.Title != "Also found" || f.Inside != "db: calls 0 → 9" || f.Open {
+		t.Errorf("findings: %+v", f)
+	}
+	if got := a.Do.Lines(); got != "leakdiff collect --pid 12 --every 30s \\\n  --count 5 -o app.tar.gz" {
+		t.Errorf("command:\n%s", got)
+	}
+}
+
+func TestDocumentsBeginWithTheAnswer(t *testing.T) {
+	text := NewCase(answeredCase()).Document().Markdown()
+	at := 0
+	for _, want := range []string{"# 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growth: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
+		i := strings.Index(text[at:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing or too early:\n%s", want, text)
+		}
+		at += i
+	}
+}
+
+func TestWithoutALeakThereIsNoChainAndNothingToDo(t *testing.T) {
+	in := answeredCase()
+	in.Report.Series[0].Findings[0].Verdict = analysis.Scaling
+	in.Report.Diagnosis.State = "no leak"
+	a := NewCase(in).Answer
+	if len(a.Chain) > 0 || a.Do != nil || a.Chips[0] != (AnswerChip{"stable", "no leak"}) || len(a.Facts) != 4 || len(a.Facts[3].Lines) != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestOneDumpShowsItsLargestGroups(t *testing.T) {
+	in := CaseInput{ID: "c1", Report: oneSeries("app", analysis.TooFewPoints, "", 10)}
+	wait := 8
+	in.Report.Series[0].Families = []report.Family{
+		{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.a", Counts: numbers(2)},
+		{Fingerprint: "g1:1", Kind: analysis.KindGoroutine, Title: "main.b", Counts: numbers(8), OldestWait: &wait},
+	}
+	in.Report.Diagnosis = in.Report.Diagnose(noun.Builtin())
+	a := NewCase(in).Answer
+	if len(a.Groups) != 2 || a.Groups[0].Count != "8" || a.Groups[0].Oldest != "≥ 8\u00a0min" || a.Groups[1].Oldest != "n/a" {
+		t.Errorf("groups: %+v", a.Groups)
+	}
+	if a.Do == nil || !strings.HasPrefix(a.Do.Command, "leakdiff collect ") || a.Proof != "One dump cannot say what grows." || len(a.Totals) > 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestPartsOpenWhereTheAddressAsks(t *testing.T) {
+	for query, want := range map[string][]string{
+		"": nil, "open=findings": {FoldFindings}, "q=kind:goroutine": {FoldGroups}, "charts=1": nil,
+		"open=all": {FoldFindings, FoldEvidence, FoldTimeline, FoldGroups, FoldFiles, FoldForms},
+	} {
+		in := answeredCase()
+		in.Query, _ = url.ParseQuery(query)
+		var got []string
+		for _, f := range NewCase(in).Answer.Folds {
+			if f.Open {
+				got = append(got, f.Key)
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", query, d)
+		}
+	}
+}
+
+func TestAFrozenAnswerKeepsNoLinks(t *testing.T) {
+	in := answeredCase()
+	in.Frozen = true
+	c := NewCase(in)
+	if c.Answer == nil || c.Answer.Fold(FoldForms) != nil {
+		t.Errorf("%+v", c.Answer)
+	}
+}
