@@ -195,17 +195,21 @@ func TestTheFurtherChartsOfALargeCaseAreMadeWhenAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheFurtherChartsOfASmallCaseStandFolded(t *testing.T) {
+func TestTheFurtherChartsAreDrawnOnRequestAndInWhatIsSaved(t *testing.T) {
 	s := newSite(t)
 	up := s.series(calling(10, 3), calling(30, 3), calling(50, 3), calling(70, 3))
-	r := s.get(up.Link)
-	_, charts, found := strings.Cut(r.body, `id="charts"`)
-	if !found {
-		t.Fatal("the page has no further charts")
+	if r := s.get(up.Link); !strings.Contains(r.body, "?charts=1#charts") || strings.Contains(r.body, "Births per snapshot") {
+		t.Error("the page has the charts, want a link to them")
 	}
-	for _, want := range []string{`<details class="morecharts"><summary>`, "Goroutines by family", "States of its goroutines", "Births per snapshot", "main.(*Pool).read", "10 → 70", "t0 to t1: 20 born"} {
-		if !strings.Contains(charts, want) {
-			t.Errorf("the charts lack %q", want)
+	for _, path := range []string{up.Link + "?charts=1", up.Link + ".html"} {
+		_, charts, found := strings.Cut(s.get(path).body, `id="charts"`)
+		if !found {
+			t.Fatalf("%s has no further charts", path)
+		}
+		for _, want := range []string{"Goroutines by family", "States of its goroutines", "Births per snapshot", "main.(*Pool).read", "10 → 70", "t0 to t1: 20 born"} {
+			if !strings.Contains(charts, want) {
+				t.Errorf("%s: the charts lack %q", path, want)
+			}
 		}
 	}
 	if one := s.get(s.series(calling(1, 1)).Link); strings.Contains(one.body, `id="charts"`) {

@@ -93,7 +93,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 		members = membersOf(l, c.Said)
 	}
 	in.More = view.MoreOf(c.Said, members)
-	if err := s.moreCharts(ctx, &in, c, query); err != nil {
+	if err := s.moreCharts(ctx, &in, c, query, why); err != nil {
 		return view.Case{}, err
 	}
 	if err := s.baselines(ctx, &in, c, why); err != nil {

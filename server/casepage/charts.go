@@ -11,9 +11,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// The further charts of a process take about 3 ms and 120 kB of a page. A small case has
-// them folded on every view, for its first process. Other processes and larger cases have
-// them on request: ?charts=host/program, or ?charts=1 for the first process.
+// The further charts of a process take about 3 ms and 120 kB of a page. A page has them on
+// request: ?charts=host/program, or ?charts=1 for the first processes. What is frozen or
+// saved cannot be asked again, and has those of the first process of a small case.
 const (
 	maxDrawnUnasked = 1
 	MaxDrawn        = 4
@@ -21,8 +21,11 @@ const (
 
 // moreCharts adds the data of the further charts. The report of a small case holds it; for
 // other cases the evidence is loaded.
-func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.Report, query url.Values) error {
+func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.Report, query url.Values, why purpose) error {
 	in.Charts = query.Get("charts")
+	if in.Charts == "" && why == showing {
+		return nil
+	}
 	drawn := drawnSeries(c.Said, in.Charts)
 	if in.Charts == "" || !slices.ContainsFunc(drawn, func(i int) bool { return c.Said.Series[i].Drawn == nil }) {
 		for _, i := range drawn {
