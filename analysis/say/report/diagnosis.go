@@ -533,10 +533,13 @@ func (d *diagnosing) since(l answer) (since, until string) {
 		}
 	}
 	onset := d.onset(s, l.finding)
+	first := d.label(s, 0)
+	if onset == nil && len(s.Snapshots) == 2 {
+		return "between " + first + " and " + d.label(s, 1) + ", or before", until
+	}
 	if onset == nil {
 		return "", until
 	}
-	first := d.label(s, 0)
 	if t := d.snapshot(s, 0).CapturedAt; t != nil {
 		first += ", " + wording.Clock(*t)
 	}
@@ -882,6 +885,15 @@ func (d *diagnosing) alone(s *Series) string {
 	if kind == "" || *totals[0] == 0 {
 		return text
 	}
+	whole := text
+	// What is named is of one kind: the others would stand between it and its number.
+	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(kind, *totals[0]))
+	if d.snapshot(s, 0).bounded(kind) {
+		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, *totals[0]))
+	}
+	if queue := d.queued(s); queue != "" {
+		return text + queue
+	}
 	for i := range s.Objects {
 		o := &s.Objects[i]
 		parts := o.Parts()
@@ -897,7 +909,7 @@ func (d *diagnosing) alone(s *Series) string {
 		}
 	}
 	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
-		return text
+		return whole
 	}
 	x := s.nameOf(d.nouns, most, nil)
 	place := strings.TrimSpace(x.place)

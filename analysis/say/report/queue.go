@@ -62,6 +62,28 @@ func (s *Series) queueOf(f *Finding) *Lock {
 	return nil
 }
 
+// queued words those of one dump that wait for a lock with a holder that can be named: ", 29
+// of them wait for one lock; its likely holder waits for 8 shim calls". It is "" without such
+// a lock.
+func (d *diagnosing) queued(s *Series) string {
+	if s.Locks == nil || len(s.Locks.List) == 0 {
+		return ""
+	}
+	x := &s.Locks.List[0]
+	if x.Waiters < leastQueue || len(x.Holders) == 0 || x.Holders[0].Certainty == wait.Possible {
+		return ""
+	}
+	text := fmt.Sprintf(", %d of them wait for one lock", x.Waiters)
+	holder := "its " + string(x.Holders[0].Certainty) + " holder"
+	if x.Holders[0].Certainty == Proven {
+		holder = "its holder"
+	}
+	if on := holderWaits(d.nouns, &x.Holders[0]); on != "" {
+		return text + "; " + holder + " waits for " + on
+	}
+	return text + "; " + holder + " is in " + shortRole(x.Holders[0].At)
+}
+
 // deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
 // is possible.
 func (s *Series) deadlock() string {
