@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// maxCached bounds the number of values in a cache, and maxCachedBytes their total weight. A
-// case of a million members exceeds it and is read again.
+// maxCases and maxReports bound the number of values in a cache: a loaded case of a hundred
+// thousand members holds some 5 MiB. maxCachedBytes bounds their total weight. A case of a
+// million members exceeds it and is read again.
 const (
-	maxCached      = 8
+	maxCases       = 2
+	maxReports     = 8
 	maxCachedBytes = 32 << 20
 )
 
@@ -18,6 +20,8 @@ const (
 // for concurrent requests. Values are never stale: another revision is another key.
 type cache[T any] struct {
 	weigh func(*T) int
+	// most is the largest number of values.
+	most int
 
 	mu sync.Mutex
 	// computing are the computations in progress, by key.
@@ -32,9 +36,9 @@ type weighed[T any] struct {
 	weight int
 }
 
-// newCache takes a function that estimates the bytes of a value.
-func newCache[T any](weigh func(*T) int) *cache[T] {
-	return &cache[T]{weigh: weigh, kept: map[string]weighed[T]{}, computing: map[string]*computation[T]{}}
+// newCache takes the largest number of values, and a function that estimates the bytes of a value.
+func newCache[T any](most int, weigh func(*T) int) *cache[T] {
+	return &cache[T]{weigh: weigh, most: most, kept: map[string]weighed[T]{}, computing: map[string]*computation[T]{}}
 }
 
 func (c *cache[T]) get(key string) *T {
@@ -113,7 +117,7 @@ func (c *cache[T]) put(key string, value *T) {
 	c.drop(key)
 	c.order, c.kept[key] = append(c.order, key), weighed[T]{value, weight}
 	c.size += weight
-	for len(c.order) > maxCached || c.size > maxCachedBytes {
+	for len(c.order) > c.most || c.size > maxCachedBytes {
 		c.drop(c.order[0])
 	}
 }

@@ -117,7 +117,7 @@ type Loader struct {
 func New(cfg Config) *Loader {
 	return &Loader{
 		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log,
-		cases: newCache((*Loaded).weight), reports: newCache(reportWeight),
+		cases: newCache(maxCases, (*Loaded).weight), reports: newCache(maxReports, reportWeight),
 	}
 }
 

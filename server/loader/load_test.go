@@ -27,7 +27,7 @@ func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
 		{"the first one fails", true, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCache(func(*Loaded) int { return 1 })
+			c := newCache(maxReports, func(*Loaded) int { return 1 })
 			computed := 0
 			first := make(chan error)
 			go func() {
