@@ -78,6 +78,10 @@ func (j *JudgedSeries) sayForgotten(f *Finding, of []*object.Orphans, objects []
 		words = append(words, fmt.Sprintf("%s (%s)", wording.Plural(lastCount(o.Counts), o.Sort.One, o.Sort.Many), j.rises(o.Counts, analysis.KindDescriptor)))
 	}
 	f.Title = "Opened and forgotten: " + wording.List(words, len(words))
+	if slices.ContainsFunc(of, func(o *object.Orphans) bool { return o.Sort.One == "TCP connection" }) {
+		// One that is only written to, or read at times, has no goroutine that waits for it.
+		f.Title = "No goroutine reads " + wording.List(words, len(words))
+	}
 	f.Next = fmt.Sprintf("Find the code that opens the %s, and close each there when it is done with it.", wording.List(manyOf(of), len(of)))
 	for i := range objects {
 		if o := &objects[i]; o.Orphaned && o.Name == of[0].Sort.One {
