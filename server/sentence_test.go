@@ -82,7 +82,7 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 				paragraph, _, _ := strings.Cut(rest, "\n\n")
 				return paragraph
 			}
-			found[".txt"] = below(s.get(up.Link + ".txt").body)
+			found[".txt"] = s.get(up.Link + ".txt").body
 			var terminal bytes.Buffer
 			if err := report.Text(&terminal, report.Case{Report: r}, report.Terminal{}); err != nil {
 				t.Fatal(err)

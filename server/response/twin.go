@@ -43,8 +43,8 @@ type Export struct {
 	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
-	// Report is that of a case, nil for other pages: its text begins with the screen of a
-	// terminal, and it has a ticket. Link is the address of the page that the ticket names.
+	// Report is that of a case, which has a ticket, nil for other pages. Link is the address of
+	// the page that the ticket names.
 	Report *report.Report
 	Link   string
 	// Stacks are the snapshots of the page, one or A and B, nil for none.
@@ -94,21 +94,7 @@ func (e *Export) HasTicket() bool { return e.Report != nil && e.Report.Diagnosis
 func textOf(suffix string, e Export) Content {
 	d := e.Page.Document()
 	d.Note(e.Note)
-	out := WordsOf(suffix, d)
-	if suffix == ".txt" && e.Report != nil {
-		out.Body = beginWith(report.Screen(e.Report), out.Body)
-	}
-	return out
-}
-
-// beginWith puts the screen of a terminal in the place of the title of a text, which is its
-// sentence.
-func beginWith(screen string, text []byte) []byte {
-	if screen == "" {
-		return text
-	}
-	_, below, _ := bytes.Cut(text, []byte("\n\n"))
-	return append([]byte(screen+"\n"), below...)
+	return WordsOf(suffix, d)
 }
 
 // WordsOf writes a document in the form of a suffix.

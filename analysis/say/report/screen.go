@@ -96,19 +96,6 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	return append(blocks, figures, chain, stack, last, list), whole
 }
 
-// Screen is the answer as Text prints it, without colours and without what the evidence lists.
-// It is empty for reports of versions that had no diagnosis.
-func Screen(r *Report) string {
-	if r.Diagnosis.State == "" {
-		return ""
-	}
-	var b strings.Builder
-	p := &printer{w: &b}
-	blocks, _ := screenOf(r, Terminal{Verbose: true})
-	p.blocks(blocks)
-	return b.String()
-}
-
 // finding is the one of a rank, or nil.
 func (s *Series) finding(rank int) *Finding {
 	for i := range s.Findings {

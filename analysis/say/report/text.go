@@ -119,23 +119,6 @@ func (p *printer) raw(line string) {
 	}
 }
 
-// blocks prints lines that are printable already, with an empty line between blocks.
-func (p *printer) blocks(blocks [][]string) {
-	begun := false
-	for _, block := range blocks {
-		if len(block) == 0 {
-			continue
-		}
-		if begun {
-			p.line("")
-		}
-		begun = true
-		for _, line := range block {
-			p.raw(line)
-		}
-	}
-}
-
 func (p *printer) line(format string, args ...any) {
 	if p.err != nil {
 		return
