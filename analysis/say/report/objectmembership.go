@@ -86,7 +86,7 @@ type RoleStack struct {
 	Variant string `json:"variant"`
 	Members int    `json:"members"`
 	Of      int    `json:"of"`
-	// Stack is leaf first, what started the goroutine last.
+	// Stack is leaf first, what started the goroutine last. Own code is marked.
 	Stack []StackFrame `json:"stack"`
 }
 
@@ -278,6 +278,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 			}
 		}
 	}
+	own := j.OwnCode()
 	for _, e := range out.Each {
 		for _, r := range e.Roles {
 			b, ok := best[r.Role]
@@ -285,7 +286,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 				continue
 			}
 			v := b.group.Variants[b.variant]
-			stack := RoleStack{ObjectRole: r, Family: b.group.Family.Fingerprint, Variant: v.Fingerprint, Members: b.count, Of: of[r.Role], Stack: stackFrames(v.Stack)}
+			stack := RoleStack{ObjectRole: r, Family: b.group.Family.Fingerprint, Variant: v.Fingerprint, Members: b.count, Of: of[r.Role], Stack: markedFrames(own, v.Stack, marksOf(own, b.group.Family.Kind, v.Stack))}
 			out.Stacks = append(out.Stacks, stack)
 		}
 	}
@@ -317,16 +318,4 @@ func variantRole(v *analysis.Variant) string {
 		return ""
 	}
 	return join.RoleOf(v.Stack)
-}
-
-// stackFrames are the frames of an exact stack, without marks of own code.
-func stackFrames(s *analysis.Stack) []StackFrame {
-	var out []StackFrame
-	for _, f := range s.Frames {
-		out = append(out, StackFrame{Function: f.Func, File: f.File, Line: f.Line})
-	}
-	if s.CreatedBy.Func != "" {
-		out = append(out, StackFrame{Function: s.CreatedBy.Func, File: s.CreatedBy.File, Line: s.CreatedBy.Line, CreatedBy: true})
-	}
-	return out
 }
