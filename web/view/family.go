@@ -47,8 +47,8 @@ type FamilyInput struct {
 	Statements []analysis.Statement
 	Bisection  trend.Bisection
 	Triage     TriageInput
-	// Modules are the prefixes of the reader's own functions, separated by blanks.
-	Modules string
+	// Code is the stack of snapshot SnapshotIndex.
+	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
 	Watched []analysis.Target
 	// Members are those of snapshot SnapshotIndex.
@@ -88,6 +88,9 @@ type Family struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
+	// First is the first screen; records that older versions froze have none, and are shown
+	// as they were.
+	First *FirstScreen `json:",omitempty"`
 	// Sentence is the headline without the name, for below the title.
 	Sentence    string
 	Name        FamilyName
@@ -150,6 +153,14 @@ type Family struct {
 	Knowledge *FamilyKnowledge
 }
 
+// FirstScreen is what stands directly below the figures of a page.
+type FirstScreen struct {
+	// Code is nil where there is no stack.
+	Code *Code `json:",omitempty"`
+	// Folds are the folded parts of the page.
+	Folds []AnswerFold
+}
+
 // KeyFigure is one key figure: the value and what it is.
 type KeyFigure struct {
 	Value, Text string
@@ -207,6 +218,7 @@ func NewFamily(in FamilyInput) Family {
 		}
 	}
 	m.triage(&f)
+	f.First = m.first(&f)
 	f.Shell = m.shell(f)
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -128,15 +129,22 @@ func (m *familyMaker) variants(f *Family) {
 		}
 		out := FamilyVariant{Count: many(m.in.Family.Kind, v.Count), Fingerprint: Visible(v.Fingerprint)}
 		for i := range v.Stack.Frames {
-			out.Frames = append(out.Frames, *frameLine(&v.Stack.Frames[i]))
+			out.Frames = append(out.Frames, *linkedFrame(&v.Stack.Frames[i], m.in.Code.Version))
 		}
 		if v.Stack.CreatedBy.Func != "" {
-			out.Creator = frameLine(&v.Stack.CreatedBy)
+			out.Creator = linkedFrame(&v.Stack.CreatedBy, m.in.Code.Version)
 		}
-		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Modules))
+		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Code.Modules))
 		out.Text = out.plain()
 		f.Variants = append(f.Variants, out)
 	}
+}
+
+// linkedFrame is a frame with the address of its line.
+func linkedFrame(f *analysis.Frame, version string) *FrameLine {
+	out := frameLine(f)
+	out.URL = source.Link(*f, version)
+	return out
 }
 
 // plain is the stack in lines, leaf first.

@@ -90,6 +90,23 @@ type RoleStack struct {
 	Stack []StackFrame `json:"stack"`
 }
 
+// FirstStack is the stack of a role that shows most: the first with own code, else the
+// first. It is nil without a stack.
+func (m *ObjectMembership) FirstStack() *RoleStack {
+	if len(m.Stacks) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(m.Stacks, func(s RoleStack) bool {
+		return slices.ContainsFunc(s.Stack, func(f StackFrame) bool { return f.Own })
+	})
+	return &m.Stacks[max(i, 0)]
+}
+
+// Located is the stack as that of a family is located.
+func (s *RoleStack) Located(kind analysis.Kind, snapshot string) *LocatedStack {
+	return &LocatedStack{Stack: s.Stack, Of: StackOf{Family: s.Family, Kind: kind, Snapshot: snapshot, Members: s.Members, Of: s.Of}}
+}
+
 const (
 	mostLifelines = 2000
 	// mostParts is how many goroutines of an object are listed.

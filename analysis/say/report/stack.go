@@ -183,7 +183,8 @@ func (f StackFrame) place() string {
 	return place
 }
 
-func (f StackFrame) frame() analysis.Frame {
+// Frame is the frame as the dump prints it.
+func (f StackFrame) Frame() analysis.Frame {
 	return analysis.Frame{Func: f.Function, File: f.File, Line: f.Line}
 }
 
@@ -232,7 +233,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
 	var rows []TraceRow
 	for _, frame := range f.Stack {
-		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.frame()})
+		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
 		out.Own = out.Own || frame.Own
 	}
 	out.Rows = fold(rows, mostFrames)

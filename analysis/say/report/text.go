@@ -261,7 +261,7 @@ func (p *printer) start(f *Finding, indent string) {
 	if creator == nil {
 		return
 	}
-	e, missing := p.source.Start(creator.frame())
+	e, missing := p.source.Start(creator.Frame())
 	if e == nil {
 		if !p.shown[missing] {
 			p.wrap(indent, missing)
