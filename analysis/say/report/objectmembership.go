@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/object"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/join"
 )
 
@@ -90,16 +91,32 @@ type RoleStack struct {
 	Stack []StackFrame `json:"stack"`
 }
 
-// FirstStack is the stack of a role that shows most: the first with own code, else the
-// first. It is nil without a stack.
+// FirstStack is the stack of the role that shows most: of the first with own code, else of
+// the first that what holds the objects started, else of the first with more than the
+// standard library. It is nil without a stack.
 func (m *ObjectMembership) FirstStack() *RoleStack {
-	if len(m.Stacks) == 0 {
-		return nil
+	var best *RoleStack
+	most := -1
+	for i := range m.Stacks {
+		if worth := m.worth(m.Stacks[i].Stack); worth > most {
+			best, most = &m.Stacks[i], worth
+		}
 	}
-	i := slices.IndexFunc(m.Stacks, func(s RoleStack) bool {
-		return slices.ContainsFunc(s.Stack, func(f StackFrame) bool { return f.Own })
-	})
-	return &m.Stacks[max(i, 0)]
+	return best
+}
+
+// worth orders the stacks of roles for FirstStack.
+func (m *ObjectMembership) worth(stack []StackFrame) int {
+	creator := Creator(stack)
+	switch {
+	case slices.ContainsFunc(stack, func(f StackFrame) bool { return f.Own }):
+		return 3
+	case creator != nil && slices.ContainsFunc(m.Holders, func(h HolderOf) bool { return h.Role == analysis.CreatedBy && h.Type == creator.Function }):
+		return 2
+	case slices.ContainsFunc(stack, func(f StackFrame) bool { return !family.OfStandardLibrary(f.Function) }):
+		return 1
+	}
+	return 0
 }
 
 // Located is the stack as that of a family is located.
