@@ -62,7 +62,7 @@ func (t *Tree) Start(creator analysis.Frame) (e *Excerpt, missing string) {
 	if creator.Line > len(lines) {
 		return nil, fmt.Sprintf("%s ends before line %d in the source directories.", base, creator.Line)
 	}
-	if !startsGoroutine(lines, creator.Line) {
+	if !startsGoroutine(lines, creator.Line) || guessed(file, name) && !declares(text, creator.Func) {
 		return nil, fmt.Sprintf("Line %d of %s starts no goroutine in the source directories: that is another version.", creator.Line, base)
 	}
 	e = &Excerpt{Path: name, First: max(creator.Line-Around, 1), Line: creator.Line}
@@ -177,6 +177,31 @@ func startsGoroutine(lines []string, line int) bool {
 		}
 	}
 	return false
+}
+
+// guessed reports a file that was found by its path inside a module of a version, without
+// the name of the module: it may be that of any checkout.
+func guessed(file, name string) bool {
+	m, ok := moduleOf(file)
+	return ok && name == strings.Join(m.file, "/")
+}
+
+// declares reports that a file declares the function that a name is of or within.
+//
+//	"example.com/app/pool.(*Pool[...]).Start.func1" = func (p *Pool[T]) Start(
+func declares(text, function string) bool {
+	function = strings.ReplaceAll(function, "[...]", "")
+	name := function[strings.LastIndexByte(function, '/')+1:]
+	if receiver := strings.LastIndex(name, ")."); receiver >= 0 {
+		name = name[receiver+2:]
+	} else if _, name, _ = strings.Cut(name, "."); name == "" {
+		return false
+	}
+	name, _, _ = strings.Cut(name, ".func")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[i+1:] // of a receiver that is no pointer
+	}
+	return name != "" && regexp.MustCompile(`(?m)^func (?:\([^()]*\) )?`+regexp.QuoteMeta(name)+`[(\[]`).MatchString(text)
 }
 
 // cut shortens a long line.

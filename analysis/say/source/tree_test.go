@@ -40,7 +40,7 @@ func TestStart(t *testing.T) {
 	cache, checkout, other, outside := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, cache, map[string]string{"github.com/!x/y@v1.2.3/run/x.go": code, "golang.org/toolchain@v0.0.1-go1.25.5.linux-amd64/src/net/http/server.go": code})
 	write(t, checkout, map[string]string{
-		"cmd/app/main.go": code, "main.go": strings.ReplaceAll(code, "serve(l)", "root(l)"), "vendor/github.com/v/w/z.go": code, "pool/pool.go": "package pool\n", "pool/worker.go": code,
+		"cmd/app/main.go": code, "main.go": strings.ReplaceAll(code, "serve(l)", "root(l)"), "vendor/github.com/v/w/z.go": code, "pool/pool.go": "package pool\n", "pool/worker.go": code, "pool/two.go": strings.ReplaceAll(code, "Run(", "Walk("),
 		"notes.txt": code, "big.go": code + strings.Repeat("// long\n", 600_000), "wide.go": strings.ReplaceAll(code, "go serve(l)", "go serve(l) // "+strings.Repeat("ä", 1000)),
 		"two.go": code, "deep/two.go": "package deep\n",
 	})
@@ -71,6 +71,7 @@ func TestStart(t *testing.T) {
 		{"a vendored package of a build with -trimpath", "github.com/v/w/z.go", 8, "vendor/github.com/v/w/z.go", ""},
 		{"a vendored package of a module with a version", "github.com/v/w@v1.0.0/z.go", 8, "vendor/github.com/v/w/z.go", ""},
 		{"the checkout of a module with a version", "example.com/app@v1.0.0/pool/worker.go", 8, "pool/worker.go", ""},
+		{"a file of the checkout of another module", "example.com/other@v1.0.0/pool/two.go", 8, "", "Line 8 of two.go starts no goroutine in the source directories: that is another version."},
 		{"the longest end that one directory alone has", "/srv/app/only/two.go", 8, "only/two.go", ""},
 		{"an end that two directories have", "/srv/app/two.go", 8, "", absent + "two.go."},
 		{"a link inside the directory", "/srv/app/same.go", 8, "same.go", ""},
@@ -114,6 +115,18 @@ func TestStart(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestDeclares(t *testing.T) {
+	const text = "package p\n\nfunc Run(n int) {}\n\nfunc (p *Pool[T]) Start() {}\n\nfunc (v Value) Do() {}\n\nfunc Map[K any](k K) {}\n"
+	for function, want := range map[string]bool{
+		"example.com/p.Run": true, "example.com/p.Run.func1": true, "p.Run": true, "example.com/p.(*Pool[...]).Start.func2.1": true, "example.com/p.Value.Do": true,
+		"example.com/p.Map[...].func1": true, "gopkg.in/p.v2.Run": true, "example.com/p.Ru": false, "example.com/p.Stop": false, "example.com/p.(*Pool).Run2": false, "panic": false, "": false,
+	} {
+		if got := declares(text, function); got != want {
+			t.Errorf("declares(%q) = %t, want %t", function, got, want)
+		}
+	}
 }
 
 // recording records what is asked of a file system.
