@@ -1250,14 +1250,7 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 		return
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
-	all := slices.Concat(f.Evidence, f.MoreEvidence)
-	// Identities are the strongest proof.
-	if i := slices.IndexFunc(all, func(p Pair) bool { return p.Name == "Cohort" }); i > 0 {
-		all[0] = all[i]
-	}
-	if len(all) > 0 {
-		s.Sure = capital(withoutParts(all[0].Value))
-	}
+	s.Sure = Visible(strings.TrimSuffix(r.f.Proof, "."))
 	for _, a := range f.Advice {
 		if a.Cause != "" && len(a.Remedy) > 0 {
 			s.Todo = strings.TrimSuffix(a.Cause, ".") + ". " + a.Remedy[0]
@@ -1265,18 +1258,6 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 		}
 	}
 	c.Short = append(c.Short, s)
-}
-
-// withoutParts leaves the first parenthesis out, in which a proof tells its parts.
-//
-//	"420 members born since t0 (t1 84, t2 56); 364 of these" -> "420 members born since t0; 364 of these"
-func withoutParts(s string) string {
-	before, rest, ok := strings.Cut(s, " (")
-	_, behind, closed := strings.Cut(rest, ")")
-	if !ok || !closed || !strings.HasPrefix(behind, ";") {
-		return s
-	}
-	return before + behind
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with
@@ -1383,7 +1364,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	}))
 	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
-		m.unitFinding(&out, s, series, u)
+		out.Unit, out.Each = Visible(u.ID), each(u)
 	}
 	m.shares(&out, s, series, f, byPrint)
 	out.Object = m.objectLink(s, f)

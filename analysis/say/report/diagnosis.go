@@ -107,6 +107,8 @@ type diagnosing struct {
 	headline
 	r     *Report
 	nouns noun.List
+	// placed reports sentences that stand under the name of their process.
+	placed bool
 }
 
 func (r *Report) diagnosing(nouns noun.List) *diagnosing {
@@ -292,7 +294,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		each, kept = ": each keeps "+x.each, ": each kept "+x.each
 	}
 	in, of := s.place("in"), s.place("of")
-	if len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
+	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
 		in, of = "", "" // it would stand there twice
 	}
 	course := fmt.Sprintf("%s%s grew from %d to %d", capital(x.all()), of, from, high)
@@ -349,6 +351,9 @@ func (d *diagnosing) wordings(l answer) []string {
 func capital(text string) string {
 	if len(text) > 1 && text[1] >= 'A' && text[1] <= 'Z' {
 		return text
+	}
+	if word, _, _ := strings.Cut(text, " "); strings.ContainsAny(word, "._(*/") {
+		return text // a name of the program
 	}
 	return wording.Capital(text)
 }
@@ -740,6 +745,9 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
+	if out.Text == "" {
+		out.Text = startedAt(l.finding.Stack)
+	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious || v == analysis.Stopped {
 		out.Command = d.collect(s)
 	}
@@ -747,6 +755,20 @@ func (d *diagnosing) next(l answer) *Action {
 		return nil
 	}
 	return out
+}
+
+// startedAt says where the goroutines of a stack are started, "" where the dump does not tell
+// or a library starts them.
+func startedAt(stack []StackFrame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	creator := &stack[len(stack)-1]
+	place := creator.place()
+	if !creator.CreatedBy || place == "" || !creator.Own && !strings.HasPrefix(creator.Function, "main.") {
+		return ""
+	}
+	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
 }
 
 // lookBefore says in which logs the end of what held a subject is found.

@@ -109,7 +109,11 @@ func (d *diagnosing) waiting(l answer) []string {
 	if at := s.recoveredAt(l.finding); at > 0 {
 		waits, wait, until = "waited", "waited", " until "+d.label(s, at)
 	}
-	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), s.place("in"), wording.Fit(n, waits, wait), until)
+	in := s.place("in")
+	if d.placed {
+		in = ""
+	}
+	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, wording.Fit(n, waits, wait), until)
 	holder := "its " + string(l.queue.Holders[0].Certainty) + " holder"
 	if l.queue.Holders[0].Certainty == Proven {
 		holder = "its holder"

@@ -129,7 +129,7 @@ func benign(f Finding, byPrint map[string]*Family) bool {
 }
 
 func suspicion(f *Family) Finding {
-	text := fmt.Sprintf("Somebody marked this family as suspicious; by the figures it is %s.", strings.ReplaceAll(string(f.Verdict), "_", " "))
+	text := fmt.Sprintf("A person marked this group as suspicious; by the figures it is %s.", strings.ReplaceAll(string(f.Verdict), "_", " "))
 	if f.Triage.Note != "" {
 		text += " Their note: " + sentence(f.Triage.Note)
 	}
