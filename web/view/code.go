@@ -48,6 +48,9 @@ type CodeStart struct {
 	Place string
 	URL   string `json:",omitempty"`
 	Own   bool   `json:",omitempty"`
+	// Near is the outermost own frame where a library started the members, as a WaitGroup
+	// does.
+	Near *CodeRow `json:",omitempty"`
 	// Path is that of the file in a source directory, Lines those around the statement.
 	// Missing says in a sentence why there are none. Frozen pages have neither.
 	Path    string       `json:",omitempty"`
@@ -95,9 +98,27 @@ func newCode(in CodeInput, label string) *Code {
 	if c := report.Creator(stack.Stack); c != nil {
 		last := out.Rows[len(out.Rows)-1]
 		out.Start = &CodeStart{Func: last.Func, Place: last.Place, URL: last.URL, Own: last.Own, Missing: Visible(in.Missing)}
+		if !last.Own {
+			out.Start.Near = outermostOwn(out.Rows)
+		}
 		out.Start.excerpt(in.Excerpt)
 	}
 	return out
+}
+
+// outermostOwn is the last row of own code, nil for none.
+func outermostOwn(rows []CodeRow) *CodeRow {
+	for i := range slices.Backward(rows) {
+		r := &rows[i]
+		if r.Own {
+			found := *r
+			return &found
+		}
+		if found := outermostOwn(r.Folded); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 func codeRows(rows []report.TraceRow, version string) []CodeRow {
@@ -154,6 +175,9 @@ func (c *Code) sources() (out []*string) {
 	add(c.Rows)
 	if c.Start != nil {
 		out = append(out, &c.Start.URL)
+		if c.Start.Near != nil {
+			out = append(out, &c.Start.Near.URL)
+		}
 	}
 	return out
 }

@@ -42,6 +42,17 @@ func TestTheCodeOfAPage(t *testing.T) {
 			t.Errorf("%d addresses to be redacted, want 4", len(c.sources()))
 		}
 	})
+	t.Run("names the nearest own code where a library started the members", func(t *testing.T) {
+		in := located()
+		in.Stack[1].Own, in.Stack[2] = true, report.StackFrame{Function: "sync.(*WaitGroup).Go", File: "/usr/local/go/src/sync/waitgroup.go", Line: 238, CreatedBy: true}
+		c := newCode(CodeInput{Stack: in}, "t7")
+		if s := c.Start; s.Own || s.Near == nil || s.Near.Place != "t.go:7" || len(c.sources()) != 5 {
+			t.Errorf("started by %+v", c.Start)
+		}
+		if s := newCode(CodeInput{Stack: located()}, "t7").Start; s.Near != nil {
+			t.Errorf("own code started them, and %+v is named as well", s.Near)
+		}
+	})
 	t.Run("takes the reader's own modules before those of the dump", func(t *testing.T) {
 		in := located()
 		c := newCode(CodeInput{Stack: in, Modules: "github.com/x/"}, "t7")
