@@ -1300,11 +1300,11 @@ func asideWords(growing, aged, aside, all int, single bool) string {
 	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, wording.PagePlural(int64(all), "family", "families"), grow)
 	switch rest := growing + aged; {
 	case rest > 0:
-		return text + fmt.Sprintf("%d of them set aside as benign by a person.", aside)
+		return text + fmt.Sprintf("%d of them marked benign by a person.", aside)
 	case aside == 1:
-		return text + "which a person set aside as benign."
+		return text + "which a person marked benign."
 	}
-	return text + "all of them set aside as benign by a person."
+	return text + "all of them marked benign by a person."
 }
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {

@@ -30,7 +30,7 @@ func (r *Report) entitle(nouns noun.List) {
 				f.Proof = d.proof(l)
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
-			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil {
+			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !strings.HasSuffix(next.Text, ":") { // else a command follows
 				f.Next = next.Text
 			}
 		}
