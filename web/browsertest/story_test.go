@@ -102,6 +102,7 @@ func TestAnEngineerFindsTheLeakAndSharesIt(t *testing.T) {
 		}
 	})
 	step(t, "a raw line leads to the lines of the file", func(t *testing.T) {
+		tb.do(t, chromedp.Click(chromedp.CSS("#p-members > summary")))
 		tb.follow(t, chromedp.Click(chromedp.CSS(`table.members a[href^="/raw/"]`)))
 		marked := run(t, tb, chromedp.TextContent(chromedp.CSS(".raw tr.hl td")))
 		if !strings.HasPrefix(marked, "goroutine ") {

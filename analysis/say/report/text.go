@@ -14,6 +14,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -40,7 +41,7 @@ const (
 // evidence: the totals, the findings with their proof, the families that move, and what was
 // not understood. Control and bidi characters of the input are shown as \xNN.
 func Text(w io.Writer, c Case, t Terminal) error {
-	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis}
+	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis, source: t.Source, shown: map[string]bool{}}
 	if p.width == 0 {
 		p.width = columns
 	}
@@ -109,6 +110,9 @@ type printer struct {
 	said   *Diagnosis
 	whole  *Finding
 	traces Traces
+	// source has go statements, shown are those that stand above.
+	source *source.Tree
+	shown  map[string]bool
 	err    error
 }
 
@@ -249,6 +253,37 @@ func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 		}
 	}
 	p.wrap(indent, t.Note)
+	p.start(f, indent)
+}
+
+// start prints the statement that started the members of a finding, once in a report.
+func (p *printer) start(f *Finding, indent string) {
+	creator := Creator(f.Stack)
+	if creator == nil {
+		return
+	}
+	e, missing := p.source.Start(creator.Frame())
+	if e == nil {
+		if !p.shown[missing] {
+			p.wrap(indent, missing)
+		}
+		p.shown[missing] = true
+		return
+	}
+	where := fmt.Sprintf("%s:%d", e.Path, e.Line)
+	if p.shown[where] {
+		p.wrap(indent, "Started at "+where+", shown above.")
+		return
+	}
+	p.shown[where] = true
+	p.wrap(indent, "Started at "+where+":")
+	for i, text := range e.Lines {
+		mark := " "
+		if e.First+i == e.Line {
+			mark = ">"
+		}
+		p.line("%s  %s %5d  %s", indent, mark, e.First+i, strings.ReplaceAll(text, "\t", "    "))
+	}
 }
 
 // context prints what belongs beside the proof: thresholds that circulate, and what is
