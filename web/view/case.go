@@ -619,13 +619,6 @@ func (m *caseMaker) nothing() (string, string) {
 	return m.in.Report.Diagnosis.Sentence, "The problems of each bundle say what was looked at and what to upload instead."
 }
 
-// restarted reports whether two snapshots are of different process starts: what
-// fell between them did not recover.
-func (m *caseMaker) restarted(s *report.Series, i, j int) bool {
-	a, b := m.known(s).snapshots[i], m.known(s).snapshots[j]
-	return a != nil && b != nil && a.Epoch != b.Epoch
-}
-
 // bounds are the first captured value and the largest.
 func bounds(values []*int) (first, top int) {
 	first, top = -1, -1
