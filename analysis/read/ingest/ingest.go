@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/say/wording"
 )
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
@@ -78,11 +79,20 @@ type Progress struct {
 func (p Progress) Text() string {
 	switch p.Stage {
 	case "grouping":
-		return fmt.Sprintf("%d files unpacked, forming families", p.Files)
-	case "done":
-		return fmt.Sprintf("%d files read, %d snapshots", p.Files, p.Snapshots)
+		return wording.Plural(p.Files, "file", "files") + " read, forming groups"
+	case "saving", "done":
+		return wording.Plural(p.Files, "file", "files") + " read, " + wording.Plural(p.Snapshots, "dump", "dumps")
 	}
-	return fmt.Sprintf("%d files unpacked, %d goroutines, %d threads, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Threads, p.Descriptors, p.Watches)
+	parts := []string{wording.Plural(p.Files, "file", "files")}
+	for _, read := range []struct {
+		kind analysis.Kind
+		n    int
+	}{{analysis.KindGoroutine, p.Goroutines}, {analysis.KindThread, p.Threads}, {analysis.KindDescriptor, p.Descriptors}, {analysis.KindWatch, p.Watches}} {
+		if read.n > 0 {
+			parts = append(parts, wording.Members(read.kind, read.n))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Result is all that one bundle holds.
