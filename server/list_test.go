@@ -33,7 +33,7 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 	}{
 		{"one dump that is cut", one, []string{"at least 61 goroutines", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
 		{"the last of three", three, []string{"≥\u00a011 → 91", "#3 at least 11"}, []string{">11 →"}},
-		{"no evidence", nothing, []string{"No dump was found in these files.", "</i>no evidence</span>"}, []string{"too few points"}},
+		{"no evidence", nothing, []string{"holds no dump.", "</i>no evidence</span>"}, []string{"too few points"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := row(tc.up)
