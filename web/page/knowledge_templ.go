@@ -792,7 +792,7 @@ func caseContext(v view.Case) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(v.Context) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"block\" aria-labelledby=\"h-ctx\"><header><h2 id=\"h-ctx\">Beside the proof</h2><p>Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"block\" aria-labelledby=\"h-ctx\"><header><h2 id=\"h-ctx\">Also seen</h2><p>Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -455,7 +455,7 @@ func triageForm(f view.TriageForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</datalist><p class=\"act\"><button class=\"btn\" type=\"submit\">Save</button><span class=\"muted hint\">Benign holds for every process of this name from now on, in all cases; findings about benign families only are set aside.</span></p></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</datalist><p class=\"act\"><button class=\"btn\" type=\"submit\">Save</button><span class=\"muted hint\">Benign holds for every process of this name from now on, in all cases; findings about benign families only are hidden.</span></p></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -589,7 +589,7 @@ func caseSetAside(v view.Case) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, " set aside as benign</summary><ul class=\"plain-list\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, " hidden by you as benign</summary><ul class=\"plain-list\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

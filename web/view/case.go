@@ -1326,11 +1326,11 @@ func asideWords(growing, aged, aside, all int, single bool) string {
 	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, wording.PagePlural(int64(all), "family", "families"), grow)
 	switch rest := growing + aged; {
 	case rest > 0:
-		return text + fmt.Sprintf("%d of them set aside as benign by a person.", aside)
+		return text + fmt.Sprintf("%d of them called benign by a person.", aside)
 	case aside == 1:
-		return text + "which a person set aside as benign."
+		return text + "which a person called benign."
 	}
-	return text + "all of them set aside as benign by a person."
+	return text + "all of them called benign by a person."
 }
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
@@ -1763,7 +1763,7 @@ func (c Case) Document() Document {
 		m.paragraph(c.ListedNote)
 	}
 	for _, a := range c.SetAside {
-		m.item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
+		m.item("called benign: " + a.Title + " (" + a.Process + "). " + a.Text)
 	}
 	m.gap()
 	for _, d := range c.Doubts {
@@ -1785,7 +1785,7 @@ func (c Case) Document() Document {
 		}
 	}
 	for _, x := range c.Context {
-		m.heading(2, x.Process+": beside the proof")
+		m.heading(2, x.Process+": also seen")
 		for _, t := range x.Thresholds {
 			m.item(t.Name + ": " + t.Value)
 		}

@@ -42,6 +42,9 @@ type Limit struct {
 // CaseRow is a case in the table of recent cases.
 type CaseRow struct {
 	URL, Title, Sentence string
+	// Below stands under the sentence: the title, or that nothing was read yet under the
+	// title.
+	Below string
 	// About is the process and the host: "containerd, kubelet on node-1".
 	About string
 	// Name, Rank, Made and Active are what the list is sorted by: text, the rank of the
@@ -222,8 +225,9 @@ func newCaseRow(c CaseSummary) CaseRow {
 	if row.Title == "" {
 		row.Title = "untitled case"
 	}
+	row.Below = row.Title
 	if row.Sentence == "" {
-		row.Sentence = "Nothing has been read yet."
+		row.Sentence, row.Below = row.Title, "Nothing has been read yet."
 	}
 	if c.Aside > 0 {
 		row.Verdict, row.Triage = "", "benign"

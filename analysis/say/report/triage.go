@@ -49,7 +49,7 @@ func asideWords(aside []*Family, single bool) string {
 	if single {
 		text = wording.Plural(len(aside), "family looks like a leak by the ages of its members and was", "families look like leaks by the ages of their members and were")
 	}
-	text += " set aside as benign by a person"
+	text += " called benign by a person"
 	var reasons []string
 	for _, f := range aside {
 		if reason := "“" + f.Triage.Note + "”"; f.Triage.Note != "" && !slices.Contains(reasons, reason) {
