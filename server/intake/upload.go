@@ -180,8 +180,14 @@ func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int
 		return
 	}
 	var text strings.Builder
-	if c, err := s.store.Case(r.Context(), up.Case); err == nil && up.Status == string(store.Done) && c.Headline != "" {
-		fmt.Fprintln(&text, c.Headline)
+	if up.Status == string(store.Done) {
+		// The worker may still be at it, or the sentence be that of before this upload.
+		if err := s.summaries.Summarise(r.Context(), up.Case); err != nil {
+			s.log.Error("summing up a case failed", "case", up.Case, "error", err)
+		}
+		if c, err := s.store.Case(r.Context(), up.Case); err == nil && c.Headline != "" {
+			fmt.Fprintln(&text, c.Headline)
+		}
 	}
 	if up.Error != "" {
 		fmt.Fprintln(&text, up.Error)

@@ -793,7 +793,7 @@ func caseTable(cases []view.CaseRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if c.Verdict != "" || c.Triage != "" {
-				templ_7745c5c3_Err = verdictChip(c.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(c.Chip()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

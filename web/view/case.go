@@ -90,6 +90,8 @@ type Case struct {
 	Answer *Answer `json:",omitempty"`
 	// Form is what the forms that rename and delete the case show.
 	Form CaseForm
+	// Words is the version of the words that stand in templates.
+	Words int `json:",omitempty"`
 	// Progress is that of the bundle that is being read, nil for none.
 	Progress *CaseReading `json:"-"`
 	// Nothing stands in place of an answer where no dump was found, Lost is what the uploads
@@ -367,7 +369,7 @@ func NewCase(in CaseInput) Case {
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
-	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen, Words: caseWords}
 	m.paginate(&c)
 	m.filter(&c)
 	m.align()
@@ -1763,7 +1765,7 @@ func (c Case) Document() Document {
 		m.paragraph(c.ListedNote)
 	}
 	for _, a := range c.SetAside {
-		m.item("called benign: " + a.Title + " (" + a.Process + "). " + a.Text)
+		m.item(c.HiddenWords() + ": " + a.Title + " (" + a.Process + "). " + a.Text)
 	}
 	m.gap()
 	for _, d := range c.Doubts {
@@ -1785,7 +1787,7 @@ func (c Case) Document() Document {
 		}
 	}
 	for _, x := range c.Context {
-		m.heading(2, x.Process+": also seen")
+		m.heading(2, x.Process+": "+wording.Lower(c.SeenWords()))
 		for _, t := range x.Thresholds {
 			m.item(t.Name + ": " + t.Value)
 		}

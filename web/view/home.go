@@ -67,6 +67,14 @@ type CaseRow struct {
 	Archived    bool
 }
 
+// Chip is the verdict as it is shown: a single dump has none.
+func (r CaseRow) Chip() string {
+	if r.Verdict == string(analysis.TooFewPoints) && r.Snapshots == "1" {
+		return "one dump"
+	}
+	return r.Verdict
+}
+
 // CaseChoice is which cases are asked for, as it stands in the address.
 type CaseChoice struct {
 	Find, Text, Process, Host, Verdict, Since, Until string

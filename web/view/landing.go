@@ -29,6 +29,26 @@ type CaseNothing struct {
 	Files []Link
 }
 
+// caseWords is the version of the words that stand in templates and not in the record of a
+// case. Results that were frozen with others keep those.
+const caseWords = 1
+
+// SeenWords heads what does not prove anything.
+func (c Case) SeenWords() string {
+	if c.Words < 1 {
+		return "Beside the proof"
+	}
+	return "Also seen"
+}
+
+// HiddenWords says what became of findings that somebody called benign.
+func (c Case) HiddenWords() string {
+	if c.Words < 1 {
+		return "set aside"
+	}
+	return "hidden by you"
+}
+
 // reading makes the progress of the bundle that is read first, nil where none is read.
 func (m *caseMaker) reading() *CaseReading {
 	var list []BundleLine
