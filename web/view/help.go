@@ -152,6 +152,6 @@ func words() []Term {
 		{"finding", "A sentence with figures: what grows, since when, the proof, the next step."},
 		{"case", "What a ticket is about: bundles whose series are looked at together."},
 		{"problem", "Something that was not understood or not believed, with its place and what to do."},
-		{"permalink", "A frozen result under its own address. It does not change."},
+		{"permalink", "A frozen result under its own address. It does not change, and is kept until the date on it."},
 	}
 }

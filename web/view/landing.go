@@ -41,14 +41,6 @@ func (c Case) SeenWords() string {
 	return "Also seen"
 }
 
-// HiddenWords says what became of findings that somebody called benign.
-func (c Case) HiddenWords() string {
-	if c.Words < 1 {
-		return "set aside"
-	}
-	return "hidden by you"
-}
-
 // reading makes the progress of the bundle that is read first, nil where none is read.
 func (m *caseMaker) reading() *CaseReading {
 	var list []BundleLine
