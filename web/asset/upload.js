@@ -150,13 +150,14 @@
     if (b) $(b.dataset.open).click();
   });
   [].forEach.call(form.querySelectorAll('input[type=file]'), function (input) {
+    input.required = false; // files are sent as they are chosen
     input.addEventListener('change', function () { if (this.files.length) { send(chosen(this)); this.value = ''; } });
   });
   $('sending-cancel').addEventListener('click', function () { if (xhr) { var x = xhr; xhr = null; x.abort(); } cancelled(); });
   form.addEventListener('submit', function (e) {
     e.preventDefault();
     if (held) return send(held);
-    if (!$('paste')) return;
+    if (!$('paste')) return refuse('Choose files first, or drop them on this page.');
     var text = $('paste').value, name = $('paste-name').value.trim() || 'pasted.txt';
     if (!text.trim()) { refuse('There is no text yet. Paste a dump, or choose files.'); $('paste').focus(); return; }
     send([{ file: new File([text], name, { type: 'text/plain' }), path: name }]);

@@ -51,7 +51,15 @@ func TestTheKeyOfANewCaseIsShownOnceAndOpensIt(t *testing.T) {
 	if ask[bool](t, tb, `document.documentElement.outerHTML.includes(`+strconv.Quote(key)+`)`) {
 		t.Error("the key is shown a second time")
 	}
-	tb.do(t, openPart("This case"), fill("#case-ticket", "INC-4711"), fill("#key-about", key))
+	ask[chromedp.Void](t, tb, dropOf(t, map[string]string{"t1.txt": laterDump}))
+	tb.do(t, see("#refused"))
+	if told := run(t, tb, chromedp.Text(chromedp.CSS("#refused"))); !strings.Contains(told, "needs its owner key") {
+		t.Errorf("a drop without the key: %s", told)
+	}
+	tb.do(t, fill("#key-add", key))
+	tb.follow(t, chromedp.Click(chromedp.CSS("#upload button")))
+	wantSnapshots(t, tb, map[string]string{"#1": "2", "t1": "3"})
+	tb.do(t, fill("#case-ticket", "INC-4711"), fill("#key-about", key)) // the part stays open
 	tb.follow(t, chromedp.Click(chromedp.CSS("#about button")))
 	if said := run(t, tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(said, "INC-4711") {
 		t.Errorf("the page does not show the ticket: %.400s", said)

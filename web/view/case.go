@@ -1576,9 +1576,13 @@ func (m *caseMaker) side(c *Case) {
 		bundles = bundles[len(bundles)-maxCaseBundles:]
 	}
 	for _, b := range bundles {
+		problems := wording.PagePlural(int64(b.Problems), "problem or note", "problems or notes")
+		if len(bundles) == 1 {
+			problems = wording.ProblemCounts(m.in.Report.Problems)
+		}
 		c.Bundles = append(c.Bundles, CaseBundle{
 			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.reading(),
-			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: wording.PagePlural(int64(b.Problems), "problem", "problems"),
+			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: problems,
 		})
 	}
 	for _, i := range m.page {

@@ -54,6 +54,24 @@ func Problems(list []analysis.Problem) string {
 	return strings.Join(parts, "; ")
 }
 
+// ProblemCounts counts problems and notes on a page: "1 problem, 3 notes", "no problems".
+func ProblemCounts(list []analysis.Problem) string {
+	lost := 0
+	for _, p := range list {
+		if Lost(p) {
+			lost++
+		}
+	}
+	text := "no problems"
+	if lost > 0 {
+		text = PagePlural(int64(lost), "problem", "problems")
+	}
+	if notes := len(list) - lost; notes > 0 {
+		text += ", " + PagePlural(int64(notes), "note", "notes")
+	}
+	return text
+}
+
 // Lost reports whether a problem lost evidence. Notes lose none.
 func Lost(p analysis.Problem) bool { return p.Severity != analysis.Note && p.Severity != "" }
 

@@ -27,6 +27,8 @@ func TestAnUploadIsToldByWhatItLost(t *testing.T) {
 		{"no dump in an archive that is locked", FilesRead(0, 0, problems{locked, noDump}), "d.txt in aes.zip is encrypted."},
 		{"no dump in several", FilesRead(0, 3, problems{noneOf}), "None of the 3 files holds a dump. Nothing else was lost."},
 		{"an empty archive", FilesRead(0, 0, nil), "There is no file in it."},
+		{"counts", plainSpaces(ProblemCounts(problems{note, cut, note})), "1 problem, 2 notes"},
+		{"notes alone", plainSpaces(ProblemCounts(problems{note})), "no problems, 1 note"},
 		{"the sentence of a case without dumps", NothingRead(problems{note, noDump}), "hello.txt holds no dump."},
 		{"without any problem", NothingRead(problems{note}), "No dump was found in these files."},
 	} {
