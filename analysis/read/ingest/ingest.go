@@ -89,7 +89,7 @@ func (p Progress) Text() string {
 		n    int
 	}{{analysis.KindGoroutine, p.Goroutines}, {analysis.KindThread, p.Threads}, {analysis.KindDescriptor, p.Descriptors}, {analysis.KindWatch, p.Watches}} {
 		if read.n > 0 {
-			parts = append(parts, wording.Members(read.kind, read.n))
+			parts = append(parts, wording.PagePlural(int64(read.n), string(read.kind), wording.Kinds(read.kind)))
 		}
 	}
 	return strings.Join(parts, ", ")
