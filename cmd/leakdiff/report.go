@@ -110,7 +110,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		writeReceipt(m.Stderr, hide.Receipt())
 	}
 	if nothing {
-		return nothingRead("the report says what each file is")
+		return nothingRead("no dump was found", "the report says what each file is")
 	}
 	if r.reached(c.Report) {
 		return errVerdictReached
@@ -119,8 +119,8 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 }
 
 // nothingRead is the error of input without evidence.
-func nothingRead(hint string) error {
-	return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: hint}
+func nothingRead(what, hint string) error {
+	return &analysis.Fault{Code: "empty", What: what, Hint: hint}
 }
 
 // names returns the parts of a case from which a redactor learns.

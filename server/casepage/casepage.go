@@ -81,6 +81,8 @@ type Queue interface {
 	Notify()
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
+	// Progress is how far the reading of a bundle is: in words and in bytes of the upload.
+	Progress(b store.Bundle) (text string, taken int64)
 }
 
 // Raw opens the unpacked bytes of a file in a bundle.

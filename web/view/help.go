@@ -12,6 +12,8 @@ type Help struct {
 	// Base is the server's own address for lines to paste into a shell.
 	Base     string
 	Captures []Capture
+	// Formats are all that is read.
+	Formats []Term
 	// Uploads are the ways to send a bundle from a shell.
 	Uploads  []Capture
 	Verdicts []VerdictHelp
@@ -42,7 +44,22 @@ type Term struct {
 func NewHelp(base string) Help {
 	return Help{
 		Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"},
-		Base:  base, Captures: captures(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(), Filters: filterFields(), FilterSigns: filterSigns(),
+		Base:  base, Captures: captures(), Formats: formats(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(), Filters: filterFields(), FilterSigns: filterSigns(),
+	}
+}
+
+// formats are those of docs/formats.md, a line each.
+func formats() []Term {
+	return []Term{
+		{"Goroutines", "Dumps of debug=2, of runtime.Stack and of crashes, Go 1.18 to 1.27; profiles of debug=1 and proto. Also inside log lines, JSON and HTML."},
+		{"Threads of a JVM", "jstack, jcmd, kill -3, dump_to_file, actuator, VisualVM and support-core."},
+		{"Node.js", "Diagnostic reports with their handles."},
+		{"Descriptors", "fdinfo, links and listings of /proc/PID/fd, lsof in all variants, lsfd, ss, netstat, /proc/net."},
+		{"Inotify watches", "fdinfo, with mountinfo or inode lists for their paths."},
+		{"Context", "mountinfo, limits, status, cmdline, sysctls, Prometheus and HashiCorp metrics."},
+		{"Support bundles", "nomad, consul, vault, CockroachDB, MinIO, containerd, CRI-O, must-gather, sos, Rancher, Cilium, Jenkins, Elasticsearch and more."},
+		{"Archives", "Directories, tar, zip, gz, zst, xz, bz2, lz4, in each other and in split parts."},
+		{"Named, not read", "Heap and CPU profiles, execution traces, javacore, hot threads."},
 	}
 }
 

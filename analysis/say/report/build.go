@@ -484,7 +484,7 @@ func nothingSaid(cut, refused, all int) string {
 		if refused > 0 {
 			how = "are cut or were not understood as a whole"
 		}
-		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s, so that their counts are lower bounds, and no two others can be compared", cut, all, how)
+		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s; no two others can be compared", cut, all, how)
 	}
 	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }

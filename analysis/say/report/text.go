@@ -548,11 +548,39 @@ func hidden(r rune) bool {
 type CaseSummary struct {
 	Headline string
 	Verdict  analysis.Verdict
+	// Process and Host name those of the case, that of the diagnosis first: "containerd,
+	// kubelet" and "node-1".
+	Process, Host string
 	// Course is that of the first series.
 	Course
 	// Aside is how many families grow and were called benign. It is set only if no
 	// other grows.
 	Aside int
+}
+
+// mostAbout is how many processes or hosts a list names of a case.
+const mostAbout = 2
+
+// about names the processes and hosts of a case, that of the diagnosis first.
+func (r *Report) about() (process, host string) {
+	var processes, hosts []string
+	add := func(list *[]string, name string) {
+		if name != "" && !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	order := r.seriesInOrder()
+	if r.Diagnosis.Series != nil {
+		order = slices.Concat([]int{*r.Diagnosis.Series}, order)
+	}
+	for _, i := range order {
+		s := &r.Series[i]
+		add(&processes, s.Process)
+		if s.Host != nil {
+			add(&hosts, *s.Host)
+		}
+	}
+	return wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
 }
 
 // Summary summarises a case for a list.
@@ -567,6 +595,7 @@ func (c *Case) Summary() CaseSummary {
 // summary takes the course of the first series.
 func (r *Report) summary(first Course) CaseSummary {
 	s := CaseSummary{Headline: r.Diagnosis.Sentence, Verdict: r.Diagnosis.Verdict, Course: first}
+	s.Process, s.Host = r.about()
 	for i := range r.Series {
 		aside, _ := r.Series[i].setAside()
 		s.Aside += len(aside)
