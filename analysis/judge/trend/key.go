@@ -144,6 +144,9 @@ func (s *Series) judgeKeys(by KeyKind, all []sharing) []Key {
 	var out []Key
 	for _, k := range found {
 		k.Judgement, k.Counts = judged[k.Name], series.Counts(k.Name)
+		if len(s.Snapshots) < fewestCohortPoints && k.Judgement.Verdict == analysis.Suspicious {
+			k.Judgement.Verdict = analysis.Grew // the start of something large looks the same
+		}
 		if v := k.Judgement.Verdict; v.Rose() && v != analysis.New && v != analysis.Scaling {
 			out = append(out, k)
 		}
@@ -168,15 +171,17 @@ func (s *Series) unite(family *analysis.Family, parts []*part, at int) analysis.
 	return out
 }
 
-// risenOf are the families that rose, most first, nil where one of them is accused or they are
-// too few.
+// risenOf are the families that rose, most first, nil where one of them is accused, most of the
+// rise is told by families, or they are too few.
 func (s *Series) risenOf(parts []*part) []string {
 	if len(parts) < leastKeyed {
 		return nil
 	}
 	var rose []Share
+	told, all := 0, 0
 	for _, p := range parts {
-		switch s.judgements().byFingerprint[p.family.Fingerprint].verdict() {
+		verdict := s.judgements().byFingerprint[p.family.Fingerprint].verdict()
+		switch verdict {
 		case analysis.Leaking, analysis.Suspicious, analysis.Scaling:
 			return nil
 		}
@@ -184,9 +189,16 @@ func (s *Series) risenOf(parts []*part) []string {
 		for _, run := range p.comparable() {
 			gain += run[len(run)-1].count - run[0].count
 		}
-		if gain > 0 {
-			rose = append(rose, Share{Fingerprint: p.family.Fingerprint, Rise: gain})
+		if gain <= 0 {
+			continue
 		}
+		if all += gain; verdict.Rose() && verdict != analysis.New {
+			told += gain // it is a finding itself
+		}
+		rose = append(rose, Share{Fingerprint: p.family.Fingerprint, Rise: gain})
+	}
+	if 2*told > all {
+		return nil
 	}
 	slices.SortStableFunc(rose, func(a, b Share) int { return cmp.Compare(b.Rise, a.Rise) })
 	var out []string

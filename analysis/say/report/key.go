@@ -16,7 +16,11 @@ const mostKeyed = 40
 // stand among the findings of their verdict; the families that they tell have none of their
 // own.
 func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) []Finding {
+	accused := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == "" && rising(f.Verdict) })
 	for _, k := range j.Trend.Keys() {
+		if accused && !rising(k.Judgement.Verdict) {
+			continue // beside an accusation the table suffices
+		}
 		f := Finding{
 			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: counting(k.Judgement.Evidence, "goroutine", "goroutines"),
 			Key: &FindingKey{By: k.By, Name: k.Name, Families: k.Of, Life: k.Judgement.Life},
