@@ -208,11 +208,18 @@ func (d *document) about(marks, all []string) Answer {
 		}
 		for _, raw := range series.Findings {
 			var f struct {
-				Verdict  string
-				Families []string
+				Verdict, Title string
+				Families       []string
 			}
-			if json.Unmarshal(raw, &f) == nil && f.Verdict != "" && (ours(f.Families) || len(f.Families) == 0 && mentions(raw, marks)) {
+			if json.Unmarshal(raw, &f) != nil || f.Verdict == "" {
+				continue
+			}
+			innocent := !mentions(raw, all) && !slices.ContainsFunc(f.Families, func(print string) bool { return known[print] })
+			switch {
+			case ours(f.Families) || len(f.Families) == 0 && mentions(raw, marks):
 				raise(f.Verdict)
+			case innocent && f.Verdict == "leaking":
+				a.Accused = append(a.Accused, f.Title)
 			}
 		}
 		for _, raw := range series.TotalsRisen {
