@@ -37,11 +37,12 @@ type source struct {
 	files   map[string]string
 	changes []change
 
-	fset  *token.FileSet
-	info  *types.Info
-	named map[types.Object]int
-	last  int
-	edits map[string][]edit
+	fset    *token.FileSet
+	info    *types.Info
+	checked *types.Package
+	named   map[types.Object]int
+	last    int
+	edits   map[string][]edit
 }
 
 // edit inserts text at an offset. Of edits at one offset, those that close come before those
@@ -79,7 +80,7 @@ func instrument(dir string, conditions []string) (*source, error) {
 		return nil, err
 	}
 	config := types.Config{Importer: importer.ForCompiler(s.fset, "source", nil)}
-	_, err = config.Check(name, s.fset, files, s.info)
+	s.checked, err = config.Check(name, s.fset, files, s.info)
 	if back := os.Chdir(here); err == nil {
 		err = back
 	}
@@ -178,7 +179,7 @@ func (s *source) literal(n *ast.BasicLit, parents []ast.Node) {
 // constant changes a named number of the package wherever it is used.
 func (s *source) constant(n *ast.Ident, parents []ast.Node) {
 	object, ok := s.info.Uses[n].(*types.Const)
-	if !ok || object.Parent() == types.Universe || object.Pkg() == nil || !s.local(object) || s.fixed(parents) {
+	if !ok || object.Pkg() != s.checked || s.fixed(parents) {
 		return
 	}
 	if _, enumerated := object.Type().(*types.Named); enumerated && object.Type().String() != "time.Duration" {
@@ -196,11 +197,6 @@ func (s *source) constant(n *ast.Ident, parents []ast.Node) {
 		s.named[object] = id
 	}
 	s.number(n, id, kind)
-}
-
-func (s *source) local(object types.Object) bool {
-	_, defined := s.files[filepath.Base(s.fset.Position(object.Pos()).Filename)]
-	return defined || filepath.IsLocal(s.fset.Position(object.Pos()).Filename)
 }
 
 // numeric is the name of a type of numbers as the package writes it, or "".

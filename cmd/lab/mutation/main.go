@@ -32,36 +32,38 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutation: name one directory of a package")
 		os.Exit(2)
 	}
-	survivors, err := run(flag.Arg(0), strings.Split(*conditions, ","), *match, *limit)
+	alive, all, err := run(flag.Arg(0), strings.Split(*conditions, ","), *match, *limit)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(2)
 	}
-	if survivors > 0 {
-		os.Exit(1)
+	fmt.Printf("%d changes of %s, %d noticed, %d survive\n", all, flag.Arg(0), all-len(alive), len(alive))
+	for _, c := range alive {
+		fmt.Println("survives:", c)
 	}
 }
 
-func run(dir string, conditions []string, match string, limit time.Duration) (survivors int, err error) {
+// run returns the changes that no test notices, and how many there are in all.
+func run(dir string, conditions []string, match string, limit time.Duration) (alive []change, all int, err error) {
 	asked, err := regexp.Compile(match)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	temp, err := os.MkdirTemp("", "mutation")
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	defer os.RemoveAll(temp)
 	source, err := instrument(dir, conditions)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	binary, err := source.build(dir, temp)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if !passes(binary, dir, "", limit) {
-		return 0, fmt.Errorf("the tests of %s fail without a change", dir)
+		return nil, 0, fmt.Errorf("the tests of %s fail without a change", dir)
 	}
 	var todo []change
 	for _, c := range source.changes {
@@ -69,12 +71,8 @@ func run(dir string, conditions []string, match string, limit time.Duration) (su
 			todo = append(todo, c)
 		}
 	}
-	alive := survive(todo, func(c change) bool { return passes(binary, dir, c.setting(), limit) })
-	fmt.Printf("%d changes of %s, %d noticed, %d survive\n", len(todo), dir, len(todo)-len(alive), len(alive))
-	for _, c := range alive {
-		fmt.Println("survives:", c)
-	}
-	return len(alive), nil
+	alive = survive(todo, func(c change) bool { return passes(binary, dir, c.setting(), limit) })
+	return alive, len(todo), nil
 }
 
 // survive returns the changes that no test notices, by place.

@@ -12,11 +12,11 @@ func leaks() []Class {
 		{Name: "steady-fast", Leak: true, regimes: fast(), make: steadyFast,
 			Definition: "60 to 300 members are born evenly over seconds to hours and stay."},
 		{Name: "steady-slow", Leak: true, regimes: slow(), make: steadySlow,
-			Definition: "15 to 50 members are born evenly over hours to weeks and stay, beside a base of 5 to 60."},
+			Definition: "12 to 40 members are born evenly over hours to weeks and stay, beside a base of 5 to 60."},
 		{Name: "trickle-6", Leak: true, regimes: slow(), make: trickle,
 			Definition: "6 members are born evenly over hours to weeks and stay, beside a base of 2 to 20."},
 		{Name: "since-start", Leak: true, regimes: every(), make: sinceStart,
-			Definition: "Members have been born at one rate since the process started, 20 to 150 of them in the window."},
+			Definition: "Members have been born at one rate since the process started, 12 to 120 of them in the window."},
 		{Name: "late-onset", Leak: true, regimes: every(), make: lateOnset,
 			Definition: "20 to 150 members are born evenly from a time in the middle third of the window on."},
 		{Name: "accelerating", Leak: true, regimes: every(), make: accelerating,
@@ -45,36 +45,36 @@ func leaks() []Class {
 			Definition: "Each of 40 to 150 extensions has a goroutine with function, creator and package of its own; none ends."},
 		{Name: "leak-restarts", Leak: true, mortal: true, regimes: slow(), make: leakRestarts,
 			Definition: "80 to 300 members are born evenly; one restart in the middle third ends those that are there."},
-		{Name: "leak-diurnal", Leak: true, churn: true, regimes: []regime{days, weeks}, make: leakDiurnal,
+		{Name: "leak-diurnal", Leak: true, regimes: []regime{days, weeks}, make: leakDiurnal,
 			Definition: "30 to 150 members leak in a family of requests whose number swings with the day by 20 to 70 %."},
 		{Name: "leak-flat-load", Leak: true, regimes: middle(), make: leakFlatLoad,
-			Definition: "30 to 150 members leak while metrics show requests at a rate that stays within 5 %."},
+			Definition: "12 to 120 members leak while metrics show requests at a rate that stays within 5 %."},
 		{Name: "leak-growing-load", Leak: true, regimes: middle(), make: leakGrowingLoad,
-			Definition: "40 to 200 members leak, one for each so many requests of a known rate that grows by 1.3 to 1.8; the count rises 4 to 20 times."},
+			Definition: "15 to 150 members leak, one for each so many requests of a known rate that grows by 1.3 to 1.8."},
 		{Name: "two-causes", Leak: true, regimes: middle(), make: twoCauses,
 			Definition: "Two causes with objects and creators of their own leak at the same steps, 2 families each; both must be found."},
 		{Name: "recovered-remainder", Leak: true, regimes: middle(), make: remainder,
 			Definition: "Four families grow together; at 80 % of the window two of them end, the other two keep what they gained and go on."},
 		{Name: "cut-dumps", Leak: true, flaw: cut, regimes: every(), make: steadyMiddle,
-			Definition: "30 to 150 members leak evenly; one dump of four is cut in its second half."},
+			Definition: "12 to 120 members leak evenly; one dump of four is cut in its second half."},
 		{Name: "repeated-dumps", Leak: true, flaw: repeated, regimes: every(), make: steadyMiddle,
-			Definition: "30 to 150 members leak evenly; one dump of four is there twice under other names, and one is empty."},
+			Definition: "12 to 120 members leak evenly; one dump of four is there twice under other names, and one is empty."},
 		{Name: "skewed-clock", Leak: true, flaw: skewed, regimes: every(), make: steadyMiddle,
-			Definition: "30 to 150 members leak evenly; all clocks are hours off, and one dump's by a third of an interval more."},
+			Definition: "12 to 120 members leak evenly; all clocks are hours off, and one dump's by a third of an interval more."},
 		{Name: "log-wrapped", Leak: true, flaw: wrapped, regimes: every(), make: steadyMiddle,
-			Definition: "30 to 150 members leak evenly; the dumps come as lines of a container's log, the journal or JSON."},
+			Definition: "12 to 120 members leak evenly; the dumps come as lines of a container's log, the journal or JSON."},
 		{Name: "counts-only", Leak: true, form: debug1, regimes: every(), make: countsOnly,
 			Definition: "60 to 200 members leak evenly and the dumps are debug=1, without identities."},
 		{Name: "wakes-on-timer", Leak: true, regimes: every(), make: wakesOnTimer,
-			Definition: "30 to 150 members leak evenly; each sleeps and wakes, so that waits say nothing of ages."},
+			Definition: "12 to 120 members leak evenly; each sleeps and wakes, so that waits say nothing of ages."},
 		{Name: "sockets", Leak: true, form: sockets, regimes: every(), make: socketLeak,
-			Definition: "30 to 150 connections to one remote address are opened evenly and never closed, seen by lsof without a stack."},
+			Definition: "12 to 120 connections to one remote address are opened evenly and never closed, seen by lsof without a stack."},
 		{Name: "watches", Leak: true, form: watches, regimes: every(), make: watchLeak,
-			Definition: "20 to 100 inotify instances with 1 to 3 watches each are opened evenly and never closed, seen in fdinfo."},
+			Definition: "12 to 100 inotify instances with 1 to 3 watches each are opened evenly and never closed, seen in fdinfo."},
 		{Name: "thread-pools", Leak: true, form: java, regimes: every(), make: threadPools,
 			Definition: "A thread pool of 1 to 4 threads is made per call, 15 to 60 calls in the window, and none is shut down."},
 		{Name: "lock-queue", Leak: true, regimes: every(), make: lockQueue,
-			Definition: "A goroutine never releases a mutex; 20 to 120 requests come evenly and wait for it."},
+			Definition: "A goroutine never releases a mutex; 12 to 120 requests come evenly and wait for it."},
 		{Name: "retries-unending", Leak: true, regimes: middle(), make: unendingRetries,
 			Definition: "From the first quarter on 1 request of 5 fails, and the goroutine of a failed one retries for ever; 20 to 100 of them."},
 	}
@@ -87,13 +87,13 @@ func steadyFast(w *world) {
 func steadySlow(w *world) {
 	s := w.subject()
 	w.standing(s, int(w.about(5, 60)))
-	w.evenly(s, w.whole(15, 50), 0, w.span)
+	w.evenly(s, w.whole(12, 40), 0, w.span)
 }
 
 func steadyMiddle(w *world) {
 	s := w.subject()
 	w.standing(s, int(w.about(2, 40)))
-	w.evenly(s, int(w.about(30, 150)), 0, w.span)
+	w.evenly(s, int(w.about(12, 120)), 0, w.span)
 }
 
 func trickle(w *world) {
@@ -106,7 +106,7 @@ func trickle(w *world) {
 
 func sinceStart(w *world) {
 	s := w.subject()
-	rate := w.about(20, 150) / w.span
+	rate := w.about(12, 120) / w.span
 	past := min(-w.starts[0], 2*w.span)
 	w.starts[0] = -past
 	w.evenly(s, int(rate*(past+w.span)), -past, w.span)
@@ -248,7 +248,7 @@ func leakFlatLoad(w *world) {
 	w.requests(func(at float64) float64 { return rate * (1 + 0.03*math.Sin(7*at/w.span+phase)) })
 	s := w.subject()
 	w.standing(s, int(w.about(2, 20)))
-	w.evenly(s, int(w.about(30, 150)), 0, w.span)
+	w.evenly(s, int(w.about(12, 120)), 0, w.span)
 }
 
 func leakGrowingLoad(w *world) {
@@ -258,7 +258,7 @@ func leakGrowingLoad(w *world) {
 	w.requests(load)
 	s := w.subject()
 	w.standing(s, w.whole(5, 12))
-	for range int(w.about(40, 200)) {
+	for range int(w.about(15, 150)) {
 		for {
 			if at := w.r.Float64() * w.span; w.r.Float64()*factor*rate < load(at) {
 				w.add(s, at, never)
@@ -321,7 +321,7 @@ func wakesOnTimer(w *world) {
 	s := w.newStack("sleep")
 	w.marks = append(w.marks, s.own.function)
 	w.standing(s, int(w.about(2, 20)))
-	w.evenly(s, int(w.about(30, 150)), 0, w.span)
+	w.evenly(s, int(w.about(12, 120)), 0, w.span)
 	for k := range w.members {
 		w.members[k].wakes = true
 	}
@@ -337,7 +337,7 @@ func (w *world) remoteSubject() *stack {
 func socketLeak(w *world) {
 	s := w.remoteSubject()
 	w.standing(s, int(w.about(2, 10)))
-	w.evenly(s, int(w.about(30, 150)), 0, w.span)
+	w.evenly(s, int(w.about(12, 120)), 0, w.span)
 }
 
 func (w *world) watchSubject() *stack {
@@ -350,7 +350,7 @@ func (w *world) watchSubject() *stack {
 func watchLeak(w *world) {
 	s := w.watchSubject()
 	w.standing(s, w.whole(1, 5))
-	w.evenly(s, int(w.about(20, 100)), 0, w.span)
+	w.evenly(s, int(w.about(12, 100)), 0, w.span)
 }
 
 // pooled is a Java stack; its own frame is a method that no other one has.
@@ -381,7 +381,7 @@ func lockQueue(w *world) {
 	s := w.newStack("sync.Mutex.Lock")
 	w.marks = append(w.marks, s.own.function)
 	s.lock = 0xc000123008
-	w.evenly(s, int(w.about(20, 120)), 0, w.span)
+	w.evenly(s, int(w.about(12, 120)), 0, w.span)
 	holder := w.newStack("chan receive")
 	w.add(holder, -0.01*w.span, never).subject = false
 }

@@ -14,9 +14,9 @@ type Score struct {
 	Runs     int
 	// Levels count the runs by what is said of the subject.
 	Levels [Leaking + 1]int
-	// Rising counts the runs of leaks whose subject has at least 3 members more at the end,
-	// RisingNamed those of them that are at least named. Recovered counts leaks that are
-	// said to have ended.
+	// Rising counts the runs of leaks whose families have at least 3 members more at the end,
+	// RisingNamed those of them that are at least named. Recovered counts subjects
+	// that are called leaking and said to have ended.
 	Rising, RisingNamed, Recovered int
 	// Background counts the runs in which an innocent is accused, Merged those in which two
 	// causes are one.
@@ -124,14 +124,20 @@ func (l Lab) score(c Class, runs, n int, dir string) (Score, error) {
 	return score, nil
 }
 
+// rose reports that the subject has at least 3 members more in each of its families after k
+// captures.
+func (s *Series) rose(k int) bool { return s.Counts[k-1] >= s.Counts[0]+3*len(s.Marks) }
+
 func (score *Score) add(s *Series, a Answer) {
 	score.Runs++
-	if a.Recovered && score.Class.Leak { // it goes on: this is no answer
+	if a.Recovered {
 		score.Recovered++
-		a.Level = Named
+		if score.Class.Leak { // it goes on: this is no answer
+			a.Level = Named
+		}
 	}
 	score.Levels[a.Level]++
-	if counts := s.Counts; score.Class.Leak && counts[len(counts)-1] >= counts[0]+3 {
+	if score.Class.Leak && s.rose(len(s.Counts)) {
 		score.Rising++
 		if a.Level >= Named {
 			score.RisingNamed++
@@ -192,7 +198,7 @@ func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 		if err != nil {
 			return err
 		}
-		rose, named := s.Counts[k-1] >= s.Counts[0]+3, a.Level >= Named
+		rose, named := s.rose(k), a.Level >= Named
 		switch {
 		case rose && k == 2:
 			t.Pairs++

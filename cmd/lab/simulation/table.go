@@ -30,14 +30,16 @@ type Summary struct {
 	Recall, False, Seen, Alarm, Named float64
 	Worst, LeastNamed                 float64
 	WorstClass, LeastNamedClass       string
-	Cardinality, Churn                float64
-	Background, Runs, Misread         int
-	NaiveRecall, NaiveFalse           [naiveRules]float64
+	// Cardinality and Churn are the means over these classes, the least beside them.
+	Cardinality, Churn           float64
+	LeastCardinality, LeastChurn float64
+	Background, Runs, Misread    int
+	NaiveRecall, NaiveFalse      [naiveRules]float64
 }
 
 // Summarise means scores of one number of captures.
 func Summarise(scores []Score) Summary {
-	sum := Summary{LeastNamed: math.Inf(1), Worst: -1}
+	sum := Summary{LeastNamed: math.Inf(1), Worst: -1, LeastCardinality: 1, LeastChurn: 1}
 	var leaks, benign, cardinality, churn float64
 	for _, s := range scores {
 		sum.Captures = s.Captures
@@ -60,10 +62,10 @@ func Summarise(scores []Score) Summary {
 			sum.LeastNamed, sum.LeastNamedClass = s.NamedShare(), s.Class.Name
 		}
 		if s.Class.cardinality {
-			cardinality, sum.Cardinality = cardinality+1, sum.Cardinality+called
+			cardinality, sum.Cardinality, sum.LeastCardinality = cardinality+1, sum.Cardinality+called, min(sum.LeastCardinality, called)
 		}
 		if s.Class.churn {
-			churn, sum.Churn = churn+1, sum.Churn+called
+			churn, sum.Churn, sum.LeastChurn = churn+1, sum.Churn+called, min(sum.LeastChurn, called)
 		}
 		for k, n := range s.Naive {
 			sum.NaiveRecall[k] += float64(n) / float64(s.Runs)
@@ -178,7 +180,9 @@ func means(w io.Writer, columns [][]Score) {
 	row("leaks named", func(s Summary) float64 { return s.Named }, each([3]float64{barNamed, barNamed, barNamed}), true)
 	row("leaks named, least class", func(s Summary) float64 { return s.LeastNamed }, none, true)
 	row("cardinality", func(s Summary) float64 { return s.Cardinality }, only(1, barCardinality), true)
+	row("cardinality, least class", func(s Summary) float64 { return s.LeastCardinality }, only(1, barCardinality), true)
 	row("churn", func(s Summary) float64 { return s.Churn }, only(2, barChurn), true)
+	row("churn, least class", func(s Summary) float64 { return s.LeastChurn }, only(2, barChurn), true)
 	for k, name := range [naiveRules]string{"rose", "monotone", "+20 %"} {
 		row("naive, "+name+": recall", func(s Summary) float64 { return s.NaiveRecall[k] }, none, true)
 		row("naive, "+name+": false", func(s Summary) float64 { return s.NaiveFalse[k] }, none, false)
