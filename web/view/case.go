@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -1685,28 +1686,28 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
 
 // Document is the case as text for a ticket.
-func (c Case) Document() Document {
-	var m Document
-	m.heading(1, c.Headline)
+func (c Case) Document() document.Document {
+	var m document.Document
+	m.Heading(1, c.Headline)
 	if c.Answer != nil {
 		c.Answer.write(&m)
 	} else {
-		m.paragraph(c.Lead)
+		m.Paragraph(c.Lead)
 	}
 	if c.Paging != nil {
-		m.paragraph(c.Paging.Text + ". " + c.Paging.Note)
+		m.Paragraph(c.Paging.Text + ". " + c.Paging.Note)
 	}
 	for _, s := range c.Short {
-		m.paragraph(capital(s.Verdict) + ", " + s.Process + ": " + s.Title + ".")
+		m.Paragraph(capital(s.Verdict) + ", " + s.Process + ": " + s.Title + ".")
 		for _, p := range []Pair{{"How sure", s.Sure}, {"What to do", s.Todo}} {
 			if p.Value != "" {
-				m.item(p.Name + ": " + p.Value)
+				m.Item(p.Name + ": " + p.Value)
 			}
 		}
-		m.gap()
+		m.Gap()
 	}
-	m.paragraph(c.ShortNote)
-	m.paragraph(c.About)
+	m.Paragraph(c.ShortNote)
+	m.Paragraph(c.About)
 	if len(c.Columns) > 0 {
 		head := []string{"Snapshot"}
 		times := []string{"Taken at (UTC)"}
@@ -1724,94 +1725,94 @@ func (c Case) Document() Document {
 				rows = append(rows, append([]string{g.Process + ", " + strings.ToLower(r.Name)}, r.Cells...))
 			}
 		}
-		m.table(1, head, rows)
-		m.paragraph(c.ColumnNote)
+		m.Table(1, head, rows)
+		m.Paragraph(c.ColumnNote)
 		for _, o := range c.Others {
-			m.item(o.Process + ", " + o.About + ": " + o.Course)
+			m.Item(o.Process + ", " + o.About + ": " + o.Course)
 		}
 	}
 	told := len(c.Findings) == 0 && len(c.SetAside) > 0
 	if len(c.Findings) > 0 || told {
-		m.heading(2, "Findings")
+		m.Heading(2, "Findings")
 	}
 	if told {
-		m.paragraph(c.Rising)
+		m.Paragraph(c.Rising)
 		for _, q := range c.Quiet {
-			m.paragraph(q)
+			m.Paragraph(q)
 		}
 	}
 	for _, f := range c.Findings {
-		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
+		m.Heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
 		f.write(&m)
 		for _, held := range f.Behind {
-			m.heading(4, held.Number+". Behind it: "+held.Title+" ("+held.Verdict+", "+held.Process+")")
+			m.Heading(4, held.Number+". Behind it: "+held.Title+" ("+held.Verdict+", "+held.Process+")")
 			held.write(&m)
 		}
 	}
 	for _, l := range c.Listed {
-		m.item(l.Number + ". " + l.Title + " (" + l.Verdict + ", " + l.Process + ")")
+		m.Item(l.Number + ". " + l.Title + " (" + l.Verdict + ", " + l.Process + ")")
 	}
 	if c.ListedNote != "" {
-		m.gap()
-		m.paragraph(c.ListedNote)
+		m.Gap()
+		m.Paragraph(c.ListedNote)
 	}
 	for _, a := range c.SetAside {
-		m.item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
+		m.Item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
 	}
-	m.gap()
+	m.Gap()
 	for _, d := range c.Doubts {
-		m.paragraph(doubtWords + d.Name + ": " + d.Value)
+		m.Paragraph(doubtWords + d.Name + ": " + d.Value)
 	}
 	c.listLocks(&m)
 	c.listObjects(&m)
 	if len(c.Limits) > 0 {
-		m.heading(2, "Limits")
+		m.Heading(2, "Limits")
 		var rows [][]string
 		for _, l := range c.Limits {
 			rows = append(rows, []string{l.Process + ", " + l.What, l.Used, l.Bound, l.Share, l.Rate, l.Left})
 		}
-		m.table(1, limitHeads[:], rows)
+		m.Table(1, limitHeads[:], rows)
 	}
 	for _, q := range c.Quiet {
 		if !told {
-			m.paragraph(q)
+			m.Paragraph(q)
 		}
 	}
 	for _, x := range c.Context {
-		m.heading(2, x.Process+": beside the proof")
+		m.Heading(2, x.Process+": beside the proof")
 		for _, t := range x.Thresholds {
-			m.item(t.Name + ": " + t.Value)
+			m.Item(t.Name + ": " + t.Value)
 		}
-		m.gap()
-		m.paragraph(x.Healthy)
+		m.Gap()
+		m.Paragraph(x.Healthy)
 	}
 	c.listFamilies(&m)
 	if c.ProblemCount > 0 {
-		m.heading(2, "Problems")
+		m.Heading(2, "Problems")
 		for _, p := range c.Problems {
-			m.item(problemLine(p))
+			m.Item(problemLine(p))
 		}
 		if c.MoreProblems > 0 {
-			m.item(fmt.Sprintf("and %d more kinds of problems", c.MoreProblems))
+			m.Item(fmt.Sprintf("and %d more kinds of problems", c.MoreProblems))
 		}
-		m.gap()
+		m.Gap()
 	}
 	return m
 }
 
 // write adds what stands below the heading of a finding.
-func (f *CaseFinding) write(m *Document) {
-	m.paragraph(f.Text)
-	m.paragraph(f.TriageText)
-	m.paragraph(f.Memory)
+func (f *CaseFinding) write(m *document.Document) {
+	m.Paragraph(f.Text)
+	m.Paragraph(f.TriageText)
+	m.Paragraph(f.Memory)
 	for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
-		m.item(e.Name + ": " + e.Value)
+		m.Item(e.Name + ": " + e.Value)
 	}
-	m.trace(f.Stack)
-	m.shares(f.Shares)
-	m.known(f.Advice, f.Known, f.KnownNote)
+	writeTrace(m, f.Stack)
+	writeShares(m, f.Shares)
+	writeKnown(m, f.Advice, f.Known, f.KnownNote)
 	if f.Next != "" {
-		m.paragraph("Next: " + f.Next)
+		m.Paragraph("Next: " + f.Next)
 	}
 }
 
@@ -1821,7 +1822,7 @@ const maxListed = 60
 const doubtWords = "What the verdicts cannot exclude of "
 
 // listFamilies adds the families that a filter passes, without one those that changed.
-func (c Case) listFamilies(m *Document) {
+func (c Case) listFamilies(m *document.Document) {
 	var rows [][]string
 	more := c.MoreFamilies
 	add := func(all []CaseFamily) {
@@ -1843,12 +1844,12 @@ func (c Case) listFamilies(m *Document) {
 	if len(rows) == 0 && c.Applied == "" {
 		return
 	}
-	m.heading(2, "Families")
-	m.paragraph(c.Applied)
+	m.Heading(2, "Families")
+	m.Paragraph(c.Applied)
 	if len(rows) > 0 {
-		m.table(6, []string{"", "Family", "Process", "Kind", "Counts", "Verdict"}, rows)
+		m.Table(6, []string{"", "Family", "Process", "Kind", "Counts", "Verdict"}, rows)
 	}
 	if len(rows) == maxListed && more > 0 {
-		m.paragraph(wording.PagePlural(int64(more), "more family is", "more families are") + " left out here.")
+		m.Paragraph(wording.PagePlural(int64(more), "more family is", "more families are") + " left out here.")
 	}
 }

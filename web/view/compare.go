@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -668,17 +669,17 @@ func (c Compare) Markdown() string { return c.Document().Markdown() }
 func (c Compare) Charts() []chart.Chart { return nil }
 
 // Document is the table as text for a ticket.
-func (c Compare) Document() Document {
-	var m Document
-	m.heading(1, c.Headline)
+func (c Compare) Document() document.Document {
+	var m document.Document
+	m.Heading(1, c.Headline)
 	for _, w := range c.Minds {
-		m.paragraph("Mind: " + w)
+		m.Paragraph("Mind: " + w)
 	}
 	if c.Applied != "" {
-		m.paragraph(c.Applied)
+		m.Paragraph(c.Applied)
 	}
 	if c.LeftOut != "" {
-		m.paragraph(c.LeftOut)
+		m.Paragraph(c.LeftOut)
 	}
 	head := []string{"Family"}
 	for _, h := range c.Heads {
@@ -696,9 +697,9 @@ func (c Compare) Document() Document {
 	for _, t := range c.Totals {
 		rows = append(rows, cells(t.Name, t.Cells, "", ""))
 	}
-	m.table(1, head, rows)
+	m.Table(1, head, rows)
 	for _, s := range c.Sections {
-		m.heading(2, s.Title+": "+s.Note)
+		m.Heading(2, s.Title+": "+s.Note)
 		rows = nil
 		for _, r := range s.Rows {
 			delta := "n/a"
@@ -708,7 +709,7 @@ func (c Compare) Document() Document {
 			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, marked(verdictWord(r.Verdict), r.Triage)))
 		}
 		if len(rows) > 0 && s.Name != string(diff.Unchanged) {
-			m.table(1, head, rows)
+			m.Table(1, head, rows)
 		}
 	}
 	return m

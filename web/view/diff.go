@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -1513,19 +1514,19 @@ func ofCase(l *Link) string {
 }
 
 // Document is the comparison as text for a ticket.
-func (d Diff) Document() Document {
-	var m Document
-	m.heading(1, d.Headline)
+func (d Diff) Document() document.Document {
+	var m document.Document
+	m.Heading(1, d.Headline)
 	for _, w := range d.Minds {
-		m.paragraph("Mind: " + w)
+		m.Paragraph("Mind: " + w)
 	}
 	if d.Applied != "" {
-		m.paragraph(d.Applied)
+		m.Paragraph(d.Applied)
 	}
 	if d.A.ID != "" {
-		m.item("A: " + d.A.Process + " " + d.A.Label + ", " + d.A.Full + " UTC" + ofCase(d.A.Case))
-		m.item("B: " + d.B.Process + " " + d.B.Label + ", " + d.B.Full + " UTC")
-		m.gap()
+		m.Item("A: " + d.A.Process + " " + d.A.Label + ", " + d.A.Full + " UTC" + ofCase(d.A.Case))
+		m.Item("B: " + d.B.Process + " " + d.B.Label + ", " + d.B.Full + " UTC")
+		m.Gap()
 	}
 	if len(d.Totals) > 0 {
 		var rows [][]string
@@ -1536,25 +1537,25 @@ func (d Diff) Document() Document {
 			}
 			rows = append(rows, []string{t.Kind, t.A, t.B, delta})
 		}
-		m.table(1, []string{"Total", "A", "B", "Δ"}, rows)
+		m.Table(1, []string{"Total", "A", "B", "Δ"}, rows)
 	}
 	if len(d.Advice) > 0 {
-		m.heading(2, adviceTitle+", by "+d.AdviceOf)
+		m.Heading(2, adviceTitle+", by "+d.AdviceOf)
 	}
 	for _, a := range d.Advice {
-		m.heading(3, a.Name.Text()+" ("+a.Verdict+")")
+		m.Heading(3, a.Name.Text()+" ("+a.Verdict+")")
 		for _, p := range a.Facts {
-			m.item(p.Name + ": " + p.Value)
+			m.Item(p.Name + ": " + p.Value)
 		}
-		m.gap()
-		m.trace(a.Stack)
+		m.Gap()
+		writeTrace(&m, a.Stack)
 		for _, p := range a.Todo {
-			m.item(p.Name + ": " + p.Value)
+			m.Item(p.Name + ": " + p.Value)
 		}
-		m.gap()
+		m.Gap()
 	}
 	for _, s := range d.Sections {
-		m.heading(2, s.Title+": "+s.Note)
+		m.Heading(2, s.Title+": "+s.Note)
 		if s.Name == string(diff.Unchanged) || s.Empty() {
 			continue
 		}
@@ -1563,10 +1564,10 @@ func (d Diff) Document() Document {
 			if u.Known {
 				delta = wording.Signed(u.Delta)
 			}
-			m.item(strings.TrimSpace("unit "+u.ID+", "+u.Lead+", "+u.Families+" "+u.Each) + ": A " + u.A + ", B " + u.B + ", Δ " + delta)
+			m.Item(strings.TrimSpace("unit "+u.ID+", "+u.Lead+", "+u.Families+" "+u.Each) + ": A " + u.A + ", B " + u.B + ", Δ " + delta)
 		}
 		if len(s.Units) > 0 {
-			m.gap()
+			m.Gap()
 		}
 		var rows [][]string
 		for _, r := range s.all() {
@@ -1576,18 +1577,18 @@ func (d Diff) Document() Document {
 			}
 			rows = append(rows, []string{r.Name.Text(), r.A, r.B, delta, r.Percent, r.New, r.Gone, r.Survived, r.Wait, r.verdictOf()})
 		}
-		m.table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
+		m.Table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
 		for _, r := range s.all() {
 			if r.Detail != nil {
-				m.heading(3, r.Name.Text())
-				m.paragraph(r.Detail.Lead)
-				m.paragraph(r.Detail.Triage)
+				m.Heading(3, r.Name.Text())
+				m.Paragraph(r.Detail.Lead)
+				m.Paragraph(r.Detail.Triage)
 				for _, e := range r.Detail.Evidence {
-					m.item(e.Name + ": " + e.Value)
+					m.Item(e.Name + ": " + e.Value)
 				}
-				m.gap()
+				m.Gap()
 				if r.Detail.HasStacks {
-					m.fence(r.Detail.text())
+					m.Fence(r.Detail.text())
 				}
 			}
 		}

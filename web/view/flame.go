@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -777,18 +778,18 @@ func (f Flame) Charts() []chart.Chart {
 func (f Flame) Markdown() string { return f.Document().Markdown() }
 
 // Document is the graph as text for a ticket: its widest calls, indented.
-func (f Flame) Document() Document {
-	var m Document
-	m.heading(1, f.Headline)
-	m.paragraph(f.Lead)
+func (f Flame) Document() document.Document {
+	var m document.Document
+	m.Heading(1, f.Headline)
+	m.Paragraph(f.Lead)
 	for _, w := range f.Minds {
-		m.paragraph("Mind: " + w)
+		m.Paragraph("Mind: " + w)
 	}
 	if f.Chart == nil {
-		m.paragraph(f.Empty)
+		m.Paragraph(f.Empty)
 		return m
 	}
-	m.table(1, f.Chart.Twin.Head, f.Chart.Twin.Rows)
-	m.paragraph(f.Note)
+	m.Table(1, f.Chart.Twin.Head, f.Chart.Twin.Rows)
+	m.Paragraph(f.Note)
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -190,17 +191,17 @@ func NewGone(in GoneInput) Gone {
 }
 
 // Document is the page in words.
-func (g Gone) Document() Document {
-	var d Document
-	d.heading(1, g.Sentence)
-	d.paragraph(g.Showed)
-	d.heading(2, "Likely reasons")
+func (g Gone) Document() document.Document {
+	var d document.Document
+	d.Heading(1, g.Sentence)
+	d.Paragraph(g.Showed)
+	d.Heading(2, "Likely reasons")
 	for _, r := range g.Reasons {
-		d.item(r)
+		d.Item(r)
 	}
-	d.gap()
-	d.heading(2, "Whom to ask")
-	d.paragraph(g.Ask)
+	d.Gap()
+	d.Heading(2, "Whom to ask")
+	d.Paragraph(g.Ask)
 	return d
 }
 

@@ -99,3 +99,18 @@ func sortBySeverity(groups []Problem) {
 		return severityRank(a.Severity) - severityRank(b.Severity)
 	})
 }
+
+// problemLine is a group of problems in one line.
+func problemLine(p Problem) string {
+	places := make([]string, len(p.Where))
+	for i, w := range p.Where {
+		places[i] = w.Text
+	}
+	s := p.What + ": " + strings.Join(places, "; ")
+	for _, part := range []string{p.More, p.Why, p.Hint} {
+		if part != "" {
+			s += "; " + part
+		}
+	}
+	return s
+}

@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -641,55 +642,55 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 }
 
 // Document is the snapshot as text for a ticket.
-func (s Snapshot) Document() Document {
-	var m Document
-	m.heading(1, s.Headline)
-	m.paragraph(s.Lead)
+func (s Snapshot) Document() document.Document {
+	var m document.Document
+	m.Heading(1, s.Headline)
+	m.Paragraph(s.Lead)
 	for _, w := range s.Minds {
-		m.paragraph("Mind: " + w)
+		m.Paragraph("Mind: " + w)
 	}
 	if len(s.States) > 0 {
 		words := make([]string, len(s.States))
 		for i, st := range s.States {
 			words[i] = st.Name + " " + st.Count
 		}
-		m.paragraph("States: " + strings.Join(words, ", ") + ".")
+		m.Paragraph("States: " + strings.Join(words, ", ") + ".")
 	}
 	for _, f := range s.Facts {
-		m.heading(2, f.Name)
-		m.paragraph(f.Value)
+		m.Heading(2, f.Name)
+		m.Paragraph(f.Value)
 	}
 	if s.Locks != nil {
-		m.heading(2, lockHead)
-		m.lockLines(*s.Locks)
+		m.Heading(2, lockHead)
+		writeLocks(&m, *s.Locks)
 	}
 	if len(s.Families) > 0 {
-		m.heading(2, "Families")
+		m.Heading(2, "Families")
 		var rows [][]string
 		for _, f := range slices.Concat(s.Families, s.Single) {
 			rows = append(rows, []string{marked(f.Name.Text(), f.Triage), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
 		}
-		m.table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
+		m.Table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
 	} else {
-		m.paragraph(s.FamiliesNote)
+		m.Paragraph(s.FamiliesNote)
 	}
 	if len(s.Artifacts) > 0 {
-		m.heading(2, "Read from")
+		m.Heading(2, "Read from")
 		for _, a := range s.Artifacts {
-			m.item(a.Path + " (" + a.Kind + "): " + a.Outcome)
+			m.Item(a.Path + " (" + a.Kind + "): " + a.Outcome)
 		}
-		m.gap()
+		m.Gap()
 	}
 	if len(s.Problems) > 0 {
-		m.heading(2, "Problems")
+		m.Heading(2, "Problems")
 		for _, p := range s.Problems {
-			m.item(problemLine(p))
+			m.Item(problemLine(p))
 		}
-		m.gap()
+		m.Gap()
 	}
-	m.heading(2, "Identity")
+	m.Heading(2, "Identity")
 	for _, f := range s.Identity {
-		m.item(f.Name + ": " + f.Value + " (" + f.Source + ")")
+		m.Item(f.Name + ": " + f.Value + " (" + f.Source + ")")
 	}
 	return m
 }

@@ -1,9 +1,11 @@
-package view
+package document
 
 import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Widths of plain text in columns: of running text, and of a table at most.
@@ -23,15 +25,15 @@ func (d Document) Text() string {
 		case headingPart:
 			textHeading(&b, x, i > 0)
 		case paragraphPart:
-			textLines(&b, "", "", wrapWords(Visible(x.text), textWidth))
+			textLines(&b, "", "", wrapWords(wording.Printable(x.text), textWidth))
 			b.WriteString("\n")
 		case itemPart:
-			textLines(&b, "  • ", "    ", wrapWords(Visible(x.text), textWidth-4))
+			textLines(&b, "  • ", "    ", wrapWords(wording.Printable(x.text), textWidth-4))
 		case tablePart:
 			textTable(&b, x)
 		case codePart:
 			for _, l := range x.lines {
-				b.WriteString(strings.TrimRight("    "+Visible(oneLine(l)), " ") + "\n")
+				b.WriteString(strings.TrimRight("    "+wording.Printable(oneLine(l)), " ") + "\n")
 			}
 			b.WriteString("\n")
 		case gapPart:
@@ -54,7 +56,7 @@ func textHeading(b *strings.Builder, x block, apart bool) {
 	if apart {
 		b.WriteString("\n")
 	}
-	lines := wrapWords(Visible(x.text), textWidth)
+	lines := wrapWords(wording.Printable(x.text), textWidth)
 	textLines(b, "", "", lines)
 	longest := 0
 	for _, l := range lines {
@@ -136,7 +138,7 @@ func textTable(b *strings.Builder, x block) {
 	for _, row := range cells {
 		for i, c := range row {
 			if i < len(widths) {
-				widths[i] = max(widths[i], utf8.RuneCountInString(Visible(oneLine(c))))
+				widths[i] = max(widths[i], utf8.RuneCountInString(wording.Printable(oneLine(c))))
 			}
 		}
 	}
@@ -194,7 +196,7 @@ func textRow(b *strings.Builder, row []string, columns, widths []int, numeric in
 	for k, i := range columns {
 		text := ""
 		if i < len(row) {
-			text = Visible(oneLine(row[i]))
+			text = wording.Printable(oneLine(row[i]))
 		}
 		if i < numeric {
 			parts[k] = wrapWords(text, widths[i])

@@ -1,10 +1,7 @@
-package view
+package document
 
 import (
-	"strconv"
 	"strings"
-
-	"leakdiff/analysis/say/report"
 )
 
 // Document is what a page says without its look, for tickets and mails: headings,
@@ -39,39 +36,31 @@ type block struct {
 
 func (d *Document) add(b block) { d.blocks = append(d.blocks, b) }
 
-func (d *Document) heading(level int, text string) {
+func (d *Document) Heading(level int, text string) {
 	d.add(block{part: headingPart, level: level, text: text})
 }
 
-func (d *Document) paragraph(text string) {
+func (d *Document) Paragraph(text string) {
 	if text != "" {
 		d.add(block{part: paragraphPart, text: text})
 	}
 }
 
-func (d *Document) item(text string) { d.add(block{part: itemPart, text: text}) }
+func (d *Document) Item(text string) { d.add(block{part: itemPart, text: text}) }
 
 // gap ends a list.
-func (d *Document) gap() { d.add(block{part: gapPart}) }
+func (d *Document) Gap() { d.add(block{part: gapPart}) }
 
 // table adds a table whose columns from numeric on are right-aligned.
-func (d *Document) table(numeric int, head []string, rows [][]string) {
+func (d *Document) Table(numeric int, head []string, rows [][]string) {
 	d.add(block{part: tablePart, numeric: numeric, head: head, rows: rows})
 }
 
 // fence adds lines that are shown as they are: a stack, raw text.
-func (d *Document) fence(lines []string) { d.add(block{part: codePart, lines: lines}) }
-
-// shares lists families with what is said of each.
-func (d *Document) shares(rows []CaseShare) {
-	for _, r := range rows {
-		d.item(strings.TrimSpace(r.Name.Text() + ": " + r.Facts + ". " + r.Reason))
-	}
-	d.gap()
-}
+func (d *Document) Fence(lines []string) { d.add(block{part: codePart, lines: lines}) }
 
 // Note adds a sentence of the caller at the end.
-func (d *Document) Note(text string) { d.paragraph(text) }
+func (d *Document) Note(text string) { d.Paragraph(text) }
 
 // Markdown writes the document as Markdown of the common kind, with the tables of
 // GitHub and GitLab.
@@ -80,15 +69,15 @@ func (d Document) Markdown() string {
 	for _, x := range d.blocks {
 		switch x.part {
 		case headingPart:
-			b.WriteString(strings.Repeat("#", x.level) + " " + report.MarkdownText(x.text) + "\n\n")
+			b.WriteString(strings.Repeat("#", x.level) + " " + MarkdownText(x.text) + "\n\n")
 		case paragraphPart:
-			b.WriteString(report.MarkdownText(x.text) + "\n\n")
+			b.WriteString(MarkdownText(x.text) + "\n\n")
 		case itemPart:
-			b.WriteString("- " + report.MarkdownText(x.text) + "\n")
+			b.WriteString("- " + MarkdownText(x.text) + "\n")
 		case tablePart:
 			markdownTable(&b, x)
 		case codePart:
-			report.MarkdownFence(&b, x.lines)
+			MarkdownFence(&b, x.lines)
 		case gapPart:
 			b.WriteString("\n")
 		}
@@ -116,42 +105,7 @@ func markdownTable(b *strings.Builder, x block) {
 func markdownRow(b *strings.Builder, cells []string) {
 	b.WriteString("|")
 	for _, c := range cells {
-		b.WriteString(" " + report.MarkdownText(c) + " |")
+		b.WriteString(" " + MarkdownText(c) + " |")
 	}
 	b.WriteString("\n")
 }
-
-// oneLine keeps a line of code one line.
-func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(s) }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// problemLine is a group of problems in one line.
-func problemLine(p Problem) string {
-	places := make([]string, len(p.Where))
-	for i, w := range p.Where {
-		places[i] = w.Text
-	}
-	s := p.What + ": " + strings.Join(places, "; ")
-	for _, part := range []string{p.More, p.Why, p.Hint} {
-		if part != "" {
-			s += "; " + part
-		}
-	}
-	return s
-}
-
-// Markdown is the case as Markdown.
-func (c Case) Markdown() string { return c.Document().Markdown() }
-
-// Jira is the case as Jira markup.
-func (c Case) Jira() string { return c.Document().Jira() }
-
-// Markdown is the comparison as Markdown.
-func (d Diff) Markdown() string { return d.Document().Markdown() }
-
-// Markdown is the family as Markdown.
-func (f Family) Markdown() string { return f.Document().Markdown() }
-
-// Markdown is the snapshot as Markdown.
-func (s Snapshot) Markdown() string { return s.Document().Markdown() }

@@ -1,4 +1,4 @@
-package view
+package document
 
 import (
 	"strings"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"leakdiff/analysis/say/report"
 )
 
 func TestJiraReadsNamesAsText(t *testing.T) {
@@ -39,7 +37,7 @@ func TestJiraReadsNamesAsText(t *testing.T) {
 		"\u202ereversed":                 "&#92;xe2&#92;x80&#92;xaereversed",
 	} {
 		var d Document
-		d.paragraph(in)
+		d.Paragraph(in)
 		if got := strings.TrimSuffix(d.Jira(), "\n"); got != want {
 			t.Errorf("%q is written as %q, want %q", in, got, want)
 		}
@@ -49,23 +47,23 @@ func TestJiraReadsNamesAsText(t *testing.T) {
 // sample has every part of a document, with text that would be markup.
 func sample() Document {
 	var d Document
-	d.heading(1, "kubelet grew by 132 goroutines, {from 131} to 263")
-	d.paragraph("Mind: " + strings.Repeat("one [sentence] that is longer than a line of a mail ", 3))
-	d.item("cohort: 40 born, none left")
-	d.item("strike: " + strings.Repeat("words ", 20))
-	d.gap()
-	d.table(1, []string{"Family", "A", "B", "Δ", "Verdict"}, [][]string{
+	d.Heading(1, "kubelet grew by 132 goroutines, {from 131} to 263")
+	d.Paragraph("Mind: " + strings.Repeat("one [sentence] that is longer than a line of a mail ", 3))
+	d.Item("cohort: 40 born, none left")
+	d.Item("strike: " + strings.Repeat("words ", 20))
+	d.Gap()
+	d.Table(1, []string{"Family", "A", "B", "Δ", "Verdict"}, [][]string{
 		{"prober.(*worker).run", "0", "40", "+40", "leaking"},
 		{"a.very/long.path/of/packages/that/goes/on/and/on/pkg.(*ManyWordsInOneName).functionWithALongName via handlers.serveTheRequestOfSomebody", "12", "12", "0", ""},
 	})
-	d.heading(2, "Stack")
-	d.fence([]string{"sync.(*Mutex).Lock", "main.main  /src/main.go:12 {noformat}"})
-	d.heading(3, "Wide")
+	d.Heading(2, "Stack")
+	d.Fence([]string{"sync.(*Mutex).Lock", "main.main  /src/main.go:12 {noformat}"})
+	d.Heading(3, "Wide")
 	head, row := []string{"Snapshot"}, []string{"kubelet, goroutines"}
 	for range 30 {
 		head, row = append(head, "t-label"), append(row, "12345")
 	}
-	d.table(1, head, [][]string{row})
+	d.Table(1, head, [][]string{row})
 	return d
 }
 
@@ -130,7 +128,7 @@ func TestNoWordIsLostInPlainText(t *testing.T) {
 		rows := rapid.SliceOfN(rapid.SliceOfN(cell, 4, 4), 1, 4).Draw(t, "rows")
 		numeric := rapid.IntRange(1, 3).Draw(t, "numeric")
 		var d Document
-		d.table(numeric, []string{"h", "i", "j", "k"}, rows)
+		d.Table(numeric, []string{"h", "i", "j", "k"}, rows)
 		got := strings.Map(letters, d.Text())
 		want := 0
 		for _, r := range rows {
@@ -157,7 +155,7 @@ func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
 		{"a|b", `a\|b`}, {"<img src=x>", `&lt;img src=x&gt;`}, {"[x](http://evil)", `\[x\](http:\//evil)`},
 		{"main.(*T).run", `main.(\*T).run`}, {"line\nbreak", `line break`}, {"@everyone", `&#64;everyone`}, {"\x1b[0m", `\\x1b\[0m`},
 	} {
-		if got := report.MarkdownText(tc.in); got != tc.want {
+		if got := MarkdownText(tc.in); got != tc.want {
 			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
 		}
 	}

@@ -1,10 +1,8 @@
-package view
+package document
 
 import (
 	"strconv"
 	"strings"
-
-	"leakdiff/analysis/say/report"
 )
 
 // Jira writes the document in the wiki markup of Jira and Confluence: stacks stand
@@ -14,11 +12,11 @@ func (d Document) Jira() string {
 	for _, x := range d.blocks {
 		switch x.part {
 		case headingPart:
-			b.WriteString("h" + strconv.Itoa(x.level) + ". " + report.JiraText(x.text) + "\n\n")
+			b.WriteString("h" + strconv.Itoa(x.level) + ". " + JiraText(x.text) + "\n\n")
 		case paragraphPart:
-			b.WriteString(report.JiraText(x.text) + "\n\n")
+			b.WriteString(JiraText(x.text) + "\n\n")
 		case itemPart:
-			b.WriteString("* " + report.JiraText(x.text) + "\n")
+			b.WriteString("* " + JiraText(x.text) + "\n")
 		case tablePart:
 			jiraRow(&b, "||", x.head)
 			for _, r := range x.rows {
@@ -26,7 +24,7 @@ func (d Document) Jira() string {
 			}
 			b.WriteString("\n")
 		case codePart:
-			report.JiraFence(&b, x.lines)
+			JiraFence(&b, x.lines)
 		case gapPart:
 			b.WriteString("\n")
 		}
@@ -37,7 +35,7 @@ func (d Document) Jira() string {
 // jiraRow writes a row; a cell without a character would make a head of the next bar.
 func jiraRow(b *strings.Builder, bar string, cells []string) {
 	for _, c := range cells {
-		text := report.JiraText(c)
+		text := JiraText(c)
 		if text == "" {
 			text = " "
 		}

@@ -1,10 +1,12 @@
-package report
+package document
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // MarkdownText escapes what Markdown would read as more than text: table bars,
@@ -13,7 +15,7 @@ import (
 //
 //	"a|b <script> http://x" → "a\|b &lt;script&gt; http:\//x"
 func MarkdownText(s string) string {
-	s = Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
+	s = wording.Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
 	var b strings.Builder
 	for _, r := range s {
 		switch r {
@@ -58,6 +60,15 @@ func MarkdownFence(b *strings.Builder, lines []string) {
 	b.WriteString(fence + "\n\n")
 }
 
+// MarkdownCode is text as code within a line.
+func MarkdownCode(text string) string {
+	text = oneLine(wording.Printable(text))
+	if strings.Contains(text, "`") {
+		return MarkdownText(text)
+	}
+	return "`" + text + "`"
+}
+
 // oneLine keeps a line of code one line.
 func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(s) }
 
@@ -65,7 +76,7 @@ func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\r", " ")
 func JiraFence(b *strings.Builder, lines []string) {
 	b.WriteString("{noformat}\n")
 	for _, l := range lines {
-		b.WriteString(noformatEnd.ReplaceAllString(oneLine(Printable(l)), "{ $1") + "\n")
+		b.WriteString(noformatEnd.ReplaceAllString(oneLine(wording.Printable(l)), "{ $1") + "\n")
 	}
 	b.WriteString("{noformat}\n\n")
 }
@@ -88,7 +99,7 @@ var emoticon = regexp.MustCompile(`^\((?:y|n|i|/|x|!|\+|-|\?|on|off|\*[rgby]?|fl
 //
 //	"prober.(*worker).run [select] a_b" → `prober.(\*worker).run \[select\] a_b`
 func JiraText(s string) string {
-	s = Printable(oneLine(s))
+	s = wording.Printable(oneLine(s))
 	var b strings.Builder
 	if jiraBlock.MatchString(s) {
 		b.WriteString("&#" + strconv.Itoa(int(s[0])) + ";")
