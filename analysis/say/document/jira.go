@@ -9,7 +9,7 @@ import (
 // in {noformat}, tables have heads.
 func (d Document) Jira() string {
 	var b strings.Builder
-	for _, x := range d.blocks {
+	for _, x := range d.pieces() {
 		switch x.part {
 		case headingPart:
 			b.WriteString("h" + strconv.Itoa(x.level) + ". " + JiraText(x.text) + "\n\n")

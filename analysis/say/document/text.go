@@ -20,7 +20,7 @@ const (
 // wrapped sentences, no markup. Stacks are indented and never wrapped.
 func (d Document) Text() string {
 	var b strings.Builder
-	for i, x := range d.blocks {
+	for i, x := range d.pieces() {
 		switch x.part {
 		case headingPart:
 			textHeading(&b, x, i > 0)
@@ -52,7 +52,7 @@ func blankRuns(s string) string {
 }
 
 // textHeading underlines the two upper levels.
-func textHeading(b *strings.Builder, x block, apart bool) {
+func textHeading(b *strings.Builder, x piece, apart bool) {
 	if apart {
 		b.WriteString("\n")
 	}
@@ -132,7 +132,7 @@ func breakAt(word string, width int) int {
 // textTable writes aligned columns; columns of words are narrowed and wrapped where
 // the table is too wide, and what still does not fit follows in a table of its own
 // under the same first column.
-func textTable(b *strings.Builder, x block) {
+func textTable(b *strings.Builder, x piece) {
 	cells := slices.Concat([][]string{x.head}, x.rows)
 	widths := make([]int, len(x.head))
 	for _, row := range cells {
