@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/web"
+	"leakdiff/web/block"
 	"leakdiff/web/view"
 )
 
@@ -36,13 +37,11 @@ func StandalonePolicy() string {
 	return "default-src 'none'; style-src " + web.StyleHash() + "; base-uri 'none'; form-action 'none'"
 }
 
-type aloneKey struct{}
-
 // Alone marks the rendering of a page in one file, which leads nowhere: addresses are
 // printed as text.
-func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
+func Alone(ctx context.Context) context.Context { return block.Alone(ctx) }
 
-func alone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+func alone(ctx context.Context) bool { return block.IsAlone(ctx) }
 
 type addressKey struct{}
 

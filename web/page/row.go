@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web"
+	"leakdiff/web/block"
 	"leakdiff/web/chart"
 	"leakdiff/web/view"
 )
@@ -188,11 +189,10 @@ func (b markup) delta(n int) markup {
 }
 
 func (b markup) verdict(verdict string) markup {
-	l := look(verdict)
-	return b.raw(`<span class="v `, l.class, `"><i aria-hidden="true">`, l.glyph, `</i>`).text(l.word).raw(`</span>`)
+	l := block.Look(verdict)
+	return b.raw(`<span class="v `, l.Class, `"><i aria-hidden="true">`, l.Glyph, `</i>`).text(l.Word).raw(`</span>`)
 }
 
-// marks are the signs and words of what people decide about families.
 var marks = map[string][2]string{"reviewed": {"✓", "reviewed"}, "benign": {"○", "benign"}, "suspicious": {"△", "marked suspicious"}}
 
 // mark is what somebody decided about a family.
@@ -245,4 +245,21 @@ func (b markup) compareRow(ctx context.Context, r *view.CompareRow) markup {
 		b = b.raw(`<span class="muted">not judged</span>`)
 	}
 	return b.mark(r.Triage).raw(`</td></tr>`)
+}
+
+// breaking is text with the places to break.
+func (b markup) breaking(s string) markup {
+	from := 0
+	for i := range len(s) {
+		if s[i] == '/' || s[i] == '|' {
+			b = append(chart.AppendText(b, s[from:i+1]), "<wbr>"...)
+			from = i + 1
+		}
+	}
+	return chart.AppendText(b, s[from:])
+}
+
+// pathAndName prints both parts of a name, of which the page may cut the path.
+func pathAndName(f view.Func) templ.Component {
+	return pieced(256, func(_ context.Context, b markup) markup { return b.pathAndName(&f) })
 }

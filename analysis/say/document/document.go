@@ -158,13 +158,16 @@ type Fold struct {
 	ID, Look, Name string
 	Open           bool
 	Summary        Text
-	// SummaryLook, Title and Key are those of the summary.
-	SummaryLook, Title, Key string
+	// SummaryLook, SummaryID, Title and Key are those of the summary.
+	SummaryLook, SummaryID, Title, Key string
 	Blocks
 }
 
 // Problems are groups of problems, each with its places.
-type Problems struct{ List []Problem }
+type Problems struct {
+	Look Look
+	List []Problem
+}
 
 // Problem is something not understood or not believed.
 type Problem struct {

@@ -77,8 +77,8 @@ func Marked(look Look, text string) Span { return Span{Look: look, Text: text} }
 // LinkTo is a link, or plain words without an address.
 func LinkTo(url, text string) Span { return Span{URL: url, Text: text} }
 
-// Button is a link that looks like a button.
-func Button(look Look, url, text string) Span {
+// LinkButton is a link that looks like a button.
+func LinkButton(look Look, url, text string) Span {
 	return Span{URL: url, Text: text, Link: &Link{Look: look}}
 }
 

@@ -1,10 +1,10 @@
-package page
+package block
 
 import (
 	"strings"
 	"testing"
 
-	"leakdiff/web/view"
+	"leakdiff/analysis/say/document"
 )
 
 func TestNamesBreakBehindSlashesAndBars(t *testing.T) {
@@ -16,10 +16,10 @@ func TestNamesBreakBehindSlashesAndBars(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got strings.Builder
-			if err := pathAndName(view.Func{Path: test.path, Name: test.base}).Render(t.Context(), &got); err != nil {
+			if err := span(document.Span{Look: document.Resource, Path: test.path, Text: test.base}).Render(t.Context(), &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.String() != test.want {
+			if !strings.Contains(got.String(), test.want) {
 				t.Errorf("got  %s\nwant %s", got.String(), test.want)
 			}
 		})

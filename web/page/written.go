@@ -1,0 +1,27 @@
+package page
+
+import (
+	"context"
+	"io"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/web/block"
+	"leakdiff/web/view"
+)
+
+// Written is a page whose content is a document.
+func Written(v view.Written) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return Layout(v.Shell).Render(templ.WithChildren(ctx, block.Blocks(v.Body.Blocks)), w)
+	})
+}
+
+// The parts of blocks that templates of this package print as well.
+var (
+	verdictChip   = block.Verdict
+	VerdictStrong = block.VerdictStrong
+	Delta         = block.Delta
+	confidence    = block.Confidence
+	breakable     = block.Breakable
+)
