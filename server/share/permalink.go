@@ -182,7 +182,7 @@ func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error)
 	switch suffix {
 	case "", ".html":
 		v.Shell.Engine = s.respond.Engine()
-		s.respond.Page(w, r, status, page.Gone(v))
+		s.respond.Page(w, r, status, page.Written(v.Written()))
 	case ".json":
 		f, _ := s.respond.Fault(err)
 		response.WriteProblem(w, status, struct {

@@ -190,20 +190,27 @@ func NewGone(in GoneInput) Gone {
 	return g
 }
 
-// Document is the page in words.
+// Document is the page, in every form.
 func (g Gone) Document() document.Document {
 	var d document.Document
-	d.Heading(1, g.Sentence)
-	d.Paragraph(g.Showed)
-	d.Heading(2, "Likely reasons")
+	d.Title(g.Sentence)
+	d.Say("lead", g.Showed)
+	reasons := document.List{Look: "reasons", Ordered: true}
 	for _, r := range g.Reasons {
-		d.Item(r)
+		reasons.Items = append(reasons.Items, document.Item{Blocks: document.Blocks{document.Words(r)}})
 	}
-	d.Gap()
-	d.Heading(2, "Whom to ask")
-	d.Paragraph(g.Ask)
+	d.Add(
+		document.NewSection("why", "Likely reasons", "", reasons),
+		document.Group{Look: "box", Blocks: document.Blocks{
+			document.Heading{Level: 2, Text: document.Words("Whom to ask")},
+			document.Paragraph{Text: document.Words(g.Ask)},
+		}},
+	)
 	return d
 }
+
+// Written is the page in its frame.
+func (g Gone) Written() Written { return Written{g.Shell, g.Document()} }
 
 // NewNoSuchPermalink makes the page of an address that no permalink ever had.
 func NewNoSuchPermalink() Gone {

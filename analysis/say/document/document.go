@@ -139,6 +139,11 @@ type Section struct {
 	Blocks
 }
 
+// NewSection is a section with words for its heading and its note.
+func NewSection(id, title, note string, blocks ...Block) Section {
+	return Section{Look: "block", ID: id, Title: Words(title), Note: Words(note), Blocks: blocks}
+}
+
 // Group holds blocks together. Role is navigation or complementary, empty mostly.
 type Group struct {
 	ID, Look, Role, Label string
@@ -228,6 +233,9 @@ func (b *Blocks) Add(more ...Block) { *b = append(*b, more...) }
 func (b *Blocks) Heading(level int, text string) {
 	b.Add(Heading{Level: level, Text: Words(text)})
 }
+
+// Title adds the heading of a page.
+func (b *Blocks) Title(text string) { b.Add(Heading{Level: 1, Look: "small", Text: Words(text)}) }
 
 // Paragraph adds a sentence, if there is one.
 func (b *Blocks) Paragraph(text string) {
