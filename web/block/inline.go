@@ -124,7 +124,7 @@ func (b markup) word(s *document.Span) markup {
 	case document.NewLine:
 		return b.raw(`<br>`)
 	}
-	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).text(s.Text).raw(`</span>`)
+	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).breaking(s.Text).raw(`</span>`)
 }
 
 // figure prints a figure; a change is drawn with its sign.

@@ -25,3 +25,13 @@ var (
 	confidence    = block.Confidence
 	breakable     = block.Breakable
 )
+
+// The blocks that templates print as a part of their page.
+
+func knownBoxes(advice []view.ClassAdvice, known []view.KnownLeak, note string) templ.Component {
+	return block.Blocks(view.KnownBoxes(advice, known, note))
+}
+
+func familyKnowledge(k *view.FamilyKnowledge) templ.Component { return block.Blocks(k.Blocks()) }
+
+func caseContext(v view.Case) templ.Component { return block.Blocks(v.ContextBlocks()) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -113,4 +114,17 @@ func problemLine(p Problem) string {
 		}
 	}
 	return s
+}
+
+// problemBlock lists groups of problems.
+func problemBlock(look document.Look, groups []Problem) document.Problems {
+	out := document.Problems{Look: look}
+	for _, p := range groups {
+		x := document.Problem{Severity: p.Severity, What: p.What, Count: p.Count, More: p.More, Why: p.Why, Hint: p.Hint}
+		for _, w := range p.Where {
+			x.Where = append(x.Where, document.LinkTo(w.URL, w.Text))
+		}
+		out.List = append(out.List, x)
+	}
+	return out
 }
