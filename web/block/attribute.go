@@ -32,9 +32,14 @@ func always(name, value string, wanted bool) templ.OrderedAttributes {
 // entry are the attributes of a field that are left out where they say nothing.
 func entry(f document.Field) []string {
 	return []string{
-		"class", f.Look, "id", f.ID, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "autocomplete", f.Autocomplete,
+		"type", f.Type, "class", f.Look, "id", f.ID, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "autocomplete", f.Autocomplete,
 		"aria-label", f.Label, "aria-describedby", f.Describes, "data-key", f.Key, "data-key-label", f.KeyLabel,
 	}
+}
+
+func withoutType(f document.Field) document.Field {
+	f.Type = ""
+	return f
 }
 
 // address is an address of this server as a browser asks for it, empty for none.

@@ -62,16 +62,18 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if s.Link != nil && s.Link.Rel == "noreferrer" && IsAlone(ctx) {
 		return b.breaking(s.Text)
 	}
-	b = b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`"`)
-	if l := s.Link; l != nil {
-		b = b.attribute("class", l.Look).attribute("id", l.ID).attribute("aria-label", l.Label).attribute("rel", l.Rel)
-		b = b.attribute("data-key", l.Key).attribute("data-key-label", l.KeyLabel).attribute("aria-expanded", l.Expanded)
-		if l.Current {
-			b = b.raw(` aria-current="true"`)
-		}
-		if l.Download {
-			b = b.raw(` download`)
-		}
+	l := s.Link
+	if l == nil {
+		return b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`">`).word(s).raw(`</a>`)
+	}
+	b = b.raw(`<a`).attribute("class", l.Look).attribute("id", l.ID).attribute("href", string(web.Link(ctx, s.URL)))
+	b = b.attribute("aria-expanded", l.Expanded).attribute("aria-label", l.Label).attribute("rel", l.Rel)
+	b = b.attribute("data-key", l.Key).attribute("data-key-label", l.KeyLabel)
+	if l.Current {
+		b = b.raw(` aria-current="true"`)
+	}
+	if l.Download {
+		b = b.raw(` download`)
 	}
 	return b.raw(`>`).word(s).raw(`</a>`)
 }
@@ -86,6 +88,8 @@ func (b markup) word(s *document.Span) markup {
 		return b.text(s.Text)
 	case document.Strong, document.Literal, document.Keyed, document.Struck:
 		return b.raw(`<`, elements[s.Look]).attribute("title", s.Title).raw(`>`).breaking(s.Text).raw(`</`, elements[s.Look], `>`)
+	case document.Alert:
+		return b.raw(`<b role="alert">`).text(s.Text).raw(`</b>`)
 	case document.Figured:
 		return b.raw(`<b class="num">`).text(s.Text).raw(`</b>`)
 	case document.Verdict, document.Judged:
@@ -114,6 +118,10 @@ func (b markup) word(s *document.Span) markup {
 		return b.mark(s.Text)
 	case document.Glyph:
 		return b.raw(`<span aria-hidden="true">`).text(s.Text).raw(`</span>`)
+	case document.Ellipsis:
+		return b.raw(`<span class="muted" aria-hidden="true">`).text(s.Text).raw(`</span>`)
+	case document.Here:
+		return b.raw(`<span class="btn" aria-current="page">`).text(s.Text).raw(`</span>`)
 	case document.Side:
 		if s.Text == "B" {
 			return b.raw(`<span class="ab b" role="img" aria-label="B">B</span>`)

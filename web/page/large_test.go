@@ -153,7 +153,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	frozen := large(r, nil)
 	frozen.Frozen = true
 	out["case frozen"] = Case(view.NewCase(frozen))
-	out["identity"], out["identity last"] = Identity(view.NewIdentity(largeIdentity(r, nil))), Identity(view.NewIdentity(largeIdentity(r, asked("9999", ""))))
+	out["identity"], out["identity last"] = Written(view.NewIdentity(largeIdentity(r, nil)).Written()), Written(view.NewIdentity(largeIdentity(r, asked("9999", ""))).Written())
 
 	s := &r.Series[len(r.Series)-1]
 	labels, times := make([]string, len(s.Snapshots)), make([]time.Time, len(s.Snapshots))

@@ -62,7 +62,7 @@ func pages(name string) map[string]templ.Component {
 		change(&in)
 		v := view.NewIdentity(in)
 		v.Shell.Engine = engine
-		list[file] = page.Identity(v)
+		list[file] = page.Written(v.Written())
 	}
 	for file, change := range map[string]func(*view.BundleInput){
 		"bundle":          func(*view.BundleInput) {},

@@ -35,3 +35,5 @@ func knownBoxes(advice []view.ClassAdvice, known []view.KnownLeak, note string) 
 func familyKnowledge(k *view.FamilyKnowledge) templ.Component { return block.Blocks(k.Blocks()) }
 
 func caseContext(v view.Case) templ.Component { return block.Blocks(v.ContextBlocks()) }
+
+func paging(p view.Paging, label string) templ.Component { return block.Blocks(p.Blocks(label)) }
