@@ -84,7 +84,7 @@ func one(x document.Block) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, attributes("class", x.Look, "id", x.ID, "role", x.Role))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, attributes("class", x.Look, "id", x.ID, "role", x.Role, "aria-hidden", current(x.Silent)))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -67,6 +67,9 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 		return b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`">`).word(s).raw(`</a>`)
 	}
 	b = b.raw(`<a`).attribute("class", l.Look).attribute("id", l.ID).attribute("href", string(web.Link(ctx, s.URL)))
+	if s.Look == "" {
+		b = b.attribute("title", s.Title)
+	}
 	b = b.attribute("aria-expanded", l.Expanded).attribute("aria-label", l.Label).attribute("rel", l.Rel)
 	b = b.attribute("data-key", l.Key).attribute("data-key-label", l.KeyLabel)
 	if l.Current {
@@ -122,6 +125,15 @@ func (b markup) word(s *document.Span) markup {
 		return b.raw(`<span class="muted" aria-hidden="true">`).text(s.Text).raw(`</span>`)
 	case document.Here:
 		return b.raw(`<span class="btn" aria-current="page">`).text(s.Text).raw(`</span>`)
+	case document.Outcome:
+		class := "st ign"
+		switch s.Glyph {
+		case "✓":
+			class = "st"
+		case "!":
+			class = "st bad"
+		}
+		return b.raw(`<span class="`, class, `"><i aria-hidden="true">`, s.Glyph, `</i>`).text(s.Text).raw(`</span>`)
 	case document.Side:
 		if s.Text == "B" {
 			return b.raw(`<span class="ab b" role="img" aria-label="B">B</span>`)

@@ -33,8 +33,10 @@ type Paragraph struct {
 	Text Text
 	ID   string
 	Look Look
-	// Role is "alert" or "status" for what a reader must be told at once.
-	Role string
+	// Role is "alert" or "status" for what a reader must be told at once. Silent says that
+	// assistive technology reads the same elsewhere.
+	Role   string
+	Silent bool
 }
 
 // Notice is a sentence that qualifies what follows, behind a word such as "Mind".

@@ -14,8 +14,9 @@ type Span struct {
 	URL  string
 	// Title is what a pointer resting on it shows.
 	Title string
-	// Sign is that of a change.
-	Sign int
+	// Sign is that of a change, Glyph stands in front of an outcome.
+	Sign  int
+	Glyph string
 	// Link is what else there is to say of the link, nil mostly.
 	Link *Link
 }
@@ -58,6 +59,7 @@ const (
 	Glyph      Look = "glyph"
 	Ellipsis   Look = "ellipsis"
 	Here       Look = "here"
+	Outcome    Look = "outcome"
 	Side       Look = "side"
 	NewLine    Look = "line"
 	Swatch     Look = "swatch"
