@@ -208,7 +208,7 @@ func FlameCSV(v view.Flame) func(io.Writer) error {
 
 // AloneSnapshot renders the page in another frame.
 func AloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
-	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Snapshot(v) }
+	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Written(v.Written()) }
 }
 
 // AloneObject renders the page in another frame.

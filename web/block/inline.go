@@ -57,14 +57,14 @@ func (b markup) inline(ctx context.Context, t document.Text) markup {
 // is one file.
 func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if s.URL == "" {
-		return b.word(s)
+		return b.word(ctx, s)
 	}
 	if s.Link != nil && s.Link.Rel == "noreferrer" && IsAlone(ctx) {
 		return b.breaking(s.Text)
 	}
 	l := s.Link
 	if l == nil {
-		return b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`">`).word(s).raw(`</a>`)
+		return b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`">`).word(ctx, s).raw(`</a>`)
 	}
 	b = b.raw(`<a`).attribute("class", l.Look).attribute("id", l.ID).attribute("href", string(web.Link(ctx, s.URL)))
 	if s.Look == "" {
@@ -78,19 +78,19 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if l.Download {
 		b = b.raw(` download`)
 	}
-	return b.raw(`>`).word(s).raw(`</a>`)
+	return b.raw(`>`).word(ctx, s).raw(`</a>`)
 }
 
 // elements are the looks that have an element of their own.
-var elements = map[document.Look]string{document.Strong: "b", document.Literal: "code", document.Keyed: "kbd", document.Struck: "s"}
+var elements = map[document.Look]string{document.Strong: "b", document.Literal: "code", document.Keyed: "kbd", document.Struck: "s", document.Wrong: "mark"}
 
 // word is a span without its link.
-func (b markup) word(s *document.Span) markup {
+func (b markup) word(ctx context.Context, s *document.Span) markup {
 	switch s.Look {
 	case "":
-		return b.text(s.Text)
-	case document.Strong, document.Literal, document.Keyed, document.Struck:
-		return b.raw(`<`, elements[s.Look]).attribute("title", s.Title).raw(`>`).breaking(s.Text).raw(`</`, elements[s.Look], `>`)
+		return b.text(s.Text).inline(ctx, s.Inside)
+	case document.Strong, document.Literal, document.Keyed, document.Struck, document.Wrong:
+		return b.raw(`<`, elements[s.Look]).attribute("title", s.Title).raw(`>`).breaking(s.Text).inline(ctx, s.Inside).raw(`</`, elements[s.Look], `>`)
 	case document.Alert:
 		return b.raw(`<b role="alert">`).text(s.Text).raw(`</b>`)
 	case document.Figured:
@@ -141,10 +141,12 @@ func (b markup) word(s *document.Span) markup {
 		return b.raw(`<span class="ab" role="img" aria-label="A">A</span>`)
 	case document.Swatch:
 		return b.raw(`<svg class="sw" width="9" height="9" aria-hidden="true"><rect class="sb`, s.Text, `" width="9" height="9"></rect></svg>`)
+	case document.Box:
+		return b.raw(`<svg class="sw" width="14" height="12" aria-hidden="true"><g class="fb `).text(s.Text).raw(`"><rect width="14" height="12"></rect></g></svg>`)
 	case document.NewLine:
 		return b.raw(`<br>`)
 	}
-	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).breaking(s.Text).raw(`</span>`)
+	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).breaking(s.Text).inline(ctx, s.Inside).raw(`</span>`)
 }
 
 // figure prints a figure; a change is drawn with its sign.

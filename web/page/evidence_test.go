@@ -57,7 +57,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "snapshot",
-			page: Snapshot(view.NewSnapshot(sampleSnapshot(t, nil))),
+			page: Written(view.NewSnapshot(sampleSnapshot(t, nil)).Written()),
 			wants: []string{
 				"kubelet at t6 has 243 goroutines", "355 inotify watches", "20\u202f000", "88\u00a0MB", "captured_at of t6",
 				`href="/raw/b1?path=t6%2Fkubelet%2Fgoroutine-debug2.txt`, "inotify max user instances", "2 times",
@@ -65,7 +65,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "snapshot filtered by part of a function",
-			page:  Snapshot(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}}))),
+			page:  Written(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}})).Written()),
 			wants: []string{"housekeepingTick"},
 			lacks: []string{"RunPodSandbox</span>"},
 		},
@@ -129,7 +129,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
 	ov := view.NewObject(o)
 	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal, ov.Shell.Seal = seal, seal, seal, seal, seal
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			keepPage(t, "frozen-"+name, html)
@@ -187,7 +187,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	o.Objects.Holders[0].Type, o.Objects.Evidence[0].Text = hostile, hostile
 	c.Report.Series[0].Objects = []report.Object{o.Objects.Object}
 	cv, dv, fv, sv, ov := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s), view.NewObject(o)
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			for _, no := range []string{"<script>alert", "\u202e", " style=", " onclick="} {

@@ -37,3 +37,11 @@ func familyKnowledge(k *view.FamilyKnowledge) templ.Component { return block.Blo
 func caseContext(v view.Case) templ.Component { return block.Blocks(v.ContextBlocks()) }
 
 func paging(p view.Paging, label string) templ.Component { return block.Blocks(p.Blocks(label)) }
+
+func filterBox(b view.FilterBox) templ.Component { return block.Blocks(b.Blocks()) }
+
+func flameLegend(keys []view.FlameKey) templ.Component { return block.Blocks(view.FlameLegend(keys)) }
+
+func factList(facts []view.Pair) templ.Component { return block.Blocks(view.FactList(facts)) }
+
+func stateWords(states []view.State) templ.Component { return block.Blocks(view.StateWords(states)) }

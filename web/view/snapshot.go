@@ -12,7 +12,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -639,58 +638,4 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 		}
 		out.Identity = append(out.Identity, fact)
 	}
-}
-
-// Document is the snapshot as text for a ticket.
-func (s Snapshot) Document() document.Document {
-	var m document.Document
-	m.Heading(1, s.Headline)
-	m.Paragraph(s.Lead)
-	for _, w := range s.Minds {
-		m.Paragraph("Mind: " + w)
-	}
-	if len(s.States) > 0 {
-		words := make([]string, len(s.States))
-		for i, st := range s.States {
-			words[i] = st.Name + " " + st.Count
-		}
-		m.Paragraph("States: " + strings.Join(words, ", ") + ".")
-	}
-	for _, f := range s.Facts {
-		m.Heading(2, f.Name)
-		m.Paragraph(f.Value)
-	}
-	if s.Locks != nil {
-		m.Heading(2, lockHead)
-		writeLocks(&m, *s.Locks)
-	}
-	if len(s.Families) > 0 {
-		m.Heading(2, "Families")
-		var rows [][]string
-		for _, f := range slices.Concat(s.Families, s.Single) {
-			rows = append(rows, []string{marked(f.Name.Text(), f.Triage), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
-		}
-		m.Table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
-	} else {
-		m.Paragraph(s.FamiliesNote)
-	}
-	if len(s.Artifacts) > 0 {
-		m.Heading(2, "Read from")
-		for _, a := range s.Artifacts {
-			m.Item(a.Path + " (" + a.Kind + "): " + a.Outcome)
-		}
-		m.Gap()
-	}
-	if len(s.Problems) > 0 {
-		m.Heading(2, "Problems")
-		for _, p := range s.Problems {
-			m.Item(problemLine(p))
-		}
-		m.Gap()
-	}
-	m.Heading(2, "Identity")
-	for _, f := range s.Identity {
-		m.Item(f.Name + ": " + f.Value + " (" + f.Source + ")")
-	}
-	return m
 }

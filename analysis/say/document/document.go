@@ -146,7 +146,7 @@ func NewSection(id, title, note string, blocks ...Block) Section {
 	return Section{Look: "block", ID: id, Title: Words(title), Note: Words(note), Blocks: blocks}
 }
 
-// Group holds blocks together. Role is navigation or complementary, empty mostly.
+// Group holds blocks together. Role is navigation, complementary or header, empty mostly.
 type Group struct {
 	ID, Look, Role, Label string
 	// Events and Poll are addresses for the script that keeps the group up to date.

@@ -17,6 +17,8 @@ type Span struct {
 	// Sign is that of a change, Glyph stands in front of an outcome.
 	Sign  int
 	Glyph string
+	// Inside are the pieces of a span that is made of some, in place of Text.
+	Inside Text
 	// Link is what else there is to say of the link, nil mostly.
 	Link *Link
 }
@@ -44,6 +46,7 @@ const (
 	Literal    Look = "code"
 	Keyed      Look = "kbd"
 	Struck     Look = "struck"
+	Wrong      Look = "wrong"
 	Hidden     Look = "vh"
 	Alert      Look = "alert"
 	Chip       Look = "chip"
@@ -63,6 +66,7 @@ const (
 	Side       Look = "side"
 	NewLine    Look = "line"
 	Swatch     Look = "swatch"
+	Box        Look = "box"
 )
 
 // Words is text without a mark.
@@ -78,6 +82,9 @@ func Plain(text string) Span { return Span{Text: text} }
 
 // Marked is a span with a look.
 func Marked(look Look, text string) Span { return Span{Look: look, Text: text} }
+
+// Made is a span that is made of others.
+func Made(look Look, inside ...Span) Span { return Span{Look: look, Inside: inside} }
 
 // LinkTo is a link, or plain words without an address.
 func LinkTo(url, text string) Span { return Span{URL: url, Text: text} }
@@ -102,12 +109,15 @@ func (t Text) String() string {
 // plain is what a text form says of a span.
 func (s *Span) plain() string {
 	switch s.Look {
-	case Confidence, Glyph, Swatch, Hidden:
+	case Confidence, Glyph, Swatch, Box, Hidden:
 		return ""
 	case NewLine:
 		return " "
 	case Verdict, Judged:
 		return strings.ReplaceAll(s.Text, "_", " ")
+	}
+	if s.Inside != nil {
+		return s.Inside.String()
 	}
 	return s.Path + s.Text
 }
