@@ -183,7 +183,7 @@ func AloneDiff(v view.Diff) func(view.Shell) templ.Component {
 
 // AloneCompare renders the page in another frame.
 func AloneCompare(v view.Compare) func(view.Shell) templ.Component {
-	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Compare(v) }
+	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Written(v.Written()) }
 }
 
 // AloneFamily renders the page in another frame.

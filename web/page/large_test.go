@@ -192,10 +192,10 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	snap := sampleSnapshot(t, nil)
 	snap.Snapshot.ID, snap.Others, snap.Families = s.Snapshots[0], choices, s.Families
 	out["snapshot"] = Written(view.NewSnapshot(snap).Written())
-	out["compare"] = Compare(view.NewCompare(view.CompareInput{
+	out["compare"] = Written(view.NewCompare(view.CompareInput{
 		CaseID: "clarge", CaseTitle: "many", Series: *s, Snapshots: choices, Result: diff.Many{Snapshots: []*analysis.Snapshot{d.Result.A, d.Result.B}},
 		Columns: []view.CompareColumn{{Value: d.Result.A.ID}, {Value: d.Result.B.ID}},
-	}))
+	}).Written())
 	return out
 }
 

@@ -209,44 +209,6 @@ func signed(text string, sign int) templ.Component {
 	return pieced(64, func(_ context.Context, b markup) markup { return b.figure(text, sign) })
 }
 
-// compareRows are families over any number of snapshots.
-func compareRows(rows []view.CompareRow) templ.Component {
-	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		b := make(markup, 0, 4096)
-		for i := range rows {
-			b = b[:0].compareRow(ctx, &rows[i])
-			if _, err := w.Write(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (b markup) compareRow(ctx context.Context, r *view.CompareRow) markup {
-	b = b.raw(`<tr><th scope="row">`)
-	if r.Unit != "" {
-		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
-	}
-	b = b.familyTitle(ctx, &r.Name).familyBy(&r.Name).raw(`</th>`)
-	for _, c := range r.Cells {
-		b = b.raw(`<td>`).figure(c.Text, c.Sign).raw(`</td>`)
-	}
-	b = b.raw(`<td>`)
-	if r.Compared {
-		b = b.delta(r.Delta)
-	} else {
-		b = b.figure("n/a", 0)
-	}
-	b = b.raw(`</td><td class="ver">`)
-	if r.Verdict != "" {
-		b = b.verdict(r.Verdict)
-	} else {
-		b = b.raw(`<span class="muted">not judged</span>`)
-	}
-	return b.mark(r.Triage).raw(`</td></tr>`)
-}
-
 // breaking is text with the places to break.
 func (b markup) breaking(s string) markup {
 	from := 0

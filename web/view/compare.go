@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -667,50 +666,3 @@ func (c Compare) Markdown() string { return c.Document().Markdown() }
 
 // Charts are none: the table is its own figures.
 func (c Compare) Charts() []chart.Chart { return nil }
-
-// Document is the table as text for a ticket.
-func (c Compare) Document() document.Document {
-	var m document.Document
-	m.Heading(1, c.Headline)
-	for _, w := range c.Minds {
-		m.Paragraph("Mind: " + w)
-	}
-	if c.Applied != "" {
-		m.Paragraph(c.Applied)
-	}
-	if c.LeftOut != "" {
-		m.Paragraph(c.LeftOut)
-	}
-	head := []string{"Family"}
-	for _, h := range c.Heads {
-		head = append(head, strings.TrimSpace(h.Label+" "+h.Note))
-	}
-	head = append(head, "Δ", "Verdict")
-	cells := func(name string, row []CompareCell, rest ...string) []string {
-		out := []string{name}
-		for _, c := range row {
-			out = append(out, c.Text)
-		}
-		return append(out, rest...)
-	}
-	var rows [][]string
-	for _, t := range c.Totals {
-		rows = append(rows, cells(t.Name, t.Cells, "", ""))
-	}
-	m.Table(1, head, rows)
-	for _, s := range c.Sections {
-		m.Heading(2, s.Title+": "+s.Note)
-		rows = nil
-		for _, r := range s.Rows {
-			delta := "n/a"
-			if r.Compared {
-				delta = wording.Signed(r.Delta)
-			}
-			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, marked(verdictWord(r.Verdict), r.Triage)))
-		}
-		if len(rows) > 0 && s.Name != string(diff.Unchanged) {
-			m.Table(1, head, rows)
-		}
-	}
-	return m
-}

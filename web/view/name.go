@@ -98,7 +98,7 @@ func (f *FamilyName) byBlock() document.Group {
 		if f.Package != "" {
 			text = append(text, document.Marked("sep", "·"), document.Plain(" "))
 		}
-		text = append(text, document.Marked("cb", "created by "), document.Span{Look: document.Mono, Text: f.Creator.Path + f.Creator.Name, Title: f.Creator.Full})
+		text = append(text, document.Made("cb", document.Plain("created by "), document.Span{Look: document.Mono, Text: f.Creator.Path + f.Creator.Name, Title: f.Creator.Full}))
 	}
 	for i, a := range f.Attributes {
 		if i > 0 {
