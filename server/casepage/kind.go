@@ -178,7 +178,7 @@ func AloneCase(v view.Case) func(view.Shell) templ.Component {
 
 // AloneDiff renders the page in another frame.
 func AloneDiff(v view.Diff) func(view.Shell) templ.Component {
-	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Diff(v) }
+	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Written(v.Written()) }
 }
 
 // AloneCompare renders the page in another frame.

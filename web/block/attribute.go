@@ -32,7 +32,7 @@ func always(name, value string, wanted bool) templ.OrderedAttributes {
 // entry are the attributes of a field that are left out where they say nothing.
 func entry(f document.Field) []string {
 	return []string{
-		"type", f.Type, "class", f.Look, "id", f.ID, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "autocomplete", f.Autocomplete,
+		"class", f.Look, "id", f.ID, "type", f.Type, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "autocomplete", f.Autocomplete,
 		"aria-label", f.Label, "aria-describedby", f.Describes, "data-key", f.Key, "data-key-label", f.KeyLabel,
 	}
 }

@@ -134,6 +134,12 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 			class = "st bad"
 		}
 		return b.raw(`<span class="`, class, `"><i aria-hidden="true">`, s.Glyph, `</i>`).text(s.Text).raw(`</span>`)
+	case document.Unit:
+		return b.raw(`<b data-lead="`).text(s.Title).raw(`">`).text(s.Text).raw(`</b>`)
+	case document.Icon:
+		return b.raw(`<i aria-hidden="true">`).text(s.Text).raw(`</i>`)
+	case document.OnlyA, document.OnlyB:
+		return b.raw(`<b class="`, s.Look, `">`).text(s.Text).raw(`</b>`)
 	case document.Side:
 		if s.Text == "B" {
 			return b.raw(`<span class="ab b" role="img" aria-label="B">B</span>`)
@@ -146,7 +152,7 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 	case document.NewLine:
 		return b.raw(`<br>`)
 	}
-	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).breaking(s.Text).inline(ctx, s.Inside).raw(`</span>`)
+	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).text(s.Text).inline(ctx, s.Inside).raw(`</span>`)
 }
 
 // figure prints a figure; a change is drawn with its sign.
@@ -215,6 +221,15 @@ func VerdictStrong(verdict string) templ.Component {
 // Confidence prints how sure something is.
 func Confidence(level string) templ.Component {
 	return span(document.Marked(document.Confidence, level))
+}
+
+// Mark prints what somebody decided about a family.
+func Mark(state string) templ.Component { return span(document.Marked(document.Mark, state)) }
+
+// Resource is the name of what is not a function. Where it does not fit on one line the
+// path in front gives way, because names differ at their end.
+func Resource(path, name, full string) templ.Component {
+	return span(document.Span{Look: document.Resource, Path: path, Text: name, Title: full})
 }
 
 // Delta prints a change with glyph and sign.

@@ -21,7 +21,7 @@ func table(t document.Table) templ.Component {
 		r.b = r.b.raw(`<table`).attribute("class", t.Look).raw(`>`)
 		if t.Caption != "" {
 			r.b = r.b.raw(`<caption`)
-			if t.Label != "" && !t.Shown {
+			if t.Unseen || t.Label != "" && !t.Shown {
 				r.b = r.b.raw(` class="vh"`)
 			}
 			r.b = r.b.raw(`>`).text(t.Caption).raw(`</caption>`)

@@ -177,7 +177,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 		})
 	}
 	d.Counts = func(print string) []*int { return counts[print] }
-	out["diff"] = Diff(view.NewDiff(d))
+	out["diff"] = Written(view.NewDiff(d).Written())
 
 	f := sampleFamily(t)
 	f.Family, f.Labels, f.Times, f.Counts, f.Groups, f.SnapshotIndex, f.IDs = s.Families[0], labels, times, s.Families[0].Counts, make([]*analysis.Group, len(labels)), len(labels)-1, s.Snapshots

@@ -24,6 +24,7 @@ var (
 	Delta         = block.Delta
 	confidence    = block.Confidence
 	breakable     = block.Breakable
+	triageChip    = block.Mark
 )
 
 // The blocks that templates print as a part of their page.
@@ -45,3 +46,11 @@ func flameLegend(keys []view.FlameKey) templ.Component { return block.Blocks(vie
 func factList(facts []view.Pair) templ.Component { return block.Blocks(view.FactList(facts)) }
 
 func stateWords(states []view.State) templ.Component { return block.Blocks(view.StateWords(states)) }
+
+func findingStack(t *view.Trace) templ.Component { return block.Blocks(view.TraceBlocks(t)) }
+
+func normTable(steps []view.NormStep) templ.Component { return block.Blocks(view.NormTable(steps)) }
+
+func attributeTable(all []view.Pair) templ.Component { return block.Blocks(view.AttributeTable(all)) }
+
+func familyTitle(n view.FamilyName) templ.Component { return block.Blocks(n.TitleBlocks()) }

@@ -88,6 +88,9 @@ func (f *FamilyName) titleBlock() document.Group {
 	return document.Group{Look: "ft", Blocks: document.Blocks{text}}
 }
 
+// TitleBlocks is the name in a list.
+func (f FamilyName) TitleBlocks() document.Blocks { return document.Blocks{f.titleBlock()} }
+
 // byBlock is the second line: package and creator, or attributes.
 func (f *FamilyName) byBlock() document.Group {
 	var text document.Text
@@ -104,7 +107,7 @@ func (f *FamilyName) byBlock() document.Group {
 		if i > 0 {
 			text = append(text, document.Marked("sep", "·"), document.Plain(" "))
 		}
-		text = append(text, document.Plain(a.Name+" "), document.Marked(document.Soft, a.Value), document.Plain(" "))
+		text = append(text, document.Plain(a.Name+" "), document.Made(document.Soft, document.Marked(document.Breakable, a.Value)), document.Plain(" "))
 	}
 	if !f.Function && len(f.Attributes) == 0 {
 		text = append(text, document.Plain(f.Kind))

@@ -49,6 +49,7 @@ type Notice struct {
 // List is a list of items, ordered if their order matters. Start is the number of the first.
 type List struct {
 	Look    Look
+	Label   string
 	Ordered bool
 	Start   int
 	Items   []Item
@@ -86,10 +87,10 @@ type Table struct {
 	Look    Look
 	Caption string
 	// Label is for tables that scroll in a region of their own; the caption is then for
-	// assistive technology alone, unless it is Shown.
-	Label   string
-	Shown   bool
-	Numeric int
+	// assistive technology alone, unless it is Shown. Unseen says the same of other tables.
+	Label         string
+	Shown, Unseen bool
+	Numeric       int
 	Head    []Cell
 	Parts   []Part
 }
@@ -146,9 +147,11 @@ func NewSection(id, title, note string, blocks ...Block) Section {
 	return Section{Look: "block", ID: id, Title: Words(title), Note: Words(note), Blocks: blocks}
 }
 
-// Group holds blocks together. Role is navigation, complementary or header, empty mostly.
+// Group holds blocks together. Role is navigation, complementary, header or section, empty
+// mostly. Label names it, or the element with the id LabelledBy.
 type Group struct {
 	ID, Look, Role, Label string
+	LabelledBy            string
 	// Events and Poll are addresses for the script that keeps the group up to date.
 	Events, Poll string
 	Blocks
@@ -197,10 +200,11 @@ type Tabs struct {
 	List  []Tab
 }
 
-// Tab is one of them.
+// Tab is one of them. Key presses it, KeyLabel says what that does.
 type Tab struct {
-	Text, URL string
-	Current   bool
+	Text, URL     string
+	Current       bool
+	Key, KeyLabel string
 }
 
 // PageOnly are blocks that a text leaves out, because a ticket is small.
