@@ -131,4 +131,3 @@ func verdictWord(v string) string {
 	}
 	return strings.ReplaceAll(v, "_", " ")
 }
-

@@ -91,8 +91,8 @@ type Table struct {
 	Label         string
 	Shown, Unseen bool
 	Numeric       int
-	Head    []Cell
-	Parts   []Part
+	Head          []Cell
+	Parts         []Part
 }
 
 // Part is a group of rows.
