@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test quick long check generate fuzz bench bench-short bench-growth lab vuln tools clean
+.PHONY: run build test quick long check generate pictures fuzz bench bench-short bench-growth lab vuln tools clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -46,6 +46,10 @@ test: check build tools
 
 # One line about what ran nowhere.
 LEFT_OUT_LINE = if [ -s $(LEFT_OUT) ]; then echo "left out: $$(wc -l < $(LEFT_OUT)) tests: $$(cut -f2 $(LEFT_OUT) | sort | uniq -c | sort -rn | sed 's/^ *//' | paste -sd ';' | sed 's/;/; /g')"; else echo "left out: no test"; fi
+
+# Takes the pictures of the README anew, from the page of a sample in a browser.
+pictures: build
+	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run README -update .
 
 # For the loop of a change: no race detector, no browser, no processes.
 quick: build

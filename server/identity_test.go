@@ -407,7 +407,7 @@ func TestALoadThatAFamilyFollowsMakesItScaling(t *testing.T) {
 		t.Errorf("with the targets as load: %s", diff)
 	}
 	s.run(t, []scenario{
-		{name: "the outcome is said in verdicts", path: fmt.Sprintf("%s/identity?done=%d", up.Link, n), status: 200, want: []string{"Done. Load targets: 0 40 80 120 160 200 240 0. Of prometheus 4\u00a0families are scaling, none suspicious and none leaking now.", "How much was asked of it (2\u00a0loads)"}},
+		{name: "the outcome is said in verdicts", path: fmt.Sprintf("%s/identity?done=%d", up.Link, n), status: 200, want: []string{"Done. Load targets: 0 40 80 120 160 200 240 0. Of prometheus 4\u00a0families are scaling, none suspicious and none leaking now.", "Load (2\u00a0loads)"}},
 		{name: "the evidence names the load", path: "/api/v1/cases/" + up.Case, status: 200, want: []string{"1 for each unit of targets, which went from 0 to 240"}},
 		{name: "the list of edits tells it by snapshot", path: "/api/v1/cases/" + up.Case + "/edits", status: 200, want: []string{`"targets": {`, `"` + up.Snapshots[6].ID + `": 240`, `"jobs": {`}},
 	})
@@ -545,7 +545,7 @@ func TestTheFormsOfEventsAndLoads(t *testing.T) {
 		return postForm("kind", "load", "target", target, "name", name, "numbers", numbers)
 	}
 	s.run(t, []scenario{
-		{name: "the page has both", path: page, status: 200, want: []string{"What happened", "How much was asked of it", "One number for each of t0 t1 t2, in this order", `<option value="outage">`}, never: []string{`role="alert"`}},
+		{name: "the page has both", path: page, status: 200, want: []string{"What happened", "Load", "One number for each of t0 t1 t2, in this order", `<option value="outage">`}, never: []string{`role="alert"`}},
 		{name: "a bad time", method: "POST", path: page, body: event("noon <b>", "deploy", "1.4"), header: header, status: 400, want: []string{`role="alert">This is no time.`, `value="noon &lt;b&gt;"`, `value="deploy"`, `value="1.4"`}, never: []string{"noon <b>", "<b>Not taken</b>"}},
 		{name: "a time with the separator", method: "POST", path: page, body: event("2026-11-21; 03:00", "deploy", "1.4"), header: header, status: 400, want: []string{"This is no time.", `value="deploy"`}},
 		{name: "two words as kind", method: "POST", path: page, body: event("2026-11-21 03:00", "big deploy", "1.4"), header: header, status: 400, want: []string{"not a single word", `value="big deploy"`}},

@@ -162,7 +162,7 @@ func TestPagesOfTheSampleNameCausesAndKnownLeaks(t *testing.T) {
 			t.Errorf("%s: classes %v, known %v", f.Title, f.Classes, f.Known)
 		}
 		r := s.get("/families/" + f.Fingerprint + "?case=" + up.Case)
-		for _, part := range []string{"What is known of it", "Normal stack", "expected 1 per cgroup or container", "k8s-114751", "proven by identities, which beats the catalogue"} {
+		for _, part := range []string{"What is known of it", "Normal stack", "a normal stack of cadvisor: 1 per cgroup or container", "k8s-114751", "here each one was followed by its id"} {
 			if !strings.Contains(r.body, part) {
 				t.Errorf("the family page lacks %q", part)
 			}

@@ -37,11 +37,11 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 	}
 	s.s.worker.CatchUp(t.Context())
 	s.run(t, []scenario{
-		{name: "the finding is set aside with its reason", path: up.Link, status: 200, want: []string{"set aside as benign", "a pool that fills"}},
+		{name: "the finding is set aside with its reason", path: up.Link, status: 200, want: []string{"marked benign", "a pool that fills"}},
 		{name: "and stands in the JSON", path: up.Link + ".json", status: 200, want: []string{`"set_aside"`, `"state": "benign"`}},
 		{name: "the list of cases does not call it leaking any more", path: "/", status: 200, want: []string{"Nothing else grows", "hidden by a person", "</i> benign</span>"}, never: []string{"no growing family was found", "family is leaking", `class="v leaking"`, `class="v stable"`}},
 		{name: "the family says who decided what", path: family + up.Case, status: 200, want: []string{"a pool that fills", "not a leak", `id="triage"`}},
-		{name: "another case of the process remembers it", path: "/cases/" + other.Case, status: 200, want: []string{"set aside as benign", "in another case"}},
+		{name: "another case of the process remembers it", path: "/cases/" + other.Case, status: 200, want: []string{"marked benign", "in another case"}},
 		{name: "and its family page shows where", path: family + other.Case, status: 200, want: []string{"Seen in 1\u00a0other case: once not a leak", "a pool that fills"}},
 		{name: "the API lists it", path: "/api/v1/cases/" + other.Case + "/triage", status: 200, want: []string{`"remembered": true`}},
 	})
@@ -53,8 +53,8 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 			t.Errorf("the page does not say what was replaced: %.2000s", page.body)
 		}
 		s.run(t, []scenario{
-			{name: "the finding is told again", path: up.Link, status: 200, want: []string{"marked suspicious", "it never shrinks"}, never: []string{"set aside as benign"}},
-			{name: "the other case forgets that it was benign", path: "/cases/" + other.Case, status: 200, never: []string{"set aside as benign"}},
+			{name: "the finding is told again", path: up.Link, status: 200, want: []string{"marked suspicious", "it never shrinks"}, never: []string{"marked benign"}},
+			{name: "the other case forgets that it was benign", path: "/cases/" + other.Case, status: 200, never: []string{"marked benign"}},
 		})
 	})
 	t.Run("a frozen result keeps the mark and no word of other cases", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
 	q := "?case=" + up.Case
 	chip := `</i> benign</span>`
 	never := []string{"0 of ", "there is no series to judge yet", "No growing family", "no growing family"}
-	wordy := []string{"set aside as benign by a person", "“a pool that fills”", "Nothing else grows (4 snapshots", "smallest growth that would have been seen"}
+	wordy := []string{"marked benign by a person", "“a pool that fills”", "Nothing else grows (4 snapshots", "smallest growth that would have been seen"}
 	s.run(t, []scenario{
 		{name: "the case page", path: up.Link, status: 200, want: append([]string{"1 group that grows was hidden by a person.", chip}, wordy...), never: never},
 		{name: "its Markdown", path: up.Link + ".md", status: 200, want: append([]string{"## Findings", "set aside: "}, wordy...), never: never},

@@ -47,7 +47,7 @@ func TestTheCasePageShowsUnitsHoldersFactsAndLimits(t *testing.T) {
 	html := render(t, Case(view.NewCase(sampleUnit(t))))
 	keepPage(t, "case-unit", html)
 	for _, want := range []string{
-		"one instance is 3 goroutines", "The growth began between t1 and t2.", "families of unit u1", "2 in each instance", `<tbody class="unit">`, `type="checkbox"`,
+		"families of unit u1", "2 each time", `<tbody class="unit">`, `type="checkbox"`,
 		`v strong culprit"><i aria-hidden="true">◆</i>possible culprit`, `<i aria-hidden="true">●</i>fact`, `<i aria-hidden="true">↳</i>follows`,
 		`<i aria-hidden="true">○</i>observer effect`, `v strong limit"><i aria-hidden="true">▮</i>limit`,
 		"c-onset", "growth began", "c-limit", "+53 (+50 to +56)", "10\u00a0min\u00a012\u00a0s (9\u00a0min\u00a036\u00a0s to 10\u00a0min\u00a048\u00a0s)",

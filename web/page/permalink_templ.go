@@ -49,7 +49,7 @@ func Share(v view.Share) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1 class=\"small\">Share this result</h1><p class=\"lead\">A frozen copy under its own address. It will say the same in two years, whatever happens to the case.</p><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1 class=\"small\">Share this result</h1><p class=\"lead\">A frozen copy under its own address. It does not change.</p><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

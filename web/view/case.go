@@ -1251,14 +1251,7 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 		return
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
-	all := slices.Concat(f.Evidence, f.MoreEvidence)
-	// Identities are the strongest proof.
-	if i := slices.IndexFunc(all, func(p Pair) bool { return p.Name == "Cohort" }); i > 0 {
-		all[0] = all[i]
-	}
-	if len(all) > 0 {
-		s.Sure = capital(withoutParts(all[0].Value))
-	}
+	s.Sure = Visible(strings.TrimSuffix(r.f.Proof, "."))
 	for _, a := range f.Advice {
 		if a.Cause != "" && len(a.Remedy) > 0 {
 			s.Todo = strings.TrimSuffix(a.Cause, ".") + ". " + a.Remedy[0]
@@ -1266,18 +1259,6 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 		}
 	}
 	c.Short = append(c.Short, s)
-}
-
-// withoutParts leaves the first parenthesis out, in which a proof tells its parts.
-//
-//	"420 members born since t0 (t1 84, t2 56); 364 of these" -> "420 members born since t0; 364 of these"
-func withoutParts(s string) string {
-	before, rest, ok := strings.Cut(s, " (")
-	_, behind, closed := strings.Cut(rest, ")")
-	if !ok || !closed || !strings.HasPrefix(behind, ";") {
-		return s
-	}
-	return before + behind
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with
@@ -1320,11 +1301,11 @@ func asideWords(growing, aged, aside, all int, single bool) string {
 	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, wording.PagePlural(int64(all), "family", "families"), grow)
 	switch rest := growing + aged; {
 	case rest > 0:
-		return text + fmt.Sprintf("%d of them set aside as benign by a person.", aside)
+		return text + fmt.Sprintf("%d of them marked benign by a person.", aside)
 	case aside == 1:
-		return text + "which a person set aside as benign."
+		return text + "which a person marked benign."
 	}
-	return text + "all of them set aside as benign by a person."
+	return text + "all of them marked benign by a person."
 }
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
@@ -1384,7 +1365,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	}))
 	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
-		m.unitFinding(&out, s, series, u)
+		out.Unit, out.Each = Visible(u.ID), each(u)
 	}
 	m.shares(&out, s, series, f, byPrint)
 	out.Object = m.objectLink(s, f)

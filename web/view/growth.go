@@ -97,9 +97,9 @@ func each(u *report.Unit) string {
 // lockstep is a unit in a sentence: "7 families rise in lockstep: one instance is 1
 // goroutine, 6 watches."
 func lockstep(u *report.Unit) string {
-	text := capital(wording.PagePlural(int64(len(u.Ratio)), "family", "families")) + " rise in lockstep"
+	text := capital(wording.PagePlural(int64(len(u.Ratio)), "group", "groups")) + " grow by the same steps"
 	if u.Each != "" {
-		text += ": one instance is " + Visible(u.Each)
+		text += ": each time " + Visible(u.Each)
 	}
 	return text + "."
 }
@@ -158,33 +158,6 @@ func course(counts []*int, epochs []int) string {
 // restarts are the snapshots of a series that begin a new process start.
 func (m *caseMaker) restarts(s *report.Series) []int { return m.known(s).restarts }
 
-// unitFinding replaces the running text of a unit, which repeats ratios and
-// families, by what one instance is and how many there are.
-func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, u *report.Unit) {
-	out.Unit, out.Each = Visible(u.ID), each(u)
-	counts, noun, nouns := told(u)
-	counts = whole(counts, m.unitLower(s, u))
-	first, top := bounds(counts)
-	text := lockstep(u)
-	if first >= 0 && *counts[top] > *counts[first] {
-		text += fmt.Sprintf(" %s came between %s and %s", wording.PagePlural(int64(*counts[top]-*counts[first]), noun, nouns), m.label(s, first), m.label(s, top))
-		if last := lastKnown(counts); last > top && m.restarted(s, top, last) {
-			text += ", then the process was restarted"
-		} else if last > top && *counts[last] < *counts[top] {
-			still := wording.Number(int64(max(0, *counts[last]-*counts[first])))
-			if *counts[last] <= *counts[first] {
-				still = "none"
-			}
-			text += fmt.Sprintf("; %s of them still there at %s", still, m.label(s, last))
-		}
-		text += "."
-	}
-	if u.Onset != nil {
-		text += " The growth " + Visible(u.Onset.Text) + "."
-	}
-	out.Text = text
-}
-
 // shares lists the families of a finding; holders come with their reasons.
 func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *report.Finding, byPrint map[string]*report.Family) {
 	if len(f.Families) < 2 && f.Kind != report.HolderFinding {
@@ -201,7 +174,7 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 		share.Facts += createdBy(share.Name)
 		if u != nil {
 			if u.Each != "" {
-				share.Facts = ratio(u.Ratio[fp]) + " in each instance, " + share.Facts
+				share.Facts = ratio(u.Ratio[fp]) + " each time, " + share.Facts
 			}
 		}
 		out.Shares = append(out.Shares, share)
@@ -210,7 +183,7 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 	case f.Kind == report.HolderFinding:
 		out.ShareHead = wording.PagePlural(int64(len(out.Shares)), "possible holder", "possible holders") + ", and why"
 		if len(reasons) > 0 {
-			out.Text = "Possible, not proven: they do not grow, were there before the growth or wait inside what the others wait for. Look at these stacks before blaming those that wait."
+			out.Text = "Possible, not proven: they do not grow, were there before, or wait inside what the others wait for."
 		}
 	case u != nil:
 		out.ShareHead = wording.PagePlural(int64(len(out.Shares)), "family", "families") + " of unit " + Visible(u.ID)

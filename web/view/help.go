@@ -183,6 +183,6 @@ func words() []Pair {
 		{"finding", "A sentence with figures: what grows, since when, the proof, the next step."},
 		{"case", "What a ticket is about: bundles whose series are looked at together."},
 		{"problem", "Something that was not understood or not believed, with its place and what to do."},
-		{"permalink", "A frozen result under its own address. It says the same in two years."},
+		{"permalink", "A frozen result under its own address. It does not change, and is kept until the date on it."},
 	}
 }

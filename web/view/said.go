@@ -75,7 +75,7 @@ func (m *identityMaker) place(at time.Time) string {
 
 // loads lists the demands on a series.
 func (m *identityMaker) loads(series report.JudgedSeries) LoadForm {
-	f := LoadForm{About: "How much was asked of it", Hint: m.numbersHint(series)}
+	f := LoadForm{About: "Load", Hint: m.numbersHint(series)}
 	for _, e := range m.in.Edits {
 		if e.Kind == identity.Load && m.holdsFor(e, series) {
 			name, _ := identity.SplitLoad(e.Value)

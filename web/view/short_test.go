@@ -16,16 +16,12 @@ import (
 func shortCase() CaseInput {
 	in := CaseInput{ID: "c1", Title: "case", Report: oneSeries("app", analysis.Leaking, "", 10, 22, 34)}
 	app := &in.Report.Series[0]
-	evidence := []analysis.Evidence{
-		{Rule: "series", Text: "3 snapshots: rose by 24"},
-		{Rule: "cohort", Text: "24 members born since t0 (t1 12, t2 12); 12 of these at t2"},
-	}
 	app.Families = []report.Family{
-		{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.leak", Verdict: analysis.Leaking, Counts: numbers(0, 12, 24), Evidence: evidence},
+		{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.leak", Verdict: analysis.Leaking, Counts: numbers(0, 12, 24)},
 		{Fingerprint: "g1:1", Kind: analysis.KindGoroutine, Title: "main.other", Verdict: analysis.Suspicious, Counts: numbers(0, 5, 9)},
 	}
 	app.Findings = []report.Finding{
-		{Rank: 1, Verdict: analysis.Leaking, Title: "main.leak: 0 to 24 goroutines", Families: []string{"g1:0"}, Next: "Look at its stack."},
+		{Rank: 1, Verdict: analysis.Leaking, Title: "main.leak: 0 to 24 goroutines", Families: []string{"g1:0"}, Next: "Look at its stack.", Proof: "24 of 24 started since t0 are still there at t2."},
 		{Rank: 2, Verdict: analysis.Suspicious, Title: "main.other: 0 to 9 goroutines", Families: []string{"g1:1"}, Next: "Take another dump."},
 	}
 	other := *app
@@ -37,7 +33,7 @@ func shortCase() CaseInput {
 func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 	c := NewCase(shortCase())
 	want := []CaseShort{
-		{Anchor: "f-1", Verdict: "leaking", Process: "app", Title: "main.leak: 0 to 24 goroutines", Sure: "24 members born since t0; 12 of these at t2", Todo: "Look at its stack."},
+		{Anchor: "f-1", Verdict: "leaking", Process: "app", Title: "main.leak: 0 to 24 goroutines", Sure: "24 of 24 started since t0 are still there at t2", Todo: "Look at its stack."},
 		{Anchor: "f-3", Verdict: "suspicious", Process: "db", Title: "main.other: 0 to 9 goroutines", Todo: "Take another dump."},
 	}
 	if d := cmp.Diff(want, c.Short); d != "" {
@@ -47,7 +43,7 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 		t.Errorf("note: %q", c.ShortNote)
 	}
 	text := c.Document().Text()
-	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 members born since t0; 12 of these at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026", "Findings\n"}
+	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026", "Findings\n"}
 	if !slices.IsSortedFunc(lines, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) }) || strings.Count(text, "How sure:") != 1 {
 		t.Errorf("not in this order: %q\n%s", lines, text)
 	}

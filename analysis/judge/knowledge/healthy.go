@@ -60,12 +60,12 @@ func (e Expected) in(u Units) (int, bool) {
 }
 
 func (h *Healthy) reason(s Seen) string {
-	text := fmt.Sprintf("a normal stack of %s, expected %s", h.Normal.Library, h.Normal.Expected.Text)
+	text := fmt.Sprintf("a normal stack of %s: %s", h.Normal.Library, h.Normal.Expected.Text)
 	switch {
 	case !h.Known && h.Normal.Expected.Per != "" && h.Normal.Expected.Each > 0:
-		text += ", " + h.Normal.Expected.Per + " count unknown"
+		text += ", their number is not known"
 	case h.Known && h.Normal.Expected.Per != "process":
-		text += fmt.Sprintf(", that is %d by the %s count of the same snapshot", h.Expected, h.Normal.Expected.Per)
+		text += fmt.Sprintf(", that is %d by the number of %ss in the same snapshot", h.Expected, h.Normal.Expected.Per)
 	}
 	if h.Known && !h.Within {
 		text += fmt.Sprintf("; %d are above that", s.Count)

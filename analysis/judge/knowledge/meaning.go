@@ -17,7 +17,7 @@ func meaning(m Match, s Seen) string {
 	}
 	switch {
 	case m.Basis == Possible:
-		return "What is listed grows as in this report, which is one of several possible: a listing shows no stack. To be more than that it needs " + needs(e) + "."
+		return "Possible: there is no stack to compare; it needs " + needs(e) + "."
 	case m.RuledOut && m.Versions.Verdict == VersionFixed:
 		return "Same signature and growth, but the version that was seen has the fix: no accusation."
 	case m.RuledOut:
@@ -27,7 +27,7 @@ func meaning(m Match, s Seen) string {
 	case m.Basis == Looks && m.Versions.Verdict == VersionBefore:
 		return "Same signature, but the version that was seen is older than the leak: no accusation."
 	case m.Similar:
-		return "Similar to this report, and no more: every program that uses these functions can show this stack. To be more it needs " + needs(e) + "."
+		return "Similar only: every program that uses these functions can show this stack; it needs " + needs(e) + "."
 	case m.Basis == Looks:
 		return "Same signature, and nothing shows that it grows or is above what is expected: no accusation."
 	}
@@ -39,7 +39,7 @@ func meaning(m Match, s Seen) string {
 	case Leak:
 		same := "Same stack and state as "
 		if s.Family.Kind != analysis.KindGoroutine && len(e.Signature.Frames) == 0 {
-			same = "Same family as "
+			same = "Same group as "
 		}
 		return same + this + ", and " + grown + "."
 	case BoundedBacklog:
@@ -108,24 +108,24 @@ func (m Match) older(s Seen) older {
 
 // backlog words the relation of a backlog to its bound.
 func (m Match) backlog(s Seen) string {
-	drains := fmt.Sprintf("a backlog that drains by itself within %d minutes", m.Entry.BoundMinutes)
+	drains := fmt.Sprintf("a queue that is worked off within %d minutes", m.Entry.BoundMinutes)
 	switch m.older(s) {
 	case olderBeyond:
 		oldest := s.OldestWait
 		if s.Stayed != nil {
 			oldest = max(oldest, s.Stayed())
 		}
-		return fmt.Sprintf("a backlog like this drains within %d minutes; its oldest member has waited for at least %d: it is older than that", m.Entry.BoundMinutes, oldest)
+		return fmt.Sprintf("such a queue is worked off within %d minutes; its oldest has waited for at least %d", m.Entry.BoundMinutes, oldest)
 	case olderWithin:
 		if oldest := s.OldestWait; s.Timed {
 			if s.Stayed != nil {
 				oldest = max(oldest, s.Stayed())
 			}
-			return drains + "; its oldest member waits " + waits(oldest)
+			return drains + "; its oldest waits " + waits(oldest)
 		}
-		return drains + "; no member was seen for longer"
+		return drains + "; none was seen for longer"
 	}
-	return drains + "; these dumps show no waits to tell whether it does"
+	return drains + "; these dumps show no waits to tell"
 }
 
 func waits(minutes int) string {

@@ -41,16 +41,16 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 	if h := r.Healthy; h != nil && accused {
 		switch {
 		case s.Proven:
-			proven := "proven"
+			proven := "here its growth is proven"
 			if s.Followed {
-				proven = "proven by identities"
+				proven = "here each one was followed by its id"
 			}
-			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; its growth is " + proven + ", which beats the catalogue"}
+			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: h.Text + "; " + proven}
 			return same, true
 		case h.decides && h.Within:
-			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleNormal, Text: "it rises, but within what is healthy: " + h.Text}}, true
+			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleNormal, Text: "it grows, but within what is normal: " + h.Text}}, true
 		}
-		same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; the growth is judged by its own evidence"}
+		same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: h.Text + "; the growth is judged by its own evidence"}
 		return same, true
 	}
 	for _, k := range r.Known {

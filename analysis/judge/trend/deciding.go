@@ -17,13 +17,13 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 	case analysis.Leaking:
 		switch {
 		case recovered:
-			return say("the same growth after the recovery would show that its cause is still there")
+			return say("if it grows again after that, its cause is still there")
 		case s.marked > 0:
-			return say("nothing would change this: a mark of the runtime is a proof")
+			return say("nothing changes this: a mark of the runtime is a proof")
 		}
-		return say("it would no longer be leaking if most of %s were gone at a later snapshot, or if a load grew by as much", p.accusedText(s))
+		return say("this answer is wrong if most of %s are gone in a later capture, or if a load grew by as much", p.accusedText(s))
 	case analysis.Scaling:
-		return say("it would be leaking if it went on rising while %s stands still", s.loadFit.name())
+		return say("it is a leak if it goes on rising while %s stands still", s.loadFit.name())
 	case analysis.Suspicious:
 		return say("%s", p.proofOfGrowth(s))
 	case analysis.Stopped:
@@ -58,7 +58,7 @@ func (f loadFit) name() string {
 // accusedText names the members that must be gone before a leak is refuted.
 func (p *part) accusedText(s *signals) string {
 	if n := sum(s.cohort.alive); n > 0 {
-		return fmt.Sprintf("the %d members that stayed", n)
+		return fmt.Sprintf("those %d members", n)
 	}
 	if s.ages.holds {
 		return fmt.Sprintf("the %d old members", s.ages.kept)

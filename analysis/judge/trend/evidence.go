@@ -87,7 +87,7 @@ func stepText(f fit) string {
 	if f.straight {
 		return ""
 	}
-	return "; a single step fits better than a line"
+	return "; it rose in one step"
 }
 
 // countsText words the course of the counts: "9 snapshots over 9 min 5 s: rose by 48,
@@ -282,13 +282,13 @@ func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 			intervals++
 		}
 	}
-	text := fmt.Sprintf("%s born since %s (%s); %d were still there at the next snapshot", wording.Plural(born, "member", "members"),
-		p.label(first), wording.Commas(births, 12), established)
-	if established > 0 {
-		text += fmt.Sprintf(", %d of these at %s", alive, p.label(last))
+	came := fmt.Sprintf("%s came after %s (%s)", wording.Plural(born, "member", "members"), p.label(first), wording.Commas(births, 12))
+	if established == 0 {
+		return one(ruleCohort, "%s; none of them was there at the next snapshot", came)
 	}
+	text := fmt.Sprintf("%d of %d that could be followed are still there at %s; %s", alive, established, p.label(last), came)
 	if alive > 0 {
-		text += fmt.Sprintf(", from %s, the largest with %s", wording.Plural(intervals, "interval", "intervals"), wording.Share(c.largest))
+		text += fmt.Sprintf(", in %s, at most %s of them in one", wording.Plural(intervals, "interval", "intervals"), wording.Share(c.largest))
 	}
 	return one(ruleCohort, "%s", text)
 }
@@ -380,7 +380,7 @@ func (p *part) survivorText(followed []point) string {
 	text := fmt.Sprintf("%d of %d members of %s are still there at %s", kept,
 		len(p.tracking.members[from.index]), p.label(from), p.label(last))
 	if moved := p.stillListed(from.index, last.index) - kept; moved > 0 {
-		text += fmt.Sprintf(", %d in another family, since what they watched is gone", moved)
+		text += fmt.Sprintf(", %d in another group, since what they watched is gone", moved)
 	}
 	if born := len(p.tracking.members[last.index]) - kept; born > 0 {
 		if moved := p.movedIn(from.index, last.index); moved > 0 {
@@ -444,7 +444,7 @@ func presenceEvidence(p *part, _ *signals) []analysis.Evidence {
 			return one(rulePresence, "there in version %s, absent in version %s", before, after)
 		}
 		if n := p.stillListed(run[k-1].index, run[k].index); n > 0 {
-			return one(rulePresence, "gone since %s; %d of its %s at %s are in another family now: the watch is still there, and what it watched is not", p.label(run[k]), n, wording.Plural(run[k-1].count, "member", "members"), p.label(run[k-1]))
+			return one(rulePresence, "gone since %s; %d of its %s at %s are in another group now: the watch is still there, and what it watched is not", p.label(run[k]), n, wording.Plural(run[k-1].count, "member", "members"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "gone since %s", p.label(run[k]))
 	}

@@ -89,7 +89,7 @@ func TestHangingTargetsWithoutALoadReadAsALeakThatNamesTheOtherExplanation(t *te
 	if loops.Verdict != analysis.Leaking || loops.RecoveredAt != 7 {
 		t.Errorf("loops: %s, recovered at %d; want leaking, 7", loops.Verdict, loops.RecoveredAt)
 	}
-	wantText(t, loops, ruleMissing, "no load is known: a load that grew by as much would look the same")
+	wantText(t, loops, ruleMissing, "the load is not known: enter sessions or targets on the identity page to compare")
 
 	connections := only(churning("0 40 80 120 160 200 240")).at(strings.TrimSuffix(prometheusTimes, " 152.2")).series(t).JudgeAll()[onlyFamily]
 	if connections.Verdict != analysis.Suspicious {
@@ -167,7 +167,7 @@ func TestACutDumpWithACompleteTwinCountsAndIsNotFollowed(t *testing.T) {
 	if judged.Verdict != analysis.Leaking {
 		t.Errorf("verdict %s, want leaking", judged.Verdict)
 	}
-	wantText(t, judged, ruleCohort, "40 members born since t0 (t1 10, t3 20, t4 10); 30 were still there at the next snapshot, 30 of these at t4, from 2 intervals, the largest with 67 %")
+	wantText(t, judged, ruleCohort, "30 of 30 that could be followed are still there at t4; 40 members came after t0 (t1 10, t3 20, t4 10), in 2 intervals, at most 67 % of them in one")
 }
 
 func TestNewAndGone(t *testing.T) {
@@ -247,8 +247,8 @@ func TestEvidenceInWords(t *testing.T) {
 				{Rule: "turnover", Text: "36 new, 0 gone, 4 of 4 still there"},
 				{Rule: "series", Text: "2 snapshots over 20 s: grew by 36, from 4 (t0) to 40 (t1)"},
 				{Rule: "missing", Text: "2 snapshots: too few for a trend or for cohorts (all pairs of 2 rise by chance with p = 0.5)"},
-				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
-				{Rule: "span", Text: "over 20 s: a backlog that drains later would look the same; one more snapshot in 30 minutes would tell"},
+				{Rule: "missing", Text: "the load is not known: enter sessions or targets on the identity page to compare"},
+				{Rule: "span", Text: "20 s is short: one more capture in 30 minutes tells a leak from a queue"},
 				{Rule: "decides", Text: "2 more snapshots in 30 minutes would decide: births in two of them that stay are a leak"},
 			},
 		},
@@ -257,10 +257,10 @@ func TestEvidenceInWords(t *testing.T) {
 			in:   only(piling("40 60 80 100 120")).at("0 3600 7200 10800 14400"),
 			want: []analysis.Evidence{
 				{Rule: "series", Text: "5 snapshots over 4 h: rose by 80, from 40 (t0) to 120 (t4); typical rate +20/h (95 % interval +20/h to +20/h), p = 0.014"},
-				{Rule: "cohort", Text: "80 members born since t0 (t1 20, t2 20, t3 20, t4 20); 60 were still there at the next snapshot, 60 of these at t4, from 3 intervals, the largest with 33 %"},
+				{Rule: "cohort", Text: "60 of 60 that could be followed are still there at t4; 80 members came after t0 (t1 20, t2 20, t3 20, t4 20), in 3 intervals, at most 33 % of them in one"},
 				{Rule: "survivors", Text: "60 of 60 members of t1 are still there at t4, 60 are new"},
-				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
-				{Rule: "decides", Text: "it would no longer be leaking if most of the 60 members that stayed were gone at a later snapshot, or if a load grew by as much"},
+				{Rule: "missing", Text: "the load is not known: enter sessions or targets on the identity page to compare"},
+				{Rule: "decides", Text: "this answer is wrong if most of those 60 members are gone in a later capture, or if a load grew by as much"},
 			},
 		},
 		{
@@ -269,9 +269,9 @@ func TestEvidenceInWords(t *testing.T) {
 			want: []analysis.Evidence{
 				{Rule: "turnover", Text: "31 new, 0 gone, 10 of 10 still there"},
 				{Rule: "stopped", Text: "grew by 30 until t1 and by 1 since; the 30 are still there; its own pace would have shown 60 more"},
-				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); +62/h on the whole, but unevenly: +34/h (95 % interval 0/h to +180/h) between most snapshots, p = 0.087; a single step fits better than a line"},
+				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); +62/h on the whole, but unevenly: +34/h (95 % interval 0/h to +180/h) between most snapshots, p = 0.087; it rose in one step"},
 				{Rule: "rose_once", Text: "rose by 30 between t0 and t1, 30 of 31 in all"},
-				{Rule: "cohort", Text: "31 members born since t0 (t1 30, t3 1); 30 were still there at the next snapshot, 30 of these at t3, from 1 interval, the largest with 100 %"},
+				{Rule: "cohort", Text: "30 of 30 that could be followed are still there at t3; 31 members came after t0 (t1 30, t3 1), in 1 interval, at most 100 % of them in one"},
 				{Rule: "decides", Text: "it would be growing again if a snapshot in 30 minutes had more than 41"},
 			},
 		},

@@ -13,13 +13,15 @@ import (
 const shortSeries = 10 * time.Minute
 
 func (p *part) recoveryText(r recovery) analysis.Evidence {
-	text := fmt.Sprintf("back from %d (%s) to %d at %s, the start being %d; judged on what came before", r.peak.count,
-		p.label(r.peak), r.at.count, p.series.label(r.at.index), r.base)
-	if r.gone >= 0 {
-		text += fmt.Sprintf("; %d of the %d members of %s are gone", r.gone, len(p.tracking.members[r.peak.index]), p.label(r.peak))
+	text := fmt.Sprintf("fell from %d (%s) to %d at %s", r.peak.count, p.label(r.peak), r.at.count, p.series.label(r.at.index))
+	switch stays := r.at.count - r.base; {
+	case stays > 0:
+		text += fmt.Sprintf(", %d more than at the start", stays)
+	case stays == 0:
+		text += ", as many as at the start"
 	}
-	if stays := r.at.count - r.base; stays > 0 {
-		text += fmt.Sprintf("; %d more than at the start remain", stays)
+	if r.gone >= 0 {
+		text += fmt.Sprintf("; %d of the %d members of %s had ended", r.gone, len(p.tracking.members[r.peak.index]), p.label(r.peak))
 	}
 	return analysis.Evidence{Rule: ruleRecovery, Text: text}
 }
@@ -75,9 +77,9 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	}
 	if grows && s.loadFit.load == nil {
 		if name, at := p.partialLoad(); name != "" {
-			say("%s is not known at %s, so that the growth cannot be set against it: enter it on the identity page", name, wording.Commas(at, 5))
+			say("%s is not known at %s: enter it on the identity page to compare", name, wording.Commas(at, 5))
 		} else {
-			say("no load is known: a load that grew by as much would look the same")
+			say("the load is not known: enter sessions or targets on the identity page to compare")
 		}
 	}
 	return evidence
@@ -130,14 +132,14 @@ func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []
 		return nil
 	}
 	if recovered {
-		return one(ruleSpan, "it grew for %s and went away: a backlog that has drained looks the same", p.over(p.comparable()))
+		return one(ruleSpan, "it grew for %s and went away, as a queue does that was worked off", p.over(p.comparable()))
 	}
-	text := "slower growth would not be seen"
+	tells := "shows slower growth"
 	switch verdict {
 	case analysis.Leaking, analysis.Suspicious, analysis.Grew, analysis.New:
-		text = "a backlog that drains later would look the same"
+		tells = "tells a leak from a queue"
 	case analysis.Stopped, analysis.Shrinking, analysis.Gone:
-		text = "a pause would look the same"
+		tells = "tells an end from a pause"
 	}
-	return one(ruleSpan, "over %s: %s; one more snapshot in 30 minutes would tell", p.over(p.comparable()), text)
+	return one(ruleSpan, "%s is short: one more capture in 30 minutes %s", p.over(p.comparable()), tells)
 }

@@ -31,7 +31,7 @@ func moving(rounds ...map[string][]int64) *Series {
 func TestAWatchWhoseMountGoesIsNeitherBornNorEnded(t *testing.T) {
 	all := []int64{1, 2, 3, 4, 5, 6}
 	s := moving(map[string][]int64{"w1:there": all}, map[string][]int64{"w1:there": all}, map[string][]int64{"w1:dead": all})
-	for print, want := range map[string]string{"w1:dead": "6 of 6 members of t2 watched something that still existed at t1", "w1:there": "6 in another family"} {
+	for print, want := range map[string]string{"w1:dead": "6 of 6 members of t2 watched something that still existed at t1", "w1:there": "6 in another group"} {
 		j := s.JudgeAll()[print]
 		text := ""
 		for _, e := range j.Evidence {

@@ -84,7 +84,7 @@ func (s *Series) holdText(h Hold) string {
 	case len(h.Types) == 0:
 		return text + "; they entered it in functions without a receiver, so nobody can be named as its holder"
 	case len(h.Families) > 0:
-		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", wait.MostHolders, wording.Plural(len(h.Families), "family", "families"))
+		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", wait.MostHolders, wording.Plural(len(h.Families), "group", "groups"))
 	case len(h.Holders) == 0:
 		return text + "; which goroutine holds it is not known from this dump"
 	}

@@ -63,7 +63,7 @@ func (o Onset) text(s *Series) string {
 	var text string
 	switch {
 	case o.Before && o.Evenly && len(o.Windows) > 2:
-		text = "began before " + s.label(o.Windows[0].To) + ", perhaps before " + s.label(o.Windows[0].From) + ": as many members came in the first interval as later"
+		text = "began before " + s.label(o.Windows[0].To) + ", perhaps before " + s.label(o.Windows[0].From) + ": as many came in the first interval as later"
 	case len(o.Windows) > 2 && o.Windows[0].From == 0 && o.Windows[len(o.Windows)-1].To == len(s.Snapshots)-1:
 		text = "cannot be dated by its counts: it may have begun anywhere between " + s.label(0) + " and " + s.label(len(s.Snapshots)-1)
 	case len(words) == 0:

@@ -205,7 +205,7 @@ func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T
 	if got := s.JudgeAll()[onlyFamily].Verdict; got != analysis.Leaking {
 		t.Fatalf("verdict %s", got)
 	}
-	if got := s.OnsetText(onlyFamily); got != "began before t1, perhaps before t0: as many members came in the first interval as later" {
+	if got := s.OnsetText(onlyFamily); got != "began before t1, perhaps before t0: as many came in the first interval as later" {
 		t.Errorf("%s", got)
 	}
 	late := only(piling("409 409 409 409 414 419 424 429 434 439 444 449")).at("0 5 10 15 20 25 30 35 40 45 50 55")

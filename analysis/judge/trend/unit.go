@@ -94,12 +94,12 @@ func (u Unit) ratios() string {
 	return strings.Join(words, ":")
 }
 
-// Text words a unit: "3 families rise together, 1:1:2; +24: 3 goroutines, 1 watch
-// each", or "3 families rise together, in the ratio 4.3:2.1:1".
+// Text words a unit: "3 groups grow by the same steps, 1:1:2; +24: 3 goroutines, 1 watch
+// each", or "3 groups grow by the same steps, in the ratio 4.3:2.1:1".
 func (u Unit) Text() string {
-	together := fmt.Sprintf("%d families rise together", len(u.Families))
+	together := fmt.Sprintf("%d groups grow by the same steps", len(u.Families))
 	if u.KeptAt != "" {
-		together = fmt.Sprintf("%d families keep what they gained, although what rose with them went away at %s", len(u.Families), u.KeptAt)
+		together = fmt.Sprintf("%d groups keep what they gained, although what grew with them ended at %s", len(u.Families), u.KeptAt)
 	}
 	if !u.Countable() {
 		return together + ", in the ratio " + u.ratios()
@@ -554,13 +554,13 @@ func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 			own = r
 		}
 	}
-	text := fmt.Sprintf("rises together with %s as part of %s", wording.Plural(len(u.families)-1, "other family", "other families"), u.id)
+	text := fmt.Sprintf("grows by the same steps as %s (%s)", wording.Plural(len(u.families)-1, "other group", "other groups"), u.id)
 	if u.result().Countable() {
-		text += fmt.Sprintf(" (%s of each instance)", wording.Decimal(own.ratio))
+		text += fmt.Sprintf(", %s for each", wording.Decimal(own.ratio))
 	}
 	if j.verdict() != j.signals.verdict {
 		c := u.signals.cohort
-		text += fmt.Sprintf("; alone it would be %s: added up they rose by %d, and %d members born in %d intervals stayed",
+		text += fmt.Sprintf("; alone it would be %s: added up they grew by %d, and %d that came in %d intervals stayed",
 			strings.ReplaceAll(string(j.signals.verdict), "_", " "), u.signals.fit.rise, sum(c.alive), birthIntervals(c))
 	}
 	return one(ruleUnit, "%s", text)

@@ -112,7 +112,7 @@ func TestAFamilyOfSixIsProvenByItsUnit(t *testing.T) {
 	if u.Verdict != analysis.Leaking || u.RecoveredAt != 7 || *u.Counts[6] != 54 || *u.Instances[6] != 6 {
 		t.Errorf("unit %+v; want leaking, recovered at 7, 54 members, 6 instances", u)
 	}
-	if got, want := u.Text(), "2 families rise together, 8:1; +6: 9 goroutines each"; got != want {
+	if got, want := u.Text(), "2 groups grow by the same steps, 8:1; +6: 9 goroutines each"; got != want {
 		t.Errorf("text %q, want %q", got, want)
 	}
 }
@@ -249,7 +249,7 @@ func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
 		texts = append(texts, e.Text)
 	}
 	all := strings.Join(texts, "\n")
-	if !strings.Contains(all, "targets is not known at t5") || strings.Contains(all, "no load is known") {
+	if !strings.Contains(all, "targets is not known at t5") || strings.Contains(all, "the load is not known") {
 		t.Errorf("evidence:\n%s", all)
 	}
 }
@@ -270,7 +270,7 @@ func TestWhatStaysAfterARecoveryIsAFindingOfItsOwn(t *testing.T) {
 	if kept.RecoveredAt != -1 || kept.Verdict != analysis.Stopped || kept.KeptAt != "t6" {
 		t.Errorf("what stayed: %s, recovered at %d, kept at %q", kept.Verdict, kept.RecoveredAt, kept.KeptAt)
 	}
-	if want := "2 families keep what they gained, although what rose with them went away at t6, 2:1; +20: 3 goroutines each"; kept.Text() != want {
+	if want := "2 groups keep what they gained, although what grew with them ended at t6, 2:1; +20: 3 goroutines each"; kept.Text() != want {
 		t.Errorf("text %q, want %q", kept.Text(), want)
 	}
 	for f, want := range map[string]string{"g1:kept": "keeps what it gained: 40 more than at t0 are there at t7, although what rose with it went away at t6"} {

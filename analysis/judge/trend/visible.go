@@ -34,7 +34,7 @@ func (v Visible) Text() string {
 	}
 	text := fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s", wording.Plural(v.Snapshots, "snapshot", "snapshots"), v.Span, wording.Decimal(v.Slope), unit)
 	if v.LargestSlope > 1.2*v.Slope {
-		text += fmt.Sprintf(" in families of about %s, +%s%s in the largest, of %d", wording.Plural(v.Base, "member", "members"), wording.Decimal(v.LargestSlope), unit, v.Largest)
+		text += fmt.Sprintf(" in groups of about %s, +%s%s in the largest, of %d", wording.Plural(v.Base, "member", "members"), wording.Decimal(v.LargestSlope), unit, v.Largest)
 	}
 	return text
 }

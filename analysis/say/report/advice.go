@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/wording"
 )
 
 // Advice is one line of advice on a finding. More is for readers who have time.
@@ -14,17 +15,28 @@ type Advice struct {
 	More        bool
 }
 
+// The labels of advice.
+const (
+	WhatItIs   = "What it is"
+	DoThis     = "Do this"
+	CheckFirst = "Check first"
+	TakeCare   = "Take care"
+	Afterwards = "Afterwards"
+	Upstream   = "Report it"
+)
+
 // mostAdvised and mostTold are how many classes and known leaks are described in full.
 const (
 	mostAdvised = 3
 	mostTold    = 3
 )
 
-// Advice returns what people who have seen such a finding know: the cause, the first
-// thing to check, the remedy and its warnings, how to verify it, and the published
+// Advice returns what to do about a finding, and what people who have seen such a one know:
+// what it is, the remedy, what to check and to beware of, how to verify it, and the published
 // leaks that match, or that none does.
 func (r *Report) Advice(f *Finding) []Advice {
 	var out []Advice
+	do := f.Next
 	for i, key := range f.Classes {
 		found := r.ClassOf(key)
 		if found == nil || i == mostAdvised {
@@ -36,7 +48,7 @@ func (r *Report) Advice(f *Finding) []Advice {
 			text += " (" + strings.Join(signs, "; ") + ")"
 		}
 		if at := r.advised(f, key); at > 0 {
-			out = append(out, Advice{Label: "Cause", Text: fmt.Sprintf("%s, see finding %d", text, at)})
+			out = append(out, Advice{Label: WhatItIs, Text: fmt.Sprintf("%s, see finding %d", text, at)})
 			continue
 		}
 		say := func(label, text string, more bool) {
@@ -44,12 +56,16 @@ func (r *Report) Advice(f *Finding) []Advice {
 				out = append(out, Advice{label, text, more})
 			}
 		}
-		say("Cause", text, false)
-		say("First check", class.FirstCheck, false)
-		say("Remedy", strings.Join(class.Remedy, " "), false)
-		say("Mind", strings.Join(class.Warnings, " "), false)
-		say("Validate", strings.Join(class.Validate, " "), true)
-		say("File upstream", "when "+class.Upstream.When+". Attach: "+strings.Join(class.Upstream.Attach, "; ")+".", true)
+		say(WhatItIs, text, false)
+		say(DoThis, strings.TrimSpace(do+" "+strings.Join(class.Remedy, " ")), false)
+		do = ""
+		say(CheckFirst, class.FirstCheck, true)
+		say(TakeCare, strings.Join(class.Warnings, " "), true)
+		say(Afterwards, strings.Join(class.Validate, " "), true)
+		say(Upstream, "when "+class.Upstream.When+". Attach: "+strings.Join(class.Upstream.Attach, "; ")+".", true)
+	}
+	if do != "" {
+		out = append(out, Advice{Label: DoThis, Text: do})
 	}
 	if f.Kind == FactFinding || f.Kind == LimitFinding || f.Kind == HolderFinding || f.Kind == ObserverFinding {
 		return out
@@ -178,21 +194,17 @@ func sentenceEnd(s string) string {
 	return s + "."
 }
 
-// thresholdText lists in one line the thresholds that a series can be compared with. It
-// is empty without any.
+// thresholdText lists in one line the thresholds that a series has passed. It is empty
+// without any.
 func thresholdText(all []Threshold) string {
 	var parts []string
 	for _, t := range all {
-		if t.Seen != "" {
-			mark := ""
-			if t.Passed {
-				mark = ", passed"
-			}
-			parts = append(parts, fmt.Sprintf("Here %s; %s%s", t.Seen, t.Text, mark))
+		if t.Passed {
+			parts = append(parts, fmt.Sprintf("%s (here %s)", t.Text, t.Seen))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Thresholds in circulation, hints and no proof: " + strings.Join(parts, ". ") + "."
+	return wording.Fit(len(parts), "Rule of thumb passed: ", "Rules of thumb passed: ") + strings.Join(parts, "; ") + "."
 }

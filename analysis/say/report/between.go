@@ -138,14 +138,10 @@ const mostTogether = 3
 
 // risesWith adds the findings of other processes that rise together with this one.
 func (f *Finding) risesWith(others []string) {
-	held := "the other"
-	if len(others) > 1 {
-		held = "the others"
-	}
 	if more := len(others) - mostTogether; more > 0 {
 		others = append(others[:mostTogether:mostTogether], fmt.Sprintf("%d more", more))
 	}
-	text := "rises together with " + strings.Join(others, ", ") + "; which of them holds " + held + " is not known from these captures"
+	text := "grew at the same time: " + strings.Join(others, ", ") + "; which of them is the cause is open"
 	f.Text += " " + sentence(text)
 	// It comes first: it names another process, which no figure does.
 	f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)

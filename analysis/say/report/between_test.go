@@ -33,7 +33,7 @@ func numbersOf(text string) []int {
 
 func TestGrowthsOfTwoProcessesThatRiseTogetherNameEachOtherAndNoCause(t *testing.T) {
 	const call, serve = "google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*Server).handleStream"
-	const notKnown = "; which of them holds the other is not known from these captures."
+	const notKnown = "; which of them is the cause is open."
 	for _, tt := range []struct {
 		name                           string
 		callers, callees, caller, call string
@@ -83,8 +83,8 @@ func TestGrowthsOfTwoProcessesThatRiseTogetherNameEachOtherAndNoCause(t *testing
 func TestAFindingNamesTheFirstOfManyThatRiseWithIt(t *testing.T) {
 	f := Finding{Text: "It grows.", Evidence: []analysis.Evidence{{Rule: "cohort", Text: "nobody leaves"}}}
 	f.risesWith([]string{"a in x", "b in x", "c in y", "d in y", "e in z"})
-	const want = "rises together with a in x, b in x, c in y, 2 more; which of them holds the others is not known from these captures"
-	if f.Text != "It grows. Rises"+want[len("rises"):]+"." || f.Evidence[0].Text != want || len(f.Evidence) != 2 {
+	const want = "grew at the same time: a in x, b in x, c in y, 2 more; which of them is the cause is open"
+	if f.Text != "It grows. Grew"+want[len("grew"):]+"." || f.Evidence[0].Text != want || len(f.Evidence) != 2 {
 		t.Errorf("text %q, evidence %+v", f.Text, f.Evidence)
 	}
 }
@@ -134,7 +134,7 @@ func TestTheObserversShareOfAUnitIsAFindingOfItsOwn(t *testing.T) {
 	if len(s.Findings) != 2 || s.Findings[0].Unit != "u1" || s.Findings[1].Kind != ObserverFinding {
 		t.Fatalf("findings %+v", s.Findings)
 	}
-	if f := s.Findings[1]; f.Title != "Requests for metrics or profiles hang: 0 to 60 goroutines" || !strings.Contains(f.Text, "They rise with main.worker") {
+	if f := s.Findings[1]; f.Title != "Requests for metrics or profiles hang: 0 to 60 goroutines" || !strings.Contains(f.Text, "They grow with main.worker") {
 		t.Errorf("%s\n%s", f.Title, f.Text)
 	}
 }

@@ -348,7 +348,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out := Family{
 		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
 		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
-		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Life: judgement.Life, Classes: []string{}, Known: []string{},
+		Verdict: judgement.Verdict, Evidence: counting(judgement.Evidence, string(f.Kind), wording.Kinds(f.Kind)), Rise: judgement.Rise, Life: judgement.Life, Classes: []string{}, Known: []string{},
 	}
 	if out.Title == "" {
 		out.Title = f.Title

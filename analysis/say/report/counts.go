@@ -66,12 +66,17 @@ const (
 // inWords lists counts in the order of the snapshots, of many only the informative
 // ones: "5 7 9 11 … 403 … 3 2 1 0". Those of a cut dump are lower bounds.
 func (j *JudgedSeries) inWords(counts []*int, kind analysis.Kind) string {
+	return listed(counts, func(i int) bool { return j.Snapshots[i].Bounded(kind) })
+}
+
+// listed lists counts as inWords does; bounded reports lower bounds.
+func listed(counts []*int, bounded func(i int) bool) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {
 		words[i] = "–"
 		if c != nil {
 			words[i] = strconv.Itoa(*c)
-			if j.Snapshots[i].Bounded(kind) {
+			if bounded(i) {
 				words[i] = "≥" + words[i]
 			}
 		}

@@ -107,6 +107,8 @@ type diagnosing struct {
 	headline
 	r     *Report
 	nouns noun.List
+	// placed reports sentences that stand under the name of their process.
+	placed bool
 }
 
 func (r *Report) diagnosing(nouns noun.List) *diagnosing {
@@ -292,7 +294,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		each, kept = ": each keeps "+x.each, ": each kept "+x.each
 	}
 	in, of := s.place("in"), s.place("of")
-	if len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
+	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
 		in, of = "", "" // it would stand there twice
 	}
 	course := fmt.Sprintf("%s%s grew from %d to %d", capital(x.all()), of, from, high)
@@ -349,6 +351,9 @@ func (d *diagnosing) wordings(l answer) []string {
 func capital(text string) string {
 	if len(text) > 1 && text[1] >= 'A' && text[1] <= 'Z' {
 		return text
+	}
+	if word, _, _ := strings.Cut(text, " "); strings.ContainsAny(word, "._(*/") {
+		return text // a name of the program
 	}
 	return wording.Capital(text)
 }
@@ -740,13 +745,33 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
+	if out.Text == "" {
+		out.Text = startedAt(l.finding.Stack)
+	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious || v == analysis.Stopped {
 		out.Command = d.collect(s)
 	}
-	if out.Text == "" && out.Command == "" {
+	switch {
+	case out.Text == "" && out.Command == "":
 		return nil
+	case out.Text == "":
+		out.Text = "Five more captures in two minutes decide:"
 	}
 	return out
+}
+
+// startedAt says where the goroutines of a stack are started, "" where the dump does not tell
+// or a library starts them.
+func startedAt(stack []StackFrame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	creator := &stack[len(stack)-1]
+	place := creator.place()
+	if !creator.CreatedBy || place == "" || !creator.Own && !strings.HasPrefix(creator.Function, "main.") {
+		return ""
+	}
+	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
 }
 
 // lookBefore says in which logs the end of what held a subject is found.
@@ -760,11 +785,33 @@ func (d *diagnosing) lookBefore(s *Series, at int) string {
 
 // nextOfOne is the capture that decides where each process has one dump, or nil.
 func (d *diagnosing) nextOfOne() *Action {
-	if state := d.quietState(); state != "one dump" && state != "one dump each" {
+	if state := d.quietState(); state == "deadlock" {
+		for i := range d.r.Series {
+			if next := d.r.Series[i].untie(); next != nil {
+				return next
+			}
+		}
+	} else if state != "one dump" && state != "one dump each" {
 		return nil
 	}
 	s := &d.r.Series[d.r.seriesInOrder()[0]]
+	if crash := d.crash(s); crash != nil {
+		return &Action{Text: capital(crash.Hint) + "."}
+	}
 	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s)}
+}
+
+// crash is the note that the only file of a process shows the goroutine of a crash alone, nil
+// without one.
+func (d *diagnosing) crash(s *Series) *analysis.Problem {
+	for _, a := range d.snapshot(s, 0).Artifacts {
+		for i := range d.r.Problems {
+			if p := &d.r.Problems[i]; p.Path == a.Path && strings.HasPrefix(p.What, "a crash that shows") {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // collect is the command for the captures that decide.
@@ -837,7 +884,7 @@ func (d *diagnosing) quiet() string {
 }
 
 // The positions of a process in the sentence of a case where nothing rose: a total rose,
-// several snapshots, the rest.
+// several snapshots or a queue in one, the rest.
 const (
 	placeRose = iota
 	placeSeveral
@@ -851,6 +898,9 @@ func (d *diagnosing) quietly(s *Series) (text string, place int) {
 	}
 	in, of := s.place("in"), s.place("of")
 	if len(s.Snapshots) == 1 {
+		if d.queued(s) != "" {
+			return d.alone(s), placeSeveral // a process in which many wait comes before the others
+		}
 		return d.alone(s), placeRest
 	}
 	kind, totals := d.leading(s)
@@ -882,6 +932,9 @@ const leastNamed = 10
 func (d *diagnosing) alone(s *Series) string {
 	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
 	kind, totals := d.leading(s)
+	if kind == "" && d.crash(s) != nil {
+		return s.actor() + " crashed, and the file shows the goroutine that failed, not all of them"
+	}
 	if kind == "" || *totals[0] == 0 {
 		return text
 	}
@@ -910,6 +963,9 @@ func (d *diagnosing) alone(s *Series) string {
 	}
 	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
 		return whole
+	}
+	if most.Title == "unknown" {
+		return whole // it would name nothing
 	}
 	x := s.nameOf(d.nouns, most, nil)
 	place := strings.TrimSpace(x.place)

@@ -73,7 +73,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]
-		last.Text += " " + wording.Plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
+		last.Text += " " + wording.Plural(rest, "more group that grew stands in the table.", "more groups that grew stand in the table.")
 	}
 	out = j.ofObjects(out, objects, byPrint)
 	out = j.forgotten(out, objects, byPrint)
@@ -92,7 +92,8 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	return out
 }
 
-// point makes the finding of a unit or a family.
+// point makes the finding of a unit or a family. Its title and its proof are worded when the
+// report is joined, see entitle.
 func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
 	f := Finding{Kind: kinds[p.Section], Verdict: j.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
@@ -107,23 +108,18 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 		f.Text += remains(members)
 		return f
 	}
-	f.Title = fmt.Sprintf("%s: %s %s", first.Title, j.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
 	if p.Section == trend.Neutral {
 		// What would decide is the next step. It appears only there.
 		f.Evidence, f.Next = withoutDeciding(first.Evidence)
 	}
-	f.Text = j.paragraph(j.inWords(first.Counts, first.Kind), f.Evidence)
 	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
 		f.Text += " " + sentence(strings.Join(p.Why, "; "))
-	}
-	if o := first.Onset; o != nil && o.Text != "" {
-		f.Text += " The growth " + o.Text + "."
 	}
 	if len(j.Snapshots) == 1 {
 		f.Text += j.births(first.Fingerprint)
 	}
-	f.Text += remains(members)
+	f.Text = strings.TrimSpace(f.Text + remains(members))
 	return f
 }
 
@@ -164,17 +160,14 @@ func (j *JudgedSeries) weighedVerdict(p trend.Point) analysis.Verdict {
 // figures, and the entry that sets it aside.
 func (j *JudgedSeries) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
 	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
-	first := byPrint[f.Families[0]]
-	if p.Unit != "" {
+	if first := byPrint[f.Families[0]]; p.Unit != "" {
 		j.unit(&f, p.Unit, byPrint)
 	} else {
-		f.Title = fmt.Sprintf("%s: %s %s", first.Title, j.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 		f.Counts, f.Evidence = first.Counts, first.Evidence
-		f.Text = j.paragraph(j.inWords(first.Counts, first.Kind), first.Evidence)
 	}
-	f.Next = "Read the entry below: it says why this is no leak, and what would make it one."
+	f.Next = "The entry below says why this is no leak, and what would make it one."
 	if e := j.catalogue.Entry(j.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
-		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such backlog.", e.BoundMinutes)
+		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such queue.", e.BoundMinutes)
 	}
 	return f
 }
@@ -192,7 +185,7 @@ func (j *JudgedSeries) births(fingerprint string) string {
 	for _, b := range born[cut:] {
 		words = append(words, strconv.Itoa(b.Born))
 	}
-	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", wording.Minute(born[cut].Hour), strings.Join(words, " "))
+	return fmt.Sprintf(" Started in each hour from %s on, by their ages: %s.", wording.Minute(born[cut].Hour), strings.Join(words, " "))
 }
 
 // lead moves the family that describes the cause best to the front: code before the
@@ -210,54 +203,48 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 	return out
 }
 
-// unit describes families that rise together as one cause.
+// ofFirst begins the evidence that is about the first of several families alone.
+const ofFirst = "of the first group: "
+
+// unit describes families that rise together as one cause: by the figures of the first of
+// them where these prove as much as those of all, which would add up different kinds.
 func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 	for _, u := range j.Trend.Units() {
 		if u.ID != id {
 			continue
 		}
 		first := byPrint[f.Families[0]]
-		f.Counts, f.Evidence = u.Counts, u.Evidence
-		rest := wording.Plural(len(u.Families)-1, "family", "families")
-		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, wording.Fit(len(u.Families)-1, "rises", "rise"), j.rises(u.Counts, first.Kind))
-		if u.KeptAt != "" {
-			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, j.rises(u.Counts, first.Kind))
+		f.Counts = u.Counts
+		f.Evidence = []analysis.Evidence{{Rule: "unit", Text: u.Text()}}
+		alone := first.Verdict == u.Verdict && !slices.ContainsFunc(first.Evidence, func(e analysis.Evidence) bool {
+			return e.Rule == "unit" && strings.Contains(e.Text, "alone it would be")
+		})
+		if !alone {
+			f.Evidence = append(f.Evidence, counting(u.Evidence, "piece", kindsOf(&u, byPrint))...)
 		}
-		f.Text = j.paragraph(j.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
-		f.Text += sharesOf(&u, byPrint)
-		var ofFirst []string
 		for _, e := range first.Evidence {
-			if ofLead[e.Rule] {
-				// The figures of one family must not be read as those of the unit.
-				ofFirst = append(ofFirst, strings.TrimSuffix(e.Text, "."))
-				e.Text = "in the first family: " + e.Text
+			switch {
+			case e.Rule == "unit":
+			case alone:
+				f.Evidence = append(f.Evidence, e)
+			case ofLead[e.Rule]:
+				e.Text = ofFirst + e.Text
 				f.Evidence = append(f.Evidence, e)
 			}
-		}
-		if len(ofFirst) > 0 {
-			f.Text += " In the first family: " + strings.Join(ofFirst, "; ") + "."
-		}
-		if text := j.Trend.UnitOnsetText(id); text != "" {
-			f.Text += " The growth " + text + "."
 		}
 		return
 	}
 }
 
-// sharesOf names the families of a unit with their ratio, with a blank in front.
-func sharesOf(u *trend.Unit, byPrint map[string]*Family) string {
-	var shares []string
+// kindsOf names what the families of a unit are, "goroutines and watches".
+func kindsOf(u *trend.Unit, byPrint map[string]*Family) string {
+	var words []string
 	for _, share := range u.Families {
-		if len(shares) == 12 {
-			shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
-			break
+		if kind := wording.Kinds(byPrint[share.Fingerprint].Kind); !slices.Contains(words, kind) {
+			words = append(words, kind)
 		}
-		shares = append(shares, fmt.Sprintf("%s × %s", wording.Ratio(share.Ratio), byPrint[share.Fingerprint].Title))
 	}
-	if u.Countable() {
-		return " Each instance holds " + strings.Join(shares, "; ") + "."
-	}
-	return " In that ratio: " + strings.Join(shares, "; ") + "."
+	return wording.Ands(words)
 }
 
 // ofLead are the rules of the first family's own evidence that add to that of its unit.
@@ -266,9 +253,9 @@ var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "o
 // holders describes the possible holders of what a growing family waits for.
 func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family) Finding {
 	waiting := byPrint[points[0].Of]
-	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
+	f := Finding{Kind: HolderFinding, Title: "Possible holder of what " + waiting.Title + " waits for: " + byPrint[points[0].Families[0]].Title}
 	if n := len(points) - 1; n > 0 {
-		f.Title += fmt.Sprintf(" or %s", wording.Plural(n, "other family", "other families"))
+		f.Title += fmt.Sprintf(", or %s", wording.Plural(n, "other group", "other groups"))
 	}
 	var words []string
 	for _, p := range points {
@@ -276,24 +263,9 @@ func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family)
 		f.Families = append(f.Families, p.Families[0])
 		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, j.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
 	}
-	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
-	f.Next = "See what the first of them waits for itself; it is the one to report, not the family that grows behind it."
+	f.Text = strings.Join(words, ". ") + "."
+	f.Next = "See what the first of them waits for itself; report that one, not those that wait for it."
 	return f
-}
-
-// paragraph words a finding with its figures and its proof. Limits of all verdicts of
-// the series are worded once, in Series.Limits.
-func (j *JudgedSeries) paragraph(counts string, evidence []analysis.Evidence) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(j), j.labels(), counts)
-	for _, e := range evidence {
-		if limiting(e) || e.Rule == "unit" && strings.HasPrefix(e.Text, "rises together") {
-			continue
-		}
-		b.WriteString(" ")
-		b.WriteString(sentence(e.Text))
-	}
-	return b.String()
 }
 
 // facts are findings that single snapshots prove, such as deadlocks. A statement of
@@ -342,7 +314,7 @@ func (j *JudgedSeries) near() []Finding {
 			continue
 		}
 		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, wording.Ratio(b.Used), wording.Ratio(b.Bound)), Text: sentence(b.Text()), Families: []string{},
-			Next: raise(b.What) + " only to gain time: what grows will reach the next limit as well."})
+			Next: raise(b.What) + " to gain time only."})
 	}
 	return out
 }
@@ -436,11 +408,10 @@ func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
 	return out
 }
 
-// limiting reports evidence that names what a verdict cannot exclude.
+// limiting reports evidence that names what a verdict leaves open.
 func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
 
-// limits are what the verdicts of all findings cannot exclude, each once, most frequent
-// first.
+// limits are what the verdicts of all findings leave open, each once, most frequent first.
 func limits(families []Family, findings []Finding) []string {
 	found := map[string]bool{}
 	for _, f := range findings {
@@ -488,21 +459,23 @@ func (j *JudgedSeries) labels() string {
 	return first.Label + " to " + last.Label
 }
 
+// next is what to do about a family, "" where nothing is known that is about it alone.
 func (j *JudgedSeries) next(f *Family) string {
 	if f.Verdict.Rose() && !rising(f.Verdict) {
 		return "" // what would decide is the next step
 	}
 	if f.Verdict == analysis.Scaling {
-		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
+		return "Nothing to mend: less load, fewer " + wording.Kinds(f.Kind) + "."
 	}
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
-			return "Find out what ended shortly before " + j.label(*f.RecoveredAt) + ": a restart, a deletion or a time-out, which the logs of that moment tell. It held these goroutines."
+			return "Look in the logs shortly before " + j.label(*f.RecoveredAt) + ": what ended there held them."
 		}
-		return "Its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
 	case analysis.KindThread:
-		return "Its name says which pool or client made these threads; look for one that is made per call and never shut down."
+		if f.Attributes["pool"] != "" {
+			return "Find who makes a pool “" + f.Attributes["pool"] + "” per call; share one, or shut each down."
+		}
 	case analysis.KindDescriptor:
 		if f.Attributes["role"] == "server" {
 			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
@@ -510,9 +483,9 @@ func (j *JudgedSeries) next(f *Family) string {
 		if f.Attributes["remote"] != "" {
 			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
 		}
-		return "Look for the code that opens these and never closes them; compare with the goroutine families that rise by the same steps."
+		return "Find the code that opens “" + f.Title + "”, and close each there when it is done with it."
 	case analysis.KindWatch:
-		return "Look up the mounts and cgroups of these watches; a device that is in no mountinfo line proves a watch on something unmounted."
+		return "Find who adds these watches, and remove each with what it watches."
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "5"
+const SentenceVersion = "6"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -301,7 +301,7 @@ func (t TotalRise) spread() string {
 	if t.Born == nil || t.Gone == nil {
 		return fmt.Sprintf("%d more by the counts, which do not show who came and who left.", t.To-t.From)
 	}
-	return fmt.Sprintf("%d new, %d gone, spread over families none of which grew by itself.", *t.Born, *t.Gone)
+	return fmt.Sprintf("%d new, %d gone, spread over groups none of which grew by itself.", *t.Born, *t.Gone)
 }
 
 // text is the paragraph shown in place of the sentence that nothing grows.

@@ -197,6 +197,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 		triage(&out.Report.Series[i], &series[i], o.Triage)
 	}
 	out.Report.refer(names)
+	out.Report.entitle(o.Nouns)
 	out.Report.Diagnosis = out.Report.Diagnose(o.Nouns)
 	var first Course
 	if len(series) > 0 {

@@ -258,8 +258,7 @@ func (j *JudgedSeries) above(families []Family) []Finding {
 			continue
 		}
 		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: j.next(f),
-			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, lastCount(f.Counts))),
-			Text:  j.paragraph(j.inWords(f.Counts, f.Kind), f.Evidence)})
+			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, lastCount(f.Counts)))})
 	}
 	return out
 }
@@ -482,8 +481,7 @@ func (j *JudgedSeries) healthy() *Healthy {
 		if out.Families == 0 {
 			return nil
 		}
-		out.Text = fmt.Sprintf("%d of %s at %s are in %s of normal stacks, within what is expected as far as it can be counted.", out.Members, wording.Members(analysis.KindGoroutine, out.Of), s.Label,
-			wording.Plural(out.Families, "family", "families"))
+		out.Text = fmt.Sprintf("%d of %s at %s are in normal stacks.", out.Members, wording.Members(analysis.KindGoroutine, out.Of), s.Label)
 		return out
 	}
 	return nil

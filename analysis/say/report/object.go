@@ -254,14 +254,6 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			// Its stack says what one object is.
 			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
 		}
-		if o.Parts() > 1 || o.Threads() {
-			f.Title = o.Title(j.Trend.Epochs)
-			for _, u := range j.Trend.Units() {
-				if u.ID == f.Unit && !o.Threads() { // the object says it better
-					f.Text = strings.Replace(f.Text, sharesOf(&u, byPrint), "", 1)
-				}
-			}
-		}
 		f.livesOfObjects(o)
 		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
 		taken[o.ID] = len(out)
@@ -402,11 +394,7 @@ func (o *Object) text() string {
 				roles = append(roles, fmt.Sprintf("%d × %s", r.N, shortRole(r.Role)))
 			}
 		}
-		fmt.Fprintf(&b, "Each object is %s: %s; %s.", wording.Plural(o.Parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), o.Proof())
-	}
-	if born, known := o.BornTotal(); known {
-		ended, _ := o.EndedTotal()
-		fmt.Fprintf(&b, " %d came and %d ended.", born, ended)
+		fmt.Fprintf(&b, "Each keeps %s: %s; %s.", wording.Plural(o.Parts(), "goroutine", "goroutines"), strings.Join(roles, ", "), o.Proof())
 	}
 	if o.PartsLost > 0 {
 		fmt.Fprintf(&b, " %s went on with fewer goroutines.", wording.Plural(o.PartsLost, "object", "objects"))

@@ -10,7 +10,7 @@ import (
 
 var memberWord = regexp.MustCompile(`\bmembers?\b`)
 
-// counting is evidence that was found on objects in place of members, in words of these.
+// counting is evidence in words of what was counted, in place of members.
 func counting(evidence []analysis.Evidence, one, many string) []analysis.Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -34,10 +34,21 @@ func (f *Finding) livesOfObjects(o *Object) {
 	for i := range f.Evidence {
 		e := &f.Evidence[i]
 		at := slices.IndexFunc(o.Evidence, func(x analysis.Evidence) bool { return x.Rule == e.Rule })
-		if at < 0 || !slices.Contains(aboutLives, e.Rule) || strings.HasPrefix(e.Text, "in the first family: ") {
+		if at < 0 || !slices.Contains(aboutLives, e.Rule) || strings.HasPrefix(e.Text, ofFirst) {
 			continue
 		}
-		f.Text = strings.Replace(f.Text, sentence(e.Text), sentence(o.Evidence[at].Text), 1)
 		e.Text = o.Evidence[at].Text
 	}
+}
+
+// evidenceInWords is the evidence of a finding as sentences, without what stands in its text
+// and what is open.
+func (f *Finding) evidenceInWords() string {
+	var words []string
+	for _, e := range f.Evidence {
+		if !limiting(e) && e.Rule != "order" && e.Rule != "across_processes" {
+			words = append(words, sentence(e.Text))
+		}
+	}
+	return strings.Join(words, " ")
 }

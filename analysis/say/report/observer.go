@@ -88,11 +88,11 @@ func (j *JudgedSeries) observer(p trend.Point, byPrint map[string]*Family) Findi
 	f := Finding{Kind: ObserverFinding, Verdict: p.Verdict, Families: prints, Counts: counts}
 	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", j.rises(counts, first.Kind), wording.Kinds(first.Kind))
 	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(j), j.labels(), j.inWords(counts, first.Kind),
-		wording.Plural(len(prints), "family", "families"), first.Title)
+		wording.Plural(len(prints), "group", "groups"), first.Title)
 	if p.Of != "" {
-		f.Text += " They rise with " + byPrint[p.Of].Title + "."
+		f.Text += " They grow with " + byPrint[p.Of].Title + "."
 	}
-	f.Text += " Whoever scrapes or captures adds them, as long as what they wait for does not answer: a part of the growth is the look itself."
+	f.Text += " Each scrape or capture that hangs adds some: scrape less while what they wait for does not answer."
 	f.Next = "Count the scrapes between two snapshots, and capture with fewer: these families then rise by less and the cause does not."
 	return f
 }

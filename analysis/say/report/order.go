@@ -241,7 +241,7 @@ func (f *Finding) ordered(other, words string) {
 	if said >= mostTogether {
 		return
 	}
-	text := "rises together with " + other + "; " + words
+	text := words + "; it grew with " + other
 	f.Text += " " + sentence(text)
 	f.Evidence = append([]analysis.Evidence{{Rule: "order", Text: text}}, f.Evidence...)
 }

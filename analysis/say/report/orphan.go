@@ -59,7 +59,7 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 	for i := range j.orphans {
 		if o := &j.orphans[i]; rest[o] && len(o.Families) > 0 {
 			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: counting(o.Judgement.Evidence, o.Sort.One, o.Sort.Many)}
-			f.Text = orphansText([]*object.Orphans{o}) + " " + j.paragraph(j.inWords(o.Counts, analysis.KindDescriptor), f.Evidence)
+			f.Text = orphansText([]*object.Orphans{o})
 			j.sayForgotten(&f, []*object.Orphans{o}, objects)
 			at := 0
 			for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {

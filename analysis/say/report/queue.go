@@ -95,11 +95,59 @@ func (s *Series) deadlock() string {
 	if first.Certainty != Proven {
 		text = "Possible deadlock"
 	}
-	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), wording.Members(s.Locks.Kind, len(first.Locks)))
+	who := wording.Members(s.Locks.Kind, len(first.Locks))
+	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed {
+		who = wording.Kinds(s.Locks.Kind) + " " + wording.Ands(names)
+	}
+	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), who)
 	if more := len(s.Locks.Cycles) - 1; more > 0 {
 		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
 	}
 	return text
+}
+
+// mostNamed is how many threads of a deadlock are named in a sentence.
+const mostNamed = 3
+
+// names name those who hold the locks of a deadlock.
+func (l *Locks) names(cycle *LockCycle) (names []string) {
+	for _, h := range l.holders(cycle) {
+		switch {
+		case h.Name != "":
+			names = append(names, "“"+h.Name+"”")
+		case h.ID != 0:
+			names = append(names, fmt.Sprint(h.ID))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// holders are the first holders of the locks of a deadlock.
+func (l *Locks) holders(cycle *LockCycle) (out []*LockHolder) {
+	for _, id := range cycle.Locks {
+		if at := slices.IndexFunc(l.List, func(x Lock) bool { return x.ID == id }); at >= 0 && len(l.List[at].Holders) > 0 {
+			out = append(out, &l.List[at].Holders[0])
+		}
+	}
+	return out
+}
+
+// untie says what ends a deadlock, nil without one.
+func (s *Series) untie() *Action {
+	if s.deadlock() == "" {
+		return nil
+	}
+	var places []string
+	for _, h := range s.Locks.holders(&s.Locks.Cycles[0]) {
+		if at := shortRole(h.At); at != "" && !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+	}
+	if len(places) == 0 {
+		return &Action{Text: "Let all of them take these locks in the same order."}
+	}
+	return &Action{Text: "Take these locks in the same order in " + wording.List(places, mostNamed) + "."}
 }
 
 // waiting words a queue: who waits for a lock, and what its holder waits for.
@@ -109,7 +157,11 @@ func (d *diagnosing) waiting(l answer) []string {
 	if at := s.recoveredAt(l.finding); at > 0 {
 		waits, wait, until = "waited", "waited", " until "+d.label(s, at)
 	}
-	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), s.place("in"), wording.Fit(n, waits, wait), until)
+	in := s.place("in")
+	if d.placed {
+		in = ""
+	}
+	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, wording.Fit(n, waits, wait), until)
 	holder := "its " + string(l.queue.Holders[0].Certainty) + " holder"
 	if l.queue.Holders[0].Certainty == Proven {
 		holder = "its holder"

@@ -61,7 +61,7 @@ func TestWhatStaysAtARecoveryIsAFindingOfItsOwn(t *testing.T) {
 		{"some stay as they were", 200, 40, 0, false, "40 *wire.Conn are still there after t6, where 200 ended", "200 *wire.Conn ended at t6; 40 are still there."},
 		{"some stay without a goroutine", 200, 40, 1, false, "40 *wire.Conn are still there after t6, where 200 ended", "200 *wire.Conn ended at t6; 40 are still there, with fewer goroutines than before."},
 		{"some stay with one of three", 200, 40, 2, false, "40 *wire.Conn are still there after t6, where 200 ended", "200 *wire.Conn ended at t6; 40 *wire.Conn are still there, with fewer goroutines than before."},
-		{"another kind stays", 236, 4, 0, true, "*wire.Session: ", "236 *wire.Conn ended at t6; 240 *wire.Session are still there."},
+		{"another kind stays", 236, 4, 0, true, "wire.Session objects ", "236 *wire.Conn ended at t6; 240 *wire.Session are still there."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := built(t, sessions(opened, tt.ended, tt.stay, tt.lost, tt.others)).Report.Series[0]

@@ -253,6 +253,8 @@ type Finding struct {
 	Title   string           `json:"title"`
 	Text    string           `json:"text"`
 	Next    string           `json:"next,omitempty"`
+	// Proof is the line that proves a growth, "n of n" where identities are known.
+	Proof string `json:"proof,omitempty"`
 	// Families are fingerprints. The one to examine first is in front.
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.

@@ -243,7 +243,7 @@ func TestWatchesOfOneKindOnSeveralMountsAreOneFinding(t *testing.T) {
 		all = append(all, s)
 	}
 	s := Build(all, nil, Options{}).Report.Series[0]
-	if len(s.Findings) != 1 || len(s.Findings[0].Families) != 2 || !strings.Contains(s.Findings[0].Title, "20 to 120") {
+	if len(s.Findings) != 1 || len(s.Findings[0].Families) != 2 || !strings.HasPrefix(s.Findings[0].Title, "50 inotify watches ") {
 		t.Errorf("findings %+v", s.Findings)
 	}
 }
@@ -318,7 +318,7 @@ func TestTheRootOfAFileSystemLeadsNoFinding(t *testing.T) {
 		all = append(all, s)
 	}
 	s := Build(all, nil, Options{}).Report.Series[0]
-	if len(s.Findings) != 1 || !strings.HasPrefix(s.Findings[0].Title, "inotify watch on a removed cgroup and 1 family") {
+	if len(s.Findings) != 1 || !strings.HasPrefix(s.Findings[0].Title, "50 inotify watches on a removed cgroup ") {
 		t.Errorf("findings %+v", s.Findings)
 	}
 }

@@ -178,7 +178,7 @@ func TestAFindingShowsTheMostFrequentStackOfTheSnapshotThatIsJudged(t *testing.T
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("the text lacks\n%sin\n%s", want, b.String())
 	}
-	stack, next, text := strings.Index(b.String(), "where 32"), strings.Index(b.String(), "\ndo "), strings.Index(b.String(), "shop, t0 to t5")
+	stack, next, text := strings.Index(b.String(), "where 32"), strings.Index(b.String(), "\ndo "), strings.Index(b.String(), "t0 to t5: ")
 	if stack < 0 || stack > next || next > text {
 		t.Errorf("stack at %d, next step at %d, text at %d: they are not in this order", stack, next, text)
 	}

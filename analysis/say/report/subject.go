@@ -165,6 +165,9 @@ func (o *Object) keeps(s *Series, itself string) string {
 		one, many, _ := strings.Cut(key, "/")
 		words = append(words, wording.Plural(counts[key], one, many))
 	}
+	if len(words) == 1 && (words[0] == "1 goroutine" || words[0] == "1 thread") {
+		return "" // it is that one
+	}
 	return wording.Ands(words)
 }
 

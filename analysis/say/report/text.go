@@ -173,12 +173,12 @@ func (p *printer) series(c *Case, i int) {
 			continue
 		}
 		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
-		p.finding(c, j, f, "   ")
+		p.finding(c, s, j, f, "   ")
 		for _, held := range c.Report.Behind(i, f.Rank) {
 			other := &c.Series[held.Series]
 			p.line("")
 			p.wrap("   ", fmt.Sprintf("Behind it in %s: [%s] %s", plainProcess(other), held.Mark(), held.Title))
-			p.finding(c, other, held.Finding, "      ")
+			p.finding(c, &c.Report.Series[held.Series], other, held.Finding, "      ")
 		}
 	}
 	for _, f := range s.SetAside {
@@ -187,7 +187,7 @@ func (p *printer) series(c *Case, i int) {
 	}
 	if len(s.Limits) > 0 {
 		p.line("")
-		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
+		p.wrap("", "Open: "+strings.Join(s.Limits, " "))
 	}
 	p.context(s)
 	p.locks(s)
@@ -221,16 +221,17 @@ func (p *printer) locks(s *Series) {
 }
 
 // finding prints what stands below the title of a finding.
-func (p *printer) finding(c *Case, j *JudgedSeries, f *Finding, indent string) {
+func (p *printer) finding(c *Case, s *Series, j *JudgedSeries, f *Finding, indent string) {
 	p.wrap(indent, f.Text)
+	p.wrap(indent, s.shares(f))
 	p.stack(j, f, indent)
+	if words := f.evidenceInWords(); words != "" {
+		p.wrap(indent, "Evidence: "+words)
+	}
 	for _, a := range c.Report.Advice(f) {
-		if !a.More {
+		if !a.More && (p.said.Next == nil || a.Text != p.said.Next.Text) {
 			p.wrap(indent, a.Label+": "+a.Text)
 		}
-	}
-	if f.Next != "" && (p.said.Next == nil || f.Next != p.said.Next.Text) {
-		p.wrap(indent, "Next: "+f.Next)
 	}
 }
 
@@ -267,10 +268,10 @@ func (p *printer) context(s *Series) {
 func (p *printer) passing(s *Series) {
 	p.line("")
 	if len(s.Families) == 0 {
-		p.line("no family passes the filter")
+		p.line("no group passes the filter")
 		return
 	}
-	p.line("%-14s %-10s %8s %7s  %-5s %s", "verdict", "kind", "most", "rise", "", "family")
+	p.line("%-14s %-10s %8s %7s  %-5s %s", "verdict", "kind", "most", "rise", "", "group")
 	for _, f := range s.Families {
 		p.line("%-14s %-10s %8d %+7d  %-5s %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, most(f.Counts), f.Rise, f.Handle, cut(f.Title, max(20, p.width-50)))
 	}
@@ -333,7 +334,7 @@ func (p *printer) totals(j *JudgedSeries) {
 		p.line("%d of %d snapshots are shown", len(cols), len(j.Snapshots))
 	}
 	if j.Trend.Epochs[len(j.Snapshots)-1] > 0 {
-		p.line("| marks a restart: members are not followed across it")
+		p.line("| marks a restart: nothing is followed across it")
 	}
 }
 
@@ -374,7 +375,7 @@ func (p *printer) families(s *Series, compared bool) {
 	}
 	if len(moved) > 0 {
 		p.line("")
-		p.line("%-10s %-10s %7s  %-5s %s", "verdict", "kind", "rise", "", "family")
+		p.line("%-10s %-10s %7s  %-5s %s", "verdict", "kind", "rise", "", "group")
 		for _, f := range moved {
 			p.line("%-10s %-10s %+7d  %-5s %s", f.Verdict, f.Kind, f.Rise, f.Handle, cut(f.Title, max(20, p.width-38)))
 		}
@@ -389,17 +390,17 @@ func (p *printer) families(s *Series, compared bool) {
 	}
 	var words []string
 	if still > 0 {
-		text := wording.Plural(still, "family shows no growth that goes on", "families show no growth that goes on")
+		text := wording.Plural(still, "other group did not grow", "other groups did not grow")
 		if level > 0 {
-			text += fmt.Sprintf(" (%d of them rose, and then stayed level)", level)
+			text += fmt.Sprintf(" or no longer do (%d rose once)", level)
 		}
 		if !compared {
-			text = wording.Plural(still, "more family", "more families")
+			text = wording.Plural(still, "more group", "more groups")
 		}
 		words = append(words, text)
 	}
 	if passed > 0 {
-		words = append(words, wording.Plural(passed, "family came and went", "families came and went"))
+		words = append(words, wording.Plural(passed, "group came and went", "groups came and went"))
 	}
 	p.line("%s.", strings.Join(words, "; "))
 }
@@ -411,11 +412,11 @@ func levelled(e analysis.Evidence) bool {
 
 // largest lists the largest families of one snapshot.
 func (p *printer) largest(s *Series) {
-	p.line("%-10s %8s  %s", "kind", "count", "largest families")
+	p.line("%-10s %8s  %s", "kind", "count", "largest groups")
 	shown := 0
 	for _, f := range sortedByCount(s.Families) {
 		if shown == 15 {
-			p.line("%d more families", len(s.Families)-shown)
+			p.line("%d more groups", len(s.Families)-shown)
 			return
 		}
 		shown++

@@ -49,7 +49,7 @@ func asideWords(aside []*Family, single bool) string {
 	if single {
 		text = wording.Plural(len(aside), "family looks like a leak by the ages of its members and was", "families look like leaks by the ages of their members and were")
 	}
-	text += " set aside as benign by a person"
+	text += " marked benign by a person"
 	var reasons []string
 	for _, f := range aside {
 		if reason := "“" + f.Triage.Note + "”"; f.Triage.Note != "" && !slices.Contains(reasons, reason) {
@@ -129,7 +129,7 @@ func benign(f Finding, byPrint map[string]*Family) bool {
 }
 
 func suspicion(f *Family) Finding {
-	text := fmt.Sprintf("Somebody marked this family as suspicious; by the figures it is %s.", strings.ReplaceAll(string(f.Verdict), "_", " "))
+	text := fmt.Sprintf("A person marked this group as suspicious; by the figures it is %s.", strings.ReplaceAll(string(f.Verdict), "_", " "))
 	if f.Triage.Note != "" {
 		text += " Their note: " + sentence(f.Triage.Note)
 	}

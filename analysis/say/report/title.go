@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis/say/noun"
+	"leakdiff/analysis/say/wording"
+)
+
+// entitle words the findings that are judged by the growth of one thing, and so have no title
+// yet: by the sentence that a diagnosis about it has, its proof, and when it began.
+func (r *Report) entitle(nouns noun.List) {
+	d := r.diagnosing(nouns)
+	d.placed = len(r.Series) > 1
+	for i := range r.Series {
+		s := &r.Series[i]
+		for k := range s.Findings {
+			f := &s.Findings[k]
+			lead := s.lead(f)
+			if f.Title != "" || lead == nil {
+				continue
+			}
+			f.Title = lead.Title // a subject without a name has this one
+			l := d.answerOf(i, f)
+			f.Title = d.title(l)
+			f.Counts = l.subject.counts
+			if f.Verdict.Rose() {
+				f.Proof = d.proof(l)
+			}
+			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
+			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !strings.HasSuffix(next.Text, ":") { // else a command follows
+				f.Next = next.Text
+			}
+		}
+	}
+}
+
+// title is the sentence about a finding, without a full stop.
+func (d *diagnosing) title(l answer) string {
+	all := []string{d.movement(l)}
+	switch {
+	case l.finding.Kind == NoLeakFinding:
+		all = []string{"No leak: " + wording.Lower(all[0]) + ", which is known and normal"}
+	case l.finding.Verdict.Rose():
+		all = d.wordings(l)
+	}
+	for _, text := range all {
+		if len([]rune(text)) < longest {
+			return text
+		}
+	}
+	text := []rune(all[len(all)-1])
+	return string(text[:min(len(text), longest-1)]) + "…"
+}
+
+// movement words the counts of a finding that does not rise: "Goroutines in main.run fell from
+// 60 to 2".
+func (d *diagnosing) movement(l answer) string {
+	x := &l.subject
+	first, top := ends(x.counts)
+	if first < 0 {
+		return capital(x.all())
+	}
+	from, high, end := *x.counts[first], *x.counts[top], *x.counts[lastKnown(x.counts)]
+	text := capital(x.all())
+	switch {
+	case end < from:
+		return fmt.Sprintf("%s fell from %d to %d", text, from, end)
+	case high > end:
+		return fmt.Sprintf("%s grew from %d to %d, back at %d", text, from, high, end)
+	case end > from:
+		return fmt.Sprintf("%s grew from %d to %d", text, from, end)
+	}
+	return fmt.Sprintf("%s stay at %d", text, end)
+}
+
+// figures are the proof of a finding, when it began, how fast it grows, and its counts.
+func (d *diagnosing) figures(l answer) string {
+	s := &d.r.Series[l.series]
+	var out []string
+	if l.finding.Verdict.Rose() {
+		if l.finding.Proof != "" {
+			out = append(out, l.finding.Proof)
+		}
+		since, until := d.since(l)
+		var words []string
+		if since != "" {
+			words = append(words, "since "+since)
+		}
+		if until != "" {
+			words = append(words, "until "+until)
+		}
+		if rate := d.rate(l); rate != "" {
+			words = append(words, rate)
+		}
+		if len(words) > 0 {
+			out = append(out, sentence(strings.Join(words, "; ")))
+		}
+	}
+	if len(s.Snapshots) > 1 {
+		kind := s.lead(l.finding).Kind
+		counts := listed(l.subject.counts, func(i int) bool { return d.snapshot(s, i).bounded(kind) })
+		out = append(out, fmt.Sprintf("%s to %s: %s.", d.label(s, 0), d.label(s, len(s.Snapshots)-1), counts))
+	}
+	return strings.Join(out, " ")
+}
+
+// mostShares is how many families of a unit are named in one sentence.
+const mostShares = 12
+
+// shares names the families that grow by the same steps, with their ratio, "" for one family
+// and for objects, which say more about their parts.
+func (s *Series) shares(f *Finding) string {
+	at := slices.IndexFunc(s.Units, func(u Unit) bool { return u.ID == f.Unit && f.Unit != "" })
+	if o := s.object(f.Object); at < 0 || o != nil && o.Parts() > 1 {
+		return ""
+	}
+	u := &s.Units[at]
+	var words []string
+	for _, print := range f.Families {
+		x := s.family(print)
+		if x == nil || u.Ratio[print] == 0 {
+			continue
+		}
+		if len(words) == mostShares {
+			words = append(words, fmt.Sprintf("%d more", len(f.Families)-mostShares))
+			break
+		}
+		title, _, _ := strings.Cut(x.Title, ", IN_") // the events of a watch
+		words = append(words, fmt.Sprintf("%s × %s", wording.Ratio(u.Ratio[print]), title))
+	}
+	if len(words) < 2 {
+		return ""
+	}
+	if u.Each != "" {
+		return "Each brings " + strings.Join(words, "; ") + "."
+	}
+	return "They grow in this ratio: " + strings.Join(words, "; ") + "."
+}
