@@ -66,7 +66,7 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 		for _, m := range a.Metrics {
 			text := ": " + m.Why
 			if m.Warning != "" {
-				text += "; warning sign: " + m.Warning
+				text += " ; warning sign: " + m.Warning // frozen pages have the space
 			}
 			metrics.Add(document.Paragraph{Text: document.Text{document.Marked(document.Literal, m.Name), document.Plain(text)}})
 		}
@@ -187,7 +187,7 @@ func (k *FamilyKnowledge) Blocks() document.Blocks {
 		out.Add(k.Advice[i].box())
 	}
 	for _, b := range k.Belongs {
-		out.Add(document.Paragraph{Look: document.Muted, Text: document.Text{document.Plain("Belongs to: "), document.LinkTo(b.URL, b.Text)}})
+		out.Add(document.Paragraph{Look: document.Muted, Text: document.Text{document.Plain("Belongs to:  "), document.LinkTo(b.URL, b.Text)}})
 	}
 	if n := k.Normal; n != nil {
 		normal := document.Group{Look: "box"}
