@@ -11,6 +11,8 @@ func drawing(c any) templ.Component {
 	switch c := c.(type) {
 	case chart.SparkData:
 		return chart.Spark(c)
+	case chart.SmallData:
+		return chart.SmallMultiple(c)
 	case chart.StatesData:
 		return chart.StatesBar(c)
 	case chart.BarsData:

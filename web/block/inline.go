@@ -94,7 +94,9 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 	case document.Alert:
 		return b.raw(`<b role="alert">`).text(s.Text).raw(`</b>`)
 	case document.Figured:
-		return b.raw(`<b class="num">`).text(s.Text).raw(`</b>`)
+		if s.Inside == nil {
+			return b.raw(`<b class="num">`).text(s.Text).raw(`</b>`)
+		}
 	case document.Verdict, document.Judged:
 		return b.verdict(s.Text, s.Look == document.Judged)
 	case document.Confidence:
@@ -136,6 +138,8 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 		return b.raw(`<span class="`, class, `"><i aria-hidden="true">`, s.Glyph, `</i>`).text(s.Text).raw(`</span>`)
 	case document.Unit:
 		return b.raw(`<b data-lead="`).text(s.Title).raw(`">`).text(s.Text).raw(`</b>`)
+	case document.Number:
+		return b.raw(`<span class="no" aria-hidden="true">`).text(s.Text).raw(`</span>`)
 	case document.Icon:
 		return b.raw(`<i aria-hidden="true">`).text(s.Text).raw(`</i>`)
 	case document.OnlyA, document.OnlyB:

@@ -27,10 +27,6 @@ func apiAddress(permalink string) string {
 	return permalink[:i] + "/api/v1/permalinks/" + permalink[i+len("/p/"):]
 }
 
-// openFindings is how many findings a case shows at once; the rest is one click
-// away, so that a page of thirty still has an end.
-const openFindings = 6
-
 // StandalonePolicy is the content security policy of a page in one file: its own
 // style by its hash, and nothing else from anywhere.
 func StandalonePolicy() string {

@@ -29,17 +29,11 @@ var (
 
 // The blocks that templates print as a part of their page.
 
-func knownBoxes(advice []view.ClassAdvice, known []view.KnownLeak, note string) templ.Component {
-	return block.Blocks(view.KnownBoxes(advice, known, note))
-}
-
 func familyKnowledge(k *view.FamilyKnowledge) templ.Component { return block.Blocks(k.Blocks()) }
 
 func caseContext(v view.Case) templ.Component { return block.Blocks(v.ContextBlocks()) }
 
 func paging(p view.Paging, label string) templ.Component { return block.Blocks(p.Blocks(label)) }
-
-func filterBox(b view.FilterBox) templ.Component { return block.Blocks(b.Blocks()) }
 
 func flameLegend(keys []view.FlameKey) templ.Component { return block.Blocks(view.FlameLegend(keys)) }
 
@@ -47,10 +41,28 @@ func factList(facts []view.Pair) templ.Component { return block.Blocks(view.Fact
 
 func stateWords(states []view.State) templ.Component { return block.Blocks(view.StateWords(states)) }
 
-func findingStack(t *view.Trace) templ.Component { return block.Blocks(view.TraceBlocks(t)) }
-
 func normTable(steps []view.NormStep) templ.Component { return block.Blocks(view.NormTable(steps)) }
 
 func attributeTable(all []view.Pair) templ.Component { return block.Blocks(view.AttributeTable(all)) }
 
 func familyTitle(n view.FamilyName) templ.Component { return block.Blocks(n.TitleBlocks()) }
+
+func kinList(rows []view.CaseShare) templ.Component { return block.Blocks(view.ShareList(rows)) }
+
+func miniName(n view.FamilyName) templ.Component { return block.Blocks(n.ShortBlocks()) }
+
+func caseShort(v view.Case) templ.Component { return block.Blocks(v.ShortBlocks()) }
+
+func caseTimeline(v view.Case) templ.Component { return block.Blocks(v.TimelineBlocks()) }
+
+func caseFindings(v view.Case) templ.Component { return block.Blocks(v.FindingBlocks()) }
+
+func caseSide(v view.Case) templ.Component { return block.Blocks(v.SideBlocks()) }
+
+func caseMinis(v view.Case) templ.Component { return block.Blocks(v.MiniBlocks()) }
+
+func caseLimits(v view.Case) templ.Component { return block.Blocks(v.LimitBlocks()) }
+
+func caseFamilies(v view.Case) templ.Component { return block.Blocks(v.FamilyBlocks()) }
+
+func findingStack(t *view.Trace) templ.Component { return block.Blocks(view.TraceBlocks(t)) }

@@ -125,3 +125,6 @@ func FactList(facts []Pair) document.Blocks { return document.Blocks{factList(fa
 
 // StateWords are states with their counts.
 func StateWords(states []State) document.Blocks { return document.Blocks{stateText(states)} }
+
+// ShareList lists families with what is said of each.
+func ShareList(rows []CaseShare) document.Blocks { return document.Blocks{shareList(rows)} }

@@ -147,8 +147,8 @@ func NewSection(id, title, note string, blocks ...Block) Section {
 	return Section{Look: "block", ID: id, Title: Words(title), Note: Words(note), Blocks: blocks}
 }
 
-// Group holds blocks together. Role is navigation, complementary, header or section, empty
-// mostly. Label names it, or the element with the id LabelledBy.
+// Group holds blocks together. Role is navigation, complementary, header, section, figure or
+// the caption of one, empty mostly. Label names it, or the element with the id LabelledBy.
 type Group struct {
 	ID, Look, Role, Label string
 	LabelledBy            string

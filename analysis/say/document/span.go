@@ -65,6 +65,7 @@ const (
 	Outcome    Look = "outcome"
 	Unit       Look = "unit"
 	Icon       Look = "icon"
+	Number     Look = "no"
 	OnlyA      Look = "k-del"
 	OnlyB      Look = "k-add"
 	Side       Look = "side"
@@ -113,7 +114,7 @@ func (t Text) String() string {
 // plain is what a text form says of a span.
 func (s *Span) plain() string {
 	switch s.Look {
-	case Confidence, Glyph, Swatch, Box, Hidden:
+	case Confidence, Glyph, Swatch, Box, Hidden, Number:
 		return ""
 	case NewLine:
 		return " "
