@@ -78,6 +78,9 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 		ID: c.ID, Title: c.Title, Sample: c.Sample != "", Report: c.Said.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
+	if kind := analysis.Kind(query.Get("m")); slices.Contains(analysis.Kinds(), kind) {
+		in.Metric = kind
+	}
 	for name, f := range c.Fields {
 		in.Fields[name] = view.CaseField(f)
 	}

@@ -41,6 +41,33 @@ type drawing struct {
 	// patterns are the fills of the marks.
 	patterns []pattern
 	marks    []mark
+	// columns are where the snapshots stand, by their labels, for the script that shows one
+	// instant in all charts.
+	columns []column
+}
+
+// column is the place of a snapshot in a drawing.
+type column struct {
+	label string
+	x     float64
+}
+
+// mostPlaced is of how many snapshots a small drawing, of which a page has many, says where
+// they stand.
+const mostPlaced = 24
+
+func (d drawing) small() drawing {
+	if len(d.columns) > mostPlaced {
+		d.columns = nil
+	}
+	return d
+}
+
+// at says where the snapshots stand.
+func (d *drawing) at(labels []string, x []float64) {
+	for i := range min(len(labels), len(x)) {
+		d.columns = append(d.columns, column{labels[i], x[i]})
+	}
 }
 
 // A shape is the SVG element of a mark.

@@ -64,6 +64,7 @@ func Names(all []Chart) []string {
 // given style of drawings.
 func File(c Chart, style string) []byte {
 	d := c.alone()
+	d.columns = nil // a file has no script
 	body := withMargin(d.markup(nil), d)
 	// The title must be the first element, so the style follows it.
 	at := bytes.Index(body, []byte("</title>")) + len("</title>")

@@ -69,6 +69,9 @@ func (l LivesData) draw(w, h float64) drawing {
 	x := func(i int) float64 {
 		return left + (right-left)*float64(clamp(i, len(l.Labels)))/float64(len(l.Labels)-1)
 	}
+	for i, label := range l.Labels {
+		d.columns = append(d.columns, column{label, x(i)})
+	}
 	if r := l.RecoveredAt; r >= 0 && r < len(l.Labels) {
 		d.recovery(x(r)-6, top-6, 14, floor-top+6)
 	}

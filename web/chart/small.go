@@ -195,6 +195,7 @@ func (s SmallData) draw(w, h float64) drawing {
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
 	a := newAxis(len(s.Labels), s.Times, 8, right-4)
+	d.at(s.Labels, a.x)
 	at := func(i int) point {
 		return point{a.x[i], base - (base-16)*float64(*s.Values[i])/float64(scale)}
 	}

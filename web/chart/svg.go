@@ -115,6 +115,9 @@ func (d drawing) markup(b []byte) []byte {
 	if d.stretch {
 		t = t.word("preserveAspectRatio", "none")
 	}
+	if len(d.columns) > 0 {
+		t = t.placed(d.columns)
+	}
 	t = append(AppendText(append(t, ` aria-labelledby="`...), d.id), "-t"...)
 	if d.desc != "" {
 		t = append(AppendText(append(t, ' '), d.id), "-d"...)
@@ -134,6 +137,25 @@ func (d drawing) markup(b []byte) []byte {
 		t = d.marks[i].markup(t, d.id)
 	}
 	return append(t, "</svg>"...)
+}
+
+// placed appends the places of the snapshots and, a line each, their labels.
+func (t tag) placed(columns []column) tag {
+	t = append(t, ` data-x="`...)
+	for i, c := range columns {
+		if i > 0 {
+			t = append(t, ' ')
+		}
+		t = appendNum(t, c.x)
+	}
+	t = append(t, `" data-l="`...)
+	for i, c := range columns {
+		if i > 0 {
+			t = append(t, '\n')
+		}
+		t = AppendText(t, c.label)
+	}
+	return append(t, '"')
 }
 
 // fills appends the patterns of the marks.

@@ -260,7 +260,7 @@ func SmallMultiple(s SmallData) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = both(s.draw(272, 104), s.draw(168, 92)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = both(s.draw(272, 104).small(), s.draw(168, 92).small()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

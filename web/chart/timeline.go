@@ -125,6 +125,7 @@ func (t TimelineData) draw(width float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe() + partly(" Of a long series: ", len(t.Labels), all), class: "timeline", w: width, h: f.bottom + 26}
 	f.d = &d
 	f.scale()
+	d.at(t.Labels, f.a.x)
 	for i, lane := range t.Lanes {
 		f.shade(i, lane)
 	}

@@ -24,6 +24,8 @@ type Answer struct {
 	// Proved is what the proof begins with, "58 of 58", and Proof the rest of it.
 	Proved, Proof string
 	Chain         []AnswerCell
+	// Metrics choose what the totals count; empty where there is one kind alone.
+	Metrics []AnswerMetric `json:",omitempty"`
 	// Totals are on true time, with a common scale.
 	Totals []AnswerTotal
 	// Lives are the members of the group that the answer is about, nil without identities.
@@ -55,8 +57,16 @@ type AnswerCell struct {
 type AnswerTotal struct {
 	Title string
 	Chart chart.SmallData
+	// Process names it as the table of figures does.
+	Process string `json:",omitempty"`
 
 	kind analysis.Kind
+}
+
+// AnswerMetric is a kind that the totals can show.
+type AnswerMetric struct {
+	Text, URL string
+	Chosen    bool
 }
 
 // AnswerDo is the next step.
@@ -368,6 +378,9 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 		if lead != nil {
 			kind = lead.Kind
 		}
+		if first, _ := bounds(m.totals(s, m.in.Metric)); m.in.Metric != "" && first >= 0 {
+			kind = m.in.Metric
+		}
 		for _, k := range analysis.Kinds() {
 			if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
 				kind = k
@@ -389,10 +402,42 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 			d.RecoveredAt = slices.Index(s.Snapshots, *lead.RecoveredAt)
 		}
 		top = max(top, d.Top())
-		a.Totals = append(a.Totals, AnswerTotal{title, d, kind})
+		a.Totals = append(a.Totals, AnswerTotal{Title: title, Chart: d, Process: named(s), kind: kind})
 	}
+	m.answerMetrics(a, of)
 	for i := range a.Totals {
 		a.Totals[i].Chart.Max = top
+	}
+}
+
+// answerMetrics offers the kinds that the drawn series have. The chosen one is that of the
+// first total.
+func (m *caseMaker) answerMetrics(a *Answer, of []int) {
+	if len(a.Totals) == 0 || m.in.Frozen {
+		return
+	}
+	for _, k := range analysis.Kinds() {
+		if !slices.ContainsFunc(of, func(i int) bool {
+			first, top := bounds(m.totals(&m.in.Report.Series[i], k))
+			return first >= 0 && *m.totals(&m.in.Report.Series[i], k)[top] > 0 && len(m.in.Report.Series[i].Snapshots) > 1
+		}) {
+			continue
+		}
+		address := m.pageAddress(m.number)
+		join := "?"
+		if strings.Contains(address, "?") {
+			join = "&"
+		}
+		a.Metrics = append(a.Metrics, AnswerMetric{Text: kindTitle(k), URL: address + join + "m=" + string(k), Chosen: k == a.Totals[0].kind})
+	}
+	if len(a.Metrics) < 2 {
+		a.Metrics = nil
+		return
+	}
+	for i := range a.Totals { // the chosen kind stands above them
+		if a.Totals[i].Title = ""; len(of) > 1 {
+			a.Totals[i].Title = a.Totals[i].Process
+		}
 	}
 }
 

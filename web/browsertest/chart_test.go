@@ -1,0 +1,97 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// onChart is an expression that sends a pointer event to a snapshot in a chart of the page.
+func onChart(event, chart, label string, shift bool) string {
+	return fmt.Sprintf(`(() => {
+		const svg = document.querySelectorAll('#totals svg[data-x]')[%s], box = svg.getBoundingClientRect();
+		const x = +svg.dataset.x.split(' ')[svg.dataset.l.split('\n').indexOf(%q)];
+		svg.dispatchEvent(new MouseEvent(%q, {bubbles: true, cancelable: true, shiftKey: %v, clientX: box.left + x / svg.viewBox.baseVal.width * box.width + 2, clientY: box.top + 5}));
+		return true;
+	})()`, chart, label, event, shift)
+}
+
+const (
+	crossed = `[...document.querySelectorAll('.c-cross')].filter(e => e.checkVisibility()).length`
+	tipSays = `(e => e.hidden ? '' : [...e.children].map(c => c.textContent).join('; '))(document.querySelector('.tip'))`
+	heard   = `document.querySelector('body > [aria-live]').textContent`
+	chosen  = `['a', 'b'].map(n => document.querySelector('.pickrow [name=' + n + ']:checked')?.closest('label').textContent.trim()).join('; ')`
+)
+
+func TestChartsShowOneInstantEverywhere(t *testing.T) {
+	t.Parallel()
+	tb := openTab(t, startProgram(t))
+	tb.do(t, chromedp.EmulateViewport(wide, 900))
+	address := uploadSample(t, tb.base).address()
+	tb.open(t, address)
+	step(t, "a pointer in one chart shows its snapshot in all, with the figures of both processes", func(t *testing.T) {
+		ask[bool](t, tb, onChart("pointermove", "0", "t6", false))
+		if n := ask[int](t, tb, crossed); n != 3 {
+			t.Errorf("%d charts show it, want 3", n)
+		}
+		const want = "t6  03:05:56; kubelet, goroutines 243 (+24 since t5); containerd, goroutines 324 (+33 since t5)"
+		if got := ask[string](t, tb, tipSays); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		ask[bool](t, tb, `document.querySelector('h1').dispatchEvent(new MouseEvent('pointermove', {bubbles: true}))`)
+		if got := ask[string](t, tb, tipSays); got != "" {
+			t.Errorf("it stays: %q", got)
+		}
+	})
+	step(t, "the first click chooses A, the second B, and shift always B", func(t *testing.T) {
+		ask[bool](t, tb, onChart("click", "1", "t2", false))
+		ask[bool](t, tb, onChart("click", "1", "t5", false))
+		if got := ask[string](t, tb, chosen); got != "A = kubelet t2; B = kubelet t5" {
+			t.Errorf("chosen: %s", got)
+		}
+		ask[bool](t, tb, onChart("click", "1", "t7", true))
+		if got := ask[string](t, tb, `document.querySelector('.compared button').textContent`); got != "Compare t2 with t7" {
+			t.Errorf("the button says %q", got)
+		}
+	})
+	step(t, "the keyboard does the same", func(t *testing.T) {
+		tb.do(t, chromedp.Focus("#totals"), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		if got := ask[string](t, tb, heard); !strings.HasPrefix(got, "t2, 03:03:26, ") || !strings.Contains(got, "kubelet, goroutines 140 (+25 since t1)") {
+			t.Errorf("it says %q", got)
+		}
+		tb.do(t, chromedp.KeyEvent("a"), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("b"))
+		if got := ask[string](t, tb, `document.querySelector('.compared button').textContent`); got != "Compare t2 with t7" {
+			t.Errorf("the button says %q", got)
+		}
+		tb.do(t, chromedp.KeyEvent(kb.Escape))
+		if n := ask[int](t, tb, crossed); n != 0 {
+			t.Errorf("%d charts still show it", n)
+		}
+	})
+	step(t, "a key draws another total in place", func(t *testing.T) {
+		ask[bool](t, tb, `window.kept = true`)
+		tb.do(t, chromedp.Blur("#totals"), chromedp.KeyEvent("3"), see(`.metrics [href*="m=watch"][aria-current]`))
+		if !ask[bool](t, tb, `window.kept`) || !strings.Contains(tb.path(t), "m=watch") {
+			t.Errorf("the page was loaded again, or its address lacks the total: %s", tb.path(t))
+		}
+		ask[bool](t, tb, onChart("pointermove", "0", "t7", false))
+		if got := ask[string](t, tb, tipSays); !strings.Contains(got, "kubelet, watches 403 (+48 since t6)") {
+			t.Errorf("it says %q", got)
+		}
+	})
+	step(t, "d compares", func(t *testing.T) {
+		tb.do(t, chromedp.Focus("#totals"))
+		tb.follow(t, chromedp.KeyEvent("d"))
+		if path := tb.path(t); !strings.HasPrefix(path, "/diff/") {
+			t.Errorf("it leads to %s", path)
+		}
+	})
+	step(t, "without a script the links draw the totals", func(t *testing.T) {
+		if body := get(t, tb.base+address+"?m=descriptor"); !strings.Contains(body, `<title id="total-0-380-t">Descriptors: `) {
+			t.Error("the total of descriptors is not drawn")
+		}
+	})
+}
