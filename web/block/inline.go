@@ -59,7 +59,7 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if s.URL == "" {
 		return b.word(ctx, s)
 	}
-	if s.Link != nil && s.Link.Rel == "noreferrer" && IsAlone(ctx) {
+	if s.Link != nil && s.Link.Rel == "noreferrer" && isAlone(ctx) {
 		return b.breaking(s.Text)
 	}
 	l := s.Link
@@ -256,8 +256,8 @@ type aloneKey struct{}
 // printed as text.
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
 
-// IsAlone reports whether the page is one file.
-func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+// isAlone reports whether the page is one file.
+func isAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
 
 // number is 0 as nothing.
 func number(n int) string {

@@ -22,7 +22,6 @@ var (
 	verdictChip   = block.Verdict
 	VerdictStrong = block.VerdictStrong
 	Delta         = block.Delta
-	confidence    = block.Confidence
 	breakable     = block.Breakable
 	triageChip    = block.Mark
 )

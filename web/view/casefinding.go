@@ -1,271 +1,380 @@
 package view
 
 import (
-	"leakdiff/analysis/say/document"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/web/chart"
 )
 
-// openFindings is how many findings a case shows at once; the rest is one click away, so
-// that a page of thirty still has an end.
-const openFindings = 6
-
-// ShortBlocks say what grows, how sure that is and what to do.
-func (c Case) ShortBlocks() document.Blocks {
-	if len(c.Short) == 0 {
-		return nil
+// bounds are the first captured value and the largest.
+func bounds(values []*int) (first, top int) {
+	first, top = -1, -1
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if top < 0 || *v > *values[top] {
+			top = i
+		}
 	}
-	out := document.Group{Role: "section", Look: "short", Label: "In short"}
-	for _, s := range c.Short {
-		box := document.Group{Look: "box advice"}
-		box.Add(document.Paragraph{Text: document.Text{
-			document.Marked(document.Verdict, s.Verdict), document.Plain(" "), document.Made(document.Strong, document.LinkTo("#"+s.Anchor, s.Process+": "+s.Title)),
-		}})
-		for _, p := range []Pair{{"How sure", s.Sure}, {"What to do", s.Todo}} {
-			if p.Value != "" {
-				box.Add(labelled(p.Name, p.Value))
+	return first, top
+}
+
+// topFamily is the worst family that grows, one that a person called benign only where
+// no other does; nil where none does.
+func topFamily(s *report.Series) *report.Family {
+	var out *report.Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if !grows(f.Verdict) {
+			continue
+		}
+		if out != nil && out.Benign() != f.Benign() {
+			if out.Benign() {
+				out = f
+			}
+			continue
+		}
+		if out == nil || f.Verdict.Rank() < out.Verdict.Rank() || f.Verdict.Rank() == out.Verdict.Rank() && kindRank(f.Kind) < kindRank(out.Kind) {
+			out = f
+		}
+	}
+	return out
+}
+
+func kindRank(k analysis.Kind) int { return slices.Index(analysis.Kinds(), k) }
+
+// placedFinding is a finding with its series.
+type placedFinding struct {
+	series int
+	f      *report.Finding
+	rank   int
+	// below are those that stand behind it.
+	below []placedFinding
+}
+
+// The ranks of findings of all processes of a case: what grows, what the capture adds,
+// and what is merely so.
+const (
+	causeRank = iota
+	observerRank
+	factRank
+)
+
+// ranked are the findings of series in the order in which they are told: those that another
+// process was seen to hold behind the others of their rank. Else they keep the order of
+// their process.
+func (m *caseMaker) ranked(series []int) []placedFinding {
+	var out []placedFinding
+	for _, i := range series {
+		s := &m.in.Report.Series[i]
+		for k := range s.Findings {
+			f := &s.Findings[k]
+			rank := causeRank
+			switch {
+			case f.Kind == report.ObserverFinding:
+				rank = observerRank
+			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
+				rank = factRank
+			}
+			out = append(out, placedFinding{series: i, f: f, rank: rank})
+		}
+	}
+	held := func(p placedFinding) int {
+		if p.f.Behind {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Or(cmp.Compare(a.rank, b.rank), held(a)-held(b)) })
+	return m.folded(out)
+}
+
+func (m *caseMaker) findings(c *Case) {
+	growing, rose, aged, aside, all := 0, 0, 0, 0, 0
+	list := m.ranked(m.page)
+	c.Before = m.before
+	for _, r := range list[:min(len(list), maxFindings)] {
+		number := m.before + len(c.Findings) + 1
+		found := m.finding(&m.in.Report.Series[r.series], r.series, r.f, number)
+		found.Behind = m.below(r.below, number)
+		c.Findings = append(c.Findings, found)
+		if m.number < 2 {
+			m.short(c, r)
+		}
+	}
+	m.listed(c, list[len(c.Findings):])
+	found := 0
+	for i := range m.in.Report.Series {
+		found += len(m.in.Report.Series[i].Findings)
+	}
+	if more := found - len(c.Short); len(c.Short) > 0 && more > 0 {
+		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
+		if m.number > 0 {
+			c.ShortNote = strings.TrimSuffix(c.ShortNote, ".") + " and on the other pages."
+		}
+	}
+	for _, i := range m.page {
+		s := &m.in.Report.Series[i]
+		if s.Quiet != "" {
+			c.Quiet = append(c.Quiet, named(s)+": "+Visible(s.Quiet))
+		}
+		if len(s.Limits) > 0 {
+			c.Doubts = append(c.Doubts, Pair{Name: named(s), Value: Visible(strings.Join(s.Limits, " "))})
+		}
+		for k := range s.SetAside {
+			c.SetAside = append(c.SetAside, m.setAside(s, &s.SetAside[k]))
+		}
+	}
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		all += len(s.Families)
+		for k := range s.Families {
+			f := &s.Families[k]
+			switch {
+			case !f.Verdict.Rose():
+			case f.Benign():
+				aside++
+			case len(s.Snapshots) < 2:
+				aged++
+			case f.Verdict.Rank() <= analysis.Scaling.Rank():
+				growing++
+			default:
+				rose++
 			}
 		}
-		out.Add(box)
 	}
-	out.Say("note", c.ShortNote)
-	return document.Blocks{out}
+	switch n := int64(found); {
+	case n > 0 && m.number > 0:
+		c.FindingsNote = fmt.Sprintf("%s, %s of them of the processes of this page, worst first.", wording.PagePlural(n, "finding", "findings"), wording.Exact(int64(len(list))))
+	case n > 0 && growing > 0:
+		c.FindingsNote = fmt.Sprintf("%d: what grows, worst first, then what may hold it and what follows.", n)
+	case n > 0:
+		c.FindingsNote = wording.PagePlural(n, "finding", "findings") + "."
+	}
+	c.Rising = risingWords(growing, rose, aged, aside, all, m.single())
 }
 
-// FindingBlocks are the findings: the first ones open, the others folded or in a line.
-func (c Case) FindingBlocks() document.Blocks {
-	var out document.Blocks
-	if len(c.Findings) == 0 {
-		if len(c.Quiet) == 0 {
-			out.Say("empty", "No finding: there is no series to judge yet.")
+// maxShort is how many processes are told in short.
+const maxShort = 3
+
+// short tells the finding that was added last, where it is the first of its process that
+// says what grows.
+func (m *caseMaker) short(c *Case, r placedFinding) {
+	f := &c.Findings[len(c.Findings)-1]
+	told := slices.ContainsFunc(c.Short, func(s CaseShort) bool { return s.Process == f.Process })
+	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || told || len(c.Short) == maxShort {
+		return
+	}
+	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
+	s.Sure = Visible(strings.TrimSuffix(r.f.Proof, "."))
+	for _, a := range f.Advice {
+		if a.Cause != "" && len(a.Remedy) > 0 {
+			s.Todo = strings.TrimSuffix(a.Cause, ".") + ". " + a.Remedy[0]
+			break
 		}
-		for _, q := range c.Quiet {
-			out.Say("empty", q)
+	}
+	c.Short = append(c.Short, s)
+}
+
+// risingWords counts what grows, what rose without accusing anybody, and of processes with
+// one snapshot, of which nothing can be seen to grow, what the ages of the members say
+// instead. Those set aside are told apart.
+func risingWords(growing, rose, aged, aside, all int, single bool) string {
+	if all == 0 {
+		return ""
+	}
+	if aside > 0 {
+		return asideWords(growing+rose, aged, aside, all, single)
+	}
+	families := wording.PagePlural(int64(all), "family", "families")
+	alike := fmt.Sprintf("%d of %s %s like a leak by the ages of %s members.", aged, families, plainPlural(aged, "looks", "look"), plainPlural(aged, "its", "their"))
+	text := fmt.Sprintf("%d of %s grow", growing, families)
+	switch {
+	case single && aged == 0:
+		return fmt.Sprintf("None of %s looks like a leak by the ages of its members.", families)
+	case single:
+		return alike
+	case growing == 0 && rose == 0:
+		text = fmt.Sprintf("None of %s grew", families)
+	case growing == 0:
+		text = fmt.Sprintf("%d of %s rose", rose, families)
+	case rose > 0:
+		text += fmt.Sprintf(", %d more rose", rose)
+	}
+	if aged > 0 {
+		return text + ". " + alike
+	}
+	return text + "."
+}
+
+// asideWords is risingWords where a person called some of what grows benign.
+func asideWords(growing, aged, aside, all int, single bool) string {
+	grow := "grow"
+	if single {
+		grow = "look like a leak by the ages of their members"
+	}
+	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, wording.PagePlural(int64(all), "family", "families"), grow)
+	switch rest := growing + aged; {
+	case rest > 0:
+		return text + fmt.Sprintf("%d of them marked benign by a person.", aside)
+	case aside == 1:
+		return text + "which a person marked benign."
+	}
+	return text + "all of them marked benign by a person."
+}
+
+func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
+	out := CaseFinding{
+		Number: itoa(int64(number)), Anchor: fmt.Sprintf("f-%d", number), Verdict: f.Mark(),
+		Title: Visible(arrow(f.Title)), Text: Visible(arrow(f.Text)), Next: Visible(f.Next), Process: named(s),
+	}
+	byPrint := map[string]*report.Family{}
+	for i := range s.Families {
+		byPrint[s.Families[i].Fingerprint] = &s.Families[i]
+	}
+	for i, fp := range f.Families {
+		family := byPrint[fp]
+		if family == nil {
+			continue
 		}
-		return append(out, c.setAside()...)
+		out.Families = append(out.Families, Link{Text: Visible(arrow(family.Title)), URL: m.live(m.familyURL(s, fp))})
+		if i > 0 {
+			continue
+		}
+		evidence, counts := f.Evidence, f.Counts
+		if counts == nil {
+			counts = family.Counts
+		}
+		if evidence == nil {
+			evidence = family.Evidence
+		}
+		if f.Kind != report.HolderFinding && f.Kind != report.ObserverFinding {
+			// What a holder's own counts show says nothing about what it holds, and those
+			// of the capture's families are told together.
+			m.evidence(&out, evidence)
+		}
+		if f.Unit == "" {
+			out.Kind = kindWord(family.Kind, 2)
+		}
+		if family.Unit != nil {
+			out.Unit = Visible(*family.Unit)
+		}
+		if f.Kind != report.HolderFinding && counts != nil {
+			lower := m.lower(s, kindsOf(s, func(fp string) bool { return slices.Contains(f.Families, fp) })...)
+			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, lower, m.restarts(s))
+		}
 	}
-	out.Add(c.findings(0, min(len(c.Findings), openFindings)))
-	if more := len(c.Findings) - openFindings; more > 0 {
-		out.Add(rest(wording.PagePlural(int64(more), "more finding", "more findings"), c.findings(openFindings, len(c.Findings))))
+	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
+	if len(f.Families) > 0 {
+		known := m.in.Memories[f.Families[0]]
+		out.Memory = known.Sentence()
 	}
-	if len(c.Listed) > 0 {
-		out.Add(c.listed())
+	for _, class := range f.Classes {
+		out.Classes = append(out.Classes, Visible(class))
 	}
-	for _, q := range c.Quiet {
-		out.Say("note", q)
+	out.Stack = newTrace(m.traces.Of(f, func(id string) string {
+		if snap := m.snapshots[id]; snap != nil {
+			return snap.Label
+		}
+		return id
+	}))
+	m.advice(&out, s, f)
+	if u := unitOf(s, f.Unit); u != nil {
+		out.Unit, out.Each = Visible(u.ID), each(u)
 	}
-	for _, d := range c.Doubts {
-		doubt := labelled(doubtWords+d.Name, d.Value)
-		doubt.Look = "note"
-		out.Add(doubt)
-	}
-	return append(out, c.setAside()...)
+	m.shares(&out, s, series, f, byPrint)
+	out.Object = m.objectLink(s, f)
+	return out
 }
 
-// rest is what a page folds because it is long.
-func rest(summary string, blocks ...document.Block) document.Fold {
-	return document.Fold{Look: "rest", Summary: document.Words(summary), Blocks: blocks}
-}
-
-func (c *Case) findings(from, to int) document.List {
-	out := document.List{Look: "findings", Ordered: true}
-	if first := c.Before + from + 1; first > 1 {
-		out.Start = first
-	}
-	for i := from; i < to; i++ {
-		out.Items = append(out.Items, c.finding(&c.Findings[i]))
+func marksOf(f *report.Finding, byPrint map[string]*report.Family) []*analysis.Triage {
+	var out []*analysis.Triage
+	for _, print := range f.Families {
+		if family := byPrint[print]; family != nil {
+			out = append(out, family.Triage)
+		}
 	}
 	return out
 }
 
-// listed are findings in a line, those of other pages with their address.
-func (c *Case) listed() document.Fold {
-	list := document.List{Look: "plain-list"}
-	for _, l := range c.Listed {
-		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{document.Text{
-			document.Plain(l.Number + ". "), document.LinkTo(l.URL, l.Title), document.Plain(" "), document.Marked(document.Verdict, l.Verdict), document.Plain(" "), document.Marked(document.Chip, l.Process),
-		}}})
+// setAside tells a finding that somebody called benign in a line.
+func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
+	out := CaseAside{Title: Visible(arrow(f.Title)), Process: named(s), Verdict: f.Mark()}
+	var marks []*analysis.Triage
+	for i := range s.Families {
+		if family := &s.Families[i]; slices.Contains(f.Families, family.Fingerprint) {
+			marks = append(marks, family.Triage)
+			out.Families = append(out.Families, Link{Text: Visible(arrow(family.Title)), URL: m.live(m.familyURL(s, family.Fingerprint))})
+		}
 	}
-	out := rest(wording.PagePlural(int64(len(c.Listed)), "finding in a line", "findings in a line"), list)
-	out.Say("note", c.ListedNote)
+	_, out.Text = triaged(marks)
+	out.Text = Visible(out.Text)
 	return out
 }
 
-// setAside are the findings that somebody called benign.
-func (c *Case) setAside() document.Blocks {
-	if len(c.SetAside) == 0 {
-		return nil
-	}
-	list := document.List{Look: "plain-list"}
-	for _, a := range c.SetAside {
-		text := document.Text{document.Marked(document.Strong, a.Title), document.Plain(" "), document.Marked(document.Muted, a.Process+", "+a.Verdict+"."), document.Plain(" " + a.Text)}
-		for _, l := range a.Families {
-			text = append(text, document.Plain(" "), document.LinkTo(l.URL, l.Text))
+// evidence puts the first three reasons into cells and takes them out of the
+// running text, which repeats them for readers without cells.
+func (m *caseMaker) evidence(out *CaseFinding, evidence []analysis.Evidence) {
+	for i, e := range evidence {
+		text := Visible(arrow(e.Text))
+		p := Pair{Name: ruleWord(e.Rule), Value: text}
+		if i < 3 {
+			out.Evidence = append(out.Evidence, p)
+		} else {
+			out.MoreEvidence = append(out.MoreEvidence, p)
 		}
-		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{text}})
-	}
-	return document.Blocks{rest(wording.PagePlural(int64(len(c.SetAside)), "finding", "findings")+" marked benign", list)}
-}
-
-// finding is one finding with its proof, its stack and what to do.
-func (c *Case) finding(f *CaseFinding) document.Item {
-	var body document.Group
-	body.Add(c.findingHead(f), document.Paragraph{Look: "tags", Text: f.tags()})
-	body.Say("text soft", f.TriageText)
-	body.Say("text soft", f.Memory)
-	body.Add(document.Paragraph{Look: "text", Text: document.Words(f.Text)})
-	if len(f.Evidence) > 0 {
-		body.Add(evidenceTerms(f.Evidence))
-	}
-	if len(f.MoreEvidence) > 0 {
-		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.MoreEvidence)), "more reason", "more reasons")), Blocks: document.Blocks{evidenceTerms(f.MoreEvidence)}})
-	}
-	body.Add(TraceBlocks(f.Stack)...)
-	if len(f.Shares) > 0 {
-		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
-	}
-	body.Add(KnownBoxes(f.Advice, f.Known, f.KnownNote)...)
-	if f.Next != "" {
-		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Strong, "Next"), document.Plain(f.Next)}})
-	}
-	open := func(url, text string) {
-		body.Add(document.Paragraph{Look: "next noprint", Text: document.Text{document.LinkTo(url, text)}})
-	}
-	if f.Object != nil && f.Object.URL != "" {
-		open(f.Object.URL, "Open the objects")
-	}
-	if len(f.Families) > 0 && f.Families[0].URL != "" {
-		word := "Open family"
-		if len(f.Families) > 1 {
-			word = "Open the first family"
-		}
-		open(f.Families[0].URL, word)
-	}
-	if len(f.Behind) > 0 {
-		behind := document.List{Look: "findings", Ordered: true}
-		for i := range f.Behind {
-			behind.Items = append(behind.Items, c.finding(&f.Behind[i]))
-		}
-		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.Behind)), "finding stands behind it", "findings stand behind it")), Blocks: document.Blocks{behind}})
-	}
-	return document.Item{Look: "finding", ID: f.Anchor, Blocks: document.Blocks{document.Text{document.Marked(document.Number, f.Number)}, body}}
-}
-
-// findingHead is the title with the small line of the members.
-func (c *Case) findingHead(f *CaseFinding) document.Group {
-	out := document.Group{Look: "fh", Blocks: document.Blocks{document.Heading{Level: 3, Text: document.Text{document.Marked(document.Breakable, f.Title)}}}}
-	if f.Spark == nil {
-		return out
-	}
-	course := f.Course
-	if course == "" {
-		course = f.From + " → " + f.Peak
-		if f.To != f.Peak {
-			course += " → " + f.To
-		}
-	}
-	figures := append(document.Words(course+" "), c.Shell.svg(f.Spark.ID, "This line")...)
-	out.Add(document.Group{Look: "fs", Blocks: document.Blocks{document.Drawing{Chart: *f.Spark}, document.Text{document.Made("num", figures...)}}})
-	return out
-}
-
-func (f *CaseFinding) tags() document.Text {
-	out := document.Text{document.Marked(document.Judged, f.Verdict), document.Marked(document.Chip, f.Process)}
-	unit := f.Unit
-	if unit != "" {
-		unit = "unit " + unit
-	}
-	for _, word := range append([]string{f.Kind, unit, f.Each}, f.Classes...) {
-		if word != "" {
-			out = append(out, document.Marked(document.Chip, word))
-		}
-	}
-	if f.Triage != "" {
-		out = append(out, document.Marked(document.Mark, f.Triage))
-	}
-	return out
-}
-
-func evidenceTerms(all []Pair) document.Terms {
-	out := said(all)
-	out.Look = "ev"
-	return out
-}
-
-// shareList lists families with what is said of each.
-func shareList(rows []CaseShare) document.List {
-	out := document.List{Look: "seen"}
-	for i := range rows {
-		item := document.Item{Blocks: document.Blocks{rows[i].Name.titleBlock(), document.Paragraph{Look: "note", Text: document.Words(rows[i].Facts)}}}
-		if rows[i].Reason != "" {
-			item.Add(document.Paragraph{Look: document.Soft, Text: document.Text{document.Marked(document.Breakable, rows[i].Reason)}})
-		}
-		out.Items = append(out.Items, item)
-	}
-	return out
-}
-
-// SideBlocks say what the case is made of: bundles, identity, problems.
-func (c Case) SideBlocks() document.Blocks {
-	out := document.Group{Role: "complementary", Look: "facts", Label: "About this case"}
-	if len(c.Bundles) > 0 {
-		bundles := document.Terms{}
-		for _, b := range c.Bundles {
-			status := b.Status
-			if b.Reading {
-				status = "reading"
+		for _, form := range []string{capital(text) + ".", capital(text), text} {
+			if form != "" && strings.Contains(out.Text, " "+form) {
+				out.Text = strings.Replace(out.Text, " "+form, "", 1)
+				break
 			}
-			bundles.Rows = append(bundles.Rows, document.Term{Name: document.Words(status), Blocks: document.Blocks{document.Text{
-				document.LinkTo(b.URL, b.Name), {Look: document.NewLine}, document.Marked(document.Muted, b.Size+", "+b.Snapshots+", "+b.Problems),
-			}}})
-		}
-		out.Heading(3, "Bundles")
-		out.Add(bundles)
-		out.Say(document.Muted, c.BundlesNote)
-	}
-	if !c.Frozen {
-		out.Add(document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", "/cases/"+c.ID+"/identity", "Correct identity and times")}})
-	}
-	for _, id := range c.Identity {
-		out.Heading(3, id.Process)
-		facts := said(id.Facts)
-		facts.Look = ""
-		out.Add(facts)
-	}
-	if len(c.NotSeen) > 0 {
-		out.Heading(3, "Not seen")
-		for _, n := range c.NotSeen {
-			out.Say(document.Muted, n)
 		}
 	}
-	out.Heading(3, "Problems")
-	if c.ProblemCount == 0 {
-		out.Say(document.Muted, "None: everything that was recognised was understood.")
-		return document.Blocks{out}
-	}
-	problems := document.List{Look: "probs"}
-	for i := range c.Problems {
-		problems.Items = append(problems.Items, document.Item{Blocks: document.Blocks{c.Problems[i].fold()}})
-	}
-	out.Add(problems)
-	if c.MoreProblems > 0 {
-		out.Say(document.Muted, "and "+wording.Number(int64(c.MoreProblems))+" more kinds; the page of each bundle lists them all.")
-	}
-	return document.Blocks{out}
 }
 
-// fold is a problem in the narrow column: what and how often, the rest on opening.
-func (p *Problem) fold() document.Fold {
-	out := document.Fold{Summary: document.Words(p.What)}
-	if p.Count > 1 {
-		out.Summary = append(out.Summary, document.Plain(" "), document.Marked(document.Muted, "("+wording.Number(int64(p.Count))+")"))
+func capital(s string) string {
+	if s == "" {
+		return ""
 	}
-	for _, w := range p.Where {
-		out.Say("at", w.Text)
+	first, size := utf8.DecodeRuneInString(s)
+	if word, _, _ := strings.Cut(s, " "); first == utf8.RuneError || strings.ContainsAny(strings.TrimRight(word, ".,:;"), "_.(*/") {
+		return s // a name of the program: with a capital it is another one
 	}
-	out.Say("at", p.More)
-	out.Say(document.Muted, p.Why)
-	if p.Hint != "" {
-		out.Add(labelled("Do", p.Hint))
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// ruleWord is an evidence rule as a label: "rose_once" gives "Rose once".
+func ruleWord(rule string) string { return capital(strings.ReplaceAll(Visible(rule), "_", " ")) }
+
+// spark draws a finding's counts and tells their course: of those that are no lower
+// bounds, and of two at least, as one alone has none.
+func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool, epochs []int) {
+	counts := whole(all, lower)
+	first, top := bounds(counts)
+	if first < 0 || len(labels) < 2 {
+		return
 	}
-	return out
+	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: all, A: -1, B: -1, Large: true, Epochs: epochs, Lower: lower}
+	if len(epochs) > 0 {
+		f.Course = course(counts, epochs)
+	}
+	f.From, f.Peak = wording.Number(int64(*counts[first])), wording.Number(int64(*counts[top]))
+	for i := len(counts) - 1; i >= 0; i-- {
+		if counts[i] != nil {
+			f.To = wording.Number(int64(*counts[i]))
+			break
+		}
+	}
 }
