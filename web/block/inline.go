@@ -222,19 +222,8 @@ func VerdictStrong(verdict string) templ.Component {
 	return span(document.Marked(document.Judged, verdict))
 }
 
-// Confidence prints how sure something is.
-func Confidence(level string) templ.Component {
-	return span(document.Marked(document.Confidence, level))
-}
-
 // Mark prints what somebody decided about a family.
 func Mark(state string) templ.Component { return span(document.Marked(document.Mark, state)) }
-
-// Resource is the name of what is not a function. Where it does not fit on one line the
-// path in front gives way, because names differ at their end.
-func Resource(path, name, full string) templ.Component {
-	return span(document.Span{Look: document.Resource, Path: path, Text: name, Title: full})
-}
 
 // Delta prints a change with glyph and sign.
 func Delta(n int) templ.Component {
