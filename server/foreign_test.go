@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"html"
 	"net/http"
@@ -99,10 +98,9 @@ func TestAddingToACaseNeedsItsKeyByEveryWay(t *testing.T) {
 	if first.status != 200 || len(key) < 20 || first.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d: the key of the new case is not shown: %.1000s", first.status, first.body)
 	}
-	id := between(first.body, `href="/bundles/`, `"`)
-	b, err := s.s.cfg.Store.Bundle(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
+	id := between(first.body, `id="kept-open" href="/cases/`, `"`)
+	if page := s.get("/cases/" + id); page.status != 200 {
+		t.Fatalf("the way to the answer has status %d", page.status)
 	}
 	for _, tc := range []struct {
 		name, key string
@@ -113,12 +111,12 @@ func TestAddingToACaseNeedsItsKeyByEveryWay(t *testing.T) {
 			fields["key"] = tc.key
 		}
 		body, kind := form(t, map[string]string{"t1.txt": tinyDump + "\n"}, fields)
-		if r := s.do("POST", "/upload?case="+b.CaseID, body, "Content-Type", kind); r.status != tc.want {
+		if r := s.do("POST", "/upload?case="+id, body, "Content-Type", kind); r.status != tc.want {
 			t.Errorf("%s: %d, want %d: %.300s", tc.name, r.status, tc.want, r.body)
 		}
 	}
 	s.run(t, []scenario{
-		{name: "the case asks for it", path: "/cases/" + b.CaseID, status: 200, want: []string{`id="key-add"`}, never: []string{key}},
+		{name: "the case asks for it", path: "/cases/" + id, status: 200, want: []string{`id="key-add"`}, never: []string{key}},
 		{name: "the start page has a place for a new one", path: "/", status: 200, want: []string{`id="kept"`}},
 	})
 }

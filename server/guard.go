@@ -32,7 +32,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "private, no-cache")
 		id := response.ErrorID()
 		h.Set(response.RequestIDHeader, id)
-		r = response.WithRequestID(r, id)
+		r = web.Themed(response.WithRequestID(r, id))
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {

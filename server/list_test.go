@@ -1,8 +1,11 @@
 package server
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/server/intake"
 )
@@ -33,7 +36,7 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 	}{
 		{"one dump that is cut", one, []string{"at least 61 goroutines", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
 		{"the last of three", three, []string{"≥\u00a011 → 91", "#3 at least 11"}, []string{">11 →"}},
-		{"no evidence", nothing, []string{"No dump was found in these files.", "</i>no evidence</span>"}, []string{"too few points"}},
+		{"no evidence", nothing, []string{"holds no dump.", "</i>no evidence</span>"}, []string{"too few points"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := row(tc.up)
@@ -52,5 +55,54 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 	page := s.get(three.Link).body
 	if !strings.Contains(page, "≥") {
 		t.Fatal("the dump of the test is not cut")
+	}
+}
+
+func TestTheListIsSortedAndFilteredByItsAddress(t *testing.T) {
+	s := newSite(t)
+	upload := func(files map[string]string) string {
+		body, kind := form(t, files, nil)
+		return decode[intake.Uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body).Case
+	}
+	names := map[string]string{
+		upload(map[string]string{"node-7/t0/kubelet/goroutines.txt": dumpOf(20), "node-7/t1/kubelet/goroutines.txt": dumpOf(60)}): "kubelet grew",
+		upload(map[string]string{"apiserver/goroutines.txt": dumpOf(30)}):                                                         "one dump",
+		upload(map[string]string{"notes.txt": "The node was slow this morning.\n"}):                                               "notes",
+	}
+	s.s.worker.CatchUp(t.Context())
+	for id, name := range names {
+		if name == "one dump" {
+			s.do("PATCH", "/api/v1/cases/"+id, strings.NewReader(`{"ticket":"INC-4711"}`))
+		}
+	}
+	link := regexp.MustCompile(`class="nm" href="/cases/([^"]+)"`)
+	for _, tc := range []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"notes", "one dump", "kubelet grew"}},
+		{"sort=nonsense", []string{"notes", "one dump", "kubelet grew"}},
+		{"sort=verdict", []string{"kubelet grew", "notes", "one dump"}},
+		{"sort=activity", []string{"one dump", "notes", "kubelet grew"}},
+		{"find=inc-4711", []string{"one dump"}},
+		{"find=holds+no+dump", []string{"notes"}},
+		{"find=NONE+ended", []string{"kubelet grew"}},
+		{"verdict=suspicious", []string{"kubelet grew"}},
+		{"find=nosuch", nil},
+		{"text=holds+no+dump", nil}, // title or ticket alone
+	} {
+		t.Run(tc.query, func(t *testing.T) {
+			page := s.get("/?" + tc.query).body
+			var got []string
+			for _, m := range link.FindAllStringSubmatch(page, -1) {
+				got = append(got, names[m[1]])
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("cases (-want +got):\n%s", diff)
+			}
+			if inPlace := strings.Contains(page, "cases.js"); inPlace != (tc.query == "" || strings.HasPrefix(tc.query, "sort=")) {
+				t.Errorf("the script that sorts and filters in place: %v", inPlace)
+			}
+		})
 	}
 }

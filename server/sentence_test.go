@@ -59,7 +59,7 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 			list := between(s.get("/").body, `href="/cases/`+up.Case+`"`, "</tr>")
 			found := map[string]string{
 				"page": first(h1, page), "description": first(meta, page), "link preview": first(og, page),
-				"list of cases": between(list, `<span title="`, `">`), "HTML file": first(h1, s.get(up.Link+".html").body),
+				"list of cases": between(list, ">", "</a>"), "HTML file": first(h1, s.get(up.Link+".html").body),
 			}
 			for suffix, mark := range map[string]string{".md": "# ", ".jira": "h1. "} {
 				text := strings.TrimPrefix(s.get(up.Link+suffix).body, mark)

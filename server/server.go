@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
 	"leakdiff/server/api"
@@ -63,6 +64,9 @@ type Config struct {
 	// their directory.
 	Knowledge    fs.FS
 	KnowledgeDir string
+	// Source has the reader's source, of which live pages show what starts goroutines. It is
+	// nil for none.
+	Source *source.Tree
 	// Script is the content of /collect.sh, which captures a process where no program may
 	// be copied. Without it there is no such page.
 	Script []byte
@@ -131,7 +135,7 @@ func (s *Server) openRooms() {
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
-		Queue: s.queue, Raw: raw,
+		Queue: s.queue, Raw: raw, Source: cfg.Source,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,

@@ -264,10 +264,10 @@ func TestBadInputIsExplained(t *testing.T) {
 		body       []byte
 		want       string
 	}{
-		{"a picture", "x.png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"), "no evidence of any process was found"},
+		{"a picture", "x.png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"), "this file holds no dump"},
 		{"half an archive", "half.tar.gz", archive[:len(archive)/2], "stops before its end"},
-		{"a text in another language", "notes.txt", []byte(strings.Repeat("這不是轉儲，只是一段文字。\n", 50)), "no evidence of any process was found"},
-		{"noise", "noise.bin", bytes.Repeat([]byte{0, 1, 2, 250, 251}, 1000), "no evidence of any process was found"},
+		{"a text in another language", "notes.txt", []byte(strings.Repeat("這不是轉儲，只是一段文字。\n", 50)), "this file holds no dump"},
+		{"noise", "noise.bin", bytes.Repeat([]byte{0, 1, 2, 250, 251}, 1000), "this file holds no dump"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &site{t: t, s: s.s, url: s.url}

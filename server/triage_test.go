@@ -110,7 +110,7 @@ func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
 	wordy := []string{"marked benign by a person", "“a pool that fills”", "Nothing else grows (4 snapshots", "smallest growth that would have been seen"}
 	s.run(t, []scenario{
 		{name: "the case page", path: up.Link, status: 200, want: append([]string{"1 group that grows was hidden by a person.", chip}, wordy...), never: never},
-		{name: "its Markdown", path: up.Link + ".md", status: 200, want: append([]string{"## Findings", "set aside: "}, wordy...), never: never},
+		{name: "its Markdown", path: up.Link + ".md", status: 200, want: append([]string{"## Findings", "marked benign: "}, wordy...), never: never},
 		{name: "its text", path: up.Link + ".txt", status: 200, want: []string{"Findings", "Nothing else grows"}, never: never},
 		{name: "the list of cases", path: "/", status: 200, want: []string{"Nothing else grows", "hidden by a person", chip}, never: append([]string{`class="v stable"`}, never[2:]...)},
 		{name: "the search", path: "/search?q=more", status: 200, want: []string{"hidden by a person"}, never: []string{`class="v stable"`}},

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // Case is a named set of bundles, usually one ticket.
@@ -31,8 +34,10 @@ type Case struct {
 // without interpreting it.
 type Summary struct {
 	Headline, Verdict string
-	Lowest, Highest   int
-	Spark             []int
+	// Process and Host name those of the case.
+	Process, Host   string
+	Lowest, Highest int
+	Spark           []int
 	// Lower marks the entries of Spark that are lower bounds; empty if none is.
 	Lower []bool
 	// Aside counts the growing families marked benign, if no other family grows.
@@ -82,7 +87,7 @@ func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 
 const caseColumns = `
 SELECT c.id, c.title, c.sample, c.created_at, c.updated_at, c.revision,
-       c.headline, c.verdict, c.lowest, c.highest, c.spark, c.lower, c.aside,
+       c.headline, c.verdict, c.process, c.host, c.lowest, c.highest, c.spark, c.lower, c.aside,
        (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
        (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq),
        coalesce((SELECT f.value FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket'), ''),
@@ -96,7 +101,7 @@ func scanCase(rows *sql.Rows) (c Case, err error) {
 	var created, updated int64
 	var spark, lower string
 	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated, &c.Revision,
-		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
+		&c.Headline, &c.Verdict, &c.Process, &c.Host, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
 	if err != nil {
 		return c, err
 	}
@@ -114,18 +119,49 @@ type CaseQuery struct {
 	Since, Until time.Time
 	// Archived selects archived cases, Everything all cases.
 	Archived, Everything bool
-	Limit, Offset        int
+	// Find matches what a list shows: title, ticket, sentence, process and host.
+	Find string
+	// Order is that of the cases, the newest first if it is zero.
+	Order         Order
+	Limit, Offset int
 }
 
-// Cases returns the selected cases, newest first, and the total number.
+// Order is an order of cases.
+type Order int
+
+const (
+	Newest Order = iota
+	ByName
+	// ByVerdict puts the worst verdict first.
+	ByVerdict
+	// ByActivity puts the case first that was changed last.
+	ByActivity
+)
+
+// orders are the terms of each order, before the newest first.
+var orders = map[Order]string{
+	Newest: "", ByName: "unicode_lower(c.process), unicode_lower(c.host), unicode_lower(c.title), ",
+	ByVerdict: verdictRankSQL() + ", ", ByActivity: "c.updated_at DESC, ",
+}
+
+func verdictRankSQL() string {
+	var b strings.Builder
+	b.WriteString("CASE c.verdict")
+	for i, v := range analysis.Verdicts() {
+		fmt.Fprintf(&b, " WHEN '%s' THEN %d", v, i)
+	}
+	return b.String() + " ELSE 99 END"
+}
+
+// Cases returns the selected cases in the order of the query, and the total number.
 func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, err error) {
 	args := []any{strings.ToLower(q.Text), strings.ToLower(q.Process), strings.ToLower(q.Host), q.Verdict,
-		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything}
+		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything, strings.ToLower(q.Find)}
 	err = s.read(ctx, "listing cases", func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, countCasesSQL, args...).Scan(&total); err != nil {
 			return err
 		}
-		out, err = collect(ctx, tx, scanCase, casesSQL, append(args, q.Limit, q.Offset)...)
+		out, err = collect(ctx, tx, scanCase, casesSQL(q.Order), append(args, q.Limit, q.Offset)...)
 		return err
 	})
 	return out, total, err
@@ -143,11 +179,15 @@ WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR E
   AND (?4 = '' OR c.verdict = ?4)
   AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
   AND (?8 OR ?7 = EXISTS (
-        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> ''))`
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> ''))
+  AND (?9 = '' OR instr(unicode_lower(c.title || char(10) || c.headline || char(10) || c.process || char(10) || c.host), ?9) > 0 OR EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?9) > 0))`
 
-const casesSQL = caseColumns + chosenCasesSQL + `
-ORDER BY c.created_at DESC, c.seq DESC
-LIMIT max(?9, 0) OFFSET ?10`
+func casesSQL(by Order) string {
+	return caseColumns + chosenCasesSQL + `
+ORDER BY ` + orders[by] + `c.created_at DESC, c.seq DESC
+LIMIT max(?10, 0) OFFSET ?11`
+}
 
 const countCasesSQL = `
 SELECT count(*) FROM cases c` + chosenCasesSQL
@@ -170,7 +210,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) erro
 	}
 	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
-			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, id)
+			sum.Headline, sum.Verdict, sum.Process, sum.Host, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
@@ -228,7 +268,7 @@ ORDER BY c.created_at DESC, c.seq DESC, e.process
 LIMIT ?3`
 
 const setCaseSummarySQL = `
-UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, lower = ?, aside = ?, knowledge = ?, summarised = 1
+UPDATE cases SET headline = ?, verdict = ?, process = ?, host = ?, lowest = ?, highest = ?, spark = ?, lower = ?, aside = ?, knowledge = ?, summarised = 1
 WHERE id = ?`
 
 // CasesToSummarise returns the cases whose results or edits are newer than their summary,

@@ -31,9 +31,9 @@ type asset struct {
 // sheets are style sheets put together of files, each for a group of pages: none of
 // them carries what only others need. What is for print comes last and wins.
 var sheets = map[string][]string{
-	"home.css":      {"token", "drawing", "base", "raw", "home", "print"},
-	"page.css":      {"token", "drawing", "base", "case", "answer", "diff", "raw", "print"},
-	"inventory.css": {"token", "drawing", "base", "case", "raw", "inventory", "print"},
+	"home.css":      {"token", "drawing", "base", "raw", "upload", "home", "print"},
+	"page.css":      {"token", "drawing", "base", "case", "answer", "diff", "raw", "upload", "print"},
+	"inventory.css": {"token", "drawing", "base", "case", "raw", "upload", "inventory", "print"},
 }
 
 // style puts a sheet together.

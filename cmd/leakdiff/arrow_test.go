@@ -44,7 +44,8 @@ var arrows = map[string][]string{
 	"analysis/say/redact":      {"analysis"},
 	"analysis/say/noun":        {},
 	"analysis/say/document":    {},
-	"analysis/say/report":      {"analysis", "analysis/say/document", "analysis/say/noun", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/source":      {"analysis", "analysis/read/family"},
+	"analysis/say/report":      {"analysis", "analysis/say/document", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
@@ -52,7 +53,7 @@ var arrows = map[string][]string{
 	"store/blob":               {"analysis"},
 	"store":                    {"analysis", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
-	"web/view":                 {"analysis", "analysis/say/document", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/judge/trend", "web/chart"},
+	"web/view":                 {"analysis", "analysis/say/document", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"web"},
 	"web/block":                {"analysis/say/document", "web", "web/chart"},
 	"web/page":                 {"web", "web/block", "web/chart", "web/view"},
@@ -61,16 +62,16 @@ var arrows = map[string][]string{
 	"server/catalogue":         {"analysis", "analysis/judge/knowledge", "analysis/say/report", "server/response", "web/view"},
 	"server/loader":            {"analysis", "analysis/judge/diff", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/say/report", "server/response", "store"},
 	"server/intake":            {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/read/ingest", "analysis/say/report", "server/access", "server/response", "store", "store/blob", "web/page", "web/view"},
-	"server/casepage":          {"analysis", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/family", "analysis/say/filter", "analysis/say/report", "server/access", "server/catalogue", "server/loader", "server/response", "store", "web/page", "web/view"},
+	"server/casepage":          {"analysis", "analysis/say/source", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/family", "analysis/say/filter", "analysis/say/report", "server/access", "server/catalogue", "server/loader", "server/response", "store", "web/page", "web/view"},
 	"server/share":             {"analysis", "analysis/read/family", "analysis/read/ingest", "analysis/say/redact", "analysis/say/report", "server/access", "server/casepage", "server/loader", "server/response", "store", "web/page", "web/view"},
 	"server/expert":            {"analysis/say/profile", "server/casepage", "server/response", "web/page", "web/view"},
 	"server/page":              {"analysis", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
-	"server":                   {"analysis", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},
-	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "store", "web/page", "web/view"},
+	"cmd/leakdiff":         {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "store", "web/page", "web/view"},
 }
 
 const words = "analysis/say/wording"

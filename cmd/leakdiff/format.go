@@ -58,7 +58,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 	if err != nil {
 		return err
 	}
-	return report.Text(w, redacted, report.Terminal{EvidenceWidth: report.Wide, Verbose: r.Verbose, Top: r.Top, Color: r.color})
+	return report.Text(w, redacted, report.Terminal{EvidenceWidth: report.Wide, Verbose: r.Verbose, Top: r.Top, Color: r.color, Source: r.source})
 }
 
 // writePage prints the page as one file.

@@ -79,11 +79,11 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if up.Status != "done" {
 		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: capture.Shown(c.Server) + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
 	}
-	read := wording.Plural(len(up.Snapshots), "dump", "dumps") + " read"
-	if up.Problems > 0 {
-		read += ", " + wording.Plural(up.Problems, "problem", "problems")
+	read := c.inventory(ctx, up.ID)
+	empty := len(up.Snapshots) == 0 && read.empty()
+	if !empty {
+		fmt.Fprintln(m.Stderr, wording.Printable(wording.DumpsRead(len(up.Snapshots), read.Problems)))
 	}
-	fmt.Fprintln(m.Stderr, read)
 	if c.Title != "" {
 		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
 			return err
@@ -98,27 +98,33 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		link = frozen.Link
 	}
 	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
-	if len(up.Snapshots) == 0 && c.empty(ctx, up.ID) {
-		return nothingRead("the link says what each file is")
+	if empty {
+		return nothingRead(wording.Printable(strings.TrimSuffix(wording.NothingRead(read.Problems), ".")), "the link says what each file is")
 	}
 	return nil
 }
 
-// empty reports that no file of an upload holds evidence. Evidence that the case had already
-// makes no snapshot of its own.
-func (c *pushCommand) empty(ctx context.Context, bundle string) bool {
-	var read struct {
-		Artifacts []struct{ Members, Watches int }
-	}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read); err != nil {
-		return false // not known
-	}
-	for _, a := range read.Artifacts {
+// inventory is what was made of an upload, as far as push needs it.
+type inventory struct {
+	Artifacts []struct{ Members, Watches int }
+	Problems  []analysis.Problem
+	known     bool
+}
+
+func (c *pushCommand) inventory(ctx context.Context, bundle string) (read inventory) {
+	read.known = c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read) == nil
+	return read
+}
+
+// empty reports that no file holds evidence. Evidence that the case had already makes no
+// snapshot of its own.
+func (i inventory) empty() bool {
+	for _, a := range i.Artifacts {
 		if a.Members > 0 || a.Watches > 0 {
 			return false
 		}
 	}
-	return true
+	return i.known
 }
 
 // upload sends a single file as it is, so that its bytes keep their hash. It sends

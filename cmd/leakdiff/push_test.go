@@ -41,11 +41,11 @@ func TestPushUploadsAndPrintsOneLink(t *testing.T) {
 		says   string
 		status int
 	}{
-		{"a directory is one case", []string{"--title", "INC-7", dir}, "/cases/", "3 dumps read\n", 0},
+		{"a directory is one case", []string{"--title", "INC-7", dir}, "/cases/", "3 dumps read.\n", 0},
 		{"a file as it is", []string{one}, "/cases/", "1 dump read", 0},
 		{"several files and directories", []string{one, filepath.Join(dir, "t1")}, "/cases/", "2 dumps read", 0},
 		{"frozen at once", []string{"--share", dir}, "/p/", "3 dumps read", 0},
-		{"a file of the kernel, which says that it is empty", []string{"/proc/self/limits"}, "/cases/", "no evidence of any process was found", 2},
+		{"a file of the kernel, which says that it is empty", []string{"/proc/self/limits"}, "/cases/", "limits holds no dump. the link says what each file is", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"push", "--server", s.url + "/"}, tc.args...)...)

@@ -19,6 +19,7 @@ import (
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/source"
 )
 
 type reportCommand struct {
@@ -30,10 +31,13 @@ type reportCommand struct {
 	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 	Verbose         bool     `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
+	Source          []string `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed. Repeatable; not with --redact." placeholder:"DIR"`
 	Top             *int     `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
 
 	// color is set where a terminal shows colours.
 	color bool
+	// source has the files below Source.
+	source *source.Tree
 }
 
 // Help stands below the flags in the help of the command.
@@ -43,6 +47,7 @@ func (*reportCommand) Help() string {
 Examples:
   leakdiff report t0.txt t1.txt t2.txt
   leakdiff report --verbose --format md bundle.tar.gz
+  leakdiff report --verbose --source . --source ~/go/pkg/mod t0.txt t1.txt
   leakdiff report --fail-on leaking --redact captures/`
 }
 
@@ -62,6 +67,14 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	known, problems, err := knowledgeIn(r.Knowledge)
 	if err != nil {
 		return err
+	}
+	roots, err := openSources(r.Source)
+	if err != nil {
+		return err
+	}
+	defer roots.close()
+	if !r.Redact {
+		r.source = roots.tree()
 	}
 	collectAt(reportPercent)
 	r.color = m.colored()
@@ -97,7 +110,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		writeReceipt(m.Stderr, hide.Receipt())
 	}
 	if nothing {
-		return nothingRead("the report says what each file is")
+		return nothingRead("no dump was found", "the report says what each file is")
 	}
 	if r.reached(c.Report) {
 		return errVerdictReached
@@ -106,8 +119,8 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 }
 
 // nothingRead is the error of input without evidence.
-func nothingRead(hint string) error {
-	return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: hint}
+func nothingRead(what, hint string) error {
+	return &analysis.Fault{Code: "empty", What: what, Hint: hint}
 }
 
 // names returns the parts of a case from which a redactor learns.

@@ -27,6 +27,7 @@ type serveCommand struct {
 	Data        string   `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
 	Access      string   `help:"Who may use the server: open means everybody who reaches it, through a proxy as well, without a password; changing a case then needs its owner key." enum:"loopback,open" default:"loopback"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
+	Source      []string `help:"A module cache or a checkout: pages show of its Go files the lines that start goroutines. Repeatable. Whoever can upload can read lines of any Go file below it." placeholder:"DIR"`
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
@@ -40,7 +41,8 @@ type serveCommand struct {
 func (*serveCommand) Help() string {
 	return `Examples:
   leakdiff serve --listen 127.0.0.1:8080 --data /var/lib/leakdiff
-  leakdiff serve --listen :8080 --access open --host leaks.example.org`
+  leakdiff serve --listen :8080 --access open --host leaks.example.org
+  leakdiff serve --source ~/go/pkg/mod --source ~/src/app`
 }
 
 // servePercent is by how much the heap may grow before it is collected. With the program's
@@ -73,6 +75,11 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err := emptyDir(spool); err != nil {
 		return err
 	}
+	roots, err := openSources(c.Source)
+	if err != nil {
+		return err
+	}
+	defer roots.close()
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return &analysis.Fault{Code: "busy", What: "cannot listen", Where: c.Listen, Why: err.Error(), Hint: "stop the other program or choose another address with --listen", Err: err}
@@ -85,7 +92,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	cfg := server.Config{
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Open: c.Access == "open",
 		TempDir: spool, UploadLimit: limit, NoObjects: c.NoObjects, Script: capture.Script(),
-		KnowledgeDir: c.Knowledge,
+		KnowledgeDir: c.Knowledge, Source: roots.tree(),
 	}
 	if cfg.KnowledgeDir == "" {
 		cfg.KnowledgeDir = filepath.Join(c.Data, "knowledge")

@@ -85,7 +85,12 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 		in.Fields[name] = view.CaseField(f)
 	}
 	for _, b := range c.Bundles {
-		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
+		line := view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems, Bytes: b.Size}
+		line.Progress, line.Taken = s.queue.Progress(b)
+		if b.Error != nil && b.Status == store.Failed {
+			line.Error = b.Error.Error()
+		}
+		in.Bundles = append(in.Bundles, line)
 	}
 	var members func(series int, fingerprint string) *analysis.Members
 	if looksIntoMembers(query.Get("q")) {

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/source"
 	"leakdiff/server/access"
 	"leakdiff/server/catalogue"
 	"leakdiff/server/loader"
@@ -80,6 +81,8 @@ type Queue interface {
 	Notify()
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
+	// Progress is how far the reading of a bundle is: in words and in bytes of the upload.
+	Progress(b store.Bundle) (text string, taken int64)
 }
 
 // Raw opens the unpacked bytes of a file in a bundle.
@@ -97,6 +100,8 @@ type Config struct {
 	Loader    Loader
 	Queue     Queue
 	Raw       Raw
+	// Source has the reader's source, nil for none. Frozen pages show nothing of it.
+	Source *source.Tree
 }
 
 // Service shows cases.
@@ -110,11 +115,12 @@ type Service struct {
 	loader    Loader
 	queue     Queue
 	raw       Raw
+	source    *source.Tree
 }
 
 func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, catalogue: cfg.Catalogue,
-		loader: cfg.Loader, queue: cfg.Queue, raw: cfg.Raw,
+		loader: cfg.Loader, queue: cfg.Queue, raw: cfg.Raw, source: cfg.Source,
 	}
 }

@@ -233,6 +233,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched = snap.Watched[fingerprint]
+	in.Code = s.code(l, series, at, series.LocatedStack(fingerprint, at), why)
 	if err := s.firstLines(r, &in, group, snap, bundleID, why); err != nil {
 		return view.Family{}, err
 	}
@@ -250,7 +251,6 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 // addTriage adds the triage of the family, in this case and in others.
 func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
-	in.Modules = l.Fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
 	for _, e := range s.catalogue.EntriesOf(l.Known, fingerprint) {
 		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})

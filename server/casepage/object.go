@@ -120,6 +120,9 @@ func (s *Service) objectView(o objects, why purpose) view.Object {
 		in.Times = append(in.Times, snap.CapturedAt)
 	}
 	snap := o.series.Snapshots[o.at]
+	if first := o.data.FirstStack(); first != nil {
+		in.Code = s.code(o.l, o.series, o.at, first.Located(o.data.Each[0].Kind, snap.ID), why)
+	}
 	bundleID := o.l.BundleOf[snap.ID]
 	in.RawURL = func(p *report.ObjectPart) string {
 		place := p.Place()

@@ -32,7 +32,7 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 	known, _ := s.catalogue.Current()
 	sum := judged.Summary
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
-		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
+		Headline: sum.Headline, Verdict: string(sum.Verdict), Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
 }

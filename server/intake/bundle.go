@@ -46,7 +46,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	}
 	state := s.state(b)
 	in := view.BundleInput{
-		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
+		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text, Taken: state.Taken,
 		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.access.Local(),
 	}
 	damaged := map[string]string{}
@@ -120,19 +120,19 @@ type BundleState struct {
 	Descriptors int   `json:"descriptors"`
 	Watches     int   `json:"watches"`
 	Snapshots   int   `json:"snapshots"`
+	// Taken of Size bytes of the upload are read.
+	Taken int64 `json:"taken"`
+	Size  int64 `json:"size"`
 }
 
 func (s *Service) state(b store.Bundle) BundleState {
-	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
+	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots, Size: b.Size}
 	p, running, _ := s.queue.state(b.ID)
+	out.Text, out.Taken = s.queue.Progress(b)
 	switch {
 	case b.Status == store.Queued:
-		out.Text = "received, waiting for its turn"
-		if b.Error != nil && b.Error.Code == "disk_full" {
-			out.Text = "was read; waits for room on the disk of this server, then it is read again and saved"
-		}
 	case running:
-		out.Stage, out.Text, out.Done = p.Stage, p.Text(), p.Files
+		out.Stage, out.Done = p.Stage, p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:
 		out.Text = fmt.Sprintf("done: %s", wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"))
@@ -175,7 +175,7 @@ func (s *Service) BundleEvents(w http.ResponseWriter, r *http.Request) {
 				return
 			case <-time.After(200 * time.Millisecond):
 			}
-		case <-time.After(2 * time.Second):
+		case <-time.After(500 * time.Millisecond):
 		}
 		if b, err = s.store.Bundle(r.Context(), id); err != nil {
 			return

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"leakdiff/analysis/read/ingest"
@@ -18,8 +19,10 @@ type Queue struct {
 	// running is the bundle being read. stop stops that.
 	running string
 	stop    context.CancelFunc
-	// progress is the last one that the running job reported.
+	// progress is the last one that the running job reported, taken the bytes of the
+	// upload that it has read.
 	progress ingest.Progress
+	taken    atomic.Int64
 	// changed is closed and replaced when progress moves or a job ends, ended when a
 	// result is written or a job ends.
 	changed, ended chan struct{}
@@ -114,6 +117,7 @@ func (q *Queue) begin(bundleID string, stop context.CancelFunc) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.stop, q.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
+	q.taken.Store(0)
 }
 
 func (q *Queue) end() {

@@ -87,7 +87,8 @@ func (s *Service) TrySample(w http.ResponseWriter, r *http.Request) {
 			s.respond.Fail(w, r, err)
 			return
 		}
-		s.respond.Redirect(w, r, "/bundles/"+b.ID)
+		s.await(r.Context(), b.ID)
+		s.respond.Redirect(w, r, "/cases/"+b.CaseID)
 		return
 	}
 	s.respond.Fail(w, r, response.Refuse("not_found", "there is no such sample", name, "", "choose one from the start page"))

@@ -8,10 +8,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -45,7 +47,8 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	recorded = !p.again
-	address := "/bundles/" + p.bundle.ID
+	address := "/cases/" + p.bundle.CaseID
+	s.await(r.Context(), p.bundle.ID)
 	if p.ownerKey == "" || s.access.Local() {
 		s.respond.Redirect(w, r, address)
 		return
@@ -177,8 +180,14 @@ func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int
 		return
 	}
 	var text strings.Builder
-	if c, err := s.store.Case(r.Context(), up.Case); err == nil && up.Status == string(store.Done) && c.Headline != "" {
-		fmt.Fprintln(&text, c.Headline)
+	if up.Status == string(store.Done) {
+		// The worker may still be at it, or the sentence be that of before this upload.
+		if err := s.summaries.Summarise(r.Context(), up.Case); err != nil {
+			s.log.Error("summing up a case failed", "case", up.Case, "error", err)
+		}
+		if c, err := s.store.Case(r.Context(), up.Case); err == nil && c.Headline != "" {
+			fmt.Fprintln(&text, c.Headline)
+		}
 	}
 	if up.Error != "" {
 		fmt.Fprintln(&text, up.Error)
@@ -186,6 +195,9 @@ func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int
 	fmt.Fprintln(&text, up.URL)
 	if up.OwnerKey != "" {
 		fmt.Fprintln(&text, "owner key", up.OwnerKey)
+	}
+	if problems, err := s.store.Problems(r.Context(), up.ID); err == nil && len(up.Snapshots) > 0 && slices.ContainsFunc(problems, wording.Lost) {
+		fmt.Fprintln(&text, wording.Printable(wording.DumpsRead(len(up.Snapshots), problems)))
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
@@ -196,6 +208,17 @@ func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int
 func wantsText(r *http.Request) bool {
 	accept := r.Header.Get("Accept")
 	return strings.Contains(accept, "text/plain") && !strings.Contains(accept, "json")
+}
+
+// formWait is how long the answer to a form waits for the reading: most uploads are read
+// before it is over, and the browser lands on the answer at once.
+const formWait = time.Second
+
+// await waits for the end of a reading, for formWait at most.
+func (s *Service) await(ctx context.Context, bundleID string) {
+	ctx, cancel := context.WithTimeout(ctx, formWait)
+	defer cancel()
+	s.worker.Settled(ctx, bundleID) // if it is not read by then, the page of the case shows how far it is
 }
 
 // settled waits for the end of a reading, for waitLimit at most.

@@ -183,6 +183,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 // read reads the files of a bundle.
 func (w *Worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
 	inputs := w.cfg.Raw.inputs(b.Files)
+	w.counted(inputs)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
 	}

@@ -198,8 +198,14 @@ func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Con
 	if err != nil {
 		return nil, err
 	}
+	var problems []analysis.Problem
+	if len(found) == 0 { // they are all that can be said of the case
+		if problems, err = s.store.CaseProblems(ctx, caseID); err != nil {
+			return nil, err
+		}
+	}
 	known, _ := s.knowledge.Current()
-	built := report.Build(said.Snapshots, nil, report.Options{Version: s.version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known})
+	built := report.Build(said.Snapshots, problems, report.Options{Version: s.version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known})
 	return built.Said(), nil
 }
 

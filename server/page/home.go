@@ -21,14 +21,17 @@ import (
 // recentCases is how many cases one page of the list shows.
 const recentCases = 100
 
+// orders are those of the list of cases. Another word is the newest first.
+var orders = map[string]store.Order{"name": store.ByName, "verdict": store.ByVerdict, "activity": store.ByActivity}
+
 // CaseChoice reads the filter of the list of cases. Days are in UTC, and the last one
 // counts whole.
 func CaseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err error) {
 	c = view.CaseChoice{
-		Text: query.Get("text"), Process: query.Get("process"), Host: query.Get("host"), Verdict: query.Get("verdict"),
+		Find: query.Get("find"), Sort: query.Get("sort"), Text: query.Get("text"), Process: query.Get("process"), Host: query.Get("host"), Verdict: query.Get("verdict"),
 		Since: query.Get("since"), Until: query.Get("until"), Archived: query.Get("archived"), Page: 1,
 	}
-	q = store.CaseQuery{Text: strings.TrimSpace(c.Text), Process: strings.TrimSpace(c.Process), Host: strings.TrimSpace(c.Host), Verdict: c.Verdict, Limit: recentCases}
+	q = store.CaseQuery{Find: strings.TrimSpace(c.Find), Order: orders[c.Sort], Text: strings.TrimSpace(c.Text), Process: strings.TrimSpace(c.Process), Host: strings.TrimSpace(c.Host), Verdict: c.Verdict, Limit: recentCases}
 	for _, d := range []struct {
 		text string
 		to   *time.Time
@@ -100,8 +103,17 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice, Samples: s.cfg.Samples,
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: s.cfg.Reserved, Keyed: !s.access.Local()},
 	}
+	if total == 0 && !choice.Narrow() {
+		q.Everything = true
+		_, all, err := s.store.Cases(r.Context(), q)
+		if err != nil {
+			s.respond.Fail(w, r, err)
+			return
+		}
+		in.Archived = all > 0
+	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c), Sentence: c.Headline, Process: c.Process, Host: c.Host, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created, Updated: c.Updated})
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.respond.Engine()

@@ -87,7 +87,20 @@ func (f Record) redacted(r *redact.Redactor) (Record, error) {
 			}
 		}
 	}
+	var links []*string
+	if v, ok := model.(interface{ Sources() []*string }); ok {
+		links = v.Sources()
+	}
+	before := make([]string, len(links))
+	for i, link := range links {
+		before[i] = *link
+	}
 	r.Value([]any{model, data})
+	for i, link := range links {
+		if *link != before[i] {
+			*link = "" // it would lead elsewhere
+		}
+	}
 	f.Headline = r.Text(f.Headline)
 	out, err := pack(f.Kind, model, data, f.Headline)
 	out.Redacted, out.Receipt = true, r.Receipt()

@@ -1,18 +1,24 @@
-// Blocking and tiny: the stored theme is set before the first paint.
+// The chosen theme is a cookie: the server writes it into the page, so that nothing has to
+// run before the first paint.
 (function () {
   'use strict';
   var root = document.documentElement;
-  function stored() { try { return localStorage.getItem('leakdiff.theme'); } catch (e) { return null; } }
   function dark() {
     var t = root.dataset.theme;
     return t ? t === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   }
-  var theme = stored();
-  if (theme === 'dark' || theme === 'light') root.dataset.theme = theme;
+  function keep(theme) {
+    root.dataset.theme = theme;
+    document.cookie = 'leakdiff-theme=' + theme + '; path=/; max-age=31536000; samesite=lax';
+  }
+  // Older versions kept the choice elsewhere.
+  try {
+    var old = localStorage.getItem('leakdiff.theme');
+    if (old === 'dark' || old === 'light') keep(old);
+    localStorage.removeItem('leakdiff.theme');
+  } catch (e) { /* private mode */ }
   root.classList.add('js');
   document.addEventListener('click', function (e) {
-    if (!e.target.closest || !e.target.closest('#theme')) return;
-    root.dataset.theme = dark() ? 'light' : 'dark';
-    try { localStorage.setItem('leakdiff.theme', root.dataset.theme); } catch (err) { /* private mode */ }
+    if (e.target.closest && e.target.closest('#theme')) keep(dark() ? 'light' : 'dark');
   });
 })();

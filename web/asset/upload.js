@@ -1,13 +1,15 @@
 // Files and folders dropped anywhere, chosen, or pasted become one multipart
 // request; the names of its parts are relative paths. Figures shown are bytes
 // that left this computer; 100 % is only said when the server has stored them.
+// Then the page of the case opens: with its answer, or with the progress of its reading.
 (function () {
   'use strict';
   var form = document.getElementById('upload');
   if (!form || !window.FormData) return;
   var $ = function (id) { return document.getElementById(id); };
-  var max = +form.dataset.max, free = +form.dataset.free, listed = 40;
-  var xhr = null, files = [], rows = [], started = 0;
+  var max = +form.dataset.max || 0, free = +form.dataset.free || 0, listed = 40;
+  var xhr = null, files = [], rows = [], started = 0, held = null;
+  var key = form.elements.key;
 
   function size(n) {
     var units = ['B', 'kB', 'MB', 'GB', 'TB'], i = 0;
@@ -61,6 +63,9 @@
 
   function cancelled() { files = []; refuse('The upload was cancelled; nothing was kept.'); }
 
+  function left(seconds) {
+    return seconds < 90 ? 'about ' + Math.max(1, Math.round(seconds)) + ' s left' : 'about ' + Math.round(seconds / 60) + ' min left';
+  }
   function progress(sent, total) {
     var rest = sent, seconds = (Date.now() - started) / 1000;
     rows.forEach(function (row, i) {
@@ -69,20 +74,29 @@
       row.textContent = size(done) + ' of ' + size(n) + (n ? ', ' + Math.floor(done * 100 / n) + '\u00a0%' : '');
     });
     $('sending-bar').max = total; $('sending-bar').value = sent;
-    var rate = seconds > .5 ? ', ' + size(sent / seconds) + '/s' : '';
-    say(sent < total ? count(files.length) + ': ' + size(sent) + ' of ' + size(total) + ', ' + Math.min(99, Math.floor(sent * 100 / total)) + '\u00a0%' + rate
-      : size(total) + ' sent' + rate + '; the server is storing them');
+    var rate = seconds > .5 && sent ? ', ' + size(sent / seconds) + '/s' : '';
+    if (seconds > 1 && sent && sent < total) rate += ', ' + left((total - sent) * seconds / sent);
+    say(sent < total ? 'Uploading ' + count(files.length) + ': ' + Math.min(99, Math.floor(sent * 100 / total)) + '\u00a0%, ' + size(sent) + ' of ' + size(total) + rate
+      : size(total) + ' sent; the server is storing them');
   }
   function say(text) { $('sending-text').textContent = text; }
 
   function send(list) {
     var total = sum(list);
     if (!list.length) return refuse('There is no file in what was dropped.');
+    if (key && !key.value.trim()) {
+      held = list;
+      refuse(count(list.length) + ' to add. The case needs its owner key: type it under “Add files” and press Upload.');
+      for (var d = key.closest('details'); d; d = d.parentElement.closest('details')) d.open = true;
+      return key.focus();
+    }
+    held = null;
     if (max && total > max) return refuse('These ' + count(list.length) + ' have ' + size(total) + '; one upload may have ' + size(max) + '. Leave out what is no dump, or pack it: text packs to a tenth.');
     if (free && total > free) return refuse('These ' + count(list.length) + ' have ' + size(total) + '; the disk of the server has room for ' + size(free) + '. Delete a case first.');
     files = list; started = Date.now();
     $('refused').hidden = true; $('sending').hidden = false; form.classList.add('busy');
     show(); progress(0, Math.max(total, 1));
+    $('sending').scrollIntoView({ block: 'nearest' });
     var body = new FormData(), x = new XMLHttpRequest();
     list.forEach(function (f) { body.append('file', f.file, f.path); });
     xhr = x;
@@ -91,6 +105,7 @@
     x.addEventListener('error', function () { if (x === xhr) { xhr = null; refuse('The connection broke before the server had everything; nothing was kept. Try again.'); } });
     x.open('POST', form.dataset.api);
     x.setRequestHeader('Accept', 'application/json');
+    if (key) x.setRequestHeader('Authorization', 'Bearer ' + key.value.trim());
     x.send(body);
   }
 
@@ -98,16 +113,32 @@
     var a = {};
     xhr = null;
     try { a = JSON.parse(x.responseText); } catch (e) { /* a proxy's page */ }
-    if (x.status >= 200 && x.status < 300 && a.id) { stored(form.dataset.to + encodeURIComponent(a.id), a.owner_key); return; }
+    if (x.status >= 200 && x.status < 300 && a.id) { stored(a); return; }
     refuse([a.detail || a.title || 'The server answered with status ' + x.status + '.', a.hint].filter(Boolean).join(' '));
   }
 
   // The key comes once: where it is asked for later, it is shown before the page goes.
-  function stored(address, key) {
-    var box = $('kept');
-    if (!box || !key) { say('Stored. Opening the bundle.'); location.assign(address); return; }
-    say('Stored.'); form.classList.remove('busy'); $('sending-cancel').hidden = true;
-    $('kept-key').value = key; $('kept-open').href = address; box.hidden = false; $('kept-key').select();
+  function stored(a) {
+    var box = $('kept'), address = form.dataset.to + encodeURIComponent(a.case);
+    $('sending-cancel').hidden = true;
+    if (!box || !a.owner_key) { say('Stored. Reading…'); soon(a.id, function () { go(address); }); return; }
+    say('Stored.'); form.classList.remove('busy');
+    $('kept-key').value = a.owner_key; $('kept-open').href = address; box.hidden = false; $('kept-key').select();
+  }
+  // What is read within a second opens as the answer; the rest as its progress.
+  function soon(id, done) {
+    var end = Date.now() + 1000;
+    (function ask() {
+      fetch(form.dataset.bundles + encodeURIComponent(id) + '.json', { cache: 'no-store' }).then(function (r) { return r.json(); }).then(function (b) {
+        if (['queued', 'running'].indexOf(b.status) < 0 || Date.now() > end) done(); else setTimeout(ask, 60);
+      }, done);
+    })();
+  }
+  function go(address) {
+    form.classList.remove('busy');
+    if (location.pathname !== address) { location.assign(address); return; }
+    dispatchEvent(new Event('leakdiff-again'));
+    location.reload();
   }
 
   function chosen(input) {
@@ -118,12 +149,15 @@
     var b = e.target.closest && e.target.closest('[data-open]');
     if (b) $(b.dataset.open).click();
   });
-  ['files', 'folder'].forEach(function (id) {
-    $(id).addEventListener('change', function () { send(chosen(this)); this.value = ''; });
+  [].forEach.call(form.querySelectorAll('input[type=file]'), function (input) {
+    input.required = false; // files are sent as they are chosen
+    input.addEventListener('change', function () { if (this.files.length) { send(chosen(this)); this.value = ''; } });
   });
   $('sending-cancel').addEventListener('click', function () { if (xhr) { var x = xhr; xhr = null; x.abort(); } cancelled(); });
   form.addEventListener('submit', function (e) {
     e.preventDefault();
+    if (held) return send(held);
+    if (!$('paste')) return refuse('Choose files first, or drop them on this page.');
     var text = $('paste').value, name = $('paste-name').value.trim() || 'pasted.txt';
     if (!text.trim()) { refuse('There is no text yet. Paste a dump, or choose files.'); $('paste').focus(); return; }
     send([{ file: new File([text], name, { type: 'text/plain' }), path: name }]);

@@ -59,7 +59,7 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if s.URL == "" {
 		return b.word(ctx, s)
 	}
-	if s.Link != nil && s.Link.Rel == "noreferrer" && isAlone(ctx) {
+	if s.Link != nil && s.Link.Rel == "noreferrer" && IsAlone(ctx) {
 		return b.breaking(s.Text)
 	}
 	l := s.Link
@@ -245,8 +245,8 @@ type aloneKey struct{}
 // printed as text.
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
 
-// isAlone reports whether the page is one file.
-func isAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+// IsAlone reports whether the page is one file.
+func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
 
 // number is 0 as nothing.
 func number(n int) string {

@@ -30,6 +30,8 @@ func Look(verdict string) VerdictLook {
 		return VerdictLook{"stable", "=", verdict}
 	case "too_few_points":
 		return VerdictLook{"few", "…", "too few points"}
+	case "one_dump":
+		return VerdictLook{"few", "…", "one dump"}
 	case "possible_culprit":
 		return VerdictLook{"culprit", "◆", "possible culprit"}
 	case "victim":

@@ -82,8 +82,12 @@ func everyPage(t *testing.T, base string) []sight {
 	diff := pair + "?case=" + up.Case
 	var frozen struct{ Link string }
 	send(t, http.MethodPost, base+"/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case": %q, "view": %q, "redact": true, "keep": "90d", "preview": "counts"}`, up.Case, diff)), &frozen)
+	var nothing uploaded
+	send(t, http.MethodPut, base+"/api/v1/bundles/hello.txt?wait=1", strings.NewReader("hello\n"), &nothing)
 	return []sight{
 		{"home", "/"},
+		{"home-filtered", "/?find=holds&since=2026-01-01&text=hello"},
+		{"nothing", nothing.address()},
 		{"api", "/api"},
 		{"bundle", "/bundles/" + up.ID},
 		{"case", "/cases/" + up.Case},

@@ -41,18 +41,25 @@ func TestTheKeyOfANewCaseIsShownOnceAndOpensIt(t *testing.T) {
 	t.Parallel()
 	tb := openTab(t, startProgram(t, "--listen", "0.0.0.0:0", "--access", "open"))
 	tb.open(t, "/")
-	tb.do(t, chromedp.SetValue(chromedp.CSS("#paste"), firstDump), chromedp.Click(`//button[contains(.,"Read the text")]`, chromedp.NodeVisible), see("#kept-key"))
+	tb.do(t, paste(firstDump), see("#kept-key"))
 	key := ask[string](t, tb, `document.getElementById('kept-key').value`)
 	if len(key) < 20 {
 		t.Fatalf("the key is %q", key)
 	}
 	tb.follow(t, chromedp.Click(chromedp.CSS("#kept-open")))
-	tb.do(t, see(caseLink))
-	tb.follow(t, chromedp.Click(chromedp.CSS(caseLink)))
+	tb.do(t, see(answerShown))
 	if ask[bool](t, tb, `document.documentElement.outerHTML.includes(`+strconv.Quote(key)+`)`) {
 		t.Error("the key is shown a second time")
 	}
-	tb.do(t, openPart("This case"), fill("#case-ticket", "INC-4711"), fill("#key-about", key))
+	ask[chromedp.Void](t, tb, dropOf(t, map[string]string{"t1.txt": laterDump}))
+	tb.do(t, see("#refused"))
+	if told := run(t, tb, chromedp.Text(chromedp.CSS("#refused"))); !strings.Contains(told, "needs its owner key") {
+		t.Errorf("a drop without the key: %s", told)
+	}
+	tb.do(t, fill("#key-add", key))
+	tb.follow(t, chromedp.Click(chromedp.CSS("#upload button")))
+	wantSnapshots(t, tb, map[string]string{"#1": "2", "t1": "3"})
+	tb.do(t, fill("#case-ticket", "INC-4711"), fill("#key-about", key)) // the part stays open
 	tb.follow(t, chromedp.Click(chromedp.CSS("#about button")))
 	if said := run(t, tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(said, "INC-4711") {
 		t.Errorf("the page does not show the ticket: %.400s", said)
@@ -65,12 +72,12 @@ func TestUploadsWithoutTheFileDialog(t *testing.T) {
 
 	t.Run("a pasted dump becomes a case with one snapshot", func(t *testing.T) {
 		tb.open(t, "/")
-		tb.do(t, chromedp.SetValue(chromedp.CSS("#paste"), firstDump), chromedp.Click(`//button[contains(.,"Read the text")]`, chromedp.NodeVisible))
+		tb.do(t, paste(firstDump))
 		wantSnapshots(t, tb, map[string]string{"#1": "2"})
 	})
 	t.Run("a paste without text is refused in words", func(t *testing.T) {
 		tb.open(t, "/")
-		tb.do(t, chromedp.Click(`//button[contains(.,"Read the text")]`, chromedp.NodeVisible), see("#refused"))
+		tb.do(t, paste(""), see("#refused"))
 		if got := run(t, tb, chromedp.Text(chromedp.CSS("#refused"))); !strings.Contains(got, "no text yet") {
 			t.Errorf("the refusal says %q", got)
 		}
@@ -90,12 +97,20 @@ func TestUploadsWithoutTheFileDialog(t *testing.T) {
 	})
 }
 
-// wantSnapshots waits for the bundle that is being read, opens its case and
-// demands these snapshots with their numbers of goroutines.
+// paste has a text read.
+func paste(text string) chromedp.Action[chromedp.Void] {
+	steps := []chromedp.Action[chromedp.Void]{chromedp.Click(`//summary[normalize-space()="Paste a dump"]`, chromedp.NodeVisible)}
+	if text != "" {
+		steps = append(steps, chromedp.SetValue(chromedp.CSS("#paste"), text))
+	}
+	return chromedp.Steps(append(steps, chromedp.Click(`//button[normalize-space()="Read the text"]`, chromedp.NodeVisible))...)
+}
+
+// wantSnapshots waits for the answer that the upload lands on, and demands these snapshots
+// with their numbers of goroutines.
 func wantSnapshots(t *testing.T, tb *tab, want map[string]string) {
 	t.Helper()
-	tb.do(t, see(caseLink))
-	tb.follow(t, chromedp.Click(chromedp.CSS(caseLink)))
+	tb.do(t, see(answerShown))
 	got := ask[map[string]string](t, tb, `(() => {
 		const rows = [...document.querySelectorAll('table.snaps tr')], text = el => el.textContent.trim();
 		const counts = rows.find(tr => text(tr.cells[0]) === 'Goroutines');

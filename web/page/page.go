@@ -37,6 +37,8 @@ func StandalonePolicy() string {
 // printed as text.
 func Alone(ctx context.Context) context.Context { return block.Alone(ctx) }
 
+func alone(ctx context.Context) bool { return block.IsAlone(ctx) }
+
 type addressKey struct{}
 
 // At says under which address the page is rendered, "https://host/cases/c1": paper tells

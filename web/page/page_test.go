@@ -68,7 +68,7 @@ func pages(name string) map[string]templ.Component {
 		"bundle":          func(*view.BundleInput) {},
 		"bundle-problems": func(in *view.BundleInput) { in.Show = "problems" },
 		"bundle-running": func(in *view.BundleInput) {
-			in.Status, in.Stage, in.Done, in.Total = "running", "unpacking", 412_000, 876_000
+			in.Status, in.Stage, in.Taken = "running", "unpacking", 412_000
 			in.Text = "612 files unpacked, 1203 goroutines, 402 descriptors and 511 watches read"
 		},
 		"bundle-failed": func(in *view.BundleInput) {
@@ -274,7 +274,24 @@ func TestPagesAreWellBehaved(t *testing.T) {
 			}
 			labelled(t, html)
 			uniqueIDs(t, html)
+			paintsFirst(t, html)
 		})
+	}
+}
+
+var scriptRE = regexp.MustCompile(`<script\b[^>]*>`)
+
+// paintsFirst demands that no script holds up the first paint.
+func paintsFirst(t *testing.T, html string) {
+	t.Helper()
+	scripts := scriptRE.FindAllString(html, -1)
+	if len(scripts) == 0 {
+		t.Error("a page without any script: this test would find nothing")
+	}
+	for _, s := range scripts {
+		if !strings.Contains(s, " defer") && !strings.Contains(s, ` type="module"`) {
+			t.Errorf("%s stops the parser before the first paint", s)
+		}
 	}
 }
 
@@ -313,10 +330,10 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 	list := pages("kubelet-probe-leak.tgz")
 	tests := map[string]struct{ page, want, not []string }{
 		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -H Accept:text/plain -T bundle.tgz &#39;http://localhost:8080/api/v1/bundles/?wait=1&#39;"}, []string{`role="alert">Nothing can be`}},
-		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet.", "built without samples"}, []string{`id="upload"`, "upload.js"}},
+		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet", "leakdiff collect --pid 4711", "started without samples"}, []string{`id="upload"`, "upload.js"}},
 		"what was recognised":                 {[]string{"identity"}, []string{"17\u00a0snapshots of 2\u00a0processes", "4\u00a0edits are in force", "1\u00a0edit changes nothing any more", "its evidence is no longer in the case", "Take back in", "Do it again", "up\"", "63\u00a0files of kubelet-probe-leak.tgz", `action="/cases/c1/identity/undo"`, "Done. Host: realnode1 → kubelet-probe-leak.tgz"}, []string{`role="alert"`, `name="key"`}},
 		"an edit that was refused":            {[]string{"identity-refused"}, []string{`role="alert">The name is too long (kubelet-probe-leak.tgz). Shorten it.`, `autofocus`, `name="key"`}, nil},
-		"a bundle that was read":              {[]string{"bundle"}, []string{"no goroutine was lost.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", "ticks after boot", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
+		"a bundle that was read":              {[]string{"bundle"}, []string{"No goroutine was lost.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", "ticks after boot", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
 		"a bundle that is being read":         {[]string{"bundle-running"}, []string{`data-events="/bundles/b1/events"`, `data-poll="/bundles/b1.json"`, `role="status"`, "may be closed", `<noscript><meta http-equiv="refresh" content="3"></noscript>`, "1203 goroutines", `action="/bundles/b1/cancel"`, `value="412000"`}, []string{"Problems"}},
 		"a bundle that failed":                {[]string{"bundle-failed"}, []string{"could not be read", "the archive is encrypted", "755a5c4a", `action="/bundles/b1/read"`}, []string{"Every line was understood", `id="times"`}},
 		"an excerpt":                          {[]string{"raw"}, []string{`id="L1121" class="hl"`, `0xc000a1\x1b[0m`, "Download the whole file"}, nil},

@@ -65,3 +65,5 @@ func caseLimits(v view.Case) templ.Component { return block.Blocks(v.LimitBlocks
 func caseFamilies(v view.Case) templ.Component { return block.Blocks(v.FamilyBlocks()) }
 
 func findingStack(t *view.Trace) templ.Component { return block.Blocks(view.TraceBlocks(t)) }
+
+func problem(p view.Problem) templ.Component { return block.Problem(p.Block()) }

@@ -81,7 +81,7 @@ func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
 	}
 	files := "bundles, processes, problems"
 	if len(m.in.Bundles) > 0 {
-		files = wording.PagePlural(int64(len(m.in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(c.ProblemCount), "problem", "problems")
+		files = wording.PagePlural(int64(len(m.in.Bundles)), "bundle", "bundles") + ", " + wording.ProblemCounts(m.in.Report.Problems)
 	}
 	add(FoldFiles, "Files", files, false)
 	if !c.Frozen {

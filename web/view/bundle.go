@@ -34,8 +34,8 @@ type Bundle struct {
 	// Lead is why a bundle failed or what a running one is doing.
 	Lead   string
 	Stages []Stage
-	// Done of Total is 0 of 0 where no total is known.
-	Done, Total int64
+	// Taken of Size bytes of the upload are read, Taken is 0 where that is not known.
+	Taken, Size int64
 
 	Figures    []Figure
 	Tabs       []Tab
@@ -85,7 +85,7 @@ type UploadedFile struct {
 type BundleInput struct {
 	ID, CaseID, CaseTitle, Name string
 	Status, Stage, Text         string
-	Done, Total                 int64
+	Taken                       int64
 	Error                       string
 	Size, Unpacked              int64
 	Created                     time.Time
@@ -109,7 +109,7 @@ const refreshSeconds = 3
 func NewBundle(in BundleInput) Bundle {
 	b := Bundle{
 		ID: in.ID, NeedsKey: in.NeedsKey, CaseID: in.CaseID, CaseTitle: Visible(in.CaseTitle), Name: Visible(in.Name),
-		Running: running(in.Status), Cancelled: in.Status == "cancelled", Done: in.Done, Total: in.Total,
+		Running: running(in.Status), Cancelled: in.Status == "cancelled", Taken: in.Taken, Size: in.Size,
 	}
 	b.Sentence, b.Lead = bundleSentence(in)
 	b.Shell = Shell{
@@ -170,31 +170,36 @@ func bundleSentence(in BundleInput) (sentence, lead string) {
 	if in.Error != "" {
 		lead = "It was read again, and that failed: the earlier result stays. " + Visible(in.Error)
 	}
-	return readSentence(in) + " " + problemSentence(in), lead
+	return readSentence(in), lead
 }
 
-// readSentence: "1 411 of 1 470 files were read."
+// readSentence: "1 411 of 1 470 files read, 1 note: 14 files were empty." It says what no
+// problem cost where that is known: problems of artifacts without stacks cost no goroutine.
 func readSentence(in BundleInput) string {
 	total, read := int64(0), int64(0)
+	kinds := map[string]string{}
 	for _, a := range in.Artifacts {
+		kinds[a.Path] = a.Kind
 		total += files(a)
 		if a.Status == analysis.Read {
 			read += files(a)
 		}
 	}
-	switch {
-	case total == 0:
-		return "There is no file in it."
-	case total == 1 && read == 1:
-		return "The file was read."
-	case total == 1:
-		return "The file was not read."
-	case read == total:
-		return "All " + wording.Exact(total) + " files were read."
-	case read == 0:
-		return "None of the " + wording.Exact(total) + " files was read."
+	text := Visible(wording.FilesRead(read, total, in.Problems))
+	lost, stacks := 0, 0
+	for _, p := range in.Problems {
+		if !wording.Lost(p) {
+			continue
+		}
+		lost++
+		if kind := kinds[p.Path]; kind == "" || strings.Contains(kind, "goroutine") || strings.Contains(kind, "thread") {
+			stacks++
+		}
 	}
-	return wording.Exact(read) + " of " + wording.Exact(total) + " files were read."
+	if what := member(kinds); lost > 0 && stacks == 0 && read > 0 && what != "" {
+		text += " No " + what + " was lost."
+	}
+	return text
 }
 
 // member is what a bundle is read for, by the kinds of its artifacts: stacks
@@ -212,47 +217,6 @@ func member(kinds map[string]string) string {
 	return ""
 }
 
-// problemSentence counts problems and notes, and says what the problems cost where that is
-// known. Notes cost nothing; problems of artifacts without stacks cost no goroutine or thread.
-func problemSentence(in BundleInput) string {
-	kinds := map[string]string{}
-	read := false
-	for _, a := range in.Artifacts {
-		kinds[a.Path] = a.Kind
-		read = read || a.Status == analysis.Read
-	}
-	costly, stacks := 0, 0
-	for _, p := range in.Problems {
-		if p.Severity == analysis.Note || p.Severity == "" {
-			continue
-		}
-		costly++
-		if kind := kinds[p.Path]; kind == "" || strings.Contains(kind, "goroutine") || strings.Contains(kind, "thread") {
-			stacks++
-		}
-	}
-	var counts []string
-	if costly > 0 {
-		counts = append(counts, wording.PagePlural(int64(costly), "problem", "problems"))
-	}
-	if notes := len(in.Problems) - costly; notes > 0 {
-		counts = append(counts, wording.PagePlural(int64(notes), "note", "notes"))
-	}
-	text := strings.Join(counts, ", ")
-	lost := member(kinds)
-	switch {
-	case text == "":
-		return "No problems."
-	case costly == 0 && read:
-		return text + "; nothing was lost."
-	case costly == 0 || !read:
-		return text + "." // what was not read says what it costs
-	case stacks == 0 && lost != "":
-		return text + "; no " + lost + " was lost."
-	}
-	return text + "; a part is missing."
-}
-
 func files(a analysis.Artifact) int64 { return int64(max(a.Files, 1)) }
 
 // stages lists what is done, what is under way and what waits. Unpacking,
@@ -262,7 +226,7 @@ func stages(in BundleInput) []Stage {
 	list := []Stage{
 		{Key: "received", Name: "Received and kept", Text: size},
 		{Key: "unpacking", Name: "Unpack, recognise and read every file"},
-		{Key: "grouping", Name: "Form families and snapshots"},
+		{Key: "grouping", Name: "Form groups and dumps"},
 		{Key: "saving", Name: "Save the result"},
 	}
 	at := 1

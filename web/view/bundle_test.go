@@ -25,29 +25,29 @@ func TestTheBundleSaysWhatWasReadAndWhatItCost(t *testing.T) {
 	}{
 		"all files and no problem": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1), read("fdinfo/", "fdinfo", 24)}, nil,
-			"All 25 files were read. No problems.",
+			"25 files read.",
 		},
 		"a directory counts as its files": {
 			[]analysis.Artifact{read("fdinfo/", "fdinfo", 1410), read("a", "goroutine-debug2", 1), ignored}, nil,
-			"1 411 of 1 412 files were read. No problems.",
+			"1 411 of 1 412 files read.",
 		},
 		"notes cost nothing": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1)}, []analysis.Problem{problem("a", analysis.Note), problem("a", analysis.Note)},
-			"The file was read. 2 notes; nothing was lost.",
+			"1 file read, 2 notes: a: w, and 1 more.",
 		},
 		"an unread metrics page costs no goroutine": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1), read("m", "prometheus", 1)}, []analysis.Problem{problem("m", analysis.Warning)},
-			"All 2 files were read. 1 problem; no goroutine was lost.",
+			"2 files read, 1 problem: m: w. No goroutine was lost.",
 		},
 		"a cut dump costs evidence": {
 			[]analysis.Artifact{read("a", "goroutine-debug2", 1), ignored}, []analysis.Problem{problem("a", analysis.Warning), problem("m", analysis.Note)},
-			"1 of 2 files were read. 1 problem, 1 note; a part is missing.",
+			"1 of 2 files read, 1 problem: a: w; 1 note: m: w.",
 		},
 		"a problem of the whole bundle counts as costly": {
 			[]analysis.Artifact{ignored}, []analysis.Problem{problem("", analysis.Error)},
-			"The file was not read. 1 problem.",
+			"W. Nothing else was lost.",
 		},
-		"an empty archive": {nil, nil, "There is no file in it. No problems."},
+		"an empty archive": {nil, nil, "There is no file in it."},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,9 @@ import (
 type BundleLine struct {
 	ID, Name, Status, Size string
 	Snapshots, Problems    int
+	// Taken of Bytes are read, Progress says it in words. Error is why it was not read.
+	Taken, Bytes    int64
+	Progress, Error string
 }
 
 // reading reports whether the bundle is still being read.
@@ -86,8 +89,14 @@ type Case struct {
 	Answer *Answer `json:",omitempty"`
 	// Form is what the forms that rename and delete the case show.
 	Form CaseForm
-	// Reading are the bundles that are still being read.
-	Reading  []Link
+	// Words is the version of the words that stand in templates.
+	Words int `json:",omitempty"`
+	// Progress is that of the bundle that is being read, nil for none.
+	Progress *CaseReading `json:"-"`
+	// Nothing stands in place of an answer where no dump was found, Lost is what the uploads
+	// had that could not be read.
+	Nothing  *CaseNothing `json:"-"`
+	Lost     *Link        `json:"-"`
 	Timeline chart.TimelineData
 	Legend   []LegendItem
 	About    string
@@ -296,7 +305,6 @@ const (
 	maxCaseCells     = 3600 // of the table of families
 	maxCaseProblems  = 8
 	maxCaseBundles   = 60
-	maxCaseReading   = 8
 )
 
 // grows reports whether a verdict says that a family has more members than before. New
@@ -360,7 +368,7 @@ func NewCase(in CaseInput) Case {
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
-	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen, Words: caseWords}
 	m.paginate(&c)
 	m.filter(&c)
 	m.align()
@@ -373,11 +381,7 @@ func NewCase(in CaseInput) Case {
 	if !in.Frozen {
 		c.Form = m.form()
 	}
-	for _, b := range in.Bundles {
-		if b.reading() && len(c.Reading) < maxCaseReading {
-			c.Reading = append(c.Reading, Link{Text: Visible(b.Name), URL: m.live(bundleURL(b.ID))})
-		}
-	}
+	c.Progress, c.Nothing, c.Lost = m.reading(), m.empty(), m.lost()
 	m.figures(&c)
 	m.timeline(&c)
 	m.findings(&c)
@@ -406,8 +410,8 @@ func NewCase(in CaseInput) Case {
 		}
 		c.Shell.Offer(caseURL(in.ID), query, WithoutStacks)
 		c.Shell.OfferTicket(caseURL(in.ID), query)
-		if len(c.Reading) > 0 {
-			c.Shell.Refresh = 3
+		if c.Progress != nil {
+			c.Shell.Refresh = refreshSeconds
 		}
 	}
 	return c
@@ -435,13 +439,18 @@ func (m *caseMaker) headline() (text, lead string) {
 func (m *caseMaker) nothing() (string, string) {
 	for _, b := range m.in.Bundles {
 		if b.reading() {
-			return Visible(b.Name) + " is being read.", "The figures appear here as soon as it is done."
+			return Visible(b.Name) + " is being read.", ""
 		}
 	}
 	if len(m.in.Bundles) == 0 {
 		return "This case is empty: no file was added to it yet.", ""
 	}
-	return m.in.Report.Diagnosis.Sentence, "The problems of each bundle say what was looked at and what to upload instead."
+	for _, b := range m.in.Bundles {
+		if b.Error != "" && len(m.in.Report.Problems) == 0 {
+			return Visible(b.Name) + " could not be read.", ""
+		}
+	}
+	return Visible(m.in.Report.Diagnosis.Sentence), "The problems of each bundle say what was looked at and what to upload instead."
 }
 
 func (m *caseMaker) single() bool {
@@ -467,9 +476,13 @@ func (m *caseMaker) side(c *Case) {
 		bundles = bundles[len(bundles)-maxCaseBundles:]
 	}
 	for _, b := range bundles {
+		problems := wording.PagePlural(int64(b.Problems), "problem or note", "problems or notes")
+		if len(bundles) == 1 {
+			problems = wording.ProblemCounts(m.in.Report.Problems)
+		}
 		c.Bundles = append(c.Bundles, CaseBundle{
 			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.reading(),
-			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: wording.PagePlural(int64(b.Problems), "problem", "problems"),
+			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: problems,
 		})
 	}
 	for _, i := range m.page {

@@ -84,7 +84,7 @@ func (c Case) Document() document.Document {
 		m.Paragraph(c.ListedNote)
 	}
 	for _, a := range c.SetAside {
-		m.Item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
+		m.Item("marked benign: " + a.Title + " (" + a.Process + "). " + a.Text)
 	}
 	m.Gap()
 	for _, d := range c.Doubts {
@@ -106,7 +106,7 @@ func (c Case) Document() document.Document {
 		}
 	}
 	for _, x := range c.Context {
-		m.Heading(2, x.Process+": beside the proof")
+		m.Heading(2, x.Process+": "+wording.Lower(c.SeenWords()))
 		for _, t := range x.Thresholds {
 			m.Item(t.Name + ": " + t.Value)
 		}

@@ -81,7 +81,7 @@ func (h DiffHead) cell() document.Cell {
 	}
 	out.Text = document.Text{word}
 	if h.Arrow != "" {
-		out.Text = append(out.Text, document.Marked(document.Glyph, h.Arrow))
+		out.Text = append(out.Text, document.Plain(" "), document.Marked(document.Glyph, h.Arrow))
 	}
 	if h.URL != "" {
 		out.Text = document.Text{{URL: h.URL, Link: quietLink, Inside: out.Text}}

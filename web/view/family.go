@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -49,8 +47,8 @@ type FamilyInput struct {
 	Statements []analysis.Statement
 	Bisection  trend.Bisection
 	Triage     TriageInput
-	// Modules are the prefixes of the reader's own functions, separated by blanks.
-	Modules string
+	// Code is the stack of snapshot SnapshotIndex.
+	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
 	Watched []analysis.Target
 	// Members are those of snapshot SnapshotIndex.
@@ -90,6 +88,9 @@ type Family struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
+	// First is the first screen; records that older versions froze have none, and are shown
+	// as they were.
+	First *FirstScreen `json:",omitempty"`
 	// Sentence is the headline without the name, for below the title.
 	Sentence    string
 	Name        FamilyName
@@ -152,6 +153,14 @@ type Family struct {
 	Knowledge *FamilyKnowledge
 }
 
+// FirstScreen is what stands directly below the figures of a page.
+type FirstScreen struct {
+	// Code is nil where there is no stack.
+	Code *Code `json:",omitempty"`
+	// Folds are the folded parts of the page.
+	Folds []AnswerFold
+}
+
 // KeyFigure is one key figure: the value and what it is.
 type KeyFigure struct {
 	Value, Text string
@@ -159,53 +168,6 @@ type KeyFigure struct {
 	Delta    int
 	IsChange bool
 }
-
-// NormStep is one line of the normalisation table. Kept and Cut are the printed
-// text: what the rule left and what it cut off, in pieces.
-type NormStep struct {
-	Number  string
-	Pieces  []NormPiece
-	Rule    string
-	Title   bool
-	Creator bool
-	Dropped bool
-	To      Func
-}
-
-// NormPiece is a stretch of printed text; Cut ones are not part of the key.
-type NormPiece struct {
-	Text string
-	Cut  bool
-}
-
-// FamilyVariant is one exact stack of the family.
-type FamilyVariant struct {
-	Count, Fingerprint string
-	Frames             []FrameLine
-	Creator            *FrameLine
-	// Runs are the same frames with those folded that are not of one's own modules;
-	// empty where no modules are known.
-	Runs []FrameRun
-	// Text is the stack to be copied.
-	Text string
-}
-
-// FrameRun is a stretch of frames; a folded one is opened by the reader.
-type FrameRun struct {
-	Fold   string
-	Frames []FrameLine
-}
-
-// MemberRow is one member of the chosen snapshot.
-type MemberRow struct {
-	ID, First, Seen, Wait, State, Detail string
-	RawText, RawURL                      string
-}
-
-const (
-	maxMemberRows = 200
-	maxVariants   = 8
-)
 
 type familyMaker struct {
 	in FamilyInput
@@ -256,6 +218,7 @@ func NewFamily(in FamilyInput) Family {
 		}
 	}
 	m.triage(&f)
+	f.First = m.first(&f)
 	f.Shell = m.shell(f)
 	return f
 }
@@ -459,431 +422,4 @@ func (m *familyMaker) why(f *Family) {
 	if at := m.in.Judgement.RecoveredAt; at >= 0 && at < len(m.in.Labels) {
 		f.Lead = strings.TrimSpace(f.Lead + " The cause went away at " + m.label(at) + "; the part before it was judged.")
 	}
-}
-
-func (m *familyMaker) charts(f *Family) {
-	labels := make([]string, len(m.in.Labels))
-	for i := range labels {
-		labels[i] = m.label(i)
-	}
-	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
-	f.Members.Epochs, f.Members.Lower = m.restarts(), m.in.Lower
-	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
-	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
-	f.MembersNote = m.membersNote(f)
-	m.statesOver(f)
-	if len(labels) < 2 {
-		f.LifeNote = "One snapshot has no lifelines: a second one shows who stays."
-		return
-	}
-	if len(m.in.Lifelines) == 0 {
-		f.LifeNote = "The members cannot be followed: this evidence names no ids."
-		return
-	}
-	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
-	births := make([]int, len(labels))
-	for _, l := range m.in.Lifelines {
-		life.Lives = append(life.Lives, chart.Life{Name: identityText(m.in.Family.Kind, l.Identity), First: l.First, Last: l.Last})
-		if l.First >= 0 && l.First < len(births) {
-			births[l.First]++
-		}
-	}
-	f.Lifelines = life
-	f.LifeNote = "One line per " + kindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
-	if len(labels) < 2 {
-		return
-	}
-	bars := &chart.BarsData{ID: "births", Title: "Births per interval", What: "First seen at", Growth: true}
-	known := m.firstSeen()
-	for i := known + 1; i < len(births); i++ {
-		if slices.Contains(f.Members.Epochs, i) {
-			continue // a new process: all that it has were first seen here
-		}
-		bars.Bars = append(bars.Bars, chart.Bar{Label: labels[i], Count: births[i]})
-	}
-	f.Births = bars
-	f.BirthNote = "First seen at this snapshot and not at the one before."
-	if births[known] > 0 {
-		f.BirthNote += fmt.Sprintf(" %d were there at %s already.", births[known], labels[known])
-	}
-	for _, at := range f.Members.Epochs {
-		f.BirthNote += fmt.Sprintf(" %d are of the process that was started before %s and are not counted here.", births[at], labels[at])
-	}
-	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
-		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + wording.PageDuration(gaps[0].Duration) + "."
-	}
-}
-
-// statesOver stacks the states of the members, where there are several of both.
-func (m *familyMaker) statesOver(f *Family) {
-	if len(m.in.Labels) < 2 {
-		return
-	}
-	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
-	states := make([]map[string]int, len(m.in.Groups))
-	for i, g := range m.in.Groups {
-		if g != nil {
-			states[i] = g.States
-		}
-	}
-	if stackStates(&d, states) {
-		f.StatesOver, f.StatesOverNote = &d, stackNote(d, statesWords)
-	}
-}
-
-// membersNote explains the marks that the chart of members has.
-func (m *familyMaker) membersNote(f *Family) string {
-	note := "True time scale"
-	for _, mark := range []struct {
-		words string
-		shown bool
-	}{
-		{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0},
-		{"orange band: the growth began there", f.Members.Onset != nil},
-		{"△: a cut dump, at least as many", slices.Contains(m.in.Lower, true)},
-		{"blue band: recovery", f.Members.RecoveredAt >= 0},
-		{"dashed: restart", len(f.Members.Epochs) > 0},
-	} {
-		if mark.shown {
-			note += "; " + mark.words
-		}
-	}
-	for _, e := range f.Members.Events {
-		note += "; " + e.Text + " " + e.When(f.Members.Labels)
-	}
-	return note + "."
-}
-
-// firstSeen is the first snapshot that captured the kind at all.
-func (m *familyMaker) firstSeen() int {
-	first, _ := bounds(m.in.Counts)
-	return max(first, 0)
-}
-
-// identityText names a member: "14140" for a goroutine, "fd 25, wd 3" for a
-// watch.
-func identityText(k analysis.Kind, id analysis.Identity) string {
-	switch k {
-	case analysis.KindDescriptor:
-		return "fd " + itoa(id.ID)
-	case analysis.KindWatch:
-		return fmt.Sprintf("fd %d, wd %d", id.ID, id.Sub)
-	case analysis.KindThread:
-		return "#" + itoa(id.ID)
-	}
-	return itoa(id.ID)
-}
-
-func (m *familyMaker) group(f *Family) {
-	g := m.chosen()
-	if g == nil {
-		return
-	}
-	f.States, f.StatesBar = states("states", g.States)
-	if f.StatesBar != nil {
-		f.StatesBar.Width = 320
-	}
-	f.Waits, f.Ages = waitBars("waits", g), ageBars(g)
-	if g.Leaked > 0 {
-		f.StateNote = fmt.Sprintf("The runtime marked %d of them (leaked).", g.Leaked)
-	}
-	if n := g.Members.Len(); n > 0 && n < g.Count {
-		f.StateNote = strings.TrimSpace(f.StateNote + fmt.Sprintf(" %d members could be read, %d were counted.", n, g.Count))
-	}
-}
-
-func (m *familyMaker) steps(f *Family) {
-	if len(m.in.Steps) == 0 {
-		f.Attributes = attributePairs(m.in.Family.Attributes)
-		return
-	}
-	steps, n := normSteps(m.in.Steps)
-	f.Steps = steps
-	if m.in.Family.Kind == analysis.KindThread {
-		// Threads are titled by another rule than goroutines, and compared by more.
-		title := threadTitle(m.in.Family.Title)
-		for i := range f.Steps {
-			s := &f.Steps[i]
-			s.Title = title != "" && !s.Dropped && strings.HasSuffix(s.To.Full, title)
-		}
-		f.Attributes = attributePairs(m.in.Family.Attributes)
-		f.KeyNote = fmt.Sprintf("over the sort of the thread, the pattern of its name, running, waiting or blocked, and %s. Line numbers are not in it.", wording.PagePlural(int64(n), "compared frame", "compared frames"))
-		return
-	}
-	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", wording.PagePlural(int64(n), "compared frame", "compared frames"))
-}
-
-// normSteps writes the rules that made a key, and counts the frames that are in it.
-func normSteps(steps []family.Step) (out []NormStep, n int) {
-	for _, s := range steps {
-		step := NormStep{Pieces: pieces(s.Printed, s.Compared), Rule: Visible(s.Rule), Title: s.Title, Creator: s.Creator, Dropped: s.Compared == ""}
-		if !step.Dropped {
-			step.To = longFunc(s.Compared)
-			if !s.Creator {
-				n++
-				step.Number = itoa(int64(n))
-			}
-		}
-		out = append(out, step)
-	}
-	return out, n
-}
-
-// pieces marks what of the printed name is not compared:
-//
-//	"a/vendor/b.(*T).Run.func1(0x1)" compared as "b.(*T).Run"
-//	→ "a/vendor/" cut, "b.(*T).Run", ".func1(0x1)" cut
-func pieces(printed, compared string) []NormPiece {
-	if compared == "" {
-		return []NormPiece{{Text: Visible(printed), Cut: true}}
-	}
-	if at := strings.Index(printed, compared); at >= 0 {
-		return keep(NormPiece{printed[:at], true}, NormPiece{compared, false}, NormPiece{printed[at+len(compared):], true})
-	}
-	n := 0
-	for n < len(printed) && n < len(compared) && printed[n] == compared[n] {
-		n++
-	}
-	if n == 0 {
-		return []NormPiece{{Text: Visible(printed)}}
-	}
-	return keep(NormPiece{printed[:n], false}, NormPiece{printed[n:], true})
-}
-
-func keep(all ...NormPiece) []NormPiece {
-	var out []NormPiece
-	for _, p := range all {
-		if p.Text != "" {
-			out = append(out, NormPiece{Visible(p.Text), p.Cut})
-		}
-	}
-	return out
-}
-
-func (m *familyMaker) variants(f *Family) {
-	g := m.chosen()
-	if g == nil {
-		return
-	}
-	for _, v := range g.Variants[:min(len(g.Variants), maxVariants)] {
-		if v.Stack == nil {
-			continue
-		}
-		out := FamilyVariant{Count: many(m.in.Family.Kind, v.Count), Fingerprint: Visible(v.Fingerprint)}
-		for i := range v.Stack.Frames {
-			out.Frames = append(out.Frames, *frameLine(&v.Stack.Frames[i]))
-		}
-		if v.Stack.CreatedBy.Func != "" {
-			out.Creator = frameLine(&v.Stack.CreatedBy)
-		}
-		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Modules))
-		out.Text = out.plain()
-		f.Variants = append(f.Variants, out)
-	}
-}
-
-// plain is the stack in lines, leaf first.
-func (v FamilyVariant) plain() string {
-	var lines []string
-	for _, fr := range v.Frames {
-		lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
-	}
-	if v.Creator != nil {
-		lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// ownRuns folds what lies between frames of one's own modules, given by the prefixes
-// of their functions.
-func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []FrameRun {
-	var out []FrameRun
-	own := false
-	for i, f := range frames {
-		is := slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) })
-		own = own || is
-		if len(out) == 0 || (out[len(out)-1].Fold == "") != is {
-			out = append(out, FrameRun{})
-			if !is {
-				out[len(out)-1].Fold = "folded"
-			}
-		}
-		last := &out[len(out)-1]
-		last.Frames = append(last.Frames, lines[i])
-	}
-	if !own {
-		return nil // a stack without own frames is shown whole
-	}
-	for i := range out {
-		if out[i].Fold != "" {
-			out[i].Fold = wording.PagePlural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
-		}
-	}
-	return out
-}
-
-func (m *familyMaker) members(f *Family) {
-	f.IDHead = capital(kindWord(m.in.Family.Kind, 1))
-	lives := map[analysis.Identity]trend.Lifeline{}
-	for _, l := range m.in.Lifelines {
-		if l.First <= m.in.SnapshotIndex && m.in.SnapshotIndex <= l.Last {
-			lives[l.Identity] = l
-		}
-	}
-	all := slices.Clone(m.in.Members)
-	slices.SortStableFunc(all, func(a, b FamilyMember) int {
-		if a.Member.Wait != b.Member.Wait {
-			return b.Member.Wait - a.Member.Wait
-		}
-		return int(min(max(a.Member.Identity.ID-b.Member.Identity.ID, -1), 1))
-	})
-	for _, fm := range all[:min(len(all), maxMemberRows)] {
-		f.Rows = append(f.Rows, m.memberRow(fm, lives))
-	}
-	total := len(all)
-	if g := m.chosen(); g != nil {
-		total = max(total, g.Members.Len())
-	}
-	switch {
-	case len(all) == 0:
-		f.RowsNote = "No member is listed: counts came from a dump without ids, or the family is absent here."
-	case total > len(f.Rows):
-		f.RowsNote = fmt.Sprintf("The oldest %d of %s, longest wait first.", len(f.Rows), wording.Number(int64(total)))
-	default:
-		f.RowsNote = fmt.Sprintf("All %s, longest wait first.", wording.Number(int64(len(all))))
-	}
-	if !f.HasWaits {
-		f.RowsNote = strings.Replace(f.RowsNote, ", longest wait first", "", 1)
-	}
-}
-
-func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
-	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
-	if fm.Member.Identity != (analysis.Identity{}) {
-		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
-		// A listing that repeats the identity says it once.
-		row.Detail = strings.TrimPrefix(row.Detail, row.ID+", ")
-	}
-	if fm.Member.Wait < 0 && m.in.Family.Kind == analysis.KindGoroutine {
-		row.Wait = wording.Wait(0)
-		if g := m.chosen(); g != nil && g.Family != nil {
-			row.Wait = shortWait(g.Family, map[string]int{fm.Member.State: 1}, &m.in.Family)
-		}
-	}
-	if row.State == "" {
-		row.State = "none"
-	}
-	if l, ok := lives[fm.Member.Identity]; ok {
-		row.First = m.label(l.First)
-		if l.First >= 0 && l.First < len(m.in.Times) && !m.in.Times[l.First].IsZero() {
-			row.First += ", " + wording.Clock(m.in.Times[l.First])
-		}
-		row.Seen = wording.PagePlural(int64(l.Seen), "snapshot", "snapshots")
-	}
-	if line := fm.Member.Place.Line; line > 0 {
-		row.RawText = "line " + wording.Exact(line)
-	} else if fm.Member.Place.Offset > 0 {
-		row.RawText = "byte " + wording.Exact(fm.Member.Place.Offset)
-	} else if fm.RawURL != "" {
-		row.RawText = "raw"
-	}
-	if !m.in.Frozen {
-		row.RawURL = fm.RawURL
-	}
-	return row
-}
-
-// Document is the family as text for a ticket.
-func (f Family) Document() document.Document {
-	var m document.Document
-	m.Heading(1, f.Headline)
-	m.Paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
-	for _, e := range f.Evidence {
-		m.Item(e.Name + ": " + e.Value)
-	}
-	m.Gap()
-	if f.Triage != nil && f.Triage.Text != "" {
-		m.Paragraph("Triage: " + f.Triage.Text)
-	}
-	head, row := []string{"Snapshot"}, []string{"Members"}
-	for i, l := range f.Members.Labels {
-		head = append(head, l)
-		if i < len(f.Members.Values) {
-			row = append(row, atLeast(orDash(f.Members.Values[i]), isLower(f.Members.Lower, i)))
-		}
-	}
-	for _, at := range f.Members.Epochs {
-		if at < len(f.Members.Labels) {
-			head[at+1] += " (restarted)"
-		}
-	}
-	m.Table(1, head, [][]string{row})
-	for _, text := range slices.Concat([]string{f.Onset}, f.Cannot, f.Decides, []string{f.HourNote}) {
-		m.Paragraph(text)
-	}
-	if k := f.Knowledge; k != nil {
-		m.Heading(2, "What is known of it")
-		for _, b := range k.Belongs {
-			m.Paragraph("Belongs to: " + b.Text + ".")
-		}
-		writeKnown(&m, k.Advice, slices.Concat(k.Known, k.Alike), k.KnownNote)
-		if k.Normal != nil {
-			m.Paragraph(k.Normal.Reason)
-		}
-	}
-	if f.Unit != nil {
-		m.Heading(2, "Unit "+f.Unit.ID)
-		m.Paragraph(f.Unit.Text)
-		writeShares(&m, f.Unit.Rows)
-	}
-	if len(f.Holders) > 0 {
-		m.Heading(2, "Possible holders of what it waits for")
-		writeShares(&m, f.Holders)
-	}
-	if len(f.Behind) > 0 {
-		m.Heading(2, "Who may wait for it")
-		writeShares(&m, f.Behind)
-	}
-	if f.Versions != nil {
-		m.Heading(2, "Versions")
-		m.Paragraph(f.Versions.Text)
-		var rows [][]string
-		for _, v := range f.Versions.Rows {
-			rows = append(rows, []string{v.Version, v.Rate, v.Exposure, v.Verdict, v.Share})
-		}
-		m.Table(1, []string{"Version", "Per hour", "Exposure", "Verdict", "First bad"}, rows)
-	}
-	if len(f.Attributes) > 0 {
-		var rows [][]string
-		for _, a := range f.Attributes {
-			rows = append(rows, []string{a.Name, a.Value})
-		}
-		m.Table(2, []string{"Attribute", "Value"}, rows)
-	}
-	if len(f.Watched) > 0 {
-		m.Heading(2, "What they watch at "+f.At)
-		m.Paragraph(f.WatchedNote)
-		var rows [][]string
-		for _, w := range f.Watched {
-			rows = append(rows, []string{w.What, w.Watches, w.Still, w.Pod})
-		}
-		m.Table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
-	}
-	for i, v := range f.Variants {
-		if i > 0 {
-			break
-		}
-		m.Heading(2, "Stack ("+v.Count+")")
-		m.Fence(strings.Split(v.plain(), "\n"))
-	}
-	if len(f.Raw) > 0 {
-		m.Heading(2, "Raw: "+f.RawTitle)
-		lines := make([]string, len(f.Raw))
-		for i, l := range f.Raw {
-			lines[i] = l.Text
-		}
-		m.Fence(lines)
-	}
-	m.Paragraph("Fingerprint: " + f.Fingerprint)
-	return m
 }

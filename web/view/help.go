@@ -25,6 +25,7 @@ func NewHelp(base string) Written {
 	v.Body.Say("lead", "Take at least three captures of one process, minutes apart, without restarting it. Two say that something grew; three or more can prove that it stays.")
 	v.Body.Add(
 		document.NewSection("capture", "Capture without loss", "One directory for each moment, one directory for each process in it.", commands(captures())),
+		document.NewSection("formats", "What is read", "Recognised by content, names are only hints.", terms(formats())),
 		document.Section{
 			Look: "block", ID: "upload-shell", Title: document.Words("Upload from a shell"),
 			Note:   document.Text{document.LinkTo("/api", "The API"), document.Plain(" does the whole job in three lines.")},
@@ -32,10 +33,25 @@ func NewHelp(base string) Written {
 		},
 		document.NewSection("filter", "Filter families", "On cases, snapshots and comparisons, and with leakdiff report --filter.", filterWords()),
 		document.NewSection("verdicts", "Verdicts", "Always with their evidence.", verdictTerms()),
-		document.NewSection("words", "Words", "", glossary()),
+		document.NewSection("words", "Words", "", terms(words())),
 		document.NewSection("help-keys", "Keys", "", keyWords()),
 	)
 	return v
+}
+
+// formats are those of docs/formats.md, a line each.
+func formats() []Pair {
+	return []Pair{
+		{"Goroutines", "Dumps of debug=2, of runtime.Stack and of crashes, Go 1.18 to 1.27; profiles of debug=1 and proto. Also inside log lines, JSON and HTML."},
+		{"Threads of a JVM", "jstack, jcmd, kill -3, dump_to_file, actuator, VisualVM and support-core."},
+		{"Node.js", "Diagnostic reports with their handles."},
+		{"Descriptors", "fdinfo, links and listings of /proc/PID/fd, lsof in all variants, lsfd, ss, netstat, /proc/net."},
+		{"Inotify watches", "fdinfo, with mountinfo or inode lists for their paths."},
+		{"Context", "mountinfo, limits, status, cmdline, sysctls, Prometheus and HashiCorp metrics."},
+		{"Support bundles", "nomad, consul, vault, CockroachDB, MinIO, containerd, CRI-O, must-gather, sos, Rancher, Cilium, Jenkins, Elasticsearch and more."},
+		{"Archives", "Directories, tar, zip, gz, zst, xz, bz2, lz4, in each other and in split parts."},
+		{"Named, not read", "Heap and CPU profiles, execution traces, javacore, hot threads."},
+	}
 }
 
 // commands lists commands to copy.
@@ -72,11 +88,10 @@ func verdictTerms() document.Terms {
 	return out
 }
 
-func glossary() document.Terms {
-	out := document.Terms{Look: "terms"}
-	for _, x := range words() {
-		out.Rows = append(out.Rows, document.Term{Name: document.Words(x.Name), Blocks: document.Blocks{document.Words(x.Value)}})
-	}
+// terms lists words with what they mean.
+func terms(all []Pair) document.Terms {
+	out := said(all)
+	out.Look = "terms"
 	return out
 }
 

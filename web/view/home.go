@@ -25,7 +25,13 @@ type Home struct {
 	Choice       CaseChoice
 	Shown        string
 	Newer, Older string
-	Samples      []Sample
+	// Whole says that every case is on the page: a script sorts and filters there.
+	Whole bool
+	// Archived says that there are cases, all of them put away.
+	Archived bool
+	// Command takes a capture of a process and uploads it.
+	Command string
+	Samples []Sample
 }
 
 // Limit is one line of the limits table: "Files in a bundle", "200 000".
@@ -36,6 +42,16 @@ type Limit struct {
 // CaseRow is a case in the table of recent cases.
 type CaseRow struct {
 	URL, Title, Sentence string
+	// Below stands under the sentence: the title, or that nothing was read yet under the
+	// title.
+	Below string
+	// About is the process and the host: "containerd, kubelet on node-1".
+	About string
+	// Name, Rank, Made and Active are what the list is sorted by: text, the rank of the
+	// verdict, and seconds.
+	Name         string
+	Rank         int
+	Made, Active int64
 	// Points are the totals of the series that rose most, one per snapshot.
 	Points []int
 	// Lower says which of them are lower bounds, empty where none is.
@@ -51,9 +67,19 @@ type CaseRow struct {
 	Archived    bool
 }
 
+// Chip is the verdict as it is shown: a single dump has none.
+func (r CaseRow) Chip() string {
+	if r.Verdict == string(analysis.TooFewPoints) && r.Snapshots == "1" {
+		return "one dump"
+	}
+	return r.Verdict
+}
+
 // CaseChoice is which cases are asked for, as it stands in the address.
 type CaseChoice struct {
-	Text, Process, Host, Verdict, Since, Until string
+	Find, Text, Process, Host, Verdict, Since, Until string
+	// Sort is empty for the newest first, else a value of Sorts.
+	Sort string
 	// Archived is empty, "yes" or "all".
 	Archived string
 	Page     int
@@ -61,14 +87,22 @@ type CaseChoice struct {
 	Wrong string
 }
 
-// narrow reports whether anything but a page is asked for.
-func (c CaseChoice) narrow() bool {
-	c.Page = 0
+// Narrow reports whether a part of the cases is asked for.
+func (c CaseChoice) Narrow() bool {
+	c.Page, c.Sort = 0, ""
 	return c != CaseChoice{}
 }
 
-// Open reports whether the form is unfolded.
-func (c CaseChoice) Open() bool { return c.narrow() }
+// Open reports whether the further fields of the form are unfolded.
+func (c CaseChoice) Open() bool {
+	c.Find, c.Verdict, c.Wrong = "", "", ""
+	return c.Narrow()
+}
+
+// Sorts are the orders of the list.
+func (CaseChoice) Sorts() []Pair {
+	return []Pair{{Name: "newest", Value: ""}, {Name: "name", Value: "name"}, {Name: "verdict", Value: "verdict"}, {Name: "last activity", Value: "activity"}}
+}
 
 // Verdicts are those that may be asked for.
 func (c CaseChoice) Verdicts() []Pair {
@@ -82,7 +116,7 @@ func (c CaseChoice) Verdicts() []Pair {
 // address is the list at another page.
 func (c CaseChoice) address(page int) string {
 	q := url.Values{}
-	for name, value := range map[string]string{"text": c.Text, "process": c.Process, "host": c.Host, "verdict": c.Verdict, "since": c.Since, "until": c.Until, "archived": c.Archived} {
+	for name, value := range map[string]string{"find": c.Find, "sort": c.Sort, "text": c.Text, "process": c.Process, "host": c.Host, "verdict": c.Verdict, "since": c.Since, "until": c.Until, "archived": c.Archived} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -103,6 +137,7 @@ type Sample struct {
 // CaseSummary is what the store knows about a case without opening it.
 type CaseSummary struct {
 	ID, Title, Sentence, Verdict string
+	Process, Host                string
 	Points                       []int
 	Lower                        []bool
 	// Aside is how many families grow and were called benign, where no other grows.
@@ -110,7 +145,8 @@ type CaseSummary struct {
 	Snapshots int
 	Ticket    string
 	Archived  bool
-	Created   time.Time
+	// Updated is when something was added or changed last.
+	Created, Updated time.Time
 }
 
 // HomeInput is what the start page is made of. Total is the number of all cases that
@@ -123,15 +159,19 @@ type HomeInput struct {
 	Total   int
 	Choice  CaseChoice
 	Samples []Sample
+	// Archived says that there are cases, all of them put away.
+	Archived bool
 }
 
 // NewHome makes the start page; the caller adds the shell's engine line.
 func NewHome(in HomeInput) Home {
 	h := Home{
 		Shell:   Shell{Title: "What is leaking?", Section: "cases", Sheet: "home"},
+		Whole:   in.Total == len(in.Cases) && !in.Choice.Narrow(),
+		Command: "leakdiff collect --pid 4711 --every 30s --count 5 -o capture.tar.gz && leakdiff push --server " + in.Base + " capture.tar.gz",
 		Upload:  newUpload(in.Upload),
 		Base:    in.Base,
-		Limits:  in.Limits,
+		Limits:  in.Limits, Archived: in.Archived,
 		Samples: slices.Clone(in.Samples),
 	}
 	for i := range h.Samples {
@@ -148,16 +188,16 @@ func NewHome(in HomeInput) Home {
 func (h *Home) list(in HomeInput) {
 	const perPage = 100
 	h.Choice = in.Choice
-	for _, text := range []*string{&h.Choice.Text, &h.Choice.Process, &h.Choice.Host, &h.Choice.Since, &h.Choice.Until, &h.Choice.Wrong} {
+	for _, text := range []*string{&h.Choice.Find, &h.Choice.Text, &h.Choice.Process, &h.Choice.Host, &h.Choice.Since, &h.Choice.Until, &h.Choice.Wrong} {
 		*text = Visible(*text)
 	}
 	first := (max(in.Choice.Page, 1) - 1) * perPage
 	switch {
-	case in.Total == 0 && in.Choice.narrow():
+	case in.Total == 0 && in.Choice.Narrow():
 		h.Shown = "No case fits."
 	case in.Total > len(in.Cases) && len(in.Cases) > 0:
-		h.Shown = fmt.Sprintf("%s to %s of %s, the newest first.", wording.Exact(int64(first+1)), wording.Exact(int64(first+len(in.Cases))), wording.PagePlural(int64(in.Total), "case", "cases"))
-	case in.Choice.narrow():
+		h.Shown = fmt.Sprintf("%s to %s of %s.", wording.Exact(int64(first+1)), wording.Exact(int64(first+len(in.Cases))), wording.PagePlural(int64(in.Total), "case", "cases"))
+	case in.Choice.Narrow():
 		h.Shown = plainPlural(in.Total, "1 case fits.", wording.Exact(int64(in.Total))+" cases fit.")
 	}
 	if in.Choice.Page > 1 {
@@ -175,13 +215,27 @@ func newCaseRow(c CaseSummary) CaseRow {
 		Ticket: Visible(c.Ticket), Archived: c.Archived,
 	}
 	if !c.Created.IsZero() {
-		row.Day = wording.Day(c.Created)
+		row.Day, row.Made = wording.Day(c.Created), c.Created.Unix()
+	}
+	if row.Active = row.Made; !c.Updated.IsZero() {
+		row.Active = c.Updated.Unix()
+	}
+	if row.About = Visible(c.Process); row.About != "" && c.Host != "" {
+		row.About += " on " + Visible(c.Host)
+	} else if c.Host != "" {
+		row.About = Visible(c.Host)
+	}
+	row.Name = strings.ToLower(row.About + " " + row.Title)
+	row.Rank = len(analysis.Verdicts())
+	if at := slices.Index(analysis.Verdicts(), analysis.Verdict(c.Verdict)); at >= 0 {
+		row.Rank = at
 	}
 	if row.Title == "" {
 		row.Title = "untitled case"
 	}
+	row.Below = row.Title
 	if row.Sentence == "" {
-		row.Sentence = "Nothing has been read yet."
+		row.Sentence, row.Below = row.Title, "Nothing has been read yet."
 	}
 	if c.Aside > 0 {
 		row.Verdict, row.Triage = "", "benign"

@@ -150,7 +150,7 @@ func (c Case) ContextBlocks() document.Blocks {
 	if len(c.Context) == 0 {
 		return nil
 	}
-	out := document.NewSection("h-ctx", "Beside the proof", "Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.")
+	out := document.NewSection("h-ctx", c.SeenWords(), "Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.")
 	for _, x := range c.Context {
 		out.Heading(3, x.Process)
 		if len(x.Thresholds) > 0 {

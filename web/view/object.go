@@ -28,6 +28,8 @@ type ObjectInput struct {
 	SnapshotIndex int
 	// Families are those of the series.
 	Families []report.Family
+	// Code is the stack of the first role.
+	Code CodeInput
 	// RawURL is the address of a goroutine's lines in its dump, empty for none.
 	RawURL func(*report.ObjectPart) string
 	Engine string
@@ -39,6 +41,9 @@ type Object struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
+	// First is the first screen; records that older versions froze have none, and are shown
+	// as they were.
+	First *FirstScreen `json:",omitempty"`
 	// Sentence is the headline without the name, Path the import path of the type.
 	Sentence string
 	Name     Func
@@ -135,6 +140,7 @@ func NewObject(in ObjectInput) Object {
 		v.Holders = append(v.Holders, Visible(m.o.Holders[i].Text()))
 	}
 	v.Holders = slices.Compact(v.Holders)
+	v.First = m.first(&v)
 	v.Shell = m.shell(v)
 	return v
 }
@@ -320,7 +326,7 @@ func (m *objectMaker) roles(v *Object) {
 			r := &p.Roles[i]
 			out := ObjectRole{Count: eachOf(r.N), Text: Visible(arrow(r.Short())), Proof: r.Proof()}
 			if s := stacks[r.Role]; s != nil {
-				out.Stack = roleStack(p.Kind, s)
+				out.Stack = roleStack(p.Kind, s, m.in.Code.Version)
 				out.Of = fmt.Sprintf("Stack of %s of %s at %s", wording.Number(int64(s.Members)), many(p.Kind, s.Of), v.At)
 			}
 			v.Roles = append(v.Roles, out)
@@ -329,10 +335,11 @@ func (m *objectMaker) roles(v *Object) {
 }
 
 // roleStack is the stack of a role as pages print stacks.
-func roleStack(kind analysis.Kind, s *report.RoleStack) *FamilyVariant {
+func roleStack(kind analysis.Kind, s *report.RoleStack, version string) *FamilyVariant {
 	out := &FamilyVariant{Count: many(kind, s.Members), Fingerprint: Visible(s.Variant)}
 	for _, f := range s.Stack {
-		line := frameLine(&analysis.Frame{Func: f.Function, File: f.File, Line: f.Line})
+		frame := f.Frame()
+		line := linkedFrame(&frame, version)
 		if f.CreatedBy {
 			out.Creator = line
 			continue

@@ -116,15 +116,20 @@ func problemLine(p Problem) string {
 	return s
 }
 
+// Block is one group of problems.
+func (p Problem) Block() document.Problem {
+	out := document.Problem{Severity: p.Severity, What: p.What, Count: p.Count, More: p.More, Why: p.Why, Hint: p.Hint}
+	for _, w := range p.Where {
+		out.Where = append(out.Where, document.LinkTo(w.URL, w.Text))
+	}
+	return out
+}
+
 // problemBlock lists groups of problems.
 func problemBlock(look document.Look, groups []Problem) document.Problems {
 	out := document.Problems{Look: look}
 	for _, p := range groups {
-		x := document.Problem{Severity: p.Severity, What: p.What, Count: p.Count, More: p.More, Why: p.Why, Hint: p.Hint}
-		for _, w := range p.Where {
-			x.Where = append(x.Where, document.LinkTo(w.URL, w.Text))
-		}
-		out.List = append(out.List, x)
+		out.List = append(out.List, p.Block())
 	}
 	return out
 }

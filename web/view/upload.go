@@ -47,7 +47,7 @@ type Stored struct {
 	Key, URL string
 }
 
-// NewStored makes the page about a stored upload; the address is that of its bundle.
+// NewStored makes the page about a stored upload; the address is that of its case.
 func NewStored(engine, key, address string) Stored {
 	return Stored{Shell: Shell{Title: "Stored", Section: "cases", Here: "Stored", Engine: engine, Crumbs: []Link{{Text: "Cases", URL: "/"}}}, Key: key, URL: address}
 }

@@ -321,6 +321,17 @@ func OfStandardLibrary(function string) bool {
 	return goroot(importPath(function))
 }
 
+// StandardPackage returns the package of a function of Go's standard library, "" for any
+// other function.
+//
+//	"net/http.(*conn).serve" = "net/http"
+func StandardPackage(function string) string {
+	if pkg := importPath(function); pkg != "main" && goroot(pkg) {
+		return pkg
+	}
+	return ""
+}
+
 // goroot reports a package of the standard library.
 func goroot(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")

@@ -254,7 +254,7 @@ func TestABundleOfFaultsStillSaysThatItHoldsNothing(t *testing.T) {
 	for _, p := range r.Problems {
 		got = append(got, p.What)
 	}
-	want := []string{"the manifest of a capture is damaged", "the manifest of a capture is damaged", "3 more problems of these files are not listed", "no evidence of any process was found"}
+	want := []string{"the manifest of a capture is damaged", "the manifest of a capture is damaged", "3 more problems of these files are not listed", "none of the 5 files holds a dump"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

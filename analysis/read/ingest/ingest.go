@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/say/wording"
 )
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
@@ -78,11 +79,20 @@ type Progress struct {
 func (p Progress) Text() string {
 	switch p.Stage {
 	case "grouping":
-		return fmt.Sprintf("%d files unpacked, forming families", p.Files)
-	case "done":
-		return fmt.Sprintf("%d files read, %d snapshots", p.Files, p.Snapshots)
+		return wording.Plural(p.Files, "file", "files") + " read, forming groups"
+	case "saving", "done":
+		return wording.Plural(p.Files, "file", "files") + " read, " + wording.Plural(p.Snapshots, "dump", "dumps")
 	}
-	return fmt.Sprintf("%d files unpacked, %d goroutines, %d threads, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Threads, p.Descriptors, p.Watches)
+	parts := []string{wording.Plural(p.Files, "file", "files")}
+	for _, read := range []struct {
+		kind analysis.Kind
+		n    int
+	}{{analysis.KindGoroutine, p.Goroutines}, {analysis.KindThread, p.Threads}, {analysis.KindDescriptor, p.Descriptors}, {analysis.KindWatch, p.Watches}} {
+		if read.n > 0 {
+			parts = append(parts, wording.PagePlural(int64(read.n), string(read.kind), wording.Kinds(read.kind)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Result is all that one bundle holds.
@@ -166,7 +176,7 @@ const fewEmpty = 3
 // reportEmpty names the empty files: some collectors leave dozens of them, which
 // must not bury the other problems.
 func (r *reader) reportEmpty() {
-	const why, hint = "what was to be written there did not answer, or had nothing to say", "capture it again if it matters"
+	const why, hint = "the endpoint or the command that fills it did not answer", "capture it again if it matters"
 	if len(r.empty) <= fewEmpty {
 		for _, path := range r.empty {
 			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "this file is empty", Why: why, Hint: hint})
@@ -174,7 +184,7 @@ func (r *reader) reportEmpty() {
 		return
 	}
 	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note,
-		What: fmt.Sprintf("%d files are empty, this one and %d others", len(r.empty), len(r.empty)-1),
+		What: fmt.Sprintf("%d files were empty", len(r.empty)),
 		Why:  why, Hint: "the list of files names them; " + hint})
 }
 
@@ -186,14 +196,14 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	}
 	// It is listed however many others there are.
 	say := func(p analysis.Problem) { r.problems.list = append(r.problems.list, p) }
-	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
+	what, why := fmt.Sprintf("none of the %d files holds a dump", len(r.artifacts)), "their kinds are found by content, and no kind of them is about a process"
 	switch {
 	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
-		why = "nothing in it could be opened; the problems above say why"
+		what, why = "no file of this upload could be read", "the problems above say why"
 	case len(r.artifacts) == 0:
-		why = "there is no file in it"
+		what, why = "no file is in this upload", "the archive or directory is empty"
 	case len(r.artifacts) == 1:
-		why = r.artifacts[0].Reason
+		what, why = "this file holds no dump", r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
 		say(analysis.Problem{
@@ -206,7 +216,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	}
 	say(analysis.Problem{
 		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
-		What: "no evidence of any process was found",
+		What: what,
 		Why:  why,
 		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",
 	})

@@ -203,6 +203,11 @@ func (j *JudgedSeries) judgeFamilies(o Options) {
 	in.Events, in.Loads = o.Events, j.loads(o.Loads)
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
+	for _, f := range j.Trend.Families {
+		judgement := j.Judged[f.Fingerprint]
+		judgement.Evidence = counting(judgement.Evidence, string(f.Kind), wording.Kinds(f.Kind))
+		j.Judged[f.Fingerprint] = judgement
+	}
 	stacks := map[string][]*analysis.Stack{}
 	enough := map[*analysis.Family]bool{}
 	for _, s := range j.Snapshots {
@@ -348,7 +353,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out := Family{
 		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
 		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
-		Verdict: judgement.Verdict, Evidence: counting(judgement.Evidence, string(f.Kind), wording.Kinds(f.Kind)), Rise: judgement.Rise, Life: judgement.Life, Classes: []string{}, Known: []string{},
+		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Life: judgement.Life, Classes: []string{}, Known: []string{},
 	}
 	if out.Title == "" {
 		out.Title = f.Title
@@ -479,7 +484,7 @@ func nothingSaid(cut, refused, all int) string {
 		if refused > 0 {
 			how = "are cut or were not understood as a whole"
 		}
-		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s, so that their counts are lower bounds, and no two others can be compared", cut, all, how)
+		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s; no two others can be compared", cut, all, how)
 	}
 	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }

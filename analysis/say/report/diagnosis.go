@@ -873,7 +873,8 @@ func (d *diagnosing) quiet() string {
 	}
 	all := slices.Concat(told[placeRose], told[placeSeveral], told[placeRest])
 	if len(all) == 0 {
-		return "No dump was found in these files."
+		text := []rune(wording.NothingRead(d.r.Problems))
+		return string(text[:min(len(text), longest)])
 	}
 	tail := ""
 	if n := len(all) - 1; n > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/object"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/join"
 )
 
@@ -86,8 +87,41 @@ type RoleStack struct {
 	Variant string `json:"variant"`
 	Members int    `json:"members"`
 	Of      int    `json:"of"`
-	// Stack is leaf first, what started the goroutine last.
+	// Stack is leaf first, what started the goroutine last. Own code is marked.
 	Stack []StackFrame `json:"stack"`
+}
+
+// FirstStack is the stack of the role that shows most: of the first with own code, else of
+// the first that what holds the objects started, else of the first with more than the
+// standard library. It is nil without a stack.
+func (m *ObjectMembership) FirstStack() *RoleStack {
+	var best *RoleStack
+	most := -1
+	for i := range m.Stacks {
+		if worth := m.worth(m.Stacks[i].Stack); worth > most {
+			best, most = &m.Stacks[i], worth
+		}
+	}
+	return best
+}
+
+// worth orders the stacks of roles for FirstStack.
+func (m *ObjectMembership) worth(stack []StackFrame) int {
+	creator := Creator(stack)
+	switch {
+	case slices.ContainsFunc(stack, func(f StackFrame) bool { return f.Own }):
+		return 3
+	case creator != nil && slices.ContainsFunc(m.Holders, func(h HolderOf) bool { return h.Role == analysis.CreatedBy && h.Type == creator.Function }):
+		return 2
+	case slices.ContainsFunc(stack, func(f StackFrame) bool { return !family.OfStandardLibrary(f.Function) }):
+		return 1
+	}
+	return 0
+}
+
+// Located is the stack as that of a family is located.
+func (s *RoleStack) Located(kind analysis.Kind, snapshot string) *LocatedStack {
+	return &LocatedStack{Stack: s.Stack, Of: StackOf{Family: s.Family, Kind: kind, Snapshot: snapshot, Members: s.Members, Of: s.Of}}
 }
 
 const (
@@ -278,6 +312,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 			}
 		}
 	}
+	own := j.OwnCode()
 	for _, e := range out.Each {
 		for _, r := range e.Roles {
 			b, ok := best[r.Role]
@@ -285,7 +320,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 				continue
 			}
 			v := b.group.Variants[b.variant]
-			stack := RoleStack{ObjectRole: r, Family: b.group.Family.Fingerprint, Variant: v.Fingerprint, Members: b.count, Of: of[r.Role], Stack: stackFrames(v.Stack)}
+			stack := RoleStack{ObjectRole: r, Family: b.group.Family.Fingerprint, Variant: v.Fingerprint, Members: b.count, Of: of[r.Role], Stack: markedFrames(own, v.Stack, marksOf(own, b.group.Family.Kind, v.Stack))}
 			out.Stacks = append(out.Stacks, stack)
 		}
 	}
@@ -317,16 +352,4 @@ func variantRole(v *analysis.Variant) string {
 		return ""
 	}
 	return join.RoleOf(v.Stack)
-}
-
-// stackFrames are the frames of an exact stack, without marks of own code.
-func stackFrames(s *analysis.Stack) []StackFrame {
-	var out []StackFrame
-	for _, f := range s.Frames {
-		out = append(out, StackFrame{Function: f.Func, File: f.File, Line: f.Line})
-	}
-	if s.CreatedBy.Func != "" {
-		out = append(out, StackFrame{Function: s.CreatedBy.Func, File: s.CreatedBy.File, Line: s.CreatedBy.Line, CreatedBy: true})
-	}
-	return out
 }

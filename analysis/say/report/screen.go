@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/noun"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -21,6 +22,9 @@ type Terminal struct {
 	Top *int
 	// Color uses escape sequences for colours.
 	Color bool
+	// Source has the reader's source, of which the evidence shows what starts goroutines. It
+	// is nil for none.
+	Source *source.Tree
 }
 
 // The screen has columns of text, and lines at most.

@@ -61,35 +61,74 @@ func (j *JudgedSeries) locate(f *Finding) {
 			continue
 		}
 		at = j.judgedAt(at.group.Family, at)
-		v := mostFrequent(at.group.Variants)
-		if v == nil {
-			continue
+		if l := j.located(j.own, at.group, at.snapshot); l != nil {
+			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
+			return
 		}
-		f.StackOf = &StackOf{Family: print, Kind: at.group.Family.Kind, Snapshot: j.Snapshots[at.snapshot].ID, Members: v.Count, Of: max(v.Count, at.group.Count), Elided: v.Stack.Elided}
-		marks := family.Marks{Frames: make([]bool, len(v.Stack.Frames))}
-		if at.group.Family.Kind == analysis.KindGoroutine {
-			marks = j.own.Mark(v.Stack) // other programs have no marks of modules
-		}
-		for i, frame := range v.Stack.Frames {
-			f.Stack = append(f.Stack, j.frame(frame, marks.Frames[i]))
-		}
-		if v.Stack.CreatedBy.Func != "" {
-			creator := j.frame(v.Stack.CreatedBy, marks.Creator)
-			creator.CreatedBy = true
-			f.Stack = append(f.Stack, creator)
-		}
-		switch {
-		case !marks.Known:
-			f.StackNote = ownNotKnown
-		case !marks.Creator && !slices.Contains(marks.Frames, true):
-			f.StackNote = noOwnCode
-		}
-		return
 	}
 }
 
-func (j *JudgedSeries) frame(f analysis.Frame, own bool) StackFrame {
-	return StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: own, within: j.own.Within(f)}
+// LocatedStack is the most frequent exact stack of a family in one snapshot.
+type LocatedStack struct {
+	Stack []StackFrame
+	Of    StackOf
+	// Note is a remark on own code, empty where some is marked.
+	Note string
+}
+
+// LocatedStack returns the most frequent exact stack of a family in a snapshot, nil where
+// it has none.
+func (j *JudgedSeries) LocatedStack(fingerprint string, snapshot int) *LocatedStack {
+	g := GroupOf(j.Snapshots[snapshot], fingerprint)
+	if g == nil || g.Family.Kind != analysis.KindGoroutine && g.Family.Kind != analysis.KindThread {
+		return nil
+	}
+	return j.located(j.OwnCode(), g, snapshot)
+}
+
+// OwnCode recognises the own code of the process.
+func (j *JudgedSeries) OwnCode() *family.Own {
+	if j.own != nil {
+		return j.own
+	}
+	return family.OwnOf(j.stacks) // not stored: several requests may read one series
+}
+
+func (j *JudgedSeries) located(own *family.Own, g *analysis.Group, snapshot int) *LocatedStack {
+	v := mostFrequent(g.Variants)
+	if v == nil {
+		return nil
+	}
+	out := &LocatedStack{Of: StackOf{Family: g.Family.Fingerprint, Kind: g.Family.Kind, Snapshot: j.Snapshots[snapshot].ID, Members: v.Count, Of: max(v.Count, g.Count), Elided: v.Stack.Elided}}
+	marks := marksOf(own, g.Family.Kind, v.Stack)
+	out.Stack = markedFrames(own, v.Stack, marks)
+	switch {
+	case !marks.Known:
+		out.Note = ownNotKnown
+	case !marks.Creator && !slices.Contains(marks.Frames, true):
+		out.Note = noOwnCode
+	}
+	return out
+}
+
+// marksOf marks own code. Only programs in Go have marks of modules.
+func marksOf(own *family.Own, kind analysis.Kind, s *analysis.Stack) family.Marks {
+	if kind != analysis.KindGoroutine {
+		return family.Marks{Frames: make([]bool, len(s.Frames))}
+	}
+	return own.Mark(s)
+}
+
+// markedFrames are the frames of a stack and its creator.
+func markedFrames(own *family.Own, s *analysis.Stack, marks family.Marks) []StackFrame {
+	var out []StackFrame
+	for i, f := range s.Frames {
+		out = append(out, StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: marks.Frames[i], within: own.Within(f)})
+	}
+	if c := s.CreatedBy; c.Func != "" {
+		out = append(out, StackFrame{Function: c.Func, File: c.File, Line: c.Line, Own: marks.Creator, CreatedBy: true, within: own.Within(c)})
+	}
+	return out
 }
 
 // stacks yields the stacks of all goroutines of the series, equal ones of several
@@ -144,6 +183,19 @@ func (f StackFrame) place() string {
 	return place
 }
 
+// Frame is the frame as the dump prints it.
+func (f StackFrame) Frame() analysis.Frame {
+	return analysis.Frame{Func: f.Function, File: f.File, Line: f.Line}
+}
+
+// Creator is the place that started the goroutines of a stack, nil if the dump shows none.
+func Creator(stack []StackFrame) *StackFrame {
+	if n := len(stack); n > 0 && stack[n-1].CreatedBy {
+		return &stack[n-1]
+	}
+	return nil
+}
+
 // Trace is the stack of a finding as pages and texts show it.
 type Trace struct {
 	// Caption describes the members of the stack: "Stack of 60 of 64 goroutines at t7".
@@ -160,6 +212,8 @@ type TraceRow struct {
 	Own             bool       `json:",omitempty"`
 	Creator         bool       `json:",omitempty"`
 	Folded          []TraceRow `json:",omitempty"`
+	// Frame is the frame as the dump prints it.
+	Frame analysis.Frame `json:"-"`
 }
 
 // mostFrames is how many frames of a stack are shown, without its creator.
@@ -179,7 +233,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
 	var rows []TraceRow
 	for _, frame := range f.Stack {
-		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy})
+		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
 		out.Own = out.Own || frame.Own
 	}
 	out.Rows = fold(rows, mostFrames)
@@ -196,6 +250,12 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	t.told = t.told || f.StackNote == ownNotKnown
 	out.Note = strings.Join(notes, " ")
 	return out
+}
+
+// Trace is the stack as pages show it. label is that of its snapshot.
+func (l *LocatedStack) Trace(label string) *Trace {
+	f := Finding{Stack: l.Stack, StackOf: &l.Of, StackNote: l.Note}
+	return new(Traces).Of(&f, func(string) string { return label })
 }
 
 // share is a part of the members of a kind: "all 24 goroutines", "60 of 64 goroutines".

@@ -13,6 +13,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -39,7 +40,7 @@ const (
 // evidence: the totals, the findings with their proof, the families that move, and what was
 // not understood. Control and bidi characters of the input are shown as \xNN.
 func Text(w io.Writer, c Case, t Terminal) error {
-	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis}
+	p := &printer{w: w, width: int(t.EvidenceWidth), top: t.Top, said: &c.Report.Diagnosis, source: t.Source, shown: map[string]bool{}}
 	if p.width == 0 {
 		p.width = columns
 	}
@@ -108,6 +109,9 @@ type printer struct {
 	said   *Diagnosis
 	whole  *Finding
 	traces Traces
+	// source has go statements, shown are those that stand above.
+	source *source.Tree
+	shown  map[string]bool
 	err    error
 }
 
@@ -248,6 +252,37 @@ func (p *printer) stack(j *JudgedSeries, f *Finding, indent string) {
 		}
 	}
 	p.wrap(indent, t.Note)
+	p.start(f, indent)
+}
+
+// start prints the statement that started the members of a finding, once in a report.
+func (p *printer) start(f *Finding, indent string) {
+	creator := Creator(f.Stack)
+	if creator == nil {
+		return
+	}
+	e, missing := p.source.Start(creator.Frame())
+	if e == nil {
+		if !p.shown[missing] {
+			p.wrap(indent, missing)
+		}
+		p.shown[missing] = true
+		return
+	}
+	where := fmt.Sprintf("%s:%d", e.Path, e.Line)
+	if p.shown[where] {
+		p.wrap(indent, "Started at "+where+", shown above.")
+		return
+	}
+	p.shown[where] = true
+	p.wrap(indent, "Started at "+where+":")
+	for i, text := range e.Lines {
+		mark := " "
+		if e.First+i == e.Line {
+			mark = ">"
+		}
+		p.line("%s  %s %5d  %s", indent, mark, e.First+i, strings.ReplaceAll(text, "\t", "    "))
+	}
 }
 
 // context prints what belongs beside the proof: thresholds that circulate, and what is
@@ -443,11 +478,39 @@ func cut(s string, n int) string {
 type CaseSummary struct {
 	Headline string
 	Verdict  analysis.Verdict
+	// Process and Host name those of the case, that of the diagnosis first: "containerd,
+	// kubelet" and "node-1".
+	Process, Host string
 	// Course is that of the first series.
 	Course
 	// Aside is how many families grow and were called benign. It is set only if no
 	// other grows.
 	Aside int
+}
+
+// mostAbout is how many processes or hosts a list names of a case.
+const mostAbout = 2
+
+// about names the processes and hosts of a case, that of the diagnosis first.
+func (r *Report) about() (process, host string) {
+	var processes, hosts []string
+	add := func(list *[]string, name string) {
+		if name != "" && !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	order := r.seriesInOrder()
+	if r.Diagnosis.Series != nil {
+		order = slices.Concat([]int{*r.Diagnosis.Series}, order)
+	}
+	for _, i := range order {
+		s := &r.Series[i]
+		add(&processes, s.Process)
+		if s.Host != nil {
+			add(&hosts, *s.Host)
+		}
+	}
+	return wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
 }
 
 // Summary summarises a case for a list.
@@ -462,6 +525,7 @@ func (c *Case) Summary() CaseSummary {
 // summary takes the course of the first series.
 func (r *Report) summary(first Course) CaseSummary {
 	s := CaseSummary{Headline: r.Diagnosis.Sentence, Verdict: r.Diagnosis.Verdict, Course: first}
+	s.Process, s.Host = r.about()
 	for i := range r.Series {
 		aside, _ := r.Series[i].setAside()
 		s.Aside += len(aside)

@@ -1,0 +1,93 @@
+package intake
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/store"
+)
+
+// Progress is how far the reading of a bundle is: in words, and in bytes of the upload.
+func (q *Queue) Progress(b store.Bundle) (text string, taken int64) {
+	p, running, _ := q.state(b.ID)
+	switch {
+	case running:
+		taken = min(q.taken.Load(), b.Size)
+		return progressText(p, taken, b.Size), taken
+	case b.Status != store.Queued:
+		return "", 0
+	case b.Error != nil && b.Error.Code == "disk_full":
+		return "was read; waits for room on the disk of this server, then it is read again and saved", 0
+	}
+	return "received, waiting for its turn", 0
+}
+
+// progressText words a progress. Before the files are known it counts bytes: a file may be an
+// archive of many.
+func progressText(p ingest.Progress, taken, size int64) string {
+	switch p.Stage {
+	case "grouping", "saving", "done":
+		return p.Text()
+	}
+	text := ""
+	if size > 0 && taken > 0 {
+		text = fmt.Sprintf("%d %% of %s read: ", taken*100/size, wording.Bytes(size))
+	}
+	return text + p.Text()
+}
+
+// counted has the queue count the bytes that are read of the inputs.
+func (q *Queue) counted(inputs []bundle.Input) {
+	for i := range inputs {
+		open := inputs[i].Open
+		inputs[i].Open = func() (io.ReadCloser, error) {
+			r, err := open()
+			if err != nil {
+				return nil, err
+			}
+			if placed, ok := r.(placedReader); ok {
+				return &countingPlaced{placed, &q.taken}, nil
+			}
+			return &counting{r, &q.taken}, nil
+		}
+	}
+}
+
+type counting struct {
+	io.ReadCloser
+	taken *atomic.Int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.taken.Add(int64(n))
+	return n, err
+}
+
+// placedReader is an input in which a zip archive is read in place.
+type placedReader interface {
+	io.ReadCloser
+	io.ReaderAt
+	io.Seeker
+}
+
+type countingPlaced struct {
+	placedReader
+	taken *atomic.Int64
+}
+
+func (c *countingPlaced) Read(p []byte) (int, error) {
+	n, err := c.placedReader.Read(p)
+	c.taken.Add(int64(n))
+	return n, err
+}
+
+func (c *countingPlaced) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.placedReader.ReadAt(p, off)
+	c.taken.Add(int64(n))
+	return n, err
+}

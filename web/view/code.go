@@ -1,0 +1,266 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/source"
+	"leakdiff/analysis/say/wording"
+)
+
+// Code is where in the source the members of a page are: their stack, and what started
+// them.
+type Code struct {
+	Caption string
+	Rows    []CodeRow
+	// Own reports that a row is own code. Note is a remark below the stack.
+	Own  bool   `json:",omitempty"`
+	Note string `json:",omitempty"`
+	// Text is the stack to be copied.
+	Text  string
+	Start *CodeStart `json:",omitempty"`
+}
+
+// The folded parts of a family and of a kind of objects.
+const (
+	FoldKey     = "key"
+	FoldStacks  = "stacks"
+	FoldMembers = "members"
+	FoldRaw     = "raw"
+)
+
+// CodeRow is a frame, or several that are folded.
+type CodeRow struct {
+	Func  Func
+	Place string
+	// URL is the address of the line on a public host, empty for none.
+	URL     string    `json:",omitempty"`
+	Own     bool      `json:",omitempty"`
+	Creator bool      `json:",omitempty"`
+	More    string    `json:",omitempty"`
+	Folded  []CodeRow `json:",omitempty"`
+}
+
+// CodeStart is the go statement that started the members.
+type CodeStart struct {
+	Func  Func
+	Place string
+	URL   string `json:",omitempty"`
+	Own   bool   `json:",omitempty"`
+	// Near is the outermost own frame where a library started the members, as a WaitGroup
+	// does.
+	Near *CodeRow `json:",omitempty"`
+	// Path is that of the file in a source directory, Lines those around the statement.
+	// Missing says in a sentence why there are none. Frozen pages have neither.
+	Path    string       `json:",omitempty"`
+	Lines   []SourceLine `json:",omitempty"`
+	Missing string       `json:",omitempty"`
+}
+
+// SourceLine is a line of source.
+type SourceLine struct {
+	Number, Text string
+	Marked       bool
+}
+
+// CodeInput is what the code of a page is made from. Stack is nil where there is none.
+type CodeInput struct {
+	Stack *report.LocatedStack
+	// Version is what is known of the version of the process, with its release of Go.
+	Version string
+	// Modules are the prefixes of the reader's own functions, separated by blanks. They
+	// mark own code in place of what the dump shows.
+	Modules string
+	// Excerpt is the go statement in the reader's source, Missing says why there is none.
+	Excerpt *source.Excerpt
+	Missing string
+}
+
+// newCode is the code of a page, nil without a stack. label is that of the snapshot.
+func newCode(in CodeInput, label string) *Code {
+	if in.Stack == nil {
+		return nil
+	}
+	stack := *in.Stack
+	if modules := strings.Fields(in.Modules); len(modules) > 0 {
+		stack.Stack, stack.Note = slices.Clone(stack.Stack), ""
+		for i := range stack.Stack {
+			f := &stack.Stack[i]
+			f.Own = slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
+		}
+	}
+	t := stack.Trace(label)
+	if t == nil {
+		return nil
+	}
+	out := &Code{Caption: Visible(t.Caption), Own: t.Own, Note: t.Note, Rows: codeRows(t.Rows, in.Version), Text: plainStack(stack.Stack)}
+	if c := report.Creator(stack.Stack); c != nil {
+		last := out.Rows[len(out.Rows)-1]
+		out.Start = &CodeStart{Func: last.Func, Place: last.Place, URL: last.URL, Own: last.Own, Missing: Visible(in.Missing)}
+		if !last.Own {
+			out.Start.Near = outermostOwn(out.Rows)
+		}
+		out.Start.excerpt(in.Excerpt)
+	}
+	return out
+}
+
+// outermostOwn is the last row of own code, nil for none.
+func outermostOwn(rows []CodeRow) *CodeRow {
+	for i := range slices.Backward(rows) {
+		r := &rows[i]
+		if r.Own {
+			found := *r
+			return &found
+		}
+		if found := outermostOwn(r.Folded); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func codeRows(rows []report.TraceRow, version string) []CodeRow {
+	out := make([]CodeRow, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if more := r.More(); more != "" {
+			out[i] = CodeRow{More: more, Folded: codeRows(r.Folded, version)}
+			continue
+		}
+		out[i] = CodeRow{Func: longFunc(r.Function), Place: Visible(r.Place), URL: source.Link(r.Frame, version), Own: r.Own, Creator: r.Creator}
+	}
+	return out
+}
+
+// plainStack is a stack in lines, leaf first, with the files as the dump prints them.
+func plainStack(stack []report.StackFrame) string {
+	v := FamilyVariant{}
+	for _, f := range stack {
+		frame := f.Frame()
+		line := frameLine(&frame)
+		if f.CreatedBy {
+			v.Creator = line
+			continue
+		}
+		v.Frames = append(v.Frames, *line)
+	}
+	return v.plain()
+}
+
+func (s *CodeStart) excerpt(e *source.Excerpt) {
+	if e == nil {
+		return
+	}
+	s.Path = Visible(e.Path)
+	for i, text := range e.Lines {
+		number := e.First + i
+		s.Lines = append(s.Lines, SourceLine{Number: wording.Exact(int64(number)), Text: Visible(strings.ReplaceAll(text, "\t", "    ")), Marked: number == e.Line})
+	}
+}
+
+// sources are the addresses of lines on a page, which a redactor may not change.
+func (c *Code) sources() (out []*string) {
+	if c == nil {
+		return nil
+	}
+	var add func(rows []CodeRow)
+	add = func(rows []CodeRow) {
+		for i := range rows {
+			out = append(out, &rows[i].URL)
+			add(rows[i].Folded)
+		}
+	}
+	add(c.Rows)
+	if c.Start != nil {
+		out = append(out, &c.Start.URL)
+		if c.Start.Near != nil {
+			out = append(out, &c.Start.Near.URL)
+		}
+	}
+	return out
+}
+
+// sources are the addresses of lines of an exact stack.
+func (v *FamilyVariant) sources() (out []*string) {
+	if v == nil {
+		return nil
+	}
+	for i := range v.Frames {
+		out = append(out, &v.Frames[i].URL)
+	}
+	for i := range v.Runs {
+		for k := range v.Runs[i].Frames {
+			out = append(out, &v.Runs[i].Frames[k].URL)
+		}
+	}
+	if v.Creator != nil {
+		out = append(out, &v.Creator.URL)
+	}
+	return out
+}
+
+// Sources are the addresses of lines on the page. One that redaction changes leads
+// elsewhere and must be removed.
+func (f *Family) Sources() (out []*string) {
+	if f.First != nil {
+		out = f.First.Code.sources()
+	}
+	for i := range f.Variants {
+		out = append(out, f.Variants[i].sources()...)
+	}
+	return out
+}
+
+// Sources are the addresses of lines on the page. One that redaction changes leads
+// elsewhere and must be removed.
+func (v *Object) Sources() (out []*string) {
+	if v.First != nil {
+		out = v.First.Code.sources()
+	}
+	for i := range v.Roles {
+		out = append(out, v.Roles[i].Stack.sources()...)
+	}
+	return out
+}
+
+// first is the first screen of a family, with what is folded at the end of the page.
+func (m *familyMaker) first(f *Family) *FirstScreen {
+	out := &FirstScreen{Code: newCode(m.in.Code, f.At)}
+	add := func(key, title, inside string) {
+		out.Folds = append(out.Folds, AnswerFold{Key: key, Title: title, Inside: inside})
+	}
+	if out.Code != nil {
+		add(FoldKey, "Why one family", "each frame as printed, and what of it is compared")
+	}
+	if n := len(f.Variants); n > 0 {
+		add(FoldStacks, "Exact stacks", wording.PagePlural(int64(n), "stack", "stacks")+" at "+f.At+", every frame")
+	}
+	inside := "none is listed"
+	if n := len(f.Rows); n > 0 {
+		inside = wording.PagePlural(int64(n), "row", "rows") + ": " + f.IDHead + ", first seen, state, place in the dump"
+	}
+	add(FoldMembers, "Members", inside)
+	if len(f.Raw) > 0 || f.RawDeep != "" {
+		add(FoldRaw, "Raw lines", f.RawTitle)
+	}
+	return out
+}
+
+// first is the first screen of a kind of objects, with what is folded at the end of the
+// page.
+func (m *objectMaker) first(v *Object) *FirstScreen {
+	out := &FirstScreen{Code: newCode(m.in.Code, v.At)}
+	if first := m.o.FirstStack(); first != nil && out.Code != nil {
+		out.Code.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(out.Code.Caption, "Stack", "stack", 1)
+		if more := len(m.o.Stacks) - 1; more > 0 {
+			out.Code.Note = strings.TrimSpace(out.Code.Note + " " + wording.PagePlural(int64(more), "more part has its stack", "more parts have theirs") + " below, in Stacks of its parts.")
+		}
+	}
+	if v.Stacks() {
+		out.Folds = append(out.Folds, AnswerFold{Key: FoldStacks, Title: "Stacks of its parts", Inside: wording.PagePlural(int64(len(v.Roles)), "role", "roles") + ", each with its most frequent stack"})
+	}
+	out.Folds = append(out.Folds, AnswerFold{Key: FoldMembers, Title: "Objects", Inside: wording.PagePlural(int64(len(v.Rows)), "row", "rows") + " at " + v.At + ", with their goroutines"})
+	return out
+}
