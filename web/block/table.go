@@ -103,7 +103,7 @@ func (r *rows) cell(c *document.Cell) {
 }
 
 func (r *rows) content(c *document.Cell) {
-	r.b = r.b.inline(r.ctx, c.Text)
+	r.b = r.b.text(c.Words).inline(r.ctx, c.Text)
 	r.blocks(c.Blocks)
 }
 

@@ -209,7 +209,7 @@ func (b *Bundle) identity() document.Section {
 	for _, g := range b.Identity {
 		part := document.Part{Rows: []document.Row{{Look: "plain grp", Cells: []document.Cell{{Group: true, Span: 4, Text: document.Words(g.Name)}}}}}
 		for _, r := range g.Rows {
-			value, sure := document.Cell{Text: document.Words(r.Value)}, document.Marked(document.Confidence, r.Confidence)
+			value, sure := document.Cell{Words: r.Value}, document.Marked(document.Confidence, r.Confidence)
 			if r.Confidence == "" {
 				value.Look, sure = document.Muted, document.Marked(document.Muted, "n/a")
 			}

@@ -62,7 +62,7 @@ func (c *Case) figures() document.Blocks {
 	}
 	times := document.Row{Look: "meta plain", Cells: []document.Cell{{Header: true, Text: document.Words("Taken at")}}}
 	for _, k := range c.Columns {
-		head := document.Cell{Look: document.Figured, Title: k.Label + ", " + k.Full, Text: document.Words(k.Label)}
+		head := document.Cell{Look: document.Figured, Title: k.Label + ", " + k.Full, Words: k.Label}
 		if k.Restart != "" {
 			head.Text = append(head.Text, document.Span{Look: document.NewLine}, document.Span{Look: document.Muted, Text: "restarted", Title: "restarted before it: " + k.Restart})
 		}
@@ -97,9 +97,9 @@ func (g *CaseGroup) rows(columns int) []document.Row {
 			row.Look = "plain strong"
 		}
 		for k, figure := range r.Cells {
-			cell := document.Cell{Look: document.Figured, Text: document.Words(figure)}
-			if i == 0 && k < len(g.Links) {
-				cell.Text = document.Text{document.LinkTo(g.Links[k].URL, figure)}
+			cell := document.Cell{Look: document.Figured, Words: figure}
+			if i == 0 && k < len(g.Links) && g.Links[k].URL != "" {
+				cell.Words, cell.Text = "", document.Text{document.LinkTo(g.Links[k].URL, figure)}
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -135,7 +135,7 @@ func (c *Case) others() document.Fold {
 	table := document.Table{Look: "data", Label: "Further processes", Head: heads("Process", "What it is", "First to last"), Parts: []document.Part{{}}}
 	for _, o := range c.Others {
 		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
-			{Header: true, Text: document.Text{document.LinkTo(o.URL, o.Process)}}, {Text: document.Words(o.About)}, {Text: document.Words(o.Course)},
+			{Header: true, Text: document.Text{document.LinkTo(o.URL, o.Process)}}, {Words: o.About}, {Words: o.Course},
 		}})
 	}
 	return rest(wording.PagePlural(int64(len(c.Others)), "more process", "more processes"), table)
@@ -244,7 +244,7 @@ func (c *Case) familyTable() document.Table {
 		out.Caption += " " + wording.Number(int64(c.MoreFamilies)) + " more do not fit; the JSON twin lists them."
 	}
 	for _, k := range c.Columns {
-		out.Head = append(out.Head, document.Cell{Look: document.Figured, Text: document.Words(k.Label)})
+		out.Head = append(out.Head, document.Cell{Look: document.Figured, Words: k.Label})
 	}
 	out.Head = append(out.Head, heads("Rise*", "Verdict")...)
 	for i := range c.Units {
@@ -274,13 +274,13 @@ func (u *CaseUnit) row() document.Row {
 // counted adds the figures of a row, and what is thought of it.
 func counted(cells []document.Cell, counts []string, rise, verdict, triage string) []document.Cell {
 	for _, n := range counts {
-		cells = append(cells, document.Cell{Look: document.Figured, Text: document.Words(n)})
+		cells = append(cells, document.Cell{Look: document.Figured, Words: n})
 	}
 	judged := document.Text{document.Marked(document.Verdict, verdict)}
 	if triage != "" {
 		judged = append(judged, document.Marked(document.Mark, triage))
 	}
-	return append(cells, document.Cell{Look: document.Figured, Text: document.Words(rise)}, document.Cell{Text: judged})
+	return append(cells, document.Cell{Look: document.Figured, Words: rise}, document.Cell{Text: judged})
 }
 
 func (f *CaseFamily) row() document.Row {
@@ -289,7 +289,7 @@ func (f *CaseFamily) row() document.Row {
 		kind = append(kind, document.Plain(" "), document.Marked(document.Muted, "× "+f.Each))
 	}
 	cells := make([]document.Cell, 0, len(f.Counts)+5)
-	cells = counted(append(cells, document.Cell{Header: true, Look: "fam", Blocks: document.Blocks{f.Name.titleBlock()}}, document.Cell{Text: document.Words(f.Process)}, document.Cell{Text: kind}), f.Counts, f.Rise, f.Verdict, f.Triage)
+	cells = counted(append(cells, document.Cell{Header: true, Look: "fam", Blocks: document.Blocks{f.Name.titleBlock()}}, document.Cell{Words: f.Process}, document.Cell{Text: kind}), f.Counts, f.Rise, f.Verdict, f.Triage)
 	if f.Role != "" {
 		last := &cells[len(cells)-1]
 		last.Text = append(last.Text, document.Marked(document.Verdict, f.Role))

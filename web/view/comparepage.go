@@ -72,7 +72,7 @@ func (c *Compare) table() document.Table {
 	for i := range c.Heads {
 		out.Head = append(out.Head, c.Heads[i].cell())
 	}
-	out.Head = append(out.Head, c.Delta.cell(), document.Cell{Text: document.Words("Verdict")})
+	out.Head = append(out.Head, c.Delta.cell(), document.Cell{Words: "Verdict"})
 	totals := document.Part{}
 	for _, t := range c.Totals {
 		row := document.Row{Look: "plain", Cells: []document.Cell{{Header: true, Text: document.Words(t.Name)}}}

@@ -83,7 +83,7 @@ func (v *Identity) series(s *IdentitySeries) document.Section {
 	}}})
 	table := document.Table{Look: "data idt", Caption: s.Sources, Parts: []document.Part{{}}}
 	for _, word := range []string{"Snapshot", "Time (UTC)", "Host", "Program", "Pid", "Version", "Evidence"} {
-		table.Head = append(table.Head, document.Cell{Text: document.Words(word)})
+		table.Head = append(table.Head, document.Cell{Words: word})
 	}
 	table.Head = append(table.Head, document.Cell{Text: document.Text{document.Marked(document.Hidden, "More")}})
 	for i := range s.Rows {

@@ -107,8 +107,9 @@ type Row struct {
 	Cells    []Cell
 }
 
-// Cell is one cell: words, or blocks in their place.
+// Cell is one cell: words without a mark, a text behind them, or blocks in their place.
 type Cell struct {
+	Words  string
 	Text   Text
 	Blocks Blocks
 	Look   Look
@@ -287,7 +288,7 @@ func (b *Blocks) Table(numeric int, head []string, rows [][]string) {
 func cells(words []string) []Cell {
 	out := make([]Cell, len(words))
 	for i, w := range words {
-		out[i] = Cell{Text: Words(w)}
+		out[i] = Cell{Words: w}
 	}
 	return out
 }

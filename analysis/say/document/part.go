@@ -122,7 +122,7 @@ func (t *Table) piece() piece {
 func wordsOf(cells []Cell) []string {
 	out := make([]string, len(cells))
 	for i := range cells {
-		if out[i] = cells[i].Text.String(); cells[i].Blocks != nil {
+		if out[i] = cells[i].Words + cells[i].Text.String(); cells[i].Blocks != nil {
 			out[i] = cells[i].Blocks.words()
 		}
 	}
