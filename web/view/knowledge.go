@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -351,36 +352,36 @@ func itOrThem(n int) string {
 }
 
 // known writes the classes and known leaks of a finding or family.
-func (m *Document) known(advice []ClassAdvice, known []KnownLeak, note string) {
+func writeKnown(m *document.Document, advice []ClassAdvice, known []KnownLeak, note string) {
 	for _, a := range advice {
 		text := a.Cause
 		if len(a.Signs) > 0 {
 			text += " (" + strings.Join(a.Signs, "; ") + ")"
 		}
 		if a.Seen != "" {
-			m.item("Cause: " + text + ", " + a.Seen)
+			m.Item("Cause: " + text + ", " + a.Seen)
 			continue
 		}
-		m.item("Cause: " + text)
-		m.item("First check: " + a.FirstCheck)
-		m.item("Remedy: " + strings.Join(a.Remedy, " "))
+		m.Item("Cause: " + text)
+		m.Item("First check: " + a.FirstCheck)
+		m.Item("Remedy: " + strings.Join(a.Remedy, " "))
 		if len(a.Warnings) > 0 {
-			m.item("Mind: " + strings.Join(a.Warnings, " "))
+			m.Item("Mind: " + strings.Join(a.Warnings, " "))
 		}
-		m.item("Validate: " + strings.Join(a.Validate, " "))
-		m.item("File upstream when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
+		m.Item("Validate: " + strings.Join(a.Validate, " "))
+		m.Item("File upstream when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
 	}
 	for _, k := range known {
 		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}
 		for _, f := range k.Facts {
 			parts = append(parts, f.Name+": "+f.Value+".")
 		}
-		m.item(strings.Join(append(parts, k.Reference), " "))
+		m.Item(strings.Join(append(parts, k.Reference), " "))
 	}
 	if note != "" {
-		m.item("Known leaks: " + note)
+		m.Item("Known leaks: " + note)
 	}
-	m.gap()
+	m.Gap()
 }
 
 // Knowledge is the page of the catalogue.
