@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -70,10 +71,10 @@ func (c Case) Document() document.Document {
 	}
 	for _, f := range c.Findings {
 		m.Heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
-		f.write(&m)
+		f.write(&m, c.Words)
 		for _, held := range f.Behind {
 			m.Heading(4, held.Number+". Behind it: "+held.Title+" ("+held.Verdict+", "+held.Process+")")
-			held.write(&m)
+			held.write(&m, c.Words)
 		}
 	}
 	for _, l := range c.Listed {
@@ -88,7 +89,7 @@ func (c Case) Document() document.Document {
 	}
 	m.Gap()
 	for _, d := range c.Doubts {
-		m.Paragraph(doubtWords + d.Name + ": " + d.Value)
+		m.Paragraph(c.OpenWords(d.Name) + ": " + d.Value)
 	}
 	c.listLocks(&m)
 	c.listObjects(&m)
@@ -128,7 +129,7 @@ func (c Case) Document() document.Document {
 }
 
 // write adds what stands below the heading of a finding.
-func (f *CaseFinding) write(m *document.Document) {
+func (f *CaseFinding) write(m *document.Document, words int) {
 	m.Paragraph(f.Text)
 	m.Paragraph(f.TriageText)
 	m.Paragraph(f.Memory)
@@ -139,14 +140,12 @@ func (f *CaseFinding) write(m *document.Document) {
 	writeShares(m, f.Shares)
 	writeKnown(m, f.Advice, f.Known, f.KnownNote)
 	if f.Next != "" {
-		m.Paragraph("Next: " + f.Next)
+		m.Paragraph(wordSince(words, 2, "Next", report.DoThis) + ": " + f.Next)
 	}
 }
 
 // maxListed bounds the families in a text, which is read in a ticket.
 const maxListed = 60
-
-const doubtWords = "What the verdicts cannot exclude of "
 
 // listFamilies adds the families that a filter passes, without one those that changed.
 func (c Case) listFamilies(m *document.Document) {

@@ -22,6 +22,8 @@ type ClassAdvice struct {
 	// Seen says at which finding the class is told in full, empty where it is here.
 	Seen  string
 	Signs []string
+	// Words is the version of the words around them.
+	Words int `json:",omitempty"`
 
 	LooksLike, Expected, FirstCheck string
 	Idle, Stuck, Corner             string
@@ -84,7 +86,7 @@ func knowledgeURL(kind, id string) string {
 // newClassAdvice puts a class into words ready to print.
 func newClassAdvice(c *knowledge.Class, corrections []knowledge.Correction) ClassAdvice {
 	out := ClassAdvice{
-		Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
+		Words: 1, Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
 		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(c.Remedy), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
 		UpstreamWhen: Visible(c.Upstream.When), Attach: visibles(c.Upstream.Attach),
 	}
@@ -150,7 +152,7 @@ func (k *KnownLeak) facts(affected, fixed, verified, trigger, remedy string) {
 	}
 	add("Fix", fixed)
 	add("Trigger", trigger)
-	add("Remedy", remedy)
+	add(report.DoThis, remedy)
 }
 
 // reference lets addresses through that a page may link to.
@@ -359,17 +361,17 @@ func writeKnown(m *document.Document, advice []ClassAdvice, known []KnownLeak, n
 			text += " (" + strings.Join(a.Signs, "; ") + ")"
 		}
 		if a.Seen != "" {
-			m.Item("Cause: " + text + ", " + a.Seen)
+			m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text + ", " + a.Seen)
 			continue
 		}
-		m.Item("Cause: " + text)
-		m.Item("First check: " + a.FirstCheck)
-		m.Item("Remedy: " + strings.Join(a.Remedy, " "))
+		m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text)
+		m.Item(wordSince(a.Words, 1, "First check", report.CheckFirst) + ": " + a.FirstCheck)
+		m.Item(wordSince(a.Words, 1, "Remedy", report.DoThis) + ": " + strings.Join(a.Remedy, " "))
 		if len(a.Warnings) > 0 {
-			m.Item("Mind: " + strings.Join(a.Warnings, " "))
+			m.Item(wordSince(a.Words, 1, "Mind", report.TakeCare) + ": " + strings.Join(a.Warnings, " "))
 		}
-		m.Item("Validate: " + strings.Join(a.Validate, " "))
-		m.Item("File upstream when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
+		m.Item(wordSince(a.Words, 1, "Validate", report.Afterwards) + ": " + strings.Join(a.Validate, " "))
+		m.Item(wordSince(a.Words, 1, "File upstream when ", report.Upstream+" when ") + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
 	}
 	for _, k := range known {
 		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/report"
 )
 
 // KnownBoxes are the advice and the known leaks of a finding.
@@ -31,11 +32,14 @@ func labelled(word, text string) document.Paragraph {
 	return document.Paragraph{Text: document.Text{document.Marked(document.Strong, word), document.Plain(" " + text)}}
 }
 
-const foldedAdvice = "Remedy, what to mind, how to validate, when to report"
+const (
+	foldedAdvice       = "What to do, what to take care of, how to check afterwards, when to report"
+	foldedAdviceBefore = "Remedy, what to mind, how to validate, when to report"
+)
 
 // box says first what to check; the rest opens.
 func (a *ClassAdvice) box() document.Group {
-	cause := document.Text{document.Marked(document.Strong, "Cause"), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
+	cause := document.Text{document.Marked(document.Strong, wordSince(a.Words, 1, "Cause", report.WhatItIs)), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
 	if a.Seen != "" {
 		cause = append(cause, document.Plain(" ("+a.Seen+")"))
 	}
@@ -45,7 +49,7 @@ func (a *ClassAdvice) box() document.Group {
 		out.Paragraph(s)
 	}
 	if a.FirstCheck != "" {
-		out.Add(labelled("First check", a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms(a.LooksLike)}})
+		out.Add(labelled(wordSince(a.Words, 1, "First check", report.CheckFirst), a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(wordSince(a.Words, 1, foldedAdviceBefore, foldedAdvice)), Blocks: document.Blocks{a.terms(a.LooksLike)}})
 	}
 	return out
 }
@@ -77,14 +81,14 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 		remedy.Mind(w)
 	}
 	remedy.Add(steps(a.Remedy))
-	add("Remedy", remedy)
+	add(wordSince(a.Words, 1, "Remedy", report.DoThis), remedy)
 	for _, s := range a.Validate {
 		validate.Paragraph(s)
 	}
-	add("Validate", validate)
+	add(wordSince(a.Words, 1, "Validate", report.Afterwards), validate)
 	upstream.Paragraph("When " + a.UpstreamWhen + ". Attach:")
 	upstream.Add(steps(a.Attach))
-	add("Report upstream", upstream)
+	add(wordSince(a.Words, 1, "Report upstream", report.Upstream), upstream)
 	for _, c := range a.Corrections {
 		out.Rows = append(out.Rows, oftenSaid(c))
 	}
@@ -150,7 +154,7 @@ func (c Case) ContextBlocks() document.Blocks {
 	if len(c.Context) == 0 {
 		return nil
 	}
-	out := document.NewSection("h-ctx", c.SeenWords(), "Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.")
+	out := document.NewSection("h-ctx", c.SeenWords(), c.SeenNote())
 	for _, x := range c.Context {
 		out.Heading(3, x.Process)
 		if len(x.Thresholds) > 0 {
@@ -236,7 +240,7 @@ func (k Knowledge) Written() Written {
 		v.Body.Add(document.NewSection("h-kx", "Often said, and measured", "", often))
 	}
 	if len(k.Thresholds) > 0 {
-		v.Body.Add(document.NewSection("h-kt", "Thresholds in circulation", k.ThresholdNote, said(k.Thresholds)))
+		v.Body.Add(document.NewSection("h-kt", "Rules of thumb", k.ThresholdNote, said(k.Thresholds)))
 	}
 	if len(k.Classes)+len(k.Groups)+len(k.Normal)+len(k.Corrections)+len(k.Thresholds) == 0 {
 		v.Body.Say("empty", "Nothing in the catalogue has all of these words.")
@@ -263,7 +267,7 @@ func (k *Knowledge) classes() document.Section {
 		box := document.Group{Look: "box advice", ID: "c-" + a.Key}
 		box.Heading(3, a.Cause)
 		box.Paragraph(a.LooksLike)
-		box.Add(labelled("First check", a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms("")}})
+		box.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms("")}})
 		out.Add(box)
 	}
 	return out
