@@ -422,3 +422,134 @@ func TestTheSpacingOfCohortsHasBounds(t *testing.T) {
 		}
 	}
 }
+
+func TestWhichAgesCountTurnsAtItsThresholds(t *testing.T) {
+	kept := func(uptime float64, waits ...int32) ages {
+		return seriesOf([]*analysis.Snapshot{aged(uptime, waits...)}).parts[onlyFamily].measureAges(new(buffers))
+	}
+	tests := []struct {
+		name   string
+		uptime float64
+		wait   int32
+		want   int
+	}{
+		{"half an hour", 10, 30, 10}, {"29 minutes", 10, 29, 9},
+		{"95 % of the uptime", 10, 570, 10}, {"with the start", 10, 571, 9},
+	}
+	for _, tc := range tests {
+		if a := kept(tc.uptime, append(every(60, 300, 30), tc.wait)...); a.kept != tc.want {
+			t.Errorf("%s: %d ages count, want %d", tc.name, a.kept, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		uptime float64
+		oldest int32
+		want   bool
+	}{
+		{"a quarter of the uptime", 16, 240, true}, {"less than a quarter", 16.2, 240, false},
+		{"two hours", 4, 120, true}, {"less than two hours", 4, 119, false},
+	} {
+		step := (tc.oldest - 31) / 11
+		if a := kept(tc.uptime, append(every(31, tc.oldest-step, step), tc.oldest)...); a.holds != tc.want {
+			t.Errorf("%s: %v, want %v: %+v", tc.name, a.holds, tc.want, a)
+		}
+	}
+}
+
+func TestBatchesTurnAtTheirThresholds(t *testing.T) {
+	tests := []struct {
+		name, counts string
+		want         int
+	}{
+		{"three batches with pauses", "0 5 5 5 10 10 15 15", 3},
+		{"four batches", "0 5 5 10 10 15 15 20", 0},
+		{"no pause", "0 5 10 15 15 15", 0},
+		{"two batches side by side", "0 5 10 10 10", 0},
+		{"two batches apart", "0 5 5 10 10", 2},
+		{"a pause that chance explains", "0 2 2 4 4", 0},
+	}
+	for _, tc := range tests {
+		s := signals{cohorts: true}
+		only(piling(tc.counts)).series(t).parts[onlyFamily].measureBatches(&s)
+		if s.batches != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, s.batches, tc.want)
+		}
+	}
+	var s signals
+	if only(piling("0 5 5 5 10 10 15 15")).series(t).parts[onlyFamily].measureBatches(&s); s.batches != 0 {
+		t.Error("batches without cohorts")
+	}
+}
+
+func TestALeakIsRememberedOnBothSidesOfItsThresholds(t *testing.T) {
+	// 10, 20, 30, 40, 50 came; then some of the 30 that proved it leave and none comes.
+	leaves := func(left int) analysis.Verdict {
+		lines := []string{"1-10", "1-20", "1-30", "1-40", "1-50"}
+		for range 8 {
+			lines = append(lines, fmt.Sprintf("1-10,%d-50", 11+left))
+		}
+		line := ""
+		for _, l := range lines {
+			line += l + " "
+		}
+		return only(line[:len(line)-1]).series(t).JudgeAll()[onlyFamily].Verdict
+	}
+	for left, want := range map[int]bool{6: true, 7: false} {
+		if got := leaves(left); (got == analysis.Stopped || got == analysis.Suspicious) != want {
+			t.Errorf("%d of 30 left: %s, want it remembered: %v", left, got, want)
+		}
+	}
+	slowed := func(counts string) bool {
+		return only(piling(counts)).series(t).parts[onlyFamily].slowedSince(2)
+	}
+	for counts, want := range map[string]bool{
+		"0 10 20 22 25": true, "0 10 20 23 26": false, // 20 were due
+		"0 10 20 20 20": true, "0 3 5 5 5": true, "0 2 4 4 4": false,
+	} {
+		if got := slowed(counts); got != want {
+			t.Errorf("%s: %v, want %v", counts, got, want)
+		}
+	}
+}
+
+func TestALineFitsAsWellAsAStepWithinFivePercent(t *testing.T) {
+	for counts, want := range map[string]bool{
+		"#0 #10 #20 #30 #40 #50": true, "#0 #0 #0 #50 #50 #50": false, "#0 #1 #2 #50 #51 #52": false, "#0 #15 #15 #30 #30 #50": true,
+	} {
+		if got := straight(only(counts).series(t).parts[onlyFamily].comparable()); got != want {
+			t.Errorf("%s: %v, want %v", counts, got, want)
+		}
+	}
+}
+
+func TestOldMembersAreJudgedOnBothSidesOfTheirThresholds(t *testing.T) {
+	// At each of 12 snapshots twenty come that are there at the next and then leave, and some
+	// that stay.
+	mixture := func(stay int, oldLeave int) cohort {
+		line := ""
+		for i := range 12 {
+			words := fmt.Sprintf("%d-%d,%d-%d", 1000+100*i, 1000+100*i+19, 1100+100*i, 1100+100*i+19)
+			for j := range i + 1 {
+				for k := range stay {
+					if id := 1 + 10*j + k; j*stay+k >= oldLeave || i < 8 {
+						words += fmt.Sprintf(",%d", id)
+					}
+				}
+			}
+			line += words + " "
+		}
+		p := only(line[:len(line)-1]).series(t).parts[onlyFamily]
+		c, _ := p.bestCohort()
+		return c
+	}
+	if c := mixture(2, 0); !c.holds || c.older == 0 {
+		t.Errorf("two stay each time: %v, older than %v; want that of the old ones", c.holds, c.older)
+	}
+	if c := mixture(2, 8); c.holds {
+		t.Error("eight of the old ones left, and the cohort holds")
+	}
+	if c := mixture(0, 0); c.holds {
+		t.Error("nobody stays, and the cohort holds")
+	}
+}

@@ -174,13 +174,13 @@ type Turns struct {
 	Prefixes, PrefixesNamed int
 }
 
-// Prefixes runs every prefix of so many series of n captures.
-func (l Lab) Prefixes(classes []Class, runs, n int) ([]Turns, error) {
+// Prefixes runs every prefix of so many series of prefixCaptures captures.
+func (l Lab) Prefixes(classes []Class, runs int) ([]Turns, error) {
 	turns := make([]Turns, len(classes))
 	err := l.each(len(classes), func(k int, dir string) error {
 		turns[k].Class = classes[k]
 		for run := range runs {
-			s := classes[k].Series(l.Seed+1, run, n)
+			s := classes[k].Series(l.Seed+1, run, prefixCaptures)
 			if err := turns[k].add(s, func(k int) (Answer, error) { return s.Run(l.Binary, dir, k) }); err != nil {
 				return fmt.Errorf("%s, prefixes of run %d: %w", classes[k].Name, run, err)
 			}
