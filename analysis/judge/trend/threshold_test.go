@@ -356,6 +356,7 @@ func TestNobodyStaysTurnsAtItsThresholds(t *testing.T) {
 		{"twenty came, two were seen again", 20, 2, 2, true},
 		{"nineteen came", 19, 1, 1, false},
 		{"more than a tenth were seen again", 20, 3, 3, false},
+		{"an eighth were seen again", 40, 5, 5, false},
 		{"seven of many are there", 200, 20, 7, true},
 		{"eight of many are there", 200, 20, 8, false},
 	}
@@ -377,15 +378,67 @@ func TestARecoveryTurnsAtItsThresholds(t *testing.T) {
 		{"a rise of seven that went", "2 6 9 2", false},
 		{"a fifth is left", "0 5 10 2", true},
 		{"more than a fifth is left", "0 5 10 3", false},
+		{"a quarter is left", "0 5 20 5", false},
 		{"half came back", "0 5 10 0 5", true},
 		{"more than half came back", "0 5 10 0 6", false},
 		{"a fall of eight before", "0 16 8 16 0", false},
-		{"a fall of seven before", "0 16 9 16 0", true},
+		{"a fall of seven before", "0 14 7 14 0", true},
+		{"a fall of less than half before", "0 17 9 17 0", true},
 	}
 	for _, tc := range tests {
 		s := only(unidentified(tc.counts)).series(t)
 		if _, got := s.parts[onlyFamily].recovered(); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestARecoveryEndsThoseThatCame(t *testing.T) {
+	for line, want := range map[string]bool{". 1-5 1-10 5,10": true, ". 1-5 1-10 4-5": false} {
+		if _, got := only(line).series(t).parts[onlyFamily].recovered(); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestMembersAreReplacedOnBothSidesOfAFifth(t *testing.T) {
+	for line, want := range map[string]bool{". 1-40 1-40 9-50": false, ". 1-40 1-40 10-50": true} {
+		c, _ := only(line).series(t).parts[onlyFamily].bestCohort()
+		if c.turnover != want {
+			t.Errorf("%s: %v, want %v", line, c.turnover, want)
+		}
+	}
+	for line, want := range map[string]bool{". 1-11 1-22 1-33 1-44 5-55": true, ". 1-11 1-22 1-33 1-43 5-54": false} {
+		c, _ := only(line).series(t).parts[onlyFamily].bestCohort()
+		if c.alone != want {
+			t.Errorf("%s suffices: %v, want %v", line, c.alone, want)
+		}
+	}
+}
+
+func TestDeviationsByIdentity(t *testing.T) {
+	p := only("1-200 1-204 1-208 1-212").series(t).parts[onlyFamily]
+	s := signals{fit: fit{n: 4, rise: 12, z: 0.4, filled: true}}
+	if p.weighByIdentity(&s, new(buffers)); fmt.Sprintf("%.3f", s.fit.z) != "2.449" { // 12 over the root of 24
+		t.Errorf("deviation %.3f, want 2.449", s.fit.z)
+	}
+	for n, want := range map[int]bool{3: false, 4: true} {
+		s := signals{fit: fit{n: n, rise: 12, filled: true}}
+		if p.weighByIdentity(&s, new(buffers)); s.fit.z > 0 != want {
+			t.Errorf("%d snapshots: %v, want it weighed: %v", n, s.fit.z, want)
+		}
+	}
+	counted := only("#1 #14").series(t).parts[onlyFamily]
+	for z, want := range map[float64]bool{2.32: false, 2.33: true, 2.4: true} {
+		s := signals{fit: fit{n: 2, rise: 13, gate: 10, z: z}}
+		if counted.measureBalance(&s); s.grew != want {
+			t.Errorf("deviation %v: grew %v, want %v", z, s.grew, want)
+		}
+	}
+	for gate, want := range map[float64]bool{13: true, 13.1: false} {
+		s := signals{fit: fit{n: 2, rise: 13, gate: gate, z: 3}}
+		if counted.measureBalance(&s); s.grew != want {
+			t.Errorf("gate %v: grew %v, want %v", gate, s.grew, want)
 		}
 	}
 }
@@ -403,8 +456,10 @@ func TestAFamilyScalesOnBothSidesOfItsThresholds(t *testing.T) {
 		{"three members beside", "#4 #9 #8", []float64{4, 6, 8}, false},
 		{"a load that varies by 10 %", "#100 #105 #110", []float64{100, 105, 110}, true},
 		{"a load that varies by 9 %", "#100 #105 #109", []float64{100, 105, 109}, false},
-		{"a small variation, 3 % beside", "#100 #108 #110", []float64{100, 105, 110}, true},
-		{"a small variation, 5 % beside", "#100 #111 #110", []float64{100, 105, 110}, false},
+		{"a small variation, 3.5 % beside", "#1000 #1087 #1100", []float64{1000, 1050, 1100}, true},
+		{"a small variation, 4 % beside", "#1000 #1092 #1100", []float64{1000, 1050, 1100}, false},
+		{"two snapshots with a load", "#0 #4 #8", []float64{0, 4, 8}, true},
+		{"one snapshot with a load", "#0 #0 #8", []float64{0, 0, 8}, false},
 	}
 	for _, tc := range tests {
 		s := only(tc.counts).series(t)
@@ -484,7 +539,7 @@ func TestBatchesTurnAtTheirThresholds(t *testing.T) {
 
 func TestALeakIsRememberedOnBothSidesOfItsThresholds(t *testing.T) {
 	// 10, 20, 30, 40, 50 came; then some of the 30 that proved it leave and none comes.
-	leaves := func(left int) analysis.Verdict {
+	leaves := func(left int) *memory {
 		lines := []string{"1-10", "1-20", "1-30", "1-40", "1-50"}
 		for range 8 {
 			lines = append(lines, fmt.Sprintf("1-10,%d-50", 11+left))
@@ -493,11 +548,11 @@ func TestALeakIsRememberedOnBothSidesOfItsThresholds(t *testing.T) {
 		for _, l := range lines {
 			line += l + " "
 		}
-		return only(line[:len(line)-1]).series(t).JudgeAll()[onlyFamily].Verdict
+		return only(line[:len(line)-1]).series(t).judgements().byFingerprint[onlyFamily].signals.memory
 	}
 	for left, want := range map[int]bool{6: true, 7: false} {
-		if got := leaves(left); (got == analysis.Stopped || got == analysis.Suspicious) != want {
-			t.Errorf("%d of 30 left: %s, want it remembered: %v", left, got, want)
+		if got := leaves(left); (got != nil) != want {
+			t.Errorf("%d of 30 left: %+v, want it remembered: %v", left, got, want)
 		}
 	}
 	slowed := func(counts string) bool {
