@@ -133,6 +133,9 @@ func classRow(w io.Writer, columns [][]Score, k int) {
 				notes += fmt.Sprintf("; %d: %d %s", s.Captures, note.n, note.text)
 			}
 		}
+		if len(s.Examples) > 0 {
+			notes += ", such as " + s.Examples[0]
+		}
 	}
 	last := columns[len(columns)-1][k]
 	fmt.Fprintf(w, "   ")
