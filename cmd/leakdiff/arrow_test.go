@@ -40,8 +40,8 @@ var arrows = map[string][]string{
 	"analysis/judge/edge":      {"analysis"},
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},
 	// It knows the program only by its report.
-	"cmd/lab/simulation": {},
-	"cmd/lab/mutation":   {},
+	"cmd/lab/simulation":       {},
+	"cmd/lab/mutation":         {},
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/read/family"},
 	"analysis/say/redact":      {"analysis"},

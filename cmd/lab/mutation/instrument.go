@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/constant"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,21 +57,18 @@ type edit struct {
 func instrument(dir string, conditions []string) (*source, error) {
 	s := &source{files: map[string]string{}, fset: token.NewFileSet(), named: map[types.Object]int{}, edits: map[string][]edit{},
 		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
-	packages, err := parser.ParseDir(s.fset, dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments)
+	list, err := build.ImportDir(dir, 0)
 	if err != nil {
 		return nil, err
 	}
 	var files []*ast.File
-	name := ""
-	for _, p := range packages {
-		name = p.Name
-		for _, f := range p.Files {
-			files = append(files, f)
+	for _, base := range list.GoFiles {
+		f, err := parser.ParseFile(s.fset, filepath.Join(dir, base), nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
 		}
+		files = append(files, f)
 	}
-	slices.SortFunc(files, func(a, b *ast.File) int {
-		return strings.Compare(s.fset.Position(a.Pos()).Filename, s.fset.Position(b.Pos()).Filename)
-	})
 	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -80,7 +77,7 @@ func instrument(dir string, conditions []string) (*source, error) {
 		return nil, err
 	}
 	config := types.Config{Importer: importer.ForCompiler(s.fset, "source", nil)}
-	s.checked, err = config.Check(name, s.fset, files, s.info)
+	s.checked, err = config.Check(list.Name, s.fset, files, s.info)
 	if back := os.Chdir(here); err == nil {
 		err = back
 	}
@@ -98,7 +95,7 @@ func instrument(dir string, conditions []string) (*source, error) {
 		}
 		s.files[filepath.Base(path)] = apply(string(text), s.edits[path])
 	}
-	s.files["mutant_asked.go"] = strings.Replace(asked, "package asked", "package "+name, 1)
+	s.files["mutant_asked.go"] = strings.Replace(asked, "package asked", "package "+list.Name, 1)
 	return s, nil
 }
 
