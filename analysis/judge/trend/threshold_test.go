@@ -608,3 +608,102 @@ func TestOldMembersAreJudgedOnBothSidesOfTheirThresholds(t *testing.T) {
 		t.Error("nobody stays, and the cohort holds")
 	}
 }
+
+func TestUnitsFormOnBothSidesOfTheirThresholds(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		counts map[string]string
+		want   string
+	}{
+		{"two rises", map[string]string{"a": "0 16 16 32 32", "b": "0 8 8 16 16"}, "a:2 b:1"},
+		{"one rise", map[string]string{"a": "0 32 32 32 32", "b": "0 16 16 16 16"}, ""},
+		{"five members in two rises", map[string]string{"a": "0 6 6 10 10", "b": "0 3 3 5 5"}, "a:2 b:1"},
+		{"four members in two rises", map[string]string{"a": "0 4 4 8 8", "b": "0 2 2 4 4"}, ""},
+		{"four members in four rises", map[string]string{"a": "0 10 20 30 40", "b": "0 1 2 3 4"}, "a:10 b:1"},
+		{"three members in three rises", map[string]string{"a": "0 10 20 30", "b": "0 1 2 3"}, ""},
+	} {
+		if got := shapes(lockstep(tc.counts).series(t).Units()); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestAgesToTheSecondCountByShares(t *testing.T) {
+	measured := func(hours ...float64) ages {
+		snap := aged(10, make([]int32, len(hours))...)
+		snap.Groups[0].Family.Kind = analysis.KindThread
+		snap.Groups[0].Members.Wait = nil
+		setTotal(snap, analysis.KindThread, len(hours))
+		in := Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: hours}}}
+		return NewSeries(in).parts[onlyFamily].measureAges(new(buffers))
+	}
+	for age, want := range map[float64]int{0.2: 12, 0.19: 11, 9.5: 12, 9.6: 11} {
+		if a := measured(append(spread(11, 1, 6), age)...); a.kept != want {
+			t.Errorf("%v of 10 hours: %d count, want %d", age, a.kept, want)
+		}
+	}
+	for oldest, want := range map[float64]bool{2.5: true, 2.4: false} {
+		if a := measured(spread(12, 0.3, oldest)...); a.holds != want {
+			t.Errorf("the oldest %v of 10 hours: %v, want %v", oldest, a.holds, want)
+		}
+	}
+}
+
+func TestStartTimesOfOneProcessDifferByTenSeconds(t *testing.T) {
+	for apart, want := range map[float64]int{10: 0, 11: 1} {
+		snaps := only(piling("10 20")).snapshots(t)
+		for i, snap := range snaps {
+			snap.Figures = map[string]float64{startFigure: 1e9 + apart*float64(i)}
+		}
+		if got := Epochs(snaps)[1]; got != want {
+			t.Errorf("%v seconds apart: epoch %d, want %d", apart, got, want)
+		}
+	}
+}
+
+func TestAKeyIsSharedByThreeFamilies(t *testing.T) {
+	lines := []string{". 1-2 1-2 1-2 1-2 1-2", ". . 11-12 11-12 11-12 11-12", ". . . 21-22 21-22 21-22", ". . . . 31-32 31-32", ". . . . . 41-42"}
+	for families, want := range map[int]int{2: 0, 3: 1, 5: 1} {
+		sc := only("101-110 101-110 101-110 101-110 101-110 101-110")
+		for k, line := range lines[:families] {
+			sc.families[fmt.Sprintf("g1:tenant%d", k)] = line
+		}
+		snaps := sc.snapshots(t)
+		for _, snap := range snaps {
+			for g := range snap.Groups {
+				if f := snap.Groups[g].Family; f.Fingerprint != onlyFamily && f.Fingerprint != "g1:main" {
+					f.LooseCreator = "tenant.Open"
+				}
+			}
+		}
+		if got := len(seriesOf(snaps).Keys()); got != want {
+			t.Errorf("%d families: %d keys, want %d", families, got, want)
+		}
+	}
+}
+
+func TestATotalNamesFiveFamiliesAndThreeCreators(t *testing.T) {
+	sc := only("1-10 1-10")
+	for k := range 7 {
+		sc.families[fmt.Sprintf("g1:f%d", k)] = fmt.Sprintf(". %d-%d", 100*(k+1), 100*(k+1)+3+k)
+	}
+	snaps := sc.snapshots(t)
+	for _, snap := range snaps {
+		for g := range snap.Groups {
+			snap.Groups[g].Family.LooseCreator = "of." + snap.Groups[g].Family.Fingerprint
+		}
+		setTotal(snap, analysis.KindGoroutine, totalOf(snap))
+	}
+	totals := seriesOf(snaps).Totals()
+	if len(totals) != 1 || len(totals[0].Families) != 5 || len(totals[0].Creators) != 3 {
+		t.Errorf("%+v", totals)
+	}
+}
+
+func totalOf(snap *analysis.Snapshot) int {
+	n := 0
+	for g := range snap.Groups {
+		n += snap.Groups[g].Count
+	}
+	return n
+}
