@@ -104,7 +104,7 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 			t.Errorf("%s: %q lacks %q", name, got, want)
 		}
 	}
-	if page := s.get(cases["a second process in one snapshot"].Link).body; strings.Contains(page, "No growing family in beta") {
+	if page := s.get(cases["a second process in one snapshot"].Link).body; strings.Contains(page, "Nothing grew in beta") {
 		t.Error("a process with one snapshot is said not to grow")
 	}
 }

@@ -93,7 +93,6 @@ func BenchmarkLoad(b *testing.B) {
 	for name, load := range map[string]func() ([]analysis.Snapshot, error){
 		"packed":  func() ([]analysis.Snapshot, error) { return f.SnapshotsPacked(f.ctx, c.ID) },
 		"without": func() ([]analysis.Snapshot, error) { return f.Snapshots(f.ctx, c.ID) },
-		"aged":    func() ([]analysis.Snapshot, error) { return f.SnapshotsAged(f.ctx, c.ID) },
 		"heads":   func() ([]analysis.Snapshot, error) { return f.SnapshotHeads(f.ctx, c.ID) },
 	} {
 		b.Run(name, func(b *testing.B) {

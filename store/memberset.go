@@ -371,15 +371,3 @@ func (r *memberSetReader) take(n uint64) []byte {
 	r.data = r.data[n:]
 	return out
 }
-
-// aged removes all columns except Wait and Age.
-func aged(m *analysis.Members) analysis.Members {
-	out := analysis.Members{Wait: m.Wait, Age: m.Age}
-	for _, packing := range m.Packed {
-		out.Wait = slices.Grow(out.Wait, packing.Len())
-		for g := range packing.All() {
-			out.Wait = append(out.Wait, g.Wait)
-		}
-	}
-	return out
-}

@@ -28,12 +28,6 @@ func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
-// SnapshotsAged is Snapshots with objects, and only the columns Wait and Age of the members, in four
-// bytes a goroutine. The growth of a single snapshot depends on nothing else.
-func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, withAges)
-}
-
 // SnapshotHeads is Snapshots without families.
 func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, headsOnly)
@@ -44,7 +38,6 @@ type depth int
 const (
 	headsOnly depth = iota
 	withoutMembers
-	withAges
 	withPacked
 )
 
@@ -59,12 +52,12 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 		if err := l.facts(ctx, rows, d); err != nil {
 			return err
 		}
-		if d >= withAges {
-			if err := l.members(ctx, rows, d); err != nil {
+		if d == withPacked {
+			if err := l.members(ctx, rows); err != nil {
 				return err
 			}
 		}
-		if d >= withAges { // objects are few beside members, and sentences name them
+		if d == withPacked { // objects are few beside members, and sentences name them
 			if err := l.objects(ctx, rows); err != nil {
 				return err
 			}
@@ -280,7 +273,7 @@ func (l *loader) variantsOf(f *loadedFamily, pairs []int64) *variantList {
 }
 
 // members reads members into the groups.
-func (l *loader) members(ctx context.Context, rows []*snapshotRow, d depth) error {
+func (l *loader) members(ctx context.Context, rows []*snapshotRow) error {
 	seqs := make([]int64, len(rows))
 	at := make(map[int64]*snapshotRow, len(rows))
 	for i, r := range rows {
@@ -294,7 +287,7 @@ func (l *loader) members(ctx context.Context, rows []*snapshotRow, d depth) erro
 		}
 		r := at[seq]
 		delete(at, seq)
-		return none, l.membersOf(r, value, d)
+		return none, l.membersOf(r, value)
 	}, membersSQL, listOf(seqs))
 	if err != nil {
 		return err
@@ -313,7 +306,7 @@ SELECT snapshot_seq, members
 FROM snapshot_members
 WHERE snapshot_seq IN (SELECT value FROM json_each(?))`
 
-func (l *loader) membersOf(row *snapshotRow, value []byte, d depth) error {
+func (l *loader) membersOf(row *snapshotRow, value []byte) error {
 	r, err := openMemberSet(l.p, &l.texts, value)
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", row.id, err)
@@ -322,9 +315,6 @@ func (l *loader) membersOf(row *snapshotRow, value []byte, d depth) error {
 		m, err := r.next(n)
 		if err != nil {
 			return fmt.Errorf("snapshot %s: %w", row.id, err)
-		}
-		if d == withAges {
-			m = aged(&m)
 		}
 		row.head.Groups[i].Members = m
 	}
@@ -652,7 +642,7 @@ func (s *Store) fill(ctx context.Context, rows []SnapshotRow, snapshots []*analy
 		if err := l.facts(ctx, into, withPacked); err != nil {
 			return err
 		}
-		if err := l.members(ctx, into, withPacked); err != nil {
+		if err := l.members(ctx, into); err != nil {
 			return err
 		}
 		if objects {

@@ -75,7 +75,6 @@ type Store interface {
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 	FillFamilies(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error

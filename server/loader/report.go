@@ -150,24 +150,23 @@ func reportWeight(c *report.CaseReport) int {
 }
 
 // Judge makes the report of a case after its evidence has changed, and stores it before it
-// returns. Only series of several snapshots follow members. For a case without such a
-// series, Judge reads only the members that verdicts need, and its first reader makes the
-// full report.
+// returns: the list says what the page says.
 func (s *Loader) Judge(ctx context.Context, caseID string) (*report.CaseReport, error) {
-	return s.brief(ctx, caseID, s.store.SnapshotsAged, func(work func(context.Context)) { work(ctx) })
+	_, said, err := s.latestReport(ctx, caseID, func(work func(context.Context)) { work(ctx) })
+	return said, err
 }
 
 // Heads returns a report for callers that need snapshots alone. It reads no members if all
 // series are single.
 func (s *Loader) Heads(ctx context.Context, caseID string) (*report.CaseReport, error) {
-	return s.brief(ctx, caseID, s.store.SnapshotHeads, s.later)
+	return s.brief(ctx, caseID)
 }
 
 // mostSingle is the number of snapshots from which a case is assumed to have a series of
 // several.
 const mostSingle = 32
 
-func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error), keep func(func(context.Context))) (*report.CaseReport, error) {
+func (s *Loader) brief(ctx context.Context, caseID string) (*report.CaseReport, error) {
 	now, err := s.store.Case(ctx, caseID)
 	if err != nil {
 		return nil, err
@@ -179,10 +178,10 @@ func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Con
 		}
 	}
 	if !single {
-		_, said, err := s.latestReport(ctx, caseID, keep)
+		_, said, err := s.latestReport(ctx, caseID, s.later)
 		return said, err
 	}
-	found, err := read(ctx, caseID)
+	found, err := s.store.SnapshotHeads(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}

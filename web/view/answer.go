@@ -174,20 +174,14 @@ func (m *caseMaker) answer(c *Case) *Answer {
 // noLeak is the state of what follows its load.
 const noLeak = "no leak"
 
-// smallest is how the report words the smallest growth that it would have seen.
-var smallest = regexp.MustCompile(`would have been seen: \+([\d.]+) per snapshot[^,]*, \+([\d.]+) per snapshot in the largest`)
-
 // wouldBeSeen says where nothing grew how small a rise would have been seen; empty where
 // several processes differ.
 func (m *caseMaker) wouldBeSeen(quiet []string) string {
 	if len(quiet) != 1 {
 		return ""
 	}
-	found := smallest.FindStringSubmatch(quiet[0])
-	if found == nil {
-		return ""
-	}
-	return fmt.Sprintf("In %s a rise of %s per dump would have been seen, in the largest group %s.", wording.PagePlural(int64(len(m.columns)), "dump", "dumps"), found[1], found[2])
+	_, seen, _ := strings.Cut(quiet[0], "Nothing grew. ")
+	return seen
 }
 
 // accuse tells the finding that the diagnosis is about.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -400,7 +401,7 @@ func NewCase(in CaseInput) Case {
 	m.side(&c)
 	c.Answer = m.answer(&c)
 	c.Shell = Shell{
-		Title: c.Title, Description: c.Headline, Section: "cases", Engine: in.Engine,
+		Title: c.titled(), Description: c.Headline, Section: "cases", Engine: in.Engine,
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
 	}
 	if !in.Frozen {
@@ -415,6 +416,15 @@ func NewCase(in CaseInput) Case {
 		}
 	}
 	return c
+}
+
+// titled is the answer as the title of the page and of links to it; the name of the upload
+// where nothing was read yet.
+func (c *Case) titled() string {
+	if c.Answer == nil || c.Headline == "" {
+		return c.Title
+	}
+	return strings.TrimSuffix(c.Headline, ".")
 }
 
 // live keeps an address on live pages and drops it on frozen ones.

@@ -382,7 +382,7 @@ func (m *caseMaker) births(out *ProcessCharts, s *report.Series, cohorts map[str
 	}
 	switch {
 	case len(list) == 0:
-		out.BirthNote = "No growing family has members that can be followed by their identity over two complete snapshots."
+		out.BirthNote = "Nothing that grows can be followed by its identity over two complete snapshots."
 	case len(list) > maxBirths:
 		out.BirthNote = fmt.Sprintf("%d of %s, the worst first. ", maxBirths, wording.PagePlural(int64(len(list)), "growing family", "growing families"))
 	}

@@ -177,7 +177,7 @@ func TestBirthsAreRatesOfTheirInterval(t *testing.T) {
 		t.Errorf("without times: %q, %v", p.BirthTitle, p.Births[0].Chart.Bars)
 	}
 	in.More[0].Drawn.Cohorts = nil
-	if p := NewCase(in).Further.Processes[0]; !strings.Contains(p.BirthNote, "No growing family has members that can be followed") {
+	if p := NewCase(in).Further.Processes[0]; !strings.Contains(p.BirthNote, "Nothing that grows can be followed") {
 		t.Errorf("without identities: %q", p.BirthNote)
 	}
 }

@@ -98,7 +98,7 @@ func TestSmallestVisibleIsTheGateOfTheTypicalFamily(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Errorf("visible, %v (-want +got):\n%s", ok, diff)
 	}
-	if text, want := got.Text(), "13 snapshots, 3 h; smallest growth that would have been seen: +6/h"; text != want {
+	if text, want := got.Text(), "In 13 snapshots, 3 h, a rise of 6/h would have been seen"; text != want {
 		t.Errorf("text = %q, want %q", text, want)
 	}
 	if _, ok := only("1-5").series(t).SmallestVisible(); ok {

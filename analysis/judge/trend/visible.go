@@ -25,16 +25,16 @@ type Visible struct {
 	LargestSlope  float64
 }
 
-// Text is the sentence for a series without growth: "12 snapshots, 3 h; smallest growth
-// that would have been seen: +4/h".
+// Text is the sentence for a series without growth: "In 12 snapshots, 3 h, a rise of 4/h
+// would have been seen".
 func (v Visible) Text() string {
 	unit := "/h"
 	if v.Unit != "per hour" {
 		unit = " " + v.Unit
 	}
-	text := fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s", wording.Plural(v.Snapshots, "snapshot", "snapshots"), v.Span, wording.Decimal(v.Slope), unit)
+	text := fmt.Sprintf("In %s, %s, a rise of %s%s would have been seen", wording.Plural(v.Snapshots, "snapshot", "snapshots"), v.Span, wording.Decimal(v.Slope), unit)
 	if v.LargestSlope > 1.2*v.Slope {
-		text += fmt.Sprintf(" in groups of about %s, +%s%s in the largest, of %d", wording.Plural(v.Base, "member", "members"), wording.Decimal(v.LargestSlope), unit, v.Largest)
+		text += fmt.Sprintf(", in the largest group, of %d, one of %s%s", v.Largest, wording.Decimal(v.LargestSlope), unit)
 	}
 	return text
 }

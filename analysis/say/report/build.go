@@ -446,13 +446,13 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 		return strings.Join(words, " ")
 	}
 	if len(j.aside) > 0 && len(j.Snapshots) > 1 {
-		return "No family is accused: what grows is known, and no leak."
+		return "What grows is known, and no leak."
 	}
 	if len(j.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}
 	if visible, ok := j.Trend.SmallestVisible(); ok {
-		return "No growing family found (" + visible.Text() + ")."
+		return "Nothing grew. " + visible.Text() + "."
 	}
 	return sentence(j.nothing())
 }
@@ -460,7 +460,7 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 // nothingElse is quiet if the growing families were set aside.
 func (j *JudgedSeries) nothingElse() string {
 	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
-		return "Nothing else grows (" + visible.Text() + ")."
+		return "Nothing else grows. " + visible.Text() + "."
 	}
 	return j.quiet(nil)
 }

@@ -9,6 +9,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -143,6 +145,9 @@ func (d *diagnosing) leads() []answer {
 				}
 				l := d.answerOf(i, f)
 				switch {
+				case begun && len(s.Snapshots) == 1 && f.markedOf() > first[len(first)-1].finding.markedOf():
+					rest = append(rest, first[len(first)-1])
+					first[len(first)-1] = l // the runtime marked most of these
 				case !begun:
 					first, begun = append(first, l), true
 				case l.queue != nil && first[len(first)-1].queue == nil && first[len(first)-1].finding.Verdict == f.Verdict && !behind:
@@ -261,11 +266,29 @@ func (d *diagnosing) sentence(l answer, others []answer) string {
 		}
 	}
 	tail := ""
+	hosts := 0
+	for _, i := range beside {
+		if d.r.Series[i].Process == d.r.Series[l.series].Process && d.r.Series[i].Host != nil && !slices.ContainsFunc(others, func(o answer) bool { return o.series == i && o.finding.Behind }) {
+			hosts++
+		}
+	}
 	switch {
+	case hosts == len(beside) && hosts > 0:
+		tail = "; the same on " + wording.Plural(hosts, "more host", "more hosts")
 	case len(beside) == 1:
 		tail = "; " + d.r.Series[beside[0]].named() + " grew too"
 	case len(beside) > 1:
 		tail = fmt.Sprintf("; %d more processes grew too", len(beside))
+	case len(d.r.Series) == 1 && rising(l.finding.Verdict) && l.finding.Verdict != analysis.Scaling && !l.finding.marked():
+		more := 0
+		for _, o := range others {
+			if o.finding.Verdict == l.finding.Verdict && !o.finding.Behind {
+				more++
+			}
+		}
+		if more > 0 {
+			tail = "; " + wording.Plural(more, "more thing grew too", "more things grew too")
+		}
 	}
 	all := d.wordings(l)
 	for _, text := range all {
@@ -303,10 +326,15 @@ func (d *diagnosing) wordings(l answer) []string {
 	}
 	recovered, restart := s.recoveredAt(f), d.restartedAt(s, x.counts)
 	switch {
+	case s.lost(f, x):
+		return []string{fmt.Sprintf("%s%s went on with fewer goroutines than before", x.words(high), of)}
+	case len(s.Snapshots) == 1 && f.marked():
+		return d.markedAlone(l, of)
 	case len(s.Snapshots) == 1:
 		return aged(f, x, of, high)
 	case f.marked() && high <= from:
-		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(high), of, wording.Fit(high, "is", "are"), wording.Fit(high, "it", "them"))}
+		n := f.markedOf()
+		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(n), of, wording.Fit(n, "is", "are"), wording.Fit(n, "it", "them"))}
 	case f.Verdict == analysis.Scaling:
 		return noLeak(of, x, high)
 	case f.Verdict == analysis.Grew || f.Verdict == analysis.New:
@@ -347,6 +375,12 @@ func (d *diagnosing) wordings(l answer) []string {
 	return []string{text + each, text, course}
 }
 
+// lost reports a finding on objects that were there before and have lost goroutines since.
+func (s *Series) lost(f *Finding, x *subject) bool {
+	o := s.objectOf(f, s.lead(f))
+	return o != nil && o.Rest && x.followed && x.came == 0
+}
+
 // capital begins a sentence. Names like cAdvisor keep their letter.
 func capital(text string) string {
 	if len(text) > 1 && text[1] >= 'A' && text[1] <= 'Z' {
@@ -368,14 +402,31 @@ func (d *diagnosing) bounds(s *Series, counts []*int) bool {
 	return false
 }
 
-// aged words members of one dump that their ages or a mark of the runtime accuse.
-func aged(f *Finding, x *subject, of string, n int) []string {
-	text := x.words(n) + of
-	for _, e := range f.Evidence {
-		if e.Rule == "leaked_mark" {
-			return []string{text + " can never go on: the runtime marked them as leaked"}
+// markedAlone words what the runtime marked in one dump: all of it, and the group of which it
+// marked most.
+func (d *diagnosing) markedAlone(l answer, of string) []string {
+	s, n := &d.r.Series[l.series], l.finding.markedOf()
+	all := 0
+	for i := range s.Findings {
+		if f := &s.Findings[i]; f.Kind == "" && !s.benign(f) {
+			all += f.markedOf()
 		}
 	}
+	them := wording.Fit(max(all, n), "it", "them")
+	if all <= n || d.placed {
+		return []string{l.subject.words(n) + of + " can never go on: the runtime marked " + wording.Fit(n, "it", "them") + " as leaked"}
+	}
+	x := l.subject
+	place := strings.TrimSpace(x.place)
+	if x.many != "goroutines" || place == "" {
+		place = strings.TrimSpace(x.all())
+	}
+	return []string{fmt.Sprintf("%s%s can never go on: the runtime marked %s as leaked, %d of them %s", wording.Members(analysis.KindGoroutine, all), of, them, n, place)}
+}
+
+// aged words members of one dump that their ages accuse.
+func aged(f *Finding, x *subject, of string, n int) []string {
+	text := x.words(n) + of
 	ended := x.ended
 	if ended != "ended" {
 		ended = "was " + ended
@@ -440,6 +491,11 @@ func (d *diagnosing) perUnit(s *Series, counts []*int) string {
 	if counts[first] == nil {
 		return ""
 	}
+	for i := first + 1; i < top; i++ { // the growth begins at the last low
+		if counts[i] != nil && *counts[i] <= *counts[first] {
+			first = i
+		}
+	}
 	a, b := d.snapshot(s, first).CapturedAt, d.snapshot(s, top).CapturedAt
 	rise := float64(*counts[top] - *counts[first])
 	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
@@ -494,6 +550,9 @@ func (d *diagnosing) proof(l answer) string {
 	if restart > 0 {
 		last = restart - 1
 	}
+	if s.lost(l.finding, x) {
+		return "None of them is new."
+	}
 	at := d.label(s, last)
 	switch {
 	case len(s.Snapshots) == 1:
@@ -509,6 +568,11 @@ func (d *diagnosing) proof(l answer) string {
 		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
 	case !x.followed:
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
+	case (l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New) && s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil:
+		if was := *x.counts[first]; was > 0 {
+			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", max(0, was-x.went), was, d.label(s, first), at, x.came)
+		}
+		return fmt.Sprintf("None was there at %s; %d are new at %s.", d.label(s, first), x.came, at)
 	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
 		if lead := s.lead(l.finding); lead != nil && lead.Life != nil && lead.Life.Followed > 0 {
 			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
@@ -590,6 +654,16 @@ func (d *diagnosing) limit(s *Series) string {
 	return noLimit
 }
 
+// markedOf is how many members the runtime marked, 0 without a mark.
+func (f *Finding) markedOf() (n int) {
+	for _, e := range f.Evidence {
+		if e.Rule == "leaked_mark" {
+			fmt.Sscanf(e.Text, "the runtime marked %d", &n)
+		}
+	}
+	return n
+}
+
 // marked reports that the runtime itself called the members leaked.
 func (f *Finding) marked() bool {
 	return slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" })
@@ -606,7 +680,12 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case v == analysis.Leaking:
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
-		return &Certainty{certain, "it rises and falls with the load"}
+		if d.r.Series[l.series].recoveredAt(l.finding) > 0 {
+			return &Certainty{certain, "it rises and falls with the load"}
+		}
+		return &Certainty{certain, "it rises with the load"}
+	case v == analysis.Stopped && x.followed:
+		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
 	case v == analysis.Suspicious:
 		for _, e := range l.finding.Evidence {
 			switch e.Rule {
@@ -630,13 +709,30 @@ func (d *diagnosing) holder(l answer) string {
 		h := &l.queue.Holders[0]
 		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
 	}
-	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && len(o.Holders) > 0 {
-		return shortRole(o.Holders[0].Type)
+	if l.finding.Key != nil && l.finding.Key.By == trend.ByPackage {
+		return ""
 	}
-	if x := s.lead(l.finding); x != nil && x.CreatedBy != "" {
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+		for _, h := range o.Holders {
+			if name := strings.TrimPrefix(h.Type, "*"); !family.OfStandardLibrary(name) {
+				return shortRole(h.Type)
+			}
+		}
+		if len(o.Holders) > 0 {
+			return ""
+		}
+	}
+	if x := s.lead(l.finding); x != nil && x.CreatedBy != "" && !family.OfStandardLibrary(x.CreatedBy) {
 		return shortRole(x.CreatedBy)
 	}
 	return ""
+}
+
+// started reports that what holds the objects of an answer created them.
+func (d *diagnosing) started(l answer, holder string) bool {
+	s := &d.r.Series[l.series]
+	o := s.objectOf(l.finding, s.lead(l.finding))
+	return o != nil && slices.ContainsFunc(o.Holders, func(h HolderOf) bool { return h.Role == analysis.CreatedBy && shortRole(h.Type) == holder })
 }
 
 // cause is how sure the cause is.
@@ -661,7 +757,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
-			if h.Role == analysis.CreatedBy && h.N > 0 {
+			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
 				return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, max(h.N, highest(o.Counts)), shortRole(h.Type))}
 			}
 		}
@@ -669,7 +765,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if len(l.finding.Stack) == 0 {
 		return &Certainty{open, "a listing has no stack"}
 	}
-	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy {
+	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
 		return &Certainty{likely, "started by " + shortRole(last.Function)}
 	}
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
@@ -694,7 +790,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 		out = d.queueLinks(l)
 	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
-		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy }) {
+		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy && shortRole(f.Function) == holder }) && !d.started(l, holder) {
 			out[0].Text = "holds them"
 		}
 	}
@@ -705,8 +801,8 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	told := map[int]bool{l.series: true}
 	for _, o := range others {
-		if told[o.series] || len(out) == mostLinks {
-			continue
+		if told[o.series] || len(out) == mostLinks || !o.finding.Behind && d.r.Series[o.series].Process == s.Process {
+			continue // the same program on another host is no victim
 		}
 		told[o.series] = true
 		n := highest(o.subject.counts)
@@ -740,7 +836,9 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = "Nothing to mend: it follows its load."
 	case s.recoveredAt(l.finding) > 0:
 		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
-	case v == analysis.Grew || v == analysis.New || v == analysis.Stopped:
+	case v == analysis.Stopped:
+		out.Text = fmt.Sprintf("It stands. Look again when there are more than %d.", highest(l.subject.counts))
+	case v == analysis.Grew || v == analysis.New:
 		out.Text = "2 minutes decide: if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
@@ -748,7 +846,7 @@ func (d *diagnosing) next(l answer) *Action {
 	if out.Text == "" {
 		out.Text = startedAt(l.finding.Stack)
 	}
-	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious || v == analysis.Stopped {
+	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
 		out.Command = d.collect(s)
 	}
 	switch {

@@ -114,7 +114,7 @@ func TestNothingGrowsIsSaidWithWhatWouldHaveBeenSeen(t *testing.T) {
 		still = append(still, snapshot("quiet", fmt.Sprintf("t%d", i), i*10, map[string][]int64{"main.pool": upTo(20)}))
 	}
 	c := Build(still, nil, Options{})
-	if q := c.Report.Series[0].Quiet; !strings.Contains(q, "No growing family found (6 snapshots") || !strings.Contains(q, "smallest growth that would have been seen: +") {
+	if q := c.Report.Series[0].Quiet; !strings.Contains(q, "Nothing grew. In 6 snapshots") || !strings.Contains(q, " would have been seen") {
 		t.Errorf("quiet: %q", q)
 	}
 	one := Build(still[:1], nil, Options{})
