@@ -523,6 +523,8 @@ func TestBatchesTurnAtTheirThresholds(t *testing.T) {
 		{"two batches side by side", "0 5 10 10 10", 0},
 		{"two batches apart", "0 5 5 10 10", 2},
 		{"a pause that chance explains", "0 2 2 4 4", 0},
+		{"seven members, chance .057", "0 4 4 7 7", 0},
+		{"eight members, chance .038", "0 4 4 8 8", 2},
 	}
 	for _, tc := range tests {
 		s := signals{cohorts: true}
@@ -571,6 +573,8 @@ func TestALeakIsRememberedOnBothSidesOfItsThresholds(t *testing.T) {
 func TestALineFitsAsWellAsAStepWithinFivePercent(t *testing.T) {
 	for counts, want := range map[string]bool{
 		"#0 #10 #20 #30 #40 #50": true, "#0 #0 #0 #50 #50 #50": false, "#0 #1 #2 #50 #51 #52": false, "#0 #15 #15 #30 #30 #50": true,
+		"#0 #0 #0 #12 #12 #32": true,  // 0.99 times the rest of a step
+		"#0 #0 #0 #8 #16 #36":  false, // 1.08 times
 	} {
 		if got := straight(only(counts).series(t).parts[onlyFamily].comparable()); got != want {
 			t.Errorf("%s: %v, want %v", counts, got, want)
@@ -662,7 +666,7 @@ func TestStartTimesOfOneProcessDifferByTenSeconds(t *testing.T) {
 }
 
 func TestAKeyIsSharedByThreeFamilies(t *testing.T) {
-	lines := []string{". 1-2 1-2 1-2 1-2 1-2", ". . 11-12 11-12 11-12 11-12", ". . . 21-22 21-22 21-22", ". . . . 31-32 31-32", ". . . . . 41-42"}
+	lines := []string{"1 1-3 1-3 1-3 1-3 1-3", "11 11 11 11-13 11-13 11-13", "21 21 21-23 21-23 21-23 21-23", "31 31 31 31 31-33 31-33", "41 41 41 41 41 41-43"}
 	for families, want := range map[int]int{2: 0, 3: 1, 5: 1} {
 		sc := only("101-110 101-110 101-110 101-110 101-110 101-110")
 		for k, line := range lines[:families] {
