@@ -83,8 +83,8 @@ func TestLeakingKernelsOfTheToolchain(t *testing.T) {
 	if 20*total.accused > total.others {
 		t.Errorf("%d of %d families without a mark are called leaking, want at most one of twenty", total.accused, total.others)
 	}
-	if 20*total.suspected > total.others {
-		t.Errorf("%d of %d families without a mark are at least suspicious, want at most one of twenty", total.suspected, total.others)
+	if 8*total.suspected > total.others {
+		t.Errorf("%d of %d families without a mark are at least suspicious, want at most one of eight", total.suspected, total.others)
 	}
 	if 10*total.found < 9*total.leaking {
 		t.Errorf("%d of %d leaking families were found, want nine of ten", total.found, total.leaking)
