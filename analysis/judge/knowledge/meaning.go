@@ -16,6 +16,8 @@ func meaning(m Match, s Seen) string {
 		this, upstream = "this entry of your own", "by who wrote the entry"
 	}
 	switch {
+	case m.Basis == Possible && e.Signature.Unseen && s.Family.Kind == analysis.KindGoroutine:
+		return "Possible: the stack fits what the fix changed, and no published dump shows it yet."
 	case m.Basis == Possible:
 		return "Possible: there is no stack to compare; it needs " + needs(e) + "."
 	case m.RuledOut && m.Versions.Verdict == VersionFixed:

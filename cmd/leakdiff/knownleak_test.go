@@ -1,0 +1,121 @@
+package main
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
+)
+
+// namedOf are the known leaks that the findings of a report accuse.
+func namedOf(r report.Report) []string {
+	var out []string
+	for _, s := range r.Series {
+		for _, f := range s.Findings {
+			for _, k := range f.Known {
+				if k.Status == knowledge.Leak && k.Basis != knowledge.Possible && !slices.Contains(out, k.ID) {
+					out = append(out, k.ID)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// The series of the corpus with a published leak name it. The others name none.
+func TestSeriesOfTheCorpusNameTheirPublishedLeaks(t *testing.T) {
+	for series, want := range map[string][]string{
+		"kubelet-probe-leak":         nil,
+		"clientgo-informer-recreate": nil,
+		"okhttp-leak":                nil,
+		"okhttp-leak-supportcore":    nil,
+		"node-agent-leak":            nil,
+		"groovy-k8s-clients":         nil,
+		"inotify-leak":               nil,
+		"prometheus-hanging-targets": nil,
+		"restart":                    nil,
+		"socket-leak":                nil,
+	} {
+		t.Run(series, func(t *testing.T) {
+			if d := cmp.Diff(want, namedOf(reportOf(t, ofDirectory(t, filepath.Join(corpus.Path(t), "series", series))))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// stacksOfCorpus are the families of goroutines of healthy captures and of single public
+// dumps, with the file that they are from.
+func stacksOfCorpus(t *testing.T) map[string]report.Family {
+	t.Helper()
+	root := corpus.Path(t)
+	out := map[string]report.Family{}
+	add := func(name string, r report.Report) {
+		for _, s := range r.Series {
+			for _, f := range s.Families {
+				if f.Kind == analysis.KindGoroutine && len(f.Frames) > 0 {
+					out[name+" "+s.Process+" "+f.Fingerprint] = f
+				}
+			}
+		}
+	}
+	for name, dir := range baselines(t) {
+		add(name, reportOf(t, ofDirectory(t, dir)))
+	}
+	for _, folder := range []string{"goroutine/public", "goroutine/gen", "goroutine/states", "goroutine/signals"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, ".tsv") {
+				return err
+			}
+			add(folder+"/"+d.Name(), reportOf(t, ofFile(t, file)))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// Every stack of the healthy captures and public dumps is matched as if it grew. None of
+// these programs has a published leak, so that nothing may be called one.
+func TestNoStackOfHealthyProgramsIsAKnownLeak(t *testing.T) {
+	m := knowledge.Builtin().NewMatcher()
+	stacks, wrong := stacksOfCorpus(t), map[string][]string{}
+	generic := 0
+	for name, f := range stacks {
+		stack := &analysis.Stack{CreatedBy: analysis.Frame{Func: f.CreatedBy}}
+		foreign := false
+		for _, fn := range f.Frames {
+			stack.Frames = append(stack.Frames, analysis.Frame{Func: fn, File: "x.go", Line: 1})
+			first, _, _ := strings.Cut(fn, "/")
+			foreign = foreign || strings.Contains(first, ".") && strings.Contains(fn, "/")
+		}
+		if !foreign {
+			generic++
+		}
+		r := m.Match(knowledge.Seen{Family: new(family.Stacks).OfStack(stack), States: f.States, Count: 40, OldestWait: 30, Timed: true, Verdict: analysis.Leaking, Proven: true})
+		for _, k := range r.Known {
+			if k.Speaks() && k.Entry.Status == knowledge.Leak {
+				wrong[k.Entry.ID] = append(wrong[k.Entry.ID], name)
+				if !foreign {
+					t.Errorf("%s accuses a generic stack of %s: %q", k.Entry.ID, name, f.Frames)
+				}
+			}
+		}
+	}
+	t.Logf("%d stacks, %d of them generic", len(stacks), generic)
+	for id, names := range wrong {
+		t.Errorf("%s accuses %d stacks: %s", id, len(names), names[0])
+	}
+}
