@@ -35,7 +35,7 @@ func namedOf(r report.Report) []string {
 // The series of the corpus with a published leak name it. The others name none.
 func TestSeriesOfTheCorpusNameTheirPublishedLeaks(t *testing.T) {
 	for series, want := range map[string][]string{
-		"kubelet-probe-leak":         nil,
+		"kubelet-probe-leak":         {"cadvisor-1869", "cadvisor-3218", "k8s-114751"},
 		"clientgo-informer-recreate": nil,
 		"okhttp-leak":                nil,
 		"okhttp-leak-supportcore":    nil,
@@ -87,8 +87,12 @@ func stacksOfCorpus(t *testing.T) map[string]report.Family {
 	return out
 }
 
-// Every stack of the healthy captures and public dumps is matched as if it grew. None of
-// these programs has a published leak, so that nothing may be called one.
+// ownStacks are known leaks whose stack healthy captures of their own program hold. Only
+// growth makes it a leak, and the test below pretends it.
+var ownStacks = map[string]string{"k8s-114751": "kubelet", "cadvisor-3218": "kubelet", "cadvisor-1869": "kubelet", "k8s-100241": "kubelet", "containerd-9668": "containerd"}
+
+// Every stack of the healthy captures and public dumps is matched as if it grew. Nothing
+// may be called a known leak but the place of a leak in its own program.
 func TestNoStackOfHealthyProgramsIsAKnownLeak(t *testing.T) {
 	m := knowledge.Builtin().NewMatcher()
 	stacks, wrong := stacksOfCorpus(t), map[string][]string{}
@@ -106,7 +110,8 @@ func TestNoStackOfHealthyProgramsIsAKnownLeak(t *testing.T) {
 		}
 		r := m.Match(knowledge.Seen{Family: new(family.Stacks).OfStack(stack), States: f.States, Count: 40, OldestWait: 30, Timed: true, Verdict: analysis.Leaking, Proven: true})
 		for _, k := range r.Known {
-			if k.Speaks() && k.Entry.Status == knowledge.Leak {
+			own := ownStacks[k.Entry.ID]
+			if k.Speaks() && k.Entry.Status == knowledge.Leak && (own == "" || !strings.Contains(name, own)) {
 				wrong[k.Entry.ID] = append(wrong[k.Entry.ID], name)
 				if !foreign {
 					t.Errorf("%s accuses a generic stack of %s: %q", k.Entry.ID, name, f.Frames)

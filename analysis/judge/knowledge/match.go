@@ -111,8 +111,8 @@ func ofEveryone(name string) bool {
 }
 
 // owned reports whether the evidence shows the project of an entry whose frames other
-// projects use as well: by a frame, by the version of its component, or because the
-// program is one of its own.
+// projects use as well: by a frame, by the file of a frame, by the version of its
+// component, or because the program is one of its own.
 func (m *Matcher) owned(e *Entry, s Seen, versions Comparison) bool {
 	owners := e.Signature.Owners
 	if len(owners) == 0 || versions.Seen != "" {
@@ -122,6 +122,11 @@ func (m *Matcher) owned(e *Entry, s Seen, versions Comparison) bool {
 		return slices.ContainsFunc(owners, func(path string) bool { return strings.HasPrefix(name, path) })
 	}
 	if own(s.Family.LooseCreator) || slices.ContainsFunc(s.Family.Loose, own) {
+		return true
+	}
+	if s.Versions.Files != nil && slices.ContainsFunc(s.Versions.Files(), func(file string) bool {
+		return slices.ContainsFunc(owners, func(path string) bool { return strings.Contains("/"+file, "/"+path) })
+	}) {
 		return true
 	}
 	return slices.ContainsFunc(m.c.doc.Components, func(x Component) bool {
@@ -261,11 +266,17 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 		out.RuledOut, out.Basis = out.Speaks(), Looks
 	case (e.generic() || !m.owned(e, s, out.Versions)) && out.Speaks():
 		out.Basis, out.Similar = Looks, true
-	case e.Signature.Unseen && out.Speaks():
+	case (e.Signature.Unseen || stateless(in, s, healthy)) && out.Speaks():
 		out.Basis = Possible
 	}
 	out.Text = meaning(out, s)
 	return out, true
+}
+
+// stateless reports a leak whose stack healthy programs have as well, in a form without
+// the states that would distinguish them.
+func stateless(in *entryIndex, s Seen, healthy *Healthy) bool {
+	return in.entry.Status == Leak && in.entry.Origin == "" && len(in.states) > 0 && len(s.States) == 0 && healthy != nil
 }
 
 // programFits checks the programs of a resource for a match by a resource alone.
