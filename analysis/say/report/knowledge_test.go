@@ -107,6 +107,9 @@ func TestAnEntryThatAVersionRulesOutIsToldWithTheReason(t *testing.T) {
 	if len(f.Known) != 1 || f.Known[0].ID != "containerd-11120" || len(f.RuledOut) > 0 {
 		t.Errorf("before the fix: %+v", f.Known)
 	}
+	if got := f.Known[0].sentence(); !strings.Contains(got, "CVE-2025-64329 (GHSA-m6hq-p25p-ffr2, GO-2025-4108), fixed in 1.7.29, 2.0.7, 2.1.5, 2.2.0, you run v1.7.28 (metrics.txt): affected.") {
+		t.Errorf("%s", got)
+	}
 	if want := []string{"CVE-2025-64329", "GHSA-m6hq-p25p-ffr2", "GO-2025-4108"}; !slices.Equal(f.Advisories, want) {
 		t.Errorf("advisories %q, want %q", f.Advisories, want)
 	}
