@@ -132,7 +132,7 @@ func TestPagesOfTheSampleNameCausesAndKnownLeaks(t *testing.T) {
 	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
 	page := s.get(up.Link)
 	for _, part := range []string{
-		"Probe accumulation", "Stuck pod workers", "cAdvisor housekeeping accumulation", `href="/knowledge#c-prober"`, "First check", "Restarting the kubelet is disruptive",
+		"Probe accumulation", "Stuck pod workers", "cAdvisor housekeeping accumulation", `href="/knowledge#c-prober"`, "Check first", "Restarting the kubelet is disruptive",
 		"k8s-114751", `href="/knowledge?q=k8s-114751#k-k8s-114751"`, "None matches: no entry", "0.52.1 (file names of the stack), the fix is in it", "Also seen", "+176 from t0 to t7", "goroutines at t8 are in",
 	} {
 		if !strings.Contains(page.body, part) {

@@ -18,7 +18,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
-	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 )
@@ -83,7 +82,7 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	read := c.inventory(ctx, up.ID)
 	empty := len(up.Snapshots) == 0 && read.empty()
 	if !empty {
-		fmt.Fprintln(m.Stderr, report.Printable(wording.DumpsRead(len(up.Snapshots), read.Problems)))
+		fmt.Fprintln(m.Stderr, wording.Printable(wording.DumpsRead(len(up.Snapshots), read.Problems)))
 	}
 	if c.Title != "" {
 		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
@@ -100,7 +99,7 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	}
 	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
 	if empty {
-		return nothingRead(report.Printable(strings.TrimSuffix(wording.NothingRead(read.Problems), ".")), "the link says what each file is")
+		return nothingRead(wording.Printable(strings.TrimSuffix(wording.NothingRead(read.Problems), ".")), "the link says what each file is")
 	}
 	return nil
 }

@@ -169,6 +169,11 @@ var failsOn = map[string][]analysis.Verdict{
 // reached reports whether a verdict trips --fail-on.
 func (r *reportCommand) reached(all report.Report) bool {
 	for _, s := range all.Series {
+		for _, f := range s.Findings {
+			if f.Key != nil && slices.Contains(failsOn[r.FailOn], f.Verdict) {
+				return true
+			}
+		}
 		if r.FailOn == "grew" && len(s.TotalsRisen) > 0 {
 			return true
 		}

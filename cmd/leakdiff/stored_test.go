@@ -131,7 +131,7 @@ var (
 	blanks    = regexp.MustCompile(`[ \t]*\n\s*`)
 	ago       = regexp.MustCompile(`\b\d+ (second|minute|hour|day|month|year)s? ago|just now|yesterday`)
 	requestID = regexp.MustCompile(`("request_id": |Request )"?[a-z0-9-]{8,}"?`)
-	freeSpace = regexp.MustCompile(`\d+ .?B free on this server`)
+	freeSpace = regexp.MustCompile(`[\d.]+ .?B free on this server`)
 	builtBy   = regexp.MustCompile(`("version": )"[^"]*"`)
 )
 

@@ -252,7 +252,7 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		return response.PageOf(r.Context(), page.Snapshot(v))
+		return response.PageOf(r.Context(), page.Written(v.Written()))
 	})
 }
 

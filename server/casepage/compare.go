@@ -61,7 +61,7 @@ func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 			return response.Content{}, err
 		}
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.Compare(v))
+		return response.PageOf(r.Context(), page.Written(v.Written()))
 	})
 }
 
@@ -374,7 +374,7 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.Shell = view.Shell{Title: v.Headline, Section: "cases", Here: v.Headline, Engine: s.respond.Engine(), Crumbs: []view.Link{{Text: "Cases", URL: "/"}, {Text: view.Visible(l.Title), URL: "/cases/" + url.PathEscape(l.ID)}}}
-	s.respond.Page(w, r, http.StatusOK, page.Elsewhere(v))
+	s.respond.Page(w, r, http.StatusOK, page.Written(v.Written()))
 }
 
 // listElsewhere adds the cases that match the search, the newest first.

@@ -92,7 +92,7 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 		}
 		v := s.diffView(c, query, showing)
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.Diff(v))
+		return response.PageOf(r.Context(), page.Written(v.Written()))
 	})
 }
 

@@ -101,19 +101,21 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-// frozenFlame makes the view of a graph to be frozen: of one snapshot or of a pair.
-func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *loader.Loaded, error) {
-	of := s.flameOf
-	if kind == "diff" {
-		of = s.flameBetween
-	}
-	g, err := of(inner, id)
+func (s *Service) freezeFlame(r *http.Request, id string) (View, *loader.Loaded, error) {
+	return frozenFlame(s.flameOf(r, id))
+}
+
+func (s *Service) freezeFlameBetween(r *http.Request, id string) (View, *loader.Loaded, error) {
+	return frozenFlame(s.flameBetween(r, id))
+}
+
+func frozenFlame(g graph, err error) (View, *loader.Loaded, error) {
 	if err != nil {
 		return View{}, nil, err
 	}
 	g.in.Frozen = bool(freezing)
 	v := view.NewFlame(g.in)
-	return View{"flame", v, flameJSON(g), v.Headline}, g.l, nil
+	return View{Model: v, Data: flameJSON(g), Headline: v.Headline}, g.l, nil
 }
 
 type flameNode struct {

@@ -1,10 +1,8 @@
 package casepage
 
 import (
-	"context"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
@@ -21,8 +19,7 @@ const (
 
 // View is a page to be frozen: the model of its template, and its JSON twin.
 type View struct {
-	// Kind is case, diff, compare, family, objects, snapshot or flame. It decides the type of
-	// Model.
+	// Kind is the name of a Kind, which decides the types of Model and Data.
 	Kind        string
 	Model, Data any
 	Headline    string
@@ -42,76 +39,75 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 	if err != nil || u.Host != "" || u.Scheme != "" {
 		return View{}, nil, bad
 	}
-	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	kind, id, ok := kindAt(u.Path)
+	if !ok {
+		return View{}, nil, bad
+	}
 	inner := r.Clone(r.Context())
 	inner.URL = u
-	if bare, ok := strings.CutSuffix(id, "/"+flamePath); ok && (kind == "snapshots" || kind == "diff") {
-		return s.frozenFlame(inner, kind, bare)
-	}
-	switch kind {
-	case "cases":
-		l, err := s.loader.Load(r.Context(), id) // the redactor learns names from the evidence
-		if err != nil {
-			return View{}, nil, err
-		}
-		return s.frozenCase(r.Context(), l, u.Query())
-	case "diff":
-		c, err := s.compare(inner, id)
-		if err != nil {
-			return View{}, nil, err
-		}
-		data, err := c.data(u.Query())
-		if err != nil {
-			return View{}, nil, err
-		}
-		v := s.diffView(c, u.Query(), freezing)
-		return View{"diff", v, data, v.Headline}, c.l, nil
-	case "compare":
-		c, err := s.several(inner)
-		if err != nil {
-			return View{}, nil, err
-		}
-		data, err := s.severalData(inner, c, u.Query())
-		if err != nil {
-			return View{}, nil, err
-		}
-		v, err := s.severalView(inner, c, u.Query(), freezing)
-		if err != nil {
-			return View{}, nil, err
-		}
-		return View{"compare", v, data, v.Headline}, c.l, nil
-	case "families":
-		l, series, err := s.familySeries(inner, id)
-		if err != nil {
-			return View{}, nil, err
-		}
-		v, err := s.familyView(inner, l, series, id, freezing)
-		if err != nil {
-			return View{}, nil, err
-		}
-		return View{"family", v, series.Membership(familyOf(l, series, id), chosen(inner, series, id), maxMembers), v.Headline}, l, nil
-	case "objects":
-		o, err := s.objects(inner, id)
-		if err != nil {
-			return View{}, nil, err
-		}
-		v := s.objectView(o, freezing)
-		return View{"objects", v, o.data, v.Headline}, o.l, nil
-	case "snapshots":
-		l, series, i, err := s.snapshot(inner, id)
-		if err != nil {
-			return View{}, nil, err
-		}
-		v := s.snapshotView(l, series, i, u.Query(), freezing)
-		return View{"snapshot", v, onlySnapshot(l, series, i), v.Headline}, l, nil
-	}
-	return View{}, nil, bad
+	v, l, err := kind.freeze(s, inner, id)
+	v.Kind = kind.Name
+	return v, l, err
 }
 
-func (s *Service) frozenCase(ctx context.Context, l *loader.Loaded, query url.Values) (View, *loader.Loaded, error) {
-	v, err := s.caseView(ctx, &loader.Report{Case: l.Case, Bundles: l.Bundles, Fields: l.Fields, Said: l.Built.Said()}, 0, query, nil, freezing)
+func (s *Service) freezeCase(r *http.Request, id string) (View, *loader.Loaded, error) {
+	l, err := s.loader.Load(r.Context(), id) // the redactor learns names from the evidence
 	if err != nil {
 		return View{}, nil, err
 	}
-	return View{"case", v, l.Built.Report, v.Headline}, l, nil
+	v, err := s.caseView(r.Context(), &loader.Report{Case: l.Case, Bundles: l.Bundles, Fields: l.Fields, Said: l.Built.Said()}, 0, r.URL.Query(), nil, freezing)
+	return View{Model: v, Data: l.Built.Report, Headline: v.Headline}, l, err
+}
+
+func (s *Service) freezeDiff(r *http.Request, id string) (View, *loader.Loaded, error) {
+	c, err := s.compare(r, id)
+	if err != nil {
+		return View{}, nil, err
+	}
+	data, err := c.data(r.URL.Query())
+	v := s.diffView(c, r.URL.Query(), freezing)
+	return View{Model: v, Data: data, Headline: v.Headline}, c.l, err
+}
+
+func (s *Service) freezeSeveral(r *http.Request, _ string) (View, *loader.Loaded, error) {
+	c, err := s.several(r)
+	if err != nil {
+		return View{}, nil, err
+	}
+	data, err := s.severalData(r, c, r.URL.Query())
+	if err != nil {
+		return View{}, nil, err
+	}
+	v, err := s.severalView(r, c, r.URL.Query(), freezing)
+	return View{Model: v, Data: data, Headline: v.Headline}, c.l, err
+}
+
+func (s *Service) freezeFamily(r *http.Request, id string) (View, *loader.Loaded, error) {
+	l, series, err := s.familySeries(r, id)
+	if err != nil {
+		return View{}, nil, err
+	}
+	v, err := s.familyView(r, l, series, id, freezing)
+	if err != nil {
+		return View{}, nil, err
+	}
+	return View{Model: v, Data: series.Membership(familyOf(l, series, id), chosen(r, series, id), maxMembers), Headline: v.Headline}, l, nil
+}
+
+func (s *Service) freezeObjects(r *http.Request, id string) (View, *loader.Loaded, error) {
+	o, err := s.objects(r, id)
+	if err != nil {
+		return View{}, nil, err
+	}
+	v := s.objectView(o, freezing)
+	return View{Model: v, Data: o.data, Headline: v.Headline}, o.l, nil
+}
+
+func (s *Service) freezeSnapshot(r *http.Request, id string) (View, *loader.Loaded, error) {
+	l, series, i, err := s.snapshot(r, id)
+	if err != nil {
+		return View{}, nil, err
+	}
+	v := s.snapshotView(l, series, i, r.URL.Query(), freezing)
+	return View{Model: v, Data: onlySnapshot(l, series, i), Headline: v.Headline}, l, nil
 }

@@ -197,7 +197,7 @@ func (s *Service) writeAnswer(w http.ResponseWriter, r *http.Request, status int
 		fmt.Fprintln(&text, "owner key", up.OwnerKey)
 	}
 	if problems, err := s.store.Problems(r.Context(), up.ID); err == nil && len(up.Snapshots) > 0 && slices.ContainsFunc(problems, wording.Lost) {
-		fmt.Fprintln(&text, report.Printable(wording.DumpsRead(len(up.Snapshots), problems)))
+		fmt.Fprintln(&text, wording.Printable(wording.DumpsRead(len(up.Snapshots), problems)))
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)

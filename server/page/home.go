@@ -143,14 +143,14 @@ func (s *Service) budget() bundle.Budget {
 func (s *Service) Help(w http.ResponseWriter, r *http.Request) {
 	v := view.NewHelp(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Help(v))
+	s.respond.Page(w, r, http.StatusOK, page.Written(v))
 }
 
 // APIPage documents the API.
 func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAPI(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.API(v))
+	s.respond.Page(w, r, http.StatusOK, page.Written(v))
 }
 
 // Search finds functions, processes and case titles on the whole server.
@@ -185,7 +185,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Search(v))
+	s.respond.Page(w, r, http.StatusOK, page.Written(v))
 }
 
 // listedVerdict is the verdict of a case in a list. It is empty if all growth was set

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // AsAttachment makes raw bytes harmless: plain text, never sniffed, saved instead of
@@ -31,7 +31,7 @@ func Send(w http.ResponseWriter, body io.Reader) {
 // SafeName is a display name with slashes, without empty, "." or ".." elements and control
 // characters, and bounded. It is never the name of a file on disk.
 func SafeName(name string) string {
-	name = report.Printable(strings.ReplaceAll(name, `\`, "/"))
+	name = wording.Printable(strings.ReplaceAll(name, `\`, "/"))
 	var keep []string
 	for _, e := range strings.Split(name, "/") {
 		if e != "" && e != "." && e != ".." {

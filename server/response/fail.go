@@ -37,7 +37,7 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	v := view.NewError(status, f, id)
 	v.Shell.Engine = s.Engine()
 	setRetry(w, status)
-	s.Page(w, r, status, page.Error(v))
+	s.Page(w, r, status, page.Written(v))
 }
 
 // ProblemJSON is RFC 9457.

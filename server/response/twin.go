@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/profile"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web"
@@ -98,7 +99,7 @@ func textOf(suffix string, e Export) Content {
 }
 
 // WordsOf writes a document in the form of a suffix.
-func WordsOf(suffix string, d view.Document) Content {
+func WordsOf(suffix string, d document.Document) Content {
 	switch suffix {
 	case ".txt":
 		return Content{Kind: "text/plain; charset=utf-8", Body: []byte(d.Text())}

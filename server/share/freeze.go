@@ -45,6 +45,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Page(w, r, http.StatusOK, e.Alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.respond.Engine()}))
 		return
 	}
+	title, counts := safe.countsOnly(l)
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		NeedsKey: !s.access.Local(),
@@ -52,7 +53,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
-		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
+		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
 	})
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.Share(v))
@@ -184,13 +185,14 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	} else if f.Redacted {
 		title = hide.Text(title)
 	}
+	_, counts := f.countsOnly(l)
 	record, err := json.Marshal(f)
 	if err != nil {
 		return Result{}, nil, err
 	}
 	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
-		Record: record, Preview: in.Preview, Counts: countsOnly(f.Kind, l), Redacted: f.Redacted,
+		Record: record, Preview: in.Preview, Counts: counts, Redacted: f.Redacted,
 	})
 	if err != nil {
 		return Result{}, nil, err

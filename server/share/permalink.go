@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
@@ -103,64 +104,24 @@ func publicTitle(p store.Permalink, f Record) string {
 	if p.Preview == "full" {
 		return p.Title
 	}
-	if p.Preview == "none" {
-		return "Frozen result"
+	kind, err := casepage.KindNamed(f.Kind)
+	if p.Preview == "none" || err != nil {
+		return otherTitle
 	}
-	return f.counted(p.Counts)
+	return kind.Title(f.Data, p.Counts)
 }
 
-// countsOnly describes a result without any name.
-func countsOnly(kind string, l *loader.Loaded) string {
-	verdict := strings.ReplaceAll(string(l.Built.Summary().Verdict), "_", " ")
-	switch kind {
-	case "compare":
-		return "Several snapshots compared, from a case with the verdict " + verdict + "."
-	case "diff":
-		return "Two snapshots compared, from a case with the verdict " + verdict + "."
-	case "family":
-		return "One family over time, from a case with the verdict " + verdict + "."
-	case "objects":
-		return "One kind of objects over time, from a case with the verdict " + verdict + "."
-	case "snapshot":
-		return "One snapshot of a process."
-	case "flame":
-		return "The merged stacks of a process."
+// countsOnly describes a result without any name, and gives it such a title.
+func (f Record) countsOnly(l *loader.Loaded) (title, counts string) {
+	kind, err := casepage.KindNamed(f.Kind)
+	if err != nil {
+		return otherTitle, ""
 	}
-	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), verdict)
+	counts = kind.Counts(l)
+	return kind.Title(f.Data, counts), counts
 }
 
-// counted is a title with kind and counts but without any name: "Frozen case: 9 snapshots
-// of 2 processes". The counts are those of countsOnly.
-func (f Record) counted(counts string) string {
-	switch f.Kind {
-	case "case":
-		if counts, _, ok := strings.Cut(counts, ", verdict "); ok {
-			return "Frozen case: " + counts
-		}
-		return "Frozen case"
-	case "diff":
-		return "Frozen comparison: 2 snapshots"
-	case "compare":
-		var data struct{ Snapshots []json.RawMessage }
-		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Snapshots) == 0 {
-			return "Frozen comparison"
-		}
-		return "Frozen comparison: " + wording.PagePlural(int64(len(data.Snapshots)), "snapshot", "snapshots")
-	case "family":
-		var data struct{ Counts []json.RawMessage }
-		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Counts) == 0 {
-			return "Frozen family"
-		}
-		return "Frozen family: over " + wording.PagePlural(int64(len(data.Counts)), "snapshot", "snapshots")
-	case "objects":
-		return "Frozen objects"
-	case "snapshot":
-		return "Frozen snapshot of a process"
-	case "flame":
-		return "Frozen stacks of a process"
-	}
-	return "Frozen result"
-}
+const otherTitle = "Frozen result"
 
 // description is what a chat shows of the link before anyone opens it.
 func description(p store.Permalink, f Record) string {
@@ -221,7 +182,7 @@ func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error)
 	switch suffix {
 	case "", ".html":
 		v.Shell.Engine = s.respond.Engine()
-		s.respond.Page(w, r, status, page.Gone(v))
+		s.respond.Page(w, r, status, page.Written(v.Written()))
 	case ".json":
 		f, _ := s.respond.Fault(err)
 		response.WriteProblem(w, status, struct {

@@ -3,8 +3,6 @@ package share
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,8 +19,7 @@ import (
 
 // Record is the record of a permalink. Its page and all twins are rendered from it alone.
 type Record struct {
-	// Kind is case, diff, compare, family, objects, snapshot or flame. It decides the type of
-	// Model.
+	// Kind is the name of a casepage.Kind, which decides the types of Model and Data.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
 	// Data is the JSON twin.
@@ -57,59 +54,21 @@ func pack(kind string, model, data any, headline string) (Record, error) {
 
 // Unpack decodes the page of a record, with what its twins are written from.
 func (f Record) Unpack() (response.Export, error) {
-	switch f.Kind {
-	case "case":
-		v, r, err := decode[view.Case, report.Report](f)
-		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }, Report: &r}, err
-	case "diff":
-		v, c, err := decode[view.Diff, report.Comparison](f)
-		return response.Export{Page: v, Alone: casepage.AloneDiff(v), CSV: c.CSV}, err
-	case "compare":
-		v, c, err := decode[view.Compare, report.Several](f)
-		return response.Export{Page: v, Alone: casepage.AloneCompare(v), CSV: c.CSV}, err
-	case "family":
-		v, m, err := decode[view.Family, report.Membership](f)
-		table := m.CSV
-		if m.At == "" {
-			table = func(io.Writer) error {
-				return response.Refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
-			}
-		}
-		return response.Export{Page: v, Alone: casepage.AloneFamily(v), CSV: table}, err
-	case "objects":
-		v, m, err := decode[view.Object, report.ObjectMembership](f)
-		return response.Export{Page: v, Alone: casepage.AloneObject(v), CSV: m.CSV}, err
-	case "snapshot":
-		v, r, err := decode[view.Snapshot, report.Report](f)
-		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), CSV: func(w io.Writer) error {
-			id := ""
-			if len(r.Snapshots) > 0 {
-				id = r.Snapshots[0].ID
-			}
-			return report.SnapshotCSV(w, r, id)
-		}}, err
-	case "flame":
-		v, _, err := decode[view.Flame, casepage.FlameGraph](f)
-		return response.Export{Page: v, Alone: casepage.AloneFlame(v), CSV: casepage.FlameCSV(v)}, err
+	kind, err := casepage.KindNamed(f.Kind)
+	if err != nil {
+		return response.Export{}, err
 	}
-	return response.Export{}, unknownKind(f.Kind)
-}
-
-// decode decodes the page of a record and its data.
-func decode[Page, Data any](f Record) (v Page, d Data, err error) {
-	if err = json.Unmarshal(f.Model, &v); err == nil {
-		err = json.Unmarshal(f.Data, &d)
-	}
-	return v, d, err
+	return kind.Open(f.Model, f.Data)
 }
 
 // redacted replaces secrets in the whole record. It works on the values before markup:
 // escapes would hide secrets from it.
 func (f Record) redacted(r *redact.Redactor) (Record, error) {
-	model, data := f.shapes()
-	if model == nil {
-		return f, unknownKind(f.Kind)
+	kind, err := casepage.KindNamed(f.Kind)
+	if err != nil {
+		return f, err
 	}
+	model, data := kind.Empty()
 	if err := errors.Join(json.Unmarshal(f.Model, model), json.Unmarshal(f.Data, data)); err != nil {
 		return f, err
 	}
@@ -146,31 +105,6 @@ func (f Record) redacted(r *redact.Redactor) (Record, error) {
 	out, err := pack(f.Kind, model, data, f.Headline)
 	out.Redacted, out.Receipt = true, r.Receipt()
 	return out, err
-}
-
-// shapes returns empty values of the page and the data of a record.
-func (f Record) shapes() (model, data any) {
-	switch f.Kind {
-	case "case":
-		return new(view.Case), new(report.Report)
-	case "diff":
-		return new(view.Diff), new(report.Comparison)
-	case "compare":
-		return new(view.Compare), new(report.Several)
-	case "family":
-		return new(view.Family), new(report.Membership)
-	case "objects":
-		return new(view.Object), new(report.ObjectMembership)
-	case "snapshot":
-		return new(view.Snapshot), new(report.Report)
-	case "flame":
-		return new(view.Flame), new(casepage.FlameGraph)
-	}
-	return nil, nil
-}
-
-func unknownKind(kind string) error {
-	return fmt.Errorf("a frozen record has the unknown kind %q", kind)
 }
 
 // onlyDigits removes the separators from a number.

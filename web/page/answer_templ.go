@@ -9,11 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"leakdiff/web"
+	"leakdiff/web/block"
 	"leakdiff/web/chart"
 	"leakdiff/web/view"
+	"strconv"
 )
 
 // answeredCase is the page of a case: its answer on the first screen, and everything else
@@ -751,8 +751,8 @@ func answerChip(c view.AnswerChip, class string) templ.Component {
 			templ_7745c5c3_Var29 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		l := look(c.Look)
-		var templ_7745c5c3_Var30 = []any{class, l.class}
+		l := block.Look(c.Look)
+		var templ_7745c5c3_Var30 = []any{class, l.Class}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var30...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -775,7 +775,7 @@ func answerChip(c view.AnswerChip, class string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var32 string
-		templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(l.glyph)
+		templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(l.Glyph)
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `page/answer.templ`, Line: 138, Col: 63}
 		}

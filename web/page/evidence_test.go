@@ -33,7 +33,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "diff",
-			page: Diff(view.NewDiff(sampleDiff(t, open))),
+			page: Written(view.NewDiff(sampleDiff(t, open)).Written()),
 			wants: []string{
 				"kubelet grew by 128 goroutines in 7\u00a0min\u00a020\u00a0s: 131 were born, 3 ended.", "▲", "+239", "+111\u00a0%", "CLOSE_WAIT",
 				`aria-sort="descending"`, "only in B", "5 frames of google.golang.org/grpc", "≥\u00a03\u00a0min",
@@ -42,7 +42,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "diff of one kind",
-			page:  Diff(view.NewDiff(sampleDiff(t, url.Values{"kind": {"watch"}}))),
+			page:  Written(view.NewDiff(sampleDiff(t, url.Values{"kind": {"watch"}})).Written()),
 			wants: []string{"kubelet grew by 239 inotify watches", "fstype"},
 			lacks: []string{"housekeepingTick"},
 		},
@@ -57,7 +57,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "snapshot",
-			page: Snapshot(view.NewSnapshot(sampleSnapshot(t, nil))),
+			page: Written(view.NewSnapshot(sampleSnapshot(t, nil)).Written()),
 			wants: []string{
 				"kubelet at t6 has 243 goroutines", "355 inotify watches", "20\u202f000", "88\u00a0MB", "captured_at of t6",
 				`href="/raw/b1?path=t6%2Fkubelet%2Fgoroutine-debug2.txt`, "inotify max user instances", "2 times",
@@ -65,7 +65,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "snapshot filtered by part of a function",
-			page:  Snapshot(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}}))),
+			page:  Written(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}})).Written()),
 			wants: []string{"housekeepingTick"},
 			lacks: []string{"RunPodSandbox</span>"},
 		},
@@ -129,7 +129,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
 	ov := view.NewObject(o)
 	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal, ov.Shell.Seal = seal, seal, seal, seal, seal
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Written(dv.Written()), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			keepPage(t, "frozen-"+name, html)
@@ -146,7 +146,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 			wellFormed(t, html)
 		})
 	}
-	if html := render(t, Diff(dv)); !strings.Contains(html, "waitOnHeader") {
+	if html := render(t, Written(dv.Written())); !strings.Contains(html, "waitOnHeader") {
 		t.Error("a frozen diff lacks the stacks that its reader cannot ask for")
 	}
 }
@@ -187,7 +187,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	o.Objects.Holders[0].Type, o.Objects.Evidence[0].Text = hostile, hostile
 	c.Report.Series[0].Objects = []report.Object{o.Objects.Object}
 	cv, dv, fv, sv, ov := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s), view.NewObject(o)
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Diff(dv), "family": Family(fv), "snapshot": Snapshot(sv), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Written(dv.Written()), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			for _, no := range []string{"<script>alert", "\u202e", " style=", " onclick="} {
@@ -240,7 +240,7 @@ func TestADiffOfFourHundredFamiliesStaysSmall(t *testing.T) {
 		in.Result.Rows = append(in.Result.Rows, row)
 	}
 	in.Result.Rows[4].VariantA = stack("x.y", "unchanged.stack")
-	html := render(t, Diff(view.NewDiff(in)))
+	html := render(t, Written(view.NewDiff(in).Written()))
 	if strings.Contains(html, "unchanged.stack") {
 		t.Error("an unchanged row carries its stack")
 	}
@@ -256,7 +256,7 @@ func TestADiffOfFourHundredFamiliesStaysSmall(t *testing.T) {
 		}
 	}
 	in.Query = url.Values{"all": {"1"}}
-	if n := strings.Count(render(t, Diff(view.NewDiff(in))), `<tr id="unchanged-`); n != 401 {
+	if n := strings.Count(render(t, Written(view.NewDiff(in).Written())), `<tr id="unchanged-`); n != 401 {
 		t.Errorf("the whole page has %d unchanged rows, want 401", n)
 	}
 }

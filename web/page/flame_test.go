@@ -106,7 +106,7 @@ func TestRecordsFromBeforeTheseChartsStillRender(t *testing.T) {
 			case "snapshot":
 				var v view.Snapshot
 				unpack(t, record, &v)
-				html = render(t, Snapshot(v))
+				html = render(t, Written(v.Written()))
 			default:
 				var v view.Family
 				unpack(t, record, &v)

@@ -153,7 +153,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	frozen := large(r, nil)
 	frozen.Frozen = true
 	out["case frozen"] = Case(view.NewCase(frozen))
-	out["identity"], out["identity last"] = Identity(view.NewIdentity(largeIdentity(r, nil))), Identity(view.NewIdentity(largeIdentity(r, asked("9999", ""))))
+	out["identity"], out["identity last"] = Written(view.NewIdentity(largeIdentity(r, nil)).Written()), Written(view.NewIdentity(largeIdentity(r, asked("9999", ""))).Written())
 
 	s := &r.Series[len(r.Series)-1]
 	labels, times := make([]string, len(s.Snapshots)), make([]time.Time, len(s.Snapshots))
@@ -177,7 +177,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 		})
 	}
 	d.Counts = func(print string) []*int { return counts[print] }
-	out["diff"] = Diff(view.NewDiff(d))
+	out["diff"] = Written(view.NewDiff(d).Written())
 
 	f := sampleFamily(t)
 	f.Family, f.Labels, f.Times, f.Counts, f.Groups, f.SnapshotIndex, f.IDs = s.Families[0], labels, times, s.Families[0].Counts, make([]*analysis.Group, len(labels)), len(labels)-1, s.Snapshots
@@ -191,11 +191,11 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 
 	snap := sampleSnapshot(t, nil)
 	snap.Snapshot.ID, snap.Others, snap.Families = s.Snapshots[0], choices, s.Families
-	out["snapshot"] = Snapshot(view.NewSnapshot(snap))
-	out["compare"] = Compare(view.NewCompare(view.CompareInput{
+	out["snapshot"] = Written(view.NewSnapshot(snap).Written())
+	out["compare"] = Written(view.NewCompare(view.CompareInput{
 		CaseID: "clarge", CaseTitle: "many", Series: *s, Snapshots: choices, Result: diff.Many{Snapshots: []*analysis.Snapshot{d.Result.A, d.Result.B}},
 		Columns: []view.CompareColumn{{Value: d.Result.A.ID}, {Value: d.Result.B.ID}},
-	}))
+	}).Written())
 	return out
 }
 
@@ -324,7 +324,7 @@ func TestASelectBoxOfALongCaseOffersSomeAndAnyByItsLabel(t *testing.T) {
 	choices := largeChoices(largeCase(2, 1000, 1))
 	in := sampleSnapshot(t, nil)
 	in.Snapshot.ID, in.Others = "s000.00500", choices
-	html := render(t, Snapshot(view.NewSnapshot(in)))
+	html := render(t, Written(view.NewSnapshot(in).Written()))
 	for _, want := range []string{`value="s000.00000"`, `value="s000.00499"`, `value="s000.00501"`, `value="s000.00999"`, `value="s001.00000"`, `value="s001.00999"`, `name="find-a"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%s is missing", want)

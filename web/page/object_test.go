@@ -172,7 +172,7 @@ func TestTheDiffPageListsObjectsThatChanged(t *testing.T) {
 			}
 			in.Series.Objects = []report.Object{o}
 			v := view.NewDiff(in)
-			html := render(t, Diff(v))
+			html := render(t, Written(v.Written()))
 			wellFormed(t, html)
 			for _, want := range tc.want {
 				if !strings.Contains(html, want) {

@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/web"
+	"leakdiff/web/block"
 	"leakdiff/web/view"
 )
 
@@ -26,23 +27,17 @@ func apiAddress(permalink string) string {
 	return permalink[:i] + "/api/v1/permalinks/" + permalink[i+len("/p/"):]
 }
 
-// openFindings is how many findings a case shows at once; the rest is one click
-// away, so that a page of thirty still has an end.
-const openFindings = 6
-
 // StandalonePolicy is the content security policy of a page in one file: its own
 // style by its hash, and nothing else from anywhere.
 func StandalonePolicy() string {
 	return "default-src 'none'; style-src " + web.StyleHash() + "; base-uri 'none'; form-action 'none'"
 }
 
-type aloneKey struct{}
-
 // Alone marks the rendering of a page in one file, which leads nowhere: addresses are
 // printed as text.
-func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
+func Alone(ctx context.Context) context.Context { return block.Alone(ctx) }
 
-func alone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+func alone(ctx context.Context) bool { return block.IsAlone(ctx) }
 
 type addressKey struct{}
 

@@ -62,7 +62,7 @@ func pages(name string) map[string]templ.Component {
 		change(&in)
 		v := view.NewIdentity(in)
 		v.Shell.Engine = engine
-		list[file] = page.Identity(v)
+		list[file] = page.Written(v.Written())
 	}
 	for file, change := range map[string]func(*view.BundleInput){
 		"bundle":          func(*view.BundleInput) {},
@@ -94,15 +94,15 @@ func pages(name string) map[string]templ.Component {
 	list["shared"] = page.Shared(shared)
 	gone := view.NewGone(view.GoneInput{Title: name, Counts: "9 snapshots of 2 processes, verdict leaking, 4 findings", Made: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Ended: time.Date(2027, 2, 19, 0, 0, 0, 0, time.UTC)})
 	gone.Shell.Engine = engine
-	list["gone"] = page.Gone(gone)
+	list["gone"] = page.Written(gone.Written())
 	never := view.NewNoSuchPermalink()
-	list["never"] = page.Gone(never)
+	list["never"] = page.Written(never.Written())
 	search := view.NewSearch(name, []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
 		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, nil)
-	list["search"] = page.Search(search)
-	list["search-none"] = page.Search(view.NewSearch("nosuch", nil, nil, nil))
-	list["error"] = page.Error(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
-	list["help"] = page.Help(view.NewHelp("http://localhost:8080"))
+	list["search"] = page.Written(search)
+	list["search-none"] = page.Written(view.NewSearch("nosuch", nil, nil, nil))
+	list["error"] = page.Written(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
+	list["help"] = page.Written(view.NewHelp("http://localhost:8080"))
 	list["frozen"] = within(frozenBody(name), view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
 		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}})
 	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -576,34 +577,34 @@ func (m *caseMaker) largest(a *Answer) {
 }
 
 // write puts the answer at the head of a document, behind its sentence.
-func (a *Answer) write(m *Document) {
-	m.paragraph(strings.TrimSpace(a.Proved + " " + a.Proof))
+func (a *Answer) write(m *document.Document) {
+	m.Paragraph(strings.TrimSpace(a.Proved + " " + a.Proof))
 	for _, f := range a.Facts {
 		var lines []string
 		for _, l := range f.Lines {
 			lines = append(lines, l.Name+l.Value)
 		}
-		m.item(f.Name + ": " + strings.Join(lines, "; "))
+		m.Item(f.Name + ": " + strings.Join(lines, "; "))
 	}
-	m.gap()
+	m.Gap()
 	if a.Stack != nil {
-		m.trace(a.Stack.Short(ticketFrames))
+		writeTrace(m, a.Stack.Short(ticketFrames))
 	}
 	for _, k := range a.Known {
-		m.item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))
+		m.Item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))
 	}
-	m.gap()
+	m.Gap()
 	for _, g := range a.Groups {
-		m.item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
+		m.Item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
 	}
-	m.gap()
+	m.Gap()
 	if a.Waits != nil {
-		m.paragraph(a.Waits.Value)
+		m.Paragraph(a.Waits.Value)
 	}
 	if a.Do != nil {
-		m.paragraph("Do this: " + a.Do.Text)
+		m.Paragraph("Do this: " + a.Do.Text)
 		if a.Do.Command != "" {
-			m.fence([]string{a.Do.Command})
+			m.Fence([]string{a.Do.Command})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -71,6 +72,41 @@ func newPaging(what string, from, to, all, page, pages int, address func(page in
 		}
 	}
 	return out
+}
+
+// Blocks say which part of a list the page shows, and lead through the others; a kept page
+// has no links.
+func (p *Paging) Blocks(label string) document.Blocks {
+	out := document.Blocks{document.Paragraph{Look: "note", Text: document.Text{document.Marked(document.Strong, p.Text+"."), document.Plain(" " + p.Note)}}}
+	if len(p.Pages) == 0 {
+		return out
+	}
+	nav := document.Group{Role: "navigation", Look: "act", Label: label}
+	step := func(url, text, rel string) {
+		if url != "" {
+			nav.Add(document.Text{{URL: url, Text: text, Link: &document.Link{Look: "btn quiet", Rel: rel}}})
+		}
+	}
+	step(p.Previous, "Previous", "prev")
+	for i, l := range p.Pages {
+		if i > 0 && p.gapBefore(i) {
+			nav.Add(document.Text{document.Marked(document.Ellipsis, "…")})
+		}
+		if l.URL == "" {
+			nav.Add(document.Text{document.Marked(document.Here, l.Text)})
+		} else {
+			nav.Add(document.Text{{URL: l.URL, Text: l.Text, Link: &document.Link{Look: "btn quiet", Label: "Page " + l.Text}}})
+		}
+	}
+	step(p.Next, "Next", "next")
+	return append(out, nav)
+}
+
+// gapBefore reports whether pages are left out before entry i.
+func (p *Paging) gapBefore(i int) bool {
+	before, _ := strconv.Atoi(p.Pages[i-1].Text)
+	here, _ := strconv.Atoi(p.Pages[i].Text)
+	return here > before+1
 }
 
 // largeColumns are more instants than most cases have.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -73,15 +74,15 @@ func between(counts []*int, a, b int) string {
 }
 
 // listObjects adds the table of objects.
-func (d Diff) listObjects(m *Document) {
+func (d Diff) listObjects(m *document.Document) {
 	if len(d.Objects) == 0 {
 		return
 	}
-	m.heading(2, "Objects")
+	m.Heading(2, "Objects")
 	var rows [][]string
 	for _, o := range d.Objects {
 		rows = append(rows, []string{o.Name.Path + o.Name.Name, o.Each, o.A, o.B, wording.Signed(o.Delta), o.Born, o.Ended})
 	}
-	m.table(2, []string{"Objects", "Each", "A", "B", "Δ", "Born", "Ended"}, rows)
-	m.paragraph(d.ObjectsNote)
+	m.Table(2, []string{"Objects", "Each", "A", "B", "Δ", "Born", "Ended"}, rows)
+	m.Paragraph(d.ObjectsNote)
 }

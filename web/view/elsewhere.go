@@ -1,5 +1,7 @@
 package view
 
+import "leakdiff/analysis/say/document"
+
 // Elsewhere is the page that finds a snapshot of another case to compare with.
 type Elsewhere struct {
 	Shell          Shell
@@ -27,4 +29,46 @@ type ElsewhereCase struct {
 // baseline.
 type ElsewhereSnapshot struct {
 	Text, URL, Value string
+}
+
+// Written is the page.
+func (e Elsewhere) Written() Written {
+	out := Written{Shell: e.Shell}
+	d := &out.Body
+	d.Title(e.Headline)
+	d.Say("lead", e.Lead)
+	find := document.Form{Look: "compare", Role: "search", Label: "Find a case"}
+	for _, h := range e.Hidden {
+		find.Add(document.Hide(h.Name, h.Value))
+	}
+	find.Add(label("find", "Case, process or snapshot"),
+		document.Field{Look: "field", ID: "find", Name: "find", Type: "search", Value: e.Find, Autocomplete: "off", Key: "/", KeyLabel: "go to the search"},
+		document.Press{Look: "btn", Type: "submit", Text: "Find"})
+	d.Add(find)
+	d.Say("empty", e.Empty)
+	choose := document.Form{Action: "/cases/" + e.CaseID + "/baseline", Post: true}
+	choose.Add(document.Hide("series", e.Series), document.Hide("back", e.Back))
+	choose.Add(keyBlocks(e.NeedsKey, "baseline")...)
+	list := document.List{Look: "elsewhere"}
+	for i := range e.Cases {
+		list.Items = append(list.Items, e.Cases[i].item())
+	}
+	choose.Add(list)
+	d.Add(choose)
+	d.Say("note", e.More)
+	return out
+}
+
+func (c *ElsewhereCase) item() document.Item {
+	var found document.List
+	for _, s := range c.Snapshots {
+		found.Items = append(found.Items, document.Item{Blocks: document.Blocks{
+			document.Text{document.LinkTo(s.URL, s.Text), document.Plain(" ")},
+			document.Press{Look: "link", Name: "snapshot", Value: s.Value, Label: "as baseline: " + s.Text, Text: "as baseline"},
+		}})
+	}
+	out := document.Item{}
+	out.Add(document.Text{document.Marked(document.Strong, c.Title), document.Plain(" "), document.Marked(document.Muted, c.About)}, found)
+	out.Say("note", c.More)
+	return out
 }

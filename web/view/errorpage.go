@@ -2,34 +2,41 @@ package view
 
 import (
 	"net/http"
+	"strconv"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 )
 
-// Error is the page of every refusal: what, where, why, what to do. ID finds the
-// request in the server's log and stands for everything that is not told.
-type Error struct {
-	Shell  Shell
-	Status int
-	What   string
-	Where  string
-	Why    string
-	Hint   string
-	ID     string
-}
-
-// NewError makes the page of a fault; the caller adds the shell's engine line.
-func NewError(status int, f *analysis.Fault, id string) Error {
-	e := Error{Status: status, ID: id}
+// NewError makes the page of a refusal: what, where, why, what to do. An id finds the
+// request in the server's log and stands for everything that is not told. The caller adds
+// the shell's engine line.
+func NewError(status int, f *analysis.Fault, id string) Written {
+	var what, where, why, hint string
 	if f != nil {
-		e.What, e.Where, e.Why, e.Hint = Visible(f.What), Visible(f.Where), Visible(f.Why), Visible(f.Hint)
+		what, where, why, hint = Visible(f.What), Visible(f.Where), Visible(f.Why), Visible(f.Hint)
 	}
-	if e.What == "" {
-		e.What = http.StatusText(status)
+	if what == "" {
+		what = http.StatusText(status)
 	}
-	if e.Hint == "" && status >= 500 {
-		e.Hint = "try again; if it stays, give the operator of this server the id below"
+	if hint == "" && status >= 500 {
+		hint = "try again; if it stays, give the operator of this server the id below"
 	}
-	e.Shell = Shell{Title: e.What, Crumbs: []Link{{"Cases", "/"}}, Here: "Refused"}
-	return e
+	v := Written{Shell: Shell{Title: what, Crumbs: []Link{{"Cases", "/"}}, Here: "Refused"}}
+	said := document.Terms{Look: "said"}
+	add := func(name, value string, look document.Look) {
+		if value != "" {
+			said.Rows = append(said.Rows, document.Term{Name: document.Words(name), Look: look, Blocks: document.Blocks{document.Words(value)}})
+		}
+	}
+	add("Where", where, "mono")
+	add("Why", why, "")
+	add("Do", hint, "")
+	add("Status", strconv.Itoa(status), "")
+	add("Id", id, "mono")
+	v.Body.Add(
+		document.Heading{Level: 1, Look: "small what", Text: document.Words(what)}, said,
+		document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", "/", "All cases")}},
+	)
+	return v
 }

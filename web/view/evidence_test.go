@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 )
 
@@ -146,14 +147,14 @@ func TestMarkdownCannotBeLeftByHostileText(t *testing.T) {
 		"\u202ereversed":  `\\xe2\\x80\\xaereversed`,
 		"&lt;already&gt;": "&amp;lt;already&amp;gt;",
 	} {
-		var m Document
-		m.paragraph(in)
+		var m document.Document
+		m.Paragraph(in)
 		if got := strings.TrimSuffix(m.Markdown(), "\n"); got != want {
 			t.Errorf("%q is written as %q, want %q", in, got, want)
 		}
 	}
-	var m Document
-	m.fence([]string{"a ```` b", "`"})
+	var m document.Document
+	m.Fence([]string{"a ```` b", "`"})
 	if got := m.Markdown(); !strings.HasPrefix(got, "`````\n") || !strings.HasSuffix(got, "\n`````\n") {
 		t.Errorf("fence is %q", got)
 	}

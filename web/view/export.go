@@ -4,8 +4,10 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/web/chart"
 )
 
@@ -84,7 +86,7 @@ type Stacks bool
 
 // Page is a page that has twins.
 type Page interface {
-	Document() Document
+	Document() document.Document
 	Charts() []chart.Chart
 }
 
@@ -250,3 +252,26 @@ func (s Snapshot) Charts() []chart.Chart {
 	}
 	return out
 }
+
+// shares lists families with what is said of each.
+func writeShares(d *document.Document, rows []CaseShare) {
+	for _, r := range rows {
+		d.Item(strings.TrimSpace(r.Name.Text() + ": " + r.Facts + ". " + r.Reason))
+	}
+	d.Gap()
+}
+
+// Markdown is the case as Markdown.
+func (c Case) Markdown() string { return c.Document().Markdown() }
+
+// Jira is the case as Jira markup.
+func (c Case) Jira() string { return c.Document().Jira() }
+
+// Markdown is the comparison as Markdown.
+func (d Diff) Markdown() string { return d.Document().Markdown() }
+
+// Markdown is the family as Markdown.
+func (f Family) Markdown() string { return f.Document().Markdown() }
+
+// Markdown is the snapshot as Markdown.
+func (s Snapshot) Markdown() string { return s.Document().Markdown() }

@@ -3,19 +3,21 @@ package view
 import (
 	"slices"
 	"strings"
+
+	"leakdiff/analysis/say/document"
 )
 
 // Document is the family as text for a ticket.
-func (f Family) Document() Document {
-	var m Document
-	m.heading(1, f.Headline)
-	m.paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
+func (f Family) Document() document.Document {
+	var m document.Document
+	m.Heading(1, f.Headline)
+	m.Paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
 	for _, e := range f.Evidence {
-		m.item(e.Name + ": " + e.Value)
+		m.Item(e.Name + ": " + e.Value)
 	}
-	m.gap()
+	m.Gap()
 	if f.Triage != nil && f.Triage.Text != "" {
-		m.paragraph("Triage: " + f.Triage.Text)
+		m.Paragraph("Triage: " + f.Triage.Text)
 	}
 	head, row := []string{"Snapshot"}, []string{"Members"}
 	for i, l := range f.Members.Labels {
@@ -29,73 +31,73 @@ func (f Family) Document() Document {
 			head[at+1] += " (restarted)"
 		}
 	}
-	m.table(1, head, [][]string{row})
+	m.Table(1, head, [][]string{row})
 	for _, text := range slices.Concat([]string{f.Onset}, f.Cannot, f.Decides, []string{f.HourNote}) {
-		m.paragraph(text)
+		m.Paragraph(text)
 	}
 	if k := f.Knowledge; k != nil {
-		m.heading(2, "What is known of it")
+		m.Heading(2, "What is known of it")
 		for _, b := range k.Belongs {
-			m.paragraph("Belongs to: " + b.Text + ".")
+			m.Paragraph("Belongs to: " + b.Text + ".")
 		}
-		m.known(k.Advice, slices.Concat(k.Known, k.Alike), k.KnownNote)
+		writeKnown(&m, k.Advice, slices.Concat(k.Known, k.Alike), k.KnownNote)
 		if k.Normal != nil {
-			m.paragraph(k.Normal.Reason)
+			m.Paragraph(k.Normal.Reason)
 		}
 	}
 	if f.Unit != nil {
-		m.heading(2, "Unit "+f.Unit.ID)
-		m.paragraph(f.Unit.Text)
-		m.shares(f.Unit.Rows)
+		m.Heading(2, "Unit "+f.Unit.ID)
+		m.Paragraph(f.Unit.Text)
+		writeShares(&m, f.Unit.Rows)
 	}
 	if len(f.Holders) > 0 {
-		m.heading(2, "Possible holders of what it waits for")
-		m.shares(f.Holders)
+		m.Heading(2, "Possible holders of what it waits for")
+		writeShares(&m, f.Holders)
 	}
 	if len(f.Behind) > 0 {
-		m.heading(2, "Who may wait for it")
-		m.shares(f.Behind)
+		m.Heading(2, "Who may wait for it")
+		writeShares(&m, f.Behind)
 	}
 	if f.Versions != nil {
-		m.heading(2, "Versions")
-		m.paragraph(f.Versions.Text)
+		m.Heading(2, "Versions")
+		m.Paragraph(f.Versions.Text)
 		var rows [][]string
 		for _, v := range f.Versions.Rows {
 			rows = append(rows, []string{v.Version, v.Rate, v.Exposure, v.Verdict, v.Share})
 		}
-		m.table(1, []string{"Version", "Per hour", "Exposure", "Verdict", "First bad"}, rows)
+		m.Table(1, []string{"Version", "Per hour", "Exposure", "Verdict", "First bad"}, rows)
 	}
 	if len(f.Attributes) > 0 {
 		var rows [][]string
 		for _, a := range f.Attributes {
 			rows = append(rows, []string{a.Name, a.Value})
 		}
-		m.table(2, []string{"Attribute", "Value"}, rows)
+		m.Table(2, []string{"Attribute", "Value"}, rows)
 	}
 	if len(f.Watched) > 0 {
-		m.heading(2, "What they watch at "+f.At)
-		m.paragraph(f.WatchedNote)
+		m.Heading(2, "What they watch at "+f.At)
+		m.Paragraph(f.WatchedNote)
 		var rows [][]string
 		for _, w := range f.Watched {
 			rows = append(rows, []string{w.What, w.Watches, w.Still, w.Pod})
 		}
-		m.table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
+		m.Table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
 	}
 	for i, v := range f.Variants {
 		if i > 0 {
 			break
 		}
-		m.heading(2, "Stack ("+v.Count+")")
-		m.fence(strings.Split(v.plain(), "\n"))
+		m.Heading(2, "Stack ("+v.Count+")")
+		m.Fence(strings.Split(v.plain(), "\n"))
 	}
 	if len(f.Raw) > 0 {
-		m.heading(2, "Raw: "+f.RawTitle)
+		m.Heading(2, "Raw: "+f.RawTitle)
 		lines := make([]string, len(f.Raw))
 		for i, l := range f.Raw {
 			lines[i] = l.Text
 		}
-		m.fence(lines)
+		m.Fence(lines)
 	}
-	m.paragraph("Fingerprint: " + f.Fingerprint)
+	m.Paragraph("Fingerprint: " + f.Fingerprint)
 	return m
 }

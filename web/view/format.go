@@ -1,11 +1,13 @@
 package view
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
-	"slices"
-	"strings"
 )
 
 const (
@@ -86,5 +88,7 @@ func ShortFunc(full string) string {
 }
 
 // Visible writes text that came from an uploaded file so that it can neither
-// drive a page nor turn a line around; see report.Printable.
-func Visible(s string) string { return report.Printable(s) }
+// drive a page nor turn a line around; see wording.Printable.
+func Visible(s string) string { return wording.Printable(s) }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

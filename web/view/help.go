@@ -1,56 +1,47 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 )
-
-// Help is the page that says how to capture, upload and read.
-type Help struct {
-	Shell Shell
-	// Base is the server's own address for lines to paste into a shell.
-	Base     string
-	Captures []Capture
-	// Formats are all that is read.
-	Formats []Term
-	// Uploads are the ways to send a bundle from a shell.
-	Uploads  []Capture
-	Verdicts []VerdictHelp
-	Words    []Term
-	// Filters are the fields of the filter language with an example each, FilterSigns
-	// its signs.
-	Filters, FilterSigns []Term
-}
 
 // Capture is how one kind of evidence is taken without loss.
 type Capture struct {
 	Kind, Command, Why string
 }
 
-// VerdictHelp says what a verdict means.
-type VerdictHelp struct {
-	Verdict, Means string
-	// Rule is how it is computed, empty where Means says it.
-	Rule string
-}
+// verdictHelp says what a verdict means. Rule is how it is computed, empty where Means says
+// it.
+type verdictHelp struct{ Verdict, Means, Rule string }
 
-// Term is one word of the glossary.
-type Term struct {
-	Word, Means string
-}
-
-// NewHelp makes the page for a server at base; the caller adds the engine line.
-func NewHelp(base string) Help {
-	return Help{
-		Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"},
-		Base:  base, Captures: captures(), Formats: formats(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(), Filters: filterFields(), FilterSigns: filterSigns(),
-	}
+// NewHelp makes the page that says how to capture, upload and read, for a server at base;
+// the caller adds the engine line.
+func NewHelp(base string) Written {
+	v := Written{Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"}}
+	v.Body.Title("How to capture, upload and read")
+	v.Body.Say("lead", "Take at least three captures of one process, minutes apart, without restarting it. Two say that something grew; three or more can prove that it stays.")
+	v.Body.Add(
+		document.NewSection("capture", "Capture without loss", "One directory for each moment, one directory for each process in it.", commands(captures())),
+		document.NewSection("formats", "What is read", "Recognised by content, names are only hints.", terms(formats())),
+		document.Section{
+			Look: "block", ID: "upload-shell", Title: document.Words("Upload from a shell"),
+			Note:   document.Text{document.LinkTo("/api", "The API"), document.Plain(" does the whole job in three lines.")},
+			Blocks: document.Blocks{commands(uploads(base))},
+		},
+		document.NewSection("filter", "Filter families", "On cases, snapshots and comparisons, and with leakdiff report --filter.", filterWords()),
+		document.NewSection("verdicts", "Verdicts", "Always with their evidence.", verdictTerms()),
+		document.NewSection("words", "Words", "", terms(words())),
+		document.NewSection("help-keys", "Keys", "", keyWords()),
+	)
+	return v
 }
 
 // formats are those of docs/formats.md, a line each.
-func formats() []Term {
-	return []Term{
+func formats() []Pair {
+	return []Pair{
 		{"Goroutines", "Dumps of debug=2, of runtime.Stack and of crashes, Go 1.18 to 1.27; profiles of debug=1 and proto. Also inside log lines, JSON and HTML."},
 		{"Threads of a JVM", "jstack, jcmd, kill -3, dump_to_file, actuator, VisualVM and support-core."},
 		{"Node.js", "Diagnostic reports with their handles."},
@@ -61,6 +52,61 @@ func formats() []Term {
 		{"Archives", "Directories, tar, zip, gz, zst, xz, bz2, lz4, in each other and in split parts."},
 		{"Named, not read", "Heap and CPU profiles, execution traces, javacore, hot threads."},
 	}
+}
+
+// commands lists commands to copy.
+func commands(all []Capture) document.Terms {
+	out := document.Terms{Look: "captures"}
+	for _, c := range all {
+		row := document.Term{Name: document.Words(c.Kind)}
+		row.Add(document.Code{Label: c.Kind, Lines: []string{c.Command}})
+		row.Paragraph(c.Why)
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+func filterWords() document.Terms {
+	out := document.Terms{Look: "captures"}
+	for _, x := range slices.Concat(filterSigns(), filterFields()) {
+		row := document.Term{Name: document.Text{document.Marked(document.Literal, x.Name)}}
+		row.Paragraph(x.Value)
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+func verdictTerms() document.Terms {
+	out := document.Terms{Look: "terms"}
+	for _, x := range verdicts() {
+		means := document.Words(x.Means)
+		if x.Rule != "" {
+			means = append(means, document.Plain(" "), document.Marked(document.Muted, x.Rule))
+		}
+		out.Rows = append(out.Rows, document.Term{Name: document.Text{document.Marked(document.Verdict, x.Verdict)}, Blocks: document.Blocks{means}})
+	}
+	return out
+}
+
+// terms lists words with what they mean.
+func terms(all []Pair) document.Terms {
+	out := said(all)
+	out.Look = "terms"
+	return out
+}
+
+// keyWords says what keys do. Keys stand between backquotes.
+func keyWords() document.Paragraph {
+	const text = "`/` goes to the search box, `c` copies the answer of a case for a ticket, any other page as Markdown, `C` in another form, `L` a whole case as Markdown, `e` takes it as a file, `y` freezes it, `j` and `k` go through rows and findings, `a`, `b` or `x` choose two snapshots and `d` compares them, `s` swaps them, `u` shows stacks in one column, `g` `u` goes to the uploads, `g` `s` to the series, `Ctrl+K` finds every command and section of a page, `?` lists the keys of a page and switches them off; Keys at the end of a page lists them as well and switches them on again."
+	var out document.Text
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			out = append(out, document.Marked(document.Keyed, part))
+		} else {
+			out = append(out, document.Plain(part))
+		}
+	}
+	return document.Paragraph{Text: out}
 }
 
 func uploads(base string) []Capture {
@@ -99,8 +145,8 @@ func captures() []Capture {
 	}
 }
 
-func verdicts() []VerdictHelp {
-	return []VerdictHelp{
+func verdicts() []verdictHelp {
+	return []verdictHelp{
 		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay.", "The runtime's (leaked) mark; or cohorts (at least 8 members that were born in the series and are still there) with a series that is at least suspicious, or with ages; or a leaking series with ages. A series alone only where nothing identifies members: it rises by 10 and by 15 %, Mann-Kendall p ≤ 0.05 (0.01 from eight snapshots on), along a line."},
 		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities.", "Ages or cohorts alone; or the same rise with p ≤ 0.1 and z ≥ 1.64, with four or five snapshots z ≥ 2.33; or a published leak above its expected count."},
 		{"scaling", "It grows only with its load: so many for each pod, target or connection.", "A load from outside is known for every snapshot and varies by a fifth; with k the median of count / load, |count − k × load| ≤ max(2, 15 %) in each."},
@@ -115,20 +161,20 @@ func verdicts() []VerdictHelp {
 	}
 }
 
-func filterFields() []Term {
-	var out []Term
+func filterFields() []Pair {
+	var out []Pair
 	for _, h := range filter.Fields() {
-		out = append(out, Term{h.Example, h.Means})
+		out = append(out, Pair{h.Example, h.Means})
 	}
 	var names []string
 	for _, a := range filter.Attributes() {
 		names = append(names, string(a))
 	}
-	return append(out, Term{"remote:10.0.0.1", "an attribute of a descriptor, watch or thread: " + strings.Join(names, ", ")})
+	return append(out, Pair{"remote:10.0.0.1", "an attribute of a descriptor, watch or thread: " + strings.Join(names, ", ")})
 }
 
-func filterSigns() []Term {
-	return []Term{
+func filterSigns() []Pair {
+	return []Pair{
 		{"prober RunPodSandbox", "Both words, in functions, creator, title or attributes, without regard to case."},
 		{"prober|housekeeping", "One of them. Behind func:a|b, b is asked of func as well; func:a | b asks it of everything."},
 		{"-net/http", "Not this. It binds closest: leave out two with -a -b."},
@@ -138,8 +184,8 @@ func filterSigns() []Term {
 	}
 }
 
-func words() []Term {
-	return []Term{
+func words() []Pair {
+	return []Pair{
 		{"bundle", "One upload: an archive or a set of files, kept byte for byte."},
 		{"artifact", "One file inside a bundle, after unpacking."},
 		{"snapshot", "All evidence about one process at one time."},

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -21,6 +22,8 @@ type ClassAdvice struct {
 	// Seen says at which finding the class is told in full, empty where it is here.
 	Seen  string
 	Signs []string
+	// Words is the version of the words around them.
+	Words int `json:",omitempty"`
 
 	LooksLike, Expected, FirstCheck string
 	Idle, Stuck, Corner             string
@@ -83,7 +86,7 @@ func knowledgeURL(kind, id string) string {
 // newClassAdvice puts a class into words ready to print.
 func newClassAdvice(c *knowledge.Class, corrections []knowledge.Correction) ClassAdvice {
 	out := ClassAdvice{
-		Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
+		Words: 1, Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
 		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(c.Remedy), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
 		UpstreamWhen: Visible(c.Upstream.When), Attach: visibles(c.Upstream.Attach),
 	}
@@ -149,7 +152,7 @@ func (k *KnownLeak) facts(affected, fixed, verified, trigger, remedy string) {
 	}
 	add("Fix", fixed)
 	add("Trigger", trigger)
-	add("Remedy", remedy)
+	add(report.DoThis, remedy)
 }
 
 // reference lets addresses through that a page may link to.
@@ -351,36 +354,36 @@ func itOrThem(n int) string {
 }
 
 // known writes the classes and known leaks of a finding or family.
-func (m *Document) known(advice []ClassAdvice, known []KnownLeak, note string) {
+func writeKnown(m *document.Document, advice []ClassAdvice, known []KnownLeak, note string) {
 	for _, a := range advice {
 		text := a.Cause
 		if len(a.Signs) > 0 {
 			text += " (" + strings.Join(a.Signs, "; ") + ")"
 		}
 		if a.Seen != "" {
-			m.item("Cause: " + text + ", " + a.Seen)
+			m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text + ", " + a.Seen)
 			continue
 		}
-		m.item("Cause: " + text)
-		m.item("First check: " + a.FirstCheck)
-		m.item("Remedy: " + strings.Join(a.Remedy, " "))
+		m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text)
+		m.Item(wordSince(a.Words, 1, "First check", report.CheckFirst) + ": " + a.FirstCheck)
+		m.Item(wordSince(a.Words, 1, "Remedy", report.DoThis) + ": " + strings.Join(a.Remedy, " "))
 		if len(a.Warnings) > 0 {
-			m.item("Mind: " + strings.Join(a.Warnings, " "))
+			m.Item(wordSince(a.Words, 1, "Mind", report.TakeCare) + ": " + strings.Join(a.Warnings, " "))
 		}
-		m.item("Validate: " + strings.Join(a.Validate, " "))
-		m.item("File upstream when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
+		m.Item(wordSince(a.Words, 1, "Validate", report.Afterwards) + ": " + strings.Join(a.Validate, " "))
+		m.Item(wordSince(a.Words, 1, "File upstream when ", report.Upstream+" when ") + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
 	}
 	for _, k := range known {
 		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}
 		for _, f := range k.Facts {
 			parts = append(parts, f.Name+": "+f.Value+".")
 		}
-		m.item(strings.Join(append(parts, k.Reference), " "))
+		m.Item(strings.Join(append(parts, k.Reference), " "))
 	}
 	if note != "" {
-		m.item("Known leaks: " + note)
+		m.Item("Known leaks: " + note)
 	}
-	m.gap()
+	m.Gap()
 }
 
 // Knowledge is the page of the catalogue.

@@ -106,8 +106,8 @@ func TestAClassIsACauseOnlyOfWhatIsAccused(t *testing.T) {
 
 func TestAFixIsToldOnce(t *testing.T) {
 	for verified, want := range map[string][]Pair{
-		"":          {{"Remedy", "upgrade"}},
-		"changelog": {{"Remedy", "upgrade"}, {"Fix known from", "changelog"}},
+		"":          {{"Do this", "upgrade"}},
+		"changelog": {{"Do this", "upgrade"}, {"Fix known from", "changelog"}},
 	} {
 		k := newKnownLeak(report.KnownLeak{ID: "own-1", Fixed: "1.6.36", VerifiedBy: verified, Compare: "fix as reported: 1.6.36", Remedy: "upgrade"})
 		if d := cmp.Diff(want, k.Facts); d != "" {

@@ -31,7 +31,7 @@ type CaseNothing struct {
 
 // caseWords is the version of the words that stand in templates and not in the record of a
 // case. Results that were frozen with others keep those.
-const caseWords = 1
+const caseWords = 2
 
 // SeenWords heads what does not prove anything.
 func (c Case) SeenWords() string {
@@ -39,6 +39,23 @@ func (c Case) SeenWords() string {
 		return "Beside the proof"
 	}
 	return "Also seen"
+}
+
+// wordSince is the word of this version, or that of results that were frozen before version n.
+func wordSince(words, n int, before, now string) string {
+	if words < n {
+		return before
+	}
+	return now
+}
+
+// SeenNote says what stands below SeenWords, OpenWords heads what is open of a process.
+func (c Case) SeenNote() string {
+	return wordSince(c.Words, 2, "Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.", "Rules of thumb are hints, never a verdict; normal stacks say what is healthy.")
+}
+
+func (c Case) OpenWords(process string) string {
+	return wordSince(c.Words, 2, "What the verdicts cannot exclude of ", "Open, of ") + process
 }
 
 // reading makes the progress of the bundle that is read first, nil where none is read.

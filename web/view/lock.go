@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -133,24 +134,24 @@ func heldWord(sure report.LockCertainty) string {
 }
 
 // listLocks adds who waits for whom.
-func (c Case) listLocks(m *Document) {
+func (c Case) listLocks(m *document.Document) {
 	if len(c.Locks) == 0 {
 		return
 	}
-	m.heading(2, lockHead)
+	m.Heading(2, lockHead)
 	for _, g := range c.Locks {
 		if len(c.Locks) > 1 || g.At != "" {
-			m.heading(3, strings.TrimSpace(g.Process+" "+g.At))
+			m.Heading(3, strings.TrimSpace(g.Process+" "+g.At))
 		}
-		m.lockLines(g)
+		writeLocks(m, g)
 	}
 }
 
-func (d *Document) lockLines(g LockGroup) {
+func writeLocks(d *document.Document, g LockGroup) {
 	for _, line := range g.Lines {
-		d.item(report.LockLine{Head: line.Name, Text: line.Value}.Sentence())
+		d.Item(report.LockLine{Head: line.Name, Text: line.Value}.Sentence())
 	}
-	d.gap()
+	d.Gap()
 }
 
 const lockHead = "Who waits for whom"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -56,6 +57,62 @@ func (f FamilyName) Text() string {
 // Pair is a named value.
 type Pair struct {
 	Name, Value string
+}
+
+// term is the value under its name.
+func (p Pair) term() document.Term {
+	return document.Term{Name: document.Words(p.Name), Blocks: document.Blocks{document.Words(p.Value)}}
+}
+
+// span is the name alone, a link on live pages. It is never cut: what tells names apart
+// stands at their ends.
+func (f *FamilyName) span() document.Span {
+	out := document.Span{Look: document.Resource, Path: f.Title.Path, Text: f.Title.Name, Title: f.Title.Full, URL: f.URL}
+	if f.Function {
+		out.Look = document.Function
+	}
+	if f.URL != "" {
+		out.Link = quietLink
+	}
+	return out
+}
+
+var quietLink = &document.Link{Look: "quiet"}
+
+// titleBlock is the name in a table.
+func (f *FamilyName) titleBlock() document.Group {
+	text := document.Text{f.span()}
+	if f.Aside != "" {
+		text = append(text, document.Plain(" "), document.Marked("via", f.Aside))
+	}
+	return document.Group{Look: "ft", Blocks: document.Blocks{text}}
+}
+
+// TitleBlocks is the name in a list.
+func (f FamilyName) TitleBlocks() document.Blocks { return document.Blocks{f.titleBlock()} }
+
+// byBlock is the second line: package and creator, or attributes.
+func (f *FamilyName) byBlock() document.Group {
+	var text document.Text
+	if f.Package != "" {
+		text = append(text, document.Marked(document.Mono, f.Package), document.Plain(" "))
+	}
+	if f.Creator != nil {
+		if f.Package != "" {
+			text = append(text, document.Marked("sep", "·"), document.Plain(" "))
+		}
+		text = append(text, document.Made("cb", document.Plain("created by "), document.Span{Look: document.Mono, Text: f.Creator.Path + f.Creator.Name, Title: f.Creator.Full}))
+	}
+	for i, a := range f.Attributes {
+		if i > 0 {
+			text = append(text, document.Marked("sep", "·"), document.Plain(" "))
+		}
+		text = append(text, document.Plain(a.Name+" "), document.Made(document.Soft, document.Marked(document.Breakable, a.Value)), document.Plain(" "))
+	}
+	if !f.Function && len(f.Attributes) == 0 {
+		text = append(text, document.Plain(f.Kind))
+	}
+	return document.Group{Look: "by", Blocks: document.Blocks{text}}
 }
 
 // asides are the words with which titles tell namesakes apart

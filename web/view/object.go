@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -434,47 +435,47 @@ func (v Object) Stacks() bool {
 }
 
 // Document is the kind of objects as text for a ticket.
-func (v Object) Document() Document {
-	var m Document
-	m.heading(1, v.Headline)
-	m.paragraph("Verdict: " + verdictWord(v.Verdict) + ". " + v.Lead)
+func (v Object) Document() document.Document {
+	var m document.Document
+	m.Heading(1, v.Headline)
+	m.Paragraph("Verdict: " + verdictWord(v.Verdict) + ". " + v.Lead)
 	for _, e := range v.Evidence {
-		m.item(e.Name + ": " + e.Value)
+		m.Item(e.Name + ": " + e.Value)
 	}
-	m.gap()
+	m.Gap()
 	var flow [][]string
 	for _, f := range v.Flow {
 		flow = append(flow, f[:])
 	}
-	m.table(1, objectFlowHeads[:], flow)
+	m.Table(1, objectFlowHeads[:], flow)
 	for _, text := range slices.Concat(v.Cannot, v.Decides) {
-		m.paragraph(text)
+		m.Paragraph(text)
 	}
-	m.heading(2, "Each object")
+	m.Heading(2, "Each object")
 	var parts [][]string
 	for _, p := range v.Shape.Parts {
 		parts = append(parts, []string{p.Count, p.Told, p.Known})
 	}
-	m.table(3, []string{"Each", "Part", "Known by"}, parts)
+	m.Table(3, []string{"Each", "Part", "Known by"}, parts)
 	for _, h := range v.Holders {
-		m.item("held: " + h)
+		m.Item("held: " + h)
 	}
-	m.gap()
+	m.Gap()
 	if len(v.Families) > 0 {
-		m.heading(2, "Families")
-		m.shares(v.Families)
+		m.Heading(2, "Families")
+		writeShares(&m, v.Families)
 	}
 	if len(v.InStep) > 0 {
-		m.heading(2, "In step, by equal numbers")
-		m.shares(v.InStep)
+		m.Heading(2, "In step, by equal numbers")
+		writeShares(&m, v.InStep)
 	}
 	for _, r := range v.Roles {
 		if r.Stack == nil {
 			continue
 		}
-		m.heading(2, r.Count+" "+r.Text)
-		m.paragraph(r.Of + ".")
-		m.fence(strings.Split(r.Stack.plain(), "\n"))
+		m.Heading(2, r.Count+" "+r.Text)
+		m.Paragraph(r.Of + ".")
+		m.Fence(strings.Split(r.Stack.plain(), "\n"))
 	}
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -189,20 +190,27 @@ func NewGone(in GoneInput) Gone {
 	return g
 }
 
-// Document is the page in words.
-func (g Gone) Document() Document {
-	var d Document
-	d.heading(1, g.Sentence)
-	d.paragraph(g.Showed)
-	d.heading(2, "Likely reasons")
+// Document is the page, in every form.
+func (g Gone) Document() document.Document {
+	var d document.Document
+	d.Title(g.Sentence)
+	d.Say("lead", g.Showed)
+	reasons := document.List{Look: "reasons", Ordered: true}
 	for _, r := range g.Reasons {
-		d.item(r)
+		reasons.Items = append(reasons.Items, document.Item{Blocks: document.Blocks{document.Words(r)}})
 	}
-	d.gap()
-	d.heading(2, "Whom to ask")
-	d.paragraph(g.Ask)
+	d.Add(
+		document.NewSection("why", "Likely reasons", "", reasons),
+		document.Group{Look: "box", Blocks: document.Blocks{
+			document.Heading{Level: 2, Text: document.Words("Whom to ask")},
+			document.Paragraph{Text: document.Words(g.Ask)},
+		}},
+	)
 	return d
 }
+
+// Written is the page in its frame.
+func (g Gone) Written() Written { return Written{g.Shell, g.Document()} }
 
 // NewNoSuchPermalink makes the page of an address that no permalink ever had.
 func NewNoSuchPermalink() Gone {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -98,4 +99,37 @@ func sortBySeverity(groups []Problem) {
 	slices.SortStableFunc(groups, func(a, b Problem) int {
 		return severityRank(a.Severity) - severityRank(b.Severity)
 	})
+}
+
+// problemLine is a group of problems in one line.
+func problemLine(p Problem) string {
+	places := make([]string, len(p.Where))
+	for i, w := range p.Where {
+		places[i] = w.Text
+	}
+	s := p.What + ": " + strings.Join(places, "; ")
+	for _, part := range []string{p.More, p.Why, p.Hint} {
+		if part != "" {
+			s += "; " + part
+		}
+	}
+	return s
+}
+
+// Block is one group of problems.
+func (p Problem) Block() document.Problem {
+	out := document.Problem{Severity: p.Severity, What: p.What, Count: p.Count, More: p.More, Why: p.Why, Hint: p.Hint}
+	for _, w := range p.Where {
+		out.Where = append(out.Where, document.LinkTo(w.URL, w.Text))
+	}
+	return out
+}
+
+// problemBlock lists groups of problems.
+func problemBlock(look document.Look, groups []Problem) document.Problems {
+	out := document.Problems{Look: look}
+	for _, p := range groups {
+		out.List = append(out.List, p.Block())
+	}
+	return out
 }

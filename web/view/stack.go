@@ -1,6 +1,9 @@
 package view
 
-import "leakdiff/analysis/say/report"
+import (
+	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/report"
+)
 
 // Trace is the stack of a finding as pages and texts show it.
 type Trace = report.Trace
@@ -34,12 +37,12 @@ func Function(name string) Func {
 }
 
 // trace adds the stack of a finding.
-func (d *Document) trace(t *Trace) {
+func writeTrace(d *document.Document, t *Trace) {
 	if t == nil {
 		return
 	}
-	d.gap() // behind a list
-	d.paragraph(t.Head())
-	d.fence(t.Lines(traceWidth))
-	d.paragraph(t.Note)
+	d.Gap() // behind a list
+	d.Paragraph(t.Head())
+	d.Fence(t.Lines(traceWidth))
+	d.Paragraph(t.Note)
 }

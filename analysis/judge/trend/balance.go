@@ -49,6 +49,26 @@ func (p *part) measureBalance(s *signals) {
 	}
 }
 
+// weighByIdentity takes the deviation of the counts from who came and who left where that is
+// known: twelve new members beside a standing base of 200 have the noise of 12, not of 412
+// (statistics.md R2).
+func (p *part) weighByIdentity(s *signals, buf *buffers) {
+	runs := p.comparable()
+	if s.fit.n < fewestCohortPoints || s.fit.rise < leastBalance || p.tracking == nil {
+		return
+	}
+	b := p.balanceOf(runs)
+	if !b.known || b.born+b.gone == 0 {
+		return
+	}
+	if z := float64(b.rise) / math.Sqrt(2*float64(b.born+b.gone)); z > s.fit.z {
+		s.fit.z = z
+		if s.fit.unlikely(1, s.fit.pUp) {
+			s.fit.fill(runs, buf)
+		}
+	}
+}
+
 // outweighs reports that births exceed deaths by more than chance explains.
 func outweighs(born, gone int) bool {
 	return born-gone >= leastBalance && (gone == 0 || atLeast(born, born+gone) <= balanceChance)

@@ -24,6 +24,9 @@ type cohort struct {
 	turnover bool
 	// alone reports that the cohorts suffice as evidence.
 	alone bool
+	// older is set if the cohort is that of members that outlived most others: how long, in
+	// the unit of the run.
+	older float64
 	// largest is the largest share of one interval in alive.
 	largest float64
 }
@@ -119,6 +122,9 @@ func (c *cohort) follow(t *tracking) {
 	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
 	c.judge()
 	c.alone = c.holds && c.steady() && 10*gone <= stayed
+	if c.turnover && len(run) >= fewestCohortPoints {
+		c.keepsOld(t, leastGrowth(float64(run[0].count)))
+	}
 }
 
 // followSpans uses only the first and last sighting of each member. That suffices

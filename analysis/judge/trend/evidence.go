@@ -286,7 +286,11 @@ func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 	if established == 0 {
 		return one(ruleCohort, "%s; none of them was there at the next snapshot", came)
 	}
-	text := fmt.Sprintf("%d of %d that could be followed are still there at %s; %s", alive, established, p.label(last), came)
+	who := "that could be followed"
+	if c.older > 0 {
+		who = "older than " + p.span(c.older)
+	}
+	text := fmt.Sprintf("%d of %d %s are still there at %s; %s", alive, established, who, p.label(last), came)
 	if alive > 0 {
 		text += fmt.Sprintf(", in %s, at most %s of them in one", wording.Plural(intervals, "interval", "intervals"), wording.Share(c.largest))
 	}

@@ -20,6 +20,9 @@ const (
 	ruleObjects    = "objects"
 	ruleTurnover   = "turnover"
 	ruleStopped    = "stopped"
+	rulePassing    = "passing"
+	ruleBatches    = "batches"
+	ruleMemory     = "memory"
 	rulePresence   = "presence"
 	ruleRecovery   = "recovery"
 	ruleUnit       = "unit"
@@ -95,7 +98,9 @@ func (p *part) judge(buf *buffers) *judgement {
 			return &judgement{part: before, signals: signals, recovered: &r}
 		}
 	}
-	return &judgement{part: p, signals: p.measure(buf)}
+	signals := p.measure(buf)
+	p.remember(signals, buf)
+	return &judgement{part: p, signals: signals}
 }
 
 // Verdicts returns the verdicts on all families by fingerprint, without evidence.
@@ -218,6 +223,12 @@ type signals struct {
 	grew    bool
 	// stop is where the growth ended, or nil.
 	stop *stop
+	// passing reports that more are there at a time and none of them stays. batches is in
+	// how many intervals members came, 0 if their spacing says nothing.
+	passing bool
+	batches int
+	// memory is an earlier proof of a leak whose members are still there, or nil.
+	memory *memory
 	// appeared and vanished are set while the family is new or just gone.
 	appeared, vanished bool
 }
@@ -233,15 +244,18 @@ func (p *part) measure(buf *buffers) *signals {
 	s := &signals{usable: p.usable()}
 	p.measureMarks(s)
 	s.fit = fitCounts(p.comparable(), buf)
+	p.weighByIdentity(s, buf)
 	s.up, s.down = s.fit.rising(), s.fit.falling()
 	s.risen = s.up
 	s.ages = p.measureAges(buf)
 	p.measureOnce(s)
 	p.measureCohorts(s)
+	p.measurePassing(s)
+	p.measureBatches(s)
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
 	p.measureBalance(s)
-	if s.grew || s.suspects() || s.accuses() {
+	if !s.passing && (s.grew || s.suspects() || s.accuses()) {
 		s.stop = p.stopped()
 	}
 	s.verdict = analysis.Stable
@@ -257,7 +271,7 @@ func (p *part) measure(buf *buffers) *signals {
 // evidenceRules are the functions that word the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		markEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
+		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 
@@ -271,14 +285,16 @@ func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew || s.passing },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },
 	}
 }
 
 // suspects is the rule for "suspicious".
-func (s *signals) suspects() bool { return s.cohorts || s.ages.holds || s.up >= levelSuspicious }
+func (s *signals) suspects() bool {
+	return !s.passing && (s.cohorts || s.ages.holds || s.up >= levelSuspicious)
+}
 
 // accuses is the rule for "leaking". If most members that had stayed are gone, members
 // are replaced, and nothing accuses. Cohorts that grew after one start of the process
@@ -286,8 +302,10 @@ func (s *signals) suspects() bool { return s.cohorts || s.ages.holds || s.up >= 
 // anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
-	case s.turnover:
+	case s.turnover || s.passing:
 		return false
+	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):
+		return false // resizes of a pool look the same
 	case s.cohorts && s.up >= levelSuspicious:
 		return s.fit.epochs < 2 || s.up == levelLeaking || s.ages.holds
 	case s.cohort.alone && s.fit.epochs < 2:

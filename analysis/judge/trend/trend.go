@@ -80,6 +80,9 @@ type Series struct {
 
 	once   sync.Once
 	judged *judgements
+
+	keysOnce sync.Once
+	keys     []Key
 }
 
 // NewSeries builds a series. Snapshots must be in time order. It numbers every member,

@@ -325,7 +325,8 @@ func (j *JudgedSeries) contract() Series {
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
-	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
+	grown := slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Key != nil })
+	if !grown && !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
 		if len(j.aside) == 0 { // otherwise the rise is known
 			s.TotalsRisen = j.totalsRisen()
 		}

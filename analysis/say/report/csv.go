@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // CSV writes the families of every series, one row each, with one column for each
@@ -279,7 +280,7 @@ func sheetCell(v any) string {
 //	"=HYPERLINK(1)" → "'=HYPERLINK(1)"
 func sheetText(s string) string {
 	begin := strings.TrimLeft(s, " \n\u00a0")
-	s = Printable(s)
+	s = wording.Printable(s)
 	if begin != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", []rune(begin)[0]) {
 		return "'" + s
 	}

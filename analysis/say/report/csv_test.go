@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/wording"
 )
 
 func TestACellIsTextOrAFigure(t *testing.T) {
@@ -60,7 +61,7 @@ func TestNoTextIsComputedBySpreadsheets(t *testing.T) {
 			if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r") {
 				t.Fatalf("cell %d is computed: %q", i, cell)
 			}
-			if strings.TrimPrefix(cell, "'") != Printable(cells[i]) && cell != Printable(cells[i]) {
+			if strings.TrimPrefix(cell, "'") != wording.Printable(cells[i]) && cell != wording.Printable(cells[i]) {
 				t.Fatalf("cell %d is %q of %q", i, cell, cells[i])
 			}
 		}

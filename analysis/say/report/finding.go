@@ -75,7 +75,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 		last := &out[len(out)-1]
 		last.Text += " " + wording.Plural(rest, "more group that grew stands in the table.", "more groups that grew stand in the table.")
 	}
-	out = j.ofObjects(out, objects, byPrint)
+	out = j.ofObjects(j.withKeys(out, byPrint), objects, byPrint)
 	out = j.forgotten(out, objects, byPrint)
 	out = j.remainders(out, objects)
 	out = append(out, j.above(families)...)

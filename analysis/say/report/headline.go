@@ -22,6 +22,11 @@ func (r *Report) worst() analysis.Verdict {
 		if len(r.Series[i].TotalsRisen) > 0 && analysis.Grew.Rank() < worst.Rank() {
 			worst = analysis.Grew
 		}
+		for k := range r.Series[i].Findings {
+			if f := &r.Series[i].Findings[k]; f.Key != nil && !r.Series[i].benign(f) && f.Verdict.Rank() < worst.Rank() {
+				worst = f.Verdict
+			}
+		}
 		for k := range r.Series[i].Families {
 			if v := r.Series[i].Families[k].accused(); v.Rank() < worst.Rank() {
 				worst = v

@@ -46,7 +46,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 // holder of it is proven or likely.
 func (s *Series) queueOf(f *Finding) *Lock {
 	lead := s.lead(f)
-	if lead == nil || s.Locks == nil || lead.Kind != s.Locks.Kind {
+	if f.Key != nil || lead == nil || s.Locks == nil || lead.Kind != s.Locks.Kind {
 		return nil
 	}
 	at := slices.Index(s.Snapshots, s.Locks.Snapshot)

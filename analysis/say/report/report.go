@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
 )
 
 // Schema names the public JSON contract of Report. Additions keep the name.
@@ -244,6 +245,16 @@ type FindingRef struct {
 	Rank    int    `json:"rank"`
 }
 
+// FindingKey is a property that families of goroutines share: the function that created them,
+// or their package.
+type FindingKey struct {
+	By   trend.KeyKind `json:"by"`
+	Name string        `json:"name"`
+	// Families counts those that have it.
+	Families int            `json:"families"`
+	Life     *analysis.Life `json:"life,omitempty"`
+}
+
 // Finding is one finding in words and figures.
 type Finding struct {
 	Rank int `json:"rank"`
@@ -259,6 +270,8 @@ type Finding struct {
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.
 	Unit string `json:"unit,omitempty"`
+	// Key is what its families share, where they grow by it and none by itself.
+	Key *FindingKey `json:"key,omitempty"`
 	// Object is the id of the kind of objects that the finding is about.
 	Object string `json:"object,omitempty"`
 	// Behind reports that a finding of another process holds it and comes first. Two counts

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // snapshot holds goroutines by function: each name maps to the ids in it.
@@ -200,7 +201,7 @@ func TestTextNeverDrivesTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range b.String() {
-		if r != '\n' && (r < 0x20 || hidden(r)) {
+		if r != '\n' && (r < 0x20 || wording.Printable(string(r)) != string(r)) {
 			t.Fatalf("the text holds %U: %q", r, b.String())
 		}
 	}

@@ -132,7 +132,7 @@ var marks = map[string]string{
 
 // head is the state, whose dumps they are, and how many.
 func (s *screen) head() string {
-	state, until, ended := strings.Cut(Printable(s.State), " until ")
+	state, until, ended := strings.Cut(wording.Printable(s.State), " until ")
 	state = strings.ToUpper(state)
 	if ended {
 		until = " until " + until
@@ -179,12 +179,12 @@ func (s *screen) where(room int) string {
 		}
 		seen[i] = true
 		x := &s.r.Series[i]
-		if name := Printable(x.named()); !slices.Contains(names, name) {
+		if name := wording.Printable(x.named()); !slices.Contains(names, name) {
 			names = append(names, name) // the hosts are counted
 		}
 		if x.Host != nil {
 			if len(hosts) == 0 {
-				host = Printable(*x.Host)
+				host = wording.Printable(*x.Host)
 			}
 			hosts[*x.Host] = true
 		}
@@ -297,8 +297,8 @@ func (s *screen) links() []string {
 		if i > 0 {
 			tree = strings.Repeat("  ", i) + "└ "
 		}
-		heads[i] = cut(tree+Printable(link.Figure+" "+link.Noun), columns/2+4)
-		tails[i] = Printable(link.Text)
+		heads[i] = cut(tree+wording.Printable(link.Figure+" "+link.Noun), columns/2+4)
+		tails[i] = wording.Printable(link.Text)
 		if link.Series >= len(s.r.Series) {
 			continue
 		}
@@ -309,7 +309,7 @@ func (s *screen) links() []string {
 		}
 		s.told[FindingRef{Series: link.Series, Rank: link.Finding}] = true
 		if sub := s.answerOf(link.Series, f).subject; wording.Number(int64(highest(sub.counts))) == link.Figure {
-			tails[i] = strings.TrimRight(strings.TrimSuffix(tails[i], Printable(s.courseOf(x, &sub))), ", ")
+			tails[i] = strings.TrimRight(strings.TrimSuffix(tails[i], wording.Printable(s.courseOf(x, &sub))), ", ")
 			if tails[i] != "" {
 				tails[i] += "  "
 			}
@@ -392,7 +392,7 @@ func (s *screen) action() []string {
 	if s.Next.Text != "" {
 		out, label = s.labelled(label, s.Next.Text, 3), ""
 	}
-	for _, line := range commandLines(Printable(s.Next.Command), columns-labelWidth) {
+	for _, line := range commandLines(wording.Printable(s.Next.Command), columns-labelWidth) {
 		out, label = append(out, s.label(label)+s.paint(bold, line)), ""
 	}
 	return out
@@ -421,7 +421,7 @@ func (s *screen) known() []string {
 		return nil
 	}
 	k := &s.lead.Known[0]
-	text := Printable("looks like " + k.ID + ": " + k.Title)
+	text := wording.Printable("looks like " + k.ID + ": " + k.Title)
 	more := ""
 	if n := len(s.lead.Known) - 1; n > 0 {
 		more = fmt.Sprintf(", %d more", n)
@@ -442,7 +442,7 @@ func (s *screen) problems() []string {
 		case len(out) == mostScreenProblems:
 			rest++
 		default:
-			out = append(out, s.labelled(string(g.first.Severity), cut(Printable(place(g.first)+": "+g.first.What), columns-labelWidth), 1)...)
+			out = append(out, s.labelled(string(g.first.Severity), cut(wording.Printable(place(g.first)+": "+g.first.What), columns-labelWidth), 1)...)
 		}
 	}
 	if rest > 0 {
@@ -509,7 +509,7 @@ func (s *screen) further(most int) []string {
 		}
 	}
 	for _, x := range all[:shown] {
-		text := x.mark + strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(x.mark))) + "  " + Printable(x.text)
+		text := x.mark + strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(x.mark))) + "  " + wording.Printable(x.text)
 		out = append(out, s.label(label)+cut(text, columns-labelWidth))
 		label = ""
 	}
@@ -531,7 +531,7 @@ func wrapped(text string, width, most int) []string {
 	}
 	// A hard space is within a figure.
 	blank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
-	for _, word := range strings.FieldsFunc(Printable(text), blank) {
+	for _, word := range strings.FieldsFunc(wording.Printable(text), blank) {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			end()
 		}

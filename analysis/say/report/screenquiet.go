@@ -56,7 +56,7 @@ func (s *screen) processes(order []int) []string {
 	wide := 0
 	names := processNames(len(s.r.Series), func(i int) *Series { return &s.r.Series[i] })
 	for i := range names {
-		names[i] = cut(Printable(names[i]), 30)
+		names[i] = cut(wording.Printable(names[i]), 30)
 		wide = max(wide, utf8.RuneCountInString(names[i]))
 	}
 	label := "counts"
@@ -111,7 +111,7 @@ func (s *screen) largest(x *Series, most int) []string {
 			wait = wording.Wait(*f.OldestWait)
 		}
 		text := fmt.Sprintf("%6d %6s%*s  ", n, share, wide, wait)
-		out, label = append(out, s.label(label)+text+cut(Printable(f.Title), columns-labelWidth-utf8.RuneCountInString(text))), ""
+		out, label = append(out, s.label(label)+text+cut(wording.Printable(f.Title), columns-labelWidth-utf8.RuneCountInString(text))), ""
 	}
 	if rest := len(all) - len(out); rest > 0 && len(out) > 0 {
 		out = append(out, s.label("")+fmt.Sprintf("%*s  %s", 13+wide, "", wording.Plural(rest, "more group", "more groups")))
@@ -132,7 +132,7 @@ func (s *screen) objects(x *Series) []string {
 	var out []string
 	for _, o := range proven[:min(len(proven), mostScreenObjects)] {
 		text := fmt.Sprintf("%6d  ", most(o.Counts))
-		out, label = append(out, s.label(label)+text+cut(Printable(o.Name+", each "+o.Shape()), columns-labelWidth-len(text))), ""
+		out, label = append(out, s.label(label)+text+cut(wording.Printable(o.Name+", each "+o.Shape()), columns-labelWidth-len(text))), ""
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (s *screen) stack(most int) []string {
 	if x := &s.r.Series[*s.Series]; len(x.Snapshots) > 1 {
 		for i, id := range x.Snapshots {
 			if id == of.Snapshot {
-				caption += " at " + Printable(s.diagnosing.label(x, i))
+				caption += " at " + wording.Printable(s.diagnosing.label(x, i))
 			}
 		}
 	}
@@ -106,14 +106,14 @@ func fitName(name string, room int) string {
 
 // frame is a line with the place at its right. The host of a module is left out.
 func (s *screen) frame(f *StackFrame) string {
-	mark, name, by := "  ", Printable(f.Function), ""
+	mark, name, by := "  ", wording.Printable(f.Function), ""
 	if f.Own {
 		mark = "▌ "
 	}
 	if f.CreatedBy {
 		by = "created by "
 	}
-	place := cut(Printable(f.place()), columns/2)
+	place := cut(wording.Printable(f.place()), columns/2)
 	room := columns - len("  ") - len(by) - utf8.RuneCountInString(place) - 1
 	full := name
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.Contains(host, ".") {

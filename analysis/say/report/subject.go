@@ -35,6 +35,9 @@ func (s *subject) all() string        { return s.many + s.place }
 // subjectOf is the subject of a finding: its objects, else the first of its families.
 func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	lead := s.lead(f)
+	if f.Key != nil {
+		return subjectOfKey(f)
+	}
 	if o := s.objectOf(f, lead); o != nil {
 		return s.subjectOfObject(nouns, f, o, lead)
 	}
@@ -58,6 +61,9 @@ var identities = map[analysis.Kind]string{
 // objectOf is the kind of objects that a finding is about: the one that it names, else one
 // that rose and consists of families of the finding, of the kind of the first of them.
 func (s *Series) objectOf(f *Finding, lead *Family) *Object {
+	if f.Key != nil {
+		return nil
+	}
 	if o := s.object(f.Object); o != nil {
 		return o
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -157,7 +158,7 @@ func likeness(f *Finding) *KnownLeak {
 
 // link is an address that trackers link, "" for any other.
 func link(address string) string {
-	if !strings.HasPrefix(address, "https://") || strings.ContainsAny(address, " \t\r\n<>()[]{}|\"'`\\") || Printable(address) != address {
+	if !strings.HasPrefix(address, "https://") || strings.ContainsAny(address, " \t\r\n<>()[]{}|\"'`\\") || wording.Printable(address) != address {
 		return ""
 	}
 	return address
@@ -292,15 +293,15 @@ func module(function string) bool {
 // none.
 func (t Ticket) Markdown(link string) string {
 	var b strings.Builder
-	b.WriteString("**" + MarkdownText(t.Sentence) + "**")
+	b.WriteString("**" + document.MarkdownText(t.Sentence) + "**")
 	if t.State != "" {
-		b.WriteString(" " + MarkdownText(t.State))
+		b.WriteString(" " + document.MarkdownText(t.State))
 	}
 	b.WriteString("\n")
 	for _, f := range t.Facts {
-		b.WriteString("- " + f.Label + ": " + MarkdownText(f.Text))
+		b.WriteString("- " + f.Label + ": " + document.MarkdownText(f.Text))
 		if f.Command != "" {
-			b.WriteString(": " + markdownCode(f.Command))
+			b.WriteString(": " + document.MarkdownCode(f.Command))
 		}
 		if f.URL != "" {
 			b.WriteString(": " + f.URL)
@@ -308,26 +309,26 @@ func (t Ticket) Markdown(link string) string {
 		b.WriteString("\n")
 	}
 	if len(t.Stack) > 0 {
-		MarkdownFence(&b, t.Stack)
+		document.MarkdownFence(&b, t.Stack)
 	} else {
 		b.WriteString("\n")
 	}
-	b.WriteString(strings.TrimSpace(MarkdownText(t.Sure)+" "+fullReport(link, "Full report: "+link)) + "\n")
+	b.WriteString(strings.TrimSpace(document.MarkdownText(t.Sure)+" "+fullReport(link, "Full report: "+link)) + "\n")
 	return strings.TrimRight(strings.ReplaceAll(b.String(), "```\n\n", "```\n"), "\n") + "\n"
 }
 
 // Jira writes the ticket in the markup of Jira.
 func (t Ticket) Jira(link string) string {
 	var b strings.Builder
-	b.WriteString("*" + JiraText(t.Sentence) + "*")
+	b.WriteString("*" + document.JiraText(t.Sentence) + "*")
 	if t.State != "" {
-		b.WriteString(" " + JiraText(t.State))
+		b.WriteString(" " + document.JiraText(t.State))
 	}
 	b.WriteString("\n")
 	for _, f := range t.Facts {
-		b.WriteString("* " + f.Label + ": " + JiraText(f.Text))
+		b.WriteString("* " + f.Label + ": " + document.JiraText(f.Text))
 		if f.Command != "" {
-			b.WriteString(": {{" + JiraText(f.Command) + "}}")
+			b.WriteString(": {{" + document.JiraText(f.Command) + "}}")
 		}
 		if f.URL != "" {
 			b.WriteString(": [" + f.URL + "]")
@@ -335,10 +336,10 @@ func (t Ticket) Jira(link string) string {
 		b.WriteString("\n")
 	}
 	if len(t.Stack) > 0 {
-		JiraFence(&b, t.Stack)
+		document.JiraFence(&b, t.Stack)
 	}
 	text := strings.ReplaceAll(b.String(), "{noformat}\n\n", "{noformat}\n")
-	text += strings.TrimSpace(JiraText(t.Sure) + " " + fullReport(link, "[Full report|"+link+"]"))
+	text += strings.TrimSpace(document.JiraText(t.Sure) + " " + fullReport(link, "[Full report|"+link+"]"))
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
@@ -348,13 +349,4 @@ func fullReport(address, text string) string {
 		return ""
 	}
 	return text
-}
-
-// markdownCode is text as code within a line.
-func markdownCode(text string) string {
-	text = oneLine(Printable(text))
-	if strings.Contains(text, "`") {
-		return MarkdownText(text)
-	}
-	return "`" + text + "`"
 }

@@ -1,0 +1,209 @@
+package trend
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// A Key is a property that several families of goroutines share: what created them, or the
+// package that they are in. A leak that makes a new family each time, a type for each tenant
+// or a closure for each plugin, grows by its key and by no family (statistics.md R6).
+type Key struct {
+	// By says what Name is.
+	By   KeyKind
+	Name string
+	// Families rose, most first. Of is how many families have the key.
+	Families  []string
+	Of        int
+	Counts    []*int
+	Judgement analysis.Judgement
+}
+
+// KeyKind is creator or package.
+type KeyKind string
+
+const (
+	ByCreator KeyKind = "creator"
+	ByPackage KeyKind = "package"
+)
+
+// leastKeyed is how many families must share a key, and how many of them must have risen.
+const leastKeyed = 3
+
+// Keys returns the keys that grew although none of their families is accused, those that rose
+// most first. A package is judged only by families of which no creator says as much.
+func (s *Series) Keys() []Key {
+	s.keysOnce.Do(func() { s.keys = s.findKeys() })
+	return s.keys
+}
+
+func (s *Series) findKeys() []Key {
+	if len(s.Snapshots) < 2 {
+		return nil
+	}
+	told := map[string]bool{}
+	var out []Key
+	for _, by := range []KeyKind{ByCreator, ByPackage} {
+		for _, k := range s.judgeKeys(by, s.sharing(by, told)) {
+			out = append(out, k)
+			for _, print := range k.Families {
+				told[print] = true
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(b.Judgement.Rise, a.Judgement.Rise) })
+	return out
+}
+
+// sharing are families of one key, in the order of their fingerprints.
+type sharing struct {
+	name  string
+	parts []*part
+}
+
+// sharing groups the goroutine families that are told nowhere else.
+func (s *Series) sharing(by KeyKind, told map[string]bool) []sharing {
+	at := map[string]int{}
+	var out []sharing
+	for _, p := range s.ordered {
+		if p.family.Kind != analysis.KindGoroutine || told[p.family.Fingerprint] || s.in.Observer[p.family.Fingerprint] {
+			continue
+		}
+		name := p.family.LooseCreator
+		if by == ByPackage {
+			name = s.packageOf(p.family.Fingerprint)
+		}
+		if name == "" {
+			continue
+		}
+		i, ok := at[name]
+		if !ok {
+			i, at[name] = len(out), len(out)
+			out = append(out, sharing{name: name})
+		}
+		out[i].parts = append(out[i].parts, p)
+	}
+	slices.SortFunc(out, func(a, b sharing) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// packageOf is the package of the first frame of a family outside the standard library, "" if
+// it has none.
+func (s *Series) packageOf(fingerprint string) string {
+	for _, group := range s.groups[fingerprint] {
+		if group == nil || len(group.Variants) == 0 || group.Variants[0].Stack == nil {
+			continue
+		}
+		for _, frame := range group.Variants[0].Stack.Frames {
+			slash := strings.LastIndexByte(frame.Func, '/') + 1
+			dot := strings.IndexByte(frame.Func[slash:], '.')
+			if dot < 0 {
+				continue
+			}
+			path := frame.Func[:slash+dot]
+			if first, _, _ := strings.Cut(path, "/"); path == "main" || strings.Contains(first, ".") {
+				return path
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// judgeKeys judges the families of each key as one: counts are added, identities are united.
+func (s *Series) judgeKeys(by KeyKind, all []sharing) []Key {
+	in := s.in
+	in.Epochs, in.Snapshots = s.Epochs, make([]*analysis.Snapshot, len(s.Snapshots))
+	for i, snap := range s.Snapshots {
+		united := *snap
+		united.Groups = nil
+		in.Snapshots[i] = &united
+	}
+	var found []Key
+	for _, m := range all {
+		rose := s.risenOf(m.parts)
+		if len(rose) < leastKeyed {
+			continue
+		}
+		found = append(found, Key{By: by, Name: m.name, Of: len(m.parts), Families: rose})
+		family := &analysis.Family{Kind: analysis.KindGoroutine, Fingerprint: m.name}
+		for i := range s.Snapshots {
+			if group := s.unite(family, m.parts, i); group.Count > 0 {
+				in.Snapshots[i].Groups = append(in.Snapshots[i].Groups, group)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	series := NewSeries(in)
+	judged := series.JudgeAll()
+	var out []Key
+	for _, k := range found {
+		k.Judgement, k.Counts = judged[k.Name], series.Counts(k.Name)
+		if len(s.Snapshots) < fewestCohortPoints && k.Judgement.Verdict == analysis.Suspicious {
+			k.Judgement.Verdict = analysis.Grew // the start of something large looks the same
+		}
+		if v := k.Judgement.Verdict; v.Rose() && v != analysis.New && v != analysis.Scaling {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// unite is what the families of a key have in one snapshot.
+func (s *Series) unite(family *analysis.Family, parts []*part, at int) analysis.Group {
+	out := analysis.Group{Family: family, OldestWait: -1}
+	whole := true
+	for _, p := range parts {
+		if group := s.groups[p.family.Fingerprint][at]; group != nil {
+			out.Count += group.Count
+			whole = whole && allIdentified(group)
+			out.Members.ID = group.Members.AppendIDs(out.Members.ID)
+		}
+	}
+	if !whole {
+		out.Members.ID = nil
+	}
+	return out
+}
+
+// risenOf are the families that rose, most first, nil where one of them is accused, most of the
+// rise is told by families, or they are too few.
+func (s *Series) risenOf(parts []*part) []string {
+	if len(parts) < leastKeyed {
+		return nil
+	}
+	var rose []Share
+	told, all := 0, 0
+	for _, p := range parts {
+		verdict := s.judgements().byFingerprint[p.family.Fingerprint].verdict()
+		switch verdict {
+		case analysis.Leaking, analysis.Suspicious, analysis.Scaling:
+			return nil
+		}
+		gain := 0
+		for _, run := range p.comparable() {
+			gain += run[len(run)-1].count - run[0].count
+		}
+		if gain <= 0 {
+			continue
+		}
+		if all += gain; verdict.Rose() && verdict != analysis.New {
+			told += gain // it is a finding itself
+		}
+		rose = append(rose, Share{Fingerprint: p.family.Fingerprint, Rise: gain})
+	}
+	if 2*told > all {
+		return nil
+	}
+	slices.SortStableFunc(rose, func(a, b Share) int { return cmp.Compare(b.Rise, a.Rise) })
+	var out []string
+	for _, r := range rose {
+		out = append(out, r.Fingerprint)
+	}
+	return out
+}

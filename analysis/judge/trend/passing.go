@@ -1,0 +1,99 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// The thresholds of a growth in which nobody stays (statistics.md R7): of at least passingBorn
+// members that could have stayed at most passingStayed did.
+const (
+	passingBorn   = 20
+	passingStayed = 0.1
+)
+
+// measurePassing finds families of which more are there at a time while nobody stays: load or
+// latency, and no retention.
+func (p *part) measurePassing(s *signals) {
+	if !s.cohortsSeen || s.cohorts || s.ages.holds || s.marked > 0 || s.up < levelSuspicious {
+		return
+	}
+	born, established, alive := s.cohort.tried(p.tracking)
+	s.passing = born >= passingBorn && float64(established) <= passingStayed*float64(born) && alive < fewestEstablished
+}
+
+// tried counts the members born in intervals after which they could be seen again, those that
+// were, and those of them that are there at the end.
+func (c *cohort) tried(t *tracking) (born, established, alive int) {
+	c.follow(t)
+	for k := range c.born {
+		if c.tested[k] {
+			born += c.born[k]
+		}
+	}
+	return born, sum(c.established), sum(c.alive)
+}
+
+func passingEvidence(p *part, s *signals) []analysis.Evidence {
+	if !s.passing {
+		return nil
+	}
+	born, established, _ := s.cohort.tried(p.tracking)
+	return one(rulePassing, "more at a time, but none stays: %d of %d that came were there at the next snapshot; load or latency, no leak", established, born)
+}
+
+// The thresholds of batches (statistics.md R5): members came in fewer than mostBatches
+// intervals, with pauses between them that chance explains with batchChance at most.
+const (
+	mostBatches = 4
+	batchChance = 0.05
+)
+
+// measureBatches finds members that came in a few batches: a pool that is resized looks the
+// same as a leak then.
+func (p *part) measureBatches(s *signals) {
+	if !s.cohorts {
+		return
+	}
+	run, births := p.staying()
+	first, last, with, all := -1, -1, 0, 0
+	for k, n := range births {
+		if n <= 0 {
+			continue
+		}
+		if first < 0 {
+			first = k
+		}
+		last, with, all = k, with+1, all+n
+	}
+	if first < 0 || last-first < 2 || with >= mostBatches {
+		return
+	}
+	spans := lengths(run)
+	time := 0.0
+	for k := first; k <= last; k++ {
+		time += spans[k-1]
+	}
+	empty, expected := 0, 0.0
+	for k := first + 1; k < last; k++ {
+		if births[k] <= 0 {
+			empty++
+		}
+		if time > 0 {
+			expected += math.Pow(1-spans[k-1]/time, float64(all))
+		}
+	}
+	if empty >= 1 && 1-atMost(empty-1, max(expected, math.SmallestNonzeroFloat64)) <= batchChance {
+		s.batches = with
+	}
+}
+
+func batchEvidence(_ *part, s *signals) []analysis.Evidence {
+	if s.batches == 0 {
+		return nil
+	}
+	return one(ruleBatches, "%s", fmt.Sprintf("came in %s: a pool that is resized looks the same", wording.Plural(s.batches, "batch", "batches")))
+}

@@ -1,0 +1,128 @@
+package document
+
+import "strings"
+
+// Text is a run of words, some of them marked.
+type Text []Span
+
+// Span is a piece of a text. Look says what it is; with a URL it is a link.
+type Span struct {
+	Look Look
+	Text string
+	// Path stands in front of a function or another name and is printed quietly.
+	Path string
+	URL  string
+	// Title is what a pointer resting on it shows.
+	Title string
+	// Sign is that of a change, Glyph stands in front of an outcome.
+	Sign  int
+	Glyph string
+	// Inside are the pieces of a span that is made of some, in place of Text.
+	Inside Text
+	// Link is what else there is to say of the link, nil mostly.
+	Link *Link
+}
+
+// Link is what a link has besides its address.
+type Link struct {
+	ID   string
+	Look Look
+	// Label names it for assistive technology; Rel is its relation to the page.
+	Label, Rel string
+	// Key presses it, KeyLabel says what that does.
+	Key, KeyLabel string
+	// Expanded is the state of a link that opens a row: true or false, empty for others.
+	Expanded string
+	// Current says that it leads to what is shown, Download that its target is saved.
+	Current, Download bool
+}
+
+// The looks of spans that are more than a name for a style.
+const (
+	Strong     Look = "strong"
+	Muted      Look = "muted"
+	Soft       Look = "soft"
+	Figured    Look = "num"
+	Literal    Look = "code"
+	Keyed      Look = "kbd"
+	Struck     Look = "struck"
+	Wrong      Look = "wrong"
+	Hidden     Look = "vh"
+	Alert      Look = "alert"
+	Chip       Look = "chip"
+	Verdict    Look = "verdict"
+	Judged     Look = "verdict strong"
+	Confidence Look = "confidence"
+	Function   Look = "function"
+	Resource   Look = "resource"
+	Mono       Look = "mono"
+	Breakable  Look = "breakable"
+	Change     Look = "change"
+	Mark       Look = "mark"
+	Glyph      Look = "glyph"
+	Ellipsis   Look = "ellipsis"
+	Here       Look = "here"
+	Outcome    Look = "outcome"
+	Unit       Look = "unit"
+	Icon       Look = "icon"
+	Number     Look = "no"
+	OnlyA      Look = "k-del"
+	OnlyB      Look = "k-add"
+	Side       Look = "side"
+	NewLine    Look = "line"
+	Swatch     Look = "swatch"
+	Box        Look = "box"
+)
+
+// Words is text without a mark.
+func Words(text string) Text {
+	if text == "" {
+		return nil
+	}
+	return Text{{Text: text}}
+}
+
+// Plain is a span without a mark.
+func Plain(text string) Span { return Span{Text: text} }
+
+// Marked is a span with a look.
+func Marked(look Look, text string) Span { return Span{Look: look, Text: text} }
+
+// Made is a span that is made of others.
+func Made(look Look, inside ...Span) Span { return Span{Look: look, Inside: inside} }
+
+// LinkTo is a link, or plain words without an address.
+func LinkTo(url, text string) Span { return Span{URL: url, Text: text} }
+
+// LinkButton is a link that looks like a button.
+func LinkButton(look Look, url, text string) Span {
+	return Span{URL: url, Text: text, Link: &Link{Look: look}}
+}
+
+// String is the text without its marks.
+func (t Text) String() string {
+	if len(t) == 1 {
+		return t[0].plain()
+	}
+	var b strings.Builder
+	for i := range t {
+		b.WriteString(t[i].plain())
+	}
+	return b.String()
+}
+
+// plain is what a text form says of a span.
+func (s *Span) plain() string {
+	switch s.Look {
+	case Confidence, Glyph, Swatch, Box, Hidden, Number:
+		return ""
+	case NewLine:
+		return " "
+	case Verdict, Judged:
+		return strings.ReplaceAll(s.Text, "_", " ")
+	}
+	if s.Inside != nil {
+		return s.Inside.String()
+	}
+	return s.Path + s.Text
+}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/wording"
+)
+
+// mostKeyed is how many families of a key a finding lists.
+const mostKeyed = 40
+
+// withKeys adds the findings on keys that grow: a leak that makes a new family each time. They
+// stand among the findings of their verdict; the families that they tell have none of their
+// own.
+func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) []Finding {
+	accused := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == "" && rising(f.Verdict) })
+	for _, k := range j.Trend.Keys() {
+		if accused && !rising(k.Judgement.Verdict) {
+			continue // beside an accusation the table suffices
+		}
+		f := Finding{
+			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: counting(k.Judgement.Evidence, "goroutine", "goroutines"),
+			Key: &FindingKey{By: k.By, Name: k.Name, Families: k.Of, Life: k.Judgement.Life},
+		}
+		for _, print := range k.Families[:min(len(k.Families), mostKeyed)] {
+			if byPrint[print] != nil {
+				f.Families = append(f.Families, print)
+			}
+		}
+		if len(f.Families) == 0 {
+			continue
+		}
+		f.Text = fmt.Sprintf("They are in %s, none of which grows by itself.", wording.Plural(k.Of, "stack group", "stack groups"))
+		findings = slices.DeleteFunc(findings, func(x Finding) bool {
+			return x.Kind == "" && !rising(x.Verdict) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
+		})
+		at := 0
+		for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {
+			at++
+		}
+		findings = slices.Insert(findings, at, f)
+	}
+	return findings
+}
+
+// subjectOfKey names what shares a key: "goroutines started by tenant.Open".
+func subjectOfKey(f *Finding) subject {
+	out := subject{one: "goroutine", many: "goroutines", place: " of " + shortRole(f.Key.Name), began: "started", ended: "ended", counts: f.Counts, identity: identities[analysis.KindGoroutine]}
+	if f.Key.By == trend.ByPackage {
+		out.place = " in package " + f.Key.Name
+	}
+	if l := f.Key.Life; l != nil {
+		out.came, out.went, out.followed = l.Born, l.Gone, true
+	}
+	return out
+}
