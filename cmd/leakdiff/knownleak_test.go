@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -122,5 +125,49 @@ func TestNoStackOfHealthyProgramsIsAKnownLeak(t *testing.T) {
 	t.Logf("%d stacks, %d of them generic", len(stacks), generic)
 	for id, names := range wrong {
 		t.Errorf("%s accuses %d stacks: %s", id, len(names), names[0])
+	}
+}
+
+// attached writes captures of containerd 1.6.11 whose goroutines of failed execs rise.
+func attached(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for at := range 6 {
+		var dump strings.Builder
+		dump.WriteString("goroutine 1 [chan receive, 300 minutes]:\nmain.main()\n\t/src/main.go:10 +0x1d\n\n")
+		for i := range 10 + 20*at {
+			fmt.Fprintf(&dump, "goroutine %d [chan send, %d minutes]:\ngithub.com/containerd/containerd/pkg/cri/streaming/remotecommand.handleResizeEvents(0xc000123456)\n\t/src/x.go:10 +0x1d\n"+
+				"created by github.com/containerd/containerd/pkg/cri/streaming/remotecommand.createStreams\n\t/src/y.go:20 +0x2d\n\n", 100+i, 10*(at-max(0, (i-10)/20)))
+		}
+		process := filepath.Join(dir, fmt.Sprintf("t%d", at), "containerd")
+		if err := os.MkdirAll(process, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			filepath.Join(process, "goroutine-debug2.txt"):      dump.String(),
+			filepath.Join(process, "metrics.txt"):               "# HELP containerd_build_info_total containerd build information\n# TYPE containerd_build_info_total counter\ncontainerd_build_info_total{revision=\"x\",version=\"v1.6.11\"} 1\n# HELP go_goroutines Number of goroutines that currently exist.\n# TYPE go_goroutines gauge\ngo_goroutines 12\n",
+			filepath.Join(filepath.Dir(process), "captured_at"): time.Date(2026, 11, 1, 0, at*10, 0, 0, time.UTC).Format(time.RFC3339) + "\n",
+		} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+func TestAnAdvisoryIsToldInEveryForm(t *testing.T) {
+	dir := attached(t)
+	r := reportOf(t, ofDirectory(t, dir))
+	if got := r.Series[0].Findings[0].Advisories; !slices.Contains(got, "CVE-2022-23471") || !slices.Contains(got, "GHSA-2qjp-425j-52j9") || !slices.Contains(got, "GO-2022-1147") {
+		t.Errorf("advisories %q", got)
+	}
+	const want = "CVE-2022-23471 (GHSA-2qjp-425j-52j9, GO-2022-1147), fixed in 1.5.16, 1.6.12, you run v1.6.11 (metrics.txt): affected"
+	for _, arguments := range [][]string{{}, {"--format", "md"}, {"--format", "html"}, {"--format", "json"}} {
+		got := execute(t, nil, append(append([]string{"report"}, arguments...), dir)...).stdout
+		flat := strings.Join(strings.Fields(strings.ReplaceAll(got, "\\", "")), " ")
+		if !strings.Contains(flat, want) {
+			t.Errorf("%q lacks the advisory:\n%.3000s", arguments, flat)
+		}
 	}
 }
