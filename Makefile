@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test quick long check generate pictures fuzz bench bench-short bench-growth lab vuln tools clean
+.PHONY: run build test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -140,10 +140,19 @@ bench-growth: build
 
 # The laboratory: recall, false positives and precision of the verdicts over
 # simulated classes of leaks and of what only looks like one, beside the naive rule;
-# then the goroutine-leak kernels that ship with the Go toolchain, run for real.
-lab:
+# then programs simulated as text through the binary, each class against its own bounds
+# (RUNS of each class, about ten minutes with 40); then the goroutine-leak kernels that
+# ship with the Go toolchain, run for real.
+RUNS ?= 40
+lab: build
 	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestRunPrintsEveryClass' ./cmd/lab
+	LEAKDIFF_SIMULATION=$(RUNS) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -v -timeout 2h -run '^TestSimulated' ./cmd/lab
 	LEAKDIFF_KERNELS=all go test -count=1 -v -timeout 30m -run 'Kernel' ./cmd/lab
+
+# Which changes of the rules no test notices: every number of the package and every row of
+# the verdict table, one after the other, against its own tests.
+mutate:
+	go run ./cmd/lab/mutation analysis/judge/trend
 
 # Known vulnerabilities of the dependencies; needs the network.
 vuln:

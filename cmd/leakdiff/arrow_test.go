@@ -39,6 +39,9 @@ var arrows = map[string][]string{
 	"analysis/judge/object":    {"analysis", "analysis/judge/trend"},
 	"analysis/judge/edge":      {"analysis"},
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},
+	// It knows the program only by its report.
+	"cmd/lab/simulation":       {},
+	"cmd/lab/mutation":         {},
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/read/family"},
 	"analysis/say/redact":      {"analysis"},
