@@ -522,6 +522,9 @@ func catalogued(e *knowledge.Entry) KnownLeak {
 	for line := range strings.Lines(e.Facts()) {
 		out.Excerpt += Visible(strings.TrimRight(line, "\n")) + "\n"
 	}
+	if len(e.Advisories) > 0 {
+		out.Facts = append(out.Facts, Pair{"Advisories", Visible(strings.Join(e.Advisories, ", "))})
+	}
 	out.facts(e.Affected, e.FixedIn, e.VerifiedBy, e.Trigger, e.Remedy)
 	s := e.Signature
 	out.Signature = visibles(s.Frames)
@@ -541,6 +544,9 @@ func catalogued(e *knowledge.Entry) KnownLeak {
 		out.Signature = append(out.Signature, "or the family "+Visible(print))
 	}
 	out.Signature = append(out.Signature, visibles(s.InWords)...)
+	if s.Unseen {
+		out.Facts = append(out.Facts, Pair{"Signature", "read from the fix; no published dump shows it, so that a match is only possible"})
+	}
 	if !s.Matchable() {
 		out.Facts = append(out.Facts, Pair{"Matched", "by people only: the report has no signature that a capture could be compared with"})
 	}

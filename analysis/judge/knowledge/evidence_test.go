@@ -1,6 +1,8 @@
 package knowledge
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -164,6 +166,8 @@ func resourcesOf(id string) (Seen, bool) {
 func TestEveryKnownLeakWithEvidenceFiresOnIt(t *testing.T) {
 	m := Builtin().NewMatcher()
 	fired, all := 0, 0
+	// how counts the strongest way in which each one is named.
+	how := map[string]int{}
 	for _, e := range Builtin().Known() {
 		if e.Evidence == "" {
 			continue
@@ -171,11 +175,20 @@ func TestEveryKnownLeakWithEvidenceFiresOnIt(t *testing.T) {
 		all++
 		var tried []string
 		found := false
+		way := ""
 		for _, seen := range evidenceOf(e) {
 			tried = append(tried, strconv.Quote(strings.Join(seen.Family.Loose, " < "))+" in "+firstState(seen.States)+" by "+seen.Family.LooseCreator)
 			r := m.Match(seen)
 			if slices.Contains(speaking(r), e.ID) && e.generic() {
 				t.Errorf("%s accuses by %s", e.ID, tried[len(tried)-1])
+			}
+			switch {
+			case slices.Contains(speaking(r), e.ID):
+				way = "known"
+			case slices.Contains(looking(r), e.ID):
+				way = cmp.Or(way, "possible")
+			case slices.Contains(similar(r), e.ID):
+				way = cmp.Or(way, "similar")
 			}
 			found = found || slices.Contains(speaking(r), e.ID) || slices.Contains(looking(r), e.ID) || slices.Contains(similar(r), e.ID)
 		}
@@ -184,8 +197,12 @@ func TestEveryKnownLeakWithEvidenceFiresOnIt(t *testing.T) {
 			continue
 		}
 		fired++
+		how[way]++
 	}
 	t.Logf("%d of %d known leaks with evidence fire on it", fired, all)
+	if want := (map[string]int{"known": 27, "possible": 5, "similar": 18}); !maps.Equal(how, want) {
+		t.Errorf("named as %v, want %v", how, want)
+	}
 	if all != 50 {
 		t.Errorf("%d entries have evidence, 50 are known", all)
 	}

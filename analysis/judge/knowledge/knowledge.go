@@ -159,11 +159,13 @@ type Entry struct {
 	BoundMinutes int    `json:"bound_minutes,omitempty"`
 	Trigger      string `json:"trigger,omitempty"`
 	Remedy       string `json:"remedy,omitempty"`
-	URL          string `json:"url,omitempty"`
-	Evidence     string `json:"evidence,omitempty"`
-	Author       string `json:"author,omitempty"`
-	Added        string `json:"added,omitempty"`
-	Origin       string `json:"-"`
+	// Advisories are the CVE, GHSA and GO ids of the leak.
+	Advisories []string `json:"advisories,omitempty"`
+	URL        string   `json:"url,omitempty"`
+	Evidence   string   `json:"evidence,omitempty"`
+	Author     string   `json:"author,omitempty"`
+	Added      string   `json:"added,omitempty"`
+	Origin     string   `json:"-"`
 }
 
 // Signature recognises an entry by a stack, exact fingerprints or resources. Any of the
@@ -179,7 +181,13 @@ type Signature struct {
 	Programs     []string   `json:"programs,omitempty"`
 	// InWords is the description of resources in the report, for people.
 	InWords []string `json:"in_words,omitempty"`
-	Source  string   `json:"source,omitempty"`
+	// Owners are the import paths of the project, given when the frames are those of a
+	// library that other projects use.
+	Owners []string `json:"owners,omitempty"`
+	// Source is where the signature was read. Unseen reports that this is the fix, and
+	// that no published dump shows the stack.
+	Source string `json:"source,omitempty"`
+	Unseen bool   `json:"unseen,omitempty"`
 }
 
 // Matchable reports whether any family can match the signature.
@@ -200,6 +208,15 @@ type Versions struct {
 	Component  string   `json:"component,omitempty"`
 	Introduced string   `json:"introduced,omitempty"`
 	Fixed      []string `json:"fixed,omitempty"`
+	// Affected are the ranges of an advisory. They decide where they are given.
+	Affected []Range `json:"affected,omitempty"`
+}
+
+// Range is a range of affected releases. Introduced is in it, Fixed is not. An empty
+// Introduced stands for every release before Fixed.
+type Range struct {
+	Introduced string `json:"introduced,omitempty"`
+	Fixed      string `json:"fixed"`
 }
 
 // Normal is a stack of healthy programs.

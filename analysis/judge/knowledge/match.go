@@ -62,7 +62,8 @@ type Units map[string]int
 type Basis string
 
 // Growth and Excess accuse. Waiting names what is blocked. Possible is a growth in a
-// listing, which has no stack to identify its owner. Looks is the signature alone.
+// listing, which has no stack to identify its owner, or one with a stack that nobody has
+// published yet. Looks is the signature alone.
 // Possible and Looks accuse nobody.
 const (
 	Growth   Basis = "growth"
@@ -86,7 +87,7 @@ type Match struct {
 	// version contradicts it.
 	RuledOut bool
 	// Similar reports that state and growth match the entry, but the stack is of
-	// libraries that every program uses. The owner of the leak is then unknown.
+	// libraries that other programs use. The owner of the leak is then unknown.
 	Similar bool
 }
 
@@ -99,13 +100,38 @@ func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 func (e *Entry) generic() bool {
 	s := e.Signature
 	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }
-	return e.Origin == "" && e.Status == Leak && len(s.Frames) > 0 && !slices.ContainsFunc(s.Frames, telling) && !slices.ContainsFunc(s.CreatedBy, telling)
+	return e.Origin == "" && e.Status == Leak && len(s.Frames)+len(s.CreatedBy) > 0 && !slices.ContainsFunc(s.Frames, telling) && !slices.ContainsFunc(s.CreatedBy, telling)
 }
 
 // ofEveryone reports a function of a library that does not identify the calling
 // program.
 func ofEveryone(name string) bool {
-	return strings.HasPrefix(name, "google.golang.org/grpc") || strings.HasPrefix(name, "golang.org/x/net/")
+	return slices.ContainsFunc([]string{"google.golang.org/grpc", "golang.org/x/net/", "golang.org/x/sync/", "k8s.io/apimachinery/pkg/util/wait."},
+		func(library string) bool { return strings.HasPrefix(name, library) })
+}
+
+// owned reports whether the evidence shows the project of an entry whose frames other
+// projects use as well: by a frame, by the file of a frame, by the version of its
+// component, or because the program is one of its own.
+func (m *Matcher) owned(e *Entry, s Seen, versions Comparison) bool {
+	owners := e.Signature.Owners
+	if len(owners) == 0 || versions.Seen != "" {
+		return true
+	}
+	own := func(name string) bool {
+		return slices.ContainsFunc(owners, func(path string) bool { return strings.HasPrefix(name, path) })
+	}
+	if own(s.Family.LooseCreator) || slices.ContainsFunc(s.Family.Loose, own) {
+		return true
+	}
+	if s.Versions.Files != nil && slices.ContainsFunc(s.Versions.Files(), func(file string) bool {
+		return slices.ContainsFunc(owners, func(path string) bool { return strings.Contains("/"+file, "/"+path) })
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(m.c.doc.Components, func(x Component) bool {
+		return x.Name == e.Versions.Component && len(x.Programs) > 0 && oneOf(x.Programs, s.Program)
+	})
 }
 
 // accuses reports a published leak that matches by more than its signature.
@@ -238,11 +264,19 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	switch {
 	case mended:
 		out.RuledOut, out.Basis = out.Speaks(), Looks
-	case e.generic() && out.Speaks():
+	case (e.generic() || !m.owned(e, s, out.Versions)) && out.Speaks():
 		out.Basis, out.Similar = Looks, true
+	case (e.Signature.Unseen || stateless(in, s, healthy)) && out.Speaks():
+		out.Basis = Possible
 	}
 	out.Text = meaning(out, s)
 	return out, true
+}
+
+// stateless reports a leak whose stack healthy programs have as well, in a form without
+// the states that would distinguish them.
+func stateless(in *entryIndex, s Seen, healthy *Healthy) bool {
+	return in.entry.Status == Leak && in.entry.Origin == "" && len(in.states) > 0 && len(s.States) == 0 && healthy != nil
 }
 
 // programFits checks the programs of a resource for a match by a resource alone.

@@ -16,6 +16,10 @@ func meaning(m Match, s Seen) string {
 		this, upstream = "this entry of your own", "by who wrote the entry"
 	}
 	switch {
+	case m.Basis == Possible && e.Signature.Unseen && s.Family.Kind == analysis.KindGoroutine:
+		return "Possible: the stack fits what the fix changed, and no published dump shows it yet."
+	case m.Basis == Possible && s.Family.Kind == analysis.KindGoroutine && len(s.States) == 0:
+		return "Possible: healthy programs have this stack as well, and this form of dump shows no states; a dump with debug=2 decides."
 	case m.Basis == Possible:
 		return "Possible: there is no stack to compare; it needs " + needs(e) + "."
 	case m.RuledOut && m.Versions.Verdict == VersionFixed:
@@ -38,6 +42,9 @@ func meaning(m Match, s Seen) string {
 	switch e.Status {
 	case Leak:
 		same := "Same stack and state as "
+		if len(s.States) == 0 {
+			same = "Same stack as "
+		}
 		if s.Family.Kind != analysis.KindGoroutine && len(e.Signature.Frames) == 0 {
 			same = "Same group as "
 		}

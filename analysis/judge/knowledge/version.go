@@ -138,7 +138,7 @@ func (m Module) in(file string) (release, bool) {
 
 // compare words the relation of the seen version to an entry.
 func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
-	if e.Versions.Component == "" {
+	if e.Versions.Component == "" || len(e.Versions.Fixed) == 0 && e.Versions.Introduced == "" {
 		return Comparison{Text: fixedWords(e, "")}
 	}
 	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == e.Versions.Component })
@@ -147,14 +147,21 @@ func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	}
 	r, source, ok := c.doc.Components[at].find(seen)
 	if !ok {
-		return Comparison{Text: "the version of " + e.Versions.Component + " was not seen; " + fixedWords(e, "")}
+		text := "the version of " + e.Versions.Component + " was not seen; " + fixedWords(e, "")
+		if len(e.Advisories) > 0 {
+			text = e.advisoryWords() + ", fixed in " + strings.Join(e.Versions.Fixed, ", ") + "; the version of " + e.Versions.Component + " was not seen"
+		}
+		return Comparison{Text: text}
 	}
 	out := Comparison{Seen: r.printed, Verdict: e.Versions.verdict(r)}
-	text := "seen " + r.printed
+	by := ""
 	if source != "" {
-		text += " (" + source + ")"
+		by = " (" + source + ")"
 	}
-	text += ", " + fixedWords(e, strings.Join(e.Versions.Fixed, ", "))
+	text := "seen " + r.printed + by + ", " + fixedWords(e, strings.Join(e.Versions.Fixed, ", "))
+	if len(e.Advisories) > 0 {
+		text = e.advisoryWords() + ", fixed in " + strings.Join(e.Versions.Fixed, ", ") + ", you run " + r.printed + by
+	}
 	switch out.Verdict {
 	case VersionAffected:
 		text += ": affected"
@@ -200,6 +207,9 @@ func fixedWords(e *Entry, numbers string) string {
 // verdict compares by lines of releases. A line with its own fix decides. A line newer
 // than all is fixed, one older than all is not.
 func (v Versions) verdict(r release) VersionVerdict {
+	if len(v.Affected) > 0 {
+		return v.inRanges(r)
+	}
 	if from, ok := newRelease(v.Introduced); ok && r.compare(from) < 0 {
 		return VersionBefore
 	}
@@ -230,6 +240,34 @@ func (v Versions) verdict(r release) VersionVerdict {
 		return VersionAffected // later lines have the fix from their first release on, this one never got it
 	}
 	return VersionUnclear
+}
+
+// inRanges compares with the ranges of an advisory.
+func (v Versions) inRanges(r release) VersionVerdict {
+	before := true
+	for _, x := range v.Affected {
+		from, bounded := newRelease(x.Introduced)
+		if bounded && r.compare(from) < 0 {
+			continue
+		}
+		before = false
+		if to, ok := newRelease(x.Fixed); ok && r.compare(to) < 0 {
+			return VersionAffected
+		}
+	}
+	if before {
+		return VersionBefore
+	}
+	return VersionFixed
+}
+
+// advisoryWords are the ids of a leak, the first one in front:
+// "CVE-2022-23471 (GHSA-2qjp-425j-52j9, GO-2022-1147)".
+func (e *Entry) advisoryWords() string {
+	if len(e.Advisories) == 1 {
+		return e.Advisories[0]
+	}
+	return e.Advisories[0] + " (" + strings.Join(e.Advisories[1:], ", ") + ")"
 }
 
 // numbered are releases in a sentence.

@@ -48,8 +48,10 @@ type KnownLeak struct {
 	Seen    string                   `json:"seen,omitempty"`
 	Verdict knowledge.VersionVerdict `json:"version_verdict,omitempty"`
 	Compare string                   `json:"compare,omitempty"`
-	Trigger string                   `json:"trigger,omitempty"`
-	Remedy  string                   `json:"remedy,omitempty"`
+	// Advisories are the CVE, GHSA and GO ids of the entry.
+	Advisories []string `json:"advisories,omitempty"`
+	Trigger    string   `json:"trigger,omitempty"`
+	Remedy     string   `json:"remedy,omitempty"`
 	// Reference is the address of the report.
 	Reference string `json:"reference,omitempty"`
 	// Origin is the overlay file that the entry came from.
@@ -218,7 +220,7 @@ func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
 	return KnownLeak{
 		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: m.Text, RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
-		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: m.Versions.Text, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
+		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: m.Versions.Text, Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
 	}
 }
 
@@ -327,7 +329,22 @@ func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 		f.SignsOf = append(f.SignsOf, key.class)
 	}
 	f.Known, f.RuledOut = f.Known[:min(len(f.Known), mostKnown)], f.RuledOut[:min(len(f.RuledOut), mostKnown)]
+	f.Advisories = advisories(f.Known)
 	f.Similar = f.Similar[:min(len(f.Similar), mostKnown)]
+}
+
+// advisories are the ids of the known leaks that a finding names, without those that are
+// only possible.
+func advisories(known []KnownLeak) []string {
+	var out []string
+	for _, k := range known {
+		for _, id := range k.Advisories {
+			if k.Basis != knowledge.Possible && !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
 }
 
 // sign is a form of a class, in words with what it counts.

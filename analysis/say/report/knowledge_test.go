@@ -107,11 +107,20 @@ func TestAnEntryThatAVersionRulesOutIsToldWithTheReason(t *testing.T) {
 	if len(f.Known) != 1 || f.Known[0].ID != "containerd-11120" || len(f.RuledOut) > 0 {
 		t.Errorf("before the fix: %+v", f.Known)
 	}
+	if got := f.Known[0].sentence(); !strings.Contains(got, "CVE-2025-64329 (GHSA-m6hq-p25p-ffr2, GO-2025-4108), fixed in 1.7.29, 2.0.7, 2.1.5, 2.2.0, you run v1.7.28 (metrics.txt): affected.") {
+		t.Errorf("%s", got)
+	}
+	if want := []string{"CVE-2025-64329", "GHSA-m6hq-p25p-ffr2", "GO-2025-4108"}; !slices.Equal(f.Advisories, want) {
+		t.Errorf("advisories %q, want %q", f.Advisories, want)
+	}
 	f = series("v1.7.29")
+	if len(f.Advisories) > 0 {
+		t.Errorf("advisories %q of a version with the fix", f.Advisories)
+	}
 	if len(f.Known) > 0 || len(f.RuledOut) != 1 || !f.RuledOut[0].RuledOut {
 		t.Fatalf("with the fix: %+v, %+v", f.Known, f.RuledOut)
 	}
-	const want = "none is accused. containerd-11120 has this stack, state and growth; seen v1.7.29 (metrics.txt), fixed in 1.7.29, 2.0.7, 2.1.5, 2.2.0: the fix is in it, so that this growth has another cause or the fix does not hold."
+	const want = "none is accused. containerd-11120 has this stack, state and growth; CVE-2025-64329 (GHSA-m6hq-p25p-ffr2, GO-2025-4108), fixed in 1.7.29, 2.0.7, 2.1.5, 2.2.0, you run v1.7.29 (metrics.txt): the fix is in it, so that this growth has another cause or the fix does not hold."
 	if got := f.NoneKnown(); got != want {
 		t.Errorf("%s", got)
 	}

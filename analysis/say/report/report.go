@@ -292,6 +292,8 @@ type Finding struct {
 	SignsOf    []string             `json:"signs_of,omitempty"`
 	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
 	Known      []KnownLeak          `json:"known,omitempty"`
+	// Advisories are the CVE, GHSA and GO ids of the known leaks that match.
+	Advisories []string `json:"advisories,omitempty"`
 	// RuledOut are entries that match stack, state and growth of its families, but that
 	// the seen version rules out.
 	RuledOut []KnownLeak `json:"ruled_out,omitempty"`

@@ -415,7 +415,8 @@ func commandLines(command string, width int) []string {
 	return out
 }
 
-// known are the published leaks that the finding looks like, in one line.
+// known are the published leaks that the finding looks like, in one line, and the
+// advisory of the first one.
 func (s *screen) known() []string {
 	if s.lead == nil || len(s.lead.Known) == 0 {
 		return nil
@@ -426,7 +427,11 @@ func (s *screen) known() []string {
 	if n := len(s.lead.Known) - 1; n > 0 {
 		more = fmt.Sprintf(", %d more", n)
 	}
-	return s.labelled("known", cut(text, columns-labelWidth-len(more))+more, 1)
+	out := s.labelled("known", cut(text, columns-labelWidth-len(more))+more, 1)
+	if len(k.Advisories) > 0 && k.Compare != "" {
+		out = append(out, s.labelled("", wording.Printable(k.Compare), 3)...)
+	}
+	return out
 }
 
 // problems are what cost evidence. Without any evidence they are told in full.
