@@ -95,12 +95,31 @@ func (p *part) judge(buf *buffers) *judgement {
 		// With two or three snapshots before it, a fall suggests a backlog that has
 		// drained.
 		if signals := before.measure(buf); signals.proven() && (signals.fit.n >= 4 || signals.marked > 0) {
+			if signals.verdict == analysis.Leaking && signals.marked == 0 && p.brief(r) {
+				signals.verdict = analysis.Suspicious
+			}
 			return &judgement{part: before, signals: signals, recovered: &r}
 		}
 	}
 	signals := p.measure(buf)
 	p.remember(signals, buf)
 	return &judgement{part: p, signals: signals}
+}
+
+// briefGrowth is the share of the last epoch that a growth must last to be called a leak after
+// it went away: requests that pile up behind a hanging dependency look the same, and shorter.
+const briefGrowth = 1.0 / 3
+
+func (p *part) brief(r recovery) bool {
+	run := p.lastRun()
+	begin := run[0]
+	for _, pt := range run {
+		if pt.index < r.peak.index && pt.count <= r.base {
+			begin = pt
+		}
+	}
+	whole := run[len(run)-1].at - run[0].at
+	return whole > 0 && r.peak.at-begin.at < briefGrowth*whole
 }
 
 // Verdicts returns the verdicts on all families by fingerprint, without evidence.

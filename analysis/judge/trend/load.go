@@ -120,9 +120,11 @@ func (p *part) measureLoad(s *signals, buf *buffers) {
 		f := loadFit{load: l}
 		points := flatten(p.runs)
 		f.first, f.last = l.values[points[0].index], l.values[points[len(points)-1].index]
-		f.factor, f.scales = p.scalesWith(l)
-		if !f.scales {
+		if f.factor, f.scales = p.scalesWith(l, 0); !f.scales {
 			f.perUnit, f.tested = p.normalised(l, buf)
+			if f.tested && math.Abs(f.perUnit.growth) < f.perUnit.gate/2 {
+				f.factor, f.scales = p.scalesWith(l, loadNoise) // some come and go beside those that stay
+			}
 		}
 		if f.scales || s.loadFit.load == nil {
 			s.loadFit = f
@@ -146,10 +148,14 @@ func (p *part) hasLoad(l *load) bool {
 	return n > 0
 }
 
+// loadNoise is how many times the root of a count may miss what its load explains, where the
+// counts for each unit of the load do not grow.
+const loadNoise = 2
+
 // scalesWith returns members per unit of load if the family follows that load: through
-// the origin, within 15 % in every snapshot. A load that varies by only 10 to 20 % may
+// the origin, within 15 % in every snapshot, or within noise times the root of the count. A load that varies by only 10 to 20 % may
 // also explain a family, but then the match must be proportionally closer.
-func (p *part) scalesWith(l *load) (factor float64, ok bool) {
+func (p *part) scalesWith(l *load, noise float64) (factor float64, ok bool) {
 	var ratios, used []float64
 	for _, run := range p.runs {
 		for _, pt := range run {
@@ -166,12 +172,15 @@ func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 	if varies < 0.1 {
 		return 0, false
 	}
+	if varies < 0.4 {
+		noise = 0 // too little to tell it from chance
+	}
 	allowed := 0.15 * min(1, varies*varies/0.04)
 	factor = median(ratios)
 	for _, run := range p.runs {
 		for _, pt := range run {
 			want := factor * l.values[pt.index]
-			if math.Abs(float64(pt.count)-want) > max(2, allowed*want) {
+			if math.Abs(float64(pt.count)-want) > max(2, allowed*want, noise*math.Sqrt(want)) {
 				return 0, false
 			}
 		}

@@ -463,7 +463,7 @@ func TestAFamilyScalesOnBothSidesOfItsThresholds(t *testing.T) {
 	}
 	for _, tc := range tests {
 		s := only(tc.counts).series(t)
-		if _, got := s.parts[onlyFamily].scalesWith(&load{name: "pods", values: tc.loads}); got != tc.want {
+		if _, got := s.parts[onlyFamily].scalesWith(&load{name: "pods", values: tc.loads}, 0); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
