@@ -592,7 +592,7 @@ func caseTable(cases []view.CaseRow) templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Cases\"><table class=\"data cases\" id=\"cases\"><caption class=\"vh\">Cases with process, host and diagnosis</caption> <thead><tr><th scope=\"col\">Case</th><th scope=\"col\">Growth, own scale</th><th scope=\"col\" class=\"num\">Lowest to highest</th><th scope=\"col\">Verdict</th><th scope=\"col\">Added</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"List of cases\"><table class=\"data cases\" id=\"cases\"><caption class=\"vh\">Cases with process, host and diagnosis</caption> <thead><tr><th scope=\"col\">Case</th><th scope=\"col\">Growth, own scale</th><th scope=\"col\" class=\"num\">Lowest to highest</th><th scope=\"col\">Verdict</th><th scope=\"col\">Added</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
