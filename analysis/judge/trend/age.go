@@ -35,7 +35,17 @@ const (
 	leastAge      = 0.5
 	leastOldest   = 2
 	leastAgeShare = 0.02
-	ageBins       = 12
+)
+
+// The thresholds of ages. The fullest of ageBins bins may hold fullestBin of them, and
+// leastBins must be in use. Half of the members must be older than leastMiddle of the
+// oldest, and leastYounger younger than half of it.
+const (
+	ageBins      = 12
+	fullestBin   = 0.5
+	leastBins    = 4
+	leastMiddle  = 0.30
+	leastYounger = 0.2
 )
 
 // measureAges measures the ages at the last point of the part.
@@ -95,7 +105,7 @@ func (a *ages) judge(kept []float64, floor, leastOldest float64) {
 		a.largest = max(a.largest, float64(n)/float64(a.kept))
 	}
 	a.younger = float64(young) / float64(a.kept)
-	a.holds = a.oldest >= leastOldest && a.largest <= 0.5 && a.filled >= 4 && a.middle >= 0.30*a.oldest && a.younger >= 0.2
+	a.holds = a.oldest >= leastOldest && a.largest <= fullestBin && a.filled >= leastBins && a.middle >= leastMiddle*a.oldest && a.younger >= leastYounger
 }
 
 // agesAt appends the ages of the members of snapshot i in hours. It appends none if the
@@ -177,7 +187,7 @@ func (s *Series) oldestWaits() (oldest []float64, starts []int) {
 // snapshot has no date for it.
 func (s *Series) began(i int) (time.Time, bool) {
 	snap := s.Snapshots[i]
-	if seconds := snap.Figures["process_start_time_seconds"]; seconds > 0 {
+	if seconds := snap.Figures[startFigure]; seconds > 0 {
 		return time.UnixMilli(int64(seconds * 1000)).UTC(), true
 	}
 	at, err := time.Parse(time.RFC3339, snap.Process.Start.Value)
@@ -186,7 +196,7 @@ func (s *Series) began(i int) (time.Time, bool) {
 
 func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	a := s.ages
-	if !a.known || a.oldest == 0 || s.fit.n >= 2 && a.oldest < leastAge {
+	if !a.known || a.oldest == 0 || s.fit.n > 0 && a.oldest < leastAge {
 		return nil
 	}
 	text := fmt.Sprintf("at %s %d of %d members are older than %s and younger than the process (%s): oldest %s, half older than %s, %s of 12 age classes used, the fullest with %s",
@@ -201,11 +211,11 @@ func ageEvidence(p *part, s *signals) []analysis.Evidence {
 // against names the rules of ages that do not hold.
 func (a ages) against() string {
 	switch {
-	case a.largest > 0.5 || a.filled < 4:
+	case a.largest > fullestBin || a.filled < leastBins:
 		return "most came at once"
-	case a.middle < 0.30*a.oldest:
+	case a.middle < leastMiddle*a.oldest:
 		return "the old ones are few, as in churn"
-	case a.younger < 0.2:
+	case a.younger < leastYounger:
 		return "no births lately"
 	default:
 		return "too young for a judgement by age"

@@ -183,13 +183,12 @@ type stop struct {
 }
 
 // The thresholds of a stop: stopExpected is the least number of births expected at the
-// former rate. stopAfter is the share of them that may still come. stopChance is the
-// probability of so few. stopQuiet is how much longer the pause must be than any pause
-// before it.
+// former rate. stopAfter is the share of them that may still come. So few have a chance of
+// .0067 at most, that of none where five are expected. stopQuiet is how much longer the pause
+// must be than any pause before it.
 const (
 	stopExpected = 5
 	stopAfter    = 0.1
-	stopChance   = 0.007
 	stopQuiet    = 2
 	// stopFall is the share of births that may be gone since the highest count.
 	stopFall = 0.2
@@ -199,7 +198,7 @@ const (
 // time before the first birth belongs to the onset and is no pause.
 func (p *part) stopped() *stop {
 	run, births := p.staying()
-	if len(run) < 3 {
+	if len(run) == 0 {
 		return nil
 	}
 	peak, last := most(run), run[len(run)-1].count
@@ -225,7 +224,7 @@ func (p *part) stopped() *stop {
 		after = max(0, after)
 		expected := float64(before) / past * closing
 		if expected >= stopExpected && float64(after) <= stopAfter*min(expected, float64(before)) &&
-			atMost(after, expected) <= stopChance && closing > stopQuiet*quiet+1e-9 &&
+			closing > stopQuiet*quiet+1e-9 &&
 			float64(peak-last) <= stopFall*float64(before) { // a fall since then is no standstill
 			return &stop{at: run[k], before: before, after: after, expected: expected}
 		}
@@ -238,9 +237,6 @@ func (p *part) stopped() *stop {
 // count nowhere. If members cannot be followed, the increments of the counts are used.
 func (p *part) staying() ([]point, []int) {
 	run := p.lastRun()
-	if len(run) < 3 {
-		return nil, nil
-	}
 	followed := p.tracking.followed(run)
 	if len(followed) < 3 || followed[len(followed)-1].index != run[len(run)-1].index {
 		births := make([]int, len(run))

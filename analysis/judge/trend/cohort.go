@@ -242,8 +242,9 @@ func (c *cohort) judge() {
 			time += spans[k-1]
 		}
 	}
+	// A single interval has all of them, which its share below refuses.
 	c.holds = len(c.run) >= fewestCohortPoints && alive >= fewestEstablished && 5*(established-alive) <= established &&
-		intervals >= fewestIntervals(len(c.run)) && 5*c.newer(spans, time) >= alive
+		(intervals >= 3 || len(c.run) < 8) && 5*c.newer(spans, time) >= alive
 	for k := 1; k < len(c.run) && alive > 0; k++ {
 		share := float64(c.alive[k]) / float64(alive)
 		c.largest = max(c.largest, share)
@@ -289,13 +290,6 @@ func (c *cohort) steady() bool {
 		}
 	}
 	return intervals >= 4 && intervals >= min((tested+1)/2, 6) && 10*c.newer(spans, time) >= 4*sum(c.alive)
-}
-
-func fewestIntervals(n int) int {
-	if n >= 8 {
-		return 3
-	}
-	return 2
 }
 
 func sum(values []int) int {

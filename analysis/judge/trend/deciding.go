@@ -35,7 +35,7 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 	case analysis.Shrinking, analysis.Gone:
 		return say("members that come back at the next snapshot%s would change this", p.later())
 	case analysis.Stable:
-		if s.fit.n < 2 {
+		if s.fit.n == 0 {
 			return nil
 		}
 		return say("a rise to %d or more at a later snapshot would change this", p.leastNoticeable())

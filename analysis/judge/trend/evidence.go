@@ -36,7 +36,7 @@ func (p *part) end() int {
 
 // countEvidence puts the trend into words.
 func countEvidence(p *part, s *signals) []analysis.Evidence {
-	if s.fit.n < 2 {
+	if s.fit.n == 0 {
 		return nil
 	}
 	runs := p.comparable()
@@ -225,10 +225,10 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 		}
 		return text + fmt.Sprintf(", %d of %d in all", st.by, rise), true
 	}
-	if n < 4 {
-		return "", false
+	late := 0
+	for _, st := range steps[max(0, len(steps)-2):] {
+		late += st.by
 	}
-	late := steps[len(steps)-1].by + steps[len(steps)-2].by
 	if 20*late > rise {
 		return "", false
 	}
@@ -413,7 +413,7 @@ func firstGrowth(run []point) point {
 // epoch.
 func (p *part) measurePresence(s *signals) {
 	run := p.lastRun()
-	if len(run) < 2 {
+	if len(run) == 0 {
 		return
 	}
 	last := len(run) - 1

@@ -219,11 +219,14 @@ func (f fit) level(sign, p float64) level {
 		return levelNone
 	case p <= enough(f.n) && f.straight:
 		return levelLeaking
-	case sign*f.z >= 1.64 && p <= 0.1:
+	case f.perhaps(sign, p):
 		return levelSuspicious
 	}
 	return levelNone
 }
+
+// perhaps reports what makes six and more snapshots suspicious.
+func (f fit) perhaps(sign, p float64) bool { return sign*f.z >= 1.64 && p <= 0.1 }
 
 // unlikely reports whether chance alone permits a level, before any slope is known.
 func (f fit) unlikely(sign, p float64) bool {
@@ -236,7 +239,7 @@ func (f fit) unlikely(sign, p float64) bool {
 	case f.n < 6:
 		return z >= 2.33 && p <= 0.25
 	default:
-		return p <= enough(f.n) || z >= 1.64 && p <= 0.1
+		return p <= enough(f.n) || f.perhaps(sign, p)
 	}
 }
 
@@ -336,9 +339,6 @@ func straight(runs [][]point) bool {
 	var sxx, sxy, syy, step float64
 	for _, run := range runs {
 		timed := timedOf(run)
-		if len(timed) < 2 {
-			continue
-		}
 		n := float64(len(timed))
 		var sumX, sumY float64
 		for _, pt := range timed {

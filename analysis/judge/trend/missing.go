@@ -48,7 +48,7 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	if len(cut) > 0 {
 		say("left out, because the dump is cut and its counts are lower bounds: %s", wording.Commas(cut, 5))
 	}
-	if s.fit.n < 2 {
+	if s.fit.n == 0 {
 		switch {
 		case s.usable == 0:
 			say("no snapshot gives a usable count")
@@ -128,7 +128,7 @@ func (p *part) undated() []string {
 // spanText words what a short series cannot exclude.
 func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
 	span := longestSpan(p.comparable())
-	if !p.dated || s.fit.n < 2 || span >= shortSeries.Hours() {
+	if !p.dated || s.fit.n == 0 || span >= shortSeries.Hours() {
 		return nil
 	}
 	if recovered {

@@ -194,7 +194,7 @@ func (p *part) grewBefore(from, left int) bool {
 	run := runs[0]
 	first, last := run[0], run[len(run)-1]
 	healthy := left >= 0 && 5*left >= 4*first.count
-	if first.count == 0 || healthy || len(run) < 3 || last.at <= run[1].at || run[1].at <= first.at {
+	if first.count == 0 || healthy || last.at <= run[1].at || run[1].at <= first.at {
 		return false
 	}
 	later := float64(last.count-run[1].count) / (last.at - run[1].at)

@@ -153,7 +153,6 @@ func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at 
 		if weight == 0 {
 			continue
 		}
-		weight += 5
 		why = append(why, fmt.Sprintf("does not grow, was not there before %s", s.label(other.born)))
 		f := suspect(found, other.family.Fingerprint)
 		f.weight += weight
