@@ -141,6 +141,10 @@ func TestTheLevelsOfCountsTurnAtTheirThresholds(t *testing.T) {
 		{"eight snapshots, p .1, deviation 1.64", 8, 0.1, func(f *fit) { f.z = 1.64 }, levelSuspicious},
 		{"eight snapshots, p .1, deviation 1.63", 8, 0.1, func(f *fit) { f.z = 1.63 }, levelNone},
 		{"eight snapshots, a step", 8, 0.01, func(f *fit) { f.straight = false }, levelSuspicious},
+		{"eight snapshots, a step, deviation 1.64", 8, 0.01, func(f *fit) { f.straight, f.z = false, 1.64 }, levelSuspicious},
+		{"eight snapshots, a step, deviation 1.63", 8, 0.01, func(f *fit) { f.straight, f.z = false, 1.63 }, levelNone},
+		{"six snapshots of epochs of three", 6, 0.05, func(f *fit) { f.longest = 3 }, levelLeaking},
+		{"six snapshots of epochs of two", 6, 0.05, func(f *fit) { f.longest = 2 }, levelSuspicious},
 		{"growth below the gate", 8, 0.01, func(f *fit) { f.growth = 9.9 }, levelNone},
 		{"the newer half at .31", 8, 0.01, func(f *fit) { f.newer = 0.31 }, levelLeaking},
 		{"the newer half at .3", 8, 0.01, func(f *fit) { f.newer = 0.3 }, levelNone},
@@ -199,7 +203,7 @@ func TestAgesHoldOnBothSidesOfTheirThresholds(t *testing.T) {
 		{"half older than .30 of the oldest", 20, join(spread(9, 0.5, 2.9), spread(11, 3.1, 10)), true},
 		{"half younger than .30 of the oldest", 20, join(spread(12, 0.5, 2.9), spread(8, 3.1, 10)), false},
 		{"a fifth younger than half", 20, join(spread(4, 1, 4), spread(16, 5.5, 10)), true},
-		{"less than a fifth younger", 20, join(spread(3, 1, 4), spread(17, 5.5, 10)), false},
+		{"less than a fifth younger", 21, join(spread(4, 1, 4), spread(17, 5.5, 10)), false},
 	}
 	for _, tc := range tests {
 		a := ages{members: tc.members}
@@ -283,6 +287,7 @@ func TestCohortsSufficeAloneWhereTheyAreSteady(t *testing.T) {
 	}{
 		{[]int{0, 3, 3, 3, 3, 0}, true},
 		{[]int{0, 4, 4, 4, 0, 0}, false},
+		{[]int{0, 3, 0, 3, 3, 0}, false},
 		{[]int{0, 3, 2, 3, 2, 0, 0, 0, 0, 0}, false},
 		{[]int{0, 2, 2, 0, 0, 2, 0, 2, 0, 0}, true},
 		{[]int{0, 2, 2, 0, 0, 2, 2, 0, 0, 0, 0}, false},
