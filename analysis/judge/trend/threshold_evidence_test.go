@@ -71,6 +71,8 @@ func TestARiseHappenedOnceOnBothSidesOfItsThresholds(t *testing.T) {
 	}{
 		{"one interval of five counts has 87 %", "0 80 84 88 92", "", "rose by 80 between t0 and t1, 80 of 92 in all"},
 		{"one interval of six counts has 83 %", "0 80 84 88 92 96", "", ""},
+		{"81 % in one of four intervals", "0 81 88 94 100", "", "rose by 81 between t0 and t1, 81 of 100 in all"},
+		{"79 % in one of four intervals", "0 79 86 93 100", "", ""},
 		{"86 % in seven tenths of the time", "0 7 93 100", "0 15 85 100", "rose by 86 between t1 and t2, 86 of 100 in all"},
 		{"84 % in seven tenths of the time", "0 8 92 100", "0 15 85 100", ""},
 		{"96 % in nine tenths of the time", "0 2 98 100", "0 5 95 100", "rose by 96 between t1 and t2, 96 of 100 in all"},

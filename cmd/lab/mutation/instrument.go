@@ -8,6 +8,7 @@ import (
 	"go/constant"
 	"go/importer"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"go/types"
 	"os"
@@ -23,6 +24,9 @@ type change struct {
 	what string
 	how  string
 	at   token.Position
+	// name says which change it is, wherever its line stands: the file, the function, the
+	// number and the expression around it.
+	name string
 }
 
 func (c change) String() string {
@@ -95,6 +99,7 @@ func instrument(dir string, conditions []string) (*source, error) {
 		}
 		s.files[filepath.Base(path)] = apply(string(text), s.edits[path])
 	}
+	s.distinguish()
 	s.files["mutant_asked.go"] = strings.Replace(asked, "package asked", "package "+list.Name, 1)
 	return s, nil
 }
@@ -170,6 +175,52 @@ func (s *source) literal(n *ast.BasicLit, parents []ast.Node) {
 	}
 	if kind := numeric(of.Type); kind != "" {
 		s.number(n, s.add(n, "the number "+n.Value, "up", "down"), kind)
+		s.rename(2, function(parents)+": "+n.Value+" in "+s.around(parents))
+	}
+}
+
+// rename names the changes added last.
+func (s *source) rename(last int, name string) {
+	for k := len(s.changes) - last; k < len(s.changes); k++ {
+		c := &s.changes[k]
+		c.name = filepath.Base(c.at.Filename) + " " + name + " " + c.how
+	}
+}
+
+// function is the name of the function around a place.
+func function(parents []ast.Node) string {
+	for _, p := range parents {
+		if f, ok := p.(*ast.FuncDecl); ok {
+			return f.Name.Name
+		}
+	}
+	return ""
+}
+
+// around is the smallest expression or statement around a place.
+func (s *source) around(parents []ast.Node) string {
+	for k := len(parents) - 1; k >= 0; k-- {
+		if _, ok := parents[k].(*ast.ParenExpr); ok {
+			continue
+		}
+		var b strings.Builder
+		if err := printer.Fprint(&b, s.fset, parents[k]); err != nil {
+			return ""
+		}
+		first, _, _ := strings.Cut(b.String(), "\n")
+		return first
+	}
+	return ""
+}
+
+// distinguish numbers the changes that would have one name.
+func (s *source) distinguish() {
+	seen := map[string]int{}
+	for k := range s.changes {
+		c := &s.changes[k]
+		if seen[c.name]++; seen[c.name] > 1 {
+			c.name += fmt.Sprintf(" (%d)", seen[c.name])
+		}
 	}
 }
 
@@ -191,6 +242,7 @@ func (s *source) constant(n *ast.Ident, parents []ast.Node) {
 		id = s.add(n, "the constant "+n.Name, "up", "down")
 		s.changes[len(s.changes)-1].at = s.fset.Position(object.Pos())
 		s.changes[len(s.changes)-2].at = s.fset.Position(object.Pos())
+		s.rename(2, "constant "+n.Name)
 		s.named[object] = id
 	}
 	s.number(n, id, kind)
@@ -212,7 +264,8 @@ func numeric(t types.Type) string {
 func (s *source) add(n ast.Node, what string, hows ...string) int {
 	s.last++
 	for _, how := range hows {
-		s.changes = append(s.changes, change{id: s.last, what: what, how: how, at: s.fset.Position(n.Pos())})
+		at := s.fset.Position(n.Pos())
+		s.changes = append(s.changes, change{id: s.last, what: what, how: how, at: at, name: filepath.Base(at.Filename) + " " + what + " " + how})
 	}
 	return s.last
 }

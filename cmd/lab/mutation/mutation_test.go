@@ -1,28 +1,85 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/samples/corpus"
 )
 
+// Every number of the rules and every row of their verdicts has a test that turns red when it
+// changes, apart from those of trend.txt. That list may only shrink: what is noticed leaves it.
+func TestEveryRuleOfATrendIsNoticedWhenItChanges(t *testing.T) {
+	corpus.Heavy(t)
+	permitted, err := allowed("trend.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Seeds are fixed, so that chance notices nothing today that it misses tomorrow.
+	alive, all, err := question{
+		dir: "../../../analysis/judge/trend", conditions: []string{"verdicts", "suspects", "accuses"},
+		args: []string{"-rapid.seed=1", "-rapid.nofailfile"}, limit: time.Minute,
+	}.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, fewer := compare(alive, permitted)
+	for _, c := range more {
+		t.Errorf("no test notices %s\n\t%s", c, c.name)
+	}
+	for _, name := range fewer {
+		t.Errorf("is allowed to survive, but is noticed or unknown: %s", name)
+	}
+	t.Logf("%d changes, %d noticed, %d allowed", all, all-len(alive), len(permitted))
+}
+
 func TestAChangeThatNoTestNoticesSurvives(t *testing.T) {
-	alive, all, err := run("testdata/rule", []string{"high"}, "", time.Minute)
+	alive, all, err := question{dir: "testdata/rule", conditions: []string{"high"}, limit: time.Minute}.run()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, c := range alive {
-		got = append(got, c.String())
+		got = append(got, c.String(), c.name)
 	}
-	want := []string{"rule.go:8: the number 0.5 down", "rule.go:8: the number 0.5 up"}
+	want := []string{
+		"rule.go:8: the number 0.5 down", "rule.go low: 0.5 in n < 0.5 down",
+		"rule.go:8: the number 0.5 up", "rule.go low: 0.5 in n < 0.5 up",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("survivors (-want +got):\n%s", diff)
 	}
 	if all != 8 {
 		t.Errorf("%d changes, want 8: three numbers up and down, two operands", all)
+	}
+}
+
+func TestAListOfSurvivorsMayOnlyShrink(t *testing.T) {
+	alive := []change{{name: "a up"}, {name: "b up"}}
+	more, fewer := compare(alive, map[string]bool{"a up": true, "c up": true})
+	if len(more) != 1 || more[0].name != "b up" || !slices.Equal(fewer, []string{"c up"}) {
+		t.Errorf("more %v, fewer %v; want b and c", more, fewer)
+	}
+	for text, want := range map[string]string{
+		"# a reason\na up\n\n# another\nb up\n": "",
+		"a up\n":                     "no reason above",
+		"# a reason\na up\n\nb up\n": "no reason above",
+		"# a reason\na up\na up\n":   "twice",
+	} {
+		file := filepath.Join(t.TempDir(), "list")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := allowed(file)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
 	}
 }
 
