@@ -21,6 +21,7 @@ const (
 	ruleTurnover   = "turnover"
 	ruleStopped    = "stopped"
 	rulePassing    = "passing"
+	ruleEmptied    = "emptied"
 	ruleBatches    = "batches"
 	ruleMemory     = "memory"
 	rulePresence   = "presence"
@@ -94,8 +95,13 @@ func (p *part) judge(buf *buffers) *judgement {
 		before := p.before(r.at.index)
 		// With two or three snapshots before it, a fall suggests a backlog that has
 		// drained.
-		if signals := before.measure(buf); signals.proven() && (signals.fit.n >= 4 || signals.marked > 0) {
-			if signals.verdict == analysis.Leaking && signals.marked == 0 && p.brief(r) {
+		signals := before.measure(buf)
+		lasted := 1.0
+		if signals.verdict == analysis.Leaking && signals.marked == 0 {
+			lasted = p.lasted(r)
+		}
+		if signals.proven() && (signals.fit.n >= 4 || signals.marked > 0) && lasted >= backlogGrowth {
+			if lasted < briefGrowth || r.drained {
 				signals.verdict = analysis.Suspicious
 			}
 			return &judgement{part: before, signals: signals, recovered: &r}
@@ -106,20 +112,29 @@ func (p *part) judge(buf *buffers) *judgement {
 	return &judgement{part: p, signals: signals}
 }
 
-// briefGrowth is the share of the last epoch that a growth must last to be called a leak after
-// it went away: requests that pile up behind a hanging dependency look the same, and shorter.
-const briefGrowth = 1.0 / 3
+// A growth that went away is no leak if it lasted less than backlogGrowth of the last epoch:
+// requests that pile up behind a hanging dependency look like that. Below briefGrowth it may
+// be either.
+const (
+	backlogGrowth = 0.25
+	briefGrowth   = 1.0 / 3
+)
 
-func (p *part) brief(r recovery) bool {
+// lasted is the share of the last epoch that a growth lasted before it went away. It begins
+// where the count was last near its base.
+func (p *part) lasted(r recovery) float64 {
 	run := p.lastRun()
 	begin := run[0]
 	for _, pt := range run {
-		if pt.index < r.peak.index && pt.count <= r.base {
+		if pt.index < r.peak.index && 5*(pt.count-r.base) <= r.peak.count-r.base {
 			begin = pt
 		}
 	}
 	whole := run[len(run)-1].at - run[0].at
-	return whole > 0 && r.peak.at-begin.at < briefGrowth*whole
+	if whole <= 0 {
+		return 1
+	}
+	return (r.peak.at - begin.at) / whole
 }
 
 // Verdicts returns the verdicts on all families by fingerprint, without evidence.
@@ -246,6 +261,9 @@ type signals struct {
 	// how many intervals members came, 0 if their spacing says nothing.
 	passing bool
 	batches int
+	// emptied is a fall that took nearly all members, beyond which the count has not grown, or
+	// nil.
+	emptied *emptying
 	// memory is an earlier proof of a leak whose members are still there, or nil.
 	memory *memory
 	// appeared and vanished are set while the family is new or just gone.
@@ -270,6 +288,9 @@ func (p *part) measure(buf *buffers) *signals {
 	p.measureOnce(s)
 	p.measureCohorts(s)
 	p.measurePassing(s)
+	if s.up >= levelSuspicious || s.cohorts || s.ages.holds {
+		s.emptied = p.emptied()
+	}
 	p.measureBatches(s)
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
@@ -290,7 +311,7 @@ func (p *part) measure(buf *buffers) *signals {
 // evidenceRules are the functions that word the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
+		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 
@@ -304,15 +325,19 @@ func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew || s.passing },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew || s.passing || s.emptied != nil },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },
 	}
 }
 
-// suspects is the rule for "suspicious".
+// suspects is the rule for "suspicious". Members that stay and are old prove nothing where most
+// of the members are replaced and as many left as came.
 func (s *signals) suspects() bool {
-	return !s.passing && (s.cohorts || s.ages.holds || s.up >= levelSuspicious)
+	if s.passing || s.emptied != nil {
+		return false
+	}
+	return s.up >= levelSuspicious || (s.cohorts || s.ages.holds) && (s.grew || !s.turnover)
 }
 
 // accuses is the rule for "leaking". If most members that had stayed are gone, members
@@ -321,7 +346,7 @@ func (s *signals) suspects() bool {
 // anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
-	case s.turnover || s.passing:
+	case s.turnover || s.passing || s.emptied != nil:
 		return false
 	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):
 		return false // resizes of a pool look the same
@@ -329,7 +354,7 @@ func (s *signals) accuses() bool {
 		return s.fit.epochs < 2 || s.up == levelLeaking || s.ages.holds
 	case s.cohort.alone && s.fit.epochs < 2:
 		return true
-	case s.cohorts && s.ages.holds:
+	case s.cohorts && s.ages.holds && s.cohort.older == 0:
 		return s.fit.epochs < 2 || s.fit.n < 6 || s.fit.goesOn(1)
 	case s.ages.holds:
 		return s.up == levelLeaking || s.fit.n < 4 && s.up >= levelSuspicious

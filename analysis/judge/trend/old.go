@@ -3,7 +3,6 @@ package trend
 import (
 	"math"
 	"slices"
-	"sort"
 )
 
 // The thresholds of old members (statistics.md R8): a member is old once it was seen for
@@ -41,40 +40,59 @@ func (c *cohort) lives(t *tracking) []life {
 
 // keepsOld looks for a leak among members of which most leave soon. Among equal sessions age
 // protects nobody; in a mixture the old ones do not leave. Where it finds one, the cohort is
-// that of the old members.
+// that of the old members. Of requests beside sessions the requests say when a member is old,
+// then those that were seen more than once.
 func (c *cohort) keepsOld(t *tracking, gate float64) {
-	run, all := c.run, c.lives(t)
-	end := len(run) - 1
-	at := make([]float64, len(run))
-	for k := range run {
+	all := c.lives(t)
+	at := make([]float64, len(c.run))
+	for k := range c.run {
 		if at[k] = float64(k); c.dated {
-			at[k] = run[k].at
+			at[k] = c.run[k].at
 		}
 	}
-	stay := func(l life) float64 {
-		return (at[l.last]+at[min(l.last+1, end)])/2 - (at[max(l.first-1, 0)]+at[l.first])/2
+	for _, least := range []int{1, 2} {
+		if out, ok := c.oldOnes(all, at, oldStays*medianStay(all, at, least), gate); ok {
+			*c = out
+			return
+		}
 	}
+}
+
+// stay is how long a member is expected to have been there: it came and left in the middle of
+// an interval.
+func (l life) stay(at []float64) float64 {
+	return (at[l.last]+at[min(l.last+1, len(at)-1)])/2 - (at[max(l.first-1, 0)]+at[l.first])/2
+}
+
+// medianStay is that of the members that left and were seen so many times, NaN if none did.
+func medianStay(all []life, at []float64, least int) float64 {
 	var left []float64
 	for _, l := range all {
-		if l.last < end {
-			left = append(left, stay(l))
+		if l.last < len(at)-1 && l.last-l.first+1 >= least {
+			left = append(left, l.stay(at))
 		}
 	}
 	if len(left) == 0 {
-		return
+		return math.NaN()
 	}
-	sort.Float64s(left)
-	w := oldStays * left[len(left)/2]
+	slices.Sort(left)
+	return left[len(left)/2]
+}
+
+// oldOnes is the cohort of the members that were seen for w, ok if it proves that they do not
+// leave as the younger do.
+func (c *cohort) oldOnes(all []life, at []float64, w, gate float64) (out cohort, ok bool) {
+	run, end := c.run, len(c.run)-1
 	young, below, above := 0, 0.0, 0.0
 	goneOld, becameOld := 0, 0
-	out := cohort{run: run, dated: c.dated, born: c.born, established: make([]int, len(run)), alive: make([]int, len(run)), tested: make([]bool, len(run)), older: w}
+	out = cohort{run: run, dated: c.dated, born: c.born, established: make([]int, len(run)), alive: make([]int, len(run)), tested: make([]bool, len(run)), older: w}
 	for k := 1; k < len(run); k++ {
 		out.tested[k] = at[end]-at[k] >= w
 	}
 	for _, l := range all {
 		age := at[l.last] - at[l.first]
 		if l.last < end {
-			age = stay(l)
+			age = l.stay(at)
 		}
 		if below += min(age, w); age < w {
 			if l.last < end {
@@ -97,17 +115,15 @@ func (c *cohort) keepsOld(t *tracking, gate float64) {
 			}
 		}
 	}
-	if below <= 0 || float64(goneOld) > mostGone*float64(becameOld) {
-		return
+	if !(below > 0) || float64(goneOld) > mostGone*float64(becameOld) {
+		return out, false
 	}
 	expected := float64(young) / below * above
 	if atMost(goneOld, max(expected, math.SmallestNonzeroFloat64)) > oldChance {
-		return
+		return out, false
 	}
-	if out.judge(); !out.holds {
-		return
-	}
+	out.judge()
 	alive := sum(out.alive)
-	out.alone = out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
-	*c = out
+	out.alone = out.holds && out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
+	return out, out.holds
 }
