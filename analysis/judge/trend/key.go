@@ -41,9 +41,6 @@ func (s *Series) Keys() []Key {
 }
 
 func (s *Series) findKeys() []Key {
-	if len(s.Snapshots) < 2 {
-		return nil
-	}
 	told := map[string]bool{}
 	var out []Key
 	for _, by := range []KeyKind{ByCreator, ByPackage} {

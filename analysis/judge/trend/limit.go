@@ -185,7 +185,7 @@ func (l *Limit) forecast(s *Series) {
 		}
 		run = append(run, point{index: i, count: int(*l.Counts[i]), at: hours - start, timed: true})
 	}
-	if len(run) < 2 || spanOf(run) == 0 {
+	if spanOf(run) == 0 {
 		return
 	}
 	buf := new(buffers)

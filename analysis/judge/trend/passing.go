@@ -69,7 +69,7 @@ func (p *part) measureBatches(s *signals) {
 		}
 		last, with, all = k, with+1, all+n
 	}
-	if first < 0 || last-first < 2 || with >= mostBatches {
+	if first < 0 || with >= mostBatches {
 		return
 	}
 	spans := lengths(run)

@@ -12,12 +12,12 @@ import (
 // 400 members were replaced at a level count, about 960/h new, and the old ones leave".
 // The count of a leak cannot be level. Turnover is its innocent double.
 func plateauEvidence(p *part, s *signals) []analysis.Evidence {
-	if s.up > levelNone || s.down > levelNone || s.fit.n < 2 || s.cohorts {
+	if s.up > levelNone || s.down > levelNone || s.fit.n == 0 || s.cohorts {
 		return nil
 	}
 	run := p.lastRun()
 	followed := p.tracking.followed(run)
-	if len(followed) < 2 || len(followed) != len(run) || fewest(run) == 0 {
+	if len(followed) != len(run) || fewest(run) == 0 {
 		return nil
 	}
 	low, high := fewest(run), most(run)

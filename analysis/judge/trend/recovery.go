@@ -19,7 +19,7 @@ type recovery struct {
 // leak.
 func (p *part) recovered() (recovery, bool) {
 	run := p.lastRun()
-	if len(run) < 3 {
+	if len(run) == 0 {
 		return recovery{}, false
 	}
 	base, fell, highest := run[0].count, 0, 0
@@ -37,7 +37,7 @@ func (p *part) recovered() (recovery, bool) {
 		if !p.staysLow(run[i:], min(r.base, run[i].count), rise) || growsAgain(run, i, rise) {
 			return recovery{}, false
 		}
-		if !p.sameLeft(run[0], &r, rise) {
+		if !p.sameLeft(run[0], &r) {
 			continue
 		}
 		if p.keepsTurningOver(run[i:]) {
@@ -149,7 +149,7 @@ func emptiedEvidence(p *part, s *signals) []analysis.Evidence {
 // What is freed every day was never a leak.
 func (p *part) keepsTurningOver(later []point) bool {
 	followed := p.tracking.followed(later)
-	if len(followed) < 3 {
+	if len(followed) == 0 {
 		return false
 	}
 	c := cohort{run: followed, dated: p.dated}
@@ -157,9 +157,9 @@ func (p *part) keepsTurningOver(later []point) bool {
 	return c.turnover
 }
 
-// sameLeft compares identities if both sides have them. The members that rose must be
-// the ones that went, not others.
-func (p *part) sameLeft(first point, r *recovery, rise int) bool {
+// sameLeft compares identities if both sides have them. Those that had come since the first
+// point and stayed must be among the ones that went.
+func (p *part) sameLeft(first point, r *recovery) bool {
 	t := p.tracking
 	if !t.complete[r.peak.index] || !t.complete[r.at.index] {
 		return true
@@ -181,5 +181,5 @@ func (p *part) sameLeft(first point, r *recovery, rise int) bool {
 			}
 		}
 	}
-	return 5*r.gone >= 4*rise && 5*kept <= established
+	return 5*kept <= established
 }

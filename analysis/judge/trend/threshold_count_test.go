@@ -22,6 +22,11 @@ func TestWhatLeftWasALeakOnBothSidesOfItsThresholds(t *testing.T) {
 		{"three that followed their load prove nothing", only("#100 #200 #300 #0"), pods(10, 20, 30, 30), analysis.Gone, -1},
 		{"four that followed their load prove it", only("#100 #200 #300 #400 #0"), pods(10, 20, 30, 40, 40), analysis.Scaling, 4},
 		{"it lasted 3 of 8 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 480"), nil, analysis.Leaking, 4},
+		{"it lasted 3 of 15 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 900"), nil, analysis.Gone, -1},
+		{"it lasted 3 of 10 minutes, from a fifth of its peak on", only(piling("0 4 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Suspicious, 5},
+		{"it lasted 4 of 10 minutes, a quarter of its peak being no start", only(piling("0 5 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Leaking, 5},
+		{"less than a fifth ended before the others", only(piling("0 20 40 60 80 100 82 0")), nil, analysis.Leaking, 7},
+		{"more than a fifth ended before the others", only(piling("0 20 40 60 80 100 78 0")), nil, analysis.Suspicious, 7},
 		{"it lasted 3 of 10 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 600"), nil, analysis.Suspicious, 4},
 	}
 	for _, tc := range tests {

@@ -287,14 +287,14 @@ func recoveries(all []*judgement) []int {
 // a snapshot where another family recovered.
 func (p *part) leftWith(ends []int) *recovery {
 	run := p.lastRun()
-	if len(ends) == 0 || len(run) < 3 {
+	if len(ends) == 0 || len(run) == 0 {
 		return nil
 	}
 	base := run[0].count
 	for k := 1; k < len(run); k++ {
 		base = min(base, run[k-1].count)
 		rise := run[k-1].count - base
-		if k < 2 || rise < steadyRise || !slices.Contains(ends, run[k].index) || 5*(run[k].count-base) > rise || !p.staysLow(run[k:], base, rise) {
+		if rise < steadyRise || !slices.Contains(ends, run[k].index) || 5*(run[k].count-base) > rise || !p.staysLow(run[k:], base, rise) {
 			continue
 		}
 		return &recovery{at: run[k], peak: run[k-1], base: base, gone: -1}
