@@ -304,7 +304,8 @@ func (p *part) life(s *signals) *analysis.Life {
 		c.follow(p.tracking)
 		established, alive := sum(c.established), sum(c.alive)
 		if established > 0 {
-			return &analysis.Life{Born: sum(c.born), Gone: established - alive, Followed: established, Stayed: alive}
+			born := sum(c.born)
+			return &analysis.Life{Born: born, Gone: born - c.present(p.tracking), Followed: established, Stayed: alive}
 		}
 	}
 	if b := s.balance; b.known {

@@ -8,12 +8,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// A Key is a property that several families of goroutines share: what created them, or the
-// package that they are in. A leak that makes a new family each time, a type for each tenant
+// A Key is a property that several families share: what created them, the package that they
+// are in, or only their kind. A leak that makes a new family each time, a type for each tenant
 // or a closure for each plugin, grows by its key and by no family (statistics.md R6).
 type Key struct {
 	// By says what Name is.
 	By   KeyKind
+	Kind analysis.Kind
 	Name string
 	// Families rose, most first. Of is how many families have the key.
 	Families  []string
@@ -22,19 +23,21 @@ type Key struct {
 	Judgement analysis.Judgement
 }
 
-// KeyKind is creator or package.
+// KeyKind is creator, package or total. The name of a total is its kind.
 type KeyKind string
 
 const (
 	ByCreator KeyKind = "creator"
 	ByPackage KeyKind = "package"
+	ByTotal   KeyKind = "total"
 )
 
 // leastKeyed is how many families must share a key, and how many of them must have risen.
 const leastKeyed = 3
 
 // Keys returns the keys that grew although none of their families is accused, those that rose
-// most first. A package is judged only by families of which no creator says as much.
+// most first. A package is judged only by families of which no creator says as much, a total
+// only where no other key of its kind grew.
 func (s *Series) Keys() []Key {
 	s.keysOnce.Do(func() { s.keys = s.findKeys() })
 	return s.keys
@@ -44,11 +47,19 @@ func (s *Series) findKeys() []Key {
 	told := map[string]bool{}
 	var out []Key
 	for _, by := range []KeyKind{ByCreator, ByPackage} {
-		for _, k := range s.judgeKeys(by, s.sharing(by, told)) {
+		for _, k := range s.judgeKeys(analysis.KindGoroutine, by, s.sharing(by, told)) {
 			out = append(out, k)
 			for _, print := range k.Families {
 				told[print] = true
 			}
+		}
+	}
+	for _, kind := range totalKinds {
+		if kind == analysis.KindGoroutine && len(out) > 0 {
+			continue
+		}
+		if t, ok := s.total(kind); ok && t.Risen {
+			out = append(out, s.judgeKeys(kind, ByTotal, []sharing{s.allOf(kind)})...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(b.Judgement.Rise, a.Judgement.Rise) })
@@ -87,6 +98,17 @@ func (s *Series) sharing(by KeyKind, told map[string]bool) []sharing {
 	return out
 }
 
+// allOf are the families of a kind.
+func (s *Series) allOf(kind analysis.Kind) sharing {
+	out := sharing{name: string(kind)}
+	for _, p := range s.ordered {
+		if p.family.Kind == kind && !s.in.Observer[p.family.Fingerprint] {
+			out.parts = append(out.parts, p)
+		}
+	}
+	return out
+}
+
 // packageOf is the package of the first frame of a family outside the standard library, "" if
 // it has none.
 func (s *Series) packageOf(fingerprint string) string {
@@ -111,7 +133,7 @@ func (s *Series) packageOf(fingerprint string) string {
 }
 
 // judgeKeys judges the families of each key as one: counts are added, identities are united.
-func (s *Series) judgeKeys(by KeyKind, all []sharing) []Key {
+func (s *Series) judgeKeys(kind analysis.Kind, by KeyKind, all []sharing) []Key {
 	in := s.in
 	in.Epochs, in.Snapshots = s.Epochs, make([]*analysis.Snapshot, len(s.Snapshots))
 	for i, snap := range s.Snapshots {
@@ -125,8 +147,8 @@ func (s *Series) judgeKeys(by KeyKind, all []sharing) []Key {
 		if len(rose) < leastKeyed {
 			continue
 		}
-		found = append(found, Key{By: by, Name: m.name, Of: len(m.parts), Families: rose})
-		family := &analysis.Family{Kind: analysis.KindGoroutine, Fingerprint: m.name}
+		found = append(found, Key{By: by, Kind: kind, Name: m.name, Of: len(m.parts), Families: rose})
+		family := &analysis.Family{Kind: kind, Fingerprint: m.name}
 		for i := range s.Snapshots {
 			if group := s.unite(family, m.parts, i); group.Count > 0 {
 				in.Snapshots[i].Groups = append(in.Snapshots[i].Groups, group)
@@ -159,11 +181,17 @@ func (s *Series) unite(family *analysis.Family, parts []*part, at int) analysis.
 		if group := s.groups[p.family.Fingerprint][at]; group != nil {
 			out.Count += group.Count
 			whole = whole && allIdentified(group)
-			out.Members.ID = group.Members.AppendIDs(out.Members.ID)
+			if family.Kind == analysis.KindGoroutine {
+				out.Members.ID = group.Members.AppendIDs(out.Members.ID)
+				continue
+			}
+			for id := range group.Members.Identities() {
+				out.Members.ID, out.Members.Sub, out.Members.Hash = append(out.Members.ID, id.ID), append(out.Members.Sub, id.Sub), append(out.Members.Hash, id.Hash)
+			}
 		}
 	}
 	if !whole {
-		out.Members.ID = nil
+		out.Members = analysis.Members{}
 	}
 	return out
 }

@@ -580,8 +580,8 @@ func (d *diagnosing) proof(l answer) string {
 	case recovered > 0:
 		return fmt.Sprintf("%d of %d %s since %s were still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
 	}
-	if lead := s.lead(l.finding); x.went > 0 && lead != nil && lead.Life != nil && lead.Life.Followed > 0 && l.finding.Object == "" {
-		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", lead.Life.Stayed, lead.Life.Followed, at)
+	if life := s.life(l.finding); x.went > 0 && life != nil && life.Followed > 0 && l.finding.Object == "" {
+		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", life.Stayed, life.Followed, at)
 	}
 	if x.went == 0 && restart > 0 {
 		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
@@ -590,6 +590,17 @@ func (d *diagnosing) proof(l answer) string {
 		return fmt.Sprintf("%d of %d %s since %s are still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
 	}
 	return fmt.Sprintf("%d of %d %s since %s are still there at %s, %d ended.", max(0, x.came-x.went), x.came, x.began, d.label(s, first), at, x.went)
+}
+
+// life is what identities show of a finding, of all families of its key or of its first one.
+func (s *Series) life(f *Finding) *analysis.Life {
+	if f.Key != nil {
+		return f.Key.Life
+	}
+	if lead := s.lead(f); lead != nil {
+		return lead.Life
+	}
+	return nil
 }
 
 // since is when it began, and when it ended.

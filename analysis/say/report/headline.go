@@ -311,7 +311,11 @@ func (t TotalRise) spread() string {
 
 // text is the paragraph shown in place of the sentence that nothing grows.
 func (t TotalRise) text() string {
-	text := fmt.Sprintf("The %s rose from %d to %d: %s", wording.Kinds(t.Kind), t.From, t.To, t.spread())
+	return fmt.Sprintf("The %s rose from %d to %d: %s%s One more capture in 30 minutes shows whether it goes on.", wording.Kinds(t.Kind), t.From, t.To, t.spread(), t.most())
+}
+
+// most names what rose most, a sentence for families and one for creators.
+func (t TotalRise) most() string {
 	list := func(rises []NamedRise) string {
 		var words []string
 		for _, f := range rises {
@@ -319,13 +323,14 @@ func (t TotalRise) text() string {
 		}
 		return strings.Join(words, ", ")
 	}
+	text := ""
 	if len(t.Families) > 0 {
 		text += " Most of all: " + list(t.Families) + "."
 	}
-	if len(t.Creators) > 0 {
+	if len(t.Creators) > 0 && (len(t.Families) == 0 || t.Creators[0].Rise > t.Families[0].Rise) {
 		text += " By creator: " + list(t.Creators) + "."
 	}
-	return text + " One more capture in 30 minutes shows whether it goes on."
+	return text
 }
 
 // totalsRisen returns the totals that forbid the sentence that nothing grew.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,13 +18,14 @@ const mostKeyed = 40
 // own.
 func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) []Finding {
 	accused := slices.ContainsFunc(findings, func(f Finding) bool { return f.Kind == "" && rising(f.Verdict) })
+	var totals []TotalRise
 	for _, k := range j.Trend.Keys() {
 		if accused && !rising(k.Judgement.Verdict) {
 			continue // beside an accusation the table suffices
 		}
 		f := Finding{
-			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: counting(k.Judgement.Evidence, "goroutine", "goroutines"),
-			Key: &FindingKey{By: k.By, Name: k.Name, Families: k.Of, Life: k.Judgement.Life},
+			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: counting(k.Judgement.Evidence, string(k.Kind), wording.Kinds(k.Kind)),
+			Key: &FindingKey{By: k.By, Kind: k.Kind, Name: k.Name, Families: k.Of, Life: k.Judgement.Life},
 		}
 		for _, print := range k.Families[:min(len(k.Families), mostKeyed)] {
 			if byPrint[print] != nil {
@@ -34,6 +36,16 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			continue
 		}
 		f.Text = fmt.Sprintf("They are in %s, none of which grows by itself.", wording.Plural(k.Of, "stack group", "stack groups"))
+		if k.By == trend.ByTotal {
+			if totals == nil {
+				totals = j.totalsRisen()
+			}
+			for _, t := range totals {
+				if t.Kind == k.Kind {
+					f.Text += t.most()
+				}
+			}
+		}
 		findings = slices.DeleteFunc(findings, func(x Finding) bool {
 			return x.Kind == "" && !rising(x.Verdict) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
 		})
@@ -48,9 +60,16 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
 func subjectOfKey(f *Finding) subject {
-	out := subject{one: "goroutine", many: "goroutines", place: " of " + shortRole(f.Key.Name), began: "started", ended: "ended", counts: f.Counts, identity: identities[analysis.KindGoroutine]}
-	if f.Key.By == trend.ByPackage {
+	kind := cmp.Or(f.Key.Kind, analysis.KindGoroutine)
+	out := subject{one: string(kind), many: wording.Kinds(kind), began: "started", ended: "ended", counts: f.Counts, identity: identities[kind]}
+	switch f.Key.By {
+	case trend.ByCreator:
+		out.place = " of " + shortRole(f.Key.Name)
+	case trend.ByPackage:
 		out.place = " in package " + f.Key.Name
+	}
+	if kind == analysis.KindDescriptor {
+		out.began, out.ended = "opened", "closed"
 	}
 	if l := f.Key.Life; l != nil {
 		out.came, out.went, out.followed = l.Born, l.Gone, true

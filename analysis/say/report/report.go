@@ -245,10 +245,11 @@ type FindingRef struct {
 	Rank    int    `json:"rank"`
 }
 
-// FindingKey is a property that families of goroutines share: the function that created them,
-// or their package.
+// FindingKey is a property that families share: the function that created their goroutines,
+// their package, or only their kind.
 type FindingKey struct {
 	By   trend.KeyKind `json:"by"`
+	Kind analysis.Kind `json:"kind,omitempty"`
 	Name string        `json:"name"`
 	// Families counts those that have it.
 	Families int            `json:"families"`
