@@ -1,38 +1,156 @@
 package trend
 
 import (
-	"math"
-	"strings"
+	"fmt"
 	"testing"
-	"time"
 
 	"leakdiff/analysis"
 )
 
-func TestWhatLeftWasALeakOnBothSidesOfItsThresholds(t *testing.T) {
-	pods := func(values ...float64) map[string][]float64 { return map[string][]float64{"pods": values} }
+func TestTheLevelsOfCountsTurnAtTheirThresholds(t *testing.T) {
+	// A trend that passes everything; each case takes one thing away.
+	strong := func(n int) fit {
+		return fit{n: n, longest: n, epochs: 1, z: 5, filled: true, straight: true, growth: 10, gate: 10, slope: 1, newer: 1, newest: 1}
+	}
 	tests := []struct {
-		name      string
-		in        scenario
-		loads     map[string][]float64
-		want      analysis.Verdict
-		recovered int
+		name   string
+		n      int
+		p      float64
+		change func(*fit)
+		want   level
 	}{
-		{"four snapshots prove what left", only(piling("0 10 20 30 0")), nil, analysis.Leaking, 4},
-		{"three that followed their load prove nothing", only("#100 #200 #300 #0"), pods(10, 20, 30, 30), analysis.Gone, -1},
-		{"four that followed their load prove it", only("#100 #200 #300 #400 #0"), pods(10, 20, 30, 40, 40), analysis.Scaling, 4},
-		{"it lasted 3 of 8 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 480"), nil, analysis.Leaking, 4},
-		{"it lasted 3 of 15 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 900"), nil, analysis.Gone, -1},
-		{"it lasted 3 of 10 minutes, from a fifth of its peak on", only(piling("0 4 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Suspicious, 5},
-		{"it lasted 4 of 10 minutes, a quarter of its peak being no start", only(piling("0 5 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Leaking, 5},
-		{"less than a fifth ended before the others", only(piling("0 20 40 60 80 100 82 0")), nil, analysis.Leaking, 7},
-		{"more than a fifth ended before the others", only(piling("0 20 40 60 80 100 78 0")), nil, analysis.Suspicious, 7},
-		{"it lasted 3 of 10 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 600"), nil, analysis.Suspicious, 4},
+		{"one snapshot", 1, 0, nil, levelNone},
+		{"two snapshots", 2, 1, nil, levelSuspicious},
+		{"two snapshots, deviation 2.33", 2, 1, func(f *fit) { f.z = 2.33 }, levelSuspicious},
+		{"two snapshots, deviation 2.32", 2, 1, func(f *fit) { f.z = 2.32 }, levelNone},
+		{"three snapshots", 3, 0, nil, levelSuspicious},
+		{"four snapshots", 4, 0.05, nil, levelLeaking},
+		{"four snapshots of epochs of two", 4, 0.05, func(f *fit) { f.longest = 2 }, levelSuspicious},
+		{"four snapshots, p .051", 4, 0.051, nil, levelSuspicious},
+		{"four snapshots, p .25", 4, 0.25, nil, levelSuspicious},
+		{"four snapshots, p .26", 4, 0.26, nil, levelNone},
+		{"four snapshots, a step", 4, 0.05, func(f *fit) { f.straight = false }, levelSuspicious},
+		{"five snapshots, deviation 2.33", 5, 0.05, func(f *fit) { f.z = 2.33 }, levelLeaking},
+		{"five snapshots, deviation 2.32", 5, 0.05, func(f *fit) { f.z = 2.32 }, levelNone},
+		{"five snapshots that stand", 5, 0.05, func(f *fit) { f.newer = 0 }, levelLeaking},
+		{"six snapshots that stand", 6, 0.05, func(f *fit) { f.newer = 0 }, levelNone},
+		{"six snapshots, p .05, small deviation", 6, 0.05, func(f *fit) { f.z = 0 }, levelLeaking},
+		{"six snapshots, p .06", 6, 0.06, nil, levelSuspicious},
+		{"seven snapshots, p .05", 7, 0.05, nil, levelLeaking},
+		{"eight snapshots, p .05", 8, 0.05, nil, levelSuspicious},
+		{"eight snapshots, p .01", 8, 0.01, nil, levelLeaking},
+		{"eight snapshots, p .011", 8, 0.011, nil, levelSuspicious},
+		{"eight snapshots, p .1", 8, 0.1, nil, levelSuspicious},
+		{"eight snapshots, p .11", 8, 0.11, nil, levelNone},
+		{"eight snapshots, p .1, deviation 1.64", 8, 0.1, func(f *fit) { f.z = 1.64 }, levelSuspicious},
+		{"eight snapshots, p .1, deviation 1.63", 8, 0.1, func(f *fit) { f.z = 1.63 }, levelNone},
+		{"eight snapshots, a step", 8, 0.01, func(f *fit) { f.straight = false }, levelSuspicious},
+		{"eight snapshots, a step, deviation 1.64", 8, 0.01, func(f *fit) { f.straight, f.z = false, 1.64 }, levelSuspicious},
+		{"eight snapshots, a step, deviation 1.63", 8, 0.01, func(f *fit) { f.straight, f.z = false, 1.63 }, levelNone},
+		{"six snapshots of epochs of three", 6, 0.05, func(f *fit) { f.longest = 3 }, levelLeaking},
+		{"six snapshots of epochs of two", 6, 0.05, func(f *fit) { f.longest = 2 }, levelSuspicious},
+		{"growth below the gate", 8, 0.01, func(f *fit) { f.growth = 9.9 }, levelNone},
+		{"the newer half at .31", 8, 0.01, func(f *fit) { f.newer = 0.31 }, levelLeaking},
+		{"the newer half at .3", 8, 0.01, func(f *fit) { f.newer = 0.3 }, levelNone},
+		{"one start, the newest halves stand", 8, 0.01, func(f *fit) { f.newest = 0 }, levelLeaking},
+		{"two starts, the newest halves at .31", 8, 0.01, func(f *fit) { f.epochs, f.newest = 2, 0.31 }, levelLeaking},
+		{"two starts, the newest halves at .3", 8, 0.01, func(f *fit) { f.epochs, f.newest = 2, 0.3 }, levelNone},
 	}
 	for _, tc := range tests {
-		got := NewSeries(Input{Snapshots: tc.in.snapshots(t), Loads: tc.loads}).JudgeAll()[onlyFamily]
-		if got.Verdict != tc.want || got.RecoveredAt != tc.recovered {
-			t.Errorf("%s: %s, recovered at %d; want %s, %d: %v", tc.name, got.Verdict, got.RecoveredAt, tc.want, tc.recovered, got.Evidence)
+		f := strong(tc.n)
+		if tc.change != nil {
+			tc.change(&f)
+		}
+		if got := f.level(1, tc.p); got != tc.want {
+			t.Errorf("%s: level %d, want %d", tc.name, got, tc.want)
+		}
+	}
+	for start, want := range map[float64]float64{0: 10, 66: 10, 100: 15, 200: 30} {
+		if got := leastGrowth(start); got != want {
+			t.Errorf("gate of %v: %v, want %v", start, got, want)
+		}
+	}
+}
+
+func TestGrewTurnsAtItsThresholds(t *testing.T) {
+	for _, tc := range []struct {
+		born, gone int
+		want       bool
+	}{{3, 0, true}, {2, 0, false}, {4, 1, false}, {9, 1, false}, {10, 1, true}, {60, 40, false}, {70, 40, true}} {
+		if got := outweighs(tc.born, tc.gone); got != tc.want {
+			t.Errorf("%d new, %d gone: %v, want %v", tc.born, tc.gone, got, tc.want)
+		}
+	}
+	// Without identities: the gate and a deviation of 2.33.
+	for counts, want := range map[string]analysis.Verdict{"#30 #20": analysis.Stable, "#1 #10": analysis.Stable, "#1 #13": analysis.Stable, "#1 #14": analysis.Grew} {
+		verdict := only(counts).series(t).JudgeAll()[onlyFamily].Verdict
+		if got := verdict.Rose(); got != (want == analysis.Grew) {
+			t.Errorf("%s: %s", counts, verdict)
+		}
+	}
+}
+
+func TestDeviationsByIdentity(t *testing.T) {
+	p := only("1-200 1-204 1-208 1-212").series(t).parts[onlyFamily]
+	s := signals{fit: fit{n: 4, rise: 12, z: 0.4, filled: true}}
+	if p.weighByIdentity(&s, new(buffers)); fmt.Sprintf("%.3f", s.fit.z) != "2.449" { // 12 over the root of 24
+		t.Errorf("deviation %.3f, want 2.449", s.fit.z)
+	}
+	for n, want := range map[int]bool{3: false, 4: true} {
+		s := signals{fit: fit{n: n, rise: 12, filled: true}}
+		if p.weighByIdentity(&s, new(buffers)); s.fit.z > 0 != want {
+			t.Errorf("%d snapshots: %v, want it weighed: %v", n, s.fit.z, want)
+		}
+	}
+	counted := only("#1 #14").series(t).parts[onlyFamily]
+	for z, want := range map[float64]bool{2.32: false, 2.33: true, 2.4: true} {
+		s := signals{fit: fit{n: 2, rise: 13, gate: 10, z: z}}
+		if counted.measureBalance(&s); s.grew != want {
+			t.Errorf("deviation %v: grew %v, want %v", z, s.grew, want)
+		}
+	}
+	for gate, want := range map[float64]bool{13: true, 13.1: false} {
+		s := signals{fit: fit{n: 2, rise: 13, gate: gate, z: 3}}
+		if counted.measureBalance(&s); s.grew != want {
+			t.Errorf("gate %v: grew %v, want %v", gate, s.grew, want)
+		}
+	}
+}
+
+func TestAFamilyScalesOnBothSidesOfItsThresholds(t *testing.T) {
+	tests := []struct {
+		name, counts string
+		loads        []float64
+		want         bool
+	}{
+		{"in proportion", "#100 #150 #200", []float64{100, 150, 200}, true},
+		{"15 % above", "#100 #172 #200", []float64{100, 150, 200}, true},
+		{"16 % above", "#100 #174 #200", []float64{100, 150, 200}, false},
+		{"two members beside", "#4 #8 #8", []float64{4, 6, 8}, true},
+		{"three members beside", "#4 #9 #8", []float64{4, 6, 8}, false},
+		{"a load that varies by 10 %", "#100 #105 #110", []float64{100, 105, 110}, true},
+		{"a load that varies by 9 %", "#100 #105 #109", []float64{100, 105, 109}, false},
+		{"a small variation, 3.5 % beside", "#1000 #1087 #1100", []float64{1000, 1050, 1100}, true},
+		{"a small variation, 4 % beside", "#1000 #1092 #1100", []float64{1000, 1050, 1100}, false},
+		{"two snapshots with a load", "#0 #4 #8", []float64{0, 4, 8}, true},
+		{"one snapshot with a load", "#0 #0 #8", []float64{0, 0, 8}, false},
+	}
+	for _, tc := range tests {
+		s := only(tc.counts).series(t)
+		if _, got := s.parts[onlyFamily].scalesWith(&load{name: "pods", values: tc.loads}, 0); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestALineFitsAsWellAsAStepWithinFivePercent(t *testing.T) {
+	for counts, want := range map[string]bool{
+		"#0 #10 #20 #30 #40 #50": true, "#0 #0 #0 #50 #50 #50": false, "#0 #1 #2 #50 #51 #52": false, "#0 #15 #15 #30 #30 #50": true,
+		"#0 #0 #0 #12 #12 #32": true,  // 0.99 times the rest of a step
+		"#0 #0 #0 #8 #16 #36":  false, // 1.08 times
+	} {
+		if got := straight(only(counts).series(t).parts[onlyFamily].comparable()); got != want {
+			t.Errorf("%s: %v, want %v", counts, got, want)
 		}
 	}
 }
@@ -94,199 +212,22 @@ func TestPairsAreThoseOfThirtySixSnapshots(t *testing.T) {
 	}
 }
 
-func TestGrowthStopsByCountsUnlessThreeDumpsNameTheirMembers(t *testing.T) {
-	for line, want := range map[string]bool{
-		"#1 #5 #20 1-20 1-20":    true,  // two listings: the counts rose until t2
-		"#1 #5 1-20 1-20 1-20":   false, // three listings: nobody came since the first
-		"#1 #5 1-20 1-20 1-21,9": false,
-	} {
-		s := only(line).series(t)
-		if got := s.parts[onlyFamily].stopped() != nil; got != want {
-			t.Errorf("%s: stopped %v, want %v", line, got, want)
-		}
+func TestAStartWithOneSnapshotDoesNotHideOneWithTwo(t *testing.T) {
+	sc := only("1-20 1-40 51-53")
+	sc.pids = "1 1 2"
+	if got := sc.series(t).JudgeAll()[onlyFamily].Verdict; got != analysis.Grew {
+		t.Errorf("%s, want grew", got)
 	}
 }
 
-func TestHalfOfTheIdsAreOneProcess(t *testing.T) {
-	for line, want := range map[string]int{"1-9,100 1-5": 0, "1-9,100 1-4": 1} {
-		snaps := scenario{families: map[string]string{onlyFamily: line}}.snapshots(t)
-		if got := Epochs(snaps)[1]; got != want {
-			t.Errorf("%s: epoch %d, want %d", line, got, want)
+func TestABoundOfAQuintillionIsNone(t *testing.T) {
+	for bound, want := range map[float64]int{9e17: 1, 1.1e18: 0} {
+		snaps := only("1-9 1-9").snapshots(t)
+		for _, snap := range snaps {
+			snap.Figures = map[string]float64{"memory_max_bytes": bound, "resident_memory_bytes": 5e8}
 		}
-	}
-}
-
-func TestTheOldestGoroutineOrTheMetricsTellTheUptime(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		change func(*analysis.Snapshot)
-	}{
-		{"the oldest goroutine waits for ten hours", func(snap *analysis.Snapshot) {
-			snap.Groups = append(snap.Groups, analysis.Group{Family: &analysis.Family{Fingerprint: "g1:main", Kind: analysis.KindGoroutine}, Count: 1, OldestWait: 600})
-		}},
-		{"the metrics name a start ten hours ago", func(snap *analysis.Snapshot) {
-			snap.Figures = map[string]float64{"process_start_time_seconds": float64(testEpoch.Add(-10 * time.Hour).Unix())}
-		}},
-	} {
-		// Members of more than 95 % of ten hours came with the start.
-		for wait, want := range map[int32]int{570: 10, 571: 9} {
-			snap := aged(10, append(every(60, 300, 30), wait)...)
-			snap.Process.Start.Value = ""
-			tc.change(snap)
-			if a := seriesOf([]*analysis.Snapshot{snap}).parts[onlyFamily].measureAges(new(buffers)); a.kept != want {
-				t.Errorf("%s, a member of %d minutes: %d ages count, want %d", tc.name, wait, a.kept, want)
-			}
-		}
-	}
-}
-
-func TestMembersOfTheStartAreNoBirths(t *testing.T) {
-	// Of 48 hours 95 % are 45.6.
-	for hours, want := range map[float64]int{45.5: 3, 45.7: 2} {
-		snap := aged(48, 1, 2, 3)
-		s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: {1, 2, hours}}}})
-		born := 0
-		for _, b := range s.Births(onlyFamily, 0) {
-			born += b.Born
-		}
-		if born != want {
-			t.Errorf("one of %v hours: %d births, want %d", hours, born, want)
-		}
-	}
-}
-
-// plainWindows are the probabilities of the intervals by their definition: the hinge is tried
-// at eight places inside each, the residual of the best one sets the scale, at least 2, and
-// each place counts with exp(-excess / (2 scale)).
-func plainWindows(run []point) []float64 {
-	epochs := make([]int, len(run))
-	residuals, best := make([][]float64, len(run)-1), math.Inf(1)
-	for k := range residuals {
-		width := run[k+1].at - run[k].at
-		for _, eighth := range []float64{1. / 16, 3. / 16, 5. / 16, 7. / 16, 9. / 16, 11. / 16, 13. / 16, 15. / 16} {
-			left := plainResidual(run, epochs, run[k].at+width*eighth)
-			residuals[k] = append(residuals[k], left)
-			best = min(best, left)
-		}
-	}
-	// A level, a slope and a bend are fitted.
-	scale := math.Max(2, best/float64(len(run)-3))
-	masses, total := make([]float64, len(residuals)), 0.0
-	for k, tried := range residuals {
-		for _, left := range tried {
-			masses[k] += math.Exp((best-left)/(2*scale)) * (run[k+1].at - run[k].at)
-		}
-		total += masses[k]
-	}
-	for k := range masses {
-		masses[k] /= total
-	}
-	return masses
-}
-
-func TestTheWindowsOfAnOnsetHaveTheProbabilityOfTheirDefinition(t *testing.T) {
-	for name, counts := range map[string][]int{
-		"counts that scatter as expected": {100, 104, 97, 101, 108, 117, 121, 133, 138, 149},
-		"counts that scatter more":        {400, 470, 350, 440, 380, 520, 500, 640, 560, 700},
-	} {
-		run := runOf(counts...)
-		want := plainWindows(run)
-		words := make([]string, len(counts))
-		for k, n := range counts {
-			words[k] = "#" + itoa(n)
-		}
-		p := only(strings.Join(words, " ")).at("0 3600 7200 10800 14400 18000 21600 25200 28800 32400").series(t).parts[onlyFamily]
-		if begun := p.begun(); begun >= 0 {
-			t.Fatalf("%s: begun at t%d, which rules windows out", name, begun)
-		}
-		told, mass := p.onsetWindows(), 0.0
-		for _, w := range told {
-			mass += w.Mass
-			if math.Abs(w.Mass-want[w.From]) > 1e-6 {
-				t.Errorf("%s: t%d to t%d has %.4f, by its definition %.4f", name, w.From, w.To, w.Mass, want[w.From])
-			}
-		}
-		least := 1.0
-		for _, w := range told {
-			least = min(least, w.Mass)
-		}
-		if mass < 0.95 || mass-least >= 0.95 {
-			t.Errorf("%s: the %d windows have %.4f, the least %.4f: not the smallest set with 95 %%", name, len(told), mass, least)
-		}
-	}
-}
-
-func TestGrowthBeganBeforeOnBothSidesOfHalfTheRate(t *testing.T) {
-	// Later 20 come in each interval.
-	for counts, want := range map[string]bool{"100 111 131 151": true, "100 109 129 149": false} {
-		p := only(piling(counts)).series(t).parts[onlyFamily]
-		if got := p.grewBefore(0, -1); got != want {
-			t.Errorf("%s: grew before %v, want %v", counts, got, want)
-		}
-		if got := p.bornEvenly(0); got != want {
-			t.Errorf("%s: born evenly %v, want %v", counts, got, want)
-		}
-	}
-	// Four fifths of the start are left when the cause is gone: the start was healthy.
-	for left, want := range map[string]string{
-		"80": "began between t0 and t1",
-		"79": "began before t1, perhaps before t0: it was as fast in the first interval as later",
-	} {
-		if got := only(piling("100 160 220 280 340 400 " + left)).series(t).OnsetText(onlyFamily); got != want {
-			t.Errorf("%s left: %q, want %q", left, got, want)
-		}
-	}
-}
-
-func TestGrowthHadBegunWhereCountsLeaveTheirScatter(t *testing.T) {
-	for counts, want := range map[string]int{
-		"99 129 129": -1, "99 130 130": 1, // three times the root of 100
-		"5 5 5 50 5": -1, "5 5 5 50 50": 3,
-	} {
-		if got := only(unidentified(counts)).series(t).parts[onlyFamily].begun(); got != want {
-			t.Errorf("%s: %d, want %d", counts, got, want)
-		}
-	}
-}
-
-func TestAnOnsetNeedsThreeCounts(t *testing.T) {
-	for counts, want := range map[string]string{"0 20": "", "0 0 20": "began between t1 and t2"} {
-		if got := only(piling(counts)).series(t).OnsetText(onlyFamily); got != want {
-			t.Errorf("%s: %q, want %q", counts, got, want)
-		}
-	}
-}
-
-func TestTheOnsetInWordsTurnsAtThreeWindows(t *testing.T) {
-	windows := func(from ...int) (out []Window) {
-		for _, k := range from {
-			out = append(out, Window{From: k, To: k + 1})
-		}
-		return out
-	}
-	events := make([]Event, 7)
-	for k := range events {
-		events[k] = Event{At: hour(float64(k)), Kind: "deploy", Text: "1." + itoa(k)}
-	}
-	happened := windows(1)
-	happened[0].Events = events
-	tests := []struct {
-		name  string
-		onset Onset
-		n     int
-		want  string
-	}{
-		{"three windows and even births", Onset{Windows: windows(0, 1, 2), Before: true, Evenly: true}, 9, "began before t1, perhaps before t0: as many came in the first interval as later"},
-		{"two windows and even births", Onset{Windows: windows(0, 1), Before: true, Evenly: true}, 9, "began before t2, perhaps before t0: it was as fast in the first interval as later"},
-		{"three windows that are all", Onset{Windows: windows(0, 1, 2)}, 4, "cannot be dated by its counts: it may have begun anywhere between t0 and t3"},
-		{"two windows that are all", Onset{Windows: windows(0, 1)}, 3, "began between t0 and t2 (95 % of the probability)"},
-		{"six windows apart", Onset{Windows: windows(1, 3, 5, 7, 9, 11)}, 20, "began between t1 and t2, between t3 and t4, between t5 and t6, between t7 and t8 and 2 more (95 % of the probability)"},
-		{"seven events", Onset{Windows: happened}, 9, "began between t1 and t2; in that time: deploy 1.0 at 2026-11-21 03:00:00Z, deploy 1.1 at 2026-11-21 04:00:00Z, deploy 1.2 at 2026-11-21 05:00:00Z, deploy 1.3 at 2026-11-21 06:00:00Z, deploy 1.4 at 2026-11-21 07:00:00Z and 2 more"},
-	}
-	for _, tc := range tests {
-		s := only(strings.TrimSpace(strings.Repeat("1 ", tc.n))).series(t)
-		if got := tc.onset.text(s); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		if got := len(seriesOf(snaps).Limits()); got != want {
+			t.Errorf("%v: %d limits, want %d", bound, got, want)
 		}
 	}
 }

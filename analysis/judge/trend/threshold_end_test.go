@@ -1,0 +1,219 @@
+package trend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+func TestStoppedTurnsAtItsThresholds(t *testing.T) {
+	tests := []struct {
+		name, counts, times string
+		want                bool
+	}{
+		{"five expected and none came", "0 5 5", "0 60 120", true}, // chance .0067
+		{"four expected and none came", "0 4 4", "0 60 120", false},
+		{"a tenth came", "0 20 22", "0 60 120", true},
+		{"more than a tenth came", "0 20 23", "0 60 120", false},
+		{"a tenth of what came before", "0 20 22", "0 60 240", true},
+		{"more than a tenth of what came before", "0 20 23", "0 60 240", false},
+		{"a pause twice as long", "0 10 10 20 20", "0 60 120 180 299", false},
+		{"a pause more than twice as long", "0 10 10 20 20", "0 60 120 180 301", true},
+		{"two snapshots", "0 20", "0 60", false},
+		{"a fifth of the births ended", "0 20 20 16", "0 60 120 180", true},
+		{"more than a fifth of the births ended", "0 20 20 15", "0 60 120 180", false},
+	}
+	for _, tc := range tests {
+		s := only(unidentified(tc.counts)).at(tc.times).series(t)
+		if got := s.parts[onlyFamily].stopped() != nil; got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestGrowthStopsByCountsUnlessThreeDumpsNameTheirMembers(t *testing.T) {
+	for line, want := range map[string]bool{
+		"#1 #5 #20 1-20 1-20":    true,  // two listings: the counts rose until t2
+		"#1 #5 1-20 1-20 1-20":   false, // three listings: nobody came since the first
+		"#1 #5 1-20 1-20 1-21,9": false,
+	} {
+		s := only(line).series(t)
+		if got := s.parts[onlyFamily].stopped() != nil; got != want {
+			t.Errorf("%s: stopped %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestARecoveryTurnsAtItsThresholds(t *testing.T) {
+	tests := []struct {
+		name, counts string
+		want         bool
+	}{
+		{"a rise of eight that went", "2 6 10 2", true},
+		{"a rise of seven that went", "2 6 9 2", false},
+		{"a fifth is left", "0 5 10 2", true},
+		{"more than a fifth is left", "0 5 10 3", false},
+		{"a quarter is left", "0 5 20 5", false},
+		{"half came back", "0 5 10 0 5", true},
+		{"more than half came back", "0 5 10 0 6", false},
+		{"a fall of eight before", "0 16 8 16 0", false},
+		{"a fall of seven before", "0 14 7 14 0", true},
+		{"a fall of less than half before", "0 17 9 17 0", true},
+	}
+	for _, tc := range tests {
+		s := only(unidentified(tc.counts)).series(t)
+		if _, got := s.parts[onlyFamily].recovered(); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestARecoveryEndsThoseThatCame(t *testing.T) {
+	for line, want := range map[string]bool{". 1-5 1-10 5,10": true, ". 1-5 1-10 4-5": false} {
+		if _, got := only(line).series(t).parts[onlyFamily].recovered(); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestARecoveryAtTheThirdSnapshot(t *testing.T) {
+	for line, want := range map[string]bool{
+		". 1-10 .": true,
+		". 1-10":   false,
+		// Nine had stayed, and more than a fifth of them are left.
+		". 1-9 1-45 1-2": false, ". 1-10 1-45 1-2": true,
+		// Ten that came after the fall leave again within three snapshots.
+		". 1-30 1-60 101-110 101-110 111-120": false, ". 1-30 1-60 101-110 101-110 101-110": true,
+	} {
+		if _, got := only(line).series(t).parts[onlyFamily].recovered(); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestWhatLeftWasALeakOnBothSidesOfItsThresholds(t *testing.T) {
+	pods := func(values ...float64) map[string][]float64 { return map[string][]float64{"pods": values} }
+	tests := []struct {
+		name      string
+		in        scenario
+		loads     map[string][]float64
+		want      analysis.Verdict
+		recovered int
+	}{
+		{"four snapshots prove what left", only(piling("0 10 20 30 0")), nil, analysis.Leaking, 4},
+		{"three that followed their load prove nothing", only("#100 #200 #300 #0"), pods(10, 20, 30, 30), analysis.Gone, -1},
+		{"four that followed their load prove it", only("#100 #200 #300 #400 #0"), pods(10, 20, 30, 40, 40), analysis.Scaling, 4},
+		{"it lasted 3 of 8 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 480"), nil, analysis.Leaking, 4},
+		{"it lasted 3 of 15 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 900"), nil, analysis.Gone, -1},
+		{"it lasted 3 of 10 minutes, from a fifth of its peak on", only(piling("0 4 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Suspicious, 5},
+		{"it lasted 4 of 10 minutes, a quarter of its peak being no start", only(piling("0 5 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Leaking, 5},
+		{"less than a fifth ended before the others", only(piling("0 20 40 60 80 100 82 0")), nil, analysis.Leaking, 7},
+		{"more than a fifth ended before the others", only(piling("0 20 40 60 80 100 78 0")), nil, analysis.Suspicious, 7},
+		{"it lasted 3 of 10 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 600"), nil, analysis.Suspicious, 4},
+	}
+	for _, tc := range tests {
+		got := NewSeries(Input{Snapshots: tc.in.snapshots(t), Loads: tc.loads}).JudgeAll()[onlyFamily]
+		if got.Verdict != tc.want || got.RecoveredAt != tc.recovered {
+			t.Errorf("%s: %s, recovered at %d; want %s, %d: %v", tc.name, got.Verdict, got.RecoveredAt, tc.want, tc.recovered, got.Evidence)
+		}
+	}
+}
+
+func TestWhatGrowsAgainHasNotRecovered(t *testing.T) {
+	for counts, want := range map[string]bool{
+		// Forty came in four minutes: half that pace is five a minute.
+		"0 10 20 30 40 0 4 9": true, "0 10 20 30 40 0 4 11": false,
+		"0 10 20 30 40 0 7": true, "0 10 20 30 40 0 8": false,
+	} {
+		if _, got := only(unidentified(counts)).series(t).parts[onlyFamily].recovered(); got != want {
+			t.Errorf("%s: recovered %v, want %v", counts, got, want)
+		}
+	}
+}
+
+func TestSomethingEmptiedAFamilyOnBothSidesOfItsThresholds(t *testing.T) {
+	tests := []struct {
+		name, line string
+		want       bool
+	}{
+		{"a fall after the first snapshot", "1-20 1-2", false},
+		{"a fall after two", "1-10 1-20 1-2", true},
+		{"eight less", "1-8 1-9 9", true},
+		{"seven less", "1-8 1-9 9-10", false},
+		{"half of forty", "1-20 1-40 21-40", true},
+		{"less than half of forty", "1-20 1-40 21-41", false},
+		{"18 of a hundred stayed", "1-100 1-110 1-18", true},
+		{"22 of a hundred stayed", "1-100 1-110 1-22", false},
+		{"then not above 1.2 times the level before", "1-100 1-110 1-18 1001-1130", true},
+		{"then above 1.2 times the level before", "1-100 1-110 1-18 1001-1134", false},
+		{"a listing is missing before the last two", "1-20 #20 1-20 1-2", false},
+		{"no listing is missing", "1-20 1-20 1-20 1-2", true},
+	}
+	for _, tc := range tests {
+		if got := only(tc.line).series(t).parts[onlyFamily].emptied() != nil; got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestALeakIsRememberedOnBothSidesOfItsThresholds(t *testing.T) {
+	// 10, 20, 30, 40, 50 came; then some of the 30 that proved it leave and none comes.
+	leaves := func(left int) *memory {
+		lines := []string{"1-10", "1-20", "1-30", "1-40", "1-50"}
+		for range 8 {
+			lines = append(lines, fmt.Sprintf("1-10,%d-50", 11+left))
+		}
+		line := ""
+		for _, l := range lines {
+			line += l + " "
+		}
+		return only(line[:len(line)-1]).series(t).judgements().byFingerprint[onlyFamily].signals.memory
+	}
+	for left, want := range map[int]bool{6: true, 7: false} {
+		if got := leaves(left); (got != nil) != want {
+			t.Errorf("%d of 30 left: %+v, want it remembered: %v", left, got, want)
+		}
+	}
+	slowed := func(counts string) bool {
+		return only(piling(counts)).series(t).parts[onlyFamily].slowedSince(2)
+	}
+	for counts, want := range map[string]bool{
+		"0 10 20 22 25": true, "0 10 20 23 26": false, // 20 were due
+		"0 10 20 20 20": true, "0 3 5 5 5": true, "0 2 4 4 4": false,
+	} {
+		if got := slowed(counts); got != want {
+			t.Errorf("%s: %v, want %v", counts, got, want)
+		}
+	}
+}
+
+func TestALeakIsRememberedForThirtySixSnapshots(t *testing.T) {
+	// It leaks until t4 and stands since.
+	for n, want := range map[int]bool{41: true, 42: false} {
+		counts := "0 10 20 30 40" + strings.Repeat(" 40", n-5)
+		if text := textOf(only(piling(counts)).series(t).JudgeAll()[onlyFamily], ruleMemory); (text != "") != want {
+			t.Errorf("%d snapshots: %q, want it remembered: %v", n, text, want)
+		}
+	}
+}
+
+func TestAPlateauTurnsAtItsThresholds(t *testing.T) {
+	tests := []struct {
+		name, line string
+		want       bool
+	}{
+		{"between 65 and 128: 63 are less than 4 times the root of 256", churning("128 65 128"), true},
+		{"between 64 and 128: 64 are not", churning("128 64 128"), false},
+		{"half of them came", "1-20 11-30", true},
+		{"less than half came", "1-21 11-21,31-39", false},
+		{"half as many left", "1-12 1-2,21-38", true},
+		{"less than half as many left", "1-12 1-3,21-37", false},
+	}
+	for _, tc := range tests {
+		if text := textOf(only(tc.line).series(t).JudgeAll()[onlyFamily], rulePlateau); (text != "") != tc.want {
+			t.Errorf("%s: %q, want a plateau: %v", tc.name, text, tc.want)
+		}
+	}
+}
