@@ -165,7 +165,7 @@ func (p *part) scalesWith(l *load, noise float64) (factor float64, ok bool) {
 			}
 		}
 	}
-	if len(used) < 2 {
+	if len(used) == 0 {
 		return 0, false
 	}
 	varies := slices.Max(used)/slices.Min(used) - 1

@@ -127,6 +127,7 @@ func TestAFamilyScalesOnBothSidesOfItsThresholds(t *testing.T) {
 		{"15 % above", "#100 #172 #200", []float64{100, 150, 200}, true},
 		{"16 % above", "#100 #174 #200", []float64{100, 150, 200}, false},
 		{"two members beside", "#4 #8 #8", []float64{4, 6, 8}, true},
+		{"2.3 members beside", "#4 #9 #8", []float64{4, 6.7, 8}, false},
 		{"three members beside", "#4 #9 #8", []float64{4, 6, 8}, false},
 		{"a load that varies by 10 %", "#100 #105 #110", []float64{100, 105, 110}, true},
 		{"a load that varies by 9 %", "#100 #105 #109", []float64{100, 105, 109}, false},
@@ -228,6 +229,28 @@ func TestABoundOfAQuintillionIsNone(t *testing.T) {
 		}
 		if got := len(seriesOf(snaps).Limits()); got != want {
 			t.Errorf("%v: %d limits, want %d", bound, got, want)
+		}
+	}
+}
+
+func TestAFamilyThatScattersScalesOnBothSidesOfItsThresholds(t *testing.T) {
+	even, wide, narrow := []float64{60, 80, 100, 120, 140, 160}, []float64{100, 110, 120, 130, 140, 145}, []float64{100, 108, 116, 124, 131, 138}
+	tests := []struct {
+		name, counts string
+		loads        []float64
+		want         bool
+	}{
+		{"19 beside a hundred", "60 80 119 120 140 160", even, true},
+		{"21 beside a hundred: twice the root are 20", "60 80 121 120 140 160", even, false},
+		{"for each unit of the load 7 more, where 16 count", "58 78 118 121 143 165", even, true},
+		{"for each unit of the load 10 more, where 16 count", "57 78 118 121 144 167", even, false},
+		{"a load that varies by 45 %, 20 beside 120", "100 110 140 130 140 145", wide, true},
+		{"a load that varies by 38 %, 20 beside 116", "100 108 136 124 131 138", narrow, false},
+	}
+	for _, tc := range tests {
+		s := NewSeries(Input{Snapshots: only(unidentified(tc.counts)).snapshots(t), Loads: map[string][]float64{"pods": tc.loads}})
+		if verdict := s.JudgeAll()[onlyFamily].Verdict; (verdict == analysis.Scaling) != tc.want {
+			t.Errorf("%s: %s, want scaling: %v", tc.name, verdict, tc.want)
 		}
 	}
 }
