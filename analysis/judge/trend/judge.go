@@ -159,10 +159,14 @@ func (s *Series) JudgeAll() map[string]analysis.Judgement {
 
 // verdict is the family's own verdict, or that of its unit if the unit proves more.
 func (j *judgement) verdict() analysis.Verdict {
-	if j.unit != nil && j.unit.proven() && !j.signals.proven() && j.signals.stop == nil {
+	own := j.signals.verdict
+	if j.unit == nil || proves(own) || j.signals.stop != nil {
+		return own
+	}
+	if j.unit.proven() || j.unit.remembers() && j.unit.verdict.Rank() < own.Rank() {
 		return j.unit.verdict
 	}
-	return j.signals.verdict
+	return own
 }
 
 // recovery is the family's own, or that of the unit whose verdict it has.

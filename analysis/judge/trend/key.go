@@ -166,11 +166,18 @@ func (s *Series) judgeKeys(kind analysis.Kind, by KeyKind, all []sharing) []Key 
 		if len(s.Snapshots) < fewestCohortPoints && k.Judgement.Verdict == analysis.Suspicious {
 			k.Judgement.Verdict = analysis.Grew // the start of something large looks the same
 		}
+		if k.Judgement.Verdict == analysis.New && !s.anyNew(k.Families) {
+			k.Judgement.Verdict = analysis.Grew // a family of it that is new is said by itself
+		}
 		if v := k.Judgement.Verdict; v.Rose() && v != analysis.New && v != analysis.Scaling {
 			out = append(out, k)
 		}
 	}
 	return out
+}
+
+func (s *Series) anyNew(families []string) bool {
+	return slices.ContainsFunc(families, func(print string) bool { return s.judgements().byFingerprint[print].verdict() == analysis.New })
 }
 
 // unite is what the families of a key have in one snapshot.

@@ -45,7 +45,7 @@ func (p *part) remember(s *signals, buf *buffers) {
 		}
 		found := memory{at: run[k]}
 		for _, number := range p.tracking.members[run[k].index] {
-			if first := int(p.tracking.first[number]); first <= run[0].index || first >= run[k].index {
+			if first := int(p.tracking.first[number]); first <= run[0].index || first >= run[k].index || !m.cohort.old(first, run[k].index) {
 				continue
 			}
 			if found.of++; present[number] {

@@ -127,3 +127,27 @@ func (c *cohort) oldOnes(all []life, at []float64, w, gate float64) (out cohort,
 	out.alone = out.holds && out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
 	return out, out.holds
 }
+
+// old reports that a member first seen at one snapshot counts as old at another: every member
+// does unless the cohort is that of the old ones.
+func (c *cohort) old(first, at int) bool {
+	if c.older == 0 {
+		return true
+	}
+	begin, end := -1, -1
+	for k, pt := range c.run {
+		if begin < 0 && pt.index >= first {
+			begin = k
+		}
+		if pt.index <= at {
+			end = k
+		}
+	}
+	if begin < 0 || end < begin {
+		return false
+	}
+	if !c.dated {
+		return float64(end-begin) >= c.older
+	}
+	return c.run[end].at-c.run[begin].at >= c.older
+}

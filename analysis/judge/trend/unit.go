@@ -422,6 +422,10 @@ func (u *unit) judge(s *Series, buf *buffers) {
 			u.verdict = analysis.Scaling
 		}
 	}
+	u.part.remember(u.signals, buf)
+	if u.remembers() && u.signals.verdict.Rank() < u.verdict.Rank() {
+		u.verdict = u.signals.verdict
+	}
 	u.recovered = make(map[string]*recovery)
 	for _, r := range u.families {
 		if r.recovered != nil {
@@ -429,6 +433,10 @@ func (u *unit) judge(s *Series, buf *buffers) {
 		}
 	}
 }
+
+// remembers reports that an earlier part proved a leak of the unit, whose members are still
+// there.
+func (u *unit) remembers() bool { return u.signals.memory != nil && !u.proven() }
 
 func (u *unit) proven() bool { return proves(u.verdict) && u.pooled() }
 
@@ -563,5 +571,9 @@ func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 		text += fmt.Sprintf("; alone it would be %s: added up they grew by %d, and %d that came in %d intervals stayed",
 			strings.ReplaceAll(string(j.signals.verdict), "_", " "), u.signals.fit.rise, sum(c.alive), birthIntervals(c))
 	}
-	return one(ruleUnit, "%s", text)
+	evidence := one(ruleUnit, "%s", text)
+	if u.remembers() && j.verdict() != j.signals.verdict {
+		evidence = append(memoryEvidence(u.part, u.signals), evidence...)
+	}
+	return evidence
 }
