@@ -89,7 +89,7 @@ func (s *start) idsDeny(snap *analysis.Snapshot) bool {
 	}
 	if highest(snap) < highest(s.reference) {
 		kept, all := stillThere(s.reference, snap)
-		return all > 0 && 2*kept < all && !(kept > 0 && waitedThrough(s.reference, snap))
+		return 2*kept < all && !(kept > 0 && waitedThrough(s.reference, snap))
 	}
 	return !cut(s.reference) && disjoint(s.reference, snap)
 }

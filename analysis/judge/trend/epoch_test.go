@@ -105,6 +105,52 @@ func TestEpochs(t *testing.T) {
 			want: []int{0, 1},
 		},
 		{
+			name: "equal start times without a pid leave it to the ids",
+			in:   scenario{families: map[string]string{onlyFamily: "1-20 500-560"}},
+			change: func(s []*analysis.Snapshot) {
+				s[0].Process.Start, s[1].Process.Start = fact("100"), fact("100")
+			},
+			want: []int{0, 1},
+		},
+		{
+			name: "equal start times with one pid known leave it to the ids",
+			in:   scenario{families: map[string]string{onlyFamily: "1-20 500-560 1-20"}},
+			change: func(s []*analysis.Snapshot) {
+				for _, snap := range s {
+					snap.Process.Start = fact("100")
+				}
+				s[1].Process.PID = fact("7")
+			},
+			want: []int{0, 1, 2},
+		},
+		{
+			name: "a start that only the second snapshot tells is no restart",
+			in:   only(piling("3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[1].Figures = map[string]float64{startFigure: 1e9}
+			},
+			want: []int{0, 0},
+		},
+		{
+			name: "others that have waited for long, and nobody of before: a restart",
+			in:   scenario{families: map[string]string{onlyFamily: "100-300 1-40"}}.at("0 3600"),
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].TimeFact.Confidence = analysis.High
+					s[i].Groups[0].OldestWait = 90
+				}
+			},
+			want: []int{0, 1},
+		},
+		{
+			name: "a cut dump may lack all ids that the next one has",
+			in:   scenario{families: map[string]string{onlyFamily: "1-20 500-560"}},
+			change: func(s []*analysis.Snapshot) {
+				s[0].Truncated = true
+			},
+			want: []int{0, 0},
+		},
+		{
 			name: "equal pid and start time settle it whatever the ids do",
 			in:   scenario{families: map[string]string{onlyFamily: "1-200 300-310 5-9"}, pids: "7 7 7"},
 			change: func(s []*analysis.Snapshot) {

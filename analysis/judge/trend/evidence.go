@@ -208,7 +208,7 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 		rise += st.by
 		whole += st.length
 	}
-	if n > 5 || rise <= 0 {
+	if n > 5 {
 		return "", false
 	}
 	for k, st := range steps[:len(steps)-1] {

@@ -204,7 +204,7 @@ func (f fit) falling() level { return f.level(-1, f.pDown) }
 
 // level returns how strong the trend is, with stricter rules for fewer snapshots.
 func (f fit) level(sign, p float64) level {
-	if !f.unlikely(sign, p) || !f.filled || sign*f.growth < f.gate {
+	if !f.unlikely(sign, p) || sign*f.growth < f.gate {
 		return levelNone
 	}
 	switch {

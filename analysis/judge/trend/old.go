@@ -108,23 +108,23 @@ func (c *cohort) oldOnes(all []life, at []float64, w, gate float64) (out cohort,
 		if l.last < end {
 			goneOld++
 		}
-		if l.first > 0 && out.tested[l.first] {
+		if l.first > 0 {
 			out.established[l.first]++
 			if l.last == end {
 				out.alive[l.first]++
 			}
 		}
 	}
-	if !(below > 0) || float64(goneOld) > mostGone*float64(becameOld) {
+	if float64(goneOld) > mostGone*float64(becameOld) {
 		return out, false
 	}
-	expected := float64(young) / below * above
-	if atMost(goneOld, max(expected, math.SmallestNonzeroFloat64)) > oldChance {
+	expected := float64(young) / below * above // NaN if nobody was there for any time
+	if !(atMost(goneOld, max(expected, math.SmallestNonzeroFloat64)) <= oldChance) {
 		return out, false
 	}
 	out.judge()
 	alive := sum(out.alive)
-	out.alone = out.holds && out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
+	out.alone = out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
 	return out, out.holds
 }
 

@@ -193,7 +193,7 @@ func (p *part) grewBefore(from, left int) bool {
 	}
 	run := runs[0]
 	first, last := run[0], run[len(run)-1]
-	healthy := left >= 0 && 5*left >= 4*first.count
+	healthy := 5*left >= 4*first.count
 	if first.count == 0 || healthy || last.at <= run[1].at || run[1].at <= first.at {
 		return false
 	}
@@ -205,9 +205,6 @@ func (p *part) grewBefore(from, left int) bool {
 // snapshot at half the later rate or more.
 func (p *part) bornEvenly(from int) bool {
 	s := p.series
-	if p.family == nil || p.tracking == nil || from < 0 || from >= len(p.tracking.members) {
-		return false
-	}
 	to, last := -1, -1
 	for i := from; i < len(p.tracking.members) && s.Epochs[i] == s.Epochs[from]; i++ {
 		if i > from && p.tracking.complete[i] && to < 0 {

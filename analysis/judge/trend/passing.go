@@ -86,7 +86,7 @@ func (p *part) measureBatches(s *signals) {
 			expected += math.Pow(1-spans[k-1]/time, float64(all))
 		}
 	}
-	if empty >= 1 && 1-atMost(empty-1, max(expected, math.SmallestNonzeroFloat64)) <= batchChance {
+	if 1-atMost(empty-1, max(expected, math.SmallestNonzeroFloat64)) <= batchChance {
 		s.batches = with
 	}
 }

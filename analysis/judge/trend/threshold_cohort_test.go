@@ -36,6 +36,7 @@ func TestCohortsHoldOnBothSidesOfTheirThresholds(t *testing.T) {
 		{"eight alive from two intervals", judgedCohort(0, 0, 4, 4, 0), true},
 		{"seven alive", judgedCohort(0, 0, 4, 3, 0), false},
 		{"three snapshots", judgedCohort(0, 0, 8, 0), false},
+		{"three snapshots, even", judgedCohort(0, 4, 4, 4), false},
 		{"one interval", judgedCohort(0, 0, 8, 0, 0), false},
 		{"two of eight gone", judgedCohort(2, 0, 4, 4, 0), true},
 		{"three of eleven gone", judgedCohort(3, 0, 4, 4, 0), false},
@@ -146,6 +147,20 @@ func TestNobodyStaysTurnsAtItsThresholds(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, s.passing, tc.want)
 		}
 	}
+	for name, change := range map[string]func(*signals){
+		"no cohort is possible": func(s *signals) { s.cohortsSeen = false },
+		"cohorts hold":          func(s *signals) { s.cohorts = true },
+		"ages hold":             func(s *signals) { s.ages.holds = true },
+		"a mark":                func(s *signals) { s.marked = 1 },
+		"counts do not rise":    func(s *signals) { s.up = levelNone },
+	} {
+		s := signals{cohortsSeen: true, up: levelSuspicious, cohort: cohort{
+			born: []int{0, 20, 50, 50}, established: []int{0, 2, 0, 0}, alive: []int{0, 2, 0, 0}, tested: []bool{false, true, false, false}}}
+		change(&s)
+		if new(part).measurePassing(&s); s.passing {
+			t.Errorf("%s, and nobody stays", name)
+		}
+	}
 }
 
 func TestBatchesTurnAtTheirThresholds(t *testing.T) {
@@ -242,6 +257,30 @@ func TestOldMembersOutliveOthersByMoreThanChance(t *testing.T) {
 	}
 	if c, ok := judged(1, 40, 1, 2, 3, 4, 5, 6, 7, 7); !ok || c.alone {
 		t.Errorf("one of nine old ones left: %v, suffices %v; want true, false", ok, c.alone)
+	}
+	// Nine that stay less one that left are eight.
+	all, at := oldLives(1, 40, 1, 1, 2, 3, 4, 5, 6, 7, 7)
+	c := cohort{run: even(14), dated: true}
+	for gate, want := range map[float64]bool{8: true, 9: false} {
+		if out, ok := c.oldOnes(all, at, 6, gate); !ok || out.alone != want {
+			t.Errorf("a gate of %v: %v, suffices %v; want %v", gate, ok, out.alone, want)
+		}
+	}
+	if c, ok := judged(0, 40, 1, 1, 1, 4, 4, 4, 5, 5, 5); !ok || c.alone {
+		t.Errorf("births in three intervals: %v, suffices %v; want true, false", ok, c.alone)
+	}
+	all, at = oldLives(0, 400, fourteen...)
+	for range 3 {
+		all = append(all, life{0, 8})
+	}
+	if _, ok := c.oldOnes(all, at, 6, 0); !ok {
+		t.Error("three of 17 old ones left: not ok")
+	}
+	if _, ok := c.oldOnes(append(all, life{0, 8}), at, 6, 0); ok {
+		t.Error("four of 18 old ones left: ok")
+	}
+	if _, ok := judged(0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 5, 6); ok {
+		t.Error("those of the first snapshot are counted as births")
 	}
 	if got := (life{1, 2}).stay([]float64{0, 1, 3, 7, 9}); got != 4.5 { // from the middle of 0 and 1 to that of 3 and 7
 		t.Errorf("a stay of %v, want 4.5", got)

@@ -105,6 +105,7 @@ func TestWhatLeftWasALeakOnBothSidesOfItsThresholds(t *testing.T) {
 		{"four snapshots prove what left", only(piling("0 10 20 30 0")), nil, analysis.Leaking, 4},
 		{"three that followed their load prove nothing", only("#100 #200 #300 #0"), pods(10, 20, 30, 30), analysis.Gone, -1},
 		{"four that followed their load prove it", only("#100 #200 #300 #400 #0"), pods(10, 20, 30, 40, 40), analysis.Scaling, 4},
+		{"a load that rose for 3 of 15 minutes", only("#100 #200 #300 #400 #0 #0").at("0 60 120 180 240 900"), pods(10, 20, 30, 40, 40, 40), analysis.Scaling, 4},
 		{"it lasted 3 of 8 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 480"), nil, analysis.Leaking, 4},
 		{"it lasted 3 of 15 minutes", only(piling("0 10 20 30 0 0")).at("0 60 120 180 240 900"), nil, analysis.Gone, -1},
 		{"it lasted 3 of 10 minutes, from a fifth of its peak on", only(piling("0 4 10 15 20 0 0")).at("0 60 120 180 240 300 600"), nil, analysis.Suspicious, 5},
@@ -117,6 +118,18 @@ func TestWhatLeftWasALeakOnBothSidesOfItsThresholds(t *testing.T) {
 		got := NewSeries(Input{Snapshots: tc.in.snapshots(t), Loads: tc.loads}).JudgeAll()[onlyFamily]
 		if got.Verdict != tc.want || got.RecoveredAt != tc.recovered {
 			t.Errorf("%s: %s, recovered at %d; want %s, %d: %v", tc.name, got.Verdict, got.RecoveredAt, tc.want, tc.recovered, got.Evidence)
+		}
+	}
+	// A mark proves a leak that was short, and one of two snapshots.
+	for line, times := range map[string]string{". 1-10 1-20 1-30 . .": "0 60 120 180 240 900", ". 1-10 1-20 .": "0 60 120 180", "1-10 1-20 . .": "0 60 120 180"} {
+		snaps := only(line).at(times).snapshots(t)
+		for g := range snaps[1].Groups {
+			if group := &snaps[1].Groups[g]; group.Family.Fingerprint == onlyFamily {
+				group.Leaked = 1
+			}
+		}
+		if got := seriesOf(snaps).JudgeAll()[onlyFamily]; got.Verdict != analysis.Leaking || got.RecoveredAt < 0 {
+			t.Errorf("%s with a mark: %s, recovered at %d", line, got.Verdict, got.RecoveredAt)
 		}
 	}
 }
@@ -145,6 +158,10 @@ func TestSomethingEmptiedAFamilyOnBothSidesOfItsThresholds(t *testing.T) {
 		{"half of forty", "1-20 1-40 21-40", true},
 		{"less than half of forty", "1-20 1-40 21-41", false},
 		{"18 of a hundred stayed", "1-100 1-110 1-18", true},
+		{"seven had been there for a while", "1-7 1-20 21", false},
+		{"eight had been there for a while", "1-8 1-20 21", true},
+		{"it is not known who is left", "1-20 1-20 #2", false},
+		{"it is not known who was there", "1-20 #20 1-2", false},
 		{"22 of a hundred stayed", "1-100 1-110 1-22", false},
 		{"then not above 1.2 times the level before", "1-100 1-110 1-18 1001-1130", true},
 		{"then above 1.2 times the level before", "1-100 1-110 1-18 1001-1134", false},
@@ -214,6 +231,29 @@ func TestAPlateauTurnsAtItsThresholds(t *testing.T) {
 	for _, tc := range tests {
 		if text := textOf(only(tc.line).series(t).JudgeAll()[onlyFamily], rulePlateau); (text != "") != tc.want {
 			t.Errorf("%s: %q, want a plateau: %v", tc.name, text, tc.want)
+		}
+	}
+}
+
+func TestACutListingIsNoProofThatAFamilyWasEmptied(t *testing.T) {
+	for cut, want := range map[bool]bool{false: true, true: false} {
+		snaps := only("1-20 1-20 1-2").snapshots(t)
+		for g := range snaps[1].Groups {
+			if group := &snaps[1].Groups[g]; cut && group.Family.Fingerprint == onlyFamily {
+				group.Members.ID = group.Members.ID[:12]
+			}
+		}
+		if got := seriesOf(snaps).parts[onlyFamily].emptied() != nil; got != want {
+			t.Errorf("cut %v: %v, want %v", cut, got, want)
+		}
+	}
+}
+
+func TestWhoLeftIsKnownOnlyByTheirNames(t *testing.T) {
+	for line, want := range map[string]int{". 1-5 1-10 1": 9, ". 1-5 1-10 #1": -1, ". 1-5 #10 1": -1} {
+		r, ok := only(line).series(t).parts[onlyFamily].recovered()
+		if !ok || r.gone != want {
+			t.Errorf("%s: %v, %d gone; want %d", line, ok, r.gone, want)
 		}
 	}
 }

@@ -96,10 +96,27 @@ func TestTwelveIntervalsWithBirthsAreListed(t *testing.T) {
 	}
 }
 
+func TestOnlyARiseThatCountsHappenedOnceAndNoneThatAgesProve(t *testing.T) {
+	p := only(unidentified("0 80 84 88 92")).series(t).parts[onlyFamily]
+	for name, tc := range map[string]struct {
+		s    signals
+		want bool
+	}{
+		"a suspicious rise": {signals{up: levelSuspicious}, true},
+		"no rise":           {signals{}, false},
+		"ages":              {signals{up: levelSuspicious, ages: ages{holds: true}}, false},
+	} {
+		if p.measureOnce(&tc.s); (tc.s.onceUp != "") != tc.want {
+			t.Errorf("%s: %q, want it once: %v", name, tc.s.onceUp, tc.want)
+		}
+	}
+}
+
 func TestTwoDumpsWithMembersCanDeny(t *testing.T) {
 	for line, want := range map[string]analysis.Verdict{
-		"#10 #30 #50 #70 1-90":  analysis.Leaking, // one listing denies nothing
-		"#10 #30 #50 1-70 1-90": analysis.Suspicious,
+		". . . . #20 #40 #60 #80": analysis.Leaking, // nobody was there to be followed
+		"#10 #30 #50 #70 1-90":    analysis.Leaking, // one listing denies nothing
+		"#10 #30 #50 1-70 1-90":   analysis.Suspicious,
 	} {
 		if got := only(line).series(t).JudgeAll()[onlyFamily].Verdict; got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)

@@ -74,7 +74,7 @@ func TestAUnitNeedsBirthsInThreeIntervals(t *testing.T) {
 }
 
 func TestASmallFamilyLeavesWithTheOthersWhereAFifthIsLeft(t *testing.T) {
-	for counts, want := range map[string]int{"0 1 2 3 4 5 1": 6, "0 2 4 5 7 9 2": -1, "0 1 2 3 4 5 2": -1} {
+	for counts, want := range map[string]int{"0 1 2 3 4 5 1": 6, "0 2 4 5 7 9 2": -1, "0 1 2 3 4 5 2": -1, "0 1 3 4 6 1 1": -1} {
 		s := lockstep(map[string]string{"a": "0 10 20 30 40 50 0", "b": counts}).series(t)
 		if got := s.JudgeAll()["b"].RecoveredAt; got != want {
 			t.Errorf("%s: recovered at %d, want %d", counts, got, want)
@@ -159,4 +159,38 @@ func totalOf(snap *analysis.Snapshot) int {
 		n += snap.Groups[g].Count
 	}
 	return n
+}
+
+func TestAFamilyRisesOftenEnoughToBeCompared(t *testing.T) {
+	for counts, want := range map[string]bool{
+		"0 6 6 10 10": true, "0 10 0 10 0 11": false, // it fell by more than it rose
+		"0 1 2 3 4": true, "0 2 1 2 3 4": false, // four members must never fall
+		"0 5 5": false, "0 3 5": true, "0 1 2 3": false,
+	} {
+		p := only(unidentified(counts)).series(t).parts[onlyFamily]
+		if got := p.risesOften(p.gain()); got != want {
+			t.Errorf("%s: %v, want %v", counts, got, want)
+		}
+	}
+}
+
+func TestWhatAUnitProvesTogether(t *testing.T) {
+	births := cohort{born: []int{0, 2, 2, 2}}
+	tests := []struct {
+		name string
+		s    signals
+		want bool
+	}{
+		{"counts and cohorts", signals{up: levelSuspicious, cohorts: true, cohort: births}, true},
+		{"counts alone", signals{up: levelLeaking, cohort: births}, false},
+		{"cohorts alone", signals{cohorts: true, cohort: births}, false},
+		{"what has stopped", signals{up: levelSuspicious, cohorts: true, cohort: births, stop: &stop{}}, false},
+		{"births in two intervals", signals{up: levelSuspicious, cohorts: true, cohort: cohort{born: []int{0, 3, 0, 3}}}, false},
+	}
+	for _, tc := range tests {
+		u := unit{signals: &tc.s}
+		if got := u.pooled(); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
 }

@@ -23,7 +23,7 @@ func TestEveryRuleOfATrendIsNoticedWhenItChanges(t *testing.T) {
 	}
 	// Seeds are fixed, so that chance notices nothing today that it misses tomorrow.
 	alive, all, err := question{
-		dir: "../../../analysis/judge/trend", conditions: []string{"verdicts", "suspects", "accuses"},
+		dir: "../../../analysis/judge/trend", conditions: strings.Split(decide, ","),
 		args: []string{"-rapid.seed=1", "-rapid.nofailfile"}, limit: time.Minute,
 	}.run()
 	if err != nil {
@@ -68,9 +68,9 @@ func TestAListOfSurvivorsMayOnlyShrink(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"# a reason\na up\n\n# another\nb up\n": "",
-		"a up\n":                     "no reason above",
-		"# a reason\na up\n\nb up\n": "no reason above",
-		"# a reason\na up\na up\n":   "twice",
+		"a up\n":                                "no reason above",
+		"# a reason\na up\n\nb up\n":            "no reason above",
+		"# a reason\na up\na up\n":              "twice",
 	} {
 		file := filepath.Join(t.TempDir(), "list")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
