@@ -329,7 +329,9 @@ func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew || s.passing || s.emptied != nil },
+		func(s *signals) (analysis.Verdict, bool) {
+			return analysis.Grew, s.grew || s.passing || s.emptied != nil
+		},
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },
 	}
