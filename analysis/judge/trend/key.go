@@ -117,17 +117,25 @@ func (s *Series) packageOf(fingerprint string) string {
 			continue
 		}
 		for _, frame := range group.Variants[0].Stack.Frames {
-			slash := strings.LastIndexByte(frame.Func, '/') + 1
-			dot := strings.IndexByte(frame.Func[slash:], '.')
-			if dot < 0 {
-				continue
-			}
-			path := frame.Func[:slash+dot]
-			if first, _, _ := strings.Cut(path, "/"); path == "main" || strings.Contains(first, ".") {
+			if path := packageOutside(frame.Func); path != "" {
 				return path
 			}
 		}
 		return ""
+	}
+	return ""
+}
+
+// packageOutside is the import path of a function, "" for one of the standard library.
+func packageOutside(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	dot := strings.IndexByte(function[slash:], '.')
+	if dot < 0 {
+		return ""
+	}
+	path := function[:slash+dot]
+	if first, _, _ := strings.Cut(path, "/"); path == "main" || strings.Contains(first, ".") {
+		return path
 	}
 	return ""
 }

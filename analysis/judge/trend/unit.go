@@ -187,7 +187,9 @@ func (s *Series) newUnits(all []*judgement, buf *buffers) []*unit {
 	var parts []*unit
 	for _, u := range units {
 		u.setRatios()
-		parts = append(parts, u.splitByRecovery()...)
+		for _, cause := range u.splitByCause() {
+			parts = append(parts, cause.splitByRecovery()...)
+		}
 	}
 	for k, u := range parts {
 		u.id = "u" + itoa(k+1)

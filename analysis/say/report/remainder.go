@@ -117,6 +117,9 @@ func (j *JudgedSeries) sayRemainder(findings []Finding, objects []Object, k *obj
 	if o := j.objectOf(objects, r.kind); o != nil {
 		f.Object = o.ID
 	}
+	if slices.ContainsFunc(findings, func(x Finding) bool { return x.Title == f.Title }) {
+		return findings // of several kinds that ended together one suffices
+	}
 	at = from + 1
 	if from < 0 {
 		for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {
