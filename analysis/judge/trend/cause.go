@@ -24,7 +24,7 @@ func (u *unit) splitByCause() []*unit {
 			parts = append(parts, at[cause])
 		}
 	}
-	if len(parts) < 2 {
+	if len(parts) == 0 {
 		return []*unit{u}
 	}
 	for k, r := range u.families {

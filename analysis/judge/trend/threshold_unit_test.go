@@ -194,3 +194,38 @@ func TestWhatAUnitProvesTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestAUnitIsDividedWhereTwoFunctionsStartedTwoFamiliesEach(t *testing.T) {
+	units := func(creators map[string]string, loose map[string]string) string {
+		counts := map[string]string{}
+		for name := range creators {
+			counts[name] = "0 10 20 30 40"
+		}
+		snaps := lockstep(counts).snapshots(t)
+		for _, snap := range snaps {
+			for g := range snap.Groups {
+				f := snap.Groups[g].Family
+				if f.LooseCreator = creators[f.Fingerprint]; loose[f.Fingerprint] != "" {
+					f.Loose = []string{loose[f.Fingerprint]}
+				}
+			}
+		}
+		return shapes(seriesOf(snaps).Units())
+	}
+	const a, b = "example.org/app/a.Start", "example.org/app/b.Start"
+	for _, tc := range []struct {
+		name            string
+		creators, loose map[string]string
+		want            string
+	}{
+		{"two functions, two families each", map[string]string{"a1": a, "a2": a, "b1": b, "b2": b}, nil, "a1:1 a2:1 | b1:1 b2:1"},
+		{"two and one", map[string]string{"a1": a, "a2": a, "b1": b}, nil, "a1:1 a2:1 b1:1"},
+		{"one started the other", map[string]string{"a1": a, "a2": a, "b1": b, "b2": b}, map[string]string{"a1": b}, "a1:1 a2:1 b1:1 b2:1"},
+		{"one function", map[string]string{"a1": a, "a2": a}, nil, "a1:1 a2:1"},
+		{"the standard library tells no causes apart", map[string]string{"a1": "net/http.a", "a2": "net/http.a", "b1": "net/rpc.b", "b2": "net/rpc.b"}, nil, "a1:1 a2:1 b1:1 b2:1"},
+	} {
+		if got := units(tc.creators, tc.loose); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
