@@ -115,7 +115,7 @@ func (p *part) measureRates(s *signals, buf *buffers) {
 		f.factor = perRate(points)
 		f.scales = !f.stay && follows(points, f.factor) && p.steadyPer(l, buf)
 		if f.scales && !s.cohortsSeen {
-			f.scales = !sumExplains(points, f.factor)
+			f.scales = len(points) >= leastBlindRates && !sumExplains(points, f.factor) && !sumAdds(points, f.factor)
 		}
 		if f.scales || s.loadFit.load == nil {
 			s.loadFit = f
@@ -126,8 +126,13 @@ func (p *part) measureRates(s *signals, buf *buffers) {
 	}
 }
 
-// leastRates is how many snapshots need a rate: two of them fit every line.
-const leastRates = 3
+// leastRates is how many snapshots need a rate: two of them fit every line. leastBlindRates is
+// how many where members cannot be followed: with 9 of them, counts of requests and counts of
+// requests beside a leak look alike.
+const (
+	leastRates      = 3
+	leastBlindRates = 12
+)
 
 // retains reports that members stay, which no rate explains: where identities tell, at least
 // half of those that were born are there at the next snapshot.
@@ -183,6 +188,7 @@ const (
 	mostDeviation  = 3
 	meanDeviation  = 2 // of the squares: counts of requests scatter more than by chance alone
 	betterBy       = 4 // of the sum of squares, than a constant and than the sum of the requests
+	addsBy         = 1 // of the sum of squares, by both together: rather doubt a load than miss a leak
 )
 
 func (pt ratePoint) variance(want float64) float64 {
@@ -235,7 +241,30 @@ func sumExplains(points []ratePoint, factor float64) bool {
 	return bySum < 2*byRate || bySum-byRate < betterBy
 }
 
-// steadyPer reports that the counts for each request per second do not grow.
+// sumAdds reports that a share of all requests so far, beside those in progress, explains the
+// counts better than the rate alone.
+func sumAdds(points []ratePoint, factor float64) bool {
+	var rr, rt, tt, rc, tc, byRate float64
+	for _, pt := range points {
+		w := 1 / pt.variance(factor*pt.rate)
+		rr, rt, tt = rr+w*pt.rate*pt.rate, rt+w*pt.rate*pt.total, tt+w*pt.total*pt.total
+		rc, tc = rc+w*pt.rate*pt.count, tc+w*pt.total*pt.count
+		byRate += w * (pt.count - factor*pt.rate) * (pt.count - factor*pt.rate)
+	}
+	spread := rr*tt - rt*rt
+	if spread <= 0 {
+		return true // nothing tells them apart
+	}
+	of, share := (rc*tt-tc*rt)/spread, (tc*rr-rc*rt)/spread
+	byBoth := 0.0
+	for _, pt := range points {
+		off := pt.count - of*pt.rate - share*pt.total
+		byBoth += off * off / pt.variance(factor*pt.rate)
+	}
+	return share > 0 && byRate-byBoth >= addsBy
+}
+
+// steadyPer reports that the counts for each request per second show no growth of their own.
 func (p *part) steadyPer(l *load, buf *buffers) bool {
 	known := *p
 	known.runs = nil
@@ -251,7 +280,7 @@ func (p *part) steadyPer(l *load, buf *buffers) bool {
 		}
 	}
 	per, ok := known.normalised(l, buf)
-	return ok && per.growth < per.gate/2
+	return ok && per.rising() == levelNone
 }
 
 // rateEvidence words how a family stands to a rate.
