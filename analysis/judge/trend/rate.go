@@ -60,7 +60,9 @@ func (s *Series) rateOf(c demand.Counter) load {
 		}
 		before := rise{}
 		for j := i - 1; j >= first && before.requests < leastRequests; j-- {
-			before = s.increase(c.Name, j, i)
+			if before = s.increase(c.Name, j, i); before.fell {
+				first = i
+			}
 		}
 		if before.requests < leastRequests {
 			continue

@@ -55,7 +55,7 @@ var bounds = map[string]bound{
 	"load-growth":             {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"load-known":              {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"load-rate":               {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
-	"load-rate-counts":        {leaking: [3]float64{0.02, 0.1, 0.02}, suspicious: [3]float64{0.4, 0.45, 0.2}},
+	"load-rate-counts":        {leaking: [3]float64{0.1, 0.1, 0.02}, suspicious: [3]float64{0.45, 0.45, 0.2}},
 	"load-persistent":         {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"load-persistent-noisy":   {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"warm-up":                 {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
