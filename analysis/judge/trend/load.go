@@ -106,7 +106,7 @@ type loadFit struct {
 // part. It measures whether the family scales with one, and the trend of its counts per
 // load.
 func (p *part) measureLoad(s *signals, buf *buffers) {
-	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
+	if !s.riseToExplain() {
 		return
 	}
 	for k := range p.series.loads {
@@ -131,6 +131,12 @@ func (p *part) measureLoad(s *signals, buf *buffers) {
 		}
 	}
 	p.measureRates(s, buf)
+}
+
+// riseToExplain reports a growth that a load may explain: one that would accuse, or that stands
+// by identity. Two or three captures are in proportion to too much.
+func (s *signals) riseToExplain() bool {
+	return s.risen >= levelSuspicious || s.cohorts || s.ages.holds || s.grew && s.fit.n >= fewestCohortPoints
 }
 
 func (p *part) hasLoad(l *load) bool {

@@ -119,6 +119,29 @@ func TestAFamilyFollowsTheRateOfRequestsUnlessItsMembersStay(t *testing.T) {
 	}
 }
 
+func TestAGrowthByIdentityInStepWithItsTargetsScales(t *testing.T) {
+	for _, tc := range []struct {
+		name, line string
+		targets    []float64
+		want       analysis.Verdict
+	}{
+		{"in one step that has ended", stays(80, 80, 80, 80, 228, 228, 228, 228), []float64{40, 40, 40, 40, 114, 114, 114, 114}, analysis.Scaling},
+		{"in few small steps", stays(16, 16, 16, 16, 19, 22), []float64{16, 16, 16, 16, 19, 22}, analysis.Scaling},
+		{"four captures are enough", stays(16, 16, 19, 22), []float64{16, 16, 19, 22}, analysis.Scaling},
+		{"three are in proportion by chance", stays(16, 19, 22), []float64{16, 19, 22}, analysis.Grew},
+		{"a step of the load at another time explains nothing", stays(80, 80, 80, 80, 228, 228, 228, 228), []float64{40, 114, 114, 114, 114, 114, 114, 114}, analysis.Stopped},
+	} {
+		snaps := only(tc.line).snapshots(t)
+		for i, snap := range snaps {
+			snap.Figures = map[string]float64{"prometheus_sd_discovered_targets": tc.targets[i]}
+		}
+		s := seriesOf(snaps)
+		if got := s.Verdicts()[onlyFamily]; got != tc.want {
+			t.Errorf("%s: %s, want %s: %v", tc.name, got, tc.want, s.JudgeAll()[onlyFamily].Evidence)
+		}
+	}
+}
+
 func TestARateIsToldInGoroutinesForEachRequest(t *testing.T) {
 	text := func(line, requests string) (said string) {
 		for _, e := range only(line).counted(t, requests).JudgeAll()[onlyFamily].Evidence {

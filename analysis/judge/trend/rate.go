@@ -104,9 +104,6 @@ func (s *Series) increase(name string, from, to int) rise {
 
 // measureRates compares a family that rose with the rates at which others ask.
 func (p *part) measureRates(s *signals, buf *buffers) {
-	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
-		return
-	}
 	for k := range p.series.rates {
 		l := &p.series.rates[k]
 		points := p.asked(l)
