@@ -106,8 +106,9 @@ type loadFit struct {
 // part. It measures whether the family scales with one, and the trend of its counts per
 // load.
 func (p *part) measureLoad(s *signals, buf *buffers) {
-	if !s.riseToExplain() {
-		return
+	accused := s.risen >= levelSuspicious || s.cohorts || s.ages.holds
+	if !accused && !(s.grew && s.fit.n >= fewestCohortPoints) {
+		return // two or three captures are in proportion to too much
 	}
 	for k := range p.series.loads {
 		l := &p.series.loads[k]
@@ -131,12 +132,9 @@ func (p *part) measureLoad(s *signals, buf *buffers) {
 		}
 	}
 	p.measureRates(s, buf)
-}
-
-// riseToExplain reports a growth that a load may explain: one that would accuse, or that stands
-// by identity. Two or three captures are in proportion to too much.
-func (s *signals) riseToExplain() bool {
-	return s.risen >= levelSuspicious || s.cohorts || s.ages.holds || s.grew && s.fit.n >= fewestCohortPoints
+	if !accused && !s.loadFit.scales {
+		s.loadFit = loadFit{} // what is not accused needs no load that does not explain it
+	}
 }
 
 func (p *part) hasLoad(l *load) bool {

@@ -262,6 +262,8 @@ type Info struct {
 	GoVersion string
 	// Builds are sorted by metric, bounded in number.
 	Builds []Build
+	// Counters is how many of the figures are counters of demand.
+	Counters int
 }
 
 // Version is the program's version, if the page has exactly one.
@@ -343,6 +345,11 @@ func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Pro
 	}
 	for _, metric := range slices.Sorted(maps.Keys(c.builds)) {
 		c.info.Builds = append(c.info.Builds, Build{metric, c.builds[metric]})
+	}
+	for name := range c.figures {
+		if _, counter := demand.AsCounter(name); counter {
+			c.info.Counters++
+		}
 	}
 	return c.figures, c.info, problems, err
 }

@@ -192,7 +192,7 @@ func TestFiguresOfTheProcessAreFound(t *testing.T) {
 			},
 			Info{GoVersion: "go1.26.8", Builds: []Build{{"kubernetes_build_info", "v1.34.4"}}}, "v1.34.4",
 		},
-		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47, "grpc_server_handled_total": 0}, Info{GoVersion: "go1.19.8", Builds: []Build{{"containerd_build_info_total", "1.6.20~ds1"}}}, "1.6.20~ds1"},
+		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47, "grpc_server_handled_total": 0}, Info{GoVersion: "go1.19.8", Builds: []Build{{"containerd_build_info_total", "1.6.20~ds1"}}, Counters: 1}, "1.6.20~ds1"},
 	}
 	for name, tt := range tests {
 		figures, info, problems, err := Figures(bytes.NewReader(sampleFile(t, name)), name)
