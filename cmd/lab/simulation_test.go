@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -25,6 +26,16 @@ func shortClasses() []simulation.Class {
 	return slices.DeleteFunc(simulation.Classes(), func(c simulation.Class) bool { return !slices.Contains(names, c.Name) })
 }
 
+// chosenClasses are those whose names LEAKDIFF_CLASSES matches, all without it.
+func chosenClasses(t *testing.T) []simulation.Class {
+	t.Helper()
+	wanted, err := regexp.Compile(os.Getenv("LEAKDIFF_CLASSES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(simulation.Classes(), func(c simulation.Class) bool { return !wanted.MatchString(c.Name) })
+}
+
 // program is the leakdiff that LEAKDIFF_BINARY names, else one built from this checkout.
 func program(t *testing.T) string {
 	t.Helper()
@@ -40,7 +51,8 @@ func program(t *testing.T) string {
 
 // TestSimulatedProgramsKeepTheirBounds runs ten classes through the program, each against its
 // own bounds. With LEAKDIFF_SIMULATION, a number of runs, it runs all classes at every number
-// of captures, and prints the table: this is `make lab`.
+// of captures, and prints the table: this is `make lab`. LEAKDIFF_CLASSES, a regular
+// expression, chooses among them.
 func TestSimulatedProgramsKeepTheirBounds(t *testing.T) {
 	classes, runs, sizes := shortClasses(), shortRuns, []int{10}
 	if len(classes) != 10 {
@@ -53,7 +65,7 @@ func TestSimulatedProgramsKeepTheirBounds(t *testing.T) {
 		if runs, err = strconv.Atoi(more); err != nil || runs < 1 {
 			t.Fatalf("LEAKDIFF_SIMULATION is a number of runs: %q", more)
 		}
-		classes, sizes = simulation.Classes(), all[:]
+		classes, sizes = chosenClasses(t), all[:]
 	}
 	lab := simulation.Lab{Binary: program(t), Temp: t.TempDir(), Seed: simulationSeed}
 	var columns [][]simulation.Score

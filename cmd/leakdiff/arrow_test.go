@@ -15,6 +15,7 @@ import (
 // import analysis/say/wording.
 var arrows = map[string][]string{
 	"analysis":                 {},
+	"analysis/demand":          {},
 	"analysis/say/wording":     {"analysis"},
 	"analysis/read/endless":    {"samples/corpus"}, // for tests alone
 	"analysis/read/bundle":     {"analysis"},
@@ -29,13 +30,13 @@ var arrows = map[string][]string{
 	"analysis/judge/identity":  {"analysis"},
 	"analysis/read/procfs":     {"analysis", "analysis/read/line"},
 	"analysis/read/lsof":       {"analysis", "analysis/read/line", "analysis/read/json"},
-	"analysis/read/metrics":    {"analysis", "analysis/read/line", "analysis/read/json"},
+	"analysis/read/metrics":    {"analysis", "analysis/demand", "analysis/read/line", "analysis/read/json"},
 	"analysis/read/family":     {"analysis"},
 	"analysis/judge/diff":      {"analysis"},
 	"analysis/say/filter":      {"analysis"},
 	"analysis/judge/flame":     {"analysis"},
 	"analysis/judge/wait":      {"analysis"},
-	"analysis/judge/trend":     {"analysis", "analysis/judge/wait"},
+	"analysis/judge/trend":     {"analysis", "analysis/demand", "analysis/judge/wait"},
 	"analysis/judge/object":    {"analysis", "analysis/judge/trend"},
 	"analysis/judge/edge":      {"analysis"},
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},

@@ -52,7 +52,7 @@ func (f loadFit) name() string {
 	if f.load == nil {
 		return "the load of its unit"
 	}
-	return f.load.name
+	return f.load.words()
 }
 
 // accusedText names the members that must be gone before a leak is refuted.

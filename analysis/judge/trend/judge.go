@@ -280,7 +280,7 @@ func (s *signals) proven() bool { return proves(s.verdict) }
 func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Scaling }
 
 // measure collects the evidence of a part and decides. Each step may use earlier ones:
-// ages overrule "rose once", and loads are compared only if something accuses.
+// ages overrule "rose once", and loads are compared only with what rose.
 func (p *part) measure(buf *buffers) *signals {
 	s := &signals{usable: p.usable()}
 	p.measureMarks(s)
@@ -296,9 +296,9 @@ func (p *part) measure(buf *buffers) *signals {
 		s.emptied = p.emptied()
 	}
 	p.measureBatches(s)
+	p.measureBalance(s)
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
-	p.measureBalance(s)
 	if !s.passing && (s.grew || s.suspects() || s.accuses()) {
 		s.stop = p.stopped()
 	}

@@ -1,35 +1,30 @@
 package trend
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/demand"
 	"leakdiff/analysis/say/wording"
 )
-
-//go:embed demand.txt
-var demandList string
-
-// demands are the names of figures that count as a load, in the order of demand.txt.
-func demands() []string {
-	var names []string
-	for line := range strings.Lines(demandList) {
-		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // load is one demand over the series, NaN at snapshots without it.
 type load struct {
 	name   string
 	values []float64
+	// asked is set where the load is the rate of a counter.
+	asked *asked
+}
+
+// words name the load in a sentence.
+func (l *load) words() string {
+	if l.asked == nil {
+		return l.name
+	}
+	return fmt.Sprintf("the rate of %ss (%s)", l.asked.unit, l.name)
 }
 
 // Load is one demand from outside over the snapshots, NaN at snapshots without it.
@@ -67,9 +62,9 @@ func (s *Series) newLoads() []load {
 	for _, name := range slices.Sorted(maps.Keys(s.in.Loads)) {
 		values := unknown(len(s.Snapshots))
 		copy(values, s.in.Loads[name])
-		loads = append(loads, load{name, values})
+		loads = append(loads, load{name: name, values: values})
 	}
-	for _, name := range demands() {
+	for _, name := range demand.Gauges() {
 		values, known := unknown(len(s.Snapshots)), false
 		for i, snap := range s.Snapshots {
 			if value, ok := snap.Figures[name]; ok {
@@ -77,7 +72,7 @@ func (s *Series) newLoads() []load {
 			}
 		}
 		if _, given := s.in.Loads[name]; known && !given {
-			loads = append(loads, load{name, values})
+			loads = append(loads, load{name: name, values: values})
 		}
 	}
 	return loads
@@ -103,14 +98,17 @@ type loadFit struct {
 	// so that its figures are members.
 	perUnit fit
 	tested  bool
+	// stay reports that members stay, which no rate explains.
+	stay bool
 }
 
 // measureLoad compares a family with every load that is known at all points of the
 // part. It measures whether the family scales with one, and the trend of its counts per
 // load.
 func (p *part) measureLoad(s *signals, buf *buffers) {
-	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
-		return
+	accused := s.risen >= levelSuspicious || s.cohorts || s.ages.holds
+	if !accused && !(s.grew && s.fit.n >= fewestCohortPoints) {
+		return // two or three captures are in proportion to too much
 	}
 	for k := range p.series.loads {
 		l := &p.series.loads[k]
@@ -132,6 +130,10 @@ func (p *part) measureLoad(s *signals, buf *buffers) {
 		if f.scales {
 			return
 		}
+	}
+	p.measureRates(s, buf)
+	if !accused && !s.loadFit.scales {
+		s.loadFit = loadFit{} // what is not accused needs no load that does not explain it
 	}
 }
 
@@ -217,6 +219,8 @@ func loadEvidence(p *part, s *signals) []analysis.Evidence {
 	switch {
 	case f.load == nil:
 		return nil
+	case f.load.asked != nil:
+		return p.rateEvidence(f)
 	case f.scales:
 		return one(ruleLoad, "%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot",
 			wording.Decimal(f.factor), f.load.name, wording.Decimal(f.first), wording.Decimal(f.last))

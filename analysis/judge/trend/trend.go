@@ -61,6 +61,8 @@ type Series struct {
 	// ordered are the parts in the order of Families.
 	ordered []*part
 	loads   []load
+	// rates are the loads that counters give.
+	rates []load
 	// oldest is the longest wait of a goroutine in hours and starts the first snapshot
 	// of the epoch, for each snapshot.
 	oldest []float64
@@ -142,7 +144,7 @@ func NewSeries(in Input) *Series {
 	for _, p := range s.ordered {
 		s.parts[p.family.Fingerprint] = p
 	}
-	s.loads = s.newLoads()
+	s.loads, s.rates = s.newLoads(), s.newRates()
 	s.oldest, s.starts = s.oldestWaits()
 	return s
 }

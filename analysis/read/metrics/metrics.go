@@ -3,7 +3,7 @@
 // write. It takes a reader and hands every sample, or every interval, to a visitor with
 // the place it was read at; a broken line is a problem and costs itself only. It does
 // not know what the metrics mean, except for the few figures about the process that
-// every client library names equally.
+// every client library names equally, and the demand that package demand lists.
 package metrics
 
 import (
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/demand"
 	"leakdiff/analysis/read/line"
 )
 
@@ -261,6 +262,8 @@ type Info struct {
 	GoVersion string
 	// Builds are sorted by metric, bounded in number.
 	Builds []Build
+	// Counters is how many of the figures are counters of demand.
+	Counters int
 }
 
 // Version is the program's version, if the page has exactly one.
@@ -285,18 +288,48 @@ func isFigure(name string) bool {
 // isDemand reports whether a metric counts what others ask of the process. Its
 // samples, one for each configuration or state, are added up.
 func isDemand(name string) bool {
-	switch name {
-	case "prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods",
-		"nomad_client_allocations_running", "nomad_nomad_job_status_running":
-		return true
+	return demand.IsGauge(name) || name == "nomad_client_allocations_running" || name == "nomad_nomad_job_status_running"
+}
+
+// maxCounters bounds the kept counters of demand. Programs have one to five.
+const maxCounters = 16
+
+// counts reports whether a sample belongs to a counter of demand that is kept. Samples of one
+// metric follow each other, so that few names are looked up.
+func (c *collector) counts(name string) bool {
+	if name != c.lastName {
+		_, counter := demand.AsCounter(name)
+		_, known := c.figures[name]
+		if counter && !known {
+			if counter = c.counters < maxCounters; counter {
+				c.counters++
+			}
+		}
+		c.lastName, c.lastCounts = name, counter
 	}
-	return false
+	return c.lastCounts
+}
+
+// byObserver reports whether a sample counts requests of whoever looks: scrapes, profiles and
+// probes of health, which come at their own pace.
+func (s *sample) byObserver() bool {
+	for _, name := range []string{"handler", "path", "route", "uri", "url", "endpoint", "http_route"} {
+		switch value := s.Labels[name]; value {
+		case "/metrics", "/healthz", "/livez", "/readyz", "/health", "/actuator/prometheus", "/actuator/health":
+			return true
+		default:
+			if strings.HasPrefix(value, "/debug/pprof") {
+				return true
+			}
+		}
+	}
+	return s.Labels["grpc_service"] == "grpc.health.v1.Health"
 }
 
 // Figures reads the metrics about the process itself from a page:
 // process_start_time_seconds (Unix time), process_open_fds, process_max_fds,
 // process_resident_memory_bytes, go_goroutines, go_threads, and the demand on it
-// (isDemand). Missing metrics are left out. A figure that comes for several processes
+// (isDemand) with its counters (package demand). Missing metrics are left out. A figure that comes for several processes
 // (a federation page) or is not finite is left out, with a problem. The error is that
 // of r only.
 func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
@@ -313,6 +346,11 @@ func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Pro
 	for _, metric := range slices.Sorted(maps.Keys(c.builds)) {
 		c.info.Builds = append(c.info.Builds, Build{metric, c.builds[metric]})
 	}
+	for name := range c.figures {
+		if _, counter := demand.AsCounter(name); counter {
+			c.info.Counters++
+		}
+	}
 	return c.figures, c.info, problems, err
 }
 
@@ -324,6 +362,11 @@ type collector struct {
 	several map[string]bool
 	builds  map[string]string
 	info    Info
+	// counters is how many counters of demand are kept. lastName was the last name that was
+	// looked up, lastCounts what became of it.
+	counters   int
+	lastName   string
+	lastCounts bool
 }
 
 func newCollector() *collector {
@@ -348,6 +391,10 @@ func (c *collector) take(s sample) error {
 		c.figure(s.Name, s.Value)
 	case isDemand(s.Name) && s.Value >= 0 && !math.IsInf(s.Value, 0):
 		c.figures[s.Name] += s.Value
+	case c.counts(s.Name):
+		if s.Value >= 0 && !math.IsInf(s.Value, 0) && !s.byObserver() {
+			c.figures[s.Name] += s.Value
+		}
 	case s.Name == "go_info":
 		c.info.GoVersion = s.Labels["version"]
 	case strings.HasSuffix(strings.TrimSuffix(s.Name, "_total"), "_build_info") && len(c.builds) < maxBuilds:

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -191,7 +192,7 @@ func TestFiguresOfTheProcessAreFound(t *testing.T) {
 			},
 			Info{GoVersion: "go1.26.8", Builds: []Build{{"kubernetes_build_info", "v1.34.4"}}}, "v1.34.4",
 		},
-		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47}, Info{GoVersion: "go1.19.8", Builds: []Build{{"containerd_build_info_total", "1.6.20~ds1"}}}, "1.6.20~ds1"},
+		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47, "grpc_server_handled_total": 0}, Info{GoVersion: "go1.19.8", Builds: []Build{{"containerd_build_info_total", "1.6.20~ds1"}}, Counters: 1}, "1.6.20~ds1"},
 	}
 	for name, tt := range tests {
 		figures, info, problems, err := Figures(bytes.NewReader(sampleFile(t, name)), name)
@@ -215,6 +216,40 @@ func TestAPageOfSeveralProcessesGivesNoFigure(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]float64{"go_goroutines": 7}, figures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCountersOfDemandAreSummedOverTheirLabels(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in   string
+		want map[string]float64
+	}{
+		"labels are summed": {"http_requests_total{code=\"200\"} 5\nhttp_requests_total{code=\"500\"} 2\n", map[string]float64{"http_requests_total": 7}},
+		"a histogram counts by its count": {"http_request_duration_seconds_bucket{le=\"1\"} 3\nhttp_request_duration_seconds_sum 9\nhttp_request_duration_seconds_count 4\n",
+			map[string]float64{"http_request_duration_seconds_count": 4}},
+		"scrapes, profiles and probes are those of an observer": {"http_requests_total{handler=\"/metrics\"} 5\nhttp_requests_total{path=\"/debug/pprof/heap\"} 2\nhttp_requests_total{path=\"/healthz\"} 1\nhttp_requests_total{path=\"/buy\"} 3\n" +
+			"grpc_server_started_total{grpc_service=\"grpc.health.v1.Health\"} 9\n", map[string]float64{"http_requests_total": 3}},
+		"what the process asks of others is left out": {"rest_client_requests_total 5\nhttp_client_http_requests_total 6\n", map[string]float64{}},
+		"no count is left out":                        {"http_requests_total{a=\"1\"} NaN\nhttp_requests_total{a=\"2\"} +Inf\nhttp_requests_total{a=\"3\"} 4\n", map[string]float64{"http_requests_total": 4}},
+	} {
+		figures, _, problems, err := Figures(strings.NewReader(tc.in), "metrics.txt")
+		if err != nil || len(problems) > 0 {
+			t.Error(name, err, problems)
+		}
+		if diff := cmp.Diff(tc.want, figures); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAHostilePageKeepsFewCounters(t *testing.T) {
+	var in strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&in, "a%d_http_requests_total 1\n", i)
+	}
+	figures, _, _, err := Figures(strings.NewReader(in.String()), "metrics.txt")
+	if err != nil || len(figures) != 16 || figures["a15_http_requests_total"] != 1 {
+		t.Errorf("%d figures, %v", len(figures), err)
 	}
 }
 

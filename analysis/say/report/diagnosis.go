@@ -680,6 +680,19 @@ func (f *Finding) marked() bool {
 	return slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" })
 }
 
+// perLoad is how many there are for each unit of the load that the finding follows, after a
+// colon, "" where no load is told that way.
+//
+//	": 3 goroutines for each request per second (http_requests_total)"
+func (f *Finding) perLoad() string {
+	for _, e := range f.Evidence {
+		if text, _, scales := strings.Cut(e.Text, ", which went from "); e.Rule == "load" && scales && strings.Contains(text, " per second (") {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
 // growth is how sure the growth is.
 func (d *diagnosing) growth(l answer) *Certainty {
 	x := &l.subject
@@ -692,9 +705,9 @@ func (d *diagnosing) growth(l answer) *Certainty {
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
 		if d.r.Series[l.series].recoveredAt(l.finding) > 0 {
-			return &Certainty{certain, "it rises and falls with the load"}
+			return &Certainty{certain, "it rises and falls with the load" + l.finding.perLoad()}
 		}
-		return &Certainty{certain, "it rises with the load"}
+		return &Certainty{certain, "it rises with the load" + l.finding.perLoad()}
 	case v == analysis.Stopped && x.followed:
 		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
 	case v == analysis.Suspicious:

@@ -35,6 +35,10 @@ func benign() []Class {
 			Definition: "Requests grow to 1.5 to 3.5 times over the window, and no metric shows it."},
 		{Name: "load-known", regimes: middle(), make: loadKnown,
 			Definition: "Requests grow to 1.5 to 3.5 times over the window, and a counter of requests shows it."},
+		{Name: "load-rate", regimes: middle(), make: loadRate,
+			Definition: "Requests in progress follow a known rate that swings by 30 to 70 % and grows to 1.5 to 3.5 times."},
+		{Name: "load-rate-counts", form: debug1, regimes: middle(), make: loadRate,
+			Definition: "As load-rate, in dumps without identities."},
 		{Name: "load-persistent", regimes: middle(), make: loadPersistent(0),
 			Definition: "1 to 4 members stay for each target; known targets grow to 1.5 to 3.5 times in 3 to 10 steps."},
 		{Name: "load-persistent-noisy", regimes: middle(), make: loadPersistent(0.25),
@@ -224,6 +228,17 @@ func loadKnown(w *world) {
 	level, grow, rate := w.about(15, 80), w.growing(), w.about(1000, 1e6)/w.span
 	w.requests(func(at float64) float64 { return rate * grow(at) })
 	w.churn(w.subject(), func(at float64) float64 { return level * grow(at) }, w.about(0.001, 0.01)*w.span)
+}
+
+func loadRate(w *world) {
+	grow, amplitude := w.growing(), w.between(0.3, 0.7)
+	turns, phase := w.between(1, 3), 2*math.Pi*w.r.Float64()
+	course := func(at float64) float64 {
+		return grow(at) * (1 + amplitude*math.Sin(2*math.Pi*turns*at/w.span+phase))
+	}
+	rate, level := w.about(1000, 1e6)/w.span, w.about(15, 80)
+	w.requests(func(at float64) float64 { return rate * course(at) })
+	w.churn(w.subject(), func(at float64) float64 { return level * course(at) }, w.about(0.001, 0.01)*w.span)
 }
 
 func loadPersistent(noisy float64) func(*world) {

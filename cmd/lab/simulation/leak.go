@@ -49,8 +49,16 @@ func leaks() []Class {
 			Definition: "30 to 150 members leak in a family of requests whose number swings with the day by 20 to 70 %."},
 		{Name: "leak-flat-load", Leak: true, regimes: middle(), make: leakFlatLoad,
 			Definition: "12 to 120 members leak while metrics show requests at a rate that stays within 5 %."},
+		{Name: "leak-beside-load", Leak: true, regimes: middle(), make: leakBesideLoad,
+			Definition: "30 to 150 members leak in a family of requests that follow a known rate, which swings by 30 to 70 % and grows to 1.5 to 3.5 times."},
+		{Name: "leak-beside-load-counts", Leak: true, form: debug1, regimes: middle(), make: leakBesideLoad,
+			Definition: "As leak-beside-load, in dumps without identities."},
 		{Name: "leak-growing-load", Leak: true, regimes: middle(), make: leakGrowingLoad,
 			Definition: "15 to 150 members leak, one for each so many requests of a known rate that grows by 1.3 to 1.8."},
+		{Name: "leak-per-request", Leak: true, regimes: middle(), make: leakPerRequest(true),
+			Definition: "One of so many requests leaves a member, 20 to 150 in all, beside 5 to 40 in progress; their known rate grows exponentially to 2 to 5 times."},
+		{Name: "leak-per-request-counts", Leak: true, form: debug1, regimes: middle(), make: leakPerRequest(false),
+			Definition: "As leak-per-request, without those in progress, in dumps without identities."},
 		{Name: "two-causes", Leak: true, regimes: middle(), make: twoCauses,
 			Definition: "Two causes with objects and creators of their own leak at the same steps, 2 families each; both must be found."},
 		{Name: "recovered-remainder", Leak: true, regimes: middle(), make: remainder,
@@ -264,6 +272,35 @@ func leakGrowingLoad(w *world) {
 				w.add(s, at, never)
 				break
 			}
+		}
+	}
+}
+
+func leakBesideLoad(w *world) {
+	loadRate(w)
+	w.evenly(w.members[0].stack, int(w.about(30, 150)), 0, w.span)
+}
+
+// leakPerRequest makes a leak whose sum rises as its rate does: counts alone can hardly tell them.
+func leakPerRequest(busy bool) func(*world) {
+	return func(w *world) {
+		factor, rate := w.between(2, 5), w.about(1000, 1e6)/w.span
+		grow := func(at float64) float64 { return math.Pow(factor, at/w.span) }
+		w.requests(func(at float64) float64 { return rate * grow(at) })
+		s := w.subject()
+		for range int(w.about(20, 150)) {
+			for {
+				if at := w.r.Float64() * w.span; w.r.Float64()*factor < grow(at) {
+					w.add(s, at, never)
+					break
+				}
+			}
+		}
+		if busy {
+			level := w.about(5, 40) / factor
+			w.churn(s, func(at float64) float64 { return level * grow(at) }, w.about(0.001, 0.01)*w.span)
+		} else {
+			w.standing(s, w.whole(2, 12))
 		}
 	}
 }
