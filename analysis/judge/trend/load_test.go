@@ -33,6 +33,7 @@ func TestTheRateOfACounter(t *testing.T) {
 		{"a counter that falls begins anew", "0 600 60 660", "", "", "- 10 - 10"},
 		{"a restart begins anew", "0 600 1200 1800", "", "1 1 2 2", "- 10 - 10"},
 		{"few requests wait for more", "0 10 30 60", "", "", "- - 0.417 0.5"},
+		{"sixteen requests wait for the next", "0 16 32 48", "", "", "- - 0.267 0.267"},
 		{"twenty requests are enough", "0 20 40 60", "", "", "- 0.333 0.333 0.333"},
 		{"a capture without metrics has none, and the next one counts from the one before it", "0 600 - 1800 2400", "", "", "- 10 - 10 10"},
 		{"a counter that fell meanwhile begins anew", "0 600 - 100 700", "", "", "- 10 - - 10"},
@@ -109,6 +110,7 @@ func TestAFamilyFollowsTheRateOfRequestsUnlessItsMembersStay(t *testing.T) {
 		{"the same without identities", blind(both...), sums(exponential...), analysis.Leaking},
 		{"without identities, twelve rates that swing tell requests in progress", blind(inProgress...), sums(swinging...), analysis.Scaling},
 		{"without identities, fewer rates do not", blind(20, 25, 40, 55, 70, 90, 120), sums(600, 1200, 1650, 2100, 2700, 3600), analysis.Leaking},
+		{"without identities, eleven rates do not", blind(20, 25, 40, 40, 25, 30, 55, 80, 85, 90, 110, 120), sums(600, 900, 1500, 900, 600, 1200, 2100, 2700, 2400, 3000, 3600), analysis.Leaking},
 		{"a rate that stays explains nothing", stays(20, 30, 40, 50, 60, 70), sums(600, 600, 600, 600, 600), analysis.Leaking},
 		{"two rates are too few", fresh(20, 25, 50), sums(600, 1200), analysis.Suspicious},
 	} {
