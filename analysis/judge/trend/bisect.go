@@ -33,8 +33,8 @@ type Exposure struct {
 	Where string
 	// Leaks reports that the epoch alone shows the growth, Proven that it is proven.
 	Leaks, Proven bool
-	// Began is the time of the first snapshot. Seen is by how much the counts varied: a
-	// growth that is smaller would not have been noticed.
+	// Began is the time of the first snapshot. Seen is the largest rise from one snapshot to
+	// a later one: a growth that is smaller would not have been noticed.
 	Began time.Time
 	Seen  int
 	// Mean is the mean of the load named Load.
@@ -81,6 +81,8 @@ type VersionRow struct {
 type Bisection struct {
 	// Rows are in order of version, those of commits in order of capture.
 	Rows []VersionRow
+	// Rate is the median rate of the bad versions per hour, 0 without one that rises.
+	Rate float64
 	// Unordered reports versions whose names tell no order: hashes of commits. Then no
 	// version is first.
 	Unordered bool
@@ -107,6 +109,8 @@ type Bisection struct {
 // Fix is the proof that a growth ended with a version: the last bad one beside a newer one.
 type Fix struct {
 	Before, After VersionRow
+	// Unordered reports commits, of which none need be later.
+	Unordered bool
 	// Ratio is the load after, divided by the load before; 0 if one is not known or they are
 	// of different names.
 	Ratio float64
@@ -121,16 +125,23 @@ type Fix struct {
 func (b Bisection) Text() string {
 	var text string
 	switch {
+	case b.FirstBad != "":
+		text = "first bad version: " + b.FirstBad
+		if b.LastGood != "" {
+			text += "; last good: " + b.LastGood
+		}
 	case b.EarliestBad == "":
 		return "no version is known to be bad"
 	case b.Unordered:
 		return b.unordered()
-	case b.FirstBad != "":
-		text = fmt.Sprintf("first bad version: %s; last good: %s", b.FirstBad, b.LastGood)
+	case b.EarliestBad == Before && b.Fixed == After:
+		return "bad before the change, good after it"
+	case b.EarliestBad == Before:
+		return "bad before the change"
 	case b.LastGood == "":
 		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
 	default:
-		text = fmt.Sprintf("the first bad version is between %s (good) and %s (bad)", b.LastGood, b.EarliestBad)
+		text = fmt.Sprintf("it began between %s (good) and %s (bad)", b.LastGood, b.EarliestBad)
 	}
 	if b.Fixed != "" {
 		text += "; fixed in " + b.Fixed
@@ -140,7 +151,7 @@ func (b Bisection) Text() string {
 	}
 	if b.Next != "" {
 		text += fmt.Sprintf("; next to test: %s, at least %s with a snapshot every %s, under the same load", b.Next,
-			wording.Duration(hoursLong(b.NextHours)), wording.Duration(hoursLong(b.NextHours/5)))
+			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
 	}
 	if len(b.Confounds) > 0 {
 		text += "; also different: " + wording.Commas(b.Confounds, 4)
@@ -170,6 +181,24 @@ func (b Bisection) unordered() string {
 // version changes is cut there. A series without any member of the family counts 0
 // throughout: a good version shows exactly that.
 func (s *Series) Exposures(family *analysis.Family) []Exposure {
+	return s.exposures(family, s.versions())
+}
+
+// Watched is what all epochs of the series showed of a family, as one version.
+func (s *Series) Watched(family *analysis.Family) VersionRow {
+	versions := make([]string, len(s.Snapshots))
+	for i := range versions {
+		versions[i] = After
+	}
+	rows, _ := versionRows(s.exposures(family, versions))
+	if len(rows) == 0 {
+		return VersionRow{Below: math.Inf(1), Rate: math.NaN(), PerUnit: math.NaN()}
+	}
+	return rows[0]
+}
+
+// exposures takes the version of each snapshot.
+func (s *Series) exposures(family *analysis.Family, versions []string) []Exposure {
 	whole := s.parts[family.Fingerprint]
 	if whole == nil {
 		whole = s.without(family)
@@ -177,7 +206,6 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 	if j := s.judgements().byFingerprint[family.Fingerprint]; j != nil {
 		whole, _ = j.judgedPart()
 	}
-	versions := s.versions()
 	var out []Exposure
 	for _, run := range whole.runs {
 		for from := 0; from < len(run); {
@@ -238,7 +266,7 @@ func (p *part) exposure(run []point, version string) Exposure {
 	e := Exposure{
 		Version: version, Hours: spanOf(run), Snapshots: len(run), Rise: run[len(run)-1].count - run[0].count,
 		Where: p.series.Snapshots[run[0].index].Process.Host.Value, Began: p.series.Snapshots[run[0].index].CapturedAt,
-		Seen: most(run) - fewest(run),
+		Seen: largestRise(run),
 	}
 	if p.series.groups[p.family.Fingerprint] != nil {
 		buf := new(buffers)
@@ -255,6 +283,16 @@ func (p *part) exposure(run []point, version string) Exposure {
 		}
 	}
 	return e
+}
+
+// largestRise is that from one point of a run to a later one.
+func largestRise(run []point) int {
+	rise, low := 0, run[0].count
+	for _, pt := range run {
+		low = min(low, pt.count)
+		rise = max(rise, pt.count-low)
+	}
+	return rise
 }
 
 // mean is the mean over the snapshots of a run, 0 if most of them do not show the load.
@@ -295,7 +333,7 @@ func Bisect(exposures []Exposure) Bisection {
 			r.Verdict = Good
 		}
 	}
-	b := Bisection{Rows: rows, Unordered: unordered}
+	b := Bisection{Rows: rows, Rate: rate, Unordered: unordered}
 	b.bracket()
 	b.fix(rate)
 	if !unordered {
@@ -462,7 +500,7 @@ func (b *Bisection) fix(rate float64) {
 			after = r
 		}
 	}
-	f := &Fix{Before: b.Rows[last], After: after, Proven: after.Verdict == Good}
+	f := &Fix{Before: b.Rows[last], After: after, Unordered: b.Unordered, Proven: after.Verdict == Good}
 	if after.Load != "" && after.Load == f.Before.Load && f.Before.Mean > 0 {
 		f.Ratio = after.Mean / f.Before.Mean
 	}

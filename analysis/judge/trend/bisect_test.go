@@ -45,7 +45,7 @@ func TestBisect(t *testing.T) {
 			// At 5/h the effect of ten needs six hours.
 			name:      "an hour clears nobody",
 			exposures: []Exposure{ran("1.0", 48, 1), ran("1.1", 1, 0), ran("1.2", 24, 120)},
-			verdicts:  "good unknown bad", firstBad: "", text: "the first bad version is between 1.0 (good) and 1.2 (bad)",
+			verdicts:  "good unknown bad", firstBad: "", text: "it began between 1.0 (good) and 1.2 (bad)",
 		},
 		{
 			name:      "everything grows",
@@ -60,7 +60,7 @@ func TestBisect(t *testing.T) {
 		{
 			name:      "versions between two neighbours of the table were not seen",
 			exposures: []Exposure{ran("v1.5.2", 48, 0), ran("v1.5.5", 24, 120)},
-			verdicts:  "good bad", firstBad: "", text: "the first bad version is between v1.5.2 (good) and v1.5.5 (bad); next to test: v1.5.3, at least 6 h with a snapshot every 1 h 12 min",
+			verdicts:  "good bad", firstBad: "", text: "it began between v1.5.2 (good) and v1.5.5 (bad); next to test: v1.5.3, at least 6 h with a snapshot every 1 h 12 min",
 		},
 		{
 			name:      "a good version after the bad ones is the fix, and does not unsay which was first",

@@ -128,3 +128,8 @@ func halfway(good, bad string) string {
 	}
 	return ""
 }
+
+// Older reports whether one version comes before another.
+func Older(version, other string) bool {
+	return !commit(version) && !commit(other) && version != other && compareVersions(version, other) < 0
+}
