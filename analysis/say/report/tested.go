@@ -2,8 +2,11 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
@@ -16,6 +19,15 @@ import (
 // versions.
 func Change(before, after []analysis.Snapshot) []analysis.Snapshot {
 	all := slices.Concat(before, after)
+	taken := map[string]bool{}
+	for i := range all {
+		s := &all[i]
+		if taken[s.ID] && i >= len(before) { // two process starts may show the same bytes
+			sum := sha256.Sum256([]byte(s.ID + "\x00" + trend.After + "\x00" + s.Label))
+			s.ID = s.ID[:1] + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:max(1, len(s.ID)-1)]
+		}
+		taken[s.ID] = true
+	}
 	identity.NameVersions(all)
 	sides := [2][]analysis.Snapshot{all[:len(before)], all[len(before):]}
 	var releases [2]map[string]bool
