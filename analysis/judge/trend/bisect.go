@@ -274,7 +274,7 @@ func (p *part) exposure(run []point, version string) Exposure {
 		signals.fit.fill(own.comparable(), buf)
 		e.Rate = signals.fit.slope
 		e.Proven = signals.verdict == analysis.Leaking
-		e.Leaks = signals.proven() || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
+		e.Leaks = e.Proven || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
 	}
 	for _, l := range p.series.loads {
 		if mean := l.mean(run); mean > 0 {

@@ -252,3 +252,32 @@ func TestASeriesWithoutTheFamilyIsExposureWithoutGrowth(t *testing.T) {
 		t.Errorf("%+v of a kind that was never captured", got)
 	}
 }
+
+func TestAVersionUnderAGrowingLoadIsNotBad(t *testing.T) {
+	snaps := only(piling("10 20 30 40 50 60")).at("0 3600 7200 10800 14400 18000").snapshots(t)
+	for i, snap := range snaps {
+		snap.Process.Version.Value = "1.0"
+		snap.Figures = map[string]float64{"kubelet_running_pods": float64(10 * (i + 1))}
+	}
+	series := seriesOf(snaps)
+	if got := series.JudgeAll()[onlyFamily].Verdict; got != analysis.Scaling {
+		t.Fatalf("verdict %s, want scaling", got)
+	}
+	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Leaks || got[0].Load != "kubelet_running_pods" || got[0].Mean != 35 {
+		t.Errorf("%+v; want an epoch that does not leak, at a mean of 35 pods", got)
+	}
+}
+
+func TestCountsThatFallHideNoGrowth(t *testing.T) {
+	snaps := only(piling("50 40 30 20 10 14")).at("0 3600 7200 10800 14400 18000").snapshots(t)
+	for _, snap := range snaps {
+		snap.Process.Version.Value = "1.0"
+	}
+	series := seriesOf(snaps)
+	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Seen != 4 {
+		t.Errorf("%+v; want a largest rise of 4", got)
+	}
+	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(4) || !got.Clears(8) {
+		t.Errorf("%+v; want 5 hours that exclude 8 an hour and not 4", got)
+	}
+}

@@ -182,6 +182,9 @@ func (c *Case) TestedAt(perHour float64, reached bool) Tested {
 				open = cmp.Or(open, f.Title)
 			}
 		}
+		for _, t := range s.TotalsRisen {
+			open = cmp.Or(open, sentenceOnly(t.text()))
+		}
 		families := slices.Clone(j.Trend.Families)
 		if len(families) == 0 {
 			families = append(families, &analysis.Family{Kind: analysis.KindGoroutine})
@@ -205,11 +208,11 @@ func (c *Case) TestedAt(perHour float64, reached bool) Tested {
 	case hours == 0:
 		return Tested{Verdict: trend.Unknown, Text: "two dumps of one process with their times are needed; capture " + wording.AtLeast(missing)}
 	case open != "":
-		return Tested{Verdict: trend.Unknown, Text: fmt.Sprintf("%s, which is no proof; %s, capture %s", open, seen, wording.AtLeast(hours+max(missing, hours)))}
+		return Tested{Verdict: trend.Unknown, Text: fmt.Sprintf("%s, which proves nothing yet; %s, capture %s", open, seen, wording.AtLeast(hours+max(missing, hours)))}
 	case missing > 0:
 		return Tested{Verdict: trend.Unknown, Text: fmt.Sprintf("%s, too short to see a leak of %s; capture %s", seen, pace(perHour), wording.AtLeast(hours+missing))}
 	}
-	return Tested{Verdict: trend.Good, Text: fmt.Sprintf("nothing grew in %s; a leak of %s would have been seen", wording.Lasting(hours), pace(perHour))}
+	return Tested{Verdict: trend.Good, Text: fmt.Sprintf("a leak of %s would have been seen in %s", pace(perHour), wording.Lasting(hours))}
 }
 
 // sentenceOnly is a sentence without its full stop.

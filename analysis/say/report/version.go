@@ -34,8 +34,8 @@ func versions(series []SeriesJudgement) {
 	for i := range series {
 		for k := range series[i].Growths {
 			lead := series[i].Growths[k]
-			if lead.Lead == "" || len(series[i].Absent) == 0 {
-				continue
+			if lead.Lead == "" || len(series[i].Absent) == 0 || series[i].Series.Findings[k].Key != nil {
+				continue // none of the families of a key grows by itself
 			}
 			var all []trend.Exposure
 			for n := range series {
