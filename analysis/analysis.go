@@ -229,6 +229,9 @@ type Snapshot struct {
 	Forms     map[Kind]string `json:"forms,omitempty"`
 	Totals    Totals          `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
+	// Upload is the name of the file or directory that the paths of Artifacts are below,
+	// empty if they begin with it.
+	Upload string `json:"-"`
 	// Groups are the families present, by fingerprint. Kinds that were not captured
 	// have none. See Totals.
 	Groups []Group `json:"groups,omitempty"`

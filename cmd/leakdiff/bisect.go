@@ -158,6 +158,7 @@ func (r *reportCommand) readBefore(ctx context.Context, m *Main) ([]analysis.Sna
 	if err != nil {
 		return nil, nil, beforeFault(err)
 	}
+	nameUpload(result.Snapshots, r.Before)
 	return result.Snapshots, result.Problems, nil
 }
 

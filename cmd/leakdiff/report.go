@@ -113,6 +113,7 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 		return err
 	}
 	nothing := len(result.Snapshots) == 0
+	nameUpload(result.Snapshots, r.Paths)
 	if len(before) > 0 {
 		result.Snapshots = report.Change(before, result.Snapshots)
 		before = result.Snapshots[:len(before)]
@@ -266,6 +267,20 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 		})
 	}
 	return inputs, nil
+}
+
+// nameUpload tells the snapshots of a single argument its name, which their paths lack.
+func nameUpload(snapshots []analysis.Snapshot, paths []string) {
+	if len(paths) != 1 || paths[0] == "-" {
+		return
+	}
+	whole, err := filepath.Abs(paths[0])
+	if err != nil {
+		return
+	}
+	for i := range snapshots {
+		snapshots[i].Upload = filepath.Base(whole)
+	}
 }
 
 // prefixes are put before the paths of the files of each argument: nothing for a single

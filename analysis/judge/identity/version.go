@@ -13,7 +13,8 @@ import (
 // own, from the names of their directories, archives and files: "app-v1.5.2-t0.tgz",
 // "v1.5.2/t0/", "good-3f2a1bc/". A version with a v or three numbers counts by itself.
 // Two numbers or the hash of a commit count only if the snapshots of a program have
-// several. A name beside a stated version is no version: the contents decide.
+// several. Without a v one of them must have two snapshots, since what differs in each name
+// numbers the dumps. A name beside a stated version is no version: the contents decide.
 func NameVersions(snapshots []analysis.Snapshot) {
 	programs := map[string][]int{}
 	for i := range snapshots {
@@ -59,13 +60,25 @@ func (r nameReader) nameVersions(snapshots []analysis.Snapshot, list []int) {
 	// What all names share is the name of the collector or of the case.
 	for _, form := range []versionForm{plainVersion, shortVersion, commitHash} {
 		chosen, several := choose(func(w versionWord) bool { return w.form == form && shared[w] < len(list) })
-		if several {
+		if several && holds(chosen) {
 			setVersions(snapshots, chosen)
 			return
 		}
 	}
-	chosen, _ := choose(func(w versionWord) bool { return w.form == plainVersion })
-	setVersions(snapshots, chosen)
+	if chosen, several := choose(func(w versionWord) bool { return w.form == plainVersion }); !several {
+		setVersions(snapshots, chosen)
+	}
+}
+
+// holds reports versions of which one has two snapshots, or that have a v.
+func holds(chosen map[int]versionWord) bool {
+	count := map[string]int{}
+	for _, w := range chosen {
+		if count[w.value]++; count[w.value] > 1 || w.value[0] == 'v' || w.value[0] == 'V' {
+			return true
+		}
+	}
+	return false
 }
 
 func setVersions(snapshots []analysis.Snapshot, chosen map[int]versionWord) {
@@ -87,6 +100,20 @@ func setVersions(snapshots []analysis.Snapshot, chosen map[int]versionWord) {
 		}
 		p.Version = found
 	}
+}
+
+// clockOrDate reports numbers that are a time of day or a date: "03.15.22", "21.11.2026".
+func clockOrDate(numbers string) bool {
+	pairs := 0
+	for _, n := range strings.Split(numbers, ".") {
+		switch {
+		case len(n) > 1 && n[0] == '0', len(n) > 3:
+			return true
+		case len(n) == 2:
+			pairs++
+		}
+	}
+	return pairs == 3
 }
 
 type versionForm int
@@ -140,6 +167,9 @@ func (r nameReader) words(s *analysis.Snapshot) []versionWord {
 			continue
 		}
 		parts := strings.Split(strings.ReplaceAll(strings.TrimSuffix(a.Path, "/"), "!/", "/"), "/")
+		if s.Upload != "" {
+			parts = append([]string{s.Upload}, parts...)
+		}
 		for i := len(parts) - 1; i >= 0; i-- {
 			if parts[i] == s.Process.Host.Value {
 				continue
@@ -190,7 +220,8 @@ func versionIn(name, program string) versionWord {
 			form = plainVersion
 		}
 		switch {
-		case len(major) > 3, notOfProgram[before], dots == 3 && v == "": // a date, a runtime, an address
+		case notOfProgram[before], dots == 3 && v == "": // a runtime, an address
+		case len(major) > 3, v == "" && clockOrDate(numbers):
 		case form == shortVersion && before == "" && from+at[2] > 0: // "3-1.5" counts something
 		case form == shortVersion && len(before) == 1: // "t1.5"
 		default:

@@ -27,6 +27,11 @@ func TestANameMayStateTheVersionOfTheProgram(t *testing.T) {
 		{"2026-11-21T03-04-05Z", ""},
 		{"2026.11.21", ""},
 		{"20261121", ""},
+		{"dump-03.15.22.txt", ""},
+		{"dump-12.15.22.txt", ""},
+		{"21.11.2026", ""},
+		{"1.34.10", "1.34.10"},
+		{"v1.34.10", "v1.34.10"},
 		{"jdk-17.0.1", ""},
 		{"jdk-17", ""},
 		{"go1.26.1", ""},
@@ -69,10 +74,13 @@ func TestVersionsOfACaseFromItsNames(t *testing.T) {
 	}{
 		{"a plain version counts alone", []string{"v1.5.2/t0/g.txt", "v1.5.2/t1/g.txt"}, nil, []string{"v1.5.2", "v1.5.2"}},
 		{"two numbers alone are no version", []string{"app-1.5/t0/g.txt", "app-1.5/t1/g.txt"}, nil, []string{"", ""}},
-		{"two numbers count where they differ", []string{"app-1.5/t0/g.txt", "app-1.6/t1/g.txt"}, nil, []string{"1.5", "1.6"}},
+		{"two numbers count where they differ", []string{"app-1.5/t0/g.txt", "app-1.5/t1/g.txt", "app-1.6/t1/g.txt"}, nil, []string{"1.5", "1.5", "1.6"}},
+		{"numbers that differ in each name number the dumps", []string{"dump-1.5.1.txt", "dump-1.5.2.txt", "dump-1.5.3.txt"}, nil, []string{"", "", ""}},
+		{"hashes that differ in each name name the dumps", []string{"3f2a1bc.txt", "9e8d7c6.txt"}, nil, []string{"", ""}},
+		{"with a v one dump each is enough", []string{"v1.5.2.txt", "v1.5.3.txt"}, nil, []string{"v1.5.2", "v1.5.3"}},
 		{"one hash alone is no version", []string{"good-3f2a1bc/t0/g.txt"}, nil, []string{""}},
-		{"hashes count where they differ", []string{"good-3f2a1bc/t0/g.txt", "bad-9e8d7c6/t0/g.txt"}, nil, []string{"3f2a1bc", "9e8d7c6"}},
-		{"what all share is not what differs", []string{"sos-v4.5.1/good-3f2a1bc/t0/g.txt", "sos-v4.5.1/bad-9e8d7c6/t0/g.txt"}, nil, []string{"3f2a1bc", "9e8d7c6"}},
+		{"hashes count where they differ", []string{"good-3f2a1bc/t0/g.txt", "good-3f2a1bc/t1/g.txt", "bad-9e8d7c6/t0/g.txt"}, nil, []string{"3f2a1bc", "3f2a1bc", "9e8d7c6"}},
+		{"what all share is not what differs", []string{"sos-v4.5.1/good-3f2a1bc/t0/g.txt", "sos-v4.5.1/good-3f2a1bc/t1/g.txt", "sos-v4.5.1/bad-9e8d7c6/t0/g.txt"}, nil, []string{"3f2a1bc", "3f2a1bc", "9e8d7c6"}},
 		{"archives", []string{"shop-v1.5.2.tgz!/t0/g.txt", "shop-v1.5.3.tgz!/t0/g.txt"}, nil, []string{"v1.5.2", "v1.5.3"}},
 		{"the contents decide", []string{"v1.5.2/t0/g.txt", "v1.5.3/t0/g.txt"}, []string{"1.5.9, go1.26.1", ""}, []string{"1.5.9, go1.26.1", "v1.5.3"}},
 		{"a runtime in the contents is kept", []string{"v1.5.2/t0/g.txt"}, []string{"go1.26.1"}, []string{"v1.5.2, go1.26.1"}},
@@ -138,5 +146,14 @@ func TestVersionsThatTakeTurnsAreSeriesOfTheirOwn(t *testing.T) {
 				t.Errorf("%d series, want %d: %v", len(keys), tc.want, keys)
 			}
 		})
+	}
+}
+
+func TestTheNameOfAnUploadMayStateTheVersion(t *testing.T) {
+	all := []analysis.Snapshot{of("t0/g.txt", ""), of("t1/g.txt", "")}
+	all[0].Upload, all[1].Upload = "shop-v1.5.2.tgz", "shop-v1.5.3.tgz"
+	NameVersions(all)
+	if a, b := all[0].Process.Version, all[1].Process.Version; a.Value != "v1.5.2" || b.Value != "v1.5.3" || a.Source != "the name shop-v1.5.2.tgz" {
+		t.Errorf("%+v and %+v", a, b)
 	}
 }
