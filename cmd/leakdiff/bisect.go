@@ -24,13 +24,14 @@ const (
 	exitAbort = 129
 )
 
-// statusError ends the program with a status of its own. Its text is printed as the others.
+// statusError ends the program with a status of its own. What it wraps is printed like
+// other errors, nil is not.
 type statusError struct {
 	status int
 	err    error
 }
 
-func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Error() string { return fmt.Sprintf("status %d: %v", e.status, e.err) }
 func (e *statusError) Unwrap() error { return e.err }
 
 // bisects reports a command line whose status git bisect reads, also one that cannot be

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"leakdiff/analysis"
 )
 
 // toyCaptures writes goroutine dumps of a toy program, one directory for each count of
@@ -111,6 +114,32 @@ func TestGitBisectFindsTheCommit(t *testing.T) {
 	}
 	if !strings.Contains(out, "leakdiff: bad: ") || !strings.Contains(out, "leakdiff: good: ") {
 		t.Errorf("reasons are missing:\n%s", out)
+	}
+}
+
+func TestNoErrorOfABisectionIsReadAsBad(t *testing.T) {
+	tests := []struct {
+		name string
+		run  func() error
+		want int
+	}{
+		{"nothing was read", func() error { return nothingRead("no dump was found", "") }, exitSkip},
+		{"a file is not there", func() error { return &analysis.Fault{Code: "not_found"} }, exitSkip},
+		{"a wrong flag", func() error { return &analysis.Fault{Code: "usage"} }, exitAbort},
+		{"the disk is full", func() error { return errors.New("no space left on device") }, exitAbort},
+		{"the program fails", func() error { panic("index out of range") }, exitAbort},
+		{"an answer keeps its status", func() error { return &statusError{status: exitBad} }, exitBad},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			var got *statusError
+			if err := aborting(tc.run); !errors.As(err, &got) || got.status != tc.want {
+				t.Errorf("%v, want status %d", got, tc.want)
+			}
+		})
+	}
+	if err := aborting(func() error { return nil }); err != nil {
+		t.Errorf("good is %v", err)
 	}
 }
 

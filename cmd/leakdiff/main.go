@@ -118,7 +118,7 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	status := exitError
 	var own *statusError
 	if errors.As(err, &own) {
-		if status = own.status; own.err == nil {
+		if status, err = own.status, own.err; err == nil {
 			return status
 		}
 	}
