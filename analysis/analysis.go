@@ -5,6 +5,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,6 +55,17 @@ type Process struct {
 	Start Fact `json:"start"`
 	// Version is a hint for people, never part of a key.
 	Version Fact `json:"version"`
+}
+
+// Release is the version of the program itself, without that of its runtime:
+//
+//	"v1.34.4, go1.26.8" = "v1.34.4", "go1.26.8" = "", "(devel), go1.26.8" = ""
+func (p Process) Release() string {
+	first, _, _ := strings.Cut(p.Version.Value, ", ")
+	if first == "(devel)" || first == "devel" || first == "unknown" || strings.HasPrefix(first, "go1.") || strings.HasPrefix(first, "Node.js ") {
+		return ""
+	}
+	return first
 }
 
 // Key identifies the series of a snapshot of p: host and program.
@@ -217,6 +229,9 @@ type Snapshot struct {
 	Forms     map[Kind]string `json:"forms,omitempty"`
 	Totals    Totals          `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
+	// Upload is the name of the file or directory that the paths of Artifacts are below,
+	// empty if they begin with it.
+	Upload string `json:"-"`
 	// Groups are the families present, by fingerprint. Kinds that were not captured
 	// have none. See Totals.
 	Groups []Group `json:"groups,omitempty"`

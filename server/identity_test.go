@@ -522,7 +522,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	short := s.edit(up.Case, "version", "from:"+at["t4"], "1.30.5")
 	again := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
 	s.run(t, []scenario{
-		{name: "the finding says which version to test next, and for how long", path: up.Link, status: 200, want: []string{"after 1.30.0, at the latest in 1.31.0", "test 1.30.5 next, for 1 h 30 min with a snapshot every 18 min, under the same load"}, never: []string{"first bad version"}},
+		{name: "the finding says which version to test next, and for how long", path: up.Link, status: 200, want: []string{"it began between 1.30.0 (good) and 1.31.0 (bad)", "next to test: 1.30.5, at least 1 h 30 min with a snapshot every 18 min, under the same load"}, never: []string{"first bad version"}},
 	})
 	for _, number := range []int64{again, short} {
 		s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, number), nil)

@@ -68,6 +68,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets, rest.Monitors = nil, nil
 	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
+	rest.Upload = ""                   // in the row of the bundle
 	*snap = rest
 }
 

@@ -28,7 +28,7 @@ func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.
 	return s.snapshots(ctx, caseID, withPacked)
 }
 
-// SnapshotHeads is Snapshots without families.
+// SnapshotHeads is Snapshots without families, and with the name of each upload.
 func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, headsOnly)
 }
@@ -63,6 +63,11 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 			}
 		}
 		out, err = l.assemble(ctx, rows)
+		for i := range out {
+			if d == headsOnly { // what a snapshot is of is decided by its head
+				out[i].Upload = rows[i].upload
+			}
+		}
 		return err
 	})
 	return out, err
@@ -117,9 +122,10 @@ type loadedStack struct {
 }
 
 type snapshotRow struct {
-	seq  int64
-	id   string
-	head *analysis.Snapshot
+	seq    int64
+	id     string
+	upload string
+	head   *analysis.Snapshot
 	// groups are the rows of the groups of head; members are the numbers of their members.
 	groups  []groupRow
 	members []int
@@ -134,7 +140,7 @@ type groupRow struct {
 func (l *loader) rows(ctx context.Context, caseID string) ([]*snapshotRow, error) {
 	all, err := collect(ctx, l.tx, func(rows *sql.Rows) (*snapshotRow, error) {
 		r := &snapshotRow{}
-		return r, rows.Scan(&r.seq, &r.id)
+		return r, rows.Scan(&r.seq, &r.id, &r.upload)
 	}, caseSnapshotsSQL, caseID)
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(r *snapshotRow) bool {
@@ -145,8 +151,9 @@ func (l *loader) rows(ctx context.Context, caseID string) ([]*snapshotRow, error
 }
 
 const caseSnapshotsSQL = `
-SELECT v.seq, v.id
+SELECT v.seq, v.id, b.name
 FROM visible_snapshot v
+JOIN bundle b ON b.seq = v.bundle_seq
 JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`

@@ -103,6 +103,9 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	if err != nil {
 		fmt.Fprintln(m.Stderr, "leakdiff:", err)
 		fmt.Fprintln(m.Stderr, "run leakdiff --help for the commands")
+		if bisects(args) {
+			return exitAbort
+		}
 		return exitError
 	}
 	err = line.Run(m)
@@ -112,13 +115,20 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	case errors.Is(err, errVerdictReached):
 		return exitVerdict
 	}
+	status := exitError
+	var own *statusError
+	if errors.As(err, &own) {
+		if status, err = own.status, own.err; err == nil {
+			return status
+		}
+	}
 	var fault *analysis.Fault
 	if errors.As(err, &fault) {
 		fmt.Fprintln(m.Stderr, "leakdiff:", fault.Error())
 	} else {
 		fmt.Fprintln(m.Stderr, "leakdiff:", err)
 	}
-	return exitError
+	return status
 }
 
 // collectAt sets GOGC, unless the environment does. Dumps are streamed, so a low figure

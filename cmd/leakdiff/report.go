@@ -30,6 +30,9 @@ type reportCommand struct {
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
+	Before          []string `help:"Captures of the same program from before a change, such as a fix; PATH is from after it. Says whether the change ended the growth. Repeatable." placeholder:"PATH" type:"path"`
+	Bisect          bool     `help:"For git bisect run: exit with status 0 where the leak is not there, 1 where it is, 125 where the captures do not tell. Needs --before or --pace; --fail-on says what is bad (default: leaking)."`
+	Pace            string   `help:"With --bisect: how fast the leak grows, such as 24/5m or 3/h. What would have shown it is good." placeholder:"N/TIME"`
 	Verbose         bool     `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
 	Source          []string `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed. Repeatable; not with --redact." placeholder:"DIR"`
 	Top             *int     `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
@@ -43,12 +46,15 @@ type reportCommand struct {
 // Help stands below the flags in the help of the command.
 func (*reportCommand) Help() string {
 	return `Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error, or no evidence was found in the input.
+With --bisect: 0 good, 1 bad, 125 cannot tell or nothing could be read, 129 an error that ends the bisection, such as a wrong flag.
 
 Examples:
   leakdiff report t0.txt t1.txt t2.txt
   leakdiff report --verbose --format md bundle.tar.gz
   leakdiff report --verbose --source . --source ~/go/pkg/mod t0.txt t1.txt
-  leakdiff report --fail-on leaking --redact captures/`
+  leakdiff report --fail-on leaking --redact captures/
+  leakdiff report --before v1.5.2.tgz v1.5.3.tgz
+  git bisect run sh -c 'make && ./capture.sh now.tgz && leakdiff report --bisect --before bad.tgz now.tgz'`
 }
 
 // reportPercent is lower than servePercent: a report serves no pages meanwhile, and most
@@ -56,6 +62,24 @@ Examples:
 const reportPercent = 20
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
+	if r.Bisect {
+		return aborting(func() error { return r.run(ctx, m) })
+	}
+	return r.run(ctx, m)
+}
+
+// read reads inputs while the terminal shows how far it is.
+func read(ctx context.Context, m *Main, inputs []bundle.Input, doing string) (ingest.Result, error) {
+	bar := m.progress(doing, "read, comparing", inputs)
+	defer bar.end()
+	return ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true, Progress: bar.step}, inputs)
+}
+
+func (r *reportCommand) run(ctx context.Context, m *Main) error {
+	perHour, err := r.checkBisect()
+	if err != nil {
+		return err
+	}
 	asked, err := filter.Parse(r.Filter)
 	if err != nil {
 		return filterFault(r.Filter, err)
@@ -78,18 +102,32 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	}
 	collectAt(reportPercent)
 	r.color = m.colored()
+	before, problemsBefore, err := r.readBefore(ctx, m)
+	if err != nil {
+		return err
+	}
 	bar := m.progress("reading", "read, comparing", inputs)
 	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true, Progress: bar.step}, inputs)
 	if err != nil {
 		bar.end()
 		return err
 	}
+	nothing := len(result.Snapshots) == 0
+	nameUpload(result.Snapshots, r.Paths)
+	if len(before) > 0 {
+		result.Snapshots = report.Change(before, result.Snapshots)
+		before = result.Snapshots[:len(before)]
+		problems = append(problemsBefore, problems...)
+	}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
 	bar.end()
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
-	nothing := len(result.Snapshots) == 0
+	var answer error
+	if r.Bisect && !nothing {
+		answer = r.bisected(m, &c, before, perHour)
+	}
 	var hide *redact.Redactor
 	if r.Redact {
 		hide = redact.New(r.names(c))
@@ -112,6 +150,9 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if nothing {
 		return nothingRead("no dump was found", "the report says what each file is")
 	}
+	if r.Bisect {
+		return answer
+	}
 	if r.reached(c.Report) {
 		return errVerdictReached
 	}
@@ -129,7 +170,7 @@ func (r *reportCommand) names(c report.Case) redact.Case {
 	for _, series := range c.Series {
 		out.Series = append(out.Series, series.Snapshots)
 	}
-	for _, p := range r.Paths {
+	for _, p := range slices.Concat(r.Before, r.Paths) {
 		if p != "-" {
 			out.Files = append(out.Files, filepath.Base(p))
 		}
@@ -170,18 +211,18 @@ var failsOn = map[string][]analysis.Verdict{
 func (r *reportCommand) reached(all report.Report) bool {
 	for _, s := range all.Series {
 		for _, f := range s.Findings {
-			if f.Key != nil && slices.Contains(failsOn[r.FailOn], f.Verdict) {
+			if f.Key != nil && slices.Contains(r.accused(), f.Verdict) {
 				return true
 			}
 		}
-		if r.FailOn == "grew" && len(s.TotalsRisen) > 0 {
+		if r.failsOn() == "grew" && len(s.TotalsRisen) > 0 {
 			return true
 		}
 		for _, f := range s.Families {
 			if r.IgnoreRecovered && f.RecoveredAt != nil {
 				continue
 			}
-			if slices.Contains(failsOn[r.FailOn], f.Verdict) {
+			if slices.Contains(r.accused(), f.Verdict) {
 				return true
 			}
 		}
@@ -226,6 +267,20 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 		})
 	}
 	return inputs, nil
+}
+
+// nameUpload tells the snapshots of a single argument its name, which their paths lack.
+func nameUpload(snapshots []analysis.Snapshot, paths []string) {
+	if len(paths) != 1 || paths[0] == "-" {
+		return
+	}
+	whole, err := filepath.Abs(paths[0])
+	if err != nil {
+		return
+	}
+	for i := range snapshots {
+		snapshots[i].Upload = filepath.Base(whole)
+	}
 }
 
 // prefixes are put before the paths of the files of each argument: nothing for a single

@@ -36,6 +36,8 @@ func TestScripts(t *testing.T) {
 			"sample": writeSample,
 			"bytes":  writeBytes,
 			"cut":    writeCut,
+
+			"captures": writeCaptures,
 		},
 	})
 }

@@ -136,6 +136,10 @@ func (f *CaseFinding) write(m *document.Document, words int) {
 	for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 		m.Item(e.Name + ": " + e.Value)
 	}
+	if len(f.Versions) > 0 {
+		m.Gap()
+		m.Table(len(report.VersionHead()), report.VersionHead(), f.Versions)
+	}
 	writeTrace(m, f.Stack)
 	writeShares(m, f.Shares)
 	writeKnown(m, f.Advice, f.Known, f.KnownNote)

@@ -276,6 +276,15 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, lower, m.restarts(s))
 		}
 	}
+	if f.Versions != nil {
+		for i := range f.Versions.Rows {
+			cells := f.Versions.Rows[i].Cells()
+			for k := range cells {
+				cells[k] = Visible(cells[k])
+			}
+			out.Versions = append(out.Versions, cells)
+		}
+	}
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
 	if len(f.Families) > 0 {
 		known := m.in.Memories[f.Families[0]]

@@ -120,6 +120,9 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	if len(f.MoreEvidence) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.MoreEvidence)), "more reason", "more reasons")), Blocks: document.Blocks{evidenceTerms(f.MoreEvidence)}})
 	}
+	if len(f.Versions) > 0 {
+		body.Add(f.versions())
+	}
 	body.Add(TraceBlocks(f.Stack)...)
 	if len(f.Shares) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
@@ -149,6 +152,19 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.Behind)), "finding stands behind it", "findings stand behind it")), Blocks: document.Blocks{behind}})
 	}
 	return document.Item{Look: "finding", ID: f.Anchor, Blocks: document.Blocks{document.Text{document.Marked(document.Number, f.Number)}, body}}
+}
+
+// versions is the table of the versions of the program.
+func (f *CaseFinding) versions() document.Table {
+	table := document.Table{Look: "data", Label: "Versions, finding " + f.Number, Caption: "Growth and verdict of each version", Head: heads(report.VersionHead()...), Parts: []document.Part{{}}}
+	for _, row := range f.Versions {
+		var out document.Row
+		for i, cell := range row {
+			out.Cells = append(out.Cells, document.Cell{Header: i == 0, Text: document.Words(cell), Name: report.VersionHead()[i]})
+		}
+		table.Parts[0].Rows = append(table.Parts[0].Rows, out)
+	}
+	return table
 }
 
 // findingHead is the title with the small line of the members.

@@ -62,6 +62,8 @@ func newWork(snapshots []analysis.Snapshot) *work {
 	}
 	// Report labels are written into these copies.
 	copy(w.now, snapshots)
+	NameVersions(w.now)
+	w.found = slices.Clone(w.now)
 	return w
 }
 

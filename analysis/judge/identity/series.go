@@ -8,7 +8,8 @@ import (
 
 // SeriesKeys returns the series key of each snapshot: host and program. It adds the pid
 // if processes of one name run at the same time, such as the shells in a listing of all
-// processes. Those are no restarts of one another.
+// processes. Those are no restarts of one another. Without pids it adds the version that
+// names state, if versions take turns.
 func SeriesKeys(snapshots []analysis.Snapshot) []string {
 	keys := make([]string, len(snapshots))
 	named := map[string][]int{}
@@ -17,11 +18,15 @@ func SeriesKeys(snapshots []analysis.Snapshot) []string {
 		named[keys[i]] = append(named[keys[i]], i)
 	}
 	for _, list := range named {
-		if !simultaneous(snapshots, list) {
-			continue
-		}
-		for _, i := range list {
-			keys[i] += "\x00" + snapshots[i].Process.PID.Value
+		switch {
+		case simultaneous(snapshots, list):
+			for _, i := range list {
+				keys[i] += "\x00" + snapshots[i].Process.PID.Value
+			}
+		case takeTurns(snapshots, list):
+			for _, i := range list {
+				keys[i] += "\x00" + snapshots[i].Process.Release()
+			}
 		}
 	}
 	return keys
@@ -69,6 +74,34 @@ func returns(snapshots []analysis.Snapshot, list []int) bool {
 			return true
 		}
 		gone[now], now = true, pid
+	}
+	return false
+}
+
+// takeTurns reports whether a version that names state comes back after another: captures
+// of two versions that ran side by side, or bundles without times.
+func takeTurns(snapshots []analysis.Snapshot, list []int) bool {
+	named := false
+	for _, i := range list {
+		v := snapshots[i].Process.Version
+		if !v.Known() {
+			return false
+		}
+		named = named || v.Confidence == analysis.Low
+	}
+	if !named {
+		return false
+	}
+	gone, now := map[string]bool{}, ""
+	for _, i := range inOrder(snapshots, list) {
+		release := snapshots[i].Process.Release()
+		if release == now {
+			continue
+		}
+		if gone[release] {
+			return true
+		}
+		gone[now], now = true, release
 	}
 	return false
 }

@@ -31,8 +31,14 @@ type Exposure struct {
 	Load    string
 	// Where names the host or node pool. It is used to find confounds.
 	Where string
-	// Leaks reports that the epoch alone shows the growth.
-	Leaks bool
+	// Leaks reports that the epoch alone shows the growth, Proven that it is proven.
+	Leaks, Proven bool
+	// Began is the time of the first snapshot. Seen is the largest rise from one snapshot to
+	// a later one: a growth that is smaller would not have been noticed.
+	Began time.Time
+	Seen  int
+	// Mean is the mean of the load named Load.
+	Mean float64
 }
 
 // VersionVerdict is the verdict on one version.
@@ -50,12 +56,22 @@ type VersionRow struct {
 	Version string
 	Verdict VersionVerdict
 	Epochs  int
+	// Snapshots and Rise are sums over all epochs. Proven reports that one of them proves
+	// the growth.
+	Snapshots, Rise int
+	Proven          bool
+	// Began is the time of the first snapshot of the version.
+	Began time.Time
+	// Load names the load that is known of the version, empty for none or several. Mean is
+	// its mean.
+	Load string
+	Mean float64
 	// Hours is the sum over all epochs of the version. Rate is the median per hour, NaN
 	// if no epoch has two snapshots. PerUnit is the median per unit of load, NaN
 	// without a load.
 	Hours, Rate, PerUnit float64
-	// Below is the smallest rate that these hours without growth exclude at 95 %: 3
-	// divided by the hours. It is NaN for bad versions.
+	// Below is the smallest rate that these hours exclude at 95 %: 3 divided by the hours
+	// where the counts stood still, more where they varied. It is NaN for bad versions.
 	Below float64
 	// Mass is the posterior probability that this is the first bad version.
 	Mass float64
@@ -63,20 +79,46 @@ type VersionRow struct {
 
 // Bisection is the search for the version that brought a growth.
 type Bisection struct {
-	// Rows are in order of version.
+	// Rows are in order of version, those of commits in order of capture.
 	Rows []VersionRow
-	// FirstBad is set only if every older version is good and every newer one bad.
-	// Otherwise the first bad version is after LastGood, up to EarliestBad.
-	FirstBad              string
-	LastGood, EarliestBad string
+	// Rate is the median rate of the bad versions per hour, 0 without one that rises.
+	Rate float64
+	// Unordered reports versions whose names tell no order: hashes of commits. Then no
+	// version is first.
+	Unordered bool
+	// FirstBad is set only if every older version is good, none can lie between them, and
+	// every newer one up to LastBad is bad. Otherwise the first bad version is after
+	// LastGood, up to EarliestBad.
+	FirstBad                       string
+	LastGood, EarliestBad, LastBad string
+	// Fixed is the first version after LastBad, if it is good and no newer one is bad.
+	Fixed string
+	// Fix compares the last bad version with one after it, nil without one.
+	Fix *Fix
 	// Set is the smallest set of versions with 95 % of the probability.
 	Set []string
 	// Next is the version to test for NextHours hours under the same load, with a
-	// snapshot every fifth of that time. It is empty if nothing is open.
+	// snapshot every fifth of that time. It may be one that no snapshot shows, between
+	// LastGood and EarliestBad. It is empty if nothing is open.
 	Next      string
 	NextHours float64
 	// Confounds are other differences between good and bad versions.
 	Confounds []string
+}
+
+// Fix is the proof that a growth ended with a version: the last bad one beside a newer one.
+type Fix struct {
+	Before, After VersionRow
+	// Unordered reports commits, of which none need be later.
+	Unordered bool
+	// Ratio is the load after, divided by the load before; 0 if one is not known or they are
+	// of different names.
+	Ratio float64
+	// Proven reports that the version after was watched so long that a growth of a tenth of
+	// the pace would have been seen, less load counting less. More are the hours that are
+	// missing.
+	Proven bool
+	More   float64
 }
 
 // Text is the answer in a sentence.
@@ -85,19 +127,31 @@ func (b Bisection) Text() string {
 	switch {
 	case b.FirstBad != "":
 		text = "first bad version: " + b.FirstBad
+		if b.LastGood != "" {
+			text += "; last good: " + b.LastGood
+		}
 	case b.EarliestBad == "":
 		return "no version is known to be bad"
+	case b.Unordered:
+		return b.unordered()
+	case b.EarliestBad == Before && b.Fixed == After:
+		return "bad before the change, good after it"
+	case b.EarliestBad == Before:
+		return "bad before the change"
 	case b.LastGood == "":
 		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
 	default:
-		text = fmt.Sprintf("after %s, at the latest in %s", b.LastGood, b.EarliestBad)
+		text = fmt.Sprintf("it began between %s (good) and %s (bad)", b.LastGood, b.EarliestBad)
+	}
+	if b.Fixed != "" {
+		text += "; fixed in " + b.Fixed
 	}
 	if len(b.Set) > 1 {
 		text += "; 95 % of the probability: " + wording.Commas(b.Set, 6)
 	}
 	if b.Next != "" {
-		text += fmt.Sprintf("; test %s next, for %s with a snapshot every %s, under the same load", b.Next,
-			wording.Duration(hoursLong(b.NextHours)), wording.Duration(hoursLong(b.NextHours/5)))
+		text += fmt.Sprintf("; next to test: %s, at least %s with a snapshot every %s, under the same load", b.Next,
+			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
 	}
 	if len(b.Confounds) > 0 {
 		text += "; also different: " + wording.Commas(b.Confounds, 4)
@@ -105,11 +159,46 @@ func (b Bisection) Text() string {
 	return text
 }
 
+// unordered is the answer about commits: which are bad and which good.
+func (b Bisection) unordered() string {
+	var parts []string
+	for _, verdict := range []VersionVerdict{Bad, Good, Unknown} {
+		var list []string
+		for _, r := range b.Rows {
+			if r.Verdict == verdict {
+				list = append(list, r.Version)
+			}
+		}
+		if len(list) > 0 {
+			parts = append(parts, string(verdict)+": "+wording.Commas(list, 6))
+		}
+	}
+	return strings.Join(parts, "; ") + "; the order of commits is not known"
+}
+
 // Exposures are the epochs of this series in which a family can be counted, with the
 // version of their snapshots. Epochs without a version are left out. An epoch whose
 // version changes is cut there. A series without any member of the family counts 0
 // throughout: a good version shows exactly that.
 func (s *Series) Exposures(family *analysis.Family) []Exposure {
+	return s.exposures(family, s.versions())
+}
+
+// Watched is what all epochs of the series showed of a family, as one version.
+func (s *Series) Watched(family *analysis.Family) VersionRow {
+	versions := make([]string, len(s.Snapshots))
+	for i := range versions {
+		versions[i] = After
+	}
+	rows, _ := versionRows(s.exposures(family, versions))
+	if len(rows) == 0 {
+		return VersionRow{Below: math.Inf(1), Rate: math.NaN(), PerUnit: math.NaN()}
+	}
+	return rows[0]
+}
+
+// exposures takes the version of each snapshot.
+func (s *Series) exposures(family *analysis.Family, versions []string) []Exposure {
 	whole := s.parts[family.Fingerprint]
 	if whole == nil {
 		whole = s.without(family)
@@ -117,7 +206,6 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 	if j := s.judgements().byFingerprint[family.Fingerprint]; j != nil {
 		whole, _ = j.judgedPart()
 	}
-	versions := s.versions()
 	var out []Exposure
 	for _, run := range whole.runs {
 		for from := 0; from < len(run); {
@@ -132,7 +220,7 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 				out = append(out, whole.exposure(run[from:to], version))
 			default:
 				// One snapshot shows nothing about its version except that it ran.
-				out = append(out, Exposure{Version: version, Snapshots: 1, Where: s.Snapshots[run[from].index].Process.Host.Value})
+				out = append(out, Exposure{Version: version, Snapshots: 1, Where: s.Snapshots[run[from].index].Process.Host.Value, Began: s.Snapshots[run[from].index].CapturedAt})
 			}
 			from = to
 		}
@@ -153,10 +241,14 @@ func (s *Series) without(family *analysis.Family) *part {
 // restarts, so a version known for some snapshots of an epoch applies to the others.
 func (s *Series) versions() []string {
 	out := make([]string, len(s.Snapshots))
+	// The program's own version counts. Where none is known, that of its runtime may explain.
+	own := slices.ContainsFunc(s.Snapshots, func(snap *analysis.Snapshot) bool { return snap.Process.Release() != "" })
 	for from := 0; from < len(out); {
 		to, known, several := from, "", false
 		for ; to < len(out) && s.Epochs[to] == s.Epochs[from]; to++ {
-			out[to] = s.Snapshots[to].Process.Version.Value
+			if out[to] = s.Snapshots[to].Process.Version.Value; own {
+				out[to] = s.Snapshots[to].Process.Release()
+			}
 			several = several || known != "" && out[to] != "" && out[to] != known
 			known = cmp.Or(known, out[to])
 		}
@@ -173,38 +265,63 @@ func (p *part) exposure(run []point, version string) Exposure {
 	own.runs = [][]point{run}
 	e := Exposure{
 		Version: version, Hours: spanOf(run), Snapshots: len(run), Rise: run[len(run)-1].count - run[0].count,
-		Where: p.series.Snapshots[run[0].index].Process.Host.Value,
+		Where: p.series.Snapshots[run[0].index].Process.Host.Value, Began: p.series.Snapshots[run[0].index].CapturedAt,
+		Seen: largestRise(run),
 	}
 	if p.series.groups[p.family.Fingerprint] != nil {
 		buf := new(buffers)
 		signals := own.measure(buf)
 		signals.fit.fill(own.comparable(), buf)
 		e.Rate = signals.fit.slope
-		e.Leaks = signals.proven() || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
+		e.Proven = signals.verdict == analysis.Leaking
+		e.Leaks = e.Proven || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
 	}
 	for _, l := range p.series.loads {
-		if own.hasLoad(&l) {
-			sum := 0.0
-			for _, pt := range run {
-				sum += l.values[pt.index]
-			}
-			if mean := sum / float64(len(run)); mean > 0 {
-				e.Load, e.PerUnit = l.name, e.Rate/mean
-				break
-			}
+		if mean := l.mean(run); mean > 0 {
+			e.Load, e.Mean, e.PerUnit = l.name, mean, e.Rate/mean
+			break
 		}
 	}
 	return e
 }
 
+// largestRise is that from one point of a run to a later one.
+func largestRise(run []point) int {
+	rise, low := 0, run[0].count
+	for _, pt := range run {
+		low = min(low, pt.count)
+		rise = max(rise, pt.count-low)
+	}
+	return rise
+}
+
+// mean is the mean over the snapshots of a run, 0 if most of them do not show the load.
+func (l *load) mean(run []point) float64 {
+	sum, n := 0.0, 0
+	for _, pt := range run {
+		if v := l.values[pt.index]; !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if 2*n < len(run) || n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
 // Bisect tables the versions and finds the one that brought the growth. A version is
 // bad if one of its epochs leaks. It is good if no epoch leaks and its hours would have
 // shown the rate r of the bad versions: 3/r hours exclude one member at 95 %, and ten
-// times as many exclude ten members, the effect that counts. The first bad version has
-// a uniform prior. The likelihood of each row is that of its rise, Poisson with
-// overdispersion 2.
+// times as many exclude ten members, the effect that counts. Counts that vary hide more:
+// half of r must be excluded too. The first bad version has a uniform prior. The
+// likelihood of each row is that of its rise, Poisson with overdispersion 2. Versions after
+// the last bad one tell whether it was fixed, and nothing about which was first.
 func Bisect(exposures []Exposure) Bisection {
-	rows := versionRows(exposures)
+	exposures = slices.Clone(exposures)
+	slices.SortStableFunc(exposures, func(a, b Exposure) int { // the order of uploads does not count
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Hours, b.Hours), cmp.Compare(a.Rise, b.Rise), cmp.Compare(a.Rate, b.Rate))
+	})
+	rows, unordered := versionRows(exposures)
 	rate := badRate(rows)
 	for k := range rows {
 		r := &rows[k]
@@ -212,24 +329,51 @@ func Bisect(exposures []Exposure) Bisection {
 			r.Below = math.NaN()
 			continue
 		}
-		r.Below = 3 / r.Hours
-		if rate > 0 && r.Hours >= hoursNeeded(rate) {
+		if r.Clears(rate) {
 			r.Verdict = Good
 		}
 	}
-	b := Bisection{Rows: rows}
+	b := Bisection{Rows: rows, Rate: rate, Unordered: unordered}
 	b.bracket()
-	b.spread(exposures, rate)
-	b.advise(rate)
+	b.fix(rate)
+	if !unordered {
+		b.spread(exposures, rate)
+		b.advise(rate)
+	}
 	b.Confounds = confounds(exposures, rows)
 	return b
+}
+
+// Clears reports whether a growth at a rate per hour would have been seen.
+func (r *VersionRow) Clears(rate float64) bool {
+	return rate > 0 && r.Hours >= hoursNeeded(rate) && r.Below <= rate/2
+}
+
+// Needed is how many more hours like those seen would clear a version at a rate.
+func (r *VersionRow) Needed(rate float64) float64 {
+	needed := hoursNeeded(rate)
+	if r.Hours > 0 && !math.IsNaN(r.Below) {
+		needed = max(needed, r.Hours*r.Below/(rate/2)) // what varies needs longer
+	}
+	return needed - r.Hours
+}
+
+// excluded is the mean number of events that a count excludes at 95 %: 3 for 0, else by the
+// approximation of Wilson and Hilferty.
+func excluded(seen int) float64 {
+	if seen <= 0 {
+		return 3
+	}
+	n := float64(seen + 1)
+	return n * math.Pow(1-1/(9*n)+1.645/(3*math.Sqrt(n)), 3)
 }
 
 // hoursNeeded is the exposure without growth that clears a version: 3/r for one member
 // at 95 %, times ten for the effect that counts.
 func hoursNeeded(rate float64) float64 { return 10 * 3 / rate }
 
-func versionRows(exposures []Exposure) []VersionRow {
+// versionRows are the rows in order. unordered reports versions that have none of their own.
+func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
 	by := make(map[string][]Exposure)
 	released := make(map[string]time.Time)
 	for _, e := range exposures {
@@ -238,12 +382,26 @@ func versionRows(exposures []Exposure) []VersionRow {
 			released[e.Version] = e.Released
 		}
 	}
-	var rows []VersionRow
 	for version, list := range by {
+		unordered = unordered || commit(version)
 		r := VersionRow{Version: version, Epochs: len(list), Verdict: Unknown, PerUnit: math.NaN()}
 		var rates, units []float64
-		for _, e := range list {
+		seen := 0
+		for k, e := range list {
 			r.Hours += e.Hours
+			r.Snapshots += e.Snapshots
+			r.Rise += e.Rise
+			r.Proven = r.Proven || e.Proven
+			seen += max(e.Seen, e.Rise)
+			if r.Began.IsZero() || !e.Began.IsZero() && e.Began.Before(r.Began) {
+				r.Began = e.Began
+			}
+			if k == 0 || e.Load == r.Load {
+				r.Load = e.Load
+			} else {
+				r.Load = ""
+			}
+			r.Mean += e.Mean / float64(len(list))
 			if e.Snapshots > 1 {
 				rates = append(rates, e.Rate)
 			}
@@ -261,15 +419,22 @@ func versionRows(exposures []Exposure) []VersionRow {
 		if len(units) > 0 {
 			r.PerUnit = median(units)
 		}
+		if r.Load == "" {
+			r.Mean = 0
+		}
+		r.Below = excluded(seen) / r.Hours
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b VersionRow) int {
+		if unordered {
+			return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Version, b.Version))
+		}
 		if x, y := released[a.Version], released[b.Version]; !x.IsZero() && !y.IsZero() && !x.Equal(y) {
 			return x.Compare(y)
 		}
 		return compareVersions(a.Version, b.Version)
 	})
-	return rows
+	return rows, unordered
 }
 
 // badRate is the median rate of the bad versions, 0 if none rises.
@@ -290,9 +455,13 @@ func (b *Bisection) bracket() {
 	if first < 0 {
 		return
 	}
-	b.EarliestBad = b.Rows[first].Version
+	last := b.lastBad()
+	b.EarliestBad, b.LastBad = b.Rows[first].Version, b.Rows[last].Version
+	if b.Unordered {
+		return
+	}
 	clear := true
-	for k, r := range b.Rows {
+	for k, r := range b.Rows[:last] {
 		switch {
 		case k < first && r.Verdict == Good:
 			b.LastGood = r.Version
@@ -300,10 +469,57 @@ func (b *Bisection) bracket() {
 			clear = false
 		}
 	}
-	if clear && first > 0 {
+	if clear && first > 0 && halfway(b.LastGood, b.EarliestBad) == "" {
 		b.FirstBad = b.EarliestBad
 	}
+	if last+1 < len(b.Rows) && b.Rows[last+1].Verdict == Good {
+		b.Fixed = b.Rows[last+1].Version
+	}
 }
+
+// lastBad is the index of the newest bad row, or -1.
+func (b *Bisection) lastBad() int {
+	for k := len(b.Rows) - 1; k >= 0; k-- {
+		if b.Rows[k].Verdict == Bad {
+			return k
+		}
+	}
+	return -1
+}
+
+// fix compares the last bad version with the first good one after it, or with the one after
+// it that was watched longest.
+func (b *Bisection) fix(rate float64) {
+	last := b.lastBad()
+	if last < 0 || last+1 == len(b.Rows) {
+		return
+	}
+	after := b.Rows[last+1]
+	for _, r := range b.Rows[last+1:] {
+		if after.Verdict != Good && (r.Verdict == Good || r.Hours > after.Hours) {
+			after = r
+		}
+	}
+	f := &Fix{Before: b.Rows[last], After: after, Unordered: b.Unordered, Proven: after.Verdict == Good}
+	if after.Load != "" && after.Load == f.Before.Load && f.Before.Mean > 0 {
+		f.Ratio = after.Mean / f.Before.Mean
+	}
+	less := 1.0
+	if f.Ratio > 0 && f.Ratio < 1/sameLoad {
+		less = f.Ratio
+	}
+	if rate > 0 {
+		f.More = max(0, after.Needed(rate*less))
+		f.Proven = f.Proven && f.More == 0
+	}
+	b.Fix = f
+}
+
+// sameLoad is the factor within which two loads compare.
+const sameLoad = 1.5
+
+// Compares reports loads that compare.
+func (f *Fix) Compares() bool { return f.Ratio <= sameLoad && f.Ratio >= 1/sameLoad }
 
 // spread computes for every version the probability of being the first bad one: this
 // version and all newer ones grow at the bad rate, all older ones do not.
@@ -311,10 +527,11 @@ func (b *Bisection) spread(exposures []Exposure, rate float64) {
 	if b.EarliestBad == "" || rate <= 0 {
 		return
 	}
-	logs := make([]float64, len(b.Rows))
+	rows := b.Rows[:b.lastBad()+1]
+	logs := make([]float64, len(rows))
 	best := math.Inf(-1)
-	for first := range b.Rows {
-		for k, row := range b.Rows {
+	for first := range rows {
+		for k, row := range rows {
 			for _, e := range exposures {
 				if e.Version == row.Version {
 					logs[first] += e.likelihood(rate, k >= first)
@@ -324,13 +541,13 @@ func (b *Bisection) spread(exposures []Exposure, rate float64) {
 		best = max(best, logs[first])
 	}
 	total := 0.0
-	for k := range b.Rows {
-		b.Rows[k].Mass = math.Exp(logs[k] - best)
-		total += b.Rows[k].Mass
+	for k := range rows {
+		rows[k].Mass = math.Exp(logs[k] - best)
+		total += rows[k].Mass
 	}
-	order := make([]int, len(b.Rows))
-	for k := range b.Rows {
-		b.Rows[k].Mass /= total
+	order := make([]int, len(rows))
+	for k := range rows {
+		rows[k].Mass /= total
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(b.Rows[y].Mass, b.Rows[x].Mass) })
@@ -364,16 +581,20 @@ func (e Exposure) likelihood(rate float64, leaks bool) float64 {
 // advise names the version whose test halves the open probability. It does not halve
 // the list.
 func (b *Bisection) advise(rate float64) {
-	if rate <= 0 || b.FirstBad != "" {
+	last := b.lastBad()
+	if rate <= 0 || b.FirstBad != "" || last < 0 {
 		return
 	}
 	below, best := 0.0, math.Inf(1)
-	for _, r := range b.Rows {
+	for _, r := range b.Rows[:last] {
 		below += r.Mass
 		// A test of r shows whether the first bad version is r or older, or newer.
 		if off := math.Abs(below - 0.5); r.Verdict == Unknown && off < best {
 			best, b.Next = off, r.Version
 		}
+	}
+	if b.Next == "" && b.LastGood != "" {
+		b.Next = halfway(b.LastGood, b.EarliestBad)
 	}
 	if b.Next != "" {
 		b.NextHours = hoursNeeded(rate)
@@ -414,71 +635,4 @@ func disjointKeys(a, b map[string]bool) bool {
 		}
 	}
 	return true
-}
-
-// compareVersions compares numbers as numbers: v1.9 is before v1.10, and a pre-release
-// before its release.
-func compareVersions(a, b string) int {
-	x, y := versionParts(a), versionParts(b)
-	for k := 0; k < len(x) && k < len(y); k++ {
-		if c := comparePart(x[k], y[k]); c != 0 {
-			return c
-		}
-	}
-	switch {
-	case len(x) < len(y):
-		return -prerelease(y[len(x)])
-	case len(x) > len(y):
-		return prerelease(x[len(y)])
-	}
-	return strings.Compare(a, b)
-}
-
-// prerelease is -1 for a word after the numbers ("rc"), because it makes a version
-// older. It is 1 for one more number.
-func prerelease(part string) int {
-	if part[0] < '0' || part[0] > '9' {
-		return -1
-	}
-	return 1
-}
-
-// versionParts splits into runs of digits and of letters: "v1.10-rc1" is 1 10 rc 1.
-func versionParts(v string) []string {
-	var parts []string
-	class := func(c byte) int {
-		switch {
-		case c >= '0' && c <= '9':
-			return 1
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-			return 2
-		}
-		return 0
-	}
-	v = strings.TrimPrefix(v, "v")
-	for i := 0; i < len(v); {
-		c, j := class(v[i]), i
-		for j < len(v) && class(v[j]) == c {
-			j++
-		}
-		if c != 0 {
-			parts = append(parts, v[i:j])
-		}
-		i = j
-	}
-	return parts
-}
-
-func comparePart(a, b string) int {
-	numberA, numberB := a[0] >= '0' && a[0] <= '9', b[0] >= '0' && b[0] <= '9'
-	switch {
-	case numberA && numberB:
-		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
-	case numberA:
-		return 1
-	case numberB:
-		return -1
-	}
-	return strings.Compare(a, b)
 }

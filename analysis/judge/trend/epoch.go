@@ -7,7 +7,8 @@ import (
 )
 
 // Epochs numbers the process starts of snapshots in time order, from 0: one number per
-// snapshot. A new epoch begins if pid or start time differ from what was known before.
+// snapshot. A new epoch begins if pid, start time or the version that names of captures
+// state differ from what was known before.
 // If they are unknown, the goroutine ids decide: a new epoch begins if the largest id
 // fell, fewer than half of the earlier ids are left and no goroutine waited through, or
 // if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
@@ -29,7 +30,7 @@ func Epochs(snaps []*analysis.Snapshot) []int {
 
 // start is what is known of one process start.
 type start struct {
-	pid, began string
+	pid, began, release string
 	// at is the start of the process in seconds since 1970, from its metrics or from
 	// the age of its main thread. It is 0 if neither is known.
 	at float64
@@ -44,6 +45,9 @@ func (s *start) learn(snap *analysis.Snapshot) {
 	}
 	if snap.Process.Start.Known() {
 		s.began = snap.Process.Start.Value
+	}
+	if release := named(snap); release != "" {
+		s.release = release
 	}
 	if at := snap.Figures[startFigure]; at > 0 {
 		s.at = at
@@ -60,6 +64,15 @@ const (
 	sameStart   = 10
 )
 
+// named is the version that the name of a capture states: such captures were made of
+// different process starts. Contents that state a version state the start as well.
+func named(snap *analysis.Snapshot) string {
+	if snap.Process.Version.Confidence != analysis.Low {
+		return ""
+	}
+	return snap.Process.Release()
+}
+
 func (s *start) endedBy(snap *analysis.Snapshot) bool {
 	pid, began := snap.Process.PID.Value, snap.Process.Start.Value
 	if differ(s.pid, pid) {
@@ -73,6 +86,9 @@ func (s *start) endedBy(snap *analysis.Snapshot) bool {
 		if s.pid != "" && pid != "" {
 			return false
 		}
+	}
+	if differ(s.release, named(snap)) {
+		return true
 	}
 	if at := snap.Figures[startFigure]; s.at > 0 && at > s.at+sameStart {
 		return true

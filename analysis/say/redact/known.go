@@ -276,12 +276,15 @@ func (r *Redactor) learnSource(file string) {
 // library is a file of software, which reveals at most versions.
 var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 
+// versioned is a directory named by the version of the program: results name it too.
+var versioned = regexp.MustCompile(`^v\d+(?:\.\d+){1,2}(?:-?(?:rc|alpha|beta|pre|dev)[.-]?\d*)?$`)
+
 // learnFile takes the path of a file in an upload. Its directories are named by the
 // sender, the file mostly by the capture.
 func (r *Redactor) learnFile(path string) {
 	parts := strings.Split(path, "/")
 	for _, part := range parts[:len(parts)-1] {
-		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) {
+		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) && !versioned.MatchString(part) {
 			r.know(Paths, part)
 		}
 	}

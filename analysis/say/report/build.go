@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
@@ -100,9 +101,11 @@ type Case struct {
 
 // Build forms the series of a case, judges every family and numbers the findings.
 // Snapshots may come from several bundles in any order. problems are those of the
-// bundles. Equal input returns an equal report.
+// bundles. Equal input returns an equal report. Versions that names state are set in
+// snapshots.
 func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
 	o.complete()
+	identity.NameVersions(snapshots)
 	judged := Group(snapshots)
 	o.Versions = Versions(judged)
 	all := make([]SeriesJudgement, len(judged))

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -501,24 +500,8 @@ func (d *diagnosing) perUnit(s *Series, counts []*int) string {
 	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
 		return ""
 	}
-	span := b.Sub(*a)
-	for _, unit := range []struct {
-		of   time.Duration
-		name string
-	}{{time.Second, "a second"}, {time.Minute, "a minute"}, {time.Hour, "an hour"}, {24 * time.Hour, "a day"}} {
-		if rate := rise * float64(unit.of) / float64(span); rate >= 1 || unit.of > time.Hour {
-			return fmt.Sprintf("%s %% %s", roundly(rate), unit.name)
-		}
-	}
-	return ""
-}
-
-// roundly writes a rate with two digits at most below 10.
-func roundly(rate float64) string {
-	if rate >= 10 || rate == math.Trunc(rate) {
-		return fmt.Sprintf("%.0f", rate)
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", rate), ".0")
+	figure, unit := wording.Pace(rise * float64(time.Hour) / float64(b.Sub(*a)))
+	return figure + " % " + unit
 }
 
 // rate is how fast the subject grows: "+15 a second".

@@ -301,6 +301,8 @@ type Finding struct {
 	// Similar are the ids of published leaks whose stack is of libraries that every
 	// program uses. They accuse nobody.
 	Similar []string `json:"similar,omitempty"`
+	// Versions compares the versions of the program that the case has, nil for one.
+	Versions *Bisected `json:"versions,omitempty"`
 	// Stack is the stack of one member, leaf first. It is empty if no family has one.
 	// StackOf identifies its members. StackNote explains why nothing in it is marked as
 	// own code.

@@ -69,16 +69,17 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 		s.told[FindingRef{Series: *s.Series, Rank: s.Finding}] = true
 	}
 	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
-	var figures, chain, stack []string
+	var figures, chain, stack, versions []string
 	if s.lead == nil {
 		figures = s.inventory()
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
+		versions = s.versions()
 	}
 	last := slices.Concat(s.action(), s.known(), s.problems())
 	lines := func() (n int) {
-		for _, b := range append(blocks, figures, chain, stack, last) {
+		for _, b := range append(blocks, figures, versions, chain, stack, last) {
 			n += len(b) + min(len(b), 1)
 		}
 		return n - 1
@@ -97,7 +98,31 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 && !s.shortened {
 		whole = s.lead
 	}
-	return append(blocks, figures, chain, stack, last, list), whole
+	return append(blocks, figures, versions, chain, stack, last, list), whole
+}
+
+// mostScreenVersions is how many versions the screen tells.
+const mostScreenVersions = 8
+
+// versions are the rows of the versions, those around the first bad one and the last where
+// there are many, with the answer below them.
+func (s *screen) versions() []string {
+	v := s.lead.Versions
+	if v == nil {
+		return nil
+	}
+	lines := v.table(mostScreenVersions)
+	lines[0] = strings.Replace(lines[0], "version", "       ", 1) // the label says it
+	label := "version"
+	for i, line := range lines {
+		lines[i] = s.label(label) + cut(line, columns-labelWidth)
+		label = ""
+	}
+	lines = append(lines, s.labelled("", wording.Capital(wording.Printable(v.Text))+".", 4)...)
+	if v.Fix != nil {
+		lines = append(lines, s.labelled("fix", wording.Printable(v.Fix.Text)+".", 4)...)
+	}
+	return lines
 }
 
 // finding is the one of a rank, or nil.

@@ -228,6 +228,11 @@ func (p *printer) locks(s *Series) {
 func (p *printer) finding(c *Case, s *Series, j *JudgedSeries, f *Finding, indent string) {
 	p.wrap(indent, f.Text)
 	p.wrap(indent, s.shares(f))
+	if f.Versions != nil {
+		for _, line := range f.Versions.table(len(f.Versions.Rows)) {
+			p.line("%s  %s", indent, line)
+		}
+	}
 	p.stack(j, f, indent)
 	if words := f.evidenceInWords(); words != "" {
 		p.wrap(indent, "Evidence: "+words)

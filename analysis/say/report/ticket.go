@@ -68,6 +68,12 @@ func NewTicket(r *Report) Ticket {
 			t.Facts = append(t.Facts, Fact{Label: "Looks like", Text: short(k.Title), URL: link(k.Reference)})
 		}
 	}
+	if f != nil && f.Versions != nil {
+		t.fact("Versions", f.Versions.Text)
+		if f.Versions.Fix != nil {
+			t.fact("Fix", f.Versions.Fix.Text)
+		}
+	}
 	if d.Next != nil {
 		t.Facts = append(t.Facts, Fact{Label: "Do", Text: strings.TrimSuffix(short(d.Next.Text), "."), Command: d.Next.Command})
 	}

@@ -77,6 +77,48 @@ func Span(hours float64) string {
 	return fmt.Sprintf("%.1f h", hours)
 }
 
+// Lasting writes how long something was seen, in whole minutes from ten minutes on: "50 s",
+// "2 h 5 min". AtLeast rounds up: how long it must be seen.
+func Lasting(hours float64) string {
+	d := time.Duration(hours * float64(time.Hour))
+	if d > 10*time.Minute {
+		d = d.Round(time.Minute)
+	}
+	return Duration(d)
+}
+
+// AtLeast is Lasting rounded up, to ten seconds and from two minutes on to minutes.
+func AtLeast(hours float64) string {
+	unit := 10 * time.Second
+	if hours > 2./60 {
+		unit = time.Minute
+	}
+	d := time.Duration(math.Round(hours*float64(time.Hour)/float64(time.Millisecond))) * time.Millisecond
+	return Duration((d + unit - 1).Truncate(unit))
+}
+
+// Pace writes a rate in the unit of time in which it is 1 or more: "2.5" and "a second", "6"
+// and "an hour", "0.3" and "a day".
+func Pace(perHour float64) (figure, unit string) {
+	for _, unit := range []struct {
+		hours float64
+		name  string
+	}{{1. / 3600, "a second"}, {1. / 60, "a minute"}, {1, "an hour"}, {24, "a day"}} {
+		if rate := perHour * unit.hours; rate >= 1 || unit.hours > 1 {
+			return roundly(rate), unit.name
+		}
+	}
+	return "", ""
+}
+
+// roundly writes a rate with two digits at most below 10.
+func roundly(rate float64) string {
+	if rate >= 10 || rate == math.Trunc(rate) {
+		return fmt.Sprintf("%.0f", rate)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", rate), ".0")
+}
+
 // Wait writes the oldest wait of a family, for pages: "≥ 3 min". For -1, if the kind
 // has no waits or no member shows one, it writes "n/a". The runtime prints whole
 // minutes, rounded down, so the value is a lower bound.
