@@ -154,7 +154,7 @@ func (b Bisection) Text() string {
 			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
 	}
 	if len(b.Confounds) > 0 {
-		text += "; also different: " + wording.Commas(b.Confounds, 4)
+		text += "; also different: " + strings.Join(b.Confounds, ", ")
 	}
 	return text
 }
