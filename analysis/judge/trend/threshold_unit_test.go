@@ -229,3 +229,33 @@ func TestAUnitIsDividedWhereTwoFunctionsStartedTwoFamiliesEach(t *testing.T) {
 		}
 	}
 }
+
+func TestAUnitIsRememberedAsItsFamiliesAreNot(t *testing.T) {
+	judged := func(counts string, mark bool) Unit {
+		snaps := lockstep(map[string]string{"a": counts, "b": counts}).snapshots(t)
+		last := snaps[len(snaps)-1]
+		for g := range last.Groups {
+			if group := &last.Groups[g]; mark && group.Family.Fingerprint == "a" {
+				group.Leaked = 1
+			}
+		}
+		units := seriesOf(snaps).Units()
+		if len(units) != 1 {
+			t.Fatalf("%s: %d units", counts, len(units))
+		}
+		return units[0]
+	}
+	for _, tc := range []struct {
+		name, counts string
+		mark         bool
+		want         analysis.Verdict
+	}{
+		{"together they leaked until t3 and stand since", "0 2 4 6 6 6", false, analysis.Stopped},
+		{"a mark proves more", "0 2 4 6 6 6", true, analysis.Leaking},
+		{"together they are suspicious, and never leaked", "1 5 9", false, analysis.Grew},
+	} {
+		if got := judged(tc.counts, tc.mark).Verdict; got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
