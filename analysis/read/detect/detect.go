@@ -205,9 +205,20 @@ func (v *view) count(test func(string) bool) int {
 }
 
 // most reports whether at least half of the lines, and at least n, are accepted.
-func (v *view) most(n int, test func(string) bool) bool {
-	got := v.count(test)
-	return got >= n && 2*got >= len(v.lines)
+func (v *view) most(n int, test func(string) bool) bool { return v.half(test) >= max(n, 1) }
+
+// half counts the lines that a test accepts, 0 if they are fewer than half: most files are
+// not what is asked for, and half of their lines say so.
+func (v *view) half(test func(string) bool) int {
+	n := 0
+	for i, l := range v.lines {
+		if test(l) {
+			n++
+		} else if 2*(i+1-n) > len(v.lines) {
+			return 0
+		}
+	}
+	return n
 }
 
 func (v *view) has(s string) bool { return bytes.Contains(v.text, []byte(s)) }

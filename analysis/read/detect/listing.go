@@ -30,7 +30,7 @@ func (v *view) lsof() (Result, bool) {
 			}
 		}
 	}
-	if n := v.count(lsofRow.MatchString); n > 0 && 2*n >= len(v.lines) {
+	if n := v.half(lsofRow.MatchString); n > 0 {
 		return medium(LsofTable, v.more(n)+" rows of lsof without its header")
 	}
 	if v.most(1, busyboxRow.MatchString) {
@@ -91,7 +91,7 @@ var (
 )
 
 func (v *view) fdinfo() (Result, bool) {
-	if n := v.count(fdinfoGrep.MatchString); n > 0 && 2*n >= len(v.lines) {
+	if n := v.half(fdinfoGrep.MatchString); n > 0 {
 		return high(FDInfoGrep, "lines of grep over fdinfo files: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoPos.MatchString(v.lines[0]) && isFlags(v.lines[1]) {
@@ -127,10 +127,10 @@ var (
 )
 
 func (v *view) fdListing() (Result, bool) {
-	if n := v.count(lsLink.MatchString); n > 0 && 2*n >= len(v.lines) {
+	if n := v.half(lsLink.MatchString); n > 0 {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
-	if n := v.count(findLink.MatchString); n > 1 && 2*n >= len(v.lines) {
+	if n := v.half(findLink.MatchString); n > 1 {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
 	}
 	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
@@ -324,14 +324,13 @@ var (
 // inodes finds lists of inode numbers with paths. Numbers before paths may be sizes, so
 // the file's name or the paths must decide.
 func (v *view) inodes() (Result, bool) {
-	n := v.count(inodePath.MatchString)
 	switch {
-	case v.has("Inode\tPathname") && n > 0:
+	case v.has("Inode\tPathname") && slices.ContainsFunc(v.lines, inodePath.MatchString):
 		return high(InodeList, "the header of ncheck of debugfs, Inode and Pathname")
 	case v.most(1, findLS.MatchString):
 		return high(InodeList, v.more(v.count(findLS.MatchString))+" rows of find -ls, which begin with the inode")
 	case v.most(1, inodePath.MatchString) && (inodeName.MatchString(v.base) || v.has(" /sys/fs/cgroup") || v.has("\t/sys/fs/cgroup")):
-		return medium(InodeList, v.more(n)+" lines \"inode path\"")
+		return medium(InodeList, v.more(v.count(inodePath.MatchString))+" lines \"inode path\"")
 	}
 	return v.targets()
 }

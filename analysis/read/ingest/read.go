@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/lsof"
@@ -112,6 +113,9 @@ func (r *reader) member(m *bundle.Member) error {
 	}
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
+	if scanned[found.Kind] && m.Whole() && !envelope.Promises(m.Head) {
+		read = nil // most files of a support bundle
+	}
 	var failed error
 	before := r.problems.errors()
 	if read != nil {
