@@ -14,7 +14,7 @@ import (
 )
 
 // simulationSeed is not the one with which the rules were looked at.
-const simulationSeed = 20261124
+const simulationSeed = 20261125
 
 // shortRuns is the number of runs of each class that every test run has.
 const shortRuns = 5
