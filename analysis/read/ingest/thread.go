@@ -39,7 +39,7 @@ type threadDump struct {
 
 // javaForms come from thread MX beans and the like, which know nothing of the virtual
 // machine's own threads.
-var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON}
+var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON, thread.FormHotThreads}
 
 // numbered reports whether the threads can be followed to other dumps: older
 // forms print no number, or only the names.
@@ -76,6 +76,9 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			q.threads, q.inner, q.zoneless = t, d.Time, d.Zoneless && !d.Time.IsZero()
 			if d.PID != 0 {
 				q.pid = d.PID
+			}
+			if d.Form == thread.FormHotThreads && d.Node != "" {
+				q.host = d.Node
 			}
 			q.outcome = wording.Plural(t.count, "thread", "threads")
 			a.Members += t.count
@@ -270,7 +273,7 @@ func (p *part) threadRank() int {
 		rank += 100
 	}
 	switch p.threads.dump.Form {
-	case "support-core", "hotspot":
+	case "support-core", "hotspot", "javacore":
 		rank += 50
 	case "jenkins", "actuator":
 		rank += 40

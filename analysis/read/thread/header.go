@@ -293,7 +293,7 @@ var (
 
 	getAllStackTraces = regexp.MustCompile(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
 	virtualToString   = regexp.MustCompile(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
-	jstackF           = regexp.MustCompile(`^Thread (\d+): \(state = ([A-Z_]+)\)`)
+	jstackF           = regexp.MustCompile(`^Thread (?:t@)?(\d+): \(state = ([A-Z_]+)\)`)
 	dumpToFile        = regexp.MustCompile(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
 	numberedName      = regexp.MustCompile(`^#\d+ "`)
 )
@@ -426,6 +426,7 @@ func virtualHeader(s string) (header, bool) {
 // BLOCKED there is everything that waits.
 //
 //	Thread 16653: (state = BLOCKED)
+//	Thread t@60675: (state = BLOCKED), by jstack of JDK 5
 func jstackFHeader(s string) (header, bool) {
 	m := jstackF.FindStringSubmatch(s)
 	if m == nil {

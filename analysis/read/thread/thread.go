@@ -35,6 +35,10 @@ const (
 	FormJRockit = "jrockit"
 	// FormHPUX is HotSpot text with lwp_id=.
 	FormHPUX = "hp-ux"
+	// FormJavacore is what IBM's virtual machines and OpenJ9 write.
+	FormJavacore = "javacore"
+	// FormHotThreads is the answer of /_nodes/hot_threads of Elasticsearch and OpenSearch.
+	FormHotThreads = "hot-threads"
 	// FormDumpToFile and FormDumpToFileJSON are jcmd Thread.dump_to_file.
 	FormDumpToFile     = "dump-to-file"
 	FormDumpToFileJSON = "dump-to-file-json"
@@ -75,7 +79,8 @@ type Dump struct {
 	// as UTC: the JVM prints its local time.
 	Time     time.Time
 	Zoneless bool
-	// Node is the heading of a support-core dump: "Master" or an agent's name.
+	// Node is the heading of a support-core dump, "Master" or an agent's name, or the node
+	// of hot threads.
 	Node string
 	// Version is as printed: "OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode)".
 	Version string
