@@ -35,11 +35,16 @@ func (p *textParser) truncated() (bool, string) {
 	case p.state.cut:
 		return true, "the text ends inside a line"
 	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
-		return true, "the JVM lists " + strconv.Itoa(d.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
+		return true, p.listed()
 	case hotSpot && d.Version != "" && !p.state.ended && p.state.vm == 0:
 		return true, "neither the threads of the virtual machine nor the line about JNI follow, which end every dump"
 	}
 	return false, ""
+}
+
+// listed compares the JVM's own list of Java threads with those that were read.
+func (p *textParser) listed() string {
+	return "the JVM lists " + strconv.Itoa(p.dump.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
 }
 
 // lacks reports what the form of a dump does not print.

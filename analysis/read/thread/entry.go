@@ -280,6 +280,8 @@ func (p *textParser) stack() *analysis.Stack {
 func (p *textParser) count(t *analysis.Thread) {
 	p.dump.Threads++
 	switch {
+	case t.Sort == analysis.VirtualThread:
+		// Its carrier is in the JVM's list.
 	case t.Sort == analysis.VMThread:
 		p.state.vm++
 		if t.ID >= 0 {

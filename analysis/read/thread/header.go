@@ -437,6 +437,16 @@ func jstackFHeader(s string) (header, bool) {
 	return h, true
 }
 
+// mounted is the header of a virtual thread, which dumps print without its name below the
+// frames of its carrier, since JDK 22.
+//
+//	Mounted virtual thread #23
+func mounted(id, form string) header {
+	h := newHeader(form)
+	h.thread.Sort, h.thread.ID = analysis.VirtualThread, number(id)
+	return h
+}
+
 // dumpToFileHeader reads jcmd Thread.dump_to_file.
 //
 //	#48 "vt-worker-4" virtual

@@ -219,6 +219,12 @@ func (p *textParser) beginning(l line.Line, s string) (bool, error) {
 		p.attached = int(min(number(digits), 1<<31-1))
 		return false, p.endDump()
 	}
+	if p.open {
+		if id, ok := strings.CutPrefix(s, "Mounted virtual thread #"); ok && isDigits(id) {
+			h := mounted(id, p.h.form)
+			return true, p.beginThread(l, l, &h)
+		}
+	}
 	return p.header(l, s)
 }
 
@@ -466,6 +472,10 @@ func (p *textParser) endDump() error {
 	if d.Truncated {
 		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the thread dump is not whole", d.TruncatedWhy,
 			"the figures are lower bounds; take the dump again with jcmd PID Thread.print -l > FILE")
+	}
+	if hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX; hotSpot && d.Declared > 0 && p.state.numbered > d.Declared {
+		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the dump has more threads than the JVM lists", p.listed(),
+			"lines of another dump may stand in it; take the dump again with jcmd PID Thread.print -l > FILE")
 	}
 	if d.Refused > 0 {
 		p.problems.refusal(d, p.state.refused, "take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
