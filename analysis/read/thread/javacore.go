@@ -118,6 +118,9 @@ func (p *javacoreParser) line(l line.Line) error {
 		}
 		p.giveUp()
 	}
+	if ok && tag != "NULL" && p.dump == nil {
+		p.begin(l)
+	}
 	switch {
 	case !ok:
 		p.foreign(l)
@@ -147,14 +150,16 @@ func (p *javacoreParser) section(l line.Line, name string) error {
 		return err
 	}
 	p.lost = false
-	if p.dump != nil && p.dump.Threads+p.refused.count > 0 {
+	if p.dump.Threads+p.refused.count > 0 {
 		p.head.walked = true
 	}
-	if strings.HasPrefix(name, "TITLE") && (p.dump == nil || p.head.walked || p.head.details) {
-		if err := p.endDump(); err != nil {
-			return err
+	if strings.HasPrefix(name, "TITLE") {
+		if p.head.walked || p.head.details {
+			if err := p.endDump(); err != nil {
+				return err
+			}
+			p.begin(l)
 		}
-		p.begin(l)
 		p.head.titled = true
 	}
 	return nil
@@ -171,9 +176,6 @@ func (p *javacoreParser) begin(l line.Line) {
 
 // about reads what the javacore says of itself and of the machine.
 func (p *javacoreParser) about(tag, rest string) {
-	if p.dump == nil {
-		return
-	}
 	_, value, _ := strings.Cut(rest, ": ")
 	value = strings.TrimSpace(value)
 	switch tag {
@@ -204,8 +206,6 @@ func (p *javacoreParser) about(tag, rest string) {
 		p.ofCurrent, p.head.details = true, true
 	case "1XMTHDINFO":
 		p.ofCurrent, p.head.details = false, true
-	case "1XMTHDSUMMARY", "1XMVTHDINFO":
-		p.head.walked = true
 	case "2XMWLKTHDERR":
 		if strings.HasPrefix(rest, "Truncating collection of java threads") {
 			p.head.omitted = rest
@@ -274,9 +274,6 @@ func (p *javacoreParser) header(l line.Line, tag, rest string) error {
 		return err
 	}
 	p.lost = false
-	if p.dump == nil {
-		p.begin(l)
-	}
 	t, ok := javacoreHeader(tag, rest)
 	if !ok {
 		p.held, p.heldLines, p.heldAt = tag+" "+rest, 1, l
@@ -342,10 +339,7 @@ func (p *javacoreParser) below(l line.Line, tag, rest string) error {
 		}
 	}
 	if !p.open {
-		if p.dump != nil && !p.head.walked || p.dump == nil && once[tag] {
-			if p.dump == nil {
-				p.begin(l)
-			}
+		if !p.head.walked {
 			p.lose(l)
 		}
 		return nil

@@ -80,9 +80,6 @@ var (
 //	3LKWAITER                "b" (J9VMThread:0x00007F6B1400EA00)
 //	2LKFLATMON         ident 0x2E "a" (0x10DD9048) ee 0x10DD8E70
 func (p *javacoreParser) lock(tag, rest string) {
-	if p.dump == nil {
-		return
-	}
 	switch tag {
 	case "2LKMONINUSE", "2LKREGMON":
 		p.monitor = nil
