@@ -31,7 +31,8 @@ type threadDump struct {
 	waits lockWaits
 	// aged is true if some thread has an age.
 	aged bool
-	// unnumbered threads have no id with which they could be followed.
+	// unnumbered threads have no id with which they could be followed. Virtual ones that a
+	// javacore lists without an id hide no other thread's.
 	unnumbered int
 	// javaOnly is true if the form lists no threads of the virtual machine.
 	javaOnly bool
@@ -129,7 +130,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	if id < 0 && t.Sort == analysis.VMThread {
 		id = t.Native
 	}
-	if id < 0 {
+	if id < 0 && t.Sort != analysis.VirtualThread {
 		d.unnumbered++
 	}
 	d.joins.Add(id, f.Fingerprint, t.Locks)
@@ -217,7 +218,7 @@ func (b *builder) threads() {
 		for i := range m.Artifact {
 			m.Artifact[i] = at
 		}
-		if !d.numbered() {
+		if !d.numbered() || slices.Contains(m.ID, -1) {
 			m.ID, m.Hash = nil, nil
 		}
 		if !d.aged {
