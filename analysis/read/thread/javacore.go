@@ -56,14 +56,17 @@ type javacoreParser struct {
 	cut        bool
 }
 
-// javacoreHead is what stands above the threads.
+// javacoreHead is what a javacore says besides its threads.
 type javacoreHead struct {
-	titled, walked     bool
-	local, utc, start  time.Time
-	zone               *time.Location
-	identifiers        int
-	omitted            string
-	completed, details bool
+	// titled, details and walked are true once the first section, the one of threads and
+	// the next one began, completed at the last line.
+	titled, details, walked, completed bool
+	local, utc, start                  time.Time
+	zone                               *time.Location
+	// identifiers counts those that releases before Java 5 give to all threads. omitted is
+	// what the machine says of threads that it left out.
+	identifiers int
+	omitted     string
 }
 
 // ParseJavacore reads the javacores of IBM's virtual machines since 1.3 and of OpenJ9, one

@@ -1,6 +1,7 @@
 // Package thread reads what a JVM prints about its threads: the text of jstack, jcmd
 // and kill -3 in the spelling of every release, the forms of thread MX beans (Jenkins,
-// VisualVM, ThreadInfo), Thread.dump_to_file and the actuator's JSON. It also reads the
+// VisualVM, ThreadInfo), Thread.dump_to_file, the actuator's JSON, the javacores of IBM's
+// machines and OpenJ9, and hot threads of Elasticsearch. It also reads the
 // client summary and the descriptor targets that Jenkins prints. It takes readers and
 // hands each thread to a visitor with the ordinal of its dump, since one log may hold
 // many; equal stacks are shared. It does not know which process a dump belongs to, how
