@@ -59,7 +59,9 @@ const (
 	GoroutineFDs    Kind = "goroutine-fds"  // which goroutine waits for which descriptor
 	ThreadDump      Kind = "thread-dump"    // JVM, every text form
 	ThreadJSON      Kind = "thread-json"    // dump_to_file and actuator
-	ThreadForeign   Kind = "thread-foreign" // javacore, hot threads and others; named only
+	Javacore        Kind = "javacore"       // IBM's JVM, OpenJ9
+	HotThreads      Kind = "hot-threads"    // Elasticsearch, OpenSearch
+	ThreadForeign   Kind = "thread-foreign" // GoCD and flight recorder events; named only
 	ClientSummary   Kind = "client-summary" // Kubernetes clients of Jenkins
 	NodeReport      Kind = "node-report"
 	Truth           Kind = "truth" // expected*.json beside test data

@@ -20,6 +20,11 @@ var threadForms = []struct {
 	kind        Kind
 }{
 	{"jdk.ThreadDump {", "j", regexp.MustCompile(`^jdk\.ThreadDump \{`), "thread dumps in printed flight recorder events", 1, ThreadForeign},
+	{"3XMTHREADINFO ", "3", regexp.MustCompile(`^3XMTHREADINFO `), "thread lines of a javacore", 1, Javacore},
+	{"1TISIGINFO ", "1", regexp.MustCompile(`^1TISIGINFO `), "the signal line of a javacore", 1, Javacore},
+	{"0SECTION ", "0", regexp.MustCompile(`^0SECTION +\S.* dump routine`), "sections of a javacore", 1, Javacore},
+	{"::: ", ":", regexp.MustCompile(`^::: (\{.*\}|\[.*\])`), "nodes in hot threads of Elasticsearch or OpenSearch", 1, HotThreads},
+	{" usage by thread '", "", regexp.MustCompile(`^[\d.]+% .*\(.* out of .*\) \w+ usage by thread '`), "thread lines of hot threads", 2, HotThreads},
 	{"Full thread dump", "", regexp.MustCompile(`Full thread dump(.*\b(VM|JDK)\b|:? *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
 	{"= FULL THREAD DUMP =", "=", regexp.MustCompile(`^===== FULL THREAD DUMP =`), "\"FULL THREAD DUMP\" of JRockit", 1, ThreadDump},
 	{"nid=", `"`, regexp.MustCompile(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2, ThreadDump},
@@ -29,12 +34,9 @@ var threadForms = []struct {
 	{" Id=", `"`, regexp.MustCompile(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2, ThreadDump},
 	{" - Thread t@", `"`, regexp.MustCompile(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2, ThreadDump},
 	{"Thread[", "T", regexp.MustCompile(`^Thread\[.*\]:? [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2, ThreadDump},
-	{": (state = ", "T", regexp.MustCompile(`^Thread \d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
+	{": (state = ", "T", regexp.MustCompile(`^Thread (t@)?\d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
 	{"Total blocked: ", "T", regexp.MustCompile(`^Total blocked: [\d,.]+ +Total waited: [\d,.]+`), "thread details copied from JConsole", 1, ThreadDump},
 	{"\n#", "#", regexp.MustCompile(`^#\d+ ".*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2, ThreadDump},
-	{"3XMTHREADINFO ", "3", regexp.MustCompile(`^3XMTHREADINFO `), "thread lines of a javacore", 1, ThreadForeign},
-	{"1TISIGINFO ", "1", regexp.MustCompile(`^1TISIGINFO `), "the signal line of a javacore", 1, ThreadForeign},
-	{"::: {", ":", regexp.MustCompile(`^::: \{.*\}`), "hot threads of Elasticsearch", 1, ThreadForeign},
 	{"All thread stacktraces", "A", regexp.MustCompile(`^All thread stacktraces$`), "the thread list of GoCD's support text", 1, ThreadForeign},
 }
 

@@ -317,6 +317,8 @@ var formats = map[string]formatReader{
 	detect.NetTable:        readNet,
 	detect.ThreadDump:      threaded(thread.ParseText),
 	detect.ThreadJSON:      threaded(thread.ParseJSON),
+	detect.Javacore:        threaded(thread.ParseJavacore),
+	detect.HotThreads:      threaded(thread.ParseHotThreads),
 	detect.ThreadForeign:   readForeign,
 	detect.ClientSummary:   readClients,
 	detect.FDTargets:       readTargets,

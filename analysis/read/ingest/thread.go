@@ -31,7 +31,8 @@ type threadDump struct {
 	waits lockWaits
 	// aged is true if some thread has an age.
 	aged bool
-	// unnumbered threads have no id with which they could be followed.
+	// unnumbered threads have no id with which they could be followed. Virtual ones that a
+	// javacore lists without an id hide no other thread's.
 	unnumbered int
 	// javaOnly is true if the form lists no threads of the virtual machine.
 	javaOnly bool
@@ -39,7 +40,7 @@ type threadDump struct {
 
 // javaForms come from thread MX beans and the like, which know nothing of the virtual
 // machine's own threads.
-var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON}
+var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON, thread.FormHotThreads}
 
 // numbered reports whether the threads can be followed to other dumps: older
 // forms print no number, or only the names.
@@ -76,6 +77,9 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			q.threads, q.inner, q.zoneless = t, d.Time, d.Zoneless && !d.Time.IsZero()
 			if d.PID != 0 {
 				q.pid = d.PID
+			}
+			if d.Form == thread.FormHotThreads && d.Node != "" {
+				q.host = d.Node
 			}
 			q.outcome = wording.Plural(t.count, "thread", "threads")
 			a.Members += t.count
@@ -126,7 +130,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	if id < 0 && t.Sort == analysis.VMThread {
 		id = t.Native
 	}
-	if id < 0 {
+	if id < 0 && t.Sort != analysis.VirtualThread {
 		d.unnumbered++
 	}
 	d.joins.Add(id, f.Fingerprint, t.Locks)
@@ -214,7 +218,7 @@ func (b *builder) threads() {
 		for i := range m.Artifact {
 			m.Artifact[i] = at
 		}
-		if !d.numbered() {
+		if !d.numbered() || slices.Contains(m.ID, -1) {
 			m.ID, m.Hash = nil, nil
 		}
 		if !d.aged {
@@ -270,7 +274,7 @@ func (p *part) threadRank() int {
 		rank += 100
 	}
 	switch p.threads.dump.Form {
-	case "support-core", "hotspot":
+	case "support-core", "hotspot", "javacore":
 		rank += 50
 	case "jenkins", "actuator":
 		rank += 40

@@ -101,3 +101,45 @@ func TestDumpsOfThreadsBecomeSnapshots(t *testing.T) {
 		})
 	}
 }
+
+// TestJavacoresAreFollowedByTheirThreads has names as OpenJ9 gives them to its files; an
+// unmounted virtual thread has no id, which hides no other's.
+func TestJavacoresAreFollowedByTheirThreads(t *testing.T) {
+	javacore := func(minute int) string {
+		return fmt.Sprintf("0SECTION       TITLE subcomponent dump routine\n1TIDATETIMEUTC Date: 2026/11/21 at 06:%02d:44:017 (UTC)\n1CIPROCESSID   Process ID: 4711 (0x1267)\n"+
+			"NULL\n0SECTION       THREADS subcomponent dump routine\n2XMPOOLLIVE        Current total number of live threads: 1\n"+
+			"3XMTHREADINFO      \"worker\" J9VMThread:0x0000000000100100, omrthread_t:0x01, java/lang/Thread:0x02, state:R, prio=5\n"+
+			"3XMJAVALTHREAD            (java/lang/Thread getId:0x13, isDaemon:false)\n3XMTHREADINFO3           Java callstack:\n4XESTACKTRACE                at shop/Cart.sum(Cart.java:4)\nNULL\n"+
+			"3XMVTHDINFO        \"\" J9VMContinuation:0x03, java/lang/Thread:0x04\n3XMVTHDINFO1             Type: Virtual\nNULL\n"+
+			"0SECTION       Javadump End section\nNULL           ---------------------- END OF DUMP -------------------------------------\n", minute)
+	}
+	var got []string
+	for _, s := range run(t, map[string]string{"javacore.20261121.020244.4711.0001.txt": javacore(2), "javacore.20261121.020344.4711.0002.txt": javacore(3)}).Snapshots {
+		line := fmt.Sprintf("pid %s at %s: %d threads,", s.Process.PID.Value, s.CapturedAt.Format("15:04:05"), *s.Totals.Threads)
+		for _, g := range s.Groups {
+			line += fmt.Sprintf(" %s %v", g.Family.Attributes["sort"], g.Members.ID)
+		}
+		got = append(got, line)
+	}
+	want := []string{"pid 4711 at 06:02:44: 2 threads, virtual [] java [19]", "pid 4711 at 06:03:44: 2 threads, virtual [] java [19]"}
+	for i := range got {
+		got[i] = strings.Replace(got[i], "java [19] virtual []", "virtual [] java [19]", 1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestHotThreadsAreThoseOfTheirNode(t *testing.T) {
+	const node = "::: {es-%d}{a}{b}{10.0.0.%d}{10.0.0.%d:9300}\n   Hot threads at 2026-11-21T02:54:23.304Z, interval=500ms, busiestThreads=3, ignoreIdleThreads=true:\n\n" +
+		"   44.0%% (220.2ms out of 500ms) cpu usage by thread 'elasticsearch[es-%d][search][T#2]'\n     10/10 snapshots sharing following 1 elements\n       java.base@17.0.4/java.lang.Thread.run(Thread.java:833)\n\n"
+	result := run(t, map[string]string{"nodes_hot_threads.txt": fmt.Sprintf(node, 1, 1, 1, 1) + fmt.Sprintf(node, 2, 2, 2, 2)})
+	var got []string
+	for _, s := range result.Snapshots {
+		got = append(got, fmt.Sprintf("%s by %s: %d, whole %v", s.Process.Host.Value, s.Process.Host.Source, *s.Totals.Threads, !s.Truncated))
+	}
+	want := []string{"es-1 by nodes_hot_threads.txt: 1, whole false", "es-2 by nodes_hot_threads.txt: 1, whole false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -155,7 +155,7 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 // holdsMembers are the kinds whose dumps are looked for inside other text.
 var holdsMembers = map[string]bool{
 	detect.GoroutineDebug2: true, detect.GoroutineCrash: true, detect.GoroutineDebug1: true,
-	detect.ThreadDump: true, detect.ThreadJSON: true,
+	detect.ThreadDump: true, detect.ThreadJSON: true, detect.Javacore: true, detect.HotThreads: true,
 }
 
 // relocate turns places in the unwrapped text into places in the file.

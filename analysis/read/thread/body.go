@@ -108,6 +108,7 @@ func parseNativeFrame(s string) (analysis.Frame, bool) {
 // JDK 25 spells an eliminated lock out.
 var lockWords = [...]struct{ printed, how string }{
 	{"locked ", "locked"},
+	{"Locked ", "locked"}, // the actuator's text
 	{"waiting to lock ", "waiting to lock"},
 	{"waiting to re-lock in wait() ", "waiting to lock"},
 	{"waiting on ", "waiting on"},

@@ -146,8 +146,6 @@ func TestTargetsWithLimitsOfSupportCore(t *testing.T) {
 
 func TestForeignFormsAreKnownByTheirLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"x\n1TISIGINFO     Dump Event\n":         "javacore",
-		"::: {node-1}{abc}\n":                    "Elasticsearch",
 		"jdk.ThreadDump {\n":                     "flight recorder",
 		"All thread stacktraces\n---\n":          "GoCD",
 		"\"main\" #1 prio=5 tid=0x1 nid=0x2 x\n": "",

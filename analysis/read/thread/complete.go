@@ -9,15 +9,22 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// refusal reports that threads of the dump are missing.
-func (p *textParser) refusal(d *Dump) {
-	first := p.state.refused.first
+// refusal reports that threads of the dump are missing; again says how to take it once more.
+func (p *problems) refusal(d *Dump, refused refusals, again string) {
 	why := "a line begins like a thread, and no header that is known goes on like it: "
 	if d.Refused > 1 {
 		why = strconv.Itoa(d.Refused) + " lines begin like a thread, and no header that is known goes on like them; the first: "
 	}
-	p.problems.add(analysis.Warning, first, wording.Plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+wording.Plural(d.Threads, "thread", "threads"),
-		why+line.Quote(first.Text), "look at the raw lines, where something may have cut in; take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
+	p.add(analysis.Warning, refused.first, wording.Plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+wording.Plural(d.Threads, "thread", "threads"),
+		why+line.Quote(refused.first.Text), "look at the raw lines, where something may have cut in; "+again)
+}
+
+// foreign reports the lines inside a dump that are none of its own.
+func (p *problems) foreign(count int, first line.Line) {
+	if count > 0 {
+		p.add(analysis.Note, first, wording.Plural(count, "line inside the dump belongs", "lines inside the dump belong")+" to no thread",
+			"something else was printed into it, the first is "+line.Quote(first.Text), "nothing is lost unless a thread's own lines are damaged")
+	}
 }
 
 // truncated judges the end of a dump.
@@ -28,11 +35,16 @@ func (p *textParser) truncated() (bool, string) {
 	case p.state.cut:
 		return true, "the text ends inside a line"
 	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
-		return true, "the JVM lists " + strconv.Itoa(d.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
+		return true, p.listed()
 	case hotSpot && d.Version != "" && !p.state.ended && p.state.vm == 0:
 		return true, "neither the threads of the virtual machine nor the line about JNI follow, which end every dump"
 	}
 	return false, ""
+}
+
+// listed compares the JVM's own list of Java threads with those that were read.
+func (p *textParser) listed() string {
+	return "the JVM lists " + strconv.Itoa(p.dump.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
 }
 
 // lacks reports what the form of a dump does not print.

@@ -65,8 +65,13 @@ func read(name string, r io.Reader) (parsed, error) {
 		return nil
 	}
 	parser := thread.ParseText
-	if strings.HasSuffix(name, ".json") {
+	switch filepath.Ext(name) {
+	case ".json":
 		parser = thread.ParseJSON
+	case ".javacore":
+		parser = thread.ParseJavacore
+	case ".hot":
+		parser = thread.ParseHotThreads
 	}
 	var err error
 	p.dumps, p.problems, err = parser(r, thread.Config{Path: name}, visit)

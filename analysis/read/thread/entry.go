@@ -112,7 +112,9 @@ func (p *textParser) ofForm(s string) bool {
 	case FormStackTraces:
 		return strings.HasPrefix(s, "Thread[") || strings.HasPrefix(s, "VirtualThread[")
 	case FormJstackF:
-		return len(s) > len("Thread ") && strings.HasPrefix(s, "Thread ") && isDigits(s[len("Thread "):len("Thread ")+1])
+		id, thread := strings.CutPrefix(s, "Thread ")
+		id = strings.TrimPrefix(id, "t@")
+		return thread && id != "" && isDigits(id[:1])
 	case FormDumpToFile:
 		return s[0] == '#'
 	}
@@ -278,6 +280,8 @@ func (p *textParser) stack() *analysis.Stack {
 func (p *textParser) count(t *analysis.Thread) {
 	p.dump.Threads++
 	switch {
+	case t.Sort == analysis.VirtualThread:
+		// Its carrier is in the JVM's list.
 	case t.Sort == analysis.VMThread:
 		p.state.vm++
 		if t.ID >= 0 {

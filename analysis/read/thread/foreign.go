@@ -19,10 +19,6 @@ var foreignForms = [...]struct {
 	what string
 	hint string
 }{
-	{regexp.MustCompile(`^(0SECTION {7}|1TISIGINFO |1TIDATETIME |3XMTHREADINFO )`), "a javacore of OpenJ9 or IBM Java is not read",
-		"run jstack -l PID, or jcmd PID Thread.print -l, with a JDK of the same vendor and upload what it prints"},
-	{regexp.MustCompile(`^::: \{.*\}`), "hot threads of Elasticsearch are not read",
-		"they show the few busiest threads; run jstack -l PID of the node and upload what it prints"},
 	{regexp.MustCompile(`^All thread stacktraces$|^Thread information$`), "the thread list in GoCD's support text is not read",
 		"run jstack -l PID of the server and upload what it prints"},
 	{regexp.MustCompile(`^jdk\.ThreadDump \{|"name": "jdk\.ThreadDump"|"type": "jdk\.ThreadDump"`), "the thread dumps inside printed flight recorder events are not read",

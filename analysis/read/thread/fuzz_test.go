@@ -64,6 +64,25 @@ func FuzzParseText(f *testing.F) {
 	})
 }
 
+func FuzzParseJavacore(f *testing.F) {
+	f.Add(openJ9)
+	f.Add(classic)
+	f.Fuzz(func(t *testing.T, text string) {
+		check(t, text, func(visit func(int, *analysis.Thread) error) ([]thread.Dump, []analysis.Problem, error) {
+			return thread.ParseJavacore(strings.NewReader(text), thread.Config{MaxStacks: 100}, visit)
+		})
+	})
+}
+
+func FuzzParseHotThreads(f *testing.F) {
+	f.Add(hotThreads)
+	f.Fuzz(func(t *testing.T, text string) {
+		check(t, text, func(visit func(int, *analysis.Thread) error) ([]thread.Dump, []analysis.Problem, error) {
+			return thread.ParseHotThreads(strings.NewReader(text), thread.Config{MaxStacks: 100}, visit)
+		})
+	})
+}
+
 func FuzzParseJSON(f *testing.F) {
 	seeds(f, "*/*.json", fileJSON, actuatorJSON)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -293,7 +293,7 @@ var (
 
 	getAllStackTraces = regexp.MustCompile(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
 	virtualToString   = regexp.MustCompile(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
-	jstackF           = regexp.MustCompile(`^Thread (\d+): \(state = ([A-Z_]+)\)`)
+	jstackF           = regexp.MustCompile(`^Thread (?:t@)?(\d+): \(state = ([A-Z_]+)\)`)
 	dumpToFile        = regexp.MustCompile(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
 	numberedName      = regexp.MustCompile(`^#\d+ "`)
 )
@@ -426,6 +426,7 @@ func virtualHeader(s string) (header, bool) {
 // BLOCKED there is everything that waits.
 //
 //	Thread 16653: (state = BLOCKED)
+//	Thread t@60675: (state = BLOCKED), by jstack of JDK 5
 func jstackFHeader(s string) (header, bool) {
 	m := jstackF.FindStringSubmatch(s)
 	if m == nil {
@@ -434,6 +435,16 @@ func jstackFHeader(s string) (header, bool) {
 	h := newHeader(FormJstackF)
 	h.thread.Native, h.thread.State = number(m[1]), "state = "+m[2]
 	return h, true
+}
+
+// mounted is the header of a virtual thread, which dumps print without its name below the
+// frames of its carrier, since JDK 22.
+//
+//	Mounted virtual thread #23
+func mounted(id, form string) header {
+	h := newHeader(form)
+	h.thread.Sort, h.thread.ID = analysis.VirtualThread, number(id)
+	return h
 }
 
 // dumpToFileHeader reads jcmd Thread.dump_to_file.

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/json"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 const (
@@ -35,7 +36,10 @@ type jsonParser struct {
 	frames   []analysis.Frame
 	locks    []analysis.Lock
 	tooMany  int
-	failed   error // of visit
+	// listed counts the threads of the container being read, counted and found those of
+	// all containers that say how many they have.
+	listed, counted, found int
+	failed                 error // of visit
 }
 
 // ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of Spring
@@ -48,6 +52,7 @@ func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thre
 	for {
 		p.dump = nil
 		p.owners.reset()
+		p.counted, p.found = 0, 0
 		err := p.value("", 0)
 		p.close()
 		if err == io.EOF {
@@ -72,6 +77,7 @@ func (p *jsonParser) value(key string, depth int) error {
 	case depth >= maxNesting:
 		return p.in.Skip()
 	case kind == '[' && (key == "threads" || key == "" && depth == 0):
+		p.listed = 0
 		return p.in.Array(p.thread)
 	case kind == '[':
 		return p.in.Array(func() error { return p.value("", depth+1) })
@@ -104,6 +110,10 @@ func (p *jsonParser) text(key, s string) {
 		}
 	case "runtimeVersion":
 		p.dump.Version = text(s)
+	case "threadCount":
+		p.counted += int(min(number(s), 1<<31-1))
+		p.found += p.listed
+		p.listed = 0
 	case "container":
 		p.container(s)
 	}
@@ -181,6 +191,7 @@ func (p *jsonParser) element(raw []byte, place line.Line) error {
 	t.Locks = p.locks
 	t.Line, t.Offset, t.Length = place.Number, place.Offset, int64(len(raw))
 	p.dump.Threads++
+	p.listed++
 	p.owners.add(&t, owner)
 	if p.dump.Ordinal >= maxDumps {
 		p.tooMany++
@@ -402,7 +413,24 @@ func (f jsonFrame) frame() analysis.Frame {
 func (p *jsonParser) close() {
 	if p.dump != nil {
 		p.dump.Deadlocks = p.owners.cycles()
+		p.judge()
 	}
+}
+
+// judge compares what the containers say with what they list.
+func (p *jsonParser) judge() {
+	d := p.dump
+	if p.counted == p.found {
+		return
+	}
+	what := "the dump lists more threads than its containers count"
+	why := "the containers count " + wording.Plural(p.counted, "thread", "threads") + ", " + strconv.Itoa(p.found) + " are in their lists"
+	if p.counted > p.found {
+		what = "the thread dump is not whole"
+		d.Truncated, d.TruncatedWhy = true, why
+	}
+	p.problems.add(analysis.Warning, at(d.Line, d.Offset), what, why,
+		"start the JVM without -Djdk.trackAllThreads=false and take the dump again with jcmd PID Thread.dump_to_file -format=json FILE")
 }
 
 // broken reports that the JSON ends too soon or is none from some place on.

@@ -41,6 +41,25 @@ func TestDumpToFileAsJSON(t *testing.T) {
 	}
 }
 
+// TestContainersCountTheirThreads cites jdk.internal.vm.ThreadDumper of JDK 21, which takes the
+// container's own count where virtual threads are not tracked.
+func TestContainersCountTheirThreads(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, why string
+		truncated       bool
+	}{
+		{"as many as there are", fileJSON, "", false},
+		{"one is missing", strings.Replace(fileJSON, `"threadCount":"1"`, `"threadCount":"9"`, 1), "the containers count 9 threads, 1 are in their lists", true},
+		{"one is too many", strings.Replace(fileJSON, `"threadCount":"1"`, `"threadCount":"0"`, 1), "the containers count 0 threads, 1 are in their lists", false},
+	} {
+		p := parse(t, "x.json", tc.text)
+		warnings := warned(p)
+		if p.dumps[0].Truncated != tc.truncated || (len(warnings) == 1) != (tc.why != "") || len(warnings) == 1 && warnings[0].Why != tc.why {
+			t.Errorf("%s: %v, %+v", tc.name, p.dumps[0].Truncated, warnings)
+		}
+	}
+}
+
 const actuatorJSON = `{"threads":[{"threadName":"a","threadId":7,"lockName":"C@1b","lockOwnerId":8,"lockOwnerName":"b","daemon":true,"threadState":"BLOCKED",
 "stackTrace":[{"classLoaderName":null,"moduleName":"java.base","moduleVersion":"17","methodName":"wait","fileName":"Object.java","lineNumber":-2,"className":"java.lang.Object","nativeMethod":true},
 {"classLoaderName":"app","methodName":"run","fileName":"B.java","lineNumber":4,"className":"a.B"}],

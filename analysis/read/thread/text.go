@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
-	"leakdiff/analysis/say/wording"
 )
 
 // section is the part of a dump that lines belong to.
@@ -71,6 +70,9 @@ type textParser struct {
 	blankAt   int64
 	// early are refused headers of a dump that has not begun.
 	early refusals
+
+	// attached is the process that jstack -F names above its dump.
+	attached int
 
 	// before are the last lines that are not blank, the newest last.
 	before [3]line.Line
@@ -212,6 +214,16 @@ func (p *textParser) beginning(l line.Line, s string) (bool, error) {
 		return true, p.endThreads()
 	case p.announcesFile(s):
 		return false, p.endDump()
+	case strings.HasPrefix(s, attaching) && (p.dump == nil || p.dump.Form == FormJstackF):
+		digits, _, _ := strings.Cut(s[len(attaching):], ",")
+		p.attached = int(min(number(digits), 1<<31-1))
+		return false, p.endDump()
+	}
+	if p.open {
+		if id, ok := strings.CutPrefix(s, "Mounted virtual thread #"); ok && isDigits(id) {
+			h := mounted(id, p.h.form)
+			return true, p.beginThread(l, l, &h)
+		}
 	}
 	return p.header(l, s)
 }
@@ -233,6 +245,9 @@ func announces(s string) bool {
 	}
 	return strings.HasPrefix(s, "===== FULL THREAD DUMP")
 }
+
+// attaching are the words with which jstack -F begins.
+const attaching = "Attaching to process ID "
 
 const fullThreadDump = "Full thread dump"
 
@@ -310,6 +325,8 @@ func (p *textParser) beginDump(l line.Line) {
 // line.
 func (p *textParser) preamble(l line.Line) {
 	switch p.dump.Form {
+	case FormJstackF:
+		p.dump.PID = p.attached
 	case FormDumpToFile:
 		// 11429, 2026-11-21T02:54:16.125764505Z, 21.0.12.1+1-1
 		t, err := time.Parse(time.RFC3339Nano, p.before[1].Text)
@@ -456,13 +473,14 @@ func (p *textParser) endDump() error {
 		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the thread dump is not whole", d.TruncatedWhy,
 			"the figures are lower bounds; take the dump again with jcmd PID Thread.print -l > FILE")
 	}
+	if hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX; hotSpot && d.Declared > 0 && p.state.numbered > d.Declared {
+		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the dump has more threads than the JVM lists", p.listed(),
+			"lines of another dump may stand in it; take the dump again with jcmd PID Thread.print -l > FILE")
+	}
 	if d.Refused > 0 {
-		p.refusal(d)
+		p.problems.refusal(d, p.state.refused, "take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
 	}
-	if p.state.strange > 0 {
-		p.problems.add(analysis.Note, p.state.strangeAt, wording.Plural(p.state.strange, "line inside the dump belongs", "lines inside the dump belong")+" to no thread",
-			"something else was printed into it, the first is "+line.Quote(p.state.strangeAt.Text), "nothing is lost unless a thread's own lines are damaged")
-	}
+	p.problems.foreign(p.state.strange, p.state.strangeAt)
 	p.lacks(d)
 	p.dump, p.section = nil, after
 	return nil

@@ -203,6 +203,7 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 		name, text, why string
 	}{
 		{"threads of the list are missing", smr + hotSpotThread, "the JVM lists 2 Java threads, 1 are in the text"},
+		{"more threads than the list has", smr + strings.Repeat(hotSpotThread, 3) + "\nJNI global refs: 1, weak refs: 0\n", ""},
 		{"nothing follows the threads", announced + "\n" + hotSpotThread, "neither the threads"},
 		{"the last frame is half", hotSpotThread[:strings.Index(hotSpotThread, "run(Worker")], "inside a line"},
 		{"the last header is half", hotSpotThread + "\n\"worker-2\" #21 dae", "inside a line"},
@@ -215,6 +216,38 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 		if d.Truncated != (test.why != "") || !strings.Contains(d.TruncatedWhy, test.why) {
 			t.Errorf("%s: truncated %v, %q", test.name, d.Truncated, d.TruncatedWhy)
 		}
+	}
+}
+
+// TestAMountedVirtualThreadIsAThread has the layout of jcmd Thread.print of Temurin 25.0.3.
+func TestAMountedVirtualThreadIsAThread(t *testing.T) {
+	p := parse(t, "x", "Full thread dump OpenJDK 64-Bit Server VM (25.0.3+9-LTS mixed mode, sharing)\n\nThreads class SMR info:\n_java_thread_list=0x01, length=1, elements={\n0x01\n}\n\n"+
+		"\"ForkJoinPool-1-worker-1\" #24 [4712] daemon prio=5 os_prio=0 cpu=7.59ms elapsed=9.05s tid=0x00007f06  [0x00007f07]\n   Carrying virtual thread #23\n"+
+		"\tat jdk.internal.vm.Continuation.run(java.base@25.0.3/Continuation.java:251)\n   Mounted virtual thread #23\n\tat shop.Cart.sum(Cart.java:4)\n"+
+		"\tat java.lang.VirtualThread.run(java.base@25.0.3/VirtualThread.java:460)\n\n   Locked ownable synchronizers:\n\t- None\n\nJNI global refs: 1, weak refs: 0\n")
+	if len(p.problems) != 0 || len(p.all()) != 2 {
+		t.Fatalf("%d threads, %+v", len(p.all()), p.problems)
+	}
+	carrier, mounted := p.all()[0], p.all()[1]
+	if carrier.Carrying != 23 || len(carrier.Stack.Frames) != 1 || carrier.Sort != analysis.JavaThread {
+		t.Errorf("carrier: %+v", carrier)
+	}
+	if mounted.ID != 23 || mounted.Sort != analysis.VirtualThread || len(mounted.Stack.Frames) != 2 || mounted.Stack.Frames[0].Func != "shop.Cart.sum" {
+		t.Errorf("mounted: %+v", mounted)
+	}
+}
+
+// TestJstackOfJDK5 has the layout of samurai-core/src/test/resources/Apple/1.5.0_13AppleStacked_jstack.dmp
+// of yusuke/samurai: dumps of one process, one after the other.
+func TestJstackOfJDK5(t *testing.T) {
+	one := "Attaching to process ID 4711, please wait...\nDebugger attached successfully.\nClient compiler detected.\nJVM version is 1.5.0_13-119\n" +
+		"Thread t@60675: (state = BLOCKED)\n - shop.Cart.sum() @bci=7, line=38 (Interpreted frame)\n\n\nThread t@66307: (state = BLOCKED)\n\n\n"
+	p := parse(t, "x", one+one)
+	if got := p.counts(); len(got) != 2 || got[0] != 2 || got[1] != 2 || len(warned(p)) != 0 {
+		t.Fatalf("%v threads, %+v", got, p.problems)
+	}
+	if x := p.all()[0]; x.Native != 60675 || len(x.Stack.Frames) != 1 || p.dumps[1].PID != 4711 {
+		t.Errorf("%+v of %+v", x, p.dumps[1])
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package thread reads what a JVM prints about its threads: the text of jstack, jcmd
 // and kill -3 in the spelling of every release, the forms of thread MX beans (Jenkins,
-// VisualVM, ThreadInfo), Thread.dump_to_file and the actuator's JSON. It also reads the
+// VisualVM, ThreadInfo), Thread.dump_to_file, the actuator's JSON, the javacores of IBM's
+// machines and OpenJ9, and hot threads of Elasticsearch. It also reads the
 // client summary and the descriptor targets that Jenkins prints. It takes readers and
 // hands each thread to a visitor with the ordinal of its dump, since one log may hold
 // many; equal stacks are shared. It does not know which process a dump belongs to, how
@@ -35,6 +36,10 @@ const (
 	FormJRockit = "jrockit"
 	// FormHPUX is HotSpot text with lwp_id=.
 	FormHPUX = "hp-ux"
+	// FormJavacore is what IBM's virtual machines and OpenJ9 write.
+	FormJavacore = "javacore"
+	// FormHotThreads is the answer of /_nodes/hot_threads of Elasticsearch and OpenSearch.
+	FormHotThreads = "hot-threads"
 	// FormDumpToFile and FormDumpToFileJSON are jcmd Thread.dump_to_file.
 	FormDumpToFile     = "dump-to-file"
 	FormDumpToFileJSON = "dump-to-file-json"
@@ -75,7 +80,8 @@ type Dump struct {
 	// as UTC: the JVM prints its local time.
 	Time     time.Time
 	Zoneless bool
-	// Node is the heading of a support-core dump: "Master" or an agent's name.
+	// Node is the heading of a support-core dump, "Master" or an agent's name, or the node
+	// of hot threads.
 	Node string
 	// Version is as printed: "OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode)".
 	Version string
