@@ -72,6 +72,9 @@ type Judgement struct {
 	Rise      int     `json:"rise"`
 	// Life is what identities show of the judged part, nil without them.
 	Life *Life `json:"life,omitempty"`
+	// DecidesIn is how many hours after the last snapshot more of them decide, 0 where nothing
+	// is open.
+	DecidesIn float64 `json:"decides_in_hours,omitempty"`
 }
 
 // Life counts members by identity.

@@ -262,7 +262,33 @@ func (p *part) staying() ([]point, []int) {
 			births[k]++
 		}
 	}
+	births[len(births)-1] = p.toStay(followed, births[len(births)-1])
 	return followed, births
+}
+
+// toStay is how many of the members that came last will be there at the next snapshot, if as
+// many stay as of those that came before them: the others are requests.
+func (p *part) toStay(run []point, last int) int {
+	t := p.tracking
+	born, stayed := 0, 0
+	for k := 1; k < len(run)-1; k++ {
+		next := make(map[int32]bool, len(t.members[run[k+1].index]))
+		for _, number := range t.members[run[k+1].index] {
+			next[number] = true
+		}
+		for _, number := range t.members[run[k].index] {
+			if first := int(t.first[number]); first <= run[k-1].index || first > run[k].index {
+				continue
+			}
+			if born++; next[number] {
+				stayed++
+			}
+		}
+	}
+	if born < fewestEstablished {
+		return last
+	}
+	return int(math.Round(float64(last) * float64(stayed) / float64(born)))
 }
 
 // atMost is the Poisson probability of k events or fewer with the given mean.

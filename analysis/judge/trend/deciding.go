@@ -87,16 +87,35 @@ func (p *part) proofOfGrowth(s *signals) string {
 // to become established.
 const enoughBirths = fewestEstablished + 4
 
+// decidesIn is the time in hours until enough members are born at the present rate, at least
+// two minutes. Without a rate it is the usual interval.
+func (p *part) decidesIn(s *signals) float64 {
+	rate := p.presentRate(s)
+	if span := longestSpan(p.comparable()); rate <= 0 && p.dated && span > 0 {
+		rate = float64(s.fit.rise) / span
+	}
+	if rate <= 0 {
+		return p.interval().Hours()
+	}
+	hours := min(max(enoughBirths/rate, (2*time.Minute).Hours()), (30 * 24 * time.Hour).Hours())
+	return math.Ceil(1000*hours) / 1000
+}
+
+// presentRate is that of the births in members per hour, 0 if it is not known.
+func (p *part) presentRate(s *signals) float64 {
+	switch {
+	case s.ages.kept > 0 && s.ages.oldest > 0:
+		return float64(s.ages.kept) / s.ages.oldest
+	case p.dated:
+		return p.possibleSlope(s.fit)
+	}
+	return 0
+}
+
 // laterAt is later, or the time until enough members are born at the present rate if
 // that is longer.
 func (p *part) laterAt(s *signals) string {
-	rate := 0.0
-	switch {
-	case s.ages.kept > 0 && s.ages.oldest > 0:
-		rate = float64(s.ages.kept) / s.ages.oldest
-	case p.dated:
-		rate = p.possibleSlope(s.fit)
-	}
+	rate := p.presentRate(s)
 	if rate <= 0 || !p.dated && p.first.IsZero() {
 		return p.later()
 	}

@@ -108,8 +108,31 @@ func (p *part) judge(buf *buffers) *judgement {
 		}
 	}
 	signals := p.measure(buf)
+	if alone := p.newestStart(); alone != nil && !signals.proven() {
+		if own := alone.measure(buf); own.verdict == analysis.Leaking {
+			return &judgement{part: alone, signals: own}
+		}
+	}
 	p.remember(signals, buf)
 	return &judgement{part: p, signals: signals}
+}
+
+// newestStart is the part since the last start of the process, if it has more members than any
+// start before showed. A pool that fills anew after each start has as many as before.
+func (p *part) newestStart() *part {
+	if len(p.runs) < 2 {
+		return nil
+	}
+	alone, before, seen := *p, 0, 0
+	for _, run := range p.runs[:len(p.runs)-1] {
+		before, seen = max(before, most(run)), max(seen, len(run))
+	}
+	alone.runs = p.runs[len(p.runs)-1:]
+	run := alone.runs[0]
+	if seen < 2 || float64(run[len(run)-1].count-before) < leastGrowth(float64(before)) {
+		return nil
+	}
+	return &alone
 }
 
 // A growth that went away is no leak if it lasted less than backlogGrowth of the last epoch:
@@ -217,6 +240,10 @@ func (j *judgement) result() analysis.Judgement {
 		evidence = append(evidence, p.recoveryText(*r))
 	}
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
+	switch judged.Verdict {
+	case analysis.Grew, analysis.New, analysis.Suspicious:
+		judged.DecidesIn = p.decidesIn(s)
+	}
 	return judged
 }
 
@@ -343,7 +370,7 @@ func (s *signals) suspects() bool {
 	if s.passing || s.emptied != nil {
 		return false
 	}
-	return s.up >= levelSuspicious || (s.cohorts || s.ages.holds) && (s.grew || !s.turnover)
+	return s.up >= levelSuspicious || (s.cohorts && s.fit.rise > 0 || s.ages.holds) && (s.grew || !s.turnover)
 }
 
 // accuses is the rule for "leaking". If most members that had stayed are gone, members

@@ -357,7 +357,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out := Family{
 		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
 		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
-		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Life: judgement.Life, Classes: []string{}, Known: []string{},
+		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Life: judgement.Life, DecidesIn: judgement.DecidesIn, Classes: []string{}, Known: []string{},
 	}
 	if out.Title == "" {
 		out.Title = f.Title

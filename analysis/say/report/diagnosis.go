@@ -363,6 +363,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	if !x.followed || x.came == 0 {
 		return []string{course + each, course}
 	}
+	if x.went > x.came {
+		return []string{course + each, course}
+	}
 	if x.went > 0 { // what lived between two captures was not seen
 		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, x.came-x.went, x.went), course}
 	}
@@ -536,6 +539,11 @@ func (d *diagnosing) proof(l answer) string {
 	if s.lost(l.finding, x) {
 		return "None of them is new."
 	}
+	for i := last; i > first; i-- {
+		if d.epoch(s, i) != d.epoch(s, i-1) {
+			first = i
+		}
+	}
 	at := d.label(s, last)
 	switch {
 	case len(s.Snapshots) == 1:
@@ -547,9 +555,9 @@ func (d *diagnosing) proof(l answer) string {
 		return ""
 	case l.finding.marked():
 		return "The runtime marked them as leaked: nothing that can still run can wake them."
-	case restart > 0 && x.followed && x.went == 0:
+	case restart > 0 && x.followed && x.came > 0 && x.went == 0:
 		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
-	case !x.followed:
+	case !x.followed || x.came == 0 && x.went == 0 && l.finding.Verdict != analysis.Grew && l.finding.Verdict != analysis.New:
 		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case (l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New) && s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil:
 		if was := *x.counts[first]; was > 0 {
@@ -716,7 +724,7 @@ func (d *diagnosing) holder(l answer) string {
 		h := &l.queue.Holders[0]
 		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
 	}
-	if l.finding.Key != nil && l.finding.Key.By == trend.ByPackage {
+	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
 		return ""
 	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
@@ -761,6 +769,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 			}
 			return &Certainty{word, names[l.series] + " holds what grew in " + wording.Ands(o.Held)}
 		}
+	}
+	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+		return &Certainty{open, "many functions started them"}
 	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
@@ -846,21 +857,21 @@ func (d *diagnosing) next(l answer) *Action {
 	case v == analysis.Stopped:
 		out.Text = fmt.Sprintf("It stands. Look again when there are more than %d.", highest(l.subject.counts))
 	case v == analysis.Grew || v == analysis.New:
-		out.Text = "2 minutes decide: if more come and none ends, it is a leak."
+		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
-	if out.Text == "" {
+	if key := l.finding.Key; out.Text == "" && (key == nil || key.By == trend.ByCreator) {
 		out.Text = startedAt(l.finding.Stack)
 	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
-		out.Command = d.collect(s)
+		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {
 	case out.Text == "" && out.Command == "":
 		return nil
 	case out.Text == "":
-		out.Text = "Five more captures in two minutes decide:"
+		out.Text = "Five more captures: " + d.decisive(l) + ":"
 	}
 	return out
 }
@@ -903,7 +914,7 @@ func (d *diagnosing) nextOfOne() *Action {
 	if crash := d.crash(s); crash != nil {
 		return &Action{Text: capital(crash.Hint) + "."}
 	}
-	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s)}
+	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s, 0)}
 }
 
 // crash is the note that the only file of a process shows the goroutine of a crash alone, nil
@@ -919,8 +930,39 @@ func (d *diagnosing) crash(s *Series) *analysis.Problem {
 	return nil
 }
 
-// collect is the command for the captures that decide.
-func (d *diagnosing) collect(s *Series) string {
+// decidesIn is how long captures take that decide about a growth, at its pace.
+func (d *diagnosing) decidesIn(l answer) time.Duration {
+	hours := 0.0
+	if s := &d.r.Series[l.series]; l.finding.Key != nil {
+		hours = l.finding.Key.DecidesIn
+	} else if lead := s.lead(l.finding); lead != nil {
+		hours = lead.DecidesIn
+	}
+	took := max(2*time.Minute, time.Duration(hours*float64(time.Hour)))
+	if took > time.Hour {
+		return took.Round(30 * time.Minute)
+	}
+	return took.Round(time.Minute)
+}
+
+// decisive words it: "2 minutes decide".
+func (d *diagnosing) decisive(l answer) string {
+	took := d.decidesIn(l)
+	if took < 2*time.Hour {
+		return wording.Plural(int(took.Round(time.Minute).Minutes()), "minute decides", "minutes decide")
+	}
+	if took < 48*time.Hour {
+		return wording.Plural(int(took.Round(time.Hour).Hours()), "hour decides", "hours decide")
+	}
+	return wording.Plural(int(took.Round(24*time.Hour).Hours()/24), "day decides", "days decide")
+}
+
+// collect is the command for five captures in a time, at least two minutes.
+func (d *diagnosing) collect(s *Series, took time.Duration) string {
+	every := max(30*time.Second, (took / 4).Round(time.Second))
+	if every > time.Minute {
+		every = every.Round(time.Minute)
+	}
 	pid := "PID"
 	if p := d.snapshot(s, len(s.Snapshots)-1).PID; p != nil {
 		pid = fmt.Sprint(*p)
@@ -934,7 +976,21 @@ func (d *diagnosing) collect(s *Series) string {
 	if name == "" {
 		name = "captures"
 	}
-	return fmt.Sprintf("leakdiff collect --pid %s --every 30s --count 5 -o %s.tar.gz", pid, name)
+	return fmt.Sprintf("leakdiff collect --pid %s --every %s --count 5 -o %s.tar.gz", pid, flagDuration(every), name)
+}
+
+// flagDuration writes a duration as a flag takes it: 30s, 7m, 1h30m.
+func flagDuration(d time.Duration) string {
+	hours, minutes := int(d.Hours()), int(d.Minutes())%60
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case hours == 0:
+		return fmt.Sprintf("%dm", minutes)
+	case minutes == 0:
+		return fmt.Sprintf("%dh", hours)
+	}
+	return fmt.Sprintf("%dh%dm", hours, minutes)
 }
 
 // mostAlso is how many other findings are told.

@@ -151,10 +151,12 @@ type Family struct {
 	Evidence    []analysis.Evidence `json:"evidence"`
 	Survivors   *int                `json:"survivors"`
 	// Life counts its members by identity, nil without identities.
-	Life       *analysis.Life `json:"life,omitempty"`
-	OldestWait *int           `json:"oldest_wait_minutes"`
-	Rise       int            `json:"rise"`
-	Unit       *string        `json:"unit"`
+	Life *analysis.Life `json:"life,omitempty"`
+	// DecidesIn is how many hours after the last snapshot more of them decide.
+	DecidesIn  float64 `json:"decides_in_hours,omitempty"`
+	OldestWait *int    `json:"oldest_wait_minutes"`
+	Rise       int     `json:"rise"`
+	Unit       *string `json:"unit"`
 	// Role is victim, possible_culprit or observer_effect. It is never a verdict.
 	Role  string `json:"role,omitempty"`
 	Onset *Onset `json:"onset,omitempty"`
@@ -252,8 +254,9 @@ type FindingKey struct {
 	Kind analysis.Kind `json:"kind,omitempty"`
 	Name string        `json:"name"`
 	// Families counts those that have it.
-	Families int            `json:"families"`
-	Life     *analysis.Life `json:"life,omitempty"`
+	Families  int            `json:"families"`
+	Life      *analysis.Life `json:"life,omitempty"`
+	DecidesIn float64        `json:"decides_in_hours,omitempty"`
 }
 
 // Finding is one finding in words and figures.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
@@ -52,6 +53,9 @@ const (
 // that has one, in the judged snapshot.
 func (j *JudgedSeries) locate(f *Finding) {
 	f.Stack = []StackFrame{}
+	if f.Key != nil && f.Key.By == trend.ByTotal {
+		return // one of many stacks explains none of the others
+	}
 	if j.sightings == nil {
 		j.sightings, j.own = j.lastOf(), family.OwnOf(j.stacks)
 	}

@@ -113,8 +113,8 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		out = s.nameOf(nouns, lead, f)
 	}
 	out.counts = o.Counts
-	came, followed := o.BornTotal()
-	went, _ := o.EndedTotal()
+	came, followed := inEpoch(o.Born, o.Counts)
+	went, _ := inEpoch(o.Ended, o.Counts)
 	if !followed && lead != nil && lead.Life != nil && equalCounts(lead.Counts, o.Counts) {
 		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
 	}
@@ -299,4 +299,26 @@ func ofLibrary(f *Family) bool {
 		}
 	}
 	return len(f.Frames) > 0
+}
+
+// inEpoch adds up what is known of the start of the process at which the count was highest:
+// who came before a restart is not there after it. Values are nil where a start begins.
+func inEpoch(values, counts []*int) (n int, known bool) {
+	peak := lastKnown(counts)
+	for i, c := range counts {
+		if c != nil && *c > *counts[peak] {
+			peak = i
+		}
+	}
+	for i, v := range values {
+		switch {
+		case v != nil:
+			n, known = n+*v, true
+		case counts[i] != nil && i > peak:
+			return n, known
+		case counts[i] != nil:
+			n = 0
+		}
+	}
+	return n, known
 }
