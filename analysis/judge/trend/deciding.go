@@ -87,8 +87,8 @@ func (p *part) proofOfGrowth(s *signals) string {
 // to become established.
 const enoughBirths = fewestEstablished + 4
 
-// decidesIn is the time in hours until enough members are born at the present rate, at least
-// two minutes. Without a rate it is the usual interval.
+// decidesIn is the time in hours until enough members are born at the present rate. Without a
+// rate it is the usual interval.
 func (p *part) decidesIn(s *signals) float64 {
 	rate := p.presentRate(s)
 	if span := longestSpan(p.comparable()); rate <= 0 && p.dated && span > 0 {
@@ -97,8 +97,7 @@ func (p *part) decidesIn(s *signals) float64 {
 	if rate <= 0 {
 		return p.interval().Hours()
 	}
-	hours := min(max(enoughBirths/rate, (2*time.Minute).Hours()), (30 * 24 * time.Hour).Hours())
-	return math.Ceil(1000*hours) / 1000
+	return min(enoughBirths/rate, (30 * 24 * time.Hour).Hours())
 }
 
 // presentRate is that of the births in members per hour, 0 if it is not known.

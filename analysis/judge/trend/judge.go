@@ -108,7 +108,7 @@ func (p *part) judge(buf *buffers) *judgement {
 		}
 	}
 	signals := p.measure(buf)
-	if alone := p.newestStart(); alone != nil && !signals.proven() {
+	if alone := p.newestStart(); alone != nil {
 		if own := alone.measure(buf); own.verdict == analysis.Leaking {
 			return &judgement{part: alone, signals: own}
 		}
@@ -120,7 +120,8 @@ func (p *part) judge(buf *buffers) *judgement {
 // newestStart is the part since the last start of the process, if it has more members than any
 // start before showed. A pool that fills anew after each start has as many as before.
 func (p *part) newestStart() *part {
-	if len(p.runs) < 2 {
+	run := p.lastRun()
+	if run == nil {
 		return nil
 	}
 	alone, before, seen := *p, 0, 0
@@ -128,7 +129,6 @@ func (p *part) newestStart() *part {
 		before, seen = max(before, most(run)), max(seen, len(run))
 	}
 	alone.runs = p.runs[len(p.runs)-1:]
-	run := alone.runs[0]
 	if seen < 2 || float64(run[len(run)-1].count-before) < leastGrowth(float64(before)) {
 		return nil
 	}
