@@ -190,8 +190,12 @@ func (v *view) wrapping(sections []envelope.Section, s *envelope.Section) string
 	}
 	form := s.Form + " lines"
 	switch {
+	case plainForm(s.Form) && s.Excerpt:
+		form = "a text around a part of a dump"
 	case plainForm(s.Form):
 		form = "log lines around a dump"
+	case strings.HasPrefix(s.Form, "code block"):
+		form = "a " + s.Form
 	case strings.Contains(s.Form, "escaped"):
 		form = "a text " + s.Form + ","
 		if before, how, ok := strings.Cut(s.Form, ", "); ok {

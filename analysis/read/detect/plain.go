@@ -226,7 +226,27 @@ func (v *view) loneHeader() string {
 	if n := h.n + h.inside + h.escaped; n > 0 {
 		return fmt.Sprintf("; %s in it make no dump", wording.Plural(n, "goroutine header", "goroutine headers"))
 	}
+	for _, f := range unread {
+		if !v.has(f.word) {
+			continue
+		}
+		if n := len(f.line.FindAllIndex(v.text, -1)); n > 0 {
+			return "; " + v.more(n) + " " + wording.Fit(n, "line ", "lines ") + f.what
+		}
+	}
 	return ""
+}
+
+// unread are lists of goroutines that a ticket may show and that are not read, since
+// they have no stacks or no ids.
+var unread = []struct {
+	// word is in every such line.
+	word string
+	line *regexp.Regexp
+	what string
+}{
+	{"Goroutine ", regexp.MustCompile(`(?m)^[ *]*Goroutine \d+ - (User|Runtime|Go|Start): `), "of a list by Delve, which has no stacks"},
+	{"goroutine ", regexp.MustCompile(`(?m)^[ \t>]*goroutine [A-Za-z]+ \[[a-zA-Z .]+(, \d+ minutes)?\]:`), "with a goroutine header whose id somebody replaced"},
 }
 
 // validBut reports whether only the last character is cut, at the end of a head.

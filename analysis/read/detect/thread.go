@@ -3,8 +3,10 @@ package detect
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -51,7 +53,7 @@ func (v *view) threads() (Result, bool) {
 		if !v.has(f.word) {
 			continue
 		}
-		if n := v.linesLike(f.first, f.line); n >= f.enough {
+		if n := v.linesLike(f.first, f.line); n >= f.enough || n == 1 && v.oneThread() {
 			return high(f.kind, f.what+": "+v.more(n)+" "+wording.Fit(n, "line", "lines"))
 		}
 	}
@@ -85,6 +87,13 @@ func (v *view) virtualThreads() (Result, bool) {
 		}
 	}
 	return no()
+}
+
+// oneThread reports whether a thread stands in the text by itself with its state, as a
+// ticket shows one of many.
+func (v *view) oneThread() bool {
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{})
+	return slices.ContainsFunc(sections, func(s envelope.Section) bool { return s.Kind == envelope.KindThread })
 }
 
 // linesLike counts the lines of all of the text that match. The first bytes of a line

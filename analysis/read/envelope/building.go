@@ -4,6 +4,9 @@ import (
 	"bytes"
 )
 
+// enoughHeaders is how many goroutines make a dump by their number.
+const enoughHeaders = 3
+
 // building is a dump being written.
 type building struct {
 	Section
@@ -23,6 +26,8 @@ type building struct {
 	// ended, and lines of a stack that come now are none of its own.
 	parted    bool
 	strays    int
+	evidence  evidence // while the goroutines are too few
+	excerpt   bool     // what made them enough
 	foreign   int
 	profile   bool // a profile in text form, not a dump
 	after     bool // the end of a thread dump was seen
@@ -82,9 +87,13 @@ func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 			o.parted = false
 			o.write([]byte("-----"), true)
 		}
-		o.sure = o.sure || o.lone() && bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
+		if o.lone() {
+			o.evidence.see(b, t)
+			o.excerpt = o.evidence.enough()
+			o.sure = o.excerpt || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
+		}
 		o.strays, o.foreign = 0, 0
-	case isLogLine(t), o.blank, o.strays >= maxStrays:
+	case isLogLine(t), isTestLine(t), o.blank, o.strays >= maxStrays:
 		o.parted = o.parted || o.blank
 		o.foreign++
 		return
@@ -94,6 +103,16 @@ func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 	dashes := bytes.HasPrefix(t, []byte("-----"))
 	o.write(b, newline)
 	o.dashes = dashes
+}
+
+// interrupt leaves out a line that is none of the dump: the fence of a code block.
+// What follows belongs to no block of it unless a header comes.
+func (o *building) interrupt() {
+	o.blank = true
+	if o.Kind == KindGoroutine {
+		o.parted = true
+	}
+	o.foreign++
 }
 
 // profileLine takes a line of a profile: a record, a frame or its labels.
@@ -159,5 +178,7 @@ func (o *building) write(b []byte, newline bool) {
 }
 
 // lone reports whether this is one or two goroutines, which make no dump unless
-// something announced it.
-func (o *building) lone() bool { return o.Kind == KindGoroutine && o.Headers < 3 && !o.sure }
+// something announced it or is evidence of a leak.
+func (o *building) lone() bool {
+	return o.Kind == KindGoroutine && o.Headers < enoughHeaders && !o.sure
+}

@@ -1,7 +1,8 @@
 // Package envelope takes dumps out of what logs and other texts wrapped around them:
 // prefixes of journald, syslog, CRI, docker, kubectl, stern, logcli and compose,
 // escapes of a log field or a JSON string, JSON of journald, Loki, Google Cloud
-// Logging, CloudWatch and others, HTML, indentation, or nothing but the program's own
+// Logging, CloudWatch and others, HTML, code blocks and quotations of a ticket, reports
+// of goleak, indentation, or nothing but the program's own
 // log lines before and after. It takes the bytes of one file and returns each dump in
 // it as plain text, with its writer, its time, and the place of every goroutine or
 // thread in the file. It does not know what the dump means: it looks at the beginnings
@@ -50,6 +51,8 @@ type Section struct {
 	// Headers counts the goroutine headers, or the lines of a thread dump that
 	// begin with a quote.
 	Headers int
+	// Excerpt is true if it is one goroutine or two of a process that has more.
+	Excerpt bool
 	// Truncated is true if the text stops before the dump does; TruncatedWhy is the
 	// sign of it.
 	Truncated    bool
@@ -143,6 +146,9 @@ type Info struct {
 	// LoneHeaders counts the goroutine headers of crash traces: a panic, a fatal error
 	// or a log line that shows one or two goroutines is no dump.
 	LoneHeaders int
+	// Unproven counts those of them that are no crash: goroutines without a stack, or
+	// without a sign that they wait.
+	Unproven int
 	// Kept is how many compressed bytes the sections hold.
 	Kept int64
 }

@@ -435,6 +435,8 @@ func FuzzUnwrap(f *testing.F) {
 		f.Add([]byte(w.wrap("SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n" + three + "\n-----\n")))
 	}
 	f.Add([]byte("2026-11-21 02:46:53\nFull thread dump OpenJDK VM (17):\n\n\"main\" #1 prio=5 tid=0x1 nid=0x1 runnable\n\tat a.b(c)\n\nJNI global refs: 1\n\nHeap\n"))
+	f.Add([]byte("    [Goroutine 5 in state select, with main.f on top of the stack:\n    main.f()\n    \t/a.go:1 +0x1\n     Goroutine 6 in state sleep, with main.g on top of the stack:\n    ]\n"))
+	f.Add([]byte("> ```\n> \"a\" #1 prio=5 tid=0x1 nid=0x1 runnable\n>    java.lang.Thread.State: RUNNABLE\n> ```\n"))
 	for _, prefix := range []string{
 		"<165>1 2026-11-21T02:58:36.003Z   1234 - - ",
 		"<165>1 2026-11-21T02:58:36.003Z \u00a0 kubelet 1234 - - ",

@@ -21,6 +21,8 @@ func trim(b []byte) []byte {
 type header struct {
 	id      int64
 	running bool
+	// waited is true if it says how long the goroutine has waited.
+	waited bool
 	// system is true if it shows addresses, as only crashes do.
 	system bool
 }
@@ -41,6 +43,7 @@ func readHeader(t []byte) (h header, ok bool) {
 	h.system = rest[1] == 'g'
 	if i := bytes.IndexByte(rest, '['); i >= 0 {
 		h.running = bytes.HasPrefix(rest[i:], []byte("[running"))
+		h.waited = bytes.Contains(rest[i:], []byte(" minutes"))
 	}
 	return h, true
 }

@@ -86,6 +86,10 @@ type source struct {
 	open      *building
 	opening   opening
 	announced announcement
+	block     block
+	leak      leak
+	title     title
+	told      bool // something says of the next goroutine that it waits
 	begin     bool // a BEGIN marker came
 	// before is the line before if it begins with a time, which may be that of a dump.
 	before       [128]byte
@@ -354,6 +358,9 @@ func (s *scanner) file(o *building) {
 	switch {
 	case o.lone():
 		s.info.LoneHeaders += o.Headers
+		if o.evidence.possible {
+			s.info.Unproven += o.Headers
+		}
 		o.w.drop()
 		return
 	case o.Headers == 0:
@@ -365,6 +372,7 @@ func (s *scanner) file(o *building) {
 		return
 	}
 	o.Bytes = o.w.size
+	o.Excerpt = o.excerpt && o.Headers < enoughHeaders
 	o.text = o.w.close()
 	o.Streamed = o.w.streamed
 	if o.full {

@@ -11,6 +11,10 @@ func (s *source) plain(b []byte, at place) { s.line(b, at, true) }
 func (s *source) line(b []byte, at place, newline bool) {
 	o := s.open
 	t := trim(b)
+	if s.leak.active {
+		s.leaked(t)
+		o = s.open
+	}
 	if len(t) == 0 {
 		if s.opening.active {
 			s.opening.add(nil)
@@ -30,6 +34,10 @@ func (s *source) line(b []byte, at place, newline bool) {
 	}
 	if s.unmarked {
 		s.other(b, t, at, newline)
+		return
+	}
+	if l, ok := readLeak(b); ok {
+		s.leak, s.leak.at, s.leak.matched = l, at, matched
 		return
 	}
 	switch h, ok := readHeader(t); {
@@ -60,6 +68,7 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 	if s.goesOn(h, b, matched) {
 		s.opening = opening{}
 		s.open.header(h, b, at, newline)
+		s.weigh(h)
 		return
 	}
 	before := s.open
@@ -86,6 +95,14 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 		b = b[indent:]
 	}
 	o.header(h, b, at, newline)
+	s.weigh(h)
+}
+
+// weigh begins to look for evidence that one goroutine is worth reading.
+func (s *source) weigh(h header) {
+	o := s.open
+	o.evidence = evidence{possible: !h.running && !o.crash && !s.block.code, told: s.told || h.waited || s.block.fence != ""}
+	s.told = false
 }
 
 // goesOn reports whether a header belongs to the dump being written.
@@ -108,7 +125,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 
 // begins opens a section.
 func (s *source) begins(kind string, at place) *building {
-	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
+	o := &building{Section: Section{Source: s.id, Form: s.form(kind), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
 	o.w = bufferWriter{encoders: &s.to.encoders, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
 	if a := s.announced; a.left >= 0 {
@@ -124,7 +141,7 @@ func (s *source) begins(kind string, at place) *building {
 	return o
 }
 
-func (s *source) form() string {
+func (s *source) form(kind string) string {
 	form := s.layers
 	add := func(word string) {
 		if form != "" {
@@ -137,6 +154,9 @@ func (s *source) form() string {
 	}
 	if s.run.active {
 		add(s.runForm)
+	}
+	if s.block.fence != "" && kind == KindGoroutine {
+		add("code block")
 	}
 	return form
 }
@@ -165,11 +185,16 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 		return true
 	}
 	h, ok := readHeader(trim(b[i:]))
+	if !ok && i == 0 && s.open != nil && bytes.IndexByte(t, ']') < 0 {
+		s.open.Truncated, s.open.TruncatedWhy = true, "a goroutine header in it breaks off"
+	}
 	if !ok || i == 0 {
 		return false
 	}
 	s.close()
 	prefix := b[:i]
+	s.block.see(trim(prefix))
+	s.block.code = s.block.code || inString(prefix)
 	if m := lineMoment(prefix, s.to.cfg.Now); m.better(s.now()) {
 		s.moment = m
 	}
@@ -245,12 +270,24 @@ func (s *source) profile(b []byte, i int, at place, newline bool) {
 // other takes a line without any marker.
 func (s *source) other(b, t []byte, at place, newline bool) {
 	o := s.open
+	if s.block.see(t) {
+		if o != nil {
+			o.interrupt()
+		}
+		return
+	}
 	known, date := false, false
 	if o == nil || o.Kind == KindGoroutine {
 		known = o != nil && isDumpLine(t, b[0] == ' ' || b[0] == '\t')
 		date = !known && s.notice(t)
 	}
 	stamp := cutStamp(t)
+	if o == nil || o.Kind == KindGoroutine {
+		if s.thread(b, at, newline) {
+			return
+		}
+		s.title.see(b, at)
+	}
 	s.beforeLength = 0
 	if stamp > 0 {
 		s.beforeLength, s.beforeAt = copy(s.before[:], t), at

@@ -153,6 +153,11 @@ type markers struct {
 const (
 	headerWord = "goroutine "
 	threadWord = "Full thread dump"
+	// leakWord begins a goroutine in the report of goleak, with stateWord after its id.
+	leakWord  = "Goroutine "
+	stateWord = " in state "
+	// threadState is below the first line of a thread.
+	threadState = "java.lang.Thread.State: "
 	// profileWord begins a goroutine profile in text form (debug=1).
 	profileWord = "goroutine profile: total "
 	beginWord   = "=== BEGIN goroutine stack dump ==="
@@ -164,7 +169,7 @@ const (
 // newMarkers takes whether journald's byte arrays ([103,111,...]) may occur, and what
 // else is sought.
 func newMarkers(arrays bool, more ...string) *markers {
-	m := &markers{patterns: [][]byte{[]byte(headerWord), []byte(threadWord)}}
+	m := &markers{patterns: [][]byte{[]byte(headerWord), []byte(threadWord), []byte(leakWord), []byte(threadState)}}
 	for _, word := range more {
 		m.patterns = append(m.patterns, []byte(word))
 	}
@@ -206,7 +211,7 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 		if !final && len(buf)-at < markerSpan {
 			break
 		}
-		if i != 0 || isMarker(buf, at) {
+		if m.begins(i, buf, at) {
 			m.known[i] = true
 			break
 		}
@@ -217,6 +222,26 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 		return -1
 	}
 	return at
+}
+
+// begins reports whether a pattern that was found begins a dump.
+func (m *markers) begins(i int, buf []byte, at int) bool {
+	switch string(m.patterns[i]) {
+	case headerWord:
+		return isMarker(buf, at)
+	case leakWord:
+		return isLeak(buf, at)
+	}
+	return true
+}
+
+// isLeak reports whether "Goroutine " at an index is goleak's.
+//
+//	"[Goroutine 7 in state select, with ..." -> true
+func isLeak(buf []byte, at int) bool {
+	rest := buf[at+len(leakWord):]
+	digits := run(rest[:min(len(rest), 20)], isDigit)
+	return digits > 0 && bytes.HasPrefix(rest[digits:], []byte(stateWord))
 }
 
 // marked reports whether a marker may begin in a piece that was just given. Every byte

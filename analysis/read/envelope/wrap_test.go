@@ -47,6 +47,8 @@ func field(before string, quoted func(string) string, behind string) func(string
 	return func(plain string) string { return before + quoted(plain) + behind }
 }
 
+func asIs(s string) string { return s }
+
 func jsonQuoted(s string) string {
 	out, _ := json.Marshal(s)
 	return string(out)
@@ -236,6 +238,13 @@ var wrappers = []struct {
 	{name: "HTML with breaks", wrap: func(s string) string {
 		return "<!DOCTYPE html>\n<p>" + strings.ReplaceAll(html.EscapeString(s), "\n", "<br/>\n") + "</p>\n"
 	}, form: "HTML"},
+	// CommonMark 0.31, sections 4.4, 4.5 and 5.1; Jira's text formatting notation.
+	{name: "a fence", wrap: field("Look:\n\n```text\n", asIs, "```\n\nWhy?\n"), form: "code block"},
+	{name: "a fence in details", wrap: field("Look:\n<details>\n<summary>all</summary>\n\n```\n", asIs, "```\n</details>\n"), form: "code block"},
+	{name: "a fence of tildes in a quotation", wrap: compose(field("Look:\n\n~~~\n", asIs, "~~~\n"), each(func(time.Time) string { return "> " })), form: "code block, constant prefix"},
+	{name: "an indented code block", wrap: compose(each(func(time.Time) string { return "    " }), field("Look:\n\n", asIs, "\nWhy?\n")), form: "indented"},
+	{name: "Jira's noformat", wrap: field("h2. Look\n{noformat}\n", asIs, "{noformat}\nWhy?\n"), form: "code block"},
+	{name: "Jira's code", wrap: field("h2. Look\n{code:title=a.txt|borderStyle=solid}\n", asIs, "{code}\nWhy?\n"), form: "code block"},
 	{name: "response headers", wrap: func(s string) string { return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + s }, form: "lines without a prefix"},
 	{name: "colours", wrap: each(func(time.Time) string { return "\x1b[33m" }), form: "lines without a prefix"},
 }

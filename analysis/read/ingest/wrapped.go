@@ -32,7 +32,11 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		} else {
 			w = r.held(s, p)
 		}
-		parts = append(parts, r.section(s, w, a)...)
+		read := r.section(s, w, a)
+		if s.Excerpt && len(read) > 0 {
+			r.excerpt(s, p)
+		}
+		parts = append(parts, read...)
 		if w.fault != nil {
 			r.refused(p.path, w.fault)
 		}
@@ -45,6 +49,14 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 			a.Outcome = wording.Plural(info.LoneHeaders, "crash trace", "crash traces") + ", no dump"
 		}
 		return err
+	}
+	if info.Unproven > 0 {
+		r.problem(analysis.Problem{
+			Path: p.path, Offset: -1, Severity: analysis.Warning,
+			What: wording.Plural(info.Unproven, "goroutine header is", "goroutine headers are") + " not read",
+			Why:  "no stack below it, no minutes and no creator say that it is more than a mention",
+			Hint: wholeDump,
+		})
 	}
 	if a.Kind != detect.Wrapped {
 		a.Kind, a.Confidence = detect.Wrapped, analysis.High
@@ -69,6 +81,19 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.parts = append(r.parts, parts...)
 	return nil
+}
+
+// wholeDump is how to get what a ticket shows a part of.
+const wholeDump = "upload the whole dump: curl -o goroutines.txt 'http://HOST:PORT/debug/pprof/goroutine?debug=2'"
+
+// excerpt notes that a text shows a part of a dump.
+func (r *reader) excerpt(s *envelope.Section, p *part) {
+	r.problem(analysis.Problem{
+		Path: p.path, Line: s.Line, Offset: s.Offset, Severity: analysis.Note,
+		What: wording.Plural(s.Headers, "goroutine is", "goroutines are") + " shown of a process that has more",
+		Why:  "a text shows a part of a dump",
+		Hint: wholeDump,
+	})
 }
 
 // wrapped is what was read of one dump before its places in the file are known.

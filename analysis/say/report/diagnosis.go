@@ -1090,6 +1090,29 @@ func (d *diagnosing) quietly(s *Series) (text string, place int) {
 // leastNamed is the share of a dump in percent from which its largest group is named.
 const leastNamed = 10
 
+// mostInExcerpt is up to how many members a dump is a part of one, as a ticket shows
+// it. What is said of them is how long one has waited.
+const mostInExcerpt = 2
+
+// longestWait words the longest wait of the only dump of a process, empty if it shows
+// none: "5774 minutes in chan receive".
+func (s *Series) longestWait(kind analysis.Kind) string {
+	var longest *Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if f.Kind == kind && f.OldestWait != nil && *f.OldestWait > 0 && len(f.States) == 1 && (longest == nil || *f.OldestWait > *longest.OldestWait) {
+			longest = f
+		}
+	}
+	if longest == nil {
+		return ""
+	}
+	for state := range longest.States {
+		return wording.Plural(*longest.OldestWait, "minute", "minutes") + " in " + state
+	}
+	return ""
+}
+
 // alone words the only dump of a process: what is in it, and most of what.
 func (d *diagnosing) alone(s *Series) string {
 	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
@@ -1108,6 +1131,14 @@ func (d *diagnosing) alone(s *Series) string {
 	}
 	if queue := d.queued(s); queue != "" {
 		return text + queue
+	}
+	if *totals[0] <= mostInExcerpt {
+		if wait := s.longestWait(kind); wait != "" {
+			if *totals[0] > 1 {
+				wait = "one " + wait
+			}
+			return text + ", " + wait
+		}
 	}
 	for i := range s.Objects {
 		o := &s.Objects[i]

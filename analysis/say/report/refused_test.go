@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"leakdiff/analysis"
 )
 
 func TestWhatWasNotUnderstoodIsSaidFirst(t *testing.T) {
@@ -43,5 +45,29 @@ func TestWhatWasNotUnderstoodIsSaidFirst(t *testing.T) {
 				t.Errorf("refused is said %d times, want %d", n, len(tc.refused))
 			}
 		})
+	}
+}
+
+func TestTheOnlyDumpOfOneOrTwoSaysHowLongOneWaits(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		ids     map[string][]int64
+		minutes int
+		want    string
+	}{
+		{"two", map[string][]int64{"main.leak": {41}, "main.pool": {77}}, 5774, "One dump of app: 2 goroutines, one 5774 minutes in select"},
+		{"one", map[string][]int64{"main.leak": {41}}, 1, "One dump of app: 1 goroutine, 1 minute in select"},
+		{"three", map[string][]int64{"main.leak": {41}, "main.pool": {77, 78}}, 5774, "One dump of app: 3 goroutines, 2 of them in main.pool"},
+		{"two that show no wait", map[string][]int64{"main.leak": {41}, "main.pool": {77}}, -1, "One dump of app: 2 goroutines"},
+	} {
+		s := snapshot("app", "t0", 0, tc.ids)
+		for i := range s.Groups {
+			if s.Groups[i].Family.Title != "main.pool" {
+				s.Groups[i].OldestWait = tc.minutes
+			}
+		}
+		if got := Build([]analysis.Snapshot{s}, nil, Options{}).Report.Diagnosis.Sentence; strings.TrimSuffix(got, ".") != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
 	}
 }
