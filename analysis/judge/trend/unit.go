@@ -252,7 +252,7 @@ func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 				r.part = j.part.before(r.recovered.at.index)
 			}
 		}
-		if r.rise = r.part.gain(); !r.part.risesOften(r.rise) {
+		if r.rise = r.part.gain(); !r.part.risesOften(r.rise) || j.comesAndGoes() {
 			continue
 		}
 		r.counts = make([]int32, len(s.Snapshots))
@@ -271,6 +271,16 @@ func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 			strings.Compare(a.judgement.part.family.Fingerprint, b.judgement.part.family.Fingerprint))
 	})
 	return rising
+}
+
+// comesAndGoes reports that most members were gone at the next snapshot: requests that happen
+// to be more at a time, whatever else grows beside them.
+func (j *judgement) comesAndGoes() bool {
+	if !j.signals.cohortsSeen {
+		return false
+	}
+	born, established, _ := j.signals.cohort.tried(j.part.tracking)
+	return born >= fewestEstablished && 2*established < born
 }
 
 // recoveries are the snapshots at which some proven growth ended, in order.
