@@ -19,6 +19,11 @@ import (
 // toyCaptures writes goroutine dumps of a toy program, one directory for each count of
 // sessions that never end.
 func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int) error {
+	return toyCapturesOf("wait", dir, start, step, counts...)
+}
+
+// toyCapturesOf takes the method in which the sessions wait.
+func toyCapturesOf(method, dir string, start time.Time, step time.Duration, counts ...int) error {
 	for i, n := range counts {
 		var b strings.Builder
 		b.WriteString("goroutine 1 [select]:\nmain.main()\n\t/src/cmd/shop/main.go:20 +0x1d\n\n")
@@ -26,7 +31,7 @@ func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int)
 			fmt.Fprintf(&b, "goroutine %d [select, 3 minutes]:\nshop/web.(*Server).accept(0xc0000100%d0)\n\t/src/web/server.go:44 +0x1d\ncreated by shop/web.Start in goroutine 1\n\t/src/web/server.go:12 +0x8c\n\n", k+2, k)
 		}
 		for k := range n {
-			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nshop/cart.(*Session).wait(0xc00002%04x)\n\t/src/cart/session.go:88 +0x1d\ncreated by shop/cart.Open in goroutine 1\n\t/src/cart/session.go:31 +0x8c\n\n", 100+7*k, k)
+			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nshop/cart.(*Session).%s(0xc00002%04x)\n\t/src/cart/session.go:88 +0x1d\ncreated by shop/cart.Open in goroutine 1\n\t/src/cart/session.go:31 +0x8c\n\n", 100+7*k, method, k)
 		}
 		at := filepath.Join(dir, "t"+strconv.Itoa(i))
 		if err := os.MkdirAll(at, 0o700); err != nil {
@@ -42,10 +47,14 @@ func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int)
 	return nil
 }
 
-// writeCaptures is captures DIR START STEP COUNT...: dumps of a toy program.
+// writeCaptures is captures [-in=METHOD] DIR START STEP COUNT...: dumps of a toy program.
 func writeCaptures(s *testscript.TestScript, neg bool, args []string) {
+	method := "wait"
+	if len(args) > 0 && strings.HasPrefix(args[0], "-in=") {
+		method, args = strings.TrimPrefix(args[0], "-in="), args[1:]
+	}
 	if neg || len(args) < 4 {
-		s.Fatalf("usage: captures DIR START STEP COUNT...")
+		s.Fatalf("usage: captures [-in=METHOD] DIR START STEP COUNT...")
 	}
 	start, err := time.Parse(time.RFC3339, args[1])
 	s.Check(err)
@@ -57,7 +66,7 @@ func writeCaptures(s *testscript.TestScript, neg bool, args []string) {
 		s.Check(err)
 		counts = append(counts, n)
 	}
-	s.Check(toyCaptures(s.MkAbs(args[0]), start, step, counts...))
+	s.Check(toyCapturesOf(method, s.MkAbs(args[0]), start, step, counts...))
 }
 
 // TestGitBisectFindsTheCommit runs git bisect run over commits that each hold the captures of

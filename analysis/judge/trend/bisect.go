@@ -175,7 +175,7 @@ func (b Bisection) Text() string {
 	case b.EarliestBad == Before && b.Fixed == After:
 		return "bad before the change, good after it"
 	case b.EarliestBad == Before:
-		return "bad before the change"
+		return "bad before the change" + b.replaced()
 	case b.LastGood == "":
 		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
 	default:
@@ -191,10 +191,35 @@ func (b Bisection) Text() string {
 		text += fmt.Sprintf("; next to test: %s, at least %s with a snapshot every %s, under the same load", b.Next,
 			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
 	}
+	text += b.replaced()
 	if len(b.Confounds) > 0 {
 		text += "; also different: " + strings.Join(b.Confounds, ", ")
 	}
 	return text
+}
+
+// replaced names what leaks in versions that lack the family.
+func (b Bisection) replaced() string {
+	text, said := "", 0
+	for _, r := range b.Rows {
+		if r.Instead == nil {
+			continue
+		}
+		if said++; said > 2 {
+			return text + "; and more versions alike"
+		}
+		text += fmt.Sprintf("; not in %s, where %s, perhaps the same by another name", r.Version, r.Instead.Words())
+	}
+	return text
+}
+
+// Words name the family and its pace.
+func (i *Instead) Words() string {
+	if i.Rate <= 0 {
+		return i.Title + " leaks"
+	}
+	figure, unit := wording.Pace(i.Rate)
+	return i.Title + " leaks at " + figure + " " + unit
 }
 
 // unordered is the answer about commits: which are bad and which good.
@@ -211,7 +236,7 @@ func (b Bisection) unordered() string {
 			parts = append(parts, string(verdict)+": "+wording.Commas(list, 6))
 		}
 	}
-	return strings.Join(parts, "; ") + "; the order of commits is not known"
+	return strings.Join(parts, "; ") + b.replaced() + "; the order of commits is not known"
 }
 
 // Exposures are the epochs of this series in which a family can be counted, with the
@@ -807,7 +832,8 @@ func (e Exposure) likelihood(rate float64, leaks bool) float64 {
 }
 
 // advise names the version whose test halves the open probability. It does not halve
-// the list.
+// the list. A version in which another family leaks needs no test but somebody who knows
+// whether it was renamed.
 func (b *Bisection) advise(rate float64) {
 	last := b.lastBad()
 	if rate <= 0 || b.FirstBad != "" || last < 0 {
@@ -817,7 +843,7 @@ func (b *Bisection) advise(rate float64) {
 	for _, r := range b.Rows[:last] {
 		below += r.Mass
 		// A test of r shows whether the first bad version is r or older, or newer.
-		if off := math.Abs(below - 0.5); r.Verdict == Unknown && off < best {
+		if off := math.Abs(below - 0.5); r.Verdict == Unknown && r.Instead == nil && off < best {
 			best, b.Next = off, r.Version
 		}
 	}

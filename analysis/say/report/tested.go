@@ -149,7 +149,7 @@ func (c *Case) elsewhere(old map[string]bool, lead string, accused []analysis.Ve
 			}
 		}
 		if title != "" {
-			return renamed(title, rate)
+			return renamed(&trend.Instead{Title: title, Rate: rate})
 		}
 		if text := c.risen(i, old, known, accused); text != "" {
 			return text

@@ -189,7 +189,7 @@ func bisected(b *trend.Bisection) *Bisected {
 		switch {
 		case r.Verdict != trend.Unknown || b.Rate <= 0:
 		case r.Instead != nil:
-			row.Why, row.word, row.instead, row.More = replaced(r.Instead), r.Instead.Title+" leaks", true, nil
+			row.Why, row.word, row.instead, row.More = renamed(r.Instead), "renamed?", true, nil
 		case r.Stays():
 			row.Why = fmt.Sprintf("%d came and none ended", r.Stay)
 			row.word = row.Why
@@ -211,16 +211,8 @@ func bisected(b *trend.Bisection) *Bisected {
 	return out
 }
 
-// replaced words a family that leaks where the one that is looked for is not there.
-func replaced(i *trend.Instead) string { return renamed(i.Title, i.Rate) }
-
-func renamed(title string, perHour float64) string {
-	text := "that leak is gone, but " + title + " leaks"
-	if perHour > 0 {
-		text += " at " + pace(perHour)
-	}
-	return text + ": renamed?"
-}
+// renamed words a family that leaks where the one that is looked for does not.
+func renamed(i *trend.Instead) string { return "that leak is gone, but " + i.Words() + ": renamed?" }
 
 // finite is nil for what is not known.
 func finite(v float64) *float64 {
@@ -247,7 +239,7 @@ func fixText(f *trend.Fix) string {
 		return word + ": " + rise + " in " + wording.Lasting(r.Hours)
 	}
 	text := side(trend.Before, &f.Before) + "; " + side(trend.After, &f.After)
-	if finite(f.After.Below) != nil && !f.Idle && f.After.Instead == nil {
+	if finite(f.After.Below) != nil && !f.Idle && f.After.Instead == nil && !f.After.Stays() {
 		text += "; a leak of " + pace(f.After.Below) + " would have been seen"
 	}
 	if f.Ratio > 0 || f.Idle {
@@ -266,7 +258,7 @@ func fixText(f *trend.Fix) string {
 	switch {
 	case f.Proven:
 	case f.After.Instead != nil:
-		text += "; not proven: " + replaced(f.After.Instead)
+		text += "; not proven: " + f.After.Instead.Words() + " now, perhaps the same by another name"
 	case f.After.Stays():
 		text += fmt.Sprintf("; not proven: %d came and none ended", f.After.Stay)
 	case f.Idle:
