@@ -253,7 +253,7 @@ func (r *VersionRow) tested(from *VersionRow, accused []analysis.Verdict) Tested
 		return Tested{Verdict: trend.Good, Text: seen + ", " + known + "; a leak of " + pace(*r.Below) + " would have been seen"}
 	case r.Hours == 0:
 		return Tested{Verdict: trend.Unknown, Text: wording.Plural(r.Snapshots, "dump shows", "dumps show") + " no growth; two with times are needed"}
-	case r.instead:
+	case r.Instead != "":
 		return Tested{Verdict: trend.Unknown, Text: r.Why}
 	case r.Why != "":
 		return Tested{Verdict: trend.Unknown, Text: seen + " does not tell: " + r.Why}

@@ -150,9 +150,8 @@ type VersionRow struct {
 	LoadName string   `json:"load_name,omitempty"`
 	// Why is the reason of an unknown verdict that no time by itself ends.
 	Why string `json:"why,omitempty"`
-	// word is Why in a cell, instead that a family leaks in place of this one.
-	word    string
-	instead bool
+	// Instead is the title of a family that leaks in place of this one.
+	Instead string `json:"instead,omitempty"`
 }
 
 // NextVersion is a version to test and for how long at least.
@@ -189,13 +188,11 @@ func bisected(b *trend.Bisection) *Bisected {
 		switch {
 		case r.Verdict != trend.Unknown || b.Rate <= 0:
 		case r.Instead != nil:
-			row.Why, row.word, row.instead, row.More = renamed(r.Instead), "renamed?", true, nil
+			row.Why, row.Instead, row.More = renamed(r.Instead), r.Instead.Title, nil
 		case r.Stays():
 			row.Why = fmt.Sprintf("%d came and none ended", r.Stay)
-			row.word = row.Why
 		case r.Expected == 0 && r.Hours > 0:
 			row.Why = "there was no load"
-			row.word = "no load"
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -340,8 +337,10 @@ func (r *VersionRow) Cells() []string {
 	switch {
 	case r.Verdict == trend.Good && r.Below != nil:
 		verdict += ", below " + pace(*r.Below)
-	case r.Verdict == trend.Unknown && r.word != "":
-		verdict += ", " + r.word
+	case r.Verdict == trend.Unknown && r.Instead != "":
+		verdict += ", renamed?"
+	case r.Verdict == trend.Unknown && r.Why != "":
+		verdict += ", " + r.Why
 	case r.Verdict == trend.Unknown && r.More != nil && *r.More > 0:
 		verdict += ", " + wording.AtLeast(*r.More) + " more would tell"
 	}

@@ -78,7 +78,7 @@ func TestARowOfTheVersionsInWords(t *testing.T) {
 		{"bad", VersionRow{Version: "1.2", Verdict: trend.Bad, PerHour: figure(54), Hours: 5. / 6, Starts: 1, Snapshots: 6}, "1.2 | +54 an hour | 50 min | bad"},
 		{"good says what would have been seen", VersionRow{Version: "1.1", Verdict: trend.Good, PerHour: figure(0), Hours: 6, Starts: 2, Snapshots: 9, Below: figure(.5)}, "1.1 | 0 | 6 h in 2 process starts | good, below 12 a day"},
 		{"unknown says what is missing", VersionRow{Version: "1.3", Verdict: trend.Unknown, PerHour: figure(-2), Hours: .1, Starts: 1, Snapshots: 2, More: figure(.5)}, "1.3 | −2 an hour | 6 min | unknown, 30 min more would tell"},
-		{"unknown says why no time ends it", VersionRow{Version: "1.3", Verdict: trend.Unknown, PerHour: figure(8), Hours: .5, Starts: 1, Snapshots: 6, More: figure(.5), word: "4 came and none ended"}, "1.3 | +8 an hour | 30 min | unknown, 4 came and none ended"},
+		{"unknown says why no time ends it", VersionRow{Version: "1.3", Verdict: trend.Unknown, PerHour: figure(8), Hours: .5, Starts: 1, Snapshots: 6, More: figure(.5), Why: "4 came and none ended"}, "1.3 | +8 an hour | 30 min | unknown, 4 came and none ended"},
 		{"one dump", VersionRow{Version: "1.4", Verdict: trend.Unknown, PerHour: finite(math.NaN()), Starts: 1, Snapshots: 1}, "1.4 | not known | 1 dump | unknown"},
 	}
 	for _, tc := range tests {
