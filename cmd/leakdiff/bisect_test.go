@@ -19,6 +19,11 @@ import (
 // toyCaptures writes goroutine dumps of a toy program, one directory for each count of
 // sessions that never end.
 func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int) error {
+	return toyCapturesOf("wait", dir, start, step, counts...)
+}
+
+// toyCapturesOf takes the method in which the sessions wait.
+func toyCapturesOf(method, dir string, start time.Time, step time.Duration, counts ...int) error {
 	for i, n := range counts {
 		var b strings.Builder
 		b.WriteString("goroutine 1 [select]:\nmain.main()\n\t/src/cmd/shop/main.go:20 +0x1d\n\n")
@@ -26,7 +31,7 @@ func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int)
 			fmt.Fprintf(&b, "goroutine %d [select, 3 minutes]:\nshop/web.(*Server).accept(0xc0000100%d0)\n\t/src/web/server.go:44 +0x1d\ncreated by shop/web.Start in goroutine 1\n\t/src/web/server.go:12 +0x8c\n\n", k+2, k)
 		}
 		for k := range n {
-			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nshop/cart.(*Session).wait(0xc00002%04x)\n\t/src/cart/session.go:88 +0x1d\ncreated by shop/cart.Open in goroutine 1\n\t/src/cart/session.go:31 +0x8c\n\n", 100+7*k, k)
+			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nshop/cart.(*Session).%s(0xc00002%04x)\n\t/src/cart/session.go:88 +0x1d\ncreated by shop/cart.Open in goroutine 1\n\t/src/cart/session.go:31 +0x8c\n\n", 100+7*k, method, k)
 		}
 		at := filepath.Join(dir, "t"+strconv.Itoa(i))
 		if err := os.MkdirAll(at, 0o700); err != nil {
@@ -42,10 +47,25 @@ func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int)
 	return nil
 }
 
-// writeCaptures is captures DIR START STEP COUNT...: dumps of a toy program.
+// writeCaptures is captures [-in=METHOD] [-requests=PER_SECOND] [-untimed] DIR START STEP COUNT...: dumps of a toy program.
 func writeCaptures(s *testscript.TestScript, neg bool, args []string) {
+	method, requests, untimed := "wait", 0, false
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		name, value, _ := strings.Cut(args[0], "=")
+		switch name {
+		case "-in":
+			method = value
+		case "-untimed":
+			untimed = true
+		case "-requests":
+			var err error
+			requests, err = strconv.Atoi(value)
+			s.Check(err)
+		}
+		args = args[1:]
+	}
 	if neg || len(args) < 4 {
-		s.Fatalf("usage: captures DIR START STEP COUNT...")
+		s.Fatalf("usage: captures [-in=METHOD] [-requests=PER_SECOND] [-untimed] DIR START STEP COUNT...")
 	}
 	start, err := time.Parse(time.RFC3339, args[1])
 	s.Check(err)
@@ -57,11 +77,20 @@ func writeCaptures(s *testscript.TestScript, neg bool, args []string) {
 		s.Check(err)
 		counts = append(counts, n)
 	}
-	s.Check(toyCaptures(s.MkAbs(args[0]), start, step, counts...))
+	s.Check(toyCapturesOf(method, s.MkAbs(args[0]), start, step, counts...))
+	for i := 0; untimed && i < len(counts); i++ {
+		s.Check(os.Remove(filepath.Join(s.MkAbs(args[0]), "t"+strconv.Itoa(i), "captured-at.txt")))
+	}
+	for i := 0; requests > 0 && i < len(counts); i++ {
+		total := 1000 + requests*i*int(step.Seconds())
+		text := fmt.Sprintf("# TYPE http_requests_total counter\nhttp_requests_total{code=\"200\"} %d\n", total)
+		s.Check(os.WriteFile(filepath.Join(s.MkAbs(args[0]), "t"+strconv.Itoa(i), "metrics.txt"), []byte(text), 0o600))
+	}
 }
 
 // TestGitBisectFindsTheCommit runs git bisect run over commits that each hold the captures of
-// their version: one does not build, one was watched too shortly.
+// their version: one does not build, one was watched too shortly, and one leaks under another
+// name.
 func TestGitBisectFindsTheCommit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed:", err)
@@ -95,7 +124,11 @@ func TestGitBisectFindsTheCommit(t *testing.T) {
 		if err := os.RemoveAll(now); err != nil {
 			t.Fatal(err)
 		}
-		if err := toyCaptures(now, start.Add(time.Duration(i+1)*time.Hour), 2*time.Minute, counts...); err != nil {
+		method := "wait"
+		if i == 7 {
+			method = "await" // somebody renamed it there, and back
+		}
+		if err := toyCapturesOf(method, now, start.Add(time.Duration(i+1)*time.Hour), 2*time.Minute, counts...); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(repository, "version"), []byte(strconv.Itoa(i)), 0o600); err != nil {
@@ -111,6 +144,9 @@ func TestGitBisectFindsTheCommit(t *testing.T) {
 	out := git("bisect", "run", program, "report", "--bisect", "--before", bad, "captures")
 	if !strings.Contains(out, first+" is the first bad commit") {
 		t.Errorf("git does not find %s:\n%s", first, out)
+	}
+	if !strings.Contains(out, "that leak is gone, but shop/cart.(*Session).await <- shop/cart.Open leaks at 2.4 a minute: renamed?") {
+		t.Errorf("the renamed version is not said to be unknown:\n%s", out)
 	}
 	if !strings.Contains(out, "leakdiff: bad: ") || !strings.Contains(out, "leakdiff: good: ") {
 		t.Errorf("reasons are missing:\n%s", out)

@@ -81,7 +81,30 @@ func holds(chosen map[int]versionWord) bool {
 	return false
 }
 
+// byDirectory is the source of a host that only its directory names.
+const byDirectory = "directory name"
+
+// notHosts takes the names that state versions out of the hosts that directories name. What is
+// left of all of them alike tells no hosts apart.
+func notHosts(snapshots []analysis.Snapshot, chosen map[int]versionWord) {
+	rest, several := map[int]string{}, map[string]bool{}
+	for i, w := range chosen {
+		host := snapshots[i].Process.Host
+		if parts := strings.Split(host.Value, "/"); host.Source == byDirectory && slices.Contains(parts, w.name) {
+			rest[i] = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == w.name }), "/")
+			several[rest[i]] = true
+		}
+	}
+	for i, where := range rest {
+		p := &snapshots[i].Process
+		if p.Host.Value = where; where == "" || len(several) == 1 {
+			p.Host = analysis.Fact{}
+		}
+	}
+}
+
 func setVersions(snapshots []analysis.Snapshot, chosen map[int]versionWord) {
+	notHosts(snapshots, chosen)
 	for i, w := range chosen {
 		p := &snapshots[i].Process
 		if p.Release() != "" {
@@ -171,7 +194,7 @@ func (r nameReader) words(s *analysis.Snapshot) []versionWord {
 			parts = append([]string{s.Upload}, parts...)
 		}
 		for i := len(parts) - 1; i >= 0; i-- {
-			if parts[i] == s.Process.Host.Value {
+			if host := s.Process.Host; parts[i] == host.Value && host.Source != byDirectory {
 				continue
 			}
 			key := [2]string{parts[i], s.Process.Name.Value}

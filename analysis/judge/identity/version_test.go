@@ -157,3 +157,36 @@ func TestTheNameOfAnUploadMayStateTheVersion(t *testing.T) {
 		t.Errorf("%+v and %+v", a, b)
 	}
 }
+
+func TestADirectoryThatStatesAVersionIsNoHost(t *testing.T) {
+	tests := []struct {
+		name  string
+		hosts []string
+		want  []string
+	}{
+		{"alone", []string{"app-v1.5.2", "app-v1.5.3"}, []string{"", ""}},
+		{"in a directory of the case", []string{"case/app-v1.5.2", "case/app-v1.5.3"}, []string{"", ""}},
+		{"beside hosts", []string{"app-v1.5.2/a", "app-v1.5.3/b"}, []string{"a", "b"}},
+		{"a host is none of its parts", []string{"a", "b"}, []string{"a", "b"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			all := []analysis.Snapshot{of("app-v1.5.2/t0/g", ""), of("app-v1.5.3/t0/g", "")}
+			for i, host := range tc.hosts {
+				all[i].Process.Host = analysis.Fact{Value: host, Source: byDirectory, Confidence: analysis.Low}
+			}
+			NameVersions(all)
+			for i, want := range tc.want {
+				if p := all[i].Process; p.Host.Value != want || p.Host.Known() != (want != "") || !p.Version.Known() {
+					t.Errorf("%+v, want the host %q", p, want)
+				}
+			}
+		})
+	}
+	stated := of("v1.5.2/t0/g", "")
+	stated.Process.Host = analysis.Fact{Value: "v1.5.2", Source: "the collector", Confidence: analysis.High}
+	all := []analysis.Snapshot{stated}
+	if NameVersions(all); all[0].Process.Host != stated.Process.Host || all[0].Process.Version.Known() {
+		t.Errorf("%+v, want the host that the contents state", all[0].Process)
+	}
+}

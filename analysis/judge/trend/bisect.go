@@ -3,12 +3,14 @@ package trend
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/demand"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -33,12 +35,39 @@ type Exposure struct {
 	Where string
 	// Leaks reports that the epoch alone shows the growth, Proven that it is proven.
 	Leaks, Proven bool
-	// Began is the time of the first snapshot. Seen is the largest rise from one snapshot to
-	// a later one: a growth that is smaller would not have been noticed.
+	// Began is the time of the first snapshot. Seen is how many may have come for good: a
+	// growth that is smaller would not have been noticed. Where members can be followed these
+	// are those that came and stayed, else the largest rise from one snapshot to a later one.
 	Began time.Time
 	Seen  int
-	// Mean is the mean of the load named Load.
+	// Mean is the mean of the load named Load. Loads are all that are known, that one first.
+	Mean  float64
+	Loads []Demand `json:",omitempty"`
+	// Stay are the members that came, if none of them ended. Present reports a member in some
+	// snapshot.
+	Stay    int  `json:",omitempty"`
+	Present bool `json:",omitempty"`
+}
+
+// Demand is the mean of a load.
+type Demand struct {
+	Name string
 	Mean float64
+}
+
+// demands are the loads that are known, in the order of their weight.
+func (e *Exposure) demands() []Demand {
+	if len(e.Loads) == 0 && e.Load != "" {
+		return []Demand{{e.Load, e.Mean}}
+	}
+	return e.Loads
+}
+
+// Instead is a family that leaks in a version that lacks the one that is compared.
+type Instead struct {
+	Version, Title string
+	// Rate is its growth per hour.
+	Rate float64
 }
 
 // VersionVerdict is the verdict on one version.
@@ -75,6 +104,14 @@ type VersionRow struct {
 	Below float64
 	// Mass is the posterior probability that this is the first bad version.
 	Mass float64
+	// Expected is the growth per hour that the bad versions would have shown under its load, 0
+	// without one. Loads are those that are known of all its epochs.
+	Expected float64
+	Loads    []Demand
+	// Stay are members that came and of which none ended.
+	Stay int
+	// Instead is another family that leaks here, nil where the one that is compared is there.
+	Instead *Instead
 }
 
 // Bisection is the search for the version that brought a growth.
@@ -112,8 +149,9 @@ type Fix struct {
 	// Unordered reports commits, of which none need be later.
 	Unordered bool
 	// Ratio is the load after, divided by the load before; 0 if one is not known or they are
-	// of different names.
+	// of different names. Idle reports that there was none after.
 	Ratio float64
+	Idle  bool
 	// Proven reports that the version after was watched so long that a growth of a tenth of
 	// the pace would have been seen, less load counting less. More are the hours that are
 	// missing.
@@ -137,7 +175,7 @@ func (b Bisection) Text() string {
 	case b.EarliestBad == Before && b.Fixed == After:
 		return "bad before the change, good after it"
 	case b.EarliestBad == Before:
-		return "bad before the change"
+		return "bad before the change" + b.replaced()
 	case b.LastGood == "":
 		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
 	default:
@@ -153,10 +191,35 @@ func (b Bisection) Text() string {
 		text += fmt.Sprintf("; next to test: %s, at least %s with a snapshot every %s, under the same load", b.Next,
 			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
 	}
+	text += b.replaced()
 	if len(b.Confounds) > 0 {
 		text += "; also different: " + strings.Join(b.Confounds, ", ")
 	}
 	return text
+}
+
+// replaced names what leaks in versions that lack the family.
+func (b Bisection) replaced() string {
+	text, said := "", 0
+	for _, r := range b.Rows {
+		if r.Instead == nil {
+			continue
+		}
+		if said++; said > 2 {
+			return text + "; and more versions alike"
+		}
+		text += fmt.Sprintf("; not in %s, where %s, perhaps the same by another name", r.Version, r.Instead.Words())
+	}
+	return text
+}
+
+// Words name the family and its pace.
+func (i *Instead) Words() string {
+	if i.Rate <= 0 {
+		return i.Title + " leaks"
+	}
+	figure, unit := wording.Pace(i.Rate)
+	return i.Title + " leaks at " + figure + " " + unit
 }
 
 // unordered is the answer about commits: which are bad and which good.
@@ -173,7 +236,7 @@ func (b Bisection) unordered() string {
 			parts = append(parts, string(verdict)+": "+wording.Commas(list, 6))
 		}
 	}
-	return strings.Join(parts, "; ") + "; the order of commits is not known"
+	return strings.Join(parts, "; ") + b.replaced() + "; the order of commits is not known"
 }
 
 // Exposures are the epochs of this series in which a family can be counted, with the
@@ -268,6 +331,16 @@ func (p *part) exposure(run []point, version string) Exposure {
 		Where: p.series.Snapshots[run[0].index].Process.Host.Value, Began: p.series.Snapshots[run[0].index].CapturedAt,
 		Seen: largestRise(run),
 	}
+	e.Present = slices.ContainsFunc(run, func(pt point) bool { return pt.count > 0 })
+	if !slices.ContainsFunc(run, func(pt point) bool { return !p.tracking.complete[pt.index] }) {
+		came, ended, stayed := p.tracking.came(run)
+		if ended == 0 {
+			e.Stay = came
+		}
+		if len(run) >= fewestFollowed {
+			e.Seen = stayed
+		}
+	}
 	if p.series.groups[p.family.Fingerprint] != nil {
 		buf := new(buffers)
 		signals := own.measure(buf)
@@ -276,13 +349,120 @@ func (p *part) exposure(run []point, version string) Exposure {
 		e.Proven = signals.verdict == analysis.Leaking
 		e.Leaks = e.Proven || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
 	}
-	for _, l := range p.series.loads {
-		if mean := l.mean(run); mean > 0 {
-			e.Load, e.Mean, e.PerUnit = l.name, mean, e.Rate/mean
-			break
-		}
+	e.Loads = p.series.demands(run)
+	if len(e.Loads) > 0 {
+		e.Load, e.Mean = e.Loads[0].Name, e.Loads[0].Mean
+	}
+	if e.Mean > 0 {
+		e.PerUnit = e.Rate / e.Mean
 	}
 	return e
+}
+
+// fewestFollowed is how many snapshots tell those that stay from those that are there for a
+// moment.
+const fewestFollowed = 4
+
+// Replaced finds the versions that lack a family where another leaks that does not leak in the
+// versions where the family does: it may have another name there. others are the exposures of
+// other families of its kind by their titles. The fastest of each version counts.
+func Replaced(family []Exposure, others map[string][]Exposure) []Instead {
+	leaks, present, seen := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, e := range family {
+		seen[e.Version] = true
+		leaks[e.Version] = leaks[e.Version] || e.Leaks
+		present[e.Version] = present[e.Version] || e.Present || e.Rise != 0
+	}
+	found := map[string]Instead{}
+	for _, title := range slices.Sorted(maps.Keys(others)) {
+		list := others[title]
+		if slices.ContainsFunc(list, func(e Exposure) bool { return e.Leaks && leaks[e.Version] }) {
+			continue
+		}
+		for _, e := range list {
+			if e.Leaks && seen[e.Version] && !present[e.Version] && (found[e.Version].Title == "" || e.Rate > found[e.Version].Rate) {
+				found[e.Version] = Instead{e.Version, title, e.Rate}
+			}
+		}
+	}
+	var out []Instead
+	for _, version := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[version])
+	}
+	return out
+}
+
+// came counts the members that came after the first point of a run, those of them that are
+// gone at its last, and those that are there and were before.
+func (t *tracking) came(run []point) (came, ended, stayed int) {
+	seen := map[int32]bool{}
+	for _, pt := range run {
+		for _, number := range t.members[pt.index] {
+			seen[number] = true
+		}
+	}
+	for _, number := range t.members[run[0].index] {
+		delete(seen, number)
+	}
+	came, ended = len(seen), len(seen)
+	before := map[int32]bool{}
+	for _, number := range t.members[run[len(run)-2].index] {
+		before[number] = seen[number]
+	}
+	for _, number := range t.members[run[len(run)-1].index] {
+		if !seen[number] {
+			continue
+		}
+		if ended--; before[number] {
+			stayed++
+		}
+	}
+	return came, ended, stayed
+}
+
+// demands are the means of all loads that a run knows, those above 0 first. Of a counter it is
+// the increase per second from its first to its last snapshot with it.
+func (s *Series) demands(run []point) []Demand {
+	var out, idle []Demand
+	add := func(name string, mean float64) {
+		if mean > 0 {
+			out = append(out, Demand{name, mean})
+		} else {
+			idle = append(idle, Demand{name, 0})
+		}
+	}
+	for k := range s.loads {
+		l := &s.loads[k]
+		none := 0
+		for _, pt := range run {
+			if l.values[pt.index] == 0 {
+				none++
+			}
+		}
+		if mean := l.mean(run); mean > 0 || 2*none >= len(run) {
+			add(l.name, mean)
+		}
+	}
+	names := map[string]bool{}
+	for _, pt := range run {
+		for name := range s.Snapshots[pt.index].Figures {
+			names[name] = true
+		}
+	}
+	for _, c := range demand.Counters(slices.Sorted(maps.Keys(names))) {
+		if _, given := s.in.Loads[c.Name]; given {
+			continue
+		}
+		requests, seconds := 0.0, 0.0
+		for k := 1; k < len(run); k++ {
+			r := s.increase(c.Name, run[k-1].index, run[k].index)
+			requests, seconds = requests+r.requests, seconds+r.seconds
+		}
+		if 2*seconds >= spanOf(run)*3600 && seconds > 0 {
+			add(c.Name+" per second", requests/seconds)
+		}
+	}
+	return append(out, idle...)
 }
 
 // largestRise is that from one point of a run to a later one.
@@ -311,49 +491,95 @@ func (l *load) mean(run []point) float64 {
 
 // Bisect tables the versions and finds the one that brought the growth. A version is
 // bad if one of its epochs leaks. It is good if no epoch leaks and its hours would have
-// shown the rate r of the bad versions: 3/r hours exclude one member at 95 %, and ten
-// times as many exclude ten members, the effect that counts. Counts that vary hide more:
-// half of r must be excluded too. The first bad version has a uniform prior. The
-// likelihood of each row is that of its rise, Poisson with overdispersion 2. Versions after
-// the last bad one tell whether it was fixed, and nothing about which was first.
-func Bisect(exposures []Exposure) Bisection {
+// shown a tenth of the rate r of the bad versions: no growth in T excludes 3/T at 95 %, so
+// that 30/r hours do. Counts that vary hide more and need longer, and less load than that of
+// the bad versions leaves less to be seen. Members that came and stay, and another family that
+// leaks instead, are never good. The first bad version has a uniform prior over those that may
+// be it. The likelihood of each row is that of its rise, Poisson with overdispersion 2. Versions
+// after the last bad one tell whether it was fixed, and nothing about which was first.
+func Bisect(exposures []Exposure, instead ...Instead) Bisection {
 	exposures = slices.Clone(exposures)
 	slices.SortStableFunc(exposures, func(a, b Exposure) int { // the order of uploads does not count
 		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Hours, b.Hours), cmp.Compare(a.Rise, b.Rise), cmp.Compare(a.Rate, b.Rate))
 	})
 	rows, unordered := versionRows(exposures)
-	rate := badRate(rows)
 	for k := range rows {
 		r := &rows[k]
+		r.Expected = r.expected(rows)
 		if r.Verdict == Bad {
 			r.Below = math.NaN()
 			continue
 		}
-		if r.Clears(rate) {
+		for i := range instead {
+			if instead[i].Version == r.Version {
+				r.Instead = &instead[i]
+			}
+		}
+		if r.Clears(r.Expected) {
 			r.Verdict = Good
 		}
 	}
-	b := Bisection{Rows: rows, Rate: rate, Unordered: unordered}
+	b := Bisection{Rows: rows, Rate: badRate(rows), Unordered: unordered}
 	b.bracket()
-	b.fix(rate)
+	b.fix()
 	if !unordered {
-		b.spread(exposures, rate)
-		b.advise(rate)
+		b.spread(exposures)
+		b.advise(b.Rate)
 	}
 	b.Confounds = confounds(exposures, rows)
 	return b
 }
 
-// Clears reports whether a growth at a rate per hour would have been seen.
+// expected is the median rate of the bad versions, each at the load of this one if that is
+// less.
+func (r *VersionRow) expected(rows []VersionRow) float64 {
+	var rates []float64
+	for k := range rows {
+		bad := &rows[k]
+		if bad.Verdict != Bad || bad.Rate <= 0 || math.IsNaN(bad.Rate) {
+			continue
+		}
+		less := 1.0
+		if was, is, known := bad.besides(r); known && is.Mean*sameLoad < was.Mean {
+			less = is.Mean / was.Mean
+		}
+		rates = append(rates, bad.Rate*less)
+	}
+	return median(rates)
+}
+
+// besides are the loads of one name of a version and another, the first that both know.
+func (r *VersionRow) besides(other *VersionRow) (was, is Demand, known bool) {
+	for _, was := range r.Loads {
+		for _, is := range other.Loads {
+			if is.Name == was.Name && was.Mean > 0 {
+				return was, is, true
+			}
+		}
+	}
+	return Demand{}, Demand{}, false
+}
+
+// The effect that counts: a tenth of the rate must be excluded. leastStay is how many members
+// that came and stay are no chance.
+const (
+	effect    = 10
+	leastStay = 3
+)
+
+// Stays reports members that came, of which none ended: no exposure calls that good.
+func (r *VersionRow) Stays() bool { return r.Stay >= leastStay }
+
+// Clears reports whether a tenth of a rate per hour would have been seen.
 func (r *VersionRow) Clears(rate float64) bool {
-	return rate > 0 && r.Hours >= hoursNeeded(rate) && r.Below <= rate/2
+	return rate > 0 && !r.Stays() && r.Instead == nil && r.Hours >= hoursNeeded(rate) && r.Below <= rate/effect*(1+1e-9)
 }
 
 // Needed is how many more hours like those seen would clear a version at a rate.
 func (r *VersionRow) Needed(rate float64) float64 {
 	needed := hoursNeeded(rate)
 	if r.Hours > 0 && !math.IsNaN(r.Below) {
-		needed = max(needed, r.Hours*r.Below/(rate/2)) // what varies needs longer
+		needed = max(needed, r.Hours*r.Below*effect/rate) // what varies needs longer
 	}
 	return needed - r.Hours
 }
@@ -370,7 +596,7 @@ func excluded(seen int) float64 {
 
 // hoursNeeded is the exposure without growth that clears a version: 3/r for one member
 // at 95 %, times ten for the effect that counts.
-func hoursNeeded(rate float64) float64 { return 10 * 3 / rate }
+func hoursNeeded(rate float64) float64 { return effect * 3 / rate }
 
 // versionRows are the rows in order. unordered reports versions that have none of their own.
 func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
@@ -387,7 +613,7 @@ func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
 		r := VersionRow{Version: version, Epochs: len(list), Verdict: Unknown, PerUnit: math.NaN()}
 		var rates, units []float64
 		seen := 0
-		for k, e := range list {
+		for _, e := range list {
 			r.Hours += e.Hours
 			r.Snapshots += e.Snapshots
 			r.Rise += e.Rise
@@ -396,12 +622,7 @@ func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
 			if r.Began.IsZero() || !e.Began.IsZero() && e.Began.Before(r.Began) {
 				r.Began = e.Began
 			}
-			if k == 0 || e.Load == r.Load {
-				r.Load = e.Load
-			} else {
-				r.Load = ""
-			}
-			r.Mean += e.Mean / float64(len(list))
+			r.Stay += e.Stay
 			if e.Snapshots > 1 {
 				rates = append(rates, e.Rate)
 			}
@@ -419,8 +640,8 @@ func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
 		if len(units) > 0 {
 			r.PerUnit = median(units)
 		}
-		if r.Load == "" {
-			r.Mean = 0
+		if r.Loads = demandsOf(list); len(r.Loads) > 0 {
+			r.Load, r.Mean = r.Loads[0].Name, r.Loads[0].Mean
 		}
 		r.Below = excluded(seen) / r.Hours
 		rows = append(rows, r)
@@ -435,6 +656,32 @@ func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {
 		return compareVersions(a.Version, b.Version)
 	})
 	return rows, unordered
+}
+
+// demandsOf are the loads that all epochs of a version know, with the mean over their hours.
+func demandsOf(list []Exposure) []Demand {
+	var out []Demand
+	hours := 0.0
+	for _, e := range list {
+		if e.Snapshots < 2 {
+			continue
+		}
+		own := e.demands()
+		if hours == 0 {
+			out = slices.Clone(own)
+		}
+		kept := out[:0]
+		for _, d := range out {
+			if at := slices.IndexFunc(own, func(o Demand) bool { return o.Name == d.Name }); at >= 0 {
+				if all := hours + e.Hours; all > 0 {
+					d.Mean = (d.Mean*hours + own[at].Mean*e.Hours) / all
+				}
+				kept = append(kept, d)
+			}
+		}
+		out, hours = kept, hours+e.Hours
+	}
+	return out
 }
 
 // badRate is the median rate of the bad versions, 0 if none rises.
@@ -489,7 +736,7 @@ func (b *Bisection) lastBad() int {
 
 // fix compares the last bad version with the first good one after it, or with the one after
 // it that was watched longest.
-func (b *Bisection) fix(rate float64) {
+func (b *Bisection) fix() {
 	last := b.lastBad()
 	if last < 0 || last+1 == len(b.Rows) {
 		return
@@ -501,16 +748,12 @@ func (b *Bisection) fix(rate float64) {
 		}
 	}
 	f := &Fix{Before: b.Rows[last], After: after, Unordered: b.Unordered, Proven: after.Verdict == Good}
-	if after.Load != "" && after.Load == f.Before.Load && f.Before.Mean > 0 {
-		f.Ratio = after.Mean / f.Before.Mean
+	if was, is, known := f.Before.besides(&after); known {
+		f.Before.Load, f.Before.Mean, f.After.Load, f.After.Mean = was.Name, was.Mean, is.Name, is.Mean
+		f.Ratio, f.Idle = is.Mean/was.Mean, is.Mean == 0
 	}
-	less := 1.0
-	if f.Ratio > 0 && f.Ratio < 1/sameLoad {
-		less = f.Ratio
-	}
-	if rate > 0 {
-		f.More = max(0, after.Needed(rate*less))
-		f.Proven = f.Proven && f.More == 0
+	if after.Expected > 0 && after.Instead == nil {
+		f.More = max(0, after.Needed(after.Expected))
 	}
 	b.Fix = f
 }
@@ -521,27 +764,37 @@ const sameLoad = 1.5
 // Compares reports loads that compare.
 func (f *Fix) Compares() bool { return f.Ratio <= sameLoad && f.Ratio >= 1/sameLoad }
 
-// spread computes for every version the probability of being the first bad one: this
-// version and all newer ones grow at the bad rate, all older ones do not.
-func (b *Bisection) spread(exposures []Exposure, rate float64) {
-	if b.EarliestBad == "" || rate <= 0 {
+// spread computes for every version after the last good one, up to the earliest bad, the
+// probability of being the first bad one: this version and all newer ones grow at the bad
+// rate, all older ones do not.
+func (b *Bisection) spread(exposures []Exposure) {
+	if b.EarliestBad == "" || b.Rate <= 0 {
 		return
+	}
+	from, to := 0, 0
+	for k, r := range b.Rows {
+		if r.Version == b.LastGood {
+			from = k + 1
+		}
+		if r.Version == b.EarliestBad {
+			to = k + 1
+		}
 	}
 	rows := b.Rows[:b.lastBad()+1]
 	logs := make([]float64, len(rows))
 	best := math.Inf(-1)
-	for first := range rows {
+	for first := from; first < to; first++ {
 		for k, row := range rows {
 			for _, e := range exposures {
 				if e.Version == row.Version {
-					logs[first] += e.likelihood(rate, k >= first)
+					logs[first] += e.likelihood(row.Expected, k >= first)
 				}
 			}
 		}
 		best = max(best, logs[first])
 	}
 	total := 0.0
-	for k := range rows {
+	for k := from; k < to; k++ {
 		rows[k].Mass = math.Exp(logs[k] - best)
 		total += rows[k].Mass
 	}
@@ -579,7 +832,8 @@ func (e Exposure) likelihood(rate float64, leaks bool) float64 {
 }
 
 // advise names the version whose test halves the open probability. It does not halve
-// the list.
+// the list. A version in which another family leaks needs no test but somebody who knows
+// whether it was renamed.
 func (b *Bisection) advise(rate float64) {
 	last := b.lastBad()
 	if rate <= 0 || b.FirstBad != "" || last < 0 {
@@ -589,7 +843,7 @@ func (b *Bisection) advise(rate float64) {
 	for _, r := range b.Rows[:last] {
 		below += r.Mass
 		// A test of r shows whether the first bad version is r or older, or newer.
-		if off := math.Abs(below - 0.5); r.Verdict == Unknown && off < best {
+		if off := math.Abs(below - 0.5); r.Verdict == Unknown && r.Instead == nil && off < best {
 			best, b.Next = off, r.Version
 		}
 	}

@@ -78,9 +78,44 @@ func TestBisect(t *testing.T) {
 			verdicts:  "good bad", firstBad: "", text: "bad: 9e8d7c6; good: 3f2a1bc; the order of commits is not known",
 		},
 		{
-			name:      "counts that vary hide a growth of half the pace",
-			exposures: []Exposure{varied("1.0", 48, 150), ran("1.1", 24, 120)},
+			name:      "counts that vary hide a growth of a tenth of the pace",
+			exposures: []Exposure{varied("1.0", 48, 20), ran("1.1", 24, 120)},
 			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+		},
+		{
+			name:      "three that came and stay are never good, however long it was watched",
+			exposures: []Exposure{staying("1.0", 480, 3), ran("1.1", 24, 120)},
+			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+		},
+		{
+			name:      "two that came and stay are chance",
+			exposures: []Exposure{staying("1.0", 480, 2), ran("1.1", 24, 120)},
+			verdicts:  "good bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+		},
+		{
+			name:      "a tenth of the load clears nobody in the same time",
+			exposures: []Exposure{under(ran("1.0", 48, 0), 10), under(ran("1.1", 24, 120), 100)},
+			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+		},
+		{
+			name:      "and does in ten times as long",
+			exposures: []Exposure{under(ran("1.0", 60, 0), 10), under(ran("1.1", 24, 120), 100)},
+			verdicts:  "good bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+		},
+		{
+			name:      "no load clears nobody at all",
+			exposures: []Exposure{idle("1.0", 4800), under(ran("1.1", 24, 120), 100)},
+			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+		},
+		{
+			name:      "the pace of a bad version under more load is that of its load",
+			exposures: []Exposure{under(ran("1.0", 48, 0), 100), under(ran("1.1", 24, 60), 50), under(ran("1.2", 24, 1200), 1000)},
+			verdicts:  "good bad bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+		},
+		{
+			name:      "a version that is good is never in the set of those that may be first",
+			exposures: []Exposure{ran("1.0", 48, 0), slowly("1.1", 48, 18), ran("1.2", 6, 30)},
+			verdicts:  "good good bad", firstBad: "1.2", text: "first bad version: 1.2; last good: 1.1",
 		},
 	}
 	for _, tc := range tests {
@@ -110,6 +145,27 @@ func varied(version string, hours float64, seen int) Exposure {
 	return e
 }
 
+// slowly is a version whose members followed show no growth though the count rose.
+func slowly(version string, hours float64, rise int) Exposure {
+	e := ran(version, hours, 0)
+	e.Rise, e.Rate = rise/9, float64(rise)/hours
+	return e
+}
+
+// staying is a version in which members came and none ended.
+func staying(version string, hours float64, came int) Exposure {
+	e := ran(version, hours, came)
+	e.Stay, e.Seen = came, came
+	return e
+}
+
+// idle is a version without load.
+func idle(version string, hours float64) Exposure {
+	e := ran(version, hours, 0)
+	e.Loads = []Demand{{"requests/s", 0}}
+	return e
+}
+
 // under is an epoch under a load.
 func under(e Exposure, load float64) Exposure {
 	e.Load, e.Mean = "requests/s", load
@@ -129,8 +185,8 @@ func TestTheProofOfAFix(t *testing.T) {
 		// 24 in 5 minutes are 288 an hour: a tenth of it is excluded after 6.25 minutes.
 		{"half an hour without growth proves it", bad, ran("after", .5, 0), true, 0, 0},
 		{"two minutes do not", bad, ran("after", 2.0/60, 0), false, 4.25, 0},
-		{"a rise of ten in half an hour is far below the pace", bad, ran("after", .5, 10), true, 0, 0},
-		{"a rise of 15 in seven minutes is not", bad, ran("after", 7.0/60, 15), false, 2.7, 0},
+		{"a rise of ten in half an hour may be a tenth of the pace", bad, ran("after", .5, 10), false, 5.33, 0},
+		{"a rise of ten in forty minutes is less than a tenth", bad, ran("after", 40.0/60, 10), true, 0, 0},
 		{"loads that compare change nothing", under(bad, 100), under(ran("after", .5, 0), 96), true, 0, .96},
 		{"a fifth of the load needs five times as long", under(bad, 100), under(ran("after", 25.0/60, 0), 20), false, 6.25, .2},
 		{"and is proven then", under(bad, 100), under(ran("after", 32.0/60, 0), 20), true, 0, .2},
@@ -160,6 +216,7 @@ func TestNoFixIsComparedWhereTheNewestVersionIsBad(t *testing.T) {
 
 func TestTheOrderOfExposuresDoesNotMatter(t *testing.T) {
 	all := []Exposure{ran("1.0", 48, 1), ran("1.0", 7, 0), ran("1.1", 1, 0), ran("1.2", 24, 120), under(ran("1.2", 23, 130), 3), ran("1.3", .1, 0)}
+	all[0].Present, all[3].Present = true, true
 	for i := range all {
 		all[i].Began = hour(float64(i))
 	}
@@ -274,10 +331,111 @@ func TestCountsThatFallHideNoGrowth(t *testing.T) {
 		snap.Process.Version.Value = "1.0"
 	}
 	series := seriesOf(snaps)
-	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Seen != 4 {
-		t.Errorf("%+v; want a largest rise of 4", got)
+	// The members of the last snapshot were all there at the first: none came.
+	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Seen != 0 || got[0].Stay != 0 {
+		t.Errorf("%+v; want none that came", got)
 	}
-	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(4) || !got.Clears(8) {
-		t.Errorf("%+v; want 5 hours that exclude 8 an hour and not 4", got)
+	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(5.9) || !got.Clears(6.1) {
+		t.Errorf("%+v; want 5 hours that exclude a tenth of 6 an hour", got)
+	}
+	// Without identities the counts tell.
+	snaps = only("#50 #40 #30 #20 #10 #14").at("0 3600 7200 10800 14400 18000").snapshots(t)
+	for _, snap := range snaps {
+		snap.Process.Version.Value = "1.0"
+	}
+	series = seriesOf(snaps)
+	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(18) || !got.Clears(18.5) {
+		t.Errorf("%+v; want 5 hours with a rise of 4, which exclude 1.83 an hour", got)
+	}
+}
+
+func TestMembersThatComeAndStayAreSeenBelowFallingCounts(t *testing.T) {
+	for _, tc := range []struct {
+		name, line string
+		seen, stay int
+	}{
+		{"those that end are not seen", "1-30 11-40 31-60 51-80", 10, 0},
+		{"those that are gone at the next snapshot hide nothing", "1-5,11-30 1-5,31-50 1-5,51-70 1-5,71-90", 0, 0},
+		{"none ended", "1-5 1-7 1-9 1-11", 4, 6},
+		{"fewer, though five came for good", "1-40 11-45 21-45 31-45", 5, 5},
+		{"three snapshots tell by their counts", "1-5 1-9 1-7", 4, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			snaps := only(tc.line).snapshots(t)
+			for _, snap := range snaps {
+				snap.Process.Version.Value = "1.0"
+			}
+			series := seriesOf(snaps)
+			got := series.Exposures(series.Families[0])
+			if len(got) != 1 || got[0].Seen != tc.seen || got[0].Stay != tc.stay || !got[0].Present {
+				t.Errorf("%+v; want %d seen and %d that stay", got, tc.seen, tc.stay)
+			}
+		})
+	}
+}
+
+func TestRequestsAreALoadOfAVersion(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		total []float64
+		want  []Demand
+	}{
+		{"ten requests a second", []float64{1000, 37000, 73000, 109000}, []Demand{{"http_requests_total per second", 10}}},
+		{"few requests are a load too", []float64{1000, 1001, 1002, 1003}, []Demand{{"http_requests_total per second", 1. / 3600}}},
+		{"none is no load", []float64{1000, 1000, 1000, 1000}, []Demand{{"http_requests_total per second", 0}}},
+		{"a counter that begins anew is known of the rest", []float64{72000, 0, 36000, 72000}, []Demand{{"http_requests_total per second", 10}}},
+		{"without a counter nothing is known", nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			snaps := only(piling("5 5 5 5")).at("0 3600 7200 10800").snapshots(t)
+			for i, snap := range snaps {
+				snap.Process.Version.Value = "1.0"
+				if tc.total != nil {
+					snap.Figures = map[string]float64{"http_requests_total": tc.total[i]}
+				}
+			}
+			series := seriesOf(snaps)
+			got := series.Exposures(series.Families[0])
+			if len(got) != 1 {
+				t.Fatalf("%+v", got)
+			}
+			if diff := cmp.Diff(tc.want, got[0].Loads); diff != "" {
+				t.Errorf("loads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFamilyThatLeaksInsteadIsNamed(t *testing.T) {
+	here := func(e Exposure) Exposure { e.Present = true; return e }
+	lead := []Exposure{here(ran("1.0", 48, 0)), here(ran("1.1", 24, 120)), ran("1.2", 24, 0), ran("1.3", 48, 0)}
+	for _, tc := range []struct {
+		name   string
+		others map[string][]Exposure
+		want   []Instead
+	}{
+		{"where the family is gone", map[string][]Exposure{"serve": {here(ran("1.2", 24, 96))}}, []Instead{{"1.2", "serve", 4}}},
+		{"in every version after the rename", map[string][]Exposure{"serve": {here(ran("1.2", 24, 96)), here(ran("1.3", 24, 48))}}, []Instead{{"1.2", "serve", 4}, {"1.3", "serve", 2}}},
+		{"the fastest", map[string][]Exposure{"accept": {ran("1.2", 24, 24)}, "serve": {ran("1.2", 24, 96)}}, []Instead{{"1.2", "serve", 4}}},
+		{"not where the family is there", map[string][]Exposure{"serve": {ran("1.0", 24, 96)}}, nil},
+		{"not what leaks beside it in a bad version", map[string][]Exposure{"serve": {ran("1.1", 24, 96), ran("1.2", 24, 96)}}, nil},
+		{"not what does not leak", map[string][]Exposure{"serve": {here(ran("1.2", 24, 3))}}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Replaced(lead, tc.others)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	b := Bisect(lead, Instead{"1.2", "serve", 4})
+	if r := b.Rows[2]; r.Verdict != Unknown || r.Instead == nil || b.Fixed != "" || b.Rows[3].Verdict != Good {
+		t.Errorf("%+v; want 1.2 unknown, and no fix in it", b.Rows)
+	}
+	if got, want := b.Text(), "first bad version: 1.1; last good: 1.0; not in 1.2, where serve leaks at 4 an hour, perhaps the same by another name"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b = Bisect([]Exposure{ran("1.0", 48, 0), here(ran("1.1", 24, 120))}, Instead{"1.0", "serve", 4})
+	if b.FirstBad != "" || b.LastGood != "" || b.Next != "" {
+		t.Errorf("first bad %q, last good %q, next %q: a version whose leak may have another name is none of them", b.FirstBad, b.LastGood, b.Next)
 	}
 }

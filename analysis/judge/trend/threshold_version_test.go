@@ -73,7 +73,7 @@ func TestAVersionIsGoodOnBothSidesOfItsThresholds(t *testing.T) {
 		want         bool
 	}{
 		{"three hours at ten an hour", 3, 1, true}, {"less than three hours", 2.9, 1, false},
-		{"nearly half the rate is not excluded", 3, 4.5, true}, {"more than half the rate is not excluded", 3, 5.5, false},
+		{"nearly a tenth of the rate is not excluded", 3, .99, true}, {"more than a tenth of the rate is not excluded", 3, 1.01, false},
 	} {
 		r := VersionRow{Hours: tc.hours, Below: tc.below}
 		if got := r.Clears(10); got != tc.want {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -102,6 +103,11 @@ func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verd
 	if !tested {
 		return Tested{Verdict: trend.Unknown, Text: "the tested captures show no process that can be compared, or their dumps have no times"}
 	}
+	if out.Good() {
+		if other := c.elsewhere(old, f.Families[0], accused); other != "" {
+			out = Tested{Verdict: trend.Unknown, Text: other}
+		}
+	}
 	for i := range c.Report.Series {
 		if x := c.Report.Series[i].family(f.Families[0]); x != nil {
 			out.Text = x.Title + ": " + out.Text
@@ -109,6 +115,94 @@ func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verd
 		}
 	}
 	return out
+}
+
+// elsewhere words what else leaks or rose in the versions under test, empty for nothing: the
+// leak that is looked for may have another name there. What leaked under its own name in the
+// old versions too is no other name of it.
+func (c *Case) elsewhere(old map[string]bool, lead string, accused []analysis.Verdict) string {
+	counts := func(e *trend.Exposure) bool {
+		return e.Leaks && (e.Proven || slices.Contains(accused, analysis.Suspicious))
+	}
+	known := map[string]bool{lead: true}
+	rows := make([]map[string][]trend.Exposure, len(c.Series))
+	for i := range c.Series {
+		rows[i] = map[string][]trend.Exposure{}
+		for _, f := range c.Series[i].Trend.Families {
+			rows[i][f.Fingerprint] = c.Series[i].Trend.Exposures(f)
+			for _, e := range rows[i][f.Fingerprint] {
+				known[f.Fingerprint] = known[f.Fingerprint] || old[e.Version] && e.Leaks
+			}
+		}
+	}
+	for i := range c.Series {
+		s := &c.Report.Series[i]
+		title, rate := "", 0.0
+		for _, f := range c.Series[i].Trend.Families {
+			if x := s.family(f.Fingerprint); x == nil || x.SetAside != nil || known[f.Fingerprint] {
+				continue
+			}
+			for _, e := range rows[i][f.Fingerprint] {
+				if !old[e.Version] && counts(&e) && (title == "" || e.Rate > rate) {
+					title, rate = s.family(f.Fingerprint).Title, e.Rate
+				}
+			}
+		}
+		if title != "" {
+			return renamed(&trend.Instead{Title: title, Rate: rate})
+		}
+		if text := c.risen(i, old, known, accused); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// risen words a key, another finding of several families or a total that rose in the versions
+// under test of a series.
+func (c *Case) risen(i int, old, known map[string]bool, accused []analysis.Verdict) string {
+	s := &c.Report.Series[i]
+	var at []int
+	for k, snap := range c.Series[i].Snapshots {
+		if !old[snap.Process.Release()] {
+			at = append(at, k)
+		}
+	}
+	if len(at) < 2 {
+		return ""
+	}
+	alone := len(at) == len(c.Series[i].Snapshots)
+	for k := range s.Findings {
+		f := &s.Findings[k]
+		leaked := slices.ContainsFunc(f.Families, func(print string) bool { return known[print] })
+		if !f.Verdict.Rose() || leaked && f.Key == nil || f.Key == nil && !slices.Contains(accused, f.Verdict) {
+			continue
+		}
+		if alone || gained(f.Counts, at) {
+			return "that leak is gone, but " + f.Title + " rose: renamed?"
+		}
+	}
+	if alone && len(s.TotalsRisen) > 0 {
+		t := s.TotalsRisen[0]
+		return fmt.Sprintf("that leak is gone, but the %s rose from %d to %d: renamed?", wording.Kinds(t.Kind), t.From, t.To)
+	}
+	return ""
+}
+
+// gained reports counts that are higher at the last of some snapshots than at the first by
+// more than chance.
+func gained(counts []*int, at []int) bool {
+	var own []int
+	for _, k := range at {
+		if k < len(counts) && counts[k] != nil {
+			own = append(own, *counts[k])
+		}
+	}
+	if len(own) < 2 {
+		return false
+	}
+	first, last := float64(own[0]), float64(own[len(own)-1])
+	return last-first >= max(3, 2*math.Sqrt(first))
 }
 
 // worse reports an answer that outweighs a verdict.
@@ -159,10 +253,21 @@ func (r *VersionRow) tested(from *VersionRow, accused []analysis.Verdict) Tested
 		return Tested{Verdict: trend.Good, Text: seen + ", " + known + "; a leak of " + pace(*r.Below) + " would have been seen"}
 	case r.Hours == 0:
 		return Tested{Verdict: trend.Unknown, Text: wording.Plural(r.Snapshots, "dump shows", "dumps show") + " no growth; two with times are needed"}
+	case r.Instead != "":
+		return Tested{Verdict: trend.Unknown, Text: r.Why}
+	case r.Why != "":
+		return Tested{Verdict: trend.Unknown, Text: seen + " does not tell: " + r.Why}
+	case r.More != nil && *r.More > 0 && r.LoadName != "" && r.less(from):
+		return Tested{Verdict: trend.Unknown, Text: fmt.Sprintf("%s at less load (%s, %s before: %s) is too short to tell; capture %s at this load", seen, wording.Decimal(*r.Load), wording.Decimal(*from.Load), r.LoadName, wording.AtLeast(*r.More+r.Hours))}
 	case r.More != nil && *r.More > 0:
 		return Tested{Verdict: trend.Unknown, Text: seen + " is too short to tell; capture " + wording.AtLeast(*r.More+r.Hours) + " at this load"}
 	}
 	return Tested{Verdict: trend.Unknown, Text: seen + " does not tell"}
+}
+
+// less reports a load of the same name below that of another version.
+func (r *VersionRow) less(from *VersionRow) bool {
+	return r.LoadName == from.LoadName && r.Load != nil && from.Load != nil && *r.Load < *from.Load
 }
 
 // TestedAt answers whether something of the case leaks at a pace per hour or more. reached
@@ -197,7 +302,7 @@ func (c *Case) TestedAt(perHour float64, reached bool) Tested {
 			hours = max(hours, row.Hours)
 			if !row.Clears(perHour) {
 				missing = max(missing, row.Needed(perHour))
-				if row.Rise > 0 && row.Below > perHour/2 && row.Hours > 0 {
+				if row.Rise > 0 && row.Below > perHour/10 && row.Hours > 0 {
 					open = cmp.Or(open, fmt.Sprintf("%s rose by %d", j.Titles[f.Fingerprint], row.Rise))
 				}
 			}

@@ -25,7 +25,39 @@ func Bisect(judged []JudgedSeries, program string, family *analysis.Family) tren
 	if len(all) == 0 {
 		return trend.Bisection{}
 	}
-	return trend.Bisect(all)
+	several := slices.ContainsFunc(all, func(e trend.Exposure) bool { return e.Version != all[0].Version })
+	if !several || !slices.ContainsFunc(all, func(e trend.Exposure) bool { return e.Leaks }) {
+		return trend.Bisect(all)
+	}
+	others := map[string][]trend.Exposure{}
+	for i := range judged {
+		if judged[i].Trend == nil || judged[i].Snapshots[0].Process.Name.Value != program {
+			continue
+		}
+		for _, f := range judged[i].Trend.Families {
+			if v := judged[i].Judged[f.Fingerprint].Verdict; f.Kind == family.Kind && f.Fingerprint != family.Fingerprint && v.Rose() {
+				others[judged[i].Titles[f.Fingerprint]] = append(others[judged[i].Titles[f.Fingerprint]], judged[i].Trend.Exposures(f)...)
+			}
+		}
+	}
+	return trend.Bisect(all, trend.Replaced(all, others)...)
+}
+
+// others are the exposures of the families of a program beside that of a growth, of the same
+// kind, by their titles.
+func others(series []SeriesJudgement, program string, lead Growth) map[string][]trend.Exposure {
+	out := map[string][]trend.Exposure{}
+	for n := range series {
+		if series[n].Series.Process != program {
+			continue
+		}
+		for i := range series[n].Series.Families {
+			if f := &series[n].Series.Families[i]; f.Kind == lead.Kind && f.Fingerprint != lead.Lead && f.SetAside == nil {
+				out[f.Title] = append(out[f.Title], series[n].Exposures[f.Fingerprint]...)
+			}
+		}
+	}
+	return out
 }
 
 // versions adds to each growth the version that brought it, if the case has several
@@ -44,7 +76,7 @@ func versions(series []SeriesJudgement) {
 				}
 			}
 			f := &series[i].Series.Findings[k]
-			b := trend.Bisect(all)
+			b := trend.Bisect(all, trend.Replaced(all, others(series, series[i].Series.Process, lead))...)
 			if len(b.Rows) < 2 {
 				continue
 			}
@@ -116,6 +148,10 @@ type VersionRow struct {
 	// Load is the mean of the load of that name.
 	Load     *float64 `json:"load,omitempty"`
 	LoadName string   `json:"load_name,omitempty"`
+	// Why is the reason of an unknown verdict that no time by itself ends.
+	Why string `json:"why,omitempty"`
+	// Instead is the title of a family that leaks in place of this one.
+	Instead string `json:"instead,omitempty"`
 }
 
 // NextVersion is a version to test and for how long at least.
@@ -146,8 +182,17 @@ func bisected(b *trend.Bisection) *Bisected {
 		if r.Load != "" {
 			row.Load = finite(r.Mean)
 		}
-		if r.Verdict == trend.Unknown && b.Rate > 0 {
-			row.More = finite(max(0, r.Needed(b.Rate)))
+		if r.Verdict == trend.Unknown && r.Expected > 0 {
+			row.More = finite(max(0, r.Needed(r.Expected)))
+		}
+		switch {
+		case r.Verdict != trend.Unknown || b.Rate <= 0:
+		case r.Instead != nil:
+			row.Why, row.Instead, row.More = renamed(r.Instead), r.Instead.Title, nil
+		case r.Stays():
+			row.Why = fmt.Sprintf("%d came and none ended", r.Stay)
+		case r.Expected == 0 && r.Hours > 0:
+			row.Why = "there was no load"
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -155,10 +200,16 @@ func bisected(b *trend.Bisection) *Bisected {
 		out.Next = &NextVersion{Version: b.Next, Hours: b.NextHours}
 	}
 	if b.Fix != nil {
-		out.Fix = &Fix{Before: b.Fix.Before.Version, After: b.Fix.After.Version, Text: fixText(b.Fix), Proven: b.Fix.Proven, More: b.Fix.More}
+		out.Fix = &Fix{Before: b.Fix.Before.Version, After: b.Fix.After.Version, Text: fixText(b.Fix), Proven: b.Fix.Proven}
+		if more := finite(b.Fix.More); more != nil {
+			out.Fix.More = *more
+		}
 	}
 	return out
 }
+
+// renamed words a family that leaks where the one that is looked for does not.
+func renamed(i *trend.Instead) string { return "that leak is gone, but " + i.Words() + ": renamed?" }
 
 // finite is nil for what is not known.
 func finite(v float64) *float64 {
@@ -185,14 +236,16 @@ func fixText(f *trend.Fix) string {
 		return word + ": " + rise + " in " + wording.Lasting(r.Hours)
 	}
 	text := side(trend.Before, &f.Before) + "; " + side(trend.After, &f.After)
-	if finite(f.After.Below) != nil {
+	if finite(f.After.Below) != nil && !f.Idle && f.After.Instead == nil && !f.After.Stays() {
 		text += "; a leak of " + pace(f.After.Below) + " would have been seen"
 	}
-	if f.Ratio > 0 {
+	if f.Ratio > 0 || f.Idle {
 		loads := fmt.Sprintf("%s and %s %s", wording.Decimal(f.Before.Mean), wording.Decimal(f.After.Mean), f.Before.Load)
 		switch {
 		case f.Compares():
 			text += "; loads compare: " + loads
+		case f.Idle:
+			text += "; after ran without load (" + loads + "): this proves nothing"
 		case f.Ratio < 1:
 			text += "; after ran at " + wording.Share(f.Ratio) + " of the load (" + loads + "): this proves less"
 		default:
@@ -201,6 +254,12 @@ func fixText(f *trend.Fix) string {
 	}
 	switch {
 	case f.Proven:
+	case f.After.Instead != nil:
+		text += "; not proven: " + f.After.Instead.Words() + " now, perhaps the same by another name"
+	case f.After.Stays():
+		text += fmt.Sprintf("; not proven: %d came and none ended", f.After.Stay)
+	case f.Idle:
+		text += "; not proven"
 	case f.More > 0:
 		text += "; not proven yet: " + wording.AtLeast(f.More) + " more at this load"
 	default:
@@ -278,6 +337,10 @@ func (r *VersionRow) Cells() []string {
 	switch {
 	case r.Verdict == trend.Good && r.Below != nil:
 		verdict += ", below " + pace(*r.Below)
+	case r.Verdict == trend.Unknown && r.Instead != "":
+		verdict += ", renamed?"
+	case r.Verdict == trend.Unknown && r.Why != "":
+		verdict += ", " + r.Why
 	case r.Verdict == trend.Unknown && r.More != nil && *r.More > 0:
 		verdict += ", " + wording.AtLeast(*r.More) + " more would tell"
 	}

@@ -38,6 +38,12 @@ func TestTheProofOfAFixInWords(t *testing.T) {
 			"before: 24 in 5 min; after: 0 in 30 min; a leak of 6 an hour would have been seen; loads compare: 100 and 96 requests/s"},
 		{"less load proves less", trend.Fix{Before: row("before", 24, 5, 100), After: row("after", 0, 30, 20), More: .1, Ratio: .2},
 			"before: 24 in 5 min; after: 0 in 30 min; a leak of 6 an hour would have been seen; after ran at 20 % of the load (100 and 20 requests/s): this proves less; not proven yet: 6 min more at this load"},
+		{"no load proves nothing", trend.Fix{Before: row("before", 24, 5, 100), After: idleRow("after", 30), Idle: true},
+			"before: 24 in 5 min; after: 0 in 30 min; after ran without load (100 and 0 requests/s): this proves nothing; not proven"},
+		{"members that came and stay", trend.Fix{Before: row("before", 24, 5, 0), After: stayingRow("after", 30, 4)},
+			"before: 24 in 5 min; after: 4 in 30 min; not proven: 4 came and none ended"},
+		{"another family leaks instead", trend.Fix{Before: row("before", 24, 5, 0), After: insteadRow("after", 30)},
+			"before: 24 in 5 min; after: 0 in 30 min; not proven: cart.serve leaks at 48 an hour now, perhaps the same by another name"},
 		{"more load proves more", trend.Fix{Before: row("before", 24, 5, 100), After: row("after", 0, 30, 300), Proven: true, Ratio: 3},
 			"before: 24 in 5 min; after: 0 in 30 min; a leak of 6 an hour would have been seen; after ran at 3 times the load (100 and 300 requests/s)"},
 	}
@@ -50,6 +56,18 @@ func TestTheProofOfAFixInWords(t *testing.T) {
 	}
 }
 
+func idleRow(version string, minutes float64) trend.VersionRow {
+	return trend.VersionRow{Version: version, Hours: minutes / 60, Below: 6, Load: "requests/s"}
+}
+
+func stayingRow(version string, minutes float64, came int) trend.VersionRow {
+	return trend.VersionRow{Version: version, Hours: minutes / 60, Below: 18, Rise: came, Stay: came}
+}
+
+func insteadRow(version string, minutes float64) trend.VersionRow {
+	return trend.VersionRow{Version: version, Hours: minutes / 60, Below: 6, Instead: &trend.Instead{Version: version, Title: "cart.serve", Rate: 48}}
+}
+
 func TestARowOfTheVersionsInWords(t *testing.T) {
 	figure := func(v float64) *float64 { return &v }
 	tests := []struct {
@@ -60,6 +78,7 @@ func TestARowOfTheVersionsInWords(t *testing.T) {
 		{"bad", VersionRow{Version: "1.2", Verdict: trend.Bad, PerHour: figure(54), Hours: 5. / 6, Starts: 1, Snapshots: 6}, "1.2 | +54 an hour | 50 min | bad"},
 		{"good says what would have been seen", VersionRow{Version: "1.1", Verdict: trend.Good, PerHour: figure(0), Hours: 6, Starts: 2, Snapshots: 9, Below: figure(.5)}, "1.1 | 0 | 6 h in 2 process starts | good, below 12 a day"},
 		{"unknown says what is missing", VersionRow{Version: "1.3", Verdict: trend.Unknown, PerHour: figure(-2), Hours: .1, Starts: 1, Snapshots: 2, More: figure(.5)}, "1.3 | −2 an hour | 6 min | unknown, 30 min more would tell"},
+		{"unknown says why no time ends it", VersionRow{Version: "1.3", Verdict: trend.Unknown, PerHour: figure(8), Hours: .5, Starts: 1, Snapshots: 6, More: figure(.5), Why: "4 came and none ended"}, "1.3 | +8 an hour | 30 min | unknown, 4 came and none ended"},
 		{"one dump", VersionRow{Version: "1.4", Verdict: trend.Unknown, PerHour: finite(math.NaN()), Starts: 1, Snapshots: 1}, "1.4 | not known | 1 dump | unknown"},
 	}
 	for _, tc := range tests {
