@@ -105,11 +105,11 @@ func parsePace(text string) (perHour float64, err error) {
 }
 
 // bisected is the answer for git bisect, as the error with its status; nil is good.
-func (r *reportCommand) bisected(m *Main, c *report.Case, before []analysis.Snapshot, perHour float64) error {
+func (r *reportCommand) bisected(m *Main, c *report.Case, before []analysis.Snapshot, perHour float64, o report.Options) error {
 	accused := r.accused()
 	var answer report.Tested
 	if len(r.Before) > 0 {
-		answer = c.TestedAgainst(before, accused)
+		answer = c.TestedAgainst(before, accused, o)
 	} else {
 		answer = c.TestedAt(perHour, r.reached(c.Report))
 	}

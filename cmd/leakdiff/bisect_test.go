@@ -22,7 +22,8 @@ func toyCaptures(dir string, start time.Time, step time.Duration, counts ...int)
 	return toyCapturesOf("wait", dir, start, step, counts...)
 }
 
-// toyCapturesOf takes the method in which the sessions wait.
+// toyCapturesOf takes the method in which the sessions wait, or several with commas between
+// them that take turns.
 func toyCapturesOf(method, dir string, start time.Time, step time.Duration, counts ...int) error {
 	for i, n := range counts {
 		var b strings.Builder
@@ -30,7 +31,9 @@ func toyCapturesOf(method, dir string, start time.Time, step time.Duration, coun
 		for k := range 8 {
 			fmt.Fprintf(&b, "goroutine %d [select, 3 minutes]:\nshop/web.(*Server).accept(0xc0000100%d0)\n\t/src/web/server.go:44 +0x1d\ncreated by shop/web.Start in goroutine 1\n\t/src/web/server.go:12 +0x8c\n\n", k+2, k)
 		}
+		methods := strings.Split(method, ",")
 		for k := range n {
+			method := methods[k%len(methods)]
 			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nshop/cart.(*Session).%s(0xc00002%04x)\n\t/src/cart/session.go:88 +0x1d\ncreated by shop/cart.Open in goroutine 1\n\t/src/cart/session.go:31 +0x8c\n\n", 100+7*k, method, k)
 		}
 		at := filepath.Join(dir, "t"+strconv.Itoa(i))

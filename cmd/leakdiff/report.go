@@ -119,14 +119,15 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 		before = result.Snapshots[:len(before)]
 		problems = append(problemsBefore, problems...)
 	}
-	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
+	options := report.Options{Version: version, Knowledge: known}
+	c := report.Build(result.Snapshots, append(result.Problems, problems...), options)
 	bar.end()
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
 	var answer error
 	if r.Bisect && !nothing {
-		answer = r.bisected(m, &c, before, perHour)
+		answer = r.bisected(m, &c, before, perHour, options)
 	}
 	var hide *redact.Redactor
 	if r.Redact {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -79,7 +78,7 @@ func (t Tested) Bad() bool  { return t.Verdict == trend.Bad }
 // TestedAgainst answers whether the leak of the captures from before, whose snapshots are the
 // first n of those that Change joined, is in the captures after it too. accused are the
 // verdicts that count as bad.
-func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verdict) Tested {
+func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verdict, o Options) Tested {
 	old := map[string]bool{}
 	for i := range before {
 		old[before[i].Process.Release()] = true
@@ -104,7 +103,7 @@ func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verd
 		return Tested{Verdict: trend.Unknown, Text: "the tested captures show no process that can be compared, or their dumps have no times"}
 	}
 	if out.Good() {
-		if other := c.elsewhere(old, f.Families[0], accused); other != "" {
+		if other := c.elsewhere(old, f.Families[0], accused, o); other != "" {
 			out = Tested{Verdict: trend.Unknown, Text: other}
 		}
 	}
@@ -120,7 +119,7 @@ func (c *Case) TestedAgainst(before []analysis.Snapshot, accused []analysis.Verd
 // elsewhere words what else leaks or rose in the versions under test, empty for nothing: the
 // leak that is looked for may have another name there. What leaked under its own name in the
 // old versions too is no other name of it.
-func (c *Case) elsewhere(old map[string]bool, lead string, accused []analysis.Verdict) string {
+func (c *Case) elsewhere(old map[string]bool, lead string, accused []analysis.Verdict, o Options) string {
 	counts := func(e *trend.Exposure) bool {
 		return e.Leaks && (e.Proven || slices.Contains(accused, analysis.Suspicious))
 	}
@@ -151,58 +150,42 @@ func (c *Case) elsewhere(old map[string]bool, lead string, accused []analysis.Ve
 		if title != "" {
 			return renamed(&trend.Instead{Title: title, Rate: rate})
 		}
-		if text := c.risen(i, old, known, accused); text != "" {
-			return text
-		}
 	}
-	return ""
+	return c.risen(old, known, accused, o)
 }
 
-// risen words a key, another finding of several families or a total that rose in the versions
-// under test of a series.
-func (c *Case) risen(i int, old, known map[string]bool, accused []analysis.Verdict) string {
-	s := &c.Report.Series[i]
-	var at []int
-	for k, snap := range c.Series[i].Snapshots {
-		if !old[snap.Process.Release()] {
-			at = append(at, k)
+// risen words a key, another finding or a total that rose in the versions under test, judged by
+// themselves: beside the old ones a growth after a restart may be none.
+func (c *Case) risen(old, known map[string]bool, accused []analysis.Verdict, o Options) string {
+	var tested []analysis.Snapshot
+	for i := range c.Series {
+		for _, s := range c.Series[i].Snapshots {
+			if !old[s.Process.Release()] {
+				tested = append(tested, *s)
+			}
 		}
 	}
-	if len(at) < 2 {
+	if len(tested) < 2 {
 		return ""
 	}
-	alone := len(at) == len(c.Series[i].Snapshots)
-	for k := range s.Findings {
-		f := &s.Findings[k]
-		leaked := slices.ContainsFunc(f.Families, func(print string) bool { return known[print] })
-		if !f.Verdict.Rose() || leaked && f.Key == nil || f.Key == nil && !slices.Contains(accused, f.Verdict) {
-			continue
+	alone := Build(tested, nil, o)
+	for i := range alone.Report.Series {
+		s := &alone.Report.Series[i]
+		for k := range s.Findings {
+			f := &s.Findings[k]
+			if f.Key == nil && (!slices.Contains(accused, f.Verdict) || slices.ContainsFunc(f.Families, func(print string) bool { return known[print] })) {
+				continue
+			}
+			if f.Verdict.Rose() {
+				return "that leak is gone, but " + f.Title + " rose: renamed?"
+			}
 		}
-		if alone || gained(f.Counts, at) {
-			return "that leak is gone, but " + f.Title + " rose: renamed?"
+		if len(s.TotalsRisen) > 0 {
+			t := s.TotalsRisen[0]
+			return fmt.Sprintf("that leak is gone, but the %s rose from %d to %d: renamed?", wording.Kinds(t.Kind), t.From, t.To)
 		}
-	}
-	if alone && len(s.TotalsRisen) > 0 {
-		t := s.TotalsRisen[0]
-		return fmt.Sprintf("that leak is gone, but the %s rose from %d to %d: renamed?", wording.Kinds(t.Kind), t.From, t.To)
 	}
 	return ""
-}
-
-// gained reports counts that are higher at the last of some snapshots than at the first by
-// more than chance.
-func gained(counts []*int, at []int) bool {
-	var own []int
-	for _, k := range at {
-		if k < len(counts) && counts[k] != nil {
-			own = append(own, *counts[k])
-		}
-	}
-	if len(own) < 2 {
-		return false
-	}
-	first, last := float64(own[0]), float64(own[len(own)-1])
-	return last-first >= max(3, 2*math.Sqrt(first))
 }
 
 // worse reports an answer that outweighs a verdict.

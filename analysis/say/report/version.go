@@ -35,12 +35,23 @@ func Bisect(judged []JudgedSeries, program string, family *analysis.Family) tren
 			continue
 		}
 		for _, f := range judged[i].Trend.Families {
-			if v := judged[i].Judged[f.Fingerprint].Verdict; f.Kind == family.Kind && f.Fingerprint != family.Fingerprint && v.Rose() {
+			if f.Kind == family.Kind && f.Fingerprint != family.Fingerprint && varies(judged[i].Trend.Counts(f.Fingerprint)) {
 				others[judged[i].Titles[f.Fingerprint]] = append(others[judged[i].Titles[f.Fingerprint]], judged[i].Trend.Exposures(f)...)
 			}
 		}
 	}
 	return trend.Bisect(all, trend.Replaced(all, others)...)
+}
+
+// varies reports counts of which one is above another: no other family can leak.
+func varies(counts []*int) bool {
+	low, high := math.MaxInt, 0
+	for _, n := range counts {
+		if n != nil {
+			low, high = min(low, *n), max(high, *n)
+		}
+	}
+	return high > low || len(counts) > 0 && slices.Contains(counts, nil)
 }
 
 // others are the exposures of the families of a program beside that of a growth, of the same
