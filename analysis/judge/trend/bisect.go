@@ -266,7 +266,7 @@ func (s *Series) exposures(family *analysis.Family, versions []string) []Exposur
 	if whole == nil {
 		whole = s.without(family)
 	}
-	if j := s.judgements().byFingerprint[family.Fingerprint]; j != nil {
+	if j := s.judgements().byFingerprint[family.Fingerprint]; j != nil && j.recovery() != nil {
 		whole, _ = j.judgedPart()
 	}
 	var out []Exposure

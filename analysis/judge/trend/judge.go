@@ -51,6 +51,8 @@ type judgement struct {
 	// keptAt is the snapshot at which the families that rose with this one went away,
 	// while this one stayed. It is 0 if none did.
 	keptAt int
+	// alone reports that the part is the newest start of the process.
+	alone bool
 }
 
 func (s *Series) judgements() *judgements {
@@ -110,7 +112,7 @@ func (p *part) judge(buf *buffers) *judgement {
 	signals := p.measure(buf)
 	if alone := p.newestStart(); alone != nil {
 		if own := alone.measure(buf); own.verdict == analysis.Leaking {
-			return &judgement{part: alone, signals: own}
+			return &judgement{part: alone, signals: own, alone: true}
 		}
 	}
 	p.remember(signals, buf)

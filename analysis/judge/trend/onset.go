@@ -120,6 +120,9 @@ func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 		return Onset{}, false
 	}
 	p, signals := j.judgedPart()
+	if j.alone {
+		p = s.parts[fingerprint] // it began after the first dump if earlier starts were flat
+	}
 	return p.onset(signals.ages, j.left())
 }
 
