@@ -385,12 +385,15 @@ func TestRequestsAreALoadOfAVersion(t *testing.T) {
 		{"none is no load", []float64{1000, 1000, 1000, 1000}, []Demand{{"http_requests_total per second", 0}}},
 		{"a counter that begins anew is known of the rest", []float64{72000, 0, 36000, 72000}, []Demand{{"http_requests_total per second", 10}}},
 		{"without a counter nothing is known", nil, nil},
+		{"a counter that is known for half of the time", []float64{0, 36000, math.NaN(), 36000, 72000}, []Demand{{"http_requests_total per second", 10}}},
+		{"a counter that is known for less", []float64{0, 36000, math.NaN(), 36000, 72000, math.NaN()}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			snaps := only(piling("5 5 5 5")).at("0 3600 7200 10800").snapshots(t)
+			n := max(4, len(tc.total))
+			snaps := only(piling(strings.TrimSpace(strings.Repeat("5 ", n)))).at(strings.Join(strings.Fields("0 3600 7200 10800 14400 18000")[:n], " ")).snapshots(t)
 			for i, snap := range snaps {
 				snap.Process.Version.Value = "1.0"
-				if tc.total != nil {
+				if tc.total != nil && !math.IsNaN(tc.total[i]) {
 					snap.Figures = map[string]float64{"http_requests_total": tc.total[i]}
 				}
 			}

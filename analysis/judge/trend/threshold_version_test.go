@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -143,6 +144,51 @@ func TestNumbersOfFiveDigitsHaveNoMiddle(t *testing.T) {
 	for versions, want := range map[[2]string]string{{"1.2024.3", "1.2026.0"}: "1.2025.0", {"1.20240.3", "1.20260.0"}: ""} {
 		if got := halfway(versions[0], versions[1]); got != want {
 			t.Errorf("%v: %q, want %q", versions, got, want)
+		}
+	}
+}
+
+func TestTwoVersionsWithAnotherNameAreTold(t *testing.T) {
+	rows := func(n int) Bisection {
+		var b Bisection
+		for k := range n {
+			b.Rows = append(b.Rows, VersionRow{Version: fmt.Sprint("1.", k), Instead: &Instead{fmt.Sprint("1.", k), "serve", 4}})
+		}
+		return b
+	}
+	for n, want := range map[int]bool{1: false, 2: false, 3: true} {
+		text := rows(n).replaced()
+		if got := strings.Contains(text, "and more versions alike"); got != want || strings.Count(text, "not in") != min(n, 2) {
+			t.Errorf("%d versions: %q", n, text)
+		}
+	}
+}
+
+func TestALoadThatIsZeroInHalfOfTheSnapshotsIsNone(t *testing.T) {
+	none := math.NaN()
+	for _, tc := range []struct {
+		values []float64
+		want   int
+	}{{[]float64{0, 0, none, none}, 1}, {[]float64{0, none, none, none}, 0}, {[]float64{0, 0, none, none, none}, 0}, {[]float64{0, 0, 0, none, none}, 1}} {
+		snaps := only(piling(strings.TrimSpace(strings.Repeat("5 ", len(tc.values))))).snapshots(t)
+		s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"sessions": tc.values}})
+		if got := s.demands(s.parts[onlyFamily].lastRun()); len(got) != tc.want {
+			t.Errorf("%v: %+v, want %d loads", tc.values, got, tc.want)
+		}
+	}
+}
+
+func TestOneSnapshotOfAVersionHasNoLoad(t *testing.T) {
+	load := func(snapshots int, mean float64) Exposure {
+		return Exposure{Version: "1.0", Snapshots: snapshots, Hours: float64(snapshots - 1), Loads: []Demand{{"sessions", mean}}}
+	}
+	for _, tc := range []struct {
+		list []Exposure
+		want float64
+	}{{[]Exposure{load(2, 10), load(2, 20)}, 15}, {[]Exposure{load(2, 10), load(1, 20)}, 10}, {[]Exposure{load(1, 10), load(3, 20)}, 20}} {
+		list := append(tc.list, Exposure{Version: "1.0", Snapshots: 1}) // nothing is known of its load
+		if got := demandsOf(list); len(got) != 1 || got[0].Mean != tc.want {
+			t.Errorf("%+v: %+v, want %v", list, got, tc.want)
 		}
 	}
 }
