@@ -252,7 +252,7 @@ func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 				r.part = j.part.before(r.recovered.at.index)
 			}
 		}
-		if r.rise = r.part.gain(); !r.part.risesOften(r.rise) || j.comesAndGoes() {
+		if r.rise = r.part.gain(); !r.part.risesOften(r.rise) || r.recovered == nil && j.comesAndGoes() {
 			continue
 		}
 		r.counts = make([]int32, len(s.Snapshots))
@@ -274,10 +274,10 @@ func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 }
 
 // comesAndGoes reports that most members were gone at the next snapshot: requests that happen
-// to be more at a time, whatever else grows beside them. Those that follow a load do so
-// together.
+// to be more at a time, whatever else grows beside them. Counts that rise by more than noise
+// do not happen.
 func (j *judgement) comesAndGoes() bool {
-	if !j.signals.cohortsSeen || j.signals.loadFit.scales {
+	if !j.signals.cohortsSeen || j.signals.risen >= levelSuspicious {
 		return false
 	}
 	born, established, _ := j.signals.cohort.tried(j.part.tracking)
