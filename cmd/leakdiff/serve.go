@@ -47,7 +47,7 @@ func (*serveCommand) Help() string {
 
 // servePercent is by how much the heap may grow before it is collected. With the program's
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
-const servePercent = 40
+const servePercent = 25
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	// Only serve ends in order. A report that waits for a pipe is killed.
