@@ -24,9 +24,10 @@ const (
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
 	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
+	OTLPProfiles    Kind = "otlp-profiles"   // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"    // after log prefixes or escaped
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
-	ExecutionTrace  Kind = "execution-trace" // named only
+	ExecutionTrace  Kind = "execution-trace" // of runtime/trace
 	RaceReport      Kind = "race-report"     // named only
 	FDInfo          Kind = "fdinfo"          // one file, or several joined below headings
 	FDInfoGrep      Kind = "fdinfo-grep"
@@ -123,6 +124,7 @@ func sniff(h Head) Result {
 		(*view).magic,
 		(*view).trace,
 		(*view).proto,
+		(*view).otlp,
 		(*view).debug1,
 		(*view).goroutines,
 		(*view).byName,

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"encoding/binary"
 	"regexp"
 	"strconv"
 	"strings"
@@ -457,6 +458,38 @@ func sampleType(b []byte) (index uint64, ok bool) {
 		b = rest
 	}
 	return index, ok
+}
+
+// otlp finds messages of OTLP profiles with their length before them in four bytes
+// (exporter/fileexporter, opentelemetry-proto profiles/v1development: field 1 are the
+// resources, field 2 is the dictionary that only profiles have).
+func (v *view) otlp() (Result, bool) {
+	if len(v.Bytes) < 6 || v.Bytes[0] > 1 || v.Bytes[4] != 0x0a {
+		return no()
+	}
+	length := int64(binary.BigEndian.Uint32(v.Bytes))
+	if v.Size >= 0 && length > v.Size-4 {
+		return no()
+	}
+	if length > int64(len(v.Bytes)-4) {
+		if !v.Whole && len(v.Bytes) < SniffLimit {
+			return Result{NeedMore: true}, true
+		}
+		return no()
+	}
+	dictionary := false
+	for rest := v.Bytes[4 : 4+length]; len(rest) > 0; {
+		field, body, after, ok := protoField(rest)
+		if !ok || field != 1 && field != 2 || len(body) == 0 {
+			return no()
+		}
+		dictionary = dictionary || field == 2
+		rest = after
+	}
+	if !dictionary {
+		return no()
+	}
+	return high(OTLPProfiles, "messages with their length before them, the first of OTLP profiles, as the file exporter of the OpenTelemetry collector writes them")
 }
 
 // protoField splits off one field; body is empty for numbers. ok is false if

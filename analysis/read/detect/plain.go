@@ -115,6 +115,8 @@ func (v *view) json() (Result, bool) {
 	switch {
 	case truthName.MatchString(v.base):
 		return high(Truth, "a file named "+v.base+" says what must be found, and is no evidence")
+	case bytes.HasPrefix(trimmed, []byte(`{"resourceProfiles":`)):
+		return high(OTLPProfiles, "JSON with resourceProfiles, as the file exporter of the OpenTelemetry collector writes profiles")
 	case keys("header", "reportVersion", "nodejsVersion"), keys("header", "libuv"):
 		return high(NodeReport, "JSON with the header of a Node.js diagnostic report")
 	case keys("Gauges", "Counters"):

@@ -157,9 +157,17 @@ type Profile struct {
 	// Time, Executable and BuildID are known from a proto only.
 	Time                time.Time
 	Executable, BuildID string
+	// Resource is known from an OTLP file only.
+	Resource Resource
 	// Line and Offset are where the profile begins in a debug=1 text; Bytes is the length
 	// of the input after unpacking, up to the next profile.
 	Line, Offset, Bytes int64
+}
+
+// Resource is the process that an OTLP file states for a profile, as far as it does.
+type Resource struct {
+	Process, Host string
+	PID           int
 }
 
 // Whole reports whether nothing is missing of the profile.

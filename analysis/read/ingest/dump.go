@@ -221,6 +221,13 @@ func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		begins[i] = profiles[i].Offset
 	}
 	times := dates.Of(begins)
+	r.severalProfiles(p, a, profiles, all, func(q *part, i int) { q.dated(times[i]) })
+	return nil
+}
+
+// severalProfiles files the profiles of one artifact; identify states what else is known
+// of the one with an index.
+func (r *reader) severalProfiles(p *part, a *analysis.Artifact, profiles []goroutine.Profile, all []*profileDump, identify func(*part, int)) {
 	var parts []*part
 	records, refused := 0, 0
 	before := map[string]int{} // a profile of the leaked goroutines is no further one of all
@@ -232,7 +239,7 @@ func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		before[profile.Sample]++
 		q.profile = all[i]
 		q.profile.profile = profile
-		q.dated(times[i])
+		identify(q, i)
 		q.outcome = profileOutcome(profile.Sum, profile.Records, profile.Refused)
 		a.Members += profile.Sum
 		a.Truncated = a.Truncated || profile.Truncated
@@ -241,6 +248,32 @@ func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	}
 	a.Outcome = profileOutcome(a.Members, records, refused)
 	r.several(parts, a, "profile")
+}
+
+// readOTLP reads a file of the OpenTelemetry collector, which may hold profiles of several
+// processes and times.
+func readOTLP(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	var all []*profileDump
+	profiles, problems, err := goroutine.ParseOTLP(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, func(rec *goroutine.Record) error {
+		for len(all) <= rec.Profile {
+			all = append(all, &profileDump{})
+		}
+		return all[rec.Profile].add(rec)
+	})
+	r.problem(problems...)
+	if err != nil {
+		return err
+	}
+	r.severalProfiles(p, a, profiles, all, func(q *part, i int) {
+		f := &profiles[i]
+		q.inner, q.host = f.Time, f.Resource.Host
+		if f.Resource.PID > 0 {
+			q.pid = f.Resource.PID
+		}
+		if q.name = f.Resource.Process; q.name == "" {
+			q.name = programName(f.Executable)
+		}
+	})
 	return nil
 }
 
@@ -269,4 +302,35 @@ func (d *profileDump) add(rec *goroutine.Record) error {
 	d.counts = append(d.counts, rec.Count)
 	d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
 	return nil
+}
+
+// readTrace reads the goroutines that live at the end of an execution trace.
+func readTrace(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	t := newTextDump()
+	add := func(g *goroutine.Goroutine) error {
+		t.add(g)
+		r.progress.Goroutines++
+		return nil
+	}
+	trace, problems, err := goroutine.ParseTrace(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, add)
+	r.problem(problems...)
+	if err != nil {
+		return err
+	}
+	t.dump = trace.Dump
+	p.text, p.inner = t, trace.Time
+	a.Members, a.Truncated = trace.Headers, trace.Truncated
+	a.Outcome = traceOutcome(&trace)
+	return nil
+}
+
+// traceOutcome says how many goroutines live at the end, and who came and went before.
+//
+//	"41 goroutines at the end; in the 5 s of the trace 120 started, 60 of them stayed, and 80 ended"
+func traceOutcome(t *goroutine.Trace) string {
+	out := wording.Plural(t.Headers, "goroutine", "goroutines") + " at the end; in the " + wording.Duration(t.Window) + " of the trace "
+	if t.Truncated {
+		out = "at least " + out
+	}
+	return out + fmt.Sprintf("%d started, %d of them stayed, and %d ended", t.Started, t.Stayed, t.Ended)
 }

@@ -63,6 +63,9 @@ func (b *builder) goroutines() {
 	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash)
 	twin, leaked := b.g.profiles(false), b.g.profiles(true)
 	if text == nil && twin == nil {
+		text = b.g.form(detect.ExecutionTrace)
+	}
+	if text == nil && twin == nil {
 		twin = leaked // it lists the leaked ones alone
 	}
 	if text == nil && twin == nil {

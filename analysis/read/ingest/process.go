@@ -47,7 +47,7 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 		p.Start = analysis.Fact{Value: q.capture.Process.start(), Source: "ticks since boot in " + where, Confidence: analysis.High}
 	}
 	switch host := hostOf(q.cmdline); {
-	case q.host != "" && q.section && (q.threads == nil || q.threads.dump.Node != q.host):
+	case q.host != "" && q.section && q.form != detect.OTLPProfiles && (q.threads == nil || q.threads.dump.Node != q.host):
 		p.Host = analysis.Fact{Value: q.host, Source: "prefix of the log lines in " + where, Confidence: analysis.High}
 	case q.host != "" && (q.form == detect.Manifest || q.form == detect.Capture):
 		p.Host = analysis.Fact{Value: q.host, Source: where + " of the collector", Confidence: analysis.High}

@@ -299,6 +299,8 @@ var formats = map[string]formatReader{
 	detect.GoroutineCrash:  readText,
 	detect.GoroutineDebug1: readDebug1,
 	detect.GoroutineProto:  readProto,
+	detect.ExecutionTrace:  readTrace,
+	detect.OTLPProfiles:    readOTLP,
 	detect.LsofTable:       listed(lsof.ParseTable),
 	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,

@@ -148,13 +148,16 @@ func (c *Case) sortOut() {
 	}
 }
 
-// adopt assigns the families of snapshots without creators (debug=1, proto) to the
-// families that a dump with creators named in the same series.
+// adopt assigns the families of snapshots without creators (debug=1, proto, execution
+// traces) to the families that a dump with creators named in the same series.
 func (j *JudgedSeries) adopt() {
 	var named []*analysis.Family
 	byPrint := map[string]*analysis.Family{}
 	identified := map[*analysis.Family]bool{} // snapshots share their families
 	for _, s := range j.Snapshots {
+		if !hasCreators(s) {
+			continue
+		}
 		for i := range s.Groups {
 			g := &s.Groups[i]
 			if f := g.Family; !identified[f] && g.Members.Identified() {
@@ -171,10 +174,10 @@ func (j *JudgedSeries) adopt() {
 		return
 	}
 	for _, s := range j.Snapshots {
-		own := false
+		own, creators := false, hasCreators(s)
 		for i := range s.Groups {
 			g := &s.Groups[i]
-			if g.Members.Identified() {
+			if creators && g.Members.Identified() {
 				continue
 			}
 			f := byPrint[adopters[g.Family.Fingerprint]]
@@ -187,6 +190,18 @@ func (j *JudgedSeries) adopt() {
 			}
 		}
 	}
+}
+
+// hasCreators reports whether the evidence names who started the goroutines.
+func hasCreators(s *analysis.Snapshot) bool {
+	for i := range s.Groups {
+		for _, v := range s.Groups[i].Variants {
+			if v.Stack != nil && v.Stack.CreatedBy.Func != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (j *JudgedSeries) judge(o Options) {
