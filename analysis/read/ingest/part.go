@@ -318,6 +318,7 @@ func (t *textDump) indexOf(word string) uint16 {
 func (t *textDump) count(g *goroutine.Goroutine) {
 	d := &t.dump
 	d.Headers++
+	d.Refused += g.Refused
 	d.MaxID = max(d.MaxID, g.ID)
 	switch {
 	case g.ID <= 0:
