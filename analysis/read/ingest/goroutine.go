@@ -80,7 +80,7 @@ func (b *builder) goroutines() {
 		return
 	}
 	dump := text.text.dump
-	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
+	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers+dump.Refused < 3 {
 		// One goroutine under a panic does not show how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
 			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",

@@ -176,7 +176,7 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		return err
 	}
 	p.confirmStrange(h.thread.Name)
-	if p.dump == nil || p.section == after || !p.continues(h.form) || h.form == FormSupportCore && p.dump.Threads > 0 && p.title() >= 0 {
+	if p.dump == nil || p.section == after || !p.continues(h.form) || p.dump.Version == "" && p.border.Begins(h.followed()) || h.form == FormSupportCore && p.dump.Threads > 0 && p.title() >= 0 {
 		if err := p.endDump(); err != nil {
 			return err
 		}
@@ -184,6 +184,7 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		p.state.refused.add(p.early)
 	}
 	p.early = refusals{}
+	p.border.Add(h.followed())
 	if p.dump.Threads == 0 {
 		p.dump.Form = h.form
 		p.preamble(first)
@@ -201,6 +202,14 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		p.addLock(h.lock)
 	}
 	return nil
+}
+
+// followed is the number by which a thread is followed within a file, -1 without one.
+func (h *header) followed() int64 {
+	if h.thread.ID < 0 && h.thread.Native > 0 {
+		return h.thread.Native
+	}
+	return h.thread.ID
 }
 
 // continues reports whether a thread of a form belongs to the dump being read. An

@@ -49,7 +49,7 @@ func joinable(s string) bool {
 	case '"':
 		return true
 	case '#':
-		return numberedName.MatchString(s)
+		return numberedName.MatchString(s) && strings.Count(s, `"`) == 1
 	case 'T':
 		return strings.HasPrefix(s, "Thread[")
 	}

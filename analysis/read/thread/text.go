@@ -68,6 +68,7 @@ type textParser struct {
 	// of another one; blankAt is the number of the last blank line.
 	heldAlone bool
 	blankAt   int64
+	border    line.Border
 	// early are refused headers of a dump that has not begun.
 	early refusals
 
@@ -192,7 +193,10 @@ func (p *textParser) line(l line.Line) error {
 			return err
 		}
 	}
-	if !p.inside(l, s) {
+	if p.inside(l, s) {
+		p.border.Within()
+	} else {
+		p.border.Pass(s)
 		p.strange(l, s)
 	}
 	p.remember(l, s)
@@ -319,6 +323,7 @@ func (p *textParser) beginDump(l line.Line) {
 	p.state = dumpState{}
 	p.owners.reset()
 	p.section = threads
+	p.border.Begin()
 }
 
 // preamble reads the lines above the first thread of forms without a version
