@@ -22,6 +22,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		type key struct{ ordinal, pid int }
 		byProcess := map[key]*part{}
+		unreadable := map[key]bool{}
 		var order []*part
 		var last key
 		var q *part
@@ -31,6 +32,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
 			rounds = max(rounds, ordinal+1)
 			if row.Unreadable {
+				unreadable[key{ordinal, row.PID}] = true
 				return nil
 			}
 			if k := (key{ordinal, row.PID}); q == nil || k != last {
@@ -75,9 +77,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			q.outcome = fmt.Sprintf("%s of %s", wording.Plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
 		}
-		if a.Members > 0 {
-			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
-		}
+		order = slices.DeleteFunc(order, func(q *part) bool {
+			return q.listing.rows.len() == 0 && (a.Members > 0 || unreadable[key{q.ordinal, q.pid}])
+		})
 		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 		if len(order) > rounds {
 			a.Outcome += fmt.Sprintf(" of %d processes", len(order)/rounds)

@@ -160,6 +160,9 @@ type listing struct {
 	users []string
 	rows  *rows
 	other int
+	// sockets is true if the rows are the sockets of the process and no numbers of
+	// descriptors are known.
+	sockets bool
 }
 
 // mostUsers bounds the users of one process: it runs as one or two.
@@ -182,6 +185,8 @@ func (p *part) own() (int, bool) {
 	switch {
 	case p.outcome == "":
 		return 0, false
+	case p.listing != nil && p.listing.sockets:
+		return 0, true
 	case p.listing != nil:
 		return p.listing.rows.len(), true
 	case p.text != nil:

@@ -43,6 +43,10 @@ func parseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 		t.err = in.Failure(path)
 		t.Truncated = t.Truncated || t.err != nil
 	}
+	if n := t.Size - int64(max(t.part.Descriptors, t.Descriptors)); t.Parts == 0 && n > 0 {
+		t.probs.Add(analysis.Warning, line.Line{}, "the directory holds "+strconv.FormatInt(n, 10)+" more descriptors than are listed",
+			"its own entry states "+strconv.FormatInt(t.Size, 10)+" as its size, which newer kernels set to their number", "take the listing again; the figures are lower bounds")
+	}
 	listing, probs := t.close(in.Offset())
 	return listing, probs, t.err
 }
@@ -61,6 +65,8 @@ type linkReader struct {
 	more    []line.Line
 	// long is true if entries have modes, so that "4 -> x" is not one.
 	long bool
+	// elsewhere is true below the heading of a directory other than fd.
+	elsewhere bool
 }
 
 func (t *linkReader) line(l line.Line) {
@@ -69,7 +75,7 @@ func (t *linkReader) line(l line.Line) {
 	if dir, ok := directory(text); ok {
 		t.flush()
 		t.section()
-		t.pid = dir
+		t.pid, t.elsewhere = dir, !strings.HasSuffix(strings.TrimSuffix(text, ":"), "/fd")
 		return
 	}
 	if n, ok := strings.CutPrefix(text, "total "); ok && isPlainNumber(n) {
@@ -119,7 +125,7 @@ func (t *linkReader) other(l line.Line, text string) {
 	if text == "" && len(t.more) == 0 {
 		return
 	}
-	if t.holding && strings.HasPrefix(t.held.Name, "/") && len(t.more) < most && noiseKind(text) == "other" && !isEntryOfLs(text) {
+	if t.holding && strings.HasPrefix(t.held.Name, "/") && len(t.more) < most && noiseKind(text) == "other" && !likeEntry(text) {
 		t.more = append(t.more, l)
 		return
 	}
@@ -132,7 +138,9 @@ func (t *linkReader) noise(l line.Line, text string) {
 	case text == "":
 		return
 	case isEntryOfLs(text):
-		kind = "entry that is no descriptor"
+		if text[0] != 'l' || t.elsewhere || isProcessLink(text) {
+			kind = "entry that is no descriptor"
+		}
 	case strings.HasPrefix(text, "ls: "):
 		kind = "message of ls"
 		t.probs.Add(analysis.Warning, l, "ls could not read a link", line.Quote(text), "run ls as root, while the process lives")
@@ -140,7 +148,28 @@ func (t *linkReader) noise(l line.Line, text string) {
 	if kind == "command line" && t.Command == "" {
 		t.Command = text[:min(len(text), maxExample)]
 	}
-	t.skip(l, kind)
+	if t.holding || likeEntry(text) {
+		t.begin(l)
+	}
+	t.refuse(l, kind, "is no link of a descriptor")
+}
+
+// isProcessLink reports whether an entry is one of the links of /proc/PID itself.
+//
+//	"lrwxrwxrwx 1 root root 0 Nov 21 03:02 cwd -> /srv"   true
+func isProcessLink(text string) bool {
+	left, _, arrow := strings.Cut(text, " -> ")
+	_, name := lastToken(left)
+	return arrow && (name == "cwd" || name == "exe" || name == "root")
+}
+
+// likeEntry reports whether a line begins as entries do, whole or cut, or has the arrow
+// of one.
+//
+//	"lrwx------ 1 root" "lr-" "rwx------ 1 root root 64 Nov 21 03:02 7 -> /x"   true
+func likeEntry(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	return strings.Contains(text, " -> ") || isEntryOfLs(text) || strings.Trim(first, "lrwx-") == ""
 }
 
 // flush visits the entry held back. Few lines between two entries, or after the
@@ -276,7 +305,7 @@ func directory(text string) (pid int, ok bool) {
 //
 //	"dr-x------ 2 root root 82 2026-11-21 03:02:06.560000566 +0000 ."   82, true
 func own(text string) (size int64, ok bool) {
-	if !strings.HasPrefix(text, "d") || !strings.HasSuffix(text, " .") {
+	if !strings.HasPrefix(text, "dr-x------") || !strings.HasSuffix(text, " .") { // as of /proc/PID/fd
 		return 0, false
 	}
 	fields := strings.Fields(text)

@@ -9,6 +9,7 @@ package lsof
 
 import (
 	"iter"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -120,6 +121,8 @@ type listingState struct {
 	merged merger
 	part   Part
 	open   bool // the current part has begun
+	// twice is true if a descriptor of the current part was listed twice.
+	twice  bool
 	denied map[int]bool
 }
 
@@ -143,7 +146,7 @@ func (b *listingState) next() {
 	if len(b.PerPart) < maxParts {
 		b.PerPart = append(b.PerPart, b.part)
 	}
-	b.part, b.open = Part{}, false
+	b.part, b.open, b.twice = Part{}, false, false
 	b.merged.reset()
 }
 
@@ -177,6 +180,11 @@ func (b *listingState) count(l line.Line, row *Row) bool {
 	if first {
 		b.Visited++
 		b.part.Descriptors++
+	} else if row.TID == 0 && !b.twice {
+		// Only threads repeat descriptors.
+		b.twice = true
+		b.probs.Add(analysis.Warning, l, "a descriptor is listed twice", line.Quote(l.Text)+" has the process and the number of a row above; each is counted once",
+			"upload each listing as a file of its own; if this is one, the figures are lower bounds")
 	}
 	return first
 }
@@ -194,6 +202,42 @@ func (b *listingState) deny(l line.Line, pid int) {
 
 // skip counts a line that is no row.
 func (b *listingState) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+
+// refuse counts a line that may be a row and is not understood. Lines above the first
+// row are often prose: they must look like one.
+func (b *listingState) refuse(l line.Line, kind, why string) {
+	b.skip(l, kind)
+	if kind == "other" && (b.open || likeRow(l.Text)) || kind == noiseOrphan {
+		b.probs.Add(analysis.Warning, l, "a line of the listing is not understood", line.Quote(l.Text)+" "+why,
+			"nothing if it is no part of the listing; if it is a row, the figures are lower bounds")
+	}
+}
+
+// likeRow reports whether a line begins as rows of lsof do, a command, a pid, and soon
+// after them a descriptor or a type, or has the member of an object.
+//
+//	"agentd 7 root 10q REG 254,0"   true
+//	"root 18194 1 4 Nov21 ? ps"     false
+func likeRow(text string) bool {
+	if strings.Contains(text, `"fd":`) || strings.Contains(text, `"assoc":`) {
+		return true
+	}
+	toks := tokens(text, 8)
+	if len(toks) < 5 || !isPID(text[toks[1].start:toks[1].end]) {
+		return false
+	}
+	for _, tok := range toks[2:] {
+		switch word := text[tok.start:tok.end]; word {
+		case "REG", "DIR", "CHR", "BLK", "FIFO", "IPv4", "IPv6", "unix", "sock", "a_inode", "KQUEUE", "netlink":
+			return true
+		default:
+			if isFD(word) && !isPlainNumber(word) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // textLines are the lines of a listing: a line.Reader or line.Blocks.
 type textLines interface {
@@ -225,5 +269,30 @@ func (b *listingState) close(bytes int64) (Listing, []analysis.Problem) {
 		b.next()
 	}
 	b.Bytes = bytes
+	b.complaints()
 	return b.Listing, b.probs.All()
+}
+
+// complaints reports what lsof itself said of its output, once for all lines.
+func (b *listingState) complaints() {
+	lines, first := 0, Skipped{}
+	for _, s := range b.Skipped {
+		switch s.Kind {
+		case noiseWarning, noiseAvoided, noiseMessage:
+			if lines == 0 {
+				first = s
+			}
+			lines += s.Count
+		}
+	}
+	if lines == 0 {
+		return
+	}
+	what := "lsof warned that its output may be incomplete"
+	if lines > 1 {
+		what = "lsof warned " + strconv.Itoa(lines) + " times that its output may be incomplete"
+	}
+	b.probs.Add(analysis.Warning, line.Line{Number: first.First.Line, Offset: first.First.Offset}, what,
+		line.Quote(first.Example)+" is what it printed first; files that it could not look at are listed without their kind or not at all",
+		"run lsof as root and without -b; until then the figures are lower bounds")
 }

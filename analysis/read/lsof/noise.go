@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
 )
 
@@ -16,7 +15,6 @@ func (t *tableReader) noise(l line.Line, text string) {
 		return
 	}
 	kind := noiseKind(text)
-	t.skip(l, kind)
 	switch kind {
 	case "command line":
 		if t.Command == "" {
@@ -28,15 +26,21 @@ func (t *tableReader) noise(l line.Line, text string) {
 		}
 	case "other":
 		if !l.Ended && t.open {
+			t.skip(l, kind)
 			t.cut(l)
 			return
 		}
-		if t.open {
-			t.probs.Add(analysis.Note, l, "a line of the listing is no row", line.Quote(l.Text)+" has no descriptor below FD",
-				"nothing: the other rows were read")
-		}
 	}
+	t.refuse(l, kind, "has no descriptor below FD")
 }
+
+// The kinds of lsof's own messages, and a file set without a process.
+const (
+	noiseOrphan  = "file without a process"
+	noiseWarning = "warning"
+	noiseAvoided = "call avoided"
+	noiseMessage = "message of lsof"
+)
 
 // noiseKind names the kind of a line that is no row.
 //
@@ -48,13 +52,13 @@ func noiseKind(text string) string {
 	message, isMessage := strings.CutPrefix(text, "lsof: ")
 	switch {
 	case isMessage && strings.HasPrefix(message, "WARNING"):
-		return "warning"
+		return noiseWarning
 	case isMessage && strings.HasPrefix(message, "avoiding "):
-		return "call avoided"
+		return noiseAvoided
 	case isMessage && strings.HasPrefix(message, "no pwd entry"):
 		return "user without a name"
 	case isMessage:
-		return "message of lsof"
+		return noiseMessage
 	case strings.HasPrefix(text, "Output information may be incomplete"):
 		return "warning, second line"
 	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
