@@ -46,6 +46,8 @@ func (c *crashState) opens(g *Goroutine) bool {
 // other reads the rarer lines of a block and recognises foreign ones.
 func (p *textParser) other(b []byte, indent int) {
 	switch {
+	case bytes.HasSuffix(b, []byte("]:")) && p.gluedHeader(b):
+		p.brokenHeader(b)
 	case p.open && p.part(b, indent):
 	case p.boundary(b, indent):
 		p.close()

@@ -52,7 +52,7 @@ func (p *textParser) between(b []byte, indent int) bool {
 	}
 	call := gap.call
 	gap.call = isCall(b)
-	if file, place := cutOffsets(b); call && place && bytes.IndexByte(file, '/') >= 0 && (indent > 0 || bytes.IndexByte(file, ' ') < 0) {
+	if file, place := cutOffsets(b); call && place && (bytes.IndexByte(file, '/') >= 0 || len(file) < len(b)) && (indent > 0 || bytes.IndexByte(file, ' ') < 0) {
 		p.refuse()
 	}
 	return gap.counted
@@ -79,8 +79,8 @@ func isCall(b []byte) bool {
 func (p *textParser) brokenHeader(b []byte) {
 	behind := p.blank || !p.open
 	p.close()
-	p.gap = gapState{behind: true, first: p.lines.here(b), stackless: p.gap.stackless}
-	if behind && !p.gap.stackless && !p.panics.text {
+	p.gap = gapState{behind: true, first: p.lines.here(b)}
+	if behind && !p.panics.text {
 		p.refuse()
 	}
 }
@@ -88,10 +88,23 @@ func (p *textParser) brokenHeader(b []byte) {
 // likeHeader reports whether a line that is no header begins like one. The rest of a text
 // that breaks off is no goroutine that was lost: the dump is marked as cut.
 //
-//	"goroutine 77 [sele" "goroutine 77 gp=0xc0000" -> true
+//	"goroutine 77" "goroutine 77 [sele" "goroutine 77 gp=0xc0000" -> true
 func (p *textParser) likeHeader(b []byte) bool {
 	_, rest, ok := cutNumber(b[len(headerWord):])
-	return ok && p.lines.ended && (bytes.HasPrefix(rest, []byte(" [")) || bytes.HasPrefix(rest, []byte(" gp=")))
+	return ok && p.lines.ended && (len(rest) == 0 || bytes.HasPrefix(rest, []byte(" [")) || bytes.HasPrefix(rest, []byte(" gp=")))
+}
+
+// gluedHeader reports whether a line ends with a header, which a program did not begin a
+// line for.
+//
+//	"2026/11/21 03:00:00 slowgoroutine 7 [select]:" -> true
+func (p *textParser) gluedHeader(b []byte) bool {
+	i := bytes.LastIndex(b, []byte(headerWord))
+	if i <= 0 || b[i-1] == ' ' || b[i-1] == '"' {
+		return false
+	}
+	_, rest, ok := cutNumber(b[i+len(headerWord):])
+	return ok && bytes.HasPrefix(rest, []byte(" ["))
 }
 
 // here is the place of the line being read, of which b is the text.

@@ -189,6 +189,8 @@ func (p *part) own() (int, bool) {
 		return 0, true
 	case p.listing != nil:
 		return p.listing.rows.len(), true
+	case p.links != nil:
+		return len(p.links), true
 	case p.text != nil:
 		return p.text.dump.Headers, true
 	case p.threads != nil:

@@ -64,6 +64,10 @@ func (f *fieldReader) line(l line.Line) {
 		f.begin(l)
 		f.next()
 		return
+	case line.IsDate(text):
+		f.flush() // it stands behind the file held back
+		f.skip(l, noiseKind(strings.TrimSpace(text)))
+		return
 	case strings.HasPrefix(text, "lsof: ") || isBlank(text[0]):
 		f.refuse(l, noiseKind(strings.TrimSpace(text)), "does not begin with the letter of a field")
 		return

@@ -12,25 +12,10 @@ import (
 // ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
 // --time-style, under SELinux, indented, or without rights to read the targets; and "4
 // -> target" as find and stat print it. visit receives each descriptor once, in the
-// lexical order of the listing; a target with a line feed is joined again. It does not
-// separate several directories in one file, see parseListings. The error is that of
-// visit or of r.
-func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
-	listing, probs, err := parseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
-	if listing.Parts > 1 {
-		probs = append(probs, analysis.Problem{
-			Path: path, Offset: -1, Severity: analysis.Warning,
-			What: "the file lists " + strconv.Itoa(listing.Parts) + " directories",
-			Why:  "their descriptors look as if they were of one process at one time",
-			Hint: "save one file per process and time",
-		})
-	}
-	return listing, probs, err
-}
-
-// parseListings is ParseListing for files with several listings: part counts them from
-// 0, pid is that of a heading like "/proc/2706/fd:", 0 without a heading.
-func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
+// lexical order of the listing; a target with a line feed is joined again. part counts
+// the listings in time of the file from 0, pid is that of a heading like
+// "/proc/2706/fd:", 0 without a heading. The error is that of visit or of r.
+func ParseListing(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := linkReader{listingState: newListingState(path), words: words{}, visit: visit}
 	for l := range in.All() {
@@ -74,13 +59,11 @@ func (t *linkReader) line(l line.Line) {
 	text := strings.TrimSpace(l.Text)
 	if dir, ok := directory(text); ok {
 		t.flush()
-		t.section()
 		t.pid, t.elsewhere = dir, !strings.HasSuffix(strings.TrimSuffix(text, ":"), "/fd")
 		return
 	}
 	if n, ok := strings.CutPrefix(text, "total "); ok && isPlainNumber(n) {
 		t.flush()
-		t.section()
 		t.begin(l)
 		return
 	}
@@ -103,14 +86,6 @@ func (t *linkReader) line(l line.Line) {
 	t.flush()
 	d.Place = l.Place()
 	t.held, t.heldRow, t.holding = d, l, true
-}
-
-// section begins another listing if the current one has entries.
-func (t *linkReader) section() {
-	if t.part.Rows > 0 {
-		t.next()
-		t.pid = 0
-	}
 }
 
 func (t *linkReader) cut(l line.Line) {
@@ -137,6 +112,8 @@ func (t *linkReader) noise(l line.Line, text string) {
 	switch {
 	case text == "":
 		return
+	case kind == "date":
+		t.flush() // it stands behind the entry held back
 	case isEntryOfLs(text):
 		if text[0] != 'l' || t.elsewhere || isProcessLink(text) {
 			kind = "entry that is no descriptor"

@@ -121,13 +121,17 @@ type listingState struct {
 	merged merger
 	part   Part
 	open   bool // the current part has begun
+	// border sees the next listing begin where no header or separator says so.
+	border line.Border
+	// last is the number by which border knows the row above.
+	last int64
 	// twice is true if a descriptor of the current part was listed twice.
 	twice  bool
 	denied map[int]bool
 }
 
 func newListingState(path string) *listingState {
-	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}, last: -1}
 }
 
 // begin opens the current part at l, unless it is open.
@@ -147,6 +151,7 @@ func (b *listingState) next() {
 		b.PerPart = append(b.PerPart, b.part)
 	}
 	b.part, b.open, b.twice = Part{}, false, false
+	b.border.Begin()
 	b.merged.reset()
 }
 
@@ -156,12 +161,23 @@ func (b *listingState) next() {
 //	"=======" "====03:05:00===="              true
 //	"=== 2026-11-21T03:00:00Z ===", at the top  false
 func (b *listingState) separates(text string) bool {
-	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
+	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !line.IsDate(text))
 }
 
 // count takes a row into the figures and reports whether it is the first of its
 // descriptor; rows that are no descriptor always are.
 func (b *listingState) count(l line.Line, row *Row) bool {
+	number := int64(-1) // threads and stars repeat others
+	if row.IsDescriptor && row.TID == 0 && !row.Star {
+		number = int64(row.PID)<<32 | int64(row.FD)
+	}
+	if number < 0 || number != b.last { // a row that stands twice begins nothing
+		if b.border.Begins(number) {
+			b.next()
+		}
+		b.border.Add(number)
+		b.last = number
+	}
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++
@@ -201,7 +217,10 @@ func (b *listingState) deny(l line.Line, pid int) {
 }
 
 // skip counts a line that is no row.
-func (b *listingState) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+func (b *listingState) skip(l line.Line, kind string) {
+	b.border.Pass(strings.TrimSpace(l.Text))
+	addSkipped(&b.Skipped, l, kind)
+}
 
 // refuse counts a line that may be a row and is not understood. Lines above the first
 // row are often prose: they must look like one.

@@ -1,7 +1,6 @@
 package lsof
 
 import (
-	"regexp"
 	"strings"
 
 	"leakdiff/analysis/read/line"
@@ -69,20 +68,11 @@ func noiseKind(text string) string {
 		return "pid"
 	case strings.Trim(text, ".…") == "":
 		return "ellipsis"
-	case isDate(text):
+	case line.IsDate(text):
 		return "date"
 	}
 	return "other"
 }
-
-// dateLine is what loops of date and lsof put above each listing, and lsof -r
-// between them. What time it is, is read elsewhere.
-var dateLine = regexp.MustCompile(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
-
-// isDate recognises such a line.
-//
-//	"Sat Nov 21 03:00:00 UTC 2026" "=== 2026-11-21T03:00:00+00:00 ===" "03:00:00"   true
-func isDate(text string) bool { return len(text) <= 80 && dateLine.MatchString(text) }
 
 // isPrompt recognises a shell prompt with or without a command.
 //

@@ -30,7 +30,7 @@ func rowsOf(p parser) counted {
 
 func linksOf(raw []byte) (int, []analysis.Problem, error) {
 	n := 0
-	_, problems, err := ParseListing(bytes.NewReader(raw), "f", func(*analysis.Descriptor) error { n++; return nil })
+	_, problems, err := ParseListing(bytes.NewReader(raw), "f", func(int, int, *analysis.Descriptor) error { n++; return nil })
 	return n, problems, err
 }
 

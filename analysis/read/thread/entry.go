@@ -17,6 +17,9 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 			return true, p.beginThread(l, l, &h)
 		}
 	}
+	if strings.HasPrefix(s, "Thread[") && strings.HasPrefix(p.held, "Thread[") || strings.HasPrefix(p.held, "#") && numberedName.MatchString(s) {
+		p.giveUp() // two headers make no name
+	}
 	if p.held != "" {
 		if h, ok := parseHeader(p.held + "\n" + s); ok {
 			at := p.heldAt
@@ -43,6 +46,9 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 		}
 		if s[0] != '"' && p.dump != nil && p.section == threads && p.ofForm(s) {
 			return false, p.refuse(l)
+		}
+		if p.dump == nil && brokenJstackF.MatchString(s) {
+			p.early.add(refusals{1, l})
 		}
 	}
 	if h, ok := p.jconsoleHeader(s); ok {

@@ -69,6 +69,8 @@ type textParser struct {
 	heldAlone bool
 	blankAt   int64
 	border    line.Border
+	// suspect is a line behind a blank one that is none of a dump.
+	suspect line.Line
 	// early are refused headers of a dump that has not begun.
 	early refusals
 
@@ -193,9 +195,24 @@ func (p *textParser) line(l line.Line) error {
 			return err
 		}
 	}
-	if p.inside(l, s) {
+	if p.suspect.Number > 0 && p.suspect.Number == l.Number-1 && strings.HasPrefix(s, "at ") {
+		// What stands between a blank line and frames was a header.
+		if err := p.refuse(p.suspect); err != nil {
+			return err
+		}
+	}
+	p.suspect = line.Line{}
+	switch {
+	case p.inside(l, s):
 		p.border.Within()
-	} else {
+	case p.dump != nil && p.section == threads && strings.Contains(s, " tid=0x") && strings.Contains(s, " nid="):
+		if err := p.refuse(l); err != nil {
+			return err
+		}
+	default:
+		if p.blankAt == l.Number-1 && p.dump != nil && p.section == threads && !raises(s) && !strings.HasPrefix(s, stateWord) {
+			p.suspect = l
+		}
 		p.border.Pass(s)
 		p.strange(l, s)
 	}
