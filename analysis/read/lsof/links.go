@@ -2,6 +2,7 @@ package lsof
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,6 +113,8 @@ func (t *linkReader) noise(l line.Line, text string) {
 	switch {
 	case text == "":
 		return
+	case !t.long && isStat(text):
+		kind = "line of stat"
 	case kind == "date":
 		t.flush() // it stands behind the entry held back
 	case isEntryOfLs(text):
@@ -129,6 +132,14 @@ func (t *linkReader) noise(l line.Line, text string) {
 		t.begin(l)
 	}
 	t.refuse(l, kind, "is no link of a descriptor")
+}
+
+// isStat reports whether a line is one that stat prints below the name of a link.
+//
+//	"Size: 64        	Blocks: 0          IO Block: 1024   symbolic link"   true
+func isStat(text string) bool {
+	key, _, _ := strings.Cut(text, ":")
+	return slices.Contains([]string{"Size", "Device", "Access", "Modify", "Change", "Birth", "Context"}, key)
 }
 
 // isProcessLink reports whether an entry is one of the links of /proc/PID itself.

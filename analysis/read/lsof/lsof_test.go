@@ -324,6 +324,12 @@ func TestFindAndStatAreReadAsLinks(t *testing.T) {
 	if got := links(t, "find_fd.txt"); len(got) != 82 || got[46].Inode != 314882 {
 		t.Errorf("find: got %d descriptors, %+v", len(got), got[46])
 	}
+	stat := "  File: 4 -> /dev/null\n  Size: 64        \tBlocks: 0          IO Block: 1024   symbolic link\nDevice: 0,21\tInode: 314831      Links: 1\n" +
+		"Access: (0500/lr-x------)  Uid: (    0/    root)   Gid: (    0/    root)\nAccess: 2026-11-21 03:02:07.332000602 +0000\n" +
+		"Modify: 2026-11-21 03:02:06.560000566 +0000\nChange: 2026-11-21 03:02:06.560000566 +0000\n Birth: -\n"
+	if n, problems, err := linksOf([]byte(stat + strings.Replace(stat, "4 -> ", "5 -> ", 1))); n != 2 || len(problems) != 0 || err != nil {
+		t.Errorf("stat: got %d descriptors, %+v, %v", n, problems, err)
+	}
 }
 
 func TestRowsThatThreadsRepeatComeOnce(t *testing.T) {
