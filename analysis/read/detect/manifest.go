@@ -39,7 +39,7 @@ func (v *view) manifest() (Result, bool) {
 		return high(Manifest, "JSON in a file named "+v.base+" that names the host")
 	case strings.HasSuffix(v.base, "environment.txt") && hostVariable.Match(v.text):
 		return high(Manifest, "an environment, of which only the name of the host is read")
-	case strings.HasPrefix(v.base, "diagnostics.y") && hostLine.Match(v.text):
+	case (strings.HasPrefix(v.base, "diagnostics.y") || v.base == "system.yaml") && hostLine.Match(v.text):
 		return high(Manifest, "YAML in a file named "+v.base+" that names the host")
 	}
 	return no()

@@ -12,6 +12,7 @@ import (
 //	"2026-11-21T02:58:36.123456789Z stderr F x"   30
 //	"2026-11-21 02:58:36,123 INFO x"              23
 //	"2026/11/21 02:58:36 x"                       19
+//	"2026-11-21_02:58:36.12345 x"                 25
 //	"Nov 21 03:05:00.123456 node-1 x"             22
 //	"Sat 2026-11-21 03:05:00 UTC node-1 x"        27
 //	"1763694300.123456 node-1 x"                  17
@@ -43,7 +44,7 @@ func cutStamp(b []byte) int {
 // cutDate reads "2026-11-21T02:58:36.123Z".
 func cutDate(b []byte) int {
 	if len(b) < 19 || !digits(b[:4]) || b[4] != '-' && b[4] != '/' || b[7] != b[4] ||
-		!digits(b[5:7]) || !digits(b[8:10]) || b[10] != 'T' && b[10] != ' ' {
+		!digits(b[5:7]) || !digits(b[8:10]) || b[10] != 'T' && b[10] != ' ' && b[10] != '_' {
 		return 0
 	}
 	n := cutClock(b[11:])
@@ -200,8 +201,14 @@ func readStamp(text string, now time.Time) moment {
 	}
 	rest := text[19:]
 	t, rest = addFraction(t, rest)
+	if len(text) == len(svlogdStamp) && text[10] == '_' && rest == "" {
+		return moment{time: t}
+	}
 	return zoned(t, strings.TrimSpace(rest))
 }
+
+// svlogdStamp is what svlogd -tt of runit writes, always in UTC.
+const svlogdStamp = "2026-11-21_02:58:36.12345"
 
 // addFraction adds ".123456" to a time and returns what follows.
 func addFraction(t time.Time, rest string) (time.Time, string) {

@@ -212,6 +212,8 @@ var wrappers = []struct {
 		return out.String()
 	}, form: "JSON lines", source: envelope.Source{Pod: "web-0", Container: "app"}, timed: true},
 	{name: "kubectl --timestamps", wrap: each(func(now time.Time) string { return now.Format(time.RFC3339Nano) + " " }), form: "time stamps", timed: true},
+	// runit's manual page svlogd(8), option -tt; omnibus-gitlab runs its services so.
+	{name: "svlogd -tt", wrap: each(func(now time.Time) string { return now.UTC().Format("2006-01-02_15:04:05.00000") + " " }), form: "time stamps", timed: true},
 	{name: "kubectl --prefix", wrap: each(func(time.Time) string { return "[pod/web-0/app] " }), form: "kubectl --prefix", source: envelope.Source{Pod: "web-0", Container: "app"}},
 	{name: "kubectl --prefix --timestamps", wrap: each(func(now time.Time) string { return "[pod/web-0/app] " + now.Format(time.RFC3339Nano) + " " }), form: "kubectl --prefix, time stamps", source: envelope.Source{Pod: "web-0", Container: "app"}, timed: true},
 	{name: "stern", wrap: each(func(time.Time) string { return "web-7d4b9-x1 app " }), form: "stern", source: envelope.Source{Pod: "web-7d4b9-x1", Container: "app"}},

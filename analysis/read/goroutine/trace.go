@@ -38,9 +38,9 @@ const (
 	maxGeneration = 64 << 20
 	// maxTraced bounds the goroutines that live at one time.
 	maxTraced = 1 << 19
-	// noStack is the text in place of the stack of a goroutine that did nothing in the
+	// noTraceStack is the text in place of the stack of a goroutine that did nothing in the
 	// window. Since Go 1.23 the runtime records the stacks of these, too.
-	noStack = "the trace has no stack of it"
+	noTraceStack = "the trace has no stack of it"
 )
 
 // ParseTrace reads an execution trace (runtime/trace, /debug/pprof/trace) and hands the
@@ -249,7 +249,7 @@ func (p *traceParser) deliver(visit func(*Goroutine) error) error {
 	if p.clock != nil {
 		f.Time = p.clock.Wall.Add(p.end.Sub(p.clock.Trace)).UTC()
 	}
-	p.key = append(append(p.key[:0], markUnavailable), noStack+"\n"...)
+	p.key = append(append(p.key[:0], markUnavailable), noTraceStack+"\n"...)
 	for _, id := range slices.Sorted(maps.Keys(p.live)) {
 		g := p.live[id]
 		if g.kept == nil {

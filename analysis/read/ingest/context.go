@@ -31,6 +31,7 @@ func owned(context []*part) []*part {
 			for i := range owned[pid] {
 				q.listing.rows.add(&owned[pid][i])
 			}
+			q.listing.sockets = onlySockets(&q, list{plain: owned[pid]})
 			q.outcome = wording.Plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
 			out = append(out, &q)
 		}
@@ -92,12 +93,12 @@ func spreadContext(out []*group, byDir map[string][]*part) {
 	sort.Strings(dirs)
 	for _, dir := range dirs {
 		for _, c := range byDir[dir] {
-			if c.evidence() || held[c] {
+			if c.evidence() || held[c] && (c.form != detect.Manifest || c.host == "") {
 				continue
 			}
 			root := aboveProc(dir)
 			for _, g := range out {
-				if !below(g.dir, root) {
+				if !below(g.dir, root) || slices.Contains(g.context, c) {
 					continue
 				}
 				if c.pid != 0 && c.pid == g.pid() || c.pid == 0 && c.ofHost() {
