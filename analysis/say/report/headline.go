@@ -173,6 +173,9 @@ func (h *headline) whole(s *Series, k analysis.Kind, counts []*int) []*int {
 }
 
 func (s *Snapshot) bounded(k analysis.Kind) bool {
+	if k == analysis.KindDescriptor {
+		return s.Refused > 0 && !s.LowerBound
+	}
 	return s.LowerBound && (k == analysis.KindGoroutine || k == analysis.KindThread)
 }
 
