@@ -20,6 +20,10 @@ const (
 	KindWatch      Kind = "watch"
 )
 
+// KindSocket words the descriptors of a process of which only the sockets were captured.
+// No family has it.
+const KindSocket Kind = "socket"
+
 // Kinds lists every kind in the order in which pages show them.
 func Kinds() []Kind { return []Kind{KindGoroutine, KindThread, KindDescriptor, KindWatch} }
 
@@ -180,9 +184,13 @@ type Totals struct {
 	Threads     *int `json:"threads"`
 	Descriptors *int `json:"descriptors"`
 	Watches     *int `json:"watches"`
+	// Sockets is the number of sockets if socket tables alone show the descriptors of
+	// the process (netstat -p): Descriptors is nil then.
+	Sockets *int `json:"sockets,omitempty"`
 }
 
-// Of returns the total of a kind, or nil.
+// Of returns the total of a kind, or nil. That of descriptors is of sockets if nothing
+// else was captured.
 func (t Totals) Of(k Kind) *int {
 	switch k {
 	case KindGoroutine:
@@ -190,11 +198,23 @@ func (t Totals) Of(k Kind) *int {
 	case KindThread:
 		return t.Threads
 	case KindDescriptor:
+		if t.Descriptors == nil {
+			return t.Sockets
+		}
 		return t.Descriptors
 	case KindWatch:
 		return t.Watches
 	}
 	return nil
+}
+
+// Counted is the kind as the total of it is worded: KindSocket if only the sockets among
+// the descriptors were captured.
+func (t Totals) Counted(k Kind) Kind {
+	if k == KindDescriptor && t.Descriptors == nil && t.Sockets != nil {
+		return KindSocket
+	}
+	return k
 }
 
 // Snapshot is all evidence about one process at one time.
@@ -335,8 +355,10 @@ type Statement struct {
 // The forms of evidence.
 const (
 	// FormEnds lists the ends of sockets. FormBare has sockets with only an inode.
-	FormEnds = "ends"
-	FormBare = "bare"
+	// FormSockets lists sockets and no other descriptor.
+	FormEnds    = "ends"
+	FormBare    = "bare"
+	FormSockets = "sockets"
 	// FormFull lists the threads of the virtual machine too, FormJava does not.
 	// FormCapped cuts every stack after a few frames. FormVirtual lists virtual
 	// threads, which no other form does.

@@ -75,7 +75,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 type headWriter struct{ compactWriter }
 
 func (w *headWriter) snapshot(s *analysis.Snapshot) {
-	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil)
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil)
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		w.fact(f)
 	}
@@ -92,6 +92,9 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 		} else {
 			w.uvarint(1 + zigzag(int64(*total)))
 		}
+	}
+	if s.Totals.Sockets != nil {
+		w.number(*s.Totals.Sockets)
 	}
 	writeList(&w.compactWriter, s.Artifacts, w.artifact)
 	writeMap(&w.compactWriter, s.Figures, w.real)
@@ -221,6 +224,10 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 			n := int(unzigzag(v - 1))
 			*total = &n
 		}
+	}
+	if set(4) {
+		n := r.number()
+		s.Totals.Sockets = &n
 	}
 	s.Artifacts = readList(&r.compactReader, r.artifact)
 	s.Figures = readMap[string](&r.compactReader, r.real)

@@ -19,7 +19,7 @@ var arrows = map[string][]string{
 	"analysis/say/wording":     {"analysis"},
 	"analysis/read/endless":    {"samples/corpus"}, // for tests alone
 	"analysis/read/bundle":     {"analysis"},
-	"analysis/read/detect":     {"analysis", "analysis/read/envelope"},
+	"analysis/read/detect":     {"analysis", "analysis/read/envelope", "analysis/read/line"},
 	"analysis/read/envelope":   {"analysis"},
 	"analysis/read/line":       {"analysis"},
 	"analysis/read/json":       {"analysis", "analysis/read/line"},
@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"analysis/say/document":    {},
 	"analysis/say/source":      {"analysis", "analysis/read/family"},
 	"analysis/say/report":      {"analysis", "analysis/say/document", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
-	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
+	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
 	"samples":                  {},

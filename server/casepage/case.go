@@ -367,7 +367,7 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	}
 	for _, k := range analysis.Kinds() {
 		if n := s.Totals.Of(k); n != nil {
-			text := wording.Members(k, *n)
+			text := wording.Members(s.Totals.Counted(k), *n)
 			if s.Bounded(k) {
 				text = "≥ " + text
 			}

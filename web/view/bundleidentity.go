@@ -84,7 +84,7 @@ func totalsWords(t analysis.Totals) string {
 	var parts []string
 	for _, k := range analysis.Kinds() {
 		if n := t.Of(k); n != nil {
-			parts = append(parts, wording.Number(int64(*n))+hardSpace+kindWord(k, *n))
+			parts = append(parts, wording.Number(int64(*n))+hardSpace+kindWord(t.Counted(k), *n))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -123,7 +123,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	}
 	for _, k := range analysis.Kinds() {
 		if v := s.Totals.Of(k); v != nil {
-			out.Totals = append(out.Totals, Pair{kindWord(k, *v), wording.Number(int64(*v))})
+			out.Totals = append(out.Totals, Pair{kindWord(s.Totals.Counted(k), *v), wording.Number(int64(*v))})
 		}
 	}
 	for _, f := range s.Statements {
@@ -201,7 +201,7 @@ func (m *snapshotMaker) headline() string {
 		if v == nil {
 			continue
 		}
-		text := many(k, *v)
+		text := many(s.Totals.Counted(k), *v)
 		if s.Bounded(k) {
 			text = "at least " + text
 		}
@@ -238,7 +238,7 @@ func (m *snapshotMaker) lead() string {
 		}
 	}
 	if total := s.Totals.Of(m.main()); top != nil && total != nil && *total > 0 {
-		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), wording.Number(int64(top.Count)), many(m.main(), *total))
+		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), wording.Number(int64(top.Count)), many(s.Totals.Counted(m.main()), *total))
 	}
 	switch n := m.unfamilied(); {
 	case n == 1:

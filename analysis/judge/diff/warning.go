@@ -159,6 +159,8 @@ func shows(form string) string {
 		return "says where sockets lead"
 	case analysis.FormBare:
 		return "knows sockets by their inodes alone"
+	case analysis.FormSockets:
+		return "lists sockets and no other descriptor"
 	case analysis.FormFull:
 		return "lists the threads of the virtual machine too"
 	case analysis.FormJava:

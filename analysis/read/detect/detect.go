@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
 )
 
 // Kind is what a file is, as shown on pages and in reports.
@@ -174,14 +175,18 @@ func newView(h Head) *view {
 	v.dir = path.Base(path.Dir(h.Path))
 	rest := v.text
 	for len(rest) > 0 && len(v.lines) < maxLines {
-		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		text, after, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended && !h.Whole && len(v.lines) > 0 {
 			break
 		}
 		rest = after
-		line = bytes.TrimRight(line[:min(len(line), maxLine)], "\r")
-		if len(bytes.TrimSpace(line)) > 0 {
-			v.lines = append(v.lines, string(line))
+		text = bytes.TrimRight(text[:min(len(text), maxLine)], "\r")
+		if len(bytes.TrimSpace(text)) > 0 {
+			v.lines = append(v.lines, string(text))
+		}
+		if len(v.lines) == 1 && len(bytes.TrimSpace(rest)) > 0 && line.IsDate(v.lines[0]) {
+			// What follows the time above says what the file is.
+			v.lines, v.text = v.lines[:0], rest
 		}
 	}
 	return v

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"leakdiff/analysis/read/line"
 )
 
 // lsofHeader may follow warnings, prompts or blanks, far down.
@@ -57,8 +59,11 @@ func lsofWarning(line string) bool {
 // which begins with "f". -F0 ends fields with NULs, so this comes before binary.
 func (v *view) fields() (Result, bool) {
 	files, zero := 0, false
-	for i, line := range v.lines {
-		field, _, cut := strings.Cut(line, "\x00")
+	for i, text := range v.lines {
+		if line.IsDate(text) {
+			continue
+		}
+		field, _, cut := strings.Cut(text, "\x00")
 		zero = zero || cut
 		switch {
 		case i == 0 && (field == "" || field[0] != 'p' || !isNumber(field[1:])):

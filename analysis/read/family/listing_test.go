@@ -41,7 +41,7 @@ func rowsOf(t *testing.T, p rowParser, name string) []analysis.Descriptor {
 func linksOf(t *testing.T, name string) []analysis.Descriptor {
 	t.Helper()
 	var out []analysis.Descriptor
-	_, _, err := lsof.ParseListing(open(t, name), name, func(d *analysis.Descriptor) error {
+	_, _, err := lsof.ParseListing(open(t, name), name, func(_, _ int, d *analysis.Descriptor) error {
 		out = append(out, *d)
 		return nil
 	})

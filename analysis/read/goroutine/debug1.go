@@ -35,13 +35,6 @@ type debug1Parser struct {
 	end            int64
 }
 
-// refusedLine is the first line of a profile that begins a record and was not
-// understood.
-type refusedLine struct {
-	line, offset int64
-	text         string
-}
-
 // maxProfiles bounds the profiles of one text.
 const maxProfiles = 1000
 
@@ -166,7 +159,7 @@ func (p *debug1Parser) refuse(b []byte) error {
 	p.headless = true
 	f := p.profile()
 	if f.Refused == 0 {
-		p.refused = refusedLine{p.lines.num, p.lines.off, validText(b[:min(len(b), 60)])}
+		p.refused = p.lines.here(b)
 	}
 	f.Refused++
 	return nil

@@ -46,13 +46,17 @@ func (c *crashState) opens(g *Goroutine) bool {
 // other reads the rarer lines of a block and recognises foreign ones.
 func (p *textParser) other(b []byte, indent int) {
 	switch {
+	case bytes.HasSuffix(b, []byte("]:")) && p.gluedHeader(b):
+		p.brokenHeader(b)
 	case p.open && p.part(b, indent):
 	case p.boundary(b, indent):
 		p.close()
 	case p.open && !p.done:
 		p.foreign(b, indent)
-	case p.open && p.created && indent > 0:
-		p.seam(b)
+	default:
+		if !p.between(b, indent) && p.open && p.created && indent > 0 {
+			p.seam(b)
+		}
 	}
 }
 
@@ -203,6 +207,7 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 		p.crash.dashes = true
 	case has("WARNING: DATA RACE"):
 		p.dump.Race++
+		p.gap.stackless = true
 	case has("=================="), has("exit status "),
 		has("goroutine profile: total "), has("goroutineleak profile: total "), isRegister(b):
 	default:
@@ -214,7 +219,7 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 // crashBegins notes that what follows is a crash. The form of the text is that
 // of its first dump.
 func (p *textParser) crashBegins() {
-	p.dumper.crash = true
+	p.dumper.crash, p.gap.stackless = true, true
 	if p.dump.Headers == 0 && !p.open {
 		p.dump.Form = FormCrash
 	}
@@ -286,6 +291,7 @@ func (p *textParser) judge(indent int) (genuine, doubtful bool) {
 func (p *textParser) foreign(b []byte, indent int) {
 	if p.blank {
 		p.close()
+		p.between(b, indent)
 		return
 	}
 	p.dropStray()

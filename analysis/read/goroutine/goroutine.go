@@ -89,6 +89,9 @@ type Goroutine struct {
 	// Line counts from 1, Offset and Length are in bytes; they span the header to
 	// the last line that belongs to the goroutine.
 	Line, Offset, Length int64
+	// Refused counts the blocks between it and the next goroutine that begin like one and
+	// were not understood.
+	Refused int
 	// Body is the text below the header, with the arguments that Stack leaves out;
 	// nil for a block that is longer than the read buffer had left. It is
 	// valid during the callback only.
@@ -112,6 +115,9 @@ type Dump struct {
 	// Headers counts all blocks: Zero of them have id 0, System of them debug=2
 	// would hide, Goroutines are the program's own.
 	Headers, Zero, System, Goroutines int
+	// Refused counts blocks that begin like a goroutine and were not understood: all other
+	// counts are then lower bounds.
+	Refused int
 	// MaxID is the largest goroutine id, 0 if the dump has none.
 	MaxID int64
 	// Truncated is true if the text stops before its end; TruncatedWhy is the sign of

@@ -52,9 +52,14 @@ type textParser struct {
 	stray  strayLine  // the last of them, as long as it may prove to be a function
 	panics panicState // see foreign.go
 	crash  crashState
+	gap    gapState
+	spaced bool // blank lines stand between the lines of the block
 	empty  int  // blocks without any body: gccgo prints such
 	huge   bool // an id was met that no goroutine has
-	dumper dumperState
+
+	refused refusedLine
+	behind  int // blocks that were not understood since the last goroutine given to visit began
+	dumper  dumperState
 }
 
 // dumperState finds the goroutine that writes the dump.
@@ -82,6 +87,7 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		words:    cfg.Words,
 		pending:  -1,
 		ancestor: -1,
+		gap:      gapState{behind: true},
 	}
 	p.known.words = cfg.Words
 	defer p.lines.close()
@@ -129,10 +135,13 @@ func (p *textParser) line(b []byte) error {
 	switch {
 	case len(b) == 0:
 		p.blank = true
+		p.nextGap()
 		return nil
 	case b[0] == 'g' && isHeaderLike(b):
 		begun, err := p.header(b, indent)
-		p.blank = begun && p.recognise()
+		if p.blank = begun && p.recognise(); p.blank {
+			p.nextGap()
+		}
 		return err
 	case p.match != nil:
 		p.forget()
@@ -163,6 +172,11 @@ func (p *textParser) function(b []byte, indent int) bool {
 		}
 		p.settle()
 	}
+	if p.blank && !p.spaced && p.lacksNoCreator() {
+		p.close()
+		p.between(b, indent)
+		return true
+	}
 	if len(p.key) > maxKey {
 		p.overflow()
 		return true
@@ -189,6 +203,7 @@ func (p *textParser) place(b []byte, indent int) bool {
 		return false
 	}
 	p.key = append(append(p.key, file...), '\n')
+	p.spaced = p.spaced || p.blank
 	p.done = p.key[p.pending] == markCreator
 	p.created = p.done
 	if p.ancestor >= 0 {
@@ -237,7 +252,11 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	ok, crash := p.headers.parse(b, p.lines.dropped > 0, p.next)
 	if !ok {
 		p.forget()
-		p.other(b, indent)
+		if p.likeHeader(b) {
+			p.brokenHeader(b)
+		} else {
+			p.other(b, indent)
+		}
 		return false, nil
 	}
 	genuine, doubtful := p.judge(indent)
@@ -260,6 +279,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	p.key, p.keyed = p.key[:0], 0
 	p.pending, p.ancestor = -1, -1
 	p.strays, p.stray.waits = 0, false
+	p.gap, p.spaced = gapState{}, false
 	p.body = p.lines.pos()
 	p.end = p.body
 	p.lines.retain()
@@ -370,6 +390,7 @@ func (p *textParser) deliver() error {
 	g.System = found.system && g.ID > 1
 	g.Dumper = p.isDumper(found.dumping)
 	p.count(g)
+	g.Refused, p.behind = p.behind, 0
 	if p.visit == nil {
 		return nil
 	}

@@ -31,6 +31,7 @@ func owned(context []*part) []*part {
 			for i := range owned[pid] {
 				q.listing.rows.add(&owned[pid][i])
 			}
+			q.listing.sockets = onlySockets(&q, list{plain: owned[pid]})
 			q.outcome = wording.Plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
 			out = append(out, &q)
 		}

@@ -33,7 +33,11 @@ func (b *builder) descriptors() {
 		return
 	}
 	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
-		b.s.Totals.Descriptors = &n
+		if onlySockets(source, rows) {
+			b.s.Totals.Sockets = &n
+		} else {
+			b.s.Totals.Descriptors = &n
+		}
 	}
 	// An instance whose fdinfo file is not there has an unknown number of watches,
 	// not none.
@@ -49,10 +53,27 @@ func (b *builder) descriptors() {
 	if form != "" && source != links && source != fdinfo {
 		form = analysis.FormEnds // a listing shows the ends if there are any
 	}
+	if b.s.Totals.Sockets != nil {
+		form = analysis.FormSockets
+	}
 	b.form(analysis.KindDescriptor, form)
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}
+}
+
+// onlySockets reports whether the rows are of a socket table without the numbers of
+// descriptors, as netstat prints it: how many descriptors the process has is not known.
+func onlySockets(p *part, rows list) bool {
+	if p.form != detect.SocketTable {
+		return false
+	}
+	for d := range rows.all() {
+		if d.FD >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rows are the descriptors of the richest source, joined with the rows of socket tables
@@ -230,7 +251,7 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 		n := len(links.links)
 		return &n
 	}
-	if listed != nil && listed.listing.rows.len() > 0 {
+	if listed != nil && listed.listing.rows.len() > 0 && !listed.listing.sockets {
 		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
 		// descriptors there were is not known.
 		n := listed.listing.rows.len()

@@ -26,10 +26,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	a.Members, a.Truncated = dump.Headers, dump.Truncated
-	a.Outcome = wording.Plural(dump.Headers, "goroutine", "goroutines")
-	if dump.Truncated {
-		a.Outcome = "at least " + a.Outcome + ", cut"
-	}
+	a.Outcome = atLeast(wording.Plural(dump.Headers, "goroutine", "goroutines"), dump.Truncated, dump.Refused)
 	r.several(d.parts(p, dump), a, "dump")
 	return nil
 }
@@ -160,7 +157,7 @@ func (d *textDumps) parts(p *part, file goroutine.Dump) []*part {
 		} else if i == len(d.all)-1 {
 			t.dump.Truncated, t.dump.TruncatedWhy = file.Truncated, file.TruncatedWhy
 		}
-		q.outcome = wording.Plural(t.dump.Headers, "goroutine", "goroutines")
+		q.outcome = atLeast(wording.Plural(t.dump.Headers, "goroutine", "goroutines"), t.dump.Truncated, t.dump.Refused)
 		parts = append(parts, q)
 	}
 	return parts
@@ -233,19 +230,19 @@ func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		q.profile = all[i]
 		q.profile.profile = profile
 		q.dated(times[i])
-		q.outcome = profileOutcome(profile.Sum, profile.Records, profile.Refused)
+		q.outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, profile.Refused)
 		a.Members += profile.Sum
 		a.Truncated = a.Truncated || profile.Truncated
 		records, refused = records+profile.Records, refused+profile.Refused
 		parts = append(parts, q)
 	}
-	a.Outcome = profileOutcome(a.Members, records, refused)
+	a.Outcome = profileOutcome(a.Members, records, a.Truncated, refused)
 	r.several(parts, a, "profile")
 	return nil
 }
 
-func profileOutcome(sum, records, refused int) string {
-	return atLeast(wording.Plural(sum, "goroutine", "goroutines")+" in "+wording.Plural(records, "record", "records"), refused)
+func profileOutcome(sum, records int, cut bool, refused int) string {
+	return atLeast(wording.Plural(sum, "goroutine", "goroutines")+" in "+wording.Plural(records, "record", "records"), cut, refused)
 }
 
 func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
@@ -260,7 +257,7 @@ func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	p.inner = profile.Time
 	p.name = programName(profile.Executable)
 	a.Members, a.Truncated = profile.Sum, profile.Truncated
-	a.Outcome = profileOutcome(profile.Sum, profile.Records, 0)
+	a.Outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, 0)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (b *builder) goroutines() {
 		return
 	}
 	dump := text.text.dump
-	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
+	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers+dump.Refused < 3 {
 		// One goroutine under a panic does not show how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
 			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
@@ -91,24 +91,29 @@ func (b *builder) goroutines() {
 	total := dump.Goroutines
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
+	partial := dump.Truncated || dump.Refused > 0
 	complete := twin != nil && twin.profile.profile.Whole()
 	b.s.Objects, b.s.Joined = text.text.objects, text.text.joined
 	b.noObjects(text)
 	b.countText(text)
 	switch {
-	case dump.Truncated && complete:
+	case partial && complete:
 		b.completeFromTwin(twin)
 		total = max(total, twin.profile.profile.Sum)
 		// The parser, which knows no twin, has asked for one.
 		b.r.problems.list = slices.DeleteFunc(b.r.problems.list, func(p analysis.Problem) bool {
 			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
 		})
+		damage := "damaged"
+		if dump.Truncated {
+			damage = "cut"
+		}
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("%d of at least %d goroutines were read from the cut dump", dump.Goroutines, total),
+			What: fmt.Sprintf("%d of at least %d goroutines were read from the %s dump", dump.Goroutines, total, damage),
 			Why:  "the totals and the size of each family come from " + path.Base(twin.path) + ", which is whole; ids, states and waits are of those that were read",
 			Hint: "take the next capture with debug=1 as well, as here; it is small and never cut"})
-	case dump.Truncated:
-		b.s.LowerBound = true
+	case partial:
+		b.s.LowerBound, b.s.Refused = true, dump.Refused
 	case complete:
 		b.compareTwin(text, twin, total)
 	}

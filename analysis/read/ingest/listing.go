@@ -22,6 +22,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		type key struct{ ordinal, pid int }
 		byProcess := map[key]*part{}
+		unreadable := map[key]bool{}
 		var order []*part
 		var last key
 		var q *part
@@ -31,6 +32,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
 			rounds = max(rounds, ordinal+1)
 			if row.Unreadable {
+				unreadable[key{ordinal, row.PID}] = true
 				return nil
 			}
 			if k := (key{ordinal, row.PID}); q == nil || k != last {
@@ -62,22 +64,15 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				What: "an excerpt of a listing, without its header", Why: "the columns are told by their look, and rows that were left out are not known",
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
-		begins := make([]int64, len(all.PerPart))
-		for i := range begins {
-			begins[i] = all.PerPart[i].Offset
-		}
-		times := dates.Of(begins)
+		r.timed(order, all.PerPart, dates)
 		for _, q := range order {
-			if q.ordinal < len(times) {
-				q.dated(times[q.ordinal])
-			}
 			a.Members += q.listing.rows.len()
 			q.outcome = fmt.Sprintf("%s of %s", wording.Plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
 		}
-		if a.Members > 0 {
-			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
-		}
+		order = slices.DeleteFunc(order, func(q *part) bool {
+			return q.listing.rows.len() == 0 && (a.Members > 0 || unreadable[key{q.ordinal, q.pid}])
+		})
 		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 		if len(order) > rounds {
 			a.Outcome += fmt.Sprintf(" of %d processes", len(order)/rounds)
@@ -90,20 +85,69 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 	}
 }
 
+// readListing reads the links of /proc/PID/fd: a part for every process of each of the
+// listings in time.
 func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	p.links = []analysis.Descriptor{}
-	_, problems, err := lsof.ParseListing(body, p.path, func(d *analysis.Descriptor) error {
-		p.links = append(p.links, *d)
+	type key struct{ ordinal, pid int }
+	byProcess := map[key]*part{}
+	var order []*part
+	rounds := 1
+	dates := envelope.NewDates(r.written(p))
+	all, problems, err := lsof.ParseListing(io.TeeReader(body, dates), p.path, func(ordinal, pid int, d *analysis.Descriptor) error {
+		rounds = max(rounds, ordinal+1)
+		q := byProcess[key{ordinal, pid}]
+		if q == nil {
+			if q = p.another(ordinal); pid != 0 {
+				q.pid = pid
+			}
+			q.links = []analysis.Descriptor{}
+			byProcess[key{ordinal, pid}] = q
+			order = append(order, q)
+		}
+		q.links = append(q.links, *d)
+		a.Members++
 		return nil
 	})
 	r.problem(problems...)
-	if err != nil && len(p.links) == 0 {
+	if err != nil && a.Members == 0 {
 		return err
 	}
-	r.progress.Descriptors += len(p.links)
-	a.Members = len(p.links)
+	r.progress.Descriptors += a.Members
 	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+	if len(order) <= 1 {
+		p.links = []analysis.Descriptor{}
+		if len(order) == 1 {
+			p.links, p.pid = order[0].links, order[0].pid
+		}
+		return nil
+	}
+	r.timed(order, all.PerPart, dates)
+	for _, q := range order {
+		q.outcome = fmt.Sprintf("%s, listing %d", wording.Plural(len(q.links), "descriptor", "descriptors"), q.ordinal+1)
+		if q.pid != 0 {
+			q.outcome = fmt.Sprintf("%s of pid %d, listing %d", wording.Plural(len(q.links), "descriptor", "descriptors"), q.pid, q.ordinal+1)
+		}
+		q.section = rounds > 1
+	}
+	if rounds > 1 {
+		a.Outcome += fmt.Sprintf(" in %d listings", rounds)
+	}
+	r.parts = append(r.parts, order...)
 	return nil
+}
+
+// timed gives each part the time of the listing that it is of.
+func (r *reader) timed(parts []*part, listings []lsof.Part, dates *envelope.Dates) {
+	begins := make([]int64, len(listings))
+	for i := range begins {
+		begins[i] = listings[i].Offset
+	}
+	times := dates.Of(begins)
+	for _, q := range parts {
+		if q.ordinal < len(times) {
+			q.dated(times[q.ordinal])
+		}
+	}
 }
 
 func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

@@ -8,6 +8,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/join"
+	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
 )
@@ -98,10 +99,8 @@ type textDump struct {
 	// word is the last state: programs start goroutines in bursts.
 	word      string
 	wordIndex uint16
-	// first are the ids of the first goroutines: one of them again is the next
-	// dump. firstBits has a bit for each, by what is left of it modulo 64.
-	first     []int64
-	firstBits uint64
+	// border sees the next dump begin.
+	border line.Border
 	// notes are the addresses that goroutines name at places, until it is known which of
 	// them matter.
 	notes  notes
@@ -161,6 +160,9 @@ type listing struct {
 	users []string
 	rows  *rows
 	other int
+	// sockets is true if the rows are the sockets of the process and no numbers of
+	// descriptors are known.
+	sockets bool
 }
 
 // mostUsers bounds the users of one process: it runs as one or two.
@@ -183,8 +185,12 @@ func (p *part) own() (int, bool) {
 	switch {
 	case p.outcome == "":
 		return 0, false
+	case p.listing != nil && p.listing.sockets:
+		return 0, true
 	case p.listing != nil:
 		return p.listing.rows.len(), true
+	case p.links != nil:
+		return len(p.links), true
 	case p.text != nil:
 		return p.text.dump.Headers, true
 	case p.threads != nil:
@@ -223,10 +229,6 @@ func (t *textDump) release() {
 	*t = textDump{dump: t.dump, crash: t.crash, groups: t.groups, objects: t.objects, joined: t.joined, program: t.program}
 }
 
-// manyFirst is how many ids of a dump's beginning are kept to see the next one
-// begin.
-const manyFirst = 16
-
 // writes reports whether g begins another dump in the same text because it writes one.
 func (t *textDump) writes(g *goroutine.Goroutine) bool {
 	return g.ID > 0 && len(t.order) > 0 && g.Dumper && t.dump.Headers > 0
@@ -235,7 +237,7 @@ func (t *textDump) writes(g *goroutine.Goroutine) bool {
 // again reports whether g begins another dump in the same text because it is one of the
 // goroutines with which this one began.
 func (t *textDump) again(g *goroutine.Goroutine) bool {
-	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && t.firstBits>>(g.ID%64)&1 > 0 && slices.Contains(t.first, g.ID)
+	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && t.border.Again(g.ID)
 }
 
 // add counts a goroutine. Those that are in no family are not kept: goroutine 0, the
@@ -318,6 +320,7 @@ func (t *textDump) indexOf(word string) uint16 {
 func (t *textDump) count(g *goroutine.Goroutine) {
 	d := &t.dump
 	d.Headers++
+	d.Refused += g.Refused
 	d.MaxID = max(d.MaxID, g.ID)
 	switch {
 	case g.ID <= 0:
@@ -328,8 +331,5 @@ func (t *textDump) count(g *goroutine.Goroutine) {
 	default:
 		d.Goroutines++
 	}
-	if len(t.first) < manyFirst {
-		t.first = append(t.first, g.ID)
-		t.firstBits |= 1 << (g.ID % 64)
-	}
+	t.border.Add(g.ID)
 }

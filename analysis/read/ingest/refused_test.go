@@ -71,6 +71,7 @@ func TestProfilesThatFollowOneAnotherAreSnapshots(t *testing.T) {
 
 func TestWhatWasNotUnderstoodMakesTheTotalALowerBound(t *testing.T) {
 	garbled := strings.Replace(profileText(5, 2), "2 @ 0x3", "2 # 0x3", 1)
+	brokenDump := strings.Replace(dump(5, 6, 7, 8, 9), "goroutine 7 [", "gorout17 [", 1)
 	threads := jstack("2026-11-21 02:46:52", [2]string{"a", waiting("0x10")}, [2]string{"b", waiting("0x11")}, [2]string{"c", waiting("0x12")})
 	broken := strings.Replace(threads, `"b" #21 daemon`, `"b" #2`+"\x01", 1)
 	broken = strings.Replace(broken, "tid=0x00007f000001 ", "", 1)
@@ -83,6 +84,10 @@ func TestWhatWasNotUnderstoodMakesTheTotalALowerBound(t *testing.T) {
 		{"a record of a profile", map[string]string{"t0/prober/goroutine.txt": garbled}, analysis.KindGoroutine, 5, 1},
 		{"a record of one of several profiles", map[string]string{"t0/prober/goroutine.txt": garbled + profileText(7, 2)}, analysis.KindGoroutine, 5, 1},
 		{"a record of a profile, with a whole dump beside it", map[string]string{"t0/prober/goroutine-debug1.txt": garbled, "t0/prober/goroutine-debug2.txt": dump(5, 6, 7, 8, 9)}, analysis.KindGoroutine, 6, 0},
+		{"a goroutine", map[string]string{"t0/prober/goroutine.txt": brokenDump}, analysis.KindGoroutine, 5, 1},
+		{"a goroutine of one of several dumps", map[string]string{"t0/prober/goroutine.txt": brokenDump + "\n" + dump(5, 6, 7)}, analysis.KindGoroutine, 5, 1},
+		{"a goroutine, with a whole profile beside it", map[string]string{"t0/prober/goroutine-debug2.txt": brokenDump, "t0/prober/goroutine-debug1.txt": profileText(5, 2)}, analysis.KindGoroutine, 7, 0},
+		{"a goroutine in the lines of a log", map[string]string{"app.log": "app-1  | " + strings.ReplaceAll(strings.TrimSuffix(brokenDump, "\n"), "\n", "\napp-1  | ") + "\n"}, analysis.KindGoroutine, 5, 1},
 		{"a thread", map[string]string{"t0/app/jstack.txt": broken}, analysis.KindThread, 2, 1},
 		{"a thread, with a whole dump of the same instant beside it", map[string]string{"t0/app/jstack.txt": broken, "t0/app/jstack-l.txt": threads}, analysis.KindThread, 3, 0},
 		{"a thread in the lines of a log", map[string]string{"app.log": "app-1  | " + strings.ReplaceAll(strings.TrimSuffix(broken, "\n"), "\n", "\napp-1  | ") + "\n"}, analysis.KindThread, 2, 1},

@@ -50,11 +50,11 @@ func TestPackedRowsAreTheDescriptors(t *testing.T) {
 
 // TestPackedRowsDoNotKeepTheirLines measures what is held of rows with long lines.
 func TestPackedRowsDoNotKeepTheirLines(t *testing.T) {
-	const count = 50_000
+	const count = 9_999
 	var in strings.Builder
 	in.WriteString("COMMAND     PID   USER   FD      TYPE             DEVICE SIZE/OFF       NODE NAME\n")
 	for i := range count {
-		fmt.Fprintf(&in, "kubelet    1000   root %4du     unix 0xffff888012345678      0t0 %10d type=STREAM (CONNECTED)%400s\n", i%9999, 70_000_000+i, "")
+		fmt.Fprintf(&in, "kubelet    1000   root %4du     unix 0xffff888012345678      0t0 %10d type=STREAM (CONNECTED)%400s\n", i, 70_000_000+i, "")
 	}
 	text := in.String()
 	kept := &rows{words: newRowWords()}

@@ -225,7 +225,9 @@ func (b *builder) addArtifact(p *part) int {
 		a.Members, a.Outcome = n, p.outcome
 	}
 	if p.listing != nil {
-		a.Rows = p.listing.other
+		if a.Rows = p.listing.other; p.listing.sockets {
+			a.Rows = p.listing.rows.len()
+		}
 		for _, name := range p.listing.users {
 			if !slices.Contains(b.s.Users, name) {
 				b.s.Users = append(b.s.Users, name)

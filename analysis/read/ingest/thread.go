@@ -81,24 +81,30 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			if d.Form == thread.FormHotThreads && d.Node != "" {
 				q.host = d.Node
 			}
-			q.outcome = wording.Plural(t.count, "thread", "threads")
+			q.outcome = atLeast(wording.Plural(t.count, "thread", "threads"), d.Truncated, d.Refused)
 			a.Members += t.count
 			refused += d.Refused
 			a.Truncated = a.Truncated || d.Truncated
 			parts = append(parts, q)
 		}
-		a.Outcome = atLeast(wording.Plural(a.Members, "thread", "threads"), refused)
+		a.Outcome = atLeast(wording.Plural(a.Members, "thread", "threads"), a.Truncated, refused)
 		r.several(parts, a, "dump")
 		return nil
 	}
 }
 
-// atLeast marks a figure as a lower bound if members were refused.
-func atLeast(figure string, refused int) string {
-	if refused == 0 {
-		return figure
+// atLeast marks a figure as a lower bound if the text is cut or members were refused.
+func atLeast(figure string, cut bool, refused int) string {
+	if cut || refused > 0 {
+		figure = "at least " + figure
 	}
-	return fmt.Sprintf("at least %s, %d not understood", figure, refused)
+	if cut {
+		figure += ", cut"
+	}
+	if refused > 0 {
+		figure += fmt.Sprintf(", %d not understood", refused)
+	}
+	return figure
 }
 
 func newThreadDump() *threadDump {

@@ -39,8 +39,11 @@ func (r *Row) describe(protocol, state string) {
 	if d.Inode == 0 && (d.Type == "pipe" || d.Type == "unix") { // macOS prints an address only
 		d.Inode = r.deviceInode()
 	}
-	if isDenied(r.NameText) {
-		r.Unreadable = true
+	// A row of its own stands for the directory of descriptors. Rows with a remark in
+	// their name, "(stat: Permission denied)", are descriptors of an unknown kind.
+	r.Unreadable = r.FDText == "NOFD"
+	if r.Type == "unknown" {
+		d.Name = withoutRemark(r.NameText)
 	}
 }
 
@@ -296,11 +299,17 @@ func canonicalState(state string) string {
 	return state
 }
 
-// isDenied reports whether NAME shows that lsof was not allowed to look.
+// withoutRemark cuts off why lsof could not look at a file (process_id in dproc.c of
+// lsof for Linux).
 //
-//	"/proc/1/fd (opendir: Permission denied)"   true
-func isDenied(name string) bool {
-	return strings.HasSuffix(name, ": Permission denied)")
+//	"/root/a b (stat: Permission denied)"   "/root/a b"
+func withoutRemark(name string) string {
+	for _, call := range []string{" (readlink: ", " (lstat: ", " (stat: "} {
+		if at := strings.Index(name, call); at >= 0 && strings.HasSuffix(name, ")") {
+			name = name[:at]
+		}
+	}
+	return name
 }
 
 // colonDevice writes a device of a table as mountinfo does.

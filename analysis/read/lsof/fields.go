@@ -42,7 +42,9 @@ type fieldReader struct {
 	protocol, state string
 	access, lock    string
 	inFile          bool
-	first           line.Line // of the file set
+	// letters has a bit for each field of the file set.
+	letters uint64
+	first   line.Line // of the file set
 }
 
 // line takes one line: a field, or the NUL-terminated fields of one set.
@@ -62,8 +64,12 @@ func (f *fieldReader) line(l line.Line) {
 		f.begin(l)
 		f.next()
 		return
-	case strings.HasPrefix(text, "lsof: ") || isBlank(text[0]):
+	case line.IsDate(text):
+		f.flush() // it stands behind the file held back
 		f.skip(l, noiseKind(strings.TrimSpace(text)))
+		return
+	case strings.HasPrefix(text, "lsof: ") || isBlank(text[0]):
+		f.refuse(l, noiseKind(strings.TrimSpace(text)), "does not begin with the letter of a field")
 		return
 	}
 	zeros := strings.Contains(text, "\x00")
@@ -93,18 +99,25 @@ func (f *fieldReader) cut(l line.Line) {
 // programs between them, or a p or f without a proper value.
 func (f *fieldReader) field(l line.Line, field string) {
 	letter, value := field[0], strings.TrimSpace(field[1:])
-	isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'
 	switch {
 	case letter == 'p' && isPlainNumber(value):
 		f.flush()
 		f.beginProcess(l, value)
-	case f.Form == "", !isLetter, letter == 'p', letter == 'f' && !isFD(value):
+	case f.Form == "" && letter == 'f' && isFD(value):
+		f.refuse(l, noiseOrphan, "stands before the first process")
+		return
+	case f.Form == "":
 		f.skip(l, noiseKind(field))
+		return
+	case strings.IndexByte(fieldLetters, letter) < 0, letter == 'p', letter == 'f' && !isFD(value), !f.inFile && strings.IndexByte(processLetters, letter) < 0 && letter != 'f',
+		(letter == 'a' || letter == 'l') && len(value) > 1:
+		f.refuse(l, noiseKind(field), "is no field that may stand here")
 		return
 	case letter == 'f':
 		f.flush()
 		f.beginFile(l, value)
 	case f.inFile:
+		f.repeated(l, letter)
 		f.fileField(l, letter, field[1:])
 	default:
 		f.processField(l, letter, field[1:])
@@ -112,6 +125,25 @@ func (f *fieldReader) field(l line.Line, field string) {
 	if name := string(letter); !slices.Contains(f.Columns, name) {
 		f.Columns = append(f.Columns, name)
 	}
+}
+
+// The letters of lsof(8), OUTPUT FOR OTHER PROGRAMS, and those that may stand between a
+// process and its first file.
+const (
+	fieldLetters   = "acCdDfFGgiKklLmMnNoOpPrRsStTuzZ"
+	processLetters = "gRcuLKMzZ"
+)
+
+// repeated reports a field that its file set has already: the line between, with which
+// another file began, is not there. Only details of the transport come several times.
+func (f *fieldReader) repeated(l line.Line, letter byte) {
+	bit := uint64(1) << (letter - 'A')
+	if letter != 'T' && f.letters&bit != 0 {
+		f.letters = 0
+		f.probs.Add(analysis.Warning, l, "a file has the same field twice", line.Quote(l.Text)+" comes again before the next descriptor",
+			"take the listing again; a line seems to be lost, and the figures are lower bounds")
+	}
+	f.letters |= bit
 }
 
 func (f *fieldReader) beginProcess(l line.Line, value string) {
@@ -152,7 +184,7 @@ func (f *fieldReader) processField(l line.Line, letter byte, value string) {
 }
 
 func (f *fieldReader) beginFile(l line.Line, value string) {
-	f.inFile, f.first = true, l
+	f.inFile, f.first, f.letters = true, l, 0
 	f.row = f.process
 	f.row.FDText = value
 	f.row.Descriptor.Place = l.Place()

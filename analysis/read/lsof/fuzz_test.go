@@ -85,7 +85,7 @@ func FuzzListing(f *testing.F) {
 	seed(f, "ls_l_fd.txt", "ls_lQ_fd.txt", "ls_la_fulliso_fd.txt", "busybox_ls_l_fd.txt", "find_fd.txt")
 	f.Fuzz(func(t *testing.T, in []byte) {
 		visited := 0
-		l, problems, err := ParseListing(bytes.NewReader(in), "f", func(d *analysis.Descriptor) error {
+		l, problems, err := ParseListing(bytes.NewReader(in), "f", func(_, _ int, d *analysis.Descriptor) error {
 			visited++
 			if d.FD < 0 {
 				t.Fatalf("descriptor %+v", d)

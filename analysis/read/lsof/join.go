@@ -128,11 +128,15 @@ func protocolName(protocol string) string {
 
 // OwnedDescriptors makes descriptors, by process, of the rows of a socket table
 // that name their owners. ss -p names the descriptor; netstat only the process: FD
-// is -1 there. They are the sockets of a process, never all of its descriptors.
+// is -1 there. They are the sockets of a process, never all of its descriptors. Sockets
+// that no descriptor refers to are left out.
 func OwnedDescriptors(sockets []analysis.Socket) map[int][]analysis.Descriptor {
 	out := map[int][]analysis.Descriptor{}
 	for i := range sockets {
 		s := &sockets[i]
+		if holdsNothing(s) {
+			continue
+		}
 		for _, owner := range s.Owners {
 			if owner.PID <= 0 {
 				continue

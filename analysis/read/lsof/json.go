@@ -74,6 +74,9 @@ func (t *objectReader) object(o *record) error {
 		}
 	}
 	switch {
+	case t.form != formLsfdJSON && o.has("fd") && !isFD(o.value("fd")), t.form == formLsfdJSON && o.has("assoc") && !isAssoc(o.value("assoc")),
+		!o.has("fd") && !o.has("assoc") && likeFile(o):
+		t.refuse(line.Line{Number: o.place.Line, Offset: o.place.Offset, Length: o.place.Length, Text: o.value("name")}, "other", "is a file without a descriptor below fd")
 	case o.has("fd"), o.has("assoc"):
 		return t.file(o)
 	case o.has("lsof_version"), o.outer == nil && !o.has("pid"): // the end of one listing
@@ -85,6 +88,11 @@ func (t *objectReader) object(o *record) error {
 		}
 	}
 	return nil
+}
+
+// likeFile reports whether an object has members that only files have.
+func likeFile(o *record) bool {
+	return o.has("type") || o.has("inode") || o.has("name") || o.has("device")
 }
 
 // file takes the object of one file.
@@ -156,7 +164,7 @@ func (t *objectReader) between(l line.Line) {
 	if kind == "command line" && t.Command == "" {
 		t.Command = text
 	}
-	t.skip(l, kind)
+	t.refuse(l, kind, "is no JSON")
 }
 
 // broken notes where the JSON ends or stops being any.

@@ -78,7 +78,7 @@ func TestOddJSONListingsAreRead(t *testing.T) {
 		},
 		"warnings above and between lines": {
 			"lsof: WARNING: can't stat() tmpfs file system /x\n      Output information may be incomplete.\n{\"pid\":1,\"fd\":\"3\",\"type\":\"CHR\",\"name\":\"/dev/null\"}\nlsof: no pwd entry for UID 5\n{\"pid\":1,\"fd\":\"cwd\",\"type\":\"DIR\",\"name\":\"/\"}\n",
-			2, 1, 1, 0, 3,
+			2, 1, 1, 1, 3,
 			analysis.Descriptor{FD: 3, Type: "char", Name: "/dev/null"},
 		},
 		"two listings of repeat mode": {
@@ -383,7 +383,7 @@ func TestFilesWithoutAProcessAreRowsAllTheSame(t *testing.T) {
 func TestFilesThatWaitTooLongForTheirProcessAreNamed(t *testing.T) {
 	in := `{"processes":[{"files":[` + strings.Repeat(`{"fd":"3","type":"CHR"},`, maxWaiting+5) + `{"fd":"4","type":"CHR"}],"pid":7}]}`
 	got := parse(t, ParseJSON, []byte(in))
-	if got.Rows != maxWaiting || len(got.problems) != 1 || !strings.HasPrefix(got.problems[0].What, "6 files") {
+	if got.Rows != maxWaiting || len(got.problems) != 2 || !strings.HasPrefix(got.problems[0].What, "6 files") {
 		t.Errorf("got %d rows, %v", got.Rows, got.problems)
 	}
 }

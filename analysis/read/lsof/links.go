@@ -2,6 +2,7 @@ package lsof
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,25 +13,10 @@ import (
 // ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
 // --time-style, under SELinux, indented, or without rights to read the targets; and "4
 // -> target" as find and stat print it. visit receives each descriptor once, in the
-// lexical order of the listing; a target with a line feed is joined again. It does not
-// separate several directories in one file, see parseListings. The error is that of
-// visit or of r.
-func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
-	listing, probs, err := parseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
-	if listing.Parts > 1 {
-		probs = append(probs, analysis.Problem{
-			Path: path, Offset: -1, Severity: analysis.Warning,
-			What: "the file lists " + strconv.Itoa(listing.Parts) + " directories",
-			Why:  "their descriptors look as if they were of one process at one time",
-			Hint: "save one file per process and time",
-		})
-	}
-	return listing, probs, err
-}
-
-// parseListings is ParseListing for files with several listings: part counts them from
-// 0, pid is that of a heading like "/proc/2706/fd:", 0 without a heading.
-func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
+// lexical order of the listing; a target with a line feed is joined again. part counts
+// the listings in time of the file from 0, pid is that of a heading like
+// "/proc/2706/fd:", 0 without a heading. The error is that of visit or of r.
+func ParseListing(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := linkReader{listingState: newListingState(path), words: words{}, visit: visit}
 	for l := range in.All() {
@@ -42,6 +28,10 @@ func parseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 	if t.err == nil {
 		t.err = in.Failure(path)
 		t.Truncated = t.Truncated || t.err != nil
+	}
+	if n := t.Size - int64(max(t.part.Descriptors, t.Descriptors)); t.Parts == 0 && n > 0 {
+		t.probs.Add(analysis.Warning, line.Line{}, "the directory holds "+strconv.FormatInt(n, 10)+" more descriptors than are listed",
+			"its own entry states "+strconv.FormatInt(t.Size, 10)+" as its size, which newer kernels set to their number", "take the listing again; the figures are lower bounds")
 	}
 	listing, probs := t.close(in.Offset())
 	return listing, probs, t.err
@@ -61,6 +51,8 @@ type linkReader struct {
 	more    []line.Line
 	// long is true if entries have modes, so that "4 -> x" is not one.
 	long bool
+	// elsewhere is true below the heading of a directory other than fd.
+	elsewhere bool
 }
 
 func (t *linkReader) line(l line.Line) {
@@ -68,13 +60,11 @@ func (t *linkReader) line(l line.Line) {
 	text := strings.TrimSpace(l.Text)
 	if dir, ok := directory(text); ok {
 		t.flush()
-		t.section()
-		t.pid = dir
+		t.pid, t.elsewhere = dir, !strings.HasSuffix(strings.TrimSuffix(text, ":"), "/fd")
 		return
 	}
 	if n, ok := strings.CutPrefix(text, "total "); ok && isPlainNumber(n) {
 		t.flush()
-		t.section()
 		t.begin(l)
 		return
 	}
@@ -99,14 +89,6 @@ func (t *linkReader) line(l line.Line) {
 	t.held, t.heldRow, t.holding = d, l, true
 }
 
-// section begins another listing if the current one has entries.
-func (t *linkReader) section() {
-	if t.part.Rows > 0 {
-		t.next()
-		t.pid = 0
-	}
-}
-
 func (t *linkReader) cut(l line.Line) {
 	t.Truncated = true
 	t.probs.Add(analysis.Warning, l, "the last entry is cut off", "the file ends inside "+line.Quote(l.Text),
@@ -119,7 +101,7 @@ func (t *linkReader) other(l line.Line, text string) {
 	if text == "" && len(t.more) == 0 {
 		return
 	}
-	if t.holding && strings.HasPrefix(t.held.Name, "/") && len(t.more) < most && noiseKind(text) == "other" && !isEntryOfLs(text) {
+	if t.holding && strings.HasPrefix(t.held.Name, "/") && len(t.more) < most && noiseKind(text) == "other" && !likeEntry(text) {
 		t.more = append(t.more, l)
 		return
 	}
@@ -131,8 +113,14 @@ func (t *linkReader) noise(l line.Line, text string) {
 	switch {
 	case text == "":
 		return
+	case !t.long && isStat(text):
+		kind = "line of stat"
+	case kind == "date":
+		t.flush() // it stands behind the entry held back
 	case isEntryOfLs(text):
-		kind = "entry that is no descriptor"
+		if text[0] != 'l' || t.elsewhere || isProcessLink(text) {
+			kind = "entry that is no descriptor"
+		}
 	case strings.HasPrefix(text, "ls: "):
 		kind = "message of ls"
 		t.probs.Add(analysis.Warning, l, "ls could not read a link", line.Quote(text), "run ls as root, while the process lives")
@@ -140,7 +128,36 @@ func (t *linkReader) noise(l line.Line, text string) {
 	if kind == "command line" && t.Command == "" {
 		t.Command = text[:min(len(text), maxExample)]
 	}
-	t.skip(l, kind)
+	if t.holding || likeEntry(text) {
+		t.begin(l)
+	}
+	t.refuse(l, kind, "is no link of a descriptor")
+}
+
+// isStat reports whether a line is one that stat prints below the name of a link.
+//
+//	"Size: 64        	Blocks: 0          IO Block: 1024   symbolic link"   true
+func isStat(text string) bool {
+	key, _, _ := strings.Cut(text, ":")
+	return slices.Contains([]string{"Size", "Device", "Access", "Modify", "Change", "Birth", "Context"}, key)
+}
+
+// isProcessLink reports whether an entry is one of the links of /proc/PID itself.
+//
+//	"lrwxrwxrwx 1 root root 0 Nov 21 03:02 cwd -> /srv"   true
+func isProcessLink(text string) bool {
+	left, _, arrow := strings.Cut(text, " -> ")
+	_, name := lastToken(left)
+	return arrow && (name == "cwd" || name == "exe" || name == "root")
+}
+
+// likeEntry reports whether a line begins as entries do, whole or cut, or has the arrow
+// of one.
+//
+//	"lrwx------ 1 root" "lr-" "rwx------ 1 root root 64 Nov 21 03:02 7 -> /x"   true
+func likeEntry(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	return strings.Contains(text, " -> ") || isEntryOfLs(text) || strings.Trim(first, "lrwx-") == ""
 }
 
 // flush visits the entry held back. Few lines between two entries, or after the
@@ -276,7 +293,7 @@ func directory(text string) (pid int, ok bool) {
 //
 //	"dr-x------ 2 root root 82 2026-11-21 03:02:06.560000566 +0000 ."   82, true
 func own(text string) (size int64, ok bool) {
-	if !strings.HasPrefix(text, "d") || !strings.HasSuffix(text, " .") {
+	if !strings.HasPrefix(text, "dr-x------") || !strings.HasSuffix(text, " .") { // as of /proc/PID/fd
 		return 0, false
 	}
 	fields := strings.Fields(text)

@@ -94,11 +94,7 @@ func (t *lsfdReader) noise(l line.Line, text string) {
 	if kind == "command line" && t.Command == "" {
 		t.Command = text[:min(len(text), maxExample)]
 	}
-	t.skip(l, kind)
-	if kind == "other" && t.open {
-		t.probs.Add(analysis.Note, l, "a line of the listing is no row", line.Quote(l.Text)+" has no descriptor below ASSOC",
-			"nothing: the other rows were read")
-	}
+	t.refuse(l, kind, "has no descriptor below ASSOC")
 }
 
 // parse reads a row into t.row, by the titles or else by the look of its tokens.
@@ -113,7 +109,7 @@ func (t *lsfdReader) parse(l line.Line) bool {
 	t.row = Row{}
 	t.row.fillLsfd(&cells)
 	t.row.Descriptor.Place = l.Place()
-	return t.row.PID > 0 && t.row.FDText != ""
+	return t.row.PID > 0 && isAssoc(t.row.FDText)
 }
 
 // lsfdHeader recognises the titles. COMMAND, if present, is the first and is

@@ -9,6 +9,7 @@ package lsof
 
 import (
 	"iter"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -120,11 +121,17 @@ type listingState struct {
 	merged merger
 	part   Part
 	open   bool // the current part has begun
+	// border sees the next listing begin where no header or separator says so.
+	border line.Border
+	// last is the number by which border knows the row above.
+	last int64
+	// twice is true if a descriptor of the current part was listed twice.
+	twice  bool
 	denied map[int]bool
 }
 
 func newListingState(path string) *listingState {
-	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}, last: -1}
 }
 
 // begin opens the current part at l, unless it is open.
@@ -143,7 +150,8 @@ func (b *listingState) next() {
 	if len(b.PerPart) < maxParts {
 		b.PerPart = append(b.PerPart, b.part)
 	}
-	b.part, b.open = Part{}, false
+	b.part, b.open, b.twice = Part{}, false, false
+	b.border.Begin()
 	b.merged.reset()
 }
 
@@ -153,12 +161,23 @@ func (b *listingState) next() {
 //	"=======" "====03:05:00===="              true
 //	"=== 2026-11-21T03:00:00Z ===", at the top  false
 func (b *listingState) separates(text string) bool {
-	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
+	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !line.IsDate(text))
 }
 
 // count takes a row into the figures and reports whether it is the first of its
 // descriptor; rows that are no descriptor always are.
 func (b *listingState) count(l line.Line, row *Row) bool {
+	number := int64(-1) // threads and stars repeat others
+	if row.IsDescriptor && row.TID == 0 && !row.Star {
+		number = int64(row.PID)<<32 | int64(row.FD)
+	}
+	if number < 0 || number != b.last { // a row that stands twice begins nothing
+		if b.border.Begins(number) {
+			b.next()
+		}
+		b.border.Add(number)
+		b.last = number
+	}
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++
@@ -177,6 +196,11 @@ func (b *listingState) count(l line.Line, row *Row) bool {
 	if first {
 		b.Visited++
 		b.part.Descriptors++
+	} else if row.TID == 0 && !b.twice {
+		// Only threads repeat descriptors.
+		b.twice = true
+		b.probs.Add(analysis.Warning, l, "a descriptor is listed twice", line.Quote(l.Text)+" has the process and the number of a row above; each is counted once",
+			"upload each listing as a file of its own; if this is one, the figures are lower bounds")
 	}
 	return first
 }
@@ -193,7 +217,46 @@ func (b *listingState) deny(l line.Line, pid int) {
 }
 
 // skip counts a line that is no row.
-func (b *listingState) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+func (b *listingState) skip(l line.Line, kind string) {
+	b.border.Pass(strings.TrimSpace(l.Text))
+	addSkipped(&b.Skipped, l, kind)
+}
+
+// refuse counts a line that may be a row and is not understood. Lines above the first
+// row are often prose: they must look like one.
+func (b *listingState) refuse(l line.Line, kind, why string) {
+	b.skip(l, kind)
+	if kind == "other" && (b.open || likeRow(l.Text)) || kind == noiseOrphan {
+		b.probs.Add(analysis.Warning, l, "a line of the listing is not understood", line.Quote(l.Text)+" "+why,
+			"nothing if it is no part of the listing; if it is a row, the figures are lower bounds")
+	}
+}
+
+// likeRow reports whether a line begins as rows of lsof do, a command, a pid, and soon
+// after them a descriptor or a type, or has the member of an object.
+//
+//	"agentd 7 root 10q REG 254,0"   true
+//	"root 18194 1 4 Nov21 ? ps"     false
+func likeRow(text string) bool {
+	if strings.Contains(text, `"fd":`) || strings.Contains(text, `"assoc":`) {
+		return true
+	}
+	toks := tokens(text, 8)
+	if len(toks) < 5 || !isPID(text[toks[1].start:toks[1].end]) {
+		return false
+	}
+	for _, tok := range toks[2:] {
+		switch word := text[tok.start:tok.end]; word {
+		case "REG", "DIR", "CHR", "BLK", "FIFO", "IPv4", "IPv6", "unix", "sock", "a_inode", "KQUEUE", "netlink":
+			return true
+		default:
+			if isFD(word) && !isPlainNumber(word) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // textLines are the lines of a listing: a line.Reader or line.Blocks.
 type textLines interface {
@@ -225,5 +288,30 @@ func (b *listingState) close(bytes int64) (Listing, []analysis.Problem) {
 		b.next()
 	}
 	b.Bytes = bytes
+	b.complaints()
 	return b.Listing, b.probs.All()
+}
+
+// complaints reports what lsof itself said of its output, once for all lines.
+func (b *listingState) complaints() {
+	lines, first := 0, Skipped{}
+	for _, s := range b.Skipped {
+		switch s.Kind {
+		case noiseWarning, noiseAvoided, noiseMessage:
+			if lines == 0 {
+				first = s
+			}
+			lines += s.Count
+		}
+	}
+	if lines == 0 {
+		return
+	}
+	what := "lsof warned that its output may be incomplete"
+	if lines > 1 {
+		what = "lsof warned " + strconv.Itoa(lines) + " times that its output may be incomplete"
+	}
+	b.probs.Add(analysis.Warning, line.Line{Number: first.First.Line, Offset: first.First.Offset}, what,
+		line.Quote(first.Example)+" is what it printed first; files that it could not look at are listed without their kind or not at all",
+		"run lsof as root and without -b; until then the figures are lower bounds")
 }

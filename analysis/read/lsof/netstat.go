@@ -10,23 +10,42 @@ import (
 
 // netstatSection is a part of netstat's output with titles of its own.
 type netstatSection struct {
-	// sort is "ip", "unix" or "bsd-unix", "" for the line above the titles.
+	// sort is one of the constants, "" for the line above the titles.
 	sort string
 	// inode and owner are true if there are such columns; process is the number of the
 	// column of macOS that holds the pid, counted from the first after the state.
 	inode, owner bool
 	process      int
+	// before counts the columns before the protocol: the addresses in the kernel.
+	before int
 }
 
-// netstatHeader recognises the titles of net-tools, busybox and macOS, and the line
-// above them.
+// The sorts of sections. Those of the kernel hold sockets without addresses; others hold
+// no sockets, or those of the first section once more.
+const (
+	sectionIP      = "ip"
+	sectionUnix    = "unix"
+	sectionBSDUnix = "bsd-unix"
+	sectionVSock   = "vsock"
+	sectionKernel  = "kernel"
+	sectionOther   = "other"
+)
+
+// netstatHeader recognises the titles of net-tools, busybox, the BSDs and macOS, and
+// the line above them (protopr in inet.c, unixpr in unix.c and kctl and kevt in systm.c
+// of the netstat of macOS).
 //
 //	"Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name"
 //	"Proto RefCnt Flags       Type       State         I-Node   PID/Program name     Path"
 //	"Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)    rhiwat shiwat    pid"
+//	"Socket           Flowhash Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)"
+//	"Proto Recv-Q Send-Q   unit     id name"
 func netstatHeader(text string) (netstatSection, bool) {
 	if strings.HasPrefix(text, "Active ") && (strings.Contains(text, "onnections") || strings.Contains(text, "sockets")) {
 		return netstatSection{}, true
+	}
+	if text == "Registered kernel control modules" {
+		return netstatSection{sort: sectionOther, process: -1}, true
 	}
 	fields := strings.Fields(text)
 	if len(fields) < 5 {
@@ -35,29 +54,53 @@ func netstatHeader(text string) (netstatSection, bool) {
 	section := netstatSection{
 		inode: slices.Contains(fields, "Inode"), owner: slices.Contains(fields, "PID/Program"), process: -1,
 	}
+	if at := slices.Index(fields, "Proto"); at > 0 && at < 3 && fields[at+1] == "Recv-Q" {
+		section.before, fields = at, fields[at:]
+	}
 	switch {
+	case fields[0] == "Proto" && fields[1] == "Recv-Q" && (slices.Contains(fields, "unit") || slices.Contains(fields, "vendor")):
+		section.sort = sectionKernel
 	case fields[0] == "Proto" && fields[1] == "Recv-Q":
-		section.sort = "ip"
-		if at := slices.Index(fields, "(state)"); at >= 0 {
-			if pid := slices.Index(fields, "pid"); pid > at {
-				section.process, section.owner = pid-at-1, true
-			}
-		}
+		section.sort = sectionIP
+		section.findProcess(fields)
+	case fields[0] == "Proto" && fields[1] == "Type":
+		section.sort = sectionVSock
 	case fields[0] == "Proto" && fields[1] == "RefCnt":
-		section.sort = "unix"
+		section.sort = sectionUnix
 	case fields[0] == "Address" && fields[1] == "Type":
-		section.sort, section.owner = "bsd-unix", false
+		section.sort, section.inode = sectionBSDUnix, false
+	case fields[0] == "Proto/ID", fields[0] == "kctlref", fields[0] == "id" && fields[1] == "flags":
+		section.sort = sectionOther
 	default:
 		return netstatSection{}, false
 	}
 	return section, true
 }
 
+// findProcess finds the column of netstat -v on macOS with the pid, and since macOS 15
+// the program before it.
+func (s *netstatSection) findProcess(titles []string) {
+	state := slices.Index(titles, "(state)")
+	for i := state + 1; state >= 0 && i < len(titles); i++ {
+		if titles[i] == "pid" || titles[i] == "process:pid" {
+			s.process, s.owner = i-state-1, true
+			return
+		}
+	}
+}
+
 // netstatRow reads a row; without a header that of net-tools, which field reports
 // quote.
 func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
-	if t.section.sort == "bsd-unix" {
+	for range t.section.before {
+		_, text, _ = strings.Cut(text, " ")
+		text = strings.TrimLeft(text, " ")
+	}
+	switch t.section.sort {
+	case sectionBSDUnix:
 		return bsdUnixRow(text, s)
+	case sectionKernel, sectionVSock:
+		return kernelRow(text, s)
 	}
 	word, rest, _ := strings.Cut(text, " ")
 	if word == "unix" {
@@ -88,7 +131,9 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 		bsdOwner(fields, t.section.process, s)
 		return true
 	}
-	t.netstatOwner(rest, fields, s)
+	if !bsd {
+		t.netstatOwner(rest, fields, s)
+	}
 	return true
 }
 
@@ -224,19 +269,61 @@ func cutLast(s string, c byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// bsdOwner reads the pid of netstat -v on macOS; later releases print
-// "process:pid" in one column.
+// bsdOwner reads the pid of netstat -v on macOS, or the program and the pid, which
+// later releases print in one column. Names of programs may hold blanks.
+//
+//	"4321"                          PID 4321
+//	"Some", "Program", "He:7187"    Program "Some Program He", PID 7187
 func bsdOwner(fields []string, column int, s *analysis.Socket) {
 	if column >= len(fields) {
 		return
 	}
-	program, digits, ok := cutLast(fields[column], ':')
-	if !ok {
-		program, digits = "", fields[column]
+	end, digits := column, fields[column]
+	program := ""
+	for !isPlainNumber(fields[column]) {
+		last, after, ok := cutLast(fields[end], ':')
+		if ok && isPlainNumber(after) {
+			program, digits = strings.Join(append(slices.Clone(fields[column:end]), last), " "), after
+			break
+		}
+		if end++; end == len(fields) {
+			return
+		}
 	}
 	if pid, isNumber := number(digits); isNumber && pid > 0 {
 		s.Owners = []analysis.Owner{{Program: strings.Clone(program), PID: pid, FD: -1}}
 	}
+}
+
+// kernelRow reads a socket of macOS that leads into its kernel or to a virtual machine.
+//
+//	"kctl       0      0      1      4 com.example.control"
+//	"vsock  stream      0      0 2:1024             *:*                LISTEN"
+func kernelRow(text string, s *analysis.Socket) bool {
+	fields := strings.Fields(text)
+	if len(fields) > 1 && fields[0] == "vsock" {
+		fields = fields[1:]
+		s.Protocol = "vsock"
+	} else if len(fields) > 0 && (fields[0] == "kctl" || fields[0] == "kevt") {
+		s.Protocol = fields[0]
+	}
+	if s.Protocol == "" || len(fields) < 5 || !isPlainNumber(fields[1]) || !isPlainNumber(fields[2]) {
+		s.Protocol = ""
+		return false
+	}
+	switch s.Protocol {
+	case "vsock":
+		s.Local, s.Remote = strings.Clone(fields[3]), strings.Clone(fields[4])
+		if s.Remote == "*:*" {
+			s.Remote = ""
+		}
+		if len(fields) > 5 && isSocketState(fields[5]) {
+			s.State = canonicalState(fields[5])
+		}
+	case "kctl":
+		s.Local = strings.Clone(fields[len(fields)-1])
+	}
+	return true
 }
 
 // bsdUnixRow reads a unix socket of macOS; its address in the kernel is what lsof

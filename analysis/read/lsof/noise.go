@@ -1,10 +1,8 @@
 package lsof
 
 import (
-	"regexp"
 	"strings"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
 )
 
@@ -16,7 +14,6 @@ func (t *tableReader) noise(l line.Line, text string) {
 		return
 	}
 	kind := noiseKind(text)
-	t.skip(l, kind)
 	switch kind {
 	case "command line":
 		if t.Command == "" {
@@ -28,15 +25,21 @@ func (t *tableReader) noise(l line.Line, text string) {
 		}
 	case "other":
 		if !l.Ended && t.open {
+			t.skip(l, kind)
 			t.cut(l)
 			return
 		}
-		if t.open {
-			t.probs.Add(analysis.Note, l, "a line of the listing is no row", line.Quote(l.Text)+" has no descriptor below FD",
-				"nothing: the other rows were read")
-		}
 	}
+	t.refuse(l, kind, "has no descriptor below FD")
 }
+
+// The kinds of lsof's own messages, and a file set without a process.
+const (
+	noiseOrphan  = "file without a process"
+	noiseWarning = "warning"
+	noiseAvoided = "call avoided"
+	noiseMessage = "message of lsof"
+)
 
 // noiseKind names the kind of a line that is no row.
 //
@@ -48,13 +51,13 @@ func noiseKind(text string) string {
 	message, isMessage := strings.CutPrefix(text, "lsof: ")
 	switch {
 	case isMessage && strings.HasPrefix(message, "WARNING"):
-		return "warning"
+		return noiseWarning
 	case isMessage && strings.HasPrefix(message, "avoiding "):
-		return "call avoided"
+		return noiseAvoided
 	case isMessage && strings.HasPrefix(message, "no pwd entry"):
 		return "user without a name"
 	case isMessage:
-		return "message of lsof"
+		return noiseMessage
 	case strings.HasPrefix(text, "Output information may be incomplete"):
 		return "warning, second line"
 	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
@@ -65,20 +68,11 @@ func noiseKind(text string) string {
 		return "pid"
 	case strings.Trim(text, ".…") == "":
 		return "ellipsis"
-	case isDate(text):
+	case line.IsDate(text):
 		return "date"
 	}
 	return "other"
 }
-
-// dateLine is what loops of date and lsof put above each listing, and lsof -r
-// between them. What time it is, is read elsewhere.
-var dateLine = regexp.MustCompile(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
-
-// isDate recognises such a line.
-//
-//	"Sat Nov 21 03:00:00 UTC 2026" "=== 2026-11-21T03:00:00+00:00 ===" "03:00:00"   true
-func isDate(text string) bool { return len(text) <= 80 && dateLine.MatchString(text) }
 
 // isPrompt recognises a shell prompt with or without a command.
 //

@@ -140,12 +140,11 @@ func (t *socketReader) flush() {
 	s := &t.held
 	t.Rows++
 	t.Protocols[s.Protocol]++
-	tcp := strings.HasPrefix(s.Protocol, "tcp")
-	if tcp && (len(t.States) < 64 || t.States[s.State] > 0) {
+	if strings.HasPrefix(s.Protocol, "tcp") && (len(t.States) < 64 || t.States[s.State] > 0) {
 		t.States[s.State]++
 	}
 	switch {
-	case tcp && holdsNothing(s):
+	case holdsNothing(s):
 		t.NoDescriptor++
 	case t.owners && len(s.Owners) == 0:
 		t.Unowned++
@@ -156,8 +155,11 @@ func (t *socketReader) flush() {
 
 // holdsNothing reports whether no descriptor can refer to a TCP socket: one in
 // TIME_WAIT has none, nor has one whose process closed it and is gone (FIN_WAIT and
-// later states without inode and owner).
+// later states without inode and owner). macOS names the process that had it last.
 func holdsNothing(s *analysis.Socket) bool {
+	if !strings.HasPrefix(s.Protocol, "tcp") {
+		return false
+	}
 	switch s.State {
 	case "TIME_WAIT":
 		return true
@@ -201,11 +203,26 @@ func (t *socketReader) noise(l line.Line, text string) {
 	if kind == "command line" && t.Command == "" {
 		t.Command = text[:min(len(text), maxExample)]
 	}
-	if kind == "other" && t.Form != "" {
-		t.probs.Add(analysis.Note, l, "a line of the socket table is no row", line.Quote(text)+" does not begin with a protocol or a state",
-			"nothing: the other rows were read")
+	if kind == "other" && t.section.sort == sectionOther {
+		kind = "row of another section"
+	}
+	if kind == "other" && (t.Form != "" || likeSocket(text)) {
+		t.probs.Add(analysis.Warning, l, "a line of the socket table is not understood", line.Quote(text)+" does not begin with a protocol or a state",
+			"nothing if it is no part of the table; if it is a row, the figures are lower bounds")
 	}
 	addSkipped(&t.Skipped, l, kind)
+}
+
+// likeSocket reports whether a line has the two lengths of queues near its beginning
+// that rows of ss and netstat have, and cells after them.
+func likeSocket(text string) bool {
+	fields := strings.Fields(text)
+	for i := 1; i < 4 && i+3 < len(fields); i++ {
+		if isPlainNumber(fields[i]) && isPlainNumber(fields[i+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // figures reads a line of ss -s.
@@ -270,17 +287,17 @@ func (t *socketReader) figure(name, digits string) {
 //	"tcp46" = "tcp6"   "u_str" = "unix"   "p_raw" = "packet"   "nl" = "netlink"
 func socketProtocol(word string) string {
 	switch word = strings.ToLower(word); word {
-	case "tcp4", "udp4", "icm4":
+	case "tcp4", "udp4":
 		return word[:3]
-	case "tcp46", "udp46", "icm46":
+	case "tcp46", "udp46":
 		return word[:3] + "6"
-	case "u_str", "u_dgr", "u_seq", "stream", "dgram", "seqpacket":
+	case "u_str", "u_dgr", "u_seq", "stream", "dgram", "seqpacket", "seqpac":
 		return "unix"
 	case "p_raw", "p_dgr":
 		return "packet"
 	case "nl":
 		return "netlink"
-	case "raw6", "icm6", "icmp6", "icmp":
+	case "raw6", "icm4", "icm6", "icm46", "icmp6", "icmp":
 		return "raw"
 	case "v_str", "v_dgr":
 		return "vsock"

@@ -182,7 +182,7 @@ func TestSocketsOfTheNodeAgentAreThoseThatLsofLists(t *testing.T) {
 	var byLinks, byLsof []int
 	for i := range 6 {
 		var links []analysis.Descriptor
-		_, _, err := ParseListing(bytes.NewReader(read(i, "ls-l-proc-fd.txt")), "ls", func(d *analysis.Descriptor) error {
+		_, _, err := ParseListing(bytes.NewReader(read(i, "ls-l-proc-fd.txt")), "ls", func(_, _ int, d *analysis.Descriptor) error {
 			links = append(links, *d)
 			return nil
 		})

@@ -119,9 +119,6 @@ func (t *tableReader) parse(l line.Line) bool {
 	t.row.Descriptor.Device = t.devices.of(t.row.Device)
 	t.row.Descriptor.Place = l.Place()
 	t.row.describe("", "")
-	if t.row.FDText == "NOFD" {
-		t.row.Unreadable = true
-	}
 	return true
 }
 

@@ -177,6 +177,9 @@ func (b *fdinfoReader) read(l line.Line, text string) {
 		b.mark(l, body)
 	case strings.HasPrefix(body, "tfd:"):
 		b.target(l, body)
+	case strings.Contains(body, " ino:") && strings.Contains(body, " mask:"):
+		b.probs.Add(analysis.Warning, l, "a watch was not understood: there are more than are counted", line.Quote(body)+" does not begin with inotify",
+			"look at the raw line, where something cut in, and read the file again")
 	case indent > b.indent && b.key != "" && !isHeaderKey(body):
 		b.extend(body)
 	default:

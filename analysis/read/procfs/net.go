@@ -106,8 +106,8 @@ func (t *netReader) odd(l line.Line, text string) {
 			"take the file again; the figures are lower bounds")
 		return
 	}
-	t.probs.Add(analysis.Note, l, "a line of the socket table is not understood", line.Quote(text)+" is no row of /proc/net",
-		"nothing: the other rows were read")
+	t.probs.Add(analysis.Warning, l, "a line of the socket table is not understood", line.Quote(text)+" is no row of /proc/net",
+		"nothing if it is no part of the table; if it is a row, the figures are lower bounds")
 }
 
 func (t *netReader) note(table string) {

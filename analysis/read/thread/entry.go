@@ -17,6 +17,9 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 			return true, p.beginThread(l, l, &h)
 		}
 	}
+	if strings.HasPrefix(s, "Thread[") && strings.HasPrefix(p.held, "Thread[") || strings.HasPrefix(p.held, "#") && numberedName.MatchString(s) {
+		p.giveUp() // two headers make no name
+	}
 	if p.held != "" {
 		if h, ok := parseHeader(p.held + "\n" + s); ok {
 			at := p.heldAt
@@ -43,6 +46,9 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 		}
 		if s[0] != '"' && p.dump != nil && p.section == threads && p.ofForm(s) {
 			return false, p.refuse(l)
+		}
+		if p.dump == nil && brokenJstackF.MatchString(s) {
+			p.early.add(refusals{1, l})
 		}
 	}
 	if h, ok := p.jconsoleHeader(s); ok {
@@ -176,7 +182,7 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		return err
 	}
 	p.confirmStrange(h.thread.Name)
-	if p.dump == nil || p.section == after || !p.continues(h.form) || h.form == FormSupportCore && p.dump.Threads > 0 && p.title() >= 0 {
+	if p.dump == nil || p.section == after || !p.continues(h.form) || p.dump.Version == "" && p.border.Begins(h.followed()) || h.form == FormSupportCore && p.dump.Threads > 0 && p.title() >= 0 {
 		if err := p.endDump(); err != nil {
 			return err
 		}
@@ -184,6 +190,7 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		p.state.refused.add(p.early)
 	}
 	p.early = refusals{}
+	p.border.Add(h.followed())
 	if p.dump.Threads == 0 {
 		p.dump.Form = h.form
 		p.preamble(first)
@@ -201,6 +208,14 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 		p.addLock(h.lock)
 	}
 	return nil
+}
+
+// followed is the number by which a thread is followed within a file, -1 without one.
+func (h *header) followed() int64 {
+	if h.thread.ID < 0 && h.thread.Native > 0 {
+		return h.thread.Native
+	}
+	return h.thread.ID
 }
 
 // continues reports whether a thread of a form belongs to the dump being read. An

@@ -49,7 +49,7 @@ func joinable(s string) bool {
 	case '"':
 		return true
 	case '#':
-		return numberedName.MatchString(s)
+		return numberedName.MatchString(s) && strings.Count(s, `"`) == 1
 	case 'T':
 		return strings.HasPrefix(s, "Thread[")
 	}
@@ -294,6 +294,7 @@ var (
 	getAllStackTraces = regexp.MustCompile(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
 	virtualToString   = regexp.MustCompile(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
 	jstackF           = regexp.MustCompile(`^Thread (?:t@)?(\d+): \(state = ([A-Z_]+)\)`)
+	brokenJstackF     = regexp.MustCompile(`^Thread (?:t@)?\d+: \(`)
 	dumpToFile        = regexp.MustCompile(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
 	numberedName      = regexp.MustCompile(`^#\d+ "`)
 )

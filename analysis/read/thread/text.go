@@ -68,6 +68,9 @@ type textParser struct {
 	// of another one; blankAt is the number of the last blank line.
 	heldAlone bool
 	blankAt   int64
+	border    line.Border
+	// suspect is a line behind a blank one that is none of a dump.
+	suspect line.Line
 	// early are refused headers of a dump that has not begun.
 	early refusals
 
@@ -192,7 +195,25 @@ func (p *textParser) line(l line.Line) error {
 			return err
 		}
 	}
-	if !p.inside(l, s) {
+	if p.suspect.Number > 0 && p.suspect.Number == l.Number-1 && strings.HasPrefix(s, "at ") {
+		// What stands between a blank line and frames was a header.
+		if err := p.refuse(p.suspect); err != nil {
+			return err
+		}
+	}
+	p.suspect = line.Line{}
+	switch {
+	case p.inside(l, s):
+		p.border.Within()
+	case p.dump != nil && p.section == threads && strings.Contains(s, " tid=0x") && strings.Contains(s, " nid="):
+		if err := p.refuse(l); err != nil {
+			return err
+		}
+	default:
+		if p.blankAt == l.Number-1 && p.dump != nil && p.section == threads && !raises(s) && !strings.HasPrefix(s, stateWord) {
+			p.suspect = l
+		}
+		p.border.Pass(s)
 		p.strange(l, s)
 	}
 	p.remember(l, s)
@@ -319,6 +340,7 @@ func (p *textParser) beginDump(l line.Line) {
 	p.state = dumpState{}
 	p.owners.reset()
 	p.section = threads
+	p.border.Begin()
 }
 
 // preamble reads the lines above the first thread of forms without a version

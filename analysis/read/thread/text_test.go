@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -253,7 +254,7 @@ func TestJstackOfJDK5(t *testing.T) {
 
 func TestSupportCoreNamesItsNode(t *testing.T) {
 	thread1 := "\"x\" id=3 (0x3) state=RUNNABLE cpu=12%\n    at a.B.c(B.java:1)\n\n"
-	p := parse(t, "x", "Master\n======\n\n*WARNING*: jenkins.util.Timer is unresponsive\n"+thread1+thread1+"agent-7\n=======\n\n"+thread1+" Deadlock Found \na.B.c(B.java:1)\n")
+	p := parse(t, "x", "Master\n======\n\n*WARNING*: jenkins.util.Timer is unresponsive\n"+thread1+strings.Replace(thread1, "id=3", "id=4", 1)+"agent-7\n=======\n\n"+thread1+" Deadlock Found \na.B.c(B.java:1)\n")
 	if len(p.dumps) != 2 || p.dumps[0].Node != "Master" || p.dumps[0].Threads != 2 || p.dumps[1].Node != "agent-7" || p.dumps[1].Threads != 1 ||
 		p.dumps[0].Unresponsive != "*WARNING*: jenkins.util.Timer is unresponsive" {
 		t.Errorf("%+v", p.dumps)
@@ -263,7 +264,7 @@ func TestSupportCoreNamesItsNode(t *testing.T) {
 func TestSeveralFilesInOne(t *testing.T) {
 	file := "11429\n2026-11-21T02:54:16.125764505Z\n21.0.12\n\n#1 \"main\"\n      a.B.c(B.java:1)\n\n#2 \"x\" virtual\n\n"
 	mx := "\"x\" Id=1 Group=main WAITING on C@1b\n\n"
-	p := parse(t, "x", file+file+mx+mx+hotSpotThread)
+	p := parse(t, "x", file+file+mx+strings.Replace(mx, "Id=1", "Id=2", 1)+hotSpotThread)
 	if diff := cmp.Diff([]int{2, 2, 2, 1}, p.counts()); diff != "" {
 		t.Fatalf("threads (-want +got):\n%s", diff)
 	}
@@ -379,4 +380,24 @@ func TestDumpsAreAddedUp(t *testing.T) {
 			t.Fatalf("threads (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestFormsWithoutAFirstLineBeginAgainWithADateOrTheirFirstThreads(t *testing.T) {
+	numbered := "\"main\" Id=1 RUNNABLE\n\tat a.B.c(B.java:1)\n\n\"x\" Id=7 RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+	unnumbered := "Thread[main,5,main] RUNNABLE\n\tat a.B.c(B.java:1)\n\nThread[x,5,main] RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []int
+	}{
+		{"numbers again", numbered + numbered + numbered, []int{2, 2, 2}},
+		{"numbers again, a thread more", numbered + strings.ReplaceAll(numbered, "Id=7", "Id=8") + numbered, []int{2, 2, 2}},
+		{"dates between", unnumbered + "Sat Nov 21 03:00:00 UTC 2026\n" + unnumbered, []int{2, 2}},
+		{"no numbers and no dates", unnumbered + unnumbered, []int{4}},
+		{"a date above", "Sat Nov 21 03:00:00 UTC 2026\n" + unnumbered, []int{2}},
+		{"a date between frames", strings.Replace(numbered, "\tat", "2026-11-21 03:00:00\n\tat", 1), []int{2}},
+	} {
+		if got := parse(t, "x", tc.text).counts(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
 }

@@ -94,14 +94,15 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 	}
 	last := lastKnown(whole)
 	from, to, end := *whole[first], *whole[top], *whole[last]
+	counted := h.worded(s, kind)
 	var text string
 	switch {
 	case len(slices.Compact(known(whole))) == 1:
-		text = fmt.Sprintf("%s%s throughout", wording.Members(kind, from), subject)
+		text = fmt.Sprintf("%s%s throughout", wording.Members(counted, from), subject)
 	case to <= from:
-		text = fmt.Sprintf("%d to %d %s%s", from, end, wording.Kinds(kind), subject)
+		text = fmt.Sprintf("%d to %d %s%s", from, end, wording.Kinds(counted), subject)
 	default:
-		text = fmt.Sprintf("%d to %d %s%s", from, to, wording.Kinds(kind), subject)
+		text = fmt.Sprintf("%d to %d %s%s", from, to, wording.Kinds(counted), subject)
 		if len(s.Snapshots) > 2 {
 			text += " between " + h.label(s, first) + " and " + h.label(s, top)
 		}
@@ -143,6 +144,20 @@ func (h *headline) totals(s *Series, k analysis.Kind) []*int {
 		out[i] = h.snapshot(s, i).Totals.Of(k)
 	}
 	return out
+}
+
+// worded is the kind as the totals of it are worded: sockets if no snapshot shows
+// other descriptors.
+func (h *headline) worded(s *Series, k analysis.Kind) analysis.Kind {
+	counted := k
+	for i := range s.Snapshots {
+		if t := h.snapshot(s, i).Totals; t.Of(k) != nil {
+			if counted = t.Counted(k); counted == k {
+				return k
+			}
+		}
+	}
+	return counted
 }
 
 // whole returns counts without lower bounds.
@@ -232,7 +247,7 @@ func (h *headline) inventory(s *Series, i int) string {
 		case snap.bounded(k):
 			words = append(words, "at least "+wording.Members(k, *n))
 		default:
-			words = append(words, wording.Members(k, *n))
+			words = append(words, wording.Members(snap.Totals.Counted(k), *n))
 		}
 	}
 	if len(words) == 0 {

@@ -26,6 +26,9 @@ func (j *JudgedSeries) levelForms() {
 		j.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
 	}
 	sockets := j.forms(analysis.KindDescriptor)
+	if len(sockets[analysis.FormEnds])+len(sockets[analysis.FormBare]) > 0 {
+		j.leaveOut(sockets[analysis.FormSockets], analysis.KindDescriptor, "list sockets and no other descriptor, and are left out of verdicts on descriptors")
+	}
 	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
 		for i := range j.Snapshots {
 			j.Snapshots[i] = joinSockets(j.Snapshots[i])

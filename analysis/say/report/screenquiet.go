@@ -68,7 +68,7 @@ func (s *screen) processes(order []int) []string {
 		x := &s.r.Series[i]
 		text := names[i]
 		if kind, totals := s.leading(x); kind != "" {
-			text = fmt.Sprintf("%-*s  %-11s  %s", wide, names[i], wording.Kinds(kind), s.drawn(totals, s.epochs(x)))
+			text = fmt.Sprintf("%-*s  %-11s  %s", wide, names[i], wording.Kinds(s.worded(x, kind)), s.drawn(totals, s.epochs(x)))
 		}
 		out, label = append(out, s.label(label)+text), ""
 	}
@@ -81,7 +81,7 @@ func (s *screen) kinds(x *Series) []string {
 	var out []string
 	for _, k := range analysis.Kinds() {
 		if course := s.drawn(s.totals(x, k), s.epochs(x)); course != "" {
-			out, label = append(out, s.label(label)+fmt.Sprintf("%-11s  %s", wording.Kinds(k), course)), ""
+			out, label = append(out, s.label(label)+fmt.Sprintf("%-11s  %s", wording.Kinds(s.worded(x, k)), course)), ""
 		}
 	}
 	return out

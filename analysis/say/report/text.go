@@ -354,20 +354,22 @@ func (p *printer) totals(j *JudgedSeries) {
 		p.line("%s", taken)
 	}
 	for _, k := range analysis.Kinds() {
-		row, known := fmt.Sprintf("%-12s", wording.Kinds(k)), false
+		row, counted := "", analysis.Kind("")
 		for _, i := range cols {
 			cell := "–"
-			if n := j.Snapshots[i].Totals.Of(k); n != nil {
-				known = true
-				cell = strconv.Itoa(*n)
+			if t := j.Snapshots[i].Totals; t.Of(k) != nil {
+				if counted != k {
+					counted = t.Counted(k)
+				}
+				cell = strconv.Itoa(*t.Of(k))
 				if j.Snapshots[i].Bounded(k) {
 					cell += "+"
 				}
 			}
 			row += fmt.Sprintf("%9s", cell)
 		}
-		if known {
-			p.line("%s", row)
+		if counted != "" {
+			p.line("%-12s%s", wording.Kinds(counted), row)
 		}
 	}
 	if len(cols) < len(j.Snapshots) {

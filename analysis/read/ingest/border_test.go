@@ -1,0 +1,55 @@
+package ingest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp has every form that a loop of a shell
+// writes into one file.
+func TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp(t *testing.T) {
+	links := "total 0\nlrwx------ 1 root root 64 Nov 21 03:02 0 -> /dev/null\nlrwx------ 1 root root 64 Nov 21 03:02 1 -> socket:[5]\nlrwx------ 1 root root 64 Nov 21 03:02 2 -> socket:[6]\n"
+	rows := "agentd 611 root 0u CHR 1,3 0t0 5 /dev/null\nagentd 611 root 5u IPv4 77 0t0 TCP 10.0.0.1:4000->10.0.0.2:80 (ESTABLISHED)\nagentd 611 root 6u IPv4 78 0t0 TCP 10.0.0.1:4001->10.0.0.2:80 (ESTABLISHED)\n"
+	fields := "p611\ncagentd\nf0\nau\ntCHR\nn/dev/null\nf5\nau\ntIPv4\nPTCP\nn10.0.0.1:4000->10.0.0.2:80\nf6\nau\ntIPv4\nPTCP\nn10.0.0.1:4001->10.0.0.2:80\n"
+	beans := "\"main\" Id=1 RUNNABLE\n\tat a.B.c(B.java:1)\n\n\"x\" Id=7 RUNNABLE\n\tat a.B.c(B.java:1)\n\n\"y\" Id=8 RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+	stacks := "Thread[main,5,main] RUNNABLE\n\tat a.B.c(B.java:1)\n\nThread[x,5,main] RUNNABLE\n\tat a.B.c(B.java:1)\n\nThread[y,5,main] RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+	for _, tc := range []struct {
+		name, text string
+		dated      bool // only a date separates two of them
+	}{
+		{"goroutines", dump(5, 6), false},
+		{"a profile", profileText(2, 1), false},
+		{"ls -l of fd", links, false},
+		{"lsof without its header", rows, false},
+		{"lsof -F", fields, false},
+		{"threads of JMX", beans, false},
+		{"getAllStackTraces", stacks, true},
+		{"jstack", jstack("2026-11-21 02:46:52", [2]string{"a", waiting("0x10")}, [2]string{"b", waiting("0x11")}, [2]string{"c", waiting("0x12")}), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dates := []string{"2026-11-21T03:00:00Z", "2026-11-21T03:01:00Z", "2026-11-21T03:02:00Z"}
+			texts := map[string]string{"with dates": dates[0] + "\n" + tc.text + dates[1] + "\n" + tc.text + dates[2] + "\n" + tc.text}
+			if !tc.dated {
+				texts["one after the other"] = strings.Repeat(tc.text, 3)
+			}
+			for name, text := range texts {
+				r := run(t, map[string]string{"agentd-611.txt": text})
+				var got []int
+				for i, s := range r.Snapshots {
+					for _, n := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Descriptors} {
+						if n != nil {
+							got = append(got, *n)
+						}
+					}
+					if at := s.CapturedAt.Format("2006-01-02T15:04:05Z"); name == "with dates" && i < len(dates) && at != dates[i] && !strings.HasPrefix(tc.text, "2026") && tc.name != "threads of JMX" && tc.name != "getAllStackTraces" {
+						t.Errorf("%s: listing %d is of %s", name, i, at)
+					}
+				}
+				if !slices.Equal(got, []int{3, 3, 3}) {
+					t.Errorf("%s: %v, want 3 snapshots of 3; %+v", name, got, r.Problems)
+				}
+			}
+		})
+	}
+}
