@@ -69,7 +69,6 @@ var products = []product{
 	{"file named by its pid", pattern(`(?:^|[/!])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
 	{"Logstash diagnostics", pattern(`(?:^|/)logstash-(?:local|remote)-diagnostics[^/]*/syscalls/jstack\.txt$`), "logstash"},
 	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},
-	{"Elasticsearch diagnostics", pattern(`(?:^|/)nodes_hot_threads\.txt$`), "elasticsearch"},
 	{"thread dump script", pattern(`_threads\.(?P<unix>1[5-9]\d{8})\.txt$`), ""},
 	{"Troubleshoot bundle", pattern(`support-bundle-[^/]+/[^/]+/(?P<namespace>[^/]+)/(?P<host>[^/]+)/(?P<process>[^/]+)-std(?:out|err)\.txt$`), ""},
 	{"sos report", pattern(`(?P<capture>(?:^|.*[/!])sosreport-(?P<host>[^/]+?)(?:-\d{3,})?-\d{4}-\d\d-\d\d-[a-z]+)/`), ""},

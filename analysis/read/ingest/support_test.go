@@ -154,13 +154,14 @@ func TestSupportBundlesAsTheirCollectorsPackThem(t *testing.T) {
 			"gitlabsos.git-1_20261121030030/var/log/gitlab/gitaly/current": `{"level":"info","msg":"started"}` + "\n" + stamped(tailed, 5, crash),
 			"gitlabsos.git-1_20261121030030/sockstat":                      socketsOfSS,
 		})}, []string{"git-1.example/gitaly 3g at 2026-11-21 03:00:05", "git-1.example/gitaly 815 3d at 2026-11-21 03:00:30"}},
-		// elastic/support-diagnostics: src/main/resources/diags.yml, elastic-rest.yml,
-		// co/elastic/support/util/ArchiveUtils.java, diagnostics/DiagnosticService.java.
+		// elastic/support-diagnostics: src/main/resources/diags.yml, elastic-rest.yml, in
+		// src/main/java/co/elastic/support: util/ArchiveUtils.java, diagnostics/DiagnosticService.java.
+		// Hot threads are an excerpt, and no snapshot of the process that jstack shows whole.
 		{"Elasticsearch", map[string]string{"local-diagnostics-20261121-030009.zip": zipped(t, map[string]string{
 			"local-diagnostics-20261121-030009/nodes_hot_threads.txt": hotText,
 			"local-diagnostics-20261121-030009/syscalls/jstack.txt":   threadText,
 			"local-diagnostics-20261121-030009/manifest.json":         `{"diagVersion":"9.3.2"}`,
-		})}, []string{"es-1/elasticsearch 1t at 2026-11-21 03:00:04", "es-1/elasticsearch 2t at 2026-11-21 03:00:05"}},
+		})}, []string{"es-1/ 1t at 2026-11-21 03:00:04", "es-1/elasticsearch 2t at 2026-11-21 03:00:05"}},
 		{"Logstash", map[string]string{"logstash-local-diagnostics-20261121-030009.zip": zipped(t, map[string]string{
 			"logstash-local-diagnostics-20261121-030009/syscalls/jstack.txt": threadText,
 		})}, []string{"/logstash 2t at 2026-11-21 03:00:05"}},
