@@ -205,8 +205,29 @@ func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *a
 }
 
 func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	_, problems, err := lsof.ParseSockets(body, p.path, p.socket)
-	return r.tabled(p, a, problems, err)
+	var parts []*part
+	dates := envelope.NewDates(r.written(p))
+	all, problems, err := lsof.ParseSockets(io.TeeReader(body, dates), p.path, func(ordinal int, s *analysis.Socket) error {
+		for len(parts) <= ordinal {
+			parts = append(parts, p.another(len(parts)))
+		}
+		return parts[ordinal].socket(s)
+	})
+	if len(parts) <= 1 {
+		if len(parts) == 1 {
+			p.sockets = parts[0].sockets
+		}
+		return r.tabled(p, a, problems, err)
+	}
+	r.problem(problems...)
+	r.timed(parts, all.PerPart, dates)
+	for _, q := range parts {
+		q.section = true
+		a.Rows += len(q.sockets)
+	}
+	a.Outcome = fmt.Sprintf("%s in %d tables", wording.Plural(a.Rows, "socket", "sockets"), len(parts))
+	r.parts = append(r.parts, parts...)
+	return err
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
