@@ -9,12 +9,15 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// bounded reports whether the figure of a kind is a lower bound: a cut dump without
+// bounded reports whether the figure of a kind is a lower bound: a listing with rows that
+// were not understood, or a cut dump without
 // a complete twin says how many there were at least.
 func bounded(s *report.Snapshot, k analysis.Kind) bool {
 	switch {
 	case s == nil:
 		return false
+	case k == analysis.KindDescriptor:
+		return s.Refused > 0 && !s.LowerBound
 	case k == analysis.KindThread:
 		return s.LowerBound || s.Truncated
 	}

@@ -61,7 +61,7 @@ func socketsOf(t *testing.T, names ...string) []analysis.Socket {
 	for _, name := range names {
 		var err error
 		if base := filepath.Base(name); strings.HasPrefix(base, "ss") || strings.HasPrefix(base, "netstat") {
-			_, _, err = lsof.ParseSockets(open(t, name), name, keep)
+			_, _, err = lsof.ParseSockets(open(t, name), name, func(_ int, s *analysis.Socket) error { return keep(s) })
 		} else {
 			_, _, err = procfs.ParseNet(open(t, name), name, keep)
 		}

@@ -1,14 +1,21 @@
 package ingest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"leakdiff/analysis"
 )
 
 // TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp has every form that a loop of a shell
 // writes into one file.
 func TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp(t *testing.T) {
+	netstat := "Active Internet connections (w/o servers)\nProto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name\n"
+	for i := range 3 {
+		netstat += fmt.Sprintf("tcp        0      0 10.0.0.1:400%d           10.0.0.2:80             ESTABLISHED 611/agentd\n", i)
+	}
 	links := "total 0\nlrwx------ 1 root root 64 Nov 21 03:02 0 -> /dev/null\nlrwx------ 1 root root 64 Nov 21 03:02 1 -> socket:[5]\nlrwx------ 1 root root 64 Nov 21 03:02 2 -> socket:[6]\n"
 	rows := "agentd 611 root 0u CHR 1,3 0t0 5 /dev/null\nagentd 611 root 5u IPv4 77 0t0 TCP 10.0.0.1:4000->10.0.0.2:80 (ESTABLISHED)\nagentd 611 root 6u IPv4 78 0t0 TCP 10.0.0.1:4001->10.0.0.2:80 (ESTABLISHED)\n"
 	fields := "p611\ncagentd\nf0\nau\ntCHR\nn/dev/null\nf5\nau\ntIPv4\nPTCP\nn10.0.0.1:4000->10.0.0.2:80\nf6\nau\ntIPv4\nPTCP\nn10.0.0.1:4001->10.0.0.2:80\n"
@@ -19,6 +26,7 @@ func TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp(t *testing.T) {
 		dated      bool // only a date separates two of them
 	}{
 		{"goroutines", dump(5, 6), false},
+		{"netstat", netstat, false},
 		{"a profile", profileText(2, 1), false},
 		{"ls -l of fd", links, false},
 		{"lsof without its header", rows, false},
@@ -37,7 +45,7 @@ func TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp(t *testing.T) {
 				r := run(t, map[string]string{"agentd-611.txt": text})
 				var got []int
 				for i, s := range r.Snapshots {
-					for _, n := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Descriptors} {
+					for _, n := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Of(analysis.KindDescriptor)} {
 						if n != nil {
 							got = append(got, *n)
 						}

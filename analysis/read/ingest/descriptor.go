@@ -57,6 +57,10 @@ func (b *builder) descriptors() {
 		form = analysis.FormSockets
 	}
 	b.form(analysis.KindDescriptor, form)
+	if source.refused > 0 {
+		b.s.Refused += source.refused
+		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor)
+	}
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}

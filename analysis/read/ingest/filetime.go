@@ -61,6 +61,11 @@ func (g *group) fileTimes() []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
+// written reports whether a known collector wrote a file of the group when it captured it.
+func (g *group) written() bool {
+	return slices.ContainsFunc(g.parts, func(p *part) bool { return p.placing.written })
+}
+
 // dateByFiles dates the snapshots for which nothing better is known by the latest time
 // of their files: a copy may keep an older time, as the links of /proc/PID/fd do. Such a
 // time never contradicts the order that tokens in the paths state (t0, t1); a snapshot
@@ -70,7 +75,7 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 	series := map[string]tokenSeries{}
 	for i, g := range all {
 		d := dated{snapshot: &snapshots[i], group: g}
-		if believed && snapshots[i].CapturedAt.IsZero() {
+		if (believed || g.written()) && snapshots[i].CapturedAt.IsZero() {
 			d.times = g.fileTimes()
 		}
 		key, n := g.tokenOfPath()

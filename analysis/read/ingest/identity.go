@@ -110,8 +110,8 @@ var nameTimes = []*regexp.Regexp{
 	regexp.MustCompile(`\b20\d{12}\b`),
 }
 
-// nameZone may follow such a time: "+0100".
-var nameZone = regexp.MustCompile(`^([+-]\d\d):?(\d\d)(?:\D|$)`)
+// nameZone may follow such a time: "+0100", "+01_00".
+var nameZone = regexp.MustCompile(`^([+-]\d\d)[:_]?(\d\d)(?:\D|$)`)
 
 // timeInName finds a time in a file or directory name, taken as UTC unless the
 // name states another zone.

@@ -65,6 +65,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
 		r.timed(order, all.PerPart, dates)
+		if len(order) == rounds { // of several processes nobody knows which the line is of
+			refusedRows(order, &all)
+		}
 		for _, q := range order {
 			a.Members += q.listing.rows.len()
 			q.outcome = fmt.Sprintf("%s of %s", wording.Plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
@@ -114,10 +117,13 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.progress.Descriptors += a.Members
 	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+	if len(order) == rounds {
+		refusedRows(order, &all)
+	}
 	if len(order) <= 1 {
 		p.links = []analysis.Descriptor{}
 		if len(order) == 1 {
-			p.links, p.pid = order[0].links, order[0].pid
+			p.links, p.pid, p.refused = order[0].links, order[0].pid, order[0].refused
 		}
 		return nil
 	}
@@ -134,6 +140,15 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.parts = append(r.parts, order...)
 	return nil
+}
+
+// refusedRows gives each part the rows of its listing that were not understood.
+func refusedRows(parts []*part, all *lsof.Listing) {
+	for _, q := range parts {
+		if q.ordinal < len(all.PerPart) {
+			q.refused = all.PerPart[q.ordinal].Refused
+		}
+	}
 }
 
 // timed gives each part the time of the listing that it is of.
@@ -190,8 +205,29 @@ func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *a
 }
 
 func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	_, problems, err := lsof.ParseSockets(body, p.path, p.socket)
-	return r.tabled(p, a, problems, err)
+	var parts []*part
+	dates := envelope.NewDates(r.written(p))
+	all, problems, err := lsof.ParseSockets(io.TeeReader(body, dates), p.path, func(ordinal int, s *analysis.Socket) error {
+		for len(parts) <= ordinal {
+			parts = append(parts, p.another(len(parts)))
+		}
+		return parts[ordinal].socket(s)
+	})
+	if len(parts) <= 1 {
+		if len(parts) == 1 {
+			p.sockets = parts[0].sockets
+		}
+		return r.tabled(p, a, problems, err)
+	}
+	r.problem(problems...)
+	r.timed(parts, all.PerPart, dates)
+	for _, q := range parts {
+		q.section = true
+		a.Rows += len(q.sockets)
+	}
+	a.Outcome = fmt.Sprintf("%s in %d tables", wording.Plural(a.Rows, "socket", "sockets"), len(parts))
+	r.parts = append(r.parts, parts...)
+	return err
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

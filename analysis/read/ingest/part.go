@@ -44,6 +44,8 @@ type part struct {
 	// outcome replaces the artifact's own if the part is one of several.
 	outcome string
 	placing placing
+	// refused counts rows of a listing that were not understood.
+	refused int
 	// source names the wrapping that the part was freed of, "" for a plain file.
 	source string
 

@@ -18,7 +18,8 @@ type product struct {
 	name string
 	// path matches the whole display path or its end. Its groups named host,
 	// process, pid, time and unix are taken; "capture" is the directory that holds
-	// one capture, if it is not the file's own.
+	// one capture, if it is not the file's own; "written" is a file that is written when
+	// it is captured, whatever files of earlier captures are written beside it.
 	path pathPattern
 	// process is the program if the path does not name it.
 	process string
@@ -32,7 +33,9 @@ var products = []product{
 	{"consul debug", pattern(`consul-debug-[^/]+/`), "consul"},
 	{"vault debug", pattern(`vault-debug-[^/]+/(?P<time>\d{4}-\d\d-\d\dT[^/]+)/`), "vault"},
 	{"CockroachDB debug zip", pattern(`(?:^|/)nodes/(?P<host>\d+)/goroutines/goroutine_dump\.(?P<time>\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d(?:\.\d+)?)\.`), "cockroach"},
-	{"CockroachDB debug zip", pattern(`(?:^|/)nodes/(?P<host>\d+)/(?:stacks|stacks_with_labels)\.txt$`), "cockroach"},
+	{"CockroachDB debug zip", pattern(`(?:^|/)cluster/(?P<host>[^/]+/nodes/\d+)/(?P<written>stacks|stacks_with_labels)\.txt$`), "cockroach"},
+	{"CockroachDB debug zip", pattern(`(?:^|/)nodes/(?P<host>\d+)/(?P<written>stacks|stacks_with_labels)\.txt$`), "cockroach"},
+	{"CockroachDB goroutine dumper", pattern(`(?:(?:^|/)nodes/(?P<host>\d+)/goroutines/)?goroutine_dump\.(?:[a-z_]+\.)?(?P<time>\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d(?:\.\d+)?)\.`), "cockroach"},
 	{"MinIO profile", pattern(`(?:^|/)profile-(?P<host>[^/]+?)-goroutines(?:-before)?(?:,debug=\d)?\.txt$`), "minio"},
 	{"Grafana Alloy support bundle", pattern(`alloy-support-bundle[^/]*/`), "alloy"},
 	{"Elastic Agent diagnostics", pattern(`(?:elastic-agent|edot)-diagnostics-[^/]*/components/(?P<process>[^/]+)/`), ""},
@@ -44,19 +47,32 @@ var products = []product{
 	{"containerd on SIGUSR1", pattern(`containerd\.(?P<pid>\d+)\.stacks\.log$`), "containerd"},
 	{"EKS log collector", pattern(`docker/docker-trace\.txt$`), "dockerd"},
 	{"must-gather", pattern(`etcd_info/ceo_pprof_goroutine_dump\.txt$`), "cluster-etcd-operator"},
+	{"must-gather", pattern(`(?:^|/)namespaces/[^/]+/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
+	{"ipfs diag profile", pattern(`(?:^|/)ipfs-profile-(?P<time>[^/!]+?)(?:\.zip!)?/goroutines\.(?:stacks|pprof)$`), "ipfs"},
+	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_\d{14}/var/log/gitlab/(?P<process>[^/]+)/`), ""},
+	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_(?P<time>\d{14})/[^/]+$`), ""},
+	{"Antrea support bundle", pattern(`(?:^|/)controller(?:\.tar\.gz!)?/goroutinestacks$`), "antrea-controller"},
+	{"Antrea support bundle", pattern(`(?:^|/)agent_(?P<host>[^/!]+?)(?:\.tar\.gz!)?/goroutinestacks$`), "antrea-agent"},
+	{"Antrea support bundle", pattern(`(?:^|/)(?P<host>[a-z0-9.-]+)_[a-z0-9.-]+\.tar\.gz!/goroutinestacks$`), "antrea-agent"},
+	{"CrowdSec support dump", pattern(`(?:^|/)crowdsec-support[^/]*/pprof/goroutine\.pprof$`), "crowdsec"},
+	{"Crash Diagnostics", pattern(`(?:^|/)kubecapture/core_v1/[^/]+/(?:pods/)?(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+\.log$`), ""},
+	{"Crash Diagnostics", pattern(`(?:^|/)crashd/(?P<host>[A-Za-z0-9_]+)/[^/]+\.txt$`), ""},
 	{"Cilium sysdump", pattern(`gops-(?P<host>[a-z0-9-]+?)-(?P<process>cilium-[a-z-]+|clustermesh-[a-z-]+|hubble-[a-z-]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), ""},
 	{"Cilium sysdump", pattern(`gops-(?P<host>cilium-[a-z0-9]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), "cilium-agent"},
 	{"kube-burner", pattern(`(?:^|/)(?P<process>[a-z][a-z-]*?)-(?P<host>[a-z0-9.-]+)-(?P<unix>1[5-9]\d{8})\.pprof$`), ""},
 	{"Rancher profile collector", pattern(`(?:^|/)(?P<host>[a-z0-9-]+)-goroutine-(?P<time>\d{4}-\d\d-\d\d[T_-][^/]+)$`), ""},
+	{"Rancher logs collector", pattern(`(?:^|/)(?P<host>[^/]+)-\d{4}-\d\d-\d\d_\d\d_\d\d_\d\d/networking/`), ""},
 	{"TiDB diag", pattern(`(?:^|/)(?P<host>[^/]+)/(?P<process>tidb|tikv|pd|ticdc|tiflash)[^/]*/perf/goroutine\.txt$`), ""},
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/(?P<host>master)/`), "jenkins"},
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/slave/(?P<host>[^/]+)/`), "jenkins-agent"},
 	{"Jenkins support bundle", pattern(`(?:slow-request-threaddumps|high-load/cpu|deadlocks)/(?:DeadlockDetected-)?(?P<time>\d{8}-\d{6})[^/]*$`), "jenkins"},
 	{"file named by its pid", pattern(`(?:^|[/!])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
+	{"Logstash diagnostics", pattern(`(?:^|/)logstash-(?:local|remote)-diagnostics[^/]*/syscalls/jstack\.txt$`), "logstash"},
 	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},
 	{"thread dump script", pattern(`_threads\.(?P<unix>1[5-9]\d{8})\.txt$`), ""},
 	{"Troubleshoot bundle", pattern(`support-bundle-[^/]+/[^/]+/(?P<namespace>[^/]+)/(?P<host>[^/]+)/(?P<process>[^/]+)-std(?:out|err)\.txt$`), ""},
 	{"sos report", pattern(`(?P<capture>(?:^|.*[/!])sosreport-(?P<host>[^/]+?)(?:-\d{3,})?-\d{4}-\d\d-\d\d-[a-z]+)/`), ""},
+	{"sos report", pattern(`(?P<capture>(?:^|.*[/!])sosreport-(?P<host>[^/.]+?)(?:\.[^/]+)?-\d{14})/`), ""},
 	{"sos report", pattern(`(?P<capture>(?:^|.*[/!]))sos_commands/`), ""},
 }
 
@@ -103,8 +119,10 @@ type placing struct {
 	// since it may be empty.
 	capture  string
 	captured bool
-	pid      int
-	at       time.Time
+	// written is true if the time of the file is that of its capture.
+	written bool
+	pid     int
+	at      time.Time
 }
 
 // placingOf applies the first rule that matches a path.
@@ -129,6 +147,8 @@ func (p *placing) take(name, value string) {
 		p.capture, p.captured = strings.TrimRight(value, "/"), true
 	case "process":
 		p.process = value
+	case "written":
+		p.written = true
 	}
 	if value == "" {
 		return

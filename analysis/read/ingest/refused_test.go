@@ -153,3 +153,25 @@ func TestFormsThatShareAFileAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestARowThatWasNotUnderstoodMakesTheDescriptorsALowerBound(t *testing.T) {
+	row := "agentd %d root %du IPv4 %d 0t0 TCP 10.0.0.1:4000->10.0.0.2:80 (ESTABLISHED)\n"
+	one := fmt.Sprintf(row, 611, 5, 77) + fmt.Sprintf(row, 611, 6, 78)
+	broken := strings.Replace(fmt.Sprintf(row, 611, 7, 79), " 7u ", " 7#u ", 1)
+	links := "total 0\nlrwx------ 1 root root 64 Nov 21 03:02 0 -> /dev/null\nlrwx------ 1 root root 64 Nov 21 03:02 1 -> socket:[5]\n"
+	for _, tc := range []struct {
+		name, text     string
+		total, refused int
+	}{
+		{"a row of lsof", one + broken, 2, 1},
+		{"none", one, 2, 0},
+		{"a line of other text", one + "real 0m0.412s\n", 2, 0},
+		{"an entry of ls", links + "lrwx------ 1 root root 64 Nov 21\n", 2, 1},
+		{"a row of a listing of two processes, whose nobody knows", one + fmt.Sprintf(row, 612, 5, 80) + broken, 2, 0},
+	} {
+		s := run(t, map[string]string{"t0/agentd/lsof.txt": tc.text}).Snapshots[0]
+		if n := s.Totals.Descriptors; n == nil || *n != tc.total || s.Refused != tc.refused || s.Bounded(analysis.KindDescriptor) != (tc.refused > 0) || s.LowerBound {
+			t.Errorf("%s: %v descriptors, %d refused, %+v", tc.name, n, s.Refused, s.Problems)
+		}
+	}
+}

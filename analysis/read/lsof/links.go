@@ -205,7 +205,7 @@ func (t *linkReader) entry(l line.Line, text string) (analysis.Descriptor, bool)
 	_, name := lastToken(left)
 	fd, ok := number(unquote(name))
 	switch {
-	case !ok:
+	case !ok, mode != "" && !arrow && !behindTime(left):
 		return analysis.Descriptor{}, false
 	case mode != "":
 		t.long = true
@@ -215,6 +215,17 @@ func (t *linkReader) entry(l line.Line, text string) (analysis.Descriptor, bool)
 	d := link(fd, unquote(target))
 	d.Access = linkAccess(mode)
 	return d, true
+}
+
+// behindTime reports whether the last word of an entry without a target stands behind its
+// time or year: else it is part of an entry that breaks off.
+//
+//	"lrwx------ 1 root root 64 Nov 21 03:02 7"   true
+//	"lrwx------ 1 root root 64 Nov 21"           false
+func behindTime(left string) bool {
+	head, _ := lastToken(left)
+	_, before := lastToken(head)
+	return strings.Contains(before, ":") || strings.HasPrefix(before, "+") || strings.HasPrefix(before, "-") || len(before) == 4 && strings.HasPrefix(before, "20")
 }
 
 // isBare reports whether nothing but the number stands before the arrow.

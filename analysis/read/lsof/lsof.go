@@ -65,6 +65,8 @@ type Row struct {
 type Part struct {
 	Rows        int
 	Descriptors int
+	// Refused counts lines that begin like a row and were not understood.
+	Refused int
 	// Offset is where its first line begins.
 	Offset int64
 }
@@ -226,6 +228,10 @@ func (b *listingState) skip(l line.Line, kind string) {
 // row are often prose: they must look like one.
 func (b *listingState) refuse(l line.Line, kind, why string) {
 	b.skip(l, kind)
+	if like := likeRow(l.Text) || likeEntry(strings.TrimSpace(l.Text)); like && kind == "other" || kind == noiseOrphan {
+		b.begin(l)
+		b.part.Refused++
+	}
 	if kind == "other" && (b.open || likeRow(l.Text)) || kind == noiseOrphan {
 		b.probs.Add(analysis.Warning, l, "a line of the listing is not understood", line.Quote(l.Text)+" "+why,
 			"nothing if it is no part of the listing; if it is a row, the figures are lower bounds")

@@ -36,7 +36,7 @@ func linksOf(raw []byte) (int, []analysis.Problem, error) {
 
 func socketsOf(raw []byte) (int, []analysis.Problem, error) {
 	n := 0
-	_, problems, err := ParseSockets(bytes.NewReader(raw), "f", func(*analysis.Socket) error { n++; return nil })
+	_, problems, err := ParseSockets(bytes.NewReader(raw), "f", func(int, *analysis.Socket) error { n++; return nil })
 	return n, problems, err
 }
 

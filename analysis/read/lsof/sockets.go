@@ -34,6 +34,8 @@ type Sockets struct {
 	// tcp_orphaned, tcp_time_wait, and tcp_sockets, udp_sockets, raw_sockets.
 	Figures map[string]int64
 	Skipped []Skipped
+	// PerPart are the tables in time of the file, bounded in number.
+	PerPart []Part
 	// Command is the command line found above the rows, if it was copied along.
 	Command   string
 	Bytes     int64
@@ -44,9 +46,9 @@ type Sockets struct {
 // lines, -s) and of netstat (net-tools, busybox, macOS), with or without their headers.
 // Host and service names stay as printed. Names of states and protocols become
 // canonical; a missing peer ("*:*", "0.0.0.0:*") becomes "". visit receives every row,
-// also those without a descriptor; the row is reused: copy what is kept. The error is
-// that of visit or of r.
-func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
+// also those without a descriptor; the row is reused: copy what is kept. part counts the
+// tables in time of the file from 0. The error is that of visit or of r.
+func ParseSockets(r io.Reader, path string, visit func(part int, s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
@@ -56,6 +58,7 @@ func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error
 		}
 	}
 	t.flush()
+	t.next()
 	if t.err == nil {
 		t.err = in.Failure(path)
 		t.Truncated = t.Truncated || t.err != nil
@@ -69,7 +72,7 @@ type socketReader struct {
 	Sockets
 	probs   *line.Problems
 	words   words
-	visit   func(*analysis.Socket) error
+	visit   func(int, *analysis.Socket) error
 	err     error
 	held    analysis.Socket
 	holding bool
@@ -81,6 +84,23 @@ type socketReader struct {
 	section netstatSection
 	// owners is true if the table has a column for them.
 	owners bool
+	// title is the first header of the present table: it comes again above the next one.
+	title  string
+	border line.Border
+	part   Part
+	parts  int
+}
+
+// next ends the present table.
+func (t *socketReader) next() {
+	if t.part.Rows == 0 {
+		return
+	}
+	if t.parts++; len(t.PerPart) < maxParts {
+		t.PerPart = append(t.PerPart, t.part)
+	}
+	t.part, t.title = Part{}, ""
+	t.border.Begin()
 }
 
 func (t *socketReader) line(l line.Line) {
@@ -100,7 +120,16 @@ func (t *socketReader) line(l line.Line) {
 		return
 	}
 	t.flush()
-	if t.header(trimmed) || t.figures(trimmed) {
+	if t.header(trimmed) {
+		if trimmed == t.title || t.border.Begins(-1) {
+			t.next()
+		}
+		if t.title == "" {
+			t.title = trimmed
+		}
+		return
+	}
+	if t.figures(trimmed) {
 		return
 	}
 	var s analysis.Socket
@@ -138,6 +167,13 @@ func (t *socketReader) flush() {
 	}
 	t.holding = false
 	s := &t.held
+	if t.border.Begins(-1) {
+		t.next()
+	}
+	if t.border.Add(-1); t.part.Rows == 0 {
+		t.part.Offset = s.Place.Offset
+	}
+	t.part.Rows++
 	t.Rows++
 	t.Protocols[s.Protocol]++
 	if strings.HasPrefix(s.Protocol, "tcp") && (len(t.States) < 64 || t.States[s.State] > 0) {
@@ -150,7 +186,7 @@ func (t *socketReader) flush() {
 		t.Unowned++
 	}
 	t.words.socket(s)
-	t.err = t.visit(s)
+	t.err = t.visit(t.parts, s)
 }
 
 // holdsNothing reports whether no descriptor can refer to a TCP socket: one in
@@ -194,6 +230,7 @@ func (t *socketReader) header(text string) bool {
 
 // noise files a line that is no row.
 func (t *socketReader) noise(l line.Line, text string) {
+	t.border.Pass(text)
 	kind := noiseKind(text)
 	for _, tool := range []string{"ss: ", "netstat: ", "(Not all processes", "(No info could", " will not be shown", "you would have to be root"} {
 		if strings.Contains(text+" ", tool) {

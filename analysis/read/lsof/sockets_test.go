@@ -20,7 +20,7 @@ import (
 func table(t testing.TB, raw []byte) (Sockets, []analysis.Socket, []analysis.Problem) {
 	t.Helper()
 	var rows []analysis.Socket
-	sum, problems, err := ParseSockets(bytes.NewReader(raw), "ss.txt", func(s *analysis.Socket) error {
+	sum, problems, err := ParseSockets(bytes.NewReader(raw), "ss.txt", func(_ int, s *analysis.Socket) error {
 		flat := *s
 		flat.Place = analysis.Place{}
 		rows = append(rows, flat)
@@ -52,6 +52,10 @@ func TestFiguresOfSocketTables(t *testing.T) {
 	} {
 		got, _ := cleanTable(t, sample(t, name))
 		want.Bytes = int64(len(sample(t, name)))
+		if len(got.PerPart) != 1 || got.PerPart[0].Rows != want.Rows {
+			t.Errorf("%s: %+v, want one table", name, got.PerPart)
+		}
+		got.PerPart = nil
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -230,7 +234,7 @@ func toPeer(t *testing.T, rows []analysis.Descriptor) int {
 func TestErrorsOfTheSocketVisitorComeBack(t *testing.T) {
 	stop := errors.New("stop")
 	visited := 0
-	_, _, err := ParseSockets(bytes.NewReader(sample(t, "ss_tanp.txt")), "x", func(*analysis.Socket) error { visited++; return stop })
+	_, _, err := ParseSockets(bytes.NewReader(sample(t, "ss_tanp.txt")), "x", func(int, *analysis.Socket) error { visited++; return stop })
 	if !errors.Is(err, stop) || visited != 1 {
 		t.Errorf("visited %d, %v", visited, err)
 	}
@@ -257,7 +261,7 @@ func FuzzSockets(f *testing.F) {
 	f.Add([]byte("tcp4 0 0 192.168.1.5.52345 17.57.144.84.443 ESTABLISHED\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		rows, sockets := 0, []analysis.Socket(nil)
-		sum, problems, err := ParseSockets(bytes.NewReader(in), "f", func(s *analysis.Socket) error {
+		sum, problems, err := ParseSockets(bytes.NewReader(in), "f", func(_ int, s *analysis.Socket) error {
 			rows++
 			sockets = append(sockets, *s)
 			if s.Protocol == "" {

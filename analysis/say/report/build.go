@@ -487,7 +487,7 @@ func (j *JudgedSeries) nothingElse() string {
 func (j *JudgedSeries) nothing() string {
 	cut, refused := 0, 0
 	for _, s := range j.Snapshots {
-		if s.LowerBound {
+		if s.LowerBound || s.Refused > 0 {
 			cut++
 		}
 		if s.Refused > 0 {

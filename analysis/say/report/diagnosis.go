@@ -223,7 +223,7 @@ func (d *diagnosing) state(l answer) string {
 
 // quietState is the answer where nothing rose.
 func (d *diagnosing) quietState() string {
-	several := false
+	several, comparable := false, false
 	for i := range d.r.Series {
 		s := &d.r.Series[i]
 		if s.deadlock() != "" {
@@ -233,10 +233,13 @@ func (d *diagnosing) quietState() string {
 			return "grew"
 		}
 		several = several || len(s.Snapshots) > 1
+		comparable = comparable || d.comparable(s)
 	}
 	switch {
 	case len(d.r.Series) == 0:
 		return "nothing read"
+	case several && !comparable:
+		return "cannot be compared"
 	case several:
 		return "nothing grew"
 	case len(d.r.Series) == 1:

@@ -173,6 +173,9 @@ func (h *headline) whole(s *Series, k analysis.Kind, counts []*int) []*int {
 }
 
 func (s *Snapshot) bounded(k analysis.Kind) bool {
+	if k == analysis.KindDescriptor {
+		return s.Refused > 0 && !s.LowerBound
+	}
 	return s.LowerBound && (k == analysis.KindGoroutine || k == analysis.KindThread)
 }
 
@@ -201,7 +204,7 @@ func (h *headline) comparable(s *Series) bool {
 func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string {
 	cut, refused := 0, 0
 	for i := range s.Snapshots {
-		if h.snapshot(s, i).LowerBound {
+		if snap := h.snapshot(s, i); snap.LowerBound || snap.Refused > 0 {
 			cut++
 		}
 		if h.snapshot(s, i).Refused > 0 {

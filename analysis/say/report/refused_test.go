@@ -71,3 +71,17 @@ func TestTheOnlyDumpOfOneOrTwoSaysHowLongOneWaits(t *testing.T) {
 		}
 	}
 }
+
+func TestTwoDumpsOfWhichNoneIsWholeAreNotCalledQuiet(t *testing.T) {
+	for name, state := range map[string]string{"both whole": "grew", "one is not": "cannot be compared", "none is": "cannot be compared"} {
+		snapshots := leak("app", 2)
+		for i := range snapshots {
+			if name == "none is" || name == "one is not" && i == 1 {
+				snapshots[i].LowerBound, snapshots[i].Refused = true, 2
+			}
+		}
+		if got := Build(snapshots, nil, Options{}).Report.Diagnosis.State; got != state {
+			t.Errorf("%s: %q, want %q", name, got, state)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func (s *screen) head() string {
 	if state == "DEADLOCK" {
 		mark, accused = marks["leaking"], true
 	}
-	if state == "ONE DUMP" || state == "ONE DUMP EACH" || len(s.r.Series) == 0 {
+	if state == "ONE DUMP" || state == "ONE DUMP EACH" || state == "CANNOT BE COMPARED" || len(s.r.Series) == 0 {
 		mark = "…"
 	}
 	when := s.when()
