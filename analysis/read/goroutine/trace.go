@@ -64,6 +64,9 @@ func ParseTrace(r io.Reader, cfg Config, visit func(*Goroutine) error) (Trace, [
 	if p.input.err != nil {
 		return p.found, p.problems.all(), p.input.err
 	}
+	if err == nil && len(p.live) == 0 && p.found.Ended == 0 {
+		err = errors.New("it has no event of a goroutine")
+	}
 	if err != nil && len(p.live) == 0 {
 		return p.found, p.problems.all(), unreadableTrace(err)
 	}
@@ -327,30 +330,31 @@ const waitDepth = 8
 // waitIn are the words of runtime.waitReasonStrings by the function that waits: a trace has
 // other words for some, and none for a wait that began before it.
 var waitIn = map[string]string{
-	"runtime.chanrecv1":                       "chan receive",
-	"runtime.chanrecv2":                       "chan receive",
-	"runtime.chansend1":                       "chan send",
-	"runtime.selectgo":                        "select",
-	"runtime.block":                           "select (no cases)",
-	"internal/poll.runtime_pollWait":          "IO wait",
-	"time.Sleep":                              "sleep",
-	"sync.runtime_SemacquireMutex":            "sync.Mutex.Lock",
-	"internal/sync.runtime_SemacquireMutex":   "sync.Mutex.Lock",
-	"sync.runtime_SemacquireRWMutexR":         "sync.RWMutex.RLock",
-	"sync.runtime_SemacquireRWMutex":          "sync.RWMutex.Lock",
-	"sync.runtime_SemacquireWaitGroup":        "sync.WaitGroup.Wait",
-	"sync.runtime_Semacquire":                 "semacquire",
-	"sync.runtime_notifyListWait":             "sync.Cond.Wait",
-	"internal/poll.runtime_Semacquire":        "semacquire",
-	"runtime.gcBgMarkWorker":                  "GC worker (idle)",
-	"runtime.bgsweep":                         "GC sweep wait",
-	"runtime.bgscavenge":                      "GC scavenge wait",
-	"runtime.forcegchelper":                   "force gc (idle)",
-	"runtime.runFinalizers":                   "finalizer wait",
-	"runtime.runfinq":                         "finalizer wait",
-	"runtime.runCleanups":                     "cleanup wait",
-	"runtime.(*cleanupQueue).dequeue":         "cleanup wait",
-	"os/signal.signal_recv":                   "syscall",
+	"runtime.chanrecv1":                     "chan receive",
+	"runtime.chanrecv2":                     "chan receive",
+	"runtime.chansend1":                     "chan send",
+	"runtime.selectgo":                      "select",
+	"runtime.block":                         "select (no cases)",
+	"internal/poll.runtime_pollWait":        "IO wait",
+	"time.Sleep":                            "sleep",
+	"sync.runtime_SemacquireMutex":          "sync.Mutex.Lock",
+	"internal/sync.runtime_SemacquireMutex": "sync.Mutex.Lock",
+	"sync.runtime_SemacquireRWMutexR":       "sync.RWMutex.RLock",
+	"sync.runtime_SemacquireRWMutex":        "sync.RWMutex.Lock",
+	"sync.runtime_SemacquireWaitGroup":      "sync.WaitGroup.Wait",
+	"sync.runtime_Semacquire":               "semacquire",
+	"sync.runtime_notifyListWait":           "sync.Cond.Wait",
+	"internal/poll.runtime_Semacquire":      "semacquire",
+	"runtime.gcBgMarkWorker":                "GC worker (idle)",
+	"runtime.bgsweep":                       "GC sweep wait",
+	"runtime.bgscavenge":                    "GC scavenge wait",
+	"runtime.updateMaxProcsGoroutine":       "GOMAXPROCS updater (idle)",
+	"runtime.forcegchelper":                 "force gc (idle)",
+	"runtime.runFinalizers":                 "finalizer wait",
+	"runtime.runfinq":                       "finalizer wait",
+	"runtime.runCleanups":                   "cleanup wait",
+	"runtime.(*cleanupQueue).dequeue":       "cleanup wait",
+	"os/signal.signal_recv":                 "syscall",
 }
 
 // cut reports that the trace was read in part.

@@ -159,10 +159,10 @@ func lowerBound(problems []analysis.Problem) bool {
 
 func TestWhatIsNoTraceIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"a header alone":      "go 1.26 trace\x00\x00\x00",
-		"an unknown version":  "go 1.99 trace\x00\x00\x00\x01\x02",
+		"a header alone":       "go 1.26 trace\x00\x00\x00",
+		"an unknown version":   "go 1.99 trace\x00\x00\x00\x01\x02",
 		"bytes after a header": "go 1.26 trace\x00\x00\x00" + strings.Repeat("\xff", 100),
-		"nothing":             "",
+		"nothing":              "",
 	} {
 		if found, all, _, err := parseTrace(t, []byte(text)); err == nil && len(all) == 0 {
 			t.Errorf("%s: no error for %+v", name, found)
