@@ -2,6 +2,7 @@ package goroutine_test
 
 import (
 	"bytes"
+	"runtime/pprof"
 	"runtime/trace"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func traced(t *testing.T) []byte {
 	w.lock.Lock()
 	w.start(7, w.receive)
 	w.start(2, w.acquire)
-	settle()
+	settle(t, ").receive(", 7, ").acquire(", 2)
 	var out bytes.Buffer
 	if err := trace.Start(&out); err != nil {
 		t.Skip("another trace is taken: ", err)
@@ -62,7 +63,8 @@ func traced(t *testing.T) []byte {
 		go func() { one.Done() }()
 		one.Wait()
 	}
-	settle()
+	settle(t, ").receive(", 12, ").choose(", 3)
+	time.Sleep(50 * time.Millisecond) // the least window that the test asks for
 	trace.Stop()
 	close(w.stop)
 	w.lock.Unlock()
@@ -70,9 +72,30 @@ func traced(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// settle gives the goroutines that were started the time to wait: nothing shows it from
-// outside but a dump, which is what is under test.
-func settle() { time.Sleep(50 * time.Millisecond) }
+// settle waits until so many goroutines of methods wait, as a dump shows.
+func settle(t *testing.T, method string, n int, other string, m int) {
+	t.Helper()
+	for range 3000 {
+		var dump bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&dump, 2); err != nil {
+			t.Fatal(err)
+		}
+		waiting := map[string]int{}
+		for block := range strings.SplitSeq(dump.String(), "\n\n") {
+			header, body, _ := strings.Cut(block, "\n")
+			for _, name := range []string{method, other} {
+				if strings.Contains(body, "waiters"+name) && !strings.Contains(header, "[run") {
+					waiting[name]++
+				}
+			}
+		}
+		if waiting[method] == n && waiting[other] == m {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the goroutines do not come to wait")
+}
 
 // inMethod counts the goroutines whose stack has a method of waiters, by state.
 func inMethod(all []goroutine.Goroutine, method string) map[string]int {

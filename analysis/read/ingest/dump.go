@@ -317,17 +317,17 @@ func readTrace(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	t.dump = trace.Dump
 	p.text, p.inner = t, trace.Time
 	a.Members, a.Truncated = trace.Headers, trace.Truncated
-	a.Outcome = traceOutcome(&trace)
+	a.Outcome = atLeast(wording.Plural(trace.Headers, "goroutine", "goroutines"), trace.Truncated, 0)
+	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
+		What: windowSaid(&trace),
+		Why:  "an execution trace holds every start and end in its window, and who lives at its end, whose stacks have no creator",
+		Hint: "a second trace or a dump, minutes later, shows whether those who stayed ever end"})
 	return nil
 }
 
-// traceOutcome says how many goroutines live at the end, and who came and went before.
+// windowSaid says who came and went in a trace.
 //
-//	"41 goroutines at the end; in the 5 s of the trace 120 started, 60 of them stayed, and 80 ended"
-func traceOutcome(t *goroutine.Trace) string {
-	out := wording.Plural(t.Headers, "goroutine", "goroutines") + " at the end; in the " + wording.Duration(t.Window) + " of the trace "
-	if t.Truncated {
-		out = "at least " + out
-	}
-	return out + fmt.Sprintf("%d started, %d of them stayed, and %d ended", t.Started, t.Stayed, t.Ended)
+//	"in the 5 s of the trace 120 goroutines started, 60 of them live at its end, and 80 ended"
+func windowSaid(t *goroutine.Trace) string {
+	return fmt.Sprintf("in the %s of the trace %s started, %d of them live at its end, and %d ended", wording.Duration(t.Window), wording.Plural(t.Started, "goroutine", "goroutines"), t.Stayed, t.Ended)
 }
