@@ -30,8 +30,11 @@ func (w *waiters) choose() {
 	case <-w.full:
 	}
 }
-func (w *waiters) acquire() { defer w.done.Done(); w.lock.Lock(); w.lock.Unlock() }
-func (w *waiters) brief()   { w.done.Done() }
+func (w *waiters) acquire() {
+	defer w.done.Done()
+	w.lock.Lock()
+	defer w.lock.Unlock()
+}
 
 // start starts n goroutines.
 func (w *waiters) start(n int, f func()) {
