@@ -39,22 +39,27 @@ type hotParser struct {
 func ParseHotThreads(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &hotParser{lines: line.NewReader(r), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
-	var err error
-	for err == nil {
-		l, ok := p.lines.Next()
+	err := eachLine(p.lines, cfg.Path, p.line, p.endDump)
+	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
+	return p.dumps, p.problems.all(), err
+}
+
+// eachLine gives every line to take and calls end after the last one. The error is that
+// of take, of end, or of the reader, which the path names.
+func eachLine(lines *line.Reader, path string, take func(line.Line) error, end func() error) error {
+	for {
+		l, ok := lines.Next()
 		if !ok {
 			break
 		}
-		err = p.line(l)
+		if err := take(l); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = p.endDump()
+	if err := end(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = p.lines.Failure(cfg.Path)
-	}
-	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
-	return p.dumps, p.problems.all(), err
+	return lines.Failure(path)
 }
 
 var (

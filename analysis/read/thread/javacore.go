@@ -75,20 +75,7 @@ type javacoreHead struct {
 func ParseJavacore(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &javacoreParser{lines: line.NewReader(r), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
-	var err error
-	for err == nil {
-		l, ok := p.lines.Next()
-		if !ok {
-			break
-		}
-		err = p.line(l)
-	}
-	if err == nil {
-		err = p.endDump()
-	}
-	if err == nil {
-		err = p.lines.Failure(cfg.Path)
-	}
+	err := eachLine(p.lines, cfg.Path, p.line, p.endDump)
 	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
 	return p.dumps, p.problems.all(), err
 }
