@@ -29,9 +29,11 @@ type Contention struct {
 }
 
 // Contended is one stack with its waits and their summed time. The runtime samples waits and
-// scales them up to all.
+// scales them up to all. Frames are leaf first, nil for all stacks beyond those that a parser
+// keeps. Elided counts those left out.
 type Contended struct {
-	Stack *Stack
-	Count int64
-	Delay time.Duration
+	Frames []Frame
+	Elided int
+	Count  int64
+	Delay  time.Duration
 }

@@ -49,7 +49,7 @@ func (w *waits) add(key []byte, count, delay int64) {
 	stack := w.stacks.get(key).stack
 	sum := w.sums[stack]
 	if sum == nil {
-		sum = &analysis.Contended{Stack: stack}
+		sum = &analysis.Contended{Frames: stack.Frames, Elided: stack.Elided}
 		w.sums[stack] = sum
 	}
 	sum.Count = addWaits(sum.Count, count)
@@ -66,7 +66,7 @@ func (w *waits) fill(c *Contention) {
 		all = append(all, *sum)
 	}
 	slices.SortFunc(all, func(a, b analysis.Contended) int {
-		return cmp.Or(cmp.Compare(b.Delay, a.Delay), cmp.Compare(b.Count, a.Count), compareStacks(a.Stack, b.Stack))
+		return cmp.Or(cmp.Compare(b.Delay, a.Delay), cmp.Compare(b.Count, a.Count), compareFrames(a.Frames, b.Frames))
 	})
 	for i := range all {
 		c.Count = addWaits(c.Count, all[i].Count)
@@ -75,21 +75,15 @@ func (w *waits) fill(c *Contention) {
 	c.Stacks = slices.Clone(all[:min(len(all), mostContended)])
 	c.More = len(all) - len(c.Stacks)
 	for i := range c.Stacks {
-		c.Stacks[i].Stack = shortened(c.Stacks[i].Stack)
+		s := &c.Stacks[i]
+		kept := min(len(s.Frames), mostContendedFrames)
+		s.Frames, s.Elided = slices.Clone(s.Frames[:kept]), max(0, s.Elided)+len(s.Frames)-kept
 	}
 	c.LowerBound = c.Refused > 0 || c.Truncated
 }
 
-// shortened leaves out the outermost frames of a long stack.
-func shortened(s *analysis.Stack) *analysis.Stack {
-	if len(s.Frames) <= mostContendedFrames {
-		return s
-	}
-	return &analysis.Stack{Frames: slices.Clone(s.Frames[:mostContendedFrames]), Elided: len(s.Frames) - mostContendedFrames}
-}
-
-func compareStacks(a, b *analysis.Stack) int {
-	return slices.CompareFunc(a.Frames, b.Frames, func(x, y analysis.Frame) int {
+func compareFrames(a, b []analysis.Frame) int {
+	return slices.CompareFunc(a, b, func(x, y analysis.Frame) int {
 		return cmp.Or(strings.Compare(x.Func, y.Func), strings.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
 	})
 }
@@ -435,7 +429,7 @@ func valueOf(decoded *profile.Profile, name, unit string) int {
 // profileOf tells a mutex profile, whose stacks let a lock go, from a block profile.
 func profileOf(c *Contention, file string) analysis.ContentionProfile {
 	for i := range c.Stacks {
-		if frames := c.Stacks[i].Stack.Frames; len(frames) > 0 {
+		if frames := c.Stacks[i].Frames; len(frames) > 0 {
 			if unlocks(frames[0].Func) {
 				return analysis.MutexProfile
 			}

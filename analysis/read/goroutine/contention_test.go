@@ -32,7 +32,7 @@ func parseContention(t testing.TB, text string) ([]goroutine.Contention, []analy
 // waited is the second frame of a stack, which calls into sync or the runtime, with its waits.
 func waited(c *goroutine.Contention) (out []string) {
 	for _, s := range c.Stacks {
-		out = append(out, fmt.Sprintf("%d %s", s.Count, s.Stack.Frames[1].Func))
+		out = append(out, fmt.Sprintf("%d %s", s.Count, s.Frames[1].Func))
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func TestTheTextOfAMutexProfileHasWhoHeld(t *testing.T) {
 		{Func: "main.(*ledger).flush", File: "example.org/ledger/main.go", Line: 31},
 		{Func: "main.main.func1", File: "example.org/ledger/main.go", Line: 44},
 	}
-	if diff := cmp.Diff(want, c.Stacks[0].Stack.Frames); diff != "" {
+	if diff := cmp.Diff(want, c.Stacks[0].Frames); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -94,7 +94,7 @@ func TestTheProtoOfAProfileSaysTheSameAsItsText(t *testing.T) {
 		}
 		// The server that was asked for the profiles waits itself.
 		served := func(c goroutine.Contention) []analysis.Contended {
-			return slices.DeleteFunc(c.Stacks, func(s analysis.Contended) bool { return strings.HasPrefix(s.Stack.Frames[1].Func, "net/http.") })
+			return slices.DeleteFunc(c.Stacks, func(s analysis.Contended) bool { return strings.HasPrefix(s.Frames[1].Func, "net/http.") })
 		}
 		if diff := cmp.Diff(served(text[0]), served(proto)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -157,7 +157,7 @@ func TestStacksBeyondTheBoundAreSummedUp(t *testing.T) {
 	if len(problems) > 0 || len(c.Stacks) != 20 || c.More != 10 || c.Count != 60 || c.Delay != 930*time.Microsecond {
 		t.Fatalf("%+v, %+v", c, problems)
 	}
-	if first := c.Stacks[0]; first.Count != 2 || first.Delay != 60*time.Microsecond || first.Stack.Frames[1].Func != "main.f30" {
+	if first := c.Stacks[0]; first.Count != 2 || first.Delay != 60*time.Microsecond || first.Frames[1].Func != "main.f30" {
 		t.Errorf("%+v", first)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzContention(f *testing.F) {
 				t.Errorf("%+v", c)
 			}
 			for _, s := range c.Stacks {
-				if s.Count < 0 || s.Delay < 0 || s.Count > c.Count || s.Delay > c.Delay || len(s.Stack.Frames) > 64 {
+				if s.Count < 0 || s.Delay < 0 || s.Count > c.Count || s.Delay > c.Delay || len(s.Frames) > 64 {
 					t.Errorf("%+v of %+v", s, c)
 				}
 			}
