@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
@@ -33,7 +32,7 @@ func contentionGroups(s *analysis.Snapshot) (out []ContentionGroup) {
 		g := newContentionGroup(&c)
 		for k := range c.Stacks {
 			x := &c.Stacks[k]
-			stack := ContentionStack{Own: Visible(x.Own()), Waits: wording.Number(x.Count), Delay: wording.Duration(time.Duration(x.DelayNS)), Share: wording.PageShare(float64(x.DelayNS), float64(max(c.DelayNS, 1)), 0)}
+			stack := ContentionStack{Own: Visible(x.Own()), Waits: wording.Number(x.Count), Delay: report.DelayWords(x.DelayNS), Share: wording.PageShare(float64(x.DelayNS), float64(max(c.DelayNS, 1)), 0)}
 			for _, f := range s.Contention[i].Stacks[k].Frames {
 				text := f.Func
 				if f.File != "" {

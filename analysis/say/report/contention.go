@@ -70,7 +70,7 @@ func (c *Contention) Note() string {
 	if c.WindowNS > 0 {
 		since = "in " + wording.Duration(time.Duration(c.WindowNS))
 	}
-	text := fmt.Sprintf("The %s profile counts %s%s, %s in all, %s.", c.Profile, least, waitsOf(c.Count), wording.Duration(time.Duration(c.DelayNS)), since)
+	text := fmt.Sprintf("The %s profile counts %s%s, %s in all, %s.", c.Profile, least, waitsOf(c.Count), DelayWords(c.DelayNS), since)
 	if c.Profile == analysis.BlockProfile {
 		text += " Workers without work wait, too: a long wait at a channel alone is no fault."
 	}
@@ -79,6 +79,16 @@ func (c *Contention) Note() string {
 
 func waitsOf(n int64) string {
 	return wording.Plural(int(n), "wait", "waits")
+}
+
+// DelayWords is a delay in nanoseconds in words.
+//
+//	3597386524 = "3.6 s", 21000 = "less than 1 ms"
+func DelayWords(ns int64) string {
+	if d := time.Duration(ns); d == 0 || d >= time.Millisecond {
+		return wording.Duration(d)
+	}
+	return "less than 1 ms"
 }
 
 // Lines are the stacks with most delay, at most so many.
@@ -104,7 +114,7 @@ func (c *Contention) Line(s *ContendedStack) string {
 			did += " in " + shortRole(leaf)
 		}
 	}
-	text := fmt.Sprintf("%s %s: %s, %s", s.name(), did, waitsOf(s.Count), wording.Duration(time.Duration(s.DelayNS)))
+	text := fmt.Sprintf("%s %s: %s, %s", s.name(), did, waitsOf(s.Count), DelayWords(s.DelayNS))
 	if c.DelayNS > 0 {
 		text += " (" + wording.Share(float64(s.DelayNS)/float64(c.DelayNS)) + ")"
 	}

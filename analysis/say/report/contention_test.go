@@ -22,19 +22,20 @@ func TestAMutexProfileNamesWhoHeldAndABlockProfileWhoWaited(t *testing.T) {
 			contended(3*time.Second, 1200, "internal/sync.(*Mutex).Unlock", "sync.(*Mutex).Unlock", "example.org/shop/cart.(*Store).Flush", "main.main"),
 			contended(time.Second, 34, "runtime.unlock"),
 		}},
-		{Profile: analysis.BlockProfile, Count: 1, Delay: time.Second, Window: 30 * time.Second, Stacks: []analysis.Contended{contended(time.Second, 1, "runtime.chanrecv1", "main.consume")}},
+		{Profile: analysis.BlockProfile, Count: 1, Delay: time.Second, Window: 30 * time.Second, Stacks: []analysis.Contended{contended(time.Second, 1, "runtime.chanrecv1", "main.consume"), contended(21*time.Microsecond, 1, "runtime.chanrecv1", "main.main")}},
 	}}
 	all := ContentionOf(&s)
 	var said []string
 	for i := range all {
 		said = append(said, all[i].Note())
-		said = append(said, all[i].Lines(1)...)
+		said = append(said, all[i].Lines(1 + i)...)
 	}
 	want := `The mutex profile counts at least 1234 waits, 4 s in all, from the start of the process.
 cart.(*Store).Flush held a lock while others waited: 1200 waits, 3 s (75 %).
 4 more stacks.
 The block profile counts 1 wait, 1 s in all, in 30 s. Workers without work wait, too: a long wait at a channel alone is no fault.
-main.consume waited in runtime.chanrecv1: 1 wait, 1 s (100 %).`
+main.consume waited in runtime.chanrecv1: 1 wait, 1 s (100 %).
+main.main waited in runtime.chanrecv1: 1 wait, less than 1 ms (0 %).`
 	if got := strings.Join(said, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
