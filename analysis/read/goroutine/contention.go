@@ -267,24 +267,18 @@ func (p *contentionParser) current() *Contention { return &p.found[len(p.found)-
 //	"#	0x670e65	main.(*ledger).flush+0x45	example.org/ledger/main.go:31"
 //	"#	0x670e65"
 func (p *contentionParser) frame(b []byte) {
-	address, name, place := cutColumns(bytes.TrimSpace(b[1:]))
+	name, place, ok := cutFrame(bytes.TrimSpace(b[1:]))
 	switch {
-	case !bytes.HasPrefix(address, []byte("0x")):
+	case !ok:
 		return
 	case !p.open:
 		p.refuse(b)
 		return
 	}
 	p.frames++
-	if len(p.key) > maxKey {
-		return
+	if len(p.key) <= maxKey {
+		p.key = appendFrame(p.key, name, place)
 	}
-	if len(name) == 0 {
-		name = address
-	} else if i := bytes.LastIndex(name, []byte("+0x")); i > 0 {
-		name = name[:i]
-	}
-	p.key = appendFrame(p.key, name, place)
 }
 
 // refuse counts a record whose first line was not understood, and ends the one before it.

@@ -28,7 +28,7 @@ func TestAMutexProfileNamesWhoHeldAndABlockProfileWhoWaited(t *testing.T) {
 	var said []string
 	for i := range all {
 		said = append(said, all[i].Note())
-		said = append(said, all[i].Lines(1 + i)...)
+		said = append(said, all[i].Lines(1+i)...)
 	}
 	want := `The mutex profile counts at least 1234 waits, 4 s in all, from the start of the process.
 cart.(*Store).Flush held a lock while others waited: 1200 waits, 3 s (75 %).
