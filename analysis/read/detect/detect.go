@@ -24,9 +24,11 @@ const (
 	GoroutineDebug2 Kind = "goroutine-debug2" // debug=2 and runtime.Stack text
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
-	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
-	OTLPProfiles    Kind = "otlp-profiles"   // of the collector's file exporter
-	Wrapped         Kind = "wrapped-dump"    // after log prefixes or escaped
+	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
+	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
+	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
+	ContentionText  Kind = "contention-debug1" // mutex and block profiles
+	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace" // of runtime/trace
 	RaceReport      Kind = "race-report"     // named only

@@ -49,29 +49,31 @@ type part struct {
 	// source names the wrapping that the part was freed of, "" for a plain file.
 	source string
 
-	text     *textDump
-	profile  *profileDump
-	fdinfo   *fdinfoSet
-	links    []analysis.Descriptor
-	listing  *listing
-	threads  *threadDump
-	node     *nodeReport
-	sockets  []analysis.Socket
-	clients  *thread.Clients
-	counts   *inotifyCounts
-	inodes   *procfs.Inodes
-	handles  []analysis.Handle
-	pairs    []analysis.Pair
-	capture  *captureManifest
-	mounts   []analysis.Mount
-	limits   *procfs.Limits
-	status   *procfs.Status
-	stat     *procfs.Stat
-	cmdline  []string
-	sysctls  map[string]int64
-	figures  map[string]float64
-	version  string
-	captured time.Time
+	text    *textDump
+	profile *profileDump
+	fdinfo  *fdinfoSet
+	links   []analysis.Descriptor
+	listing *listing
+	threads *threadDump
+	node    *nodeReport
+	sockets []analysis.Socket
+	clients *thread.Clients
+	counts  *inotifyCounts
+	inodes  *procfs.Inodes
+	handles []analysis.Handle
+	pairs   []analysis.Pair
+	// contention has mutex and block profiles that are not empty.
+	contention []analysis.Contention
+	capture    *captureManifest
+	mounts     []analysis.Mount
+	limits     *procfs.Limits
+	status     *procfs.Status
+	stat       *procfs.Stat
+	cmdline    []string
+	sysctls    map[string]int64
+	figures    map[string]float64
+	version    string
+	captured   time.Time
 	// ran is when the collector ran, by its own word.
 	ran time.Time
 }

@@ -198,6 +198,10 @@ func (p *part) cut(why string) {
 		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, why
 	case p.profile != nil:
 		p.profile.profile.Truncated = true
+	case p.contention != nil:
+		for i := range p.contention {
+			p.contention[i].LowerBound = true
+		}
 	case p.threads != nil && !p.threads.dump.Truncated:
 		p.threads.dump.Truncated, p.threads.dump.TruncatedWhy = true, why
 	}
@@ -301,6 +305,8 @@ var formats = map[string]formatReader{
 	detect.GoroutineProto:  readProto,
 	detect.ExecutionTrace:  readTrace,
 	detect.OTLPProfiles:    readOTLP,
+	detect.ContentionText:  readContention,
+	detect.ContentionProto: readContentionProto,
 	detect.LsofTable:       listed(lsof.ParseTable),
 	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,

@@ -17,6 +17,7 @@ import (
 // snapshots forms the snapshots of the bundle, in time order, and the groups of each.
 func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	all := groups(r.parts)
+	r.looseContention(all)
 	r.stems = map[string]map[string]bool{}
 	for _, g := range all {
 		word := wordOfStem(g.stem)
@@ -189,6 +190,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.watches()
 	b.halfRead()
 	b.pairs()
+	b.contentions()
 	b.figures()
 	if len(b.byPrint) > 0 {
 		b.s.Groups = make([]analysis.Group, 0, len(b.byPrint))

@@ -83,6 +83,13 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 	return func(yield func(*analysis.Stack) bool) {
 		seen := map[*analysis.Stack]bool{}
 		for snap := range c.snapshots() {
+			for i := range snap.Contention {
+				for _, c := range snap.Contention[i].Stacks {
+					if !yield(&analysis.Stack{Frames: c.Frames}) {
+						return
+					}
+				}
+			}
 			for i := range snap.Groups {
 				for _, v := range snap.Groups[i].Variants {
 					if v.Stack == nil || seen[v.Stack] {
@@ -139,6 +146,13 @@ func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 				seen[f.Fingerprint] = true
 			}
 			r.keepObjects(snap.Joined)
+			for i := range snap.Contention {
+				for _, c := range snap.Contention[i].Stacks {
+					for _, f := range c.Frames {
+						r.keep(f.Func)
+					}
+				}
+			}
 		}
 	}
 }
