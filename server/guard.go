@@ -30,13 +30,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "private, no-cache")
+		if r.TLS != nil {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		id := response.ErrorID()
 		h.Set(response.RequestIDHeader, id)
 		r = web.Themed(response.WithRequestID(r, id))
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
-			s.respond.Fail(lw, r, response.Refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
+			s.respond.Fail(lw, r, response.Refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as "+s.respond.Scheme()+"://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
 			return
 		}
 		protected.ServeHTTP(lw, r)

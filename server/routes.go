@@ -12,15 +12,33 @@ import (
 	"leakdiff/web"
 )
 
-// routes lists every URL of the server. A page has twins with the suffixes .md, .jira,
-// .txt, .html, .csv, .json and .svg. Snapshots and comparisons also have .folded and
-// .pb.gz.
+// routes lists every URL of the server, and rules who may use each. A page has twins with
+// the suffixes .md, .jira, .txt, .html, .csv, .json and .svg. Snapshots and comparisons also
+// have .folded and .pb.gz.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
 	r.MethodNotAllowed(s.respond.MethodNotAllowed)
 	r.Use(loader.PerRequest)
 
+	root := r
+	r.Group(func(r chi.Router) {
+		r.Use(s.check)
+		s.pageRoutes(r)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.api.LimitRate(), s.check)
+		s.apiRoutes(r, root)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.limitLogins(), s.check)
+		r.Post("/login", s.account.Login)
+	})
+	return r
+}
+
+// pageRoutes are those of browsers.
+func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/", s.pages.Home)
 	r.Post("/upload", s.intake.Upload)
 	r.Post("/samples/{name}", s.intake.TrySample)
@@ -80,43 +98,45 @@ func (s *Server) routes() chi.Router {
 	r.Post("/p/{id}/extend", s.share.ExtendForm)
 	r.Post("/p/{id}/again", s.share.FreezeAgain)
 
-	root := r
-	r.Group(func(r chi.Router) {
-		r.Use(s.api.LimitRate())
-		r.Put("/api/v1/bundles", s.intake.PutBundle)
-		r.Put("/api/v1/bundles/*", s.intake.PutBundle)
-		r.Post("/api/v1/bundles", s.intake.PostBundle)
-		r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
-		r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
-		r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
-		r.Put("/api/v1/bundles/{id}/kinds", s.intake.KindAPI)
-		r.Get("/api/v1/cases", s.api.CasesAPI)
-		r.Get("/api/v1/cases/{id}", api.TwinAPI(root, "/cases/"))
-		r.Delete("/api/v1/cases/{id}", s.cases.DeleteCaseAPI)
-		r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
-		r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
-		r.Get("/api/v1/search", s.api.SearchAPI)
-		r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
-		r.Get("/api/v1/diffs/{id}", api.TwinAPI(root, "/diff/"))
-		r.Get("/api/v1/compare", api.TwinAPI(root, "/compare"))
-		r.Get("/api/v1/permalinks/{id}", api.TwinAPI(root, "/p/"))
-		r.Get("/api/v1/openapi.json", s.api.OpenAPI)
-		r.Patch("/api/v1/cases/{id}", s.cases.FieldsAPI)
-		r.Get("/api/v1/cases/{id}/triage", s.cases.MarksAPI)
-		r.Put("/api/v1/cases/{id}/triage", s.cases.MarkAPI)
-		r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
-		r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
-		r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
-		r.Post("/api/v1/permalinks", s.share.FreezeAPI)
-		r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
-		r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
-	})
-
 	r.Get("/collect.sh", s.pages.CollectScript)
 	r.Get("/healthz", s.healthz)
-	r.Handle("/metrics", s.metrics())
-	r.Handle("/assets/*", web.Handler())
-	return r
+	r.Method(http.MethodGet, "/metrics", s.metrics())
+	r.Method(http.MethodGet, "/assets/*", web.Handler())
+	r.Get("/login", s.account.LoginPage)
+	r.Post("/logout", s.account.Logout)
+	r.Get("/audit", s.account.AuditPage)
+	r.Get("/audit.jsonl", s.account.AuditLines)
+}
+
+// apiRoutes are those of programs.
+func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
+	r.Put("/api/v1/bundles", s.intake.PutBundle)
+	r.Put("/api/v1/bundles/*", s.intake.PutBundle)
+	r.Post("/api/v1/bundles", s.intake.PostBundle)
+	r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
+	r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
+	r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
+	r.Put("/api/v1/bundles/{id}/kinds", s.intake.KindAPI)
+	r.Get("/api/v1/cases", s.api.CasesAPI)
+	r.Get("/api/v1/cases/{id}", api.TwinAPI(root, "/cases/"))
+	r.Delete("/api/v1/cases/{id}", s.cases.DeleteCaseAPI)
+	r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
+	r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
+	r.Get("/api/v1/search", s.api.SearchAPI)
+	r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
+	r.Get("/api/v1/diffs/{id}", api.TwinAPI(root, "/diff/"))
+	r.Get("/api/v1/compare", api.TwinAPI(root, "/compare"))
+	r.Get("/api/v1/permalinks/{id}", api.TwinAPI(root, "/p/"))
+	r.Get("/api/v1/openapi.json", s.api.OpenAPI)
+	r.Patch("/api/v1/cases/{id}", s.cases.FieldsAPI)
+	r.Get("/api/v1/cases/{id}/triage", s.cases.MarksAPI)
+	r.Put("/api/v1/cases/{id}/triage", s.cases.MarkAPI)
+	r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
+	r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
+	r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
+	r.Post("/api/v1/permalinks", s.share.FreezeAPI)
+	r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
+	r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
 }
 
 // head lets handlers answer HEAD like GET. net/http drops the body.

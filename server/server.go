@@ -6,6 +6,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/account"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
@@ -46,9 +48,10 @@ type Config struct {
 	// for.
 	Listen string
 	Hosts  []string
-	// Open is true if others than the users of this machine reach the server, whatever
-	// Listen is: a proxy may run on this machine as well.
-	Open bool
+	// Access is who may use the server.
+	Access access.Policy
+	// TLS says that the server itself speaks https.
+	TLS bool
 	// BaseURL is the address of the server behind a proxy, for links to paste. If it is
 	// empty, links use the host of the request.
 	BaseURL string
@@ -93,12 +96,13 @@ type Server struct {
 	queue     *intake.Queue
 	worker    *intake.Worker
 
-	intake *intake.Service
-	cases  *casepage.Service
-	share  *share.Service
-	expert *expert.Service
-	pages  *pages.Service
-	api    *api.Service
+	intake  *intake.Service
+	cases   *casepage.Service
+	share   *share.Service
+	expert  *expert.Service
+	pages   *pages.Service
+	api     *api.Service
+	account *account.Service
 }
 
 // New makes a server. Start begins to work off ingest jobs.
@@ -117,8 +121,8 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg:       cfg,
-		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}),
-		access:    access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}),
+		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS}),
+		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
 		queue:     intake.NewQueue(),
 	}
@@ -146,14 +150,15 @@ func (s *Server) openRooms() {
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{
-		Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL,
+		Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
 	})
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
-	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
+	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL})
+	s.account = account.New(account.Config{Log: cfg.Store.Accounts(), Respond: s.respond, Access: s.access})
 }
 
 // sampleViews returns the samples as the start page shows them.
@@ -164,6 +169,9 @@ func sampleViews(samples []Sample) []view.Sample {
 	}
 	return out
 }
+
+// Scheme is http, or https where the server itself speaks it.
+func (s *Server) Scheme() string { return s.respond.Scheme() }
 
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -176,7 +184,8 @@ func (s *Server) Start(ctx context.Context) {
 // LoadSamples makes a case of each sample if the store never held them.
 func (s *Server) LoadSamples(ctx context.Context) error { return s.intake.LoadSamples(ctx) }
 
-// sweep deletes expired permalinks and stored answers, every hour.
+// sweep deletes expired permalinks, stored answers and old entries of the audit log, every
+// hour.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -185,7 +194,7 @@ func (s *Server) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.cfg.Store.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.cfg.Store.Sweep(ctx), s.cfg.Store.Accounts().TrimAudit(ctx)); err != nil && ctx.Err() == nil {
 				s.cfg.Log.Error("sweeping failed", "error", err)
 			}
 		}

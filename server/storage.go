@@ -9,6 +9,7 @@ import (
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
 	"leakdiff/server/share"
+	"leakdiff/store"
 )
 
 // Storage is what the rooms and the server need of the database. Package store implements
@@ -21,6 +22,9 @@ type Storage interface {
 	share.Store
 	pages.Store
 	api.Store
+
+	// Accounts has tokens, sessions and the audit log.
+	Accounts() *store.Accounts
 
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error

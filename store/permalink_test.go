@@ -103,7 +103,7 @@ func TestAWithdrawnPermalinkIsGoneFromTheDisk(t *testing.T) {
 	wantCode(t, f.WithdrawPermalink(f.ctx, p.ID, "wrong"), "forbidden")
 	f.clock.advance(time.Hour)
 	f.ok(f.WithdrawPermalink(f.ctx, p.ID, key))
-	want := Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true}
+	want := Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true, Audience: ForLink}
 	f.wantGone(p.ID, want)
 	var gone *Gone
 	if err := f.WithdrawPermalink(f.ctx, p.ID, key); !errors.As(err, &gone) {
@@ -126,8 +126,8 @@ func TestDeletingACaseWithdrawsItsPermalinks(t *testing.T) {
 	earlyEnd := f.clock.now
 	f.clock.advance(time.Hour)
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
-	f.wantGone(p.ID, Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true})
-	f.wantGone(early.ID, Gone{Created: early.Created, Ended: earlyEnd, Withdrawn: true})
+	f.wantGone(p.ID, Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true, Audience: ForLink})
+	f.wantGone(early.ID, Gone{Created: early.Created, Ended: earlyEnd, Withdrawn: true, Audience: ForLink})
 	if _, err := f.Permalink(f.ctx, unrelated.ID); err != nil {
 		t.Errorf("another case's link: %v", err)
 	}

@@ -62,7 +62,8 @@ var arrows = map[string][]string{
 	"web/block":                {"analysis/say/document", "web", "web/chart"},
 	"web/page":                 {"web", "web/block", "web/chart", "web/view"},
 	"server/response":          {"analysis", "analysis/say/document", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},
-	"server/access":            {"server/response"},
+	"server/access":            {"analysis", "server/response", "store", "web"},
+	"server/account":           {"analysis", "server/access", "server/response", "store", "web/page", "web/view"},
 	"server/catalogue":         {"analysis", "analysis/judge/knowledge", "analysis/say/report", "server/response", "web/view"},
 	"server/loader":            {"analysis", "analysis/judge/diff", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/say/report", "server/response", "store"},
 	"server/intake":            {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/read/ingest", "analysis/say/report", "server/access", "server/response", "store", "store/blob", "web/page", "web/view"},
@@ -71,7 +72,7 @@ var arrows = map[string][]string{
 	"server/expert":            {"analysis/say/profile", "server/casepage", "server/response", "web/page", "web/view"},
 	"server/page":              {"analysis", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
-	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "analysis", "server/access", "server/account", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "store", "web", "web/page", "web/view"},
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},

@@ -18,14 +18,13 @@ import (
 	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
-	"leakdiff/server/access"
 	"leakdiff/store"
 )
 
 type serveCommand struct {
-	Listen      string   `help:"Address to listen on." default:"127.0.0.1:8080"`
-	Data        string   `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
-	Access      string   `help:"Who may use the server: open means everybody who reaches it, through a proxy as well, without a password; changing a case then needs its owner key." enum:"loopback,open" default:"loopback"`
+	Listen      string `help:"Address to listen on." default:"127.0.0.1:8080"`
+	Data        string `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
+	accessFlags `group:"Access:"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Source      []string `help:"A module cache or a checkout: pages show of its Go files the lines that start goroutines. Repeatable. Whoever can upload can read lines of any Go file below it." placeholder:"DIR"`
 	Host        []string `help:"Further host names that requests may ask for."`
@@ -41,6 +40,8 @@ type serveCommand struct {
 func (*serveCommand) Help() string {
 	return `Examples:
   leakdiff serve --listen 127.0.0.1:8080 --data /var/lib/leakdiff
+  leakdiff serve --listen :8443 --access password --password-file passwords --tls-cert cert.pem --tls-key key.pem --host leaks.example.org
+  leakdiff serve --access proxy --trusted-proxy 127.0.0.1 --role alice=admin --base-url https://leaks.example.org
   leakdiff serve --listen :8080 --access open --host leaks.example.org
   leakdiff serve --source ~/go/pkg/mod --source ~/src/app`
 }
@@ -53,9 +54,6 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	// Only serve ends in order. A report that waits for a pipe is killed.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := c.access(m); err != nil {
-		return err
-	}
 	limit, err := bytesOf(c.UploadLimit)
 	if err != nil {
 		return err
@@ -66,6 +64,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+	policy, err := c.policy(m, c.Listen, c.BaseURL, log)
+	if err != nil {
+		return err
+	}
 	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase})
 	if err != nil {
 		return err
@@ -85,12 +87,15 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		return &analysis.Fault{Code: "busy", What: "cannot listen", Where: c.Listen, Why: err.Error(), Hint: "stop the other program or choose another address with --listen", Err: err}
 	}
 	address := listener.Addr().String()
+	if listener, err = c.https(listener, log); err != nil {
+		return err
+	}
 	hosts := c.Host
 	if c.BaseURL != "" {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Open: c.Access == "open",
+		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
 		TempDir: spool, UploadLimit: limit, NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
 	}
@@ -115,7 +120,7 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 	s.Start(ctx)
 	go program() // hash the program before the first page needs it
 	address := listener.Addr().String()
-	fmt.Fprintf(m.Stdout, "leakdiff %s listens on http://%s/\n", version, address)
+	fmt.Fprintf(m.Stdout, "leakdiff %s listens on %s://%s/\n", version, s.Scheme(), address)
 	if m.Ready != nil {
 		m.Ready(address)
 	}
@@ -137,21 +142,6 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 	}
 	cancel()
 	s.Wait()
-	return nil
-}
-
-// access refuses an address that others can reach until somebody has decided who may use
-// it. A proxy in front of a loopback address may admit everybody as well.
-func (c *serveCommand) access(m *Main) error {
-	if c.Access != "open" {
-		if access.Loopback(c.Listen) {
-			return nil
-		}
-		return &analysis.Fault{Code: "refused", What: "this address can be reached from other machines", Where: c.Listen,
-			Why:  "leakdiff has no passwords, so everybody who reaches it could read and delete every case",
-			Hint: "listen on 127.0.0.1 and put an authenticating proxy in front of it, or accept that with --access open"}
-	}
-	fmt.Fprintf(m.Stderr, "leakdiff: --access open: everybody who reaches %s can read every case and add new ones; changing one needs its owner key\n", c.Listen)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -47,9 +48,10 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	recorded = !p.again
+	s.owned(r, p)
 	address := "/cases/" + p.bundle.CaseID
 	s.await(r.Context(), p.bundle.ID)
-	if p.ownerKey == "" || s.access.Local() {
+	if p.ownerKey == "" || !s.access.NeedsKey(r.Context(), p.bundle.CaseID) {
 		s.respond.Redirect(w, r, address)
 		return
 	}
@@ -132,6 +134,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		return
 	}
 	recorded = !p.again
+	s.owned(r, p)
 	status := http.StatusCreated
 	if p.again {
 		status = http.StatusOK
@@ -239,6 +242,14 @@ func (s *Service) mayAdd(r *http.Request, caseID, formKey string) error {
 	}
 	_, err := s.access.Edit(r, caseID, formKey)
 	return err
+}
+
+// owned says whose a new case is.
+func (s *Service) owned(r *http.Request, p placed) {
+	if p.ownerKey != "" {
+		s.access.Own(r, p.bundle.CaseID)
+	}
+	access.About(r, "bundle", p.bundle.ID)
 }
 
 // answer describes a bundle as it is now.

@@ -40,6 +40,14 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.Page(w, r, status, page.Written(v))
 }
 
+// WantsPage reports whether Fail would answer with a page: the request is that of a
+// browser, not of a program.
+func WantsPage(r *http.Request) bool {
+	_, suffix := Twin(r.URL.Path)
+	accept := r.Header.Get("Accept")
+	return !strings.HasPrefix(r.URL.Path, "/api/") && (suffix == "" || suffix == ".html") && strings.Contains(accept, "text/html")
+}
+
 // ProblemJSON is RFC 9457.
 type ProblemJSON struct {
 	Type   string `json:"type"`

@@ -29,6 +29,7 @@ func IsNotFound(err error) bool {
 var statuses = map[string]int{
 	"misdirected":     http.StatusMisdirectedRequest,
 	"cross_origin":    http.StatusForbidden,
+	"unauthorized":    http.StatusUnauthorized,
 	"forbidden":       http.StatusForbidden,
 	"not_found":       http.StatusNotFound,
 	"gone":            http.StatusGone,

@@ -19,7 +19,9 @@ type Store interface {
 	Permalink(ctx context.Context, id string) (store.Permalink, error)
 	OwnsPermalink(ctx context.Context, id, key string) bool
 	ExtendPermalink(ctx context.Context, id, key string, until time.Time) error
+	ExtendAnyPermalink(ctx context.Context, id string, until time.Time) error
 	WithdrawPermalink(ctx context.Context, id, key string) error
+	WithdrawAnyPermalink(ctx context.Context, id string) error
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 }
@@ -40,6 +42,8 @@ type Config struct {
 	Access  *access.Access
 	Pages   Pages
 	Queue   Queue
+	// SignIn answers somebody who needs an account.
+	SignIn http.HandlerFunc
 	// BaseURL is the address of the server behind a proxy. With https the cookie of an
 	// owner key is for https alone.
 	BaseURL string
