@@ -38,6 +38,14 @@ func (s *Server) metrics() http.Handler {
 			}
 			return 0
 		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "leakdiff_deletions_total", Help: "Deletions of cases, bundles and results since the start."}, func() float64 {
+			deleted, _ := s.cfg.Store.Deletions()
+			return float64(deleted)
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "leakdiff_deletions_reaped_total", Help: "Deletions of which the data directory contains no byte any more."}, func() float64 {
+			_, reaped := s.cfg.Store.Deletions()
+			return float64(reaped)
+		}),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

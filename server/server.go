@@ -179,6 +179,36 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
+	s.pending.Go(func() { s.reapDeleted(ctx) })
+}
+
+// reapPatience is how long a deletion waits for an idle worker, which deletes the words
+// that only it used between uploads.
+const reapPatience = 20 * time.Second
+
+// reapDeleted deletes what a deletion left to the idle worker, if no worker is idle.
+func (s *Server) reapDeleted(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.cfg.Store.Deleted():
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reapPatience):
+		}
+		for more := true; more && ctx.Err() == nil; {
+			if deleted, reaped := s.cfg.Store.Deletions(); deleted == reaped {
+				break
+			}
+			var err error
+			if more, err = s.cfg.Store.Reap(ctx); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Warn("forgetting what was deleted is put off", "error", err)
+			}
+		}
+	}
 }
 
 // LoadSamples makes a case of each sample if the store never held them.

@@ -28,4 +28,7 @@ type Storage interface {
 
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error
+	Reap(ctx context.Context) (more bool, err error)
+	Deletions() (deleted, reaped int64)
+	Deleted() <-chan struct{}
 }

@@ -78,7 +78,7 @@ type Store struct {
 // "no_database" if uploads exist without a database. All files become accessible to their
 // owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log}
+	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log, reaper: reaper{wanted: make(chan struct{}, 1)}}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -47,6 +47,9 @@ func New(cases ...Case) *Redactor {
 		cases[i].users(users)
 	}
 	for i := range cases {
+		r.keepFunctions(&cases[i])
+	}
+	for i := range cases {
 		r.keepPrograms(&cases[i], users)
 	}
 	for i := range cases {
@@ -59,6 +62,9 @@ func New(cases ...Case) *Redactor {
 	}
 	for i := range cases {
 		r.learnCase(&cases[i])
+	}
+	for i := range cases {
+		r.allowCase(&cases[i])
 	}
 	for i := range cases {
 		r.locateNames(&cases[i])
@@ -126,15 +132,25 @@ func (c *Case) users(names map[string]bool) {
 	delete(names, "")
 }
 
-// keepPrograms keeps the names of programs and functions. A program with the name of a
-// user may be that user's own, so it is hidden.
+// keepPrograms keeps the names of well-known programs and of those that packages are
+// named after. A program with the name of a user may be that user's own, so it is hidden
+// as any other.
 func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 	for _, snapshots := range c.Series {
-		if name := snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
-			r.keep(name)
-		} else {
+		switch name := snapshots[0].Process.Name.Value; {
+		case users[strings.ToLower(name)]:
 			r.know(Users, name)
+		case r.harmless(name, free):
+			r.keep(name)
+		default:
+			r.know(Programs, name)
 		}
+	}
+}
+
+// keepFunctions keeps the names of functions with their packages.
+func (r *Redactor) keepFunctions(c *Case) {
+	for _, snapshots := range c.Series {
 		seen := map[string]bool{}
 		for _, snap := range snapshots {
 			for i := range snap.Groups {
@@ -185,7 +201,7 @@ func (r *Redactor) learnCase(c *Case) {
 	learn := func(s string) {
 		if !seen[s] {
 			seen[s] = true
-			r.LearnEvidence(s)
+			r.learnEvidence(s)
 		}
 	}
 	for _, p := range c.Problems {

@@ -63,7 +63,7 @@ func (r *Redactor) pairs(s string) string {
 		if of, ok := keyed[key]; ok {
 			rule = of
 		}
-		if of, ok := r.known[low]; ok {
+		if of, ok := r.known.names[low]; ok {
 			rule = of
 		}
 		if rule == Hosts && (strings.ContainsAny(value, ":/ ") || !strings.ContainsFunc(value, unicode.IsLetter)) {
@@ -161,8 +161,9 @@ func capitals(name string) bool {
 }
 
 // LearnSaid takes free text that a person wrote. It hides whatever may be a name of a
-// machine, a path, a pod, a user or a secret.
+// machine, a path, a pod, a user or a secret, and every unknown word.
 func (r *Redactor) LearnSaid(s string) {
+	r.allow(free, s)
 	for _, m := range login.FindAllStringSubmatch(s, -1) {
 		if !forges[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
 			r.learnEnd(m[2])
@@ -196,7 +197,7 @@ func (r *Redactor) LearnSaid(s string) {
 		r.learnOne(Pods, m[2])
 	}
 	for _, m := range counted.FindAllString(s, -1) {
-		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !r.pseudonym(strings.ToLower(m)) && r.known[strings.ToLower(m)] == "" && !release.MatchString(m) {
+		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
 			r.learnEnd(m)
 		}
 	}
@@ -206,7 +207,7 @@ func (r *Redactor) LearnSaid(s string) {
 			r.know(Tokens, m)
 		}
 	}
-	r.LearnEvidence(s)
+	r.learnEvidence(s)
 }
 
 // learnAbout takes the values after words and options that announce them.
