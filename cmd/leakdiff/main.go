@@ -45,6 +45,7 @@ type commands struct {
 	Report  reportCommand  `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
 	Push    pushCommand    `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Collect collectCommand `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
+	Check   checkCommand   `cmd:"" help:"Verify a data directory, and say what could be mended."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	PrintVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version with the commit."`
