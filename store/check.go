@@ -322,7 +322,8 @@ func (c *checker) uploads(ctx context.Context) error {
 		case err == nil:
 			c.add(Finding{Subject: OfUpload, What: "an upload has another size than its row says", Where: u.where(), Why: fmt.Sprintf("it has %d bytes, the row says %d", size, u.size), Hint: restoreHint})
 		case c.stillUsed(ctx, u.sha):
-			c.add(u.damaged(err))
+			_, gone := c.blobs.Path(u.sha)
+			c.add(u.damaged(err, gone != nil))
 		}
 	}
 	return c.unknown(used)
@@ -332,13 +333,14 @@ func (u *usedBlob) where() string {
 	return fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.sha)
 }
 
-func (u *usedBlob) damaged(err error) Finding {
+// damaged is the finding about an upload that cannot be read, or has no file.
+func (u *usedBlob) damaged(err error, gone bool) Finding {
 	f := Finding{Subject: OfUpload, What: "an upload is missing", Where: u.where(), Why: err.Error(), sha: u.sha, bundle: u.bundle,
 		Hint: "Upload the same file again, which puts it back for every case, or restore it from a backup. Results that were read before stay."}
 	var known *analysis.Fault
 	if errors.As(err, &known) {
 		f.Why = known.Why
-		if known.Code == blob.Damaged {
+		if known.Code == blob.Damaged && !gone {
 			f.What, f.Mend = "an upload is damaged", "set it aside, so that nothing reads it and the same upload puts it back"
 		}
 	}

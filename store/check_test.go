@@ -160,7 +160,7 @@ func TestEveryDamageIsFoundAndWhatCanBeMendedIs(t *testing.T) {
 		"members":                    {sql(`UPDATE snapshot_members SET members = x'0711' WHERE snapshot_seq = 1`), OfResult, "bundle b", 0, false, 1},
 		"members that are gone":      {sql(`DELETE FROM snapshot_members WHERE snapshot_seq = 1`), OfResult, "bundle b", 0, false, 1},
 		"a stack that is gone":       {sql(`DELETE FROM stack WHERE seq = 1`), OfResult, "stack row", 0, false, 3},
-		"a snapshot that is gone":    {sql(`DELETE FROM snapshot WHERE seq = 1`), OfResult, "snapshots: 1 of 2", 0, false, 1},
+		"a snapshot that is gone":    {sql(`DELETE FROM snapshot_members WHERE snapshot_seq = 1; DELETE FROM snapshot WHERE seq = 1`), OfResult, "snapshots: 1 of 2", 0, false, 1},
 		"an inventory":               {sql(`UPDATE bundle SET artifacts = x'02ffffffff00' WHERE seq = 1`), OfResult, "bundle b", 0, false, 1},
 		"a count of problems":        {sql(`UPDATE bundle SET problem_count = 7 WHERE seq = 1`), OfResult, "of 7", 0, false, 1},
 		"a bundle that nobody reads": {sql(`UPDATE bundle SET status = 'queued' WHERE seq = 1`), OfJob, "bundle b", 0, false, 1},

@@ -300,6 +300,12 @@ func (s *Store) Path(sha string) (string, error) {
 	return path, err
 }
 
+// IsName reports whether a file name is that of a blob.
+func IsName(name string) bool {
+	_, is := hashOf(name)
+	return is
+}
+
 // hashOf parses a file name.
 //
 //	"e3b0…b855.mz"   ->  "e3b0…b855", true
