@@ -47,6 +47,9 @@ type commands struct {
 	Collect  collectCommand  `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
 	Token    tokenCommand    `cmd:"" help:"Make, list and revoke API tokens."`
 	Password passwordCommand `cmd:"" help:"Make a line of a password file."`
+	Check    checkCommand    `cmd:"" help:"Verify a data directory, and say what could be mended."`
+	Backup   backupCommand   `cmd:"" help:"Copy a data directory, also while a server runs on it."`
+	Restore  restoreCommand  `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 
 	PrintVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version with the commit."`
