@@ -90,3 +90,12 @@ func Loopback(address string) bool {
 func Bearer(r *http.Request) (string, bool) {
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
+
+// Sender is who sent a request, so that senders get equal shares: the host of the connection.
+func Sender(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
