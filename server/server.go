@@ -73,8 +73,10 @@ type Config struct {
 	// Script is the content of /collect.sh, which captures a process where no program may
 	// be copied. Without it there is no such page.
 	Script []byte
+	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
+	Readers int
 	// uploadSlots is how many uploads are stored at once, 0 for the default.
-	uploadSlots int64
+	uploadSlots int
 }
 
 // Sample is a bundle that comes with the program.
@@ -143,7 +145,7 @@ func (s *Server) openRooms() {
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
-		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects},
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers,
 	})
 	s.intake = intake.New(intake.Config{
 		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,

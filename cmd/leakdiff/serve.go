@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +32,7 @@ type serveCommand struct {
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
+	Memory      string   `help:"Memory that the server stays within. More of it reads more bundles at once." default:"256MiB"`
 	NewDatabase bool     `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
 	NoSamples   bool     `help:"Do not load the sample cases."`
 	NoObjects   bool     `help:"Do not join goroutines to objects: a dump of a million takes a third less memory."`
@@ -58,7 +61,12 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	memory, err := bytesOf(c.Memory)
+	if err != nil {
+		return err
+	}
 	collectAt(servePercent)
+	limitMemory(memory)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
@@ -96,7 +104,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	}
 	cfg := server.Config{
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
-		TempDir: spool, UploadLimit: limit, NoObjects: c.NoObjects, Script: capture.Script(),
+		TempDir: spool, UploadLimit: limit, Readers: readersWithin(memory), NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
 	}
 	if cfg.KnowledgeDir == "" {
@@ -155,6 +163,25 @@ func loadSamples() ([]server.Sample, error) {
 		out = append(out, server.Sample{Name: s.Name, Title: s.Found.Title, Text: s.Found.Text, Data: s.Archive})
 	}
 	return out, nil
+}
+
+const (
+	// readerMemory is what the reading of a bundle takes at most beside restMemory, which is
+	// that of the program, of pages and of the quick worker.
+	readerMemory, restMemory = 64 << 20, 128 << 20
+)
+
+// readersWithin is how many bundles are read at once: one for each core, within the memory.
+func readersWithin(memory int64) int {
+	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), (memory-restMemory)/readerMemory)))
+}
+
+// limitMemory has the collector work harder near the limit. The rest is for what it does not
+// count: the program itself and the pages of files that the kernel maps.
+func limitMemory(memory int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory - memory/6)
+	}
 }
 
 // emptyDir makes a directory for spooled archives, or empties it after a crash. It does

@@ -126,11 +126,11 @@ type BundleState struct {
 
 func (s *Service) state(b store.Bundle) BundleState {
 	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots, Size: b.Size}
-	p, running, _ := s.queue.state(b.ID)
+	r, p, _ := s.queue.state(b.ID)
 	out.Text, out.Taken = s.queue.Progress(b)
 	switch {
 	case b.Status == store.Queued:
-	case running:
+	case r != nil:
 		out.Stage, out.Done = p.Stage, p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ const waitLimit = 60 * time.Second
 // Upload handles the forms of the start page and of a case.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
+	up, err := s.inSlot(w, r, noForm(r), func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -42,7 +41,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	p, err := s.place(r.Context(), caseID, up)
+	p, err := s.place(r.Context(), caseID, access.Sender(r), up)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -84,7 +83,7 @@ func (s *Service) PutBundle(w http.ResponseWriter, r *http.Request) {
 // PostBundle takes a multipart form or a raw body.
 func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
 	s.acceptUpload(w, r, func() (received, error) {
-		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(kind, "multipart/") {
+		if isForm(r) {
 			return s.receiveForm(r)
 		}
 		return s.receiveBody(r, "upload")
@@ -100,7 +99,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	up, err := s.inSlot(w, r, receive)
+	up, err := s.inSlot(w, r, nil, receive)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -128,7 +127,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			return
 		}
 	}
-	p, err := s.place(ctx, caseID, up)
+	p, err := s.place(ctx, caseID, access.Sender(r), up)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

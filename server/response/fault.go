@@ -43,6 +43,7 @@ var statuses = map[string]int{
 	"missing_blob":    http.StatusServiceUnavailable,
 	"still_reading":   http.StatusConflict,
 	"interrupted":     http.StatusBadRequest,
+	"slow":            http.StatusRequestTimeout,
 	"method":          http.StatusMethodNotAllowed,
 	"too_many":        http.StatusTooManyRequests,
 	"invalid":         http.StatusBadRequest,

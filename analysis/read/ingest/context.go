@@ -24,7 +24,11 @@ func owned(context []*part) []*part {
 			}
 		}
 		owned, words := lsof.OwnedDescriptors(p.sockets), newRowWords()
-		for _, pid := range slices.Sorted(maps.Keys(owned)) {
+		pids := slices.Sorted(maps.Keys(owned))
+		for _, pid := range pids[min(len(pids), mostProcesses):] {
+			p.leftRows += len(owned[pid])
+		}
+		for _, pid := range pids[:min(len(pids), mostProcesses)] {
 			q := *p
 			q.pid, q.name, q.sockets = pid, programs[pid], nil
 			q.listing = &listing{command: q.name, rows: &rows{words: words}}

@@ -143,6 +143,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	r.progress.Stage = "grouping"
 	r.report()
 	snapshots, packed := r.snapshots()
+	r.sayBounds()
 	r.problems.close()
 	r.nothingFound(snapshots)
 	r.countProblems()

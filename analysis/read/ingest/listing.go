@@ -30,13 +30,21 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		rounds := 1
 		dates := envelope.NewDates(r.written(p))
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
+			if ordinal >= mostListings {
+				r.bounds.rows++
+				return nil
+			}
 			rounds = max(rounds, ordinal+1)
 			if row.Unreadable {
 				unreadable[key{ordinal, row.PID}] = true
 				return nil
 			}
 			if k := (key{ordinal, row.PID}); q == nil || k != last {
-				q, last = byProcess[k], k
+				if q = byProcess[k]; q == nil && len(order) >= mostProcesses {
+					r.bounds.rows++
+					return nil
+				}
+				last = k
 				if q == nil {
 					q = p.another(ordinal)
 					q.pid, q.name = row.PID, strings.Clone(row.Command)
@@ -97,8 +105,12 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	rounds := 1
 	dates := envelope.NewDates(r.written(p))
 	all, problems, err := lsof.ParseListing(io.TeeReader(body, dates), p.path, func(ordinal, pid int, d *analysis.Descriptor) error {
-		rounds = max(rounds, ordinal+1)
 		q := byProcess[key{ordinal, pid}]
+		if q == nil && len(order) >= mostListings {
+			r.bounds.rows++
+			return nil
+		}
+		rounds = max(rounds, ordinal+1)
 		if q == nil {
 			if q = p.another(ordinal); pid != 0 {
 				q.pid = pid
@@ -208,6 +220,10 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var parts []*part
 	dates := envelope.NewDates(r.written(p))
 	all, problems, err := lsof.ParseSockets(io.TeeReader(body, dates), p.path, func(ordinal int, s *analysis.Socket) error {
+		if ordinal >= mostListings {
+			r.bounds.rows++
+			return nil
+		}
 		for len(parts) <= ordinal {
 			parts = append(parts, p.another(len(parts)))
 		}

@@ -46,6 +46,8 @@ type part struct {
 	placing placing
 	// refused counts rows of a listing that were not understood.
 	refused int
+	// leftRows counts rows of a socket table that belong to processes that are not kept.
+	leftRows int
 	// source names the wrapping that the part was freed of, "" for a plain file.
 	source string
 

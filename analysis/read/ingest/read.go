@@ -43,6 +43,10 @@ type reader struct {
 	// manifests are the parts that state when a directory was captured, by directory,
 	// once all are read.
 	manifests map[string]*part
+	// bounds are what was kept and what was not.
+	bounds bounds
+	// tables are the socket tables of the last snapshot.
+	tables socketTables
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
 	// skipped are the steps of captures that were not tried, reported once.
@@ -226,6 +230,10 @@ func (r *reader) special(m *bundle.Member) {
 // that may hold several have put theirs into r.parts already; if p holds anything
 // itself, it is one more.
 func (r *reader) keep(p *part, artifact int) {
+	if extra := len(r.parts) - mostParts; extra > 0 {
+		r.bounds.parts += extra
+		r.parts = r.parts[:mostParts]
+	}
 	added := r.parts[r.newParts():]
 	for _, q := range added {
 		q.artifact = artifact
@@ -233,6 +241,10 @@ func (r *reader) keep(p *part, artifact int) {
 		r.form(q.text)
 	}
 	if len(added) > 0 && !p.says() || r.formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
+		return
+	}
+	if len(r.parts) >= mostParts {
+		r.bounds.parts++
 		return
 	}
 	p.artifact = artifact

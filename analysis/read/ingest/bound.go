@@ -1,0 +1,128 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
+)
+
+// Bounds of what is kept of one upload, whatever it holds. Goroutines have those of their
+// parsers.
+const (
+	// mostFamilies is how many families of a kind a snapshot has, the largest ones;
+	// mostCounted of them are counted to find these.
+	mostFamilies, mostCounted = 2000, 20_000
+	// mostGroups is how many families all snapshots have together. Once there are more,
+	// each further snapshot has fewFamilies.
+	mostGroups, fewFamilies = 100_000, 10
+	// mostThreads is how many threads are kept one by one.
+	mostThreads = 200_000
+	// mostProcesses is how many processes of one listing are kept, mostListings how many
+	// listings of one file.
+	mostProcesses, mostListings = 6000, 1000
+	// mostParts is how many dumps and listings are kept.
+	mostParts = 20_000
+)
+
+// bounds counts what was kept of an upload and what was not.
+type bounds struct {
+	// groups are those of all snapshots, threads those that are kept one by one.
+	groups, threads int
+	// summed are the members of families that are not kept, by kind; counted are threads that were
+	// counted alone; rows are those of processes and listings, parts those of dumps that
+	// are not kept.
+	summed               map[analysis.Kind]int
+	counted, rows, parts int
+	families             map[analysis.Kind]*analysis.Family
+}
+
+// room is how many families the next snapshot may have.
+func (b *bounds) room() int { return min(mostFamilies, max(fewFamilies, mostGroups-b.groups)) }
+
+// others is the family of what is in no other.
+func (b *bounds) others(kind analysis.Kind) *analysis.Family {
+	f := b.families[kind]
+	if f == nil {
+		if b.families == nil {
+			b.families = map[analysis.Kind]*analysis.Family{}
+		}
+		f = family.Others(kind)
+		b.families[kind] = f
+	}
+	return f
+}
+
+// sum counts members of families that are not kept.
+func (b *bounds) sum(kind analysis.Kind, n int) {
+	if b.summed == nil {
+		b.summed = map[analysis.Kind]int{}
+	}
+	b.summed[kind] += n
+}
+
+// trim leaves the largest families and sums up the rest.
+func (c *counter) trim() {
+	limits := &c.b.r.bounds
+	most := limits.room()
+	defer func() { limits.groups += len(c.groups) }()
+	if len(c.groups) <= most {
+		return
+	}
+	kind := c.groups[0].Family.Kind
+	others := c.b.group(limits.others(kind))
+	order := make([]int32, 0, len(c.groups))
+	for i, g := range c.groups {
+		if g != others {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int32) int { return c.groups[j].Count - c.groups[i].Count })
+	kept := slices.Sorted(slices.Values(order[:most]))
+	place := make([]int32, len(c.groups))
+	for i := range place {
+		place[i] = int32(most)
+	}
+	groups := make([]*analysis.Group, 0, most+1)
+	for to, from := range kept {
+		place[from] = int32(to)
+		groups = append(groups, c.groups[from])
+	}
+	for _, i := range order[most:] {
+		others.Count += c.groups[i].Count
+		limits.sum(kind, c.groups[i].Count)
+		delete(c.b.byPrint, c.groups[i].Family.Fingerprint)
+	}
+	c.groups = append(groups, others)
+	for i := range c.of {
+		c.of[i] = place[c.of[i]]
+	}
+}
+
+// sayBounds reports what was not kept.
+func (r *reader) sayBounds() {
+	b := &r.bounds
+	warn := func(what, why, hint string) {
+		r.problem(analysis.Problem{Path: r.firstPath(), Offset: -1, Severity: analysis.Warning, What: what, Why: why, Hint: hint})
+	}
+	for _, kind := range []analysis.Kind{analysis.KindThread, analysis.KindDescriptor, analysis.KindWatch} {
+		if n := b.summed[kind]; n > 0 {
+			warn(wording.Plural(n, string(kind), wording.Kinds(kind))+" are summed up as \"others\"",
+				fmt.Sprintf("at most %d families of a snapshot are kept apart, and %d of an upload", mostFamilies, mostGroups), "the totals count them all; upload the evidence of fewer processes at once to see more families")
+		}
+	}
+	if b.counted > 0 {
+		warn(wording.Plural(b.counted, "thread", "threads")+" were counted and not kept one by one", fmt.Sprintf("at most %d threads of an upload are", mostThreads), "upload fewer dumps at once to follow all threads")
+	}
+	for _, p := range r.parts {
+		b.rows += p.leftRows
+	}
+	if b.rows > 0 {
+		warn(wording.Plural(b.rows, "row", "rows")+" of further processes or listings were not read", fmt.Sprintf("at most %d processes and %d listings of a file are", mostProcesses, mostListings), "split the file, or list the processes in question: lsof -nP -p PID")
+	}
+	if b.parts > 0 {
+		warn(wording.Plural(b.parts, "dump or listing", "dumps and listings")+" were not kept", fmt.Sprintf("at most %d of an upload are", mostParts), "upload fewer captures at once")
+	}
+}
