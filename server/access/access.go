@@ -274,12 +274,3 @@ func apiToken(r *http.Request) (string, bool) {
 func bearer(r *http.Request) (string, bool) {
 	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
-
-// Sender is who sent a request, so that senders get equal shares: the host of the connection.
-func Sender(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}

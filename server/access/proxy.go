@@ -97,6 +97,15 @@ func peerOf(r *http.Request) (netip.Addr, bool) {
 	return at.Addr().Unmap().WithZone(""), err == nil
 }
 
+// Party is who counts as one sender where senders get equal shares: an account, else the
+// address.
+func (a *Access) Party(r *http.Request) string {
+	if account := Of(r.Context()).Account; account != "" {
+		return account
+	}
+	return httprate.CanonicalizeIP(a.Sender(r))
+}
+
 // SenderKey is the sender for a limit of requests: a whole network of 64 bits in IPv6.
 func (a *Access) SenderKey(r *http.Request) (string, error) {
 	return httprate.CanonicalizeIP(a.Sender(r)), nil

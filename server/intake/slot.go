@@ -14,7 +14,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/server/access"
 	"leakdiff/server/response"
 )
 
@@ -42,7 +41,7 @@ const (
 // up if nothing arrives, or too little while others wait. wrong is why the upload is refused
 // before it is read, or nil.
 func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, wrong error, receive func() (received, error)) (received, error) {
-	body := &idleBody{ReadCloser: r.Body, control: http.NewResponseController(w), sender: access.Sender(r)}
+	body := &idleBody{ReadCloser: r.Body, control: http.NewResponseController(w), sender: s.access.Party(r)}
 	// After a refusal net/http reads the rest of a short body before it answers, and must not
 	// wait for it without end.
 	body.extend()

@@ -41,7 +41,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	p, err := s.place(r.Context(), caseID, access.Sender(r), up)
+	p, err := s.place(r.Context(), caseID, s.access.Party(r), up)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -127,7 +127,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			return
 		}
 	}
-	p, err := s.place(ctx, caseID, access.Sender(r), up)
+	p, err := s.place(ctx, caseID, s.access.Party(r), up)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
