@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -187,7 +188,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, who access.Ident
 		err = response.Refuse("unauthorized", "this server asks for an account", "", "the request has none", s.admission())
 	default:
 		status = http.StatusForbidden
-		err = response.Refuse("forbidden", "this needs the role "+need.String(), "", who.Name()+" has "+roleWords(who.Role), "ask the operator of this server for the role")
+		err = response.Refuse("forbidden", "this needs the role "+need.String(), "", cmp.Or(who.Name(), "everybody without an account")+" has "+roleWords(who.Role), "ask the operator of this server for the role")
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")

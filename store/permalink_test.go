@@ -58,7 +58,7 @@ func TestAPermalinkExpiresOnTime(t *testing.T) {
 		t.Errorf("expired too early: %v", err)
 	}
 	f.clock.advance(time.Microsecond)
-	want := Gone{Title: "t", Counts: "88 to 500", Created: p.Created, Ended: until}
+	want := Gone{Title: "t", Counts: "88 to 500", Created: p.Created, Ended: until, Audience: ForLink}
 	f.wantGone(p.ID, want)
 	var gone *Gone
 	if err := f.ExtendPermalink(f.ctx, p.ID, key, time.Time{}); !errors.As(err, &gone) {
