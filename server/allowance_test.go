@@ -395,6 +395,14 @@ func TestNothingUnknownIsShared(t *testing.T) {
 			check("the twin ", suffix, page.body)
 			check("a header of", suffix, fmt.Sprint(page.header))
 		}
+		for _, suffix := range []string{".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html"} {
+			redacted := s.get(at + suffix + "?" + query + "&redact=1")
+			if redacted.status != 200 && !strings.HasPrefix(suffix, ".ticket") {
+				t.Errorf("the redacted twin %s of %s gives %d: %.300s", suffix, name, redacted.status, redacted.body)
+			}
+			check("the redacted twin ", suffix, redacted.body)
+			check("a header of the redacted twin", suffix, fmt.Sprint(redacted.header))
+		}
 		// The form names the live page that it freezes, and its case.
 		form := between(s.get("/share?view="+url.QueryEscape(address)).body, "<h1", "</html>")
 		check("the share form", "", ownAddress.ReplaceAllString(form, ""))
