@@ -142,3 +142,19 @@ func BenchmarkAllow(b *testing.B) {
 		r.Text("x")
 	}
 }
+
+func TestNoUnknownWordIsLeft(t *testing.T) {
+	for _, s := range []string{
+		"dial tcp 10.1.2.3:443 for Wolpertinger, /home/x/y token=abcd ab!c:d?ef 4b825dc6-42cb-4eb9-a060-e54bf8d69288",
+		"Kunzmüller_Söhne-7 nachtfalke_v2 [::ffff:10.0.0.1]:80 zulu… …zulu",
+	} {
+		r := newRedactor()
+		r.allow(free, s)
+		got := r.Text(s)
+		for _, e := range elements(got) {
+			if len(e) >= shortest && !r.harmless(e, listings) {
+				t.Errorf("%q leaves %q in %q", s, e, got)
+			}
+		}
+	}
+}
