@@ -234,6 +234,13 @@ func plantedRound(round int) map[string]string {
 	return files
 }
 
+// twinsRedacted are the redacted twins of live pages that are searched. They are written
+// from what a permalink holds, so a few stand for all.
+var twinsRedacted = map[string][]string{
+	"the case": {".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html"}, "several": {".md"}, "stacks": {".md"},
+	"a snapshot of series 0": {".json", ".md"}, "a pair of series 0": {".jira"}, "family 0 of series 0": {".md"}, "objects of series 0": {".txt"},
+}
+
 // encodings are the forms in which a text may stand in a twin.
 func encodings(body, suffix string) []string {
 	out := []string{strings.ToLower(body)}
@@ -394,6 +401,14 @@ func TestNothingUnknownIsShared(t *testing.T) {
 			page := s.get("/p/" + made.ID + suffix)
 			check("the twin ", suffix, page.body)
 			check("a header of", suffix, fmt.Sprint(page.header))
+		}
+		for _, suffix := range twinsRedacted[name] {
+			redacted := s.get(at + suffix + "?" + query + "&redact=1")
+			if redacted.status != 200 && !strings.HasPrefix(suffix, ".ticket") {
+				t.Errorf("the redacted twin %s of %s gives %d: %.300s", suffix, name, redacted.status, redacted.body)
+			}
+			check("the redacted twin ", suffix, redacted.body)
+			check("a header of the redacted twin", suffix, fmt.Sprint(redacted.header))
 		}
 		// The form names the live page that it freezes, and its case.
 		form := between(s.get("/share?view="+url.QueryEscape(address)).body, "<h1", "</html>")

@@ -13,8 +13,8 @@ import (
 )
 
 // routes lists every URL of the server, and rules who may use each. A page has twins with
-// the suffixes .md, .jira, .txt, .html, .csv, .json and .svg. Snapshots and comparisons also
-// have .folded and .pb.gz.
+// the suffixes .md, .jira, .txt, .html, .csv, .json and .svg, redacted with ?redact=1.
+// Snapshots and comparisons also have .folded and .pb.gz.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
@@ -49,7 +49,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/knowledge.json", s.pages.KnowledgeJSON)
 	r.Get("/knowledge/schema.json", s.pages.KnowledgeSchema)
 
-	r.Get("/cases/{id}", s.cases.CasePage)
+	r.Get("/cases/{id}", s.share.OrRedacted(s.cases.CasePage))
 	r.Get("/cases/{id}/identity", s.cases.IdentityPage)
 	r.Get("/cases/{id}/identity.json", s.cases.EditsAPI)
 	r.Post("/cases/{id}/identity", s.cases.EditForm)
@@ -67,23 +67,23 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Post("/bundles/{id}/read", s.intake.ReadAgain)
 	r.Post("/bundles/{id}/kind", s.intake.KindForm)
 
-	r.Get("/snapshots/{id}", s.cases.SnapshotPage)
+	r.Get("/snapshots/{id}", s.share.OrRedacted(s.cases.SnapshotPage))
 	r.Get("/snapshots/{id}/pprof", s.expert.SnapshotPage)
 	r.Get("/diff-pick", s.cases.PickDiff)
-	r.Get("/diff/{pair}", s.cases.DiffPage)
+	r.Get("/diff/{pair}", s.share.OrRedacted(s.cases.DiffPage))
 	r.Get("/diff-other", s.cases.ElsewherePage)
 	r.Get("/compare", s.cases.ComparePage)
 	for _, suffix := range response.Suffixes {
 		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page has no charts and no stacks
-			r.Get("/compare"+suffix, s.cases.ComparePage)
+			r.Get("/compare"+suffix, s.share.OrRedacted(s.cases.ComparePage))
 		}
 	}
-	r.Get("/snapshots/{id}/{page}", s.cases.SnapshotFlame)
+	r.Get("/snapshots/{id}/{page}", s.share.OrRedacted(s.cases.SnapshotFlame))
 	r.Get("/diff/{pair}/pprof", s.expert.DiffPage)
-	r.Get("/diff/{pair}/{page}", s.cases.DiffFlame)
+	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.DiffFlame))
 	r.Get("/x/{token}/{view}", s.expert.View)
-	r.Get("/families/{fingerprint}", s.cases.FamilyPage)
-	r.Get("/objects/{id}", s.cases.ObjectPage)
+	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.FamilyPage))
+	r.Get("/objects/{id}", s.share.OrRedacted(s.cases.ObjectPage))
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)
 	r.Post("/knowledge/own/{id}", s.cases.EntryForm)

@@ -31,7 +31,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	safe, err := f.redacted(redactor(cases))
+	safe, err := f.redactedFor(cases)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -181,7 +181,10 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 			}
 		}
 	}
-	hide := redactor(cases)
+	hide, err := redactor(cases)
+	if err != nil {
+		return Result{}, nil, err
+	}
 	hide.LearnSaid(in.Title)
 	if redacts {
 		if f, err = f.redacted(hide); err != nil {

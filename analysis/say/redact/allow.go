@@ -51,6 +51,9 @@ var (
 	// hexNumber is a short number, number a number with its unit: "10u", "v2", "500ms".
 	hexNumber = regexp.MustCompile(`^0x[0-9a-f]{1,5}$`)
 	number    = regexp.MustCompile(`^\pL{0,2}(\d+)\pL{0,2}$`)
+	// second is a second or a duration, hour a day and hour of a time.
+	second = regexp.MustCompile(`^\d{1,3}\.\d+(?:z|[nmµu]?s|h)?$`)
+	hour   = regexp.MustCompile(`^\d{2}[Tt]\d{2,6}[Zz]?$`)
 	// day is a date without signs.
 	day = regexp.MustCompile(`^20[0-4]\d[01]\d[0-3]\d$`)
 	// letters is a word in a name that is written together: "Hikari" and "Pool".
@@ -90,15 +93,13 @@ func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
 		return nil
 	}
 	rest := r.Text(chunk)
-	short := false
 	for _, e := range elements(rest) {
 		if !r.harmless(e, as) {
 			out = append(out, e)
-			short = short || utf8.RuneCountInString(e) < shortest
 		}
 	}
 	// A password of short pieces is hidden as a whole.
-	if short && rest == chunk && !strings.Contains(chunk, "/") {
+	if len(out) > 0 && rest == chunk && strings.ContainsAny(chunk, odd) && !strings.Contains(chunk, "/") {
 		out = append(out, strings.Trim(chunk, `"'(),;`))
 	}
 	return out
@@ -138,14 +139,20 @@ func elements(s string) []string {
 	return out
 }
 
-// inElement are the signs inside an element.
-const inElement = "-_.+$!%~#^"
+// inElement are the signs inside an element. Those in odd are in no name.
+const (
+	inElement = "-_.+$" + odd
+	odd       = "!%~#^"
+)
 
 // harmless reports an element of which every word is known.
 func (r *Redactor) harmless(element string, as strictness) bool {
 	low := strings.ToLower(element)
-	if r.public[low] || plainNames[low] || made.MatchString(low) || hexNumber.MatchString(low) {
+	if r.public[low] || plainNames[low] || made.MatchString(low) || hexNumber.MatchString(low) || second.MatchString(low) {
 		return true
+	}
+	if strings.ContainsAny(element, odd) {
+		return false
 	}
 	for _, word := range wordsOf(element) {
 		if !r.harmlessWord(word, as) {
@@ -161,7 +168,7 @@ func wordsOf(element string) []string {
 }
 
 func (r *Redactor) harmlessWord(word string, as strictness) bool {
-	if r.plain(word) {
+	if r.plain(word) || hour.MatchString(word) {
 		return true
 	}
 	if m := number.FindStringSubmatch(word); m != nil {
@@ -271,6 +278,9 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 	}
 	for name := range snap.Figures {
 		r.allow(free, name)
+	}
+	for _, form := range snap.Forms {
+		r.allow(free, form)
 	}
 	for _, targets := range snap.Watched {
 		for _, t := range targets {

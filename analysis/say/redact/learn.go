@@ -156,8 +156,8 @@ func (r *Redactor) keepFunctions(c *Case) {
 			for i := range snap.Groups {
 				f := snap.Groups[i].Family
 				if !seen[f.Fingerprint] && (f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread) {
-					r.keep(f.Loose...)
-					r.keep(f.LooseCreator)
+					r.keepFunction(f.Loose...)
+					r.keepFunction(f.LooseCreator)
 				}
 				seen[f.Fingerprint] = true
 			}
@@ -173,6 +173,19 @@ func (r *Redactor) keepFunctions(c *Case) {
 	}
 }
 
+// keepFunction keeps the names of functions with their packages, but not the private
+// machine that a module is named after: "git.acme.corp/pay/ledger.Open".
+func (r *Redactor) keepFunction(names ...string) {
+	for _, name := range names {
+		host, rest, ok := strings.Cut(name, "/")
+		if dot := strings.LastIndexByte(host, '.'); ok && dot > 0 && inside[host[dot+1:]] {
+			r.know(Hosts, strings.TrimLeft(host, "*[]"))
+			name = rest
+		}
+		r.keep(name)
+	}
+}
+
 // keepObjects keeps the names of types and functions of objects, as those of functions.
 func (r *Redactor) keepObjects(o *analysis.Objects) {
 	if o == nil {
@@ -180,12 +193,12 @@ func (r *Redactor) keepObjects(o *analysis.Objects) {
 	}
 	for i := range o.Kinds {
 		k := &o.Kinds[i]
-		r.keep(k.Name, k.Type)
+		r.keepFunction(k.Name, k.Type)
 		for _, role := range k.Each {
-			r.keep(strings.Split(role.Role, " < ")...)
+			r.keepFunction(strings.Split(role.Role, " < ")...)
 		}
 		for _, h := range k.Holders {
-			r.keep(h.Type)
+			r.keepFunction(h.Type)
 		}
 	}
 }
