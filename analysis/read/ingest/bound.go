@@ -24,7 +24,7 @@ const (
 	// listings of one file.
 	mostProcesses, mostListings = 6000, 1000
 	// mostParts is how many dumps and listings are kept.
-	mostParts = 20_000
+	mostParts = 15_000
 	// mostFiles is how many files are listed that hold no evidence.
 	mostFiles = 50_000
 	// mostHandles is how many handles of a report of Node.js are kept.
@@ -131,6 +131,6 @@ func (r *reader) sayBounds() {
 		warn(wording.Plural(b.files, "file is", "files are")+" not listed", fmt.Sprintf("of an upload %d are; these were looked at and hold no evidence", mostFiles), "upload only the directories that hold dumps")
 	}
 	if b.parts > 0 {
-		warn(wording.Plural(b.parts, "dump or listing", "dumps and listings")+" were not kept", fmt.Sprintf("at most %d of an upload are", mostParts), "upload fewer captures at once")
+		warn(wording.Plural(b.parts, "dump or listing", "dumps or listings")+" were not kept", fmt.Sprintf("at most %d of an upload are", mostParts), "upload fewer captures at once")
 	}
 }
