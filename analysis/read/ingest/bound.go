@@ -24,7 +24,7 @@ const (
 	// listings of one file.
 	mostProcesses, mostListings = 6000, 1000
 	// mostParts is how many dumps and listings are kept.
-	mostParts = 15_000
+	mostParts = 20_000
 	// mostFiles is how many files are listed that hold no evidence.
 	mostFiles = 50_000
 	// mostHandles is how many handles of a report of Node.js are kept.
