@@ -18,6 +18,7 @@ var arrows = map[string][]string{
 	"analysis/demand":          {},
 	"analysis/say/wording":     {"analysis"},
 	"analysis/read/endless":    {"samples/corpus"}, // for tests alone
+	"analysis/read/hostile":    {},                 // for tests alone
 	"analysis/read/bundle":     {"analysis"},
 	"analysis/read/detect":     {"analysis", "analysis/read/envelope", "analysis/read/line"},
 	"analysis/read/envelope":   {"analysis"},

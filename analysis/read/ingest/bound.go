@@ -25,6 +25,10 @@ const (
 	mostProcesses, mostListings = 6000, 1000
 	// mostParts is how many dumps and listings are kept.
 	mostParts = 20_000
+	// mostFiles is how many files are listed that hold no evidence.
+	mostFiles = 50_000
+	// mostHandles is how many handles of a report of Node.js are kept.
+	mostHandles = 100_000
 )
 
 // bounds counts what was kept of an upload and what was not.
@@ -33,9 +37,10 @@ type bounds struct {
 	groups, threads int
 	// summed are the members of families that are not kept, by kind; counted are threads that were
 	// counted alone; rows are those of processes and listings, parts those of dumps that
-	// are not kept.
+	// are not kept, files those that are not listed.
 	summed               map[analysis.Kind]int
 	counted, rows, parts int
+	files                int
 	families             map[analysis.Kind]*analysis.Family
 }
 
@@ -122,7 +127,10 @@ func (r *reader) sayBounds() {
 	if b.rows > 0 {
 		warn(wording.Plural(b.rows, "row", "rows")+" of further processes or listings were not read", fmt.Sprintf("at most %d processes and %d listings of a file are", mostProcesses, mostListings), "split the file, or list the processes in question: lsof -nP -p PID")
 	}
+	if b.files > 0 {
+		warn(wording.Plural(b.files, "file is", "files are")+" not listed", fmt.Sprintf("of an upload %d are; these were looked at and hold no evidence", mostFiles), "upload only the directories that hold dumps")
+	}
 	if b.parts > 0 {
-		warn(wording.Plural(b.parts, "dump or listing", "dumps and listings")+" were not kept", fmt.Sprintf("at most %d of an upload are", mostParts), "upload fewer captures at once")
+		warn(wording.Plural(b.parts, "dump or listing", "dumps or listings")+" were not kept", fmt.Sprintf("at most %d of an upload are", mostParts), "upload fewer captures at once")
 	}
 }

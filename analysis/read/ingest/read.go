@@ -152,10 +152,14 @@ func (r *reader) member(m *bundle.Member) error {
 		r.cut(p)
 	}
 	r.advise(&a)
+	r.progress.Bytes += body.n
+	if len(r.artifacts) >= mostFiles && a.Status != analysis.Read && r.newParts() == len(r.parts) {
+		r.bounds.files++
+		return nil
+	}
 	index := len(r.artifacts)
 	r.artifacts = append(r.artifacts, a)
 	r.keep(p, index)
-	r.progress.Bytes += body.n
 	return nil
 }
 
