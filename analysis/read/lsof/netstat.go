@@ -122,7 +122,7 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	if nobody(s.Remote) {
 		s.Remote = ""
 	}
-	if fields = fields[4:]; len(fields) > 0 && (isSocketState(fields[0]) || word == "raw" && isPlainNumber(fields[0])) {
+	if fields = fields[4:]; len(fields) > 0 && (isSocketState(fields[0]) || strings.HasPrefix(word, "raw") && isPlainNumber(fields[0])) {
 		s.State = fields[0]
 		fields = fields[1:]
 	}
@@ -137,9 +137,10 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	return true
 }
 
+// isNetstatProtocol knows the column Proto. net-tools cuts udplite to "udpl" and "udpl6".
 func isNetstatProtocol(word string) bool {
 	switch word {
-	case "tcp", "tcp6", "udp", "udp6", "udplite", "udpl", "raw", "raw6", "sctp", "icmp", "icmp6", "tcp4", "tcp46", "udp4", "udp46", "icm4", "icm6", "icm46":
+	case "tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "udpl", "udpl6", "raw", "raw6", "sctp", "icmp", "icmp6", "tcp4", "tcp46", "udp4", "udp46", "icm4", "icm6", "icm46":
 		return true
 	}
 	return false

@@ -334,6 +334,8 @@ func socketProtocol(word string) string {
 		return "packet"
 	case "nl":
 		return "netlink"
+	case "udpl", "udpl6", "udplite6":
+		return "udplite"
 	case "raw6", "icm4", "icm6", "icm46", "icmp6", "icmp":
 		return "raw"
 	case "v_str", "v_dgr":
