@@ -102,3 +102,23 @@ func TestACopyOfATableIsNotCountedAgain(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestTheDateOfACollectorIsThatOfAllItsTables(t *testing.T) {
+	const root = "sosreport-web1-2026-11-21-abcdefg/"
+	r := run(t, map[string]string{
+		root + "date":     "Sat Nov 21 03:00:05 UTC 2026\n",
+		root + "hostname": "web1\n",
+		root + "sos_commands/networking/ss_-peaonmi": ssOf("postgres", 3001, 3002),
+		root + "sos_commands/process/lsof_M_-n_-l_-c": "COMMAND  PID     USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\n" +
+			"nginx   1200     root    6u  IPv4  21000      0t0  TCP *:80 (LISTEN)\n",
+	})
+	var got []string
+	for _, s := range r.Snapshots {
+		got = append(got, measuredOf(s))
+	}
+	slices.Sort(got)
+	want := []string{"web1/nginx 1200 1d at 2026-11-21 03:00:05", "web1/postgres 3001 1d at 2026-11-21 03:00:05", "web1/postgres 3002 1d at 2026-11-21 03:00:05"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
