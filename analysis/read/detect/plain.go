@@ -226,7 +226,7 @@ func (v *view) share(n int) string {
 func (v *view) loneHeader() string {
 	h := v.headers()
 	if n := h.n + h.inside + h.escaped; n > 0 {
-		return fmt.Sprintf("; %s in it make no dump", wording.Plural(n, "goroutine header", "goroutine headers"))
+		return fmt.Sprintf("; %s in it %s no dump", wording.Plural(n, "goroutine header", "goroutine headers"), wording.Fit(n, "makes", "make"))
 	}
 	for _, f := range unread {
 		if !v.has(f.word) {
