@@ -55,7 +55,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 		g.stepTimes(&out[i])
 	}
 	completeNames(out)
-	shareHost(out)
+	shareHost(out, all)
 	hostsByDirectory(out, all)
 	out = r.name(out)
 	arrange(out)
