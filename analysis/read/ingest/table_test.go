@@ -122,3 +122,19 @@ func TestTheDateOfACollectorIsThatOfAllItsTables(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestAnActuatorsAnswerIsReadWithItsHeaders(t *testing.T) {
+	const body = `{"threads":[{"threadName":"main","threadId":1,"threadState":"RUNNABLE","stackTrace":[]},` +
+		`{"threadName":"pool-1","threadId":2,"threadState":"WAITING","stackTrace":[]}]}` + "\n"
+	for name, head := range map[string]string{
+		"HTTP/1.1":         "HTTP/1.1 200 \r\nContent-Type: application/json\r\nDate: Sat, 21 Nov 2026 03:00:05 GMT\r\n\r\n",
+		"HTTP/2":           "HTTP/2 200\ncontent-type: application/json\n\n",
+		"after a redirect": "HTTP/1.1 302 \r\nLocation: /x\r\n\r\nHTTP/1.1 200 \r\nContent-Type: application/json\r\n\r\n",
+		"without a head":   "",
+	} {
+		r := run(t, map[string]string{"threads.txt": head + body})
+		if got := counted(r); got != "2t" || len(r.Problems) > 0 {
+			t.Errorf("%s: %q, want 2t; %+v", name, got, r.Problems)
+		}
+	}
+}
