@@ -104,7 +104,7 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	}
 	word, rest, _ := strings.Cut(text, " ")
 	if word == "unix" {
-		return netstatUnix(rest, s)
+		return netstatUnix(rest, t.section.owner && t.section.sort == sectionUnix, s)
 	}
 	if !isNetstatProtocol(word) {
 		return false
@@ -172,10 +172,10 @@ func (t *socketReader) netstatOwner(rest string, fields []string, s *analysis.So
 	s.Owners = []analysis.Owner{{Program: strings.Clone(strings.TrimSpace(program)), PID: n, FD: -1}}
 }
 
-// netstatUnix reads a row of the second part.
+// netstatUnix reads a row of the second part; owned is true if it has a column for owners.
 //
 //	"2      [ ACC ]     STREAM     LISTENING     314880   14406/./zoo          zoo.sock"
-func netstatUnix(rest string, s *analysis.Socket) bool {
+func netstatUnix(rest string, owned bool, s *analysis.Socket) bool {
 	_, rest, ok := strings.Cut(rest, "[")
 	if !ok {
 		return false
@@ -204,7 +204,11 @@ func netstatUnix(rest string, s *analysis.Socket) bool {
 	if s.State = socketState("unix", state); strings.Contains(flags, "ACC") {
 		s.State = "LISTEN"
 	}
-	s.Local = netstatPath(strings.TrimLeft(rest, " "), s)
+	if rest = strings.TrimLeft(rest, " "); rest == "" && owned {
+		s.Protocol = "" // cut at its inode: -p prints "-" for no owner
+		return false
+	}
+	s.Local = netstatPath(rest, s)
 	return true
 }
 
