@@ -138,3 +138,17 @@ func TestAnActuatorsAnswerIsReadWithItsHeaders(t *testing.T) {
 		}
 	}
 }
+
+func TestATableWithoutOwnersSaysHowToGetThem(t *testing.T) {
+	const nobodys = "tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      -\n"
+	some := netstatHeader + nobodys + nobodys + "tcp        0      0 10.0.0.5:22             10.0.0.9:50000          ESTABLISHED 2001/app\n"
+	for text, want := range map[string]string{
+		some:                    "note: 2 of 3 sockets have no owner in the table",
+		netstatHeader + nobodys: "error: socket tables alone belong to no process",
+	} {
+		r := run(t, map[string]string{"netstat.txt": text})
+		if len(r.Problems) != 1 || fmt.Sprintf("%s: %s", r.Problems[0].Severity, r.Problems[0].What) != want || !strings.Contains(r.Problems[0].Hint, "as root") {
+			t.Errorf("%+v, want %s", r.Problems, want)
+		}
+	}
+}
