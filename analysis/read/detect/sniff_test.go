@@ -63,7 +63,7 @@ func TestContentDecides(t *testing.T) {
 		"one header after panic":                {"x.log", "I0101 starting\npanic: boom\n\ngoroutine 1 [running]:" + stack, detect.GoroutineCrash, "panic: boom"},
 		"a dump after a signal":                 {"x.log", "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\ngoroutine 0 gp=0xa m=0 mp=0xb [idle]:" + stack, detect.GoroutineCrash, "SIGQUIT"},
 		"a dump and then a panic":               {"x", strings.Repeat("goroutine 1 [running]:"+stack, 3) + "panic: boom\n", detect.GoroutineDebug2, "2 more follow"},
-		"one header in the middle of a log":     {"x.log", "2026-01-02 10:00:00 hello\ngoroutine 1 [running]:\n2026-01-02 10:00:01 world\n", detect.Log, "1 goroutine header in it make no dump"},
+		"one header in the middle of a log":     {"x.log", "2026-01-02 10:00:00 hello\ngoroutine 1 [running]:\n2026-01-02 10:00:01 world\n", detect.Log, "1 goroutine header in it makes no dump"},
 		"headers in a sentence":                 {"x.md", "The goroutine 1 [running]: line begins a block.\n", detect.Text, "no known form"},
 		"debug=1":                               {"goroutine.pb", "goroutine profile: total 81\n10 @ 0x4902a1\n", detect.GoroutineDebug1, "total 81"},
 		"debug=1 of leaked goroutines":          {"x", "goroutineleak profile: total 40\n", detect.GoroutineDebug1, "goroutineleak"},

@@ -105,7 +105,7 @@ func spreadContext(out []*group, byDir map[string][]*part) {
 	sort.Strings(dirs)
 	for _, dir := range dirs {
 		for _, c := range byDir[dir] {
-			if c.evidence() || c.contention != nil || held[c] && (c.form != detect.Manifest || c.host == "") {
+			if c.evidence() || c.contention != nil || held[c] && (c.form != detect.Manifest || c.host == "" && c.ran.IsZero()) {
 				continue
 			}
 			root := aboveProc(dir)

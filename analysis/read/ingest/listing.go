@@ -229,6 +229,7 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		}
 		return parts[ordinal].socket(s)
 	})
+	r.unowned(p.path, &all)
 	if len(parts) <= 1 {
 		if len(parts) == 1 {
 			p.sockets = parts[0].sockets
@@ -244,6 +245,16 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	a.Outcome = fmt.Sprintf("%s in %d tables", wording.Plural(a.Rows, "socket", "sockets"), len(parts))
 	r.parts = append(r.parts, parts...)
 	return err
+}
+
+// unowned notes that a table names the owners of few of its sockets, as one that was taken
+// without the rights to see them.
+func (r *reader) unowned(path string, all *lsof.Sockets) {
+	if n := all.Unowned; 2*n > all.Rows && n < all.Rows {
+		r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note,
+			What: fmt.Sprintf("%d of %d sockets have no owner in the table", n, all.Rows), Why: "only root sees the processes of other users; sockets of the kernel have none",
+			Hint: "take it as root: ss -tunap or netstat -anp"})
+	}
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
