@@ -298,7 +298,7 @@ func (p *textParser) count(t *analysis.Thread) {
 	case t.Sort == analysis.VirtualThread:
 		// Its carrier is in the JVM's list.
 	case t.Sort == analysis.VMThread:
-		p.state.vm++
+		p.state.ticks = p.state.ticks || t.Name == periodicTasks
 		if t.ID >= 0 {
 			p.state.numbered++
 		}

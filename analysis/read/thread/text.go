@@ -84,7 +84,7 @@ type textParser struct {
 // dumpState is what is needed to judge a dump's end.
 type dumpState struct {
 	ended     bool // a line was seen that comes after the threads
-	vm        int  // threads of the virtual machine
+	ticks     bool // the thread of periodic tasks was seen
 	numbered  int  // threads with #N that are in the JVM's own list
 	cut       bool // the last line of the input is half of one
 	strange   int  // lines inside the dump that are none of its own
