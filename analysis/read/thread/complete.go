@@ -36,14 +36,16 @@ const periodicTasks = "VM Periodic Task Thread"
 func (p *textParser) truncated() (bool, string) {
 	d := p.dump
 	hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX
+	// Excerpts and other programs need no end. HP-UX prints no version.
+	judged := d.Version != "" || d.Form == FormHPUX && p.state.announced
 	switch {
 	case p.state.cut:
 		return true, "the text ends inside a line"
 	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
 		return true, p.listed()
-	case hotSpot && d.Version != "" && !p.state.ended && d.Declared > 0:
+	case hotSpot && judged && !p.state.ended && d.Declared > 0:
 		return true, "the line about JNI does not follow, which ends every dump"
-	case hotSpot && d.Version != "" && !p.state.ended && !p.state.ticks:
+	case hotSpot && judged && !p.state.ended && !p.state.ticks:
 		return true, "neither the thread \"" + periodicTasks + "\" nor the line about JNI follows, one of which ends every dump"
 	}
 	return false, ""
