@@ -292,3 +292,23 @@ func TestDamageOfADumpOfHPUXIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLockChainsOfJRockitNameThreadsAgain has the layout of JRockit R25 and R26, and of
+// 1.4.2_05.
+func TestTheLockChainsOfJRockitNameThreadsAgain(t *testing.T) {
+	const began, end = "===== FULL THREAD DUMP ===============\nWed Nov 18 12:05:13 2026\nBEA JRockit(R) R25.2.0-28\n\n", "\n===== END OF THREAD DUMP ===============\n\n"
+	for name, s := range map[string]string{
+		"R25": "\"a\" id=10 idx=0x14 tid=5628 prio=5 alive, in native, blocked\n    at shop/Cart.add()V(Cart.java:9)\n    -- end of trace\n\n" +
+			"\"b\" id=11 idx=0x16 tid=3264 prio=5 alive, in native, blocked\n    at shop/Cart.sum()V(Cart.java:4)\n    -- end of trace\n\n" +
+			"Circular (deadlocked) lock chains\n=================================\nChain 2:\n\"a\" id=10 idx=0x14 tid=5628 waiting for java/lang/Object@0x01 held by:\n\"b\" id=11 idx=0x16 tid=3264 waiting for java/lang/Object@0x02 held by:\n\"a\" id=10 idx=0x14 tid=5628\n\n" +
+			"Blocked lock chains\n===================\nChain 3:\n\"c\" id=12 idx=0x18 tid=9 waiting for java/lang/Object@0x02 held by:\n\"a\" id=10 idx=0x14 tid=5628 in chain 2\n",
+		"1.4.2_05": "\"a\" prio=5 id=0xc00 tid=0xc10 blocked\n    at shop/Cart.add(Cart.java:9)@0x15D1EA44\n    --- End of stack trace\n\n" +
+			"\"b\" prio=5 id=0xc80 tid=0xc11 blocked\n    at shop/Cart.sum(Cart.java:4)@0x15D1EA45\n    --- End of stack trace\n\n" +
+			"Blocked lock chains\n===================\nChain 1:\n\"c\" (id: 0x00000a80) waiting for java/lang/Object@0x01 held by:\n\"a\" (id: 0x00000c00) in chain 2\n",
+	} {
+		p := parse(t, "x.txt", began+s+end+began+s+end)
+		if !slices.Equal(p.counts(), []int{2, 2}) || refused(p) != 0 || len(warned(p)) != 0 {
+			t.Errorf("%s: %v threads, %d refused, %+v", name, p.counts(), refused(p), warned(p))
+		}
+	}
+}

@@ -293,7 +293,9 @@ const fullThreadDump = "Full thread dump"
 // ends reports whether s comes after the threads of a dump.
 func ends(s string) bool {
 	switch s {
-	case "Heap", "<EndOfDump>", "Deadlock Found":
+	case "Heap", "<EndOfDump>", "Deadlock Found",
+		// JRockit names threads again in these.
+		"Circular (deadlocked) lock chains", "Blocked lock chains", "Open lock chains":
 		return true
 	}
 	return strings.HasPrefix(s, "JNI global ref") || strings.HasPrefix(s, "===== END OF THREAD DUMP") ||
@@ -491,6 +493,8 @@ func (p *textParser) endThreads() error {
 	p.open = false
 	p.state.ended = true
 	p.section = after
+	// A thread that stands behind others of its dump begins no other one.
+	p.early = refusals{}
 	return nil
 }
 
