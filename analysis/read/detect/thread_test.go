@@ -20,6 +20,8 @@ func TestThreadsAreNamedByTheirLines(t *testing.T) {
 		{"one header with its state", header, detect.ThreadDump},
 		{"one header without its state", strings.SplitAfter(header, "\n")[0], detect.Text},
 		{"one header in a string of source code", "static final String ONE = \"\"\"\n" + header + "\"\"\";\n", detect.Text},
+		{"headers in source code", "/*\n * Copyright\n */\npackage shop.cart;\n\nfinal class DumpTest {\n\tString dump = \"\"\"\n" + header + "\n" + header + "\"\"\";\n}\n", detect.Text},
+		{"goroutines in source code", "// Copyright\n\npackage trace\n\nconst dump = `" + strings.Repeat("goroutine 7 [IO wait]:\nmain.run()\n\t/srv/shop/main.go:7 +0x1d\n\n", 4) + "`\n", detect.Text},
 		{"indented headers", "  " + header + "  " + header, detect.ThreadDump},
 		{"a carrier has no nid", strings.Repeat("\"ForkJoinPool-1-worker-1\" #42 [11535] daemon prio=5 os_prio=0 cpu=0.66ms elapsed=3.83s tid=0x00007fc80417d310  [0x00007fc7dc7fd000]\n   Carrying virtual thread #41\n", 2), detect.ThreadDump},
 		{"names with quotes in dump_to_file", "11429\n2026-11-21T02:54:16.1Z\n21\n\n#1 \"odd \"quoted\" name\"\n      a.B.c(B.java:1)\n\n#2 \"\" virtual\n", detect.ThreadDump},

@@ -103,8 +103,8 @@ func cutFence(t []byte) (fence string, rest []byte) {
 //	"const dump = `"                 -> true
 //	"see `Feed.push`"                -> false
 func isCode(t []byte) bool {
-	if word, ok := bytes.CutPrefix(t, []byte("package ")); ok {
-		return bytes.IndexByte(word, ' ') < 0
+	if IsPackage(t) {
+		return true
 	}
 	if bytes.HasPrefix(t, []byte("func ")) || bytes.HasPrefix(t, []byte("def ")) {
 		return t[len(t)-1] == '{' || t[len(t)-1] == ':'
@@ -115,6 +115,14 @@ func isCode(t []byte) bool {
 		}
 	}
 	return false
+}
+
+// IsPackage knows the clause with which a file of Go or Java begins.
+//
+//	"package trace", "package shop.cart;" -> true
+func IsPackage(t []byte) bool {
+	word, ok := bytes.CutPrefix(t, []byte("package "))
+	return ok && bytes.IndexByte(word, ' ') < 0
 }
 
 // inString reports whether what follows a text stands in a string of source code: a
