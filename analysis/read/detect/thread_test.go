@@ -20,6 +20,7 @@ func TestThreadsAreNamedByTheirLines(t *testing.T) {
 		{"one header with its state", header, detect.ThreadDump},
 		{"one header without its state", strings.SplitAfter(header, "\n")[0], detect.Text},
 		{"one header in a string of source code", "static final String ONE = \"\"\"\n" + header + "\"\"\";\n", detect.Text},
+		{"one header with a decimal address", strings.Replace(header, "tid=0x1", "tid=1524264960", 1), detect.ThreadDump},
 		{"headers in source code", "/*\n * Copyright\n */\npackage shop.cart;\n\nfinal class DumpTest {\n\tString dump = \"\"\"\n" + header + "\n" + header + "\"\"\";\n}\n", detect.Text},
 		{"goroutines in source code", "// Copyright\n\npackage trace\n\nconst dump = `" + strings.Repeat("goroutine 7 [IO wait]:\nmain.run()\n\t/srv/shop/main.go:7 +0x1d\n\n", 4) + "`\n", detect.Text},
 		{"indented headers", "  " + header + "  " + header, detect.ThreadDump},

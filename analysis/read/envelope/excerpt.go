@@ -208,9 +208,16 @@ type title struct {
 //	"> \"main\" #1 prio=5 os_prio=0 tid=0x00007f0c28001000 nid=0x1b03 runnable"
 func (k *title) see(b []byte, at place) {
 	k.left--
-	if i := bytes.IndexByte(b, '"'); i >= 0 && bytes.Contains(b[i:], []byte(" tid=0x")) {
+	if i := bytes.IndexByte(b, '"'); i >= 0 && hasThreadID(b[i:]) {
 		*k = title{text: append(k.text[:0], b...), indent: i, at: at, left: 2}
 	}
+}
+
+// hasThreadID reports whether a header of a thread has its address, which some programs
+// print in decimal.
+func hasThreadID(t []byte) bool {
+	_, id, ok := bytes.Cut(t, []byte(" tid="))
+	return ok && len(id) > 0 && '0' <= id[0] && id[0] <= '9'
 }
 
 // thread begins a part of a thread dump: a thread with its state or its first call,
