@@ -124,6 +124,7 @@ func sniff(h Head) Result {
 	}
 	for _, test := range []func(*view) (Result, bool){
 		(*view).empty,
+		(*view).source,
 		(*view).magic,
 		(*view).trace,
 		(*view).proto,

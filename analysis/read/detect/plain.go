@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -194,6 +195,21 @@ var hints = []struct {
 }
 
 // plain names what is left: HTML, logs, other text.
+// source finds source code of Go and Java, whose first line below the comments names the
+// package. What it holds of dumps are strings.
+func (v *view) source() (Result, bool) {
+	for _, l := range v.lines {
+		l = strings.TrimSpace(l)
+		if envelope.IsPackage([]byte(l)) {
+			return medium(Text, "source code: "+quote(l))
+		}
+		if !strings.HasPrefix(l, "//") && !strings.HasPrefix(l, "/*") && !strings.HasPrefix(l, "*") {
+			break
+		}
+	}
+	return no()
+}
+
 func (v *view) plain() Result {
 	r, _ := v.wide(v.plainText())
 	if r.Kind == Binary {
