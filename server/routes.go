@@ -22,7 +22,7 @@ func (s *Server) routes() chi.Router {
 	r.Use(loader.PerRequest)
 
 	r.Get("/", s.pages.Home)
-	r.Post("/upload", s.intake.Upload)
+	r.Post("/upload", s.stop.Uploads(s.intake.Upload))
 	r.Post("/samples/{name}", s.intake.TrySample)
 	r.Get("/search", s.pages.Search)
 	r.Get("/help", s.pages.Help)
@@ -83,9 +83,9 @@ func (s *Server) routes() chi.Router {
 	root := r
 	r.Group(func(r chi.Router) {
 		r.Use(s.api.LimitRate())
-		r.Put("/api/v1/bundles", s.intake.PutBundle)
-		r.Put("/api/v1/bundles/*", s.intake.PutBundle)
-		r.Post("/api/v1/bundles", s.intake.PostBundle)
+		r.Put("/api/v1/bundles", s.stop.Uploads(s.intake.PutBundle))
+		r.Put("/api/v1/bundles/*", s.stop.Uploads(s.intake.PutBundle))
+		r.Post("/api/v1/bundles", s.stop.Uploads(s.intake.PostBundle))
 		r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
 		r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
 		r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
@@ -114,6 +114,7 @@ func (s *Server) routes() chi.Router {
 
 	r.Get("/collect.sh", s.pages.CollectScript)
 	r.Get("/healthz", s.healthz)
+	r.Get("/readyz", s.readyz)
 	r.Handle("/metrics", s.metrics())
 	r.Handle("/assets/*", web.Handler())
 	return r

@@ -34,7 +34,7 @@ import (
 // Config configures a server. The zero value of a limit means its default.
 type Config struct {
 	Store Storage
-	Blobs intake.Blobs
+	Blobs Blobs
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
@@ -74,6 +74,13 @@ type Config struct {
 	uploadSlots int64
 }
 
+// Blobs are the raw bytes of uploads.
+type Blobs interface {
+	intake.Blobs
+	// Damaged is the number of uploads that were set aside as damaged and not put back.
+	Damaged() (int, error)
+}
+
 // Sample is a bundle that comes with the program.
 type Sample = intake.Sample
 
@@ -82,7 +89,10 @@ const DefaultUploadLimit = 2_000_000_000
 
 type Server struct {
 	cfg     Config
+	counts  *counts
 	handler http.Handler
+	// known are the first parts of all paths.
+	known   map[string]bool
 	pending sync.WaitGroup
 
 	// Shared by the rooms.
@@ -93,6 +103,7 @@ type Server struct {
 	queue     *intake.Queue
 	worker    *intake.Worker
 
+	stop   intake.Stop
 	intake *intake.Service
 	cases  *casepage.Service
 	share  *share.Service
@@ -115,9 +126,12 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	counts := newCounts()
+	cfg.Store = &observed{Storage: cfg.Store, counts: counts, now: cfg.Now, claimed: map[string]time.Time{}}
 	s := &Server{
 		cfg:       cfg,
-		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}),
+		counts:    counts,
+		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, Refused: counts.refused}),
 		access:    access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}),
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
 		queue:     intake.NewQueue(),
@@ -126,7 +140,9 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(s.routes())))))
+	routes := s.routes()
+	s.known = firstParts(routes)
+	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(routes)))))
 	return s
 }
 
@@ -191,6 +207,9 @@ func (s *Server) sweep(ctx context.Context) {
 		}
 	}
 }
+
+// EndUploads answers the uploads in flight: what has arrived is recorded, the rest refused.
+func (s *Server) EndUploads() { s.stop.End() }
 
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }

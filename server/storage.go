@@ -9,6 +9,7 @@ import (
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
 	"leakdiff/server/share"
+	"leakdiff/store"
 )
 
 // Storage is what the rooms and the server need of the database. Package store implements
@@ -24,4 +25,5 @@ type Storage interface {
 
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error
+	State(ctx context.Context) (store.State, error)
 }

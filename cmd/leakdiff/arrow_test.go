@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"server/expert":            {"analysis/say/profile", "server/casepage", "server/response", "web/page", "web/view"},
 	"server/page":              {"analysis", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
-	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "store", "web", "web/page", "web/view"},
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},

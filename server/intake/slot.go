@@ -21,7 +21,9 @@ const (
 
 // inSlot receives an upload when a slot is free. It gives up if nothing arrives.
 func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, receive func() (received, error)) (received, error) {
-	if err := s.slots.Acquire(r.Context(), 1); err != nil {
+	waiting, stop := untilStop(r.Context())
+	defer stop()
+	if err := s.slots.Acquire(waiting, 1); err != nil {
 		return received{}, s.interrupted(r, err)
 	}
 	defer s.slots.Release(1)
@@ -30,7 +32,7 @@ func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, receive func() 
 	r.Body = body
 	up, err := receive()
 	switch {
-	case err != nil && body.idle:
+	case err != nil && body.idle && !isStopping(r.Context()):
 		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(IdleTimeout), "check the connection and send it again; nothing was kept")
 	case err == nil:
 		// The answer may take longer. After an error net/http reads the rest of a short

@@ -19,6 +19,8 @@ type Config struct {
 	// BaseURL is the address of the server behind a proxy. If it is empty, links use the
 	// host of the request.
 	BaseURL string
+	// Refused, when set, receives the code of every refusal.
+	Refused func(r *http.Request, code string)
 }
 
 type Responder struct {
