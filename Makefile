@@ -58,8 +58,11 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, every fuzz target for a minute, and the laboratory.
+# Soak: all tests again and again, FAULTS power cuts and a kill within every statement of
+# every migration, every fuzz target for a minute, and the laboratory.
+FAULTS ?= 2000
 long: test
+	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) lab
