@@ -32,6 +32,7 @@ const public = access.Nobody
 // are not all: changing a case needs its owner as well, see access.Edit.
 var rules = map[string]rule{
 	"GET /healthz":                       {public, ""},
+	"GET /readyz":                        {public, ""},
 	"GET /assets/*":                      {public, ""},
 	"GET /login":                         {public, ""},
 	"POST /login":                        {public, access.Login},

@@ -36,6 +36,7 @@ type asked struct {
 // everyRoute is what must hold, written by hand. Braces stand for ids that the test makes.
 // What deletes comes last.
 var everyRoute = []asked{
+	{route: "GET /readyz", path: "/readyz", nobody: 200, read: 200, upload: 200, admin: 200},
 	{route: "GET /healthz", path: "/healthz", nobody: 200, read: 200, upload: 200, admin: 200},
 	{route: "GET /assets/*", path: "/assets/0123456789abcdef/none.css", nobody: 404, read: 404, upload: 404, admin: 404},
 	{route: "GET /login", path: "/login", nobody: 200, read: 303, upload: 303, admin: 303, open: 303, local: 303},

@@ -40,7 +40,7 @@ func (s *Server) routes() chi.Router {
 // pageRoutes are those of browsers.
 func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/", s.pages.Home)
-	r.Post("/upload", s.intake.Upload)
+	r.Post("/upload", s.stop.Uploads(s.intake.Upload))
 	r.Post("/samples/{name}", s.intake.TrySample)
 	r.Get("/search", s.pages.Search)
 	r.Get("/help", s.pages.Help)
@@ -100,6 +100,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 
 	r.Get("/collect.sh", s.pages.CollectScript)
 	r.Get("/healthz", s.healthz)
+	r.Get("/readyz", s.readyz)
 	r.Method(http.MethodGet, "/metrics", s.metrics())
 	r.Method(http.MethodGet, "/assets/*", web.Handler())
 	r.Get("/login", s.account.LoginPage)
@@ -110,9 +111,9 @@ func (s *Server) pageRoutes(r chi.Router) {
 
 // apiRoutes are those of programs.
 func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
-	r.Put("/api/v1/bundles", s.intake.PutBundle)
-	r.Put("/api/v1/bundles/*", s.intake.PutBundle)
-	r.Post("/api/v1/bundles", s.intake.PostBundle)
+	r.Put("/api/v1/bundles", s.stop.Uploads(s.intake.PutBundle))
+	r.Put("/api/v1/bundles/*", s.stop.Uploads(s.intake.PutBundle))
+	r.Post("/api/v1/bundles", s.stop.Uploads(s.intake.PostBundle))
 	r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
 	r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
 	r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)

@@ -36,7 +36,7 @@ import (
 // Config configures a server. The zero value of a limit means its default.
 type Config struct {
 	Store Storage
-	Blobs intake.Blobs
+	Blobs Blobs
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
@@ -79,6 +79,13 @@ type Config struct {
 	uploadSlots int
 }
 
+// Blobs are the raw bytes of uploads.
+type Blobs interface {
+	intake.Blobs
+	// Damaged is the number of uploads that were set aside as damaged and not put back.
+	Damaged() (int, error)
+}
+
 // Sample is a bundle that comes with the program.
 type Sample = intake.Sample
 
@@ -87,7 +94,10 @@ const DefaultUploadLimit = 2_000_000_000
 
 type Server struct {
 	cfg     Config
+	counts  *counts
 	handler http.Handler
+	// known are the first parts of all paths.
+	known   map[string]bool
 	pending sync.WaitGroup
 
 	// Shared by the rooms.
@@ -98,6 +108,7 @@ type Server struct {
 	queue     *intake.Queue
 	worker    *intake.Worker
 
+	stop    intake.Stop
 	intake  *intake.Service
 	cases   *casepage.Service
 	share   *share.Service
@@ -121,9 +132,12 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	counts := newCounts()
+	cfg.Store = &observed{Storage: cfg.Store, counts: counts, now: cfg.Now, claimed: map[string]time.Time{}}
 	s := &Server{
 		cfg:       cfg,
-		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS}),
+		counts:    counts,
+		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
 		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
 		queue:     intake.NewQueue(),
@@ -132,7 +146,9 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(s.routes())))))
+	routes := s.routes()
+	s.known = firstParts(routes)
+	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(routes)))))
 	return s
 }
 
@@ -232,6 +248,9 @@ func (s *Server) sweep(ctx context.Context) {
 		}
 	}
 }
+
+// EndUploads answers the uploads in flight: what has arrived is recorded, the rest refused.
+func (s *Server) EndUploads() { s.stop.End() }
 
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }

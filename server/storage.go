@@ -31,4 +31,5 @@ type Storage interface {
 	Reap(ctx context.Context) (more bool, err error)
 	Deletions() (deleted, reaped int64)
 	Deleted() <-chan struct{}
+	State(ctx context.Context) (store.State, error)
 }

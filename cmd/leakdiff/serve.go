@@ -119,6 +119,9 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	return c.serve(ctx, m, listener, server.New(cfg))
 }
 
+// uploadGrace is how long uploads may arrive after a signal to stop.
+const uploadGrace = 5 * time.Second
+
 func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener, s *server.Server) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -141,9 +144,12 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 			return err
 		}
 	case <-ctx.Done():
-		// Streams of progress end with their requests. Uploads get a moment.
-		grace, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		// Streams of progress end with their requests. Uploads get a moment to arrive, and
+		// those that have not arrived then another one to be answered.
+		grace, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*uploadGrace)
 		defer stop()
+		end := time.AfterFunc(uploadGrace, s.EndUploads)
+		defer end.Stop()
 		if err := h.Shutdown(grace); err != nil {
 			h.Close()
 		}

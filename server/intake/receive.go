@@ -81,8 +81,11 @@ func (b *senderReader) Read(p []byte) (int, error) {
 // interrupted explains to the sender that the body ended early.
 func (s *Service) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
-	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
+	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full" || fault.Code == "stopping") {
 		return err
+	}
+	if isStopping(r.Context()) {
+		return stopping()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return response.Refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")

@@ -52,7 +52,7 @@ func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, wrong error, re
 		w.Header().Set("Connection", "close") // the rest is not waited for at all
 	case err != nil && body.slow.Load():
 		err = response.Refuse("slow", "the upload is too slow", "", fmt.Sprintf("others waited, and less than %s a second arrived for %s", wording.Bytes(MinRate), wording.PageDuration(Grace)), "pack it, or send it over a faster connection; nothing was kept")
-	case err != nil && body.idle:
+	case err != nil && body.idle && !isStopping(r.Context()):
 		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(IdleTimeout), "check the connection and send it again; nothing was kept")
 	case err == nil:
 		// The answer may take longer.
@@ -62,10 +62,12 @@ func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, wrong error, re
 }
 
 func (s *Service) receive(r *http.Request, body *idleBody, wrong error, receive func() (received, error)) (received, error) {
+	waiting, stop := untilStop(r.Context())
+	defer stop()
 	if err := errors.Join(wrong, s.full(r.Context(), body.sender), s.roomFor(r.ContentLength)); err != nil {
 		return received{}, err
 	}
-	begun, err := s.beginnings.acquire(r.Context(), body)
+	begun, err := s.beginnings.acquire(waiting, body)
 	if err != nil {
 		return received{}, s.interrupted(r, err)
 	}
@@ -78,7 +80,7 @@ func (s *Service) receive(r *http.Request, body *idleBody, wrong error, receive 
 	case len(beginning) < beginningSize:
 		r.Body = &begunBody{bytes.NewReader(beginning), body}
 	default:
-		free, err := s.slots.acquire(r.Context(), body)
+		free, err := s.slots.acquire(waiting, body)
 		if err != nil {
 			return received{}, s.interrupted(r, err)
 		}

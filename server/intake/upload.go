@@ -218,6 +218,8 @@ const formWait = time.Second
 
 // await waits for the end of a reading, for formWait at most.
 func (s *Service) await(ctx context.Context, bundleID string) {
+	ctx, stop := untilStop(ctx)
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, formWait)
 	defer cancel()
 	s.worker.Settled(ctx, bundleID) // if it is not read by then, the page of the case shows how far it is
@@ -225,9 +227,15 @@ func (s *Service) await(ctx context.Context, bundleID string) {
 
 // settled waits for the end of a reading, for waitLimit at most.
 func (s *Service) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	waiting, stop := untilStop(ctx)
+	defer stop()
+	waiting, cancel := context.WithTimeout(waiting, waitLimit)
 	defer cancel()
-	return s.worker.Settled(ctx, bundleID)
+	b, err := s.worker.Settled(waiting, bundleID)
+	if err != nil && ctx.Err() == nil && isStopping(ctx) {
+		err = context.DeadlineExceeded // it is kept, and read after the next start
+	}
+	return b, err
 }
 
 // mayAdd demands the owner key of the case that an upload is added to. If only this

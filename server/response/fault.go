@@ -40,6 +40,7 @@ var statuses = map[string]int{
 	"unreadable":      http.StatusUnprocessableEntity,
 	"conflict":        http.StatusConflict,
 	"busy":            http.StatusServiceUnavailable,
+	"stopping":        http.StatusServiceUnavailable,
 	"missing_blob":    http.StatusServiceUnavailable,
 	"still_reading":   http.StatusConflict,
 	"interrupted":     http.StatusBadRequest,

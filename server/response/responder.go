@@ -21,6 +21,8 @@ type Config struct {
 	BaseURL string
 	// TLS says that the server itself speaks https.
 	TLS bool
+	// Refused, when set, receives the code of every refusal.
+	Refused func(r *http.Request, code string)
 }
 
 type Responder struct {

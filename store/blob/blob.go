@@ -280,6 +280,18 @@ func (s *Store) SetAside() ([]Entry, error) {
 	return out, nil
 }
 
+// Damaged returns the number of blobs that were set aside and not put back since.
+func (s *Store) Damaged() (int, error) {
+	aside, err := s.SetAside()
+	missing := map[string]bool{}
+	for _, e := range aside {
+		if !s.Has(e.SHA256) {
+			missing[e.SHA256] = true
+		}
+	}
+	return len(missing), err
+}
+
 // Unfinished returns the paths of the temporary files: uploads that arrive, or that a crash
 // left.
 func (s *Store) Unfinished() ([]string, error) {
