@@ -78,16 +78,6 @@ func (c *Checked) Sound() bool {
 	return !slices.ContainsFunc(c.Findings, func(f Finding) bool { return !f.Note })
 }
 
-// damagedUploads are the hashes of missing and damaged uploads.
-func (c *Checked) damagedUploads() (out []string) {
-	for _, f := range c.Findings {
-		if f.sha != "" {
-			out = append(out, f.sha)
-		}
-	}
-	return out
-}
-
 // Check verifies a data directory and changes nothing in it: the database by itself, its
 // references, every upload by its hash, every result, report and permalink by unpacking it,
 // and counts against what they count. It works beside a running server.
