@@ -133,7 +133,6 @@ func New(cfg Config) *Server {
 		cfg.TempDir = os.TempDir()
 	}
 	counts := newCounts()
-	cfg.Store = &observed{Storage: cfg.Store, counts: counts, now: cfg.Now, claimed: map[string]time.Time{}}
 	s := &Server{
 		cfg:       cfg,
 		counts:    counts,
@@ -154,17 +153,18 @@ func New(cfg Config) *Server {
 
 func (s *Server) openRooms() {
 	cfg := s.cfg
+	watched := &observed{Storage: cfg.Store, counts: s.counts, now: cfg.Now, claimed: map[string]time.Time{}}
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
 		Queue: s.queue, Raw: raw, Source: cfg.Source,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
-		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
+		Queue: s.queue, Store: watched, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
 		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers,
 	})
 	s.intake = intake.New(intake.Config{
-		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
+		Store: watched, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{
