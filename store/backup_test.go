@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/store/blob"
+	"leakdiff/samples/corpus"
 )
 
 // backupsOf are the two forms of a backup.
@@ -21,6 +22,7 @@ func backupsOf(t *testing.T) []string {
 }
 
 func TestABackupIsRestoredToWhatWasThere(t *testing.T) {
+	corpus.Heavy(t)
 	f, _ := soundStore(t)
 	f.ok(os.MkdirAll(filepath.Join(f.dir, knowledgeDir), 0o700))
 	f.ok(os.WriteFile(filepath.Join(f.dir, knowledgeDir, "own.json"), []byte("{}"), 0o600))
@@ -157,6 +159,7 @@ func TestARestoreKeepsWhatWasThereAndRefusesADirectoryInUse(t *testing.T) {
 }
 
 func TestADamagedBackupChangesNothing(t *testing.T) {
+	corpus.Heavy(t)
 	f, _ := soundStore(t)
 	forms := backupsOf(t)
 	for _, to := range forms {

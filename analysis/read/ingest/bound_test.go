@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/samples/corpus"
 )
 
 // readUpload reads one file, with the groups of its snapshots.
@@ -32,6 +33,7 @@ func says(problems []analysis.Problem, what string) bool {
 }
 
 func TestFamiliesBeyondTheLargestAreSummedAndTheTotalStays(t *testing.T) {
+	corpus.Heavy(t)
 	const different, equal = 3000, 50
 	var b strings.Builder
 	b.WriteString("COMMAND     PID USER   FD      TYPE             DEVICE SIZE/OFF     NODE NAME\n")
@@ -72,6 +74,7 @@ func TestFamiliesBeyondTheLargestAreSummedAndTheTotalStays(t *testing.T) {
 }
 
 func TestProcessesBeyondTheBoundAreSaid(t *testing.T) {
+	corpus.Heavy(t)
 	var b strings.Builder
 	b.WriteString("COMMAND     PID USER   FD      TYPE             DEVICE SIZE/OFF     NODE NAME\n")
 	for i := range mostProcesses + 7 {

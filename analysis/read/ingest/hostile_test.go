@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/hostile"
+	"leakdiff/samples/corpus"
 )
 
 // mostGrowth is by how much more the reading of twice an input may allocate, beside buffers of
@@ -36,6 +37,7 @@ func worked(t *testing.T, in hostile.Input, n int) uint64 {
 }
 
 func TestTwiceTheHostileInputIsTwiceTheWork(t *testing.T) {
+	corpus.Heavy(t)
 	for _, in := range hostile.All() {
 		t.Run(in.Name, func(t *testing.T) {
 			n := in.N / 100
