@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/store/blob"
 	"leakdiff/samples/corpus"
+	"leakdiff/store/blob"
 )
 
 // backupsOf are the two forms of a backup.
