@@ -27,6 +27,7 @@ const (
 	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
 	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
+	ListingBlocks   Kind = "wrapped-listing"   // lsof, ss or netstat in code blocks of a ticket
 	ContentionText  Kind = "contention-debug1" // mutex and block profiles
 	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
@@ -143,6 +144,7 @@ func sniff(h Head) Result {
 		(*view).race,
 		(*view).fdinfo,
 		(*view).fdListing,
+		(*view).enclosed,
 		(*view).lsof,
 		(*view).procfs,
 		(*view).sockets,
