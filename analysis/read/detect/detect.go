@@ -92,6 +92,8 @@ type Head struct {
 	Size int64
 	// Link is the target of a symbolic link, empty for files.
 	Link string
+	// Block is true for a block of a ticket: no others are looked for in it.
+	Block bool
 }
 
 // Result is a kind with its reason.

@@ -9,7 +9,7 @@ import (
 )
 
 // enclosed finds listings in the code blocks and quotations of a ticket, whose rest is
-// prose. If a row stands outside of them all, or all of the text is indented, it is a
+// prose. If a row stands outside of those, or all of the text is indented, it is a
 // listing with other lines in it.
 func (v *view) enclosed() (Result, bool) {
 	if v.has("COMMAND ") || v.has("Recv-Q ") || slices.ContainsFunc(fences, v.has) && slices.ContainsFunc(v.lines, lsofRow.MatchString) {
@@ -18,11 +18,14 @@ func (v *view) enclosed() (Result, bool) {
 	return no()
 }
 
-// fences are signs of blocks that a look at every line is worth for.
+// fences are signs of a ticket in which every line is worth a look.
 var fences = []string{"```", "~~~", "{noformat", "{code", "\n> "}
 
 // blocks is enclosed for a text that is likely to hold a listing.
 func (v *view) blocks() (Result, bool) {
+	if v.Block {
+		return no()
+	}
 	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{Blocks: true})
 	var found Result
 	rows, lines := 0, 0
@@ -31,10 +34,11 @@ func (v *view) blocks() (Result, bool) {
 		if err != nil {
 			return no()
 		}
-		n := listingRows(text)
-		rows += n
-		if r, ok := listing(text); ok && n > 0 && found.Kind == "" {
-			found = r
+		r := Sniff(Head{Bytes: text, Whole: true, Size: int64(len(text)), Block: true})
+		if n := listingRows(text); n > 0 && (r.Kind == LsofTable || r.Kind == Lsfd || r.Kind == SocketTable) {
+			if rows += n; found.Kind == "" {
+				found = r
+			}
 		}
 		if sections[i].Form == envelope.FormIndented {
 			lines += sections[i].Headers
@@ -54,16 +58,6 @@ func content(s *envelope.Section) ([]byte, error) {
 	}
 	defer body.Close()
 	return io.ReadAll(body)
-}
-
-// listing names the listing of descriptors or sockets that a text is.
-func listing(text []byte) (Result, bool) {
-	v := newView(Head{Bytes: text, Whole: true, Size: int64(len(text))})
-	if r, ok := v.lsof(); ok {
-		return r, true
-	}
-	r, ok := v.sockets()
-	return r, ok && r.Kind == SocketTable
 }
 
 // listingRows counts the lines that are rows or headers of lsof, ss or netstat, also

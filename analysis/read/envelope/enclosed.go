@@ -23,8 +23,8 @@ func (s *source) enclosed(b []byte, at place) {
 	}
 	if e.block.fence != "" {
 		form = "code block"
-	} else if form == "" && !e.prose {
-		text, form = unindent(text)
+	} else if code, ok := unindent(text); ok && !e.prose {
+		text, form = code, FormIndented
 	}
 	switch {
 	case len(t) == 0:
@@ -44,6 +44,7 @@ func (s *source) enclosed(b []byte, at place) {
 	if s.open == nil {
 		s.begins(KindBlock, at).Form = form
 	}
+	e.prose = form == "quotation"
 	s.open.Headers++
 	s.open.mark(place{line: at.line, off: at.skip(len(b) - len(text)).text})
 	s.open.write(text, true)
@@ -63,13 +64,13 @@ func unquote(b []byte) (text []byte, form string) {
 }
 
 // unindent takes the indentation of a code block off a line.
-func unindent(b []byte) (text []byte, form string) {
+func unindent(b []byte) (text []byte, ok bool) {
 	for _, indent := range []string{"    ", "\t"} {
-		if rest, ok := bytes.CutPrefix(b, []byte(indent)); ok {
-			return rest, FormIndented
+		if text, ok = bytes.CutPrefix(b, []byte(indent)); ok {
+			return text, true
 		}
 	}
-	return b, ""
+	return b, false
 }
 
 // FormIndented is Section.Form of an indented block.

@@ -35,15 +35,18 @@ func prefixed(prefix, text string) string {
 // blocks are what a ticket puts around a listing (CommonMark 0.31, sections 4.4, 4.5 and
 // 5.1; Jira's text formatting notation).
 var blocks = map[string]func(string) string{
-	"a fence":                   func(s string) string { return "```\n" + s + "```\n" },
-	"a fence with a language":   func(s string) string { return "~~~text\n" + s + "~~~\n" },
-	"a quotation":               func(s string) string { return prefixed("> ", s) },
-	"a fence in a quotation":    func(s string) string { return prefixed("> ", "```\n"+s+"```\n") },
-	"a fence in details":        func(s string) string { return "<details>\n<summary>output</summary>\n\n```bash\n" + s + "```\n</details>\n" },
-	"noformat":                  func(s string) string { return "{noformat}\n" + s + "{noformat}\n" },
-	"code with a title":         func(s string) string { return "{code:title=out.txt}\n" + s + "{code}\n" },
-	"an indented block":         func(s string) string { return prefixed("    ", s) },
-	"a block indented by a tab": func(s string) string { return prefixed("\t", s) },
+	"a fence":                 func(s string) string { return "```\n" + s + "```\n" },
+	"a fence with a language": func(s string) string { return "~~~text\n" + s + "~~~\n" },
+	"a quotation":             func(s string) string { return prefixed("> ", s) },
+	"a fence in a quotation":  func(s string) string { return prefixed("> ", "```\n"+s+"```\n") },
+	"a fence in details": func(s string) string {
+		return "<details>\n<summary>output</summary>\n\n```bash\n" + s + "```\n</details>\n"
+	},
+	"an indented block in a quotation": func(s string) string { return prefixed("> ", "Who?\n\n"+prefixed("    ", s)) },
+	"noformat":                         func(s string) string { return "{noformat}\n" + s + "{noformat}\n" },
+	"code with a title":                func(s string) string { return "{code:title=out.txt}\n" + s + "{code}\n" },
+	"an indented block":                func(s string) string { return prefixed("    ", s) },
+	"a block indented by a tab":        func(s string) string { return prefixed("\t", s) },
 }
 
 // holders are the processes of a result with what they hold.
@@ -99,10 +102,21 @@ func TestARowInABlockHasItsPlaceInTheTicket(t *testing.T) {
 	}
 }
 
-func TestARowOutsideOfTheBlocksIsNotLostInSilence(t *testing.T) {
-	r := run(t, map[string]string{"a.md": "```\n" + ferryTable + "```\nferry 41 crew 3u unix 0x0 0t0 77 type=STREAM\n"})
-	if got := holders(r); got != "ferry 41 4d" {
-		t.Errorf("%q; %+v", got, r.Problems)
+func TestNoRowOfATicketIsLostInSilence(t *testing.T) {
+	fence := blocks["a fence"]
+	other := "ferry 41 crew 3u unix 0x0 0t0 77 type=STREAM\n"
+	for name, tc := range map[string]struct{ text, want string }{
+		"a row below the block":              {fence(ferryTable) + other, "ferry 41 4d"},
+		"a row in a block of something else": {fence(ferryTable) + "\n" + fence("one\ntwo\nthree\n"+other+"four\nfive\n"), "ferry 41 4d"},
+		"a table in the text of a list":      {"1. First\n\n    Second line\n\n" + prefixed("        ", ferryTable), "ferry 41 3d"},
+		"two listings of one process":        {fence(ferryTable) + "\nAn hour later:\n\n" + fence(ferryTable+other), "ferry 41 3d, ferry 41 4d"},
+		"a fence that does not end":          {"```\n" + ferryTable, "ferry 41 3d"},
+		"lsof, which counts, and ss":         {fence(ferryTable) + "\nAnd ss -tnp:\n\n" + fence(tables[3].text), "ferry 41 3d"},
+	} {
+		r := run(t, map[string]string{"a.md": tc.text})
+		if got := holders(r); got != tc.want {
+			t.Errorf("%s: %q, want %q; %+v", name, got, tc.want, r.Problems)
+		}
 	}
 }
 

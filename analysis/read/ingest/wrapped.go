@@ -21,7 +21,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
 		Path: p.path, Now: r.cfg.Now(),
-		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
+		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p, false)) },
 	})
 	r.problem(problems...)
 	var parts []*part
@@ -146,11 +146,12 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 		return &wrapped{fault: err}
 	}
 	defer body.Close()
-	return r.dump(body, p)
+	return r.dump(body, p, s.Kind == envelope.KindBlock)
 }
 
-// dump reads one unwrapped dump as the file that it would have been.
-func (r *reader) dump(text io.Reader, p *part) *wrapped {
+// dump reads one unwrapped dump, or a block of a ticket, as the file that it would have
+// been.
+func (r *reader) dump(text io.Reader, p *part, block bool) *wrapped {
 	w := &wrapped{}
 	// One byte more than is looked at shows whether that is all.
 	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
@@ -159,7 +160,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		w.fault = err
 		return w
 	}
-	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit})
+	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit, Block: block})
 	read := r.formats[found.Kind]
 	if read == nil || !holdsMembers[found.Kind] {
 		return w
