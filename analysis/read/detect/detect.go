@@ -27,6 +27,7 @@ const (
 	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
 	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
+	ListingBlocks   Kind = "wrapped-listing"   // lsof, ss or netstat in code blocks of a ticket
 	ContentionText  Kind = "contention-debug1" // mutex and block profiles
 	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
@@ -91,6 +92,8 @@ type Head struct {
 	Size int64
 	// Link is the target of a symbolic link, empty for files.
 	Link string
+	// Block is true for a block of a ticket: no others are looked for in it.
+	Block bool
 }
 
 // Result is a kind with its reason.
@@ -143,6 +146,7 @@ func sniff(h Head) Result {
 		(*view).race,
 		(*view).fdinfo,
 		(*view).fdListing,
+		(*view).enclosed,
 		(*view).lsof,
 		(*view).procfs,
 		(*view).sockets,

@@ -350,6 +350,7 @@ var formats = map[string]formatReader{
 	detect.InotifyTable:    readInotifyTable,
 	detect.InodeList:       readInodes,
 	detect.Wrapped:         readWrapped,
+	detect.ListingBlocks:   readBlocks,
 	detect.Log:             readWrapped,
 	detect.Text:            readWrapped,
 	detect.JSON:            readWrapped,
