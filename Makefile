@@ -72,8 +72,8 @@ long: test $(LITESTREAM)
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) lab
 
-# Formatting, generated files, vet and staticcheck. The import arrows are a test
-# (cmd/leakdiff/arrow_test.go).
+# Formatting, generated files, vet and staticcheck. The import arrows and the table of
+# licences are tests (cmd/leakdiff: arrow_test.go, licence_test.go), which make test runs.
 check:
 	@if [ "$${CI:-}" = true ]; then for tool in gcc node; do command -v $$tool >/dev/null || { echo "make check: $$tool is missing and CI=true"; exit 1; }; done; fi
 	@unformatted=$$(find . -name '*.go' -not -name '*_templ.go' -not -path './.build/*' | xargs gofmt -l); \
