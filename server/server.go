@@ -168,7 +168,7 @@ func (s *Server) openRooms() {
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{
-		Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
+		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
 	})
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{

@@ -340,7 +340,7 @@ func TestHostileUploadsStayWithinTheMemoryOfTheServer(t *testing.T) {
 	sizes := map[string]int{
 		"threads without anything in common": 20_000, "threads with deep stacks": 500, "rows of lsof of one process": 25_000,
 		"rows of lsof of as many processes": 25_000, "listings of lsof one after the other": 5_000, "sockets of ss": 20_000,
-		"empty files in a tar": 200_000, "stacks of debug=1": 30_000,
+		"empty files in a tar": 200_000, "stacks of debug=1": 30_000, "watches of inotify in a tar": 1_000_000,
 	}
 	for _, in := range hostile.All() {
 		n := sizes[in.Name]

@@ -138,19 +138,22 @@ func (a *Access) byToken(r *http.Request, secret string) (Identity, error) {
 
 // The roles of those who edit a case, for logs.
 const (
-	ownerRole   = "owner"
+	OwnerRole   = "owner"
 	uploadRole  = "upload"
 	accountRole = "account"
-	adminRole   = "admin"
+	AdminRole   = "admin"
 )
 
 // allowances explain the roles.
-var allowances = map[string]string{ownerRole: "owner key", uploadRole: "loopback, no key", accountRole: "account that made the case", adminRole: "role admin"}
+var allowances = map[string]string{OwnerRole: "owner key", uploadRole: "loopback, no key", accountRole: "account that made the case", AdminRole: "role admin"}
 
-// By returns log fields that name the request and what allowed it. The owner's key is never
-// logged.
+// By returns log fields that name the request and what allowed it; role is "" if everybody
+// who sees the page may do it. The owner's key is never logged.
 func (a *Access) By(r *http.Request, role string) []any {
-	out := []any{"request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "remote", r.RemoteAddr, "allowed_by", allowances[role]}
+	out := []any{"request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "remote", r.RemoteAddr}
+	if allowed := allowances[role]; allowed != "" {
+		out = append(out, "allowed_by", allowed)
+	}
 	if sender := a.Sender(r); !strings.HasPrefix(r.RemoteAddr, sender) {
 		out = append(out, "sender", sender)
 	}
@@ -182,7 +185,7 @@ func (a *Access) Edit(r *http.Request, caseID, formKey string) (role string, err
 		return "", response.Refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as "+a.keyHeader())
 	}
 	byOwner(r)
-	return ownerRole, nil
+	return OwnerRole, nil
 }
 
 // keyHeader names the header of an owner key.
@@ -201,7 +204,7 @@ func (a *Access) withoutKey(ctx context.Context, caseID string) (role string, er
 	case who.Role == Admin && who.Account == "":
 		return uploadRole, nil
 	case who.Role == Admin:
-		return adminRole, nil
+		return AdminRole, nil
 	case who.Account == "" || caseID == "":
 		return "", nil
 	}

@@ -70,10 +70,18 @@ func About(r *http.Request, kind, id string) {
 // id may read it.
 const shownOfResult = 8
 
+// ResultName returns the part of the id of a frozen result that logs may show, or "".
+func ResultName(id string) string {
+	if len(id) <= shownOfResult || !harmless.MatchString(id) {
+		return ""
+	}
+	return id[:shownOfResult]
+}
+
 // AboutResult adds the frozen result that a request is about.
 func AboutResult(r *http.Request, id string) {
-	if len(id) > shownOfResult {
-		About(r, "result", id[:shownOfResult])
+	if name := ResultName(id); name != "" {
+		About(r, "result", name)
 	}
 }
 
@@ -96,7 +104,7 @@ func (a *Access) Audit(r *http.Request, action, route string, status int) {
 		Route: route, Status: status, Sender: sender, Request: response.RequestID(r),
 	}
 	if d.owner {
-		e.Role = ownerRole
+		e.Role = OwnerRole
 	}
 	if err := a.accounts.Audit(context.WithoutCancel(r.Context()), e); err != nil {
 		a.log.Error("the audit log was not written", "action", action, "request", e.Request, "error", err)

@@ -89,19 +89,47 @@ func (s *Service) ExtendForm(w http.ResponseWriter, r *http.Request) {
 // withdraw ends a result. It needs the owner key of the result, or an account that is admin.
 func (s *Service) withdraw(r *http.Request, id, key string) error {
 	ctx := context.WithoutCancel(r.Context())
-	if key == "" && access.Administers(r) {
-		return s.store.WithdrawAnyPermalink(ctx, id)
+	role := may(r, key)
+	var err error
+	if role == access.AdminRole {
+		err = s.store.WithdrawAnyPermalink(ctx, id)
+	} else {
+		err = s.store.WithdrawPermalink(ctx, id, key)
 	}
-	return s.hidden(r, s.store.WithdrawPermalink(ctx, id, key))
+	if err == nil {
+		s.logged(r, "result withdrawn", role, id)
+	}
+	return s.hidden(r, err)
 }
 
 // extend sets when a result ends. It needs what withdraw needs.
 func (s *Service) extend(r *http.Request, id, key string, until time.Time) error {
 	ctx := context.WithoutCancel(r.Context())
-	if key == "" && access.Administers(r) {
-		return s.store.ExtendAnyPermalink(ctx, id, until)
+	role := may(r, key)
+	var err error
+	if role == access.AdminRole {
+		err = s.store.ExtendAnyPermalink(ctx, id, until)
+	} else {
+		err = s.store.ExtendPermalink(ctx, id, key, until)
 	}
-	return s.hidden(r, s.store.ExtendPermalink(ctx, id, key, until))
+	if err == nil {
+		s.logged(r, "result extended", role, id, "expires", until)
+	}
+	return s.hidden(r, err)
+}
+
+// may returns what a request changes a result by: its key, or the role of an admin.
+func may(r *http.Request, key string) string {
+	if key == "" && access.Administers(r) {
+		return access.AdminRole
+	}
+	return access.OwnerRole
+}
+
+// logged logs what became of a result and by whom, with a part of its id. Refusals are in
+// the audit log.
+func (s *Service) logged(r *http.Request, what, role, id string, fields ...any) {
+	s.log.Info(what, append(append(s.access.By(r, role), "result", access.ResultName(id)), fields...)...)
 }
 
 // hidden makes the refusals of a result that is not there and of a wrong key alike for those

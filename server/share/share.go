@@ -4,6 +4,7 @@ package share
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -37,6 +38,7 @@ type Queue interface{ Notify() }
 
 type Config struct {
 	Store   Store
+	Log     *slog.Logger
 	Now     func() time.Time
 	Respond *response.Responder
 	Access  *access.Access
@@ -52,6 +54,7 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	store   Store
+	log     *slog.Logger
 	respond *response.Responder
 	access  *access.Access
 	pages   Pages
@@ -59,5 +62,5 @@ type Service struct {
 }
 
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, store: cfg.Store, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
+	return &Service{cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
 }

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -20,6 +21,9 @@ const (
 	mostGroups, fewFamilies = 100_000, 10
 	// mostThreads is how many threads are kept one by one.
 	mostThreads = 200_000
+	// mostWatches is how many watches of an upload are kept one by one, mostWatched how many
+	// of one directory or listing. Real kubelets have up to some ten thousand.
+	mostWatches, mostWatched = 200_000, 100_000
 	// mostProcesses is how many processes of one listing are kept, mostListings how many
 	// listings of one file.
 	mostProcesses, mostListings = 6000, 1000
@@ -33,15 +37,18 @@ const (
 
 // bounds counts what was kept of an upload and what was not.
 type bounds struct {
-	// groups are those of all snapshots, threads those that are kept one by one.
-	groups, threads int
+	// groups are those of all snapshots, threads and watches those that are kept one by one.
+	groups, threads, watches int
 	// summed are the members of families that are not kept, by kind; counted are threads that were
 	// counted alone; rows are those of processes and listings, parts those of dumps that
 	// are not kept, files those that are not listed.
 	summed               map[analysis.Kind]int
 	counted, rows, parts int
 	files                int
-	families             map[analysis.Kind]*analysis.Family
+	// unkept are watches that were counted alone, unkeptPath is where the first of them is.
+	unkept     int
+	unkeptPath string
+	families   map[analysis.Kind]*analysis.Family
 }
 
 // room is how many families the next snapshot may have.
@@ -66,6 +73,19 @@ func (b *bounds) sum(kind analysis.Kind, n int) {
 		b.summed = map[analysis.Kind]int{}
 	}
 	b.summed[kind] += n
+}
+
+// keep bounds the watches of a descriptor that are kept one by one.
+func (b *bounds) keep(set *fdinfoSet, info *procfs.FDInfo, path string) {
+	if n := min(mostWatches-b.watches, mostWatched-set.kept); len(info.Watches) > n {
+		info.More += len(info.Watches) - n
+		info.Watches = slices.Clone(info.Watches[:n])
+	}
+	b.watches, set.kept = b.watches+len(info.Watches), set.kept+len(info.Watches)
+	if info.More > 0 && b.unkept == 0 {
+		b.unkeptPath = path
+	}
+	b.unkept += info.More
 }
 
 // trim leaves the largest families and sums up the rest.
@@ -120,6 +140,12 @@ func (r *reader) sayBounds() {
 	}
 	if b.counted > 0 {
 		warn(wording.Plural(b.counted, "thread", "threads")+" were counted and not kept one by one", fmt.Sprintf("at most %d threads of an upload are", mostThreads), "upload fewer dumps at once to follow all threads")
+	}
+	if b.unkept > 0 {
+		r.problem(analysis.Problem{Path: b.unkeptPath, Offset: -1, Severity: analysis.Warning,
+			What: wording.Plural(b.unkept, "watch was", "watches were") + " counted and not kept one by one",
+			Why:  fmt.Sprintf("at most %d watches of a capture and %d of an upload are; the total counts the others, and they are the family \"others\"", mostWatched, mostWatches),
+			Hint: "upload fewer captures, or the fdinfo of fewer processes, at once"})
 	}
 	for _, p := range r.parts {
 		b.rows += p.leftRows

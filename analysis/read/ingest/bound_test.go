@@ -9,6 +9,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/hostile"
+	"leakdiff/analysis/read/procfs"
 	"leakdiff/samples/corpus"
 )
 
@@ -83,5 +85,74 @@ func TestProcessesBeyondTheBoundAreSaid(t *testing.T) {
 	result := readUpload(t, "lsof.txt", []byte(b.String()))
 	if len(result.Snapshots) != mostProcesses || !says(result.Problems, "7 rows of further processes or listings were not read") {
 		t.Errorf("%d snapshots, %v", len(result.Snapshots), result.Problems)
+	}
+}
+
+func TestWatchesBeyondTheBoundAreCountedAndTheTotalStays(t *testing.T) {
+	const line = "inotify wd:%x ino:%x sdev:16 mask:3c6 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:%016x\n"
+	listing := func(n int) []byte {
+		var b bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&b, "/proc/4711/fdinfo/%d:"+line, 3+i%2, i+1, 100+i, i)
+		}
+		return b.Bytes()
+	}
+	var archive bytes.Buffer
+	for _, in := range hostile.All() {
+		if in.File == "watches.tar.gz" {
+			if err := in.Write(&archive, 299_993); err != nil { // in three files of one directory
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name, file     string
+		upload         []byte
+		watches, other int
+	}{
+		{"as many as are kept of a file", "inotify.txt", listing(100_000), 100_000, 0},
+		{"more in one file than are kept of it", "inotify.txt", listing(100_000 + 11), 100_000 + 11, 11},
+		{"more in several files than are kept of a directory", "watches.tar.gz", archive.Bytes(), 299_993, 199_993},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			result := readUpload(t, tt.file, tt.upload)
+			if len(result.Snapshots) != 1 {
+				t.Fatalf("%d snapshots", len(result.Snapshots))
+			}
+			s := &result.Snapshots[0]
+			if n := s.Totals.Watches; n == nil || *n != tt.watches {
+				t.Errorf("the total is %v, want %d", n, tt.watches)
+			}
+			sum, kept, artifacts := 0, 0, 0
+			for _, g := range s.Groups {
+				if g.Family.Kind == analysis.KindWatch {
+					sum, kept = sum+g.Count, kept+g.Members.Len()
+				}
+			}
+			for _, a := range result.Artifacts {
+				artifacts += a.Watches
+			}
+			if sum != tt.watches || kept != tt.watches-tt.other || artifacts != tt.watches {
+				t.Errorf("the families have %d watches, %d of them one by one, and the artifacts %d", sum, kept, artifacts)
+			}
+			want := fmt.Sprintf("%d watches were counted and not kept one by one", tt.other)
+			if says(result.Problems, want) != (tt.other > 0) || says(result.Problems, "were counted") != (tt.other > 0) {
+				t.Errorf("%v, want %q", result.Problems, want)
+			}
+		})
+	}
+}
+
+func TestWatchesOfAllDirectoriesOfAnUploadAreBounded(t *testing.T) {
+	var b bounds
+	for _, dir := range []string{"t0", "t1", "t2", "t3"} {
+		info := procfs.FDInfo{Watches: make([]analysis.Watch, 60_000)}
+		b.keep(&fdinfoSet{}, &info, dir)
+		if info.Watched() != 60_000 || dir != "t3" && info.More != 0 || dir == "t3" && info.More != 40_000 {
+			t.Errorf("%s: %d watches, %d of them not kept", dir, info.Watched(), info.More)
+		}
+	}
+	if b.watches != 200_000 || b.unkept != 40_000 || b.unkeptPath != "t3" {
+		t.Errorf("%d are kept, %d not, the first in %s", b.watches, b.unkept, b.unkeptPath)
 	}
 }

@@ -45,7 +45,7 @@ func (b *builder) descriptors() {
 	if fdinfo != nil && fdinfo.fdinfo != nil {
 		watches = make(map[int]int, len(fdinfo.fdinfo.infos))
 		for i := range fdinfo.fdinfo.infos {
-			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
+			watches[fdinfo.fdinfo.infos[i].FD] = fdinfo.fdinfo.infos[i].Watched()
 		}
 	}
 	b.countDescriptors(source, rows, watches)

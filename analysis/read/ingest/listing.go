@@ -185,6 +185,9 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	p.fdinfo = &fdinfoSet{infos: infos}
+	for i := range infos {
+		r.bounds.keep(p.fdinfo, &infos[i], p.path)
+	}
 	countWatches(r, p.fdinfo, a)
 	return nil
 }
@@ -192,7 +195,7 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Members, a.Watches = 0, 0
 	for i := range set.infos {
-		a.Watches += len(set.infos[i].Watches)
+		a.Watches += set.infos[i].Watched()
 		if set.infos[i].FD >= 0 {
 			a.Members++
 		}

@@ -155,6 +155,8 @@ func (p *part) leaked() bool {
 // fdinfoSet is one fdinfo/ directory.
 type fdinfoSet struct {
 	infos []procfs.FDInfo
+	// kept is how many watches they have one by one.
+	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int
 }

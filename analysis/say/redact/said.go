@@ -84,8 +84,9 @@ var forges = set(`github.com gist.github.com gitlab.com bitbucket.org golang.org
 var (
 	inside  = set(`internal local corp lan intranet localdomain svc`)
 	outside = set(`com net org io cloud de eu uk fr nl ch edu gov`)
-	// code are first labels of packages. Names of machines end with the same words.
-	code = set(`com org io net java javax jdk sun kotlin scala akka dev edu gov in de`)
+	// code are first labels of packages, and of our own schemas ("leakdiff.report/1"). Names
+	// of machines end with the others.
+	code = set(`leakdiff com org io net java javax jdk sun kotlin scala akka dev edu gov in de`)
 	// sources are the last labels of names of code and its files.
 	sources = set(`go s c h cc cpp java kt js mjs ts py rs rb php scala proto mod sum templ`)
 )
