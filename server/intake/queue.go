@@ -148,6 +148,13 @@ func (q *Queue) end(bundleID string) {
 	q.changed, q.ended = make(chan struct{}), make(chan struct{})
 }
 
+// nextEnd returns a channel that closes when the next reading ends.
+func (q *Queue) nextEnd() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ended
+}
+
 func (q *Queue) report(r *reading, p ingest.Progress) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -89,12 +89,31 @@ func (w *Worker) run(ctx context.Context, l lane) {
 			sleep(ctx, retry, w.next())
 			continue
 		case ok && err == nil:
-		case l.housekeeps:
+		case l.housekeeps && !w.Busy():
 			w.housekeep(ctx, recorded)
+		case l.housekeeps:
+			// What another reader reads changes its case once more at its end.
+			w.waitForReaders(ctx, recorded)
 		default:
 			sleep(ctx, time.Minute, recorded)
 		}
 		retry = 0
+	}
+}
+
+// waitForReaders waits until nothing is read any more, or until a job is recorded.
+func (w *Worker) waitForReaders(ctx context.Context, recorded <-chan struct{}) {
+	for ctx.Err() == nil {
+		ended := w.nextEnd()
+		if !w.Busy() {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-ended:
+		case <-recorded:
+			return
+		}
 	}
 }
 
