@@ -131,11 +131,7 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	}
 	var hide *redact.Redactor
 	if r.Redact {
-		names := r.names(c)
-		if names.Said, err = known.OwnTexts(); err != nil {
-			return err
-		}
-		hide = redact.New(names)
+		hide = redact.New(r.names(c))
 	}
 	if r.Format == "json" {
 		// The report needs no members and trends, which would take memory beside its text.

@@ -1,7 +1,6 @@
 package casepage
 
 import (
-	"context"
 	"math"
 	"net/http"
 	"net/url"
@@ -85,13 +84,13 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 			if err != nil {
 				return response.Content{}, err
 			}
-			v := s.diffView(r.Context(), c, query, showing)
+			v := s.diffView(c, query, showing)
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneDiff(s.diffView(r.Context(), c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
+				Page: v, Alone: AloneDiff(s.diffView(c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
 				CSV: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
-		v := s.diffView(r.Context(), c, query, showing)
+		v := s.diffView(c, query, showing)
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
 		return response.PageOf(r.Context(), page.Written(v.Written()))
 	})
@@ -207,9 +206,9 @@ func (c *compared) relation() diff.Relation {
 	return diff.SameEpoch
 }
 
-func (s *Service) diffView(ctx context.Context, c *compared, query url.Values, why purpose) view.Diff {
+func (s *Service) diffView(c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query, why)
-	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), s.access.NeedsKey(ctx, c.l.ID)
+	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.access.Local()
 	return view.NewDiff(in)
 }
 

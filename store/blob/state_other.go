@@ -2,7 +2,10 @@
 
 package blob
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // fileState changes with a write to a file.
 type fileState struct {
@@ -10,7 +13,7 @@ type fileState struct {
 	modified time.Time
 }
 
-func stateOf(file File) (fileState, error) {
+func stateOf(file *os.File) (fileState, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return fileState{}, err

@@ -61,8 +61,7 @@ type Snapshot struct {
 	Minds               []string
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
-	Locks        *LockGroup        `json:",omitempty"`
-	Contention   []ContentionGroup `json:",omitempty"`
+	Locks        *LockGroup `json:",omitempty"`
 	Tabs         []DiffTab
 	Kind         string
 	Box          FilterBox
@@ -135,7 +134,6 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 		group.Shapes = lockShapes(in.Locks)
 		out.Locks = &group
 	}
-	out.Contention = contentionGroups(s)
 	out.States, out.StatesBar = m.states()
 	m.waits(&out)
 	m.flame(&out)

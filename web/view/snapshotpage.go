@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -36,9 +35,6 @@ func (s Snapshot) Written() Written {
 	}
 	if s.Locks != nil {
 		d.Add(s.locks())
-	}
-	for i := range s.Contention {
-		d.Add(s.Contention[i].section(fmt.Sprintf("h-contention-%d", i+1)))
 	}
 	if s.Flame != nil {
 		flame := document.NewSection("h-flame", "Flame graph", s.FlameNote, flameLegend(s.FlameLegend), document.Drawing{Chart: *s.Flame})
@@ -228,7 +224,6 @@ func (s Snapshot) Document() document.Document {
 		m.Heading(2, lockHead)
 		writeLocks(&m, *s.Locks)
 	}
-	writeContention(&m, s.Contention)
 	if len(s.Families) > 0 {
 		m.Heading(2, "Families")
 		var rows [][]string

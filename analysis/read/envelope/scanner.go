@@ -86,9 +86,6 @@ func (s *scanner) run() {
 		return
 	}
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
-	if s.cfg.Blocks {
-		s.scan()
-	}
 	for s.in.seek(s.marks) {
 		s.approach()
 		s.rewind()
@@ -258,7 +255,7 @@ func (s *scanner) scan() {
 		s.take(p)
 		s.scanned = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() && !s.cfg.Blocks {
+		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
 			break
 		}
 	}
@@ -310,7 +307,7 @@ func (s *scanner) take(p *piece) {
 				s.colours = dropColours(s.colours[:0], b)
 				b, at.exact = s.colours, false
 			}
-			if m := markerIn(b); m >= 0 && !s.cfg.Blocks {
+			if m := markerIn(b); m >= 0 {
 				s.learn(b, m)
 			}
 		}
@@ -320,10 +317,6 @@ func (s *scanner) take(p *piece) {
 
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
-	if s.cfg.Blocks {
-		s.source(nil, nil).enclosed(b, at)
-		return
-	}
 	if len(s.layers) > 0 {
 		switch l := &s.layers[0]; l.kind {
 		case layerJSON:

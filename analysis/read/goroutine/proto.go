@@ -72,7 +72,7 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 		}
 		record := Record{
 			Count:  clampCount(sample.Value[value]),
-			Stack:  p.stacks.get(p.keyOf(sample)).stack,
+			Stack:  p.stack(sample),
 			Labels: labelsOf(sample),
 		}
 		f.Records++
@@ -96,9 +96,9 @@ func (p *protoParser) negative(sample int) {
 	})
 }
 
-// keyOf expands a sample's locations to the key of a stack. A location without function
-// keeps its address as a name, as debug=1 shows it.
-func (p *protoParser) keyOf(sample *profile.Sample) []byte {
+// stack expands a sample's locations. A location without function keeps its
+// address as a name, as debug=1 shows it.
+func (p *protoParser) stack(sample *profile.Sample) *analysis.Stack {
 	p.key = p.key[:0]
 	for _, location := range sample.Location {
 		if len(p.key) > maxKey {
@@ -122,7 +122,7 @@ func (p *protoParser) keyOf(sample *profile.Sample) []byte {
 			}
 		}
 	}
-	return p.key
+	return p.stacks.get(p.key).stack
 }
 
 // labelsOf joins several values of one label with a comma.

@@ -77,10 +77,9 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
-	n, unkept := 0, 0
+	n := 0
 	for i := range fdinfo.fdinfo.infos {
 		n += len(fdinfo.fdinfo.infos[i].Watches)
-		unkept += fdinfo.fdinfo.infos[i].More
 	}
 	all := make([]analysis.Watch, 0, n)
 	for i := range fdinfo.fdinfo.infos {
@@ -109,10 +108,7 @@ func (b *builder) watches() {
 	}
 	c.seal()
 	b.watched(all, targets, byFamily)
-	if unkept > 0 {
-		b.group(b.r.bounds.others(analysis.KindWatch)).Count += unkept
-	}
-	total := len(all) + unkept
+	total := len(all)
 	b.s.Totals.Watches = &total
 }
 

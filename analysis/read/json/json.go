@@ -47,8 +47,7 @@ type Reader struct {
 	base, broken int64
 }
 
-// NewReader returns a Reader of r. The head of an HTTP response before the first value, as
-// curl -i prints it, is passed over.
+// NewReader returns a Reader of r.
 func NewReader(r io.Reader, limits Limits) *Reader {
 	out := &Reader{in: newSource(r), dec: new(jsontext.Decoder), limits: limits}
 	out.in.full = func() error {
@@ -57,8 +56,7 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 		}
 		return nil
 	}
-	out.in.skipResponse()
-	out.begin(out.in.offset)
+	out.begin(0)
 	return out
 }
 

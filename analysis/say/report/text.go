@@ -195,7 +195,6 @@ func (p *printer) series(c *Case, i int) {
 	}
 	p.context(s)
 	p.locks(s)
-	p.contention(j)
 	if c.listed.Filter != nil {
 		p.passing(&c.listed.Series[i])
 		return
