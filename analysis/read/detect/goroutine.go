@@ -45,7 +45,9 @@ func (v *view) debug1() (Result, bool) {
 				return high(GoroutineDebug1, "it begins with another profile and has \""+string(m)+"\" behind it")
 			}
 			if !v.Whole && len(v.Bytes) < SniffLimit {
-				return Result{NeedMore: true}, true
+				r, ok := low(OtherProfile, "it begins with "+quote(line)+", and what follows was not seen yet")
+				r.NeedMore = true
+				return r, ok
 			}
 			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
 		}
@@ -473,7 +475,9 @@ func (v *view) otlp() (Result, bool) {
 	}
 	if length > int64(len(v.Bytes)-4) {
 		if !v.Whole && len(v.Bytes) < SniffLimit {
-			return Result{NeedMore: true}, true
+			r, ok := low(OTLPProfiles, "a length as OTLP profiles have it, and what follows was not seen yet")
+			r.NeedMore = true
+			return r, ok
 		}
 		return no()
 	}

@@ -210,6 +210,7 @@ func FuzzSniff(f *testing.F) {
 		"goroutine 1 [running]:" + stack, "goroutine 69 [chan receive] {k: \"]:\"}:", profileOf("goroutine"), profileOf("alloc_objects", "inuse_space"),
 		"goroutine profile: total 81\n", "p1\nfcwd\n", "{\"a\":[1,", "\xff\xfea\x00", "pos:\t0\nflags:\t02\n", "COMMAND  PID USER   FD   TYPE NAME\n",
 		"\"a\" #1 nid=0x1 \n", "go 1.26 trace\x00", "panic: x\n\ngoroutine 1 [running]:\n", "x\ngoroutine 1 [running]:\\ngoroutine 2 [a]:", "",
+		"--- mutex:\ncycles/second=1\n", "\x00\x01\x00\x00\x0a\x02\x0a\x00",
 	} {
 		f.Add([]byte(s), "t0/fdinfo/12", true)
 		f.Add([]byte(s), "x.log", false)
