@@ -58,14 +58,22 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, every fuzz target for a minute, and the laboratory.
-long: test
+# Soak: all tests again and again, FAULTS power cuts and a kill within every statement of
+# every migration, every fuzz target for a minute, and the laboratory.
+FAULTS ?= 2000
+LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
+$(LITESTREAM):
+	mkdir -p $(@D) && cd $(@D) && rm -f go.mod go.sum && go mod init standby && go get -tool github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 && go build -o litestream github.com/benbjohnson/litestream/cmd/litestream
+
+long: test $(LITESTREAM)
+	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
+	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) lab
 
-# Formatting, generated files, vet and staticcheck. The import arrows are a test
-# (cmd/leakdiff/arrow_test.go).
+# Formatting, generated files, vet and staticcheck. The import arrows and the table of
+# licences are tests (cmd/leakdiff: arrow_test.go, licence_test.go), which make test runs.
 check:
 	@if [ "$${CI:-}" = true ]; then for tool in gcc node; do command -v $$tool >/dev/null || { echo "make check: $$tool is missing and CI=true"; exit 1; }; done; fi
 	@unformatted=$$(find . -name '*.go' -not -name '*_templ.go' -not -path './.build/*' | xargs gofmt -l); \

@@ -271,6 +271,8 @@ type Snapshot struct {
 	Sockets *Sockets `json:"-"`
 	// Monitors are the locks for which threads of a JVM wait, nil without any.
 	Monitors *Monitors `json:"-"`
+	// Contention has the mutex and block profiles, at most one of each, nil without any.
+	Contention []Contention `json:"-"`
 	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
 	// capture did not look them up.
 	Pairs []Pair `json:"-"`

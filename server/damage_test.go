@@ -16,6 +16,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )
@@ -391,6 +392,41 @@ func TestTheLogSaysWhichCaseWasDeletedByWhichRequest(t *testing.T) {
 				t.Errorf("of a bundle: %s", line)
 			}
 		})
+	}
+}
+
+func TestTheLogSaysWhoSharedExtendedAndWithdrewAResult(t *testing.T) {
+	text := &lines{}
+	s, _ := siteIn(t, Config{Listen: "192.0.2.1:8080", Log: slog.New(slog.NewTextHandler(text, nil))})
+	up := s.put("dump.txt", []byte(tinyDump))
+	made := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view":"/cases/`+up.Case+`"}`), "Content-Type", "application/json").body)
+	own := "/api/v1/permalinks/" + made.ID
+	key := []string{"Authorization", "Bearer " + made.OwnerKey, "Content-Type", "application/json"}
+	if r := s.do("DELETE", own, nil, "Authorization", "Bearer wrong"); r.status < 400 || strings.Contains(text.text.String(), "result withdrawn") {
+		t.Fatalf("with a wrong key: %d, %s", r.status, text.text.String())
+	}
+	if r := s.do("PATCH", own, strings.NewReader(`{"keep":"30d"}`), key...); r.status != 204 {
+		t.Fatalf("extending: %d %s", r.status, r.body)
+	}
+	if r := s.do("DELETE", own, nil, key...); r.status != 204 {
+		t.Fatalf("withdrawing: %d %s", r.status, r.body)
+	}
+	for what, fields := range map[string][]string{
+		"result shared":    {"method=POST", "case=" + up.Case, "redacted=true", "audience=link", "expires="},
+		"result extended":  {"method=PATCH", `allowed_by="owner key"`, "expires="},
+		"result withdrawn": {"method=DELETE", `allowed_by="owner key"`},
+	} {
+		line := text.find(t, what)
+		for _, want := range append(fields, "result="+made.ID[:8], "request=", "remote=127.0.0.1:") {
+			if !strings.Contains(line, want) {
+				t.Errorf("%q is missing in %s", want, line)
+			}
+		}
+	}
+	for _, never := range []string{made.ID, made.OwnerKey, up.OwnerKey} {
+		if strings.Contains(text.text.String(), never) {
+			t.Errorf("the log holds %s", never)
+		}
 	}
 }
 

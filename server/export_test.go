@@ -137,7 +137,7 @@ func TestTheTicketOfACaseLeadsToItsPage(t *testing.T) {
 		if want := "[Full report|" + s.url + at[0] + "]"; jira.status != 200 || !strings.Contains(jira.body, want) {
 			t.Errorf("%s: status %d, lacks %q:\n%s", name, jira.status, want, jira.body)
 		}
-		if page := s.get(at[0] + at[1]).body; !strings.Contains(page, `data-copy-url="`+at[0]+".ticket.md") || !strings.Contains(page, `data-key="L"`) {
+		if page := s.get(at[0] + at[1]).body; !strings.Contains(page, `data-copy-url="`+at[0]+".ticket.md?redact=1") || !strings.Contains(page, `data-key="L"`) {
 			t.Errorf("%s: the page copies no ticket", name)
 		}
 	}

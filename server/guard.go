@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"leakdiff/analysis"
 	"leakdiff/server/response"
 	"leakdiff/web"
@@ -30,13 +32,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "private, no-cache")
+		if r.TLS != nil {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		id := response.ErrorID()
 		h.Set(response.RequestIDHeader, id)
 		r = web.Themed(response.WithRequestID(r, id))
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
-			s.respond.Fail(lw, r, response.Refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
+			s.respond.Fail(lw, r, response.Refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as "+s.respond.Scheme()+"://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
 			return
 		}
 		protected.ServeHTTP(lw, r)
@@ -56,7 +61,27 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 			s.respond.Fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
 		}
 	}
-	s.cfg.Log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
+	s.cfg.Log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", s.routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
+}
+
+// routeOf is the first part of a path, if the server has such pages: what else people ask
+// for may be a secret that was pasted into the wrong field.
+func (s *Server) routeOf(r *http.Request) string {
+	if route := response.RouteOf(r); s.known[route] {
+		return route
+	}
+	return "unknown"
+}
+
+// firstParts are the first parts of all paths of a router.
+func firstParts(routes chi.Routes) map[string]bool {
+	known := map[string]bool{}
+	_ = chi.Walk(routes, func(_, path string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		known["/"+first] = true
+		return nil
+	})
+	return known
 }
 
 // allowedHost reports whether a request may ask for this host: a loopback literal,

@@ -324,10 +324,10 @@ type gated struct {
 	open chan struct{}
 }
 
-func (g *gated) ClaimJob(ctx context.Context) (store.Job, bool, error) {
+func (g *gated) ClaimChosen(ctx context.Context, choose func([]store.QueuedJob) int) (store.Job, bool, error) {
 	select {
 	case <-g.open:
-		return g.counted.ClaimJob(ctx)
+		return g.counted.ClaimChosen(ctx, choose)
 	default:
 		return store.Job{}, false, nil
 	}

@@ -12,17 +12,35 @@ import (
 	"leakdiff/web"
 )
 
-// routes lists every URL of the server. A page has twins with the suffixes .md, .jira,
-// .txt, .html, .csv, .json and .svg. Snapshots and comparisons also have .folded and
-// .pb.gz.
+// routes lists every URL of the server, and rules who may use each. A page has twins with
+// the suffixes .md, .jira, .txt, .html, .csv, .json and .svg, redacted with ?redact=1.
+// Snapshots and comparisons also have .folded and .pb.gz.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
 	r.MethodNotAllowed(s.respond.MethodNotAllowed)
 	r.Use(loader.PerRequest)
 
+	root := r
+	r.Group(func(r chi.Router) {
+		r.Use(s.check)
+		s.pageRoutes(r)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.api.LimitRate(), s.check)
+		s.apiRoutes(r, root)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.limitLogins(), s.check)
+		r.Post("/login", s.account.Login)
+	})
+	return r
+}
+
+// pageRoutes are those of browsers.
+func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/", s.pages.Home)
-	r.Post("/upload", s.intake.Upload)
+	r.Post("/upload", s.stop.Uploads(s.intake.Upload))
 	r.Post("/samples/{name}", s.intake.TrySample)
 	r.Get("/search", s.pages.Search)
 	r.Get("/help", s.pages.Help)
@@ -31,7 +49,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/knowledge.json", s.pages.KnowledgeJSON)
 	r.Get("/knowledge/schema.json", s.pages.KnowledgeSchema)
 
-	r.Get("/cases/{id}", s.cases.CasePage)
+	r.Get("/cases/{id}", s.share.OrRedacted(s.cases.CasePage))
 	r.Get("/cases/{id}/identity", s.cases.IdentityPage)
 	r.Get("/cases/{id}/identity.json", s.cases.EditsAPI)
 	r.Post("/cases/{id}/identity", s.cases.EditForm)
@@ -49,23 +67,23 @@ func (s *Server) routes() chi.Router {
 	r.Post("/bundles/{id}/read", s.intake.ReadAgain)
 	r.Post("/bundles/{id}/kind", s.intake.KindForm)
 
-	r.Get("/snapshots/{id}", s.cases.SnapshotPage)
+	r.Get("/snapshots/{id}", s.share.OrRedacted(s.cases.SnapshotPage))
 	r.Get("/snapshots/{id}/pprof", s.expert.SnapshotPage)
 	r.Get("/diff-pick", s.cases.PickDiff)
-	r.Get("/diff/{pair}", s.cases.DiffPage)
+	r.Get("/diff/{pair}", s.share.OrRedacted(s.cases.DiffPage))
 	r.Get("/diff-other", s.cases.ElsewherePage)
 	r.Get("/compare", s.cases.ComparePage)
 	for _, suffix := range response.Suffixes {
 		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page has no charts and no stacks
-			r.Get("/compare"+suffix, s.cases.ComparePage)
+			r.Get("/compare"+suffix, s.share.OrRedacted(s.cases.ComparePage))
 		}
 	}
-	r.Get("/snapshots/{id}/{page}", s.cases.SnapshotFlame)
+	r.Get("/snapshots/{id}/{page}", s.share.OrRedacted(s.cases.SnapshotFlame))
 	r.Get("/diff/{pair}/pprof", s.expert.DiffPage)
-	r.Get("/diff/{pair}/{page}", s.cases.DiffFlame)
+	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.DiffFlame))
 	r.Get("/x/{token}/{view}", s.expert.View)
-	r.Get("/families/{fingerprint}", s.cases.FamilyPage)
-	r.Get("/objects/{id}", s.cases.ObjectPage)
+	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.FamilyPage))
+	r.Get("/objects/{id}", s.share.OrRedacted(s.cases.ObjectPage))
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)
 	r.Post("/knowledge/own/{id}", s.cases.EntryForm)
@@ -80,43 +98,46 @@ func (s *Server) routes() chi.Router {
 	r.Post("/p/{id}/extend", s.share.ExtendForm)
 	r.Post("/p/{id}/again", s.share.FreezeAgain)
 
-	root := r
-	r.Group(func(r chi.Router) {
-		r.Use(s.api.LimitRate())
-		r.Put("/api/v1/bundles", s.intake.PutBundle)
-		r.Put("/api/v1/bundles/*", s.intake.PutBundle)
-		r.Post("/api/v1/bundles", s.intake.PostBundle)
-		r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
-		r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
-		r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
-		r.Put("/api/v1/bundles/{id}/kinds", s.intake.KindAPI)
-		r.Get("/api/v1/cases", s.api.CasesAPI)
-		r.Get("/api/v1/cases/{id}", api.TwinAPI(root, "/cases/"))
-		r.Delete("/api/v1/cases/{id}", s.cases.DeleteCaseAPI)
-		r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
-		r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
-		r.Get("/api/v1/search", s.api.SearchAPI)
-		r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
-		r.Get("/api/v1/diffs/{id}", api.TwinAPI(root, "/diff/"))
-		r.Get("/api/v1/compare", api.TwinAPI(root, "/compare"))
-		r.Get("/api/v1/permalinks/{id}", api.TwinAPI(root, "/p/"))
-		r.Get("/api/v1/openapi.json", s.api.OpenAPI)
-		r.Patch("/api/v1/cases/{id}", s.cases.FieldsAPI)
-		r.Get("/api/v1/cases/{id}/triage", s.cases.MarksAPI)
-		r.Put("/api/v1/cases/{id}/triage", s.cases.MarkAPI)
-		r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
-		r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
-		r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
-		r.Post("/api/v1/permalinks", s.share.FreezeAPI)
-		r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
-		r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
-	})
-
 	r.Get("/collect.sh", s.pages.CollectScript)
 	r.Get("/healthz", s.healthz)
-	r.Handle("/metrics", s.metrics())
-	r.Handle("/assets/*", web.Handler())
-	return r
+	r.Get("/readyz", s.readyz)
+	r.Method(http.MethodGet, "/metrics", s.metrics())
+	r.Method(http.MethodGet, "/assets/*", web.Handler())
+	r.Get("/login", s.account.LoginPage)
+	r.Post("/logout", s.account.Logout)
+	r.Get("/audit", s.account.AuditPage)
+	r.Get("/audit.jsonl", s.account.AuditLines)
+}
+
+// apiRoutes are those of programs.
+func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
+	r.Put("/api/v1/bundles", s.stop.Uploads(s.intake.PutBundle))
+	r.Put("/api/v1/bundles/*", s.stop.Uploads(s.intake.PutBundle))
+	r.Post("/api/v1/bundles", s.stop.Uploads(s.intake.PostBundle))
+	r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
+	r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
+	r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
+	r.Put("/api/v1/bundles/{id}/kinds", s.intake.KindAPI)
+	r.Get("/api/v1/cases", s.api.CasesAPI)
+	r.Get("/api/v1/cases/{id}", api.TwinAPI(root, "/cases/"))
+	r.Delete("/api/v1/cases/{id}", s.cases.DeleteCaseAPI)
+	r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
+	r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
+	r.Get("/api/v1/search", s.api.SearchAPI)
+	r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
+	r.Get("/api/v1/diffs/{id}", api.TwinAPI(root, "/diff/"))
+	r.Get("/api/v1/compare", api.TwinAPI(root, "/compare"))
+	r.Get("/api/v1/permalinks/{id}", api.TwinAPI(root, "/p/"))
+	r.Get("/api/v1/openapi.json", s.api.OpenAPI)
+	r.Patch("/api/v1/cases/{id}", s.cases.FieldsAPI)
+	r.Get("/api/v1/cases/{id}/triage", s.cases.MarksAPI)
+	r.Put("/api/v1/cases/{id}/triage", s.cases.MarkAPI)
+	r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
+	r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
+	r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
+	r.Post("/api/v1/permalinks", s.share.FreezeAPI)
+	r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
+	r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
 }
 
 // head lets handlers answer HEAD like GET. net/http drops the body.

@@ -6,6 +6,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/account"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
@@ -34,7 +36,7 @@ import (
 // Config configures a server. The zero value of a limit means its default.
 type Config struct {
 	Store Storage
-	Blobs intake.Blobs
+	Blobs Blobs
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
@@ -46,9 +48,10 @@ type Config struct {
 	// for.
 	Listen string
 	Hosts  []string
-	// Open is true if others than the users of this machine reach the server, whatever
-	// Listen is: a proxy may run on this machine as well.
-	Open bool
+	// Access is who may use the server.
+	Access access.Policy
+	// TLS says that the server itself speaks https.
+	TLS bool
 	// BaseURL is the address of the server behind a proxy, for links to paste. If it is
 	// empty, links use the host of the request.
 	BaseURL string
@@ -70,8 +73,17 @@ type Config struct {
 	// Script is the content of /collect.sh, which captures a process where no program may
 	// be copied. Without it there is no such page.
 	Script []byte
+	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
+	Readers int
 	// uploadSlots is how many uploads are stored at once, 0 for the default.
-	uploadSlots int64
+	uploadSlots int
+}
+
+// Blobs are the raw bytes of uploads.
+type Blobs interface {
+	intake.Blobs
+	// Damaged is the number of uploads that were set aside as damaged and not put back.
+	Damaged() (int, error)
 }
 
 // Sample is a bundle that comes with the program.
@@ -82,7 +94,10 @@ const DefaultUploadLimit = 2_000_000_000
 
 type Server struct {
 	cfg     Config
+	counts  *counts
 	handler http.Handler
+	// known are the first parts of all paths.
+	known   map[string]bool
 	pending sync.WaitGroup
 
 	// Shared by the rooms.
@@ -93,12 +108,14 @@ type Server struct {
 	queue     *intake.Queue
 	worker    *intake.Worker
 
-	intake *intake.Service
-	cases  *casepage.Service
-	share  *share.Service
-	expert *expert.Service
-	pages  *pages.Service
-	api    *api.Service
+	stop    intake.Stop
+	intake  *intake.Service
+	cases   *casepage.Service
+	share   *share.Service
+	expert  *expert.Service
+	pages   *pages.Service
+	api     *api.Service
+	account *account.Service
 }
 
 // New makes a server. Start begins to work off ingest jobs.
@@ -115,10 +132,12 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	counts := newCounts()
 	s := &Server{
 		cfg:       cfg,
-		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}),
-		access:    access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}),
+		counts:    counts,
+		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
+		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
 		queue:     intake.NewQueue(),
 	}
@@ -126,34 +145,38 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(s.routes())))))
+	routes := s.routes()
+	s.known = firstParts(routes)
+	s.handler = s.underPath(s.guard(compressed(head(s.withAddress(routes)))))
 	return s
 }
 
 func (s *Server) openRooms() {
 	cfg := s.cfg
+	watched := &observed{Storage: cfg.Store, counts: s.counts, now: cfg.Now, claimed: map[string]time.Time{}}
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
 		Queue: s.queue, Raw: raw, Source: cfg.Source,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
-		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
-		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects},
+		Queue: s.queue, Store: watched, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers,
 	})
 	s.intake = intake.New(intake.Config{
-		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
+		Store: watched, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{
-		Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL,
+		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
 	})
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
-	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
+	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL})
+	s.account = account.New(account.Config{Log: cfg.Store.Accounts(), Respond: s.respond, Access: s.access})
 }
 
 // sampleViews returns the samples as the start page shows them.
@@ -165,18 +188,52 @@ func sampleViews(samples []Sample) []view.Sample {
 	return out
 }
 
+// Scheme is http, or https where the server itself speaks it.
+func (s *Server) Scheme() string { return s.respond.Scheme() }
+
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Start works off ingest jobs until ctx ends. Jobs interrupted by a crash come first.
 func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
+	s.pending.Go(func() { s.reapDeleted(ctx) })
+}
+
+// reapPatience is how long a deletion waits for an idle worker, which deletes the words
+// that only it used between uploads.
+const reapPatience = 20 * time.Second
+
+// reapDeleted deletes what a deletion left to the idle worker, if no worker is idle.
+func (s *Server) reapDeleted(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.cfg.Store.Deleted():
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reapPatience):
+		}
+		for more := true; more && ctx.Err() == nil; {
+			if deleted, reaped := s.cfg.Store.Deletions(); deleted == reaped {
+				break
+			}
+			var err error
+			if more, err = s.cfg.Store.Reap(ctx); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Warn("forgetting what was deleted is put off", "error", err)
+			}
+		}
+	}
 }
 
 // LoadSamples makes a case of each sample if the store never held them.
 func (s *Server) LoadSamples(ctx context.Context) error { return s.intake.LoadSamples(ctx) }
 
-// sweep deletes expired permalinks and stored answers, every hour.
+// sweep deletes expired permalinks, stored answers and old entries of the audit log, every
+// hour.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -185,12 +242,15 @@ func (s *Server) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.cfg.Store.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.cfg.Store.Sweep(ctx), s.cfg.Store.Accounts().TrimAudit(ctx)); err != nil && ctx.Err() == nil {
 				s.cfg.Log.Error("sweeping failed", "error", err)
 			}
 		}
 	}
 }
+
+// EndUploads answers the uploads in flight: what has arrived is recorded, the rest refused.
+func (s *Server) EndUploads() { s.stop.End() }
 
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }

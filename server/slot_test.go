@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,21 +93,50 @@ func (s *site) inPieces(path, beginning string, header ...string) (rest *io.Pipe
 	return rest, answer
 }
 
-func TestUploadsWaitForAFreeSlot(t *testing.T) {
+// large is a dump behind more text than is received without a slot.
+var large = strings.Repeat("a line of a log\n", 4000) + tinyDump
+
+// parallel sends an upload and returns its answer later, none if the test ends before.
+func (s *site) parallel(path string, body io.Reader) chan reply {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), "PUT", s.url+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer := make(chan reply, 1)
+	go func() {
+		resp, err := (&http.Client{Transport: s.transport}).Do(req)
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		answer <- reply{resp.StatusCode, resp.Header, string(text)}
+	}()
+	return answer
+}
+
+func TestLargeUploadsWaitForAFreeSlotAndSmallOnesDoNot(t *testing.T) {
 	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
-		rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
+		rest, first := s.inPieces("/api/v1/bundles/first.txt", large)
 		defer rest.Close()
 		synctest.Wait() // the first has the slot
-		second := make(chan reply, 1)
-		go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
-		time.Sleep(intake.IdleTimeout - time.Second)
+		second := s.parallel("/api/v1/bundles/second.txt", strings.NewReader(large))
+		for range 60 { // it is fast enough to keep it
+			time.Sleep(time.Second)
+			io.WriteString(rest, strings.Repeat("a line of a log\n", 4*intake.MinRate/16))
+		}
 		select {
 		case r := <-second:
 			t.Fatalf("the second was not held up: %d %s", r.status, r.body)
 		default:
 		}
+		began := time.Now()
 		if page := s.do("GET", "/", nil); page.status != http.StatusOK {
 			t.Errorf("the start page answers %d beside them", page.status)
+		}
+		if r := s.do("PUT", "/api/v1/bundles/small.txt", strings.NewReader(tinyDump)); r.status != http.StatusCreated || time.Since(began) > 0 {
+			t.Errorf("the small one: %d %s after %v", r.status, r.body, time.Since(began))
 		}
 		rest.Close()
 		for name, answer := range map[string]chan reply{"first": first, "second": second} {
@@ -114,8 +144,85 @@ func TestUploadsWaitForAFreeSlot(t *testing.T) {
 				t.Errorf("%s: %d %s", name, r.status, r.body)
 			}
 		}
-		if r := s.do("PUT", "/api/v1/bundles/third.txt", strings.NewReader(tinyDump)); r.status != http.StatusCreated {
+		if r := s.do("PUT", "/api/v1/bundles/third.txt", strings.NewReader(large+"again")); r.status != http.StatusCreated {
 			t.Errorf("a slot was not given back: %d %s", r.status, r.body)
+		}
+	}, oneSlot)
+}
+
+func TestASlowUploadIsEndedWhenAnotherWaits(t *testing.T) {
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		rest, slow := s.inPieces("/api/v1/bundles/slow.txt", large)
+		defer rest.Close()
+		synctest.Wait()
+		time.Sleep(time.Minute) // nobody waits
+		began := time.Now()
+		second := s.parallel("/api/v1/bundles/second.txt", strings.NewReader(large))
+		if r := <-second; r.status != http.StatusCreated || time.Since(began) > intake.Grace {
+			t.Errorf("the second: %d %s after %v", r.status, r.body, time.Since(began))
+		}
+		r := <-slow
+		for _, want := range []string{`"code": "slow"`, "kB a second arrived for", "nothing was kept"} {
+			if !strings.Contains(r.body, want) {
+				t.Errorf("no %q in %s", want, r.body)
+			}
+		}
+		if r.status != http.StatusRequestTimeout {
+			t.Errorf("the slow one: %d", r.status)
+		}
+	}, oneSlot)
+}
+
+func TestASmallUploadPassesManySlowOnes(t *testing.T) {
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		var writers sync.WaitGroup
+		defer writers.Wait()
+		for i := range 80 {
+			beginning := "g"
+			if i%2 == 0 {
+				beginning = large
+			}
+			body, rest := io.Pipe()
+			defer rest.Close()
+			s.parallel("/api/v1/bundles/slow.txt", body)
+			writers.Go(func() {
+				for _, err := io.WriteString(rest, beginning); err == nil; _, err = io.WriteString(rest, "x") {
+					time.Sleep(2 * time.Second)
+				}
+			})
+		}
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		up := s.put("small.txt", []byte(tinyDump))
+		if took := time.Since(began); len(up.Snapshots) != 1 || took > 5*time.Second {
+			t.Errorf("%d snapshots after %v", len(up.Snapshots), took)
+		}
+	})
+}
+
+func TestMoreUploadsThanMayWaitAreRefusedUntilLater(t *testing.T) {
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		refused := 0
+		var answers []chan reply
+		for range 200 {
+			body, rest := io.Pipe()
+			defer rest.Close()
+			answers = append(answers, s.parallel("/api/v1/bundles/slow.txt", body))
+			go io.WriteString(rest, large)
+		}
+		synctest.Wait()
+		for _, answer := range answers {
+			select {
+			case r := <-answer:
+				refused++
+				if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "too many uploads are being received") {
+					t.Fatalf("%d %v %s", r.status, r.header, r.body)
+				}
+			default:
+			}
+		}
+		if refused != 200-1-128 {
+			t.Errorf("%d were refused", refused)
 		}
 	}, oneSlot)
 }

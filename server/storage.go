@@ -9,6 +9,7 @@ import (
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
 	"leakdiff/server/share"
+	"leakdiff/store"
 )
 
 // Storage is what the rooms and the server need of the database. Package store implements
@@ -22,6 +23,13 @@ type Storage interface {
 	pages.Store
 	api.Store
 
+	// Accounts has tokens, sessions and the audit log.
+	Accounts() *store.Accounts
+
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error
+	Reap(ctx context.Context) (more bool, err error)
+	Deletions() (deleted, reaped int64)
+	Deleted() <-chan struct{}
+	State(ctx context.Context) (store.State, error)
 }

@@ -165,7 +165,7 @@ func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
 }
 
 // failing fails to store anything durably after all was received.
-type failing struct{ intake.Blobs }
+type failing struct{ Blobs }
 
 func (f failing) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error) {
 	_, err := f.Blobs.Put(ctx, r, limit)

@@ -480,10 +480,12 @@ func (s *Store) partPermalinks(ctx context.Context, tx *sql.Tx, caseID string, f
 	return err
 }
 
+// The address of the page names parts of the case, and leads nowhere without it.
 const stripPermalinksSQL = `
-UPDATE permalink SET raw = NULL
+UPDATE permalink SET raw = NULL, view = ''
 WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
 
+// A title that was not redacted may quote the evidence.
 const withdrawPermalinksSQL = `
-UPDATE permalink SET withdrawn_at = coalesce(withdrawn_at, ?), record = NULL, raw = NULL
+UPDATE permalink SET withdrawn_at = coalesce(withdrawn_at, ?), record = NULL, raw = NULL, view = '', title = CASE redacted WHEN 0 THEN '' ELSE title END
 WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -14,7 +15,8 @@ import (
 // the JSON of the fields of a Snapshot that headWriter does not write (none of today's). The
 // other fields follow in the order of headWriter.snapshot. Id and label are columns of the
 // row. Connections and then monitors come last, if the snapshot has any: without connections
-// their number 0 stands before the monitors. Heads of older databases end before them.
+// their number 0 stands before the monitors. Heads of older databases end before them. Mutex and
+// block profiles stand before both, if a flag says so.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
@@ -66,7 +68,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
-	rest.Sockets, rest.Monitors = nil, nil
+	rest.Sockets, rest.Monitors, rest.Contention = nil, nil, nil
 	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
 	rest.Upload = ""                   // in the row of the bundle
 	*snap = rest
@@ -75,7 +77,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 type headWriter struct{ compactWriter }
 
 func (w *headWriter) snapshot(s *analysis.Snapshot) {
-	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil)
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil)
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		w.fact(f)
 	}
@@ -103,6 +105,9 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 	writeMap(&w.compactWriter, s.Watched, func(list []analysis.Target) { writeList(&w.compactWriter, list, w.target) })
 	writeList(&w.compactWriter, s.Statements, w.statement)
 	writeList(&w.compactWriter, s.Problems, w.problem)
+	if s.Contention != nil {
+		writeList(&w.compactWriter, s.Contention, w.contention)
+	}
 	n := s.Sockets.Len()
 	if n > 0 || s.Monitors != nil {
 		w.length(n)
@@ -135,6 +140,25 @@ func (w *headWriter) monitor(m *analysis.Monitor) {
 		w.text(h.At)
 		w.number(h.Waits)
 	}
+}
+
+func (w *headWriter) contention(c *analysis.Contention) {
+	w.flags(c.LowerBound)
+	w.text(string(c.Profile))
+	w.varint(c.Count)
+	w.varint(int64(c.Delay))
+	w.number(c.More)
+	w.varint(int64(c.Window))
+	writeList(&w.compactWriter, c.Stacks, func(s *analysis.Contended) {
+		w.varint(s.Count)
+		w.varint(int64(s.Delay))
+		w.number(s.Elided)
+		writeList(&w.compactWriter, s.Frames, func(f *analysis.Frame) {
+			w.text(f.Func)
+			w.text(f.File)
+			w.number(f.Line)
+		})
+	})
 }
 
 func writeList[T any](w *compactWriter, list []T, value func(*T)) {
@@ -239,6 +263,9 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	s.Watched = readMap[string](&r.compactReader, func() []analysis.Target { return readList(&r.compactReader, r.target) })
 	s.Statements = readList(&r.compactReader, r.statement)
 	s.Problems = readList(&r.compactReader, r.problem)
+	if set(5) {
+		s.Contention = readList(&r.compactReader, r.contention)
+	}
 	if r.err == nil && len(r.b) > 0 {
 		n := r.length(4)
 		if n > 0 {
@@ -264,6 +291,17 @@ func (r *headReader) monitor(m *analysis.Monitor) {
 	if held {
 		m.Holder = &analysis.MonitorHolder{Name: r.text(), ID: r.varint(), State: r.text(), At: r.text(), Waits: r.number()}
 	}
+}
+
+func (r *headReader) contention(c *analysis.Contention) {
+	c.LowerBound = r.flags()(0)
+	c.Profile, c.Count, c.Delay = analysis.ContentionProfile(r.text()), r.varint(), time.Duration(r.varint())
+	c.More, c.Window = r.number(), time.Duration(r.varint())
+	c.Stacks = readList(&r.compactReader, func(s *analysis.Contended) {
+		s.Count, s.Delay = r.varint(), time.Duration(r.varint())
+		s.Elided = r.number()
+		s.Frames = readList(&r.compactReader, func(f *analysis.Frame) { f.Func, f.File, f.Line = r.text(), r.text(), r.number() })
+	})
 }
 
 func readList[T any](r *compactReader, value func(*T)) []T {

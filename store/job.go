@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,16 +41,37 @@ const insertJobSQL = `
 INSERT INTO job (id, bundle_seq, kind, status, generation, created_at)
 VALUES (?, ?, ?, ?, ?, ?)`
 
-// ClaimJob claims the oldest queued job and reports whether one was queued. The claim is
-// durable, so that the next start detects a job that crashed the process.
+// QueuedJob is a job that waits to be claimed.
+type QueuedJob struct {
+	ID, BundleID string
+	// Size is that of the upload in bytes.
+	Size int64
+}
+
+// ClaimJob claims the oldest queued job and reports whether one was queued.
 func (s *Store) ClaimJob(ctx context.Context) (job Job, claimed bool, err error) {
+	return s.ClaimChosen(ctx, func(queued []QueuedJob) int { return 0 })
+}
+
+// ClaimChosen claims the queued job at the index that choose returns, -1 for none. choose gets
+// all queued jobs, the oldest first, and is not called if there are none. The claim is
+// durable, so that the next start detects a job that crashed the process.
+func (s *Store) ClaimChosen(ctx context.Context, choose func(queued []QueuedJob) int) (job Job, claimed bool, err error) {
+	// Most calls find nothing, and need not wait for the writer.
+	if n, err := s.Queued(ctx); n == 0 || err != nil {
+		return Job{}, false, err
+	}
 	err = s.write(ctx, "claiming a job", func(tx *sql.Tx) error {
-		var created int64
-		err := tx.QueryRowContext(ctx, claimJobSQL).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &created)
-		if errors.Is(err, sql.ErrNoRows) {
+		queued, err := collect(ctx, tx, scanQueued, queuedJobsSQL)
+		if err != nil || len(queued) == 0 {
+			return err
+		}
+		at := choose(queued)
+		if at < 0 {
 			return nil
 		}
-		if err != nil {
+		var created int64
+		if err := tx.QueryRowContext(ctx, claimJobSQL, queued[at].ID).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &created); err != nil {
 			return err
 		}
 		claimed = true
@@ -64,17 +84,38 @@ func (s *Store) ClaimJob(ctx context.Context) (job Job, claimed bool, err error)
 	return job, claimed, nil
 }
 
+const queuedJobsSQL = `
+SELECT j.id, b.id, b.size
+FROM job j
+JOIN bundle b ON b.seq = j.bundle_seq
+WHERE j.status = 'queued'
+ORDER BY j.seq`
+
+func scanQueued(rows *sql.Rows) (j QueuedJob, err error) {
+	err = rows.Scan(&j.ID, &j.BundleID, &j.Size)
+	return j, err
+}
+
 const claimJobSQL = `
 UPDATE job SET status = 'running', attempts = attempts + 1
-WHERE seq = (SELECT min(seq) FROM job WHERE status = 'queued')
+WHERE id = ?
 RETURNING id, kind, status, attempts, created_at`
+
+// Queued is how many jobs wait to be claimed.
+func (s *Store) Queued(ctx context.Context) (n int, err error) {
+	err = s.reader.QueryRowContext(ctx, countQueuedSQL).Scan(&n)
+	return n, fault("counting the queued jobs", err)
+}
+
+const countQueuedSQL = `
+SELECT count(*) FROM job WHERE status = 'queued'`
 
 const startBundleSQL = `
 UPDATE bundle SET status = 'running', fault = ''
 WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
 RETURNING id`
 
-// Waits reports whether a bundle of the case is queued.
+// Waits reports whether a bundle of the case is queued or being read.
 func (s *Store) Waits(ctx context.Context, caseID string) (waits bool, err error) {
 	err = s.reader.QueryRowContext(ctx, waitsSQL, caseID).Scan(&waits)
 	return waits, fault("looking for jobs", err)
@@ -86,7 +127,7 @@ SELECT EXISTS (
     FROM job j
     JOIN bundle b ON b.seq = j.bundle_seq
     JOIN cases c ON c.seq = b.case_seq
-    WHERE j.status = 'queued' AND c.id = ?)`
+    WHERE j.status IN ('queued', 'running') AND c.id = ?)`
 
 // FailJob ends a running job without a result and stores the fault for the bundle. An older
 // result stays visible.
@@ -125,12 +166,15 @@ func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	})
 }
 
-// PostponeJob moves a running job to the end of the queue and stores why for the bundle. An
-// older result stays visible.
+// PostponeJob moves a running job to the end of the queue and stores why for the bundle, nil
+// for nothing. An older result stays visible.
 func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	text, err := writeFault(why)
-	if err != nil {
-		return err
+	text := ""
+	if why != nil {
+		var err error
+		if text, err = writeFault(why); err != nil {
+			return err
+		}
 	}
 	return s.writeReserved(ctx, "postponing a job", func(tx *sql.Tx) error {
 		t, err := runningTarget(ctx, tx, jobID)

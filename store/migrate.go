@@ -19,12 +19,7 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 		return err
 	}
 	if version > len(all) {
-		return &analysis.Fault{
-			Code: "newer_database",
-			What: "the data directory was written by a newer leakdiff",
-			Why:  fmt.Sprintf("its database has version %d, this program knows versions up to %d", version, len(all)),
-			Hint: "Start the newer program, or give this one another directory with --data.",
-		}
+		return newerDatabase(version, len(all))
 	}
 	for _, m := range all[version:] {
 		var err error
@@ -42,6 +37,15 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 		return nil
 	}
 	return shrink(ctx, db) // frees the pages of dropped tables
+}
+
+func newerDatabase(version, known int) error {
+	return &analysis.Fault{
+		Code: "newer_database",
+		What: "the data directory was written by a newer leakdiff",
+		Why:  fmt.Sprintf("its database has version %d, this program knows versions up to %d", version, known),
+		Hint: "Start the newer program, or give this one another directory with --data.",
+	}
 }
 
 func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -31,7 +32,17 @@ type Permalink struct {
 	// Preview is full, counts or none. Counts is the text for previews and ended links.
 	Preview, Counts string
 	Redacted        bool
+	// Audience is ForLink or ForAccount.
+	Audience string
 }
+
+// Audiences of a permalink.
+const (
+	// ForLink is readable for whoever has the address.
+	ForLink = "link"
+	// ForAccount is readable for whoever may read the server.
+	ForAccount = "account"
+)
 
 // Gone describes an ended permalink. It unwraps to an *analysis.Fault with Code "gone".
 type Gone struct {
@@ -39,6 +50,8 @@ type Gone struct {
 	Created, Ended time.Time
 	// Withdrawn is false for an expired link.
 	Withdrawn bool
+	// Audience is who could read it.
+	Audience string
 }
 
 func (g *Gone) Error() string { return g.fault().Error() }
@@ -83,13 +96,14 @@ func (s *Store) CreatePermalink(ctx context.Context, p Permalink) (out Permalink
 	}
 	p.Created, p.Withdrawn = s.time(), time.Time{}
 	p.Expires = p.Expires.UTC().Truncate(time.Microsecond)
+	p.Audience = cmp.Or(p.Audience, ForLink)
 	err = s.write(ctx, "creating a permalink", func(tx *sql.Tx) error {
 		caseSeq, err := optionalCase(ctx, tx, p.CaseID)
 		if err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, createPermalinkSQL, p.ID, caseSeq, hash, p.View, p.Title, p.Counts, p.Preview,
-			p.Redacted, p.Engine, p.Fingerprint, p.Created.UnixMicro(), microsOrNull(p.Expires), record, raw)
+			p.Redacted, p.Engine, p.Fingerprint, p.Created.UnixMicro(), microsOrNull(p.Expires), record, raw, p.Audience)
 		return err
 	})
 	if err != nil {
@@ -111,8 +125,8 @@ SELECT seq FROM cases WHERE id = ?`
 
 const createPermalinkSQL = `
 INSERT INTO permalink (id, case_seq, owner_hash, view, title, counts, preview, redacted,
-                       engine, fingerprint, created_at, expires_at, record, raw)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+                       engine, fingerprint, created_at, expires_at, record, raw, audience)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Permalink returns a frozen result, *analysis.Fault "not_found" for an unknown id, or *Gone
 // for a withdrawn or expired link.
@@ -121,7 +135,7 @@ func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err erro
 	var expires, withdrawn sql.NullInt64
 	var record, raw []byte
 	err = s.reader.QueryRowContext(ctx, permalinkSQL, id).Scan(&p.ID, &p.CaseID, &p.View, &p.Title, &p.Counts, &p.Preview,
-		&p.Redacted, &p.Engine, &p.Fingerprint, &created, &expires, &withdrawn, &record, &raw)
+		&p.Redacted, &p.Engine, &p.Fingerprint, &created, &expires, &withdrawn, &record, &p.Audience, &raw)
 	if err != nil {
 		return Permalink{}, fault("reading a permalink", orNotFound(err, "permalink", id))
 	}
@@ -147,14 +161,14 @@ func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err erro
 
 const permalinkSQL = `
 SELECT p.id, CASE WHEN c.deleting = '' THEN c.id ELSE '' END, p.view, p.title, p.counts, p.preview, p.redacted, p.engine, p.fingerprint,
-       p.created_at, p.expires_at, p.withdrawn_at, p.record,
+       p.created_at, p.expires_at, p.withdrawn_at, p.record, p.audience,
        CASE WHEN coalesce(c.deleting, '') = '' THEN p.raw END
 FROM permalink p
 LEFT JOIN cases c ON c.seq = p.case_seq
 WHERE p.id = ?`
 
 func (p *Permalink) gone(now time.Time) *Gone {
-	g := &Gone{Title: p.Title, Counts: p.Counts, Created: p.Created}
+	g := &Gone{Title: p.Title, Counts: p.Counts, Created: p.Created, Audience: p.Audience}
 	switch {
 	case !p.Withdrawn.IsZero():
 		g.Ended, g.Withdrawn = p.Withdrawn, true
@@ -183,10 +197,19 @@ SELECT owner_hash FROM permalink WHERE id = ?`
 // *Gone for an ended link, *analysis.Fault "forbidden" for a wrong key, "invalid" for a time
 // in the past.
 func (s *Store) ExtendPermalink(ctx context.Context, id, key string, until time.Time) error {
+	return s.extendPermalink(ctx, id, until, keyFits(key))
+}
+
+// ExtendAnyPermalink is ExtendPermalink without its key.
+func (s *Store) ExtendAnyPermalink(ctx context.Context, id string, until time.Time) error {
+	return s.extendPermalink(ctx, id, until, anyKey)
+}
+
+func (s *Store) extendPermalink(ctx context.Context, id string, until time.Time, mine func(hash []byte) bool) error {
 	if !until.IsZero() && !until.After(s.now()) {
 		return &analysis.Fault{Code: "invalid", What: "the link cannot be kept until then", Why: "the time is past"}
 	}
-	return s.changePermalink(ctx, id, key, extendPermalinkSQL, microsOrNull(until))
+	return s.changePermalink(ctx, id, mine, extendPermalinkSQL, microsOrNull(until))
 }
 
 const extendPermalinkSQL = `
@@ -195,7 +218,16 @@ UPDATE permalink SET expires_at = ?1 WHERE id = ?2`
 // WithdrawPermalink deletes the record of a link, which answers "gone" from now on. Errors
 // are those of ExtendPermalink.
 func (s *Store) WithdrawPermalink(ctx context.Context, id, key string) error {
-	err := s.changePermalink(ctx, id, key, withdrawPermalinkSQL, s.time().UnixMicro())
+	return s.withdrawPermalink(ctx, id, keyFits(key))
+}
+
+// WithdrawAnyPermalink is WithdrawPermalink without its key.
+func (s *Store) WithdrawAnyPermalink(ctx context.Context, id string) error {
+	return s.withdrawPermalink(ctx, id, anyKey)
+}
+
+func (s *Store) withdrawPermalink(ctx context.Context, id string, mine func(hash []byte) bool) error {
+	err := s.changePermalink(ctx, id, mine, withdrawPermalinkSQL, s.time().UnixMicro())
 	if err != nil {
 		return err
 	}
@@ -205,7 +237,13 @@ func (s *Store) WithdrawPermalink(ctx context.Context, id, key string) error {
 const withdrawPermalinkSQL = `
 UPDATE permalink SET withdrawn_at = ?1, record = NULL, raw = NULL WHERE id = ?2`
 
-func (s *Store) changePermalink(ctx context.Context, id, key, query string, value any) error {
+func keyFits(key string) func(hash []byte) bool {
+	return func(hash []byte) bool { return fits(key, hash) }
+}
+
+func anyKey([]byte) bool { return true }
+
+func (s *Store) changePermalink(ctx context.Context, id string, mine func(hash []byte) bool, query string, value any) error {
 	return s.writeReserved(ctx, "changing a permalink", func(tx *sql.Tx) error {
 		var p Permalink
 		var hash []byte
@@ -215,7 +253,7 @@ func (s *Store) changePermalink(ctx context.Context, id, key, query string, valu
 		if err != nil {
 			return orNotFound(err, "permalink", id)
 		}
-		if !fits(key, hash) {
+		if !mine(hash) {
 			return &analysis.Fault{
 				Code: "forbidden", What: "the link is not yours to change", Why: "the owner key is not the one that was given when it was created",
 			}

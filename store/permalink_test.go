@@ -58,7 +58,7 @@ func TestAPermalinkExpiresOnTime(t *testing.T) {
 		t.Errorf("expired too early: %v", err)
 	}
 	f.clock.advance(time.Microsecond)
-	want := Gone{Title: "t", Counts: "88 to 500", Created: p.Created, Ended: until}
+	want := Gone{Title: "t", Counts: "88 to 500", Created: p.Created, Ended: until, Audience: ForLink}
 	f.wantGone(p.ID, want)
 	var gone *Gone
 	if err := f.ExtendPermalink(f.ctx, p.ID, key, time.Time{}); !errors.As(err, &gone) {
@@ -103,7 +103,7 @@ func TestAWithdrawnPermalinkIsGoneFromTheDisk(t *testing.T) {
 	wantCode(t, f.WithdrawPermalink(f.ctx, p.ID, "wrong"), "forbidden")
 	f.clock.advance(time.Hour)
 	f.ok(f.WithdrawPermalink(f.ctx, p.ID, key))
-	want := Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true}
+	want := Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true, Audience: ForLink}
 	f.wantGone(p.ID, want)
 	var gone *Gone
 	if err := f.WithdrawPermalink(f.ctx, p.ID, key); !errors.As(err, &gone) {
@@ -119,15 +119,20 @@ func TestAWithdrawnPermalinkIsGoneFromTheDisk(t *testing.T) {
 func TestDeletingACaseWithdrawsItsPermalinks(t *testing.T) {
 	f := open(t)
 	c, other := f.newCase("a"), f.newCase("b")
-	p, key := f.permalink(Permalink{CaseID: c.ID, Title: "t", Counts: "n", Record: []byte(`"frozen text"`)})
+	p, key := f.permalink(Permalink{CaseID: c.ID, View: "/families/x?host=alice-7", Title: "t", Counts: "n", Redacted: true, Record: []byte(`"frozen text"`)})
+	bare, _ := f.permalink(Permalink{CaseID: c.ID, Title: "what alice-7 shows", Counts: "n", Record: []byte(`"frozen text"`)})
 	early, earlyKey := f.permalink(Permalink{CaseID: c.ID})
 	unrelated, _ := f.permalink(Permalink{CaseID: other.ID})
 	f.ok(f.WithdrawPermalink(f.ctx, early.ID, earlyKey))
 	earlyEnd := f.clock.now
 	f.clock.advance(time.Hour)
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
-	f.wantGone(p.ID, Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true})
-	f.wantGone(early.ID, Gone{Created: early.Created, Ended: earlyEnd, Withdrawn: true})
+	f.wantGone(p.ID, Gone{Title: "t", Counts: "n", Created: p.Created, Ended: f.clock.now, Withdrawn: true, Audience: ForLink})
+	f.wantGone(bare.ID, Gone{Counts: "n", Created: bare.Created, Ended: f.clock.now, Withdrawn: true, Audience: ForLink})
+	if files := grep(t, f.dir, "alice-7"); len(files) > 0 {
+		t.Errorf("a name still stands in %v", files)
+	}
+	f.wantGone(early.ID, Gone{Created: early.Created, Ended: earlyEnd, Withdrawn: true, Audience: ForLink})
 	if _, err := f.Permalink(f.ctx, unrelated.ID); err != nil {
 		t.Errorf("another case's link: %v", err)
 	}

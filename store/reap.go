@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // A reaper deletes words that nothing refers to, in small transactions: first families with
@@ -17,6 +18,11 @@ type reaper struct {
 	marking *marking
 	// tidy requests a vacuum and a truncation of the log.
 	tidy bool
+	// deleted counts the deletions since the start, reaped those of which the files of the
+	// database contain nothing any more.
+	deleted, reaped atomic.Int64
+	// wanted has an entry if a deletion is not reaped.
+	wanted chan struct{}
 
 	// holding guards the families of results that are being written.
 	holding sync.Mutex
@@ -89,6 +95,28 @@ const (
 	// vacuumPages is the number of pages that one transaction frees.
 	vacuumPages = 500
 )
+
+// Deletions counts the deleted cases and bundles since the start, and those of which the
+// data directory contains no byte any more.
+func (s *Store) Deletions() (deleted, reaped int64) {
+	reaped = s.reaper.reaped.Load() // first: it never exceeds the other
+	return s.reaper.deleted.Load(), reaped
+}
+
+// Deleted receives after a deletion until it is reaped.
+func (s *Store) Deleted() <-chan struct{} { return s.reaper.wanted }
+
+// deletedRows requests the rest of a deletion from Reap.
+func (s *Store) deletedRows() {
+	s.reaper.turn.Lock()
+	defer s.reaper.turn.Unlock()
+	s.reaper.tidy = true
+	s.reaper.deleted.Add(1)
+	select {
+	case s.reaper.wanted <- struct{}{}:
+	default:
+	}
+}
 
 // Reap deletes a batch of unused words and reports whether more are left. Once none are
 // left, the files no longer contain what was deleted. Reap does not wait for writers, and
@@ -377,12 +405,25 @@ func (s *Store) tidy(ctx context.Context) (more bool, err error) {
 	if after > 0 && after < before {
 		return true, nil
 	}
-	s.reaper.tidy = false
-	if err := s.pragma(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+	emptied, err := s.emptyLog(ctx)
+	if err != nil {
 		return false, fault("emptying the log", err)
 	}
+	if !emptied {
+		return true, nil // somebody reads an older state, for which emptyLog has waited
+	}
+	s.reaper.tidy = false
+	s.reaper.reaped.Store(s.reaper.deleted.Load())
 	s.restoreReserve(ctx)
 	return false, nil
+}
+
+// emptyLog writes the log into the database and truncates it. It waits for readers of an
+// older state for the busy timeout at most, and reports whether it could.
+func (s *Store) emptyLog(ctx context.Context) (emptied bool, err error) {
+	var busy, pages, written int
+	err = s.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &written)
+	return err == nil && busy == 0, err
 }
 
 // vacuum frees some pages and returns the number of free pages before and after.

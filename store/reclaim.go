@@ -107,12 +107,13 @@ INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 // reclaim finishes a deletion after its transaction: it removes blobs and frees pages. Reap
 // removes unused words.
 func (s *Store) reclaim(ctx context.Context) error {
+	s.deletedRows()
 	err := s.dropBlobs(ctx)
 	// The rows are deleted already; the next deletion frees the space.
 	if vacuumErr := shrink(ctx, s.writer); vacuumErr != nil {
 		s.log.WarnContext(ctx, "space not reclaimed", "error", vacuumErr)
 	}
-	if logErr := s.pragma(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); logErr != nil {
+	if _, logErr := s.emptyLog(ctx); logErr != nil {
 		s.log.WarnContext(ctx, "the log was not emptied", "error", logErr)
 	}
 	s.restoreReserve(ctx)

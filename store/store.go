@@ -49,6 +49,8 @@ type Config struct {
 	Log *slog.Logger
 	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
+	// Files are those of the uploads; nil is the operating system. Tests replace them.
+	Files blob.Files
 }
 
 // Store is an open data directory. Its methods are safe for concurrent use; writes are
@@ -78,7 +80,7 @@ type Store struct {
 // "no_database" if uploads exist without a database. All files become accessible to their
 // owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log}
+	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log, reaper: reaper{wanted: make(chan struct{}, 1)}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -109,7 +111,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if s.lock, err = lock(filepath.Join(dir, lockFile)); err != nil {
 		return err
 	}
-	if s.blobs, err = blob.Open(filepath.Join(dir, blobDir), s.log); err != nil {
+	if s.blobs, err = blob.Open(blob.Config{Dir: filepath.Join(dir, blobDir), Log: s.log, Files: cfg.Files}); err != nil {
 		return err
 	}
 	s.reserve = openReserve(filepath.Join(dir, reserveFile))

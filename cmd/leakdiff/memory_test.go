@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/analysis/read/hostile"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 )
@@ -327,6 +328,48 @@ func TestAReportOfABigListingIsSmall(t *testing.T) {
 	t.Logf("%d rows: peak %.1f MiB", rows, float64(peak)/1024)
 	if peak >= limit {
 		t.Errorf("the process held %.1f MiB, the limit is %d MiB", float64(peak)/1024, limit>>10)
+	}
+}
+
+// TestHostileUploadsStayWithinTheMemoryOfTheServer sends each to a server of its own and opens
+// the pages of the result.
+func TestHostileUploadsStayWithinTheMemoryOfTheServer(t *testing.T) {
+	corpus.Heavy(t)
+	needProc(t)
+	const limit = 256 << 10
+	sizes := map[string]int{
+		"threads without anything in common": 20_000, "threads with deep stacks": 500, "rows of lsof of one process": 25_000,
+		"rows of lsof of as many processes": 25_000, "listings of lsof one after the other": 5_000, "sockets of ss": 20_000,
+		"empty files in a tar": 200_000, "stacks of debug=1": 30_000, "watches of inotify in a tar": 1_000_000,
+	}
+	for _, in := range hostile.All() {
+		n := sizes[in.Name]
+		if n == 0 {
+			continue
+		}
+		t.Run(in.Name, func(t *testing.T) {
+			s := serve(t, t.TempDir(), "--no-samples")
+			out, w := io.Pipe()
+			go func() { w.CloseWithError(in.Write(w, n)) }()
+			a, err := s.request(http.MethodPut, "/api/v1/bundles/"+in.File+"?wait=1", out)
+			if err != nil || a.status != http.StatusCreated && a.status != http.StatusAccepted {
+				t.Fatalf("%v, %d: %.300s", err, a.status, a.body)
+			}
+			up := decode[upload](t, a.body)
+			pages := []string{"", up.Link, "/bundles/" + up.ID}
+			if len(up.Snapshots) > 0 {
+				pages = append(pages, "/snapshots/"+up.Snapshots[0].ID)
+			}
+			for _, page := range pages {
+				if page != "" {
+					s.get(page)
+				}
+				if n := s.peak(); n >= limit {
+					t.Errorf("after %q the process held %.1f MiB, the limit is %d MiB", page, float64(n)/1024, limit>>10)
+				}
+			}
+			t.Logf("peak %.1f MiB", float64(s.peak())/1024)
+		})
 	}
 }
 

@@ -27,6 +27,7 @@ type pushCommand struct {
 	Paths  []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
 	Case   string   `help:"Add to this case instead of making one."`
 	Key    string   `help:"Owner key of the case; better given as LEAKDIFF_KEY."`
+	Token  string   `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
 	Share  bool     `help:"Freeze the result, redacted and for 90 days, and print that link."`
 	Title  string   `help:"Title of the case, for example the number of the ticket."`
 }
@@ -260,7 +261,13 @@ func (c *pushCommand) call(ctx context.Context, method, path string, body, into 
 
 // send demands success. A refusal is reported in the server's own words.
 func (c *pushCommand) send(req *http.Request, into any) error {
-	if c.Key != "" {
+	switch {
+	case c.Token != "":
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+		if c.Key != "" {
+			req.Header.Set("X-Owner-Key", c.Key)
+		}
+	case c.Key != "":
 		req.Header.Set("Authorization", "Bearer "+c.Key)
 	}
 	req.Header.Set("Accept", "application/json")

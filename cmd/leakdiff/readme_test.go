@@ -33,7 +33,7 @@ func TestTheCommandsOfTheREADMEWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"samples", "README.md", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", ".github"} {
+	for _, name := range []string{"samples", "README.md", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", ".github"} {
 		full, err := filepath.Abs(filepath.Join("../..", name))
 		if err == nil {
 			err = os.Symlink(full, filepath.Join(dir, name))
@@ -91,6 +91,25 @@ func TestTheCommandsOfTheREADMEWork(t *testing.T) {
 	for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(readme), -1) {
 		if _, err := os.Stat(filepath.Join(dir, link[1])); err != nil {
 			t.Errorf("the link to %s leads nowhere", link[1])
+		}
+	}
+}
+
+// repositoryPath is a file or a directory of the repository that a document names.
+var repositoryPath = regexp.MustCompile("`(\\.?[a-z]+/[\\w./-]*)`|\\]\\(([^)#:]+)\\)")
+
+func TestTheThreatModelNamesOnlyFilesThatExist(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := repositoryPath.FindAllStringSubmatch(string(text), -1)
+	if len(named) < 20 {
+		t.Errorf("only %d files are named", len(named))
+	}
+	for _, path := range named {
+		if _, err := os.Stat(filepath.Join("../..", path[1]+path[2])); err != nil {
+			t.Errorf("there is no %s", path[1]+path[2])
 		}
 	}
 }

@@ -131,7 +131,11 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	}
 	var hide *redact.Redactor
 	if r.Redact {
-		hide = redact.New(r.names(c))
+		names := r.names(c)
+		if names.Said, err = known.OwnTexts(); err != nil {
+			return err
+		}
+		hide = redact.New(names)
 	}
 	if r.Format == "json" {
 		// The report needs no members and trends, which would take memory beside its text.

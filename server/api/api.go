@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"leakdiff/analysis"
 	"leakdiff/server/response"
@@ -24,6 +25,8 @@ type Store interface {
 type Config struct {
 	Store   Store
 	Respond *response.Responder
+	// Sender is whose requests are counted together.
+	Sender func(*http.Request) (string, error)
 	// BaseURL is the address of the server behind a proxy, for the description.
 	BaseURL string
 }

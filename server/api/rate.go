@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -16,13 +15,7 @@ const apiRate = 6000
 
 // LimitRate limits the API requests of one address. Headers show how many are left.
 func (s *Service) LimitRate() func(http.Handler) http.Handler {
-	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+	return httprate.LimitBy(apiRate, time.Minute, s.cfg.Sender, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, response.Refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
 	}))
-}
-
-// peer returns the address of the connection. Clients of one proxy share its limit.
-func peer(r *http.Request) (string, error) {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	return host, err
 }

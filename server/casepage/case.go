@@ -14,7 +14,6 @@ import (
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/server/access"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
@@ -76,7 +75,7 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: c.ID, Title: c.Title, Sample: c.Sample != "", Report: c.Said.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: s.access.NeedsKey(ctx, c.ID), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
 	if kind := analysis.Kind(query.Get("m")); slices.Contains(analysis.Kinds(), kind) {
 		in.Metric = kind
@@ -225,10 +224,10 @@ func (s *Service) deleteCase(r *http.Request, id, key, permalinks string) error 
 	// The deletion goes on if the sender leaves, so that the log is right.
 	ctx := context.WithoutCancel(r.Context())
 	if err := s.store.DeleteCase(ctx, id, fate); err != nil {
-		s.log.Warn("deleting a case failed", append(access.By(r, role), "case", id, "error", err)...)
+		s.log.Warn("deleting a case failed", append(s.access.By(r, role), "case", id, "error", err)...)
 		return err
 	}
-	s.log.Info("case deleted", append(access.By(r, role), "case", id, "bundles", len(bundles))...)
+	s.log.Info("case deleted", append(s.access.By(r, role), "case", id, "bundles", len(bundles))...)
 	s.queue.Notify() // a job that found no room may have it now
 	return nil
 }

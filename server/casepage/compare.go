@@ -336,7 +336,7 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := view.Elsewhere{
-		NeedsKey: !s.access.Local(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
+		NeedsKey: s.access.NeedsKey(r.Context(), l.ID), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
 	series, _ := l.Line(q.Get("b"))

@@ -1,6 +1,7 @@
 package casepage
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"net/url"
@@ -84,13 +85,13 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 			if err != nil {
 				return response.Content{}, err
 			}
-			v := s.diffView(c, query, showing)
+			v := s.diffView(r.Context(), c, query, showing)
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneDiff(s.diffView(c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
+				Page: v, Alone: AloneDiff(s.diffView(r.Context(), c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
 				CSV: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
-		v := s.diffView(c, query, showing)
+		v := s.diffView(r.Context(), c, query, showing)
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
 		return response.PageOf(r.Context(), page.Written(v.Written()))
 	})
@@ -206,9 +207,9 @@ func (c *compared) relation() diff.Relation {
 	return diff.SameEpoch
 }
 
-func (s *Service) diffView(c *compared, query url.Values, why purpose) view.Diff {
+func (s *Service) diffView(ctx context.Context, c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query, why)
-	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.access.Local()
+	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), s.access.NeedsKey(ctx, c.l.ID)
 	return view.NewDiff(in)
 }
 

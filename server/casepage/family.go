@@ -251,7 +251,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 // addTriage adds the triage of the family, in this case and in others.
 func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
-	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
+	in.Triage = view.TriageInput{NeedsKey: s.access.NeedsKey(r.Context(), l.ID), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
 	for _, e := range s.catalogue.EntriesOf(l.Known, fingerprint) {
 		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
 	}

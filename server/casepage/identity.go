@@ -35,7 +35,7 @@ func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
 func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
 		CaseID: l.ID, CaseTitle: l.Title, Series: l.Built.Series, Said: l.Said, Edits: l.Edits, BundleOf: l.BundleOf,
-		Query: r.URL.Query(), NeedsKey: !s.access.Local(), Refused: refused,
+		Query: r.URL.Query(), NeedsKey: s.access.NeedsKey(r.Context(), l.ID), Refused: refused,
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
 	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)

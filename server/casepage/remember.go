@@ -64,7 +64,7 @@ func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error,
 		return
 	}
 	in.Wrong = "Nothing was kept: " + f.What + ". " + f.Hint + "."
-	in.NeedsKey, in.Engine = !s.access.Local(), s.respond.Engine()
+	in.NeedsKey, in.Engine = s.access.NeedsKey(r.Context(), in.Case), s.respond.Engine()
 	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
 }
 
@@ -79,7 +79,7 @@ func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 	if e.BoundMinutes > 0 {
 		entry.Bound = strconv.Itoa(e.BoundMinutes)
 	}
-	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, NeedsKey: !s.access.Local(), Kept: true, Engine: s.respond.Engine()})
+	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, NeedsKey: s.access.NeedsKey(r.Context(), ""), Kept: true, Engine: s.respond.Engine()})
 	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
@@ -117,10 +117,10 @@ func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 // mayChange allows a change of an entry to those who could have made it: they have the key
 // of a case that shows its family.
 func (s *Service) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
-	if given, ok := access.Bearer(r); ok {
+	if given, ok := access.OwnerKey(r); ok {
 		key = given
 	}
-	if key == "" && s.access.Local() {
+	if key == "" && !s.access.NeedsKey(r.Context(), "") {
 		return nil
 	}
 	for _, print := range e.Signature.Fingerprints {

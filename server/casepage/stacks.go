@@ -41,7 +41,7 @@ func (s *Service) PairStacks(r *http.Request, pair string) (StackView, error) {
 		return StackView{}, err
 	}
 	out := StackView{
-		Shell: s.diffView(c, r.URL.Query(), showing).Shell, Base: "/diff/" + c.result.A.ID + ".." + c.result.B.ID,
+		Shell: s.diffView(r.Context(), c, r.URL.Query(), showing).Shell, Base: "/diff/" + c.result.A.ID + ".." + c.result.B.ID,
 		CaseID: c.l.ID, State: revisionOf(c.l), Snapshots: []*analysis.Snapshot{c.result.A, c.result.B},
 	}
 	if c.la != c.l {

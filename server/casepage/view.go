@@ -65,7 +65,7 @@ func (s *Service) freezeDiff(r *http.Request, id string) (View, *loader.Loaded, 
 		return View{}, nil, err
 	}
 	data, err := c.data(r.URL.Query())
-	v := s.diffView(c, r.URL.Query(), freezing)
+	v := s.diffView(r.Context(), c, r.URL.Query(), freezing)
 	return View{Model: v, Data: data, Headline: v.Headline}, c.l, err
 }
 

@@ -11,7 +11,6 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -47,7 +46,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	state := s.state(b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text, Taken: state.Taken,
-		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.access.Local(),
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: s.access.NeedsKey(r.Context(), b.CaseID),
 	}
 	damaged := map[string]string{}
 	if b.Status != store.Queued && b.Status != store.Running {
@@ -127,11 +126,11 @@ type BundleState struct {
 
 func (s *Service) state(b store.Bundle) BundleState {
 	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots, Size: b.Size}
-	p, running, _ := s.queue.state(b.ID)
+	r, p, _ := s.queue.state(b.ID)
 	out.Text, out.Taken = s.queue.Progress(b)
 	switch {
 	case b.Status == store.Queued:
-	case running:
+	case r != nil:
 		out.Stage, out.Done = p.Stage, p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:
@@ -272,7 +271,7 @@ func (s *Service) dropBundle(r *http.Request, id, key string) (caseID string, er
 	if err := s.store.RemoveBundle(context.WithoutCancel(r.Context()), id); err != nil {
 		return "", err
 	}
-	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
+	s.log.Info("bundle removed", append(s.access.By(r, role), "bundle", id, "case", b.CaseID)...)
 	s.queue.Notify() // a job that found no room may have it now
 	if err := s.summaries.Summarise(r.Context(), b.CaseID); err != nil {
 		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)

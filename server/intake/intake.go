@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
@@ -51,6 +49,7 @@ type Store interface {
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
 	BundleSnapshots(ctx context.Context, bundleID string) (own map[string]bool, err error)
 
+	Queued(ctx context.Context) (int, error)
 	CancelOpenJob(ctx context.Context, bundleID string) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
@@ -60,7 +59,7 @@ type Store interface {
 
 // JobStore is what the worker needs of the database.
 type JobStore interface {
-	ClaimJob(ctx context.Context) (job store.Job, claimed bool, err error)
+	ClaimChosen(ctx context.Context, choose func(queued []store.QueuedJob) int) (job store.Job, claimed bool, err error)
 	FinishJob(ctx context.Context, jobID string, r store.Result) error
 	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	CancelJob(ctx context.Context, jobID string) error
@@ -92,7 +91,7 @@ type Config struct {
 	// UploadLimit is in bytes.
 	UploadLimit int64
 	// Slots is how many uploads are stored at once, 32 for 0.
-	Slots   int64
+	Slots   int
 	Samples []Sample
 }
 
@@ -112,8 +111,8 @@ type Service struct {
 	// answer is made.
 	placing sync.Mutex
 	keys    keyLocks
-	// slots bounds the uploads being stored.
-	slots *semaphore.Weighted
+	// beginnings bounds the uploads whose beginning is received, slots those being stored.
+	beginnings, slots *slots
 }
 
 func New(cfg Config) *Service {
@@ -122,6 +121,7 @@ func New(cfg Config) *Service {
 	}
 	return &Service{
 		cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, cases: cfg.Cases,
-		summaries: cfg.Summaries, raw: cfg.Raw, queue: cfg.Queue, worker: cfg.Worker, slots: semaphore.NewWeighted(cfg.Slots),
+		summaries: cfg.Summaries, raw: cfg.Raw, queue: cfg.Queue, worker: cfg.Worker,
+		beginnings: newSlots(beginnings, beginnings), slots: newSlots(cfg.Slots, mostWaiting),
 	}
 }

@@ -35,8 +35,13 @@ type placed struct {
 
 // place records an upload in a case, a new one if none is named, and its job in the same
 // transaction. Only then may the upload be acknowledged.
-func (s *Service) place(ctx context.Context, caseID string, up received) (placed, error) {
-	defer s.queue.Notify()
+func (s *Service) place(ctx context.Context, caseID, sender string, up received) (p placed, err error) {
+	defer func() {
+		if err == nil && !p.again {
+			s.queue.from(p.bundle.ID, sender)
+		}
+		s.queue.Notify()
+	}()
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		if err == nil {

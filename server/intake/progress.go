@@ -13,10 +13,10 @@ import (
 
 // Progress is how far the reading of a bundle is: in words, and in bytes of the upload.
 func (q *Queue) Progress(b store.Bundle) (text string, taken int64) {
-	p, running, _ := q.state(b.ID)
+	r, p, _ := q.state(b.ID)
 	switch {
-	case running:
-		taken = min(q.taken.Load(), b.Size)
+	case r != nil:
+		taken = min(r.taken.Load(), b.Size)
 		return progressText(p, taken, b.Size), taken
 	case b.Status != store.Queued:
 		return "", 0
@@ -40,19 +40,19 @@ func progressText(p ingest.Progress, taken, size int64) string {
 	return text + p.Text()
 }
 
-// counted has the queue count the bytes that are read of the inputs.
-func (q *Queue) counted(inputs []bundle.Input) {
+// counted counts the bytes that are read of the inputs.
+func (r *reading) counted(inputs []bundle.Input) {
 	for i := range inputs {
 		open := inputs[i].Open
 		inputs[i].Open = func() (io.ReadCloser, error) {
-			r, err := open()
+			in, err := open()
 			if err != nil {
 				return nil, err
 			}
-			if placed, ok := r.(placedReader); ok {
-				return &countingPlaced{placed, &q.taken}, nil
+			if placed, ok := in.(placedReader); ok {
+				return &countingPlaced{placed, &r.taken}, nil
 			}
-			return &counting{r, &q.taken}, nil
+			return &counting{in, &r.taken}, nil
 		}
 	}
 }

@@ -9,20 +9,18 @@ import (
 	"leakdiff/analysis/read/ingest"
 )
 
-// Queue connects the worker with those who record jobs and those who wait for them.
+// Queue connects the workers with those who record jobs and those who wait for them. Whose
+// turn it is stands in order.go.
 type Queue struct {
-	notified chan struct{}
 	// idle is work to be done while no bundle is read.
 	idle chan func(context.Context)
 
 	mu sync.Mutex
-	// running is the bundle being read. stop stops that.
-	running string
-	stop    context.CancelFunc
-	// progress is the last one that the running job reported, taken the bytes of the
-	// upload that it has read.
-	progress ingest.Progress
-	taken    atomic.Int64
+	// running are the bundles being read.
+	running map[string]*reading
+	order   order
+	// recorded is closed and replaced when a job is recorded.
+	recorded chan struct{}
 	// changed is closed and replaced when progress moves or a job ends, ended when a
 	// result is written or a job ends.
 	changed, ended chan struct{}
@@ -32,9 +30,22 @@ type Queue struct {
 	answered chan struct{}
 }
 
+// reading is a bundle being read.
+type reading struct {
+	sender string
+	// stop stops it, for a reason.
+	stop context.CancelCauseFunc
+	// progress is the last one that the job reported, taken the bytes of the upload that it
+	// has read.
+	progress ingest.Progress
+	taken    atomic.Int64
+	// limit ends it after a time, nil for never.
+	limit *time.Timer
+}
+
 func NewQueue() *Queue {
 	return &Queue{
-		notified: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
+		idle: make(chan func(context.Context), 4), running: map[string]*reading{}, order: newOrder(), recorded: make(chan struct{}),
 		changed: make(chan struct{}), ended: make(chan struct{}),
 		waiting: map[string]int{}, answered: make(chan struct{}),
 	}
@@ -48,19 +59,26 @@ func (q *Queue) Later(work func(context.Context)) {
 	}
 }
 
-// Notify wakes the worker: a job was recorded.
+// Notify wakes the workers: a job was recorded.
 func (q *Queue) Notify() {
-	select {
-	case q.notified <- struct{}{}:
-	default:
-	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	close(q.recorded)
+	q.recorded = make(chan struct{})
 }
 
-// sleep waits for atMost, or until a job is recorded.
-func (q *Queue) sleep(ctx context.Context, atMost time.Duration) {
+// next returns a channel that closes when the next job is recorded.
+func (q *Queue) next() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.recorded
+}
+
+// sleep waits for atMost, or until recorded is closed.
+func sleep(ctx context.Context, atMost time.Duration, recorded <-chan struct{}) {
 	select {
 	case <-ctx.Done():
-	case <-q.notified:
+	case <-recorded:
 	case <-time.After(atMost):
 	}
 }
@@ -113,26 +131,34 @@ func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-cha
 	}
 }
 
-func (q *Queue) begin(bundleID string, stop context.CancelFunc) {
+func (q *Queue) begin(bundleID string, stop context.CancelCauseFunc) *reading {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running, q.stop, q.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
-	q.taken.Store(0)
+	r := &reading{sender: q.order.senders[bundleID], stop: stop, progress: ingest.Progress{Stage: "unpacking"}}
+	q.running[bundleID] = r
+	return r
 }
 
-func (q *Queue) end() {
+func (q *Queue) end(bundleID string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running, q.stop = "", nil
+	delete(q.running, bundleID)
 	close(q.changed)
 	close(q.ended)
 	q.changed, q.ended = make(chan struct{}), make(chan struct{})
 }
 
-func (q *Queue) report(p ingest.Progress) {
+// nextEnd returns a channel that closes when the next reading ends.
+func (q *Queue) nextEnd() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.progress = p
+	return q.ended
+}
+
+func (q *Queue) report(r *reading, p ingest.Progress) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r.progress = p
 	close(q.changed)
 	q.changed = make(chan struct{})
 	if p.Stage == "done" {
@@ -141,36 +167,41 @@ func (q *Queue) report(p ingest.Progress) {
 	}
 }
 
-// state returns the progress of a bundle that is being read, and a channel that closes
-// when it moves or any job ends.
-func (q *Queue) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
+// state returns the reading of a bundle, nil if it is not being read, with its progress, and
+// a channel that closes when it moves or any job ends.
+func (q *Queue) state(bundleID string) (*reading, ingest.Progress, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.progress, q.running == bundleID, q.changed
+	r := q.running[bundleID]
+	if r == nil {
+		return nil, ingest.Progress{}, q.changed
+	}
+	return r, r.progress, q.changed
 }
 
-// Cancel stops the ingest of a bundle if it is the running one.
+// Cancel stops the reading of a bundle and reports whether it was being read.
 func (q *Queue) Cancel(bundleID string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.running != bundleID || q.stop == nil {
+	r := q.running[bundleID]
+	if r == nil {
 		return false
 	}
-	q.stop()
+	r.stop(nil)
 	return true
 }
 
-// reads reports whether the worker reads or sums up a bundle. The channel closes when a
+// reads reports whether a worker reads or sums up a bundle. The channel closes when a
 // result is written or any job ends.
 func (q *Queue) reads(bundleID string) (bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running == bundleID, q.ended
+	return q.running[bundleID] != nil, q.ended
 }
 
 // Busy reports whether a bundle is being read.
 func (q *Queue) Busy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running != ""
+	return len(q.running) > 0
 }

@@ -52,9 +52,6 @@ func (s *Service) roomFor(size int64) error {
 
 // receiveBody stores a raw request body as one file.
 func (s *Service) receiveBody(r *http.Request, name string) (received, error) {
-	if err := s.roomFor(r.ContentLength); err != nil {
-		return received{}, err
-	}
 	body := &senderReader{r: r.Body}
 	ref, err := s.blobs.Put(r.Context(), body, s.cfg.UploadLimit)
 	if err != nil {
@@ -84,8 +81,11 @@ func (b *senderReader) Read(p []byte) (int, error) {
 // interrupted explains to the sender that the body ended early.
 func (s *Service) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
-	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
+	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full" || fault.Code == "stopping") {
 		return err
+	}
+	if isStopping(r.Context()) {
+		return stopping()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return response.Refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
@@ -96,12 +96,9 @@ func (s *Service) interrupted(r *http.Request, err error) error {
 // receiveForm stores the files and the pasted text of a multipart form, one after the
 // other as they arrive.
 func (s *Service) receiveForm(r *http.Request) (up received, err error) {
-	if err := s.roomFor(r.ContentLength); err != nil {
-		return received{}, err
-	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return received{}, response.Refuse("bad_request", "the request is no upload form", r.URL.Path, "its Content-Type is not multipart/form-data with a boundary", "send multipart/form-data with one or more files, or a raw body with PUT")
+		return received{}, badForm(r)
 	}
 	var files []store.File
 	var pasteName, key string
@@ -170,6 +167,24 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 	up = finish(titleOf(files), files)
 	up.key = key
 	return up, nil
+}
+
+// isForm reports whether the header of a request announces a form.
+func isForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return strings.HasPrefix(kind, "multipart/")
+}
+
+// noForm refuses a request that is no form.
+func noForm(r *http.Request) error {
+	if isForm(r) {
+		return nil
+	}
+	return badForm(r)
+}
+
+func badForm(r *http.Request) error {
+	return response.Refuse("bad_request", "the request is no upload form", r.URL.Path, "its Content-Type is not multipart/form-data with a boundary", "send multipart/form-data with one or more files, or a raw body with PUT")
 }
 
 // discard releases the bytes of an upload that belongs to no case.

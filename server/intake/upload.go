@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -26,7 +26,7 @@ const waitLimit = 60 * time.Second
 // Upload handles the forms of the start page and of a case.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
+	up, err := s.inSlot(w, r, noForm(r), func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -41,15 +41,16 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	p, err := s.place(r.Context(), caseID, up)
+	p, err := s.place(r.Context(), caseID, s.access.Party(r), up)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	recorded = !p.again
+	s.owned(r, p)
 	address := "/cases/" + p.bundle.CaseID
 	s.await(r.Context(), p.bundle.ID)
-	if p.ownerKey == "" || s.access.Local() {
+	if p.ownerKey == "" || !s.access.NeedsKey(r.Context(), p.bundle.CaseID) {
 		s.respond.Redirect(w, r, address)
 		return
 	}
@@ -82,7 +83,7 @@ func (s *Service) PutBundle(w http.ResponseWriter, r *http.Request) {
 // PostBundle takes a multipart form or a raw body.
 func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
 	s.acceptUpload(w, r, func() (received, error) {
-		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(kind, "multipart/") {
+		if isForm(r) {
 			return s.receiveForm(r)
 		}
 		return s.receiveBody(r, "upload")
@@ -98,7 +99,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	up, err := s.inSlot(w, r, receive)
+	up, err := s.inSlot(w, r, nil, receive)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -126,12 +127,13 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			return
 		}
 	}
-	p, err := s.place(ctx, caseID, up)
+	p, err := s.place(ctx, caseID, s.access.Party(r), up)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
 	recorded = !p.again
+	s.owned(r, p)
 	status := http.StatusCreated
 	if p.again {
 		status = http.StatusOK
@@ -216,6 +218,8 @@ const formWait = time.Second
 
 // await waits for the end of a reading, for formWait at most.
 func (s *Service) await(ctx context.Context, bundleID string) {
+	ctx, stop := untilStop(ctx)
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, formWait)
 	defer cancel()
 	s.worker.Settled(ctx, bundleID) // if it is not read by then, the page of the case shows how far it is
@@ -223,9 +227,15 @@ func (s *Service) await(ctx context.Context, bundleID string) {
 
 // settled waits for the end of a reading, for waitLimit at most.
 func (s *Service) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	waiting, stop := untilStop(ctx)
+	defer stop()
+	waiting, cancel := context.WithTimeout(waiting, waitLimit)
 	defer cancel()
-	return s.worker.Settled(ctx, bundleID)
+	b, err := s.worker.Settled(waiting, bundleID)
+	if err != nil && ctx.Err() == nil && isStopping(ctx) {
+		err = context.DeadlineExceeded // it is kept, and read after the next start
+	}
+	return b, err
 }
 
 // mayAdd demands the owner key of the case that an upload is added to. If only this
@@ -239,6 +249,14 @@ func (s *Service) mayAdd(r *http.Request, caseID, formKey string) error {
 	}
 	_, err := s.access.Edit(r, caseID, formKey)
 	return err
+}
+
+// owned says whose a new case is.
+func (s *Service) owned(r *http.Request, p placed) {
+	if p.ownerKey != "" {
+		s.access.Own(r, p.bundle.CaseID)
+	}
+	access.About(r, "bundle", p.bundle.ID)
 }
 
 // answer describes a bundle as it is now.

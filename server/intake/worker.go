@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"leakdiff/analysis"
@@ -15,11 +17,13 @@ import (
 	"leakdiff/store"
 )
 
-// Worker works off ingest jobs one after the other: the store has one writer, and reading
-// one dump at a time keeps memory flat.
+// Worker works off ingest jobs: some at a time, each in bounded memory, and beside them small
+// uploads alone, which so overtake large ones.
 type Worker struct {
 	*Queue
 	cfg WorkerConfig
+	// worked is true if a bundle was read since memory was given back.
+	worked atomic.Bool
 }
 
 type WorkerConfig struct {
@@ -32,6 +36,8 @@ type WorkerConfig struct {
 	Summaries Summaries
 	// Ingest configures the reading.
 	Ingest ingest.Config
+	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
+	Readers int
 }
 
 // Summaries stores the rows of the list of cases.
@@ -45,46 +51,89 @@ type Summaries interface {
 // NewWorker makes a worker. Run starts it.
 func NewWorker(cfg WorkerConfig) *Worker { return &Worker{Queue: cfg.Queue, cfg: cfg} }
 
-// Run works off jobs until ctx ends.
+// Run works off jobs until ctx ends. One of the readers also does what is to be done while
+// nothing is read.
 func (w *Worker) Run(ctx context.Context) {
-	worked := false
+	var all sync.WaitGroup
+	all.Go(func() { w.run(ctx, lane{housekeeps: true}) })
+	for range w.cfg.Readers - 1 {
+		all.Go(func() { w.run(ctx, lane{}) })
+	}
+	all.Go(func() { w.run(ctx, lane{quick: true}) })
+	all.Wait()
+}
+
+// lane is what one of the goroutines of a worker does.
+type lane struct {
+	// quick reads small uploads alone, each for quickTime at most.
+	quick      bool
+	housekeeps bool
+}
+
+func (w *Worker) run(ctx context.Context, l lane) {
 	var retry time.Duration
 	for ctx.Err() == nil {
-		job, ok, err := w.cfg.Store.ClaimJob(ctx)
+		recorded := w.next()
+		job, ok, err := w.cfg.Store.ClaimChosen(ctx, func(queued []store.QueuedJob) int { return w.choose(l.quick, queued) })
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Log.Error("claiming a job failed", "error", err)
 		}
 		full := store.IsFull(err)
 		if ok && err == nil {
-			full = w.work(ctx, job)
-			worked = true
+			full = w.work(ctx, job, l)
+			w.worked.Store(true)
 		}
-		if !full {
-			retry = 0
-		} else {
+		switch {
+		case full:
 			retry = min(max(2*retry, firstRetry), lastRetry)
-			w.sleep(ctx, retry)
+			sleep(ctx, retry, w.next())
 			continue
+		case ok && err == nil:
+		case l.housekeeps && !w.Busy():
+			w.housekeep(ctx, recorded)
+		case l.housekeeps:
+			// What another reader reads changes its case once more at its end.
+			w.waitForReaders(ctx, recorded)
+		default:
+			sleep(ctx, time.Minute, recorded)
 		}
-		if !ok || err != nil {
-			w.CatchUp(ctx)
-			w.reap(ctx)
-			idle := time.Minute
-			if worked {
-				idle = pause
-			}
-			select {
-			case <-ctx.Done():
-			case <-w.notified:
-			case work := <-w.idle:
-				work(ctx)
-			case <-time.After(idle):
-				if worked {
-					// The memory of the last bundle is of no use to the next.
-					debug.FreeOSMemory()
-					worked = false
-				}
-			}
+		retry = 0
+	}
+}
+
+// waitForReaders waits until nothing is read any more, or until a job is recorded.
+func (w *Worker) waitForReaders(ctx context.Context, recorded <-chan struct{}) {
+	for ctx.Err() == nil {
+		ended := w.nextEnd()
+		if !w.Busy() {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-ended:
+		case <-recorded:
+			return
+		}
+	}
+}
+
+// housekeep does what waits for a time when nothing is read, then waits for a job.
+func (w *Worker) housekeep(ctx context.Context, recorded <-chan struct{}) {
+	w.catchUp(ctx, recorded)
+	w.reap(ctx, recorded)
+	idle := time.Minute
+	if w.worked.Load() {
+		idle = pause
+	}
+	select {
+	case <-ctx.Done():
+	case <-recorded:
+	case work := <-w.idle:
+		work(ctx)
+	case <-time.After(idle):
+		if !w.Busy() && w.worked.Swap(false) {
+			// The memory of the last bundle is of no use to the next.
+			debug.FreeOSMemory()
 		}
 	}
 }
@@ -96,15 +145,26 @@ const firstRetry, lastRetry = time.Second, 30 * time.Second
 // pause is how long after the last bundle its memory goes back to the system.
 const pause = time.Second
 
+// quickTime is how long the quick worker reads a bundle before it leaves it to the others: a
+// small upload may unpack to a large one.
+const quickTime = 2 * time.Second
+
+// errTookLong ends the reading of a bundle by the quick worker.
+var errTookLong = errors.New("the bundle takes longer than a small one")
+
 // work reads one bundle. It reports whether the volume had no room for the result: the job
 // then goes behind the others. A job interrupted by the server's end stays recorded and
 // runs again at the next start.
-func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
-	jobCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w.begin(job.BundleID, cancel)
-	defer w.end()
-	err := w.ingest(jobCtx, job)
+func (w *Worker) work(ctx context.Context, job store.Job, l lane) (full bool) {
+	jobCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := w.begin(job.BundleID, cancel)
+	defer w.end(job.BundleID)
+	if l.quick {
+		r.limit = time.AfterFunc(quickTime, func() { cancel(errTookLong) })
+		defer r.limit.Stop()
+	}
+	err := w.ingest(jobCtx, job, r)
 	switch {
 	case err == nil:
 		// The job is done and does not run again, so its summary is finished even if the
@@ -112,6 +172,10 @@ func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 		w.summarise(context.WithoutCancel(ctx), job.BundleID)
 	case ctx.Err() != nil:
 		w.cfg.Log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
+	case context.Cause(jobCtx) == errTookLong:
+		w.tookLong(job.BundleID)
+		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, nil) })
+		w.Notify()
 	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
 		// A cancelled write may return another error. If the case was deleted meanwhile,
 		// the job is gone with it.
@@ -141,14 +205,14 @@ func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end 
 			return
 		}
 		w.cfg.Log.Error(what+" failed", "bundle", job.BundleID, "error", err)
-		w.sleep(ctx, wait)
+		sleep(ctx, wait, w.next())
 	}
 }
 
 // largeBundle is the size in bytes from which no answer waits for the summary.
 const largeBundle = 64 << 20
 
-func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
+func (w *Worker) ingest(ctx context.Context, job store.Job, r *reading) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("reading bundle %s panicked: %v", job.BundleID, v)
@@ -159,21 +223,27 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 		return err
 	}
 	cfg := w.cfg.Ingest
-	cfg.Progress, cfg.Deferred = w.report, true
+	cfg.Deferred = true
+	cfg.Progress = func(p ingest.Progress) {
+		if p.Stage != "unpacking" && r.limit != nil {
+			r.limit.Stop() // what is read is worth saving
+		}
+		w.report(r, p)
+	}
 	if cfg.Kinds, err = w.cfg.Store.Kinds(ctx, b.ID); err != nil {
 		return err
 	}
-	result, err := w.read(ctx, b, cfg)
+	result, err := w.read(ctx, b, r, cfg)
 	if err != nil {
 		return err
 	}
-	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
+	w.report(r, ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	err = w.cfg.Store.FinishJob(ctx, job.ID, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Groups: result.GroupsOf,
 		Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
 	// An answer about a large bundle need not wait for the summary of its case.
-	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
+	w.report(r, ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	if result.Unpacked > largeBundle {
 		w.waitForAnswers(ctx, job.BundleID)
 	}
@@ -181,9 +251,9 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 }
 
 // read reads the files of a bundle.
-func (w *Worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
+func (w *Worker) read(ctx context.Context, b store.Bundle, r *reading, cfg ingest.Config) (ingest.Result, error) {
 	inputs := w.cfg.Raw.inputs(b.Files)
-	w.counted(inputs)
+	r.counted(inputs)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
 	}
@@ -218,7 +288,10 @@ func (w *Worker) summarise(ctx context.Context, bundleID string) {
 
 // CatchUp writes the outdated summaries: after a crash, after triage in another case, and
 // of another version.
-func (w *Worker) CatchUp(ctx context.Context) {
+func (w *Worker) CatchUp(ctx context.Context) { w.catchUp(ctx, nil) }
+
+// catchUp stops when recorded is closed: a queued bundle comes first.
+func (w *Worker) catchUp(ctx context.Context, recorded <-chan struct{}) {
 	ids, err := w.cfg.Summaries.Outdated(ctx)
 	if err != nil {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
@@ -228,9 +301,7 @@ func (w *Worker) CatchUp(ctx context.Context) {
 			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}
 		select {
-		case <-w.notified:
-			// A queued bundle comes first.
-			w.Notify()
+		case <-recorded:
 			return
 		default:
 		}
@@ -238,15 +309,14 @@ func (w *Worker) CatchUp(ctx context.Context) {
 }
 
 // reap deletes from the store what nothing uses any more, until a bundle is queued.
-func (w *Worker) reap(ctx context.Context) {
+func (w *Worker) reap(ctx context.Context, recorded <-chan struct{}) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
 		if more, err = w.cfg.Store.Reap(ctx); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("forgetting what was deleted is put off", "error", err)
 		}
 		select {
-		case <-w.notified:
-			w.Notify()
+		case <-recorded:
 			return
 		default:
 		}

@@ -24,7 +24,7 @@ func (s *bundleStorage) Bundle(context.Context, string) (store.Bundle, error) {
 }
 
 func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *testing.T) {
-	written := func(w *Worker) { w.report(ingest.Progress{Stage: "done"}) }
+	written := func(w *Worker) { w.report(w.running["b"], ingest.Progress{Stage: "done"}) }
 	for _, c := range []struct {
 		name     string
 		unpacked int64
@@ -33,22 +33,22 @@ func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *test
 	}{
 		{"a large one that is written", largeBundle + 1, written, 0},
 		{"a small one that is written", 1, written, summaryWait},
-		{"a small one that is summed up", 1, func(w *Worker) { written(w); w.end() }, 0},
-		{"one that failed", 0, func(w *Worker) { w.end() }, 0},
+		{"a small one that is summed up", 1, func(w *Worker) { written(w); w.end("b") }, 0},
+		{"one that failed", 0, func(w *Worker) { w.end("b") }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := &bundleStorage{}
 				st.bundle.Store(&store.Bundle{Status: store.Running})
 				w := NewWorker(WorkerConfig{Queue: NewQueue(), Store: st})
-				w.begin("b", func() {})
+				r := w.begin("b", func(error) {})
 				answered := make(chan time.Time, 1)
 				go func() {
 					w.Settled(t.Context(), "b")
 					answered <- time.Now()
 				}()
 				for range 700 {
-					w.report(ingest.Progress{Stage: "parsing"})
+					w.report(r, ingest.Progress{Stage: "parsing"})
 					time.Sleep(time.Millisecond)
 				}
 				if asked := st.asked.Load(); asked > 2 {

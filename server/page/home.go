@@ -101,7 +101,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	}
 	in := view.HomeInput{
 		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice, Samples: s.cfg.Samples,
-		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: s.cfg.Reserved, Keyed: !s.access.Local()},
+		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: s.cfg.Reserved, Keyed: s.access.NeedsKey(r.Context(), "")},
 	}
 	if total == 0 && !choice.Narrow() {
 		q.Everything = true

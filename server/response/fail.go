@@ -23,6 +23,7 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	} else if suffix != "" {
 		f, status := s.Fault(err)
+		s.refused(r, f.Code)
 		setRetry(w, status)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(status)
@@ -30,6 +31,7 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	f, status := s.Fault(err)
+	s.refused(r, f.Code)
 	id := ""
 	if f.Code == "internal" {
 		id, f.Where = strings.TrimPrefix(f.Where, "error "), ""
@@ -38,6 +40,14 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	v.Shell.Engine = s.Engine()
 	setRetry(w, status)
 	s.Page(w, r, status, page.Written(v))
+}
+
+// WantsPage reports whether Fail would answer with a page: the request is that of a
+// browser, not of a program.
+func WantsPage(r *http.Request) bool {
+	_, suffix := Twin(r.URL.Path)
+	accept := r.Header.Get("Accept")
+	return !strings.HasPrefix(r.URL.Path, "/api/") && (suffix == "" || suffix == ".html") && strings.Contains(accept, "text/html")
 }
 
 // ProblemJSON is RFC 9457.
@@ -58,9 +68,16 @@ func ProblemOf(f *analysis.Fault, status int) ProblemJSON {
 }
 
 // FailAPI answers with a refusal as problem+json.
-func (s *Responder) FailAPI(w http.ResponseWriter, _ *http.Request, err error) {
+func (s *Responder) FailAPI(w http.ResponseWriter, r *http.Request, err error) {
 	p := ProblemOf(s.Fault(err))
+	s.refused(r, p.Code)
 	WriteProblem(w, p.Status, p)
+}
+
+func (s *Responder) refused(r *http.Request, code string) {
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(r, code)
+	}
 }
 
 // setRetry sets Retry-After for refusals that pass soon.

@@ -19,6 +19,10 @@ type Config struct {
 	// BaseURL is the address of the server behind a proxy. If it is empty, links use the
 	// host of the request.
 	BaseURL string
+	// TLS says that the server itself speaks https.
+	TLS bool
+	// Refused, when set, receives the code of every refusal.
+	Refused func(r *http.Request, code string)
 }
 
 type Responder struct {
@@ -45,10 +49,18 @@ func (s *Responder) Redirect(w http.ResponseWriter, r *http.Request, address str
 	http.Redirect(w, r, string(web.Link(r.Context(), address)), http.StatusSeeOther)
 }
 
+// Scheme is that of the server's own address.
+func (s *Responder) Scheme() string {
+	if s.cfg.TLS {
+		return "https"
+	}
+	return "http"
+}
+
 // Base is put before a path in links to paste.
 func (s *Responder) Base(r *http.Request) string {
 	if s.cfg.BaseURL != "" {
 		return strings.TrimSuffix(s.cfg.BaseURL, "/")
 	}
-	return "http://" + r.Host
+	return s.Scheme() + "://" + r.Host
 }

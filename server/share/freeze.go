@@ -31,7 +31,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	safe, err := f.redacted(redactor(cases))
+	safe, err := f.redactedFor(cases)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -48,12 +48,13 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	title, counts := safe.countsOnly(l)
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
-		NeedsKey: !s.access.Local(),
+		NeedsKey: s.access.NeedsKey(r.Context(), l.ID),
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
 		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
+		Accounts: s.access.Controlled(),
 	})
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.Share(v))
@@ -75,6 +76,8 @@ type freezeRequest struct {
 	Keep    string `json:"keep"`
 	Preview string `json:"preview"`
 	Title   string `json:"title"`
+	// Audience is link or account.
+	Audience string `json:"audience"`
 }
 
 // Result is a new permalink.
@@ -157,6 +160,12 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
 		return Result{}, nil, response.Refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
 	}
+	if in.Audience == "" {
+		in.Audience = store.ForLink
+	}
+	if in.Audience != store.ForLink && in.Audience != store.ForAccount {
+		return Result{}, nil, response.Refuse("bad_request", "the audience was not understood", in.Audience, "it is whoever has the link, or whoever has an account", "use link or account")
+	}
 	if in.View, err = viewOf(in.View, in.Case); err != nil {
 		return Result{}, nil, err
 	}
@@ -172,7 +181,10 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 			}
 		}
 	}
-	hide := redactor(cases)
+	hide, err := redactor(cases)
+	if err != nil {
+		return Result{}, nil, err
+	}
 	hide.LearnSaid(in.Title)
 	if redacts {
 		if f, err = f.redacted(hide); err != nil {
@@ -193,10 +205,14 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
 		Record: record, Preview: in.Preview, Counts: counts, Redacted: f.Redacted,
+		Audience: in.Audience,
 	})
 	if err != nil {
 		return Result{}, nil, err
 	}
+	access.About(r, "case", l.ID)
+	access.AboutResult(r, p.ID)
+	s.logged(r, "result shared", "", p.ID, "case", l.ID, "redacted", f.Redacted, "audience", in.Audience, "expires", until)
 	out := Result{ID: p.ID, Link: "/p/" + p.ID, URL: s.respond.Base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
 	if out.Receipt == nil {
 		out.Receipt = []redact.Receipt{}
@@ -218,6 +234,7 @@ func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 	s.frozenAs(w, r, freezeRequest{
 		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &redacts,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
+		Audience: r.PostForm.Get("audience"),
 	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
 }
 
@@ -270,8 +287,8 @@ func (s *Service) ExtendAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	key, _ := access.Bearer(r)
-	if err := s.store.ExtendPermalink(r.Context(), response.PathValue(r, "id"), key, until); err != nil {
+	key, _ := access.OwnerKey(r)
+	if err := s.extend(r, response.PathValue(r, "id"), key, until); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
@@ -280,8 +297,8 @@ func (s *Service) ExtendAPI(w http.ResponseWriter, r *http.Request) {
 
 // WithdrawAPI is DELETE /api/v1/permalinks/{id}.
 func (s *Service) WithdrawAPI(w http.ResponseWriter, r *http.Request) {
-	key, _ := access.Bearer(r)
-	if err := s.store.WithdrawPermalink(r.Context(), response.PathValue(r, "id"), key); err != nil {
+	key, _ := access.OwnerKey(r)
+	if err := s.withdraw(r, response.PathValue(r, "id"), key); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
@@ -327,7 +344,7 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 		}
 		return s.mayReveal(r, key)(caseID)
 	}
-	s.frozenAs(w, r, freezeRequest{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
+	s.frozenAs(w, r, freezeRequest{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title, Audience: p.Audience}, mayReveal)
 }
 
 // refresh queues the bundles that an older engine has read. It reports whether any bundle

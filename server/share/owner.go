@@ -2,10 +2,13 @@ package share
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 )
 
@@ -57,7 +60,7 @@ func ownerKey(r *http.Request) string {
 func (s *Service) WithdrawForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	id := response.PathValue(r, "id")
-	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, ownerKey(r)); err != nil {
+	if err := s.withdraw(r, id, ownerKey(r)); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
@@ -71,12 +74,73 @@ func (s *Service) ExtendForm(w http.ResponseWriter, r *http.Request) {
 	id, key := response.PathValue(r, "id"), ownerKey(r)
 	until, err := s.keepUntil(r.PostFormValue("keep"))
 	if err == nil {
-		err = s.store.ExtendPermalink(context.WithoutCancel(r.Context()), id, key, until)
+		err = s.extend(r, id, key, until)
 	}
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.keepKey(w, id, key, until)
+	if key != "" {
+		s.keepKey(w, id, key, until)
+	}
 	s.respond.Redirect(w, r, "/p/"+id)
+}
+
+// withdraw ends a result. It needs the owner key of the result, or an account that is admin.
+func (s *Service) withdraw(r *http.Request, id, key string) error {
+	ctx := context.WithoutCancel(r.Context())
+	role := may(r, key)
+	var err error
+	if role == access.AdminRole {
+		err = s.store.WithdrawAnyPermalink(ctx, id)
+	} else {
+		err = s.store.WithdrawPermalink(ctx, id, key)
+	}
+	if err == nil {
+		s.logged(r, "result withdrawn", role, id)
+	}
+	return s.hidden(r, err)
+}
+
+// extend sets when a result ends. It needs what withdraw needs.
+func (s *Service) extend(r *http.Request, id, key string, until time.Time) error {
+	ctx := context.WithoutCancel(r.Context())
+	role := may(r, key)
+	var err error
+	if role == access.AdminRole {
+		err = s.store.ExtendAnyPermalink(ctx, id, until)
+	} else {
+		err = s.store.ExtendPermalink(ctx, id, key, until)
+	}
+	if err == nil {
+		s.logged(r, "result extended", role, id, "expires", until)
+	}
+	return s.hidden(r, err)
+}
+
+// may returns what a request changes a result by: its key, or the role of an admin.
+func may(r *http.Request, key string) string {
+	if key == "" && access.Administers(r) {
+		return access.AdminRole
+	}
+	return access.OwnerRole
+}
+
+// logged logs what became of a result and by whom, with a part of its id. Refusals are in
+// the audit log.
+func (s *Service) logged(r *http.Request, what, role, id string, fields ...any) {
+	s.log.Info(what, append(append(s.access.By(r, role), "result", access.ResultName(id)), fields...)...)
+}
+
+// hidden makes the refusals of a result that is not there and of a wrong key alike for those
+// who may not read the server.
+func (s *Service) hidden(r *http.Request, err error) error {
+	if err == nil || access.Of(r.Context()).Role >= access.Reader {
+		return err
+	}
+	var f *analysis.Fault
+	if errors.As(err, &f) && (f.Code == "not_found" || f.Code == "forbidden" || f.Code == "gone") {
+		return response.Refuse("unauthorized", "changing this result needs its owner key", "key", "the key is missing or wrong, or there is no such result", "it was shown when the result was frozen; or sign in as admin")
+	}
+	return err
 }

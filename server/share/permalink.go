@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
@@ -28,9 +29,16 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "private")
 	p, err := s.store.Permalink(r.Context(), id)
+	if s.hides(r, p, err) {
+		s.cfg.SignIn(w, r)
+		return
+	}
 	if err != nil {
 		s.noPermalink(w, r, err)
 		return
+	}
+	if p.Audience == store.ForAccount {
+		w.Header().Set("Cache-Control", "private, no-cache")
 	}
 	var f Record
 	if err := json.Unmarshal(p.Record, &f); err != nil {
@@ -49,8 +57,8 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
 		return
 	}
-	e.Name, e.Note = "frozen "+id, s.sealLine(p, f)
-	e.Shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(p, f)}
+	e.Name, e.Note = "frozen "+id, s.sealLine(r, p, f)
+	e.Shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(r, p, f)}
 	e.Shell.Engine = e.Shell.Seal.Engine
 	e.Link = s.respond.Base(r) + "/p/" + p.ID
 	if suffix == "" {
@@ -59,7 +67,7 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 			e.Shell.OfferTicket("/p/"+p.ID, "")
 		}
 		e.Shell.Seal.Countdown(p.Expires, s.cfg.Now())
-		if key := ownerKey(r); key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
+		if key := ownerKey(r); access.Administers(r) || key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
 			e.Shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
 		}
 		made, err := response.PageOf(r.Context(), e.Alone(e.Shell))
@@ -76,6 +84,19 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.sealed(w, r, made)
+}
+
+// hides reports whether a result is for accounts and its reader has none. A result that is
+// not there looks the same.
+func (s *Service) hides(r *http.Request, p store.Permalink, err error) bool {
+	if access.Of(r.Context()).Role >= access.Reader {
+		return false
+	}
+	var gone *store.Gone
+	if errors.As(err, &gone) {
+		return gone.Audience == store.ForAccount
+	}
+	return response.IsNotFound(err) || err == nil && p.Audience == store.ForAccount
 }
 
 // sealed answers with a frozen result, or with 304. The Accept header decides the form.
@@ -134,13 +155,13 @@ func description(p store.Permalink, f Record) string {
 	return p.Counts
 }
 
-func (s *Service) seal(p store.Permalink, f Record) *view.Seal {
+func (s *Service) seal(r *http.Request, p store.Permalink, f Record) *view.Seal {
 	seal := &view.Seal{
 		Made: wording.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
 	}
 	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
-		seal.NeedsKey = !s.access.Local()
+		seal.NeedsKey = s.access.NeedsKey(r.Context(), p.CaseID)
 		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)
 		seal.Again = "/p/" + p.ID + "/again"
 	}
@@ -158,8 +179,8 @@ func (s *Service) unsealed(f Record) *view.Seal {
 	return &view.Seal{Preview: true, Engine: s.respond.Engine(), Redaction: redact.Sum(f.Receipt)}
 }
 
-func (s *Service) sealLine(p store.Permalink, f Record) string {
-	seal := s.seal(p, f)
+func (s *Service) sealLine(r *http.Request, p store.Permalink, f Record) string {
+	seal := s.seal(r, p, f)
 	return fmt.Sprintf("Frozen %s by leakdiff, %s, %s, %s.", seal.Made, seal.Engine, seal.Redaction, seal.Expires)
 }
 

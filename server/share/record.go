@@ -61,6 +61,15 @@ func (f Record) Unpack() (response.Export, error) {
 	return kind.Open(f.Model, f.Data)
 }
 
+// redactedFor replaces secrets in the whole record of a page of these cases.
+func (f Record) redactedFor(cases []*loader.Loaded) (Record, error) {
+	r, err := redactor(cases)
+	if err != nil {
+		return f, err
+	}
+	return f.redacted(r)
+}
+
 // redacted replaces secrets in the whole record. It works on the values before markup:
 // escapes would hide secrets from it.
 func (f Record) redacted(r *redact.Redactor) (Record, error) {
@@ -118,12 +127,20 @@ func onlyDigits(s string) string {
 }
 
 // redactor knows the names in the evidence of the cases and in what people wrote.
-func redactor(cases []*loader.Loaded) *redact.Redactor {
+func redactor(cases []*loader.Loaded) (*redact.Redactor, error) {
 	known := make([]redact.Case, len(cases))
 	for i, l := range cases {
 		known[i] = namesOf(l)
+		if l.Known == nil {
+			continue
+		}
+		own, err := l.Known.OwnTexts()
+		if err != nil {
+			return nil, err
+		}
+		known[i].Said = append(known[i].Said, own...)
 	}
-	return redact.New(known...)
+	return redact.New(known...), nil
 }
 
 // namesOf returns the parts of a case from which a redactor learns.

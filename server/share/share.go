@@ -4,6 +4,7 @@ package share
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -19,7 +20,9 @@ type Store interface {
 	Permalink(ctx context.Context, id string) (store.Permalink, error)
 	OwnsPermalink(ctx context.Context, id, key string) bool
 	ExtendPermalink(ctx context.Context, id, key string, until time.Time) error
+	ExtendAnyPermalink(ctx context.Context, id string, until time.Time) error
 	WithdrawPermalink(ctx context.Context, id, key string) error
+	WithdrawAnyPermalink(ctx context.Context, id string) error
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 }
@@ -35,11 +38,14 @@ type Queue interface{ Notify() }
 
 type Config struct {
 	Store   Store
+	Log     *slog.Logger
 	Now     func() time.Time
 	Respond *response.Responder
 	Access  *access.Access
 	Pages   Pages
 	Queue   Queue
+	// SignIn answers somebody who needs an account.
+	SignIn http.HandlerFunc
 	// BaseURL is the address of the server behind a proxy. With https the cookie of an
 	// owner key is for https alone.
 	BaseURL string
@@ -48,6 +54,7 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	store   Store
+	log     *slog.Logger
 	respond *response.Responder
 	access  *access.Access
 	pages   Pages
@@ -55,5 +62,5 @@ type Service struct {
 }
 
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, store: cfg.Store, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
+	return &Service{cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
 }

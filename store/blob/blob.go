@@ -42,13 +42,15 @@ var suffixes = []string{packed, verbatim, zstandard}
 
 // Store is a directory of blobs. Its methods are safe for concurrent use.
 type Store struct {
-	dir string
-	// create makes the temporary file of a Put; tests replace it to make writes fail.
-	create func(dir string) (*os.File, error)
-	now    func() time.Time
-	log    *slog.Logger
+	dir      string
+	files    Files
+	readOnly bool
+	now      func() time.Time
+	log      *slog.Logger
 
 	mu sync.Mutex
+	// durable are the subdirectories whose own names were synced.
+	durable map[string]bool
 	// trusts are the recent verifications, by hash.
 	trusts map[string]trust
 	// unclaimed counts the Puts that added a blob and were not claimed yet, by hash.
@@ -71,28 +73,61 @@ type Entry struct {
 	Stored int64
 }
 
+// Config configures a Store. Dir and Log are required.
+type Config struct {
+	Dir string
+	// Log receives damaged blobs.
+	Log *slog.Logger
+	// Files is nil for those of the operating system.
+	Files Files
+}
+
 // Open opens the directory, creates it if necessary, and removes the temporary files of a
 // crash, which were never acknowledged. Only one process may have a directory open; store's
-// lock file ensures that. The log receives damaged blobs.
-func Open(dir string, log *slog.Logger) (*Store, error) {
-	tmp := filepath.Join(dir, scratch)
-	for _, d := range []string{tmp, filepath.Join(dir, damagedDir)} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
+// lock file ensures that.
+func Open(cfg Config) (*Store, error) {
+	s := newStore(cfg)
+	for _, d := range []string{cfg.Dir, s.scratch(), filepath.Join(cfg.Dir, damagedDir)} {
+		if err := s.files.Mkdir(d); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fault(err)
+		}
+	}
+	// A crash may have come before the names were durable.
+	for _, d := range []string{filepath.Dir(cfg.Dir), cfg.Dir} {
+		if err := s.files.SyncDir(d); err != nil {
 			return nil, fault(err)
 		}
 	}
 	// The directory itself stays, because a full volume has no room to create it again.
-	left, err := os.ReadDir(tmp)
+	left, err := os.ReadDir(s.scratch())
 	for _, e := range left {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(tmp, e.Name())))
+		err = errors.Join(err, s.files.Remove(filepath.Join(s.scratch(), e.Name())))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("removing stale temporary files: %w", err)
 	}
-	return &Store{dir: dir, create: createTemp, now: time.Now, log: log, trusts: map[string]trust{}, unclaimed: map[string]int{}}, nil
+	return s, nil
 }
 
-func createTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "put-*") }
+// OpenReadOnly opens a directory, which need not exist, to read and verify. It changes
+// nothing, also not about damaged blobs: another process may have the directory open.
+func OpenReadOnly(cfg Config) *Store {
+	s := newStore(cfg)
+	s.readOnly = true
+	return s
+}
+
+func newStore(cfg Config) *Store {
+	if cfg.Files == nil {
+		cfg.Files = OnVolume()
+	}
+	return &Store{
+		dir: cfg.Dir, files: cfg.Files, now: time.Now, log: cfg.Log,
+		durable: map[string]bool{}, trusts: map[string]trust{}, unclaimed: map[string]int{},
+	}
+}
+
+func (s *Store) scratch() string { return filepath.Join(s.dir, scratch) }
 
 // Open returns the raw bytes of a blob; the caller closes the reader. The reader hashes what
 // is read in order. If the hash differs, it returns an *analysis.Fault with Code Damaged
@@ -112,7 +147,7 @@ func (s *Store) Open(sha string) (io.ReadCloser, error) {
 // Room writes so many bytes and removes them again. Its error on a full volume is that of
 // Put. It detects quotas too, which may be used up on a volume that is not full.
 func (s *Store) Room(size int64) error {
-	file, err := s.create(filepath.Join(s.dir, scratch))
+	file, err := s.files.Create(s.scratch())
 	if err != nil {
 		return fault(err)
 	}
@@ -120,7 +155,7 @@ func (s *Store) Room(size int64) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	return fault(errors.Join(err, file.Close(), os.Remove(file.Name())))
+	return fault(errors.Join(err, file.Close(), s.files.Remove(file.Name())))
 }
 
 // Has reports whether the content is stored.
@@ -151,7 +186,7 @@ func (s *Store) remove(sha string) error {
 	}
 	removed := map[string]bool{}
 	for _, file := range files {
-		err := os.Remove(file)
+		err := s.files.Remove(file)
 		if err == nil {
 			removed[filepath.Dir(file)] = true
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +194,7 @@ func (s *Store) remove(sha string) error {
 		}
 	}
 	for dir := range removed {
-		if err := syncDir(dir); err != nil {
+		if err := fault(s.files.SyncDir(dir)); err != nil {
 			return err
 		}
 	}
@@ -192,6 +227,9 @@ func (s *Store) Release(sha string) error {
 func (s *Store) List() ([]Entry, error) {
 	var out []Entry
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == s.dir {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -224,7 +262,7 @@ func (s *Store) List() ([]Entry, error) {
 // SetAside returns the damaged files; their names begin with the expected hash.
 func (s *Store) SetAside() ([]Entry, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, damagedDir))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing damaged blobs: %w", err)
 	}
 	var out []Entry
@@ -240,6 +278,44 @@ func (s *Store) SetAside() ([]Entry, error) {
 		out = append(out, Entry{SHA256: sha, Stored: info.Size()})
 	}
 	return out, nil
+}
+
+// Damaged returns the number of blobs that were set aside and not put back since.
+func (s *Store) Damaged() (int, error) {
+	aside, err := s.SetAside()
+	missing := map[string]bool{}
+	for _, e := range aside {
+		if !s.Has(e.SHA256) {
+			missing[e.SHA256] = true
+		}
+	}
+	return len(missing), err
+}
+
+// Unfinished returns the paths of the temporary files: uploads that arrive, or that a crash
+// left.
+func (s *Store) Unfinished() ([]string, error) {
+	files, err := os.ReadDir(s.scratch())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing temporary files: %w", err)
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, filepath.Join(s.scratch(), f.Name()))
+	}
+	return out, nil
+}
+
+// Path returns the file of a blob. Its error is that of Look.
+func (s *Store) Path(sha string) (string, error) {
+	path, _, err := s.find(sha)
+	return path, err
+}
+
+// IsName reports whether a file name is that of a blob.
+func IsName(name string) bool {
+	_, is := hashOf(name)
+	return is
 }
 
 // hashOf parses a file name.

@@ -33,7 +33,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func open(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "blobs"), quiet)
+	s, err := Open(Config{Dir: filepath.Join(t.TempDir(), "blobs"), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,6 +236,14 @@ func TestPutAcceptsExactlyTheLimit(t *testing.T) {
 	}
 }
 
+// creator makes other temporary files.
+type creator struct {
+	Files
+	create func(dir string) (File, error)
+}
+
+func (c creator) Create(dir string) (File, error) { return c.create(dir) }
+
 // /dev/full answers every write with ENOSPC.
 func TestPutSaysThatTheDiskIsFull(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
@@ -244,13 +252,13 @@ func TestPutSaysThatTheDiskIsFull(t *testing.T) {
 	for name, content := range map[string]string{"text": "goroutine 1", "an archive": "PK\x03\x04"} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
-			s.create = func(dir string) (*os.File, error) {
+			s.files = creator{s.files, func(dir string) (File, error) {
 				link := filepath.Join(dir, "put-full")
 				if err := os.Symlink("/dev/full", link); err != nil {
 					return nil, err
 				}
 				return os.OpenFile(link, os.O_WRONLY, 0)
-			}
+			}}
 			_, err := s.Put(t.Context(), strings.NewReader(content), 0)
 			var fault *analysis.Fault
 			if !errors.As(err, &fault) || fault.Code != "disk_full" || fault.Hint == "" {
@@ -265,7 +273,7 @@ func TestPutSaysThatTheDiskIsFull(t *testing.T) {
 
 func TestOpenRemovesWhatACrashLeft(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "blobs")
-	s, err := Open(dir, quiet)
+	s, err := Open(Config{Dir: dir, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +281,7 @@ func TestOpenRemovesWhatACrashLeft(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, scratch, "put-123"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err = Open(dir, quiet)
+	s, err = Open(Config{Dir: dir, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,9 +463,9 @@ func TestRoomIsMissingOnAFullVolumeAndWhereAQuotaIsUsedUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
 			if tc.end != nil {
-				s.create = func(dir string) (*os.File, error) {
+				s.files = creator{s.files, func(dir string) (File, error) {
 					return nil, &os.PathError{Op: "open", Path: dir, Err: tc.end}
-				}
+				}}
 			}
 			err := s.Room(256 << 10)
 			var fault *analysis.Fault

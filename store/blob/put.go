@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"syscall"
 
@@ -24,11 +24,11 @@ import (
 // behind: *analysis.Fault with Code "too_large" if r is longer than limit, "disk_full" on a
 // full volume, the context's error, or the unchanged error of the reader.
 func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
-	file, err := s.create(filepath.Join(s.dir, scratch))
+	file, err := s.files.Create(s.scratch())
 	if err != nil {
 		return Ref{}, fault(err)
 	}
-	defer os.Remove(file.Name())
+	defer s.files.Remove(file.Name())
 	defer file.Close()
 
 	ref, suffix, err := fill(ctx, file, r, limit)
@@ -45,7 +45,7 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) 
 // keep renames the finished temporary file, unless the same content is stored already and
 // has its hash, and returns its stored size. A damaged file was set aside before, and keep
 // replaces it.
-func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (stored int64, err error) {
+func (s *Store) keep(ctx context.Context, file File, sha, suffix string) (stored int64, err error) {
 	before := s.Verify(ctx, sha)
 	var known *analysis.Fault
 	if before != nil && !errors.As(before, &known) {
@@ -53,9 +53,8 @@ func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (st
 	}
 	path := s.path(sha, suffix)
 	dir := filepath.Dir(path)
-	made := os.Mkdir(dir, 0o700)
-	if made != nil && !errors.Is(made, os.ErrExist) {
-		return 0, fault(made)
+	if err := s.files.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return 0, fault(err)
 	}
 	if stored, err = s.place(file, path, sha, known); err != nil {
 		return 0, err
@@ -63,17 +62,32 @@ func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (st
 	if known != nil && known.Code == Damaged {
 		s.log.Info("a damaged upload was put back by the same upload", "sha256", sha)
 	}
-	if made == nil {
-		err = syncDir(s.dir)
-	}
 	// A Put that finds the file of another Put must not be acknowledged before the name is
 	// durable either.
-	return stored, errors.Join(err, syncDir(dir))
+	return stored, errors.Join(s.makeDurable(dir), fault(s.files.SyncDir(dir)))
+}
+
+// makeDurable syncs the name of a subdirectory once. Another Put, or another process, may
+// have made it without coming so far.
+func (s *Store) makeDurable(dir string) error {
+	s.mu.Lock()
+	done := s.durable[dir]
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := s.files.SyncDir(s.dir); err != nil {
+		return fault(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.durable[dir] = true
+	return nil
 }
 
 // place renames the temporary file, unless a verified one exists. known is the earlier
 // damage, or nil.
-func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (stored int64, err error) {
+func (s *Store) place(file File, path, sha string, known *analysis.Fault) (stored int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there, info, err := s.find(sha)
@@ -83,7 +97,7 @@ func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (s
 		}
 		return info.Size(), nil
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := s.files.Rename(file.Name(), path); err != nil {
 		return 0, fault(err)
 	}
 	// Put hashed the bytes while it wrote them.
@@ -105,7 +119,7 @@ const blockSize = 512 << 10
 
 // fill copies r into file, hashes it, and compresses what is not compressed yet. It returns
 // the reference and the suffix of the encoding.
-func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
+func fill(ctx context.Context, file File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
 	src := &source{ctx: ctx, r: r, limit: limit}
 	in := bufio.NewReaderSize(src, 128<<10)
 	head, _ := in.Peek(magicSize) // the next Read returns the error again
@@ -206,14 +220,4 @@ func fault(err error) error {
 		}
 	}
 	return fmt.Errorf("storing blob: %w", err)
-}
-
-// syncDir makes renames and removals in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fault(err)
-	}
-	defer d.Close()
-	return fault(d.Sync())
 }

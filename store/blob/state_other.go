@@ -2,10 +2,7 @@
 
 package blob
 
-import (
-	"os"
-	"time"
-)
+import "time"
 
 // fileState changes with a write to a file.
 type fileState struct {
@@ -13,7 +10,7 @@ type fileState struct {
 	modified time.Time
 }
 
-func stateOf(file *os.File) (fileState, error) {
+func stateOf(file File) (fileState, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return fileState{}, err

@@ -15,7 +15,7 @@ type fileState struct {
 	modified, changed   unix.Timespec
 }
 
-func stateOf(file *os.File) (fileState, error) {
+func stateOf(file File) (fileState, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
 		return fileState{}, &os.PathError{Op: "stat", Path: file.Name(), Err: err}

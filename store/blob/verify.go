@@ -49,7 +49,7 @@ func (s *Store) trusted(sha string, state fileState) bool {
 
 // standsVerified is trusted for the file at path; the caller holds s.mu.
 func (s *Store) standsVerified(path, sha string) bool {
-	file, err := os.Open(path)
+	file, err := s.files.Open(path)
 	if err != nil {
 		return false
 	}
@@ -102,7 +102,7 @@ type reader struct {
 	store *Store
 	sha   string
 	path  string
-	file  *os.File
+	file  File
 	// content is file or its decompressor; release closes the decompressor.
 	content io.Reader
 	release func()
@@ -120,7 +120,7 @@ func (s *Store) open(sha string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
+	file, err := s.files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, s.absent(sha)
 	}
@@ -228,6 +228,9 @@ func (s *Store) quarantine(r *reader, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.trusts, r.sha)
+	if s.readOnly {
+		return s.damaged(r.sha, why)
+	}
 	now, err := stateOf(r.file)
 	if err != nil || now != r.state {
 		return s.damaged(r.sha, "it was written to while it was read")
@@ -251,7 +254,7 @@ func (s *Store) quarantine(r *reader, why string) error {
 // setAside moves a damaged file to a unique name in DIR/damaged; the caller holds s.mu.
 func (s *Store) setAside(path string) (kept string, err error) {
 	kept = filepath.Join(s.dir, damagedDir, filepath.Base(path))
-	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+	if err := s.files.Mkdir(filepath.Dir(kept)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	for n := 2; ; n++ {
@@ -262,10 +265,10 @@ func (s *Store) setAside(path string) (kept string, err error) {
 		}
 		kept = filepath.Join(s.dir, damagedDir, filepath.Base(path)+"."+strconv.Itoa(n))
 	}
-	if err := os.Rename(path, kept); err != nil {
+	if err := s.files.Rename(path, kept); err != nil {
 		return "", err
 	}
-	return kept, errors.Join(syncDir(filepath.Dir(kept)), syncDir(filepath.Dir(path)))
+	return kept, fault(errors.Join(s.files.SyncDir(filepath.Dir(kept)), s.files.SyncDir(filepath.Dir(path))))
 }
 
 // setAsideOf returns the damaged files of a blob.

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -73,4 +74,37 @@ func TestALinkLeadsNowhereElse(t *testing.T) {
 	if err := Blocks(document.Blocks{foreign}).Render(Alone(t.Context()), &alone); err != nil || strings.Contains(alone.String(), "<a") {
 		t.Errorf("a page in one file links: %s, %v", alone.String(), err)
 	}
+}
+
+// tags are the elements of a page with the names of their attributes.
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// values are those of attributes.
+var values = regexp.MustCompile(`="[^"]*"`)
+
+// shape is a page without its texts and the places where they may break.
+func shape(page string) string {
+	return values.ReplaceAllString(strings.Join(tags.FindAllString(strings.ReplaceAll(page, "<wbr>", ""), -1), ""), "=")
+}
+
+func FuzzBlocks(f *testing.F) {
+	for _, seed := range []string{hostile, "a/b|c", "&lt;&#0;", "\x00\xff\u2028<", "'--><svg/onload=x>", "]]>", "`${x}`"} {
+		f.Add(seed)
+	}
+	page := func(t *testing.T, s string) string {
+		words := document.Words(s)
+		return html(t, words, document.Heading{Level: 2, ID: s, Text: words}, document.Code{Label: s, Lines: []string{s}}, document.Fold{ID: s, Title: s, Summary: words, Blocks: document.Blocks{words}},
+			document.Table{Label: s, Caption: s, Head: []document.Cell{{Title: s, Text: words}}, Parts: []document.Part{{Rows: []document.Row{{ID: s, Cells: []document.Cell{{Name: s, Text: words}}}}}}},
+			document.Text{{Look: document.Function, Path: s, Text: s, Title: s}, {Look: document.Resource, Path: s, Text: s}, {Look: document.Literal, Text: s, URL: "/x", Link: &document.Link{Label: s, ID: s}}},
+			document.Field{Name: s, Value: s, Placeholder: s, List: "l", Suggestions: []string{s}})
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if s == "" {
+			return // an attribute without a value is left out
+		}
+		got := page(t, s)
+		if want := shape(page(t, "x")); shape(got) != want {
+			t.Errorf("%q changes the elements of the page:\n%s\nwant\n%s", s, shape(got), want)
+		}
+	})
 }

@@ -31,23 +31,29 @@ func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
 	t.Parallel()
 	tb := openTab(t, startProgram(t))
 	sights := everyPage(t, tb.base)
+	for _, s := range sights {
+		t.Run(s.name+" does not scroll sideways", func(t *testing.T) {
+			looksGood(t, tb, s)
+		})
+	}
+}
+
+// looksGood fails where a page scrolls sideways, and writes its pictures.
+func looksGood(t *testing.T, tb *tab, s sight) {
+	t.Helper()
 	if err := os.MkdirAll("screenshots", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range sights {
-		t.Run(s.name+" does not scroll sideways", func(t *testing.T) {
-			tb.open(t, s.path)
-			for _, width := range []int64{wide, narrow} {
-				tb.do(t, chromedp.EmulateViewport(width, 900))
-				if diff := cmp.Diff([]string{}, tooWide(t, tb)); diff != "" {
-					t.Errorf("at %d px these reach over the edge (-want +got):\n%s", width, diff)
-				}
-				for _, theme := range []string{"light", "dark"} {
-					tb.do(t, prefer(theme), settled)
-					write(t, filepath.Join("screenshots", fmt.Sprintf("%s-%s-%d.png", s.name, theme, width)), string(run(t, tb, picture)))
-				}
-			}
-		})
+	tb.open(t, s.path)
+	for _, width := range []int64{wide, narrow} {
+		tb.do(t, chromedp.EmulateViewport(width, 900))
+		if diff := cmp.Diff([]string{}, tooWide(t, tb)); diff != "" {
+			t.Errorf("at %d px these reach over the edge (-want +got):\n%s", width, diff)
+		}
+		for _, theme := range []string{"light", "dark"} {
+			tb.do(t, prefer(theme), settled)
+			write(t, filepath.Join("screenshots", fmt.Sprintf("%s-%s-%d.png", s.name, theme, width)), string(run(t, tb, picture)))
+		}
 	}
 }
 

@@ -349,7 +349,7 @@ func part(f *view.AnswerFold) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if f != nil {
+		if f != nil && (f.Key != view.FoldForms || writes(ctx)) {
 			var templ_7745c5c3_Var11 = []any{"part", "p-" + f.Key, templ.KV("noprint", f.Key == view.FoldForms)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var11...)
 			if templ_7745c5c3_Err != nil {

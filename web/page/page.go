@@ -39,6 +39,9 @@ func Alone(ctx context.Context) context.Context { return block.Alone(ctx) }
 
 func alone(ctx context.Context) bool { return block.IsAlone(ctx) }
 
+// writes reports whether the reader of a page may use forms that change something.
+func writes(ctx context.Context) bool { return !web.AccountOf(ctx).ReadOnly }
+
 type addressKey struct{}
 
 // At says under which address the page is rendered, "https://host/cases/c1": paper tells

@@ -14,7 +14,7 @@ func NewAPI(base string) Written {
 		document.NewSection("api-push", "With leakdiff", "", commands([]Capture{push})),
 		document.NewSection("api-all", "Everything else", "", document.Paragraph{Text: document.Text{
 			document.LinkTo("/api/v1/openapi.json", "openapi.json"),
-			document.Plain(" describes every request and answer, for people and for generators of clients. Refusals are application/problem+json with what, where, why and what to do. Lists have limit and page; an ETag that is sent back as If-None-Match saves the answer where nothing changed."),
+			document.Plain(" describes every request and answer, for people and for generators of clients. Refusals are application/problem+json with what, where, why and what to do. Lists have limit and page; an ETag that is sent back as If-None-Match saves the answer where nothing changed. A server with accounts asks for an API token, Authorization: Bearer ld_…, and takes the owner key beside it in X-Owner-Key."),
 		}}),
 	)
 	return v

@@ -37,9 +37,11 @@ type Bundle struct {
 	// Taken of Size bytes of the upload are read, Taken is 0 where that is not known.
 	Taken, Size int64
 
-	Figures    []Figure
-	Tabs       []Tab
-	Tree       []*TreeNode
+	Figures []Figure
+	Tabs    []Tab
+	Tree    []*TreeNode
+	// FilesLeft is how many files the tree leaves out.
+	FilesLeft  int
 	Nothing    string
 	ProblemSum string
 	Problems   []Problem
@@ -136,15 +138,23 @@ func NewBundle(in BundleInput) Bundle {
 	b.Figures = figures(in)
 	b.Tabs = tabs(in)
 	b.ReadAs = readAs(in)
-	b.Tree = tree(in)
+	b.Tree, b.FilesLeft = tree(in)
 	b.Nothing = nothing(in, b.Tree)
 	link := func(p analysis.Problem) string { return problemURL(in, p) }
 	b.Problems = newProblems(in.Problems, link)
 	b.ProblemSum = problemSum(len(in.Problems), len(b.Problems))
+	all := len(in.Snapshots)
+	in.Snapshots = in.Snapshots[:min(all, mostListed)]
 	b.Times, b.TimesNote = times(in)
+	if all > mostListed {
+		b.TimesNote += fmt.Sprintf(" Times and identities of the first %s of %s are shown; the inventory of the API has all.", wording.Number(mostListed), wording.PagePlural(int64(all), "snapshot", "snapshots"))
+	}
 	b.Identity = identityGroups(in.Snapshots)
 	return b
 }
+
+// mostListed is how many snapshots a page lists, mostNodes how many files and directories.
+const mostListed, mostNodes = 300, 1500
 
 // URL is an address below the bundle's: URL("remove") is /bundles/{id}/remove.
 func (b Bundle) URL(below string) string {

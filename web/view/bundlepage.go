@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/wording"
 )
 
 // Inventory is what was found in a bundle that was read, and what can be done with it.
@@ -77,6 +78,9 @@ func (b *Bundle) contents() document.Section {
 	}
 	head := document.Text{document.Marked("word", "Path"), document.Marked("num word", "Bytes"), document.Marked("word", "Kind"), document.Marked("word", "Sure"), document.Marked("word", "Reason"), document.Marked("word", "Read")}
 	out.Add(document.Group{Look: "tree", Blocks: document.Blocks{document.Paragraph{Look: "row head", Text: head, Silent: true}, nodeList(b.Tree)}})
+	if b.FilesLeft > 0 {
+		out.Paragraph(wording.PagePlural(int64(b.FilesLeft), "more file is", "more files are") + " not shown here; the inventory of the API lists all.")
+	}
 	return out
 }
 

@@ -93,8 +93,9 @@ func nothing(in BundleInput, tree []*TreeNode) string {
 const openAll = 60
 
 // tree files the shown artifacts into directories. The first two levels are
-// open; a short tree is open everywhere.
-func tree(in BundleInput) []*TreeNode {
+// open; a short tree is open everywhere. Of too many files those that were read or have
+// problems come first; left counts the others.
+func tree(in BundleInput) (nodes []*TreeNode, left int) {
 	root := &TreeNode{Directory: true, Depth: -1}
 	directories := map[string]*TreeNode{"": root}
 	notes := map[string]int{}
@@ -104,9 +105,20 @@ func tree(in BundleInput) []*TreeNode {
 		}
 	}
 	shownCount := 0
+	var chosen []int
 	for at, a := range in.Artifacts {
-		if !shown(a, in.Show) {
-			continue
+		if shown(a, in.Show) {
+			chosen = append(chosen, at)
+		}
+	}
+	if len(chosen) > mostNodes {
+		slices.SortStableFunc(chosen, func(i, j int) int { return interest(in.Artifacts[j]) - interest(in.Artifacts[i]) })
+	}
+	for n, at := range chosen {
+		a := in.Artifacts[at]
+		if shownCount+len(directories) >= mostNodes {
+			left = len(chosen) - n
+			break
 		}
 		shownCount++
 		dir, name := splitPath(a.Path)
@@ -115,7 +127,18 @@ func tree(in BundleInput) []*TreeNode {
 	}
 	root.finish(shownCount <= openAll)
 	describe(directories, in.Snapshots)
-	return root.Children
+	return root.Children, left
+}
+
+// interest orders files of which not all are shown.
+func interest(a analysis.Artifact) int {
+	switch {
+	case a.Status == analysis.Read:
+		return 2
+	case a.Problems > 0 || a.Status == analysis.Failed:
+		return 1
+	}
+	return 0
 }
 
 // splitPath: "a/b/fdinfo/" gives "a/b/" and "fdinfo/".

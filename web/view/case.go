@@ -134,6 +134,8 @@ type Case struct {
 	Doubts []Pair
 	// Locks is who waits for whom in the last snapshot of each process.
 	Locks []LockGroup `json:",omitempty"`
+	// Contention has the mutex and block profiles of the last snapshot of each process.
+	Contention []ContentionGroup `json:",omitempty"`
 	// Objects has an entry for each process with kinds of objects that matter.
 	Objects []CaseObjects `json:",omitempty"`
 	Rising  string
@@ -390,6 +392,7 @@ func NewCase(in CaseInput) Case {
 	m.timeline(&c)
 	m.findings(&c)
 	m.locks(&c)
+	m.contention(&c)
 	m.objects(&c)
 	m.context(&c)
 	m.minis(&c)

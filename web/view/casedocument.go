@@ -92,6 +92,7 @@ func (c Case) Document() document.Document {
 		m.Paragraph(c.OpenWords(d.Name) + ": " + d.Value)
 	}
 	c.listLocks(&m)
+	writeContention(&m, c.Contention)
 	c.listObjects(&m)
 	if len(c.Limits) > 0 {
 		m.Heading(2, "Limits")

@@ -33,12 +33,36 @@ func (s *Shell) Offer(base, query string, stacks Stacks) {
 		s.Twins = append(s.Twins, Link{Text: t.name, URL: base + t.suffix + query})
 	}
 	s.Copies, s.Tickets = s.Twins[:copied:copied], nil
+	if s.Seal == nil {
+		s.Copies = redactedFirst(s.Copies)
+	}
 	s.Pictures = base + ".svg" + query
 }
 
 // OfferTicket lets one key copy the answer in the lines of a comment instead of the page.
 func (s *Shell) OfferTicket(base, query string) {
 	s.Tickets = []Link{{Text: "Ticket", URL: base + ".ticket.md" + query}, {Text: "Jira ticket", URL: base + ".ticket.jira" + query}}
+	if s.Seal == nil {
+		s.Tickets = redactedFirst(s.Tickets)
+	}
+}
+
+// RedactParameter in the query of a twin asks for its redacted form.
+const RedactParameter = "redact"
+
+// redactedFirst offers the redacted form of each twin, then the twins with all names.
+func redactedFirst(twins []Link) (out []Link) {
+	for _, t := range twins {
+		sign := "?"
+		if strings.Contains(t.URL, "?") {
+			sign = "&"
+		}
+		out = append(out, Link{Text: t.Text + ", redacted", URL: t.URL + sign + RedactParameter + "=1"})
+	}
+	for _, t := range twins {
+		out = append(out, Link{Text: t.Text + ", all names", URL: t.URL})
+	}
+	return out
 }
 
 // Copied is what one key copies: the ticket of a page that has one, else the page.

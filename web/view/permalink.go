@@ -23,6 +23,8 @@ type Share struct {
 	Look, Markdown string
 	// NeedsKey says that freezing without redaction asks for the owner key.
 	NeedsKey bool
+	// Accounts offers the choice to share with accounts alone.
+	Accounts bool
 }
 
 // RedactionRule is one rule in words: what is taken out, what stands there
@@ -58,6 +60,8 @@ type ShareInput struct {
 	Markdown string
 	Now      time.Time
 	NeedsKey bool
+	// Accounts says that people need an account to read this server.
+	Accounts bool
 }
 
 // NewShare makes the form with the defaults: redacted, counts only, 90 days. The
@@ -72,7 +76,7 @@ func NewShare(in ShareInput) Share {
 			Title: "Share " + Visible(in.CaseTitle), Section: "cases",
 			Crumbs: []Link{{"Cases", "/"}, {in.CaseTitle, "/cases/" + url.PathEscape(in.Case)}}, Here: "Share",
 		},
-		Case: in.Case, View: in.View, NeedsKey: in.NeedsKey, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
+		Case: in.Case, View: in.View, NeedsKey: in.NeedsKey, Accounts: in.Accounts, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
 		Previews: []Preview{
 			{Value: "counts", Name: "Counts only", Title: Visible(in.CountsTitle), Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
 			{Value: "full", Name: "Full", Title: title, Text: full, Note: "The sentence, after redaction."},

@@ -51,6 +51,8 @@ type Shell struct {
 	Pictures string
 	// Standalone says that the page is one file without scripts: its style is inside.
 	Standalone bool
+	// Bare is a page for people who are not signed in: it leads to no other.
+	Bare bool `json:",omitempty"`
 	// Refresh is a number of seconds after which a page without scripts loads
 	// itself again, 0 for never.
 	Refresh int

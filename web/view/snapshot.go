@@ -61,7 +61,8 @@ type Snapshot struct {
 	Minds               []string
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
-	Locks        *LockGroup `json:",omitempty"`
+	Locks        *LockGroup        `json:",omitempty"`
+	Contention   []ContentionGroup `json:",omitempty"`
 	Tabs         []DiffTab
 	Kind         string
 	Box          FilterBox
@@ -134,6 +135,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 		group.Shapes = lockShapes(in.Locks)
 		out.Locks = &group
 	}
+	out.Contention = contentionGroups(s)
 	out.States, out.StatesBar = m.states()
 	m.waits(&out)
 	m.flame(&out)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +36,9 @@ func (s Snapshot) Written() Written {
 	}
 	if s.Locks != nil {
 		d.Add(s.locks())
+	}
+	for i := range s.Contention {
+		d.Add(s.Contention[i].section(fmt.Sprintf("h-contention-%d", i+1)))
 	}
 	if s.Flame != nil {
 		flame := document.NewSection("h-flame", "Flame graph", s.FlameNote, flameLegend(s.FlameLegend), document.Drawing{Chart: *s.Flame})
@@ -224,6 +228,7 @@ func (s Snapshot) Document() document.Document {
 		m.Heading(2, lockHead)
 		writeLocks(&m, *s.Locks)
 	}
+	writeContention(&m, s.Contention)
 	if len(s.Families) > 0 {
 		m.Heading(2, "Families")
 		var rows [][]string

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -455,6 +456,38 @@ func (c *Catalogue) ExportOwn() ([]byte, error) {
 		own.ThresholdNote = c.doc.ThresholdNote
 	}
 	return encode(own)
+}
+
+// OwnTexts returns every text in what overlays added or replaced.
+func (c *Catalogue) OwnTexts() ([]string, error) {
+	if c == nil {
+		return nil, nil
+	}
+	own, err := c.ExportOwn()
+	if err != nil {
+		return nil, err
+	}
+	var doc any
+	if err := json.Unmarshal(own, &doc); err != nil {
+		return nil, err
+	}
+	return append(textsIn(doc, nil), string(c.Nouns())), nil
+}
+
+func textsIn(v any, out []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(out, v)
+	case []any:
+		for _, x := range v {
+			out = textsIn(x, out)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out = textsIn(v[key], out)
+		}
+	}
+	return out
 }
 
 func ownOf[T any](all []T, origin func(T) string) []T {

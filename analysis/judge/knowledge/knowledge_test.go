@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -1166,4 +1167,37 @@ func TestTheVersionNamesTheFilesOfWhatPeopleAdded(t *testing.T) {
 	if len(versions) != 2 || versions[Builtin().Version()] != "" {
 		t.Errorf("got %v", versions)
 	}
+}
+
+func FuzzAppend(f *testing.F) {
+	f.Add("own-1", "the pool that nobody closes", "app v1.2.3", "close it", "g1:"+strings.Repeat("ab", 16))
+	f.Add("no spaces", "\u202e<b>", "1.2, v3 \x00", "\xff", "")
+	f.Add("a", "b", strings.Repeat("9", 40)+".1", "\"}", "d1:x")
+	kept := Entry{ID: "kept", Title: "another", Status: Leak}
+	before, problems := Append(nil, kept)
+	if len(problems) > 0 {
+		f.Fatal(problems)
+	}
+	f.Fuzz(func(t *testing.T, id, title, fixed, remedy, fingerprint string) {
+		e := Entry{ID: id, Title: title, Status: Leak, FixedIn: fixed, Remedy: remedy, Signature: Signature{Fingerprints: []string{fingerprint}}}
+		var made []Component
+		e.Versions, made = Builtin().Fix("app", fixed)
+		text, problems := Append(before, e, made...)
+		if (text == nil) != (len(problems) > 0) {
+			t.Fatalf("%d bytes, %v", len(text), problems)
+		}
+		if text == nil || id == kept.ID {
+			return
+		}
+		doc, problems := Parse(File{Name: "own.json", Text: text})
+		if len(problems) > 0 || len(doc.Known) != 2 || doc.Known[1].ID != id || utf8.ValidString(remedy) && doc.Known[1].Remedy != remedy {
+			t.Fatalf("%v, %+v", problems, doc)
+		}
+		if text, problems = Remove(text, id); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if doc, _ := Parse(File{Name: "own.json", Text: text}); len(doc.Known) != 1 || doc.Known[0].ID != kept.ID {
+			t.Errorf("%q is forgotten, and this is left: %+v", id, doc.Known)
+		}
+	})
 }

@@ -48,8 +48,10 @@ type Series struct {
 	Snapshots []*analysis.Snapshot
 	// Epochs holds the epoch of each snapshot. See the function Epochs.
 	Epochs []int
-	// Families is the union over all snapshots, ordered by fingerprint.
+	// Families is the union over all snapshots, ordered by fingerprint; of too many those
+	// that rise most. LeftOut counts the others.
 	Families []*analysis.Family
+	LeftOut  int
 
 	in Input
 	// groups holds one entry per snapshot, nil if the family is absent.
@@ -108,6 +110,7 @@ func NewSeries(in Input) *Series {
 		s.recentFamilies = append(s.recentFamilies, sync.OnceValue(func() []recentFamily { return s.findRecentFamilies(i) }))
 	}
 	rows := make(map[*analysis.Family][]*analysis.Group) // snapshots share their families
+	left := s.tooMany()
 	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)
 		kind := analysis.Kind("")
@@ -115,6 +118,10 @@ func NewSeries(in Input) *Series {
 			group := &snap.Groups[j]
 			row := rows[group.Family]
 			if row == nil {
+				if left[group.Family.Fingerprint] {
+					s.listed[i][group.Family.Kind] = true
+					continue
+				}
 				row = s.rowOf(group.Family)
 				rows[group.Family] = row
 			}

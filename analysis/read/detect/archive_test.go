@@ -14,7 +14,7 @@ type counts = map[detect.Kind]int
 // The figures are those of EXPECTED.tsv and of the names in the archives ("tar tv").
 func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 	root := corpus.Path(t)
-	promtool := counts{detect.GoroutineProto: 1, detect.OtherProfile: 5, detect.ExecutionTrace: 1, detect.Metrics: 1}
+	promtool := counts{detect.GoroutineProto: 1, detect.OtherProfile: 3, detect.ContentionProto: 2, detect.ExecutionTrace: 1, detect.Metrics: 1}
 	emptied := counts{detect.EmptyFDInfo: 82}
 	for name, want := range map[string]counts{
 		"bundles/nomad/nomad-debug-2026-11-21-025540Z.tar.gz": {

@@ -24,9 +24,12 @@ const (
 	GoroutineDebug2 Kind = "goroutine-debug2" // debug=2 and runtime.Stack text
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
-	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
-	OTLPProfiles    Kind = "otlp-profiles"   // of the collector's file exporter
-	Wrapped         Kind = "wrapped-dump"    // after log prefixes or escaped
+	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
+	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
+	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
+	ListingBlocks   Kind = "wrapped-listing"   // lsof, ss or netstat in code blocks of a ticket
+	ContentionText  Kind = "contention-debug1" // mutex and block profiles
+	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace" // of runtime/trace
 	RaceReport      Kind = "race-report"     // named only
@@ -89,6 +92,8 @@ type Head struct {
 	Size int64
 	// Link is the target of a symbolic link, empty for files.
 	Link string
+	// Block is true for a block of a ticket: no others are looked for in it.
+	Block bool
 }
 
 // Result is a kind with its reason.
@@ -122,6 +127,7 @@ func sniff(h Head) Result {
 	}
 	for _, test := range []func(*view) (Result, bool){
 		(*view).empty,
+		(*view).source,
 		(*view).magic,
 		(*view).trace,
 		(*view).proto,
@@ -140,6 +146,7 @@ func sniff(h Head) Result {
 		(*view).race,
 		(*view).fdinfo,
 		(*view).fdListing,
+		(*view).enclosed,
 		(*view).lsof,
 		(*view).procfs,
 		(*view).sockets,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func (v *view) debug1() (Result, bool) {
 				r, ok := low(OtherProfile, "it begins with "+quote(line)+", and what follows was not seen yet")
 				r.NeedMore = true
 				return r, ok
+			}
+			if line == "--- mutex:" || line == "--- contention:" {
+				return high(ContentionText, "it begins with "+quote(line)+": a profile of waits for locks and channels")
 			}
 			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
 		}
@@ -386,6 +390,9 @@ func (v *view) proto() (Result, bool) {
 			return high(GoroutineProto, "a profile whose sample type is "+name)
 		}
 	}
+	if slices.Equal(p.names, []string{"contentions", "delay"}) {
+		return high(ContentionProto, "a profile whose sample types are "+what+", of mutexes or blocking")
+	}
 	return high(OtherProfile, "a profile whose sample types are "+what)
 }
 
@@ -393,12 +400,17 @@ func (v *view) proto() (Result, bool) {
 func (v *view) unnamedProfile() (Result, bool) {
 	reason := "a profile whose sample types are named further down than was looked"
 	name := strings.ToLower(v.base)
-	for _, other := range []string{"heap", "allocs", "cpu", "block", "mutex", "threadcreate"} {
+	for _, other := range []string{"heap", "allocs", "cpu", "threadcreate"} {
 		if strings.Contains(name, other) {
 			return low(OtherProfile, reason+"; its name says "+other)
 		}
 	}
 	r, ok := low(GoroutineProto, reason)
+	for _, word := range []string{"block", "mutex"} {
+		if strings.Contains(name, word) {
+			r, ok = low(ContentionProto, reason+"; its name says "+word)
+		}
+	}
 	r.NeedMore = !v.Whole && len(v.Bytes) < SniffLimit
 	return r, ok
 }

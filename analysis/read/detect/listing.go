@@ -33,6 +33,9 @@ func (v *view) lsof() (Result, bool) {
 		}
 	}
 	if n := v.half(lsofRow.MatchString); n > 0 {
+		if r, ok := v.blocks(); ok {
+			return r, true
+		}
 		return medium(LsofTable, v.more(n)+" rows of lsof without its header")
 	}
 	if v.most(1, busyboxRow.MatchString) {

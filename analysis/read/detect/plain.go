@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -100,7 +101,7 @@ func controls(b []byte) int {
 var truthName = regexp.MustCompile(`(?i)^expected([._-].*)?\.json$`)
 
 func (v *view) json() (Result, bool) {
-	trimmed := bytes.TrimLeft(v.text, " \t\r\n")
+	trimmed := bytes.TrimLeft(afterResponse(v.text), " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || !looksJSON(trimmed) {
 		return no()
 	}
@@ -133,6 +134,21 @@ func (v *view) json() (Result, bool) {
 		return v.wide(high(Log, "one JSON object on each line"))
 	}
 	return v.wide(high(JSON, "JSON without anything that is known here"))
+}
+
+// afterResponse is a text without the head of an HTTP response, as curl -i prints it.
+func afterResponse(b []byte) []byte {
+	for bytes.HasPrefix(b, []byte("HTTP/")) {
+		_, body, ok := bytes.Cut(b, []byte("\r\n\r\n"))
+		if head, after, plain := bytes.Cut(b, []byte("\n\n")); plain && (!ok || len(head) < len(b)-len(body)) {
+			body, ok = after, true
+		}
+		if !ok {
+			return b
+		}
+		b = body
+	}
+	return b
 }
 
 // looksJSON separates "{" and "[" of JSON from those of logs ("[INFO] ...",
@@ -179,6 +195,21 @@ var hints = []struct {
 }
 
 // plain names what is left: HTML, logs, other text.
+// source finds source code of Go and Java, whose first line below the comments names the
+// package. What it holds of dumps are strings.
+func (v *view) source() (Result, bool) {
+	for _, l := range v.lines {
+		l = strings.TrimSpace(l)
+		if envelope.IsPackage([]byte(l)) {
+			return medium(Text, "source code: "+quote(l))
+		}
+		if !strings.HasPrefix(l, "//") && !strings.HasPrefix(l, "/*") && !strings.HasPrefix(l, "*") {
+			break
+		}
+	}
+	return no()
+}
+
 func (v *view) plain() Result {
 	r, _ := v.wide(v.plainText())
 	if r.Kind == Binary {
@@ -226,7 +257,7 @@ func (v *view) share(n int) string {
 func (v *view) loneHeader() string {
 	h := v.headers()
 	if n := h.n + h.inside + h.escaped; n > 0 {
-		return fmt.Sprintf("; %s in it make no dump", wording.Plural(n, "goroutine header", "goroutine headers"))
+		return fmt.Sprintf("; %s in it %s no dump", wording.Plural(n, "goroutine header", "goroutine headers"), wording.Fit(n, "makes", "make"))
 	}
 	for _, f := range unread {
 		if !v.has(f.word) {

@@ -43,7 +43,7 @@ func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 		"a JSON string":               {`{"response":{"status":200,"body":"` + escaped + `"}}`, detect.Wrapped, "escaped in a JSON string"},
 		"a fence":                     {"Look:\n```\ngoroutine 2 [select]:" + stack + "```\n", detect.Wrapped, "a code block with 1 goroutine header"},
 		"a wait in a mail":            {"Look:\n\ngoroutine 2 [select, 5 minutes]:" + stack + "\nBye\n", detect.Wrapped, "a text around a part of a dump with 1 goroutine header"},
-		"a mention in a fence":        {"Look:\n```\ngoroutine 2 [select]:\n```\n", detect.Text, "1 goroutine header in it make no dump"},
+		"a mention in a fence":        {"Look:\n```\ngoroutine 2 [select]:\n```\n", detect.Text, "1 goroutine header in it makes no dump"},
 		"a list by Delve":             {"  Goroutine 109 - User: /src/put.go:284 main.work (0x7ff6) [select]\n", detect.Text, "1 line of a list by Delve"},
 		"an id that was replaced":     {"```\ngoroutine NNN [chan send, 49 minutes]:\nmain.f()\n```\n", detect.Text, "1 line with a goroutine header whose id somebody replaced"},
 		"a page":                      {"<html>\n<pre>\n" + three + "</pre></html>", detect.Wrapped, "a page of HTML with 3 goroutine headers"},

@@ -26,6 +26,8 @@ type Source struct {
 const (
 	KindGoroutine = "goroutine"
 	KindThread    = "thread"
+	// KindBlock promises nothing: it is a block of Config.Blocks.
+	KindBlock = "block"
 )
 
 // Section is one dump, unwrapped to plain text. Its text is held compressed.
@@ -48,8 +50,8 @@ type Section struct {
 	Bytes int64
 	// Kind is the kind of dump that the text promises.
 	Kind string
-	// Headers counts the goroutine headers, or the lines of a thread dump that
-	// begin with a quote.
+	// Headers counts the goroutine headers, the lines of a thread dump that
+	// begin with a quote, or the lines of a block that are not blank.
 	Headers int
 	// Excerpt is true if it is one goroutine or two of a process that has more.
 	Excerpt bool
@@ -112,6 +114,9 @@ type Config struct {
 	MaxKept int64
 	// MaxProblems is how many problems are listed, 100 by default.
 	MaxProblems int
+	// Blocks asks for all code blocks, indented blocks and quotations of a ticket instead
+	// of the dumps in it; the reader judges what stands in each.
+	Blocks bool
 	// Stream, if set, reads the text of a dump while Unwrap is still reading the input,
 	// so that the text is never held. It is called once for each dump, in a goroutine
 	// of its own. The call for one dump has returned before the next begins, and the

@@ -103,8 +103,8 @@ func cutFence(t []byte) (fence string, rest []byte) {
 //	"const dump = `"                 -> true
 //	"see `Feed.push`"                -> false
 func isCode(t []byte) bool {
-	if word, ok := bytes.CutPrefix(t, []byte("package ")); ok {
-		return bytes.IndexByte(word, ' ') < 0
+	if IsPackage(t) {
+		return true
 	}
 	if bytes.HasPrefix(t, []byte("func ")) || bytes.HasPrefix(t, []byte("def ")) {
 		return t[len(t)-1] == '{' || t[len(t)-1] == ':'
@@ -115,6 +115,14 @@ func isCode(t []byte) bool {
 		}
 	}
 	return false
+}
+
+// IsPackage knows the clause with which a file of Go or Java begins.
+//
+//	"package trace", "package shop.cart;" -> true
+func IsPackage(t []byte) bool {
+	word, ok := bytes.CutPrefix(t, []byte("package "))
+	return ok && bytes.IndexByte(word, ' ') < 0
 }
 
 // inString reports whether what follows a text stands in a string of source code: a
@@ -200,9 +208,16 @@ type title struct {
 //	"> \"main\" #1 prio=5 os_prio=0 tid=0x00007f0c28001000 nid=0x1b03 runnable"
 func (k *title) see(b []byte, at place) {
 	k.left--
-	if i := bytes.IndexByte(b, '"'); i >= 0 && bytes.Contains(b[i:], []byte(" tid=0x")) {
+	if i := bytes.IndexByte(b, '"'); i >= 0 && hasThreadID(b[i:]) {
 		*k = title{text: append(k.text[:0], b...), indent: i, at: at, left: 2}
 	}
+}
+
+// hasThreadID reports whether a header of a thread has its address, which some programs
+// print in decimal.
+func hasThreadID(t []byte) bool {
+	_, id, ok := bytes.Cut(t, []byte(" tid="))
+	return ok && len(id) > 0 && '0' <= id[0] && id[0] <= '9'
 }
 
 // thread begins a part of a thread dump: a thread with its state or its first call,

@@ -86,6 +86,9 @@ func (s *scanner) run() {
 		return
 	}
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
+	if s.cfg.Blocks {
+		s.scan()
+	}
 	for s.in.seek(s.marks) {
 		s.approach()
 		s.rewind()
@@ -255,7 +258,7 @@ func (s *scanner) scan() {
 		s.take(p)
 		s.scanned = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
+		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() && !s.cfg.Blocks {
 			break
 		}
 	}
@@ -307,7 +310,7 @@ func (s *scanner) take(p *piece) {
 				s.colours = dropColours(s.colours[:0], b)
 				b, at.exact = s.colours, false
 			}
-			if m := markerIn(b); m >= 0 {
+			if m := markerIn(b); m >= 0 && !s.cfg.Blocks {
 				s.learn(b, m)
 			}
 		}
@@ -317,6 +320,10 @@ func (s *scanner) take(p *piece) {
 
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
+	if s.cfg.Blocks {
+		s.source(nil, nil).enclosed(b, at)
+		return
+	}
 	if len(s.layers) > 0 {
 		switch l := &s.layers[0]; l.kind {
 		case layerJSON:

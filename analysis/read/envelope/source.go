@@ -87,6 +87,7 @@ type source struct {
 	opening   opening
 	announced announcement
 	block     block
+	enclosure enclosure
 	leak      leak
 	title     title
 	told      bool // something says of the next goroutine that it waits

@@ -242,3 +242,10 @@ func Explain(s *analysis.Stack) []Step {
 	}
 	return steps
 }
+
+// Others is the family of the members whose own family is not kept, because a snapshot has
+// too many of that kind.
+func Others(kind analysis.Kind) *analysis.Family {
+	letter := string(kind[0])
+	return &analysis.Family{Fingerprint: digest(letter, key(letter, "others")), Kind: kind, Title: "others"}
+}

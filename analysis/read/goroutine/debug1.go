@@ -219,16 +219,22 @@ func (p *debug1Parser) comment(b []byte) {
 		p.labels(labels)
 		return
 	}
-	address, name, place := cutColumns(b)
-	if !bytes.HasPrefix(address, []byte("0x")) || len(p.key) > maxKey {
-		return
+	if name, place, ok := cutFrame(b); ok && len(p.key) <= maxKey {
+		p.key = appendFrame(p.key, name, place)
 	}
+}
+
+// cutFrame reads the line of a frame. Without a function its name is the address.
+//
+//	"0x690e6b	main.hold.func7+0x4b	/src/main.go:102" -> "main.hold.func7", "/src/main.go:102"
+func cutFrame(b []byte) (name, place []byte, ok bool) {
+	address, name, place := cutColumns(b)
 	if len(name) == 0 {
 		name = address
 	} else if i := bytes.LastIndex(name, []byte("+0x")); i > 0 {
 		name = name[:i]
 	}
-	p.key = appendFrame(p.key, name, place)
+	return name, place, bytes.HasPrefix(address, []byte("0x"))
 }
 
 // labels reads a label set; what cannot be read is left out with a problem.

@@ -72,7 +72,7 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 		}
 		record := Record{
 			Count:  clampCount(sample.Value[value]),
-			Stack:  p.stack(sample),
+			Stack:  p.stacks.get(p.keyOf(sample)).stack,
 			Labels: labelsOf(sample),
 		}
 		f.Records++
@@ -96,9 +96,9 @@ func (p *protoParser) negative(sample int) {
 	})
 }
 
-// stack expands a sample's locations. A location without function keeps its
-// address as a name, as debug=1 shows it.
-func (p *protoParser) stack(sample *profile.Sample) *analysis.Stack {
+// keyOf expands a sample's locations to the key of a stack. A location without function
+// keeps its address as a name, as debug=1 shows it.
+func (p *protoParser) keyOf(sample *profile.Sample) []byte {
 	p.key = p.key[:0]
 	for _, location := range sample.Location {
 		if len(p.key) > maxKey {
@@ -122,7 +122,7 @@ func (p *protoParser) stack(sample *profile.Sample) *analysis.Stack {
 			}
 		}
 	}
-	return p.stacks.get(p.key).stack
+	return p.key
 }
 
 // labelsOf joins several values of one label with a comma.

@@ -24,7 +24,11 @@ func owned(context []*part) []*part {
 			}
 		}
 		owned, words := lsof.OwnedDescriptors(p.sockets), newRowWords()
-		for _, pid := range slices.Sorted(maps.Keys(owned)) {
+		pids := slices.Sorted(maps.Keys(owned))
+		for _, pid := range pids[min(len(pids), mostProcesses):] {
+			p.leftRows += len(owned[pid])
+		}
+		for _, pid := range pids[:min(len(pids), mostProcesses)] {
 			q := *p
 			q.pid, q.name, q.sockets = pid, programs[pid], nil
 			q.listing = &listing{command: q.name, rows: &rows{words: words}}
@@ -39,7 +43,8 @@ func owned(context []*part) []*part {
 	return out
 }
 
-// contextOnly makes a snapshot of figures alone (a metrics page), or none.
+// contextOnly makes a snapshot of figures alone (a metrics page), of mutex and block
+// profiles alone, or none.
 func contextOnly(dir string, context []*part) []*group {
 	var out []*group
 	for _, p := range context {
@@ -47,6 +52,11 @@ func contextOnly(dir string, context []*part) []*group {
 			if len(out) == 0 || p.token() != out[len(out)-1].token() {
 				out = append(out, &group{dir: dir, stem: p.stem})
 			}
+		}
+	}
+	for _, p := range context {
+		if p.contention != nil && !slices.ContainsFunc(out, func(g *group) bool { return g.stem == p.stem }) {
+			out = append(out, &group{dir: dir, stem: p.stem})
 		}
 	}
 	shareContext(out, context)
@@ -60,14 +70,16 @@ func shareContext(out []*group, context []*part) {
 	for _, g := range out {
 		named[g.stem] = true
 	}
-	for _, g := range out {
-		pid := g.pid()
-		for _, c := range context {
-			switch t := c.token(); {
-			case c.pid != 0 && pid != 0 && c.pid != pid:
-			case t != "" && g.token() != "" && t != g.token():
-			case c.stem != "" && c.stem != g.stem && named[c.stem]:
+	for _, c := range context {
+		describes := func(g *group) bool {
+			pid, t := g.pid(), c.token()
+			return (c.pid == 0 || pid == 0 || c.pid == pid) && (t == "" || g.token() == "" || t == g.token()) && (c.stem == "" || c.stem == g.stem || !named[c.stem])
+		}
+		fitting := slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !describes(g) })
+		for _, g := range fitting {
+			switch {
 			case c.pairs != nil && g != pairedGroup(out, c):
+			case c.contention != nil && g != contendedGroup(fitting, c):
 			default:
 				g.context = append(g.context, c)
 			}
@@ -93,7 +105,7 @@ func spreadContext(out []*group, byDir map[string][]*part) {
 	sort.Strings(dirs)
 	for _, dir := range dirs {
 		for _, c := range byDir[dir] {
-			if c.evidence() || held[c] && (c.form != detect.Manifest || c.host == "") {
+			if c.evidence() || c.contention != nil || held[c] && (c.form != detect.Manifest || c.host == "" && c.ran.IsZero()) {
 				continue
 			}
 			root := aboveProc(dir)

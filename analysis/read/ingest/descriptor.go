@@ -45,7 +45,7 @@ func (b *builder) descriptors() {
 	if fdinfo != nil && fdinfo.fdinfo != nil {
 		watches = make(map[int]int, len(fdinfo.fdinfo.infos))
 		for i := range fdinfo.fdinfo.infos {
-			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
+			watches[fdinfo.fdinfo.infos[i].FD] = fdinfo.fdinfo.infos[i].Watched()
 		}
 	}
 	b.countDescriptors(source, rows, watches)
@@ -83,7 +83,8 @@ func onlySockets(p *part, rows list) bool {
 // rows are the descriptors of the richest source, joined with the rows of socket tables
 // and of a Node report.
 func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
-	sockets, tables := b.sockets()
+	tables := b.sockets()
+	sockets := tables.rows
 	switch {
 	case listed != nil && listed.listing.rows.len() > 0:
 		source, rows.packed = listed, listed.listing.rows
@@ -94,8 +95,8 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	case b.node() != nil:
 		source = b.g.form(detect.NodeReport)
 		return source, list{plain: b.node().handles}
-	case len(tables) > 0:
-		return tables[0], list{plain: lsof.OwnedDescriptors(sockets)[b.pid()]}
+	case len(tables.parts) > 0:
+		return tables.parts[0], list{plain: lsof.OwnedDescriptors(sockets)[b.pid()]}
 	default:
 		return nil, list{}
 	}
@@ -104,7 +105,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
 		rows = list{plain: rows.unpacked()}
 		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
-			for _, t := range tables {
+			for _, t := range tables.parts {
 				b.addArtifact(t)
 			}
 		}
@@ -148,15 +149,41 @@ func socketForm(rows list) string {
 	return form
 }
 
-// sockets are the rows of all socket tables of the snapshot.
-func (b *builder) sockets() (rows []analysis.Socket, tables []*part) {
-	for _, p := range append(append([]*part{}, b.g.parts...), b.g.context...) {
-		if len(p.sockets) > 0 {
-			rows = append(rows, p.sockets...)
-			tables = append(tables, p)
+// socketTables are the socket tables of a snapshot. Snapshots of many processes share them.
+type socketTables struct {
+	parts []*part
+	// rows are those of all tables, listening those of them that listen.
+	rows, listening []analysis.Socket
+}
+
+// sockets are the socket tables of the snapshot.
+func (b *builder) sockets() *socketTables {
+	var parts []*part
+	for _, list := range [][]*part{b.g.parts, b.g.context} {
+		for _, p := range list {
+			if len(p.sockets) > 0 {
+				parts = append(parts, p)
+			}
 		}
 	}
-	return rows, tables
+	last := &b.r.tables
+	if slices.Equal(parts, last.parts) {
+		return last
+	}
+	*last = socketTables{parts: parts}
+	if len(parts) == 1 {
+		last.rows = parts[0].sockets
+	} else {
+		for _, p := range parts {
+			last.rows = append(last.rows, p.sockets...)
+		}
+	}
+	for i := range last.rows {
+		if last.rows[i].State == "LISTEN" {
+			last.listening = append(last.listening, last.rows[i])
+		}
+	}
+	return last
 }
 
 // lacking reports an fdinfo directory that is far from whole, as in an archive
@@ -346,6 +373,7 @@ func (c *counter) indexOf(g *analysis.Group) int32 {
 
 // rows begins the rows of each group.
 func (c *counter) rows(artifact int32, hashed bool) {
+	c.trim()
 	for _, g := range c.groups {
 		g.Members.Rows = &analysis.Rows{Artifact: artifact, Hashed: hashed}
 	}

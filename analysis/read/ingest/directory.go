@@ -56,7 +56,8 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 		problems, failed = set.read(m, body, fd)
 		r.problem(problems...)
 		for i := before; i < len(set.infos); i++ {
-			r.progress.Watches += len(set.infos[i].Watches)
+			r.bounds.keep(set, &set.infos[i], m.Path)
+			r.progress.Watches += set.infos[i].Watched()
 		}
 	}
 	return r.file(d, m, body, failed)
@@ -98,8 +99,9 @@ func (r *reader) usual(m *bundle.Member) *directory {
 	if !ok {
 		return nil
 	}
+	r.bounds.keep(d.part.fdinfo, &info, m.Path)
 	d.part.fdinfo.add(info)
-	r.progress.Watches += len(info.Watches)
+	r.progress.Watches += info.Watched()
 	return d
 }
 

@@ -45,6 +45,10 @@ func orderVariants(g *analysis.Group) {
 // group finds or makes the family of this snapshot.
 func (b *builder) group(f *analysis.Family) *analysis.Group {
 	g := b.byPrint[f.Fingerprint]
+	if g == nil && len(b.byPrint) >= mostCounted && f.Kind != analysis.KindGoroutine {
+		f = b.r.bounds.others(f.Kind)
+		g = b.byPrint[f.Fingerprint]
+	}
 	if g == nil {
 		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
 		b.byPrint[f.Fingerprint] = g

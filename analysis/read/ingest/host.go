@@ -1,14 +1,16 @@
 package ingest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
 )
 
-// shareHost names the one host that the bundle knows for every process in it.
-func shareHost(snapshots []analysis.Snapshot) {
+// shareHost names the one host that the bundle knows for every process in it, but for
+// those that may run on another host of a cluster.
+func shareHost(snapshots []analysis.Snapshot, all []*group) {
 	var host analysis.Fact
 	for _, s := range snapshots {
 		h := s.Process.Host
@@ -21,7 +23,8 @@ func shareHost(snapshots []analysis.Snapshot) {
 		host = h
 	}
 	for i := range snapshots {
-		if host.Known() && !snapshots[i].Process.Host.Known() {
+		elsewhere := slices.ContainsFunc(all[i].parts, func(p *part) bool { return p.placing.anywhere })
+		if host.Known() && !snapshots[i].Process.Host.Known() && !elsewhere {
 			snapshots[i].Process.Host = analysis.Fact{Value: host.Value, Confidence: analysis.Medium, Source: "another process of the same bundle"}
 		}
 	}

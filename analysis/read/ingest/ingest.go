@@ -143,6 +143,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	r.progress.Stage = "grouping"
 	r.report()
 	snapshots, packed := r.snapshots()
+	r.sayBounds()
 	r.problems.close()
 	r.nothingFound(snapshots)
 	r.countProblems()
@@ -206,11 +207,17 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		what, why = "this file holds no dump", r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
+		why := "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner"
+		hint := "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode"
+		if slices.ContainsFunc(r.artifacts, func(a analysis.Artifact) bool { return a.Kind == detect.SocketTable }) {
+			why = "the table of ss or netstat names no owner of a socket"
+			hint = "take it as root and with -p: ss -tunap or netstat -anp; or upload lsof -nP -p PID of the process beside it"
+		}
 		say(analysis.Problem{
 			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
 			What: "socket tables alone belong to no process",
-			Why:  "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner",
-			Hint: "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode",
+			Why:  why,
+			Hint: hint,
 		})
 		return
 	}

@@ -77,9 +77,10 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
-	n := 0
+	n, unkept := 0, 0
 	for i := range fdinfo.fdinfo.infos {
 		n += len(fdinfo.fdinfo.infos[i].Watches)
+		unkept += fdinfo.fdinfo.infos[i].More
 	}
 	all := make([]analysis.Watch, 0, n)
 	for i := range fdinfo.fdinfo.infos {
@@ -108,7 +109,10 @@ func (b *builder) watches() {
 	}
 	c.seal()
 	b.watched(all, targets, byFamily)
-	total := len(all)
+	if unkept > 0 {
+		b.group(b.r.bounds.others(analysis.KindWatch)).Count += unkept
+	}
+	total := len(all) + unkept
 	b.s.Totals.Watches = &total
 }
 

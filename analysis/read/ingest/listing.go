@@ -30,13 +30,21 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		rounds := 1
 		dates := envelope.NewDates(r.written(p))
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
+			if ordinal >= mostListings {
+				r.bounds.rows++
+				return nil
+			}
 			rounds = max(rounds, ordinal+1)
 			if row.Unreadable {
 				unreadable[key{ordinal, row.PID}] = true
 				return nil
 			}
 			if k := (key{ordinal, row.PID}); q == nil || k != last {
-				q, last = byProcess[k], k
+				if q = byProcess[k]; q == nil && len(order) >= mostProcesses {
+					r.bounds.rows++
+					return nil
+				}
+				last = k
 				if q == nil {
 					q = p.another(ordinal)
 					q.pid, q.name = row.PID, strings.Clone(row.Command)
@@ -97,8 +105,12 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	rounds := 1
 	dates := envelope.NewDates(r.written(p))
 	all, problems, err := lsof.ParseListing(io.TeeReader(body, dates), p.path, func(ordinal, pid int, d *analysis.Descriptor) error {
-		rounds = max(rounds, ordinal+1)
 		q := byProcess[key{ordinal, pid}]
+		if q == nil && len(order) >= mostListings {
+			r.bounds.rows++
+			return nil
+		}
+		rounds = max(rounds, ordinal+1)
 		if q == nil {
 			if q = p.another(ordinal); pid != 0 {
 				q.pid = pid
@@ -173,6 +185,9 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	p.fdinfo = &fdinfoSet{infos: infos}
+	for i := range infos {
+		r.bounds.keep(p.fdinfo, &infos[i], p.path)
+	}
 	countWatches(r, p.fdinfo, a)
 	return nil
 }
@@ -180,7 +195,7 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Members, a.Watches = 0, 0
 	for i := range set.infos {
-		a.Watches += len(set.infos[i].Watches)
+		a.Watches += set.infos[i].Watched()
 		if set.infos[i].FD >= 0 {
 			a.Members++
 		}
@@ -208,11 +223,16 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var parts []*part
 	dates := envelope.NewDates(r.written(p))
 	all, problems, err := lsof.ParseSockets(io.TeeReader(body, dates), p.path, func(ordinal int, s *analysis.Socket) error {
+		if ordinal >= mostListings {
+			r.bounds.rows++
+			return nil
+		}
 		for len(parts) <= ordinal {
 			parts = append(parts, p.another(len(parts)))
 		}
 		return parts[ordinal].socket(s)
 	})
+	r.unowned(p.path, &all)
 	if len(parts) <= 1 {
 		if len(parts) == 1 {
 			p.sockets = parts[0].sockets
@@ -228,6 +248,16 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	a.Outcome = fmt.Sprintf("%s in %d tables", wording.Plural(a.Rows, "socket", "sockets"), len(parts))
 	r.parts = append(r.parts, parts...)
 	return err
+}
+
+// unowned notes that a table names the owners of few of its sockets, as one that was taken
+// without the rights to see them.
+func (r *reader) unowned(path string, all *lsof.Sockets) {
+	if n := all.Unowned; 2*n > all.Rows && n < all.Rows {
+		r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note,
+			What: fmt.Sprintf("%d of %d sockets have no owner in the table", n, all.Rows), Why: "only root sees the processes of other users; sockets of the kernel have none",
+			Hint: "take it as root: ss -tunap or netstat -anp"})
+	}
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

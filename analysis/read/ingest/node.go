@@ -20,6 +20,10 @@ type nodeReport struct {
 func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	n := &nodeReport{handles: []analysis.Descriptor{}}
 	report, problems, err := nodereport.Parse(body, p.path, func(d *analysis.Descriptor) error {
+		if len(n.handles) >= mostHandles {
+			p.refused++
+			return nil
+		}
 		n.handles = append(n.handles, *d)
 		r.progress.Descriptors++
 		return nil
@@ -35,7 +39,11 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		p.version = "Node.js " + report.NodeVersion
 	}
 	a.Members = len(n.handles)
-	a.Outcome = wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor")
+	a.Outcome = atLeast(wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor"), false, p.refused)
+	if p.refused > 0 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(p.refused, "handle was", "handles were") + " not kept",
+			Why: fmt.Sprintf("at most %d of a report are", mostHandles), Hint: "the count of descriptors is a lower bound"})
+	}
 	return nil
 }
 

@@ -46,32 +46,36 @@ type part struct {
 	placing placing
 	// refused counts rows of a listing that were not understood.
 	refused int
+	// leftRows counts rows of a socket table that belong to processes that are not kept.
+	leftRows int
 	// source names the wrapping that the part was freed of, "" for a plain file.
 	source string
 
-	text     *textDump
-	profile  *profileDump
-	fdinfo   *fdinfoSet
-	links    []analysis.Descriptor
-	listing  *listing
-	threads  *threadDump
-	node     *nodeReport
-	sockets  []analysis.Socket
-	clients  *thread.Clients
-	counts   *inotifyCounts
-	inodes   *procfs.Inodes
-	handles  []analysis.Handle
-	pairs    []analysis.Pair
-	capture  *captureManifest
-	mounts   []analysis.Mount
-	limits   *procfs.Limits
-	status   *procfs.Status
-	stat     *procfs.Stat
-	cmdline  []string
-	sysctls  map[string]int64
-	figures  map[string]float64
-	version  string
-	captured time.Time
+	text    *textDump
+	profile *profileDump
+	fdinfo  *fdinfoSet
+	links   []analysis.Descriptor
+	listing *listing
+	threads *threadDump
+	node    *nodeReport
+	sockets []analysis.Socket
+	clients *thread.Clients
+	counts  *inotifyCounts
+	inodes  *procfs.Inodes
+	handles []analysis.Handle
+	pairs   []analysis.Pair
+	// contention has mutex and block profiles that are not empty.
+	contention []analysis.Contention
+	capture    *captureManifest
+	mounts     []analysis.Mount
+	limits     *procfs.Limits
+	status     *procfs.Status
+	stat       *procfs.Stat
+	cmdline    []string
+	sysctls    map[string]int64
+	figures    map[string]float64
+	version    string
+	captured   time.Time
 	// ran is when the collector ran, by its own word.
 	ran time.Time
 }
@@ -151,6 +155,8 @@ func (p *part) leaked() bool {
 // fdinfoSet is one fdinfo/ directory.
 type fdinfoSet struct {
 	infos []procfs.FDInfo
+	// kept is how many watches they have one by one.
+	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int
 }

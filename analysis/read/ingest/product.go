@@ -19,7 +19,8 @@ type product struct {
 	// path matches the whole display path or its end. Its groups named host,
 	// process, pid, time and unix are taken; "capture" is the directory that holds
 	// one capture, if it is not the file's own; "written" is a file that is written when
-	// it is captured, whatever files of earlier captures are written beside it.
+	// it is captured, whatever files of earlier captures are written beside it;
+	// "anywhere" is a file of a process that may run on any host of a cluster.
 	path pathPattern
 	// process is the program if the path does not name it.
 	process string
@@ -46,12 +47,12 @@ var products = []product{
 	{"dockerd on SIGUSR1", pattern(`(?:^|/)goroutine-stacks-(?P<time>[^/]+?)\.log$`), "dockerd"},
 	{"containerd on SIGUSR1", pattern(`containerd\.(?P<pid>\d+)\.stacks\.log$`), "containerd"},
 	{"EKS log collector", pattern(`docker/docker-trace\.txt$`), "dockerd"},
-	{"must-gather", pattern(`etcd_info/ceo_pprof_goroutine_dump\.txt$`), "cluster-etcd-operator"},
+	{"must-gather", pattern(`etcd_info/(?P<anywhere>ceo_pprof_goroutine_dump)\.txt$`), "cluster-etcd-operator"},
 	{"must-gather", pattern(`(?:^|/)namespaces/[^/]+/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
 	{"ipfs diag profile", pattern(`(?:^|/)ipfs-profile-(?P<time>[^/!]+?)(?:\.zip!)?/goroutines\.(?:stacks|pprof)$`), "ipfs"},
 	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_\d{14}/var/log/gitlab/(?P<process>[^/]+)/`), ""},
 	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_(?P<time>\d{14})/[^/]+$`), ""},
-	{"Antrea support bundle", pattern(`(?:^|/)controller(?:\.tar\.gz!)?/goroutinestacks$`), "antrea-controller"},
+	{"Antrea support bundle", pattern(`(?:^|/)(?P<anywhere>controller)(?:\.tar\.gz!)?/goroutinestacks$`), "antrea-controller"},
 	{"Antrea support bundle", pattern(`(?:^|/)agent_(?P<host>[^/!]+?)(?:\.tar\.gz!)?/goroutinestacks$`), "antrea-agent"},
 	{"Antrea support bundle", pattern(`(?:^|/)(?P<host>[a-z0-9.-]+)_[a-z0-9.-]+\.tar\.gz!/goroutinestacks$`), "antrea-agent"},
 	{"CrowdSec support dump", pattern(`(?:^|/)crowdsec-support[^/]*/pprof/goroutine\.pprof$`), "crowdsec"},
@@ -121,8 +122,10 @@ type placing struct {
 	captured bool
 	// written is true if the time of the file is that of its capture.
 	written bool
-	pid     int
-	at      time.Time
+	// anywhere is true if the hosts of other files say nothing about this one's.
+	anywhere bool
+	pid      int
+	at       time.Time
 }
 
 // placingOf applies the first rule that matches a path.
@@ -149,6 +152,8 @@ func (p *placing) take(name, value string) {
 		p.process = value
 	case "written":
 		p.written = true
+	case "anywhere":
+		p.anywhere = true
 	}
 	if value == "" {
 		return

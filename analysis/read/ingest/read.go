@@ -43,6 +43,10 @@ type reader struct {
 	// manifests are the parts that state when a directory was captured, by directory,
 	// once all are read.
 	manifests map[string]*part
+	// bounds are what was kept and what was not.
+	bounds bounds
+	// tables are the socket tables of the last snapshot.
+	tables socketTables
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
 	// skipped are the steps of captures that were not tried, reported once.
@@ -148,10 +152,14 @@ func (r *reader) member(m *bundle.Member) error {
 		r.cut(p)
 	}
 	r.advise(&a)
+	r.progress.Bytes += body.n
+	if len(r.artifacts) >= mostFiles && a.Status != analysis.Read && r.newParts() == len(r.parts) {
+		r.bounds.files++
+		return nil
+	}
 	index := len(r.artifacts)
 	r.artifacts = append(r.artifacts, a)
 	r.keep(p, index)
-	r.progress.Bytes += body.n
 	return nil
 }
 
@@ -198,6 +206,10 @@ func (p *part) cut(why string) {
 		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, why
 	case p.profile != nil:
 		p.profile.profile.Truncated = true
+	case p.contention != nil:
+		for i := range p.contention {
+			p.contention[i].LowerBound = true
+		}
 	case p.threads != nil && !p.threads.dump.Truncated:
 		p.threads.dump.Truncated, p.threads.dump.TruncatedWhy = true, why
 	}
@@ -222,6 +234,10 @@ func (r *reader) special(m *bundle.Member) {
 // that may hold several have put theirs into r.parts already; if p holds anything
 // itself, it is one more.
 func (r *reader) keep(p *part, artifact int) {
+	if extra := len(r.parts) - mostParts; extra > 0 {
+		r.bounds.parts += extra
+		r.parts = r.parts[:mostParts]
+	}
 	added := r.parts[r.newParts():]
 	for _, q := range added {
 		q.artifact = artifact
@@ -229,6 +245,10 @@ func (r *reader) keep(p *part, artifact int) {
 		r.form(q.text)
 	}
 	if len(added) > 0 && !p.says() || r.formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
+		return
+	}
+	if len(r.parts) >= mostParts {
+		r.bounds.parts++
 		return
 	}
 	p.artifact = artifact
@@ -301,6 +321,8 @@ var formats = map[string]formatReader{
 	detect.GoroutineProto:  readProto,
 	detect.ExecutionTrace:  readTrace,
 	detect.OTLPProfiles:    readOTLP,
+	detect.ContentionText:  readContention,
+	detect.ContentionProto: readContentionProto,
 	detect.LsofTable:       listed(lsof.ParseTable),
 	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,
@@ -328,6 +350,7 @@ var formats = map[string]formatReader{
 	detect.InotifyTable:    readInotifyTable,
 	detect.InodeList:       readInodes,
 	detect.Wrapped:         readWrapped,
+	detect.ListingBlocks:   readBlocks,
 	detect.Log:             readWrapped,
 	detect.Text:            readWrapped,
 	detect.JSON:            readWrapped,

@@ -77,7 +77,7 @@ func pairMetrics(all []*group) []*group {
 	}
 	sort.SliceStable(dumps, func(i, j int) bool { return dumps[i].inner().Before(dumps[j].inner()) })
 	for _, g := range all {
-		if len(g.parts) > 0 || g.inner().IsZero() || len(dumps) == 0 {
+		if len(g.parts) > 0 || g.contends() || g.inner().IsZero() || len(dumps) == 0 {
 			out = append(out, g)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/envelope"
 )
 
 // rows are the descriptors of one process between a listing and its families. They are
@@ -127,6 +128,16 @@ func (r *rows) all() iter.Seq[*analysis.Descriptor] {
 			}
 		}
 	}
+}
+
+// relocated are the descriptors with their places in the file around their text.
+func (r *rows) relocated(places *envelope.Places) *rows {
+	out := &rows{words: r.words}
+	for d := range r.all() {
+		d.Place.Line, d.Place.Offset = places.Locate(d.Place.Offset)
+		out.add(d)
+	}
+	return out
 }
 
 // release frees the descriptors once their families are formed; their number stays.

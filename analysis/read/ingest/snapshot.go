@@ -17,6 +17,7 @@ import (
 // snapshots forms the snapshots of the bundle, in time order, and the groups of each.
 func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	all := groups(r.parts)
+	r.looseContention(all)
 	r.stems = map[string]map[string]bool{}
 	for _, g := range all {
 		word := wordOfStem(g.stem)
@@ -54,7 +55,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 		g.stepTimes(&out[i])
 	}
 	completeNames(out)
-	shareHost(out)
+	shareHost(out, all)
 	hostsByDirectory(out, all)
 	out = r.name(out)
 	arrange(out)
@@ -69,38 +70,81 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 // name sets the id and label of every snapshot, and drops one whose bytes are those of
 // another.
 func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
-	type first struct {
-		label, path string
-		at          time.Time
-	}
-	seen := make(map[string]first, len(snapshots))
-	perProcess := map[string]int{}
+	seen := make(map[string]origin, len(snapshots))
+	points := map[string]*pointCount{}
 	kept := snapshots[:0]
 	for i := range snapshots {
 		s := &snapshots[i]
-		key := s.Process.Key()
-		s.ID = snapshotID(key, s.Artifacts)
-		if known, twice := seen[s.ID]; twice {
-			if known.at.Equal(s.CapturedAt) && known.label == s.Label {
-				r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
-					What: "the same bytes were captured twice", Why: "they are already the snapshot of " + known.path, Hint: "nothing to do; the copy is not counted"})
-				continue
-			}
-			// An idle process yields the same bytes at another time: a point of its
-			// own.
-			s.ID = snapshotID(key+"\x00"+s.Label+s.CapturedAt.String(), s.Artifacts)
+		known, copied := identified(seen, s)
+		if copied {
+			r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
+				What: "the same bytes were captured twice", Why: "they are already the snapshot of " + known.path, Hint: "nothing to do; the copy is not counted"})
+			continue
 		}
-		perProcess[key]++
+		key := s.Process.Key()
+		if points[key] == nil {
+			points[key] = &pointCount{}
+		}
+		number := points[key].of(s)
 		found := s.Label
 		if s.Label == "" {
-			s.Label = "#" + strconv.Itoa(perProcess[key])
+			s.Label = "#" + strconv.Itoa(number)
 		}
 		if len(s.Artifacts) > 0 {
-			seen[s.ID] = first{found, s.Artifacts[0].Path, s.CapturedAt}
+			seen[s.ID] = origin{found, s.Artifacts[0].Path, s.Process.PID.Value, s.CapturedAt}
 		}
 		kept = append(kept, *s)
 	}
 	return kept
+}
+
+// pointCount numbers the points in time of a program. Processes that one file shows are of
+// one point.
+type pointCount struct {
+	n    int
+	path string
+	pids map[string]bool
+}
+
+func (c *pointCount) of(s *analysis.Snapshot) int {
+	path, pid := "", s.Process.PID.Value
+	if len(s.Artifacts) > 0 {
+		path = s.Artifacts[0].Path
+	}
+	if c.n == 0 || path != c.path || c.pids[pid] {
+		*c = pointCount{n: c.n + 1, path: path, pids: map[string]bool{}}
+	}
+	c.pids[pid] = true
+	return c.n
+}
+
+// origin is what tells snapshots with the same id apart.
+type origin struct {
+	label, path, pid string
+	at               time.Time
+}
+
+// identified sets the id of a snapshot, and reports whether it is a copy of a known one.
+// An idle process yields the same bytes at another time: label and time make it a point of
+// its own. One file may show several processes with equal rows: the pid tells them apart.
+func identified(seen map[string]origin, s *analysis.Snapshot) (known origin, copied bool) {
+	key := s.Process.Key()
+	for {
+		s.ID = snapshotID(key, s.Artifacts)
+		was, taken := seen[s.ID]
+		if !taken {
+			return origin{}, false
+		}
+		moment, process := "\x00"+s.Label+s.CapturedAt.String(), "\x00pid "+s.Process.PID.Value
+		switch {
+		case !strings.Contains(key, moment) && (!was.at.Equal(s.CapturedAt) || was.label != s.Label):
+			key += moment
+		case !strings.Contains(key, process) && was.path == s.Artifacts[0].Path && was.pid != s.Process.PID.Value:
+			key += process
+		default:
+			return was, true
+		}
+	}
 }
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -189,6 +233,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.watches()
 	b.halfRead()
 	b.pairs()
+	b.contentions()
 	b.figures()
 	if len(b.byPrint) > 0 {
 		b.s.Groups = make([]analysis.Group, 0, len(b.byPrint))

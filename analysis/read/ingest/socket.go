@@ -19,10 +19,10 @@ const mostConnections = 1 << 14
 // than half of what a listing or a report shows, the tables are those of another namespace
 // and the listing is taken.
 func (b *builder) connections(links *part, rows list) *analysis.Sockets {
-	tables, _ := b.sockets()
+	tables := b.sockets()
 	var owned []analysis.Connection
 	if links != nil {
-		owned = linked(links.links, tables)
+		owned = linked(links.links, tables.rows)
 	}
 	var listed, pipes []analysis.Connection
 	for d := range rows.all() {
@@ -45,11 +45,11 @@ func (b *builder) connections(links *part, rows list) *analysis.Sockets {
 	for _, c := range owned {
 		own[c] = true
 	}
-	for i := range tables {
-		s := &tables[i]
-		if s.State != "LISTEN" {
-			continue
-		}
+	if len(tables.listening) > 2*mostConnections {
+		return nil
+	}
+	for i := range tables.listening {
+		s := &tables.listening[i]
 		if c, ok := connectionOf(s.Protocol, "", s.Local, s.Remote, s.State, s.Inode); ok && !own[c] {
 			c.Foreign = true
 			owned = append(owned, c)

@@ -180,6 +180,14 @@ func TestSupportBundlesAsTheirCollectorsPackThem(t *testing.T) {
 			"support-bundles_20261121T030005Z/agent_node-1.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5, 6), "agentinfo": "name: node-1\n"}),
 			"support-bundles_20261121T030005Z/agent_node-2.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5, 6, 7), "agentinfo": "name: node-2\n"}),
 		}, []string{"node-1/antrea-agent 3g at 2026-11-21 03:00:05", "node-2/antrea-agent 4g at 2026-11-21 03:00:05", "/antrea-controller 2g at 2026-11-21 03:00:05"}},
+		{"Antrea with one agent, whose node need not be that of the controller", map[string]string{
+			"support-bundles_20261121T030005Z/agent_node-1.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5, 6)}),
+			"support-bundles_20261121T030005Z/controller.tar.gz":   tarball(t, map[string]string{"goroutinestacks": unnamed(5)}),
+		}, []string{"node-1/antrea-agent 3g at 2026-11-21 03:00:05", "/antrea-controller 2g at 2026-11-21 03:00:05"}},
+		{"must-gather with the log of one pod, in which the operator does not run", map[string]string{"must-gather.tar.gz": tarball(t, map[string]string{
+			"must-gather.local.51/quay-io-x-sha256-ab/etcd_info/ceo_pprof_goroutine_dump.txt":                             unnamed(5),
+			"must-gather.local.51/quay-io-x-sha256-ab/namespaces/openshift-etcd/pods/etcd-m0/etcd/etcd/logs/previous.log": stamped(nano, 5, unnamed(5, 6)),
+		})}, []string{"etcd-m0/etcd 3g at 2026-11-21 03:00:05", "/cluster-etcd-operator 2g"}},
 		{"a SupportBundleCollection of Antrea", map[string]string{
 			"node-1.example_slow-42.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5)}),
 			"node-2.example_slow-42.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5, 6)}),

@@ -21,6 +21,7 @@ import (
 // threadDump is one dump of a JVM, its threads as families.
 type threadDump struct {
 	dump   thread.Dump
+	bounds *bounds
 	groups map[string]*analysis.Group
 	exact  map[string]map[string]int
 	prints map[*analysis.Stack]string
@@ -55,7 +56,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 		var families family.Threads
 		dumps, problems, err := parse(body, thread.Config{Path: p.path}, func(ordinal int, t *analysis.Thread) error {
 			for len(all) <= ordinal {
-				all = append(all, newThreadDump())
+				all = append(all, newThreadDump(&r.bounds))
 			}
 			all[ordinal].add(t, families.OfThread(t))
 			r.progress.Threads++
@@ -107,14 +108,20 @@ func atLeast(figure string, cut bool, refused int) string {
 	return figure
 }
 
-func newThreadDump() *threadDump {
-	return &threadDump{groups: map[string]*analysis.Group{}, exact: map[string]map[string]int{}, prints: map[*analysis.Stack]string{}}
+func newThreadDump(b *bounds) *threadDump {
+	return &threadDump{bounds: b, groups: map[string]*analysis.Group{}, exact: map[string]map[string]int{}, prints: map[*analysis.Stack]string{}}
 }
 
 func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	d.count++
 	g := d.groups[f.Fingerprint]
+	if g == nil && len(d.groups) >= d.bounds.room() {
+		f = d.bounds.others(analysis.KindThread)
+		g = d.groups[f.Fingerprint]
+		d.bounds.sum(analysis.KindThread, 1)
+	}
 	if g == nil {
+		d.bounds.groups++
 		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
 		d.groups[f.Fingerprint] = g
 	}
@@ -124,6 +131,10 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	}
 	d.locks.add(t, f.Fingerprint)
 	d.waits.add(t)
+	if d.bounds.threads++; d.bounds.threads > mostThreads {
+		d.bounds.counted++
+		return
+	}
 	m := &g.Members
 	variant := int32(-1)
 	if t.Stack != nil {

@@ -45,6 +45,13 @@ func (b *builder) when(s *analysis.Snapshot) {
 			return
 		}
 	}
+	for _, p := range b.g.context {
+		if p.contention != nil && !p.inner.IsZero() {
+			s.CapturedAt = p.inner.UTC()
+			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: p.timeSource(), Confidence: analysis.Medium}
+			return
+		}
+	}
 	if at, ok := timeInName(b.r.archive); ok && (b.r.lone || b.oneCapture()) {
 		s.CapturedAt = at
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: "name of the upload", Confidence: analysis.Medium}

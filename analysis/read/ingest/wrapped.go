@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
@@ -20,7 +21,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
 		Path: p.path, Now: r.cfg.Now(),
-		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
+		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p, false)) },
 	})
 	r.problem(problems...)
 	var parts []*part
@@ -83,6 +84,40 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	return nil
 }
 
+// readBlocks reads the listings in the code blocks of a ticket, each named by its content
+// like any file. What stands around them is prose.
+func readBlocks(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	sections, _, problems, err := envelope.Unwrap(body, envelope.Config{Path: p.path, Now: r.cfg.Now(), Blocks: true})
+	r.problem(problems...)
+	var parts []*part
+	var outcomes []string
+	next := map[bool]int{} // ordinal of the next listing of descriptors or sockets
+	for i := range sections {
+		w := r.held(&sections[i], p)
+		if w.fault != nil {
+			r.refused(p.path, w.fault)
+		}
+		read := r.section(&sections[i], w, a)
+		if len(read) == 0 {
+			continue
+		}
+		sockets := read[0].sockets != nil
+		first := next[sockets]
+		for _, q := range read {
+			q.ordinal += first
+			next[sockets] = max(next[sockets], q.ordinal+1)
+		}
+		a.Members, a.Rows = a.Members+w.counts.Members, a.Rows+w.counts.Rows
+		parts, outcomes = append(parts, read...), append(outcomes, w.counts.Outcome)
+	}
+	for _, q := range parts {
+		q.section = next[q.sockets != nil] > 1
+	}
+	a.Outcome = strings.Join(outcomes, "; ")
+	r.parts = append(r.parts, parts...)
+	return err
+}
+
 // wholeDump is how to get what a ticket shows a part of.
 const wholeDump = "upload the whole dump: curl -o goroutines.txt 'http://HOST:PORT/debug/pprof/goroutine?debug=2'"
 
@@ -111,11 +146,12 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 		return &wrapped{fault: err}
 	}
 	defer body.Close()
-	return r.dump(body, p)
+	return r.dump(body, p, s.Kind == envelope.KindBlock)
 }
 
-// dump reads one unwrapped dump as the file that it would have been.
-func (r *reader) dump(text io.Reader, p *part) *wrapped {
+// dump reads one unwrapped dump, or a block of a ticket, as the file that it would have
+// been.
+func (r *reader) dump(text io.Reader, p *part, block bool) *wrapped {
 	w := &wrapped{}
 	// One byte more than is looked at shows whether that is all.
 	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
@@ -124,7 +160,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		w.fault = err
 		return w
 	}
-	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit})
+	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit, Block: block})
 	read := r.formats[found.Kind]
 	if read == nil || !holdsMembers[found.Kind] {
 		return w
@@ -134,7 +170,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	w.fault = read(r, rest, inner, &w.counts)
 	w.parts, w.problems = slices.Clone(r.parts[before:]), restore()
 	r.parts = r.parts[:before]
-	if len(w.parts) == 0 && inner.says() {
+	if len(w.parts) == 0 && (inner.says() || inner.sockets != nil) {
 		w.parts = append(w.parts, inner)
 	}
 	return w
@@ -150,7 +186,9 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 	}
 	for _, q := range w.parts {
 		q.relocate(s)
-		q.name, q.host = s.Source.Program, s.Source.Host
+		if s.Kind != envelope.KindBlock {
+			q.name, q.host = s.Source.Program, s.Source.Host
+		}
 		if q.name == "" {
 			q.name = s.Source.Container
 		}
@@ -181,6 +219,7 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 var holdsMembers = map[string]bool{
 	detect.GoroutineDebug2: true, detect.GoroutineCrash: true, detect.GoroutineDebug1: true,
 	detect.ThreadDump: true, detect.ThreadJSON: true, detect.Javacore: true, detect.HotThreads: true,
+	detect.LsofTable: true, detect.Lsfd: true, detect.SocketTable: true,
 }
 
 // relocate turns places in the unwrapped text into places in the file.
@@ -198,6 +237,13 @@ func (p *part) relocate(s *envelope.Section) {
 				m.Line[i], m.Offset[i], m.Length[i] = spanOf(places, m.Offset[i], m.Length[i])
 			}
 		}
+	}
+	if p.listing != nil {
+		p.listing.rows = p.listing.rows.relocated(places)
+	}
+	for i := range p.sockets {
+		at := &p.sockets[i].Place
+		at.Line, at.Offset = places.Locate(at.Offset)
 	}
 	if p.profile != nil {
 		for i := range p.profile.offsets {

@@ -47,7 +47,8 @@ type Reader struct {
 	base, broken int64
 }
 
-// NewReader returns a Reader of r.
+// NewReader returns a Reader of r. The head of an HTTP response before the first value, as
+// curl -i prints it, is passed over.
 func NewReader(r io.Reader, limits Limits) *Reader {
 	out := &Reader{in: newSource(r), dec: new(jsontext.Decoder), limits: limits}
 	out.in.full = func() error {
@@ -56,7 +57,8 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 		}
 		return nil
 	}
-	out.begin(0)
+	out.in.skipResponse()
+	out.begin(out.in.offset)
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"leakdiff/analysis/read/line"
@@ -52,6 +53,29 @@ func (s *source) peek() []byte {
 	next, _ := s.r.Peek(s.r.Buffered())
 	return next
 }
+
+// responseHead is the most that the status line and the headers of a response take.
+const responseHead = 16 << 10
+
+// skipResponse passes over what curl -i prints before the body: the heads of one response
+// or several, each from its status line to a blank line.
+func (s *source) skipResponse() {
+	for {
+		head, _ := s.r.Peek(len("HTTP/"))
+		if string(head) != "HTTP/" {
+			return
+		}
+		head, _ = s.r.Peek(responseHead)
+		end := blankLine.FindIndex(head)
+		if end == nil {
+			return
+		}
+		s.count(head[:end[1]], 1)
+		_, _ = s.r.Discard(end[1])
+	}
+}
+
+var blankLine = regexp.MustCompile(`\r?\n\r?\n`)
 
 // skip passes over bytes that peek returned.
 func (s *source) skip(b []byte) {

@@ -104,7 +104,7 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	}
 	word, rest, _ := strings.Cut(text, " ")
 	if word == "unix" {
-		return netstatUnix(rest, s)
+		return netstatUnix(rest, t.section.owner && t.section.sort == sectionUnix, s)
 	}
 	if !isNetstatProtocol(word) {
 		return false
@@ -122,7 +122,7 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	if nobody(s.Remote) {
 		s.Remote = ""
 	}
-	if fields = fields[4:]; len(fields) > 0 && (isSocketState(fields[0]) || word == "raw" && isPlainNumber(fields[0])) {
+	if fields = fields[4:]; len(fields) > 0 && (isSocketState(fields[0]) || strings.HasPrefix(word, "raw") && isPlainNumber(fields[0])) {
 		s.State = fields[0]
 		fields = fields[1:]
 	}
@@ -137,9 +137,10 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	return true
 }
 
+// isNetstatProtocol knows the column Proto. net-tools cuts udplite to "udpl" and "udpl6".
 func isNetstatProtocol(word string) bool {
 	switch word {
-	case "tcp", "tcp6", "udp", "udp6", "udplite", "udpl", "raw", "raw6", "sctp", "icmp", "icmp6", "tcp4", "tcp46", "udp4", "udp46", "icm4", "icm6", "icm46":
+	case "tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "udpl", "udpl6", "raw", "raw6", "sctp", "icmp", "icmp6", "tcp4", "tcp46", "udp4", "udp46", "icm4", "icm6", "icm46":
 		return true
 	}
 	return false
@@ -171,10 +172,10 @@ func (t *socketReader) netstatOwner(rest string, fields []string, s *analysis.So
 	s.Owners = []analysis.Owner{{Program: strings.Clone(strings.TrimSpace(program)), PID: n, FD: -1}}
 }
 
-// netstatUnix reads a row of the second part.
+// netstatUnix reads a row of the second part; owned is true if it has a column for owners.
 //
 //	"2      [ ACC ]     STREAM     LISTENING     314880   14406/./zoo          zoo.sock"
-func netstatUnix(rest string, s *analysis.Socket) bool {
+func netstatUnix(rest string, owned bool, s *analysis.Socket) bool {
 	_, rest, ok := strings.Cut(rest, "[")
 	if !ok {
 		return false
@@ -203,7 +204,11 @@ func netstatUnix(rest string, s *analysis.Socket) bool {
 	if s.State = socketState("unix", state); strings.Contains(flags, "ACC") {
 		s.State = "LISTEN"
 	}
-	s.Local = netstatPath(strings.TrimLeft(rest, " "), s)
+	if rest = strings.TrimLeft(rest, " "); rest == "" && owned {
+		s.Protocol = "" // cut at its inode: -p prints "-" for no owner
+		return false
+	}
+	s.Local = netstatPath(rest, s)
 	return true
 }
 

@@ -107,3 +107,20 @@ Socket           Flowhash Proto Recv-Q Send-Q  Local Address      Foreign Addres
 		}
 	}
 }
+
+func TestNetstatRowsOfRawAndLiteSocketsHaveTheirOwners(t *testing.T) {
+	sum, rows := cleanTable(t, []byte(`Active Internet connections (only servers)
+Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
+tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      865/pinger
+raw        0      0 0.0.0.0:1               0.0.0.0:*               7           865/pinger
+raw6       0      0 :::58                   :::*                    7           865/pinger
+udpl       0      0 0.0.0.0:7000            0.0.0.0:*                           865/pinger
+udpl6      0      0 :::7000                 :::*                                865/pinger
+`))
+	if diff := cmp.Diff(map[string]int{"tcp": 1, "raw": 2, "udplite": 2}, sum.Protocols); diff != "" {
+		t.Errorf("protocols (-want +got):\n%s", diff)
+	}
+	if got := len(OwnedDescriptors(rows)[865]); got != 5 || sum.Unowned != 0 {
+		t.Errorf("%d sockets of the process and %d of nobody, want 5 and 0", got, sum.Unowned)
+	}
+}

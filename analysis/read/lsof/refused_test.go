@@ -219,3 +219,45 @@ func TestTheSizeOfTheDirectoryIsCompared(t *testing.T) {
 		}
 	}
 }
+
+func TestARowOfASocketTableIsNotLostInSilence(t *testing.T) {
+	const (
+		ss = "State   Recv-Q   Send-Q     Local Address:Port     Peer Address:Port  Process\n" +
+			"ESTAB   0   0   10.0.0.5:5432   10.0.0.9:40001   users:((\"db\",pid=3001,fd=9)) ino:7 sk:1 <->"
+		ip = "Active Internet connections (servers and established)\n" +
+			"Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name\n" +
+			"tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      900/sshd"
+		unix = "Active UNIX domain sockets (only servers)\nProto RefCnt Flags       Type       State         I-Node   PID/Program name     Path\n" +
+			"unix  2      [ ACC ]     STREAM     LISTENING     314880   14406/bus            /run/bus"
+		user = "Active Internet connections (servers and established)\n" +
+			"Proto Recv-Q Send-Q Local Address           Foreign Address         State       User       Inode      PID/Program name\n" +
+			"tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      0          21877      900/sshd: all of it\n" +
+			"tcp        0      0 10.0.0.5:22             10.0.0.9:40001          ESTABLISHED 0          21878      900/sshd: all of it\n"
+	)
+	two, cut, line := "a line holds two rows of the socket table", "the last row is cut off", "a line of the socket table is not understood"
+	for _, tc := range []struct {
+		name, text string
+		rows       int
+		problem    string
+	}{
+		{"ss, two rows on a line", ss + "   LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:((\"sshd\",pid=9,fd=3))\n", 1, two},
+		{"ss, glued", ss + "tcp LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:((\"sshd\",pid=9,fd=3))\n", 1, two},
+		{"ss, cut before users", ss + "\nESTAB   0   0   10.0.0.5:5432   10.0.0.9:40002", 1, cut},
+		{"ss, whole without a line end", ss, 1, ""},
+		{"ss, a last row in TIME-WAIT", ss + "\nTIME-WAIT   0   0   10.0.0.5:5432   10.0.0.9:40002", 2, ""},
+		{"netstat, glued", ip + "tcp6       0      0 :::22                   :::*                    LISTEN      900/sshd\n", 1, two},
+		{"netstat, unix glued", unix + "unix  2      [ ACC ]     STREAM     LISTENING     314881   14406/bus            /run/b\n", 1, two},
+		{"netstat, a unix row cut at its inode", unix + "\nunix  2      [ ACC ]     STREAM     LISTENING     3148\n", 1, line},
+		{"netstat with users and inodes", user, 2, ""},
+		{"netstat, a unix row without owner and path", unix + "\nunix  3      [ ]         STREAM     CONNECTED     314882   -\n", 2, ""},
+	} {
+		sum, problems, err := ParseSockets(strings.NewReader(tc.text), "t", func(int, *analysis.Socket) error { return nil })
+		got := ""
+		for _, p := range problems {
+			got += p.What
+		}
+		if err != nil || sum.Rows != tc.rows || got != tc.problem {
+			t.Errorf("%s: %d rows and %q, want %d and %q (%v)", tc.name, sum.Rows, got, tc.rows, tc.problem, err)
+		}
+	}
+}

@@ -84,6 +84,8 @@ type socketReader struct {
 	section netstatSection
 	// owners is true if the table has a column for them.
 	owners bool
+	// named is true if a row named its owners.
+	named bool
 	// title is the first header of the present table: it comes again above the next one.
 	title  string
 	border line.Border
@@ -141,21 +143,57 @@ func (t *socketReader) line(l line.Line) {
 		t.noise(l, trimmed)
 		return
 	}
-	if !l.Ended && cutShort(form, trimmed, &s) {
+	if !l.Ended && t.cutShort(form, trimmed, &s) {
 		t.Truncated = true
 		t.probs.Add(analysis.Warning, l, "the last row is cut off", "the file ends inside "+line.Quote(text),
 			"take the table again; the figures are lower bounds")
 		return
 	}
+	if joined(trimmed) {
+		t.probs.Add(analysis.Warning, l, "a line holds two rows of the socket table", "only the first row of "+line.Quote(text)+" is read",
+			"put each row on a line of its own; the figures are lower bounds")
+	}
 	t.Form = form
+	t.named = t.named || len(s.Owners) > 0
 	s.Place = l.Place()
 	t.held, t.holding = s, true
 }
 
-// cutShort reports whether a row without a line end lost an end of its addresses.
-func cutShort(form, text string, s *analysis.Socket) bool {
+// joined reports whether a second row follows on the line of the first, as where a line end
+// was lost.
+//
+//	"ESTAB 0 0 10.0.0.1:80 10.0.0.2:9 ino:1 LISTEN 0 5 *:80 *:*"   true
+//	"tcp 0 0 0.0.0.0:80 0.0.0.0:* LISTEN 7/atcp 0 0 :::80 :::*"    true
+//	"unix 2 [ ACC ] STREAM LISTENING 17 1/a /run/aunix 2 [ ]"      true
+func joined(text string) bool {
+	fields := strings.Fields(text)
+	for i := 4; i+2 < len(fields); i++ {
+		if !isPlainNumber(fields[i]) {
+			continue
+		}
+		before := fields[i-1]
+		switch {
+		case strings.HasSuffix(before, "unix") && strings.HasPrefix(fields[i+1], "["):
+			return true
+		case !isPlainNumber(fields[i+1]):
+		case strings.Contains(before, "tcp"), strings.Contains(before, "udp"), strings.Contains(before, "raw"):
+			if i+3 < len(fields) && strings.ContainsAny(fields[i+2], ":.") && strings.ContainsAny(fields[i+3], ":.") {
+				return true
+			}
+		case isSocketState(before) && i+3 < len(fields) && !isPlainNumber(fields[i+2]) && !strings.Contains(fields[i+2], "/") &&
+			!isPlainNumber(fields[i+3]):
+			return true // the lengths of queues and two ends, where netstat -e has user and inode
+		}
+	}
+	return false
+}
+
+// cutShort reports whether a row without a line end lost an end of its addresses, or the
+// owners that rows above it have.
+func (t *socketReader) cutShort(form, text string, s *analysis.Socket) bool {
 	if form == formSS {
-		return strings.Count(text, "(") != strings.Count(text, ")")
+		lacks := t.named && len(s.Owners) == 0 && !holdsNothing(s)
+		return lacks || strings.Count(text, "(") != strings.Count(text, ")")
 	}
 	return s.Protocol == "tcp" && s.State == ""
 }
@@ -334,6 +372,8 @@ func socketProtocol(word string) string {
 		return "packet"
 	case "nl":
 		return "netlink"
+	case "udpl", "udpl6", "udplite6":
+		return "udplite"
 	case "raw6", "icm4", "icm6", "icm46", "icmp6", "icmp":
 		return "raw"
 	case "v_str", "v_dgr":

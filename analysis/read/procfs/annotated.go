@@ -28,6 +28,7 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 	in := line.NewReader(r)
 	var all []Annotated
 	var body *fdinfoReader
+	watches := 0
 	flush := func() {
 		if body != nil {
 			all[len(all)-1].FDInfo = body.finish()
@@ -44,7 +45,7 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 		case ok:
 			flush()
 			all = append(all, head)
-			body = newFDInfoReader(head.FD, probs)
+			body = newFDInfoReader(head.FD, probs, &watches)
 			body.info.PID = head.PID
 		case body == nil:
 			noteNoHeading(probs, l)

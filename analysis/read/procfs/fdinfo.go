@@ -10,9 +10,9 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// Bounds of one fdinfo file.
+// Bounds of one fdinfo file, or of a file that joins many.
 const (
-	maxWatches = 1 << 20
+	maxWatches = 100_000
 	maxMarks   = 1 << 16
 	maxTargets = 1 << 16
 	maxLocks   = 1 << 12
@@ -41,8 +41,10 @@ type FDInfo struct {
 	// unix, dma-buf, drm, gpio. Most types print no extra line, so "" means unknown; an
 	// inotify instance without watches is "" too.
 	Type string
-	// Watches are in the file's order: newest first.
+	// Watches are in the file's order: newest first. More is how many further ones were
+	// counted and not kept.
 	Watches []analysis.Watch
+	More    int
 	// Rare is nil if the file holds none of it, as most of the tens of thousands
 	// of a capture.
 	Rare *Rare
@@ -97,6 +99,9 @@ type Target struct {
 	Device uint32
 }
 
+// Watched returns how many watches the file shows, kept or not.
+func (f FDInfo) Watched() int { return len(f.Watches) + f.More }
+
 // access is r, w or u from the open flags; empty for O_PATH descriptors.
 func (f FDInfo) access() string {
 	const oPath = 0o10000000
@@ -121,7 +126,7 @@ func (f FDInfo) access() string {
 func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewBlocks(r)
-	body := newFDInfoReader(fd, probs)
+	body := newFDInfoReader(fd, probs, new(int))
 	for l := range in.All() {
 		body.read(l, l.Text)
 	}
@@ -139,6 +144,8 @@ func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, 
 type fdinfoReader struct {
 	info  FDInfo
 	probs *line.Problems
+	// watches is how many were kept of the whole file.
+	watches *int
 	// indent is that of the first line; deeper lines continue the value of key.
 	indent int
 	key    string
@@ -146,8 +153,8 @@ type fdinfoReader struct {
 	over map[string]bool
 }
 
-func newFDInfoReader(fd int, probs *line.Problems) *fdinfoReader {
-	return &fdinfoReader{info: FDInfo{FD: fd}, probs: probs, indent: -1}
+func newFDInfoReader(fd int, probs *line.Problems, watches *int) *fdinfoReader {
+	return &fdinfoReader{info: FDInfo{FD: fd}, probs: probs, watches: watches, indent: -1}
 }
 
 func (b *fdinfoReader) finish() FDInfo { return b.info }
@@ -341,9 +348,11 @@ func (b *fdinfoReader) watch(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a watch is not understood in full", fields.bad,
 			"nothing: the watch is counted with what could be read")
 	}
-	if !b.mayGrow(len(b.info.Watches), maxWatches, l, "watches") {
+	if *b.watches >= maxWatches {
+		b.info.More++
 		return
 	}
+	*b.watches++
 	b.info.Watches = append(b.info.Watches, w)
 }
 

@@ -23,7 +23,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 	in := line.NewReader(r)
 	var order []*fdinfoReader
 	byKey := map[key]*fdinfoReader{}
-	full := false
+	full, watches := false, 0
 	for l := range in.All() {
 		pid, fd, text, ok := splitGrep(l.Text)
 		if !ok {
@@ -41,7 +41,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 			continue
 		}
 		if b == nil {
-			b = newFDInfoReader(fd, probs)
+			b = newFDInfoReader(fd, probs, &watches)
 			b.info.PID = pid
 			byKey[k] = b
 			order = append(order, b)

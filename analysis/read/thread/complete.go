@@ -27,17 +27,26 @@ func (p *problems) foreign(count int, first line.Line) {
 	}
 }
 
+// periodicTasks ends the dumps of releases that print no list of their Java threads, before
+// a line about JNI since JDK 6. Releases with a list print other threads behind it, and
+// always that line.
+const periodicTasks = "VM Periodic Task Thread"
+
 // truncated judges the end of a dump.
 func (p *textParser) truncated() (bool, string) {
 	d := p.dump
 	hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX
+	// Excerpts and other programs need no end. HP-UX prints no version.
+	judged := d.Version != "" || d.Form == FormHPUX && p.state.announced
 	switch {
 	case p.state.cut:
 		return true, "the text ends inside a line"
 	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
 		return true, p.listed()
-	case hotSpot && d.Version != "" && !p.state.ended && p.state.vm == 0:
-		return true, "neither the threads of the virtual machine nor the line about JNI follow, which end every dump"
+	case hotSpot && judged && !p.state.ended && d.Declared > 0:
+		return true, "the line about JNI does not follow, which ends every dump"
+	case hotSpot && judged && !p.state.ended && !p.state.ticks:
+		return true, "neither the thread \"" + periodicTasks + "\" nor the line about JNI follows, one of which ends every dump"
 	}
 	return false, ""
 }

@@ -44,12 +44,14 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 			p.held, p.heldLines, p.heldAt, p.heldAlone = s, 1, l, above || p.blankAt == l.Number-1 || !p.open || !p.stated && len(p.frames) == 0
 			return false, nil
 		}
-		if s[0] != '"' && p.dump != nil && p.section == threads && p.ofForm(s) {
-			return false, p.refuse(l)
-		}
-		if p.dump == nil && brokenJstackF.MatchString(s) {
+	}
+	switch {
+	case p.dump == nil:
+		if p.attached > 0 && (ofJstackF(s) || p.headless(l, s)) || mayBegin(s) && brokenJstackF.MatchString(s) {
 			p.early.add(refusals{1, l})
 		}
+	case p.section == threads && (s[0] != '"' && p.ofForm(s) || p.dump.Form == FormJstackF && p.headless(l, s)):
+		return false, p.refuse(l)
 	}
 	if h, ok := p.jconsoleHeader(s); ok {
 		p.held = ""
@@ -118,9 +120,7 @@ func (p *textParser) ofForm(s string) bool {
 	case FormStackTraces:
 		return strings.HasPrefix(s, "Thread[") || strings.HasPrefix(s, "VirtualThread[")
 	case FormJstackF:
-		id, thread := strings.CutPrefix(s, "Thread ")
-		id = strings.TrimPrefix(id, "t@")
-		return thread && id != "" && isDigits(id[:1])
+		return ofJstackF(s)
 	case FormDumpToFile:
 		return s[0] == '#'
 	}
@@ -129,6 +129,27 @@ func (p *textParser) ofForm(s string) bool {
 	}
 	end := strings.IndexByte(s[1:], '"') + 1
 	return end == 0 || end+1 == len(s) || s[end+1] != ':'
+}
+
+// ofJstackF reports whether a line begins like a thread of jstack -F, or ends like one.
+func ofJstackF(s string) bool {
+	id, thread := strings.CutPrefix(s, "Thread ")
+	id = strings.TrimPrefix(id, "t@")
+	return thread && id != "" && isDigits(id[:1]) || strings.Contains(s, "(state = ") && strings.HasSuffix(s, ")")
+}
+
+// headless reports whether a line is the first frame of jstack -F whose header is lost: the
+// tool prints blank lines above headers alone. If a paste has them between all lines,
+// they show nothing.
+func (p *textParser) headless(l line.Line, s string) bool {
+	if _, frame := parseNativeFrame(strings.TrimPrefix(s, "- ")); !frame || !strings.HasPrefix(s, "- ") {
+		return false
+	}
+	if above := p.before[2]; above.Number == l.Number-1 {
+		p.dense = true
+		return p.dump == nil && strings.HasPrefix(above.Text, "JVM version is ")
+	}
+	return p.dump == nil || p.dense
 }
 
 // attributed reports whether a line has attributes of a thread after its name.
@@ -298,7 +319,7 @@ func (p *textParser) count(t *analysis.Thread) {
 	case t.Sort == analysis.VirtualThread:
 		// Its carrier is in the JVM's list.
 	case t.Sort == analysis.VMThread:
-		p.state.vm++
+		p.state.ticks = p.state.ticks || t.Name == periodicTasks
 		if t.ID >= 0 {
 			p.state.numbered++
 		}

@@ -122,6 +122,8 @@ func (p *javacoreParser) line(l line.Line) error {
 		p.head.completed = p.head.completed || strings.Contains(rest, "END OF DUMP")
 		p.lost = false
 		return p.deliver()
+	case strings.HasSuffix(tag, "XMTHDCATEGORY"):
+		// A figure of the processor for threads of one sort, below all threads.
 	case strings.HasPrefix(tag, "3XM"), strings.Contains(tag, "XENATIVESTACK"), strings.Contains(tag, "XESTACK"):
 		return p.below(l, tag, rest)
 	case tag[1:3] == "LK":

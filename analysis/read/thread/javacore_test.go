@@ -136,7 +136,16 @@ NULL
 NULL
 1XMTHDSUMMARY  Threads CPU Usage Summary
 NULL           =========================
+NULL
 1XMTHDCATEGORY All JVM attached threads: 1.760000000 secs
+1XMTHDCATEGORY |
+2XMTHDCATEGORY +--System-JVM: 1.500000000 secs
+2XMTHDCATEGORY |  |
+3XMTHDCATEGORY |  +--GC: 0.0 secs
+2XMTHDCATEGORY |  |
+3XMTHDCATEGORY |  +--JIT: 1.500000000 secs
+1XMTHDCATEGORY |
+2XMTHDCATEGORY +--Application: 0.260000000 secs
 NULL
 1XMVTHDINFO    Unmounted Threads
 NULL           =================

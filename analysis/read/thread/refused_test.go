@@ -220,3 +220,95 @@ func TestNoDumpOfTheCollectionIsRefused(t *testing.T) {
 		t.Errorf("only %d dumps were looked at", dumps)
 	}
 }
+
+// jstackF has the layout that jstack -F of JDK 5 and 7 prints: a header, its frames, two
+// blank lines.
+const jstackF = `Attaching to process ID 4711, please wait...
+Debugger attached successfully.
+JVM version is 24.45-b08
+Thread 101: (state = BLOCKED)
+ - java.lang.Object.wait(long) @bci=0 (Interpreted frame)
+ - shop.Worker.run() @bci=7, line=38 (Interpreted frame)
+
+
+Thread 102: (state = IN_NATIVE)
+
+
+Thread t@103: (state = BLOCKED)
+ - shop.Worker.take() @bci=1, line=9 (Compiled frame; information may be imprecise)
+ - shop.Worker.run() @bci=7, line=38 (Interpreted frame)
+
+
+`
+
+// TestADamagedHeaderOfJstackFIsRefused leaves out what nothing shows: the loss of a header
+// without frames.
+func TestADamagedHeaderOfJstackFIsRefused(t *testing.T) {
+	garbled := func(header, by string) string { return strings.Replace(jstackF, header, by, 1) }
+	for _, tc := range []struct {
+		name, text       string
+		threads, refused int
+	}{
+		{"as it is", jstackF, 3, 0},
+		{"with blank lines between all", strings.ReplaceAll(jstackF, "\n", "\n\n"), 3, 0},
+		{"the first header is missing", garbled("Thread 101: (state = BLOCKED)\n", ""), 2, 1},
+		{"the first header is garbled", garbled("Thread 101", "Thr\x00\xff#~%@!?1"), 2, 1},
+		{"the first header is cut", garbled("Thread 101: (state = BLOCKED)", "Thread 1"), 2, 1},
+		{"the last header is missing", garbled("Thread t@103: (state = BLOCKED)\n", ""), 2, 1},
+		{"the last header is garbled", garbled("Thread t@103:", "Thread t\x00\xff#~%@!?"), 2, 1},
+		{"the last header is cut", garbled("Thread t@103: (state = BLOCKED)", "Thread t@10"), 2, 1},
+		{"a header without frames is garbled", garbled("102:", "\x00\xff#"), 2, 1},
+		{"the second dump begins with a garbled header", jstackF + garbled("Thread 101", "Thr\x00\xff#~%@!?1"), 5, 1},
+	} {
+		p := parse(t, "x.txt", tc.text)
+		if len(p.all()) != tc.threads || refused(p) != tc.refused || len(warned(p)) != tc.refused {
+			t.Errorf("%s: %d threads and %d refused, %+v", tc.name, len(p.all()), refused(p), warned(p))
+		}
+	}
+}
+
+// hpUX has the layout of HotSpot on HP-UX: no version, no blank lines.
+const hpUX = `Full thread dump:
+"Thread-1" daemon prio=10 tid=0x0003d470 nid=51 lwp_id=3573101 waiting on monitor [0x1fed1000..0x1fed1500]
+       at java.lang.Object.wait(Native Method)
+       at shop.Worker.run(Worker.java:119)
+"Thread-0" daemon prio=10 tid=0x0003a3b0 nid=11 lwp_id=3573061 waiting on monitor [0x212f9000..0x212f9500]
+       at shop.Worker.run(Worker.java:119)
+"VM Periodic Task Thread" prio=8 tid=0x0018ce38 nid=6 lwp_id=3573010 waiting on monitor 
+"Suspend Checker Thread" prio=10 tid=0x0018ceb8 nid=7 lwp_id=3573011 runnable 
+`
+
+func TestDamageOfADumpOfHPUXIsSaid(t *testing.T) {
+	if p := parse(t, "x.txt", hpUX+hpUX); !slices.Equal(p.counts(), []int{4, 4}) || len(warned(p)) != 0 {
+		t.Errorf("as it is: %v threads, %+v", p.counts(), warned(p))
+	}
+	p := parse(t, "x.txt", strings.Replace(hpUX, ":119)\n\"Thread-0", ":119)\"Thread-0", 1))
+	if !slices.Equal(p.counts(), []int{3}) || refused(p) != 1 || len(p.all()[0].Stack.Frames) != 2 {
+		t.Errorf("joined: %v threads, %d refused", p.counts(), refused(p))
+	}
+	for _, end := range []string{"\"VM Periodic", "\"Thread-0", "nid=11", "       at shop"} {
+		if p := parse(t, "x.txt", hpUX[:strings.LastIndex(hpUX, end)]); len(p.dumps) != 1 || !p.dumps[0].Truncated {
+			t.Errorf("it ends before %s: %+v", end, p.dumps)
+		}
+	}
+}
+
+// TestTheLockChainsOfJRockitNameThreadsAgain has the layout of JRockit R25 and R26, and of
+// 1.4.2_05.
+func TestTheLockChainsOfJRockitNameThreadsAgain(t *testing.T) {
+	const began, end = "===== FULL THREAD DUMP ===============\nWed Nov 18 12:05:13 2026\nBEA JRockit(R) R25.2.0-28\n\n", "\n===== END OF THREAD DUMP ===============\n\n"
+	for name, s := range map[string]string{
+		"R25": "\"a\" id=10 idx=0x14 tid=5628 prio=5 alive, in native, blocked\n    at shop/Cart.add()V(Cart.java:9)\n    -- end of trace\n\n" +
+			"\"b\" id=11 idx=0x16 tid=3264 prio=5 alive, in native, blocked\n    at shop/Cart.sum()V(Cart.java:4)\n    -- end of trace\n\n" +
+			"Circular (deadlocked) lock chains\n=================================\nChain 2:\n\"a\" id=10 idx=0x14 tid=5628 waiting for java/lang/Object@0x01 held by:\n\"b\" id=11 idx=0x16 tid=3264 waiting for java/lang/Object@0x02 held by:\n\"a\" id=10 idx=0x14 tid=5628\n\n" +
+			"Blocked lock chains\n===================\nChain 3:\n\"c\" id=12 idx=0x18 tid=9 waiting for java/lang/Object@0x02 held by:\n\"a\" id=10 idx=0x14 tid=5628 in chain 2\n",
+		"1.4.2_05": "\"a\" prio=5 id=0xc00 tid=0xc10 blocked\n    at shop/Cart.add(Cart.java:9)@0x15D1EA44\n    --- End of stack trace\n\n" +
+			"\"b\" prio=5 id=0xc80 tid=0xc11 blocked\n    at shop/Cart.sum(Cart.java:4)@0x15D1EA45\n    --- End of stack trace\n\n" +
+			"Blocked lock chains\n===================\nChain 1:\n\"c\" (id: 0x00000a80) waiting for java/lang/Object@0x01 held by:\n\"a\" (id: 0x00000c00) in chain 2\n",
+	} {
+		p := parse(t, "x.txt", began+s+end+began+s+end)
+		if !slices.Equal(p.counts(), []int{2, 2}) || refused(p) != 0 || len(warned(p)) != 0 {
+			t.Errorf("%s: %v threads, %d refused, %+v", name, p.counts(), refused(p), warned(p))
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxStackBytes bounds all kept stacks of one parse together.
-	maxStackBytes = 256 << 20
+	maxStackBytes = 8 << 20
 	// frameBytes is about what an analysis.Frame costs.
 	frameBytes = 48
 )

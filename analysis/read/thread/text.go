@@ -74,8 +74,10 @@ type textParser struct {
 	// early are refused headers of a dump that has not begun.
 	early refusals
 
-	// attached is the process that jstack -F names above its dump.
+	// attached is the process that jstack -F names above its dump; dense is true once two
+	// lines of it stood without a blank one between them.
 	attached int
+	dense    bool
 
 	// before are the last lines that are not blank, the newest last.
 	before [3]line.Line
@@ -84,7 +86,8 @@ type textParser struct {
 // dumpState is what is needed to judge a dump's end.
 type dumpState struct {
 	ended     bool // a line was seen that comes after the threads
-	vm        int  // threads of the virtual machine
+	announced bool // words stand above the threads
+	ticks     bool // the thread of periodic tasks was seen
 	numbered  int  // threads with #N that are in the JVM's own list
 	cut       bool // the last line of the input is half of one
 	strange   int  // lines inside the dump that are none of its own
@@ -202,6 +205,11 @@ func (p *textParser) line(l line.Line) error {
 		}
 	}
 	p.suspect = line.Line{}
+	if end := joined(s); end > 0 && p.dump != nil && p.section == threads {
+		p.inside(l, s[:end])
+		p.remember(l, s)
+		return p.refuse(l)
+	}
 	switch {
 	case p.inside(l, s):
 		p.border.Within()
@@ -218,6 +226,16 @@ func (p *textParser) line(l line.Line) error {
 	}
 	p.remember(l, s)
 	return nil
+}
+
+// joined is where the header of the next thread begins behind a frame, 0 if none does.
+//
+//	`at java.lang.Thread.run(Thread.java:9)"main" prio=5 tid=0x01 nid=0x02 runnable`
+func joined(s string) int {
+	if s[len(s)-1] == ')' || !strings.Contains(s, " tid=0x") || !strings.Contains(s, " nid=") {
+		return 0
+	}
+	return strings.Index(s, `)"`) + 1
 }
 
 // beginning reads what begins a dump, a section or a thread.
@@ -275,7 +293,9 @@ const fullThreadDump = "Full thread dump"
 // ends reports whether s comes after the threads of a dump.
 func ends(s string) bool {
 	switch s {
-	case "Heap", "<EndOfDump>", "Deadlock Found":
+	case "Heap", "<EndOfDump>", "Deadlock Found",
+		// JRockit names threads again in these.
+		"Circular (deadlocked) lock chains", "Blocked lock chains", "Open lock chains":
 		return true
 	}
 	return strings.HasPrefix(s, "JNI global ref") || strings.HasPrefix(s, "===== END OF THREAD DUMP") ||
@@ -305,6 +325,7 @@ func (p *textParser) announce(l line.Line, s string) error {
 	}
 	p.beginDump(l)
 	p.early = refusals{}
+	p.state.announced = true
 	p.dump.Form = FormHotSpot
 	if strings.HasPrefix(s, "=") {
 		p.dump.Form = FormJRockit
@@ -472,6 +493,8 @@ func (p *textParser) endThreads() error {
 	p.open = false
 	p.state.ended = true
 	p.section = after
+	// A thread that stands behind others of its dump begins no other one.
+	p.early = refusals{}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/thread"
+	"leakdiff/samples/corpus"
 )
 
 const hotSpotThread = "\"worker-1\" #20 [4711] daemon prio=5 os_prio=0 cpu=1.50ms elapsed=12.25s tid=0x00007f01 nid=4711 waiting on condition  [0x00007f02]\n" +
@@ -205,10 +206,12 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 	}{
 		{"threads of the list are missing", smr + hotSpotThread, "the JVM lists 2 Java threads, 1 are in the text"},
 		{"more threads than the list has", smr + strings.Repeat(hotSpotThread, 3) + "\nJNI global refs: 1, weak refs: 0\n", ""},
-		{"nothing follows the threads", announced + "\n" + hotSpotThread, "neither the threads"},
+		{"nothing follows the threads", announced + "\n" + hotSpotThread, "neither the thread"},
 		{"the last frame is half", hotSpotThread[:strings.Index(hotSpotThread, "run(Worker")], "inside a line"},
 		{"the last header is half", hotSpotThread + "\n\"worker-2\" #21 dae", "inside a line"},
-		{"nothing is missing", announced + hotSpotThread + "\n\"VM Thread\" os_prio=0 tid=0x01 nid=0x02 runnable\n", ""},
+		{"threads of the machine are missing", announced + hotSpotThread + "\n\"VM Thread\" os_prio=0 tid=0x01 nid=0x02 runnable\n", "neither the thread"},
+		{"nothing is missing", announced + hotSpotThread + "\n\"VM Thread\" os_prio=0 tid=0x01 nid=0x02 runnable\n\n\"VM Periodic Task Thread\" os_prio=0 tid=0x01 nid=0x03 waiting on condition\n", ""},
+		{"the line about JNI is missing", smr + strings.Repeat(hotSpotThread, 2) + "\n\"VM Periodic Task Thread\" os_prio=0 tid=0x01 nid=0x03 waiting on condition\n", "the line about JNI"},
 		{"an excerpt claims nothing", hotSpotThread, ""},
 		{"a last line without its end is whole", strings.TrimSuffix("Thread 5: (state = BLOCKED)\n - a.B.c() @bci=1, line=2 (Interpreted frame)\n", "\n"), ""},
 	} {
@@ -216,6 +219,22 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 		d := p.dumps[0]
 		if d.Truncated != (test.why != "") || !strings.Contains(d.TruncatedWhy, test.why) {
 			t.Errorf("%s: truncated %v, %q", test.name, d.Truncated, d.TruncatedWhy)
+		}
+	}
+}
+
+// TestNoEndOfALineEndsADumpInSilence cuts real dumps behind each line. The releases print
+// the threads of the machine in different orders.
+func TestNoEndOfALineEndsADumpInSilence(t *testing.T) {
+	for _, release := range []string{"jdk8", "jdk11", "jdk17", "jdk26"} {
+		text := content(t, corpus.Path(t, "threads", "jdk-matrix", release, "jstack.txt"))
+		truth := len(parse(t, "x", text).all())
+		at := strings.Index(text, "Full thread dump")
+		for at < len(text) {
+			at += 1 + strings.IndexByte(text[at:], '\n')
+			if p := parse(t, "x", text[:at]); len(p.all()) < truth && !p.dumps[0].Truncated {
+				t.Errorf("%s, %d bytes: %d threads of %d, and nothing is said", release, at, len(p.all()), truth)
+			}
 		}
 	}
 }

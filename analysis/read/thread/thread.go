@@ -51,7 +51,7 @@ const (
 type Config struct {
 	// Path goes into every problem.
 	Path string
-	// MaxStacks is how many distinct stacks are kept, 200,000 by default. All
+	// MaxStacks is how many distinct stacks are kept, 20,000 by default. All
 	// further threads get one shared stack that is Unavailable.
 	MaxStacks int
 	// MaxProblems is how many problems are listed, 100 by default, before one
@@ -61,7 +61,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.MaxStacks <= 0 {
-		c.MaxStacks = 200_000
+		c.MaxStacks = 20_000
 	}
 	if c.MaxProblems <= 0 {
 		c.MaxProblems = 100
@@ -134,7 +134,7 @@ const (
 	maxFrames = 4096
 	maxLocks  = 4096
 	// maxDumps bounds the dumps of one file; the rest is counted only.
-	maxDumps = 4096
+	maxDumps = 1000
 	// maxJoined is how many lines and bytes a name with line feeds may span.
 	maxJoinedLines, maxJoinedBytes = 16, 8 << 10
 	maxDeadlocks                   = 256

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"leakdiff/analysis/say/wording"
 )
 
 func TestJiraReadsNamesAsText(t *testing.T) {
@@ -159,4 +161,34 @@ func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
 			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
 		}
 	}
+}
+
+// markdownSigns is what MarkdownText leaves of its escapes.
+var markdownSigns = strings.NewReplacer(`\\`, `\`, `\|`, "|", "\\`", "`", `\*`, "*", `\_`, "_", `\[`, "[", `\]`, "]", `\~`, "~", `\/`, "/", `\.`, ".", "&lt;", "<", "&gt;", ">", "&amp;", "&", "&#64;", "@")
+
+func FuzzMarkup(f *testing.F) {
+	for _, seed := range []string{"a|b <img src=x> [x](http://evil) @everyone", "```\n````", "{noformat} {NoFormat}x {code}", "h1. x", "a\r\nb\x1b[0m\u202e", `\\|\www.x`, "(*) :) ;( &#33;"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		md := MarkdownText(s)
+		if strings.ContainsAny(md, "<>\n\r\x1b") || strings.Contains(md, "://") || strings.Contains(md, "www.") || strings.Contains(md, "@") {
+			t.Errorf("%q is more than text in Markdown: %q", s, md)
+		}
+		if got, want := markdownSigns.Replace(md), wording.Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)); got != want {
+			t.Errorf("Markdown shows %q, want %q", got, want)
+		}
+		if jira := JiraText(s); strings.ContainsAny(jira, "\n\r\x1b") || strings.Contains(jira, "://") {
+			t.Errorf("%q is more than text in Jira: %q", s, jira)
+		}
+		var fence, noformat strings.Builder
+		MarkdownFence(&fence, []string{s})
+		if mark, rest, _ := strings.Cut(fence.String(), "\n"); strings.Count(rest, mark) != 1 {
+			t.Errorf("%q ends its block early: %q", s, fence.String())
+		}
+		JiraFence(&noformat, []string{s})
+		if n := strings.Count(strings.ToLower(noformat.String()), "{noformat"); n != 2 {
+			t.Errorf("%q ends its block early: %q", s, noformat.String())
+		}
+	})
 }

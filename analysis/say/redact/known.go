@@ -13,7 +13,7 @@ import (
 const shortest = 3
 
 // words are the pseudonyms of rules that hide known names.
-var words = map[Rule]string{Tokens: "token", Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Files: "file", Paths: "path"}
+var words = map[Rule]string{Tokens: "token", Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Files: "file", Paths: "path", Programs: "program", Names: "name"}
 
 // keyed are the attributes that hold secrets of one rule.
 var keyed = map[string]Rule{
@@ -97,13 +97,13 @@ func set(words string) map[string]bool {
 func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
 		n = strings.ToLower(n)
-		if _, have := r.known[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
+		if _, have := r.known.names[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
 		if rule != Hosts && (r.public[n] || plainNames[n]) {
 			continue
 		}
-		r.known[n], r.named = rule, nil
+		r.known.names[n], r.known.heads = rule, nil
 		switch rule {
 		case Hosts:
 			r.knowFirstLabel(n)
@@ -118,17 +118,17 @@ var digitRuns = regexp.MustCompile(`[0-9]+`)
 
 // alias makes a name a synonym of another one where it is a word of its own.
 func (r *Redactor) alias(name, full string) {
-	if _, have := r.known[name]; have || len(name) < shortest || r.public[name] || plainNames[name] {
+	if _, have := r.known.names[name]; have || len(name) < shortest || r.public[name] || plainNames[name] {
 		return
 	}
-	r.known[name], r.same[name], r.whole[name] = r.known[full], full, true
+	r.known.names[name], r.same[name], r.whole[name] = r.known.names[full], full, true
 }
 
 // knowFirstLabel makes "web-17" a synonym of the host "web-17.example.com", in any
 // order, unless the label is a word that names many machines.
 func (r *Redactor) knowFirstLabel(host string) {
 	first, _, long := strings.Cut(host, ".")
-	switch rule, have := r.known[first]; {
+	switch rule, have := r.known.names[first]; {
 	case !long || len(first) < 4 || manyHosts[first] || r.public[first] || plainNames[first] || strings.Trim(first, "0123456789") == "":
 	case !have:
 		r.alias(first, host)
@@ -209,6 +209,11 @@ var remark = regexp.MustCompile(`(?: \([^()/]*\)|, [A-Z][A-Z_0-9]+)$`)
 // machines, and may end with a path whose names have blanks: "10u /srv/Kunde
 // Müller/x.db (deleted)". Addresses in the program's own texts are public.
 func (r *Redactor) LearnEvidence(s string) {
+	r.allow(free, s)
+	r.learnEvidence(s)
+}
+
+func (r *Redactor) learnEvidence(s string) {
 	if at := strings.Index(s, " /"); at >= 0 {
 		r.learnPath(s[at+1:])
 	}
@@ -305,7 +310,7 @@ func (r *Redactor) learnName(name string) {
 	}
 	r.know(Files, stem)
 	if stem != name {
-		if r.know(Files, name); r.known[name] == Files {
+		if r.know(Files, name); r.known.names[name] == Files {
 			r.same[name] = stem
 		}
 	}
@@ -382,18 +387,25 @@ func (r *Redactor) learnPair(name, value string) {
 	} else if rest, ok := strings.CutPrefix(value, "@"); ok {
 		r.know(Paths, rest) // an abstract socket
 	}
-	r.LearnEvidence(value)
+	r.learnEvidence(value)
 }
 
-// knownNames replaces the names given to know and the learn functions. Names of hosts
+// table are names with the rule that hides each. heads finds any of them in a text and is
+// built on first use.
+type table struct {
+	names map[string]Rule
+	heads *heads
+}
+
+// tableNames replaces the names of a table. Names of hosts
 // are also found inside longer ones, unless they are one word. Other names are found
 // only where no letter or digit touches them.
-func (r *Redactor) knownNames(s string) string {
-	if len(r.known) == 0 {
+func (r *Redactor) tableNames(t *table, s string) string {
+	if len(t.names) == 0 {
 		return s
 	}
-	if r.named == nil {
-		r.named = compile(r.known)
+	if t.heads == nil {
+		t.heads = compile(t.names)
 	}
 	low := lower(s)
 	var b strings.Builder
@@ -401,12 +413,12 @@ func (r *Redactor) knownNames(s string) string {
 	for at := 0; at+shortest <= len(low.text); at++ {
 		// The longest name may be a part of a longer word, while a shorter one that
 		// begins there is the whole word.
-		for _, n := range r.named.lengths(low.text[at:]) {
+		for _, n := range t.heads.lengths(low.text[at:]) {
 			if at+n > len(low.text) {
 				continue
 			}
 			name := low.text[at : at+n]
-			rule, ok := r.known[name]
+			rule, ok := t.names[name]
 			from, to := low.place(at), low.place(at+n)
 			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
 				continue
@@ -461,7 +473,7 @@ func stands(s string, from, to int, rule Rule, name string) bool {
 	if rule == Hosts && !word(name) {
 		return true
 	}
-	return apart(s, from, to) && (rule != Paths && rule != Files || !word(name) || inPath(s, from, to))
+	return apart(s, from, to) && (rule != Paths && rule != Files || !word(name) || !vocabulary[name] || inPath(s, from, to))
 }
 
 // apart reports a part of a text that no letter or digit touches.
@@ -524,7 +536,7 @@ func compile(known map[string]Rule) *heads {
 }
 
 // made is a pseudonym as name writes it.
-var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr)-\d+$`)
+var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)-\d+$`)
 
 // pseudonym reports text that was already replaced.
 func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }

@@ -47,6 +47,9 @@ func New(cases ...Case) *Redactor {
 		cases[i].users(users)
 	}
 	for i := range cases {
+		r.keepFunctions(&cases[i])
+	}
+	for i := range cases {
 		r.keepPrograms(&cases[i], users)
 	}
 	for i := range cases {
@@ -59,6 +62,9 @@ func New(cases ...Case) *Redactor {
 	}
 	for i := range cases {
 		r.learnCase(&cases[i])
+	}
+	for i := range cases {
+		r.allowCase(&cases[i])
 	}
 	for i := range cases {
 		r.locateNames(&cases[i])
@@ -83,6 +89,13 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 	return func(yield func(*analysis.Stack) bool) {
 		seen := map[*analysis.Stack]bool{}
 		for snap := range c.snapshots() {
+			for i := range snap.Contention {
+				for _, c := range snap.Contention[i].Stacks {
+					if !yield(&analysis.Stack{Frames: c.Frames}) {
+						return
+					}
+				}
+			}
 			for i := range snap.Groups {
 				for _, v := range snap.Groups[i].Variants {
 					if v.Stack == nil || seen[v.Stack] {
@@ -119,27 +132,57 @@ func (c *Case) users(names map[string]bool) {
 	delete(names, "")
 }
 
-// keepPrograms keeps the names of programs and functions. A program with the name of a
-// user may be that user's own, so it is hidden.
+// keepPrograms keeps the names of well-known programs and of those that packages are
+// named after. A program with the name of a user may be that user's own, so it is hidden
+// as any other.
 func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 	for _, snapshots := range c.Series {
-		if name := snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
-			r.keep(name)
-		} else {
+		switch name := snapshots[0].Process.Name.Value; {
+		case users[strings.ToLower(name)]:
 			r.know(Users, name)
+		case r.harmless(name, free):
+			r.keep(name)
+		default:
+			r.know(Programs, name)
 		}
+	}
+}
+
+// keepFunctions keeps the names of functions with their packages.
+func (r *Redactor) keepFunctions(c *Case) {
+	for _, snapshots := range c.Series {
 		seen := map[string]bool{}
 		for _, snap := range snapshots {
 			for i := range snap.Groups {
 				f := snap.Groups[i].Family
 				if !seen[f.Fingerprint] && (f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread) {
-					r.keep(f.Loose...)
-					r.keep(f.LooseCreator)
+					r.keepFunction(f.Loose...)
+					r.keepFunction(f.LooseCreator)
 				}
 				seen[f.Fingerprint] = true
 			}
 			r.keepObjects(snap.Joined)
+			for i := range snap.Contention {
+				for _, c := range snap.Contention[i].Stacks {
+					for _, f := range c.Frames {
+						r.keep(f.Func)
+					}
+				}
+			}
 		}
+	}
+}
+
+// keepFunction keeps the names of functions with their packages, but not the private
+// machine that a module is named after: "git.acme.corp/pay/ledger.Open".
+func (r *Redactor) keepFunction(names ...string) {
+	for _, name := range names {
+		host, rest, ok := strings.Cut(name, "/")
+		if dot := strings.LastIndexByte(host, '.'); ok && dot > 0 && inside[host[dot+1:]] {
+			r.know(Hosts, strings.TrimLeft(host, "*[]"))
+			name = rest
+		}
+		r.keep(name)
 	}
 }
 
@@ -150,12 +193,12 @@ func (r *Redactor) keepObjects(o *analysis.Objects) {
 	}
 	for i := range o.Kinds {
 		k := &o.Kinds[i]
-		r.keep(k.Name, k.Type)
+		r.keepFunction(k.Name, k.Type)
 		for _, role := range k.Each {
-			r.keep(strings.Split(role.Role, " < ")...)
+			r.keepFunction(strings.Split(role.Role, " < ")...)
 		}
 		for _, h := range k.Holders {
-			r.keep(h.Type)
+			r.keepFunction(h.Type)
 		}
 	}
 }
@@ -171,7 +214,7 @@ func (r *Redactor) learnCase(c *Case) {
 	learn := func(s string) {
 		if !seen[s] {
 			seen[s] = true
-			r.LearnEvidence(s)
+			r.learnEvidence(s)
 		}
 	}
 	for _, p := range c.Problems {

@@ -56,7 +56,8 @@ func TestEveryPartOfACaseTeachesItsNames(t *testing.T) {
 		{"who built a program, and where", "/home/gundula/quagga/x and /okapibuild/x", "/home/user-1/path-1/x and /path-2/x"},
 		{"a user of a directory, by itself", "by carolina", "by user-1"},
 		{"what people wrote", "mallory, caracal-3, till4.umbrella.io", "user-1, host-1, host-2"},
-		{"the program and its functions stay", "shopd in /srv/shopd/basket/cart, basket.(*Cart).Wait", "shopd in /srv/shopd/basket/cart, basket.(*Cart).Wait"},
+		{"the program that nobody knows", "shopd in /srv/shopd/basket", "program-1 in /srv/program-1/basket"},
+		{"its functions stay", "/srv/basket/cart, basket.(*Cart).Wait", "/srv/basket/cart, basket.(*Cart).Wait"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, New(shopCase()).Text(tc.in)); d != "" {
@@ -119,7 +120,7 @@ func TestTheReceiptSaysWhereAValueStandsFirst(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if got, want := Sum(receipt), "redacted: 3\u00a0places by 12 rules"; got != want {
+	if got, want := Sum(receipt), "redacted: 3\u00a0places by 14 rules"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := got[Hosts].Count(), "2\u00a0places, 1 different"; got != want {

@@ -28,7 +28,8 @@ var become = map[Rule]string{
 	Arguments: "become arg-1, arg-2 …; numbers and switches stay", Pods: "become pod-1, pod-2 …", Namespaces: "become namespace-1 …", Users: "become user-1, user-2 …",
 	Paths: "names in paths become path-1, path-2 …; directories of the system and names of source files stay",
 	Files: "become file-1, file-2 …; names that say only the kind of evidence and the round stay",
-	Homes: "become user-1, user-2 …", Ids: "become id-1, id-2 …; equal stays equal", Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
+	Homes: "become user-1, user-2 …", Ids: "become id-1, id-2 …; equal stays equal", Programs: "become program-1 …; well-known programs stay", Names: "become name-1, name-2 …; words of these pages, of functions and of well-known programs stay",
+	Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
 }
 
 // Title is the rule as a heading: "Host names".

@@ -33,11 +33,13 @@ const (
 	Paths      Rule = "paths of data"
 	Ids        Rule = "pod, container and request ids"
 	Pointers   Rule = "pointers"
+	Programs   Rule = "names of programs"
+	Names      Rule = "words that nobody knows to be harmless"
 )
 
 // rules lists every rule in order.
 func rules() []Rule {
-	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
+	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers, Programs, Names}
 }
 
 // mostFirst is the number of values of a rule whose places a receipt lists.
@@ -46,16 +48,21 @@ const mostFirst = 20
 // Redactor replaces secrets in the texts of one result. It is not safe for concurrent
 // use.
 type Redactor struct {
-	// known are names with the rule that hides them. named finds any of them and is
-	// built on first use.
-	known map[string]Rule
+	// known are names with the rule that hides them.
+	known table
 	// public are words that are no secret: those of programs and functions.
 	public map[string]bool
 	// same are synonyms that share the pseudonym of another name: the file "x.tgz" and
 	// the snapshot "x". Those in whole are found only as words of their own.
 	same  map[string]string
 	whole map[string]bool
-	named *heads
+	// unknown are words that no rule knows and that are not known to be harmless. They
+	// are replaced last. pending are texts that may hold more of them, searched the
+	// parts of texts that were searched, while probing.
+	unknown  table
+	pending  []unknownText
+	searched map[unknownText]bool
+	probing  bool
 	// names are the pseudonyms by their first word. Rules with the same word share
 	// them.
 	names map[string]map[string]string
@@ -109,7 +116,7 @@ var (
 
 // newRedactor makes a redactor that knows only the names of these hosts.
 func newRedactor(hosts ...string) *Redactor {
-	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
+	r := &Redactor{known: table{names: map[string]Rule{}}, unknown: table{names: map[string]Rule{}}, searched: map[unknownText]bool{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
 		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
 	r.know(Hosts, hosts...)
 	return r
@@ -117,6 +124,9 @@ func newRedactor(hosts ...string) *Redactor {
 
 // Text replaces every secret in s: "dial 10.1.2.3:443" becomes "dial ip-1:443".
 func (r *Redactor) Text(s string) string {
+	if len(r.pending) > 0 && !r.probing {
+		r.settle()
+	}
 	s = token.ReplaceAllStringFunc(s, func(m string) string {
 		p := token.FindStringSubmatch(m)
 		return p[1] + r.name(Tokens, "token", p[2])
@@ -148,7 +158,7 @@ func (r *Redactor) Text(s string) string {
 		}
 		return p[1] + r.name(Arguments, "arg", p[2])
 	})
-	s = r.knownNames(s)
+	s = r.tableNames(&r.known, s)
 	s = card.ReplaceAllStringFunc(s, func(m string) string { return r.name(Addresses, "mac", strings.ToLower(m)) })
 	s = ipv4.ReplaceAllStringFunc(s, r.address)
 	s = r.ipv6(s)
@@ -161,7 +171,11 @@ func (r *Redactor) Text(s string) string {
 	})
 	s = uuid.ReplaceAllStringFunc(s, func(m string) string { return r.name(Ids, "id", m) })
 	s = r.hex(s)
-	return pointer.ReplaceAllStringFunc(s, func(m string) string { return r.name(Pointers, "ptr", m) })
+	s = pointer.ReplaceAllStringFunc(s, func(m string) string { return r.name(Pointers, "ptr", m) })
+	if r.probing {
+		return s
+	}
+	return r.cutWords(r.tableNames(&r.unknown, s))
 }
 
 // hex replaces long ids except in fingerprints.
@@ -218,6 +232,9 @@ func (r *Redactor) address(m string) string {
 func (r *Redactor) name(rule Rule, word, value string) string {
 	if full, ok := r.same[value]; ok {
 		value = full
+	}
+	if r.probing {
+		return word + "-0"
 	}
 	if r.from != nil {
 		if _, have := r.origins[[2]string{word, value}]; !have {

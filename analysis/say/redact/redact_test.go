@@ -130,6 +130,7 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		}
 		r.learnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
 		r.learnText("/srv/harbour/x")
+		r.learnText("/srv/garden/x")
 		r.learnPair("remote", "db-primary.corp.example.com:postgresql")
 		r.learnPair("remote", "ledgerd:6379")
 		r.learnPair("remote", "[2001:db8:99::1]:443")
@@ -163,7 +164,7 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		{"a container's log", "/var/log/containers/basket-9_orders_app.log", "/var/log/containers/pod-1_namespace-1_path-1"},
 		{"a mailbox", "/var/spool/mail/zoe", "/var/spool/mail/path-1"},
 		{"shared memory", "/dev/shm/zebra.db", "/dev/shm/path-1"},
-		{"an abstract socket", "@zabstract of @/tmp/zsock", "@zabstract of @/tmp/path-1"},
+		{"an abstract socket", "@zabstract of @/tmp/zsock", "@path-1 of @/tmp/path-2"},
 		{"a library", "/usr/lib/x/zlib.so.1", "/usr/lib/x/zlib.so.1"},
 		{"the machine of an address", "https://vault.internal.corp/v1, and vault.internal.corp", "https://host-1/v1, and host-1"},
 		{"a database", "jdbc:postgresql://u:p@db7.corp:5432/customers", "jdbc:postgresql://token-1@host-1:5432/path-1"},
@@ -181,7 +182,8 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		{"a directory's name that is a word, in a path", "/srv/harbour/x", "/srv/path-1/x"},
 		{"and alone", "harbour", "path-1"},
 		{"and as the end of a path", "harbour (deleted)", "path-1 (deleted)"},
-		{"but not in a sentence", "a safe harbour for ships", "a safe harbour for ships"},
+		{"and in a sentence", "a safe harbour for ships", "a safe path-1 for ships"},
+		{"but a word of our pages stays in a sentence", "a garden for buffers", "a garden for buffers"},
 		{"a word that only contains it stays", "acme-payroll2", "acme-payroll2"},
 		{"a user", "opened by alice", "opened by user-1"},
 		{"a user of a listing's row", "walter", "user-1"},

@@ -63,7 +63,7 @@ func (r *Redactor) pairs(s string) string {
 		if of, ok := keyed[key]; ok {
 			rule = of
 		}
-		if of, ok := r.known[low]; ok {
+		if of, ok := r.known.names[low]; ok {
 			rule = of
 		}
 		if rule == Hosts && (strings.ContainsAny(value, ":/ ") || !strings.ContainsFunc(value, unicode.IsLetter)) {
@@ -84,8 +84,9 @@ var forges = set(`github.com gist.github.com gitlab.com bitbucket.org golang.org
 var (
 	inside  = set(`internal local corp lan intranet localdomain svc`)
 	outside = set(`com net org io cloud de eu uk fr nl ch edu gov`)
-	// code are first labels of packages. Names of machines end with the same words.
-	code = set(`com org io net java javax jdk sun kotlin scala akka dev edu gov in de`)
+	// code are first labels of packages, and of our own schemas ("leakdiff.report/1"). Names
+	// of machines end with the others.
+	code = set(`leakdiff com org io net java javax jdk sun kotlin scala akka dev edu gov in de`)
 	// sources are the last labels of names of code and its files.
 	sources = set(`go s c h cc cpp java kt js mjs ts py rs rb php scala proto mod sum templ`)
 )
@@ -161,8 +162,9 @@ func capitals(name string) bool {
 }
 
 // LearnSaid takes free text that a person wrote. It hides whatever may be a name of a
-// machine, a path, a pod, a user or a secret.
+// machine, a path, a pod, a user or a secret, and every unknown word.
 func (r *Redactor) LearnSaid(s string) {
+	r.allow(free, s)
 	for _, m := range login.FindAllStringSubmatch(s, -1) {
 		if !forges[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
 			r.learnEnd(m[2])
@@ -196,7 +198,7 @@ func (r *Redactor) LearnSaid(s string) {
 		r.learnOne(Pods, m[2])
 	}
 	for _, m := range counted.FindAllString(s, -1) {
-		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !r.pseudonym(strings.ToLower(m)) && r.known[strings.ToLower(m)] == "" && !release.MatchString(m) {
+		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
 			r.learnEnd(m)
 		}
 	}
@@ -206,7 +208,7 @@ func (r *Redactor) LearnSaid(s string) {
 			r.know(Tokens, m)
 		}
 	}
-	r.LearnEvidence(s)
+	r.learnEvidence(s)
 }
 
 // learnAbout takes the values after words and options that announce them.

@@ -294,7 +294,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
 			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
-			Totals: s.Totals, Artifacts: []Artifact{},
+			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
 			out[i].PID = &pid

@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/judge/edge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // SeriesJudgement is all that is said of one series by itself: nothing in it depends on another
@@ -35,6 +36,8 @@ type SeriesJudgement struct {
 	// process in each snapshot, 0 where one is not known; nil where none is.
 	Connections edge.Packed
 	Namespaces  []uint64 `json:",omitempty"`
+	// LeftOut is how many families are not judged because the series has too many.
+	LeftOut int `json:",omitempty"`
 }
 
 // Growth is what another process must know of a finding that rises.
@@ -76,7 +79,7 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
-	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots)}
+	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots), LeftOut: j.Trend.LeftOut}
 	for i, s := range j.Snapshots {
 		if inode := s.Figures[analysis.NetworkNamespace]; inode > 0 {
 			if out.Namespaces == nil {
@@ -181,6 +184,13 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	names := processNames(len(series), func(i int) *Series { return &series[i].Series })
 	out.Report.Edges, out.Report.Order = between(series, names)
 	versions(series)
+	for i := range series {
+		if n := series[i].LeftOut; n > 0 {
+			out.Report.Problems = append(out.Report.Problems, analysis.Problem{Offset: -1, Severity: analysis.Warning,
+				What: wording.Plural(n, "family", "families") + " of " + names[i] + " were not followed over time",
+				Why:  "the series has too many different ones; those that rise most were followed", Hint: "open its snapshots, which show them all, or make cases of fewer captures"})
+		}
+	}
 	for i := range series {
 		holdersFirst(series[i].Series.Findings)
 	}

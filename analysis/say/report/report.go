@@ -56,6 +56,8 @@ type Snapshot struct {
 	Refused   int             `json:"refused,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
+	// Contention has its mutex and block profiles.
+	Contention []Contention `json:"contention,omitempty"`
 	// Families are those of this snapshot, in the report of a single one.
 	Families []SnapshotFamily `json:"families,omitempty"`
 }

@@ -195,6 +195,7 @@ func (p *printer) series(c *Case, i int) {
 	}
 	p.context(s)
 	p.locks(s)
+	p.contention(j)
 	if c.listed.Filter != nil {
 		p.passing(&c.listed.Series[i])
 		return

@@ -1,0 +1,346 @@
+package redact
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+)
+
+// vocabularyText are words that reveal nothing: those of our own pages, common English,
+// well-known programs and libraries.
+//
+//go:embed vocabulary.txt
+var vocabularyText string
+
+var vocabulary = set(vocabularyText)
+
+// strictness is how far a text is trusted.
+type strictness bool
+
+const (
+	// listings are rows of figures: long numbers in them identify nobody.
+	listings strictness = false
+	// free texts are labels, names of threads and what people write: a long number in
+	// them may be an account or a telephone.
+	free strictness = true
+)
+
+// unknownText is a text that may hold words that nobody knows to be harmless.
+type unknownText struct {
+	text string
+	as   strictness
+}
+
+// allow notes a text. Before the next text is redacted, the words in it that no rule
+// hides and that are not known to be harmless are hidden as well.
+func (r *Redactor) allow(as strictness, texts ...string) {
+	for _, s := range texts {
+		if s != "" {
+			r.pending = append(r.pending, unknownText{s, as})
+		}
+	}
+}
+
+var (
+	// phone is a telephone number as people write it.
+	phone = regexp.MustCompile(`(?:\+|\b00)\d[\d ()/.-]{6,}\d|\(0\d{1,5}\)[ /-]?\d[\d -]{3,}\d|\b\d{3}[-. ]\d{3}[-. ]\d{4}\b`)
+	// hexNumber is a short number, number a number with its unit: "10u", "v2", "500ms".
+	hexNumber = regexp.MustCompile(`^0x[0-9a-f]{1,5}$`)
+	number    = regexp.MustCompile(`^\pL{0,2}(\d+)\pL{0,2}$`)
+	// second is a second or a duration, hour a day and hour of a time.
+	second = regexp.MustCompile(`^\d{1,3}\.\d+(?:z|[nmµu]?s|h)?$`)
+	hour   = regexp.MustCompile(`^\d{2}[Tt]\d{2,6}[Zz]?$`)
+	// day is a date without signs.
+	day = regexp.MustCompile(`^20[0-4]\d[01]\d[0-3]\d$`)
+	// letters is a word in a name that is written together: "Hikari" and "Pool".
+	letters = regexp.MustCompile(`\p{Lu}+(?:\P{L}|$)|\p{Lu}?\p{Ll}+|\p{Lu}+|\pL+`)
+	// ticket is the number of a public ticket.
+	ticket = regexp.MustCompile(`(github\.com/[^/\s]+/[^/\s]+/(?:pull|issues)/)\d+`)
+	// cut is a word beside the mark of a text that was cut.
+	cut = regexp.MustCompile(`([^\s…]*)…([^\s…]*)`)
+)
+
+// settle hides the unknown words of all texts noted by allow.
+func (r *Redactor) settle() {
+	pending := r.pending
+	r.pending, r.probing = nil, true
+	var unknown []string
+	for _, p := range pending {
+		if p.as == free {
+			unknown = append(unknown, phone.FindAllString(p.text, -1)...)
+		}
+		for _, chunk := range strings.Fields(p.text) {
+			if key := (unknownText{chunk, p.as}); !r.searched[key] {
+				r.searched[key] = true
+				unknown = append(unknown, r.unknownIn(chunk, p.as)...)
+			}
+		}
+	}
+	r.probing = false
+	for _, name := range unknown {
+		r.hide(name)
+	}
+}
+
+// unknownIn returns the elements of a text without blanks that Text would leave and that
+// are not known to be harmless.
+func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
+	if chunk = ticket.ReplaceAllString(withoutSoftware(chunk), "$1"); r.allHarmless(chunk, as) {
+		return nil
+	}
+	rest := r.Text(chunk)
+	for _, e := range elements(rest) {
+		if !r.harmless(e, as) {
+			out = append(out, e)
+		}
+	}
+	// A password of short pieces is hidden as a whole.
+	if len(out) > 0 && rest == chunk && strings.ContainsAny(chunk, odd) && !strings.Contains(chunk, "/") {
+		out = append(out, strings.Trim(chunk, `"'(),;`))
+	}
+	return out
+}
+
+// withoutSoftware leaves out a path of software, which every machine has.
+func withoutSoftware(chunk string) string {
+	path := strings.TrimLeft(chunk, `"'(`)
+	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	below, _, _ := strings.Cut(rest, "/")
+	switch {
+	case !strings.HasPrefix(path, "/"):
+	case root == "usr" && (below == "lib" || below == "lib64" || below == "bin" || below == "sbin" || below == "libexec" || strings.HasPrefix(rest, "local/go/")),
+		root == "lib", root == "lib64", root == "bin", root == "sbin":
+		return ""
+	}
+	return chunk
+}
+
+func (r *Redactor) allHarmless(s string, as strictness) bool {
+	for _, e := range elements(s) {
+		if !r.harmless(e, as) {
+			return false
+		}
+	}
+	return true
+}
+
+// elements splits a text at the signs that structure paths, pairs and addresses.
+func elements(s string) []string {
+	out := strings.FieldsFunc(s, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(inElement, c)
+	})
+	for i := range out {
+		out[i] = strings.Trim(out[i], inElement)
+	}
+	return out
+}
+
+// inElement are the signs inside an element. Those in odd are in no name.
+const (
+	inElement = "-_.+$" + odd
+	odd       = "!%~#^"
+)
+
+// harmless reports an element of which every word is known.
+func (r *Redactor) harmless(element string, as strictness) bool {
+	low := strings.ToLower(element)
+	if r.public[low] || plainNames[low] || made.MatchString(low) || hexNumber.MatchString(low) || second.MatchString(low) {
+		return true
+	}
+	if strings.ContainsAny(element, odd) {
+		return false
+	}
+	for _, word := range wordsOf(element) {
+		if !r.harmlessWord(word, as) {
+			return false
+		}
+	}
+	return true
+}
+
+// wordsOf are the runs of letters and digits of an element.
+func wordsOf(element string) []string {
+	return strings.FieldsFunc(element, func(c rune) bool { return !alphanumeric(c) })
+}
+
+func (r *Redactor) harmlessWord(word string, as strictness) bool {
+	if r.plain(word) || hour.MatchString(word) {
+		return true
+	}
+	if m := number.FindStringSubmatch(word); m != nil {
+		return as == listings || len(m[1]) < 6 || day.MatchString(word)
+	}
+	runs := strings.FieldsFunc(word, unicode.IsDigit)
+	long := false
+	for _, run := range runs {
+		if r.plain(run) {
+			long = true
+			continue
+		}
+		for _, part := range letters.FindAllString(run, -1) {
+			if n := utf8.RuneCountInString(part); n >= shortest && !r.plain(part) || n < shortest && len(runs) > 1 {
+				return false
+			} else if n >= shortest {
+				long = true
+			}
+		}
+	}
+	return long || utf8.RuneCountInString(word) < shortest
+}
+
+// plain reports a known word of three letters or more, with the usual endings.
+func (r *Redactor) plain(word string) bool {
+	low := strings.ToLower(word)
+	if len(low) < shortest {
+		return false
+	}
+	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "ly"} {
+		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary[stem] || plainNames[stem] || rounds[stem] || common[stem] || softwareParts[stem] || standards[stem]) {
+			return true
+		}
+	}
+	return r.public[low]
+}
+
+// hide makes Text replace an element and its unknown words. The ending of a source file
+// stays.
+func (r *Redactor) hide(element string) {
+	dot := strings.LastIndexByte(element, '.')
+	if !sources[strings.ToLower(element[dot+1:])] && !pseudonymIn.MatchString(element) {
+		r.hideName(element)
+	}
+	for _, word := range wordsOf(element) {
+		if !r.harmlessWord(word, free) {
+			r.hideName(word)
+		}
+	}
+}
+
+func (r *Redactor) hideName(name string) {
+	if name = strings.ToLower(name); len(name) >= shortest && !made.MatchString(name) {
+		r.unknown.names[name], r.unknown.heads = Names, nil
+	}
+}
+
+// pseudonymIn is the place of a pseudonym in a text that was searched.
+var pseudonymIn = regexp.MustCompile(`\b(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|name|program)-0\b`)
+
+// cutWords replaces the unknown remains of words where a text was cut.
+func (r *Redactor) cutWords(s string) string {
+	if !strings.Contains(s, "…") {
+		return s
+	}
+	return cut.ReplaceAllStringFunc(s, func(m string) string {
+		before, after, _ := strings.Cut(m, "…")
+		return r.remains(before) + "…" + r.remains(after)
+	})
+}
+
+func (r *Redactor) remains(s string) string {
+	if s == "" || r.allHarmless(s, listings) || print.MatchString(s) {
+		return s
+	}
+	return r.name(Names, words[Names], strings.ToLower(s))
+}
+
+// allowCase notes every text of a case that evidence or people fill. What is left out is
+// named here: functions, types and packages, ids, hashes and fingerprints.
+func (r *Redactor) allowCase(c *Case) {
+	for _, p := range c.Problems {
+		r.allow(free, p.Path, p.What, p.Why, p.Hint)
+	}
+	r.allow(free, c.Hosts...)
+	r.allow(free, c.Files...)
+	r.allow(free, c.Said...)
+	for snap := range c.snapshots() {
+		r.allowSnapshot(snap)
+	}
+	for stack := range c.stacks() {
+		r.allow(free, stack.Unavailable)
+		for _, f := range stack.Frames {
+			r.allowSource(f)
+		}
+		r.allowSource(stack.CreatedBy)
+	}
+}
+
+func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
+	p := &snap.Process
+	r.allow(free, snap.Label, snap.Upload, p.Name.Value, p.Host.Value, p.PID.Value, p.Start.Value, p.Version.Value, snap.TimeFact.Value)
+	r.allow(listings, p.Name.Source, p.Host.Source, p.PID.Source, p.Start.Source, p.Version.Source, snap.TimeFact.Source)
+	r.allow(free, snap.Users...)
+	for _, a := range snap.Artifacts {
+		r.allow(listings, a.Path, a.Kind, a.Reason, a.Outcome)
+	}
+	for name := range snap.Figures {
+		r.allow(free, name)
+	}
+	for _, form := range snap.Forms {
+		r.allow(free, form)
+	}
+	for _, targets := range snap.Watched {
+		for _, t := range targets {
+			r.allow(listings, t.What, t.FSType, t.Why, t.PodUID, t.Pod, t.Container)
+		}
+	}
+	for _, s := range snap.Statements {
+		r.allow(free, s.Key, s.Title, s.Text, s.Path)
+	}
+	for _, p := range snap.Problems {
+		r.allow(free, p.Path, p.What, p.Why, p.Hint)
+	}
+	if snap.Monitors != nil {
+		for _, m := range snap.Monitors.List {
+			r.allow(free, m.Waiting...)
+			if m.Holder != nil {
+				r.allow(free, m.Holder.Name, m.Holder.State)
+			}
+		}
+	}
+	if snap.Joined != nil {
+		r.allow(free, snap.Joined.LeftOut)
+	}
+	for i := range snap.Groups {
+		r.allowGroup(&snap.Groups[i])
+	}
+}
+
+func (r *Redactor) allowGroup(g *analysis.Group) {
+	r.allow(free, g.Family.Title)
+	for name, value := range g.Family.Attributes {
+		r.allow(free, name, value)
+	}
+	for state := range g.States {
+		r.allow(free, state)
+	}
+	for m := range details(g, mostDetails) {
+		r.allow(listings, m.Detail)
+	}
+}
+
+// allowSource notes the file of a frame, unless it belongs to Go or to a module, whose
+// names functions show as well.
+func (r *Redactor) allowSource(f analysis.Frame) {
+	file := strings.ReplaceAll(f.File, `\`, "/")
+	for _, mark := range []string{"/pkg/mod/", "/vendor/"} {
+		if before, _, ok := strings.Cut(file, mark); ok {
+			file = before
+		}
+	}
+	if root, _, _ := strings.Cut(f.Func, "."); goRoots[before(root, "/")] {
+		file = file[:strings.LastIndexByte(file, '/')+1]
+	}
+	r.allow(listings, file)
+}
+
+func before(s, sign string) string {
+	s, _, _ = strings.Cut(s, sign)
+	return s
+}
+
+// goRoots are the first elements of the packages of Go itself.
+var goRoots = set(`bufio bytes context crypto database encoding errors fmt go hash html internal io iter log math mime net os path reflect runtime slices sort strings sync syscall testing text time unicode`)

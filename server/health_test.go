@@ -1,0 +1,203 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"leakdiff/analysis"
+	"leakdiff/server/intake"
+	"leakdiff/store"
+)
+
+// lame has little room and a queue that stands, as a test says.
+type lame struct {
+	Blobs
+	free int64
+}
+
+func (l *lame) Free() (int64, error) { return l.free, nil }
+
+func TestReadinessSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	st, err := store.Open(t.Context(), store.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := &lame{st.Blobs(), 1 << 40}
+	s := startSite(t, st, Config{Blobs: room, Now: func() time.Time { return now }})
+	ready := func(status int, state, check, why string) {
+		t.Helper()
+		r := s.get("/readyz")
+		got := decode[Readiness](t, r.body)
+		if r.status != status || got.Status != state || len(got.Checks) != 4 {
+			t.Errorf("%d: %s", r.status, r.body)
+		}
+		for _, c := range got.Checks {
+			if c.OK != (c.Name != check) || c.OK != (c.Why == "") || !c.OK && !strings.Contains(c.Why, why) {
+				t.Errorf("%+v, want %s to say %q", c, check, why)
+			}
+		}
+		if strings.Contains(r.body, dir) {
+			t.Error("it names a directory of the machine")
+		}
+	}
+	up := s.put("dump.txt", []byte(tinyDump))
+	ready(http.StatusOK, "ready", "", "")
+	room.free = intake.Spare - 1
+	ready(http.StatusServiceUnavailable, "not ready", "disk", "uploads are refused")
+	room.free = 1 << 40
+	file := storedFile(t, dir)
+	if err := os.Truncate(file, 3); err != nil {
+		t.Fatal(err)
+	}
+	s.readAgain(up.ID)
+	ready(http.StatusOK, "degraded", "uploads", "1 upload is damaged")
+	s.put("again.txt", []byte(tinyDump))
+	ready(http.StatusOK, "ready", "", "")
+
+	s.stop() // nobody reads any more
+	s.s.Wait()
+	if r := s.do("PUT", "/api/v1/bundles/waits.txt", strings.NewReader(dumpOf(3))); r.status != http.StatusCreated {
+		t.Fatal(r.status)
+	}
+	ready(http.StatusOK, "ready", "", "")
+	now = now.Add(mostQueued + time.Minute)
+	ready(http.StatusServiceUnavailable, "not ready", "queue", "to be read")
+}
+
+// figuresOf are the samples of /metrics by name and labels.
+func (s *site) figuresOf(t *testing.T) (names map[string]bool, value func(name, label string) float64) {
+	t.Helper()
+	r := s.get("/metrics")
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(r.body))
+	if r.status != http.StatusOK || err != nil {
+		t.Fatalf("%d, %v", r.status, err)
+	}
+	names = map[string]bool{}
+	for name, f := range families {
+		names[name] = true
+		if f.GetType().String() == "HISTOGRAM" {
+			names[name+"_bucket"], names[name+"_sum"], names[name+"_count"] = true, true, true
+		}
+	}
+	return names, func(name, label string) float64 {
+		for _, m := range families[name].GetMetric() {
+			is := label == "" && len(m.GetLabel()) == 0
+			for _, l := range m.GetLabel() {
+				is = is || l.GetValue() == label
+			}
+			switch {
+			case is && m.GetHistogram() != nil:
+				return float64(m.GetHistogram().GetSampleCount())
+			case is:
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+		t.Errorf("no %s of %q", name, label)
+		return -1
+	}
+}
+
+// exercised is a site on which everything happened that is counted.
+func exercised(t *testing.T) *site {
+	st := openStore(t)
+	ends := &endStorage{Storage: st}
+	s := startSite(t, st, Config{Store: ends, UploadLimit: 5000})
+	s.put("dump.txt", []byte(tinyDump))
+	ends.finish = func(string) error { return &analysis.Fault{Code: "unreadable", What: "no"} }
+	s.put("bad.txt", []byte(tinyDump))
+	ends.finish = nil
+	for body, status := range map[string]int{"": http.StatusBadRequest, strings.Repeat("x", 5001): http.StatusRequestEntityTooLarge} {
+		if r := s.do("PUT", "/api/v1/bundles/x.txt", strings.NewReader(body)); r.status != status {
+			t.Errorf("%d: %s", r.status, r.body)
+		}
+	}
+	return s
+}
+
+func TestMetricsCountWhatHappened(t *testing.T) {
+	_, value := exercised(t).figuresOf(t)
+	for _, want := range []struct {
+		name, label string
+		value       float64
+	}{
+		{"leakdiff_uploads_total", "", 2}, {"leakdiff_upload_bytes_total", "", float64(2 * len(tinyDump))},
+		{"leakdiff_uploads_refused_total", "empty", 1}, {"leakdiff_uploads_refused_total", "too_large", 1},
+		{"leakdiff_ingest_failures_total", "unreadable", 1}, {"leakdiff_ingest_seconds", "", 1},
+		{"leakdiff_jobs", "queued", 0}, {"leakdiff_queue_age_seconds", "", 0}, {"leakdiff_damaged_uploads", "", 0},
+	} {
+		if got := value(want.name, want.label); got != want.value {
+			t.Errorf("%s %s is %v, want %v", want.name, want.label, got, want.value)
+		}
+	}
+	if value("leakdiff_disk_free_bytes", "") <= 0 {
+		t.Error("no free space")
+	}
+}
+
+// metricName matches what alerts and dashboards name, apart from the words of the query
+// language.
+var metricName = regexp.MustCompile(`\b(?:leakdiff|process|go)_[a-z_]+`)
+
+func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
+	names, _ := exercised(t).figuresOf(t)
+	folder := filepath.Join("..", "docs", "monitoring")
+	alerts, err := os.ReadFile(filepath.Join(folder, "alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			shown += target.Expr + "\n"
+		}
+	}
+	expr := ""
+	for line := range strings.Lines(string(alerts)) {
+		if _, query, found := strings.Cut(line, "expr: "); found {
+			expr += query
+		}
+	}
+	for what, text := range map[string]string{"alerts.yml": expr, "dashboard.json": shown} {
+		found := metricName.FindAllString(text, -1)
+		if len(found) < 8 {
+			t.Errorf("%s names %d metrics", what, len(found))
+		}
+		for _, name := range found {
+			if !names[name] {
+				t.Errorf("%s names %s, which /metrics does not have", what, name)
+			}
+		}
+	}
+	for name := range names {
+		if strings.HasPrefix(name, "leakdiff_") && !strings.HasSuffix(name, "_sum") && !strings.HasSuffix(name, "_count") && name != "leakdiff_ingest_seconds" &&
+			!slices.Contains(metricName.FindAllString(shown, -1), name) {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+}

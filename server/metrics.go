@@ -1,0 +1,224 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"leakdiff/analysis"
+	"leakdiff/store"
+)
+
+// counts are what the server counts of itself.
+type counts struct {
+	uploads  prometheus.Counter
+	bytes    prometheus.Counter
+	refusals *prometheus.CounterVec
+	ingests  prometheus.Histogram
+	failures *prometheus.CounterVec
+}
+
+func newCounts() *counts {
+	return &counts{
+		uploads: prometheus.NewCounter(prometheus.CounterOpts{Name: "leakdiff_uploads_total", Help: "Uploads acknowledged."}),
+		bytes:   prometheus.NewCounter(prometheus.CounterOpts{Name: "leakdiff_upload_bytes_total", Help: "Bytes of acknowledged uploads."}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "leakdiff_uploads_refused_total",
+			Help: "Uploads refused, by the code of the refusal."}, []string{"reason"}),
+		ingests: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "leakdiff_ingest_seconds",
+			Help: "Seconds in which an upload was read and its result saved.", Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900}}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "leakdiff_ingest_failures_total",
+			Help: "Readings that ended without a result, by the code of the fault."}, []string{"kind"}),
+	}
+}
+
+// refused counts refusals of uploads. A code is one of the program's own words.
+func (c *counts) refused(r *http.Request, code string) {
+	path := r.URL.Path
+	if r.Method == http.MethodPost && (path == "/upload" || path == "/api/v1/bundles") || r.Method == http.MethodPut && strings.HasPrefix(path, "/api/v1/bundles") {
+		c.refusals.WithLabelValues(code).Inc()
+	}
+}
+
+// observed counts what happens to a store.
+type observed struct {
+	Storage
+	counts *counts
+	now    func() time.Time
+
+	mu sync.Mutex
+	// claimed is when each running job was claimed.
+	claimed map[string]time.Time
+}
+
+func (o *observed) OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error) {
+	c, b, ownerKey, err = o.Storage.OpenCase(ctx, title, sample, name, files)
+	o.added(files, err)
+	return c, b, ownerKey, err
+}
+
+func (o *observed) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
+	b, job, err := o.Storage.AddBundle(ctx, caseID, name, files)
+	o.added(files, err)
+	return b, job, err
+}
+
+func (o *observed) added(files []store.File, err error) {
+	if err != nil {
+		return
+	}
+	o.counts.uploads.Inc()
+	for _, f := range files {
+		o.counts.bytes.Add(float64(f.Size))
+	}
+}
+
+func (o *observed) ClaimChosen(ctx context.Context, choose func(queued []store.QueuedJob) int) (store.Job, bool, error) {
+	job, claimed, err := o.Storage.ClaimChosen(ctx, choose)
+	if claimed && err == nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.claimed[job.ID] = o.now()
+	}
+	return job, claimed, err
+}
+
+func (o *observed) FinishJob(ctx context.Context, jobID string, r store.Result) error {
+	err := o.Storage.FinishJob(ctx, jobID, r)
+	began, known := o.ended(jobID)
+	if err == nil && known {
+		o.counts.ingests.Observe(max(0, o.now().Sub(began).Seconds()))
+	}
+	return err
+}
+
+func (o *observed) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	err := o.Storage.FailJob(ctx, jobID, why)
+	o.failed(jobID, why, err)
+	return err
+}
+
+func (o *observed) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	err := o.Storage.PostponeJob(ctx, jobID, why)
+	o.failed(jobID, why, err)
+	return err
+}
+
+func (o *observed) CancelJob(ctx context.Context, jobID string) error {
+	o.ended(jobID)
+	return o.Storage.CancelJob(ctx, jobID)
+}
+
+func (o *observed) failed(jobID string, why *analysis.Fault, err error) {
+	o.ended(jobID)
+	var f *analysis.Fault
+	if err == nil && errors.As(why, &f) {
+		o.counts.failures.WithLabelValues(f.Code).Inc()
+	}
+}
+
+func (o *observed) ended(jobID string) (began time.Time, known bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	began, known = o.claimed[jobID]
+	delete(o.claimed, jobID)
+	return began, known
+}
+
+// waits collects what waits in the store, with one query for each scrape.
+type waits struct {
+	server                  *Server
+	jobs, queueAge, reports *prometheus.Desc
+}
+
+func newWaits(s *Server) *waits {
+	return &waits{
+		server:   s,
+		jobs:     prometheus.NewDesc("leakdiff_jobs", "Uploads that wait or are being read, by state.", []string{"state"}, nil),
+		queueAge: prometheus.NewDesc("leakdiff_queue_age_seconds", "Seconds that the oldest queued upload has waited; 0 without one.", nil, nil),
+		reports:  prometheus.NewDesc("leakdiff_report_age_seconds", "Seconds since the first change of a case whose report is not made again yet; 0 without one.", nil, nil),
+	}
+}
+
+func (c *waits) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports} {
+		out <- d
+	}
+}
+
+func (c *waits) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	state, err := c.server.cfg.Store.State(ctx)
+	if err != nil {
+		for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports} {
+			out <- prometheus.NewInvalidMetric(d, err)
+		}
+		return
+	}
+	age := func(since time.Time) float64 {
+		if since.IsZero() {
+			return 0
+		}
+		return max(0, c.server.cfg.Now().Sub(since).Seconds())
+	}
+	out <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(state.Queued), "queued")
+	out <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(state.Running), "running")
+	out <- prometheus.MustNewConstMetric(c.queueAge, prometheus.GaugeValue, age(state.OldestQueued))
+	out <- prometheus.MustNewConstMetric(c.reports, prometheus.GaugeValue, age(state.OutdatedSince))
+}
+
+// metrics serves the server's own figures in the text format of Prometheus.
+func (s *Server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		s.counts.uploads, s.counts.bytes, s.counts.refusals, s.counts.ingests, s.counts.failures,
+		newWaits(s),
+		gauge("leakdiff_disk_free_bytes", "Bytes free on the volume that holds the uploads; -1 if it does not answer.", func() float64 {
+			free, err := s.cfg.Blobs.Free()
+			if err != nil {
+				return -1
+			}
+			return float64(free)
+		}),
+		gauge("leakdiff_damaged_uploads", "Uploads that were set aside as damaged and not put back; -1 if the volume does not answer.", func() float64 {
+			damaged, err := s.cfg.Blobs.Damaged()
+			if err != nil {
+				return -1
+			}
+			return float64(damaged)
+		}),
+		gauge("leakdiff_ingest_running", "1 while a bundle is being read.", func() float64 {
+			if s.queue.Busy() {
+				return 1
+			}
+			return 0
+		}),
+		counter("leakdiff_deletions_total", "Deletions of cases, bundles and results since the start.", func() float64 {
+			deleted, _ := s.cfg.Store.Deletions()
+			return float64(deleted)
+		}),
+		counter("leakdiff_deletions_reaped_total", "Deletions of which the data directory contains no byte any more.", func() float64 {
+			_, reaped := s.cfg.Store.Deletions()
+			return float64(reaped)
+		}),
+	)
+	// One query that fails must not hide the other figures.
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+func gauge(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+}
+
+func counter(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value)
+}

@@ -1,0 +1,229 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
+	"leakdiff/store/blob"
+)
+
+// backupsOf are the two forms of a backup.
+func backupsOf(t *testing.T) []string {
+	dir := t.TempDir()
+	return []string{filepath.Join(dir, "backup"), filepath.Join(dir, "backup.tar")}
+}
+
+func TestABackupIsRestoredToWhatWasThere(t *testing.T) {
+	corpus.Heavy(t)
+	f, _ := soundStore(t)
+	f.ok(os.MkdirAll(filepath.Join(f.dir, knowledgeDir), 0o700))
+	f.ok(os.WriteFile(filepath.Join(f.dir, knowledgeDir, "own.json"), []byte("{}"), 0o600))
+	f.reopen() // it runs
+	f.file("nobody's", "an upload that no case refers to")
+	want := map[string][]analysis.Snapshot{}
+	cases, _, err := f.Cases(f.ctx, CaseQuery{Limit: 9})
+	f.ok(err)
+	for _, c := range cases {
+		want[c.ID] = must[[]analysis.Snapshot](t)(f.full(c.ID))
+	}
+	for _, to := range backupsOf(t) {
+		t.Run(filepath.Base(to), func(t *testing.T) {
+			m := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to, Now: f.clock.Now}))
+			if m.Uploads() != 3 || len(m.Missing) > 0 || len(m.Files) != 5 {
+				t.Errorf("%+v", m)
+			}
+			if _, err := Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}); code(err) != "exists" {
+				t.Errorf("over another: %v", err)
+			}
+			r := &fixture{t: t, ctx: t.Context(), dir: filepath.Join(t.TempDir(), "new", "data"), clock: f.clock}
+			restored := must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: to, Dir: r.dir}))
+			if restored.Before != "" {
+				t.Errorf("something was there: %s", restored.Before)
+			}
+			if own, err := os.ReadFile(filepath.Join(r.dir, knowledgeDir, "own.json")); err != nil || string(own) != "{}" {
+				t.Errorf("%q, %v", own, err)
+			}
+			if got := r.check(); len(got.Findings) > 0 || got.Uploads != 3 || got.Snapshots != 4 {
+				t.Errorf("%+v", got)
+			}
+			r.reopen()
+			defer r.close()
+			r.wantCases(want)
+			if left, err := filepath.Glob(to + "*"); err != nil || len(left) != 1 {
+				t.Errorf("beside it: %v, %v", left, err)
+			}
+			for path := range everyFile(t, filepath.Dir(to)) {
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", path, info.Mode(), err)
+				}
+			}
+		})
+	}
+}
+
+// A deletion between the copy of the database and that of the uploads.
+func TestABackupDuringADeletionIsThatOfTheTimeAfterIt(t *testing.T) {
+	f, b := soundStore(t)
+	f.reopen()
+	copies := 0
+	to := backupsOf(t)[0]
+	m := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to, between: func() {
+		if copies++; copies == 1 {
+			f.ok(f.DeleteCase(f.ctx, b.CaseID, WithdrawPermalinks))
+		}
+	}}))
+	if copies != 2 || m.Uploads() != 1 || len(m.Missing) > 0 {
+		t.Errorf("%d copies of the database, %+v", copies, m)
+	}
+}
+
+// Copies of uploads that the final copy of the database does not refer to are secrets of
+// somebody who deleted them.
+func TestABackupHasNothingThatWasDeletedMeanwhile(t *testing.T) {
+	f := open(t)
+	gone, kept := f.newCase("gone"), f.newCase("kept")
+	f.upload(gone.ID, "secret of the one")
+	f.upload(kept.ID, "secret of the other")
+	part := t.TempDir()
+	f.ok(os.Mkdir(filepath.Join(part, blobDir), 0o700))
+	b := &backup{cfg: BackupConfig{Dir: f.dir}, part: part, copied: map[string]bool{}, from: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(f.dir, blobDir), Log: slog.New(slog.DiscardHandler)})}
+	for round, want := range []int{2, 1} {
+		used, _, err := b.copyDatabase(f.ctx)
+		f.ok(err)
+		lost, err := b.copyUploads(f.ctx, used)
+		f.ok(err)
+		if len(used) != want || len(lost) > 0 {
+			t.Errorf("%d uploads, %v", len(used), lost)
+		}
+		if round == 0 {
+			f.ok(f.DeleteCase(f.ctx, gone.ID, WithdrawPermalinks))
+			continue
+		}
+		f.ok(b.dropUnused(used))
+	}
+	left := ""
+	for _, content := range everyFile(t, part) {
+		left += content
+	}
+	if strings.Contains(left, "of the one") || !strings.Contains(left, "of the other") {
+		t.Error("a deleted upload is in it, or the other is not")
+	}
+}
+
+func TestABackupNamesTheUploadsThatWereDamagedBefore(t *testing.T) {
+	f, b := soundStore(t)
+	f.ok(os.Truncate(f.fileOf(b), 3))
+	for _, to := range backupsOf(t) {
+		m := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
+		if len(m.Missing) != 1 || m.Missing[0] != b.Files[0].SHA256 || m.Uploads() != 2 {
+			t.Errorf("%+v", m)
+		}
+		must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: to, Dir: filepath.Join(t.TempDir(), "data")}))
+	}
+	if _, err := os.Stat(f.fileOf(b)); err != nil {
+		t.Errorf("the backup set it aside: %v", err)
+	}
+}
+
+func TestARestoreKeepsWhatWasThereAndRefusesADirectoryInUse(t *testing.T) {
+	f, b := soundStore(t)
+	to := backupsOf(t)[1]
+	must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
+	f.reopen()
+	f.ok(f.DeleteCase(f.ctx, b.CaseID, WithdrawPermalinks))
+	_, err := Restore(f.ctx, RestoreConfig{From: to, Dir: f.dir})
+	wantCode(t, err, "locked")
+	f.close()
+	f.ok(os.MkdirAll(filepath.Join(f.dir+restoringSuffix, "left"), 0o700)) // by a restore that was killed
+	before := everyFile(t, f.dir)
+	restored := must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: to, Dir: f.dir, Now: f.clock.Now}))
+	if got := f.check(); !got.Sound() || got.Cases != 2 {
+		t.Errorf("%+v", got)
+	}
+	after := map[string]string{}
+	for path, content := range everyFile(t, restored.Before) {
+		after[strings.Replace(path, restored.Before, f.dir, 1)] = content
+	}
+	wantEqual(t, before, after)
+	if left, err := filepath.Glob(f.dir + "*"); err != nil || len(left) != 2 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestADamagedBackupChangesNothing(t *testing.T) {
+	corpus.Heavy(t)
+	f, _ := soundStore(t)
+	forms := backupsOf(t)
+	for _, to := range forms {
+		must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
+	}
+	before := everyFile(t, f.dir)
+	refuses := func(name, from string) {
+		t.Run(name, func(t *testing.T) {
+			_, err := Restore(f.ctx, RestoreConfig{From: from, Dir: f.dir})
+			wantCode(t, err, "damaged")
+			wantEqual(t, before, everyFile(t, f.dir))
+			if left, err := filepath.Glob(f.dir + "?*"); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+	refuses("a backup that is not there", forms[0]+"-none")
+	refuses("a directory that is none", t.TempDir())
+	whole := must[[]byte](t)(os.ReadFile(forms[1]))
+	for name, content := range map[string][]byte{
+		"an archive cut in half":         whole[:len(whole)/2],
+		"an archive cut at a file":       whole[:1024],
+		"an archive with a changed byte": bytes.Replace(whole, []byte("SQLite format 3"), []byte("SQLite format 4"), 1),
+		"an archive with another name":   bytes.Replace(whole, []byte("blobs/"), []byte("../abc"), 1),
+		"no archive":                     []byte("no archive"),
+	} {
+		path := filepath.Join(t.TempDir(), "x.tar")
+		f.ok(os.WriteFile(path, content, 0o600))
+		refuses(name, path)
+	}
+	for path, content := range everyFile(t, forms[0]) {
+		f.ok(os.Truncate(path, int64(len(content)-2)))
+		refuses("a cut "+filepath.Base(path), forms[0])
+		f.ok(os.Remove(path))
+		refuses("a removed "+filepath.Base(path), forms[0])
+		f.ok(os.WriteFile(path, []byte(content), 0o600))
+	}
+	must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: forms[0], Dir: f.dir}))
+}
+
+func TestABackupThatEndsEarlyLeavesNothing(t *testing.T) {
+	f, _ := soundStore(t)
+	for _, to := range backupsOf(t) {
+		ctx, cancel := context.WithCancel(f.ctx)
+		_, err := Backup(ctx, BackupConfig{Dir: f.dir, To: to, between: cancel})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if left, err := filepath.Glob(to + "*"); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
+
+func TestOnlyNamesOfABackupAreUnpacked(t *testing.T) {
+	sha := strings.Repeat("ab", 32)
+	for name, want := range map[string]bool{
+		"leakdiff.db": true, "leakdiff.backup.json": true, "knowledge/a.json": true, "blobs/ab/" + sha + ".mz": true, "blobs/ab/" + sha + ".raw": true,
+		"blobs/ac/" + sha + ".mz": false, "blobs/ab/x.mz": false, "blobs/tmp/put-1": false, "blobs/" + sha + ".mz": false, "blobs/damaged/" + sha + ".mz": false,
+		"../leakdiff.db": false, "/leakdiff.db": false, "knowledge/../leakdiff.db": false, "knowledge/a/b.json": false, "knowledge/": false, "": false,
+		"leakdiff.db-wal": false, "leakdiff.lock": false, "knowledge/..": false, "./leakdiff.db": false, "blobs/ab/../ab/" + sha + ".mz": false,
+	} {
+		if got := backupName(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,700 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/migrations"
+	"leakdiff/store/blob"
+)
+
+// Subject is what a finding of Check is about.
+type Subject string
+
+const (
+	OfDatabase  Subject = "database"
+	OfReference Subject = "reference"
+	OfUpload    Subject = "upload"
+	OfResult    Subject = "result"
+	OfJob       Subject = "job"
+	OfReport    Subject = "report"
+	OfPermalink Subject = "permalink"
+	OfCount     Subject = "count"
+	OfFile      Subject = "file"
+)
+
+// Finding is one thing that Check found.
+type Finding struct {
+	Subject Subject `json:"subject"`
+	// Note is true for what is worth knowing and no damage.
+	Note  bool   `json:"note"`
+	What  string `json:"what"`
+	Where string `json:"where"`
+	Why   string `json:"why"`
+	// Mend is what a repair does about it, "" if nothing can.
+	Mend   string `json:"mend"`
+	Mended bool   `json:"mended"`
+	// Hint is what a person can do.
+	Hint string `json:"hint"`
+
+	// What a repair needs.
+	sha, bundle string
+	table       string
+	days        []seriesDay
+}
+
+// Checked is the outcome of Check.
+type Checked struct {
+	// InUse is true if another process had the directory open.
+	InUse bool `json:"in_use"`
+	// Database is its version. The results of an older one are not checked.
+	Database int  `json:"database"`
+	Older    bool `json:"older"`
+	Cases    int  `json:"cases"`
+	Bundles  int  `json:"bundles"`
+	// Uploads were read to their ends, UploadBytes as they were uploaded.
+	Uploads     int       `json:"uploads"`
+	UploadBytes int64     `json:"upload_bytes"`
+	Snapshots   int       `json:"snapshots"`
+	Reports     int       `json:"reports"`
+	Permalinks  int       `json:"permalinks"`
+	Findings    []Finding `json:"findings"`
+}
+
+// Sound reports whether nothing is damaged.
+func (c *Checked) Sound() bool {
+	return !slices.ContainsFunc(c.Findings, func(f Finding) bool { return !f.Note })
+}
+
+// Check verifies a data directory and changes nothing in it: the database by itself, its
+// references, every upload by its hash, every result, report and permalink by unpacking it,
+// and counts against what they count. It works beside a running server.
+func Check(ctx context.Context, dir string) (*Checked, error) {
+	if err := isDataDir(dir); err != nil {
+		return nil, err
+	}
+	held, err := lock(filepath.Join(dir, lockFile))
+	var known *analysis.Fault
+	switch {
+	case err == nil:
+		defer held.Close()
+	case errors.As(err, &known) && known.Code == "locked":
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		// Nobody can write there, so no server runs.
+	default:
+		return nil, err
+	}
+	return check(ctx, dir, held == nil)
+}
+
+// isDataDir refuses a directory without a database, because opening one would create it.
+func isDataDir(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, databaseFile)); err != nil {
+		return &analysis.Fault{Code: "not_found", What: "this is no data directory", Where: dir, Why: "it has no " + databaseFile, Hint: "Give the directory of serve with --data.", Err: err}
+	}
+	return nil
+}
+
+// check is Check for a caller that has the lock, or knows that another process has it.
+func check(ctx context.Context, dir string, inUse bool) (*Checked, error) {
+	c := &checker{
+		Checked: &Checked{InUse: inUse, Findings: []Finding{}}, dir: dir,
+		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
+	}
+	db, version, err := openReadOnly(ctx, dir, inUse)
+	if codeOf(err) == "damaged" {
+		c.unreadableDatabase(err)
+		return c.Checked, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	c.db = db
+	all, err := migrations.All()
+	if err != nil {
+		return nil, err
+	}
+	c.Database, c.Older = version, version < len(all)
+	if c.Older {
+		c.add(Finding{Subject: OfDatabase, Note: true, What: "the database is of an older leakdiff, and its results were not checked", Where: databaseFile,
+			Why: fmt.Sprintf("it has version %d, this program writes %d", version, len(all)), Hint: "Start serve once, which brings it up to date, and check again."})
+	}
+	steps := []func(context.Context) error{c.database, c.references, c.uploads, c.files}
+	if !c.Older {
+		steps = append(steps, c.results, c.jobs, c.reports, c.permalinks, c.sums)
+	}
+	for _, step := range steps {
+		err := step(ctx)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() != nil || codeOf(err) != "damaged" && !c.damagedDatabase() {
+			return nil, err
+		}
+		c.unreadableDatabase(err)
+	}
+	return c.Checked, nil
+}
+
+func (c *checker) unreadableDatabase(err error) {
+	c.add(Finding{Subject: OfDatabase, What: "the database cannot be read to its end", Where: databaseFile, Why: err.Error(), Hint: restoreHint})
+}
+
+// damagedDatabase reports whether the database itself is damaged: then nothing may be
+// written to it, and any query may fail.
+func (c *Checked) damagedDatabase() bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Subject == OfDatabase && !f.Note })
+}
+
+const restoreHint = "Restore the data directory from a backup (leakdiff restore)."
+
+// codeOf is the Code of a fault, "" for other errors.
+func codeOf(err error) string {
+	var f *analysis.Fault
+	if errors.As(fault("", err), &f) {
+		return f.Code
+	}
+	return ""
+}
+
+// openReadOnly opens the database of a data directory to read, and returns its version. A
+// server may run on it if inUse.
+func openReadOnly(ctx context.Context, dir string, inUse bool) (*sql.DB, int, error) {
+	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
+	if err != nil {
+		return nil, 0, err
+	}
+	settings := ofReader + "&mode=ro"
+	if wal, err := os.Stat(file + "-wal"); !inUse && (err != nil || wal.Size() == 0) {
+		// Without a log nothing can change, and SQLite makes no files beside the database.
+		settings += "&immutable=1"
+	}
+	db, err := connect(file, 1, settings)
+	if err != nil {
+		return nil, 0, err
+	}
+	var version int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return nil, 0, errors.Join(fault("opening the database", err), db.Close())
+	}
+	all, err := migrations.All()
+	if err == nil && version > len(all) {
+		err = newerDatabase(version, len(all))
+	}
+	if err == nil && version == 0 {
+		err = &analysis.Fault{Code: "damaged", What: "the database is empty", Where: databaseFile, Hint: restoreHint}
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, db.Close())
+	}
+	return db, version, nil
+}
+
+// checker collects findings. Each of its steps looks at one kind of thing.
+type checker struct {
+	*Checked
+	db    *sql.DB
+	dir   string
+	blobs *blob.Store
+}
+
+// mostAlike bounds the findings of one kind, after which the rest is counted.
+const mostAlike = 200
+
+func (c *checker) add(f Finding) {
+	alike := 0
+	for _, other := range c.Findings {
+		if other.Subject == f.Subject && other.What == f.What {
+			alike++
+		}
+	}
+	if alike < mostAlike || f.Mend != "" {
+		c.Findings = append(c.Findings, f)
+	}
+}
+
+func (c *checker) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	tx, err := c.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fault(what, err)
+	}
+	defer tx.Rollback()
+	return fault(what, f(tx))
+}
+
+// database runs SQLite's own check of pages, indexes and constraints.
+func (c *checker) database(ctx context.Context) error {
+	return c.read(ctx, "checking the database", func(tx *sql.Tx) error {
+		said, err := collect(ctx, tx, scanOne[string], `PRAGMA integrity_check(50)`)
+		for _, text := range said {
+			if text != "ok" {
+				c.add(Finding{Subject: OfDatabase, What: "the database is damaged", Where: databaseFile, Why: text, Hint: restoreHint})
+			}
+		}
+		return err
+	})
+}
+
+// references looks for rows that refer to rows that are gone.
+func (c *checker) references(ctx context.Context) error {
+	return c.read(ctx, "checking references", func(tx *sql.Tx) error {
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var table, parent string
+			var row sql.NullInt64
+			var key int
+			if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+				return none, err
+			}
+			c.add(Finding{Subject: OfReference, What: "a row refers to one that is gone", Where: fmt.Sprintf("%s, row %d", table, row.Int64),
+				Why: "there is no such row in " + parent, Hint: restoreHint})
+			return none, nil
+		}, `PRAGMA foreign_key_check`)
+		return err
+	})
+}
+
+// A usedBlob is an upload that a file of a case refers to.
+type usedBlob struct {
+	sha          string
+	size         int64
+	file, bundle string
+}
+
+// usedBlobsSQL holds for every version of the schema.
+const usedBlobsSQL = `
+SELECT f.sha256, f.size, f.name, b.id
+FROM bundle_file f
+JOIN bundle b ON b.seq = f.bundle_seq
+GROUP BY f.sha256
+ORDER BY f.sha256`
+
+func usedBlobs(ctx context.Context, tx *sql.Tx) ([]usedBlob, error) {
+	return collect(ctx, tx, func(rows *sql.Rows) (u usedBlob, err error) {
+		return u, rows.Scan(&u.sha, &u.size, &u.file, &u.bundle)
+	}, usedBlobsSQL)
+}
+
+// uploads reads every upload that a case refers to, and hashes it.
+func (c *checker) uploads(ctx context.Context) error {
+	var used []usedBlob
+	err := c.read(ctx, "listing uploads", func(tx *sql.Tx) (err error) {
+		if err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM cases), (SELECT count(*) FROM bundle)`).Scan(&c.Cases, &c.Bundles); err != nil {
+			return err
+		}
+		used, err = usedBlobs(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, u := range used {
+		size, err := c.sizeOf(ctx, u.sha)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		switch {
+		case err == nil && size == u.size:
+			c.Uploads++
+			c.UploadBytes += size
+		case err == nil:
+			c.add(Finding{Subject: OfUpload, What: "an upload has another size than its row says", Where: u.where(), Why: fmt.Sprintf("it has %d bytes, the row says %d", size, u.size), Hint: restoreHint})
+		case c.stillUsed(ctx, u.sha):
+			_, gone := c.blobs.Path(u.sha)
+			c.add(u.damaged(err, gone != nil))
+		}
+	}
+	return c.unknown(used)
+}
+
+func (u *usedBlob) where() string {
+	return fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.sha)
+}
+
+// damaged is the finding about an upload that cannot be read, or has no file.
+func (u *usedBlob) damaged(err error, gone bool) Finding {
+	f := Finding{Subject: OfUpload, What: "an upload is missing", Where: u.where(), Why: err.Error(), sha: u.sha, bundle: u.bundle,
+		Hint: "Upload the same file again, which puts it back for every case, or restore it from a backup. Results that were read before stay."}
+	var known *analysis.Fault
+	if errors.As(err, &known) {
+		f.Why = known.Why
+		if known.Code == blob.Damaged && !gone {
+			f.What, f.Mend = "an upload is damaged", "set it aside, so that nothing reads it and the same upload puts it back"
+		}
+	}
+	return f
+}
+
+// sizeOf reads an upload to its end; the reader compares its hash.
+func (c *checker) sizeOf(ctx context.Context, sha string) (int64, error) {
+	r, err := c.blobs.Open(sha)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return io.Copy(io.Discard, &untilDone{ctx, r})
+}
+
+// untilDone ends a long copy with its context.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u *untilDone) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.r.Read(p)
+}
+
+// stillUsed reports whether a file refers to an upload now: a server that runs may have
+// deleted the case meanwhile.
+func (c *checker) stillUsed(ctx context.Context, sha string) (used bool) {
+	err := c.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM bundle_file WHERE sha256 = ?)`, sha).Scan(&used)
+	return used || err != nil
+}
+
+// unknown notes uploads that no case refers to. They may belong to a newer database, and
+// nothing here deletes them.
+func (c *checker) unknown(used []usedBlob) error {
+	stored, err := c.blobs.List()
+	if err != nil || c.InUse {
+		return err
+	}
+	n, bytes := 0, int64(0)
+	for _, e := range stored {
+		_, known := slices.BinarySearchFunc(used, e.SHA256, func(u usedBlob, sha string) int {
+			switch {
+			case u.sha < sha:
+				return -1
+			case u.sha > sha:
+				return 1
+			}
+			return 0
+		})
+		if !known {
+			n, bytes = n+1, bytes+e.Stored
+		}
+	}
+	if n > 0 {
+		c.add(Finding{Subject: OfUpload, Note: true, What: "uploads that no case refers to are kept", Where: blobDir,
+			Why:  wording.Plural(n, "file", "files") + ", " + wording.Bytes(bytes) + ": the database is older than they are, or a crash came before they were acknowledged",
+			Hint: "They are never deleted because the database does not know them. Delete them yourself if you know that they are of no use."})
+	}
+	return nil
+}
+
+// files notes what a crash left, and what was set aside.
+func (c *checker) files(context.Context) error {
+	aside, err := c.blobs.SetAside()
+	if err != nil {
+		return err
+	}
+	if len(aside) > 0 {
+		c.add(Finding{Subject: OfFile, Note: true, What: "damaged uploads were set aside", Where: blobDir + "/damaged", Why: wording.Plural(len(aside), "file", "files"),
+			Hint: "They go with the last case that refers to the upload."})
+	}
+	if c.InUse {
+		return nil
+	}
+	left, err := c.blobs.Unfinished()
+	if err != nil {
+		return err
+	}
+	spooled, err := os.ReadDir(filepath.Join(c.dir, spoolDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if n := len(left) + len(spooled); n > 0 {
+		c.add(Finding{Subject: OfFile, Note: true, What: "a crash left temporary files", Where: blobDir + "/tmp, " + spoolDir, Why: wording.Plural(n, "file", "files"),
+			Mend: "remove them, as the next start of serve does", table: spoolDir})
+	}
+	return nil
+}
+
+// spoolDir has archives while they are read.
+const spoolDir = "spool"
+
+// A checkedSnapshot is a visible snapshot.
+type checkedSnapshot struct {
+	seq, bundleSeq int64
+	id, bundle     string
+}
+
+const checkedSnapshotsSQL = `
+SELECT v.seq, v.bundle_seq, v.id, v.bundle_id
+FROM visible_snapshot v
+JOIN cases c ON c.seq = v.case_seq
+WHERE c.deleting = '' AND v.seq > ?
+ORDER BY v.seq
+LIMIT 500`
+
+// results unpacks every visible snapshot with its families, stacks, members and objects, and
+// the inventory of every bundle.
+func (c *checker) results(ctx context.Context) error {
+	again := map[string]bool{}
+	for last := int64(0); ; {
+		var batch []checkedSnapshot
+		err := c.read(ctx, "checking results", func(tx *sql.Tx) (err error) {
+			batch, err = collect(ctx, tx, func(rows *sql.Rows) (s checkedSnapshot, err error) {
+				return s, rows.Scan(&s.seq, &s.bundleSeq, &s.id, &s.bundle)
+			}, checkedSnapshotsSQL, last)
+			for _, s := range batch {
+				last = s.seq
+				c.Snapshots++
+				if damage := readSnapshot(ctx, tx, s); damage != nil && ctx.Err() == nil && !again[s.bundle] {
+					again[s.bundle] = true
+					c.add(unreadable("a snapshot", "snapshot "+s.id+" of bundle "+s.bundle, s.bundle, damage))
+				}
+			}
+			return err
+		})
+		if err != nil || len(batch) == 0 {
+			return errors.Join(err, c.inventories(ctx, again))
+		}
+	}
+}
+
+func unreadable(what, where, bundle string, err error) Finding {
+	return Finding{Subject: OfResult, What: what + " cannot be unpacked", Where: where, Why: err.Error(), bundle: bundle,
+		Mend: "have its upload read again", Hint: "Its case shows an error until it is read again, with “Read again” on the page of the bundle or with --repair."}
+}
+
+func readSnapshot(ctx context.Context, tx *sql.Tx, s checkedSnapshot) error {
+	l := newLoader(tx)
+	defer l.p.close()
+	rows := []*snapshotRow{{seq: s.seq, id: s.id}}
+	if err := l.facts(ctx, rows, withPacked); err != nil {
+		return err
+	}
+	if err := l.members(ctx, rows); err != nil {
+		return err
+	}
+	if err := l.objects(ctx, rows); err != nil {
+		return err
+	}
+	_, err := l.assemble(ctx, rows)
+	return err
+}
+
+const inventoriesSQL = `
+SELECT b.id, b.artifacts, b.problems, b.snapshot_count, b.problem_count, b.size,
+       (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = b.seq AND s.generation = b.generation),
+       (SELECT coalesce(sum(f.size), 0) FROM bundle_file f WHERE f.bundle_seq = b.seq)
+FROM bundle b
+JOIN cases c ON c.seq = b.case_seq
+WHERE c.deleting = ''
+ORDER BY b.seq`
+
+// inventories unpacks the inventory of every bundle, and compares its counts.
+func (c *checker) inventories(ctx context.Context, again map[string]bool) error {
+	return c.read(ctx, "checking inventories", func(tx *sql.Tx) error {
+		var p packer
+		defer p.close()
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var id string
+			var artifacts, problems []byte
+			var snapshots, problemCount, foundSnapshots int
+			var size, sizes int64
+			if err := rows.Scan(&id, &artifacts, &problems, &snapshots, &problemCount, &size, &foundSnapshots, &sizes); err != nil {
+				return none, err
+			}
+			_, err = openInventory(&p, artifacts, (*headReader).artifact)
+			list, other := openInventory(&p, problems, (*headReader).problem)
+			if err = errors.Join(err, other); err != nil && !again[id] {
+				again[id] = true
+				c.add(unreadable("an inventory", "bundle "+id, id, err))
+			}
+			if err == nil && (len(list) != problemCount || snapshots != foundSnapshots) && !again[id] {
+				again[id] = true
+				f := unreadable("", "bundle "+id, id, fmt.Errorf("snapshots: %d of %d, problems: %d of %d", foundSnapshots, snapshots, len(list), problemCount))
+				f.What = "a result is not complete"
+				c.add(f)
+			}
+			if size != sizes {
+				c.add(Finding{Subject: OfCount, What: "a bundle has another size than its files", Where: "bundle " + id, Why: fmt.Sprintf("%d bytes, its files have %d", size, sizes), Hint: restoreHint})
+			}
+			return none, nil
+		}, inventoriesSQL)
+		return err
+	})
+}
+
+const stuckSQL = `
+SELECT b.id
+FROM bundle b
+JOIN cases c ON c.seq = b.case_seq
+WHERE b.status IN ('queued', 'running') AND c.deleting = ''
+  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.bundle_seq = b.seq AND j.status IN ('queued', 'running'))
+ORDER BY b.seq`
+
+// jobs looks for bundles that wait for a reading that nobody does.
+func (c *checker) jobs(ctx context.Context) error {
+	return c.read(ctx, "checking jobs", func(tx *sql.Tx) error {
+		stuck, err := collect(ctx, tx, scanOne[string], stuckSQL)
+		for _, id := range stuck {
+			c.add(Finding{Subject: OfJob, What: "an upload waits to be read, and no job reads it", Where: "bundle " + id, bundle: id,
+				Mend: "queue it again", Hint: "“Read again” on the page of the bundle does the same."})
+		}
+		return err
+	})
+}
+
+// reports unpacks what is stored of reports and judgements. Both are made again from the
+// results where they are missing.
+func (c *checker) reports(ctx context.Context) error {
+	return c.read(ctx, "checking reports", func(tx *sql.Tx) error {
+		var p packer
+		defer p.close()
+		for _, of := range []struct{ what, table, query string }{
+			{"a stored report", "case_report", `SELECT c.id, r.report FROM case_report r JOIN cases c ON c.seq = r.case_seq ORDER BY r.case_seq`},
+			{"a stored judgement", "series_judgement", `SELECT c.id, r.judgement FROM series_judgement r JOIN cases c ON c.seq = r.case_seq ORDER BY r.case_seq`},
+		} {
+			_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+				var id string
+				var packed sql.RawBytes
+				if err := rows.Scan(&id, &packed); err != nil {
+					return none, err
+				}
+				c.Reports++
+				if _, err := p.unpack(packed, nil); err != nil {
+					c.add(Finding{Subject: OfReport, What: of.what + " cannot be unpacked", Where: "case " + id, Why: err.Error(), table: of.table, bundle: id,
+						Mend: "drop it: it is made again from the results"})
+				}
+				return none, nil
+			}, of.query)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// permalinks unpacks every frozen record.
+func (c *checker) permalinks(ctx context.Context) error {
+	return c.read(ctx, "checking permalinks", func(tx *sql.Tx) error {
+		var p packer
+		defer p.close()
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var id string
+			var withdrawn sql.NullInt64
+			var record, raw []byte
+			var expired bool
+			if err := rows.Scan(&id, &withdrawn, &record, &raw, &expired); err != nil {
+				return none, err
+			}
+			c.Permalinks++
+			why := ""
+			switch {
+			case record == nil && !withdrawn.Valid && !expired:
+				why = "its record is missing"
+			case record != nil:
+				why = jsonDamage(&p, record)
+			}
+			if raw != nil && why == "" {
+				why = jsonDamage(&p, raw)
+			}
+			if why != "" {
+				c.add(Finding{Subject: OfPermalink, What: "a frozen result cannot be unpacked", Where: "permalink " + id[:min(len(id), 8)] + "…", Why: why,
+					Hint: "Restore it from a backup, or share the result again: a frozen result is not made anew."})
+			}
+			return none, nil
+		}, `SELECT id, withdrawn_at, record, raw, expires_at IS NOT NULL AND expires_at <= unixepoch() * 1000000 FROM permalink ORDER BY rowid`)
+		return err
+	})
+}
+
+func jsonDamage(p *packer, packed []byte) string {
+	text, err := p.unpack(packed, nil)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !json.Valid(text):
+		return "it is no JSON"
+	}
+	return ""
+}
+
+const seriesFactsSQL = `
+SELECT s.captured_at, s.facts
+FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+WHERE s.series_seq = ?`
+
+const seriesSeenSQL = `
+SELECT family_seq, day, snapshots, coalesce(first, 0), coalesce(last, 0), low, high
+FROM family_seen
+WHERE series_seq = ?`
+
+// sums compares what search says of families with the snapshots that it sums up.
+func (c *checker) sums(ctx context.Context) error {
+	return c.read(ctx, "checking sums", func(tx *sql.Tx) error {
+		all, err := collect(ctx, tx, scanOne[int64], `SELECT seq FROM series ORDER BY seq`)
+		if err != nil {
+			return err
+		}
+		for _, series := range all {
+			if err := c.sumsOf(ctx, tx, series); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *checker) sumsOf(ctx context.Context, tx *sql.Tx, series int64) error {
+	var p packer
+	defer p.close()
+	want := seenSums{}
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var captured sql.NullInt64
+		var facts sql.RawBytes
+		if err := rows.Scan(&captured, &facts); err != nil {
+			return none, err
+		}
+		// Damaged facts are a finding of results.
+		_ = want.addFacts(&p, series, captured, facts)
+		return none, nil
+	}, seriesFactsSQL, series)
+	if err != nil {
+		return err
+	}
+	wrong := map[seriesDay]bool{}
+	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		key, sum := seenKey{series: series}, seenSum{}
+		if err := rows.Scan(&key.family, &key.day, &sum.snapshots, &sum.first, &sum.last, &sum.low, &sum.high); err != nil {
+			return none, err
+		}
+		if want[key] != sum {
+			wrong[seriesDay{series, key.day}] = true
+		}
+		delete(want, key)
+		return none, nil
+	}, seriesSeenSQL, series)
+	for key := range want {
+		wrong[seriesDay{series, key.day}] = true
+	}
+	if err == nil && len(wrong) > 0 {
+		f := Finding{Subject: OfCount, What: "what search knows of a process differs from its snapshots", Where: fmt.Sprintf("series %d", series), Mend: "sum it up again"}
+		for day := range wrong {
+			f.days = append(f.days, day)
+		}
+		f.Why = wording.Plural(len(wrong), "day", "days")
+		c.add(f)
+	}
+	return err
+}

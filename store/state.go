@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// State is what waits in a store.
+type State struct {
+	Queued, Running int
+	// OldestQueued is when the oldest queued job was queued, zero without one.
+	OldestQueued time.Time
+	// OutdatedSince is when the first case changed whose report is not made again yet, zero
+	// without one.
+	OutdatedSince time.Time
+}
+
+// State returns what waits. It costs what waits, not what is stored.
+func (s *Store) State(ctx context.Context) (out State, err error) {
+	var queued, outdated sql.NullInt64
+	err = s.reader.QueryRowContext(ctx, stateSQL).Scan(&out.Queued, &out.Running, &queued, &outdated)
+	if err != nil {
+		return State{}, fault("counting jobs", err)
+	}
+	out.OldestQueued, out.OutdatedSince = timeOrZero(queued), timeOrZero(outdated)
+	return out, nil
+}
+
+const stateSQL = `
+SELECT (SELECT count(*) FROM job WHERE status = 'queued'),
+       (SELECT count(*) FROM job WHERE status = 'running'),
+       (SELECT min(created_at) FROM job WHERE status = 'queued'),
+       (SELECT min(updated_at) FROM cases WHERE summarised = 0 AND deleting = '')`
