@@ -282,7 +282,7 @@ func TestServeRefusesAReachableAddressUntilAccessIsDecided(t *testing.T) {
 			if r.status != exitError {
 				t.Errorf("status %d, want %d", r.status, exitError)
 			}
-			for _, want := range []string{address, "no passwords", "everybody", "--access open"} {
+			for _, want := range []string{address, "nobody has decided", "everybody", "--access password", "--access proxy", "--access open"} {
 				if !strings.Contains(r.stderr, want) {
 					t.Errorf("the refusal lacks %q: %s", want, r.stderr)
 				}

@@ -17,6 +17,8 @@ func TestAReportIsRedactedInEveryFormat(t *testing.T) {
 		"zulaa.berg@qoppa.example": "zulaa", "203.0.113.91": "203.0.113.91", "2001:db8:77::9a": "db8:77", "postgres://qz:zulupass2@kappahost/x": "zulupass2", "--password zulupass4": "zulupass4",
 		"customer=nachtfalke": "nachtfalke", "tenant 418726354092": "418726354092", "4b825dc6-42cb-4eb9-a060-e54bf8d69288": "4b825dc6", "zulu!q$s6": "zulu!q",
 	}
+	type peer struct{ family, address string }
+	peers := map[string]peer{"kappa-db-3.qoppa.internal": {"IPv4", "kappa-db-3.qoppa.internal"}, "203.0.113.91": {"IPv4", "203.0.113.91"}, "2001:db8:77::9a": {"IPv6", "[2001:db8:77::9a]"}}
 	root := t.TempDir()
 	dir := filepath.Join(root, "qoppaclient-capture")
 	write := func(name, text string) {
@@ -44,6 +46,9 @@ func TestAReportIsRedactedInEveryFormat(t *testing.T) {
 				fmt.Fprintf(&dump, "goroutine %d [select, %d minutes, labels:{\"job\":%q}]:\nmain.(*basket).wait(0xc000010000)\n\t/work/%s/basket.go:20 +0x1d\ncreated by main.serve in goroutine 1\n\t/opt/app/main.go:9 +0x1d\n\n", n, 300-round, text, strings.ReplaceAll(text, " ", "-"))
 				fmt.Fprintf(&threads, "\"%s-%d\" #%d daemon prio=5 os_prio=0 cpu=1.0ms elapsed=10.0s tid=0x00007f%08x nid=0x%x waiting on condition  [0x00007f1100000001]\n   java.lang.Thread.State: WAITING (parking)\n\tat java.lang.Thread.run(java.base@17/Thread.java:840)\n\n", text, n, n, n, n)
 				fmt.Fprintf(&files, "shopd    4711 zulaa %4du  REG  254,1     4096 %7d /srv/data/%s\n", n+2, 9000+n, text)
+				if peer, ok := peers[text]; ok {
+					fmt.Fprintf(&files, "shopd    4711 zulaa %4du  %s  %d  0t0 TCP 10.0.0.5:%d->%s:5432 (ESTABLISHED)\n", 5000+n, peer.family, 90000+n, 30000+n, peer.address)
+				}
 			}
 		}
 		write(at+"goroutines.txt", dump.String())
@@ -79,7 +84,11 @@ func TestAReportIsRedactedInEveryFormat(t *testing.T) {
 			t.Errorf("%s does not name the function any more", format)
 		}
 	}
-	if 4*len(seen) < 3*len(secrets) {
-		t.Errorf("only %d of %d secrets are in any open report: the test proves little of the others", len(seen), len(secrets))
+	// Keys have UUIDs and long numbers replaced, whatever holds them.
+	seen["4b825dc6-42cb-4eb9-a060-e54bf8d69288"], seen["tenant 418726354092"] = true, true
+	for what := range secrets {
+		if !seen[what] {
+			t.Errorf("%s is in no open report: that it is in no redacted one proves nothing", what)
+		}
 	}
 }

@@ -154,7 +154,7 @@ func NewBundle(in BundleInput) Bundle {
 }
 
 // mostListed is how many snapshots a page lists, mostNodes how many files and directories.
-const mostListed, mostNodes = 300, 1500
+const mostListed, mostNodes = 300, 2500
 
 // URL is an address below the bundle's: URL("remove") is /bundles/{id}/remove.
 func (b Bundle) URL(below string) string {
