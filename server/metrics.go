@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -117,9 +116,8 @@ func (o *observed) CancelJob(ctx context.Context, jobID string) error {
 
 func (o *observed) failed(jobID string, why *analysis.Fault, err error) {
 	o.ended(jobID)
-	var f *analysis.Fault
-	if err == nil && errors.As(why, &f) {
-		o.counts.failures.WithLabelValues(f.Code).Inc()
+	if err == nil && why != nil { // a reader that hands its job on has no reason
+		o.counts.failures.WithLabelValues(why.Code).Inc()
 	}
 }
 
