@@ -288,7 +288,7 @@ func (m *snapshotMaker) minds() []string {
 	case s.Refused > 0:
 		out = append(out, fmt.Sprintf("%s in the dump and not understood: the figures are lower bounds. The problems name the line.", wording.PagePlural(int64(s.Refused), "member was seen", "members were seen")))
 	case s.LowerBound:
-		out = append(out, "The goroutine dump is cut and nothing complete stands beside it: the figures are lower bounds.")
+		out = append(out, "The dump is cut and nothing complete stands beside it: its figures are lower bounds.")
 	case s.Truncated:
 		out = append(out, "The goroutine dump is cut; totals come from a complete one of the same instant, ids and waits from what was read.")
 	}

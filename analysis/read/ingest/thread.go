@@ -246,8 +246,7 @@ func (b *builder) threads() {
 	total := d.count
 	b.s.Totals.Threads = &total
 	if d.dump.Truncated {
-		b.s.Truncated = true
-		b.s.Incomplete = append(b.s.Incomplete, analysis.KindThread)
+		b.s.Truncated, b.s.LowerBound = true, true
 	}
 	if d.dump.Refused > 0 {
 		b.s.Refused, b.s.LowerBound = d.dump.Refused, true

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
 )
 
 // jstack is a HotSpot dump with the given threads; each is a header's name and the
@@ -127,6 +129,30 @@ func TestJavacoresAreFollowedByTheirThreads(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestACutThreadDumpIsALowerBound(t *testing.T) {
+	var threads [][2]string
+	for i := range 9 {
+		threads = append(threads, [2]string{fmt.Sprintf("w-%d", i), "   java.lang.Thread.State: WAITING (parking)\n\tat shop.Cart.sum(Cart.java:4)"})
+	}
+	whole := jstack("2026-07-01 00:00:00", threads...)
+	for name, tt := range map[string]struct {
+		text string
+		cut  bool
+		want int
+	}{
+		"a whole one":              {whole, false, 9},
+		"cut within its seventh":   {whole[:strings.Index(whole, "\"w-6\"")+150], true, 7},
+		"cut behind its last line": {whole[:strings.Index(whole, "JNI")], true, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := run(t, map[string]string{"t0/jstack.txt": tt.text}).Snapshots[0]
+			if *s.Totals.Threads != tt.want || s.LowerBound != tt.cut || s.Truncated != tt.cut || s.Bounded(analysis.KindThread) != tt.cut {
+				t.Errorf("%d threads, lower bound %v, truncated %v, bounded %v", *s.Totals.Threads, s.LowerBound, s.Truncated, s.Bounded(analysis.KindThread))
+			}
+		})
 	}
 }
 
