@@ -58,7 +58,7 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, FAULTS power cuts and a kill within every statement of
+# Soak: all tests again and again, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
 # every migration, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
 LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
@@ -67,6 +67,7 @@ $(LITESTREAM):
 
 long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
+	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
 	$(MAKE) fuzz FUZZTIME=1m

@@ -15,6 +15,9 @@ type group struct {
 	dir, stem string
 	ordinal   int
 	parts     []*part
+	// compared are the parts that tell whether a further one belongs to the group: of those
+	// that are alike, one.
+	compared []*part
 	// context parts describe the process and count nothing; groups of one
 	// directory share them.
 	context []*part
@@ -139,6 +142,9 @@ func splitDirectory(dir string, parts []*part) []*group {
 	for _, p := range evidence {
 		g := bucket(buckets, &order, dir, key(p), p)
 		g.parts = append(g.parts, p)
+		if n := len(g.compared); n == 0 || !alike(g.compared[n-1], p) {
+			g.compared = append(g.compared, p)
+		}
 	}
 	sort.SliceStable(order, func(i, j int) bool {
 		if order[i].stem != order[j].stem {
@@ -236,7 +242,7 @@ func bucket(buckets map[string]*group, order *[]*group, dir, instant string, p *
 			*order = append(*order, g)
 			return g
 		}
-		if !slices.ContainsFunc(g.parts, func(q *part) bool { return !together(p, q) }) {
+		if !slices.ContainsFunc(g.compared, func(q *part) bool { return !together(p, q) }) {
 			if g.token() == "" {
 				g.stem = p.stem
 			}
@@ -275,6 +281,13 @@ func together(p, q *part) bool {
 		return true
 	}
 	return false
+}
+
+// alike reports that together answers the same for two parts: those of the thousands of
+// processes of one listing are.
+func alike(p, q *part) bool {
+	listed := (p.listing != nil || p.counts != nil) && (q.listing != nil || q.counts != nil)
+	return listed && p.artifact == q.artifact && p.ordinal == q.ordinal && p.form == q.form && p.inner.Equal(q.inner)
 }
 
 // sameInstant is how far apart the inner times of one instant's files may be.

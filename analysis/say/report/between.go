@@ -56,9 +56,15 @@ var (
 func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Order) {
 	joined := edge.Join(processesOf(all))
 	together := map[*Finding][]string{}
-	for a := range all {
-		for b := range all {
-			if a == b || !all[a].rises() || !all[b].rises() {
+	var rising []int
+	for i := range all {
+		if all[i].rises() {
+			rising = append(rising, i)
+		}
+	}
+	for _, a := range rising {
+		for _, b := range rising {
+			if a == b {
 				continue
 			}
 			calls := all[a].calls() && all[b].serves() && sameHost(&all[a], &all[b])
