@@ -1,8 +1,11 @@
 package browsertest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -85,9 +88,21 @@ func TestACaseShowsWhatIsReadAndKeepsWhatIsTyped(t *testing.T) {
 	tb := openTab(t, startProgram(t))
 	var up uploaded
 	send(t, http.MethodPut, tb.base+"/api/v1/bundles/t0.txt?wait=1", strings.NewReader(firstDump), &up)
-	for n := range 4 { // what is read first leaves time to type
+	// What is read first leaves time to type: it takes longer to read than to send.
+	var others []bytes.Buffer
+	for n := range 6 {
+		others = append(others, bytes.Buffer{})
+		w, _ := gzip.NewWriterLevel(&others[n], gzip.BestSpeed)
+		if _, err := io.WriteString(w, bigDump(600_000+n, 3)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range others {
 		var other uploaded
-		send(t, http.MethodPut, tb.base+"/api/v1/bundles/other.txt", strings.NewReader(bigDump(300_000+n, 3)), &other)
+		send(t, http.MethodPut, tb.base+"/api/v1/bundles/other.txt.gz", &others[n], &other)
 	}
 	send(t, http.MethodPut, tb.base+"/api/v1/bundles/t1.txt?case="+strings.TrimPrefix(up.address(), "/cases/"), strings.NewReader(bigDump(200_000, 3)), &up)
 	tb.open(t, up.address())
