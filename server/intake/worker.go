@@ -24,6 +24,8 @@ type Worker struct {
 	cfg WorkerConfig
 	// worked is true if a bundle was read since memory was given back.
 	worked atomic.Bool
+	// claiming is held while a reader takes a job and begins it.
+	claiming sync.Mutex
 }
 
 type WorkerConfig struct {
@@ -74,13 +76,13 @@ func (w *Worker) run(ctx context.Context, l lane) {
 	var retry time.Duration
 	for ctx.Err() == nil {
 		recorded := w.next()
-		job, ok, err := w.cfg.Store.ClaimChosen(ctx, func(queued []store.QueuedJob) int { return w.choose(l.quick, queued) })
+		c, ok, err := w.claim(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Log.Error("claiming a job failed", "error", err)
 		}
 		full := store.IsFull(err)
 		if ok && err == nil {
-			full = w.work(ctx, job, l)
+			full = w.work(ctx, c, l)
 			w.worked.Store(true)
 		}
 		switch {
@@ -99,6 +101,27 @@ func (w *Worker) run(ctx context.Context, l lane) {
 		}
 		retry = 0
 	}
+}
+
+// claimed is a job that a reader has begun. stop ends it.
+type claimed struct {
+	store.Job
+	reading *reading
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+}
+
+// claim takes a job and begins it in one step, so that a reader which finds no job sees
+// whether another one reads.
+func (w *Worker) claim(ctx context.Context, l lane) (c claimed, ok bool, err error) {
+	w.claiming.Lock()
+	defer w.claiming.Unlock()
+	c.Job, ok, err = w.cfg.Store.ClaimChosen(ctx, func(queued []store.QueuedJob) int { return w.choose(l.quick, queued) })
+	if ok && err == nil {
+		c.ctx, c.stop = context.WithCancelCause(ctx)
+		c.reading = w.begin(c.BundleID, c.stop)
+	}
+	return c, ok, err
 }
 
 // waitForReaders waits until nothing is read any more, or until a job is recorded.
@@ -155,13 +178,12 @@ var errTookLong = errors.New("the bundle takes longer than a small one")
 // work reads one bundle. It reports whether the volume had no room for the result: the job
 // then goes behind the others. A job interrupted by the server's end stays recorded and
 // runs again at the next start.
-func (w *Worker) work(ctx context.Context, job store.Job, l lane) (full bool) {
-	jobCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := w.begin(job.BundleID, cancel)
+func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
+	job, jobCtx, r := c.Job, c.ctx, c.reading
+	defer c.stop(nil)
 	defer w.end(job.BundleID)
 	if l.quick {
-		r.limit = time.AfterFunc(quickTime, func() { cancel(errTookLong) })
+		r.limit = time.AfterFunc(quickTime, func() { c.stop(errTookLong) })
 		defer r.limit.Stop()
 	}
 	err := w.ingest(jobCtx, job, r)

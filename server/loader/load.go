@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -114,9 +115,11 @@ type Loader struct {
 
 // New returns a Loader.
 func New(cfg Config) *Loader {
+	// A large case takes memory and a core: more of them at once end no sooner.
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return &Loader{
 		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log,
-		cases: newCache(maxCases, (*Loaded).weight), reports: newCache(maxReports, reportWeight),
+		cases: newCache(maxCases, (*Loaded).weight, slots), reports: newCache(maxReports, reportWeight, slots),
 	}
 }
 

@@ -27,7 +27,7 @@ func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
 		{"the first one fails", true, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCache(maxReports, func(*Loaded) int { return 1 })
+			c := newCache(maxReports, func(*Loaded) int { return 1 }, make(chan struct{}, 2))
 			computed := 0
 			first := make(chan error)
 			go func() {
@@ -149,5 +149,31 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	now, err := s.loadCase(t.Context(), caseID, nil)
 	if err != nil || now.Snapshots != 1 || len(now.Said.Snapshots) != 1 {
 		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+func TestNoMoreCasesAreComputedAtOnceThanThereAreSlots(t *testing.T) {
+	c := newCache(maxReports, func(*Loaded) int { return 1 }, make(chan struct{}, 1))
+	began, finish, first := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		_, err := c.once(t.Context(), "large", func() (*Loaded, error) {
+			close(began)
+			<-finish
+			return &Loaded{}, nil
+		})
+		first <- err
+	}()
+	<-began
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.once(gone, "another", func() (*Loaded, error) { return nil, errors.New("it was computed beside the first") }); !errors.Is(err, context.Canceled) {
+		t.Errorf("who left got %v", err)
+	}
+	close(finish)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if l, err := c.once(t.Context(), "another", func() (*Loaded, error) { return &Loaded{}, nil }); l == nil || err != nil {
+		t.Errorf("afterwards: %v, %v", l, err)
 	}
 }

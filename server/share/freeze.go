@@ -212,7 +212,7 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	}
 	access.About(r, "case", l.ID)
 	access.AboutResult(r, p.ID)
-	s.logged(r, "result shared", "", p.ID, "case", l.ID, "redacted", f.Redacted, "audience", in.Audience, "expires", until)
+	s.logged(r, "result shared", "", p.ID, "case", l.ID, "redacted", f.Redacted, "audience", in.Audience, "expires", ends(until))
 	out := Result{ID: p.ID, Link: "/p/" + p.ID, URL: s.respond.Base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
 	if out.Receipt == nil {
 		out.Receipt = []redact.Receipt{}

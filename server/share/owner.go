@@ -113,7 +113,7 @@ func (s *Service) extend(r *http.Request, id, key string, until time.Time) error
 		err = s.store.ExtendPermalink(ctx, id, key, until)
 	}
 	if err == nil {
-		s.logged(r, "result extended", role, id, "expires", until)
+		s.logged(r, "result extended", role, id, "expires", ends(until))
 	}
 	return s.hidden(r, err)
 }
@@ -143,4 +143,12 @@ func (s *Service) hidden(r *http.Request, err error) error {
 		return response.Refuse("unauthorized", "changing this result needs its owner key", "key", "the key is missing or wrong, or there is no such result", "it was shown when the result was frozen; or sign in as admin")
 	}
 	return err
+}
+
+// ends is what the log says of the end of a result: zero is none.
+func ends(until time.Time) string {
+	if until.IsZero() {
+		return "never"
+	}
+	return until.UTC().Format(time.RFC3339)
 }
