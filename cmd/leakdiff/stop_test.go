@@ -107,7 +107,7 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, "--no-samples", "--verbose")
 	dump := fmt.Sprintf("goroutine 1 [running]:\nmain.%s()\n\t/home/%s/main.go:1 +0x1\n", strings.ReplaceAll(secret, "-", "_"), secret)
-	header := []string{"User-Agent", secret, "Referer", "http://127.0.0.1/" + secret, "Idempotency-Key", secret, "X-Forwarded-For", secret, "Cookie", "a=" + secret, "Authorization", "Bearer " + secret}
+	header := []string{"User-Agent", secret, "Referer", "http://127.0.0.1/" + secret, "Idempotency-Key", secret, "Cookie", "a=" + secret, "Authorization", "Bearer " + secret}
 	var cases []upload
 	for _, body := range []string{dump, "\x1f\x8b" + secret, "PK\x03\x04" + secret, "{" + secret, strings.Repeat(secret+"\n", 2000)} {
 		a, err := s.request(http.MethodPut, "/api/v1/bundles/"+secret+".txt?wait=1&token="+secret, strings.NewReader(body), append(header, "Idempotency-Key", secret+fmt.Sprint(len(body)))...)
@@ -115,6 +115,9 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 			t.Fatalf("%d, %v: %s", a.status, err, a.body)
 		}
 		cases = append(cases, decode[upload](t, a.body))
+	}
+	if a, err := s.request(http.MethodGet, "/search?q="+secret, nil, append(header, "X-Forwarded-For", secret)...); err != nil || a.status != http.StatusUnauthorized {
+		t.Errorf("a request that a proxy passed on gave %d, %v", a.status, err)
 	}
 	for _, path := range []string{
 		"/search?q=" + secret, "/cases/" + secret, "/p/" + secret, "/families/" + secret, "/bundles/" + secret + "/files/" + secret, "/diff/" + secret + ".." + secret,

@@ -105,6 +105,9 @@ func (a *Access) Identify(r *http.Request) (Identity, error) {
 	}
 	switch a.cfg.Mode {
 	case OnLoopback:
+		if header := forwardedBy(r); header != "" {
+			return Identity{}, response.Refuse("unauthorized", "this server is for its own machine, and a proxy passed the request on", header, "everybody whom the proxy lets in would be admin", "start it with --access proxy, --access password or --access open")
+		}
 		return Identity{Role: Admin}, nil
 	case Open:
 		return Identity{Role: Uploader}, nil

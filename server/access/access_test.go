@@ -67,6 +67,7 @@ func TestAProxyNamesAUserAndNobodyElseDoes(t *testing.T) {
 		{"a user without a role", "10.0.0.1:1", []string{"none"}, nil, Identity{Account: "user none"}, false},
 		{"the role of a group", "10.0.0.1:1", []string{"rita"}, []string{"dev, ops"}, Identity{Account: "user rita", Role: Admin}, false},
 		{"a user called like a group", "10.0.0.1:1", []string{"ops"}, nil, Identity{Account: "user ops", Role: Reader}, false},
+		{"a user called like the role of a group", "10.0.0.1:1", []string{"group:ops"}, nil, Identity{Account: "user group:ops", Role: Reader}, false},
 		{"groups without a user", "10.0.0.1:1", nil, []string{"ops"}, Identity{}, false},
 		{"a stranger", "192.0.2.7:1", []string{"uwe"}, nil, Identity{}, true},
 		{"a stranger without a user", "192.0.2.7:1", nil, []string{"ops"}, Identity{}, false},
@@ -211,5 +212,22 @@ func TestRefusalsAreCountedForEachSenderAndForAll(t *testing.T) {
 	now = now.Add(time.Minute)
 	if taken("a", 1) != 1 {
 		t.Error("the next minute begins without room")
+	}
+}
+
+func TestAServerOfOneMachineAnswersNoProxy(t *testing.T) {
+	a := New(Config{Listen: "127.0.0.1:8080"})
+	for name, header := range map[string]string{"nobody passed it on": "", "nginx": "X-Forwarded-For", "a proxy of RFC 7239": "Forwarded", "another": "X-Real-IP", "a cache": "Via"} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", "/audit", nil)
+			r.RemoteAddr = "127.0.0.1:1"
+			if header != "" {
+				r.Header.Set(header, "192.0.2.1")
+			}
+			who, err := a.Identify(r)
+			if header == "" && (err != nil || who.Role != Admin) || header != "" && (err == nil || who != Identity{}) {
+				t.Errorf("it is %+v, %v", who, err)
+			}
+		})
 	}
 }

@@ -49,7 +49,7 @@ func (a *Access) byProxy(r *http.Request) (Identity, error) {
 
 func (a *Access) roleOf(user string, r *http.Request) Role {
 	role, named := a.cfg.Proxy.Roles[user]
-	if !named {
+	if !named || strings.HasPrefix(user, GroupPrefix) { // a user may have any name
 		role = a.cfg.Proxy.Default
 	}
 	if a.cfg.Proxy.Groups == "" {
@@ -95,6 +95,16 @@ func (a *Access) trusts(peer netip.Addr) bool {
 func peerOf(r *http.Request) (netip.Addr, bool) {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	return at.Addr().Unmap().WithZone(""), err == nil
+}
+
+// forwardedBy is the header by which a request shows that a proxy passed it on, "" for none.
+func forwardedBy(r *http.Request) string {
+	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"} {
+		if r.Header.Get(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // Party is who counts as one sender where senders get equal shares: an account, else the

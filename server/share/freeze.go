@@ -26,12 +26,7 @@ import (
 // SharePage shows the form that freezes a result, with a preview of what is shared.
 func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
-	f, l, cases, err := s.record(r, address)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	safe, err := f.redactedFor(cases)
+	safe, l, err := s.safe(r, address)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -50,7 +45,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		NeedsKey: s.access.NeedsKey(r.Context(), l.ID),
 		Freezes: []string{
-			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
+			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
 		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
@@ -169,6 +164,11 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	if in.View, err = viewOf(in.View, in.Case); err != nil {
 		return Result{}, nil, err
 	}
+	done, err := s.turn(r.Context())
+	if err != nil {
+		return Result{}, nil, err
+	}
+	defer done()
 	f, l, cases, err := s.record(r, in.View)
 	if err != nil {
 		return Result{}, nil, err

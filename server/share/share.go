@@ -4,10 +4,12 @@ package share
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
 	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
@@ -59,8 +61,43 @@ type Service struct {
 	access  *access.Access
 	pages   Pages
 	queue   Queue
+	// redacting holds a token while a page is redacted.
+	redacting chan struct{}
 }
 
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue}
+	return &Service{cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, pages: cfg.Pages, queue: cfg.Queue, redacting: make(chan struct{}, 1)}
+}
+
+// safe is the redacted record of the page at an address, with its case.
+func (s *Service) safe(r *http.Request, address string) (Record, *loader.Loaded, error) {
+	done, err := s.turn(r.Context())
+	if err != nil {
+		return Record{}, nil, err
+	}
+	defer done()
+	f, l, cases, err := s.record(r, address)
+	if err != nil {
+		return Record{}, nil, err
+	}
+	f, err = f.redactedFor(cases)
+	return f, l, err
+}
+
+// longestTurn is how long a request waits to be redacted.
+const longestTurn = 30 * time.Second
+
+// turn waits until no other page is redacted: the names of a large case take some hundred
+// megabytes meanwhile. The caller ends its turn with done.
+func (s *Service) turn(ctx context.Context) (done func(), err error) {
+	enough := time.NewTimer(longestTurn)
+	defer enough.Stop()
+	select {
+	case s.redacting <- struct{}{}:
+		return func() { <-s.redacting }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-enough.C:
+		return nil, response.Refuse("busy", "other pages are being redacted", "", fmt.Sprintf("one is at a time, and this one waited for %s", wording.PageDuration(longestTurn)), "ask again in a minute")
+	}
 }

@@ -34,11 +34,8 @@ func (s *Service) redactedTwin(r *http.Request, path string, query url.Values, s
 	if suffix == ".folded" || suffix == ".pb.gz" {
 		return response.Content{}, response.Refuse("not_found", "there is no redacted twin "+suffix, "", "only what a permalink can hold is redacted", "share the page, or take its .md")
 	}
-	f, _, cases, err := s.record(r, strings.TrimSuffix(path+"?"+query.Encode(), "?"))
+	f, _, err := s.safe(r, strings.TrimSuffix(path+"?"+query.Encode(), "?"))
 	if err != nil {
-		return response.Content{}, err
-	}
-	if f, err = f.redactedFor(cases); err != nil {
 		return response.Content{}, err
 	}
 	if suffix == ".json" {
