@@ -13,7 +13,7 @@ import (
 
 // Bounds of what is kept and reported of a JVM's locks.
 const (
-	mostMonitors  = 200_000
+	mostMonitors  = 60_000
 	fewestWaiters = 3
 	fewestOwners  = 10
 	mostContended = 5
