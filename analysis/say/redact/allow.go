@@ -148,7 +148,7 @@ const (
 // harmless reports an element of which every word is known.
 func (r *Redactor) harmless(element string, as strictness) bool {
 	low := strings.ToLower(element)
-	if r.public[low] || plainNames[low] || made.MatchString(low) || hexNumber.MatchString(low) || second.MatchString(low) {
+	if r.public[low] || plainNames[low] || r.pseudonym(low) || hexNumber.MatchString(low) || second.MatchString(low) {
 		return true
 	}
 	if strings.ContainsAny(element, odd) {
@@ -221,7 +221,8 @@ func (r *Redactor) hide(element string) {
 }
 
 func (r *Redactor) hideName(name string) {
-	if name = strings.ToLower(name); len(name) >= shortest && !made.MatchString(name) {
+	if name = strings.ToLower(name); len(name) >= shortest && !r.pseudonym(name) {
+		r.keepApart(name)
 		r.unknown.names[name], r.unknown.heads = Names, nil
 	}
 }

@@ -97,12 +97,13 @@ func set(words string) map[string]bool {
 func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
 		n = strings.ToLower(n)
-		if _, have := r.known.names[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
+		if _, have := r.known.names[n]; have || len(n) < shortest || r.pseudonym(n) || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
 		if rule != Hosts && (r.public[n] || plainNames[n]) {
 			continue
 		}
+		r.keepApart(n)
 		r.known.names[n], r.known.heads = rule, nil
 		switch rule {
 		case Hosts:
@@ -538,5 +539,11 @@ func compile(known map[string]Rule) *heads {
 // made is a pseudonym as name writes it.
 var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)-\d+$`)
 
-// pseudonym reports text that was already replaced.
-func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }
+// small is a text like a pseudonym whose number identifies nobody.
+var small = regexp.MustCompile(`^(?:host|pod|user|ip|mac|file|path|id|ptr|program|name|arg|token|namespace)-\d{1,5}$`)
+
+// pseudonym reports text that was already replaced: a pseudonym of this redactor. A text
+// that is only searched has the number 0.
+func (r *Redactor) pseudonym(s string) bool {
+	return r.issued[s] || (r.probing || r.from != nil) && strings.HasSuffix(s, "-0") && made.MatchString(s)
+}
