@@ -89,7 +89,7 @@ func (r *Redactor) settle() {
 // unknownIn returns the elements of a text without blanks that Text would leave and that
 // are not known to be harmless.
 func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
-	if chunk = ticket.ReplaceAllString(withoutSoftware(chunk), "$1"); r.allHarmless(chunk, as) {
+	if chunk = ticket.ReplaceAllString(r.withoutSoftware(chunk), "$1"); r.allHarmless(chunk, as) {
 		return nil
 	}
 	rest := r.Text(chunk)
@@ -105,18 +105,52 @@ func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
 	return out
 }
 
-// withoutSoftware leaves out a path of software, which every machine has.
-func withoutSoftware(chunk string) string {
-	path := strings.TrimLeft(chunk, `"'(`)
-	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	below, _, _ := strings.Cut(rest, "/")
-	switch {
-	case !strings.HasPrefix(path, "/"):
-	case root == "usr" && (below == "lib" || below == "lib64" || below == "bin" || below == "sbin" || below == "libexec" || strings.HasPrefix(rest, "local/go/")),
-		root == "lib", root == "lib64", root == "bin", root == "sbin":
-		return ""
+// withoutSoftware leaves out what every machine has of the paths of software in a chunk,
+// which may be a class path.
+func (r *Redactor) withoutSoftware(chunk string) string {
+	if !strings.Contains(chunk, "bin/") && !strings.Contains(chunk, "lib") {
+		return chunk
 	}
-	return chunk
+	parts := strings.FieldsFunc(chunk, func(c rune) bool { return c == ':' || c == ';' })
+	rest, software := make([]string, len(parts)), false
+	for i, part := range parts {
+		rest[i] = part
+		if path := strings.TrimLeft(part, `"'(=`); softwarePath.MatchString(path) {
+			rest[i], software = strings.Join(r.unknownSoftware(path), "/"), true
+		}
+	}
+	if !software {
+		return chunk
+	}
+	return strings.Join(rest, ":")
+}
+
+var (
+	// softwarePath is a path below a directory with the programs and libraries of a
+	// system.
+	softwarePath = regexp.MustCompile(`^/(?:usr/)?(?:lib|lib64|libexec|bin|sbin)/|^/usr/local/go/`)
+	// softwareFile is the file of a library or a script.
+	softwareFile = regexp.MustCompile(`(?i)\.(?:so(?:\.\d+)*|jar|ko|mo|pyc?|node|jmod)[,;"')]*$`)
+	// dataFile holds what a machine works on.
+	dataFile = regexp.MustCompile(`(?i)\.(?:db|sqlite3?|csv|json|log|txt|xml|sql|dump|dat|gz|zip|tgz)[,;"')]*$`)
+)
+
+// unknownSoftware returns the elements of a path of software that not every machine
+// has: unknown directories, and files of data.
+func (r *Redactor) unknownSoftware(path string) (out []string) {
+	if strings.HasPrefix(path, "/usr/local/go/") {
+		return nil
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		program := last && i > 0 && (parts[i-1] == "bin" || parts[i-1] == "sbin") && !strings.Contains(part, ".")
+		data := last && dataFile.MatchString(part) && !plainNames[strings.ToLower(part)]
+		if data || !program && !(last && softwareFile.MatchString(part)) && !r.allHarmless(part, free) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func (r *Redactor) allHarmless(s string, as strictness) bool {

@@ -240,10 +240,14 @@ func (r *Redactor) learnEvidence(s string) {
 	r.learnText(s)
 }
 
-// learnPath takes the names of a path that are not common, unless it is a path of
-// software or the file of a program's source.
+// learnPath takes the names of a path that are not common, unless it is the file of a
+// program's source. Of a path of software it takes what not every machine has.
 func (r *Redactor) learnPath(path string) {
 	path = remark.ReplaceAllString(path, "")
+	if softwarePath.MatchString(path) {
+		r.know(Paths, r.unknownSoftware(path)...)
+		return
+	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	ours := strings.HasPrefix(path, "/dev/shm/") || strings.HasPrefix(path, "/usr/local/")
 	if slices.Contains(softwareRoots, parts[0]) && !ours || source.MatchString(path) {
