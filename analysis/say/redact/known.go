@@ -8,9 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// shortest is the length of the shortest name that is replaced. Shorter names would
-// match ordinary words.
-const shortest = 3
+// shortest is the length of the shortest known name that is replaced. Shorter names
+// would match ordinary words. shortestUnknown is that of the shortest unknown word.
+const (
+	shortest        = 3
+	shortestUnknown = 2
+)
 
 // words are the pseudonyms of rules that hide known names.
 var words = map[Rule]string{Tokens: "token", Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Files: "file", Paths: "path", Programs: "program", Names: "name"}
@@ -415,7 +418,7 @@ func (r *Redactor) tableNames(t *table, s string) string {
 	low := lower(s)
 	var b strings.Builder
 	done := 0
-	for at := 0; at+shortest <= len(low.text); at++ {
+	for at := 0; at+shortestUnknown <= len(low.text); at++ {
 		// The longest name may be a part of a longer word, while a shorter one that
 		// begins there is the whole word.
 		for _, n := range t.heads.lengths(low.text[at:]) {
@@ -425,7 +428,7 @@ func (r *Redactor) tableNames(t *table, s string) string {
 			name := low.text[at : at+n]
 			rule, ok := t.names[name]
 			from, to := low.place(at), low.place(at+n)
-			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
+			if !ok || from < 0 || to <= from || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
 				continue
 			}
 			b.WriteString(s[done:from])
@@ -503,32 +506,48 @@ func inPath(s string, from, to int) bool {
 	return lower && (to == len(s) || s[to] == ' ') || from > 0 && strings.IndexByte(`/\`, s[from-1]) >= 0 || to < len(s) && strings.IndexByte(`/\`, s[to]) >= 0
 }
 
-func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+// alphanumeric reports a part of a word. Marks combine with letters, and a sign without
+// width is seen by nobody.
+func alphanumeric(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || c >= utf8.RuneSelf && (unicode.IsMark(c) || unicode.Is(unicode.Cf, c))
+}
 
 // heads finds the names that may begin with some bytes, so that a text is searched once
 // for any number of names.
 type heads struct {
 	// pairs has the first two bytes of every name. by has the lengths of the names that
 	// begin with three bytes, the longest first, so that node-10 is not taken for
-	// node-1.
+	// node-1. short has names of two bytes.
 	pairs [1 << 16]bool
 	by    map[[shortest]byte][]int
+	short map[string]bool
 }
 
 // lengths returns the lengths of the names that share at least three bytes with the
-// beginning of a text.
+// beginning of a text, or begin it as a whole.
 func (h *heads) lengths(text string) []int {
 	if !h.pairs[int(text[0])<<8|int(text[1])] {
 		return nil
 	}
-	return h.by[[shortest]byte([]byte(text[:shortest]))]
+	var out []int
+	if len(text) >= shortest {
+		out = h.by[[shortest]byte([]byte(text[:shortest]))]
+	}
+	if h.short[text[:shortestUnknown]] {
+		return append(slices.Clip(out), shortestUnknown)
+	}
+	return out
 }
 
 // compile sorts the names by their first bytes.
 func compile(known map[string]Rule) *heads {
-	h := &heads{by: map[[shortest]byte][]int{}}
+	h := &heads{by: map[[shortest]byte][]int{}, short: map[string]bool{}}
 	for n := range known {
 		h.pairs[int(n[0])<<8|int(n[1])] = true
+		if len(n) < shortest {
+			h.short[n] = true
+			continue
+		}
 		head := [shortest]byte([]byte(n[:shortest]))
 		if !slices.Contains(h.by[head], len(n)) {
 			h.by[head] = append(h.by[head], len(n))
@@ -540,11 +559,15 @@ func compile(known map[string]Rule) *heads {
 	return h
 }
 
-// made is a pseudonym as name writes it.
-var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)-\d+$`)
+// pseudonymWord is the first word of a pseudonym.
+const pseudonymWord = `(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)`
 
-// small is a text like a pseudonym whose number identifies nobody.
-var small = regexp.MustCompile(`^(?:host|pod|user|ip|mac|file|path|id|ptr|program|name|arg|token|namespace)-\d{1,5}$`)
+var (
+	// made is a pseudonym as name writes it, or a text that looks like one.
+	made = regexp.MustCompile(`^` + pseudonymWord + `-\d+$`)
+	// small is one whose number identifies nobody.
+	small = regexp.MustCompile(`^` + pseudonymWord + `-\d{1,5}$`)
+)
 
 // pseudonym reports text that was already replaced: a pseudonym of this redactor. A text
 // that is only searched has the number 0.
