@@ -107,6 +107,16 @@ func kindsOfSecrets() []secret {
 		part("IBAN", "de89370400440532013000", "DE89370400440532013000"),
 		part("environment", "zulupass7", "QOPPA_DB_PASSWORD=zulupass7", "export DBPASS=zulupass7"),
 		part("ticket", "qopsec", "QOPSEC-4187"),
+		part("look of a pseudonym", "84920192", "user-84920192"), part("look of a pseudonym", "4929384756102938", "tenant id-4929384756102938"), part("look of a pseudonym", "99817263544", "token-99817263544"),
+		part("card in groups", "5454 5454", "5454 5454 5454 5454"), part("card in groups", "5454-5454", "5454-5454-5454-5454"),
+		same("social security number", "078-05-1120"),
+		part("phone in groups", "234 56 78", "0171 / 234 56 78"),
+		same("day of birth", "12.03.1984"),
+		part("place", "52.520008", "52.520008,13.404954"),
+		part("IBAN in groups", "3704 0044", "DE89 3704 0044 0532 0130 00"),
+		same("name of two signs", "李明"), same("name with marks that combine", "राहुल शर्मा"),
+		part("invisible blank", "rpbank", "glo\u200brpbank", `glo\xe2\x80\x8brpbank`),
+		part("class path", "zorblebank", "/usr/lib/x.jar:/srv/zorblebank/y.jar", "/usr/lib/zorblebank/customers.db"),
 	)
 }
 

@@ -16,6 +16,7 @@ func TestAReportIsRedactedInEveryFormat(t *testing.T) {
 		"ghp_q7ZkWx3NpLm5Rt2VbY8cDe4FgH6jKl9MnP1r": "ghp_q7z", "Wolpertinger Bank": "wolpertinger", "/srv/qoppabank/ledgerqz.db": "qoppabank", "kappa-db-3.qoppa.internal": "kappa-db-3",
 		"zulaa.berg@qoppa.example": "zulaa", "203.0.113.91": "203.0.113.91", "2001:db8:77::9a": "db8:77", "postgres://qz:zulupass2@kappahost/x": "zulupass2", "--password zulupass4": "zulupass4",
 		"customer=nachtfalke": "nachtfalke", "tenant 418726354092": "418726354092", "4b825dc6-42cb-4eb9-a060-e54bf8d69288": "4b825dc6", "zulu!q$s6": "zulu!q",
+		"/usr/lib/x.jar:/srv/zorblebank/y.jar": "zorblebank", "李明": "李明",
 	}
 	type peer struct{ family, address string }
 	peers := map[string]peer{"kappa-db-3.qoppa.internal": {"IPv4", "kappa-db-3.qoppa.internal"}, "203.0.113.91": {"IPv4", "203.0.113.91"}, "2001:db8:77::9a": {"IPv6", "[2001:db8:77::9a]"}}

@@ -48,12 +48,28 @@ func (r *Redactor) allow(as strictness, texts ...string) {
 var (
 	// phone is a telephone number as people write it.
 	phone = regexp.MustCompile(`(?:\+|\b00)\d[\d ()/.-]{6,}\d|\(0\d{1,5}\)[ /-]?\d[\d -]{3,}\d|\b\d{3}[-. ]\d{3}[-. ]\d{4}\b`)
+	// figures are numbers of normal evidence with several groups: days, times of day,
+	// addresses, versions, sizes and durations with their unit.
+	figures = regexp.MustCompile(`(?:\b20[0-4]\d(?:-[01]\d-[0-3]\d|/[01]\d/[0-3]\d|[01]\d[0-3]\d)(?:[T_ -]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?|T\d{2}-\d{2}-\d{2}|[T_-]\d{6})?Z?\b)` +
+		`|\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?\b|\b(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\b` +
+		`|\b(?:v|go|jdk-?)\d{1,3}(?:\.\d{1,4}){1,3}\b|\b[1-9]?\d\.(?:0|[1-9]\d?)\.(?:0|[1-9]\d{2})(?:-\d{1,4})?\b` +
+		`|\b\d+(?:\.\d+)? ?(?:[nmµu]?s|min|h|[kKMGT]i?B|[kKMGT]|B|%|bytes)(?:\b|$)`)
+	// groups are groups of digits that are one value, with the letters that touch them.
+	groups = regexp.MustCompile(`[\pL\pN]*\pN(?:(?: / |[ ./,-])\pN+)+[\pL\pN]*`)
+	// cutGroups are groups beside the mark of a text that was cut.
+	cutGroups = regexp.MustCompile(groups.String() + `…|…` + groups.String())
+	// account is the number of a bank account in groups.
+	account = regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?\b`)
 	// hexNumber is a short number, number a number with its unit: "10u", "v2", "500ms".
 	hexNumber = regexp.MustCompile(`^0x[0-9a-f]{1,5}$`)
-	number    = regexp.MustCompile(`^\pL{0,2}(\d+)\pL{0,2}$`)
+	number    = regexp.MustCompile(`^(\pL{0,2})(\d+)(\pL{0,2})$`)
 	// second is a second or a duration, hour a day and hour of a time.
 	second = regexp.MustCompile(`^\d{1,3}\.\d+(?:z|[nmµu]?s|h)?$`)
 	hour   = regexp.MustCompile(`^\d{2}[Tt]\d{2,6}[Zz]?$`)
+	// nth is the number of one of several threads: "GC Thread#3".
+	nth = regexp.MustCompile(`#(?:\d{1,5}|N)$`)
+	// escaped is a word with bytes that a listing shows as their number.
+	escaped = regexp.MustCompile(`[\pL\pN]*(?:(?:\\x[0-9a-f]{2})+[\pL\pN]*)+`)
 	// day is a date without signs.
 	day = regexp.MustCompile(`^20[0-4]\d[01]\d[0-3]\d$`)
 	// letters is a word in a name that is written together: "Hikari" and "Pool".
@@ -73,6 +89,7 @@ func (r *Redactor) settle() {
 		if p.as == free {
 			unknown = append(unknown, phone.FindAllString(p.text, -1)...)
 		}
+		unknown = append(unknown, values(p.text)...)
 		for _, chunk := range strings.Fields(p.text) {
 			if key := (unknownText{chunk, p.as}); !r.searched[key] {
 				r.searched[key] = true
@@ -86,10 +103,36 @@ func (r *Redactor) settle() {
 	}
 }
 
+// shortestValue is how many digits a value in groups has at least.
+const shortestValue = 6
+
+// values are numbers of several groups that may identify somebody: cards, accounts, days
+// of birth.
+func values(s string) (out []string) {
+	if len(strings.Map(digit, s)) < shortestValue || !groups.MatchString(s) {
+		return nil
+	}
+	rest := figures.ReplaceAllString(s, "\n")
+	for _, m := range append(account.FindAllString(rest, -1), groups.FindAllString(rest, -1)...) {
+		if len(strings.Map(digit, m)) >= shortestValue {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// digit keeps digits only, each as one byte.
+func digit(c rune) rune {
+	if unicode.IsDigit(c) {
+		return '0'
+	}
+	return -1
+}
+
 // unknownIn returns the elements of a text without blanks that Text would leave and that
 // are not known to be harmless.
 func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
-	if chunk = ticket.ReplaceAllString(withoutSoftware(chunk), "$1"); r.allHarmless(chunk, as) {
+	if chunk = ticket.ReplaceAllString(r.withoutSoftware(chunk), "$1"); r.allHarmless(chunk, as) {
 		return nil
 	}
 	rest := r.Text(chunk)
@@ -98,6 +141,7 @@ func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
 			out = append(out, e)
 		}
 	}
+	out = append(out, escaped.FindAllString(chunk, -1)...)
 	// A password of short pieces is hidden as a whole.
 	if len(out) > 0 && rest == chunk && strings.ContainsAny(chunk, odd) && !strings.Contains(chunk, "/") {
 		out = append(out, strings.Trim(chunk, `"'(),;`))
@@ -105,18 +149,52 @@ func (r *Redactor) unknownIn(chunk string, as strictness) (out []string) {
 	return out
 }
 
-// withoutSoftware leaves out a path of software, which every machine has.
-func withoutSoftware(chunk string) string {
-	path := strings.TrimLeft(chunk, `"'(`)
-	root, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	below, _, _ := strings.Cut(rest, "/")
-	switch {
-	case !strings.HasPrefix(path, "/"):
-	case root == "usr" && (below == "lib" || below == "lib64" || below == "bin" || below == "sbin" || below == "libexec" || strings.HasPrefix(rest, "local/go/")),
-		root == "lib", root == "lib64", root == "bin", root == "sbin":
-		return ""
+// withoutSoftware leaves out what every machine has of the paths of software in a chunk,
+// which may be a class path.
+func (r *Redactor) withoutSoftware(chunk string) string {
+	if !strings.Contains(chunk, "bin/") && !strings.Contains(chunk, "lib") {
+		return chunk
 	}
-	return chunk
+	parts := strings.FieldsFunc(chunk, func(c rune) bool { return c == ':' || c == ';' })
+	rest, software := make([]string, len(parts)), false
+	for i, part := range parts {
+		rest[i] = part
+		if path := strings.TrimLeft(part, `"'(=`); softwarePath.MatchString(path) {
+			rest[i], software = strings.Join(r.unknownSoftware(path), "/"), true
+		}
+	}
+	if !software {
+		return chunk
+	}
+	return strings.Join(rest, ":")
+}
+
+var (
+	// softwarePath is a path below a directory with the programs and libraries of a
+	// system.
+	softwarePath = regexp.MustCompile(`^/(?:usr/)?(?:lib|lib64|libexec|bin|sbin)/|^/usr/local/go/`)
+	// softwareFile is the file of a library or a script.
+	softwareFile = regexp.MustCompile(`(?i)\.(?:so(?:\.\d+)*|jar|ko|mo|pyc?|node|jmod)[,;"')]*$`)
+	// dataFile holds what a machine works on.
+	dataFile = regexp.MustCompile(`(?i)\.(?:db|sqlite3?|csv|json|log|txt|xml|sql|dump|dat|gz|zip|tgz)[,;"')]*$`)
+)
+
+// unknownSoftware returns the elements of a path of software that not every machine
+// has: unknown directories, and files of data.
+func (r *Redactor) unknownSoftware(path string) (out []string) {
+	if strings.HasPrefix(path, "/usr/local/go/") {
+		return nil
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		program := last && i > 0 && (parts[i-1] == "bin" || parts[i-1] == "sbin") && !strings.Contains(part, ".")
+		data := last && dataFile.MatchString(part) && !plainNames[strings.ToLower(part)]
+		if data || !program && !(last && softwareFile.MatchString(part)) && !r.allHarmless(part, free) {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func (r *Redactor) allHarmless(s string, as strictness) bool {
@@ -131,7 +209,7 @@ func (r *Redactor) allHarmless(s string, as strictness) bool {
 // elements splits a text at the signs that structure paths, pairs and addresses.
 func elements(s string) []string {
 	out := strings.FieldsFunc(s, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(inElement, c)
+		return !alphanumeric(c) && !strings.ContainsRune(inElement, c)
 	})
 	for i := range out {
 		out[i] = strings.Trim(out[i], inElement)
@@ -148,10 +226,10 @@ const (
 // harmless reports an element of which every word is known.
 func (r *Redactor) harmless(element string, as strictness) bool {
 	low := strings.ToLower(element)
-	if r.public[low] || plainNames[low] || made.MatchString(low) || hexNumber.MatchString(low) || second.MatchString(low) {
+	if r.public[low] || plainNames[low] || r.pseudonym(low) || hexNumber.MatchString(low) || second.MatchString(low) {
 		return true
 	}
-	if strings.ContainsAny(element, odd) {
+	if element = nth.ReplaceAllString(element, ""); strings.ContainsAny(element, odd) {
 		return false
 	}
 	for _, word := range wordsOf(element) {
@@ -172,7 +250,14 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 		return true
 	}
 	if m := number.FindStringSubmatch(word); m != nil {
-		return as == listings || len(m[1]) < 6 || day.MatchString(word)
+		short := len(m[2]) < 6 || day.MatchString(word)
+		return (as == listings || short) && (prefixes[strings.ToLower(m[1])] || len(m[1]) > 1 && r.mark(m[1])) && (suffixes[strings.ToLower(m[3])] || len(m[3]) > 1 && r.mark(m[3]))
+	}
+	if strings.ContainsFunc(word, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		return units[word]
+	}
+	if len(word) < shortest {
+		return r.mark(word)
 	}
 	runs := strings.FieldsFunc(word, unicode.IsDigit)
 	long := false
@@ -182,14 +267,37 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 			continue
 		}
 		for _, part := range letters.FindAllString(run, -1) {
-			if n := utf8.RuneCountInString(part); n >= shortest && !r.plain(part) || n < shortest && len(runs) > 1 {
+			switch n := len(part); {
+			case n < shortest && (len(runs) > 1 || !r.mark(part)), n >= shortest && !r.plain(part):
 				return false
-			} else if n >= shortest {
+			case n >= shortest:
 				long = true
 			}
 		}
 	}
-	return long || utf8.RuneCountInString(word) < shortest
+	return long
+}
+
+// mark reports one or two letters that name nobody: one letter, a unit, a short word.
+func (r *Redactor) mark(s string) bool {
+	low := strings.ToLower(s)
+	return len(s) < 2 || units[low] || vocabulary[low] || plainNames[low] || rounds[low] || common[low] || r.public[low]
+}
+
+var (
+	// units are units beyond the vocabulary.
+	units = set(`µs μs ms ns us kb mb gb tb ki mi gi nd rd th`)
+	// prefixes and suffixes are the letters that a harmless number may have: "t0", "v2",
+	// "C1", "10u" and "10uW" of lsof, "500m".
+	prefixes = known(`t v c g h s k p w d e n r`)
+	suffixes = known(`s m h d k g t b u r w x z f µs μs ur uw un ux rr rw rn rx wr ww wn wx`)
+)
+
+// known is a set of words, and of none.
+func known(words string) map[string]bool {
+	out := set(words)
+	out[""] = true
+	return out
 }
 
 // plain reports a known word of three letters or more, with the usual endings.
@@ -221,19 +329,27 @@ func (r *Redactor) hide(element string) {
 }
 
 func (r *Redactor) hideName(name string) {
-	if name = strings.ToLower(name); len(name) >= shortest && !made.MatchString(name) {
+	if name = strings.ToLower(name); len(name) >= shortestUnknown && !r.pseudonym(name) {
+		r.keepApart(name)
 		r.unknown.names[name], r.unknown.heads = Names, nil
 	}
 }
 
 // pseudonymIn is the place of a pseudonym in a text that was searched.
-var pseudonymIn = regexp.MustCompile(`\b(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|name|program)-0\b`)
+var pseudonymIn = regexp.MustCompile(`\b` + pseudonymWord + `-0\b`)
 
 // cutWords replaces the unknown remains of words where a text was cut.
 func (r *Redactor) cutWords(s string) string {
 	if !strings.Contains(s, "…") {
 		return s
 	}
+	s = cutGroups.ReplaceAllStringFunc(s, func(m string) string {
+		value := strings.ToLower(strings.Trim(m, "…"))
+		if len(values(value)) == 0 {
+			return m
+		}
+		return strings.Replace(m, strings.Trim(m, "…"), r.name(Names, words[Names], value), 1)
+	})
 	return cut.ReplaceAllStringFunc(s, func(m string) string {
 		before, after, _ := strings.Cut(m, "…")
 		return r.remains(before) + "…" + r.remains(after)

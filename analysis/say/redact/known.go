@@ -8,9 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// shortest is the length of the shortest name that is replaced. Shorter names would
-// match ordinary words.
-const shortest = 3
+// shortest is the length of the shortest known name that is replaced. Shorter names
+// would match ordinary words. shortestUnknown is that of the shortest unknown word.
+const (
+	shortest        = 3
+	shortestUnknown = 2
+)
 
 // words are the pseudonyms of rules that hide known names.
 var words = map[Rule]string{Tokens: "token", Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Files: "file", Paths: "path", Programs: "program", Names: "name"}
@@ -97,12 +100,13 @@ func set(words string) map[string]bool {
 func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
 		n = strings.ToLower(n)
-		if _, have := r.known.names[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
+		if _, have := r.known.names[n]; have || len(n) < shortest || r.pseudonym(n) || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
 		if rule != Hosts && (r.public[n] || plainNames[n]) {
 			continue
 		}
+		r.keepApart(n)
 		r.known.names[n], r.known.heads = rule, nil
 		switch rule {
 		case Hosts:
@@ -239,10 +243,14 @@ func (r *Redactor) learnEvidence(s string) {
 	r.learnText(s)
 }
 
-// learnPath takes the names of a path that are not common, unless it is a path of
-// software or the file of a program's source.
+// learnPath takes the names of a path that are not common, unless it is the file of a
+// program's source. Of a path of software it takes what not every machine has.
 func (r *Redactor) learnPath(path string) {
 	path = remark.ReplaceAllString(path, "")
+	if softwarePath.MatchString(path) {
+		r.know(Paths, r.unknownSoftware(path)...)
+		return
+	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	ours := strings.HasPrefix(path, "/dev/shm/") || strings.HasPrefix(path, "/usr/local/")
 	if slices.Contains(softwareRoots, parts[0]) && !ours || source.MatchString(path) {
@@ -410,7 +418,7 @@ func (r *Redactor) tableNames(t *table, s string) string {
 	low := lower(s)
 	var b strings.Builder
 	done := 0
-	for at := 0; at+shortest <= len(low.text); at++ {
+	for at := 0; at+shortestUnknown <= len(low.text); at++ {
 		// The longest name may be a part of a longer word, while a shorter one that
 		// begins there is the whole word.
 		for _, n := range t.heads.lengths(low.text[at:]) {
@@ -420,7 +428,7 @@ func (r *Redactor) tableNames(t *table, s string) string {
 			name := low.text[at : at+n]
 			rule, ok := t.names[name]
 			from, to := low.place(at), low.place(at+n)
-			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
+			if !ok || from < 0 || to <= from || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
 				continue
 			}
 			b.WriteString(s[done:from])
@@ -498,32 +506,48 @@ func inPath(s string, from, to int) bool {
 	return lower && (to == len(s) || s[to] == ' ') || from > 0 && strings.IndexByte(`/\`, s[from-1]) >= 0 || to < len(s) && strings.IndexByte(`/\`, s[to]) >= 0
 }
 
-func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+// alphanumeric reports a part of a word. Marks combine with letters, and a sign without
+// width is seen by nobody.
+func alphanumeric(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || c >= utf8.RuneSelf && (unicode.IsMark(c) || unicode.Is(unicode.Cf, c))
+}
 
 // heads finds the names that may begin with some bytes, so that a text is searched once
 // for any number of names.
 type heads struct {
 	// pairs has the first two bytes of every name. by has the lengths of the names that
 	// begin with three bytes, the longest first, so that node-10 is not taken for
-	// node-1.
+	// node-1. short has names of two bytes.
 	pairs [1 << 16]bool
 	by    map[[shortest]byte][]int
+	short map[string]bool
 }
 
 // lengths returns the lengths of the names that share at least three bytes with the
-// beginning of a text.
+// beginning of a text, or begin it as a whole.
 func (h *heads) lengths(text string) []int {
 	if !h.pairs[int(text[0])<<8|int(text[1])] {
 		return nil
 	}
-	return h.by[[shortest]byte([]byte(text[:shortest]))]
+	var out []int
+	if len(text) >= shortest {
+		out = h.by[[shortest]byte([]byte(text[:shortest]))]
+	}
+	if h.short[text[:shortestUnknown]] {
+		return append(slices.Clip(out), shortestUnknown)
+	}
+	return out
 }
 
 // compile sorts the names by their first bytes.
 func compile(known map[string]Rule) *heads {
-	h := &heads{by: map[[shortest]byte][]int{}}
+	h := &heads{by: map[[shortest]byte][]int{}, short: map[string]bool{}}
 	for n := range known {
 		h.pairs[int(n[0])<<8|int(n[1])] = true
+		if len(n) < shortest {
+			h.short[n] = true
+			continue
+		}
 		head := [shortest]byte([]byte(n[:shortest]))
 		if !slices.Contains(h.by[head], len(n)) {
 			h.by[head] = append(h.by[head], len(n))
@@ -535,8 +559,18 @@ func compile(known map[string]Rule) *heads {
 	return h
 }
 
-// made is a pseudonym as name writes it.
-var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)-\d+$`)
+// pseudonymWord is the first word of a pseudonym.
+const pseudonymWord = `(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr|program|name)`
 
-// pseudonym reports text that was already replaced.
-func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }
+var (
+	// made is a pseudonym as name writes it, or a text that looks like one.
+	made = regexp.MustCompile(`^` + pseudonymWord + `-\d+$`)
+	// small is one whose number identifies nobody.
+	small = regexp.MustCompile(`^` + pseudonymWord + `-\d{1,5}$`)
+)
+
+// pseudonym reports text that was already replaced: a pseudonym of this redactor. A text
+// that is only searched has the number 0.
+func (r *Redactor) pseudonym(s string) bool {
+	return r.issued[s] || (r.probing || r.from != nil) && strings.HasSuffix(s, "-0") && made.MatchString(s)
+}

@@ -66,6 +66,10 @@ type Redactor struct {
 	// names are the pseudonyms by their first word. Rules with the same word share
 	// them.
 	names map[string]map[string]string
+	// issued are the pseudonyms that stand for a value. real are texts of the evidence
+	// that look like one and are never issued.
+	issued map[string]bool
+	real   map[string]bool
 	// hidden are the pseudonyms of each rule in order. listed reports which are in it.
 	hidden map[Rule][]string
 	listed map[[2]string]bool
@@ -117,7 +121,7 @@ var (
 // newRedactor makes a redactor that knows only the names of these hosts.
 func newRedactor(hosts ...string) *Redactor {
 	r := &Redactor{known: table{names: map[string]Rule{}}, unknown: table{names: map[string]Rule{}}, searched: map[unknownText]bool{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
-		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
+		names: map[string]map[string]string{}, issued: map[string]bool{}, real: map[string]bool{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
 	r.know(Hosts, hosts...)
 	return r
 }
@@ -153,7 +157,7 @@ func (r *Redactor) Text(s string) string {
 	})
 	s = argument.ReplaceAllStringFunc(s, func(m string) string {
 		p := argument.FindStringSubmatch(m)
-		if plainValue.MatchString(p[2]) || r.pseudonym(p[2]) {
+		if plainValue.MatchString(p[2]) {
 			return m
 		}
 		return p[1] + r.name(Arguments, "arg", p[2])
@@ -164,9 +168,6 @@ func (r *Redactor) Text(s string) string {
 	s = r.ipv6(s)
 	s = home.ReplaceAllStringFunc(s, func(m string) string {
 		p := home.FindStringSubmatch(m)
-		if r.pseudonym(p[2]) {
-			return m
-		}
 		return p[1] + r.name(Homes, "user", strings.ToLower(p[2]))
 	})
 	s = uuid.ReplaceAllStringFunc(s, func(m string) string { return r.name(Ids, "id", m) })
@@ -228,8 +229,12 @@ func (r *Redactor) address(m string) string {
 	return r.name(Addresses, "ip", a.Unmap().String())
 }
 
-// name is the pseudonym of a value. The same value always gets the same one.
+// name is the pseudonym of a value. The same value always gets the same one. That of a
+// pseudonym is itself.
 func (r *Redactor) name(rule Rule, word, value string) string {
+	if r.pseudonym(value) {
+		return value
+	}
 	if full, ok := r.same[value]; ok {
 		value = full
 	}
@@ -250,13 +255,32 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 	}
 	n, ok := known[value]
 	if !ok {
-		n = fmt.Sprintf("%s-%d", word, len(known)+1)
+		r.keepApart(value)
+		n = r.unused(word, len(known)+1)
 		known[value] = n
 	}
 	if at := [2]string{string(rule), n}; !r.listed[at] {
 		r.listed[at], r.hidden[rule] = true, append(r.hidden[rule], n)
 	}
 	return n
+}
+
+// unused issues the first pseudonym from a number on that no real text looks like.
+func (r *Redactor) unused(word string, from int) string {
+	for ; ; from++ {
+		if n := fmt.Sprintf("%s-%d", word, from); !r.real[n] && !r.issued[n] {
+			r.issued[n] = true
+			return n
+		}
+	}
+}
+
+// keepApart notes a real text that looks like a pseudonym, so that none is mistaken for
+// it.
+func (r *Redactor) keepApart(value string) {
+	if value = strings.ToLower(value); made.MatchString(value) {
+		r.real[value] = true
+	}
 }
 
 // Locate records the place of a text in the evidence for the values in it that no

@@ -56,7 +56,7 @@ func (r *Redactor) pairs(s string) string {
 		p := pair.FindStringSubmatch(m)
 		before, key, value := p[1]+p[4], strings.ToLower(p[2]+p[5]), p[3]+p[6]
 		low := strings.ToLower(value)
-		if plainValue.MatchString(value) || r.pseudonym(value) || plainNames[low] || low == "localhost" || low == "none" || low == "null" || low == "unknown" {
+		if plainValue.MatchString(value) || plainNames[low] || low == "localhost" || low == "none" || low == "null" || low == "unknown" {
 			return m
 		}
 		rule := keyed[strings.ReplaceAll(key, "_", "")]
@@ -198,7 +198,7 @@ func (r *Redactor) LearnSaid(s string) {
 		r.learnOne(Pods, m[2])
 	}
 	for _, m := range counted.FindAllString(s, -1) {
-		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
+		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !small.MatchString(strings.ToLower(m)) && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
 			r.learnEnd(m)
 		}
 	}
