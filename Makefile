@@ -71,6 +71,7 @@ long: test $(LITESTREAM)
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
 	$(MAKE) fuzz FUZZTIME=1m
+	$(MAKE) mutate
 	$(MAKE) lab
 
 # Formatting, generated files, vet and staticcheck. The import arrows and the table of
@@ -158,7 +159,7 @@ lab: build
 
 # Which changes of the rules no test notices: every number of the package and every row of
 # the verdict table, one after the other, against its own tests, in half a minute. Those of
-# trend.txt are known; any other fails, here and in make test.
+# trend.txt are known; any other fails, here and in make long.
 mutate:
 	go run ./cmd/lab/mutation -allowed cmd/lab/mutation/trend.txt -args '-rapid.seed=1 -rapid.nofailfile' analysis/judge/trend
 

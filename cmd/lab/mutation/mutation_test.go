@@ -9,35 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"leakdiff/samples/corpus"
 )
-
-// Every number of the rules and every row of their verdicts has a test that turns red when it
-// changes, apart from those of trend.txt. That list may only shrink: what is noticed leaves it.
-func TestEveryRuleOfATrendIsNoticedWhenItChanges(t *testing.T) {
-	corpus.Heavy(t)
-	permitted, err := allowed("trend.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Seeds are fixed, so that chance notices nothing today that it misses tomorrow.
-	alive, all, err := question{
-		dir: "../../../analysis/judge/trend", conditions: strings.Split(decide, ","),
-		args: []string{"-rapid.seed=1", "-rapid.nofailfile"}, limit: time.Minute,
-	}.run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, fewer := compare(alive, permitted)
-	for _, c := range more {
-		t.Errorf("no test notices %s\n\t%s", c, c.name)
-	}
-	for _, name := range fewer {
-		t.Errorf("is allowed to survive, but is noticed or unknown: %s", name)
-	}
-	t.Logf("%d changes, %d noticed, %d allowed", all, all-len(alive), len(permitted))
-}
 
 func TestAChangeThatNoTestNoticesSurvives(t *testing.T) {
 	alive, all, err := question{dir: "testdata/rule", conditions: []string{"high"}, limit: time.Minute}.run()
