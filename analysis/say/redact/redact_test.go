@@ -73,6 +73,7 @@ func TestNothingThatPeopleWriteStaysButWhatEverybodyKnows(t *testing.T) {
 		{"k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
 		{"resp.Body.Close() is missing; see /usr/local/go/src/net/http/client.go:12", "resp.Body.Close() is missing; see /usr/local/go/src/net/http/client.go:12"},
 		{"The user says that the server waits for a token refresh; restart of the pod helped.", "The user says that the server waits for a token refresh; restart of the pod helped."},
+		{"the end of 4b825dc6-42cb-4eb9-a060-e54bf8d69288 is like a machine", "the end of id-1 is like a machine"},
 		{"the owner key is lost; the node was drained; password expired", "the owner key is lost; the node was drained; password expired"},
 	} {
 		r := newRedactor()

@@ -197,7 +197,7 @@ func (r *Redactor) LearnSaid(s string) {
 		r.learnOne(Namespaces, m[1])
 		r.learnOne(Pods, m[2])
 	}
-	for _, m := range counted.FindAllString(s, -1) {
+	for _, m := range counted.FindAllString(uuid.ReplaceAllString(s, " "), -1) {
 		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !small.MatchString(strings.ToLower(m)) && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
 			r.learnEnd(m)
 		}
