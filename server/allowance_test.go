@@ -169,7 +169,7 @@ func plantedRound(round int) map[string]string {
 		record(more, "select", `, labels:{"job":`+strconv.Quote(s)+`}`, "main.(*basket).wait", "0xc000010000", "/opt/app/basket.go")
 	}
 	for _, s := range carrier("file of a frame").all(noQuote) {
-		record(more, "select", "", "main.(*basket).wait", "0xc000010000", "/work/"+s+"/basket.go")
+		record(more, "select", "", "main.(*basket).wait", "0xc000010000", "/build/"+s+"/basket.go")
 		record(1, "chan receive", "", "main.(*till).wait", "0xc000010000", "/opt/app/"+strings.ReplaceAll(s, "/", "_")+".go")
 	}
 	files[dir+"goroutines.txt"] = b.String()

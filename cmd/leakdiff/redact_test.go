@@ -44,7 +44,7 @@ func TestAReportIsRedactedInEveryFormat(t *testing.T) {
 		for text := range secrets {
 			for range 2*round + 1 {
 				n++
-				fmt.Fprintf(&dump, "goroutine %d [select, %d minutes, labels:{\"job\":%q}]:\nmain.(*basket).wait(0xc000010000)\n\t/work/%s/basket.go:20 +0x1d\ncreated by main.serve in goroutine 1\n\t/opt/app/main.go:9 +0x1d\n\n", n, 300-round, text, strings.ReplaceAll(text, " ", "-"))
+				fmt.Fprintf(&dump, "goroutine %d [select, %d minutes, labels:{\"job\":%q}]:\nmain.(*basket).wait(0xc000010000)\n\t/build/%s/basket.go:20 +0x1d\ncreated by main.serve in goroutine 1\n\t/opt/app/main.go:9 +0x1d\n\n", n, 300-round, text, strings.ReplaceAll(text, " ", "-"))
 				fmt.Fprintf(&threads, "\"%s-%d\" #%d daemon prio=5 os_prio=0 cpu=1.0ms elapsed=10.0s tid=0x00007f%08x nid=0x%x waiting on condition  [0x00007f1100000001]\n   java.lang.Thread.State: WAITING (parking)\n\tat java.lang.Thread.run(java.base@17/Thread.java:840)\n\n", text, n, n, n, n)
 				fmt.Fprintf(&files, "shopd    4711 zulaa %4du  REG  254,1     4096 %7d /srv/data/%s\n", n+2, 9000+n, text)
 				if peer, ok := peers[text]; ok {

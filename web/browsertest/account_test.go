@@ -78,14 +78,11 @@ func quoted(s string) string { return "`" + s + "`" }
 
 func TestPagesOfAccountsFollowTheRulesAndFit(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile(axeScript)
-	if err != nil {
-		t.Skipf("%s is missing: run npm ci in web/browsertest", axeScript)
-	}
+	script := axe(t)
 	tb := openTab(t, startProgram(t, "--access", "password", "--password-file", passwordFile(t)))
 	fits := func(name, path string) {
 		t.Run(name, func(t *testing.T) {
-			followsTheRules(t, tb, path, string(script))
+			followsTheRules(t, tb, path, script)
 			looksGood(t, tb, sight{name, path})
 		})
 	}

@@ -200,28 +200,13 @@ func TestNoRecordOfAProfileIsLostInSilence(t *testing.T) {
 	lines := strings.SplitAfter(whole, "\n")
 	header := 2 // what a profile is stands there
 	rapid.Check(t, func(t *rapid.T) {
-		seen := 5
-		text := ""
-		at := rapid.IntRange(header, len(lines)-1).Draw(t, "line")
-		line := strings.TrimSuffix(lines[at], "\n")
-		switch rapid.SampledFrom([]string{"stop", "cut", "delete", "insert", "garble", "overwrite"}).Draw(t, "damage") {
-		case "stop":
+		seen, text := 5, ""
+		if rapid.Bool().Draw(t, "stops") {
 			text = whole[:rapid.IntRange(len(lines[0]+lines[1]), len(whole)).Draw(t, "stop")]
 			seen = len(regexp.MustCompile(`(?m)^\d`).FindAllString(text, -1))
-		case "cut":
-			line = line[:rapid.IntRange(0, len(line)).Draw(t, "kept")] + "\n"
-		case "delete":
-			line = ""
-		case "insert":
-			line = rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n" + line + "\n"
-		case "garble":
-			i := rapid.IntRange(0, len(line)).Draw(t, "at")
-			line = line[:i] + rapid.SampledFrom(garbage).Draw(t, "garbage") + line[i:] + "\n"
-		case "overwrite":
-			line = rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n"
-		}
-		if text == "" {
-			text = strings.Join(lines[:at], "") + line + strings.Join(lines[at+1:], "")
+		} else {
+			at := rapid.IntRange(header, len(lines)-1).Draw(t, "line")
+			text = strings.Join(lines[:at], "") + damaged(t, strings.TrimSuffix(lines[at], "\n")) + strings.Join(lines[at+1:], "")
 		}
 		found, problems, err := goroutine.ParseContention(strings.NewReader(text), goroutine.Config{})
 		if err != nil || len(found) != 1 {

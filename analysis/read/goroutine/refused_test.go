@@ -97,6 +97,23 @@ var (
 )
 
 // TestNoLineIsLostInSilence damages one line of a dump: a goroutine less is announced.
+// damaged is what is left of a line, without or with its end and with other lines before it.
+func damaged(t *rapid.T, line string) string {
+	switch rapid.SampledFrom([]string{"cut", "delete", "insert", "garble", "overwrite"}).Draw(t, "damage") {
+	case "cut":
+		return line[:rapid.IntRange(0, len(line)).Draw(t, "kept")] + "\n"
+	case "delete":
+		return ""
+	case "insert":
+		return rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n" + line + "\n"
+	case "garble":
+		i := rapid.IntRange(0, len(line)).Draw(t, "at")
+		return line[:i] + rapid.SampledFrom(garbage).Draw(t, "garbage") + line[i:] + "\n"
+	default:
+		return rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n"
+	}
+}
+
 func TestNoLineIsLostInSilence(t *testing.T) {
 	lines := strings.SplitAfter(string(read(t, "testdata/debug2-go1.26.8.txt")), "\n")
 	seen := len(goroutineBlock.FindAllString(strings.Join(lines, ""), -1))
@@ -105,20 +122,7 @@ func TestNoLineIsLostInSilence(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
-		line := strings.TrimSuffix(lines[at], "\n")
-		switch rapid.SampledFrom([]string{"cut", "delete", "insert", "garble", "overwrite"}).Draw(t, "damage") {
-		case "cut":
-			line = line[:rapid.IntRange(0, len(line)).Draw(t, "kept")] + "\n"
-		case "delete":
-			line = ""
-		case "insert":
-			line = rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n" + line + "\n"
-		case "garble":
-			i := rapid.IntRange(0, len(line)).Draw(t, "at")
-			line = line[:i] + rapid.SampledFrom(garbage).Draw(t, "garbage") + line[i:] + "\n"
-		case "overwrite":
-			line = rapid.SampledFrom(garbage).Draw(t, "garbage") + "\n"
-		}
+		line := damaged(t, strings.TrimSuffix(lines[at], "\n"))
 		text := strings.Join(lines[:at], "") + line + strings.Join(lines[at+1:], "")
 		dump, problems, err := goroutine.ParseText(strings.NewReader(text), goroutine.Config{}, nil)
 		if err != nil {
