@@ -56,6 +56,17 @@ func TestACutDumpIsALowerBoundWhereverItsFigureStands(t *testing.T) {
 	}
 }
 
+func TestTheFigureOfACutDumpIsALowerBoundOnItsOwnPage(t *testing.T) {
+	for name, s := range map[string]*analysis.Snapshot{
+		"of goroutines": {Totals: analysis.Totals{Goroutines: numbers(255)[0]}, LowerBound: true},
+		"of threads":    {Totals: analysis.Totals{Threads: numbers(255)[0]}, LowerBound: true, Truncated: true},
+	} {
+		if got := NewSnapshot(SnapshotInput{Snapshot: s}).Totals[0].Value; got != "≥\u00a0255" {
+			t.Errorf("%s it is %q", name, got)
+		}
+	}
+}
+
 func TestACutDumpWithACompleteTwinIsNoLowerBound(t *testing.T) {
 	in := cutCase()
 	for i := range in.Report.Snapshots {

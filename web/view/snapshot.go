@@ -124,7 +124,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	}
 	for _, k := range analysis.Kinds() {
 		if v := s.Totals.Of(k); v != nil {
-			out.Totals = append(out.Totals, Pair{kindWord(s.Totals.Counted(k), *v), wording.Number(int64(*v))})
+			out.Totals = append(out.Totals, Pair{kindWord(s.Totals.Counted(k), *v), atLeast(wording.Number(int64(*v)), s.Bounded(k))})
 		}
 	}
 	for _, f := range s.Statements {
