@@ -83,10 +83,13 @@ func waitsOf(n int64) string {
 
 // DelayWords is a delay in nanoseconds in words.
 //
-//	3597386524 = "3.6 s", 21000 = "less than 1 ms"
+//	3597386524 = "3.6 s", 1433000 = "1.4 ms", 21000 = "less than 1 ms"
 func DelayWords(ns int64) string {
-	if d := time.Duration(ns); d == 0 || d >= time.Millisecond {
+	switch d := time.Duration(ns); {
+	case d == 0 || d >= time.Second:
 		return wording.Duration(d)
+	case d >= time.Millisecond:
+		return wording.Decimal(float64(d)/float64(time.Millisecond)) + " ms"
 	}
 	return "less than 1 ms"
 }

@@ -41,6 +41,14 @@ main.main waited in runtime.chanrecv1: 1 wait, less than 1 ms (0 %).`
 	}
 }
 
+func TestADelayIsSaidInTheUnitOfItsSize(t *testing.T) {
+	for want, d := range map[string]time.Duration{"0 s": 0, "less than 1 ms": 999 * time.Microsecond, "1 ms": time.Millisecond, "1.4 ms": 1433 * time.Microsecond, "1 s": time.Second, "3.6 s": 3597386524} {
+		if got := DelayWords(int64(d)); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestAContentionProfileIsInTheReportAndChangesNoVerdict(t *testing.T) {
 	plain, with := leak("app", 6), leak("app", 6)
 	with[5].Contention = []analysis.Contention{{Profile: analysis.MutexProfile, Count: 9, Delay: time.Hour, Stacks: []analysis.Contended{contended(time.Hour, 9, "sync.(*Mutex).Unlock", "main.hold")}}}
