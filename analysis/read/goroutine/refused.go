@@ -94,17 +94,25 @@ func (p *textParser) likeHeader(b []byte) bool {
 	return ok && p.lines.ended && (len(rest) == 0 || bytes.HasPrefix(rest, []byte(" [")) || bytes.HasPrefix(rest, []byte(" gp=")))
 }
 
-// gluedHeader reports whether a line ends with a header, which a program did not begin a
-// line for.
+// gluedHeader reports whether a line ends with a header, or with the rest of one, which a
+// program did not begin a line for.
 //
-//	"2026/11/21 03:00:00 slowgoroutine 7 [select]:" -> true
+//	"2026/11/21 03:00:00 slowgoroutine 7 [select]:"  -> true
+//	"gor2026/11/21 03:00:00 slowoutine 7 [select]:" -> true
 func (p *textParser) gluedHeader(b []byte) bool {
-	i := bytes.LastIndex(b, []byte(headerWord))
-	if i <= 0 || b[i-1] == ' ' || b[i-1] == '"' {
-		return false
+	for at := range len(headerWord) - 1 {
+		if !bytes.HasPrefix(b, []byte(headerWord[:at])) {
+			return false
+		}
+		i := bytes.LastIndex(b, []byte(headerWord[at:]))
+		if i <= at || b[i-1] == ' ' || b[i-1] == '"' {
+			continue
+		}
+		if _, rest, ok := cutNumber(b[i+len(headerWord)-at:]); ok && bytes.HasPrefix(rest, []byte(" [")) {
+			return true
+		}
 	}
-	_, rest, ok := cutNumber(b[i+len(headerWord):])
-	return ok && bytes.HasPrefix(rest, []byte(" ["))
+	return false
 }
 
 // here is the place of the line being read, of which b is the text.

@@ -32,6 +32,7 @@ func TestAGoroutineThatWasNotUnderstoodIsCountedAndLocated(t *testing.T) {
 		{"a header with a letter in its number", strings.Replace(whole, header, "goroutine x [select]:", 1), 13},
 		{"a header of which the first word is damaged", strings.Replace(whole, header, "gorou\x00ine 8 [select]:", 1), 13},
 		{"a header that a log line took over", strings.Replace(whole, header, "goro2026/11/21 03:00:00 slow", 1), 13},
+		{"a header that a log line without an end stands in", strings.Replace(whole, header, "g2026/11/21 03:00:00 slow"+header[1:], 1), 13},
 		{"a header behind a log line without an end", strings.Replace(whole, header, "2026/11/21 03:00:00 slow"+header, 1), 13},
 		{"a header that is missing", strings.Replace(whole, header+"\n", "", 1), 13},
 		{"a header that is missing behind the main goroutine", mainBlock + strings.SplitAfterN(worker(7), "\n", 2)[1] + worker(8) + worker(9), 7},

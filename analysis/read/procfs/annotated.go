@@ -51,7 +51,7 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 			noteNoHeading(probs, l)
 		case body.info.Bodies == 0 && head.continues(l, all[len(all)-1].Target):
 			all[len(all)-1].Target = clip(all[len(all)-1].Target + "\n" + l.Text)
-		case strings.Contains(l.Text, " -> ") || strings.Contains(l.Text, "/fdinfo/"):
+		case strings.HasPrefix(l.Text, "==") || strings.Contains(l.Text, " -> ") || strings.Contains(l.Text, "/fdinfo/"):
 			probs.Add(analysis.Warning, l, "a heading was not understood: there are more descriptors than are counted", line.Quote(l.Text)+" is neither \"== FD -> target\" nor \"==> path <==\"",
 				"look at the raw line, where something cut in, and list the directory again")
 		default:

@@ -311,6 +311,14 @@ func TestTailOverFdinfoIsRead(t *testing.T) {
 	}
 }
 
+func TestASectionWhoseHeadingSomethingCutIntoIsSaid(t *testing.T) {
+	const in = "== 20 -> pipe:[7]\npos:\t0\n== 21 2026/11/21 03:00:00 slow-> pipe:[8]\npos:\t0\n"
+	all, problems, err := ParseAnnotated(strings.NewReader(in), "annotated.txt")
+	if err != nil || len(all) != 1 || len(problems) != 1 || problems[0].Severity != analysis.Warning || problems[0].Line != 3 {
+		t.Errorf("got %+v, %+v, %v", all, problems, err)
+	}
+}
+
 func TestMountinfoIsRead(t *testing.T) {
 	mounts, problems, err := ParseMountinfo(bytes.NewReader(sample(t, "kubelet-mountinfo")), "mountinfo")
 	wantClean(t, problems, err)

@@ -2,6 +2,7 @@ package thread_test
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -289,6 +290,19 @@ func TestDamageOfADumpOfHPUXIsSaid(t *testing.T) {
 	for _, end := range []string{"\"VM Periodic", "\"Thread-0", "nid=11", "       at shop"} {
 		if p := parse(t, "x.txt", hpUX[:strings.LastIndex(hpUX, end)]); len(p.dumps) != 1 || !p.dumps[0].Truncated {
 			t.Errorf("it ends before %s: %+v", end, p.dumps)
+		}
+	}
+}
+
+func TestAHeaderBehindALogLineWithoutAnEndIsRefused(t *testing.T) {
+	for file, header := range map[string]string{
+		"jdk17/jstack.txt": "\"http-nio-8080-exec-2\"", "jdk17/support-core-thread-dump.txt": "\"http-nio-8080-exec-2\"",
+		"jdk21/dump_to_file.txt": "#38 \"\"", "jdk21/getAllStackTraces.txt": "Thread[#38,",
+	} {
+		text := content(t, corpus.Path(t, "threads", "jdk-matrix", path.Dir(file), path.Base(file)))
+		whole, got := parse(t, "x.txt", text), parse(t, "x.txt", strings.Replace(text, "\n"+header, "\n2026/11/21 03:00:00 slow"+header, 1))
+		if n := len(got.all()); n != len(whole.all())-1 || refused(whole) != 0 || refused(got) != 1 {
+			t.Errorf("%s: %d threads of %d, %d refused", file, n, len(whole.all()), refused(got))
 		}
 	}
 }

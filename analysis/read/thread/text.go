@@ -213,7 +213,7 @@ func (p *textParser) line(l line.Line) error {
 	switch {
 	case p.inside(l, s):
 		p.border.Within()
-	case p.dump != nil && p.section == threads && strings.Contains(s, " tid=0x") && strings.Contains(s, " nid="):
+	case p.dump != nil && p.section == threads && p.buried(s):
 		if err := p.refuse(l); err != nil {
 			return err
 		}
@@ -236,6 +236,25 @@ func joined(s string) int {
 		return 0
 	}
 	return strings.Index(s, `)"`) + 1
+}
+
+// buried reports whether the header of a thread stands behind other text in its line.
+//
+//	`2026/11/21 03:00:00 slow"main" prio=5 tid=0x01 nid=0x02 runnable`
+//	`2026/11/21 03:00:00 slow#49 "worker-6" virtual`
+//	`2026/11/21 03:00:00 slow"worker-6" id=18 (0x12) state=BLOCKED cpu=0%`
+func (p *textParser) buried(s string) bool {
+	if strings.Contains(s, " tid=0x") && strings.Contains(s, " nid=") {
+		return true
+	}
+	for _, mark := range [...]string{`"`, "#", "Thread[", "VirtualThread["} {
+		if i := strings.Index(s, mark); i > 0 {
+			if h, ok := parseHeader(s[i:]); ok && h.form == p.dump.Form {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // beginning reads what begins a dump, a section or a thread.
@@ -400,7 +419,7 @@ func (p *textParser) inside(l line.Line, s string) bool {
 		return true // text around dumps belongs to no thread
 	}
 	p.same = nil
-	if p.dump.Threads == 0 && !p.open {
+	if p.dump.Threads == 0 && !p.open && !p.buried(s) {
 		p.opening(s)
 		return true
 	}

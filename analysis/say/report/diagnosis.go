@@ -1044,8 +1044,24 @@ func (d *diagnosing) quiet() string {
 	if n := len(all) - 1; n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
-	text := []rune(all[0])
-	return string(text[:min(len(text), longest-len(tail)-1)]) + tail + "."
+	return shortened(all[0], longest-len(tail)-1) + tail + "."
+}
+
+// shortened is text without a full stop in at most n characters: without its last clause if
+// that is enough, or up to a word.
+func shortened(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	if i := strings.LastIndex(text, "; "); i > 0 && len([]rune(text[:i])) <= n {
+		return text[:i]
+	}
+	cut := string(runes[:n-1])
+	if i := strings.LastIndexByte(cut, ' '); i > 0 {
+		cut = cut[:i]
+	}
+	return cut + "…"
 }
 
 // The positions of a process in the sentence of a case where nothing rose: a total rose,
