@@ -120,7 +120,7 @@ func TestDeletingACaseRemovesEveryTraceOfIt(t *testing.T) {
 	_, err = f.Bundle(f.ctx, b.ID)
 	wantCode(t, err, "not_found")
 	f.reap()
-	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_members", "series", "family_seen",
+	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_members", "series", "family_seen", "family_span",
 		"family", "stack", "frame", "function", "function_family")
 	if list, err := f.Blobs().List(); err != nil || len(list) != 0 {
 		t.Errorf("blobs are left: %v, %v", list, err)

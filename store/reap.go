@@ -31,13 +31,16 @@ type reaper struct {
 
 // jobSums adds up the snapshots that a job has written.
 type jobSums struct {
-	seen seenSums
+	seen  seenSums
+	spans familySpans
 	// snapshots counts them.
 	snapshots int
 	families  map[int64]bool
 }
 
-func newJobSums() *jobSums { return &jobSums{seen: seenSums{}, families: map[int64]bool{}} }
+func newJobSums() *jobSums {
+	return &jobSums{seen: seenSums{}, spans: familySpans{}, families: map[int64]bool{}}
+}
 
 // hold protects the families of a job from the reaper until release.
 func (r *reaper) hold(job *jobSums) (release func()) {

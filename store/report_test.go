@@ -152,7 +152,7 @@ const withoutReports = `
 	DROP TRIGGER report_of_changed_case; DROP TABLE case_report;
 	DROP TRIGGER judgements_of_gone_bundle; DROP TABLE series_judgement; DROP TABLE snapshot_objects;
 	ALTER TABLE cases DROP COLUMN process; ALTER TABLE cases DROP COLUMN host;
-	DROP TABLE token; DROP TABLE session; DROP TABLE audit; ALTER TABLE permalink DROP COLUMN audience; ALTER TABLE cases DROP COLUMN account;
+	DROP TABLE family_span; DROP TABLE token; DROP TABLE session; DROP TABLE audit; ALTER TABLE permalink DROP COLUMN audience; ALTER TABLE cases DROP COLUMN account;
 	CREATE TABLE case_page (
 		case_seq INTEGER NOT NULL REFERENCES cases (seq) ON DELETE CASCADE, form TEXT NOT NULL, state TEXT NOT NULL,
 		recalls TEXT NOT NULL, elsewhere INTEGER NOT NULL, slot TEXT NOT NULL, page BLOB NOT NULL, PRIMARY KEY (case_seq, form)

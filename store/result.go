@@ -232,6 +232,9 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 		if err := job.seen.write(ctx, tx); err != nil {
 			return err
 		}
+		if err := job.spans.write(ctx, tx); err != nil {
+			return err
+		}
 	} else {
 		now, err := shownDays(ctx, tx, t.bundle, t.generation)
 		if err != nil {
@@ -320,6 +323,7 @@ func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *pac
 	job.snapshots++
 	for i := range rows {
 		job.seen.add(seriesDay{series, dayOf(captured)}, captured.Int64, rows[i].family, snap.Groups[i].Count)
+		job.spans.add(spanKey{rows[i].family, series}, captured, snap.Groups[i].Count, snap.Process.Release())
 	}
 	if snap.Joined != nil || len(snap.Pairs) > 0 {
 		objects, err := packObjects(p, snap)

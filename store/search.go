@@ -110,7 +110,7 @@ func trigrams(word string) string {
 // The full-text tables find rows with all trigrams of a word, in any order. Words without a
 // trigram are compared with every name. Eight digits of a fingerprint are enough. A word
 // with the suffix of a source file also finds the families with a function in such a file.
-const searchFamiliesSQL = `
+const matchedFamiliesSQL = `
 WITH word (w, trigrams) AS MATERIALIZED (
     SELECT value ->> 0, value ->> 1
     FROM json_each(?1)
@@ -163,7 +163,9 @@ matched (family_seq) AS MATERIALIZED (
     FROM hit
     GROUP BY family_seq
     HAVING count(*) = (SELECT count(*) FROM word)
-)
+)`
+
+const searchFamiliesSQL = matchedFamiliesSQL + `
 SELECT max(f.seq), count(DISTINCT fs.case_seq), sum(fs.snapshots), max(fs.high), max(fs.last)
 FROM matched
 CROSS JOIN family f ON f.seq = matched.family_seq

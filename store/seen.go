@@ -137,8 +137,8 @@ SELECT DISTINCT series_seq, captured_at
 FROM snapshot
 WHERE bundle_seq = ? AND generation = ? AND series_seq IS NOT NULL`
 
-// sumAgain recomputes the rows of family_seen for these days from the facts of the visible
-// snapshots. It skips damaged ones.
+// sumAgain recomputes the rows of family_seen for these days, and of family_span for their
+// series, from the facts of the visible snapshots. It skips damaged ones.
 func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 	var p packer
 	defer p.close()
@@ -165,7 +165,7 @@ func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 			return err
 		}
 	}
-	return nil
+	return spanAgain(ctx, tx, days)
 }
 
 // bounds returns the first microsecond of a day and of the next one, NULL without a time.

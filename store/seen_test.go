@@ -62,6 +62,7 @@ func (f *fixture) wantSums() {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(seenKey{})); diff != "" {
 		f.t.Errorf("family_seen has not the sums of the facts (-want +got)\n%s", diff)
 	}
+	f.wantSpans()
 	for what, query := range map[string]string{
 		"snapshots of another series": `
 			SELECT count(*) FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq LEFT JOIN series r ON r.seq = s.series_seq

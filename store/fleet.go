@@ -1,0 +1,389 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// FleetQuery chooses families over all hosts.
+type FleetQuery struct {
+	// Since leaves out the series that showed the family earlier for the last time.
+	Since time.Time
+	// NewSince decides which families are new: no capture showed them earlier.
+	NewSince time.Time
+	// New leaves out the others.
+	New bool
+	// Kind is one kind, or empty for all.
+	Kind analysis.Kind
+	// Text is a query as of SearchFunctions, or empty.
+	Text string
+	// ByHosts sorts by the number of hosts instead of by growth.
+	ByHosts       bool
+	Limit, Offset int
+}
+
+// Fleet is a page of families over all hosts.
+type Fleet struct {
+	Families []FleetFamily
+	// Total counts the chosen families on all pages, New the new ones among those of the
+	// query without its New. Both are 0 on a page after the last one.
+	Total, New int
+}
+
+// FleetFamily is a family over all hosts.
+type FleetFamily struct {
+	Family analysis.Family
+	// Hosts counts the named hosts, Unnamed the series without a host name.
+	Hosts, Unnamed, Series int
+	// Growth is the sum over the series of the count at the last sight minus that at the
+	// first one. Unmeasured counts the series of which that is not known.
+	Growth, Unmeasured int
+	// First is the first sight in the chosen series, Last the last one.
+	First, Last time.Time
+	New         bool
+}
+
+// Fleet returns families with the hosts and series that showed them since a time, ranked.
+// It leaves out snapshots without a time.
+func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) {
+	words := queryWords(q.Text)
+	if strings.TrimSpace(q.Text) != "" && len(words) == 0 || q.Limit <= 0 {
+		return out, nil
+	}
+	pairs, err := indexedWords(words)
+	if err != nil {
+		return out, err
+	}
+	query := matchedFamiliesSQL + `, ` + fleetSQL + fleetOrderSQL[q.ByHosts]
+	from, to := fingerprintsOf(q.Kind)
+	type row struct {
+		seq int64
+		FleetFamily
+	}
+	err = s.read(ctx, "ranking families over all hosts", func(tx *sql.Tx) error {
+		rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
+			var first, last int64
+			var growth sql.NullInt64
+			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New)
+			r.Growth, r.First, r.Last = int(growth.Int64), fromMicros(first), fromMicros(last)
+			return r, err
+		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0))
+		if err != nil {
+			return err
+		}
+		seqs := make([]int64, len(rows))
+		for i, r := range rows {
+			seqs[i] = r.seq
+		}
+		l := newLoader(tx)
+		if err := l.loadFamilies(ctx, seqs); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			r.FleetFamily.Family = *l.families[r.seq].family
+			out.Families = append(out.Families, r.FleetFamily)
+		}
+		return nil
+	})
+	if q.New {
+		out.Total = out.New
+	}
+	return out, err
+}
+
+// indexedWords encodes the words of a query for matchedFamiliesSQL.
+func indexedWords(words []string) (string, error) {
+	pairs := make([][2]string, len(words))
+	for i, word := range words {
+		pairs[i] = [2]string{word, trigrams(word)}
+	}
+	text, err := json.Marshal(pairs)
+	return string(text), err
+}
+
+// fingerprintsOf returns the bounds of the fingerprints of a kind, or of all.
+func fingerprintsOf(kind analysis.Kind) (from, to string) {
+	if kind == "" {
+		return "", "~"
+	}
+	return string(kind[:1]), string(kind[:1]) + "~"
+}
+
+// The rows are read in the order of the primary key, which the count of distinct hosts needs
+// alone. A series of a case that is being deleted counts no more.
+const fleetSQL = `
+host AS (
+    SELECT fingerprint, count(DISTINCT host) AS hosts
+    FROM family_span
+    WHERE host <> '' AND ` + fleetChosenSQL + `
+    GROUP BY fingerprint
+),
+fleet AS (
+    SELECT fingerprint, sum(CASE WHEN host = '' THEN 1 ELSE 0 END) AS unnamed, count(*) AS series, sum(last_count - first_count) AS growth,
+           count(*) - count(last_count - first_count) AS unmeasured, min(first) AS first, max(last) AS last, max(family_seq) AS family_seq
+    FROM family_span
+    WHERE ` + fleetChosenSQL + `
+    GROUP BY fingerprint
+),
+ranked AS (
+    SELECT fleet.*, coalesce(host.hosts, 0) AS hosts
+    FROM fleet
+    LEFT JOIN host ON host.fingerprint = fleet.fingerprint
+),
+aged AS (
+    SELECT ranked.*, CASE WHEN first >= ?5 AND NOT EXISTS (
+        SELECT 1 FROM family_span p
+        WHERE p.fingerprint = ranked.fingerprint AND p.first < ?5 AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
+    ) THEN 1 ELSE 0 END AS fresh
+    FROM ranked
+),
+counted AS (
+    SELECT aged.*, count(*) OVER () AS total, sum(fresh) OVER () AS new
+    FROM aged
+)
+SELECT family_seq, hosts, unnamed, series, growth, unmeasured, first, last, fresh, total, new
+FROM counted
+WHERE fresh >= ?6`
+
+const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4
+      AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
+      AND (?1 = '[]' OR fingerprint IN (SELECT f.fingerprint FROM matched CROSS JOIN family f ON f.seq = matched.family_seq))`
+
+var fleetOrderSQL = map[bool]string{
+	false: `
+ORDER BY growth IS NULL, growth DESC, hosts DESC, fingerprint
+LIMIT ?7 OFFSET ?8`,
+	true: `
+ORDER BY hosts DESC, growth IS NULL, growth DESC, fingerprint
+LIMIT ?7 OFFSET ?8`,
+}
+
+// FleetSeries is one series with a family.
+type FleetSeries struct {
+	Host, Process, CaseID string
+	First, Last           time.Time
+	// Growth is the count at the last sight minus that at the first one, if Measured.
+	Growth, LastCount int
+	Measured          bool
+	// Version is that of the program at the last sight, or empty.
+	Version string
+	// Verdict is how the family ended in the process in the case. It is empty if that is
+	// open, or if the case has the process on several hosts and does not tell of which.
+	// Without a stored ending it is stable if several captures show no growth.
+	Verdict string
+}
+
+// mostFleetSeries bounds the series of one family.
+const mostFleetSeries = 20_000
+
+// FleetSeries returns the series that showed a family since a time, and the title of the
+// family, by host. There are at most twenty thousand, those that were seen last.
+func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.Time) (family analysis.Family, out []FleetSeries, err error) {
+	var seq int64
+	err = s.read(ctx, "reading a family over all hosts", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetSeries, err error) {
+			var first, last, numbered int64
+			var firstCount, lastCount sql.NullInt64
+			var hosts int
+			var summarised bool
+			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &hosts, &summarised); err != nil {
+				return x, err
+			}
+			seq = max(seq, numbered)
+			x.First, x.Last, x.LastCount = fromMicros(first), fromMicros(last), int(lastCount.Int64)
+			if x.Measured = firstCount.Valid && lastCount.Valid; x.Measured {
+				x.Growth = int(lastCount.Int64 - firstCount.Int64)
+			}
+			switch {
+			case hosts > 1:
+				x.Verdict = ""
+			case x.Verdict == "" && summarised && x.Measured && x.Growth <= 0 && x.Last.After(x.First):
+				x.Verdict = string(analysis.Stable)
+			}
+			return x, nil
+		}, fleetSeriesSQL, fingerprint, since.UnixMicro(), mostFleetSeries)
+		if err != nil || len(out) == 0 {
+			return err
+		}
+		l := newLoader(tx)
+		if err := l.loadFamilies(ctx, []int64{seq}); err != nil {
+			return err
+		}
+		family = *l.families[seq].family
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b FleetSeries) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Process, b.Process), a.First.Compare(b.First))
+	})
+	return family, out, err
+}
+
+const fleetSeriesSQL = `
+SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''),
+       (SELECT count(*) FROM series x WHERE x.case_seq = p.case_seq AND x.process = r.process), c.summarised
+FROM family_span p
+CROSS JOIN series r ON r.seq = p.series_seq
+CROSS JOIN cases c ON c.seq = p.case_seq
+LEFT JOIN ending e ON e.case_seq = p.case_seq AND e.fingerprint = p.fingerprint AND e.process = r.process
+WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = ''
+ORDER BY p.last DESC, p.series_seq
+LIMIT ?3`
+
+// familySpans are first and last sights, as rows of family_span.
+type familySpans map[spanKey]familySpan
+
+type spanKey struct{ family, series int64 }
+
+type familySpan struct {
+	first, last, firstCount, lastCount int64
+	version                            string
+}
+
+// add adds a sight. One without a time adds nothing. Of two at the same time the larger
+// count holds.
+func (s familySpans) add(key spanKey, captured sql.NullInt64, count int, version string) {
+	if !captured.Valid {
+		return
+	}
+	at, n := captured.Int64, int64(count)
+	span, known := s[key]
+	if !known {
+		s[key] = familySpan{at, at, n, n, version}
+		return
+	}
+	if at < span.first || at == span.first && n > span.firstCount {
+		span.first, span.firstCount = at, n
+	}
+	if at > span.last || at == span.last && n > span.lastCount {
+		span.last, span.lastCount, span.version = at, n, version
+	}
+	s[key] = span
+}
+
+// write adds the sights to family_span, in the order of families and series.
+func (s familySpans) write(ctx context.Context, tx *sql.Tx) error {
+	if len(s) == 0 {
+		return nil
+	}
+	add, err := tx.PrepareContext(ctx, addSpanSQL)
+	if err != nil {
+		return err
+	}
+	defer add.Close()
+	keys := slices.SortedFunc(maps.Keys(s), func(a, b spanKey) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.series, b.series))
+	})
+	for _, k := range keys {
+		x := s[k]
+		if _, err := add.ExecContext(ctx, k.family, k.series, x.first, x.last, x.firstCount, x.lastCount, x.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const addSpanSQL = `
+INSERT INTO family_span (fingerprint, host, series_seq, case_seq, family_seq, first, last, first_count, last_count, version)
+SELECT f.fingerprint, r.host, r.seq, r.case_seq, f.seq, ?3, ?4, ?5, ?6, ?7
+FROM family f
+CROSS JOIN series r
+WHERE f.seq = ?1 AND r.seq = ?2
+ON CONFLICT (fingerprint, host, series_seq) DO UPDATE SET
+    first_count = CASE WHEN excluded.first < family_span.first THEN excluded.first_count
+                       WHEN excluded.first = family_span.first AND excluded.first_count > family_span.first_count THEN excluded.first_count
+                       ELSE family_span.first_count END,
+    first = CASE WHEN excluded.first < family_span.first THEN excluded.first ELSE family_span.first END,
+    last_count = CASE WHEN excluded.last > family_span.last THEN excluded.last_count
+                      WHEN excluded.last = family_span.last AND excluded.last_count > family_span.last_count THEN excluded.last_count
+                      ELSE family_span.last_count END,
+    version = CASE WHEN excluded.last >= family_span.last THEN excluded.version ELSE family_span.version END,
+    family_seq = CASE WHEN excluded.last >= family_span.last THEN excluded.family_seq ELSE family_span.family_seq END,
+    last = CASE WHEN excluded.last > family_span.last THEN excluded.last ELSE family_span.last END`
+
+// spanAgain recomputes the rows of family_span of the series of these days from family_seen,
+// and from the snapshots that show a family first or last. It skips damaged ones.
+func spanAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
+	var p packer
+	defer p.close()
+	done := map[int64]bool{}
+	for _, d := range days {
+		if done[d.series] {
+			continue
+		}
+		done[d.series] = true
+		if err := spanSeriesAgain(ctx, tx, &p, d.series); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func spanSeriesAgain(ctx context.Context, tx *sql.Tx, p *packer, series int64) error {
+	if _, err := tx.ExecContext(ctx, forgetSpansSQL, series); err != nil {
+		return err
+	}
+	ends := map[int64]bool{}
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var first, last int64
+		err = rows.Scan(&first, &last)
+		ends[first], ends[last] = true, true
+		return none, err
+	}, endsOfSeriesSQL, series)
+	if err != nil {
+		return err
+	}
+	spans := familySpans{}
+	for _, at := range slices.Sorted(maps.Keys(ends)) {
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var head, facts sql.RawBytes
+			if err := rows.Scan(&head, &facts); err != nil {
+				return none, err
+			}
+			spans.addFacts(p, series, at, head, facts)
+			return none, nil
+		}, snapshotsAtSQL, series, at)
+		if err != nil {
+			return err
+		}
+	}
+	return spans.write(ctx, tx)
+}
+
+// addFacts adds the facts of a snapshot. It adds nothing for damaged facts.
+func (s familySpans) addFacts(p *packer, series, at int64, head, facts []byte) {
+	version := ""
+	if snap, err := unpackHead(p, &textTable{}, "", "", head); err == nil {
+		version = snap.Process.Release()
+	}
+	seen := seenSums{}
+	captured := sql.NullInt64{Int64: at, Valid: true}
+	if seen.addFacts(p, series, captured, facts) != nil {
+		return
+	}
+	for k, sum := range seen {
+		s.add(spanKey{k.family, series}, captured, int(sum.high), version)
+	}
+}
+
+const forgetSpansSQL = `
+DELETE FROM family_span WHERE series_seq = ?`
+
+const endsOfSeriesSQL = `
+SELECT min(first), max(last)
+FROM family_seen
+WHERE series_seq = ? AND first IS NOT NULL
+GROUP BY family_seq`
+
+const snapshotsAtSQL = `
+SELECT s.head, s.facts
+FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+WHERE s.series_seq = ? AND s.captured_at = ?`

@@ -1,0 +1,333 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+var prober = proberGroup(1).Family.Fingerprint
+
+// on is a capture of a kubelet on a host with n probers.
+func on(host, seed string, at time.Time, n int, more ...analysis.Group) analysis.Snapshot {
+	snap := kubelet(seed, at, n)
+	snap.Process.Host.Value = host
+	snap.Process.Version.Value = "v1.34." + seed[:1] + ", go1.26.8"
+	snap.Groups = append(snap.Groups, more...)
+	return snap
+}
+
+func november(day int) time.Time { return time.Date(2026, 11, day, 8, 0, 0, 0, time.UTC) }
+
+// smallFleet has probers on node-a (5 to 25 in one case, 4 in another one), on node-b (10 to
+// 7) and on an unnamed host (1 to 3), and on node-b a family since this morning.
+func smallFleet(t *testing.T) (f *fixture, grown Case, cut Bundle) {
+	f = open(t)
+	grown = f.newCase("node-a")
+	f.filled(grown.ID, "a1", Result{Snapshots: []analysis.Snapshot{on("node-a", "1", november(11), 5)}})
+	cut = f.filled(grown.ID, "a2", Result{Snapshots: []analysis.Snapshot{on("node-a", "2", november(20), 25), on("node-a", "3", november(15), 90)}})
+	fresh := analysis.Group{Family: &analysis.Family{Fingerprint: "g1:fresh", Kind: analysis.KindGoroutine, Title: "fresh.Run", Loose: []string{"fresh.Run"}}, Count: 6, OldestWait: -1}
+	b := f.newCase("node-b")
+	f.filled(b.ID, "b", Result{Snapshots: []analysis.Snapshot{on("node-b", "4", november(20), 10), on("node-b", "5", november(21), 7, fresh)}})
+	f.filled(f.newCase("node-a again").ID, "c", Result{Snapshots: []analysis.Snapshot{on("node-a", "6", november(21), 4)}})
+	f.filled(f.newCase("unnamed").ID, "d", Result{Snapshots: []analysis.Snapshot{on("", "7", november(20), 1), on("", "8", november(21), 3), on("", "9", time.Time{}, 700)}})
+	f.wantSums()
+	return f, grown, cut
+}
+
+func (f *fixture) fleet(change func(*FleetQuery)) Fleet {
+	f.t.Helper()
+	q := FleetQuery{Since: november(1), NewSince: november(20).Add(time.Hour), Limit: 100}
+	if change != nil {
+		change(&q)
+	}
+	got, err := f.Fleet(f.ctx, q)
+	f.ok(err)
+	return got
+}
+
+// row is what is said of a family, without its words.
+func (x Fleet) row(fingerprint string) FleetFamily {
+	for _, r := range x.Families {
+		if r.Family.Fingerprint == fingerprint {
+			r.Family = analysis.Family{}
+			return r
+		}
+	}
+	return FleetFamily{}
+}
+
+func TestAFamilyIsCountedOverAllHosts(t *testing.T) {
+	f, grown, cut := smallFleet(t)
+	want := FleetFamily{Hosts: 2, Unnamed: 1, Series: 4, Growth: 20 - 3 + 0 + 2, First: november(11), Last: november(21)}
+	got := f.fleet(nil)
+	wantEqual(t, want, got.row(prober))
+	wantEqual(t, FleetFamily{Hosts: 1, Series: 1, First: november(21), Last: november(21), New: true}, got.row("g1:fresh"))
+	// Probers, the sockets and the unprinted family of each capture, and the fresh one.
+	wantEqual(t, [2]int{4, 1}, [2]int{got.Total, got.New})
+	if title := got.Families[0].Family.Title; title != "prober.(*worker).run" {
+		t.Errorf("%q grew most", title)
+	}
+	t.Run("a series that was not seen since then is left out", func(t *testing.T) {
+		got := f.fleet(func(q *FleetQuery) { q.Since = november(20).Add(time.Minute) })
+		wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, got.row(prober))
+	})
+	t.Run("a case that is being deleted counts no more", func(t *testing.T) {
+		f.exec(`UPDATE cases SET deleting = 'x' WHERE id = ?`, grown.ID)
+		defer f.exec(`UPDATE cases SET deleting = '' WHERE id = ?`, grown.ID)
+		wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, f.fleet(nil).row(prober))
+	})
+	t.Run("the last sight goes with its bundle", func(t *testing.T) {
+		f.ok(f.RemoveBundle(f.ctx, cut.ID))
+		f.wantSums()
+		wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 4, Growth: 0 - 3 + 0 + 2, First: november(11), Last: november(21)}, f.fleet(nil).row(prober))
+	})
+	f.ok(f.DeleteCase(f.ctx, grown.ID, WithdrawPermalinks))
+	f.wantSums()
+	wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, f.fleet(nil).row(prober))
+}
+
+func TestTheFleetIsChosenAndSorted(t *testing.T) {
+	f, _, _ := smallFleet(t)
+	socket := socketGroup(1).Family.Fingerprint
+	for _, c := range []struct {
+		name   string
+		change func(*FleetQuery)
+		want   []string
+		total  int
+	}{
+		{"new ones alone", func(q *FleetQuery) { q.New = true }, []string{"g1:fresh"}, 1},
+		{"new ones beyond those that an older capture shows", func(q *FleetQuery) { q.New, q.NewSince = true, november(10) }, []string{prober, socket, unprintedGroup().Family.Fingerprint, "g1:fresh"}, 4},
+		{"what was seen before the window is not new", func(q *FleetQuery) { q.New, q.Since, q.NewSince = true, november(21), november(20) }, []string{"g1:fresh"}, 1},
+		{"one kind", func(q *FleetQuery) { q.Kind = analysis.KindDescriptor }, []string{socket}, 1},
+		{"words", func(q *FleetQuery) { q.Text = "fresh run" }, []string{"g1:fresh"}, 1},
+		{"words of nothing", func(q *FleetQuery) { q.Text = "nowhere" }, nil, 0},
+		{"a page", func(q *FleetQuery) { q.Limit = 1 }, []string{prober}, 4},
+		{"the last page", func(q *FleetQuery) { q.ByHosts, q.Limit, q.Offset = true, 1, 3 }, []string{"g1:fresh"}, 4},
+		{"nothing is that recent", func(q *FleetQuery) { q.Since = november(22) }, nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := f.fleet(c.change)
+			var prints []string
+			for _, x := range got.Families {
+				prints = append(prints, x.Family.Fingerprint)
+			}
+			// The order of equal ones is that of the fingerprints, which is no claim here.
+			slices.Sort(prints)
+			slices.Sort(c.want)
+			wantEqual(t, c.want, prints)
+			wantEqual(t, c.total, got.Total)
+		})
+	}
+}
+
+func TestAFamilyIsReadOverItsSeries(t *testing.T) {
+	f, grown, _ := smallFleet(t)
+	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking"}}}))
+	family, got, err := f.FleetSeries(f.ctx, prober, november(1))
+	f.ok(err)
+	wantEqual(t, "prober.(*worker).run", family.Title)
+	for i := range got {
+		if got[i].CaseID == grown.ID {
+			got[i].CaseID = "grown"
+		} else {
+			got[i].CaseID = ""
+		}
+	}
+	wantEqual(t, []FleetSeries{
+		{Process: "kubelet", First: november(20), Last: november(21), Growth: 2, LastCount: 3, Measured: true, Version: "v1.34.8"},
+		{Host: "node-a", Process: "kubelet", CaseID: "grown", First: november(11), Last: november(20), Growth: 20, LastCount: 25, Measured: true, Version: "v1.34.2", Verdict: "leaking"},
+		{Host: "node-a", Process: "kubelet", First: november(21), Last: november(21), LastCount: 4, Measured: true, Version: "v1.34.6"},
+		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), Growth: -3, LastCount: 7, Measured: true, Version: "v1.34.5"},
+	}, got)
+	t.Run("what was judged and did not grow is stable", func(t *testing.T) {
+		f.exec(`UPDATE cases SET summarised = 1 WHERE title = 'node-b'`)
+		_, got, err := f.FleetSeries(f.ctx, prober, november(1))
+		f.ok(err)
+		var verdicts []string
+		for _, x := range got {
+			verdicts = append(verdicts, x.Verdict)
+		}
+		wantEqual(t, []string{"", "leaking", "", "stable"}, verdicts)
+	})
+	t.Run("a case with the process on two hosts does not tell which one leaks", func(t *testing.T) {
+		f.filled(grown.ID, "a3", Result{Snapshots: []analysis.Snapshot{on("node-z", "10", november(21), 1)}})
+		f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking"}}}))
+		_, got, err := f.FleetSeries(f.ctx, prober, november(1))
+		f.ok(err)
+		for _, x := range got {
+			if x.Host != "node-b" && x.Verdict != "" {
+				t.Errorf("%s is said to be %s", x.Host, x.Verdict)
+			}
+		}
+	})
+	f.ok(f.DeleteCase(f.ctx, grown.ID, WithdrawPermalinks))
+	_, got, err = f.FleetSeries(f.ctx, prober, november(1))
+	f.ok(err)
+	if len(got) != 3 {
+		t.Errorf("%d series are left, want 3", len(got))
+	}
+	_, got, err = f.FleetSeries(f.ctx, "g1:none", november(1))
+	f.ok(err)
+	wantEqual(t, 0, len(got))
+}
+
+// spanRow is a row of family_span without its numbers.
+type spanRow struct{ First, Last, FirstCount, LastCount int64 }
+
+// wantSpans compares family_span with the facts of the snapshots that are visible.
+func (f *fixture) wantSpans() {
+	f.t.Helper()
+	type key struct {
+		fingerprint string
+		series      int64
+	}
+	prints := map[int64]string{}
+	rows, err := f.writer.QueryContext(f.ctx, `SELECT seq, fingerprint FROM family`)
+	f.ok(err)
+	for rows.Next() {
+		var seq int64
+		var print string
+		f.ok(rows.Scan(&seq, &print))
+		prints[seq] = print
+	}
+	f.ok(rows.Close())
+	want, got := map[key]spanRow{}, map[key]spanRow{}
+	rows, err = f.writer.QueryContext(f.ctx, `
+		SELECT s.series_seq, s.captured_at, s.facts
+		FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+		WHERE s.captured_at IS NOT NULL`)
+	f.ok(err)
+	var p packer
+	defer p.close()
+	for rows.Next() {
+		var series, at int64
+		var blob []byte
+		f.ok(rows.Scan(&series, &at, &blob))
+		r, _, err := openFacts(&p, &textTable{}, blob, nil)
+		f.ok(err)
+		for g := (groupFacts{}); r.next(&g); {
+			k, n := key{prints[g.family], series}, int64(g.count)
+			row, known := want[k]
+			if !known {
+				row = spanRow{at, at, n, n}
+			}
+			if at < row.First || at == row.First && n > row.FirstCount {
+				row.First, row.FirstCount = at, n
+			}
+			if at > row.Last || at == row.Last && n > row.LastCount {
+				row.Last, row.LastCount = at, n
+			}
+			want[k] = row
+		}
+		f.ok(r.done())
+	}
+	f.ok(rows.Close())
+	rows, err = f.writer.QueryContext(f.ctx, `
+		SELECT p.fingerprint, p.series_seq, p.first, p.last, p.first_count, p.last_count
+		FROM family_span p
+		JOIN series r ON r.seq = p.series_seq AND r.host = p.host AND r.case_seq = p.case_seq
+		JOIN family f ON f.seq = p.family_seq AND f.fingerprint = p.fingerprint`)
+	f.ok(err)
+	for rows.Next() {
+		var k key
+		var r spanRow
+		var first, last sql.NullInt64
+		f.ok(rows.Scan(&k.fingerprint, &k.series, &r.First, &r.Last, &first, &last))
+		r.FirstCount, r.LastCount = first.Int64, last.Int64
+		// Older sums do not always tell the counts.
+		if !first.Valid {
+			r.FirstCount = want[k].FirstCount
+		}
+		if !last.Valid {
+			r.LastCount = want[k].LastCount
+		}
+		got[k] = r
+	}
+	f.ok(rows.Close())
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(key{})); diff != "" {
+		f.t.Errorf("family_span differs from the facts (-want +got)\n%s", diff)
+	}
+	if n := f.rows("family_span"); n != len(got) {
+		f.t.Errorf("%d rows in family_span, %d of series and families that are there", n, len(got))
+	}
+}
+
+func TestADatabaseWithoutSpansTakesWhatItsSumsTell(t *testing.T) {
+	f, _, _ := smallFleet(t)
+	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE family_span; PRAGMA user_version = 21`)
+	f.ok(err)
+	f.crash()
+	got := f.fleet(nil)
+	// Of node-a again alone the one count is both the first and the last.
+	wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 4, Unmeasured: 3, First: november(11), Last: november(21)}, got.row(prober))
+	wantEqual(t, FleetFamily{Hosts: 1, Series: 1, First: november(21), Last: november(21), New: true}, got.row("g1:fresh"))
+}
+
+// generatedFleet is what a million snapshots leave: 5,000 series on as many hosts, each with
+// 20 families on 30 days, about seven captures a day. One in seven families rises.
+func generatedFleet(b *testing.B) *fixture {
+	f := open(b)
+	const series, days, families = 5_000, 30, 20
+	f.captured(1, true)
+	for k := range families {
+		f.exec(`INSERT INTO family (fingerprint, digest, kind, title, entry, loose, attributes, words)
+			SELECT ?1, CAST(?2 AS BLOB), kind, title, entry, loose, attributes, words FROM family WHERE seq = 1`, fmt.Sprintf("g1:%032x", 1_000_003*(k+1)), fmt.Sprint(k))
+	}
+	number := `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1)`
+	f.exec(number+`
+		INSERT INTO cases (id, title, sample, owner_hash, created_at, updated_at)
+		SELECT 'fleet-' || i, 'node', '', x'00', 0, 0 FROM n`, series)
+	f.exec(`INSERT INTO series (case_seq, process, host)
+		SELECT seq, 'kubelet', 'node-' || substr('00000' || seq, -5) || '.example' FROM cases WHERE id LIKE 'fleet-%'`)
+	today := f.time().UnixMicro() / microsOfDay
+	f.exec(number+`
+		INSERT INTO family_seen (family_seq, series_seq, day, case_seq, snapshots, first, last, low, high)
+		SELECT k.seq, r.seq, ?2 - 29 + i, r.case_seq, 7, (?2 - 29 + i) * ?3, (?2 - 29 + i) * ?3 + ?3 / 2, 10 + i * (r.seq % 7 = 0), 12 + i * (r.seq % 7 = 0)
+		FROM family k CROSS JOIN series r CROSS JOIN n
+		WHERE r.host LIKE '%.example' AND length(k.digest) <= 2`, days, today, int64(microsOfDay))
+	f.exec(`
+		INSERT INTO family_span
+		SELECT f.fingerprint, r.host, r.seq, r.case_seq, f.seq, min(s.first), max(s.last), min(s.low), max(s.high), 'v1.34.' || r.seq % 3
+		FROM family_seen s CROSS JOIN family f ON f.seq = s.family_seq CROSS JOIN series r ON r.seq = s.series_seq
+		WHERE r.host LIKE '%.example'
+		GROUP BY f.fingerprint, r.host, r.seq`)
+	b.Logf("%d rows in family_seen, %d in family_span", f.rows("family_seen"), f.rows("family_span"))
+	return f
+}
+
+// BenchmarkFleetOfAMillion ranks the families of a generated fleet, and reads one of them.
+func BenchmarkFleetOfAMillion(b *testing.B) {
+	f := generatedFleet(b)
+	since := f.time().AddDate(0, 0, -30)
+	q := FleetQuery{Since: since, NewSince: f.time().AddDate(0, 0, -1), Limit: 100}
+	byHosts, byKind, byText := q, q, q
+	byHosts.ByHosts, byKind.Kind, byText.Text = true, analysis.KindGoroutine, "part03"
+	for name, ask := range map[string]func() (int, error){
+		"growth": func() (int, error) { got, err := f.Fleet(f.ctx, q); return len(got.Families), err },
+		"hosts":  func() (int, error) { got, err := f.Fleet(f.ctx, byHosts); return len(got.Families), err },
+		"kind":   func() (int, error) { got, err := f.Fleet(f.ctx, byKind); return len(got.Families), err },
+		"text":   func() (int, error) { got, err := f.Fleet(f.ctx, byText); return len(got.Families), err },
+		"one family": func() (int, error) {
+			_, got, err := f.FleetSeries(f.ctx, fmt.Sprintf("g1:%032x", 1_000_003), since)
+			return len(got), err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				var err error
+				if n, err = ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n), "rows")
+		})
+	}
+}
