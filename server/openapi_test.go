@@ -146,6 +146,13 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/families/g1:00", "", "", 404)
 	c.ask(t, "GET", "/api/v1/search?q=main.leak", "", "", 200)
 	c.ask(t, "GET", "/api/v1/search?q=", "", "", 400)
+	c.ask(t, "GET", "/api/v1/fleet?days=3650&sort=hosts&kind=goroutine&limit=1", "", "", 200)
+	c.ask(t, "GET", "/api/v1/fleet?q=main.leak&new=1", "", "", 200)
+	c.ask(t, "GET", "/api/v1/fleet?days=none", "", "", 400)
+	c.node("node-1", 3, 20)
+	fleet := decode[fleetAnswer](t, c.ask(t, "GET", "/api/v1/fleet?days=3650", "", "", 200))
+	c.ask(t, "GET", "/api/v1/fleet/"+fleet.Families[0].Fingerprint+"?days=3650", "", "", 200)
+	c.ask(t, "GET", "/api/v1/fleet/g1:00", "", "", 404)
 	made := decode[share.Result](t, c.ask(t, "POST", "/api/v1/permalinks", fmt.Sprintf(`{"case":%q,"view":%q,"redact":true,"keep":"30d","preview":"counts"}`, up.Case, up.Link), jsonKind, 201))
 	c.ask(t, "GET", "/api/v1/permalinks/"+made.ID, "", "", 200)
 	for _, x := range []struct{ method, body string }{{"PATCH", `{"keep":"90d"}`}, {"DELETE", ""}} {

@@ -47,6 +47,8 @@ var rules = map[string]rule{
 	"GET /x/{token}/{view}":              {public, ""}, // the address is the proof: a frame of its own origin sends no cookie
 	"GET /":                              {access.Reader, ""},
 	"GET /search":                        {access.Reader, ""},
+	"GET /fleet":                         {access.Reader, ""},
+	"GET /fleet/{fingerprint}":           {access.Reader, ""},
 	"GET /help":                          {access.Reader, ""},
 	"GET /api":                           {access.Reader, ""},
 	"GET /knowledge":                     {access.Reader, ""},
@@ -90,6 +92,8 @@ var rules = map[string]rule{
 	"GET /api/v1/cases/{id}/edits":       {access.Reader, ""},
 	"GET /api/v1/families/{fingerprint}": {access.Reader, ""},
 	"GET /api/v1/search":                 {access.Reader, ""},
+	"GET /api/v1/fleet":                  {access.Reader, ""},
+	"GET /api/v1/fleet/{fingerprint}":    {access.Reader, ""},
 	"GET /api/v1/snapshots/{id}":         {access.Reader, ""},
 	"GET /api/v1/diffs/{id}":             {access.Reader, ""},
 	"GET /api/v1/compare":                {access.Reader, ""},

@@ -51,6 +51,8 @@ var everyRoute = []asked{
 
 	{route: "GET /", path: "/", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /search", path: "/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /fleet", path: "/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /fleet/{fingerprint}", path: "/fleet/g1:none", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /help", path: "/help", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api", path: "/api", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /knowledge", path: "/knowledge", nobody: 401, read: 200, upload: 200, admin: 200},
@@ -94,6 +96,8 @@ var everyRoute = []asked{
 	{route: "GET /api/v1/cases/{id}/edits", path: "/api/v1/cases/{case}/edits", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/families/{fingerprint}", path: "/api/v1/families/{family}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/search", path: "/api/v1/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /api/v1/fleet", path: "/api/v1/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /api/v1/fleet/{fingerprint}", path: "/api/v1/fleet/g1:none", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /api/v1/snapshots/{id}", path: "/api/v1/snapshots/{snapshot}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/diffs/{id}", path: "/api/v1/diffs/{snapshot}..{snapshot}?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/compare", path: "/api/v1/compare?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},

@@ -173,9 +173,9 @@ func (s *Server) openRooms() {
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
-		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
+		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now,
 	})
-	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL})
+	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
 	s.account = account.New(account.Config{Log: cfg.Store.Accounts(), Respond: s.respond, Access: s.access})
 }
 

@@ -6,8 +6,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -20,6 +22,8 @@ type Store interface {
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
+	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
+	page.FleetSeriesStore
 }
 
 type Config struct {
@@ -29,6 +33,8 @@ type Config struct {
 	Sender func(*http.Request) (string, error)
 	// BaseURL is the address of the server behind a proxy, for the description.
 	BaseURL string
+	// Now is the time, from which days are counted back.
+	Now func() time.Time
 }
 
 type Service struct {

@@ -4,6 +4,7 @@ package page
 
 import (
 	"context"
+	"time"
 
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/server/access"
@@ -16,6 +17,8 @@ import (
 type Store interface {
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
+	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
+	FleetSeriesStore
 }
 
 // Volume is the disk of the uploads.
@@ -36,6 +39,8 @@ type Config struct {
 	KnowledgeDir string
 	// Script is the content of /collect.sh. Without it there is no such page.
 	Script []byte
+	// Now is the time, from which days are counted back.
+	Now func() time.Time
 }
 
 type Service struct {

@@ -1,0 +1,98 @@
+package wording
+
+import (
+	"strings"
+)
+
+// FleetTitle says of a ranked list which family is the first one, and why. An empty title is
+// a list without a family.
+//
+//	"prober.run grew most: +19 on 2 hosts"
+//	"prober.run is on most hosts: 5000"
+func FleetTitle(title string, growth, hosts, unnamed, days int, byHosts bool) string {
+	switch {
+	case title == "":
+		return "No family fits in the captures of " + lastDays(days)
+	case byHosts && hosts > 0:
+		return title + " is on most hosts: " + Number(int64(hosts))
+	case byHosts:
+		return "No capture of " + lastDays(days) + " names its host"
+	case growth <= 0:
+		return "No family grew in the captures of " + lastDays(days)
+	}
+	return title + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
+}
+
+func lastDays(n int) string {
+	if n == 1 {
+		return "the last day"
+	}
+	return "the last " + Number(int64(n)) + " days"
+}
+
+// OnHosts says on how many hosts something was seen: "on 2 hosts and in 1 series without a
+// host name".
+func OnHosts(hosts, unnamed int) string {
+	var parts []string
+	if hosts > 0 {
+		parts = append(parts, "on "+Plain(hosts, "host", "hosts"))
+	}
+	if unnamed > 0 {
+		parts = append(parts, "in "+Plain(unnamed, "series without a host name", "series without a host name"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Plain is a count with its noun, for sentences of pages and terminals alike.
+func Plain(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(int64(n)) + " " + many
+}
+
+// FleetNew says how many families no capture showed before yesterday.
+func FleetNew(n int) string {
+	switch n {
+	case 0:
+		return "No family is new since yesterday."
+	case 1:
+		return "1 family is new since yesterday: no earlier capture shows it."
+	}
+	return Number(int64(n)) + " families are new since yesterday: no earlier capture shows them."
+}
+
+// FleetFamily says of one family over all hosts how much it grew, and where most.
+func FleetFamily(title string, growth int, measured bool, hosts, unnamed, days int) string {
+	where := OnHosts(hosts, unnamed) + " in " + lastDays(days)
+	switch {
+	case !measured:
+		return title + " was seen " + where
+	case growth > 0:
+		return title + " grew by " + Number(int64(growth)) + " " + where
+	case growth < 0:
+		return title + " fell by " + Number(int64(-growth)) + " " + where
+	}
+	return title + " is as large as at first " + where
+}
+
+// OddVerdict says which host alone ended otherwise than the others.
+func OddVerdict(host, verdict, others string, n int) string {
+	return host + " differs: " + fleetVerdict(verdict) + " there, " + fleetVerdict(others) + " on the other " + Plain(n, "host", "hosts") + "."
+}
+
+// OddGrowth says which host alone grew that much.
+func OddGrowth(host string, growth, next int) string {
+	if next <= 0 {
+		return host + " differs: it grew by " + Number(int64(growth)) + ", no other host grew."
+	}
+	return host + " differs: it grew by " + Number(int64(growth)) + ", the next host by " + Number(int64(next)) + "."
+}
+
+func fleetVerdict(verdict string) string { return strings.ReplaceAll(verdict, "_", " ") }
+
+// NoVersions says why there is no table of versions.
+const NoVersions = "No capture says which version of the program runs."
+
+// FleetGrowth explains how growth is counted.
+const FleetGrowth = "Growth adds up, over the series, the count at the last capture with the family minus that at the first. Captures without a time do not count."

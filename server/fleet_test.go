@@ -1,0 +1,99 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"leakdiff/server/intake"
+	"leakdiff/store"
+)
+
+// nodeDump is a dump with n workers, and with a fresh goroutine from the third capture on.
+func nodeDump(workers int, fresh bool) string {
+	var b strings.Builder
+	b.WriteString("goroutine 1 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\n")
+	for k := range workers {
+		fmt.Fprintf(&b, "goroutine %d [chan receive]:\nexample.org/pool.(*Pool).work(0xc%09x)\n\t/src/pool.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1d\n\n", 10+k, 0x1000+k*64)
+	}
+	if fresh {
+		b.WriteString("goroutine 9000 [chan receive]:\nexample.org/fresh.Run()\n\t/src/fresh.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:11 +0x1d\n\n")
+	}
+	return b.String()
+}
+
+// node uploads three captures of one program of a node as a case of its own.
+func (s *site) node(name string, workers ...int) intake.Uploaded {
+	s.t.Helper()
+	files := map[string]string{}
+	for i, n := range workers {
+		dir := fmt.Sprintf("%s/app/t%d/", name, i)
+		at := []string{"2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z", "2026-11-21T08:00:00Z"}[i]
+		files[dir+"goroutines.txt"] = nodeDump(n, n > 40)
+		files[dir+"captured_at"] = at + "\n"
+		files[dir+"hostname"] = name + "\n"
+	}
+	body, kind := form(s.t, files, nil)
+	up := decode[intake.Uploaded](s.t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
+	if len(up.Snapshots) != len(workers) {
+		s.t.Fatalf("%d snapshots of %d captures", len(up.Snapshots), len(workers))
+	}
+	s.waitForReport(up.Case)
+	return up
+}
+
+// fleetAnswer is the list, as far as the tests need it.
+type fleetAnswer struct {
+	Sentence string
+	Total    int
+	New      int
+	Families []struct {
+		Fingerprint, Title    string
+		Growth, Hosts, Series int
+		New                   bool
+	}
+}
+
+func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startSite(t, st, Config{Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }})
+	for i := range 4 {
+		s.node(fmt.Sprintf("node-%d", i+1), 3, 3, 3)
+	}
+	grown := s.node("node-5", 3, 20, 43)
+	list := decode[fleetAnswer](t, s.get("/api/v1/fleet").body)
+	if len(list.Families) != 3 || list.Total != 3 || list.New != 1 {
+		t.Fatalf("want main, the workers and the fresh one, of which that alone is new: %+v", list)
+	}
+	worker := list.Families[0]
+	if worker.Growth != 40 || worker.Hosts != 5 || worker.Series != 5 || worker.New {
+		t.Errorf("the workers grew by 40 on 5 hosts: %+v", worker)
+	}
+	print := worker.Fingerprint
+	s.run(t, []scenario{
+		{name: "the page says what grew most", path: "/fleet", status: 200, want: []string{"grew most: +40 on 5 hosts", "1 family is new since yesterday", "/fleet/" + print, "3"}, never: []string{"node-5", grown.Case}},
+		{name: "by hosts another sentence", path: "/fleet?sort=hosts", status: 200, want: []string{"is on most hosts: 5"}},
+		{name: "new ones alone", path: "/fleet?new=1", status: 200, want: []string{"fresh"}, never: []string{print}},
+		{name: "words alone", path: "/fleet?q=fresh", status: 200, want: []string{"Run"}, never: []string{print}},
+		{name: "what is searched for is escaped", path: "/fleet?q=%3Cscript%3Ealert", status: 200, want: []string{"No family fits"}, never: []string{"<script>alert"}},
+		{name: "another kind has none", path: "/fleet?kind=thread", status: 200, want: []string{"No family fits"}, never: []string{print}},
+		{name: "a kind that there is not", path: "/fleet?kind=socket", status: 400, want: []string{"there is no such kind"}},
+		{name: "an order that there is not", path: "/api/v1/fleet?sort=name", status: 400, want: []string{"by growth or by hosts"}},
+		{name: "days that are none", path: "/fleet/" + print + "?days=0", status: 400, want: []string{"a number from 1 to 3650"}},
+		{name: "one family names the host that differs", path: "/fleet/" + print, status: 200, want: []string{"grew by 40 on 5 hosts", "node-5 differs:", "node-1", grown.Case, "Hosts by growth", "No capture says which version"}},
+		{name: "and as data", path: "/api/v1/fleet/" + print, status: 200, want: []string{`"growth": 40`, `node-5 differs:`, `"host": "node-5"`, `"versions": []`}},
+		{name: "a family on one host has no odd one", path: "/api/v1/fleet/" + list.Families[2].Fingerprint, status: 200, want: []string{`"odd": null`}},
+		{name: "a family of nobody", path: "/fleet/g1:none", status: 404, want: []string{"no host shows this family"}},
+	})
+	if r := s.do("DELETE", "/api/v1/cases/"+grown.Case, nil); r.status != 204 {
+		t.Fatalf("deleting gave %d", r.status)
+	}
+	s.run(t, []scenario{
+		{name: "a deleted case counts no more", path: "/api/v1/fleet", status: 200, want: []string{`"growth": 0`, `"hosts": 4`, `"new": 0`}, never: []string{"fresh", `"growth": 40`, `"hosts": 5`}},
+		{name: "nor is its host named", path: "/fleet/" + print, status: 200, want: []string{"node-1"}, never: []string{"node-5", grown.Case}},
+	})
+}

@@ -1,0 +1,240 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// OpenVerdict stands where it is open how a family ended.
+const OpenVerdict = view.OpenVerdict
+
+// Bounds of the days of a fleet.
+const (
+	usualDays = 30
+	maxDays   = 3650
+)
+
+// FleetChoice reads the filter of the families over all hosts.
+func FleetChoice(query url.Values, now time.Time) (c view.FleetChoice, q store.FleetQuery, err error) {
+	c = view.FleetChoice{Text: query.Get("q"), Kind: query.Get("kind"), Sort: query.Get("sort"), New: query.Get("new") != "", Days: usualDays}
+	if text := query.Get("days"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxDays {
+			return c, q, response.Refuse("bad_request", "the days were not understood", text, "they are a number from 1 to "+strconv.Itoa(maxDays), "leave them out for "+strconv.Itoa(usualDays))
+		}
+		c.Days = n
+	}
+	if c.Kind != "" && !slices.Contains(analysis.Kinds(), analysis.Kind(c.Kind)) {
+		return c, q, response.Refuse("bad_request", "there is no such kind", c.Kind, "the kinds are goroutine, thread, descriptor and watch", "use one of these, or leave it out")
+	}
+	if c.Sort != "" && c.Sort != "growth" && c.Sort != "hosts" {
+		return c, q, response.Refuse("bad_request", "there is no such order", c.Sort, "families are sorted by growth or by hosts", "use one of these, or leave it out")
+	}
+	if c.Page, err = response.PageOfList(query); err != nil {
+		return c, q, err
+	}
+	q = store.FleetQuery{
+		Since: now.AddDate(0, 0, -c.Days), NewSince: now.AddDate(0, 0, -1), New: c.New,
+		Kind: analysis.Kind(c.Kind), Text: c.Text, ByHosts: c.Sort == "hosts", Limit: recentCases,
+	}
+	q.Offset = (c.Page - 1) * q.Limit
+	return c, q, nil
+}
+
+// FleetSentences are what is said of a page of families: which one is the first, and how many
+// are new.
+func FleetSentences(c view.FleetChoice, found store.Fleet) (title, fresh string) {
+	var first store.FleetFamily
+	if len(found.Families) > 0 {
+		first = found.Families[0]
+	}
+	return wording.FleetTitle(first.Family.Title, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(found.New)
+}
+
+// Fleet ranks the families over all hosts.
+func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
+	choice, q, err := FleetChoice(r.URL.Query(), s.now())
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	found, err := s.store.Fleet(r.Context(), q)
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	in := view.FleetInput{Choice: choice, Total: found.Total, New: found.New}
+	in.Title, in.Fresh = FleetSentences(choice, found)
+	for _, f := range found.Families {
+		in.Families = append(in.Families, view.FleetFamily{
+			Title: f.Family.Title, Kind: f.Family.Kind, Fingerprint: f.Family.Fingerprint, Hosts: f.Hosts, Unnamed: f.Unnamed, Series: f.Series,
+			Growth: f.Growth, Measured: f.Unmeasured < f.Series, First: f.First, Last: f.Last, New: f.New,
+		})
+	}
+	v := view.NewFleet(in)
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+}
+
+// FleetSeriesStore has the series of one family.
+type FleetSeriesStore interface {
+	FleetSeries(ctx context.Context, fingerprint string, since time.Time) (analysis.Family, []store.FleetSeries, error)
+}
+
+// FleetOf is a family over all hosts, of the days of the query.
+func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, query url.Values, now time.Time) (view.FleetFamilyInput, error) {
+	choice, q, err := FleetChoice(query, now)
+	if err != nil {
+		return view.FleetFamilyInput{}, err
+	}
+	family, series, err := from.FleetSeries(ctx, fingerprint, q.Since)
+	if err != nil {
+		return view.FleetFamilyInput{}, err
+	}
+	if len(series) == 0 {
+		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365")
+	}
+	out := view.FleetFamilyInput{Choice: choice, Title: family.Title, Kind: family.Kind, Fingerprint: fingerprint, Hosts: fleetHosts(series)}
+	out.Odd = oddHost(out.Hosts)
+	out.Versions = fleetVersions(out.Hosts)
+	named := map[string]bool{}
+	growth, measured, unnamed := 0, false, 0
+	for _, x := range series {
+		growth += x.Growth
+		measured = measured || x.Measured
+		if x.Host == "" {
+			unnamed++
+		} else {
+			named[x.Host] = true
+		}
+	}
+	out.Named = len(named)
+	out.Sentence = wording.FleetFamily(family.Title, growth, measured, out.Named, unnamed, choice.Days)
+	return out, nil
+}
+
+// fleetHosts adds up the series of each process on each host, the ones that grew most first.
+// Processes without a host name stand apart for each case.
+func fleetHosts(series []store.FleetSeries) []view.FleetHost {
+	type key struct{ host, process, unnamedIn string }
+	at := map[key]int{}
+	var out []view.FleetHost
+	for _, x := range series {
+		k := key{x.Host, x.Process, ""}
+		if x.Host == "" {
+			k.unnamedIn = x.CaseID
+		}
+		n, known := at[k]
+		if !known {
+			n = len(out)
+			at[k] = n
+			out = append(out, view.FleetHost{Host: x.Host, Process: x.Process, First: x.First})
+		}
+		h := &out[n]
+		h.Series++
+		h.Growth += x.Growth
+		h.Measured = h.Measured || x.Measured
+		if x.Measured {
+			h.Hours += x.Last.Sub(x.First).Hours()
+		}
+		if x.First.Before(h.First) {
+			h.First = x.First
+		}
+		if !x.Last.Before(h.Last) {
+			h.Last, h.CaseID, h.LastCount = x.Last, x.CaseID, x.LastCount
+			h.Version, h.Verdict = x.Version, x.Verdict
+		}
+	}
+	slices.SortStableFunc(out, func(a, b view.FleetHost) int { return cmp.Compare(b.Growth, a.Growth) })
+	return out
+}
+
+// Bounds of an odd host: fewer hosts have no rule to be an exception of, and what grew less
+// or not by so many times more than the next one is no exception.
+const (
+	fewestHosts = 4
+	oddRise     = 10
+	oddTimes    = 5
+)
+
+// oddHost says which host alone differs from all others, by its verdict or else by its
+// growth. It is empty without one.
+func oddHost(hosts []view.FleetHost) string {
+	var named []view.FleetHost
+	for _, h := range hosts {
+		if h.Host != "" {
+			named = append(named, h)
+		}
+	}
+	if len(named) < fewestHosts {
+		return ""
+	}
+	of := map[string][]string{}
+	for _, h := range named {
+		of[h.Verdict] = append(of[h.Verdict], h.Host)
+	}
+	if len(of) == 2 && len(of[""]) == 0 {
+		for verdict, in := range of {
+			for others, rest := range of {
+				if others != verdict && len(in) == 1 {
+					return wording.OddVerdict(in[0], verdict, others, len(rest))
+				}
+			}
+		}
+	}
+	if top, next := named[0], named[1]; top.Growth >= oddRise && top.Growth >= oddTimes*max(next.Growth, 0) {
+		return wording.OddGrowth(top.Host, top.Growth, next.Growth)
+	}
+	return ""
+}
+
+// fleetVersions counts hosts and verdicts of each version. It is empty if no version is
+// known.
+func fleetVersions(hosts []view.FleetHost) (out []view.FleetVersion) {
+	at := map[string]int{}
+	known := false
+	for _, h := range hosts {
+		n, have := at[h.Version]
+		if !have {
+			n = len(out)
+			at[h.Version] = n
+			out = append(out, view.FleetVersion{Version: h.Version, Verdicts: map[string]int{}})
+		}
+		known = known || h.Version != ""
+		out[n].Hosts++
+		out[n].Growth += h.Growth
+		out[n].Verdicts[cmp.Or(h.Verdict, OpenVerdict)]++
+	}
+	if !known {
+		return nil
+	}
+	slices.SortFunc(out, func(a, b view.FleetVersion) int { return strings.Compare(a.Version, b.Version) })
+	return out
+}
+
+// FleetFamily shows one family over all hosts.
+func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
+	in, err := FleetOf(r.Context(), s.store, response.PathValue(r, "fingerprint"), r.URL.Query(), s.now())
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	v := view.NewFleetFamily(in)
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+}
+
+func (s *Service) now() time.Time { return s.cfg.Now() }

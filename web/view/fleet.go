@@ -1,0 +1,327 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/wording"
+)
+
+// FleetChoice is the filter of the families over all hosts.
+type FleetChoice struct {
+	Text, Kind string
+	// Sort is empty or growth, or hosts.
+	Sort string
+	// New leaves out what an older capture shows.
+	New        bool
+	Days, Page int
+}
+
+// FleetInput is what the ranked list is made from.
+type FleetInput struct {
+	Choice       FleetChoice
+	Title, Fresh string
+	Families     []FleetFamily
+	// Total counts the families on all pages, New the new ones.
+	Total, New int
+}
+
+// FleetFamily is one row of the ranked list.
+type FleetFamily struct {
+	Title, Fingerprint             string
+	Kind                           analysis.Kind
+	Hosts, Unnamed, Series, Growth int
+	Measured, New                  bool
+	First, Last                    time.Time
+}
+
+// perFleetPage is how many rows one page has.
+const perFleetPage = 100
+
+// OpenVerdict stands where it is open how a family ended.
+const OpenVerdict = "open"
+
+// address is the page with another part of the list.
+func (c FleetChoice) address(base string) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": c.Text, "kind": c.Kind, "sort": c.Sort} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if c.New {
+		q.Set("new", "1")
+	}
+	if c.Days != 30 {
+		q.Set("days", strconv.Itoa(c.Days))
+	}
+	if c.Page > 1 {
+		q.Set("page", strconv.Itoa(c.Page))
+	}
+	if len(q) == 0 {
+		return base
+	}
+	return base + "?" + q.Encode()
+}
+
+// neighbours lead to the pages before and after.
+func (c FleetChoice) neighbours(base string, total int) document.Blocks {
+	var links document.Text
+	previous, next := c, c
+	previous.Page, next.Page = c.Page-1, c.Page+1
+	if c.Page > 1 {
+		links = append(links, document.LinkButton("btn quiet", previous.address(base), "Previous page"))
+	}
+	if c.Page*perFleetPage < total {
+		links = append(links, document.LinkButton("btn quiet", next.address(base), "Next page"))
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	return document.Blocks{document.Line{Look: "act", Blocks: document.Blocks{links}}}
+}
+
+// NewFleet makes the ranked list of families over all hosts. The caller adds the engine line.
+func NewFleet(in FleetInput) Written {
+	v := Written{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
+	v.Body.Title(Visible(in.Title) + ".")
+	fresh := document.Text{document.Plain(in.Fresh)}
+	if in.New > 0 && !in.Choice.New {
+		only := in.Choice
+		only.New, only.Page = true, 1
+		fresh = append(fresh, document.Plain(" "), document.LinkTo(only.address("/fleet"), "Show them"))
+	}
+	v.Body.Add(document.Paragraph{Look: "lead", Text: fresh}, in.Choice.form())
+	section := document.NewSection("ranked", "Families over all hosts", in.shown())
+	if len(in.Families) == 0 {
+		section.Say("empty", "No capture of these days shows such a family. More days or fewer words find more.")
+		v.Body.Add(section)
+		return v
+	}
+	table := document.Table{Look: "data", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days", Numeric: 1,
+		Head: []document.Cell{{Words: "Family"}, {Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Series", Look: document.Figured}, {Words: "First seen"}, {Words: "Last seen"}}}
+	part := document.Part{}
+	for _, f := range in.Families {
+		part.Rows = append(part.Rows, f.row(in.Choice))
+	}
+	table.Parts = []document.Part{part}
+	section.Add(table)
+	section.Add(in.Choice.neighbours("/fleet", in.Total)...)
+	section.Say("note", wording.FleetGrowth)
+	v.Body.Add(section)
+	return v
+}
+
+// shown says which part of the list stands on the page.
+func (in *FleetInput) shown() string {
+	if in.Total <= len(in.Families) {
+		return wording.Exact(int64(in.Total))
+	}
+	first := (in.Choice.Page-1)*perFleetPage + 1
+	return fmt.Sprintf("%s to %s of %s", wording.Exact(int64(first)), wording.Exact(int64(first+len(in.Families)-1)), wording.Exact(int64(in.Total)))
+}
+
+func (f *FleetFamily) row(c FleetChoice) document.Row {
+	of := FleetChoice{Days: c.Days}
+	hit := NewFunctionHit(f.Title, kindWord(f.Kind, 2), of.address("/fleet/"+url.PathEscape(f.Fingerprint)), "")
+	name := document.Span{URL: hit.URL, Look: document.Strong, Text: hit.Name}
+	if hit.Path != "" {
+		name.Look, name.Path = document.Function, hit.Path
+	}
+	text := document.Text{name}
+	if hit.Aside != "" {
+		text = append(text, document.Plain(" "), document.Marked("via", hit.Aside))
+	}
+	if f.New {
+		text = append(text, document.Plain(" "), document.Marked(document.Verdict, "new"))
+	}
+	text = append(text, document.Marked("sub", hit.Text))
+	hosts := document.Text{document.Plain(wording.Number(int64(f.Hosts)))}
+	if f.Unnamed > 0 {
+		hosts = append(hosts, document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
+	}
+	return document.Row{Cells: []document.Cell{
+		{Header: true, Text: text}, {Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Text: hosts}, {Words: wording.Number(int64(f.Series))},
+		{Words: wording.Minute(f.First)}, {Words: wording.Minute(f.Last)},
+	}}
+}
+
+// form chooses the families.
+func (c FleetChoice) form() document.Form {
+	label := func(id, text string) document.Label {
+		return document.Label{Look: "vh", For: id, Blocks: document.Blocks{document.Words(text)}}
+	}
+	kinds := []document.Choice{{Value: "", Text: "all kinds"}}
+	for _, k := range analysis.Kinds() {
+		kinds = append(kinds, document.Choice{Value: string(k), Text: kindWord(k, 2)})
+	}
+	days := []document.Choice{}
+	known := []int{1, 7, 30, 90, 365, 3650}
+	if !slices.Contains(known, c.Days) {
+		known = append(known, c.Days)
+	}
+	for _, n := range known {
+		days = append(days, document.Choice{Value: strconv.Itoa(n), Text: wording.Plain(n, "day", "days")})
+	}
+	form := document.Form{Look: "tools", Label: "Families", Action: "/fleet", Blocks: document.Blocks{
+		label("fq", "Words of a function, attribute or fingerprint"),
+		document.Field{Look: "field grow", ID: "fq", Name: "q", Type: "search", Value: Visible(c.Text), Placeholder: "prober.(*worker).run"},
+		label("fsort", "Sort by"),
+		document.Select{ID: "fsort", Name: "sort", Value: c.Sort, Groups: []document.Choices{{List: []document.Choice{{Value: "", Text: "most growth first"}, {Value: "hosts", Text: "most hosts first"}}}}},
+		label("fkind", "Kind"),
+		document.Select{ID: "fkind", Name: "kind", Value: c.Kind, Groups: []document.Choices{{List: kinds}}},
+		label("fdays", "Days"),
+		document.Select{ID: "fdays", Name: "days", Value: strconv.Itoa(c.Days), Groups: []document.Choices{{List: days}}},
+		document.Label{Blocks: document.Blocks{document.Field{Type: "checkbox", Name: "new", Value: "1", Checked: c.New}, document.Words("new since yesterday")}},
+		document.Press{Look: "btn primary", Text: "Show"},
+	}}
+	return form
+}
+
+// FleetFamilyInput is what the page of one family over all hosts is made from.
+type FleetFamilyInput struct {
+	Choice             FleetChoice
+	Title, Fingerprint string
+	Kind               analysis.Kind
+	// Sentence says how much it grew, Odd which host differs, or nothing.
+	Sentence, Odd string
+	// Named counts the hosts that have a name.
+	Named    int
+	Hosts    []FleetHost
+	Versions []FleetVersion
+}
+
+// FleetHost is a process on a host, added up over its series.
+type FleetHost struct {
+	Host, Process, CaseID     string
+	Series, Growth, LastCount int
+	Measured                  bool
+	// Hours are those between the first and the last sight, added up over the series.
+	Hours       float64
+	First, Last time.Time
+	// Version and Verdict are those of the latest series, empty for open.
+	Version, Verdict string
+}
+
+// FleetVersion is what hosts with one version of the program show.
+type FleetVersion struct {
+	Version       string
+	Hosts, Growth int
+	Verdicts      map[string]int
+}
+
+// NewFleetFamily makes the page of one family over all hosts. The caller adds the engine
+// line.
+func NewFleetFamily(in FleetFamilyInput) Written {
+	v := Written{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One family"}}
+	v.Body.Title(Visible(in.Sentence) + ".")
+	if in.Odd != "" {
+		v.Body.Say("lead", Visible(in.Odd))
+	}
+	v.Body.Add(in.ranked())
+	if len(in.Versions) > 0 {
+		v.Body.Add(in.versions())
+	} else {
+		v.Body.Say("note", wording.NoVersions)
+	}
+	return v
+}
+
+func (in *FleetFamilyInput) ranked() document.Section {
+	from := min((max(in.Choice.Page, 1)-1)*perFleetPage, len(in.Hosts))
+	rows := in.Hosts[from:min(from+perFleetPage, len(in.Hosts))]
+	note := wording.Exact(int64(len(in.Hosts)))
+	if len(rows) < len(in.Hosts) {
+		note = fmt.Sprintf("%s to %s of %s", wording.Exact(int64(from+1)), wording.Exact(int64(from+len(rows))), note)
+	}
+	out := document.NewSection("hosts", "Hosts by growth", note)
+	if len(rows) == 0 {
+		out.Say("empty", "This page is after the last one.")
+		return out
+	}
+	table := document.Table{Look: "data", Label: "Hosts by growth", Caption: "Hosts with the growth of the family", Numeric: 1,
+		Head: []document.Cell{{Words: "Host"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Verdict"}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
+	part := document.Part{}
+	for i := range rows {
+		part.Rows = append(part.Rows, rows[i].row(in.Fingerprint))
+	}
+	table.Parts = []document.Part{part}
+	out.Add(table)
+	base := "/fleet/" + url.PathEscape(in.Fingerprint)
+	out.Add(FleetChoice{Days: in.Choice.Days, Page: max(in.Choice.Page, 1)}.neighbours(base, len(in.Hosts))...)
+	out.Say("note", wording.FleetGrowth)
+	return out
+}
+
+func (h *FleetHost) row(fingerprint string) document.Row {
+	name := Visible(h.Host)
+	if h.Host == "" {
+		name = "no host name"
+	}
+	where := printable(h.Process)
+	if h.Series > 1 {
+		where += ", " + wording.Plain(h.Series, "series", "series")
+	}
+	address := "/families/" + url.PathEscape(fingerprint) + "?" + url.Values{"case": {h.CaseID}, "series": {SeriesKey(h.Host, h.Process)}}.Encode()
+	verdict := document.Text{document.Marked(document.Muted, OpenVerdict)}
+	if h.Verdict != "" {
+		verdict = document.Text{document.Marked(document.Verdict, h.Verdict)}
+	}
+	version := document.Text{document.Marked(document.Muted, "not known")}
+	if h.Version != "" {
+		version = document.Words(Visible(h.Version))
+	}
+	return document.Row{Cells: []document.Cell{
+		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Marked("sub", where)}},
+		{Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Words: h.rate()}, {Words: wording.Number(int64(h.LastCount))},
+		{Look: "ver", Text: verdict}, {Text: version}, {Words: wording.Minute(h.First)}, {Words: wording.Minute(h.Last)},
+	}}
+}
+
+// rate is the growth in the time that the series cover, n/a without growth.
+func (h *FleetHost) rate() string {
+	if h.Growth <= 0 || h.Hours <= 0 {
+		return "n/a"
+	}
+	figure, unit := wording.Pace(float64(h.Growth) / h.Hours)
+	return "+" + figure + " " + unit
+}
+
+func (in *FleetFamilyInput) versions() document.Section {
+	var verdicts []string
+	for _, v := range append(verdictNames(), OpenVerdict) {
+		if slices.ContainsFunc(in.Versions, func(x FleetVersion) bool { return x.Verdicts[v] > 0 }) {
+			verdicts = append(verdicts, v)
+		}
+	}
+	table := document.Table{Look: "data", Label: "Versions and verdicts", Caption: "Hosts of each version by verdict", Numeric: 1, Head: []document.Cell{{Words: "Version"}, {Words: "Hosts", Look: document.Figured}, {Words: "Growth", Look: document.Figured}}}
+	for _, v := range verdicts {
+		table.Head = append(table.Head, document.Cell{Words: verdictWord(v), Look: document.Figured})
+	}
+	part := document.Part{}
+	for _, x := range in.Versions {
+		name := Visible(x.Version)
+		if name == "" {
+			name = "not known"
+		}
+		row := document.Row{Cells: []document.Cell{{Header: true, Words: name}, {Words: wording.Number(int64(x.Hosts))}, {Text: document.Text{deltaSpan(x.Growth, true)}}}}
+		for _, v := range verdicts {
+			row.Cells = append(row.Cells, document.Cell{Words: wording.Number(int64(x.Verdicts[v]))})
+		}
+		part.Rows = append(part.Rows, row)
+	}
+	table.Parts = []document.Part{part}
+	return document.NewSection("versions", "Versions", wording.Exact(int64(len(in.Versions))), table)
+}
+
+func verdictNames() (out []string) {
+	for _, v := range analysis.Verdicts() {
+		out = append(out, string(v))
+	}
+	return out
+}
