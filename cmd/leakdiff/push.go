@@ -2,11 +2,8 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,11 +51,10 @@ type pushed struct {
 }
 
 func (c *pushCommand) Run(ctx context.Context, m *Main) error {
-	base, err := url.Parse(c.Server)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return &analysis.Fault{Code: "invalid", What: "this is no address of a server", Where: capture.Shown(c.Server), Why: "it does not begin with http:// or https:// and a host", Hint: "use for example --server http://127.0.0.1:8080"}
+	var err error
+	if c.Server, err = serverAddress(c.Server); err != nil {
+		return err
 	}
-	c.Server = strings.TrimSuffix(c.Server, "/")
 	inputs, err := inputsOf(m, c.Paths)
 	if err != nil {
 		return err
@@ -86,14 +82,14 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		fmt.Fprintln(m.Stderr, wording.Printable(wording.DumpsRead(len(up.Snapshots), read.Problems)))
 	}
 	if c.Title != "" {
-		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
+		if err := c.remote().call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
 			return err
 		}
 	}
 	link := up.Link
 	if c.Share {
 		var frozen struct{ Link string }
-		if err := c.call(ctx, http.MethodPost, "/api/v1/permalinks", map[string]any{"case": up.Case, "view": up.Link, "redact": true, "keep": "90d", "preview": "counts"}, &frozen); err != nil {
+		if err := c.remote().call(ctx, http.MethodPost, "/api/v1/permalinks", map[string]any{"case": up.Case, "view": up.Link, "redact": true, "keep": "90d", "preview": "counts"}, &frozen); err != nil {
 			return err
 		}
 		link = frozen.Link
@@ -113,7 +109,7 @@ type inventory struct {
 }
 
 func (c *pushCommand) inventory(ctx context.Context, bundle string) (read inventory) {
-	read.known = c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read) == nil
+	read.known = c.remote().call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(bundle)+"/inventory", nil, &read) == nil
 	return read
 }
 
@@ -160,7 +156,7 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 	req.Header.Set("Content-Type", "application/octet-stream")
 	req.Header.Set("Idempotency-Key", rand.Text())
 	var out pushed
-	err = c.send(req, &out)
+	err = c.remote().send(req, &out)
 	return out, err
 }
 
@@ -233,7 +229,7 @@ func (c *pushCommand) settled(ctx context.Context, up pushed) (pushed, error) {
 		case <-tick.C:
 		}
 		var next pushed
-		if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(up.ID), nil, &next); err != nil {
+		if err := c.remote().call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(up.ID), nil, &next); err != nil {
 			return up, err
 		}
 		up = next
@@ -241,94 +237,4 @@ func (c *pushCommand) settled(ctx context.Context, up pushed) (pushed, error) {
 	return up, nil
 }
 
-// call sends JSON and reads JSON.
-func (c *pushCommand) call(ctx context.Context, method, path string, body, into any) error {
-	var r io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		r = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.Server+path, r)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	return c.send(req, into)
-}
-
-// send demands success. A refusal is reported in the server's own words.
-func (c *pushCommand) send(req *http.Request, into any) error {
-	switch {
-	case c.Token != "":
-		req.Header.Set("Authorization", "Bearer "+c.Token)
-		if c.Key != "" {
-			req.Header.Set("X-Owner-Key", c.Key)
-		}
-	case c.Key != "":
-		req.Header.Set("Authorization", "Bearer "+c.Key)
-	}
-	req.Header.Set("Accept", "application/json")
-	// The upload and the key go to the given address and to no other.
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
-	if err != nil {
-		var fault *analysis.Fault
-		if errors.As(err, &fault) {
-			return fault
-		}
-		return &analysis.Fault{Code: "unreachable", What: "the server does not answer", Where: capture.Shown(c.Server), Why: reason(err), Hint: "check the address, and that leakdiff serve runs there", Err: err}
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err != nil {
-		return &analysis.Fault{Code: "unreachable", What: "the server's answer broke off", Where: capture.Shown(c.Server), Why: err.Error(), Hint: "send again: the same bytes are stored once", Err: err}
-	}
-	if to, err := res.Location(); err == nil && res.StatusCode < 400 && res.StatusCode >= 300 {
-		return moved(capture.Shown(c.Server), capture.Shown(to.String()), req.URL.EscapedPath())
-	}
-	if res.StatusCode >= 300 {
-		return refused(capture.Shown(c.Server), res.Status, text)
-	}
-	if into == nil || len(text) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &analysis.Fault{Code: "unreachable", What: "this is not a leakdiff server", Where: capture.Shown(c.Server), Why: "its answer is no JSON: " + err.Error(), Hint: "check the address, with the path of a proxy", Err: err}
-	}
-	return nil
-}
-
-// moved explains a redirect. If the new address ends with the path of the request, it
-// names the server without that path.
-func moved(server, to, path string) error {
-	if i := strings.Index(path, "/api/"); i >= 0 {
-		to = strings.TrimSuffix(to, path[i:])
-	}
-	return &analysis.Fault{Code: "refused", What: "the server sends elsewhere", Where: server, Why: "the server is at " + to + ": nothing was sent there", Hint: "give that with --server, if you trust it"}
-}
-
-// reason is the innermost message of a transport error, without the address and method
-// that the fault names already.
-func reason(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return err.Error()
-}
-
-// refused reads problem+json. The page of another program is reported by its status.
-func refused(server, status string, body []byte) error {
-	var p struct{ Title, Detail, Code, Where, Hint string }
-	if err := json.Unmarshal(body, &p); err != nil || p.Title == "" {
-		return &analysis.Fault{Code: "refused", What: "the server refused the request", Where: server, Why: "status " + status, Hint: "check the address, with the path of a proxy"}
-	}
-	where := server
-	if p.Where != "" {
-		where += ": " + p.Where
-	}
-	return &analysis.Fault{Code: p.Code, What: p.Title, Where: where, Why: p.Detail, Hint: p.Hint}
-}
+func (c *pushCommand) remote() remote { return remote{c.Server, c.Key, c.Token} }

@@ -103,8 +103,8 @@ func NewFleet(in FleetInput) Written {
 		v.Body.Add(section)
 		return v
 	}
-	table := document.Table{Look: "data", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days", Numeric: 1,
-		Head: []document.Cell{{Words: "Family"}, {Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Series", Look: document.Figured}, {Words: "First seen"}, {Words: "Last seen"}}}
+	table := document.Table{Look: "data", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days",
+		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Family"}, {Words: "Series", Look: document.Figured}, {Words: "First seen"}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for _, f := range in.Families {
 		part.Rows = append(part.Rows, f.row(in.Choice))
@@ -146,8 +146,8 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 		hosts = append(hosts, document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
 	}
 	return document.Row{Cells: []document.Cell{
-		{Header: true, Text: text}, {Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Text: hosts}, {Words: wording.Number(int64(f.Series))},
-		{Words: wording.Minute(f.First)}, {Words: wording.Minute(f.Last)},
+		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
+		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Words: wording.Minute(f.First)}, {Look: "nowrap", Words: wording.Minute(f.Last)},
 	}}
 }
 
@@ -278,8 +278,8 @@ func (h *FleetHost) row(fingerprint string) document.Row {
 	}
 	return document.Row{Cells: []document.Cell{
 		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Marked("sub", where)}},
-		{Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Words: h.rate()}, {Words: wording.Number(int64(h.LastCount))},
-		{Look: "ver", Text: verdict}, {Text: version}, {Words: wording.Minute(h.First)}, {Words: wording.Minute(h.Last)},
+		{Look: document.Figured, Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Look: "num nowrap", Words: h.rate()}, {Look: document.Figured, Words: wording.Number(int64(h.LastCount))},
+		{Look: "ver", Text: verdict}, {Text: version}, {Look: "nowrap", Words: wording.Minute(h.First)}, {Look: "nowrap", Words: wording.Minute(h.Last)},
 	}}
 }
 
@@ -309,9 +309,9 @@ func (in *FleetFamilyInput) versions() document.Section {
 		if name == "" {
 			name = "not known"
 		}
-		row := document.Row{Cells: []document.Cell{{Header: true, Words: name}, {Words: wording.Number(int64(x.Hosts))}, {Text: document.Text{deltaSpan(x.Growth, true)}}}}
+		row := document.Row{Cells: []document.Cell{{Header: true, Words: name}, {Look: document.Figured, Words: wording.Number(int64(x.Hosts))}, {Look: document.Figured, Text: document.Text{deltaSpan(x.Growth, true)}}}}
 		for _, v := range verdicts {
-			row.Cells = append(row.Cells, document.Cell{Words: wording.Number(int64(x.Verdicts[v]))})
+			row.Cells = append(row.Cells, document.Cell{Look: document.Figured, Words: wording.Number(int64(x.Verdicts[v]))})
 		}
 		part.Rows = append(part.Rows, row)
 	}

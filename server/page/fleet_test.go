@@ -1,0 +1,55 @@
+package page
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/web/view"
+)
+
+func TestTheOddHostIsTheOneThatDiffersFromAllOthers(t *testing.T) {
+	host := func(name, verdict string, growth int) view.FleetHost {
+		return view.FleetHost{Host: name, Verdict: verdict, Growth: growth}
+	}
+	for _, c := range []struct {
+		name  string
+		hosts []view.FleetHost
+		want  string
+	}{
+		{"one leaks, the others do not", []view.FleetHost{host("a", "leaking", 40), host("b", "stable", 0), host("c", "stable", 0), host("d", "stable", 0)}, "a differs: leaking there, stable on the other 3 hosts."},
+		{"one does not leak, the others do", []view.FleetHost{host("b", "leaking", 9), host("c", "leaking", 9), host("d", "leaking", 9), host("a", "stable", 0)}, "a differs: stable there, leaking on the other 3 hosts."},
+		{"two of them leak", []view.FleetHost{host("a", "leaking", 9), host("b", "leaking", 9), host("c", "stable", 0), host("d", "stable", 0)}, ""},
+		{"of one it is open", []view.FleetHost{host("a", "", 5), host("b", "stable", 0), host("c", "stable", 0), host("d", "stable", 0)}, ""},
+		{"one grew and no other did", []view.FleetHost{host("a", "", 40), host("b", "", 0), host("c", "", -3), host("d", "", 0)}, "a differs: it grew by 40, no other host grew."},
+		{"one grew by far more", []view.FleetHost{host("a", "", 40), host("b", "", 8), host("c", "", 0), host("d", "", 0)}, "a differs: it grew by 40, the next host by 8."},
+		{"one grew by more", []view.FleetHost{host("a", "", 40), host("b", "", 9), host("c", "", 0), host("d", "", 0)}, ""},
+		{"one grew by a few", []view.FleetHost{host("a", "", 9), host("b", "", 0), host("c", "", 0), host("d", "", 0)}, ""},
+		{"three are too few", []view.FleetHost{host("a", "leaking", 40), host("b", "stable", 0), host("c", "stable", 0)}, ""},
+		{"series without a name are no hosts", []view.FleetHost{host("a", "leaking", 40), host("", "stable", 0), host("", "stable", 0), host("", "stable", 0)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := oddHost(c.hosts); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestVersionsAreCountedByVerdict(t *testing.T) {
+	got := fleetVersions([]view.FleetHost{
+		{Host: "a", Version: "v2", Verdict: "leaking", Growth: 40}, {Host: "b", Version: "v1", Verdict: "stable"},
+		{Host: "c", Version: "v2", Growth: 2}, {Host: "d"}, {Host: "e", Version: "v2", Verdict: "leaking", Growth: 1},
+	})
+	want := []view.FleetVersion{
+		{Hosts: 1, Verdicts: map[string]int{"open": 1}},
+		{Version: "v1", Hosts: 1, Verdicts: map[string]int{"stable": 1}},
+		{Version: "v2", Hosts: 3, Growth: 43, Verdicts: map[string]int{"leaking": 2, "open": 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := fleetVersions([]view.FleetHost{{Host: "a"}, {Host: "b"}}); got != nil {
+		t.Errorf("no version is known, and there are %d", len(got))
+	}
+}
