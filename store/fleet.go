@@ -62,7 +62,10 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if err != nil {
 		return out, err
 	}
-	query := matchedFamiliesSQL + `, ` + fleetSQL + fleetOrderSQL[q.ByHosts]
+	query := `WITH` + rankingSQL(``) + fleetOrderSQL[q.ByHosts]
+	if len(words) > 0 {
+		query = matchedFamiliesSQL + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
+	}
 	from, to := fingerprintsOf(q.Kind)
 	type row struct {
 		seq int64
@@ -117,20 +120,23 @@ func fingerprintsOf(kind analysis.Kind) (from, to string) {
 	return string(kind[:1]), string(kind[:1]) + "~"
 }
 
-// The rows are read in the order of the primary key, which the count of distinct hosts needs
-// alone. A series of a case that is being deleted counts no more.
-const fleetSQL = `
+// rankingSQL ranks the families of which the rows fulfil one condition more. The rows are read
+// in the order of the primary key, which the count of distinct hosts needs alone. A series of
+// a case that is being deleted counts no more.
+func rankingSQL(condition string) string {
+	chosen := fleetChosenSQL + condition
+	return `
 host AS (
     SELECT fingerprint, count(DISTINCT host) AS hosts
     FROM family_span
-    WHERE host <> '' AND ` + fleetChosenSQL + `
+    WHERE host <> '' AND ` + chosen + `
     GROUP BY fingerprint
 ),
 fleet AS (
     SELECT fingerprint, sum(CASE WHEN host = '' THEN 1 ELSE 0 END) AS unnamed, count(*) AS series, sum(last_count - first_count) AS growth,
            count(*) - count(last_count - first_count) AS unmeasured, min(first) AS first, max(last) AS last, max(family_seq) AS family_seq
     FROM family_span
-    WHERE ` + fleetChosenSQL + `
+    WHERE ` + chosen + `
     GROUP BY fingerprint
 ),
 ranked AS (
@@ -152,10 +158,13 @@ counted AS (
 SELECT family_seq, hosts, unnamed, series, growth, unmeasured, first, last, fresh, total, new
 FROM counted
 WHERE fresh >= ?6`
+}
 
 const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4
-      AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
-      AND (?1 = '[]' OR fingerprint IN (SELECT f.fingerprint FROM matched CROSS JOIN family f ON f.seq = matched.family_seq))`
+      AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
+
+const ofMatchedSQL = `
+      AND fingerprint IN (SELECT f.fingerprint FROM matched CROSS JOIN family f ON f.seq = matched.family_seq)`
 
 var fleetOrderSQL = map[bool]string{
 	false: `

@@ -60,16 +60,12 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	if err != nil {
 		return out, err
 	}
-	indexed := make([][2]string, len(words))
-	for i, word := range words {
-		indexed[i] = [2]string{word, trigrams(word)}
-	}
-	pairs, err := json.Marshal(indexed)
+	pairs, err := indexedWords(words)
 	if err != nil {
 		return out, err
 	}
 	err = s.read(ctx, "searching", func(tx *sql.Tx) error {
-		if out.Families, err = searchFamilies(ctx, tx, string(pairs), limit, max(offset, 0)); err != nil {
+		if out.Families, err = searchFamilies(ctx, tx, pairs, limit, max(offset, 0)); err != nil {
 			return err
 		}
 		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
