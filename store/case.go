@@ -355,6 +355,9 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 		if _, err := tx.ExecContext(ctx, forgetJobsSQL, begun); err != nil {
 			return err
 		}
+		if err := reviseNamed(ctx, tx, begun); err != nil {
+			return err
+		}
 		if fate == KeepPermalinks {
 			return nil
 		}
@@ -453,8 +456,14 @@ func (s *Store) deleteRows(ctx context.Context, id string, fate PermalinkFate) e
 		if err := s.partPermalinks(ctx, tx, id, fate); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, familiesOfCaseSQL, id); err != nil {
+			return err
+		}
 		result, err := tx.ExecContext(ctx, deleteCaseSQL, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, familiesInUseSQL); err != nil {
 			return err
 		}
 		return forgetBlobs(ctx, tx, hashes)
@@ -467,6 +476,16 @@ FROM cases c
 JOIN bundle b ON b.case_seq = c.seq
 JOIN bundle_file f ON f.bundle_seq = b.seq
 WHERE c.id = ?`
+
+// The families of the case are candidates for deletion.
+const familiesOfCaseSQL = `
+INSERT INTO family_to_forget (family_seq)
+SELECT DISTINCT fs.family_seq
+FROM cases c
+JOIN series r ON r.case_seq = c.seq
+JOIN family_seen fs ON fs.series_seq = r.seq
+WHERE c.id = ?
+ON CONFLICT DO NOTHING`
 
 const deleteCaseSQL = `
 DELETE FROM cases WHERE id = ?`
