@@ -230,8 +230,9 @@ const forgetEndingsSQL = `
 DELETE FROM ending WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
 
 const addEndingSQL = `
-INSERT OR REPLACE INTO ending (case_seq, fingerprint, process, verdict, recovered)
-SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1`
+INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)
+SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1
+ON CONFLICT (case_seq, fingerprint, process) DO UPDATE SET verdict = excluded.verdict, recovered = excluded.recovered`
 
 // CaseEnding is the outcome of a family in a case.
 type CaseEnding struct {
@@ -349,7 +350,7 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, hideBundlesSQL, begun); err != nil {
+		if err := s.hideBundles(ctx, tx, begun); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, forgetJobsSQL, begun); err != nil {
@@ -369,10 +370,30 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 const beginDeletingSQL = `
 UPDATE cases SET deleting = ?, id = ? WHERE id = ?`
 
-// No snapshot has generation -1, so the bundles show none.
-const hideBundlesSQL = `
-UPDATE bundle SET id = 'b' || lower(hex(randomblob(13))), generation = -1
-WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+// hideBundles gives the bundles of a case ids that nobody knows, and a generation of which
+// no snapshot is.
+func (s *Store) hideBundles(ctx context.Context, tx *sql.Tx, caseID string) error {
+	all, err := collect(ctx, tx, scanOne[int64], bundlesOfCaseSQL, caseID)
+	if err != nil {
+		return err
+	}
+	for _, seq := range all {
+		id, err := s.newID("b")
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, hideBundleSQL, id, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const bundlesOfCaseSQL = `
+SELECT b.seq FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ?`
+
+const hideBundleSQL = `
+UPDATE bundle SET id = ?, generation = -1 WHERE seq = ?`
 
 const forgetJobsSQL = `
 DELETE FROM job
