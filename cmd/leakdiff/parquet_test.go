@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -95,6 +96,42 @@ func TestParquetHoldsTheFiguresOfTheSamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestParquetTellsZeroFromNotCaptured(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goroutine := func(id int, function string) string {
+		return fmt.Sprintf("goroutine %d [select]:\nmain.%s()\n\t/src/a.go:3 +0x1\n\n", id, function)
+	}
+	write("t0/shopd/goroutines.txt", goroutine(1, "stays")+goroutine(2, "leaves")+goroutine(3, "leaves"))
+	write("t0/shopd/lsof.txt", "COMMAND   PID USER   FD   TYPE DEVICE SIZE/OFF    NODE NAME\nshopd    4711 root    3u  REG  254,1     4096    1000 /var/log/messages\n")
+	write("t1/shopd/goroutines.txt", goroutine(1, "stays"))
+	body := execute(t, nil, "report", "--format", "parquet", dir).stdout
+	rows, err := parquet.Read[parquetRow](strings.NewReader(body), int64(len(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, row := range rows {
+		count := "null"
+		if row.Count != nil {
+			count = fmt.Sprint(*row.Count)
+		}
+		got[row.Process+" "+row.Title+" "+row.Label] = count
+	}
+	want := map[string]string{
+		"shopd main.stays t0": "1", "shopd main.stays t1": "1", "shopd main.leaves t0": "2", "shopd main.leaves t1": "0",
+		"shopd /var/log/messages t0": "1", "shopd /var/log/messages t1": "null",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
