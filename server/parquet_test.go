@@ -29,23 +29,13 @@ func parquetRows(t *testing.T, body string) []parquetRow {
 	return rows
 }
 
-// parquetValues returns each value of a file as text, a line each. In the file itself most
-// are compressed.
+// parquetValues returns the values of a file as text. In the file most are compressed.
 func parquetValues(body string) string {
-	r := parquet.NewReader(strings.NewReader(body))
-	var out strings.Builder
-	rows := make([]parquet.Row, 64)
-	for {
-		n, err := r.ReadRows(rows)
-		for _, row := range rows[:n] {
-			for _, v := range row {
-				fmt.Fprintln(&out, v)
-			}
-		}
-		if err != nil {
-			return out.String()
-		}
+	rows, err := parquet.Read[any](strings.NewReader(body), int64(len(body)))
+	if err != nil {
+		panic(err)
 	}
+	return fmt.Sprint(rows...)
 }
 
 // housekeepingOf returns the counts of the family of housekeeping, and the hosts of all rows.

@@ -38,28 +38,14 @@ type parquetRow struct {
 	Version     string     `parquet:"leakdiff_version"`
 }
 
-// parquetValues returns each value of a file as text, a line each. In the file itself most
-// are compressed.
+// parquetValues returns the values of a file as text. In the file most are compressed.
 func parquetValues(t *testing.T, body string) string {
 	t.Helper()
-	r := parquet.NewReader(strings.NewReader(body))
-	var out strings.Builder
-	rows := make([]parquet.Row, 64)
-	for {
-		n, err := r.ReadRows(rows)
-		for _, row := range rows[:n] {
-			for _, v := range row {
-				fmt.Fprintln(&out, v)
-			}
-		}
-		if err != nil {
-			break
-		}
+	rows, err := parquet.Read[any](strings.NewReader(body), int64(len(body)))
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if out.Len() == 0 {
-		t.Fatal("the file has no rows")
-	}
-	return out.String()
+	return fmt.Sprint(rows...)
 }
 
 // TestParquetHoldsTheFiguresOfTheSamples compares the file with the truth about the samples,
