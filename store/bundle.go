@@ -155,8 +155,8 @@ func (s *Store) haveBlobs(files []File) error {
 }
 
 func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
-	var seq int64
-	err := tx.QueryRowContext(ctx, insertBundleSQL, b.ID, b.CaseID, b.Name, b.Created.UnixMicro(), Queued, b.Size, contentHash(hashesOf(b.Files))).Scan(&seq)
+	var seq, caseSeq int64
+	err := tx.QueryRowContext(ctx, insertBundleSQL, b.ID, b.CaseID, b.Name, b.Created.UnixMicro(), Queued, b.Size, contentHash(hashesOf(b.Files))).Scan(&seq, &caseSeq)
 	if err != nil {
 		return orNotFound(err, "case", b.CaseID)
 	}
@@ -171,8 +171,10 @@ func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
 	if err := insertJob(ctx, tx, job, seq, 1); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, touchCaseSQL, b.Created.UnixMicro(), b.CaseID)
-	return err
+	if _, err := tx.ExecContext(ctx, touchCaseSQL, b.Created.UnixMicro(), b.CaseID); err != nil {
+		return err
+	}
+	return revise(ctx, tx, caseSeq)
 }
 
 const insertBundleSQL = `
@@ -180,7 +182,7 @@ INSERT INTO bundle (id, case_seq, name, created_at, status, size, content_hash)
 SELECT ?1, c.seq, ?3, ?4, ?5, ?6, ?7
 FROM cases c
 WHERE c.id = ?2
-RETURNING seq`
+RETURNING seq, case_seq`
 
 // A marked blob is in use again.
 const referBlobSQL = `
@@ -392,6 +394,13 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if err := sumAgain(ctx, tx, days); err != nil {
 			return err
 		}
+		// They tell of the bundle.
+		if _, err := tx.ExecContext(ctx, forgetCaseJudgementsSQL, caseSeq); err != nil {
+			return err
+		}
+		if err := revise(ctx, tx, caseSeq); err != nil {
+			return err
+		}
 		return forgetSeries(ctx, tx, caseSeq)
 	})
 	if err != nil {
@@ -415,6 +424,9 @@ SELECT seq, case_seq, generation FROM bundle WHERE id = ?`
 
 const deleteBundleSQL = `
 DELETE FROM bundle WHERE id = ?`
+
+const forgetCaseJudgementsSQL = `
+DELETE FROM series_judgement WHERE case_seq = ?`
 
 // Artifacts returns the inventory of a bundle's visible result.
 func (s *Store) Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error) {

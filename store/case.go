@@ -230,8 +230,9 @@ const forgetEndingsSQL = `
 DELETE FROM ending WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
 
 const addEndingSQL = `
-INSERT OR REPLACE INTO ending (case_seq, fingerprint, process, verdict, recovered)
-SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1`
+INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)
+SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1
+ON CONFLICT (case_seq, fingerprint, process) DO UPDATE SET verdict = excluded.verdict, recovered = excluded.recovered`
 
 // CaseEnding is the outcome of a family in a case.
 type CaseEnding struct {
@@ -349,10 +350,13 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, hideBundlesSQL, begun); err != nil {
+		if err := s.hideBundles(ctx, tx, begun); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, forgetJobsSQL, begun); err != nil {
+			return err
+		}
+		if err := reviseNamed(ctx, tx, begun); err != nil {
 			return err
 		}
 		if fate == KeepPermalinks {
@@ -366,10 +370,30 @@ func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate
 const beginDeletingSQL = `
 UPDATE cases SET deleting = ?, id = ? WHERE id = ?`
 
-// No snapshot has generation -1, so the bundles show none.
-const hideBundlesSQL = `
-UPDATE bundle SET id = 'b' || lower(hex(randomblob(13))), generation = -1
-WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+// hideBundles gives the bundles of a case ids that nobody knows, and a generation of which
+// no snapshot is.
+func (s *Store) hideBundles(ctx context.Context, tx *sql.Tx, caseID string) error {
+	all, err := collect(ctx, tx, scanOne[int64], bundlesOfCaseSQL, caseID)
+	if err != nil {
+		return err
+	}
+	for _, seq := range all {
+		id, err := s.newID("b")
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, hideBundleSQL, id, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const bundlesOfCaseSQL = `
+SELECT b.seq FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ?`
+
+const hideBundleSQL = `
+UPDATE bundle SET id = ?, generation = -1 WHERE seq = ?`
 
 const forgetJobsSQL = `
 DELETE FROM job
@@ -453,8 +477,14 @@ func (s *Store) deleteRows(ctx context.Context, id string, fate PermalinkFate) e
 		if err := s.partPermalinks(ctx, tx, id, fate); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, familiesOfCaseSQL, id); err != nil {
+			return err
+		}
 		result, err := tx.ExecContext(ctx, deleteCaseSQL, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, familiesInUseSQL); err != nil {
 			return err
 		}
 		return forgetBlobs(ctx, tx, hashes)
@@ -467,6 +497,16 @@ FROM cases c
 JOIN bundle b ON b.case_seq = c.seq
 JOIN bundle_file f ON f.bundle_seq = b.seq
 WHERE c.id = ?`
+
+// The families of the case are candidates for deletion.
+const familiesOfCaseSQL = `
+INSERT INTO family_to_forget (family_seq)
+SELECT DISTINCT fs.family_seq
+FROM cases c
+JOIN series r ON r.case_seq = c.seq
+JOIN family_seen fs ON fs.series_seq = r.seq
+WHERE c.id = ?
+ON CONFLICT DO NOTHING`
 
 const deleteCaseSQL = `
 DELETE FROM cases WHERE id = ?`

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -613,7 +614,7 @@ func (c *checker) permalinks(ctx context.Context) error {
 					Hint: "Restore it from a backup, or share the result again: a frozen result is not made anew."})
 			}
 			return none, nil
-		}, `SELECT id, withdrawn_at, record, raw, expires_at IS NOT NULL AND expires_at <= unixepoch() * 1000000 FROM permalink ORDER BY rowid`)
+		}, `SELECT id, withdrawn_at, record, raw, expires_at IS NOT NULL AND expires_at <= ? FROM permalink ORDER BY created_at, id`, time.Now().UnixMicro())
 		return err
 	})
 }

@@ -31,8 +31,10 @@ func (s *Store) AddEdit(ctx context.Context, caseID string, e identity.Edit) (id
 				Hint: "Upload its bundles into a new case and give their files the right names first.",
 			}
 		}
-		_, err = tx.ExecContext(ctx, addEditSQL, caseID, e.ID, e.At.UnixMicro(), e.By, string(e.Kind), e.Target, e.Value, e.Note)
-		return err
+		if _, err := tx.ExecContext(ctx, addEditSQL, caseID, e.ID, e.At.UnixMicro(), e.By, string(e.Kind), e.Target, e.Value, e.Note); err != nil {
+			return err
+		}
+		return reviseNamed(ctx, tx, caseID)
 	})
 	if err != nil {
 		return identity.Edit{}, err
@@ -83,8 +85,10 @@ func (s *Store) UndoEdit(ctx context.Context, caseID string, number int64) error
 		if err := affected(result, err, noSuchEdit(number)); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, touchCaseSQL, now, caseID)
-		return err
+		if _, err := tx.ExecContext(ctx, touchCaseSQL, now, caseID); err != nil {
+			return err
+		}
+		return reviseNamed(ctx, tx, caseID)
 	})
 }
 

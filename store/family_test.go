@@ -224,7 +224,7 @@ func TestAFrameIsFoundByItsFileThroughTheIndex(t *testing.T) {
 	f := open(t)
 	var id, parent, unused int
 	var detail string
-	f.ok(f.reader.QueryRowContext(f.ctx, `EXPLAIN QUERY PLAN `+findFrameSQL, 1, "/srv/main.go", 7).Scan(&id, &parent, &unused, &detail))
+	f.ok(f.reader.QueryRowContext(f.ctx, `EXPLAIN QUERY PLAN `+findFrameSQL, 1, "/srv/main.go", 7, 1).Scan(&id, &parent, &unused, &detail))
 	if want := "(function_seq=? AND line=? AND file_hash=?)"; !strings.Contains(detail, want) {
 		t.Errorf("the plan is %q, want %q", detail, want)
 	}

@@ -261,7 +261,7 @@ func (f *fixture) wantSpans() {
 
 func TestADatabaseWithoutSpansTakesWhatItsSumsTell(t *testing.T) {
 	f, _, _ := smallFleet(t)
-	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE family_span; PRAGMA user_version = 21`)
+	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE family_span; PRAGMA user_version = 22`)
 	f.ok(err)
 	f.crash()
 	got := f.fleet(nil)

@@ -76,7 +76,11 @@ func (s *Store) ClaimChosen(ctx context.Context, choose func(queued []QueuedJob)
 		}
 		claimed = true
 		job.Created = fromMicros(created)
-		return tx.QueryRowContext(ctx, startBundleSQL, job.ID).Scan(&job.BundleID)
+		var caseSeq int64
+		if err := tx.QueryRowContext(ctx, startBundleSQL, job.ID).Scan(&job.BundleID, &caseSeq); err != nil {
+			return err
+		}
+		return revise(ctx, tx, caseSeq)
 	})
 	if err != nil {
 		return Job{}, false, err
@@ -113,7 +117,7 @@ SELECT count(*) FROM job WHERE status = 'queued'`
 const startBundleSQL = `
 UPDATE bundle SET status = 'running', fault = ''
 WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
-RETURNING id`
+RETURNING id, case_seq`
 
 // Waits reports whether a bundle of the case is queued or being read.
 func (s *Store) Waits(ctx context.Context, caseID string) (waits bool, err error) {
@@ -190,6 +194,9 @@ func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fau
 		if _, err := tx.ExecContext(ctx, postponeBundleSQL, text, t.bundle); err != nil {
 			return err
 		}
+		if err := revise(ctx, tx, t.caseSeq); err != nil {
+			return err
+		}
 		return forgetSeries(ctx, tx, t.caseSeq)
 	})
 }
@@ -232,6 +239,9 @@ func endJob(ctx context.Context, tx *sql.Tx, t target, end Status, why *analysis
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, endBundleSQL, end, text, t.bundle); err != nil {
+		return err
+	}
+	if err := revise(ctx, tx, t.caseSeq); err != nil {
 		return err
 	}
 	return forgetSeries(ctx, tx, t.caseSeq)
@@ -312,8 +322,7 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 		if err := insertJob(ctx, tx, job, seq, generation+1); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, queueBundleSQL, seq)
-		return err
+		return reviseFound(ctx, tx, queueBundleSQL, seq)
 	})
 	if err != nil {
 		return Job{}, err
@@ -339,7 +348,7 @@ const deleteOldJobsSQL = `
 DELETE FROM job WHERE bundle_seq = ?`
 
 const queueBundleSQL = `
-UPDATE bundle SET status = 'queued', fault = '' WHERE seq = ?`
+UPDATE bundle SET status = 'queued', fault = '' WHERE seq = ? RETURNING case_seq`
 
 func scanJob(rows *sql.Rows) (j Job, err error) {
 	var created int64
@@ -385,7 +394,7 @@ func (s *Store) repair(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, requeueBundlesSQL); err != nil {
+		if err := reviseFound(ctx, tx, requeueBundlesSQL); err != nil {
 			return err
 		}
 		left, err := rowsOf(tx.ExecContext(ctx, deleteUnfinishedSQL))
@@ -420,7 +429,7 @@ const requeueRunningSQL = `
 UPDATE job SET status = 'queued' WHERE status = 'running'`
 
 const requeueBundlesSQL = `
-UPDATE bundle SET status = 'queued' WHERE status = 'running'`
+UPDATE bundle SET status = 'queued' WHERE status = 'running' RETURNING case_seq`
 
 const forgetAllSeriesSQL = `
 DELETE FROM series

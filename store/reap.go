@@ -257,10 +257,10 @@ const functionsOfFramesSQL = `
 SELECT DISTINCT function_seq FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
 
 const noteFramesSQL = `
-INSERT OR IGNORE INTO frame_to_forget SELECT value FROM json_each(?)`
+INSERT INTO frame_to_forget SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const noteFunctionsSQL = `
-INSERT OR IGNORE INTO function_to_forget SELECT value FROM json_each(?)`
+INSERT INTO function_to_forget SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const forgetLinksSQL = `
 DELETE FROM function_family

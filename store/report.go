@@ -77,8 +77,9 @@ func (s *Store) KeepCaseReport(ctx context.Context, caseID string, revision int6
 }
 
 const keepCaseReportSQL = `
-INSERT OR REPLACE INTO case_report (case_seq, made_with, report)
-SELECT seq, ?3, ?4 FROM cases WHERE id = ?1 AND revision = ?2 AND deleting = ''`
+INSERT INTO case_report (case_seq, made_with, report)
+SELECT seq, ?3, ?4 FROM cases WHERE id = ?1 AND revision = ?2 AND deleting = ''
+ON CONFLICT (case_seq) DO UPDATE SET made_with = excluded.made_with, report = excluded.report`
 
 const forgetJudgementsSQL = `
 DELETE FROM series_judgement
@@ -86,8 +87,9 @@ WHERE case_seq = (SELECT seq FROM cases WHERE id = ?1)
   AND made_of NOT IN (SELECT value FROM json_each(?2))`
 
 const keepJudgementSQL = `
-INSERT OR REPLACE INTO series_judgement (case_seq, made_of, judgement)
-SELECT seq, ?2, ?3 FROM cases WHERE id = ?1`
+INSERT INTO series_judgement (case_seq, made_of, judgement)
+SELECT seq, ?2, ?3 FROM cases WHERE id = ?1
+ON CONFLICT (case_seq, made_of) DO UPDATE SET judgement = excluded.judgement`
 
 // SeriesJudgement returns the stored judgement of a series of a case and whether it exists
 // for this input.

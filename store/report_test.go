@@ -147,10 +147,20 @@ const withoutPages = `
 
 // withoutReports undoes the migration that brought reports of cases.
 const withoutReports = `
-	DROP TRIGGER revision_of_new_edit; DROP TRIGGER revision_of_edit;
-	DROP TRIGGER revision_of_new_triage; DROP TRIGGER revision_of_triage; DROP TRIGGER revision_of_gone_triage;
-	DROP TRIGGER report_of_changed_case; DROP TABLE case_report;
-	DROP TRIGGER judgements_of_gone_bundle; DROP TABLE series_judgement; DROP TABLE snapshot_objects;
+	CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
+		UPDATE cases SET revision = revision + 1 WHERE seq = new.case_seq;
+	END;
+	CREATE TRIGGER revision_of_bundle AFTER UPDATE OF status, generation, engine, case_seq ON bundle BEGIN
+		UPDATE cases SET revision = revision + 1 WHERE seq IN (old.case_seq, new.case_seq);
+	END;
+	CREATE TRIGGER revision_of_gone_bundle AFTER DELETE ON bundle BEGIN
+		UPDATE cases SET revision = revision + 1 WHERE seq = old.case_seq;
+	END;
+	CREATE TRIGGER family_lost AFTER DELETE ON family_seen
+	WHEN NOT EXISTS (SELECT 1 FROM family_seen WHERE family_seq = old.family_seq) BEGIN
+		INSERT OR IGNORE INTO family_to_forget (family_seq) VALUES (old.family_seq);
+	END;
+	DROP TABLE case_report; DROP TABLE series_judgement; DROP TABLE snapshot_objects;
 	ALTER TABLE cases DROP COLUMN process; ALTER TABLE cases DROP COLUMN host;
 	DROP TABLE family_span; DROP TABLE token; DROP TABLE session; DROP TABLE audit; ALTER TABLE permalink DROP COLUMN audience; ALTER TABLE cases DROP COLUMN account;
 	CREATE TABLE case_page (

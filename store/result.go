@@ -215,6 +215,9 @@ func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, jo
 	if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
 		return err
 	}
+	if err := revise(ctx, tx, t.caseSeq); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation); err != nil {
 		return err
 	}
@@ -235,22 +238,19 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 		if err := job.spans.write(ctx, tx); err != nil {
 			return err
 		}
-	} else {
-		now, err := shownDays(ctx, tx, t.bundle, t.generation)
-		if err != nil {
-			return err
-		}
-		days := append(before, now...)
-		slices.SortFunc(days, bySeriesAndDay)
-		if err := sumAgain(ctx, tx, slices.Compact(days)); err != nil {
-			return err
-		}
-		if err := forgetSeries(ctx, tx, t.caseSeq); err != nil {
-			return err
-		}
+		_, err := tx.ExecContext(ctx, familiesInUseSQL)
+		return err
 	}
-	_, err := tx.ExecContext(ctx, familiesInUseSQL)
-	return err
+	now, err := shownDays(ctx, tx, t.bundle, t.generation)
+	if err != nil {
+		return err
+	}
+	days := append(before, now...)
+	slices.SortFunc(days, bySeriesAndDay)
+	if err := sumAgain(ctx, tx, slices.Compact(days)); err != nil {
+		return err
+	}
+	return forgetSeries(ctx, tx, t.caseSeq)
 }
 
 const generationSQL = `

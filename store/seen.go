@@ -143,6 +143,9 @@ func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 	var p packer
 	defer p.close()
 	for _, at := range days {
+		if _, err := tx.ExecContext(ctx, familiesOfDaySQL, at.series, at.day); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, forgetSeenSQL, at.series, at.day); err != nil {
 			return err
 		}
@@ -165,7 +168,11 @@ func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
 			return err
 		}
 	}
-	return spanAgain(ctx, tx, days)
+	if err := spanAgain(ctx, tx, days); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, familiesInUseSQL)
+	return err
 }
 
 // bounds returns the first microsecond of a day and of the next one, NULL without a time.
@@ -175,6 +182,12 @@ func (d seriesDay) bounds() (from, to sql.NullInt64) {
 	}
 	return sql.NullInt64{Int64: d.day * microsOfDay, Valid: true}, sql.NullInt64{Int64: (d.day + 1) * microsOfDay, Valid: true}
 }
+
+// The families of the day are candidates for deletion.
+const familiesOfDaySQL = `
+INSERT INTO family_to_forget (family_seq)
+SELECT family_seq FROM family_seen WHERE series_seq = ? AND day = ?
+ON CONFLICT DO NOTHING`
 
 const forgetSeenSQL = `
 DELETE FROM family_seen WHERE series_seq = ? AND day = ?`

@@ -183,7 +183,7 @@ func connect(file string, n int, settings string) (*sql.DB, error) {
 	if err := d.RegisterDeterministicScalarFunction("unicode_lower", 1, unicodeLower); err != nil {
 		return nil, err
 	}
-	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, textHash); err != nil {
+	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, hashOfText); err != nil {
 		return nil, err
 	}
 	db := sql.OpenDB(connector{d, dsn})
@@ -214,11 +214,17 @@ func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value,
 	return args[0], nil
 }
 
-// textHash is a short hash of a text that indexes contain in its place; 0 for other types.
-// It must never change, because rows contain it.
-func textHash(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	text, _ := args[0].(string)
-	return int64(xxhash.Sum64String(text) & math.MaxInt32), nil
+// textHash is a short hash of a text that indexes contain in its place. It must never change,
+// because rows contain it.
+func textHash(text string) int64 { return int64(xxhash.Sum64String(text) & math.MaxInt32) }
+
+// hashOfText is textHash for a migration; 0 for other types.
+func hashOfText(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	text, ok := args[0].(string)
+	if !ok {
+		return int64(0), nil
+	}
+	return textHash(text), nil
 }
 
 // Close queues running jobs again and releases the directory. Workers must have stopped.

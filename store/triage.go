@@ -75,6 +75,9 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 		if _, err := tx.ExecContext(ctx, setMarkSQL, caseID, m.Process, m.Fingerprint, string(m.State), m.Note, m.Outcome, now, before.Words()); err != nil {
 			return err
 		}
+		if err := reviseNamed(ctx, tx, caseID); err != nil {
+			return err
+		}
 		changed, err := setBenign(ctx, tx, m, before, now)
 		if err == nil && changed {
 			// The mark also changes the family in the summaries of other cases.
@@ -101,19 +104,17 @@ func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (chan
 		_, err = tx.ExecContext(ctx, rewordBenignSQL, args...)
 	}
 	if err == nil {
-		_, err = tx.ExecContext(ctx, reviseShowingSQL, m.Fingerprint)
+		err = reviseFound(ctx, tx, casesShowingSQL, m.Fingerprint)
 	}
 	return n > 0, err
 }
 
 // A benign mark affects the report of every case with the family.
-const reviseShowingSQL = `
-UPDATE cases SET revision = revision + 1
-WHERE seq IN (
-    SELECT fs.case_seq
-    FROM family f
-    JOIN family_seen fs ON fs.family_seq = f.seq
-    WHERE f.fingerprint = ?)`
+const casesShowingSQL = `
+SELECT DISTINCT fs.case_seq
+FROM family f
+JOIN family_seen fs ON fs.family_seq = f.seq
+WHERE f.fingerprint = ?`
 
 const markSQL = `
 SELECT process, fingerprint, state, note, outcome, edited_at, remembered, replaced FROM (` + marksSQL + `)

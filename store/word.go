@@ -106,20 +106,22 @@ SELECT seq, words FROM family WHERE seq > ?`
 
 // A family is unused until its snapshots are visible.
 const noteNewFamiliesSQL = `
-INSERT OR IGNORE INTO family_to_forget SELECT seq FROM family WHERE seq > ?`
+INSERT INTO family_to_forget SELECT seq FROM family WHERE seq > ? ON CONFLICT DO NOTHING`
 
 const findFunctionSQL = `
 SELECT seq FROM function WHERE name = ?`
 
 const addFunctionSQL = `
 INSERT INTO function (name) VALUES (?)
-ON CONFLICT (name) DO NOTHING`
+ON CONFLICT (name) DO NOTHING
+RETURNING seq`
 
 const findFrameSQL = `
-SELECT seq FROM frame WHERE function_seq = ?1 AND file = ?2 AND line = ?3 AND file_hash = text_hash(?2)`
+SELECT seq FROM frame WHERE function_seq = ?1 AND file = ?2 AND line = ?3 AND file_hash = ?4`
 
 const addFrameSQL = `
-INSERT INTO frame (function_seq, file, line, file_hash) VALUES (?1, ?2, ?3, text_hash(?2))`
+INSERT INTO frame (function_seq, file, line, file_hash) VALUES (?, ?, ?, ?)
+RETURNING seq`
 
 const findFamilySQL = `
 SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`
@@ -127,7 +129,8 @@ SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`
 const addFamilySQL = `
 INSERT INTO family (fingerprint, digest, kind, title, entry, loose, creator_seq, attributes, words)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (fingerprint, digest) DO NOTHING`
+ON CONFLICT (fingerprint, digest) DO NOTHING
+RETURNING seq`
 
 const findStackSQL = `
 SELECT seq FROM stack WHERE family_seq = ? AND digest = ?`
@@ -135,7 +138,8 @@ SELECT seq FROM stack WHERE family_seq = ? AND digest = ?`
 const addStackSQL = `
 INSERT INTO stack (family_seq, digest, fingerprint, printed, frames, creator, elided, unavailable)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (family_seq, digest) DO NOTHING`
+ON CONFLICT (family_seq, digest) DO NOTHING
+RETURNING seq`
 
 const linkSQL = `
 INSERT INTO function_family (function_seq, family_seq)
@@ -164,24 +168,14 @@ func (t *wordTable) row(ctx context.Context, key []any, rest func() ([]any, erro
 	if err != nil {
 		return 0, false, err
 	}
-	result, err := t.add.ExecContext(ctx, slices.Concat(key, columns)...)
-	n, err := rowsOf(result, err)
-	if err != nil {
+	err = t.add.QueryRowContext(ctx, slices.Concat(key, columns)...).Scan(&seq)
+	if t.growing = err == nil; t.growing {
+		return seq, true, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
 		return 0, false, err
 	}
-	if t.growing = n > 0; t.growing {
-		seq, err = result.LastInsertId()
-		return seq, true, err
-	}
 	return seq, false, t.find.QueryRowContext(ctx, key...).Scan(&seq)
-}
-
-// added returns the row of an insert.
-func added(result sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return result.LastInsertId()
 }
 
 func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
@@ -223,14 +217,14 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 	if seq, known := w.frames[f]; known {
 		return seq, function, nil
 	}
-	if function > w.lastFunction && !w.forgot {
-		// A function that this transaction added has all its frames in the cache.
-		seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
-	} else {
-		err = w.findFrame.QueryRowContext(ctx, function, f.File, f.Line).Scan(&seq)
-		if errors.Is(err, sql.ErrNoRows) {
-			seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
-		}
+	columns := []any{function, f.File, f.Line, textHash(f.File)}
+	err = sql.ErrNoRows
+	// A function that this transaction added has all its frames in the cache.
+	if function <= w.lastFunction || w.forgot {
+		err = w.findFrame.QueryRowContext(ctx, columns...).Scan(&seq)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = w.addFrame.QueryRowContext(ctx, columns...).Scan(&seq)
 	}
 	if err == nil {
 		remember(w, w.frames, f, seq)

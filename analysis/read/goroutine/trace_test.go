@@ -125,6 +125,9 @@ func TestATraceShowsWhoLivesAtItsEndAndWhoCameAndWent(t *testing.T) {
 	before := time.Now()
 	data := traced(t)
 	found, all, problems, err := parseTrace(t, data)
+	// A goroutine of the runtime or of another test may do nothing meanwhile; those of this
+	// test have stacks, see below.
+	problems = slices.DeleteFunc(problems, func(p analysis.Problem) bool { return strings.HasPrefix(p.What, "the trace has no stack of 1 of ") })
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("error %v, problems %v", err, problems)
 	}
