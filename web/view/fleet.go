@@ -104,7 +104,7 @@ func NewFleet(in FleetInput) Written {
 		return v
 	}
 	table := document.Table{Look: "data", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days",
-		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Family"}, {Words: "Series", Look: document.Figured}, {Words: "First seen"}, {Words: "Last seen"}}}
+		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Family"}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for _, f := range in.Families {
 		part.Rows = append(part.Rows, f.row(in.Choice))
@@ -147,7 +147,7 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 	}
 	return document.Row{Cells: []document.Cell{
 		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
-		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Words: wording.Minute(f.First)}, {Look: "nowrap", Words: wording.Minute(f.Last)},
+		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(f.Last)), document.Marked("sub", "since "+wording.Minute(f.First))}},
 	}}
 }
 
