@@ -95,4 +95,4 @@ func fleetVerdict(verdict string) string { return strings.ReplaceAll(verdict, "_
 const NoVersions = "No capture says which version of the program runs."
 
 // FleetGrowth explains how growth is counted.
-const FleetGrowth = "Growth adds up, over the series, the count at the last capture with the family minus that at the first. Captures without a time do not count."
+const FleetGrowth = "Growth adds up, over the series, the count at the last capture with the family minus that at the first. A capture that is in several cases counts in each of them, one without a time in none."
