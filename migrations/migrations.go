@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed *.sql
+//go:embed *.sql postgres/*.sql
 var files embed.FS
 
 // Migration leads from version Version-1 to Version.
@@ -24,6 +24,16 @@ type Migration struct {
 
 // All returns every migration, the first with Version 1, without gaps.
 func All() ([]Migration, error) { return read(files) }
+
+// Postgres returns the migrations of a PostgreSQL database, which begins with the schema that
+// SQLite had then.
+func Postgres() ([]Migration, error) {
+	of, err := fs.Sub(files, "postgres")
+	if err != nil {
+		return nil, err
+	}
+	return read(of)
+}
 
 func read(fsys fs.FS) ([]Migration, error) {
 	// Glob returns names in lexical order; numbers are four digits wide.

@@ -83,7 +83,7 @@ const auditSQL = `
 SELECT seq, at, account, role, action, subject, route, status, sender, request
 FROM audit
 WHERE (?1 = 0 OR seq < ?1) AND seq > ?2 AND (?3 = '' OR action = ?3)
-  AND (?4 = '' OR instr(account, ?4) OR instr(subject, ?4) OR instr(sender, ?4))
+  AND (?4 = '' OR instr(account, ?4) > 0 OR instr(subject, ?4) > 0 OR instr(sender, ?4) > 0)
 `
 
 const (

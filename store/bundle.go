@@ -242,7 +242,17 @@ func (s *Store) FailedOn(ctx context.Context, code string, hashes []string) (ids
 		return nil, err
 	}
 	err = s.read(ctx, "looking for failed bundles", func(tx *sql.Tx) error {
-		ids, err = collect(ctx, tx, scanOne[string], failedOnSQL, code, string(list))
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var id, text string
+			if err := rows.Scan(&id, &text); err != nil {
+				return none, err
+			}
+			why, err := readFault(text)
+			if err == nil && why != nil && why.Code == code {
+				ids = append(ids, id)
+			}
+			return none, err
+		}, failedOnSQL, string(list))
 		return err
 	})
 	return ids, err
@@ -250,11 +260,10 @@ func (s *Store) FailedOn(ctx context.Context, code string, hashes []string) (ids
 
 // Bundles of a case that is being deleted have the generation -1.
 const failedOnSQL = `
-SELECT DISTINCT b.id
-FROM bundle_file f
-JOIN bundle b ON b.seq = f.bundle_seq
-WHERE f.sha256 IN (SELECT value FROM json_each(?2))
-  AND b.fault <> '' AND b.fault ->> 'code' = ?1 AND b.status IN ('failed', 'done') AND b.generation >= 0
+SELECT b.id, b.fault
+FROM bundle b
+WHERE b.fault <> '' AND b.status IN ('failed', 'done') AND b.generation >= 0
+  AND b.seq IN (SELECT f.bundle_seq FROM bundle_file f WHERE f.sha256 IN (SELECT value FROM json_each(?)))
 ORDER BY b.seq`
 
 // Bundle returns a bundle, or *analysis.Fault "not_found".
@@ -333,7 +342,7 @@ func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 const filesSQL = `
 SELECT bundle_seq, name, sha256, size
 FROM bundle_file
-WHERE bundle_seq IN (SELECT value FROM json_each(?))
+WHERE bundle_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 ORDER BY bundle_seq, place`
 
 // A storedFault is the part of a fault that the database contains.

@@ -161,7 +161,7 @@ func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, 
 		if err := tx.QueryRowContext(ctx, countCasesSQL, args...).Scan(&total); err != nil {
 			return err
 		}
-		out, err = collect(ctx, tx, scanCase, casesSQL(q.Order), append(args, q.Limit, q.Offset)...)
+		out, err = collect(ctx, tx, scanCase, casesSQL(q.Order), append(args, max(q.Limit, 0), q.Offset)...)
 		return err
 	})
 	return out, total, err
@@ -180,13 +180,16 @@ WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR E
   AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
   AND (?8 OR ?7 = EXISTS (
         SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> ''))
-  AND (?9 = '' OR instr(unicode_lower(c.title || char(10) || c.headline || char(10) || c.process || char(10) || c.host), ?9) > 0 OR EXISTS (
+  AND (?9 = '' OR instr(unicode_lower(c.title || '
+' || c.headline || '
+' || c.process || '
+' || c.host), ?9) > 0 OR EXISTS (
         SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?9) > 0))`
 
 func casesSQL(by Order) string {
 	return caseColumns + chosenCasesSQL + `
 ORDER BY ` + orders[by] + `c.created_at DESC, c.seq DESC
-LIMIT max(?10, 0) OFFSET ?11`
+LIMIT ?10 OFFSET ?11`
 }
 
 const countCasesSQL = `

@@ -276,7 +276,7 @@ type usedBlob struct {
 
 // usedBlobsSQL holds for every version of the schema.
 const usedBlobsSQL = `
-SELECT f.sha256, f.size, f.name, b.id
+SELECT f.sha256, max(f.size), min(f.name), min(b.id)
 FROM bundle_file f
 JOIN bundle b ON b.seq = f.bundle_seq
 GROUP BY f.sha256

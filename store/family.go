@@ -62,8 +62,8 @@ SELECT fs.case_seq, r.process, fs.series_seq, fs.day, max(fs.last), max(fs.high)
 FROM family_seen fs
 CROSS JOIN series r ON r.seq = fs.series_seq
 CROSS JOIN cases c ON c.seq = fs.case_seq
-WHERE fs.family_seq IN (SELECT value FROM json_each(?)) AND c.deleting = ''
-GROUP BY fs.series_seq, fs.day
+WHERE fs.family_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND c.deleting = ''
+GROUP BY fs.case_seq, r.process, fs.series_seq, fs.day, c.created_at
 ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, c.created_at DESC, fs.case_seq, r.process`
 
 // A seenDay is a series on a day with a family.
@@ -195,9 +195,9 @@ func laterThan(found []*seenSnapshot, d *seenDay) (n int) {
 
 // read loads the snapshots of some days.
 func (c *course) read(ctx context.Context, days []*seenDay) error {
-	list := make([][3]*int64, len(days))
+	list := make([][4]*int64, len(days))
 	for i, d := range days {
-		list[i][0] = &d.series
+		list[i][0], list[i][3] = &d.series, new(int64(i))
 		if from, to := d.bounds(); from.Valid {
 			list[i][1], list[i][2] = &from.Int64, &to.Int64
 		}
@@ -245,18 +245,18 @@ func (c *course) keep(x *seenSnapshot) {
 }
 
 const sightingColumns = `
-SELECT list.key, c.id, c.title, s.bundle_seq, s.place, s.id, s.label, s.captured_at, s.host, s.process, s.facts
+SELECT CAST(list.value ->> 3 AS BIGINT), c.id, c.title, s.bundle_seq, s.place, s.id, s.label, s.captured_at, s.host, s.process, s.facts
 FROM json_each(?1) list
-CROSS JOIN snapshot s ON s.series_seq = list.value ->> 0`
+CROSS JOIN snapshot s ON s.series_seq = CAST(list.value ->> 0 AS BIGINT)`
 
 const ofVisible = `
 CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
 CROSS JOIN cases c ON c.seq = b.case_seq`
 
 const snapshotsOfDaysSQL = sightingColumns + `
-    AND s.captured_at >= list.value ->> 1 AND s.captured_at < list.value ->> 2` + ofVisible + `
+    AND s.captured_at >= CAST(list.value ->> 1 AS BIGINT) AND s.captured_at < CAST(list.value ->> 2 AS BIGINT)` + ofVisible + `
 UNION ALL` + sightingColumns + `
-    AND s.captured_at IS NULL AND list.value ->> 1 IS NULL` + ofVisible + `
+    AND s.captured_at IS NULL AND CAST(list.value ->> 1 AS BIGINT) IS NULL` + ofVisible + `
 `
 
 // count returns the largest count of the families in the facts, and whether they occur.

@@ -324,7 +324,7 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 func TestWordsAreLookedForAgainAfterOneThatIsKnown(t *testing.T) {
 	f := open(t)
 	f.ok(f.write(f.ctx, "testing", func(tx *sql.Tx) error {
-		w, err := newWordWriter(f.ctx, tx)
+		w, err := newWordWriter(f.ctx, tx, f.engine)
 		f.ok(err)
 		defer w.close()
 		seqs := map[string]int64{}

@@ -58,13 +58,13 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if strings.TrimSpace(q.Text) != "" && len(words) == 0 || q.Limit <= 0 {
 		return out, nil
 	}
-	pairs, err := indexedWords(words)
+	pairs, err := s.indexedWords(words)
 	if err != nil {
 		return out, err
 	}
 	query := `WITH` + rankingSQL(``) + fleetOrderSQL[q.ByHosts]
 	if len(words) > 0 {
-		query = matchedFamiliesSQL + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
+		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
 	}
 	from, to := fingerprintsOf(q.Kind)
 	type row struct {
@@ -102,11 +102,11 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	return out, err
 }
 
-// indexedWords encodes the words of a query for matchedFamiliesSQL.
-func indexedWords(words []string) (string, error) {
+// indexedWords encodes the words of a query for the words of the engine.
+func (s *Store) indexedWords(words []string) (string, error) {
 	pairs := make([][2]string, len(words))
 	for i, word := range words {
-		pairs[i] = [2]string{word, trigrams(word)}
+		pairs[i] = [2]string{word, s.engine.pattern(word)}
 	}
 	text, err := json.Marshal(pairs)
 	return string(text), err

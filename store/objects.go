@@ -136,4 +136,4 @@ func (l *loader) objects(ctx context.Context, rows []*snapshotRow) error {
 const objectsSQL = `
 SELECT snapshot_seq, objects
 FROM snapshot_objects
-WHERE snapshot_seq IN (SELECT value FROM json_each(?))`
+WHERE snapshot_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`

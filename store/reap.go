@@ -254,17 +254,17 @@ UNION ALL
 SELECT 1, frames, creator FROM stack WHERE family_seq = ?1`
 
 const functionsOfFramesSQL = `
-SELECT DISTINCT function_seq FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
+SELECT DISTINCT function_seq FROM frame WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const noteFramesSQL = `
-INSERT INTO frame_to_forget SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
+INSERT INTO frame_to_forget SELECT CAST(value AS BIGINT) FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const noteFunctionsSQL = `
-INSERT INTO function_to_forget SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
+INSERT INTO function_to_forget SELECT CAST(value AS BIGINT) FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const forgetLinksSQL = `
 DELETE FROM function_family
-WHERE function_seq IN (SELECT value FROM json_each(?1)) AND family_seq = ?2`
+WHERE function_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND family_seq = ?2`
 
 // The foreign key deletes the stacks of the family.
 const forgetFamilySQL = `
@@ -337,10 +337,10 @@ const notedFramesSQL = `
 SELECT frame_seq FROM frame_to_forget ORDER BY frame_seq LIMIT ?`
 
 const forgetFramesSQL = `
-DELETE FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
+DELETE FROM frame WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const framesForgottenSQL = `
-DELETE FROM frame_to_forget WHERE frame_seq IN (SELECT value FROM json_each(?))`
+DELETE FROM frame_to_forget WHERE frame_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 // look removes the frames of the next stacks from the unused ones.
 func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err error) {
@@ -389,16 +389,21 @@ SELECT function_seq FROM function_to_forget ORDER BY function_seq LIMIT ?`
 
 const forgetFunctionsSQL = `
 DELETE FROM function
-WHERE seq IN (SELECT value FROM json_each(?))
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
   AND NOT EXISTS (SELECT 1 FROM function_family ff WHERE ff.function_seq = function.seq)
   AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.function_seq = function.seq)`
 
 const functionsForgottenSQL = `
-DELETE FROM function_to_forget WHERE function_seq IN (SELECT value FROM json_each(?))`
+DELETE FROM function_to_forget WHERE function_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 // tidy frees pages, then empties the log, which still contains the deleted words.
 func (s *Store) tidy(ctx context.Context) (more bool, err error) {
 	if !s.reaper.tidy {
+		return false, nil
+	}
+	if !s.engine.ownsFile() {
+		s.reaper.tidy = false
+		s.reaper.reaped.Store(s.reaper.deleted.Load())
 		return false, nil
 	}
 	before, after, err := vacuum(ctx, s.writer)

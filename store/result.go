@@ -31,7 +31,7 @@ func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t ta
 	// Each query under a context that can end starts a goroutine. A million queries make that
 	// expensive, so the code checks the context between families instead.
 	quick := context.WithoutCancel(ctx)
-	w, err := newWordWriter(quick, tx)
+	w, err := newWordWriter(quick, tx, s.engine)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 		snaps, places = append(snaps, snap), append(places, i)
 	}
 	r.Problems = problems
-	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
+	defer s.engine.release(context.WithoutCancel(ctx), s.writer)
 	job := newJobSums()
 	defer s.reaper.hold(job)()
 	ready := 0 // the number of snaps with loaded groups
@@ -110,7 +110,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 				return err
 			}
 			// The next commit would checkpoint the log, and the caller should not wait for that.
-			if _, err := tx.ExecContext(ctx, noCheckpointSQL); err != nil {
+			if err := s.engine.holdLog(ctx, tx); err != nil {
 				return err
 			}
 			return s.publish(ctx, tx, &p, t, job, r)

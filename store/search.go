@@ -60,12 +60,12 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	if err != nil {
 		return out, err
 	}
-	pairs, err := indexedWords(words)
+	pairs, err := s.indexedWords(words)
 	if err != nil {
 		return out, err
 	}
 	err = s.read(ctx, "searching", func(tx *sql.Tx) error {
-		if out.Families, err = searchFamilies(ctx, tx, pairs, limit, max(offset, 0)); err != nil {
+		if out.Families, err = s.searchFamilies(ctx, tx, pairs, limit, max(offset, 0)); err != nil {
 			return err
 		}
 		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
@@ -161,7 +161,8 @@ matched (family_seq) AS MATERIALIZED (
     HAVING count(*) = (SELECT count(*) FROM word)
 )`
 
-const searchFamiliesSQL = matchedFamiliesSQL + `
+// It follows the words of the engine.
+const searchFamiliesSQL = `
 SELECT max(f.seq), count(DISTINCT fs.case_seq), sum(fs.snapshots), max(fs.high), max(fs.last)
 FROM matched
 CROSS JOIN family f ON f.seq = matched.family_seq
@@ -171,7 +172,7 @@ GROUP BY f.fingerprint
 ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, max(fs.high) DESC, f.fingerprint
 LIMIT ?2 OFFSET ?3`
 
-func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset int) ([]FamilyHit, error) {
+func (s *Store) searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset int) ([]FamilyHit, error) {
 	type row struct {
 		seq int64
 		hit FamilyHit
@@ -181,7 +182,7 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset
 		err = rows.Scan(&r.seq, &r.hit.Cases, &r.hit.Snapshots, &r.hit.Highest, &seen)
 		r.hit.LastSeen = timeOrZero(seen)
 		return r, err
-	}, searchFamiliesSQL, words, limit, offset)
+	}, s.engine.words()+searchFamiliesSQL, words, limit, offset)
 	if err != nil {
 		return nil, err
 	}

@@ -103,17 +103,19 @@ func (s seenSums) write(ctx context.Context, tx *sql.Tx) error {
 
 const addSeenSQL = `
 INSERT INTO family_seen (family_seq, series_seq, day, case_seq, snapshots, first, last, low, high)
-SELECT list.value ->> 0, list.value ->> 1, list.value ->> 2, r.case_seq, list.value ->> 3,
-       CASE WHEN list.value ->> 2 <> ?2 THEN list.value ->> 4 END,
-       CASE WHEN list.value ->> 2 <> ?2 THEN list.value ->> 5 END,
-       list.value ->> 6, list.value ->> 7
+SELECT CAST(list.value ->> 0 AS BIGINT), CAST(list.value ->> 1 AS BIGINT), CAST(list.value ->> 2 AS BIGINT), r.case_seq, CAST(list.value ->> 3 AS BIGINT),
+       CASE WHEN CAST(list.value ->> 2 AS BIGINT) <> ?2 THEN CAST(list.value ->> 4 AS BIGINT) END,
+       CASE WHEN CAST(list.value ->> 2 AS BIGINT) <> ?2 THEN CAST(list.value ->> 5 AS BIGINT) END,
+       CAST(list.value ->> 6 AS BIGINT), CAST(list.value ->> 7 AS BIGINT)
 FROM json_each(?1) list
-CROSS JOIN series r ON r.seq = list.value ->> 1
+CROSS JOIN series r ON r.seq = CAST(list.value ->> 1 AS BIGINT)
 WHERE true
 ON CONFLICT (family_seq, series_seq, day) DO UPDATE SET
-    snapshots = snapshots + excluded.snapshots,
-    first = min(first, excluded.first), last = max(last, excluded.last),
-    low = min(low, excluded.low), high = max(high, excluded.high)`
+    snapshots = family_seen.snapshots + excluded.snapshots,
+    first = CASE WHEN excluded.first < family_seen.first THEN excluded.first ELSE family_seen.first END,
+    last = CASE WHEN excluded.last > family_seen.last THEN excluded.last ELSE family_seen.last END,
+    low = CASE WHEN excluded.low < family_seen.low THEN excluded.low ELSE family_seen.low END,
+    high = CASE WHEN excluded.high > family_seen.high THEN excluded.high ELSE family_seen.high END`
 
 // shownDays returns the days of a bundle's snapshots of a generation.
 func shownDays(ctx context.Context, tx *sql.Tx, bundle, generation int64) ([]seriesDay, error) {
@@ -196,7 +198,7 @@ const factsOfDaySQL = `
 SELECT s.captured_at, s.facts
 FROM snapshot s
 JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
-WHERE s.series_seq = ?1 AND s.captured_at IS NULL AND ?2 IS NULL
+WHERE s.series_seq = ?1 AND s.captured_at IS NULL AND CAST(?2 AS BIGINT) IS NULL
 UNION ALL
 SELECT s.captured_at, s.facts
 FROM snapshot s

@@ -206,17 +206,17 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 const headsSQL = `
 SELECT seq, label, head
 FROM snapshot
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const groupsSQL = `
 SELECT seq, facts
 FROM snapshot
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const factsSQL = `
 SELECT seq, label, head, facts
 FROM snapshot
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 // groups reads the facts of a snapshot into its groups. g is a reused buffer.
 func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
@@ -311,7 +311,7 @@ func (l *loader) members(ctx context.Context, rows []*snapshotRow) error {
 const membersSQL = `
 SELECT snapshot_seq, members
 FROM snapshot_members
-WHERE snapshot_seq IN (SELECT value FROM json_each(?))`
+WHERE snapshot_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 func (l *loader) membersOf(row *snapshotRow, value []byte) error {
 	r, err := openMemberSet(l.p, &l.texts, value)
@@ -404,7 +404,7 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 const familiesSQL = `
 SELECT seq, fingerprint, kind, title, entry, loose, creator_seq, attributes
 FROM family
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 func scanFamily(rows *sql.Rows) (r familyRow, err error) {
 	var loose, attributes []byte
@@ -433,7 +433,7 @@ func (l *loader) functions(ctx context.Context, seqs []int64) (map[int64]string,
 
 const functionsSQL = `
 SELECT seq, name FROM function
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 type stackRow struct {
 	seq         int64
@@ -484,7 +484,7 @@ func (l *loader) loadStacks(ctx context.Context, seqs []int64) error {
 const stacksSQL = `
 SELECT seq, fingerprint, printed, frames, creator, elided, unavailable
 FROM stack
-WHERE seq IN (SELECT value FROM json_each(?))`
+WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 func scanStack(rows *sql.Rows) (r stackRow, err error) {
 	var frames []byte
@@ -512,7 +512,7 @@ const framesSQL = `
 SELECT frame.seq, function.name, frame.file, frame.line
 FROM frame
 JOIN function ON function.seq = frame.function_seq
-WHERE frame.seq IN (SELECT value FROM json_each(?))`
+WHERE frame.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 // assemble adds families and stacks to the groups of the snapshots.
 func (l *loader) assemble(ctx context.Context, rows []*snapshotRow) ([]analysis.Snapshot, error) {

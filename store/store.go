@@ -49,6 +49,8 @@ type Config struct {
 	Log *slog.Logger
 	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
+	// Database is the address of a PostgreSQL server (postgres://…). Empty is a file in Dir.
+	Database string
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
 }
@@ -61,6 +63,7 @@ type Store struct {
 	log    *slog.Logger
 
 	lock   *os.File
+	engine engine
 	writer *sql.DB
 	reader *sql.DB
 	blobs  *blob.Store
@@ -121,6 +124,28 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		free, err = s.blobs.Free()
 	}
 	s.tighten(ctx, dir)
+	if cfg.Database != "" {
+		err = s.openPostgres(ctx, cfg.Database)
+	} else {
+		err = s.openSQLite(ctx, cfg)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.repair(ctx); err != nil {
+		return err
+	}
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
+	// A crash may have left deleted content in the log.
+	s.reaper.tidy = true
+	return s.compare(ctx, dir)
+}
+
+func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
+	s.engine = sqliteEngine{}
+	dir := cfg.Dir
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
 		return err
@@ -141,18 +166,20 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err := migrate(ctx, s.writer, all, s.log); err != nil {
 		return err
 	}
-	if s.reader, err = connect(file, readers, ofReader); err != nil {
+	s.reader, err = connect(file, readers, ofReader)
+	return err
+}
+
+func (s *Store) openPostgres(ctx context.Context, address string) (err error) {
+	s.engine = postgresEngine{}
+	if s.writer, err = connectPostgres(address, readers); err != nil {
 		return err
 	}
-	if err := s.repair(ctx); err != nil {
+	if err := migratePostgres(ctx, s.writer); err != nil {
 		return err
 	}
-	if err := s.sweep(ctx); err != nil {
-		return err
-	}
-	// A crash may have left deleted content in the log.
-	s.reaper.tidy = true
-	return s.compare(ctx, dir)
+	s.reader, err = connectPostgres(address, readers)
+	return err
 }
 
 // makePrivate creates the database file if it does not exist. SQLite would make it readable
@@ -272,16 +299,26 @@ func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) er
 
 // write runs f in one durable transaction and rolls back on an error.
 func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return fault(what, err)
-	}
-	defer tx.Rollback()
-	err = f(tx)
-	if err == nil {
-		err = tx.Commit()
+	err := s.attempt(ctx, f)
+	for n := 0; err != nil && s.engine.again(err) && n < mostRepeats; n++ {
+		err = s.attempt(ctx, f)
 	}
 	return s.orFull(fault(what, err))
+}
+
+// mostRepeats bounds how often a transaction is repeated that others disturb.
+const mostRepeats = 20
+
+func (s *Store) attempt(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, s.engine.writing())
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // writeReserved is write for changes that must succeed on a full volume: ends of jobs, which

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,8 @@ type fixture struct {
 	ctx   context.Context
 	dir   string
 	clock *clock
+	// database is the address of a PostgreSQL database, "" for a file.
+	database string
 	// log is nil for silence.
 	log *slog.Logger
 }
@@ -54,6 +57,7 @@ type fixture struct {
 func open(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: &clock{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}}
+	f.database = databaseOf(t)
 	f.reopen()
 	t.Cleanup(func() {
 		if f.Store != nil {
@@ -65,11 +69,46 @@ func open(t testing.TB) *fixture {
 
 func (f *fixture) reopen() {
 	f.t.Helper()
-	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log})
+	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	f.Store = s
+}
+
+// databaseOf creates a database of its own on the PostgreSQL server that tests are given, ""
+// without one.
+func databaseOf(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("LEAKDIFF_POSTGRES")
+	if server == "" {
+		return ""
+	}
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	name := fmt.Sprintf("t%d_%d", os.Getpid(), time.Now().UnixNano())
+	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		db, err := sql.Open("pgx", server)
+		if err == nil {
+			_, err = db.Exec("DROP DATABASE " + name + " WITH (FORCE)")
+			db.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	address, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.Path = "/" + name
+	return address.String()
 }
 
 func (f *fixture) close() {

@@ -35,7 +35,7 @@ WHERE c.id = ?1
 UNION ALL
 SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1, ''
 FROM benign b
-WHERE +b.process IN (
+WHERE b.process IN (
         SELECT v.process FROM visible_snapshot v JOIN cases c ON c.seq = v.case_seq WHERE c.id = ?1
         UNION
         SELECT e.value FROM edit e JOIN cases c ON c.seq = e.case_seq WHERE c.id = ?1 AND e.undone_at IS NULL)
@@ -117,7 +117,7 @@ JOIN family_seen fs ON fs.family_seq = f.seq
 WHERE f.fingerprint = ?`
 
 const markSQL = `
-SELECT process, fingerprint, state, note, outcome, edited_at, remembered, replaced FROM (` + marksSQL + `)
+SELECT process, fingerprint, state, note, outcome, edited_at, remembered, replaced FROM (` + marksSQL + `) mark
 WHERE process = ?2 AND fingerprint = ?3`
 
 const setMarkSQL = `
@@ -176,7 +176,7 @@ ORDER BY 8 DESC, 1
 LIMIT ?2`
 
 const countMemoriesSQL = `
-SELECT count(*) FROM (` + allMemoriesSQL + `)`
+SELECT count(*) FROM (` + allMemoriesSQL + `) remembered`
 
 func scanMemory(rows *sql.Rows) (m Memory, err error) {
 	var at int64

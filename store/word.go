@@ -22,6 +22,7 @@ import (
 // rows to the full-text tables at the end.
 type wordWriter struct {
 	tx         *sql.Tx
+	engine     engine
 	statements []*sql.Stmt
 
 	functionRows, familyRows, stackRows wordTable
@@ -47,8 +48,8 @@ type wordWriter struct {
 // of distinct ones.
 const mostRemembered = 1 << 13
 
-func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
-	w := &wordWriter{tx: tx, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}, series: map[[2]string]int64{}}
+func newWordWriter(ctx context.Context, tx *sql.Tx, engine engine) (*wordWriter, error) {
+	w := &wordWriter{tx: tx, engine: engine, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}, series: map[[2]string]int64{}}
 	if err := tx.QueryRowContext(ctx, lastWordsSQL).Scan(&w.lastFunction, &w.lastFamily); err != nil {
 		return nil, err
 	}
@@ -86,10 +87,7 @@ SELECT coalesce((SELECT max(seq) FROM function), 0), coalesce((SELECT max(seq) F
 // index adds the new functions and families to the full-text tables in one statement each,
 // because every statement flushes the full-text index.
 func (w *wordWriter) index(ctx context.Context) error {
-	if _, err := w.tx.ExecContext(ctx, indexFunctionsSQL, w.lastFunction); err != nil {
-		return err
-	}
-	if _, err := w.tx.ExecContext(ctx, indexFamiliesSQL, w.lastFamily); err != nil {
+	if err := w.engine.indexWords(ctx, w.tx, w.lastFunction, w.lastFamily); err != nil {
 		return err
 	}
 	_, err := w.tx.ExecContext(ctx, noteNewFamiliesSQL, w.lastFamily)
@@ -143,7 +141,7 @@ RETURNING seq`
 
 const linkSQL = `
 INSERT INTO function_family (function_seq, family_seq)
-SELECT list.value ->> 0, list.value ->> 1
+SELECT CAST(list.value ->> 0 AS BIGINT), CAST(list.value ->> 1 AS BIGINT)
 FROM json_each(?) list
 WHERE true
 ON CONFLICT DO NOTHING`

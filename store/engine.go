@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// engine is what differs between databases. Statements of this package are written once, in
+// the SQL that both engines know; see postgres.translate for the rest.
+type engine interface {
+	// writing are the options of a transaction that writes.
+	writing() *sql.TxOptions
+	// again reports whether a transaction failed only because of others that ran beside it.
+	again(err error) bool
+	// ownsFile reports whether this package gives space back and overwrites deleted content.
+	ownsFile() bool
+	// words finds the families that have all words of a query, as of indexedWords. It is the
+	// beginning of a statement that goes on with the table matched (family_seq).
+	words() string
+	// pattern is what a word is looked up by, "" for a word that is too short for the index.
+	pattern(word string) string
+	// indexWords adds functions and families after these numbers to the full text.
+	indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error
+	// holdLog puts the work off that a commit would do for the caller. It ends with release.
+	holdLog(ctx context.Context, tx *sql.Tx) error
+	// release ends holdLog.
+	release(ctx context.Context, db *sql.DB)
+}

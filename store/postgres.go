@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"leakdiff/migrations"
+)
+
+// postgresEngine is a server that several leakdiff servers share. Transactions that write are
+// serializable, so they see what they would see alone, and are repeated if they did not.
+type postgresEngine struct{}
+
+func (postgresEngine) writing() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: sql.LevelSerializable}
+}
+
+// again recognises serialization failures and deadlocks.
+func (postgresEngine) again(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+func (postgresEngine) ownsFile() bool { return false }
+
+func (postgresEngine) words() string { return matchedFamiliesPostgresSQL }
+
+// pattern is a part of a name for LIKE.
+func (postgresEngine) pattern(word string) string {
+	if len([]rune(word)) < 3 {
+		return ""
+	}
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(word) + "%"
+}
+
+// The indexes of the tables hold the words.
+func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
+
+func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
+
+func (postgresEngine) release(context.Context, *sql.DB) {}
+
+// connectPostgres opens a pool of n connections.
+func connectPostgres(address string, n int) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	// A pooler between may hand each transaction to another connection, which knows no
+	// statements of the one before.
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)})
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+type postgresConnector struct{ driver.Connector }
+
+func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return postgresConn{conn.(*stdlib.Conn)}, nil
+}
+
+// postgresConn translates statements and arguments.
+type postgresConn struct{ *stdlib.Conn }
+
+func (c postgresConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	return c.Conn.PrepareContext(ctx, translated(query))
+}
+
+func (c postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.ExecContext(ctx, translated(query), args)
+}
+
+func (c postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.Conn.QueryContext(ctx, translated(query), args)
+}
+
+// CheckNamedValue stores a bool as a number, as columns have it. Text loses what the server
+// does not take: NUL and bytes that are no UTF-8.
+func (c postgresConn) CheckNamedValue(v *driver.NamedValue) error {
+	value, err := driver.DefaultParameterConverter.ConvertValue(v.Value)
+	if err != nil {
+		return err
+	}
+	switch x := value.(type) {
+	case bool:
+		value = int64(0)
+		if x {
+			value = int64(1)
+		}
+	case string:
+		value = strings.ReplaceAll(strings.ToValidUTF8(x, "\uFFFD"), "\x00", "\uFFFD")
+	}
+	v.Value = value
+	return nil
+}
+
+// translations are those of the statements of the package, by their text.
+var translations sync.Map
+
+func translated(query string) string {
+	if known, ok := translations.Load(query); ok {
+		return known.(string)
+	}
+	text := translate(query)
+	translations.Store(query, text)
+	return text
+}
+
+var (
+	parameter = regexp.MustCompile(`\?(\d*)`)
+	numbers   = regexp.MustCompile(`CAST\(value AS BIGINT\) FROM json_each\((\$\d+)\)`)
+	texts     = regexp.MustCompile(`SELECT value FROM json_each\((\$\d+)\)`)
+	lists     = regexp.MustCompile(`json_each\((\$\d+)\) list\b`)
+	words     = regexp.MustCompile(`json_each\((\$\d+)\) word\b`)
+	inOrder   = regexp.MustCompile(`CROSS JOIN (\w+(?: \w+)?) ON`)
+)
+
+// translate turns a statement into one of PostgreSQL: parameters, lists that come as JSON, and
+// joins that SQLite makes in the order of the text.
+//
+//	"seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))" -> "seq IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text($1::jsonb))"
+//	"a = ?2"                                                  -> "a = $2"
+func translate(query string) string {
+	n := 0
+	query = parameter.ReplaceAllStringFunc(query, func(p string) string {
+		if len(p) > 1 {
+			return "$" + p[1:]
+		}
+		n++
+		return "$" + strconv.Itoa(n)
+	})
+	query = numbers.ReplaceAllString(query, `CAST(value AS BIGINT) FROM jsonb_array_elements_text($1::jsonb)`)
+	query = texts.ReplaceAllString(query, `SELECT value FROM jsonb_array_elements_text($1::jsonb)`)
+	query = lists.ReplaceAllString(query, `jsonb_array_elements($1::jsonb) AS list(value)`)
+	query = words.ReplaceAllString(query, `jsonb_array_elements_text($1::jsonb) AS word(value)`)
+	return inOrder.ReplaceAllString(query, `JOIN $1 ON`)
+}
+
+// matchedFamiliesPostgresSQL is matchedFamiliesSQL with the trigram indexes of PostgreSQL.
+const matchedFamiliesPostgresSQL = `
+WITH word (w, pattern) AS MATERIALIZED (
+    SELECT list.value ->> 0, list.value ->> 1
+    FROM json_each(?1) list
+),
+hit (w, family_seq) AS (
+    SELECT word.w, ff.family_seq
+    FROM word
+    JOIN function t ON unicode_lower(t.name) LIKE word.pattern
+    JOIN function_family ff ON ff.function_seq = t.seq
+    WHERE word.pattern <> ''
+    UNION
+    SELECT word.w, t.seq
+    FROM word
+    JOIN family t ON unicode_lower(t.words) LIKE word.pattern
+    WHERE word.pattern <> ''
+    UNION
+    SELECT word.w, ff.family_seq
+    FROM word
+    JOIN function t ON instr(unicode_lower(t.name), word.w) > 0
+    JOIN function_family ff ON ff.function_seq = t.seq
+    WHERE word.pattern = ''
+    UNION
+    SELECT word.w, t.seq
+    FROM word
+    JOIN family t ON instr(unicode_lower(t.words), word.w) > 0
+    WHERE word.pattern = ''
+    UNION
+    SELECT word.w, t.seq
+    FROM word
+    JOIN family t ON t.fingerprint >= word.w AND t.fingerprint < word.w || '~'
+    WHERE word.w ~ '^[gtdw][0-9].*:'
+    UNION
+    SELECT word.w, t.seq
+    FROM word
+    JOIN family t ON substr(t.fingerprint, strpos(t.fingerprint, ':') + 1, length(word.w)) = word.w
+    WHERE word.w ~ '^[0-9a-f]{8,}$'
+    UNION
+    SELECT word.w, ff.family_seq
+    FROM word
+    JOIN frame ON instr(lower(frame.file), word.w) > 0
+    JOIN function_family ff ON ff.function_seq = frame.function_seq
+    WHERE word.w ~ '\.(go|[sc]|java|kt|scala|groovy|[jt]s|[cm]js)$'
+),
+matched (family_seq) AS MATERIALIZED (
+    SELECT family_seq
+    FROM hit
+    GROUP BY family_seq
+    HAVING count(*) = (SELECT count(*) FROM word)
+)`
+
+// migratePostgres creates the schema in an empty database. Servers that start together wait
+// for each other.
+func migratePostgres(ctx context.Context, db *sql.DB) error {
+	all, err := migrations.Postgres()
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for _, text := range []string{`SELECT pg_advisory_xact_lock(7311224)`, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`} {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	var version int
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
+		return err
+	}
+	if version > len(all) {
+		return newerDatabase(version, len(all))
+	}
+	for _, m := range all[version:] {
+		if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
+			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version VALUES (?)`, m.Version); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}

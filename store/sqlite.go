@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// sqliteEngine is one file, with one writer at a time.
+type sqliteEngine struct{}
+
+func (sqliteEngine) writing() *sql.TxOptions { return nil }
+
+func (sqliteEngine) again(error) bool { return false }
+
+func (sqliteEngine) ownsFile() bool { return true }
+
+func (sqliteEngine) words() string { return matchedFamiliesSQL }
+
+func (sqliteEngine) pattern(word string) string { return trigrams(word) }
+
+func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error {
+	if _, err := tx.ExecContext(ctx, indexFunctionsSQL, lastFunction); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, indexFamiliesSQL, lastFamily)
+	return err
+}
+
+func (sqliteEngine) holdLog(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, noCheckpointSQL)
+	return err
+}
+
+func (sqliteEngine) release(ctx context.Context, db *sql.DB) {
+	_, _ = db.ExecContext(ctx, checkpointsSQL)
+}
