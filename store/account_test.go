@@ -40,7 +40,7 @@ func TestATokenIsKnownByItsSecretUntilItEnds(t *testing.T) {
 }
 
 func TestTokensAreMadeWhileAServerHasTheDirectory(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	a, err := OpenAccounts(context.Background(), f.dir)
 	f.ok(err)
 	secret := must[string](t)(a.AddToken(f.ctx, "ci", "read", time.Time{}))

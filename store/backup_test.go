@@ -88,7 +88,7 @@ func TestABackupDuringADeletionIsThatOfTheTimeAfterIt(t *testing.T) {
 // Copies of uploads that the final copy of the database does not refer to are secrets of
 // somebody who deleted them.
 func TestABackupHasNothingThatWasDeletedMeanwhile(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	gone, kept := f.newCase("gone"), f.newCase("kept")
 	f.upload(gone.ID, "secret of the one")
 	f.upload(kept.ID, "secret of the other")

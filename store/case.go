@@ -177,9 +177,9 @@ WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR E
             SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
             WHERE s.series_seq = r.seq)))
   AND (?4 = '' OR c.verdict = ?4)
-  AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
-  AND (?8 OR ?7 = EXISTS (
-        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> ''))
+  AND (CAST(?5 AS BIGINT) IS NULL OR c.created_at >= ?5) AND (CAST(?6 AS BIGINT) IS NULL OR c.created_at < ?6)
+  AND (CAST(?8 AS BIGINT) = 1 OR CAST(?7 AS BIGINT) = CASE WHEN EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '') THEN 1 ELSE 0 END)
   AND (?9 = '' OR instr(unicode_lower(c.title || '
 ' || c.headline || '
 ' || c.process || '

@@ -14,7 +14,7 @@ import (
 
 // soundStore is a closed store with cases, a report, a judgement and a permalink.
 func soundStore(t *testing.T) (f *fixture, b Bundle) {
-	f = open(t)
+	f = openFile(t)
 	c := f.newCase("kubelets")
 	b = f.filled(c.ID, "one", kubeletResult("2", "3"))
 	f.filled(c.ID, "two", kubeletResult("4"))
@@ -36,11 +36,15 @@ func (f *fixture) check() *Checked {
 // exec changes the closed database behind the back of the program.
 func (f *fixture) exec(query string, args ...any) {
 	f.t.Helper()
-	db, err := connect(filepath.Join(f.dir, databaseFile), 1, ofWriter)
-	f.ok(err)
-	defer db.Close()
-	_, err = db.ExecContext(f.ctx, `PRAGMA foreign_keys = OFF`)
-	f.ok(err)
+	db := f.writer
+	if f.database == "" {
+		var err error
+		db, err = connect(filepath.Join(f.dir, databaseFile), 1, ofWriter)
+		f.ok(err)
+		defer db.Close()
+		_, err = db.ExecContext(f.ctx, `PRAGMA foreign_keys = OFF`)
+		f.ok(err)
+	}
 	if n, err := rowsOf(db.ExecContext(f.ctx, query, args...)); err != nil || n == 0 {
 		f.t.Fatalf("%d rows, %v", n, err)
 	}

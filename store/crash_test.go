@@ -105,7 +105,7 @@ func crashResult(name string, engine int) Result {
 
 func TestNothingHalfWrittenIsSeenAndNothingAcknowledgedIsLostWhenTheProcessIsKilled(t *testing.T) {
 	const rounds = 10
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("crash")
 	f.ok(f.SetSetting(f.ctx, "case", c.ID))
 	added, finished, interrupted := map[string]bool{}, map[string]int{}, 0
@@ -229,7 +229,7 @@ func (f *fixture) verifyResults(caseID string, bundles map[string]Bundle) {
 }
 
 func TestAJobThatKillsTheProcessThreeTimesIsGivenUp(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	b, job := f.upload(c.ID, "x")
 	for attempt := 1; attempt <= maxAttempts; attempt++ {

@@ -111,7 +111,7 @@ func TestDeletingACaseRemovesItsEditsAndNoOthers(t *testing.T) {
 }
 
 func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
 	f.unpackFacts()
@@ -168,7 +168,7 @@ func editForever(ctx context.Context, s *Store, caseID string) error {
 }
 
 func TestNoAcknowledgedEditIsLostWhenTheProcessIsKilled(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("crash")
 	f.ok(f.SetSetting(f.ctx, "case", c.ID))
 	added, undone := map[int64]bool{}, map[int64]bool{}

@@ -8,7 +8,8 @@ import (
 // engine is what differs between databases. Statements of this package are written once, in
 // the SQL that both engines know; see postgres.translate for the rest.
 type engine interface {
-	// writing are the options of a transaction that writes.
+	// reading and writing are the options of transactions. One that reads sees a single state.
+	reading() *sql.TxOptions
 	writing() *sql.TxOptions
 	// again reports whether a transaction failed only because of others that ran beside it.
 	again(err error) bool

@@ -186,7 +186,7 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 // What a search for processes costs must not depend on how much is known of each
 // snapshot: the heads are most of a database.
 func TestSearchForProcessesReadsTheirIndexAlone(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	f.ok(f.read(f.ctx, "explaining", func(tx *sql.Tx) error {
 		plan, err := collect(f.ctx, tx, func(rows *sql.Rows) (line string, err error) {
 			var id, parent, unused int
@@ -221,7 +221,7 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 
 // A hostile dump has any number of files with one function and line.
 func TestAFrameIsFoundByItsFileThroughTheIndex(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	var id, parent, unused int
 	var detail string
 	f.ok(f.reader.QueryRowContext(f.ctx, `EXPLAIN QUERY PLAN `+findFrameSQL, 1, "/srv/main.go", 7, 1).Scan(&id, &parent, &unused, &detail))
@@ -232,9 +232,9 @@ func TestAFrameIsFoundByItsFileThroughTheIndex(t *testing.T) {
 
 // The plan must go through the indexes: a scan of all names grows with the years.
 func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	plan := []string{}
-	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10, 0)
+	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+matchedFamiliesSQL+searchFamiliesSQL, `["prober"]`, 10, 0)
 	f.ok(err)
 	defer rows.Close()
 	for rows.Next() {

@@ -22,6 +22,9 @@ func fault(what string, err error) error {
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if of := faultOfPostgres(what, err); of != nil {
+		return of
+	}
 	var db *sqlite.Error
 	if !errors.As(err, &db) {
 		return fmt.Errorf("%s: %w", what, err)

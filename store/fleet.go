@@ -62,7 +62,7 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if err != nil {
 		return out, err
 	}
-	query := `WITH` + rankingSQL(``) + fleetOrderSQL[q.ByHosts]
+	query := `WITH` + rankingSQL(withoutWordsSQL) + fleetOrderSQL[q.ByHosts]
 	if len(words) > 0 {
 		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
 	}
@@ -162,6 +162,9 @@ WHERE fresh >= ?6`
 
 const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4
       AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
+
+// The list of words is empty.
+const withoutWordsSQL = ` AND CAST(?1 AS TEXT) = '[]'`
 
 const ofMatchedSQL = `
       AND fingerprint IN (SELECT f.fingerprint FROM matched CROSS JOIN family f ON f.seq = matched.family_seq)`

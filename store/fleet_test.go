@@ -27,8 +27,7 @@ func november(day int) time.Time { return time.Date(2026, 11, day, 8, 0, 0, 0, t
 
 // smallFleet has probers on node-a (5 to 25 in one case, 4 in another one), on node-b (10 to
 // 7) and on an unnamed host (1 to 3), and on node-b a family since this morning.
-func smallFleet(t *testing.T) (f *fixture, grown Case, cut Bundle) {
-	f = open(t)
+func smallFleet(f *fixture) (grown Case, cut Bundle) {
 	grown = f.newCase("node-a")
 	f.filled(grown.ID, "a1", Result{Snapshots: []analysis.Snapshot{on("node-a", "1", november(11), 5)}})
 	cut = f.filled(grown.ID, "a2", Result{Snapshots: []analysis.Snapshot{on("node-a", "2", november(20), 25), on("node-a", "3", november(15), 90)}})
@@ -38,7 +37,7 @@ func smallFleet(t *testing.T) (f *fixture, grown Case, cut Bundle) {
 	f.filled(f.newCase("node-a again").ID, "c", Result{Snapshots: []analysis.Snapshot{on("node-a", "6", november(21), 4)}})
 	f.filled(f.newCase("unnamed").ID, "d", Result{Snapshots: []analysis.Snapshot{on("", "7", november(20), 1), on("", "8", november(21), 3), on("", "9", time.Time{}, 700)}})
 	f.wantSums()
-	return f, grown, cut
+	return grown, cut
 }
 
 func (f *fixture) fleet(change func(*FleetQuery)) Fleet {
@@ -64,7 +63,8 @@ func (x Fleet) row(fingerprint string) FleetFamily {
 }
 
 func TestAFamilyIsCountedOverAllHosts(t *testing.T) {
-	f, grown, cut := smallFleet(t)
+	f := open(t)
+	grown, cut := smallFleet(f)
 	want := FleetFamily{Hosts: 2, Unnamed: 1, Series: 4, Growth: 20 - 3 + 0 + 2, First: november(11), Last: november(21)}
 	got := f.fleet(nil)
 	wantEqual(t, want, got.row(prober))
@@ -94,7 +94,8 @@ func TestAFamilyIsCountedOverAllHosts(t *testing.T) {
 }
 
 func TestTheFleetIsChosenAndSorted(t *testing.T) {
-	f, _, _ := smallFleet(t)
+	f := open(t)
+	smallFleet(f)
 	socket := socketGroup(1).Family.Fingerprint
 	for _, c := range []struct {
 		name   string
@@ -128,7 +129,8 @@ func TestTheFleetIsChosenAndSorted(t *testing.T) {
 }
 
 func TestAFamilyIsReadOverItsSeries(t *testing.T) {
-	f, grown, _ := smallFleet(t)
+	f := open(t)
+	grown, _ := smallFleet(f)
 	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking"}}}))
 	family, got, err := f.FleetSeries(f.ctx, prober, november(1))
 	f.ok(err)
@@ -260,7 +262,8 @@ func (f *fixture) wantSpans() {
 }
 
 func TestADatabaseWithoutSpansTakesWhatItsSumsTell(t *testing.T) {
-	f, _, _ := smallFleet(t)
+	f := openFile(t)
+	smallFleet(f)
 	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE family_span; PRAGMA user_version = 22`)
 	f.ok(err)
 	f.crash()

@@ -89,6 +89,14 @@ func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 		}
 		return nil
 	}
+	if err := s.mayBeginBeside(cfg, file); err != nil || !cfg.NewDatabase {
+		return err
+	}
+	return errors.Join(s.keepLost(ctx, file), s.keepLost(ctx, file+"-wal"))
+}
+
+// mayBeginBeside refuses a new database beside uploads unless cfg allows it.
+func (s *Store) mayBeginBeside(cfg Config, database string) error {
 	uploads, err := s.blobs.List()
 	if err != nil {
 		return err
@@ -97,16 +105,13 @@ func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 	if err != nil {
 		return err
 	}
-	if uploads = append(uploads, aside...); len(uploads) == 0 {
+	if uploads = append(uploads, aside...); len(uploads) == 0 || cfg.NewDatabase {
 		return nil
-	}
-	if cfg.NewDatabase {
-		return errors.Join(s.keepLost(ctx, file), s.keepLost(ctx, file+"-wal"))
 	}
 	return &analysis.Fault{
 		Code:  "no_database",
 		What:  "the database is missing and there are uploads",
-		Where: file,
+		Where: database,
 		Why:   fmt.Sprintf("there are uploads (files: %d, bytes: %d) in %s, and without the database nothing says which case they belong to", len(uploads), stored(uploads), filepath.Join(cfg.Dir, blobDir)),
 		Hint:  "Put the database back from a backup, with its -wal file where it has one, or mount its volume. To begin with an empty one, start once with --new-database: the uploads are kept.",
 	}

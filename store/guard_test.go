@@ -136,7 +136,7 @@ func TestADatabaseIsNotBegunBesideUploadsUnlessThatIsAskedFor(t *testing.T) {
 }
 
 func TestANewDatabaseNeedsNoLeaveWhereThereIsNoUpload(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	f.close()
 	f.removeDatabase()
 	f.reopen()
@@ -151,7 +151,7 @@ func TestANewDatabaseNeedsNoLeaveWhereThereIsNoUpload(t *testing.T) {
 }
 
 func TestUploadsThatAnOlderDatabaseDoesNotKnowAreKeptAndReported(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	before := f.filled(c.ID, "before the copy", kubeletResult("2"))
 	f.close()
@@ -220,7 +220,7 @@ func TestARowKeepsWhatAFileRefersTo(t *testing.T) {
 	b, _ := f.upload(f.newCase("a").ID, "x")
 	_, err := f.writer.ExecContext(f.ctx, `UPDATE blob SET forgotten = 1`)
 	f.ok(err)
-	if err := f.dropBlobs(f.ctx); err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+	if err := f.dropBlobs(f.ctx); err == nil || !strings.Contains(strings.ToUpper(err.Error()), "FOREIGN KEY") {
 		t.Errorf("got %v", err)
 	}
 	if !f.has(b) {
@@ -229,7 +229,7 @@ func TestARowKeepsWhatAFileRefersTo(t *testing.T) {
 }
 
 func TestOldDatabasesGetRowsAboutTheirUploads(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "one", kubeletResult("2"))
 	f.filled(c.ID, "two", kubeletResult("3"))
@@ -304,7 +304,7 @@ func wantPrivate(t *testing.T, dir string) (seen int) {
 
 func TestNobodyElseMayReadTheDataWhateverTheUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
-	f := open(t)
+	f := openFile(t)
 	f.upload(f.newCase("a").ID, "x")
 	if seen := wantPrivate(t, f.dir); seen < 9 {
 		t.Errorf("%d files were looked at", seen)
@@ -335,7 +335,7 @@ func TestADirectoryThatIsNotLeakdiffsAloneKeepsItsRights(t *testing.T) {
 		"with a sticky bit":            func(f *fixture) { f.ok(os.Chmod(f.dir, 0o777|os.ModeSticky)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := open(t)
+			f := openFile(t)
 			f.close()
 			f.ok(os.Chmod(f.dir, 0o755))
 			f.ok(os.WriteFile(filepath.Join(f.dir, "other.txt"), nil, 0o644))

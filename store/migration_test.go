@@ -30,7 +30,7 @@ type source struct {
 
 // aPresentStore has cases with goroutines, descriptors, members and an edit.
 func aPresentStore(t *testing.T) source {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("kubelets")
 	f.filled(c.ID, "one", kubeletResult("2", "3"))
 	f.filled(c.ID, "two", kubeletResult("4"))

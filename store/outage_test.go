@@ -221,7 +221,7 @@ func TestAnUploadIsNotAcknowledgedWhileTheDiskHangs(t *testing.T) {
 }
 
 func TestAClockThatGoesBackLosesNothing(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	back := func() { f.clock.advance(-40 * 24 * time.Hour) }
 	c := f.newCase("a")
 	first := f.filled(c.ID, "one", kubeletResult("2"))

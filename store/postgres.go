@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,12 +16,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"leakdiff/analysis"
 	"leakdiff/migrations"
 )
 
-// postgresEngine is a server that several leakdiff servers share. Transactions that write are
-// serializable, so they see what they would see alone, and are repeated if they did not.
+// postgresEngine is a PostgreSQL database, which one server at a time may write to.
+// Transactions that write are serializable, so they see what they would see alone, and are
+// repeated if they did not.
 type postgresEngine struct{}
+
+func (postgresEngine) reading() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+}
 
 func (postgresEngine) writing() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelSerializable}
@@ -51,29 +58,92 @@ func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
 
 func (postgresEngine) release(context.Context, *sql.DB) {}
 
-// connectPostgres opens a pool of n connections.
-func connectPostgres(address string, n int) (*sql.DB, error) {
+// Connections that write lock the database until they end. A server that lost its connection
+// thereby cannot write once another one has taken its place.
+const (
+	alongside   = false
+	exclusively = true
+)
+
+// lockKey is that of the advisory lock.
+const lockKey = 7311225
+
+// connectPostgres opens a pool of n connections, of which exclusive ones lock the database.
+func connectPostgres(address string, n int, exclusive bool) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, err
+		return nil, &analysis.Fault{
+			Code: "usage", What: "the address of the database is not understood", Where: "--database", Why: err.Error(),
+			Hint: "Write postgres://user@host:5432/name?sslmode=verify-full. The password can stand in PGPASSWORD or in ~/.pgpass.",
+		}
 	}
-	// A pooler between may hand each transaction to another connection, which knows no
-	// statements of the one before.
-	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)})
+	config.RuntimeParams["application_name"] = "leakdiff"
+	db := sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*config), exclusive: exclusive})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return db, nil
 }
 
-type postgresConnector struct{ driver.Connector }
+type postgresConnector struct {
+	driver.Connector
+	exclusive bool
+}
 
 func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return postgresConn{conn.(*stdlib.Conn)}, nil
+	conn := postgresConn{opened.(*stdlib.Conn)}
+	if !c.exclusive {
+		return conn, nil
+	}
+	var mine bool
+	err = conn.Conn.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey).Scan(&mine)
+	if err == nil && !mine {
+		err = &analysis.Fault{
+			Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open",
+			Hint: "Stop that server, or give this one another database with --database.",
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// faultOfPostgres describes an error of the server, or returns nil for others.
+func faultOfPostgres(what string, err error) *analysis.Fault {
+	out := &analysis.Fault{Code: "database", What: what + " failed", Err: err}
+	var connecting *pgconn.ConnectError
+	var server *pgconn.PgError
+	switch {
+	case errors.As(err, &connecting):
+		out.Code, out.Why = "busy", "the database does not answer: "+connecting.Error()
+		out.Hint = "Start the database, or mend the address of --database, and try again."
+	case errors.As(err, &server):
+		out.Why = server.Message
+		switch {
+		case server.Code == "53100":
+			out.Code, out.Why = diskFull, "the volume of the database is full"
+			out.Hint = "Delete cases that are no longer needed or give the database more space."
+		case strings.HasPrefix(server.Code, "53"), strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "40"):
+			out.Code, out.Hint = "busy", "Try again in a moment."
+		case strings.HasPrefix(server.Code, "42501"):
+			out.Hint = "Let the user of --database own the database: leakdiff makes its own tables in it."
+		}
+	case errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), isNetwork(err):
+		out.Code, out.Why = "busy", "the connection to the database ended: "+err.Error()
+		out.Hint = "Try again in a moment."
+	default:
+		return nil
+	}
+	return out
+}
+
+func isNetwork(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network)
 }
 
 // postgresConn translates statements and arguments.
@@ -205,8 +275,13 @@ matched (family_seq) AS MATERIALIZED (
     HAVING count(*) = (SELECT count(*) FROM word)
 )`
 
-// migratePostgres creates the schema in an empty database. Servers that start together wait
-// for each other.
+// isEmpty reports whether a database has no schema yet.
+func isEmpty(ctx context.Context, db *sql.DB) (empty bool, err error) {
+	err = db.QueryRowContext(ctx, `SELECT to_regclass('schema_version') IS NULL`).Scan(&empty)
+	return empty, err
+}
+
+// migratePostgres brings the schema up to date, or creates it.
 func migratePostgres(ctx context.Context, db *sql.DB) error {
 	all, err := migrations.Postgres()
 	if err != nil {
@@ -217,10 +292,8 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	for _, text := range []string{`SELECT pg_advisory_xact_lock(7311224)`, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`} {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return err
-		}
+	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
+		return err
 	}
 	var version int
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {

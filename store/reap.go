@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -307,7 +308,7 @@ func (s *Store) reapFrames(ctx context.Context) (more bool, err error) {
 	}
 	batch := m.noted[:min(len(m.noted), reapFrames)]
 	err = s.write(ctx, "forgetting frames", func(tx *sql.Tx) error {
-		if _, err := m.look(ctx, tx, -1); err != nil {
+		if _, err := m.look(ctx, tx, math.MaxInt); err != nil {
 			return err
 		}
 		var unused []int64

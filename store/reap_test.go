@@ -85,7 +85,7 @@ func TestWordsOfResultsThatAreBeingWrittenAreKept(t *testing.T) {
 	f.ok(f.write(f.ctx, "writing", func(tx *sql.Tx) error {
 		t, err := runningTarget(f.ctx, tx, job.ID)
 		f.ok(err)
-		return f.insertSnapshots(f.ctx, tx, &p, t, sums, []*analysis.Snapshot{&snap})
+		return f.insertSnapshots(f.ctx, tx, &p, t, sums, []*analysis.Snapshot{&snap}, encodings{})
 	}))
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
 	f.ok(f.reapAll(f.ctx))

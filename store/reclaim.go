@@ -109,6 +109,9 @@ INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 func (s *Store) reclaim(ctx context.Context) error {
 	s.deletedRows()
 	err := s.dropBlobs(ctx)
+	if !s.engine.ownsFile() {
+		return err
+	}
 	// The rows are deleted already; the next deletion frees the space.
 	if vacuumErr := shrink(ctx, s.writer); vacuumErr != nil {
 		s.log.WarnContext(ctx, "space not reclaimed", "error", vacuumErr)

@@ -121,7 +121,7 @@ func oldHeadOf(t testing.TB, snap *analysis.Snapshot) []byte {
 
 // anOlderStore is a store with cases of every shape, before facts, closed.
 func anOlderStore(t *testing.T) (f *fixture, cases map[string][]analysis.Snapshot) {
-	f = open(t)
+	f = openFile(t)
 	cases = map[string][]analysis.Snapshot{}
 	c := f.newCase("kubelets")
 	f.filled(c.ID, "one", kubeletResult("2", "3"))
@@ -252,7 +252,7 @@ func TestADamagedSnapshotOfAnOlderDatabaseCostsItsCaseAlone(t *testing.T) {
 		"head":     `UPDATE snapshot SET head = x'01ffff' WHERE seq = 1`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := open(t)
+			f := openFile(t)
 			damaged, whole := f.newCase("a"), f.newCase("b")
 			b := f.filled(damaged.ID, "1", kubeletResult("2"))
 			f.filled(whole.ID, "2", kubeletResult("3"))

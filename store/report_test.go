@@ -187,7 +187,7 @@ const withoutBlobs = `
 func TestDatabasesWithoutReportsTakeThem(t *testing.T) {
 	for version, undo := range map[string]string{"11": withoutPages, "13": withoutBlobs, "14": "", "16": withoutReports} {
 		t.Run(version, func(t *testing.T) {
-			f := open(t)
+			f := openFile(t)
 			c := f.newCase("a")
 			f.filled(c.ID, "x", kubeletResult("2"))
 			if version != "16" {

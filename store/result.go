@@ -27,7 +27,7 @@ type Result struct {
 }
 
 // insertSnapshots appends snapshots to those of the target.
-func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, snaps []*analysis.Snapshot) error {
+func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, snaps []*analysis.Snapshot, done encodings) error {
 	// Each query under a context that can end starts a goroutine. A million queries make that
 	// expensive, so the code checks the context between families instead.
 	quick := context.WithoutCancel(ctx)
@@ -41,7 +41,7 @@ func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t ta
 		return err
 	}
 	for _, snap := range snaps {
-		inserted, err := s.insertSnapshot(ctx, quick, w, p, t, job, place, snap)
+		inserted, err := s.insertSnapshot(ctx, quick, w, p, t, job, place, snap, done)
 		if err != nil {
 			return err
 		}
@@ -100,13 +100,14 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	for published := false; !published; {
 		ready = r.openGroups(snaps, places, ready)
 		n := together(snaps[:ready])
+		done := encodings{}
 		published = n == len(snaps)
 		err := s.write(ctx, "writing a result", func(tx *sql.Tx) error {
 			t, err := runningTarget(ctx, tx, jobID)
 			if err != nil {
 				return err
 			}
-			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n]); err != nil || !published {
+			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n], done); err != nil || !published {
 				return err
 			}
 			// The next commit would checkpoint the log, and the caller should not wait for that.
@@ -278,9 +279,9 @@ DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 // insertSnapshot writes a snapshot and its members as rows of the target's generation,
 // unless they exist. It checks ctx between groups and runs queries under quick, which never
 // ends.
-func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, job *jobSums, at int, snap *analysis.Snapshot) (inserted bool, err error) {
-	e := encodeAhead(p, snap)
-	defer e.stop()
+func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, job *jobSums, at int, snap *analysis.Snapshot, done encodings) (inserted bool, err error) {
+	e := done.of(p, snap)
+	defer e.wait()
 	// Words are written before members. Otherwise pages that the cache evicted for the members
 	// would be written again, and the commit would reread and checksum the whole log.
 	known := map[string]bool{}
@@ -302,7 +303,8 @@ func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *pac
 	if err := w.writeLinks(quick); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
-	head, members := <-e.head, <-e.members
+	e.wait()
+	head, members := e.head, e.members
 	if err := errors.Join(head.err, members.err); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
@@ -364,31 +366,38 @@ type encoded struct {
 	err    error
 }
 
+// encodings are those of the snapshots of one transaction. A transaction that is repeated
+// finds them done: encoding has released the members.
+type encodings map[*analysis.Snapshot]*encodingAhead
+
+// of returns the encoding of a snapshot, which it begins at the first call.
+func (e encodings) of(p *packer, snap *analysis.Snapshot) *encodingAhead {
+	if e[snap] == nil {
+		e[snap] = encodeAhead(p, snap)
+	}
+	return e[snap]
+}
+
 // An encodingAhead encodes the head of a snapshot and the members of its groups while the
 // caller writes their words.
 type encodingAhead struct {
-	head    chan encoded
-	members chan encoded
-	stopped chan struct{}
+	head, members encoded
+	ended         chan struct{}
 }
 
 // encodeAhead releases packed members and rows once they are encoded. It owns p and the
-// members of the groups until stop returns.
+// members of the groups until wait returns.
 func encodeAhead(p *packer, snap *analysis.Snapshot) *encodingAhead {
-	e := &encodingAhead{head: make(chan encoded, 1), members: make(chan encoded, 1), stopped: make(chan struct{})}
+	e := &encodingAhead{ended: make(chan struct{})}
 	go func() {
-		defer close(e.members)
-		e.head <- encodeHead(p, snap)
-		e.members <- encodeAndRelease(p, snap.Groups, e.stopped)
+		defer close(e.ended)
+		e.head = encodeHead(p, snap)
+		e.members = encodeAndRelease(p, snap.Groups)
 	}()
 	return e
 }
 
-func (e *encodingAhead) stop() {
-	close(e.stopped)
-	for range e.members {
-	}
-}
+func (e *encodingAhead) wait() { <-e.ended }
 
 // kept turns a panic into an error, so that it fails only this result, like a panic in the
 // goroutine that saves it.
@@ -404,18 +413,13 @@ func encodeHead(p *packer, snap *analysis.Snapshot) (e encoded) {
 	return e
 }
 
-// encodeAndRelease encodes members until it is stopped. The encoded bytes need no more
-// memory than the released columns or packings.
-func encodeAndRelease(p *packer, groups []analysis.Group, stopped chan struct{}) (e encoded) {
+// encodeAndRelease encodes members. The encoded bytes need no more memory than the released
+// columns or packings.
+func encodeAndRelease(p *packer, groups []analysis.Group) (e encoded) {
 	defer e.kept("members")
 	w := memberSetWriter{p: p}
 	e.counts = make([]int, len(groups))
 	for i := range groups {
-		select {
-		case <-stopped:
-			return e
-		default:
-		}
 		m := &groups[i].Members
 		e.counts[i] = m.Len()
 		if e.err = w.add(m); e.err != nil {

@@ -66,7 +66,7 @@ func TestSnapshotsOfOneTransactionKeepTheirOrderAndAreFound(t *testing.T) {
 }
 
 func TestTheLogOfAResultIsCopiedByTheNextCommit(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	f.ok(f.reclaim(f.ctx)) // copies all of it
 	size := func() int64 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +82,7 @@ func TestTimesAreUTCAndThoseThatCannotBeAreDropped(t *testing.T) {
 }
 
 func TestNamesFromHostileDumpsComeBackAsTheyWere(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	for i, name := range []string{"", "nul\x00inside", "bad utf-8 \xff\xfe", `quotes " ' %`, strings.Repeat("long.", 20000), "日本語.関数"} {
 		snap := analysis.Snapshot{ID: fmt.Sprintf("s%d", i), Groups: []analysis.Group{{
@@ -245,6 +246,9 @@ func TestADamagedRowIsAnErrorNotAWrongPage(t *testing.T) {
 			f := open(t)
 			c := f.newCase("a")
 			f.filled(c.ID, "1", kubeletResult("2"))
+			if f.database != "" {
+				damage = hexadecimal.ReplaceAllString(strings.ReplaceAll(damage, "AS BLOB", "AS BYTEA"), `'\x$1'::bytea`)
+			}
 			_, err := f.writer.ExecContext(f.ctx, damage)
 			f.ok(err)
 			if _, err := f.full(c.ID); err == nil {
@@ -253,6 +257,9 @@ func TestADamagedRowIsAnErrorNotAWrongPage(t *testing.T) {
 		})
 	}
 }
+
+// hexadecimal is how SQLite writes bytes.
+var hexadecimal = regexp.MustCompile(`\bx'([0-9a-f]*)'`)
 
 // Readers on other connections see one state while a result is replaced again and
 // again.
@@ -304,7 +311,7 @@ func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
 func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
 	corpus.Heavy(t)
 	const n = 100_000
-	f := open(t)
+	f := openFile(t)
 	c := f.newCase("a")
 	snap := kubelet("2", instant, 5)
 	snap.Groups[0].Members = leakedMembers(n)
@@ -351,7 +358,7 @@ func BenchmarkFinishJob(b *testing.B) {
 
 func TestAFullVolumeIsToldWhereverTheResultMeetsIt(t *testing.T) {
 	for room := 1; room < 48; room += 15 {
-		f := open(t)
+		f := openFile(t)
 		c := f.newCase("a")
 		f.upload(c.ID, "x")
 		job, _, err := f.ClaimJob(f.ctx)

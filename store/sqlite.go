@@ -8,6 +8,8 @@ import (
 // sqliteEngine is one file, with one writer at a time.
 type sqliteEngine struct{}
 
+func (sqliteEngine) reading() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
+
 func (sqliteEngine) writing() *sql.TxOptions { return nil }
 
 func (sqliteEngine) again(error) bool { return false }

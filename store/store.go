@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	mathrand "math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,7 +50,8 @@ type Config struct {
 	Log *slog.Logger
 	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
-	// Database is the address of a PostgreSQL server (postgres://…). Empty is a file in Dir.
+	// Database is the address of a PostgreSQL database (postgres://…), which one server at a
+	// time has open; Dir has the uploads. Empty is a file in Dir.
 	Database string
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
@@ -125,7 +127,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	}
 	s.tighten(ctx, dir)
 	if cfg.Database != "" {
-		err = s.openPostgres(ctx, cfg.Database)
+		err = s.openPostgres(ctx, cfg)
 	} else {
 		err = s.openSQLite(ctx, cfg)
 	}
@@ -170,15 +172,24 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 	return err
 }
 
-func (s *Store) openPostgres(ctx context.Context, address string) (err error) {
+func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
-	if s.writer, err = connectPostgres(address, readers); err != nil {
+	if s.writer, err = connectPostgres(cfg.Database, 1, exclusively); err != nil {
 		return err
+	}
+	empty, err := isEmpty(ctx, s.writer)
+	if err != nil {
+		return err
+	}
+	if empty {
+		if err := s.mayBeginBeside(cfg, "the database of --database"); err != nil {
+			return err
+		}
 	}
 	if err := migratePostgres(ctx, s.writer); err != nil {
 		return err
 	}
-	s.reader, err = connectPostgres(address, readers)
+	s.reader, err = connectPostgres(cfg.Database, readers, alongside)
 	return err
 }
 
@@ -289,7 +300,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // read runs f in one read transaction.
 func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.reader.BeginTx(ctx, s.engine.reading())
 	if err != nil {
 		return fault(what, err)
 	}
@@ -300,14 +311,23 @@ func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) er
 // write runs f in one durable transaction and rolls back on an error.
 func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
 	err := s.attempt(ctx, f)
-	for n := 0; err != nil && s.engine.again(err) && n < mostRepeats; n++ {
+	for n := 1; err != nil && s.engine.again(err) && n < mostAttempts; n++ {
+		select {
+		case <-ctx.Done():
+			return fault(what, ctx.Err())
+		case <-time.After(time.Duration(mathrand.Int64N(int64(n) * int64(disturbed)))):
+		}
 		err = s.attempt(ctx, f)
 	}
 	return s.orFull(fault(what, err))
 }
 
-// mostRepeats bounds how often a transaction is repeated that others disturb.
-const mostRepeats = 20
+// A transaction that others disturbed is repeated after a random part of disturbed, which
+// grows with each attempt, so f may run several times.
+const (
+	mostAttempts = 20
+	disturbed    = 20 * time.Millisecond
+)
 
 func (s *Store) attempt(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, s.engine.writing())

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
+	"leakdiff/store/cluster"
 )
 
 func TestMain(m *testing.M) {
@@ -56,8 +56,20 @@ type fixture struct {
 
 func open(t testing.TB) *fixture {
 	t.Helper()
+	return openOn(t, databaseOf(t))
+}
+
+// openFile opens a store for a test of the file of SQLite, its log, its plans or its old
+// versions.
+func openFile(t testing.TB) *fixture {
+	t.Helper()
+	return openOn(t, "")
+}
+
+func openOn(t testing.TB, database string) *fixture {
+	t.Helper()
 	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: &clock{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}}
-	f.database = databaseOf(t)
+	f.database = database
 	f.reopen()
 	t.Cleanup(func() {
 		if f.Store != nil {
@@ -76,39 +88,18 @@ func (f *fixture) reopen() {
 	f.Store = s
 }
 
-// databaseOf creates a database of its own on the PostgreSQL server that tests are given, ""
-// without one.
+// serverVariable is the address of the PostgreSQL server of the tests.
+const serverVariable = "LEAKDIFF_POSTGRES"
+
+// databaseOf creates a database of its own on the server that tests are given, "" without
+// one.
 func databaseOf(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("LEAKDIFF_POSTGRES")
+	server := os.Getenv(serverVariable)
 	if server == "" {
 		return ""
 	}
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	name := fmt.Sprintf("t%d_%d", os.Getpid(), time.Now().UnixNano())
-	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		db, err := sql.Open("pgx", server)
-		if err == nil {
-			_, err = db.Exec("DROP DATABASE " + name + " WITH (FORCE)")
-			db.Close()
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	address, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address.Path = "/" + name
-	return address.String()
+	return cluster.Create(t, server, fmt.Sprintf("t%d_%d", os.Getpid(), time.Now().UnixNano()))
 }
 
 func (f *fixture) close() {
@@ -165,7 +156,7 @@ func (f *fixture) addSnapshot(jobID string, snap analysis.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		return f.insertSnapshots(f.ctx, tx, &p, t, newJobSums(), []*analysis.Snapshot{&snap})
+		return f.insertSnapshots(f.ctx, tx, &p, t, newJobSums(), []*analysis.Snapshot{&snap}, encodings{})
 	})
 }
 
@@ -249,6 +240,26 @@ func (f *fixture) wantEmpty(tables ...string) {
 
 func (f *fixture) wantSound() {
 	f.t.Helper()
+	if f.database == "" {
+		f.wantSoundFile()
+	}
+	var apart int
+	f.ok(f.writer.QueryRowContext(f.ctx, `
+		SELECT count(*) FROM function_family WHERE family_seq NOT IN (SELECT seq FROM family)`).Scan(&apart))
+	if apart > 0 {
+		f.t.Errorf("%d functions are linked with families that are gone", apart)
+	}
+	f.ok(f.writer.QueryRowContext(f.ctx, `
+		SELECT count(*) FROM (SELECT 1 FROM frame GROUP BY function_seq, file, line HAVING count(*) > 1) twice`).Scan(&apart))
+	if apart > 0 {
+		f.t.Errorf("%d frames are kept twice", apart)
+	}
+	f.wantSums()
+}
+
+// wantSoundFile asks SQLite about its file.
+func (f *fixture) wantSoundFile() {
+	f.t.Helper()
 	var verdict string
 	// Not on a reader: FTS5 checks with the structure that an earlier search of
 	// the same connection left in its cache, and finds corruption where none is.
@@ -262,18 +273,6 @@ func (f *fixture) wantSound() {
 		f.t.Error("a foreign key points nowhere")
 	}
 	f.ok(rows.Err())
-	var apart int
-	f.ok(f.writer.QueryRowContext(f.ctx, `
-		SELECT count(*) FROM function_family WHERE family_seq NOT IN (SELECT seq FROM family)`).Scan(&apart))
-	if apart > 0 {
-		f.t.Errorf("%d functions are linked with families that are gone", apart)
-	}
-	f.ok(f.writer.QueryRowContext(f.ctx, `
-		SELECT count(*) FROM (SELECT 1 FROM frame GROUP BY function_seq, file, line HAVING count(*) > 1)`).Scan(&apart))
-	if apart > 0 {
-		f.t.Errorf("%d frames are kept twice", apart)
-	}
-	f.wantSums()
 	for _, index := range []string{"function_text", "family_text"} {
 		_, err := f.writer.ExecContext(f.ctx, fmt.Sprintf(`INSERT INTO %[1]s (%[1]s, rank) VALUES ('integrity-check', 1)`, index))
 		f.ok(err)
@@ -429,7 +428,7 @@ func TestOpenCreatesTheDirectoryWhateverItsName(t *testing.T) {
 }
 
 func TestConnectionsAreConfiguredAsDesigned(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	for name, db := range map[string]*sql.DB{"writer": f.writer, "reader": f.reader} {
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000",
@@ -448,7 +447,7 @@ func TestConnectionsAreConfiguredAsDesigned(t *testing.T) {
 }
 
 func TestAReaderThatOpensWaitsForNoTransaction(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	tx, err := f.writer.BeginTx(f.ctx, nil)
 	f.ok(err)
 	defer tx.Rollback()
@@ -468,7 +467,7 @@ func TestAReaderThatOpensWaitsForNoTransaction(t *testing.T) {
 }
 
 func TestADatabaseOfANewerProgramIsRefused(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	_, err := f.writer.ExecContext(f.ctx, `PRAGMA user_version = 999`)
 	f.ok(err)
 	f.close()
@@ -498,7 +497,7 @@ func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
 }
 
 func TestAFailedMigrationChangesNothingAndCanBeRepeated(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	f.ok(f.SetSetting(f.ctx, "kept", "yes"))
 	all := must[[]migrations.Migration](t)(migrations.All())
 	bad := append(all[:len(all):len(all)], migrations.Migration{Version: len(all) + 1, Name: "half good", SQL: `
@@ -627,7 +626,7 @@ func grep(t testing.TB, dir, text string) (files []string) {
 }
 
 func TestOwnerKeysAreNowhereStoredInTheClear(t *testing.T) {
-	f := open(t)
+	f := openFile(t)
 	c, _, key, err := f.OpenCase(f.ctx, "a title to be found", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
 	_, linkKey, err := f.CreatePermalink(f.ctx, Permalink{CaseID: c.ID, Record: []byte(`{}`)})

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/store/cluster"
+)
+
+// everyStatement is set where all tests of this package run on PostgreSQL too.
+const everyStatement = "LEAKDIFF_ENGINES"
+
+// shortForm are the tests that always run on PostgreSQL: one of each kind of statement.
+var shortForm = []string{
+	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
+	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
+	"TestTheFleetIsChosenAndSorted", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
+}
+
+// TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has
+// a database of its own.
+func TestTheTestsPassOnPostgreSQL(t *testing.T) {
+	if os.Getenv(serverVariable) != "" {
+		return // it is that run
+	}
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	server := cluster.Start(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := "^(" + strings.Join(shortForm, "|") + ")$"
+	if os.Getenv(everyStatement) != "" {
+		chosen = "."
+	}
+	cmd := exec.Command(program, "-test.run", chosen, "-test.count", "1", "-test.v")
+	cmd.Env = append(os.Environ(), serverVariable+"="+server.Address)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	passed := len(regexp.MustCompile(`(?m)^--- PASS`).FindAll(out, -1))
+	if t.Logf("%d tests passed", passed); passed < len(shortForm) {
+		t.Errorf("%d tests passed, %d are chosen", passed, len(shortForm))
+	}
+}
+
+// column is what both engines know of a column.
+type column struct {
+	Type     string
+	Required bool
+}
+
+func TestBothEnginesHaveTheSameTablesColumnsKeysAndIndexes(t *testing.T) {
+	server := cluster.Start(t)
+	file, other := openFile(t), openOn(t, server.Database(t))
+	wantEqual(t, columnsOf(file, columnsOfSQLite), columnsOf(other, columnsOfPostgres))
+	wantEqual(t, keysOf(file, keysOfSQLite), keysOf(other, keysOfPostgres))
+	wantEqual(t, keysOf(file, indexesOfSQLite), keysOf(other, indexesOfPostgres))
+}
+
+func columnsOf(f *fixture, query string) map[string]column {
+	f.t.Helper()
+	out := map[string]column{}
+	rows, err := f.reader.QueryContext(f.ctx, query)
+	f.ok(err)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var c column
+		f.ok(rows.Scan(&name, &c.Type, &c.Required))
+		out[name] = c
+	}
+	f.ok(rows.Err())
+	if len(out) < 100 {
+		f.t.Fatalf("%d columns", len(out))
+	}
+	return out
+}
+
+// The key of a table is required, whether SQLite is told so or not. The full text is that of
+// SQLite alone, the version that of PostgreSQL.
+const columnsOfSQLite = `
+SELECT m.name || '.' || c.name, CASE c.type WHEN 'INTEGER' THEN 'bigint' WHEN 'TEXT' THEN 'text' WHEN 'BLOB' THEN 'bytea' ELSE c.type END,
+       c."notnull" = 1 OR c.pk > 0
+FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '%!_text%' ESCAPE '!'`
+
+const columnsOfPostgres = `
+SELECT table_name || '.' || column_name, data_type, is_nullable = 'NO'
+FROM information_schema.columns
+WHERE table_schema = 'public' AND table_name NOT IN ('schema_version', 'visible_snapshot')`
+
+func keysOf(f *fixture, query string) []string {
+	f.t.Helper()
+	rows, err := f.reader.QueryContext(f.ctx, query)
+	f.ok(err)
+	defer rows.Close()
+	out := map[string]bool{}
+	for rows.Next() {
+		var key string
+		f.ok(rows.Scan(&key))
+		out[key] = true
+	}
+	f.ok(rows.Err())
+	if len(out) == 0 {
+		f.t.Fatal("no keys")
+	}
+	return slices.Sorted(maps.Keys(out))
+}
+
+const keysOfSQLite = `
+SELECT m.name || '.' || k."from" || ' -> ' || k."table" || ', ' || k.on_delete
+FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) k
+WHERE m.type = 'table'`
+
+const keysOfPostgres = `
+SELECT c.conrelid::regclass || '.' || a.attname || ' -> ' || c.confrelid::regclass || ', ' ||
+       CASE c.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'a' THEN 'NO ACTION' ELSE c.confdeltype::text END
+FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+WHERE c.contype = 'f'`
+
+// An index is its table, its columns, and whether it is unique. A row number of SQLite is no
+// index.
+const indexesOfSQLite = `
+SELECT m.name || ' (' || (SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_index_info(i.name) ORDER BY seqno)) || ')' ||
+       CASE i."unique" WHEN 1 THEN ' unique' ELSE '' END || CASE i.partial WHEN 1 THEN ' partial' ELSE '' END
+FROM sqlite_schema m JOIN pragma_index_list(m.name) i
+WHERE m.type = 'table' AND m.name NOT LIKE '%!_text%' ESCAPE '!'
+UNION
+SELECT m.name || ' (' || c.name || ') unique'
+FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '%!_text%' ESCAPE '!' AND c.pk = 1 AND c.type = 'INTEGER'
+  AND (SELECT count(*) FROM pragma_table_info(m.name) WHERE pk > 0) = 1`
+
+const indexesOfPostgres = `
+SELECT i.indrelid::regclass || ' (' || string_agg(a.attname, ', ' ORDER BY k.at) || ')' ||
+       CASE WHEN i.indisunique THEN ' unique' ELSE '' END || CASE WHEN i.indpred IS NOT NULL THEN ' partial' ELSE '' END
+FROM pg_index i
+CROSS JOIN unnest(i.indkey::int[]) WITH ORDINALITY k (number, at)
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+JOIN pg_class t ON t.oid = i.indrelid
+WHERE t.relnamespace = 'public'::regnamespace AND t.relname <> 'schema_version'
+GROUP BY i.indexrelid, i.indrelid, i.indisunique, i.indpred`
+
+func TestADatabaseServesOneServerAtATime(t *testing.T) {
+	server := cluster.Start(t)
+	address := server.Database(t)
+	first := openOn(t, address)
+	c := first.newCase("before")
+	_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: address})
+	wantCode(t, err, "locked")
+
+	server.Stop(t)
+	wantCode(t, first.write(t.Context(), "writing", func(*sql.Tx) error { return nil }), "busy")
+	server.Run(t)
+	second := openOn(t, address)
+	if _, err := second.Case(t.Context(), c.ID); err != nil {
+		t.Errorf("the case of the first server: %v", err)
+	}
+	wantCode(t, first.RenameCase(t.Context(), c.ID, "late"), "locked")
+	second.close()
+	if err := first.RenameCase(t.Context(), c.ID, "in time"); err != nil {
+		t.Errorf("after the other server ended: %v", err)
+	}
+}
+
+func TestANewDatabaseBesideUploadsNeedsLeave(t *testing.T) {
+	server := cluster.Start(t)
+	f := openOn(t, server.Database(t))
+	f.upload(f.newCase("a").ID, "x")
+	f.close()
+	cfg := Config{Dir: f.dir, Database: server.Database(t)}
+	_, err := Open(t.Context(), cfg)
+	wantCode(t, err, "no_database")
+	cfg.NewDatabase = true
+	again, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAddressesThatCannotBeOpenedAreExplained(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://u:secret@127.0.0.1:1/none":            "busy",
+		"postgres://u:secret@127.0.0.1:nonsense/x":        "usage",
+		"postgres://u:secret@127.0.0.1/x?sslmode=perhaps": "usage",
+	} {
+		_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: address})
+		wantCode(t, err, want)
+		if strings.Contains(fmt.Sprint(err), "secret") {
+			t.Errorf("the password is in %v", err)
+		}
+	}
+}
+
+func TestATransactionThatOthersDisturbIsRepeatedAsAWhole(t *testing.T) {
+	server := cluster.Start(t)
+	f := openOn(t, server.Database(t))
+	c := f.newCase("disturbed")
+	f.upload(c.ID, "one")
+	claimed, _, err := f.ClaimJob(f.ctx)
+	f.ok(err)
+	other, err := sql.Open("pgx", f.database)
+	f.ok(err)
+	defer other.Close()
+	r, want := kubeletResult("2"), kubeletResult("2")
+	var p packer
+	defer p.close()
+	attempts, done := 0, encodings{}
+	f.ok(f.write(f.ctx, "writing", func(tx *sql.Tx) error {
+		attempts++
+		target, err := runningTarget(f.ctx, tx, claimed.ID)
+		if err != nil {
+			return err
+		}
+		if attempts == 1 {
+			_, err := other.ExecContext(f.ctx, `UPDATE bundle SET name = 'renamed'`)
+			f.ok(err)
+		}
+		sums := newJobSums()
+		if err := f.insertSnapshots(f.ctx, tx, &p, target, sums, []*analysis.Snapshot{&r.Snapshots[0]}, done); err != nil {
+			return err
+		}
+		return f.publish(f.ctx, tx, &p, target, sums, r)
+	}))
+	if attempts < 2 {
+		t.Errorf("%d attempts", attempts)
+	}
+	wantEqual(t, want.Snapshots, must[[]analysis.Snapshot](t)(f.full(c.ID)))
+	f.wantSound()
+}
