@@ -58,7 +58,7 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
+# Soak: all tests again and again, those of the store on PostgreSQL, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
 # every migration, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
 LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
@@ -67,6 +67,7 @@ $(LITESTREAM):
 
 long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
+	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
@@ -94,7 +95,7 @@ generate:
 
 # What tests need beside the toolchain, a command and Debian's package of it each, and
 # the rules of accessibility. They are installed where that is allowed.
-TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm
+TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm psql:postgresql
 AXE   := web/browsertest/node_modules/axe-core/package.json
 tools:
 	@missing="$(if $(CHROMIUM),,chromium)"; \

@@ -74,6 +74,28 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	return &Accounts{now: time.Now, random: rand.Reader, reader: db, writer: db}, nil
 }
 
+// OpenAccountsOf is OpenAccounts for the PostgreSQL database of a server.
+func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
+	db, err := connectPostgres(database, 1, alongside)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := isEmpty(ctx, db)
+	if err == nil && empty {
+		err = &analysis.Fault{
+			Code: "no_database", What: "this is no database of leakdiff", Why: "it has no tables of it",
+			Hint: "Name the database of the server with --database, and start leakdiff serve on it once: it makes the tables.",
+		}
+	}
+	if err == nil {
+		err = sameReleaseOfPostgres(ctx, db)
+	}
+	if err != nil {
+		return nil, errors.Join(fault("opening the database", err), db.Close())
+	}
+	return &Accounts{now: time.Now, random: rand.Reader, reader: db, writer: db}, nil
+}
+
 func sameRelease(ctx context.Context, db *sql.DB) error {
 	all, err := migrations.All()
 	if err != nil {
@@ -83,12 +105,28 @@ func sameRelease(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return err
 	}
-	if version == len(all) {
+	return wantVersion(version, len(all))
+}
+
+func sameReleaseOfPostgres(ctx context.Context, db *sql.DB) error {
+	all, err := migrations.Postgres()
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(ctx, db)
+	if err != nil {
+		return err
+	}
+	return wantVersion(version, len(all))
+}
+
+func wantVersion(version, known int) error {
+	if version == known {
 		return nil
 	}
 	return &analysis.Fault{
 		Code: "other_database", What: "the data directory was written by another release of leakdiff",
-		Why:  fmt.Sprintf("its database has version %d, this program knows version %d", version, len(all)),
+		Why:  fmt.Sprintf("its database has version %d, this program knows version %d", version, known),
 		Hint: "Use the program that serves the directory, or start this one's leakdiff serve on it once.",
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,8 +37,10 @@ func (f *fixture) check() *Checked {
 // exec changes the closed database behind the back of the program.
 func (f *fixture) exec(query string, args ...any) {
 	f.t.Helper()
-	db := f.writer
-	if f.database == "" {
+	var db *sql.DB
+	if f.database != "" {
+		db = f.writer
+	} else {
 		var err error
 		db, err = connect(filepath.Join(f.dir, databaseFile), 1, ofWriter)
 		f.ok(err)

@@ -281,6 +281,14 @@ func isEmpty(ctx context.Context, db *sql.DB) (empty bool, err error) {
 	return empty, err
 }
 
+// versionOf is the version of the schema, 0 before the first.
+func versionOf(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (version int, err error) {
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version)
+	return version, err
+}
+
 // migratePostgres brings the schema up to date, or creates it.
 func migratePostgres(ctx context.Context, db *sql.DB) error {
 	all, err := migrations.Postgres()
@@ -295,8 +303,8 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
 		return err
 	}
-	var version int
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
+	version, err := versionOf(ctx, tx)
+	if err != nil {
 		return err
 	}
 	if version > len(all) {

@@ -35,6 +35,7 @@ type upload struct {
 	Snapshots []report.Snapshot `json:"snapshots"`
 	Problems  int               `json:"problems"`
 	Error     string            `json:"error"`
+	OwnerKey  string            `json:"owner_key"`
 }
 
 func decode[T any](t testing.TB, text string) T {

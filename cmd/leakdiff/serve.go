@@ -26,7 +26,7 @@ import (
 type serveCommand struct {
 	Listen      string `help:"Address to listen on." default:"127.0.0.1:8080"`
 	Data        string `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
-	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open; the uploads stay in the data directory." env:"LEAKDIFF_DATABASE" placeholder:"URL"`
+	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open; the uploads stay in the data directory." placeholder:"URL"`
 	accessFlags `group:"Access:"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Source      []string `help:"A module cache or a checkout: pages show of its Go files the lines that start goroutines. Repeatable. Whoever can upload can read lines of any Go file below it." placeholder:"DIR"`

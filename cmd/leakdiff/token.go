@@ -37,7 +37,8 @@ Examples:
 }
 
 type tokenData struct {
-	Data string `help:"Data directory of the server." default:"leakdiff-data" type:"path"`
+	Data     string `help:"Data directory of the server." default:"leakdiff-data" type:"path"`
+	Database string `help:"PostgreSQL database of a server that has one in place of a file." placeholder:"URL"`
 }
 
 type tokenCreate struct {
@@ -125,8 +126,15 @@ func (c *tokenRevoke) Run(ctx context.Context, m *Main) error {
 }
 
 // with opens the tokens of the data directory.
+func (c tokenData) accounts(ctx context.Context) (*store.Accounts, error) {
+	if c.Database != "" {
+		return store.OpenAccountsOf(ctx, c.Database)
+	}
+	return store.OpenAccounts(ctx, c.Data)
+}
+
 func (c tokenData) with(ctx context.Context, f func(*store.Accounts) error) error {
-	a, err := store.OpenAccounts(ctx, c.Data)
+	a, err := c.accounts(ctx)
 	if err != nil {
 		return err
 	}
