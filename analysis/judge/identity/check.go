@@ -3,7 +3,6 @@ package identity
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // Limits of entered texts in bytes.
@@ -290,7 +290,7 @@ func joined(text string) string {
 	return day + "T" + clock + zone
 }
 
-var offset = regexp.MustCompile(`^(?:UTC|GMT)?([+-])(\d{1,2})(?::?([0-5]\d))?$`)
+var offset = expression.Lazy(`^(?:UTC|GMT)?([+-])(\d{1,2})(?::?([0-5]\d))?$`)
 
 // parseZone reads an IANA name ("Europe/Berlin"), "UTC", "Z" or an offset
 // ("+02:00", "-0330", "UTC+2"). Names come from the time zone database of the

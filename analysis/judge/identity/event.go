@@ -2,12 +2,12 @@ package identity
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // Event is something that happened to what a case is about.
@@ -40,7 +40,7 @@ func SplitEvent(value string) (at, kind, text string) {
 	return strings.TrimSpace(at), strings.TrimSpace(kind), strings.TrimSpace(text)
 }
 
-var eventKind = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*$`)
+var eventKind = expression.Lazy(`^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*$`)
 
 // checkEvent returns the value of an event in stored form, its time in UTC.
 func (o Outcome) checkEvent(value string) (string, error) {

@@ -2,12 +2,12 @@ package identity
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // LoadValue is the value of a load as people write it. Numbers are one for each
@@ -209,7 +209,7 @@ func (o Outcome) named(label string, series []analysis.Snapshot) (id string, err
 	return id, nil
 }
 
-var number = regexp.MustCompile(`^\d{1,15}(\.\d{1,9})?$`)
+var number = expression.Lazy(`^\d{1,15}(\.\d{1,9})?$`)
 
 // readNumber returns a number in its shortest form, or a dash:
 //

@@ -2,11 +2,11 @@ package identity
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // NameVersions sets the version of snapshots whose contents do not state the program's
@@ -156,13 +156,13 @@ type versionWord struct {
 
 var (
 	// nameVersion is a version between separators, with the word before it.
-	nameVersion = regexp.MustCompile(`(?i)(?:^|[-_. +@])(v?)(\d+(?:\.\d+){1,3})(-?(?:rc|alpha|beta|pre|dev)[.-]?\d*)?(?:\+[0-9a-z]+)?(?:$|[-_. @])`)
+	nameVersion = expression.Lazy(`(?i)(?:^|[-_. +@])(v?)(\d+(?:\.\d+){1,3})(-?(?:rc|alpha|beta|pre|dev)[.-]?\d*)?(?:\+[0-9a-z]+)?(?:$|[-_. @])`)
 	// hashInName is the hash of a commit: alone, or behind words.
-	hashInName = regexp.MustCompile(`(?:^|[-_.@])([0-9a-f]{7,40})(?:$|[-_.])`)
-	wordBefore = regexp.MustCompile(`(?i)([a-z]+)[-_. ]*$`)
+	hashInName = expression.Lazy(`(?:^|[-_.@])([0-9a-f]{7,40})(?:$|[-_.])`)
+	wordBefore = expression.Lazy(`(?i)([a-z]+)[-_. ]*$`)
 	// archiveEnding ends the name of a file or archive.
-	archiveEnding = regexp.MustCompile(`(?i)\.(tar|tgz|tbz2|txz|zip|gz|zst|xz|bz2|lz4|txt|log|json|pb|out|html)$`)
-	uuid          = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	archiveEnding = expression.Lazy(`(?i)\.(tar|tgz|tbz2|txz|zip|gz|zst|xz|bz2|lz4|txt|log|json|pb|out|html)$`)
+	uuid          = expression.Lazy(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
 // notOfProgram are words before the version of a runtime, a system or a tool of captures.

@@ -2,11 +2,11 @@ package knowledge
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -52,8 +52,8 @@ type release struct {
 }
 
 var (
-	releaseText = regexp.MustCompile(`\d+(?:\.\d+){1,2}`)
-	preRelease  = regexp.MustCompile(`^[-.~]?(?:alpha|beta|rc|dev|pre)`)
+	releaseText = expression.Lazy(`\d+(?:\.\d+){1,2}`)
+	preRelease  = expression.Lazy(`^[-.~]?(?:alpha|beta|rc|dev|pre)`)
 )
 
 // newRelease reads a version as programs print it.
@@ -271,7 +271,7 @@ func (e *Entry) advisoryWords() string {
 }
 
 // numbered are releases in a sentence.
-var numbered = regexp.MustCompile(`\bv?\d+(?:\.\d+){1,3}(?:[-+~][\w.+~-]*\w)?`)
+var numbered = expression.Lazy(`\bv?\d+(?:\.\d+){1,3}(?:[-+~][\w.+~-]*\w)?`)
 
 // Fix reads the fixed releases from a text about a program, so that the version of that
 // program can be compared with them. The component is the catalogue's, or a new one

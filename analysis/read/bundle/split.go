@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // A part is an input that seems to be one of several pieces of a file: portals
@@ -40,13 +40,13 @@ const (
 
 var (
 	// "x.tar.gz-00", "x.zip.001", "x.tgz_2"; a single digit only after a separator.
-	numbered = regexp.MustCompile(`(?i)^(.*\.(?:` + packed + `))(?:([-._])(\d{1,4})|()(\d{2,4}))$`)
+	numbered = expression.Lazy(`(?i)^(.*\.(?:` + packed + `))(?:([-._])(\d{1,4})|()(\d{2,4}))$`)
 	// "x.tar.gz-aa", "x.tar.gzaa": what split(1) makes by itself.
-	lettered = regexp.MustCompile(`(?i)^(.*\.(?:` + packed + `))([-._]?)([a-z]{2}|aa[a-z])$`)
+	lettered = expression.Lazy(`(?i)^(.*\.(?:` + packed + `))([-._]?)([a-z]{2}|aa[a-z])$`)
 	// "x.tar.part1", "x.part-02", "logs.partaa"
-	named = regexp.MustCompile(`(?i)^(.+?)([-._]part[-._]?)(?:(\d{1,4})|([a-z]{2}|aa[a-z]))$`)
+	named = expression.Lazy(`(?i)^(.+?)([-._]part[-._]?)(?:(\d{1,4})|([a-z]{2}|aa[a-z]))$`)
 	// "x.z01", whose last part is "x.zip"
-	disk = regexp.MustCompile(`(?i)^(.+)\.z(\d{2,3})$`)
+	disk = expression.Lazy(`(?i)^(.+)\.z(\d{2,3})$`)
 )
 
 // packed are the name ends of what is split in practice.

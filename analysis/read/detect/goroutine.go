@@ -3,11 +3,11 @@ package detect
 import (
 	"bytes"
 	"encoding/binary"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
@@ -26,14 +26,14 @@ func (v *view) trace() (Result, bool) {
 	return high(ExecutionTrace, "it begins with \"go 1."+string(version)+" trace\": an execution trace, not a profile")
 }
 
-var debug1Line = regexp.MustCompile(`^(goroutine|goroutineleak) profile: total (\d+)`)
+var debug1Line = expression.Lazy(`^(goroutine|goroutineleak) profile: total (\d+)`)
 
 // otherDebug1 are the first lines of the other profiles in debug=1 text
 // (runtime/pprof).
-var otherDebug1 = regexp.MustCompile(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
+var otherDebug1 = expression.Lazy(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
 
 // laterDebug1 begins a goroutine profile after another one in a file.
-var laterDebug1 = regexp.MustCompile(`(?m)^goroutine(leak)? profile: total \d+`)
+var laterDebug1 = expression.Lazy(`(?m)^goroutine(leak)? profile: total \d+`)
 
 func (v *view) debug1() (Result, bool) {
 	for _, line := range v.lines[:min(len(v.lines), 20)] {
@@ -63,7 +63,7 @@ func (v *view) debug1() (Result, bool) {
 	return no()
 }
 
-var httpHeaderLine = regexp.MustCompile(`^(HTTP/\d|[A-Za-z][A-Za-z0-9-]*: )`)
+var httpHeaderLine = expression.Lazy(`^(HTTP/\d|[A-Za-z][A-Za-z0-9-]*: )`)
 
 func httpHeader(line string) bool { return httpHeaderLine.MatchString(line) }
 
@@ -146,9 +146,9 @@ func (v *view) amidLog(h headers) bool {
 }
 
 // lastTag is what a page puts right before the first line of a block.
-var lastTag = regexp.MustCompile(`<[A-Za-z][^<>]*>$`)
+var lastTag = expression.Lazy(`<[A-Za-z][^<>]*>$`)
 
-var htmlTag = regexp.MustCompile(`(?i)^<(!doctype|html|head|body|pre|div|p|code)\b`)
+var htmlTag = expression.Lazy(`(?i)^<(!doctype|html|head|body|pre|div|p|code)\b`)
 
 // wrapped finds dumps whose lines are prefixed or escaped, or that stand between
 // the lines of a log, by unwrapping what was seen of the file.
@@ -292,7 +292,7 @@ func (v *view) beginsBlock(at, end int) bool {
 }
 
 // placeLine is a file with its line, as below a call.
-var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
+var placeLine = expression.Lazy(`\.[A-Za-z]+:\d+( \+0x|$)`)
 
 // headerLength returns the length of a goroutine header, 0 if t does not begin with
 // one. Labels may hold brackets and colons, so the end is not looked at closely.
@@ -352,7 +352,7 @@ func onlyHTTP(b []byte) bool {
 
 // crashLine is what the runtime prints when a program dies (runtime/panic.go,
 // runtime/signal_unix.go).
-var crashLine = regexp.MustCompile(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
+var crashLine = expression.Lazy(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
 
 // crashMark returns the line with the program's cause of death, empty if the program
 // lives.

@@ -3,23 +3,23 @@ package detect
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
 // lsofHeader may follow warnings, prompts or blanks, far down.
-var lsofHeader = regexp.MustCompile(`(?m)^[^\n]{0,400}?\bCOMMAND +PID\b[^\n]*\bNAME\b`)
+var lsofHeader = expression.Lazy(`(?m)^[^\n]{0,400}?\bCOMMAND +PID\b[^\n]*\bNAME\b`)
 
 // lsofRow is a row without a header: a command, a pid, perhaps thread, task and
 // group columns, a user, the descriptor and its type.
-var lsofRow = regexp.MustCompile(`^\s*\S.*?\s\d+\s+(?:\S+\s+){1,5}(?:cwd|rtd|txt|mem|mmap|DEL|NOFD|err|unk|ltx|\*\d{3}[rwu]?|\d+[rwu]?[A-Za-z-]?)\s+` +
+var lsofRow = expression.Lazy(`^\s*\S.*?\s\d+\s+(?:\S+\s+){1,5}(?:cwd|rtd|txt|mem|mmap|DEL|NOFD|err|unk|ltx|\*\d{3}[rwu]?|\d+[rwu]?[A-Za-z-]?)\s+` +
 	`(?:REG|DIR|CHR|BLK|FIFO|LINK|unix|IPv4|IPv6|sock|raw|raw6|pack|a_inode|netlink|KQUEUE|PIPE|PSXSHM|PSXSEM|VREG|VDIR|unknown)\b`)
 
 // busyboxRow is "pid exe fd path" between tabs, of older ones "pid exe path".
-var busyboxRow = regexp.MustCompile(`^\d+\t/\S*\t(\d+\t)?\S`)
+var busyboxRow = expression.Lazy(`^\d+\t/\S*\t(\d+\t)?\S`)
 
 func (v *view) lsof() (Result, bool) {
 	if bytes.Contains(v.text, []byte("COMMAND ")) {
@@ -89,13 +89,13 @@ func (v *view) fields() (Result, bool) {
 }
 
 var (
-	fdinfoPos = regexp.MustCompile(`^\s*pos:\s*-?\d+$`)
+	fdinfoPos = expression.Lazy(`^\s*pos:\s*-?\d+$`)
 	// fdinfoGrep is a line of grep over fdinfo files, with -n and -c forms.
-	fdinfoGrep = regexp.MustCompile(`^(\S*/)?fdinfo[^/\s]*/\d+:(\d+:)?(inotify|fanotify|pos|flags|mnt_id|ino|tfd|eventfd|sigmask|\d+$)`)
+	fdinfoGrep = expression.Lazy(`^(\S*/)?fdinfo[^/\s]*/\d+:(\d+:)?(inotify|fanotify|pos|flags|mnt_id|ino|tfd|eventfd|sigmask|\d+$)`)
 	// fdinfoHeading joins fdinfo files: "== 25 -> anon_inode:inotify" of a loop,
 	// "==> /proc/7/fdinfo/25 <==" of tail.
-	fdinfoHeading = regexp.MustCompile(`^==>? (\d+ -> |\S*\d+ <==$)`)
-	inotifyLine   = regexp.MustCompile(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
+	fdinfoHeading = expression.Lazy(`^==>? (\d+ -> |\S*\d+ <==$)`)
+	inotifyLine   = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
 )
 
 func (v *view) fdinfo() (Result, bool) {
@@ -127,11 +127,11 @@ func isFlags(line string) bool {
 
 var (
 	// lsLink is ls -l of a link named by a number, quoted by -Q.
-	lsLink = regexp.MustCompile(`^\s*l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?\d+"?( -> |$)`)
+	lsLink = expression.Lazy(`^\s*l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?\d+"?( -> |$)`)
 	// findLink is "4 -> target" of find -printf '%f -> %l\n'; statLink the first
 	// line of stat's block.
-	findLink = regexp.MustCompile(`^\d+ -> \S`)
-	statLink = regexp.MustCompile(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
+	findLink = expression.Lazy(`^\d+ -> \S`)
+	statLink = expression.Lazy(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
 )
 
 func (v *view) fdListing() (Result, bool) {
@@ -253,25 +253,25 @@ func (o jsonObject) process() bool { return o.owner }
 
 // socketHeaders are first lines of socket tables.
 var socketHeaders = []struct {
-	pattern *regexp.Regexp
+	pattern *expression.Expression
 	kind    Kind
 	what    string
 }{
-	{regexp.MustCompile(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), SocketTable, "the header of ss"},
-	{regexp.MustCompile(`^Proto\s+(RefCnt|Recv-Q)\s`), SocketTable, "the header of netstat"},
-	{regexp.MustCompile(`^Active (Internet connections|UNIX domain sockets|LOCAL \(UNIX\) domain sockets)`), SocketTable, "the first line of netstat"},
-	{regexp.MustCompile(`^\s*sl\s+local_address\s`), NetTable, "the header of /proc/net/tcp or udp"},
-	{regexp.MustCompile(`^Num\s+RefCount\s+Protocol\s`), NetTable, "the header of /proc/net/unix"},
-	{regexp.MustCompile(`^sk\s+(Eth|RefCnt)\s`), NetTable, "the header of /proc/net/netlink or packet"},
-	{regexp.MustCompile(`^(sockets: used|TCP6?: inuse) \d`), SocketSummary, "the first line of /proc/net/sockstat"},
-	{regexp.MustCompile(`^Total: \d+`), SocketSummary, "the first line of ss -s"},
+	{expression.Lazy(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), SocketTable, "the header of ss"},
+	{expression.Lazy(`^Proto\s+(RefCnt|Recv-Q)\s`), SocketTable, "the header of netstat"},
+	{expression.Lazy(`^Active (Internet connections|UNIX domain sockets|LOCAL \(UNIX\) domain sockets)`), SocketTable, "the first line of netstat"},
+	{expression.Lazy(`^\s*sl\s+local_address\s`), NetTable, "the header of /proc/net/tcp or udp"},
+	{expression.Lazy(`^Num\s+RefCount\s+Protocol\s`), NetTable, "the header of /proc/net/unix"},
+	{expression.Lazy(`^sk\s+(Eth|RefCnt)\s`), NetTable, "the header of /proc/net/netlink or packet"},
+	{expression.Lazy(`^(sockets: used|TCP6?: inuse) \d`), SocketSummary, "the first line of /proc/net/sockstat"},
+	{expression.Lazy(`^Total: \d+`), SocketSummary, "the first line of ss -s"},
 }
 
 var (
-	netstatRow = regexp.MustCompile(`^(tcp|udp)(4|6|46)?\s+\d+\s+\d+\s+\S+[:.]\S+\s+\S+[:.]\S+`)
-	ssRow      = regexp.MustCompile(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s`)
+	netstatRow = expression.Lazy(`^(tcp|udp)(4|6|46)?\s+\d+\s+\d+\s+\S+[:.]\S+\s+\S+[:.]\S+`)
+	ssRow      = expression.Lazy(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s`)
 	// netRow is a row of /proc/net/tcp: addresses and a state in hex.
-	netRow = regexp.MustCompile(`^\s*\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{2} `)
+	netRow = expression.Lazy(`^\s*\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{2} `)
 )
 
 func (v *view) sockets() (Result, bool) {
@@ -295,11 +295,11 @@ func (v *view) sockets() (Result, bool) {
 
 var (
 	// inotifyHeader is what scripts print above their counts.
-	inotifyHeader = regexp.MustCompile(`^\s*(COUNT\s+(PROCESS\s+)?PID\s+USER\s+COMMAND|INUM\s+DEV\s+COUNT\s+TARGET|Pid\s+Uid\s+App\s+Watches\s+Instances|EXE\s+PID\s+FD-INFO\s+INOTIFY-WATCHES)\s*$`)
-	inotifyPerFD  = regexp.MustCompile(`^PID \d+, FD \d+ has \d+ watch`)
+	inotifyHeader = expression.Lazy(`^\s*(COUNT\s+(PROCESS\s+)?PID\s+USER\s+COMMAND|INUM\s+DEV\s+COUNT\s+TARGET|Pid\s+Uid\s+App\s+Watches\s+Instances|EXE\s+PID\s+FD-INFO\s+INOTIFY-WATCHES)\s*$`)
+	inotifyPerFD  = expression.Lazy(`^PID \d+, FD \d+ has \d+ watch`)
 	// inotifyTarget is an inode in hex and decimal, a count, and what debugfs printed.
-	inotifyTarget = regexp.MustCompile(`^[0-9a-f]+\s+\d+\s+\d+\s+(\d+\s+/\S|Inode\s+Pathname)`)
-	uniqRow       = regexp.MustCompile(`^\s*\d{1,8}\s+\d{1,8}(\s+\S.*)?$`)
+	inotifyTarget = expression.Lazy(`^[0-9a-f]+\s+\d+\s+\d+\s+(\d+\s+/\S|Inode\s+Pathname)`)
+	uniqRow       = expression.Lazy(`^\s*\d{1,8}\s+\d{1,8}(\s+\S.*)?$`)
 )
 
 // inotify finds tables that count inotify instances or watches. Those of uniq -c
@@ -322,11 +322,11 @@ func (v *view) inotify() (Result, bool) {
 }
 
 var (
-	inodePath = regexp.MustCompile(`^\s*\d+\s+/\S*`)
-	findLS    = regexp.MustCompile(`^\s*\d+\s+\d+\s+[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s.*\s/`)
-	inodeName = regexp.MustCompile(`(?i)inode|ncheck|(^|[^a-z])inum|cgroup`)
+	inodePath = expression.Lazy(`^\s*\d+\s+/\S*`)
+	findLS    = expression.Lazy(`^\s*\d+\s+\d+\s+[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s.*\s/`)
+	inodeName = expression.Lazy(`(?i)inode|ncheck|(^|[^a-z])inum|cgroup`)
 	// pseudoTarget is the target of a link that is no path.
-	pseudoTarget = regexp.MustCompile(`^((socket|pipe|net|mnt|pid|uts|ipc|user|cgroup|time):\[\d+\]|anon_inode:\S+)$`)
+	pseudoTarget = expression.Lazy(`^((socket|pipe|net|mnt|pid|uts|ipc|user|cgroup|time):\[\d+\]|anon_inode:\S+)$`)
 )
 
 // inodes finds lists of inode numbers with paths. Numbers before paths may be sizes, so
@@ -354,7 +354,7 @@ func (v *view) targets() (Result, bool) {
 }
 
 // sysctlHeading is what tail puts above a file of /proc/sys.
-var sysctlHeading = regexp.MustCompile(`^==> \S*/sys/(fs|user|kernel|net)/\S+ <==$`)
+var sysctlHeading = expression.Lazy(`^==> \S*/sys/(fs|user|kernel|net)/\S+ <==$`)
 
 // ceiling finds limits of inotify in files of their own, outside of a copy of
 // /proc/sys, and below the headings of tail.

@@ -1,20 +1,21 @@
 package detect
 
 import (
-	"regexp"
 	"strings"
+
+	"leakdiff/analysis/expression"
 )
 
 var (
-	hostnameFile = regexp.MustCompile(`^hostname(_-f)?(\.txt)?$`)
-	hostnameText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
-	dateFile     = regexp.MustCompile(`^date(_--utc)?(\.txt)?$`)
-	dateText     = regexp.MustCompile(`^([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |[A-Z][a-z]{2} \d\d? [A-Z][a-z]{2} \d{4} |\d{4}-\d\d-\d\d[T ]\d\d:\d\d)`)
-	hostJSON     = regexp.MustCompile(`^(agent-)?host\.json$`)
-	hostKey      = regexp.MustCompile(`"[Hh]ostname"\s*:\s*"[^"]+"`)
-	hostVariable = regexp.MustCompile(`(?m)^HOSTNAME=\S+$`)
-	schema       = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"leakdiff\.(capture|watches)/\d+"`)
-	hostLine     = regexp.MustCompile(`(?mi)^\s*(hostname|host name)\s*:\s*\S+\s*$`)
+	hostnameFile = expression.Lazy(`^hostname(_-f)?(\.txt)?$`)
+	hostnameText = expression.Lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
+	dateFile     = expression.Lazy(`^date(_--utc)?(\.txt)?$`)
+	dateText     = expression.Lazy(`^([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |[A-Z][a-z]{2} \d\d? [A-Z][a-z]{2} \d{4} |\d{4}-\d\d-\d\d[T ]\d\d:\d\d)`)
+	hostJSON     = expression.Lazy(`^(agent-)?host\.json$`)
+	hostKey      = expression.Lazy(`"[Hh]ostname"\s*:\s*"[^"]+"`)
+	hostVariable = expression.Lazy(`(?m)^HOSTNAME=\S+$`)
+	schema       = expression.Lazy(`^\s*\{\s*"schema"\s*:\s*"leakdiff\.(capture|watches)/\d+"`)
+	hostLine     = expression.Lazy(`(?mi)^\s*(hostname|host name)\s*:\s*\S+\s*$`)
 )
 
 // manifest finds the small files in which collectors record where and when they ran.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
@@ -98,7 +98,7 @@ func controls(b []byte) int {
 }
 
 // truthName is the truth beside recorded test data.
-var truthName = regexp.MustCompile(`(?i)^expected([._-].*)?\.json$`)
+var truthName = expression.Lazy(`(?i)^expected([._-].*)?\.json$`)
 
 func (v *view) json() (Result, bool) {
 	trimmed := bytes.TrimLeft(afterResponse(v.text), " \t\r\n")
@@ -180,18 +180,18 @@ func (v *view) wide(r Result, ok bool) (Result, bool) {
 }
 
 // logLine begins with a time, or carries a level.
-var logLine = regexp.MustCompile(`^(<\d+>)?[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[ .,]|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d|time="?\d{4}|ts=\d{4}|level=\w+ |\[?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[: ])`)
+var logLine = expression.Lazy(`^(<\d+>)?[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[ .,]|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d|time="?\d{4}|ts=\d{4}|level=\w+ |\[?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[: ])`)
 
 // hints are names in words for texts that are known to hold no evidence.
 var hints = []struct {
-	pattern *regexp.Regexp
+	pattern *expression.Expression
 	what    string
 }{
-	{regexp.MustCompile(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), "the answer of a server that refused"},
-	{regexp.MustCompile(`^(F S\s+UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
-	{regexp.MustCompile(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), "the error output of a command"},
-	{regexp.MustCompile(`^(apiVersion|kind): `), "a Kubernetes object in YAML"},
-	{regexp.MustCompile(`^cpu  \d+ `), "the processor times of /proc/stat"},
+	{expression.Lazy(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), "the answer of a server that refused"},
+	{expression.Lazy(`^(F S\s+UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
+	{expression.Lazy(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), "the error output of a command"},
+	{expression.Lazy(`^(apiVersion|kind): `), "a Kubernetes object in YAML"},
+	{expression.Lazy(`^cpu  \d+ `), "the processor times of /proc/stat"},
 }
 
 // plain names what is left: HTML, logs, other text.
@@ -275,11 +275,11 @@ func (v *view) loneHeader() string {
 var unread = []struct {
 	// word is in every such line.
 	word string
-	line *regexp.Regexp
+	line *expression.Expression
 	what string
 }{
-	{"Goroutine ", regexp.MustCompile(`(?m)^[ *]*Goroutine \d+ - (User|Runtime|Go|Start): `), "of a list by Delve, which has no stacks"},
-	{"goroutine ", regexp.MustCompile(`(?m)^[ \t>]*goroutine [A-Za-z]+ \[[a-zA-Z .]+(, \d+ minutes)?\]:`), "with a goroutine header whose id somebody replaced"},
+	{"Goroutine ", expression.Lazy(`(?m)^[ *]*Goroutine \d+ - (User|Runtime|Go|Start): `), "of a list by Delve, which has no stacks"},
+	{"goroutine ", expression.Lazy(`(?m)^[ \t>]*goroutine [A-Za-z]+ \[[a-zA-Z .]+(, \d+ minutes)?\]:`), "with a goroutine header whose id somebody replaced"},
 }
 
 // validBut reports whether only the last character is cut, at the end of a head.

@@ -1,19 +1,20 @@
 package detect
 
 import (
-	"regexp"
 	"strings"
+
+	"leakdiff/analysis/expression"
 )
 
 var (
 	// cmdlineName and capturedName match the names of files whose content alone is not
 	// enough.
-	cmdlineName  = regexp.MustCompile(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
-	environName  = regexp.MustCompile(`(?i)^(.*[._-])?environ(\.txt)?$`)
-	capturedName = regexp.MustCompile(`(?i)^captured[._-]at(\.txt)?$`)
-	pairsName    = regexp.MustCompile(`(?i)^(.*[._-])?goroutine[._-]fds(\.txt)?$`)
-	pairLine     = regexp.MustCompile(`^\d{1,19} \d{1,10}$`)
-	rfc3339      = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d`)
+	cmdlineName  = expression.Lazy(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
+	environName  = expression.Lazy(`(?i)^(.*[._-])?environ(\.txt)?$`)
+	capturedName = expression.Lazy(`(?i)^captured[._-]at(\.txt)?$`)
+	pairsName    = expression.Lazy(`(?i)^(.*[._-])?goroutine[._-]fds(\.txt)?$`)
+	pairLine     = expression.Lazy(`^\d{1,19} \d{1,10}$`)
+	rfc3339      = expression.Lazy(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d`)
 )
 
 // byName takes the small files of /proc and of collectors that only their name
@@ -45,11 +46,11 @@ func (v *view) pairs() (Result, bool) {
 }
 
 var (
-	mountLine  = regexp.MustCompile(`^\d+ \d+ \d+:\d+ \S+ \S+ \S+ .*- \S+ \S*`)
-	statLine   = regexp.MustCompile(`^\d+ \(.*\) [RSDZTtWXxKPI] -?\d+ `)
-	cgroupLine = regexp.MustCompile(`^\d+:[^:/]*:/`)
-	sysctlLine = regexp.MustCompile(`^([a-z][a-z0-9_-]*[./][\w./:-]+ = |/proc/sys/\S+: ?\d)`)
-	fileNR     = regexp.MustCompile(`^\d+\s+\d+\s+\d+$`)
+	mountLine  = expression.Lazy(`^\d+ \d+ \d+:\d+ \S+ \S+ \S+ .*- \S+ \S*`)
+	statLine   = expression.Lazy(`^\d+ \(.*\) [RSDZTtWXxKPI] -?\d+ `)
+	cgroupLine = expression.Lazy(`^\d+:[^:/]*:/`)
+	sysctlLine = expression.Lazy(`^([a-z][a-z0-9_-]*[./][\w./:-]+ = |/proc/sys/\S+: ?\d)`)
+	fileNR     = expression.Lazy(`^\d+\s+\d+\s+\d+$`)
 )
 
 func (v *view) procfs() (Result, bool) {
@@ -76,8 +77,8 @@ func (v *view) procfs() (Result, bool) {
 }
 
 var (
-	metricType = regexp.MustCompile(`^# (TYPE|HELP) [a-zA-Z_:][\w:]* `)
-	metricLine = regexp.MustCompile(`^[a-zA-Z_:][\w:]*(\{.*\})? ([-+]?[\d.]+([eE][-+]?\d+)?|NaN|[-+]?Inf)( \d+)?$`)
+	metricType = expression.Lazy(`^# (TYPE|HELP) [a-zA-Z_:][\w:]* `)
+	metricLine = expression.Lazy(`^[a-zA-Z_:][\w:]*(\{.*\})? ([-+]?[\d.]+([eE][-+]?\d+)?|NaN|[-+]?Inf)( \d+)?$`)
 )
 
 func (v *view) metrics() (Result, bool) {

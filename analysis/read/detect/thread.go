@@ -2,10 +2,10 @@ package detect
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/say/wording"
 )
@@ -16,30 +16,30 @@ var threadForms = []struct {
 	// word is in every such line. first are the bytes that one can begin with, empty if
 	// text may precede it. line matches the whole of it.
 	word, first string
-	line        *regexp.Regexp
+	line        *expression.Expression
 	what        string
 	enough      int
 	kind        Kind
 }{
-	{"jdk.ThreadDump {", "j", regexp.MustCompile(`^jdk\.ThreadDump \{`), "thread dumps in printed flight recorder events", 1, ThreadForeign},
-	{"3XMTHREADINFO ", "3", regexp.MustCompile(`^3XMTHREADINFO `), "thread lines of a javacore", 1, Javacore},
-	{"1TISIGINFO ", "1", regexp.MustCompile(`^1TISIGINFO `), "the signal line of a javacore", 1, Javacore},
-	{"0SECTION ", "0", regexp.MustCompile(`^0SECTION +\S.* dump routine`), "sections of a javacore", 1, Javacore},
-	{"::: ", ":", regexp.MustCompile(`^::: (\{.*\}|\[.*\])`), "nodes in hot threads of Elasticsearch or OpenSearch", 1, HotThreads},
-	{" usage by thread '", "", regexp.MustCompile(`^[\d.]+% .*\(.* out of .*\) \w+ usage by thread '`), "thread lines of hot threads", 2, HotThreads},
-	{"Full thread dump", "", regexp.MustCompile(`Full thread dump(.*\b(VM|JDK)\b|:? *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
-	{"= FULL THREAD DUMP =", "=", regexp.MustCompile(`^===== FULL THREAD DUMP =`), "\"FULL THREAD DUMP\" of JRockit", 1, ThreadDump},
-	{"nid=", `"`, regexp.MustCompile(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2, ThreadDump},
-	{"tid=", `"`, regexp.MustCompile(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2, ThreadDump},
-	{") state=", `"`, regexp.MustCompile(`^".*" id=\d+ \(0x[0-9a-f]+\) state=[A-Z_]+`), "thread headers of Jenkins support-core", 2, ThreadDump},
-	{" id=", `"`, regexp.MustCompile(`^".*" id=\d+ in [A-Z_]+\b`), "thread headers with id=, of a thread MX bean", 2, ThreadDump},
-	{" Id=", `"`, regexp.MustCompile(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2, ThreadDump},
-	{" - Thread t@", `"`, regexp.MustCompile(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2, ThreadDump},
-	{"Thread[", "T", regexp.MustCompile(`^Thread\[.*\]:? [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2, ThreadDump},
-	{": (state = ", "T", regexp.MustCompile(`^Thread (t@)?\d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
-	{"Total blocked: ", "T", regexp.MustCompile(`^Total blocked: [\d,.]+ +Total waited: [\d,.]+`), "thread details copied from JConsole", 1, ThreadDump},
-	{"\n#", "#", regexp.MustCompile(`^#\d+ ".*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2, ThreadDump},
-	{"All thread stacktraces", "A", regexp.MustCompile(`^All thread stacktraces$`), "the thread list of GoCD's support text", 1, ThreadForeign},
+	{"jdk.ThreadDump {", "j", expression.Lazy(`^jdk\.ThreadDump \{`), "thread dumps in printed flight recorder events", 1, ThreadForeign},
+	{"3XMTHREADINFO ", "3", expression.Lazy(`^3XMTHREADINFO `), "thread lines of a javacore", 1, Javacore},
+	{"1TISIGINFO ", "1", expression.Lazy(`^1TISIGINFO `), "the signal line of a javacore", 1, Javacore},
+	{"0SECTION ", "0", expression.Lazy(`^0SECTION +\S.* dump routine`), "sections of a javacore", 1, Javacore},
+	{"::: ", ":", expression.Lazy(`^::: (\{.*\}|\[.*\])`), "nodes in hot threads of Elasticsearch or OpenSearch", 1, HotThreads},
+	{" usage by thread '", "", expression.Lazy(`^[\d.]+% .*\(.* out of .*\) \w+ usage by thread '`), "thread lines of hot threads", 2, HotThreads},
+	{"Full thread dump", "", expression.Lazy(`Full thread dump(.*\b(VM|JDK)\b|:? *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
+	{"= FULL THREAD DUMP =", "=", expression.Lazy(`^===== FULL THREAD DUMP =`), "\"FULL THREAD DUMP\" of JRockit", 1, ThreadDump},
+	{"nid=", `"`, expression.Lazy(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2, ThreadDump},
+	{"tid=", `"`, expression.Lazy(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2, ThreadDump},
+	{") state=", `"`, expression.Lazy(`^".*" id=\d+ \(0x[0-9a-f]+\) state=[A-Z_]+`), "thread headers of Jenkins support-core", 2, ThreadDump},
+	{" id=", `"`, expression.Lazy(`^".*" id=\d+ in [A-Z_]+\b`), "thread headers with id=, of a thread MX bean", 2, ThreadDump},
+	{" Id=", `"`, expression.Lazy(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2, ThreadDump},
+	{" - Thread t@", `"`, expression.Lazy(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2, ThreadDump},
+	{"Thread[", "T", expression.Lazy(`^Thread\[.*\]:? [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2, ThreadDump},
+	{": (state = ", "T", expression.Lazy(`^Thread (t@)?\d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
+	{"Total blocked: ", "T", expression.Lazy(`^Total blocked: [\d,.]+ +Total waited: [\d,.]+`), "thread details copied from JConsole", 1, ThreadDump},
+	{"\n#", "#", expression.Lazy(`^#\d+ ".*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2, ThreadDump},
+	{"All thread stacktraces", "A", expression.Lazy(`^All thread stacktraces$`), "the thread list of GoCD's support text", 1, ThreadForeign},
 }
 
 func (v *view) threads() (Result, bool) {
@@ -98,7 +98,7 @@ func (v *view) oneThread() bool {
 
 // linesLike counts the lines of all of the text that match. The first bytes of a line
 // exclude nearly all others at once; leading blanks are accepted.
-func (v *view) linesLike(first string, like *regexp.Regexp) int {
+func (v *view) linesLike(first string, like *expression.Expression) int {
 	n := 0
 	for line := range bytes.Lines(v.text) {
 		line = bytes.TrimLeft(line, " \t")

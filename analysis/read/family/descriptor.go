@@ -1,11 +1,11 @@
 package family
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // listener is the type of every socket that waits for connections: it is one per
@@ -74,15 +74,15 @@ func plainFamily(kind, name, title string) *analysis.Family {
 
 var (
 	// lsof: "PATH type=STREAM ->INO=1 14406,zoo,43u (CONNECTED)", each part optional.
-	unixName = regexp.MustCompile(`(^|\s)type=(STREAM|DGRAM|SEQPACKET)\b`)
+	unixName = expression.Lazy(`(^|\s)type=(STREAM|DGRAM|SEQPACKET)\b`)
 	// The ends that lsof -E appends: pid, command, descriptor.
-	peerList = regexp.MustCompile(`(?:\s+|^)(\d+),([^,]+),\d+[rwuRWU]?`)
-	stateEnd = regexp.MustCompile(`\(([A-Z_-]+)\)\s*$`)
+	peerList = expression.Lazy(`(?:\s+|^)(\d+),([^,]+),\d+[rwuRWU]?`)
+	stateEnd = expression.Lazy(`\(([A-Z_-]+)\)\s*$`)
 
 	// The name of a socket by its inode alone, of fd links and of lsfd.
-	inodeName = regexp.MustCompile(`^(socket|[A-Z][A-Za-z0-9_-]*):\[\d+\]$`)
+	inodeName = expression.Lazy(`^(socket|[A-Z][A-Za-z0-9_-]*):\[\d+\]$`)
 
-	namespaceName = regexp.MustCompile(`^(cgroup|ipc|mnt|net|pid|pid_for_children|time|time_for_children|user|uts):\[\d+\]$`)
+	namespaceName = expression.Lazy(`^(cgroup|ipc|mnt|net|pid|pid_for_children|time|time_for_children|user|uts):\[\d+\]$`)
 )
 
 // ofUnix keys a unix socket by its sort, path or peer, and state; a socket that

@@ -1,10 +1,10 @@
 package family
 
 import (
-	"regexp"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // javaFrame is what the rules make of one frame.
@@ -52,19 +52,19 @@ func (r *stackReading) loose() []string {
 // classRule takes out of a class or method what a compiler, a library or one run
 // of a JVM numbers.
 type classRule struct {
-	find    *regexp.Regexp
+	find    *expression.Expression
 	replace string
 }
 
 var classRules = []classRule{
-	{regexp.MustCompile(`\$\$Lambda(?:\$\d+)?(?:/(?:0x[0-9a-f]+|\d+))?`), "$$$$Lambda"}, // number of the lambda class
-	{regexp.MustCompile(`\blambda\$(.*)\$\d+$`), "lambda$$$1"},                          // number of the lambda
-	{regexp.MustCompile(`[/+]0x[0-9a-f]+|/\d+`), ""},                                    // id of the hidden class
-	{regexp.MustCompile(`\$Proxy\d+`), "$$Proxy"},                                       // number of the proxy
-	{regexp.MustCompile(`(Generated\w*Accessor)\d+`), "$1"},                             // number of the accessor
-	{regexp.MustCompile(`(LambdaForm\$\w*?)\d+`), "$1"},                                 // number of the method handle's form
-	{regexp.MustCompile(`\$\$(\w+?)\$\$[0-9a-f]+`), "$$$$$1"},                           // id of the generated class
-	{regexp.MustCompile(`\d{6,}`), "N"},                                                 // number of the script
+	{expression.Lazy(`\$\$Lambda(?:\$\d+)?(?:/(?:0x[0-9a-f]+|\d+))?`), "$$$$Lambda"}, // number of the lambda class
+	{expression.Lazy(`\blambda\$(.*)\$\d+$`), "lambda$$$1"},                          // number of the lambda
+	{expression.Lazy(`[/+]0x[0-9a-f]+|/\d+`), ""},                                    // id of the hidden class
+	{expression.Lazy(`\$Proxy\d+`), "$$Proxy"},                                       // number of the proxy
+	{expression.Lazy(`(Generated\w*Accessor)\d+`), "$1"},                             // number of the accessor
+	{expression.Lazy(`(LambdaForm\$\w*?)\d+`), "$1"},                                 // number of the method handle's form
+	{expression.Lazy(`\$\$(\w+?)\$\$[0-9a-f]+`), "$$$$$1"},                           // id of the generated class
+	{expression.Lazy(`\d{6,}`), "N"},                                                 // number of the script
 }
 
 // javaName returns one class and method as it is compared. Modules, which the parsers

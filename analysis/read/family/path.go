@@ -1,28 +1,29 @@
 package family
 
 import (
-	"regexp"
 	"strings"
+
+	"leakdiff/analysis/expression"
 )
 
 // pathRule replaces what differs between the pods, containers and files of one sort.
 // Later rules see the placeholders of earlier ones.
 type pathRule struct {
-	find    *regexp.Regexp
+	find    *expression.Expression
 	replace string
 }
 
 var (
 	// Pod UIDs and other UUIDs; systemd writes them with underscores.
-	uuid = pathRule{regexp.MustCompile(`[0-9a-fA-F]{8}([-_])[0-9a-fA-F]{4}[-_][0-9a-fA-F]{4}[-_][0-9a-fA-F]{4}[-_][0-9a-fA-F]{12}`), "<uid>"}
+	uuid = pathRule{expression.Lazy(`[0-9a-fA-F]{8}([-_])[0-9a-fA-F]{4}[-_][0-9a-fA-F]{4}[-_][0-9a-fA-F]{4}[-_][0-9a-fA-F]{12}`), "<uid>"}
 	// The API server appends five characters to the names of token volumes.
-	volume = pathRule{regexp.MustCompile(`(kube-api-access|-token)-[0-9a-z]{5}(/|$)`), "$1-<x>$2"}
+	volume = pathRule{expression.Lazy(`(kube-api-access|-token)-[0-9a-z]{5}(/|$)`), "$1-<x>$2"}
 	// mktemp fills ten characters of its default template.
-	temporary = pathRule{regexp.MustCompile(`/tmp\.[0-9A-Za-z]{10}(/|$)`), "/tmp.<x>$1"}
+	temporary = pathRule{expression.Lazy(`/tmp\.[0-9A-Za-z]{10}(/|$)`), "/tmp.<x>$1"}
 	// The kubelet names log directories NAMESPACE_POD_UID and log links
 	// POD_NAMESPACE_CONTAINER-ID.log.
-	podDirectory = pathRule{regexp.MustCompile(`/([^/_]+)_[^/_]+_<uid>(/|$)`), "/${1}_<pod>_<uid>$2"}
-	podLink      = pathRule{regexp.MustCompile(`/[^/_]+_([^/_]+)_([^/_]+-<id>\.log)`), "/<pod>_${1}_$2"}
+	podDirectory = pathRule{expression.Lazy(`/([^/_]+)_[^/_]+_<uid>(/|$)`), "/${1}_<pod>_<uid>$2"}
+	podLink      = pathRule{expression.Lazy(`/[^/_]+_([^/_]+)_([^/_]+-<id>\.log)`), "/<pod>_${1}_$2"}
 )
 
 // PathPattern returns the path without the parts that differ from pod to pod and file
@@ -56,10 +57,10 @@ func foldPath(p string) string {
 }
 
 var (
-	word = regexp.MustCompile(`x86_64|[0-9A-Za-z]+`)
+	word = expression.Lazy(`x86_64|[0-9A-Za-z]+`)
 	// Numbers of three digits and more are counters even after a word.
-	counter = regexp.MustCompile(`[0-9]{3,}`)
-	podHex  = regexp.MustCompile(`^pod[0-9a-f]{32}$`)
+	counter = expression.Lazy(`[0-9]{3,}`)
+	podHex  = expression.Lazy(`^pod[0-9a-f]{32}$`)
 )
 
 // foldWords replaces ids and numbers word by word.

@@ -3,19 +3,19 @@ package family
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 var (
 	// podPath is the uid of a pod in the path of a cgroup or volume, in the forms of
 	// both cgroup drivers; static pods have 32 hex digits.
-	podPath = regexp.MustCompile(`(?:/pods/|/(?:kubepods-)?(?:[a-z]+-)?pod)([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:/|$)`)
+	podPath = expression.Lazy(`(?:/pods/|/(?:kubepods-)?(?:[a-z]+-)?pod)([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:/|$)`)
 	// containerPath is the id of a container or of a pod's sandbox.
-	containerPath = regexp.MustCompile(`(?:^|[/-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
+	containerPath = expression.Lazy(`(?:^|[/-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
 )
 
 // podOf reads the uid of a pod and the id of a container out of a path on a node.

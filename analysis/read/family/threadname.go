@@ -1,10 +1,11 @@
 package family
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"leakdiff/analysis/expression"
 )
 
 // nameRule replaces what differs between the threads of one sort. The rule is
@@ -12,16 +13,16 @@ import (
 // and most have a minus or a dot.
 type nameRule struct {
 	may     func(name string) bool
-	find    *regexp.Regexp
+	find    *expression.Expression
 	replace string
 }
 
 var nameRules = []nameRule{
-	{mayHoldUUID, regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`), "<uuid>"},
-	{mayHoldAddress, regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+\b)?`), "<addr>"},
-	{mayHoldAddress6, regexp.MustCompile(`\[(?:[0-9a-fA-F]*:){2,7}[0-9a-fA-F.]*\](?::\d+\b)?`), "<addr>"},
-	{func(name string) bool { return strings.Contains(name, "0x") }, regexp.MustCompile(`\b0x[0-9a-fA-F]+`), "<hex>"},
-	{func(name string) bool { return strings.Contains(name, "@") }, regexp.MustCompile(`@[0-9a-f]{5,16}\b`), "@<hex>"},
+	{mayHoldUUID, expression.Lazy(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`), "<uuid>"},
+	{mayHoldAddress, expression.Lazy(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+\b)?`), "<addr>"},
+	{mayHoldAddress6, expression.Lazy(`\[(?:[0-9a-fA-F]*:){2,7}[0-9a-fA-F.]*\](?::\d+\b)?`), "<addr>"},
+	{func(name string) bool { return strings.Contains(name, "0x") }, expression.Lazy(`\b0x[0-9a-fA-F]+`), "<hex>"},
+	{func(name string) bool { return strings.Contains(name, "@") }, expression.Lazy(`@[0-9a-f]{5,16}\b`), "@<hex>"},
 }
 
 func holdsDigit(name string) bool {
@@ -125,7 +126,7 @@ func cutVolatile(name string) string {
 // counted is the counter of a thread within its pool, in a normalised name; after
 // a slash or a colon a number is part of an address.
 var (
-	counted = regexp.MustCompile(`(?:-thread-N|\s*\[#N\]|-N|\s*#N)$|([\pL)])\s?N$`)
+	counted = expression.Lazy(`(?:-thread-N|\s*\[#N\]|-N|\s*#N)$|([\pL)])\s?N$`)
 )
 
 func poolOf(name string) string {

@@ -2,11 +2,11 @@ package ingest
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/say/wording"
@@ -129,7 +129,7 @@ func (p *part) ofHost() bool {
 // aboveProc returns the directory that holds a copy of /proc, /etc or the commands of
 // sos: "host" for "host/proc/7"; any other directory is returned unchanged.
 func aboveProc(dir string) string {
-	for _, sub := range []*regexp.Regexp{procDir, hostDir} {
+	for _, sub := range []*expression.Expression{procDir, hostDir} {
 		if at := sub.FindStringIndex(dir); at != nil {
 			return strings.TrimSuffix(dir[:at[0]], "/")
 		}
@@ -138,7 +138,7 @@ func aboveProc(dir string) string {
 }
 
 // hostDir holds what describes the host as a whole.
-var hostDir = regexp.MustCompile(`(?:^|/)(?:etc|proc|sys|sos_commands(?:/[^/]+)?|server/[^/]+|nodes/[^/]+)$`)
+var hostDir = expression.Lazy(`(?:^|/)(?:etc|proc|sys|sos_commands(?:/[^/]+)?|server/[^/]+|nodes/[^/]+)$`)
 
 func below(dir, root string) bool {
 	return root == "" || dir == root || strings.HasPrefix(dir, root+"/") || strings.HasPrefix(dir, root+"!/")

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // mostFileTimes bounds the seconds in which the files of one directory were written.
@@ -158,8 +158,8 @@ var (
 	// tokenInDirectory and tokenInName are the tokens that number the captures of a
 	// series: "t3", "round-2", "t8-shims-resumed", "p1-t4". A bare number may as well be
 	// a pid or a port.
-	tokenInDirectory = regexp.MustCompile(`(?i)^(?:t|s|snap|snapshot|round|run|step|sample|capture|dump)[._-]?(\d{1,6})(?:$|[._-])`)
-	tokenInName      = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:t|s|snap|snapshot|round|run|step|sample|capture)[._-]?(\d{1,6})(?:$|[^a-z0-9])`)
+	tokenInDirectory = expression.Lazy(`(?i)^(?:t|s|snap|snapshot|round|run|step|sample|capture|dump)[._-]?(\d{1,6})(?:$|[._-])`)
+	tokenInName      = expression.Lazy(`(?i)(?:^|[^a-z0-9])(?:t|s|snap|snapshot|round|run|step|sample|capture)[._-]?(\d{1,6})(?:$|[^a-z0-9])`)
 )
 
 // tokenOfPath returns the number of the capture in its series, from the token nearest

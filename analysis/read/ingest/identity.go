@@ -2,29 +2,29 @@ package ingest
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 var (
 	// fdDirectory is the last component of a copy of /proc/PID/fdinfo or fd:
 	// "fdinfo", "fd", "cpr_fdinfo", "fdinfo.copy".
-	fdDirectory = regexp.MustCompile(`(?i)^(.*[._-])?(fdinfo|fd)([._-].*)?$`)
+	fdDirectory = expression.Lazy(`(?i)^(.*[._-])?(fdinfo|fd)([._-].*)?$`)
 	// token matches the name of a directory or file that stands for a time: "t3",
 	// "round-2", "t8-shims-resumed", "2026-11-21T03-04-05Z", "0001".
-	token = regexp.MustCompile(`(?i)^(t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)?[._-]?\d+([._T:-].*)?Z?$`)
+	token = expression.Lazy(`(?i)^(t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)?[._-]?\d+([._T:-].*)?Z?$`)
 	// shortToken is the part of such a name that differs from the others.
-	shortToken = regexp.MustCompile(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
+	shortToken = expression.Lazy(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
 	// formWord matches a word for the kind of evidence in a file.
-	formWord  = regexp.MustCompile(`(?i)goroutineleak|javacore|hot[._-]?threads|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
-	extension = regexp.MustCompile(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
-	copyMark  = regexp.MustCompile(` \(\d+\)$`)
-	digits    = regexp.MustCompile(`\d+`)
-	procDir   = regexp.MustCompile(`(?:^|/)proc/(\d+)(?:/|$)`)
+	formWord  = expression.Lazy(`(?i)goroutineleak|javacore|hot[._-]?threads|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
+	extension = expression.Lazy(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
+	copyMark  = expression.Lazy(` \(\d+\)$`)
+	digits    = expression.Lazy(`\d+`)
+	procDir   = expression.Lazy(`(?:^|/)proc/(\d+)(?:/|$)`)
 )
 
 // captureDir is the directory that holds one capture of one process: "t1/kubelet" for
@@ -103,15 +103,15 @@ func shorten(label string) string {
 
 // nameTimes are the ways in which collectors write a time into a name: year to second,
 // with or without separators.
-var nameTimes = []*regexp.Regexp{
-	regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
-	regexp.MustCompile(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
-	regexp.MustCompile(`\d{8}[-_T.]\d{6}`),
-	regexp.MustCompile(`\b20\d{12}\b`),
+var nameTimes = []*expression.Expression{
+	expression.Lazy(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
+	expression.Lazy(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
+	expression.Lazy(`\d{8}[-_T.]\d{6}`),
+	expression.Lazy(`\b20\d{12}\b`),
 }
 
 // nameZone may follow such a time: "+0100", "+01_00".
-var nameZone = regexp.MustCompile(`^([+-]\d\d)[:_]?(\d\d)(?:\D|$)`)
+var nameZone = expression.Lazy(`^([+-]\d\d)[:_]?(\d\d)(?:\D|$)`)
 
 // timeInName finds a time in a file or directory name, taken as UTC unless the
 // name states another zone.

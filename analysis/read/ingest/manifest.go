@@ -2,11 +2,11 @@ package ingest
 
 import (
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -14,8 +14,8 @@ import (
 const manifestLimit = 1 << 20
 
 var (
-	manifestHost = regexp.MustCompile(`(?mi)(?:"hostname"\s*:\s*"([^"]+)"|^HOSTNAME=(\S+)$|^\s*host ?name\s*:\s*"?([^\s"]+)"?\s*$)`)
-	manifestPID  = regexp.MustCompile(`(?mi)^\s*pid\s*:\s*(\d+)\s*$`)
+	manifestHost = expression.Lazy(`(?mi)(?:"hostname"\s*:\s*"([^"]+)"|^HOSTNAME=(\S+)$|^\s*host ?name\s*:\s*"?([^\s"]+)"?\s*$)`)
+	manifestPID  = expression.Lazy(`(?mi)^\s*pid\s*:\s*(\d+)\s*$`)
 )
 
 // dateLayouts are what date(1) prints in common locales.

@@ -3,11 +3,11 @@ package ingest
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/detect"
 )
 
@@ -188,7 +188,7 @@ func programOf(stacks []*analysis.Stack) string {
 
 // homeDirectory is a home directory, or the one that holds them all: its name is a
 // person's and no program's.
-var homeDirectory = regexp.MustCompile(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
+var homeDirectory = expression.Lazy(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
 
 func labelOfStem(stem string) string {
 	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {
@@ -218,7 +218,7 @@ func wordSet(text string) map[string]bool {
 }
 
 // fileWord names a file and no program.
-var fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
+var fileWord = expression.Lazy(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
 
 // processWordOfStem is the program in a file's name: a known one, or a word in the
 // names of several instants ("billing-t0", "billing-t1").

@@ -2,13 +2,14 @@ package ingest
 
 import (
 	"path"
-	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // A product describes the paths in one collector's bundles. Rules are tried after the
@@ -80,12 +81,12 @@ var products = []product{
 // pathPattern matches paths. A bundle has tens of thousands of them, and most match none of
 // the patterns, so a path is first looked through for a text that all matches contain.
 type pathPattern struct {
-	*regexp.Regexp
-	needed string
+	*expression.Expression
+	needed func() string
 }
 
 func pattern(expr string) pathPattern {
-	return pathPattern{regexp.MustCompile(expr), neededBy(expr)}
+	return pathPattern{expression.Lazy(expr), sync.OnceValue(func() string { return neededBy(expr) })}
 }
 
 // neededBy is the longest text that stands outside of groups and alternatives.
@@ -107,7 +108,7 @@ func neededBy(expr string) string {
 
 // find is FindStringSubmatch.
 func (p pathPattern) find(path string) []string {
-	if !strings.Contains(path, p.needed) {
+	if !strings.Contains(path, p.needed()) {
 		return nil
 	}
 	return p.FindStringSubmatch(path)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"io"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // snapshots forms the snapshots of the bundle, in time order, and the groups of each.
@@ -286,7 +286,7 @@ func (b *builder) addArtifact(p *part) int {
 
 var (
 	// instantWord is a part of a name that stands for a time: "t4".
-	instantWord = regexp.MustCompile(`(?i)\b[ts]\d+\b`)
+	instantWord = expression.Lazy(`(?i)\b[ts]\d+\b`)
 )
 
 // families are those found so far.

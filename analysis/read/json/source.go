@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -75,7 +75,7 @@ func (s *source) skipResponse() {
 	}
 }
 
-var blankLine = regexp.MustCompile(`\r?\n\r?\n`)
+var blankLine = expression.Lazy(`\r?\n\r?\n`)
 
 // skip passes over bytes that peek returned.
 func (s *source) skip(b []byte) {

@@ -1,8 +1,9 @@
 package line
 
 import (
-	"regexp"
 	"slices"
+
+	"leakdiff/analysis/expression"
 )
 
 // Border finds where in a text the next point in time begins, the same way for all formats.
@@ -55,7 +56,7 @@ func (b *Border) Add(number int64) {
 
 // dateLine is what loops of date and a tool put above each output, and lsof -r between
 // them. What time it is, is read elsewhere.
-var dateLine = regexp.MustCompile(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
+var dateLine = expression.Lazy(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
 
 // IsDate reports whether a line holds nothing but a time.
 //

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
@@ -55,13 +55,13 @@ const (
 )
 
 var (
-	clientLine  = regexp.MustCompile(`^\(?([\w.$]+)@([0-9a-f]+)\)?$`)
-	sectionLine = regexp.MustCompile(`^\* (STATE|RUNNING|QUEUED|SETTINGS|CONNECTION POOL)(?: (-?\d+))?$`)
-	requestLine = regexp.MustCompile(`^\* Request\{method=([A-Z]+), url=([^ ,]*)`)
-	validLine   = regexp.MustCompile(`^\* validity (-?\d+)$`)
-	poolLine    = regexp.MustCompile(`^\* (Active|Idle) Connections?:? (\d+)$`)
-	limitLine   = regexp.MustCompile(`^\* Max Concurrent Requests( per Host)?: (\d+)$`)
-	summaryLine = regexp.MustCompile(`^\* (\d+) (active clients?|running calls|queued calls)$`)
+	clientLine  = expression.Lazy(`^\(?([\w.$]+)@([0-9a-f]+)\)?$`)
+	sectionLine = expression.Lazy(`^\* (STATE|RUNNING|QUEUED|SETTINGS|CONNECTION POOL)(?: (-?\d+))?$`)
+	requestLine = expression.Lazy(`^\* Request\{method=([A-Z]+), url=([^ ,]*)`)
+	validLine   = expression.Lazy(`^\* validity (-?\d+)$`)
+	poolLine    = expression.Lazy(`^\* (Active|Idle) Connections?:? (\d+)$`)
+	limitLine   = expression.Lazy(`^\* Max Concurrent Requests( per Host)?: (\d+)$`)
+	summaryLine = expression.Lazy(`^\* (\d+) (active clients?|running calls|queued calls)$`)
 )
 
 // ParseClients reads the summary of Kubernetes clients that Jenkins'
@@ -269,7 +269,7 @@ func normalRequest(raw string) string {
 	return text(podName.ReplaceAllString(raw, "/pods/<pod>"))
 }
 
-var podName = regexp.MustCompile(`/pods/[^/]+`)
+var podName = expression.Lazy(`/pods/[^/]+`)
 
 func whole(s string) int {
 	n, err := strconv.Atoi(s)

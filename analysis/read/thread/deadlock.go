@@ -1,11 +1,11 @@
 package thread
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -101,7 +101,7 @@ func (p *textParser) link(l line.Line, s string) {
 }
 
 // threadAddress is what SAP's virtual machine prints after the name of a thread.
-var threadAddress = regexp.MustCompile(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
+var threadAddress = expression.Lazy(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
 
 // withoutAddress takes the address of the thread off a line of a deadlock.
 //

@@ -2,10 +2,10 @@ package thread
 
 import (
 	"io"
-	"regexp"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -15,13 +15,13 @@ const maxForeign = 8 << 20
 // foreignForms are dumps of threads that are named and not read, each with a command
 // whose output is read.
 var foreignForms = [...]struct {
-	mark *regexp.Regexp
+	mark *expression.Expression
 	what string
 	hint string
 }{
-	{regexp.MustCompile(`^All thread stacktraces$|^Thread information$`), "the thread list in GoCD's support text is not read",
+	{expression.Lazy(`^All thread stacktraces$|^Thread information$`), "the thread list in GoCD's support text is not read",
 		"run jstack -l PID of the server and upload what it prints"},
-	{regexp.MustCompile(`^jdk\.ThreadDump \{|"name": "jdk\.ThreadDump"|"type": "jdk\.ThreadDump"`), "the thread dumps inside printed flight recorder events are not read",
+	{expression.Lazy(`^jdk\.ThreadDump \{|"name": "jdk\.ThreadDump"|"type": "jdk\.ThreadDump"`), "the thread dumps inside printed flight recorder events are not read",
 		"print them with jfr print --events jdk.ThreadDump FILE, save each text between the quotes of result to a file of its own and upload these"},
 }
 

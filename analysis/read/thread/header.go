@@ -1,11 +1,11 @@
 package thread
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // header is the line that begins a thread.
@@ -284,19 +284,19 @@ func isKey(s string) bool {
 var (
 	states = `(NEW|RUNNABLE|BLOCKED|WAITING|TIMED_WAITING|TERMINATED)`
 
-	supportCore = regexp.MustCompile(`^id=(\d+) \(0x[0-9a-f]+\) state=` + states + `\b(?: cpu=\d+%)?(?: \(.*\))?$`)
-	inState     = regexp.MustCompile(`^id=(\d+) in ` + states + `(?: on (?:lock=)?(\S+))?(?: \(.*\))?$`)
-	jrockit     = regexp.MustCompile(`^id=(\d+|\?) idx=0x[0-9a-f]+ tid=(\d+)(?: lastJavaFrame=\S+)? prio=\d+ (.*)$`)
-	visualVM    = regexp.MustCompile(`^- Thread t@(\d+)$`)
-	threadInfo  = regexp.MustCompile(`(?s)^(daemon )?(?:prio=\d+ )?Id=(\d+) (Group=.*? )?(?:in )?` + states +
+	supportCore = expression.Lazy(`^id=(\d+) \(0x[0-9a-f]+\) state=` + states + `\b(?: cpu=\d+%)?(?: \(.*\))?$`)
+	inState     = expression.Lazy(`^id=(\d+) in ` + states + `(?: on (?:lock=)?(\S+))?(?: \(.*\))?$`)
+	jrockit     = expression.Lazy(`^id=(\d+|\?) idx=0x[0-9a-f]+ tid=(\d+)(?: lastJavaFrame=\S+)? prio=\d+ (.*)$`)
+	visualVM    = expression.Lazy(`^- Thread t@(\d+)$`)
+	threadInfo  = expression.Lazy(`(?s)^(daemon )?(?:prio=\d+ )?Id=(\d+) (Group=.*? )?(?:in )?` + states +
 		`(?: on (?:lock=)?(\S+))?(?: owned by "(.*)" Id=(-?\d+))?(?: \(suspended\))?(?: \((?:running )?in native\))?$`)
 
-	getAllStackTraces = regexp.MustCompile(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
-	virtualToString   = regexp.MustCompile(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
-	jstackF           = regexp.MustCompile(`^Thread (?:t@)?(\d+): \(state = ([A-Z_]+)\)`)
-	brokenJstackF     = regexp.MustCompile(`^Thread (?:t@)?\d+: \(`)
-	dumpToFile        = regexp.MustCompile(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
-	numberedName      = regexp.MustCompile(`^#\d+ "`)
+	getAllStackTraces = expression.Lazy(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
+	virtualToString   = expression.Lazy(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
+	jstackF           = expression.Lazy(`^Thread (?:t@)?(\d+): \(state = ([A-Z_]+)\)`)
+	brokenJstackF     = expression.Lazy(`^Thread (?:t@)?\d+: \(`)
+	dumpToFile        = expression.Lazy(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
+	numberedName      = expression.Lazy(`^#\d+ "`)
 )
 
 // idHeader reads the three forms that begin with "id=": Jenkins support-core, the

@@ -2,11 +2,11 @@ package thread
 
 import (
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -64,14 +64,14 @@ func eachLine(lines *line.Reader, path string, take func(line.Line) error, end f
 
 var (
 	// hotNode is the name of a node; old releases have brackets.
-	hotNode = regexp.MustCompile(`^::: (?:\{([^}]*)\}|\[([^\]]*)\])`)
-	hotTime = regexp.MustCompile(`^Hot threads at ([^,]+), interval=`)
+	hotNode = expression.Lazy(`^::: (?:\{([^}]*)\}|\[([^\]]*)\])`)
+	hotTime = expression.Lazy(`^Hot threads at ([^,]+), interval=`)
 	// hotThread is a thread by its share of the time, or by the memory that it took. Some
 	// services leave out the last quote.
-	hotThread = regexp.MustCompile(`^(?:[\d.]+% (?:\[[^\]]*\] )?\(\S+ out of \S+\) \w+ usage|\S+ memory allocated) by thread '(.*?)'?$`)
+	hotThread = expression.Lazy(`^(?:[\d.]+% (?:\[[^\]]*\] )?\(\S+ out of \S+\) \w+ usage|\S+ memory allocated) by thread '(.*?)'?$`)
 	// hotBegin is what a thread begins with.
-	hotBegin = regexp.MustCompile(`^[\d.]+% [\[(]|^\S+ memory allocated |(?:usage|allocated) by thread`)
-	hotShare = regexp.MustCompile(`^(\d+)/(\d+) snapshots sharing following \d+ elements$`)
+	hotBegin = expression.Lazy(`^[\d.]+% [\[(]|^\S+ memory allocated |(?:usage|allocated) by thread`)
+	hotShare = expression.Lazy(`^(\d+)/(\d+) snapshots sharing following \d+ elements$`)
 )
 
 func (p *hotParser) line(l line.Line) error {

@@ -2,12 +2,12 @@ package thread
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
@@ -88,7 +88,7 @@ func tagged(s string) (tag, rest string, ok bool) {
 	return tag, strings.TrimLeft(rest, " "), javacoreTag.MatchString(tag)
 }
 
-var javacoreTag = regexp.MustCompile(`^(NULL|\d[A-Z][A-Z0-9]{2,})$`)
+var javacoreTag = expression.Lazy(`^(NULL|\d[A-Z][A-Z0-9]{2,})$`)
 
 const (
 	threadTag    = "3XMTHREADINFO"
@@ -208,7 +208,7 @@ func (p *javacoreParser) about(tag, rest string) {
 // javacoreFile is the number of the process in the name of a javacore.
 //
 //	"/logs/javacore.20210423.140244.1175.0001.txt" -> 1175
-var javacoreFile = regexp.MustCompile(`javacore\.\d{8}\.\d{6}\.(\d+)\.(?:\d+\.)?txt$`)
+var javacoreFile = expression.Lazy(`javacore\.\d{8}\.\d{6}\.(\d+)\.(?:\d+\.)?txt$`)
 
 // javacoreTime reads a time, which counts milliseconds since OpenJ9.
 //
@@ -225,7 +225,7 @@ func javacoreTime(s string) time.Time {
 	return t
 }
 
-var zoneOffset = regexp.MustCompile(`^UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?(?: |$)`)
+var zoneOffset = expression.Lazy(`^UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?(?: |$)`)
 
 // javacoreZone reads a zone, nil if there is none.
 //

@@ -1,10 +1,10 @@
 package thread
 
 import (
-	"regexp"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // blocked reads what a thread waits for. Whoever waits to be notified is not held up by the
@@ -70,8 +70,8 @@ func (t *javacoreThread) lock(more analysis.Lock) {
 }
 
 var (
-	lockThread = regexp.MustCompile(`"(.*)" \((?:J9VMThread:)?0x([0-9A-Fa-f]+)`)
-	flatIdent  = regexp.MustCompile(`ident 0x([0-9A-Fa-f]+)`)
+	lockThread = expression.Lazy(`"(.*)" \((?:J9VMThread:)?0x([0-9A-Fa-f]+)`)
+	flatIdent  = expression.Lazy(`ident 0x([0-9A-Fa-f]+)`)
 )
 
 // lock reads a line of the section of locks.

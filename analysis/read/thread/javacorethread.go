@@ -1,10 +1,10 @@
 package thread
 
 import (
-	"regexp"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -29,10 +29,10 @@ type javacoreThread struct {
 }
 
 var (
-	threadAddresses = regexp.MustCompile(`\b(?:J9VMThread|TID|sys_thread_t|J9VMContinuation):0x([0-9A-Fa-f]+)`)
-	threadObject    = regexp.MustCompile(`\bjava/lang/Thread:0x([0-9A-Fa-f]+)`)
-	threadWord      = regexp.MustCompile(`\bstate:([A-Za-z?]+)`)
-	nativeID        = regexp.MustCompile(`\bnative (?:thread )?ID:(0x[0-9A-Fa-f]+)`)
+	threadAddresses = expression.Lazy(`\b(?:J9VMThread|TID|sys_thread_t|J9VMContinuation):0x([0-9A-Fa-f]+)`)
+	threadObject    = expression.Lazy(`\bjava/lang/Thread:0x([0-9A-Fa-f]+)`)
+	threadWord      = expression.Lazy(`\bstate:([A-Za-z?]+)`)
+	nativeID        = expression.Lazy(`\bnative (?:thread )?ID:(0x[0-9A-Fa-f]+)`)
 )
 
 // javacoreHeader reads the header of a thread in the spelling of any release. The name ends
@@ -85,9 +85,9 @@ func javacoreAddress(s string) string {
 }
 
 var (
-	longID    = regexp.MustCompile(`getId:(0x[0-9A-Fa-f]+)`)
-	totalCPU  = regexp.MustCompile(`\btotal: ([\d.]+) secs`)
-	ofMachine = regexp.MustCompile(`current category="(?:GC|JIT)"`)
+	longID    = expression.Lazy(`getId:(0x[0-9A-Fa-f]+)`)
+	totalCPU  = expression.Lazy(`\btotal: ([\d.]+) secs`)
+	ofMachine = expression.Lazy(`current category="(?:GC|JIT)"`)
 )
 
 // javacoreFrame reads a frame. Classes have slashes since Java 6, and those of lambdas keep

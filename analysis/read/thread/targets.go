@@ -2,11 +2,11 @@ package thread
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
@@ -29,8 +29,8 @@ const (
 )
 
 var (
-	limitOfShell = regexp.MustCompile(`^([a-zA-Z][a-zA-Z \-]*?)\s+\((?:[\w\-]+(?: [\w\-]+)?, )?-\w\)\s+(\S+)$`)
-	declared     = regexp.MustCompile(`^(?:Current )?Open File Descriptor Count:? (\d+)$`)
+	limitOfShell = expression.Lazy(`^([a-zA-Z][a-zA-Z \-]*?)\s+\((?:[\w\-]+(?: [\w\-]+)?, )?-\w\)\s+(\S+)$`)
+	declared     = expression.Lazy(`^(?:Current )?Open File Descriptor Count:? (\d+)$`)
 )
 
 // ParseTargets reads link targets without descriptor numbers, one a line, with

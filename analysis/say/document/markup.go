@@ -1,11 +1,11 @@
 package document
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -82,16 +82,16 @@ func JiraFence(b *strings.Builder, lines []string) {
 }
 
 // noformatEnd is what would end a block of code early.
-var noformatEnd = regexp.MustCompile(`(?i)\{(noformat)`)
+var noformatEnd = expression.Lazy(`(?i)\{(noformat)`)
 
 // jiraBlock is what at the begin of a line is a heading, a quotation or a list.
-var jiraBlock = regexp.MustCompile(`^(h[1-6]|bq)\. `)
+var jiraBlock = expression.Lazy(`^(h[1-6]|bq)\. `)
 
 // jiraEntity is what Jira prints as another character.
-var jiraEntity = regexp.MustCompile(`^&#?\w+;`)
+var jiraEntity = expression.Lazy(`^&#?\w+;`)
 
 // emoticon is what Jira draws as a picture, from its parenthesis on: "(*)", "(on)".
-var emoticon = regexp.MustCompile(`^\((?:y|n|i|/|x|!|\+|-|\?|on|off|\*[rgby]?|flag|flagoff)\)`)
+var emoticon = expression.Lazy(`^\((?:y|n|i|/|x|!|\+|-|\?|on|off|\*[rgby]?|flag|flagoff)\)`)
 
 // JiraText escapes what Jira reads as more than text. A mark inside of a word or
 // before a space opens nothing there and stays as it is, so that names can be read in

@@ -2,12 +2,13 @@ package redact
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // vocabularyText are words that reveal nothing: those of our own pages, common English,
@@ -16,7 +17,8 @@ import (
 //go:embed vocabulary.txt
 var vocabularyText string
 
-var vocabulary = set(vocabularyText)
+// vocabulary is made when the first result is shared.
+var vocabulary = sync.OnceValue(func() map[string]bool { return set(vocabularyText) })
 
 // strictness is how far a text is trusted.
 type strictness bool
@@ -47,37 +49,37 @@ func (r *Redactor) allow(as strictness, texts ...string) {
 
 var (
 	// phone is a telephone number as people write it.
-	phone = regexp.MustCompile(`(?:\+|\b00)\d[\d ()/.-]{6,}\d|\(0\d{1,5}\)[ /-]?\d[\d -]{3,}\d|\b\d{3}[-. ]\d{3}[-. ]\d{4}\b`)
+	phone = expression.Lazy(`(?:\+|\b00)\d[\d ()/.-]{6,}\d|\(0\d{1,5}\)[ /-]?\d[\d -]{3,}\d|\b\d{3}[-. ]\d{3}[-. ]\d{4}\b`)
 	// figures are numbers of normal evidence with several groups: days, times of day,
 	// addresses, versions, sizes and durations with their unit.
-	figures = regexp.MustCompile(`(?:\b20[0-4]\d(?:-[01]\d-[0-3]\d|/[01]\d/[0-3]\d|[01]\d[0-3]\d)(?:[T_ -]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?|T\d{2}-\d{2}-\d{2}|[T_-]\d{6})?Z?\b)` +
+	figures = expression.Lazy(`(?:\b20[0-4]\d(?:-[01]\d-[0-3]\d|/[01]\d/[0-3]\d|[01]\d[0-3]\d)(?:[T_ -]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?|T\d{2}-\d{2}-\d{2}|[T_-]\d{6})?Z?\b)` +
 		`|\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?\b|\b(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\b` +
 		`|\b(?:v|go|jdk-?)\d{1,3}(?:\.\d{1,4}){1,3}\b|\b[1-9]?\d\.(?:0|[1-9]\d?)\.(?:0|[1-9]\d{2})(?:-\d{1,4})?\b` +
 		`|\b\d+(?:\.\d+)? ?(?:[nmµu]?s|min|h|[kKMGT]i?B|[kKMGT]|B|%|bytes)(?:\b|$)`)
 	// groups are groups of digits that are one value, with the letters that touch them.
-	groups = regexp.MustCompile(`[\pL\pN]*\pN(?:(?: / |[ ./,-])\pN+)+[\pL\pN]*`)
+	groups = expression.Lazy(`[\pL\pN]*\pN(?:(?: / |[ ./,-])\pN+)+[\pL\pN]*`)
 	// cutGroups are groups beside the mark of a text that was cut.
-	cutGroups = regexp.MustCompile(groups.String() + `…|…` + groups.String())
+	cutGroups = expression.Lazy(groups.String() + `…|…` + groups.String())
 	// account is the number of a bank account in groups.
-	account = regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?\b`)
+	account = expression.Lazy(`\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?\b`)
 	// hexNumber is a short number, number a number with its unit: "10u", "v2", "500ms".
-	hexNumber = regexp.MustCompile(`^0x[0-9a-f]{1,5}$`)
-	number    = regexp.MustCompile(`^(\pL{0,2})(\d+)(\pL{0,2})$`)
+	hexNumber = expression.Lazy(`^0x[0-9a-f]{1,5}$`)
+	number    = expression.Lazy(`^(\pL{0,2})(\d+)(\pL{0,2})$`)
 	// second is a second or a duration, hour a day and hour of a time.
-	second = regexp.MustCompile(`^\d{1,3}\.\d+(?:z|[nmµu]?s|h)?$`)
-	hour   = regexp.MustCompile(`^\d{2}[Tt]\d{2,6}[Zz]?$`)
+	second = expression.Lazy(`^\d{1,3}\.\d+(?:z|[nmµu]?s|h)?$`)
+	hour   = expression.Lazy(`^\d{2}[Tt]\d{2,6}[Zz]?$`)
 	// nth is the number of one of several threads: "GC Thread#3".
-	nth = regexp.MustCompile(`#(?:\d{1,5}|N)$`)
+	nth = expression.Lazy(`#(?:\d{1,5}|N)$`)
 	// escaped is a word with bytes that a listing shows as their number.
-	escaped = regexp.MustCompile(`[\pL\pN]*(?:(?:\\x[0-9a-f]{2})+[\pL\pN]*)+`)
+	escaped = expression.Lazy(`[\pL\pN]*(?:(?:\\x[0-9a-f]{2})+[\pL\pN]*)+`)
 	// day is a date without signs.
-	day = regexp.MustCompile(`^20[0-4]\d[01]\d[0-3]\d$`)
+	day = expression.Lazy(`^20[0-4]\d[01]\d[0-3]\d$`)
 	// letters is a word in a name that is written together: "Hikari" and "Pool".
-	letters = regexp.MustCompile(`\p{Lu}+(?:\P{L}|$)|\p{Lu}?\p{Ll}+|\p{Lu}+|\pL+`)
+	letters = expression.Lazy(`\p{Lu}+(?:\P{L}|$)|\p{Lu}?\p{Ll}+|\p{Lu}+|\pL+`)
 	// ticket is the number of a public ticket.
-	ticket = regexp.MustCompile(`(github\.com/[^/\s]+/[^/\s]+/(?:pull|issues)/)\d+`)
+	ticket = expression.Lazy(`(github\.com/[^/\s]+/[^/\s]+/(?:pull|issues)/)\d+`)
 	// cut is a word beside the mark of a text that was cut.
-	cut = regexp.MustCompile(`([^\s…]*)…([^\s…]*)`)
+	cut = expression.Lazy(`([^\s…]*)…([^\s…]*)`)
 )
 
 // settle hides the unknown words of all texts noted by allow.
@@ -172,11 +174,11 @@ func (r *Redactor) withoutSoftware(chunk string) string {
 var (
 	// softwarePath is a path below a directory with the programs and libraries of a
 	// system.
-	softwarePath = regexp.MustCompile(`^/(?:usr/)?(?:lib|lib64|libexec|bin|sbin)/|^/usr/local/go/`)
+	softwarePath = expression.Lazy(`^/(?:usr/)?(?:lib|lib64|libexec|bin|sbin)/|^/usr/local/go/`)
 	// softwareFile is the file of a library or a script.
-	softwareFile = regexp.MustCompile(`(?i)\.(?:so(?:\.\d+)*|jar|ko|mo|pyc?|node|jmod)[,;"')]*$`)
+	softwareFile = expression.Lazy(`(?i)\.(?:so(?:\.\d+)*|jar|ko|mo|pyc?|node|jmod)[,;"')]*$`)
 	// dataFile holds what a machine works on.
-	dataFile = regexp.MustCompile(`(?i)\.(?:db|sqlite3?|csv|json|log|txt|xml|sql|dump|dat|gz|zip|tgz)[,;"')]*$`)
+	dataFile = expression.Lazy(`(?i)\.(?:db|sqlite3?|csv|json|log|txt|xml|sql|dump|dat|gz|zip|tgz)[,;"')]*$`)
 )
 
 // unknownSoftware returns the elements of a path of software that not every machine
@@ -281,7 +283,7 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 // mark reports one or two letters that name nobody: one letter, a unit, a short word.
 func (r *Redactor) mark(s string) bool {
 	low := strings.ToLower(s)
-	return len(s) < 2 || units[low] || vocabulary[low] || plainNames[low] || rounds[low] || common[low] || r.public[low]
+	return len(s) < 2 || units[low] || vocabulary()[low] || plainNames[low] || rounds[low] || common[low] || r.public[low]
 }
 
 var (
@@ -307,7 +309,7 @@ func (r *Redactor) plain(word string) bool {
 		return false
 	}
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "ly"} {
-		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary[stem] || plainNames[stem] || rounds[stem] || common[stem] || softwareParts[stem] || standards[stem]) {
+		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary()[stem] || plainNames[stem] || rounds[stem] || common[stem] || softwareParts[stem] || standards[stem]) {
 			return true
 		}
 	}
@@ -336,7 +338,7 @@ func (r *Redactor) hideName(name string) {
 }
 
 // pseudonymIn is the place of a pseudonym in a text that was searched.
-var pseudonymIn = regexp.MustCompile(`\b` + pseudonymWord + `-0\b`)
+var pseudonymIn = expression.Lazy(`\b` + pseudonymWord + `-0\b`)
 
 // cutWords replaces the unknown remains of words where a text was cut.
 func (r *Redactor) cutWords(s string) string {

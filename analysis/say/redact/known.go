@@ -1,11 +1,12 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"leakdiff/analysis/expression"
 )
 
 // shortest is the length of the shortest known name that is replaced. Shorter names
@@ -31,36 +32,36 @@ var ends = map[string]bool{"remote": true, "local": true, "peer": true}
 
 var (
 	// argument is a flag with its value: "--kubeconfig=/etc/x".
-	argument = regexp.MustCompile(`((?:^|[\s"'\[(,])--?[A-Za-z][\w.-]*=)([^\s"',;)\]]+)`)
+	argument = expression.Lazy(`((?:^|[\s"'\[(,])--?[A-Za-z][\w.-]*=)([^\s"',;)\]]+)`)
 	// plainValue reveals nothing: a number, a time, a word that switches.
-	plainValue = regexp.MustCompile(`^(?:[0-9.]+(?:[a-zA-Z]{1,3}|%)?|true|false|on|off|yes|no|[0-2]|debug|info|json|text)$`)
+	plainValue = expression.Lazy(`^(?:[0-9.]+(?:[a-zA-Z]{1,3}|%)?|true|false|on|off|yes|no|[0-2]|debug|info|json|text)$`)
 	// podLog is the directory of a pod's logs: "/pods/shop_cart-7_6f1c…".
-	podLog = regexp.MustCompile(`/pods/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*|<pod>)_`)
+	podLog = expression.Lazy(`/pods/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*|<pod>)_`)
 	// containerLog is a container's log: "/containers/cart-7_shop_app-64hex.log".
-	containerLog = regexp.MustCompile(`/containers/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_[a-z0-9]`)
+	containerLog = expression.Lazy(`/containers/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_[a-z0-9]`)
 	// hostPort is a name with a port, urlHost that of a URL.
-	hostPort = regexp.MustCompile(`\b((?:[A-Za-z0-9_-]+\.)+[A-Za-z0-9-]+):\d{2,5}\b`)
-	urlHost  = regexp.MustCompile(`://(?:[^/\s@]*@)?([A-Za-z0-9_-][A-Za-z0-9._-]*)`)
+	hostPort = expression.Lazy(`\b((?:[A-Za-z0-9_-]+\.)+[A-Za-z0-9-]+):\d{2,5}\b`)
+	urlHost  = expression.Lazy(`://(?:[^/\s@]*@)?([A-Za-z0-9_-][A-Za-z0-9._-]*)`)
 	// database is the name of a database in the URL of a driver.
-	database = regexp.MustCompile(`\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|amqps?|sqlserver)://[^/\s]+/([\w.-]+)`)
+	database = expression.Lazy(`\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|amqps?|sqlserver)://[^/\s]+/([\w.-]+)`)
 	// worker names a node, job or pod in the name of a thread of Jenkins:
 	// "Executor #0 for node-1 : executing shop/job/deploy #12".
-	worker = regexp.MustCompile(`(?:Executor #-?\d+ for|Channel reader thread:|[Ll]aunch(?:er)?(?:\.launch)? for|Jenkins agent|for channel|Ping thread for channel|connection (?:to|from)) ([\w.-]+)(?: : executing (\S.*?)(?: #-?\d+)?$)?`)
+	worker = expression.Lazy(`(?:Executor #-?\d+ for|Channel reader thread:|[Ll]aunch(?:er)?(?:\.launch)? for|Jenkins agent|for channel|Ping thread for channel|connection (?:to|from)) ([\w.-]+)(?: : executing (\S.*?)(?: #-?\d+)?$)?`)
 	// container is a container's name as the kubelet made it: "k8s_app_cart-7_shop_…".
-	container = regexp.MustCompile(`k8s_[^_\s/]+_([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_`)
+	container = expression.Lazy(`k8s_[^_\s/]+_([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_`)
 	// podWord is a pod in a command line or message: "pod/cart-7".
-	podWord = regexp.MustCompile(`(?:^|[\s"'(=])pods?/([a-z0-9][a-z0-9.-]{2,})`)
+	podWord = expression.Lazy(`(?:^|[\s"'(=])pods?/([a-z0-9][a-z0-9.-]{2,})`)
 	// namespaceWord is a namespace in a command line or message: "--namespace shop",
 	// "namespace=shop".
-	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace|\bns)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
+	namespaceWord = expression.Lazy(`(?:--namespace|\bnamespace|\bns)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
 	// dataPath is an absolute path outside the directories that every machine has.
-	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[\pL\pN._@+-]+(?:/[\pL\pN._@+<>-]+)+)`)
+	dataPath = expression.Lazy(`(?:^|[\s"'(=,\[])(/[\pL\pN._@+-]+(?:/[\pL\pN._@+<>-]+)+)`)
 	// connection is both ends of a socket: "web-1:51000->db-primary:postgresql".
-	connection = regexp.MustCompile(`([A-Za-z0-9.-]+):[\w-]+->([A-Za-z0-9.-]+):[\w-]+`)
+	connection = expression.Lazy(`([A-Za-z0-9.-]+):[\w-]+->([A-Za-z0-9.-]+):[\w-]+`)
 	// listed is a row of lsof: "shopd 4711 alice 12u  REG".
-	listed = regexp.MustCompile(`(?m)^\S+\s+\d+\s+(?:\d+\s+)?([A-Za-z_][\w.-]*)\s+(?:\d+[a-zA-Z]{1,2}|cwd|rtd|txt|mem)\s`)
+	listed = expression.Lazy(`(?m)^\S+\s+\d+\s+(?:\d+\s+)?([A-Za-z_][\w.-]*)\s+(?:\d+[a-zA-Z]{1,2}|cwd|rtd|txt|mem)\s`)
 	// source is the file of a stack's line.
-	source = regexp.MustCompile(`\.(?:go|s|c|cc|java|kt|js|ts|py|rs)(?::\d+)?$`)
+	source = expression.Lazy(`\.(?:go|s|c|cc|java|kt|js|ts|py|rs)(?::\d+)?$`)
 )
 
 // softwareRoots are directories whose content shows what a machine runs, not whose it
@@ -118,7 +119,7 @@ func (r *Redactor) know(rule Rule, names ...string) {
 }
 
 // digitRuns are replaced by one N in the names of families.
-var digitRuns = regexp.MustCompile(`[0-9]+`)
+var digitRuns = expression.Lazy(`[0-9]+`)
 
 // alias makes a name a synonym of another one where it is a word of its own.
 func (r *Redactor) alias(name, full string) {
@@ -207,7 +208,7 @@ func (r *Redactor) learnText(s string) {
 }
 
 // remark is text after a path: "x.db (deleted)", "c.sock, CONNECTED".
-var remark = regexp.MustCompile(`(?: \([^()/]*\)|, [A-Z][A-Z_0-9]+)$`)
+var remark = expression.Lazy(`(?: \([^()/]*\)|, [A-Z][A-Z_0-9]+)$`)
 
 // LearnEvidence takes a text of a capture. Such a text may contain addresses of
 // machines, and may end with a path whose names have blanks: "10u /srv/Kunde
@@ -287,10 +288,10 @@ func (r *Redactor) learnSource(file string) {
 }
 
 // library is a file of software, which reveals at most versions.
-var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
+var library = expression.Lazy(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 
 // versioned is a directory named by the version of the program: results name it too.
-var versioned = regexp.MustCompile(`^v\d+(?:\.\d+){1,2}(?:-?(?:rc|alpha|beta|pre|dev)[.-]?\d*)?$`)
+var versioned = expression.Lazy(`^v\d+(?:\.\d+){1,2}(?:-?(?:rc|alpha|beta|pre|dev)[.-]?\d*)?$`)
 
 // learnFile takes the path of a file in an upload. Its directories are named by the
 // sender, the file mostly by the capture.
@@ -334,11 +335,11 @@ func (r *Redactor) keepRound(label string) {
 
 var (
 	// numbered is the suffix that distinguishes equal names: "t0 (2)", "t0 #2".
-	numbered = regexp.MustCompile(`(?: #\d+| \(\d+\))+$`)
+	numbered = expression.Lazy(`(?: #\d+| \(\d+\))+$`)
 	// ending is one of the endings of files of a capture.
-	ending = regexp.MustCompile(`\.(?:txt|log|out|err|jsonl?|ya?ml|html?|csv|md|tar|tgz|zip|gz|zst|xz|bz2|lz4|7z|pb|pprof|prof|stacks|dump|lst|list)$`)
+	ending = expression.Lazy(`\.(?:txt|log|out|err|jsonl?|ya?ml|html?|csv|md|tar|tgz|zip|gz|zst|xz|bz2|lz4|7z|pb|pprof|prof|stacks|dump|lst|list)$`)
 	// nameWord is a word or a number in a file's name.
-	nameWord = regexp.MustCompile(`\pL+|\pN+`)
+	nameWord = expression.Lazy(`\pL+|\pN+`)
 )
 
 // roundOnly reports a name with only numbers, words for evidence and rounds, and
@@ -481,7 +482,7 @@ func stands(s string, from, to int, rule Rule, name string) bool {
 	if rule == Hosts && !word(name) {
 		return true
 	}
-	return apart(s, from, to) && (rule != Paths && rule != Files || !word(name) || !vocabulary[name] || inPath(s, from, to))
+	return apart(s, from, to) && (rule != Paths && rule != Files || !word(name) || !vocabulary()[name] || inPath(s, from, to))
 }
 
 // apart reports a part of a text that no letter or digit touches.
@@ -564,9 +565,9 @@ const pseudonymWord = `(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|
 
 var (
 	// made is a pseudonym as name writes it, or a text that looks like one.
-	made = regexp.MustCompile(`^` + pseudonymWord + `-\d+$`)
+	made = expression.Lazy(`^` + pseudonymWord + `-\d+$`)
 	// small is one whose number identifies nobody.
-	small = regexp.MustCompile(`^` + pseudonymWord + `-\d{1,5}$`)
+	small = expression.Lazy(`^` + pseudonymWord + `-\d{1,5}$`)
 )
 
 // pseudonym reports text that was already replaced: a pseudonym of this redactor. A text

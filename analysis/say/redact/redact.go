@@ -10,10 +10,11 @@ import (
 	"maps"
 	"net/netip"
 	"reflect"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"leakdiff/analysis/expression"
 )
 
 // Rule names one kind of secret.
@@ -91,31 +92,31 @@ const secretWord = `(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|passw
 var (
 	// token is a secret with its key: "token=abc", "Authorization: Bearer x",
 	// "--password hunter2".
-	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)\s+|\bbearer\s+|` + secretWord + `["']?\s*[=:]\s*["']?|--?` + secretWord + `\s+))([^\s"'&,;)}\]]{4,})`)
+	token = expression.Lazy(`(?i)((?:authorization:\s*(?:bearer|basic)\s+|\bbearer\s+|` + secretWord + `["']?\s*[=:]\s*["']?|--?` + secretWord + `\s+))([^\s"'&,;)}\]]{4,})`)
 	// userinfo is the name and password of a URL, or of a driver's data source:
 	// "shop:s3cret@tcp(db:3306)".
-	userinfo = regexp.MustCompile(`(://)([^/\s:@]*(?::[^/\s@]*)?)(@)|()([\w.-]+:[^\s:@/]+)(@(?:tcp|udp|unix)\()`)
+	userinfo = expression.Lazy(`(://)([^/\s:@]*(?::[^/\s@]*)?)(@)|()([\w.-]+:[^\s:@/]+)(@(?:tcp|udp|unix)\()`)
 	// key is a secret with a known form: a JSON web token, a key of AWS, GitHub,
 	// GitLab, Slack, npm, Google, Stripe or Vault, a private key.
-	key = regexp.MustCompile(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bgh[oprsu]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{12,}|\bxox[a-z]-[\w-]{8,}` +
+	key = expression.Lazy(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bgh[oprsu]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{12,}|\bxox[a-z]-[\w-]{8,}` +
 		`|\b[sr]k[-_][\w-]{16,}|\bnpm_\w{20,}|\bAIza[\w-]{20,}|\bya29\.[\w-]{16,}|\bhvs\.[\w-]{16,}|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
 	// resource is the name of a cloud resource, with the number of its account.
-	resource = regexp.MustCompile(`\barn:[\w-]+:[^\s"'<>,;)}\]]+`)
+	resource = expression.Lazy(`\barn:[\w-]+:[^\s"'<>,;)}\]]+`)
 	// card is the hardware address of a network card.
-	card = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b`)
+	card = expression.Lazy(`(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b`)
 	// mail is the mail address of a person. unit and version look like one.
-	mail    = regexp.MustCompile(`\b[\w.+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
-	notMail = regexp.MustCompile(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
-	ipv4    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	mail    = expression.Lazy(`\b[\w.+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
+	notMail = expression.Lazy(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
+	ipv4    = expression.Lazy(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	// ipv6 has at least two colons and hex digits. Text that is no address stays.
-	ipv6 = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
-	home = regexp.MustCompile(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
+	ipv6 = expression.Lazy(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
+	home = expression.Lazy(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
 	// Ids touch other words: "pod6f1c…", "shop_cart-7_6f1c…".
-	uuid    = regexp.MustCompile(`(?i)[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}`)
-	longHex = regexp.MustCompile(`[0-9a-f]{32,64}`)
-	pointer = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b`)
+	uuid    = expression.Lazy(`(?i)[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}`)
+	longHex = expression.Lazy(`[0-9a-f]{32,64}`)
+	pointer = expression.Lazy(`\b0x[0-9a-f]{6,16}\b`)
 	// print is a fingerprint of a family. It identifies nobody and must stay.
-	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
+	print = expression.Lazy(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
 )
 
 // newRedactor makes a redactor that knows only the names of these hosts.

@@ -1,50 +1,51 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"leakdiff/analysis/expression"
 )
 
 var (
 	// pair is a value with the name of an attribute: "namespace=shop",
 	// `"user":"alice"`.
-	pair = regexp.MustCompile(`(?i)(\b(` + pairKeys + `)=\\?["']?)([^\s"'\\,;&)}\]]+)|(["'](` + pairKeys + `)\\?["']\s*:\s*\\?["'])([^"'\\]+)`)
+	pair = expression.Lazy(`(?i)(\b(` + pairKeys + `)=\\?["']?)([^\s"'\\,;&)}\]]+)|(["'](` + pairKeys + `)\\?["']\s*:\s*\\?["'])([^"'\\]+)`)
 	// replicaPod is the name of a pod as a controller makes it:
 	// "cart-7d9f8b6c5d-x2x4z".
-	replicaPod = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[a-f0-9bcdfghjklmnpqrstvwxz]{7,10}-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
+	replicaPod = expression.Lazy(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[a-f0-9bcdfghjklmnpqrstvwxz]{7,10}-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
 	// nodePod is a pod that runs on every node: "agent-x2x4z". Words have vowels.
-	nodePod = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
+	nodePod = expression.Lazy(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
 	// counted is one of several machines or pods, as people name them: "web-prod-17".
-	counted = regexp.MustCompile(`(?i)\b[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*-?[a-z]*\d+[a-z]?\b`)
+	counted = expression.Lazy(`(?i)\b[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*-?[a-z]*\d+[a-z]?\b`)
 	// dotted is a name with dots: a host, a version, a file, a function.
-	dotted = regexp.MustCompile(`[\pL\pN_-]+(?:\.[\pL\pN_-]+)+`)
+	dotted = expression.Lazy(`[\pL\pN_-]+(?:\.[\pL\pN_-]+)+`)
 	// release is a version: "v1.34.4-rc.1", "1.30.x", "3.5s".
-	release = regexp.MustCompile(`(?i)^[a-z]{0,3}\d+(?:\.(?:\d+|x))+(?:[a-z%]{1,3}|[-+]?(?:rc|alpha|beta|dev|pre|eks|gke)[\w.-]*)?$`)
+	release = expression.Lazy(`(?i)^[a-z]{0,3}\d+(?:\.(?:\d+|x))+(?:[a-z%]{1,3}|[-+]?(?:rc|alpha|beta|dev|pre|eks|gke)[\w.-]*)?$`)
 	// cloudHost is a machine named by its address: "ip-10-1-2-3".
-	cloudHost = regexp.MustCompile(`\bip(?:-\d{1,3}){4}\b`)
+	cloudHost = expression.Lazy(`\bip(?:-\d{1,3}){4}\b`)
 	// aboutOne is a value after the word for what it is: "node web-7", "namespace:
 	// shop".
-	aboutOne = regexp.MustCompile(`(?i)\b(` + pairKeys + `|host name|machine|vm|server|cluster|container|bucket|database|db|schema)(\s*[:=]\s*|\s+)["'` + "`" + `(]?([\pL\pN_][\pL\pN_.@-]*)`)
+	aboutOne = expression.Lazy(`(?i)\b(` + pairKeys + `|host name|machine|vm|server|cluster|container|bucket|database|db|schema)(\s*[:=]\s*|\s+)["'` + "`" + `(]?([\pL\pN_][\pL\pN_.@-]*)`)
 	// aboutSecret is a secret after the word for it: "pwd hunter2".
-	aboutSecret = regexp.MustCompile(`(?i)\b(password|passwd|passphrase|pwd|pw|pass|secret|token|api[ _-]?key)\s+(?:is\s+)?["'` + "`" + `]?([^\s"'` + "`" + `,;)]{3,})`)
+	aboutSecret = expression.Lazy(`(?i)\b(password|passwd|passphrase|pwd|pw|pass|secret|token|api[ _-]?key)\s+(?:is\s+)?["'` + "`" + `]?([^\s"'` + "`" + `,;)]{3,})`)
 	// option is a short option of a command with its value: "-n shop", "--user alice".
-	option = regexp.MustCompile(`(?:^|[\s` + "`" + `])(-n|--namespace|-u|--user|-l|--login|-p|--context|--cluster|-h|--host)(?:=|\s+)["']?([\pL\pN_][^\s"'` + "`" + `,;)]*)`)
+	option = expression.Lazy(`(?:^|[\s` + "`" + `])(-n|--namespace|-u|--user|-l|--login|-p|--context|--cluster|-h|--host)(?:=|\s+)["']?([\pL\pN_][^\s"'` + "`" + `,;)]*)`)
 	// joined is a password directly after its option, as some clients accept it.
-	joined = regexp.MustCompile(`(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]*?\s-p)([^\s"'` + "`" + `<>]{3,})`)
+	joined = expression.Lazy(`(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]*?\s-p)([^\s"'` + "`" + `<>]{3,})`)
 	// podOf is a pod after its namespace: "shop/cart-7".
-	podOf = regexp.MustCompile(`(?:^|[\s("'<` + "`" + `])([a-z][a-z0-9-]*)/([a-z][a-z0-9-]*-[a-z0-9-]*\d[a-z0-9-]*)`)
+	podOf = expression.Lazy(`(?:^|[\s("'<` + "`" + `])([a-z][a-z0-9-]*)/([a-z][a-z0-9-]*-[a-z0-9-]*\d[a-z0-9-]*)`)
 	// login is a user on a machine: "ssh alice@web-7", with the path of a copy.
-	login = regexp.MustCompile(`([\pL\pN_.+-]+)@([\pL\pN_][\pL\pN_.-]*)(?::([\w./~-]+))?`)
+	login = expression.Lazy(`([\pL\pN_.+-]+)@([\pL\pN_][\pL\pN_.-]*)(?::([\w./~-]+))?`)
 	// share is a path of Windows, on another machine or a drive.
-	share = regexp.MustCompile(`(?:\\\\([\w.-]+)|\b[A-Za-z]:)((?:\\[^\\\s"'<>|]+)+)`)
+	share = expression.Lazy(`(?:\\\\([\w.-]+)|\b[A-Za-z]:)((?:\\[^\\\s"'<>|]+)+)`)
 	// address is an address of the web or of a store, with its path.
-	address = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://(?:[^/\s@]*@)?([^/\s:"'<>)\]?#]+)(?::\d+)?([^\s"'<>)\]?#]*)`)
+	address = expression.Lazy(`\b[A-Za-z][A-Za-z0-9+.-]*://(?:[^/\s@]*@)?([^/\s:"'<>)\]?#]+)(?::\d+)?([^\s"'<>)\]?#]*)`)
 	// anyPath is an absolute path.
-	anyPath = regexp.MustCompile("(?:^|[\\s\"'(=,:<\\[`])((?:/[\\pL\\pN._@+~%-]+)+)")
+	anyPath = expression.Lazy("(?:^|[\\s\"'(=,:<\\[`])((?:/[\\pL\\pN._@+~%-]+)+)")
 	// random is a long word that is no natural one.
-	random = regexp.MustCompile(`\b[A-Za-z0-9_+=-]{20,}\b`)
+	random = expression.Lazy(`\b[A-Za-z0-9_+=-]{20,}\b`)
 )
 
 // pairKeys are the names of keyed attributes.
@@ -188,7 +189,7 @@ func (r *Redactor) LearnSaid(s string) {
 		}
 	}
 	r.learnHosts(s, true)
-	for _, pattern := range []*regexp.Regexp{replicaPod, nodePod} {
+	for _, pattern := range []*expression.Expression{replicaPod, nodePod} {
 		for _, m := range pattern.FindAllString(s, -1) {
 			r.know(Pods, m)
 		}

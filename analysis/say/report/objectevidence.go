@@ -1,14 +1,14 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
-var memberWord = regexp.MustCompile(`\bmembers?\b`)
+var memberWord = expression.Lazy(`\bmembers?\b`)
 
 // counting is evidence in words of what was counted, in place of members.
 func counting(evidence []analysis.Evidence, one, many string) []analysis.Evidence {

@@ -7,12 +7,12 @@ package source
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/family"
 )
 
@@ -25,16 +25,16 @@ const (
 )
 
 var (
-	moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$`)
-	fileElement   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._~+=@ -]*$`)
-	moduleVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+incompatible)?$`)
-	pseudoVersion = regexp.MustCompile(`^v\d+\.(?:0\.0-|\d+\.\d+-(?:[^+]*\.)?0\.)\d{14}-([0-9a-f]{12})(?:\+incompatible)?$`)
-	majorElement  = regexp.MustCompile(`^v(?:[2-9]|[1-9]\d+)$`)
+	moduleElement = expression.Lazy(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$`)
+	fileElement   = expression.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._~+=@ -]*$`)
+	moduleVersion = expression.Lazy(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+incompatible)?$`)
+	pseudoVersion = expression.Lazy(`^v\d+\.(?:0\.0-|\d+\.\d+-(?:[^+]*\.)?0\.)\d{14}-([0-9a-f]{12})(?:\+incompatible)?$`)
+	majorElement  = expression.Lazy(`^v(?:[2-9]|[1-9]\d+)$`)
 	// release is a version of Go, bare without the word.
-	release = regexp.MustCompile(`^go1\.\d{1,3}(?:\.\d{1,3})?(?:rc\d{1,2}|beta\d{1,2})?$`)
-	bare    = regexp.MustCompile(`^1\.\d{1,3}(?:\.\d{1,3})?$`)
+	release = expression.Lazy(`^go1\.\d{1,3}(?:\.\d{1,3})?(?:rc\d{1,2}|beta\d{1,2})?$`)
+	bare    = expression.Lazy(`^1\.\d{1,3}(?:\.\d{1,3})?$`)
 	// toolchain is the version of a module with the source of Go itself.
-	toolchain = regexp.MustCompile(`^v0\.0\.1-(go1\.[0-9a-z.]+)\.[a-z0-9]+-[a-z0-9]+$`)
+	toolchain = expression.Lazy(`^v0\.0\.1-(go1\.[0-9a-z.]+)\.[a-z0-9]+-[a-z0-9]+$`)
 )
 
 // Link is the address of a frame's line on a public host, "" if the path of its file does
@@ -191,7 +191,7 @@ func unescaped(s string) (string, bool) {
 	return b.String(), true
 }
 
-func allMatch(re *regexp.Regexp, elements []string) bool {
+func allMatch(re *expression.Expression, elements []string) bool {
 	return !slices.ContainsFunc(elements, func(e string) bool { return !re.MatchString(e) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 const (
@@ -164,7 +165,7 @@ func read(root fs.FS, name string) (string, error) {
 	return string(text), nil
 }
 
-var goStatement = regexp.MustCompile(`(?:^|[\s;{:])go\s`)
+var goStatement = expression.Lazy(`(?:^|[\s;{:])go\s`)
 
 // startsGoroutine reports a go statement in a line, or in those next to it: a statement of
 // several lines has one number. Libraries also hide it, as errgroup and WaitGroup.Go do,
