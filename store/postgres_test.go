@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 	"leakdiff/store/cluster"
 )
 
@@ -31,9 +32,7 @@ func TestTheTestsPassOnPostgreSQL(t *testing.T) {
 	if os.Getenv(serverVariable) != "" {
 		return // it is that run
 	}
-	if testing.Short() {
-		t.Skip("-short")
-	}
+	corpus.Heavy(t)
 	server := cluster.Start(t)
 	program, err := os.Executable()
 	if err != nil {
@@ -55,14 +54,29 @@ func TestTheTestsPassOnPostgreSQL(t *testing.T) {
 	}
 }
 
+func TestADatabaseOfPostgreSQL(t *testing.T) {
+	corpus.Heavy(t)
+	server := cluster.Start(t)
+	for _, c := range []struct {
+		name  string
+		proof func(*testing.T, *cluster.Cluster)
+	}{
+		{"has the tables, columns, keys and indexes of a file", bothEnginesHaveTheSameTables},
+		{"beside uploads needs leave to be new", aNewDatabaseBesideUploadsNeedsLeave},
+		{"repeats a transaction that others disturb as a whole", aTransactionThatOthersDisturbIsRepeated},
+		{"serves one server at a time", aDatabaseServesOneServerAtATime},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.proof(t, server) })
+	}
+}
+
 // column is what both engines know of a column.
 type column struct {
 	Type     string
 	Required bool
 }
 
-func TestBothEnginesHaveTheSameTablesColumnsKeysAndIndexes(t *testing.T) {
-	server := cluster.Start(t)
+func bothEnginesHaveTheSameTables(t *testing.T, server *cluster.Cluster) {
 	file, other := openFile(t), openOn(t, server.Database(t))
 	wantEqual(t, columnsOf(file, columnsOfSQLite), columnsOf(other, columnsOfPostgres))
 	wantEqual(t, keysOf(file, keysOfSQLite), keysOf(other, keysOfPostgres))
@@ -153,8 +167,7 @@ JOIN pg_class t ON t.oid = i.indrelid
 WHERE t.relnamespace = 'public'::regnamespace AND t.relname <> 'schema_version'
 GROUP BY i.indexrelid, i.indrelid, i.indisunique, i.indpred`
 
-func TestADatabaseServesOneServerAtATime(t *testing.T) {
-	server := cluster.Start(t)
+func aDatabaseServesOneServerAtATime(t *testing.T, server *cluster.Cluster) {
 	address := server.Database(t)
 	first := openOn(t, address)
 	c := first.newCase("before")
@@ -175,8 +188,7 @@ func TestADatabaseServesOneServerAtATime(t *testing.T) {
 	}
 }
 
-func TestANewDatabaseBesideUploadsNeedsLeave(t *testing.T) {
-	server := cluster.Start(t)
+func aNewDatabaseBesideUploadsNeedsLeave(t *testing.T, server *cluster.Cluster) {
 	f := openOn(t, server.Database(t))
 	f.upload(f.newCase("a").ID, "x")
 	f.close()
@@ -207,8 +219,7 @@ func TestAddressesThatCannotBeOpenedAreExplained(t *testing.T) {
 	}
 }
 
-func TestATransactionThatOthersDisturbIsRepeatedAsAWhole(t *testing.T) {
-	server := cluster.Start(t)
+func aTransactionThatOthersDisturbIsRepeated(t *testing.T, server *cluster.Cluster) {
 	f := openOn(t, server.Database(t))
 	c := f.newCase("disturbed")
 	f.upload(c.ID, "one")
