@@ -697,5 +697,98 @@ func (c *checker) sumsOf(ctx context.Context, tx *sql.Tx, series int64) error {
 		f.Why = wording.Plural(len(wrong), "day", "days")
 		c.add(f)
 	}
+	if err != nil || len(wrong) > 0 {
+		return err // a repair of the sums makes the spans again
+	}
+	return c.spansOf(ctx, tx, &p, series)
+}
+
+// seriesSpan is a row of family_span. Counts that the sums of an older database did not tell
+// are not valid.
+type seriesSpan struct {
+	first, last           int64
+	firstCount, lastCount sql.NullInt64
+	// displaced is true if the row is of another host or case than its series.
+	displaced bool
+}
+
+const seriesSpansSQL = `
+SELECT p.fingerprint, p.first, p.last, p.first_count, p.last_count, p.host <> r.host OR p.case_seq <> r.case_seq
+FROM family_span p
+JOIN series r ON r.seq = p.series_seq
+WHERE p.series_seq = ?`
+
+// spansOf compares what the fleet says of the families of a series with its snapshots.
+func (c *checker) spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int64) error {
+	spans, err := spansOf(ctx, tx, p, series)
+	if err != nil {
+		return err
+	}
+	want, err := spans.byFingerprint(ctx, tx, series)
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var fingerprint string
+		var got seriesSpan
+		if err := rows.Scan(&fingerprint, &got.first, &got.last, &got.firstCount, &got.lastCount, &got.displaced); err != nil {
+			return none, err
+		}
+		if x, known := want[fingerprint]; !known || !got.agrees(x) {
+			wrong++
+		}
+		delete(want, fingerprint)
+		return none, nil
+	}, seriesSpansSQL, series)
+	if wrong += len(want); err == nil && wrong > 0 {
+		c.add(Finding{Subject: OfCount, What: "what the fleet knows of a process differs from its snapshots", Where: fmt.Sprintf("series %d", series),
+			Why: wording.Plural(wrong, "family", "families"), Mend: "sum it up again", days: []seriesDay{{series: series}}})
+	}
 	return err
+}
+
+func (s seriesSpan) agrees(want familySpan) bool {
+	same := func(count sql.NullInt64, want int64) bool { return !count.Valid || count.Int64 == want }
+	return !s.displaced && s.first == want.first && s.last == want.last && same(s.firstCount, want.firstCount) && same(s.lastCount, want.lastCount)
+}
+
+// byFingerprint merges the spans of the families of a series that have one fingerprint, as
+// addSpanSQL does.
+func (s familySpans) byFingerprint(ctx context.Context, tx *sql.Tx, series int64) (map[string]familySpan, error) {
+	out := map[string]familySpan{}
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var family int64
+		var fingerprint string
+		if err := rows.Scan(&family, &fingerprint); err != nil {
+			return none, err
+		}
+		x, seen := s[spanKey{family, series}]
+		if !seen {
+			return none, nil // no capture with a time shows it
+		}
+		if other, known := out[fingerprint]; known {
+			x = x.joined(other)
+		}
+		out[fingerprint] = x
+		return none, nil
+	}, familiesOfSeriesSQL, series)
+	return out, err
+}
+
+const familiesOfSeriesSQL = `
+SELECT DISTINCT f.seq, f.fingerprint
+FROM family_seen s
+JOIN family f ON f.seq = s.family_seq
+WHERE s.series_seq = ?`
+
+// joined is the span of both. Of two sights at the same time the larger count holds.
+func (s familySpan) joined(other familySpan) familySpan {
+	if other.first < s.first || other.first == s.first && other.firstCount > s.firstCount {
+		s.first, s.firstCount = other.first, other.firstCount
+	}
+	if other.last > s.last || other.last == s.last && other.lastCount > s.lastCount {
+		s.last, s.lastCount = other.last, other.lastCount
+	}
+	return s
 }

@@ -177,6 +177,9 @@ func TestEveryDamageIsFoundAndWhatCanBeMendedIs(t *testing.T) {
 		"a permalink without record": {sql(`UPDATE permalink SET record = NULL`), OfPermalink, "missing", 1, false, 0},
 		"sums":                       {sql(`UPDATE family_seen SET high = high + 1 WHERE series_seq = 1`), OfCount, "series 1", 0, false, 0},
 		"sums that are gone":         {sql(`DELETE FROM family_seen WHERE series_seq = 1`), OfCount, "series 1", 0, false, 0},
+		"a last sight":               {sql(`UPDATE family_span SET last_count = last_count + 1 WHERE series_seq = 1`), OfCount, "series 1", 0, false, 0},
+		"a sight on another host":    {sql(`UPDATE family_span SET host = 'elsewhere' WHERE series_seq = 1`), OfCount, "series 1", 0, false, 0},
+		"sights that are gone":       {sql(`DELETE FROM family_span WHERE series_seq = 1`), OfCount, "series 1", 0, false, 0},
 		"temporary files of a crash": {func(f *fixture, _ Bundle) {
 			f.ok(os.WriteFile(filepath.Join(f.dir, blobDir, "tmp", "put-1"), nil, 0o600))
 		}, OfFile, "1 file", 0, true, 0},

@@ -197,8 +197,9 @@ type FleetSeries struct {
 const mostFleetSeries = 20_000
 
 // FleetSeries returns the series that showed a family since a time, and the title of the
-// family, by host. There are at most twenty thousand, those that were seen last.
-func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.Time) (family analysis.Family, out []FleetSeries, err error) {
+// family, by host. There are at most twenty thousand, those that were seen last; cut is true
+// if there are more.
+func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.Time) (family analysis.Family, out []FleetSeries, cut bool, err error) {
 	var seq int64
 	err = s.read(ctx, "reading a family over all hosts", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetSeries, err error) {
@@ -221,7 +222,7 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 				x.Verdict = string(analysis.Stable)
 			}
 			return x, nil
-		}, fleetSeriesSQL, fingerprint, since.UnixMicro(), mostFleetSeries)
+		}, fleetSeriesSQL, fingerprint, since.UnixMicro(), mostFleetSeries+1)
 		if err != nil || len(out) == 0 {
 			return err
 		}
@@ -232,10 +233,13 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 		family = *l.families[seq].family
 		return nil
 	})
+	if cut = len(out) > mostFleetSeries; cut {
+		out = out[:mostFleetSeries]
+	}
 	slices.SortStableFunc(out, func(a, b FleetSeries) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Process, b.Process), a.First.Compare(b.First))
 	})
-	return family, out, err
+	return family, out, cut, err
 }
 
 const fleetSeriesSQL = `
@@ -342,6 +346,16 @@ func spanSeriesAgain(ctx context.Context, tx *sql.Tx, p *packer, series int64) e
 	if _, err := tx.ExecContext(ctx, forgetSpansSQL, series); err != nil {
 		return err
 	}
+	spans, err := spansOf(ctx, tx, p, series)
+	if err != nil {
+		return err
+	}
+	return spans.write(ctx, tx)
+}
+
+// spansOf computes the spans of a series from family_seen and from the snapshots that show a
+// family first or last. It skips damaged ones.
+func spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int64) (familySpans, error) {
 	ends := map[int64]bool{}
 	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
 		var first, last int64
@@ -350,7 +364,7 @@ func spanSeriesAgain(ctx context.Context, tx *sql.Tx, p *packer, series int64) e
 		return none, err
 	}, endsOfSeriesSQL, series)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	spans := familySpans{}
 	for _, at := range slices.Sorted(maps.Keys(ends)) {
@@ -363,10 +377,10 @@ func spanSeriesAgain(ctx context.Context, tx *sql.Tx, p *packer, series int64) e
 			return none, nil
 		}, snapshotsAtSQL, series, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return spans.write(ctx, tx)
+	return spans, nil
 }
 
 // addFacts adds the facts of a snapshot. It adds nothing for damaged facts.

@@ -132,7 +132,7 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 	f := open(t)
 	grown, _ := smallFleet(f)
 	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking"}}}))
-	family, got, err := f.FleetSeries(f.ctx, prober, november(1))
+	family, got, _, err := f.FleetSeries(f.ctx, prober, november(1))
 	f.ok(err)
 	wantEqual(t, "prober.(*worker).run", family.Title)
 	for i := range got {
@@ -150,7 +150,7 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 	}, got)
 	t.Run("what was judged and did not grow is stable", func(t *testing.T) {
 		f.exec(`UPDATE cases SET summarised = 1 WHERE title = 'node-b'`)
-		_, got, err := f.FleetSeries(f.ctx, prober, november(1))
+		_, got, _, err := f.FleetSeries(f.ctx, prober, november(1))
 		f.ok(err)
 		var verdicts []string
 		for _, x := range got {
@@ -161,7 +161,7 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 	t.Run("a case with the process on two hosts does not tell which one leaks", func(t *testing.T) {
 		f.filled(grown.ID, "a3", Result{Snapshots: []analysis.Snapshot{on("node-z", "10", november(21), 1)}})
 		f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking"}}}))
-		_, got, err := f.FleetSeries(f.ctx, prober, november(1))
+		_, got, _, err := f.FleetSeries(f.ctx, prober, november(1))
 		f.ok(err)
 		for _, x := range got {
 			if x.Host != "node-b" && x.Verdict != "" {
@@ -170,12 +170,12 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 		}
 	})
 	f.ok(f.DeleteCase(f.ctx, grown.ID, WithdrawPermalinks))
-	_, got, err = f.FleetSeries(f.ctx, prober, november(1))
+	_, got, _, err = f.FleetSeries(f.ctx, prober, november(1))
 	f.ok(err)
 	if len(got) != 3 {
 		t.Errorf("%d series are left, want 3", len(got))
 	}
-	_, got, err = f.FleetSeries(f.ctx, "g1:none", november(1))
+	_, got, _, err = f.FleetSeries(f.ctx, "g1:none", november(1))
 	f.ok(err)
 	wantEqual(t, 0, len(got))
 }
@@ -318,7 +318,7 @@ func BenchmarkFleetOfAMillion(b *testing.B) {
 		"kind":   func() (int, error) { got, err := f.Fleet(f.ctx, byKind); return len(got.Families), err },
 		"text":   func() (int, error) { got, err := f.Fleet(f.ctx, byText); return len(got.Families), err },
 		"one family": func() (int, error) {
-			_, got, err := f.FleetSeries(f.ctx, fmt.Sprintf("g1:%032x", 1_000_003), since)
+			_, got, _, err := f.FleetSeries(f.ctx, fmt.Sprintf("g1:%032x", 1_000_003), since)
 			return len(got), err
 		},
 	} {
@@ -332,5 +332,27 @@ func BenchmarkFleetOfAMillion(b *testing.B) {
 			}
 			b.ReportMetric(float64(n), "rows")
 		})
+	}
+}
+
+func TestAFamilyOnTooManySeriesIsCutAtTheOldest(t *testing.T) {
+	f, _, _ := smallFleet(t)
+	fill := func(n int) {
+		f.exec(`
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+			INSERT INTO family_span SELECT ?2, 'node-' || i, 1, 1, 1, ?1 - i, ?1 - i, 1, 1, '' FROM n`, n, prober)
+	}
+	for _, tc := range []struct {
+		series, want int
+		cut          bool
+	}{{20_000, 20_000, false}, {20_001, 20_000, true}} {
+		f.exec(`DELETE FROM family_span`)
+		fill(tc.series)
+		_, got, cut, err := f.FleetSeries(f.ctx, prober, time.UnixMicro(0))
+		f.ok(err)
+		oldest := slices.ContainsFunc(got, func(x FleetSeries) bool { return x.First.UnixMicro() == 0 })
+		if len(got) != tc.want || cut != tc.cut || oldest == tc.cut {
+			t.Errorf("of %d series %d are there, cut %t, with the oldest %t", tc.series, len(got), cut, oldest)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 		versions = append(versions, version{orNull(v.Version), v.Hosts, v.Growth, v.Verdicts})
 	}
 	out := map[string]any{
-		"fingerprint": in.Fingerprint, "kind": in.Kind, "title": in.Title, "sentence": in.Sentence + ".", "odd": orNull(in.Odd), "days": in.Choice.Days,
+		"fingerprint": in.Fingerprint, "kind": in.Kind, "title": in.Title, "sentence": in.Sentence + ".", "odd": orNull(in.Odd), "cut": orNull(in.Cut), "days": in.Choice.Days,
 		"hosts": hosts, "versions": versions, "total": len(in.Hosts), "page": in.Choice.Page,
 	}
 	if from+len(hosts) < len(in.Hosts) && len(hosts) > 0 {

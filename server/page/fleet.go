@@ -91,7 +91,7 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 
 // FleetSeriesStore has the series of one family.
 type FleetSeriesStore interface {
-	FleetSeries(ctx context.Context, fingerprint string, since time.Time) (analysis.Family, []store.FleetSeries, error)
+	FleetSeries(ctx context.Context, fingerprint string, since time.Time) (family analysis.Family, series []store.FleetSeries, cut bool, err error)
 }
 
 // FleetOf is a family over all hosts, of the days of the query.
@@ -100,7 +100,7 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 	if err != nil {
 		return view.FleetFamilyInput{}, err
 	}
-	family, series, err := from.FleetSeries(ctx, fingerprint, q.Since)
+	family, series, cut, err := from.FleetSeries(ctx, fingerprint, q.Since)
 	if err != nil {
 		return view.FleetFamilyInput{}, err
 	}
@@ -108,6 +108,9 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365")
 	}
 	out := view.FleetFamilyInput{Choice: choice, Title: family.Title, Kind: family.Kind, Fingerprint: fingerprint, Hosts: fleetHosts(series)}
+	if cut {
+		out.Cut = wording.FleetCut(len(series))
+	}
 	out.Odd = oddHost(out.Hosts)
 	out.Versions = fleetVersions(out.Hosts)
 	named := map[string]bool{}

@@ -1,10 +1,15 @@
 package page
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/analysis"
+	"leakdiff/store"
 	"leakdiff/web/view"
 )
 
@@ -51,5 +56,25 @@ func TestVersionsAreCountedByVerdict(t *testing.T) {
 	}
 	if got := fleetVersions([]view.FleetHost{{Host: "a"}, {Host: "b"}}); got != nil {
 		t.Errorf("no version is known, and there are %d", len(got))
+	}
+}
+
+// largeFamily has two series, and reports whether there are more.
+type largeFamily bool
+
+func (cut largeFamily) FleetSeries(context.Context, string, time.Time) (analysis.Family, []store.FleetSeries, bool, error) {
+	return analysis.Family{Title: "worker"}, []store.FleetSeries{{Host: "a"}, {Host: "b"}}, bool(cut), nil
+}
+
+func TestAPageSaysThatOlderSeriesAreLeftOut(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		in, err := FleetOf(t.Context(), largeFamily(cut), "g1:0", nil, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := view.NewFleetFamily(in)
+		if got := strings.Contains(v.Body.Text(), "The 2 that were seen last are counted here"); got != cut {
+			t.Errorf("cut %t, said %t", cut, got)
+		}
 	}
 }

@@ -190,6 +190,8 @@ type FleetFamilyInput struct {
 	Kind               analysis.Kind
 	// Sentence says how much it grew, Odd which host differs, or nothing.
 	Sentence, Odd string
+	// Cut says that older series were left out, or nothing.
+	Cut string
 	// Named counts the hosts that have a name.
 	Named    int
 	Hosts    []FleetHost
@@ -222,6 +224,9 @@ func NewFleetFamily(in FleetFamilyInput) Written {
 	v.Body.Title(Visible(in.Sentence) + ".")
 	if in.Odd != "" {
 		v.Body.Say("lead", Visible(in.Odd))
+	}
+	if in.Cut != "" {
+		v.Body.Say("note", in.Cut)
 	}
 	v.Body.Add(in.ranked())
 	if len(in.Versions) > 0 {

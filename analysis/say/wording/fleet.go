@@ -94,5 +94,10 @@ func fleetVerdict(verdict string) string { return strings.ReplaceAll(verdict, "_
 // NoVersions says why there is no table of versions.
 const NoVersions = "No capture says which version of the program runs."
 
+// FleetCut says that a family is in more series than a page counts, n.
+func FleetCut(n int) string {
+	return "More series show this family. The " + Number(int64(n)) + " that were seen last are counted here, the older ones are not."
+}
+
 // FleetGrowth explains how growth is counted.
 const FleetGrowth = "Growth adds up, over the series, the count at the last capture with the family minus that at the first. A capture that is in several cases counts in each of them, one without a time in none."
