@@ -335,8 +335,10 @@ func BenchmarkFleetOfAMillion(b *testing.B) {
 	}
 }
 
+// The rows name no series, which SQLite allows where a test switches foreign keys off.
 func TestAFamilyOnTooManySeriesIsCutAtTheOldest(t *testing.T) {
-	f, _, _ := smallFleet(t)
+	f := openFile(t)
+	smallFleet(f)
 	fill := func(n int) {
 		f.exec(`
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
