@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -76,7 +77,7 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 
 // OpenAccountsOf is OpenAccounts for the PostgreSQL database of a server.
 func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
-	db, err := connectPostgres(database, 1, alongside)
+	db, err := connectPostgres(database, 1, alongside, slog.Default())
 	if err != nil {
 		return nil, err
 	}

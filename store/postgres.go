@@ -6,8 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/migrations"
 )
 
@@ -69,7 +70,7 @@ const (
 const lockKey = 7311225
 
 // connectPostgres opens a pool of n connections, of which exclusive ones lock the database.
-func connectPostgres(address string, n int, exclusive bool) (*sql.DB, error) {
+func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, &analysis.Fault{
@@ -78,7 +79,7 @@ func connectPostgres(address string, n int, exclusive bool) (*sql.DB, error) {
 		}
 	}
 	config.RuntimeParams["application_name"] = "leakdiff"
-	db := sql.OpenDB(postgresConnector{Connector: stdlib.GetConnector(*config), exclusive: exclusive})
+	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config), exclusive, new(translations), log})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return db, nil
@@ -86,15 +87,21 @@ func connectPostgres(address string, n int, exclusive bool) (*sql.DB, error) {
 
 type postgresConnector struct {
 	driver.Connector
-	exclusive bool
+	exclusive    bool
+	translations *translations
+	log          *slog.Logger
 }
 
 func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
+		// Whoever asks a page is not told where the database is.
+		if ctx.Err() == nil {
+			c.log.WarnContext(ctx, "the database does not answer", "error", err)
+		}
 		return nil, err
 	}
-	conn := postgresConn{opened.(*stdlib.Conn)}
+	conn := postgresConn{opened.(*stdlib.Conn), c.translations}
 	if !c.exclusive {
 		return conn, nil
 	}
@@ -119,7 +126,7 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &connecting):
-		out.Code, out.Why = "busy", "the database does not answer: "+connecting.Error()
+		out.Code, out.Why = "busy", "the database does not answer; the log of the server says more"
 		out.Hint = "Start the database, or mend the address of --database, and try again."
 	case errors.As(err, &server):
 		out.Why = server.Message
@@ -133,7 +140,7 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 			out.Hint = "Let the user of --database own the database: leakdiff makes its own tables in it."
 		}
 	case errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), isNetwork(err):
-		out.Code, out.Why = "busy", "the connection to the database ended: "+err.Error()
+		out.Code, out.Why = "busy", "the connection to the database ended"
 		out.Hint = "Try again in a moment."
 	default:
 		return nil
@@ -147,18 +154,21 @@ func isNetwork(err error) bool {
 }
 
 // postgresConn translates statements and arguments.
-type postgresConn struct{ *stdlib.Conn }
+type postgresConn struct {
+	*stdlib.Conn
+	translations *translations
+}
 
 func (c postgresConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	return c.Conn.PrepareContext(ctx, translated(query))
+	return c.Conn.PrepareContext(ctx, c.translations.of(query))
 }
 
 func (c postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.ExecContext(ctx, translated(query), args)
+	return c.Conn.ExecContext(ctx, c.translations.of(query), args)
 }
 
 func (c postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.Conn.QueryContext(ctx, translated(query), args)
+	return c.Conn.QueryContext(ctx, c.translations.of(query), args)
 }
 
 // CheckNamedValue stores a bool as a number, as columns have it. Text loses what the server
@@ -181,25 +191,25 @@ func (c postgresConn) CheckNamedValue(v *driver.NamedValue) error {
 	return nil
 }
 
-// translations are those of the statements of the package, by their text.
-var translations sync.Map
+// translations are those of the statements of the package, by their text: a few hundred.
+type translations struct{ known sync.Map }
 
-func translated(query string) string {
-	if known, ok := translations.Load(query); ok {
+func (t *translations) of(query string) string {
+	if known, ok := t.known.Load(query); ok {
 		return known.(string)
 	}
 	text := translate(query)
-	translations.Store(query, text)
+	t.known.Store(query, text)
 	return text
 }
 
 var (
-	parameter = regexp.MustCompile(`\?(\d*)`)
-	numbers   = regexp.MustCompile(`CAST\(value AS BIGINT\) FROM json_each\((\$\d+)\)`)
-	texts     = regexp.MustCompile(`SELECT value FROM json_each\((\$\d+)\)`)
-	lists     = regexp.MustCompile(`json_each\((\$\d+)\) list\b`)
-	words     = regexp.MustCompile(`json_each\((\$\d+)\) word\b`)
-	inOrder   = regexp.MustCompile(`CROSS JOIN (\w+(?: \w+)?) ON`)
+	parameter = expression.Lazy(`\?(\d*)`)
+	numbers   = expression.Lazy(`CAST\(value AS BIGINT\) FROM json_each\((\$\d+)\)`)
+	texts     = expression.Lazy(`SELECT value FROM json_each\((\$\d+)\)`)
+	lists     = expression.Lazy(`json_each\((\$\d+)\) list\b`)
+	words     = expression.Lazy(`json_each\((\$\d+)\) word\b`)
+	inOrder   = expression.Lazy(`CROSS JOIN (\w+(?: \w+)?) ON`)
 )
 
 // translate turns a statement into one of PostgreSQL: parameters, lists that come as JSON, and

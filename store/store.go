@@ -174,7 +174,7 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 
 func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
-	if s.writer, err = connectPostgres(cfg.Database, 1, exclusively); err != nil {
+	if s.writer, err = connectPostgres(cfg.Database, 1, exclusively, s.log); err != nil {
 		return err
 	}
 	empty, err := isEmpty(ctx, s.writer)
@@ -189,7 +189,7 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	if err := migratePostgres(ctx, s.writer); err != nil {
 		return err
 	}
-	s.reader, err = connectPostgres(cfg.Database, readers, alongside)
+	s.reader, err = connectPostgres(cfg.Database, readers, alongside, s.log)
 	return err
 }
 

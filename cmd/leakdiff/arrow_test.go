@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	"store/blob":               {"analysis"},
 	"store/blob/outage":        {"store/blob"},     // for tests alone
 	"store/cluster":            {"samples/corpus"}, // for tests alone
-	"store":                    {"analysis", "analysis/judge/identity", "store/blob", "migrations"},
+	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/say/document", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"web"},
