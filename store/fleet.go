@@ -244,7 +244,7 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 
 const fleetSeriesSQL = `
 SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''),
-       (SELECT count(*) FROM series x WHERE x.case_seq = p.case_seq AND x.process = r.process), c.summarised
+       (SELECT count(*) FROM (SELECT 1 FROM series x WHERE x.case_seq = p.case_seq AND x.process = r.process LIMIT 2) twins), c.summarised
 FROM family_span p
 CROSS JOIN series r ON r.seq = p.series_seq
 CROSS JOIN cases c ON c.seq = p.case_seq

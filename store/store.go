@@ -96,7 +96,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if err := s.open(ctx, cfg); err != nil {
-		err = fault("opening the data directory", err)
+		what := "opening the data directory"
+		if cfg.Database != "" {
+			what = "opening the database"
+		}
+		err = fault(what, err)
 		if s.blobs != nil {
 			err = s.orFull(err)
 		}
