@@ -45,6 +45,7 @@ type commands struct {
 	Report   reportCommand   `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
 	Push     pushCommand     `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet    fleetCommand    `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
+	Ready    readyCommand    `cmd:"" help:"Ask a server whether it takes uploads."`
 	Collect  collectCommand  `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
 	Token    tokenCommand    `cmd:"" help:"Make, list and revoke API tokens."`
 	Password passwordCommand `cmd:"" help:"Make a line of a password file."`
