@@ -23,7 +23,7 @@ import (
 // compress, sync, rename. The content is durable when Put returns. An error leaves nothing
 // behind: *analysis.Fault with Code "too_large" if r is longer than limit, "disk_full" on a
 // full volume, the context's error, or the unchanged error of the reader.
-func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
+func (s *Directory) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
 	file, err := s.files.Create(s.scratch())
 	if err != nil {
 		return Ref{}, fault(err)
@@ -45,8 +45,8 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) 
 // keep renames the finished temporary file, unless the same content is stored already and
 // has its hash, and returns its stored size. A damaged file was set aside before, and keep
 // replaces it.
-func (s *Store) keep(ctx context.Context, file File, sha, suffix string) (stored int64, err error) {
-	before := s.Verify(ctx, sha)
+func (s *Directory) keep(ctx context.Context, file File, sha, suffix string) (stored int64, err error) {
+	before := s.Verify(ctx, Name{SHA256: sha})
 	var known *analysis.Fault
 	if before != nil && !errors.As(before, &known) {
 		return 0, before
@@ -69,7 +69,7 @@ func (s *Store) keep(ctx context.Context, file File, sha, suffix string) (stored
 
 // makeDurable syncs the name of a subdirectory once. Another Put, or another process, may
 // have made it without coming so far.
-func (s *Store) makeDurable(dir string) error {
+func (s *Directory) makeDurable(dir string) error {
 	s.mu.Lock()
 	done := s.durable[dir]
 	s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Store) makeDurable(dir string) error {
 
 // place renames the temporary file, unless a verified one exists. known is the earlier
 // damage, or nil.
-func (s *Store) place(file File, path, sha string, known *analysis.Fault) (stored int64, err error) {
+func (s *Directory) place(file File, path, sha string, known *analysis.Fault) (stored int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there, info, err := s.find(sha)
@@ -137,7 +137,7 @@ func fill(ctx context.Context, file File, r io.Reader, limit int64) (ref Ref, su
 	case err != nil:
 		return Ref{}, "", fault(err)
 	}
-	return Ref{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: src.size}, suffix, nil
+	return Ref{Name: Name{SHA256: hex.EncodeToString(sum.Sum(nil))}, Size: src.size}, suffix, nil
 }
 
 // pack compresses in to w. One goroutine compresses a block while another reads and hashes
