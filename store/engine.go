@@ -22,6 +22,8 @@ type engine interface {
 	pattern(word string) string
 	// indexWords adds functions and families after these numbers to the full text.
 	indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error
+	// continueNumbers lets the next row of a table have the number after the highest.
+	continueNumbers(ctx context.Context, tx *sql.Tx, table string) error
 	// holdLog puts the work off that a commit would do for the caller. It ends with release.
 	holdLog(ctx context.Context, tx *sql.Tx) error
 	// release ends holdLog.

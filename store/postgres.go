@@ -55,6 +55,11 @@ func (postgresEngine) pattern(word string) string {
 // The indexes of the tables hold the words.
 func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
 
+func (postgresEngine) continueNumbers(ctx context.Context, tx *sql.Tx, table string) error {
+	_, err := tx.ExecContext(ctx, `SELECT setval(pg_get_serial_sequence('`+table+`', 'seq'), coalesce(max(seq), 0) + 1, false) FROM `+table)
+	return err
+}
+
 func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
 
 func (postgresEngine) release(context.Context, *sql.DB) {}
@@ -185,10 +190,15 @@ func (c postgresConn) CheckNamedValue(v *driver.NamedValue) error {
 			value = int64(1)
 		}
 	case string:
-		value = strings.ReplaceAll(strings.ToValidUTF8(x, "\uFFFD"), "\x00", "\uFFFD")
+		value = textOfPostgres(x)
 	}
 	v.Value = value
 	return nil
+}
+
+// textOfPostgres is a text as the server takes it.
+func textOfPostgres(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // translations are those of the statements of the package, by their text: a few hundred.

@@ -28,6 +28,9 @@ func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, la
 	return err
 }
 
+// A row gets the number after the highest as it is.
+func (sqliteEngine) continueNumbers(context.Context, *sql.Tx, string) error { return nil }
+
 func (sqliteEngine) holdLog(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, noCheckpointSQL)
 	return err

@@ -53,6 +53,8 @@ type Config struct {
 	// Database is the address of a PostgreSQL database (postgres://…), which one server at a
 	// time has open; Dir has the uploads. Empty is a file in Dir.
 	Database string
+	// moving opens a database that a move is writing.
+	moving bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
 }
@@ -138,6 +140,12 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		err = s.openSQLite(ctx, cfg)
 	}
 	if err != nil {
+		return err
+	}
+	if cfg.moving {
+		return nil // what is copied is as it is there
+	}
+	if err := s.mayServe(ctx); err != nil {
 		return err
 	}
 	if err := s.repair(ctx); err != nil {

@@ -52,6 +52,7 @@ type commands struct {
 	Check    checkCommand    `cmd:"" help:"Verify a data directory, and say what could be mended."`
 	Backup   backupCommand   `cmd:"" help:"Copy a data directory, also while a server runs on it."`
 	Restore  restoreCommand  `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
+	Migrate  migrateCommand  `cmd:"" help:"Move a data directory to PostgreSQL, or back."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 
 	PrintVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version with the commit."`
