@@ -96,6 +96,8 @@ var movedTables = []movedTable{
 	{"token", "seq"},
 	{"session", "hash"},
 	{"audit", "seq"},
+	{"alert", "fingerprint"},
+	{"alert_delivery", "seq"},
 }
 
 type movedTable struct{ name, key string }
