@@ -106,30 +106,30 @@ func (o *observed) ClaimChosen(ctx context.Context, choose func(queued []store.Q
 	return job, claimed, err
 }
 
-func (o *observed) FinishJob(ctx context.Context, jobID string, r store.Result) error {
-	err := o.Storage.FinishJob(ctx, jobID, r)
-	began, known := o.ended(jobID)
+func (o *observed) FinishJob(ctx context.Context, job store.Job, r store.Result) error {
+	err := o.Storage.FinishJob(ctx, job, r)
+	began, known := o.ended(job.ID)
 	if err == nil && known {
 		o.counts.ingests.Observe(max(0, o.now().Sub(began).Seconds()))
 	}
 	return err
 }
 
-func (o *observed) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	err := o.Storage.FailJob(ctx, jobID, why)
-	o.failed(jobID, why, err)
+func (o *observed) FailJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
+	err := o.Storage.FailJob(ctx, job, why)
+	o.failed(job.ID, why, err)
 	return err
 }
 
-func (o *observed) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	err := o.Storage.PostponeJob(ctx, jobID, why)
-	o.failed(jobID, why, err)
+func (o *observed) PostponeJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
+	err := o.Storage.PostponeJob(ctx, job, why)
+	o.failed(job.ID, why, err)
 	return err
 }
 
-func (o *observed) CancelJob(ctx context.Context, jobID string) error {
-	o.ended(jobID)
-	return o.Storage.CancelJob(ctx, jobID)
+func (o *observed) CancelJob(ctx context.Context, job store.Job) error {
+	o.ended(job.ID)
+	return o.Storage.CancelJob(ctx, job)
 }
 
 func (o *observed) failed(jobID string, why *analysis.Fault, err error) {

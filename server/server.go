@@ -149,7 +149,7 @@ func New(cfg Config) *Server {
 		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
 		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
-		queue:     intake.NewQueue(),
+		queue:     intake.NewQueue(cfg.Store),
 	}
 	s.loader = loader.New(loader.Config{
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,

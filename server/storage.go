@@ -18,6 +18,7 @@ import (
 type Storage interface {
 	intake.Store
 	intake.JobStore
+	intake.Elsewhere
 	loader.Store
 	casepage.Store
 	share.Store

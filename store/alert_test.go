@@ -9,6 +9,11 @@ import (
 	"leakdiff/analysis"
 )
 
+// withoutAlerts undoes the migration that brought alerts.
+const withoutAlerts = `
+	DROP TABLE alert; DROP TABLE alert_delivery; DROP INDEX ending_leaking;
+`
+
 // told is an alert as the tests write it into the body of its delivery.
 type told struct {
 	Started     bool

@@ -91,7 +91,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if b.ID, err = s.newID("b"); err != nil {
 		return Bundle{}, Job{}, err
 	}
-	job := Job{BundleID: b.ID, Kind: jobIngest, Status: Queued, Created: b.Created}
+	job := Job{BundleID: b.ID, Kind: jobIngest, Status: Queued, Generation: 1, Created: b.Created}
 	if job.ID, err = s.newID("j"); err != nil {
 		return Bundle{}, Job{}, err
 	}
@@ -173,7 +173,7 @@ func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
 			return err
 		}
 	}
-	if err := insertJob(ctx, tx, job, seq, 1); err != nil {
+	if err := insertJob(ctx, tx, job, seq); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, touchCaseSQL, b.Created.UnixMicro(), b.CaseID); err != nil {

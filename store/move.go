@@ -98,6 +98,7 @@ var movedTables = []movedTable{
 	{"audit", "seq"},
 	{"alert", "fingerprint"},
 	{"alert_delivery", "seq"},
+	{"duty", "name"},
 }
 
 type movedTable struct{ name, key string }

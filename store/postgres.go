@@ -42,6 +42,11 @@ func (postgresEngine) again(err error) bool {
 
 func (postgresEngine) ownsFile() bool { return false }
 
+func (postgresEngine) skipLocked() string { return ` FOR UPDATE SKIP LOCKED` }
+
+// The sequence also gives the number of the next upload.
+func (postgresEngine) lastInQueue() string { return `nextval(pg_get_serial_sequence('job', 'seq'))` }
+
 func (postgresEngine) words() string { return matchedFamiliesPostgresSQL }
 
 // pattern is a part of a name for LIKE.
@@ -60,6 +65,15 @@ func (postgresEngine) continueNumbers(ctx context.Context, tx *sql.Tx, table str
 	return err
 }
 
+// A transaction has a number from its first write on.
+func (postgresEngine) barrier(ctx context.Context, tx *sql.Tx) (b barrier, err error) {
+	return b, tx.QueryRowContext(ctx, `SELECT pg_current_xact_id()::text::bigint`).Scan(&b)
+}
+
+func (postgresEngine) settled(ctx context.Context, tx *sql.Tx, b barrier) (settled bool, err error) {
+	return settled, tx.QueryRowContext(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= ?`, b).Scan(&settled)
+}
+
 func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
 
 func (postgresEngine) release(context.Context, *sql.DB) {}
@@ -71,8 +85,11 @@ const (
 	exclusively = true
 )
 
-// lockKey is that of the advisory lock.
-const lockKey = 7311225
+// Keys of advisory locks: of the only server, and of one that migrates.
+const (
+	lockKey      = 7311225
+	migrationKey = 7311226
+)
 
 // connectPostgres opens a pool of n connections, of which exclusive ones lock the database.
 func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*sql.DB, error) {
@@ -84,6 +101,8 @@ func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*
 		}
 	}
 	config.RuntimeParams["application_name"] = "leakdiff"
+	// The locks of a server that was paused within a transaction end before its leases do.
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((leaseTime / 2).Milliseconds(), 10)
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config), exclusive, new(translations), log})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -320,6 +339,10 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
+	// Several servers may start at once.
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(?)`, migrationKey); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
 		return err
 	}

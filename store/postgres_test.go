@@ -235,7 +235,7 @@ func aTransactionThatOthersDisturbIsRepeated(t *testing.T, server *cluster.Clust
 	attempts, done := 0, encodings{}
 	f.ok(f.write(f.ctx, "writing", func(tx *sql.Tx) error {
 		attempts++
-		target, err := runningTarget(f.ctx, tx, claimed.ID)
+		target, err := f.own(f.ctx, tx, claimed)
 		if err != nil {
 			return err
 		}

@@ -145,8 +145,12 @@ const withoutPages = `
 			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
 	END;` + withoutBlobs
 
+// withoutLeases undoes the migration that brought leases.
+const withoutLeases = `
+	DROP TABLE duty; ALTER TABLE job DROP COLUMN owner; ALTER TABLE job DROP COLUMN leased_until; ALTER TABLE job DROP COLUMN progress;`
+
 // withoutReports undoes the migration that brought reports of cases.
-const withoutReports = `
+const withoutReports = withoutLeases + withoutAlerts + `
 	CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
 		UPDATE cases SET revision = revision + 1 WHERE seq = new.case_seq;
 	END;

@@ -55,6 +55,8 @@ type Config struct {
 	Database string
 	// moving opens a database that a move is writing.
 	moving bool
+	// shared lets several servers have a PostgreSQL database open, each with its own Dir.
+	shared bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
 }
@@ -66,10 +68,15 @@ type Store struct {
 	random io.Reader
 	log    *slog.Logger
 
-	lock    *os.File
-	engine  engine
-	writer  *sql.DB
-	reader  *sql.DB
+	// owner names this server in the rows of its jobs and duties; each start has another one.
+	owner string
+
+	lock   *os.File
+	engine engine
+	writer *sql.DB
+	reader *sql.DB
+	// beats renews leases while the writer is busy; nil for a file.
+	beats   *sql.DB
 	uploads *Uploads
 	// reserve is disk space for ends of jobs and deletions on a full volume.
 	reserve *reserve
@@ -115,6 +122,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 const roomToStart = 2 << 20
 
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
+	if s.owner, err = s.newID("o"); err != nil {
+		return err
+	}
 	dir := cfg.Dir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -188,7 +198,7 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 
 func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
-	if s.writer, err = connectPostgres(cfg.Database, 1, exclusively, s.log); err != nil {
+	if s.writer, err = connectPostgres(cfg.Database, 1, !cfg.shared, s.log); err != nil {
 		return err
 	}
 	empty, err := isEmpty(ctx, s.writer)
@@ -201,6 +211,9 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 		}
 	}
 	if err := migratePostgres(ctx, s.writer); err != nil {
+		return err
+	}
+	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, s.log); err != nil {
 		return err
 	}
 	s.reader, err = connectPostgres(cfg.Database, readers, alongside, s.log)
@@ -238,6 +251,9 @@ func connect(file string, n int, settings string) (*sql.DB, error) {
 	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, hashOfText); err != nil {
 		return nil, err
 	}
+	if err := d.RegisterScalarFunction("clock_micros", 0, clockMicros); err != nil {
+		return nil, err
+	}
 	db := sql.OpenDB(connector{d, dsn})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -266,6 +282,11 @@ func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value,
 	return args[0], nil
 }
 
+// clockMicros is the clock of leases and duties, in microseconds since 1970.
+func clockMicros(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+	return time.Now().UnixMicro(), nil
+}
+
 // textHash is a short hash of a text that indexes contain in its place. It must never change,
 // because rows contain it.
 func textHash(text string) int64 { return int64(xxhash.Sum64String(text) & math.MaxInt32) }
@@ -279,20 +300,15 @@ func hashOfText(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, e
 	return textHash(text), nil
 }
 
-// Close queues running jobs again and releases the directory. Workers must have stopped.
+// Close queues the running jobs of this server again and releases the directory. Workers must
+// have stopped.
 func (s *Store) Close() error {
-	_, err := s.writer.Exec(requeueAtCloseSQL)
-	return errors.Join(fault("closing the database", err), s.release())
+	return errors.Join(s.giveBack(context.Background()), s.release())
 }
-
-// A job that ran when the server stopped did not crash it.
-const requeueAtCloseSQL = `
-UPDATE job SET status = 'queued', attempts = attempts - 1
-WHERE status = 'running'`
 
 func (s *Store) release() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.reader, s.writer} {
+	for _, db := range []*sql.DB{s.reader, s.beats, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
