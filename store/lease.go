@@ -284,7 +284,7 @@ const endDutiesSQL = `
 DELETE FROM duty`
 
 // TakeDuty takes or renews a duty for a minute, and reports whether this server has it. On a
-// file every duty is that of its process.
+// file every duty is that of its process, and nothing is written.
 func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
 	if !s.Shared() {
 		return true, nil
@@ -298,3 +298,18 @@ func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error
 	}
 	return err == nil, err
 }
+
+// EndDuty gives a duty of this server back before its time.
+func (s *Store) EndDuty(ctx context.Context, name string) error {
+	if !s.Shared() {
+		return nil
+	}
+	_, err := s.writer.ExecContext(ctx, endDutySQL, name, s.owner)
+	return fault("ending a duty", err)
+}
+
+const endOldDutiesSQL = `
+DELETE FROM duty WHERE until < clock_micros() - ?`
+
+const endDutySQL = `
+DELETE FROM duty WHERE name = ? AND owner = ?`

@@ -10,8 +10,8 @@ import (
 )
 
 // Sweep deletes the records of expired permalinks and expired answers, finishes interrupted
-// deletions, and reaps. A long-running server calls it regularly. Sweep never deletes an
-// upload because its row is missing.
+// deletions, and reaps. A long-running server calls it regularly; of several one sweeps at a
+// time. Sweep never deletes an upload because its row is missing.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.sweep(ctx); err != nil {
 		return err
@@ -21,9 +21,16 @@ func (s *Store) Sweep(ctx context.Context) error {
 
 // sweep is Sweep without reaping, which would delay the start.
 func (s *Store) sweep(ctx context.Context) error {
+	if mine, err := s.TakeDuty(ctx, "sweeping"); err != nil || !mine {
+		return err
+	}
 	now := s.time().UnixMicro()
 	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetAnswersSQL, now); err != nil {
+			return err
+		}
+		// Those that have a name of their own are not taken again.
+		if _, err := tx.ExecContext(ctx, endOldDutiesSQL, dutyTime.Microseconds()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, expirePermalinksSQL, now)

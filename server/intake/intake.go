@@ -54,6 +54,8 @@ type Store interface {
 	CancelOpenJob(ctx context.Context, bundleID string) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
+	BeginAnswer(ctx context.Context, key string) (mine bool, err error)
+	EndAnswer(ctx context.Context, key string) error
 	Remember(ctx context.Context, key string, a store.Answer) error
 	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
 }
