@@ -132,13 +132,17 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	var rows catalogue.Rows
+	if cfg.Store.Shared() {
+		rows = cfg.Store
+	}
 	counts := newCounts()
 	s := &Server{
 		cfg:       cfg,
 		counts:    counts,
 		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
 		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
-		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
+		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir, Rows: rows}),
 		queue:     intake.NewQueue(cfg.Store),
 	}
 	s.loader = loader.New(loader.Config{

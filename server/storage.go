@@ -5,6 +5,7 @@ import (
 
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
+	"leakdiff/server/catalogue"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
@@ -18,6 +19,7 @@ type Storage interface {
 	intake.Store
 	intake.JobStore
 	intake.Elsewhere
+	catalogue.Rows
 	loader.Store
 	casepage.Store
 	share.Store

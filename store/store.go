@@ -66,8 +66,8 @@ type Store struct {
 	random io.Reader
 	log    *slog.Logger
 
-	// owner names this server in the rows of its jobs and duties; each start has another one.
-	owner string
+	// self names this server in the rows of its jobs and duties; each start has another name.
+	self string
 
 	lock   *os.File
 	engine engine
@@ -120,7 +120,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 const roomToStart = 2 << 20
 
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
-	if s.owner, err = s.newID("o"); err != nil {
+	if s.self, err = s.newID("o"); err != nil {
 		return err
 	}
 	dir := cfg.Dir
