@@ -106,7 +106,7 @@ func Backup(ctx context.Context, cfg BackupConfig) (*Manifest, error) {
 type backup struct {
 	cfg  BackupConfig
 	part string
-	from *blob.Store
+	from *blob.Directory
 	// copied are the uploads in part, by hash. They never change.
 	copied map[string]bool
 }
@@ -238,13 +238,13 @@ func (b *backup) copyUpload(ctx context.Context, sha string) error {
 	if err := copyFile(ctx, from, to); err != nil {
 		return errors.Join(err, os.Remove(to))
 	}
-	if err := b.to().Verify(ctx, sha); err != nil {
+	if err := b.to().Verify(ctx, blob.Name{SHA256: sha}); err != nil {
 		return errors.Join(err, os.Remove(to))
 	}
 	return nil
 }
 
-func (b *backup) to() *blob.Store {
+func (b *backup) to() *blob.Directory {
 	return blob.OpenReadOnly(blob.Config{Dir: filepath.Join(b.part, blobDir), Log: slog.New(slog.DiscardHandler)})
 }
 

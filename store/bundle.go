@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/store/blob"
 )
 
 // Status is the state of a bundle or a job.
@@ -97,7 +98,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	// Until the rows exist, only this lock protects the blobs from a deletion.
 	s.referring.Lock()
 	defer s.referring.Unlock()
-	if err := s.haveBlobs(files); err != nil {
+	if err := s.haveBlobs(ctx, files); err != nil {
 		return Bundle{}, Job{}, err
 	}
 	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
@@ -110,7 +111,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 		return Bundle{}, Job{}, err
 	}
 	for _, f := range files {
-		s.blobs.Claim(f.SHA256)
+		s.uploads.directory.Claim(f.SHA256)
 	}
 	return b, job, nil
 }
@@ -128,9 +129,9 @@ func (s *Store) Discard(ctx context.Context, files []File) error {
 		case err != nil:
 			errs = append(errs, fault("looking for the uses of an upload", err))
 		case recorded:
-			s.blobs.Claim(f.SHA256)
+			s.uploads.directory.Claim(f.SHA256)
 		default:
-			errs = append(errs, s.blobs.Release(f.SHA256))
+			errs = append(errs, s.uploads.directory.Release(f.SHA256))
 		}
 	}
 	return errors.Join(errs...)
@@ -139,12 +140,16 @@ func (s *Store) Discard(ctx context.Context, files []File) error {
 const blobRecordedSQL = `
 SELECT EXISTS (SELECT 1 FROM blob WHERE sha256 = ?)`
 
-func (s *Store) haveBlobs(files []File) error {
+func (s *Store) haveBlobs(ctx context.Context, files []File) error {
 	if len(files) == 0 {
 		return &analysis.Fault{Code: "empty", What: "the bundle has no file", Hint: "Upload at least one file."}
 	}
 	for _, f := range files {
-		if !s.blobs.Has(f.SHA256) {
+		switch err := s.uploads.Look(ctx, f.SHA256); {
+		case err == nil:
+		case codeOf(err) != "not_found" && codeOf(err) != blob.Damaged:
+			return err
+		default:
 			return &analysis.Fault{
 				Code: "missing_blob", What: "the bytes of a file are not stored", Where: f.Name,
 				Why: "another case that held the same bytes was deleted just now", Hint: "Upload the file again.",

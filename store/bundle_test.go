@@ -111,7 +111,7 @@ func TestRemovingABundleRemovesItsSnapshotsJobAndBlobs(t *testing.T) {
 	if f.rows("job") != 1 || f.rows("snapshot") != 1 {
 		t.Error("rows are left")
 	}
-	if f.Blobs().Has(gone.Files[0].SHA256) || !f.Blobs().Has(kept.Files[0].SHA256) {
+	if f.holds(gone.Files[0].SHA256) || !f.holds(kept.Files[0].SHA256) {
 		t.Error("the wrong blob was deleted")
 	}
 	wantCode(t, f.RemoveBundle(f.ctx, gone.ID), "not_found")
@@ -135,7 +135,7 @@ func TestRemovingOneOfTwoBundlesKeepsWhatBothHold(t *testing.T) {
 	if got, err := f.SnapshotRows(f.ctx, c.ID); err != nil || len(got) != 1 || got[0].Bundle != second.ID {
 		t.Errorf("got %v, %v, want the second bundle", got, err)
 	}
-	if !f.Blobs().Has(second.Files[0].SHA256) {
+	if !f.holds(second.Files[0].SHA256) {
 		t.Error("a blob that is still used was deleted")
 	}
 	f.ok(f.RemoveBundle(f.ctx, second.ID))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/store/blob"
 )
 
 // Case is a named set of bundles, usually one ticket.
@@ -442,7 +443,7 @@ func (s *Store) deleteOwnBlobs(ctx context.Context, caseID string) error {
 		return err
 	})
 	for _, sha := range hashes {
-		err = errors.Join(err, s.blobs.Delete(sha))
+		err = errors.Join(err, s.uploads.directory.Delete(ctx, blob.Name{SHA256: sha}))
 	}
 	return err
 }

@@ -126,7 +126,7 @@ func TestDeletingACaseRemovesEveryTraceOfIt(t *testing.T) {
 	f.reap()
 	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_members", "series", "family_seen", "family_span",
 		"family", "stack", "frame", "function", "function_family")
-	if list, err := f.Blobs().List(); err != nil || len(list) != 0 {
+	if list, err := f.uploads.directory.List(); err != nil || len(list) != 0 {
 		t.Errorf("blobs are left: %v, %v", list, err)
 	}
 	f.wantSound()
@@ -151,7 +151,7 @@ func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
 	got, err := f.full(b.ID)
 	f.ok(err)
 	wantEqual(t, rb.Snapshots, got)
-	list, err := f.Blobs().List()
+	list, err := f.uploads.directory.List()
 	f.ok(err)
 	if len(list) != 1 {
 		t.Errorf("%d blobs are left, want the shared one", len(list))

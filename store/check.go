@@ -209,7 +209,7 @@ type checker struct {
 	*Checked
 	db    *sql.DB
 	dir   string
-	blobs *blob.Store
+	blobs *blob.Directory
 }
 
 // mostAlike bounds the findings of one kind, after which the rest is counted.
@@ -340,7 +340,7 @@ func (u *usedBlob) damaged(err error, gone bool) Finding {
 
 // sizeOf reads an upload to its end; the reader compares its hash.
 func (c *checker) sizeOf(ctx context.Context, sha string) (int64, error) {
-	r, err := c.blobs.Open(sha)
+	r, err := c.blobs.Open(ctx, blob.Name{SHA256: sha})
 	if err != nil {
 		return 0, err
 	}

@@ -219,7 +219,7 @@ func TestEveryDamageIsFoundAndWhatCanBeMendedIs(t *testing.T) {
 				job, _, err := f.ClaimJob(f.ctx)
 				f.ok(err)
 				again := must[Bundle](t)(f.Bundle(f.ctx, job.BundleID))
-				r, err := f.Blobs().Open(again.Files[0].SHA256)
+				r, err := f.Blobs().Open(f.ctx, again.Files[0].SHA256)
 				f.ok(err)
 				content := make([]byte, 5)
 				n, _ := r.Read(content)

@@ -178,7 +178,7 @@ func (f *fixture) verifyAfterCrash(caseID string, added map[string]bool, finishe
 	known := map[string]Bundle{}
 	for _, b := range bundles {
 		known[b.ID] = b
-		if !f.Blobs().Has(b.Files[0].SHA256) {
+		if !f.holds(b.Files[0].SHA256) {
 			f.t.Errorf("bundle %s without its blob", b.ID)
 		}
 		if b.Status == Running {

@@ -73,7 +73,7 @@ func (s *Store) orFull(err error) error {
 	if !errors.As(err, &f) || f.Code != inputOutput {
 		return err
 	}
-	if IsFull(s.blobs.Room(roomForPages)) {
+	if IsFull(s.uploads.directory.Room(roomForPages)) {
 		full := *f
 		full.Code, full.Why, full.Hint = diskFull, fullWhy, fullHint
 		return &full

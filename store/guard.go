@@ -97,11 +97,11 @@ func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 
 // mayBeginBeside refuses a new database beside uploads unless cfg allows it.
 func (s *Store) mayBeginBeside(cfg Config, database string) error {
-	uploads, err := s.blobs.List()
+	uploads, err := s.uploads.directory.List()
 	if err != nil {
 		return err
 	}
-	aside, err := s.blobs.SetAside()
+	aside, err := s.uploads.directory.SetAside()
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ const fewNamed = 3
 // compare logs differences between uploads and their rows. It deletes nothing, because an
 // older or new database lacks rows of valid uploads.
 func (s *Store) compare(ctx context.Context, dir string) error {
-	uploads, err := s.blobs.List()
+	uploads, err := s.uploads.directory.List()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (f *fixture) logged() *bytes.Buffer {
 // databaseFiles are those of the database, of which the last two are there at times.
 var databaseFiles = []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm"}
 
-func (f *fixture) has(b Bundle) bool { return f.Blobs().Has(b.Files[0].SHA256) }
+func (f *fixture) has(b Bundle) bool { return f.holds(b.Files[0].SHA256) }
 
 func (f *fixture) removeDatabase() {
 	f.t.Helper()
@@ -125,7 +125,7 @@ func TestADatabaseIsNotBegunBesideUploadsUnlessThatIsAskedFor(t *testing.T) {
 			}
 			f.clock.advance(48 * time.Hour)
 			f.ok(f.Sweep(f.ctx))
-			if left := must[[]blob.Entry](t)(f.Blobs().SetAside()); !f.has(b) && len(left) == 0 {
+			if left := must[[]blob.Entry](t)(f.uploads.directory.SetAside()); !f.has(b) && len(left) == 0 {
 				t.Error("the upload was deleted later")
 			}
 			if logs, err := filepath.Glob(filepath.Join(f.dir, databaseFile+"-wal.lost-*")); err != nil || len(logs) != strings.Count(name, "log") {
@@ -250,7 +250,7 @@ func TestOldDatabasesGetRowsAboutTheirUploads(t *testing.T) {
 }
 
 func blobNames(f *fixture) (out []string, err error) {
-	list, err := f.Blobs().List()
+	list, err := f.uploads.directory.List()
 	for _, e := range list {
 		out = append(out, e.SHA256)
 	}
@@ -275,7 +275,7 @@ func TestARefusedUploadLeavesNothingAndTakesNothingAway(t *testing.T) {
 			tc.before(f, f.newCase("a").ID)
 			up := f.file("x", "x")
 			f.ok(f.Discard(f.ctx, []File{up}))
-			if got := f.Blobs().Has(up.SHA256); got != tc.want {
+			if got := f.holds(up.SHA256); got != tc.want {
 				t.Errorf("they are kept: %v, want %v", got, tc.want)
 			}
 		})
@@ -391,9 +391,9 @@ func TestDamagedUploadsGoWithTheirCaseWhateverTheDirectoryIsCalled(t *testing.T)
 			b := f.filled(c.ID, strings.Repeat("x", 5000), kubeletResult("2"))
 			f.ok(os.Truncate(filepath.Join(f.dir, blobDir, b.Files[0].SHA256[:2], b.Files[0].SHA256+".mz"), 7))
 			wantCode(t, f.Blobs().Verify(f.ctx, b.Files[0].SHA256), "damaged_bytes")
-			wantCode(t, f.Blobs().Look(b.Files[0].SHA256), "damaged_bytes")
+			wantCode(t, f.Blobs().Look(f.ctx, b.Files[0].SHA256), "damaged_bytes")
 			f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
-			if left := must[[]blob.Entry](t)(f.Blobs().SetAside()); len(left) != 0 {
+			if left := must[[]blob.Entry](t)(f.uploads.directory.SetAside()); len(left) != 0 {
 				t.Errorf("after deleting the case: %v", left)
 			}
 		})

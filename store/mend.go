@@ -59,7 +59,7 @@ func (s *Store) mend(ctx context.Context, dir string, f *Finding) error {
 	switch f.Subject {
 	case OfUpload:
 		// Verify sets a damaged upload aside and says so by its error.
-		if err := s.blobs.Verify(ctx, f.sha); err != nil && codeOf(err) != blob.Damaged {
+		if err := s.uploads.Verify(ctx, f.sha); err != nil && codeOf(err) != blob.Damaged {
 			return err
 		}
 		return nil

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"leakdiff/store/blob"
 )
 
 // Sweep deletes the records of expired permalinks and expired answers, finishes interrupted
@@ -86,7 +88,7 @@ func (s *Store) dropBlobs(ctx context.Context) error {
 			if _, err := tx.ExecContext(ctx, dropBlobSQL, sha); err != nil {
 				return err
 			}
-			if err := s.blobs.Delete(sha); err != nil {
+			if err := s.uploads.directory.Delete(ctx, blob.Name{SHA256: sha}); err != nil {
 				failed = append(failed, err)
 				if _, err := tx.ExecContext(ctx, rememberBlobSQL, sha); err != nil {
 					return err

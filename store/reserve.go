@@ -110,7 +110,7 @@ func fill(file *os.File, offset, size int64) error {
 
 // restoreReserve grows the reserve if the volume has room.
 func (s *Store) restoreReserve(ctx context.Context) {
-	free, err := s.blobs.Free()
+	free, err := s.uploads.Free()
 	if err == nil {
 		err = s.reserve.restore(free)
 	}

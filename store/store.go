@@ -74,8 +74,8 @@ type Store struct {
 	writer *sql.DB
 	reader *sql.DB
 	// beats renews leases while the writer is busy; nil for a file.
-	beats *sql.DB
-	blobs *blob.Store
+	beats   *sql.DB
+	uploads *Uploads
 	// reserve is disk space for ends of jobs and deletions on a full volume.
 	reserve *reserve
 
@@ -108,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 			what = "opening the database"
 		}
 		err = fault(what, err)
-		if s.blobs != nil {
+		if s.uploads != nil {
 			err = s.orFull(err)
 		}
 		return nil, errors.Join(hinting(err, startHint), s.release())
@@ -130,14 +130,16 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if s.lock, err = lock(filepath.Join(dir, lockFile)); err != nil {
 		return err
 	}
-	if s.blobs, err = blob.Open(blob.Config{Dir: filepath.Join(dir, blobDir), Log: s.log, Files: cfg.Files}); err != nil {
+	directory, err := blob.OpenDirectory(blob.Config{Dir: filepath.Join(dir, blobDir), Log: s.log, Files: cfg.Files})
+	if err != nil {
 		return err
 	}
+	s.uploads = &Uploads{directory: directory}
 	s.reserve = openReserve(filepath.Join(dir, reserveFile))
 	// A start writes too; without the reserve, a server on a full volume could not start to
 	// delete anything.
-	for free, err := s.blobs.Free(); err == nil && free < roomToStart && s.reserve.give(roomToStart); {
-		free, err = s.blobs.Free()
+	for free, err := directory.Free(); err == nil && free < roomToStart && s.reserve.give(roomToStart); {
+		free, err = directory.Free()
 	}
 	s.tighten(ctx, dir)
 	if cfg.Database != "" {
@@ -310,7 +312,7 @@ func (s *Store) release() error {
 }
 
 // Blobs are the raw uploads.
-func (s *Store) Blobs() *blob.Store { return s.blobs }
+func (s *Store) Blobs() *Uploads { return s.uploads }
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {

@@ -226,6 +226,12 @@ func (f *fixture) file(name, content string) File {
 	return File{Name: name, SHA256: ref.SHA256, Size: ref.Size}
 }
 
+// holds reports whether the bytes of an upload are stored.
+func (f *fixture) holds(sha string) bool {
+	f.t.Helper()
+	return f.Blobs().Look(f.ctx, sha) == nil
+}
+
 // upload adds a bundle of one file.
 func (f *fixture) upload(caseID, content string) (Bundle, Job) {
 	f.t.Helper()

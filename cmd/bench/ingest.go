@@ -202,7 +202,7 @@ func measureBound(data, path string) (b bound, err error) {
 
 // keepAgain is the time in which the store keeps a file.
 func keepAgain(dir, path string) (time.Duration, error) {
-	st, err := blob.Open(blob.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	st, err := blob.OpenDirectory(blob.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return 0, err
 	}

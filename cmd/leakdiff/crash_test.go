@@ -380,7 +380,7 @@ func casesIn(t *testing.T, dir string, known ledger) map[string]string {
 func blobsOf(t *testing.T, st *store.Store, b store.Bundle) {
 	t.Helper()
 	for _, f := range b.Files {
-		r, err := st.Blobs().Open(f.SHA256)
+		r, err := st.Blobs().Open(t.Context(), f.SHA256)
 		if err != nil {
 			t.Errorf("%s of %s: %v", f.Name, b.ID, err)
 			continue

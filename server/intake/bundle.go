@@ -198,7 +198,7 @@ func (s *Service) BundleFile(w http.ResponseWriter, r *http.Request) {
 			s.respond.Fail(w, r, err)
 			return
 		}
-		body, err := s.blobs.Open(f.SHA256)
+		body, err := s.blobs.Open(r.Context(), f.SHA256)
 		if err != nil {
 			s.respond.Fail(w, r, damageOf(f, err))
 			return

@@ -22,9 +22,9 @@ import (
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
 	// The reader returns a fault instead of io.EOF if the bytes do not have the hash.
-	Open(sha string) (io.ReadCloser, error)
+	Open(ctx context.Context, sha string) (io.ReadCloser, error)
 	Verify(ctx context.Context, sha string) error
-	Look(sha string) error
+	Look(ctx context.Context, sha string) error
 	Free() (int64, error)
 }
 

@@ -19,10 +19,10 @@ type RawBytes struct {
 }
 
 // inputs returns the files of an upload, to be read from their blobs.
-func (raw RawBytes) inputs(files []store.File) []bundle.Input {
+func (raw RawBytes) inputs(ctx context.Context, files []store.File) []bundle.Input {
 	out := make([]bundle.Input, len(files))
 	for i, f := range files {
-		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return raw.Blobs.Open(f.SHA256) }}
+		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return raw.Blobs.Open(ctx, f.SHA256) }}
 	}
 	return out
 }
@@ -70,7 +70,7 @@ func damageOf(f store.File, err error) error {
 func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]string, error) {
 	out := map[string]string{}
 	for _, f := range b.Files {
-		err := raw.Blobs.Look(f.SHA256)
+		err := raw.Blobs.Look(ctx, f.SHA256)
 		if err == nil && b.Size <= largeBundle {
 			err = raw.Blobs.Verify(ctx, f.SHA256)
 		}
@@ -88,7 +88,7 @@ func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]str
 // first.
 func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error) {
 	var damage error
-	inputs := raw.inputs(b.Files)
+	inputs := raw.inputs(ctx, b.Files)
 	for i, f := range b.Files {
 		open := inputs[i].Open
 		inputs[i].Open = func() (io.ReadCloser, error) {

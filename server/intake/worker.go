@@ -360,7 +360,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job, r *reading) (err err
 
 // read reads the files of a bundle.
 func (w *Worker) read(ctx context.Context, b store.Bundle, r *reading, cfg ingest.Config) (ingest.Result, error) {
-	inputs := w.cfg.Raw.inputs(b.Files)
+	inputs := w.cfg.Raw.inputs(ctx, b.Files)
 	r.counted(inputs)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created

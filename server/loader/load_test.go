@@ -112,7 +112,7 @@ func (x reading) add(caseID, name, dump string) store.Bundle {
 		x.t.Fatal(claimed, err)
 	}
 	read, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: x.t.TempDir(), Now: time.Now}, Now: time.Now, Packed: true}, []bundle.Input{{
-		Name: name, Size: ref.Size, Open: func() (io.ReadCloser, error) { return x.Blobs().Open(ref.SHA256) },
+		Name: name, Size: ref.Size, Open: func() (io.ReadCloser, error) { return x.Blobs().Open(ctx, ref.SHA256) },
 	}})
 	if err != nil {
 		x.t.Fatal(err)

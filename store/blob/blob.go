@@ -1,16 +1,19 @@
-// Package blob stores the raw bytes of uploads in a directory, each content once, under the
-// SHA-256 of the raw bytes. It maps readers to hashes and hashes to readers. It does not
-// know what the bytes mean, who uploaded them and whether anything refers to them.
+// Package blob stores the raw bytes of uploads. It maps readers to names and names to
+// readers. It does not know what the bytes mean, who uploaded them and whether anything
+// refers to them.
 //
-// The layout is DIR/ab/abcdef….mz (MinLZ) for content that Put compressed,
-// DIR/ab/abcdef….raw for content that was compressed already, DIR/tmp/ for unfinished files
-// and DIR/damaged/ for files whose hash differs from their name. Older versions wrote ….zst,
-// which is still read. A file gets its name by a rename after its bytes are synced, so a
-// reader never sees half a blob. Every file is hashed when it is read, and before an upload
-// of the same bytes reuses it.
+// A Directory has each content once, under the SHA-256 of the raw bytes. Its layout is
+// DIR/ab/abcdef….mz (MinLZ) for content that Put compressed, DIR/ab/abcdef….raw for content
+// that was compressed already, DIR/tmp/ for unfinished files and DIR/damaged/ for files whose
+// hash differs from their name. Older versions wrote ….zst, which is still read. A file gets
+// its name by a rename after its bytes are synced, so a reader never sees half a blob. Every
+// file is hashed when it is read, and before an upload of the same bytes reuses it.
+//
+// A Bucket has an object for each upload, under a random name.
 package blob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +43,38 @@ const (
 // suffixes are the file name suffixes of blobs.
 var suffixes = []string{packed, verbatim, zstandard}
 
-// Store is a directory of blobs. Its methods are safe for concurrent use.
-type Store struct {
+// Store is what callers of this package need of any place of contents. Its methods are safe
+// for concurrent use.
+type Store interface {
+	// Put stores at most limit bytes of r, any number for 0 or less. The content is durable
+	// when it returns. An error leaves nothing that anybody reads: *analysis.Fault with Code
+	// "too_large" if r is longer than limit, the context's error, or the unchanged error of
+	// the reader.
+	Put(ctx context.Context, r io.Reader, limit int64) (Ref, error)
+	// Open returns the raw bytes; the caller closes the reader. The reader hashes what is read
+	// in order, and returns an *analysis.Fault with Code Damaged instead of io.EOF if the hash
+	// differs. A caller that stops earlier, or uses bytes before the end, must call Verify.
+	Open(ctx context.Context, name Name) (io.ReadCloser, error)
+	// Verify reads content to its end, unless it was verified recently and not written since.
+	// The error is nil if the hash matches, an *analysis.Fault with Code Damaged if it differs,
+	// "not_found" if there is no such content, or ctx's.
+	Verify(ctx context.Context, name Name) error
+	// Look is Verify without reading: content that is there may be damaged.
+	Look(ctx context.Context, name Name) error
+	// Delete removes content. Deleting missing content is no error.
+	Delete(ctx context.Context, name Name) error
+}
+
+// Name names content in a Store.
+type Name struct {
+	// SHA256 is the hash of the raw bytes, 64 lower-case hexadecimal digits.
+	SHA256 string
+	// Object is that which a Bucket made for the content, "" in a Directory.
+	Object string
+}
+
+// Directory is a Store in a directory.
+type Directory struct {
 	dir      string
 	files    Files
 	readOnly bool
@@ -59,8 +92,7 @@ type Store struct {
 
 // Ref identifies stored content.
 type Ref struct {
-	// SHA256 is the hash of the raw bytes, 64 lower-case hexadecimal digits.
-	SHA256 string
+	Name
 	// Size is the number of raw bytes, Stored the number of bytes on the volume.
 	Size   int64
 	Stored int64
@@ -73,7 +105,7 @@ type Entry struct {
 	Stored int64
 }
 
-// Config configures a Store. Dir and Log are required.
+// Config configures a Directory. Dir and Log are required.
 type Config struct {
 	Dir string
 	// Log receives damaged blobs.
@@ -82,11 +114,11 @@ type Config struct {
 	Files Files
 }
 
-// Open opens the directory, creates it if necessary, and removes the temporary files of a
+// OpenDirectory opens the directory, creates it if necessary, and removes the temporary files of a
 // crash, which were never acknowledged. Only one process may have a directory open; store's
 // lock file ensures that.
-func Open(cfg Config) (*Store, error) {
-	s := newStore(cfg)
+func OpenDirectory(cfg Config) (*Directory, error) {
+	s := newDirectory(cfg)
 	for _, d := range []string{cfg.Dir, s.scratch(), filepath.Join(cfg.Dir, damagedDir)} {
 		if err := s.files.Mkdir(d); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fault(err)
@@ -111,30 +143,27 @@ func Open(cfg Config) (*Store, error) {
 
 // OpenReadOnly opens a directory, which need not exist, to read and verify. It changes
 // nothing, also not about damaged blobs: another process may have the directory open.
-func OpenReadOnly(cfg Config) *Store {
-	s := newStore(cfg)
+func OpenReadOnly(cfg Config) *Directory {
+	s := newDirectory(cfg)
 	s.readOnly = true
 	return s
 }
 
-func newStore(cfg Config) *Store {
+func newDirectory(cfg Config) *Directory {
 	if cfg.Files == nil {
 		cfg.Files = OnVolume()
 	}
-	return &Store{
+	return &Directory{
 		dir: cfg.Dir, files: cfg.Files, now: time.Now, log: cfg.Log,
 		durable: map[string]bool{}, trusts: map[string]trust{}, unclaimed: map[string]int{},
 	}
 }
 
-func (s *Store) scratch() string { return filepath.Join(s.dir, scratch) }
+func (s *Directory) scratch() string { return filepath.Join(s.dir, scratch) }
 
-// Open returns the raw bytes of a blob; the caller closes the reader. The reader hashes what
-// is read in order. If the hash differs, it returns an *analysis.Fault with Code Damaged
-// instead of io.EOF. A caller that stops earlier, or uses bytes before the end, must call
-// Verify. The error is that of Verify.
-func (s *Store) Open(sha string) (io.ReadCloser, error) {
-	r, err := s.open(sha)
+// Open implements Store. The error is that of Verify.
+func (s *Directory) Open(_ context.Context, name Name) (io.ReadCloser, error) {
+	r, err := s.open(name.SHA256)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +175,7 @@ func (s *Store) Open(sha string) (io.ReadCloser, error) {
 
 // Room writes so many bytes and removes them again. Its error on a full volume is that of
 // Put. It detects quotas too, which may be used up on a volume that is not full.
-func (s *Store) Room(size int64) error {
+func (s *Directory) Room(size int64) error {
 	file, err := s.files.Create(s.scratch())
 	if err != nil {
 		return fault(err)
@@ -159,24 +188,24 @@ func (s *Store) Room(size int64) error {
 }
 
 // Has reports whether the content is stored.
-func (s *Store) Has(sha string) bool {
+func (s *Directory) Has(sha string) bool {
 	_, _, err := s.find(sha)
 	return err == nil
 }
 
 // Delete removes the content and its damaged files. Deleting missing content is no error;
 // open readers can read on to the end.
-func (s *Store) Delete(sha string) error {
-	if !validHash(sha) {
+func (s *Directory) Delete(_ context.Context, name Name) error {
+	if !validHash(name.SHA256) {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.remove(sha)
+	return s.remove(name.SHA256)
 }
 
 // remove is Delete; the caller holds s.mu.
-func (s *Store) remove(sha string) error {
+func (s *Directory) remove(sha string) error {
 	delete(s.trusts, sha)
 	delete(s.unclaimed, sha)
 	files := s.setAsideOf(sha)
@@ -202,7 +231,7 @@ func (s *Store) remove(sha string) error {
 }
 
 // Claim records that something refers to a blob, so that no Release removes it.
-func (s *Store) Claim(sha string) {
+func (s *Directory) Claim(sha string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unclaimed, sha)
@@ -210,7 +239,7 @@ func (s *Store) Claim(sha string) {
 
 // Release undoes one Put. The last Release removes the blob, unless it was claimed or
 // existed before.
-func (s *Store) Release(sha string) error {
+func (s *Directory) Release(sha string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, brought := s.unclaimed[sha]
@@ -224,7 +253,7 @@ func (s *Store) Release(sha string) error {
 }
 
 // List returns every blob, ordered by hash.
-func (s *Store) List() ([]Entry, error) {
+func (s *Directory) List() ([]Entry, error) {
 	var out []Entry
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == s.dir {
@@ -260,7 +289,7 @@ func (s *Store) List() ([]Entry, error) {
 }
 
 // SetAside returns the damaged files; their names begin with the expected hash.
-func (s *Store) SetAside() ([]Entry, error) {
+func (s *Directory) SetAside() ([]Entry, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, damagedDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing damaged blobs: %w", err)
@@ -281,7 +310,7 @@ func (s *Store) SetAside() ([]Entry, error) {
 }
 
 // Damaged returns the number of blobs that were set aside and not put back since.
-func (s *Store) Damaged() (int, error) {
+func (s *Directory) Damaged() (int, error) {
 	aside, err := s.SetAside()
 	missing := map[string]bool{}
 	for _, e := range aside {
@@ -294,7 +323,7 @@ func (s *Store) Damaged() (int, error) {
 
 // Unfinished returns the paths of the temporary files: uploads that arrive, or that a crash
 // left.
-func (s *Store) Unfinished() ([]string, error) {
+func (s *Directory) Unfinished() ([]string, error) {
 	files, err := os.ReadDir(s.scratch())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing temporary files: %w", err)
@@ -307,7 +336,7 @@ func (s *Store) Unfinished() ([]string, error) {
 }
 
 // Path returns the file of a blob. Its error is that of Look.
-func (s *Store) Path(sha string) (string, error) {
+func (s *Directory) Path(sha string) (string, error) {
 	path, _, err := s.find(sha)
 	return path, err
 }
@@ -332,7 +361,7 @@ func hashOf(name string) (sha string, isBlob bool) {
 }
 
 // find returns the file of a blob.
-func (s *Store) find(sha string) (path string, info fs.FileInfo, err error) {
+func (s *Directory) find(sha string) (path string, info fs.FileInfo, err error) {
 	if !validHash(sha) {
 		return "", nil, notFound(sha)
 	}
@@ -349,7 +378,7 @@ func (s *Store) find(sha string) (path string, info fs.FileInfo, err error) {
 	return "", nil, s.absent(sha)
 }
 
-func (s *Store) path(sha, suffix string) string {
+func (s *Directory) path(sha, suffix string) string {
 	return filepath.Join(s.dir, sha[:2], sha+suffix)
 }
 

@@ -31,16 +31,16 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func open(t testing.TB) *Store {
+func open(t testing.TB) *Directory {
 	t.Helper()
-	s, err := Open(Config{Dir: filepath.Join(t.TempDir(), "blobs"), Log: quiet})
+	s, err := OpenDirectory(Config{Dir: filepath.Join(t.TempDir(), "blobs"), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func put(t testing.TB, s *Store, content []byte) Ref {
+func put(t testing.TB, s *Directory, content []byte) Ref {
 	t.Helper()
 	ref, err := s.Put(t.Context(), bytes.NewReader(content), 0)
 	if err != nil {
@@ -49,9 +49,9 @@ func put(t testing.TB, s *Store, content []byte) Ref {
 	return ref
 }
 
-func get(t testing.TB, s *Store, sha string) []byte {
+func get(t testing.TB, s *Directory, sha string) []byte {
 	t.Helper()
-	r, err := s.Open(sha)
+	r, err := s.Open(t.Context(), Name{SHA256: sha})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func get(t testing.TB, s *Store, sha string) []byte {
 }
 
 // files lists every file below the store's directory, temporary ones included.
-func files(t testing.TB, s *Store) []string {
+func files(t testing.TB, s *Directory) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
@@ -127,7 +127,7 @@ func TestPutGivesBackWhatItTook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
 			ref := put(t, s, content)
-			want := Ref{SHA256: hashHex(content), Size: int64(len(content)), Stored: ref.Stored}
+			want := Ref{Name: Name{SHA256: hashHex(content)}, Size: int64(len(content)), Stored: ref.Stored}
 			if diff := cmp.Diff(want, ref); diff != "" {
 				t.Error(diff)
 			}
@@ -273,7 +273,7 @@ func TestPutSaysThatTheDiskIsFull(t *testing.T) {
 
 func TestOpenRemovesWhatACrashLeft(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "blobs")
-	s, err := Open(Config{Dir: dir, Log: quiet})
+	s, err := OpenDirectory(Config{Dir: dir, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestOpenRemovesWhatACrashLeft(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, scratch, "put-123"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err = Open(Config{Dir: dir, Log: quiet})
+	s, err = OpenDirectory(Config{Dir: dir, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,14 +297,14 @@ func TestDeleteForgetsAContentAndNoOther(t *testing.T) {
 	s := open(t)
 	gone, kept := put(t, s, []byte("gone")), put(t, s, []byte("kept"))
 	for range 2 {
-		if err := s.Delete(gone.SHA256); err != nil {
+		if err := s.Delete(t.Context(), gone.Name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if s.Has(gone.SHA256) {
 		t.Error("Has still says yes")
 	}
-	if _, err := s.Open(gone.SHA256); code(err) != "not_found" {
+	if _, err := s.Open(t.Context(), gone.Name); code(err) != "not_found" {
 		t.Errorf("got %v, want not_found", err)
 	}
 	list, err := s.List()
@@ -326,10 +326,10 @@ func TestHashesThatAreNoneNeverReachTheDisk(t *testing.T) {
 		if s.Has(sha) {
 			t.Errorf("Has(%q) is true", sha)
 		}
-		if _, err := s.Open(sha); code(err) != "not_found" {
+		if _, err := s.Open(t.Context(), Name{SHA256: sha}); code(err) != "not_found" {
 			t.Errorf("Open(%q): got %v, want not_found", sha, err)
 		}
-		if err := s.Delete(sha); err != nil {
+		if err := s.Delete(t.Context(), Name{SHA256: sha}); err != nil {
 			t.Errorf("Delete(%q): %v", sha, err)
 		}
 	}
@@ -372,7 +372,7 @@ func TestAnyContentInAnyPiecesIsHashedAndKept(t *testing.T) {
 		if ref.SHA256 != hashHex(content) || ref.Size != int64(len(content)) {
 			t.Fatalf("got %+v", ref)
 		}
-		r, err := s.Open(ref.SHA256)
+		r, err := s.Open(t.Context(), ref.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -508,7 +508,7 @@ func TestBlobsOfOlderVersionsAreReadListedAndDeleted(t *testing.T) {
 	if err := os.WriteFile(s.path(sha, packed), []byte("twin"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Delete(sha); err != nil || s.Has(sha) || len(files(t, s)) > 0 {
+	if err := s.Delete(t.Context(), Name{SHA256: sha}); err != nil || s.Has(sha) || len(files(t, s)) > 0 {
 		t.Errorf("after its deletion there is %v (%v)", files(t, s), err)
 	}
 }

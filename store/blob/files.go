@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Files are the operations of a Store on its directory that may fail, or be lost when the
+// Files are the operations of a Directory on its directory that may fail, or be lost when the
 // power fails. Tests replace them.
 type Files interface {
 	// Create makes a temporary file with a unique name in dir.

@@ -5,6 +5,6 @@ package blob
 import "errors"
 
 // Free is not supported on this system.
-func (s *Store) Free() (int64, error) {
+func (s *Directory) Free() (int64, error) {
 	return 0, errors.ErrUnsupported
 }

@@ -41,14 +41,14 @@ type trust struct {
 }
 
 // trusted reports whether the blob was verified in this state recently.
-func (s *Store) trusted(sha string, state fileState) bool {
+func (s *Directory) trusted(sha string, state fileState) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fresh(sha, state)
 }
 
 // standsVerified is trusted for the file at path; the caller holds s.mu.
-func (s *Store) standsVerified(path, sha string) bool {
+func (s *Directory) standsVerified(path, sha string) bool {
 	file, err := s.files.Open(path)
 	if err != nil {
 		return false
@@ -59,13 +59,13 @@ func (s *Store) standsVerified(path, sha string) bool {
 }
 
 // fresh is trusted; the caller holds s.mu.
-func (s *Store) fresh(sha string, state fileState) bool {
+func (s *Directory) fresh(sha string, state fileState) bool {
 	t, known := s.trusts[sha]
 	return known && t.state == state && s.now().Sub(t.since) < trustTime
 }
 
 // setTrusted records a verification of this state; the caller holds s.mu.
-func (s *Store) setTrusted(sha string, state fileState) {
+func (s *Directory) setTrusted(sha string, state fileState) {
 	if len(s.trusts) >= mostTrusted {
 		clear(s.trusts)
 	}
@@ -75,8 +75,8 @@ func (s *Store) setTrusted(sha string, state fileState) {
 // Verify reads a blob to its end, unless it was verified recently and not written since. The
 // error is nil if the hash matches, an *analysis.Fault with Code Damaged if it differs,
 // "not_found" without a file, or ctx's. Verify moves a damaged file to DIR/damaged.
-func (s *Store) Verify(ctx context.Context, sha string) error {
-	r, err := s.open(sha)
+func (s *Directory) Verify(ctx context.Context, name Name) error {
+	r, err := s.open(name.SHA256)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Store) Verify(ctx context.Context, sha string) error {
 
 // A reader hashes a blob as it is read. It returns io.EOF only if the hash matches the name.
 type reader struct {
-	store *Store
+	store *Directory
 	sha   string
 	path  string
 	file  File
@@ -115,7 +115,7 @@ type reader struct {
 }
 
 // open opens a blob and hashes it during reads, unless it is trusted.
-func (s *Store) open(sha string) (*reader, error) {
+func (s *Directory) open(sha string) (*reader, error) {
 	path, _, err := s.find(sha)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (r *seeker) Seek(offset int64, whence int) (int64, error) {
 
 // quarantine moves the file of the reader to DIR/damaged, unless it was replaced or written
 // meanwhile, and returns the fault.
-func (s *Store) quarantine(r *reader, why string) error {
+func (s *Directory) quarantine(r *reader, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.trusts, r.sha)
@@ -252,7 +252,7 @@ func (s *Store) quarantine(r *reader, why string) error {
 }
 
 // setAside moves a damaged file to a unique name in DIR/damaged; the caller holds s.mu.
-func (s *Store) setAside(path string) (kept string, err error) {
+func (s *Directory) setAside(path string) (kept string, err error) {
 	kept = filepath.Join(s.dir, damagedDir, filepath.Base(path))
 	if err := s.files.Mkdir(filepath.Dir(kept)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
@@ -272,7 +272,7 @@ func (s *Store) setAside(path string) (kept string, err error) {
 }
 
 // setAsideOf returns the damaged files of a blob.
-func (s *Store) setAsideOf(sha string) []string {
+func (s *Directory) setAsideOf(sha string) []string {
 	files, _ := os.ReadDir(filepath.Join(s.dir, damagedDir))
 	var found []string
 	for _, f := range files {
@@ -284,7 +284,7 @@ func (s *Store) setAsideOf(sha string) []string {
 }
 
 // shown shortens a path for messages: it omits the data directory.
-func (s *Store) shown(path string) string {
+func (s *Directory) shown(path string) string {
 	below, err := filepath.Rel(filepath.Dir(s.dir), path)
 	if err != nil {
 		return filepath.Base(path)
@@ -293,7 +293,7 @@ func (s *Store) shown(path string) string {
 }
 
 // damaged is the fault about a blob that cannot be trusted.
-func (s *Store) damaged(sha, why string) error {
+func (s *Directory) damaged(sha, why string) error {
 	return &analysis.Fault{
 		Code:  Damaged,
 		What:  "the stored bytes of this file are damaged",
@@ -305,7 +305,7 @@ func (s *Store) damaged(sha, why string) error {
 
 // absent is the fault about a blob without a file: set aside as damaged, never stored, or
 // deleted.
-func (s *Store) absent(sha string) error {
+func (s *Directory) absent(sha string) error {
 	if kept := s.setAsideOf(sha); len(kept) > 0 {
 		return s.damaged(sha, "there is no file with that SHA-256; what was found damaged of it is kept as "+s.shown(kept[len(kept)-1]))
 	}
@@ -314,7 +314,7 @@ func (s *Store) absent(sha string) error {
 
 // Look checks for a blob without reading it. Its error is that of Verify if the blob was set
 // aside as damaged or has no file.
-func (s *Store) Look(sha string) error {
-	_, _, err := s.find(sha)
+func (s *Directory) Look(_ context.Context, name Name) error {
+	_, _, err := s.find(name.SHA256)
 	return err
 }

@@ -87,7 +87,7 @@ func contents() map[string][]byte {
 	}
 }
 
-func pathOf(t *testing.T, s *Store, sha string) string {
+func pathOf(t *testing.T, s *Directory, sha string) string {
 	t.Helper()
 	path, _, err := s.find(sha)
 	check(t, err)
@@ -106,7 +106,7 @@ func TestADamagedBlobIsNamedSetAsideAndPutBackByTheSameUpload(t *testing.T) {
 				check(t, err)
 
 				var fault *analysis.Fault
-				if err := s.Verify(t.Context(), ref.SHA256); !errors.As(err, &fault) || fault.Code != Damaged {
+				if err := s.Verify(t.Context(), ref.Name); !errors.As(err, &fault) || fault.Code != Damaged {
 					t.Fatalf("Verify: %v", err)
 				}
 				for _, said := range []string{fault.What, fault.Where, fault.Why, fault.Hint} {
@@ -125,7 +125,7 @@ func TestADamagedBlobIsNamedSetAsideAndPutBackByTheSameUpload(t *testing.T) {
 					t.Errorf("what was set aside is not what was there: %v", err)
 				}
 				// It stays named until it is put back.
-				if _, err := s.Open(ref.SHA256); code(err) != Damaged {
+				if _, err := s.Open(t.Context(), ref.Name); code(err) != Damaged {
 					t.Errorf("then Open gives %v", err)
 				}
 				if list, err := s.List(); err != nil || len(list) != 0 {
@@ -161,7 +161,7 @@ func TestTheSameUploadPutsBackWhatNobodyReadSinceItWasDamaged(t *testing.T) {
 			s := open(t)
 			ref := put(t, s, bytesOf)
 			check(t, os.Remove(pathOf(t, s, ref.SHA256)))
-			if err := s.Verify(t.Context(), ref.SHA256); code(err) != "not_found" {
+			if err := s.Verify(t.Context(), ref.Name); code(err) != "not_found" {
 				t.Errorf("Verify: %v", err)
 			}
 			put(t, s, bytesOf)
@@ -179,7 +179,7 @@ func TestReadingADamagedBlobToItsEndIsAnErrorAndNoEnd(t *testing.T) {
 				s := open(t)
 				ref := put(t, s, bytesOf)
 				do(t, pathOf(t, s, ref.SHA256))
-				r, err := s.Open(ref.SHA256)
+				r, err := s.Open(t.Context(), ref.Name)
 				check(t, err)
 				defer r.Close()
 				if _, err := io.ReadAll(r); code(err) != Damaged {
@@ -199,7 +199,7 @@ func TestWhatIsReadOutOfOrderIsNotTrusted(t *testing.T) {
 	content := append([]byte("PK\x03\x04"), noise(10_000)...)
 	ref := put(t, s, content)
 	s.trusts = map[string]trust{}
-	r, err := s.Open(ref.SHA256)
+	r, err := s.Open(t.Context(), ref.Name)
 	check(t, err)
 	at := r.(interface {
 		io.ReaderAt
@@ -221,7 +221,7 @@ func TestWhatIsReadOutOfOrderIsNotTrusted(t *testing.T) {
 		t.Error("it is trusted though nobody hashed it")
 	}
 	flip(t, pathOf(t, s, ref.SHA256), 9000)
-	if err := s.Verify(t.Context(), ref.SHA256); code(err) != Damaged {
+	if err := s.Verify(t.Context(), ref.Name); code(err) != Damaged {
 		t.Errorf("got %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestAVerifiedFileIsTrustedForAWhile(t *testing.T) {
 	if !hashes() {
 		t.Error("it is trusted without end")
 	}
-	check(t, s.Verify(t.Context(), ref.SHA256))
+	check(t, s.Verify(t.Context(), ref.Name))
 	if hashes() {
 		t.Error("what was verified just now is hashed again")
 	}
@@ -266,7 +266,7 @@ func TestWhatOlderVersionsStoredIsVerifiedAsWell(t *testing.T) {
 	check(t, os.Mkdir(filepath.Join(s.dir, sha[:2]), 0o700))
 	path := s.path(sha, zstandard)
 	check(t, os.WriteFile(path, enc.EncodeAll(content, nil), 0o600))
-	check(t, s.Verify(t.Context(), sha))
+	check(t, s.Verify(t.Context(), Name{SHA256: sha}))
 	flip(t, path, sizeOf(t, path)/2)
 	put(t, s, content)
 	if got := pathOf(t, s, sha); filepath.Ext(got) != packed || !bytes.Equal(get(t, s, sha), content) || len(s.setAsideOf(sha)) != 1 {
@@ -279,7 +279,7 @@ func TestAFileThatIsWrittenToWhileItIsReadIsNotSetAside(t *testing.T) {
 	ref := put(t, s, append([]byte("\x1f\x8b"), noise(10_000)...))
 	path := pathOf(t, s, ref.SHA256)
 	s.trusts = map[string]trust{}
-	r, err := s.Open(ref.SHA256)
+	r, err := s.Open(t.Context(), ref.Name)
 	check(t, err)
 	defer r.Close()
 	if _, err := io.ReadFull(r, make([]byte, 100)); err != nil {
@@ -300,10 +300,10 @@ func TestVerifyEndsWithItsContext(t *testing.T) {
 	s.trusts = map[string]trust{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Verify(ctx, ref.SHA256); !errors.Is(err, context.Canceled) {
+	if err := s.Verify(ctx, ref.Name); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Verify(t.Context(), ref.SHA256); err != nil {
+	if err := s.Verify(t.Context(), ref.Name); err != nil {
 		t.Error(err)
 	}
 }
@@ -319,7 +319,7 @@ func TestWhatWasDeletedLeavesNothingSetAside(t *testing.T) {
 	if n := len(s.setAsideOf(ref.SHA256)); n != 3 {
 		t.Fatalf("%d damaged files were kept, want 3", n)
 	}
-	check(t, s.Delete(ref.SHA256))
+	check(t, s.Delete(t.Context(), ref.Name))
 	if left := files(t, s); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -327,14 +327,14 @@ func TestWhatWasDeletedLeavesNothingSetAside(t *testing.T) {
 
 func TestReleaseRemovesOnlyWhatItsPutBrought(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before func(t *testing.T, s *Store, sha string)
+		before func(t *testing.T, s *Directory, sha string)
 		want   bool
 	}{
-		"a refused upload":                         {func(*testing.T, *Store, string) {}, false},
-		"two uploads, one of them refused":         {func(t *testing.T, s *Store, _ string) { put(t, s, []byte("x")) }, true},
-		"an upload that was recorded":              {func(_ *testing.T, s *Store, sha string) { s.Claim(sha) }, true},
-		"bytes that were there before the process": {func(_ *testing.T, s *Store, _ string) { clear(s.unclaimed) }, true},
-		"what was put back": {func(t *testing.T, s *Store, sha string) {
+		"a refused upload":                         {func(*testing.T, *Directory, string) {}, false},
+		"two uploads, one of them refused":         {func(t *testing.T, s *Directory, _ string) { put(t, s, []byte("x")) }, true},
+		"an upload that was recorded":              {func(_ *testing.T, s *Directory, sha string) { s.Claim(sha) }, true},
+		"bytes that were there before the process": {func(_ *testing.T, s *Directory, _ string) { clear(s.unclaimed) }, true},
+		"what was put back": {func(t *testing.T, s *Directory, sha string) {
 			s.Claim(sha)
 			check(t, os.Truncate(pathOf(t, s, sha), 0))
 			put(t, s, []byte("x"))
