@@ -57,6 +57,11 @@ func (postgresEngine) pattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(word) + "%"
 }
 
+// Transactions that read the last rows would disturb each other with every new word.
+func (postgresEngine) lastWords() string {
+	return `SELECT (SELECT last_value FROM function_seq_seq), (SELECT last_value FROM family_seq_seq)`
+}
+
 // The indexes of the tables hold the words.
 func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
 
