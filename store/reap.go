@@ -128,7 +128,7 @@ func (s *Store) deletedRows() {
 func (s *Store) Reap(ctx context.Context) (more bool, err error) {
 	s.reaper.turn.Lock()
 	defer s.reaper.turn.Unlock()
-	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy} {
+	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy, s.removeObjects} {
 		if more, err := batch(ctx); more || err != nil {
 			return err == nil, err
 		}

@@ -50,8 +50,10 @@ type Config struct {
 	Log *slog.Logger
 	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
+	// Blobs is the address of a bucket for the uploads (s3://…), empty for a directory in Dir.
+	Blobs string
 	// Database is the address of a PostgreSQL database (postgres://…), which one server at a
-	// time has open; Dir has the uploads. Empty is a file in Dir.
+	// time has open; Dir has the uploads, unless they are in a bucket. Empty is a file in Dir.
 	Database string
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
@@ -69,6 +71,8 @@ type Store struct {
 	writer  *sql.DB
 	reader  *sql.DB
 	uploads *Uploads
+	// owner identifies the database in the bucket of the uploads.
+	owner string
 	// reserve is disk space for ends of jobs and deletions on a full volume.
 	reserve *reserve
 
@@ -138,6 +142,10 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		err = s.openSQLite(ctx, cfg)
 	}
 	if err != nil {
+		return err
+	}
+	s.uploads.reader = s.reader
+	if err := s.openBucket(ctx, cfg.Blobs); err != nil {
 		return err
 	}
 	if err := s.repair(ctx); err != nil {
@@ -288,6 +296,9 @@ func (s *Store) release() error {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
+	}
+	if s.uploads != nil && s.uploads.bucket != nil {
+		s.uploads.bucket.Close()
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -23,6 +23,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
+	"leakdiff/store/blob/gateway"
 	"leakdiff/store/cluster"
 )
 
@@ -50,11 +51,19 @@ type fixture struct {
 	clock *clock
 	// database is the address of a PostgreSQL database, "" for a file.
 	database string
+	// bucket is the address of the bucket of the uploads, "" for the data directory.
+	bucket string
 	// log is nil for silence.
 	log *slog.Logger
 }
 
 func open(t testing.TB) *fixture {
+	t.Helper()
+	return openAt(t, databaseOf(t), givenBucket(t))
+}
+
+// openDirectory opens a store for a test of the directory of uploads.
+func openDirectory(t testing.TB) *fixture {
 	t.Helper()
 	return openOn(t, databaseOf(t))
 }
@@ -68,8 +77,13 @@ func openFile(t testing.TB) *fixture {
 
 func openOn(t testing.TB, database string) *fixture {
 	t.Helper()
+	return openAt(t, database, "")
+}
+
+func openAt(t testing.TB, database, bucket string) *fixture {
+	t.Helper()
 	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: &clock{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}}
-	f.database = database
+	f.database, f.bucket = database, bucket
 	f.reopen()
 	t.Cleanup(func() {
 		if f.Store != nil {
@@ -81,7 +95,7 @@ func openOn(t testing.TB, database string) *fixture {
 
 func (f *fixture) reopen() {
 	f.t.Helper()
-	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database})
+	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database, Blobs: f.bucket})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -100,6 +114,19 @@ func databaseOf(t testing.TB) string {
 		return ""
 	}
 	return cluster.Create(t, server, fmt.Sprintf("t%d_%d", os.Getpid(), time.Now().UnixNano()))
+}
+
+// gatewayVariable is the server of buckets of the tests, see gateway.Create.
+const gatewayVariable = "LEAKDIFF_GATEWAY"
+
+// givenBucket creates a bucket of its own on the server that tests are given, "" without one.
+func givenBucket(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(gatewayVariable)
+	if server == "" {
+		return ""
+	}
+	return gateway.Create(t, server)
 }
 
 func (f *fixture) close() {
@@ -175,7 +202,18 @@ func (f *fixture) file(name, content string) File {
 	f.t.Helper()
 	ref, err := f.Blobs().Put(f.ctx, strings.NewReader(content), 0)
 	f.ok(err)
-	return File{Name: name, SHA256: ref.SHA256, Size: ref.Size}
+	return File{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size}
+}
+
+// stored counts the uploads that are stored.
+func (f *fixture) stored() int {
+	f.t.Helper()
+	if f.bucket != "" {
+		return f.rows("blob")
+	}
+	list, err := f.uploads.directory.List()
+	f.ok(err)
+	return len(list)
 }
 
 // holds reports whether the bytes of an upload are stored.
@@ -288,7 +326,7 @@ func (f *fixture) wantSoundFile() {
 // equal ignores the difference between nil and empty, which storage does not keep.
 func wantEqual(t testing.TB, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs(), cmpopts.IgnoreFields(File{}, "Object")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
