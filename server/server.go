@@ -37,8 +37,10 @@ import (
 type Config struct {
 	Store Storage
 	Blobs Blobs
-	Log   *slog.Logger
-	Now   func() time.Time
+	// Bucket is where Blobs are, nil for the data directory.
+	Bucket Pinger
+	Log    *slog.Logger
+	Now    func() time.Time
 	// Version is printed in the footer and in reports.
 	Version string
 	// Program identifies this build: a report that another build stored is not used. If
@@ -84,6 +86,11 @@ type Blobs interface {
 	intake.Blobs
 	// Damaged is the number of uploads that were set aside as damaged and not put back.
 	Damaged() (int, error)
+}
+
+// Pinger reports whether a service answers.
+type Pinger interface {
+	Ping(ctx context.Context) error
 }
 
 // Sample is a bundle that comes with the program.

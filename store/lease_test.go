@@ -69,6 +69,13 @@ func (f *fixture) claim() Job {
 	return job
 }
 
+func TestAServerWithUploadsOfItsOwnHasItsDatabaseForItself(t *testing.T) {
+	corpus.Heavy(t)
+	alone := openOn(t, cluster.Start(t).Database(t))
+	_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: alone.database, shared: true})
+	wantCode(t, err, "locked")
+}
+
 func eachJobIsClaimedOnce(a, b *fixture) {
 	c := a.newCase("a")
 	const uploads = 20

@@ -15,7 +15,7 @@ import (
 // deletions, and reaps. A long-running server calls it regularly; of several one sweeps at a
 // time. Sweep never deletes an upload because its row is missing.
 func (s *Store) Sweep(ctx context.Context) error {
-	if err := s.sweep(ctx); err != nil {
+	if err := errors.Join(s.sweep(ctx), s.noteStrays(ctx)); err != nil {
 		return err
 	}
 	return s.reapAll(ctx)
@@ -53,11 +53,14 @@ func (s *Store) sweep(ctx context.Context) error {
 }
 
 // forgetBlobs marks the blobs that no file refers to. dropBlobs removes them after the
-// commit, or at the next start after a crash.
-func forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
+// commit, or at the next start after a crash. Objects of a bucket are removed by Reap.
+func (s *Store) forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
 	list, err := json.Marshal(append([]string{}, hashes...))
 	if err != nil {
 		return err
+	}
+	if s.uploads.bucket != nil {
+		return s.forgetObjects(ctx, tx, string(list))
 	}
 	_, err = tx.ExecContext(ctx, forgetBlobsSQL, string(list))
 	return err
@@ -118,6 +121,9 @@ INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 func (s *Store) reclaim(ctx context.Context) error {
 	s.deletedRows()
 	err := s.dropBlobs(ctx)
+	if _, left := s.removeObjects(ctx); left != nil {
+		s.log.WarnContext(ctx, "objects of deleted uploads are removed later", "error", left)
+	}
 	if !s.engine.ownsFile() {
 		return err
 	}

@@ -39,6 +39,7 @@ type Store interface {
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
 	Discard(ctx context.Context, files []store.File) error
+	PutBack(ctx context.Context, files []store.File) error
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
 	FailedOn(ctx context.Context, code string, hashes []string) (bundleIDs []string, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)

@@ -56,6 +56,9 @@ func (s *Service) place(ctx context.Context, caseID, sender string, up received)
 		return placed{}, err
 	}
 	if ok {
+		if err := s.store.PutBack(ctx, up.files); err != nil {
+			return placed{}, err
+		}
 		s.requeueDamaged(ctx, up)
 		if have.Error != nil && have.Error.Code == store.Crashed {
 			// Its hint is to upload again if something else stopped the server.

@@ -379,7 +379,7 @@ func TestABucketThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	good := server.Bucket(t)
 	openBucket(t, good)
 	for name, c := range map[string]struct{ address, owner, secret, code, says string }{
-		"no such bucket":               {strings.Replace(good, "s3://made", "s3://other", 1), "tests", "", blob.Unreachable, "Create the bucket"},
+		"no such bucket":               {strings.Replace(good, "s3://made", "s3://none", 1), "tests", "", blob.Unreachable, "Create the bucket"},
 		"nobody there":                 {strings.Replace(good, server.Address(), "127.0.0.1:1", 1), "tests", "", blob.Unreachable, "reached"},
 		"a wrong password":             {good, "tests", "wrong", blob.Unreachable, "AWS_SECRET_ACCESS_KEY"},
 		"the uploads of another":       {good, "another", "", "foreign_bucket", "another prefix"},

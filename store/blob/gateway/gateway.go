@@ -27,8 +27,7 @@ import (
 // Server is a server of buckets behind a Proxy.
 type Server struct {
 	*Proxy
-	dir  string
-	made int
+	dir string
 }
 
 // Start starts a server until the test ends, and sets its credentials in the environment.
@@ -96,12 +95,21 @@ func freeAddress(t testing.TB) string {
 // Bucket creates a bucket and returns the address of a prefix in it, for serve --blobs.
 func (s *Server) Bucket(t testing.TB) string {
 	t.Helper()
-	s.made++
-	name := fmt.Sprint("made", s.made)
-	if err := os.Mkdir(filepath.Join(s.dir, name), 0o700); err != nil {
+	return Create(t, s.Given())
+}
+
+// Given is what another process needs for Create, beside the environment.
+func (s *Server) Given() string { return s.Address() + " " + s.dir }
+
+// Create creates a bucket on the server of another process, as Bucket does.
+func Create(t testing.TB, given string) string {
+	t.Helper()
+	address, dir, _ := strings.Cut(given, " ")
+	made, err := os.MkdirTemp(dir, "made")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return "s3://" + name + "/of/tests?region=us-east-1&style=path&endpoint=http://" + s.Address()
+	return "s3://" + filepath.Base(made) + "/of/tests?region=us-east-1&style=path&endpoint=http://" + address
 }
 
 // Files are the files of the objects of a bucket, by their names below its prefix.
