@@ -61,10 +61,24 @@ type Bundle struct {
 
 // AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
 // survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
-// blob is "missing_blob", and the file must be uploaded again.
+// blob is "missing_blob", and the file must be uploaded again. ErrThere means that the case has
+// a bundle of exactly these files: FindBundle finds it.
 func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
-	return s.addBundle(ctx, caseID, name, files, func(*sql.Tx) error { return nil })
+	return s.addBundle(ctx, caseID, name, files, func(tx *sql.Tx) error {
+		var there bool
+		err := tx.QueryRowContext(ctx, bundleIsThereSQL, caseID, contentHash(hashesOf(files))).Scan(&there)
+		if err == nil && there {
+			err = ErrThere
+		}
+		return err
+	})
 }
+
+// ErrThere is the error of AddBundle for an upload that its case has.
+var ErrThere = errors.New("the case has the upload")
+
+const bundleIsThereSQL = `
+SELECT EXISTS (SELECT 1 FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ? AND b.content_hash = ?)`
 
 // OpenCase creates a case and records its first upload in one transaction: a crash leaves
 // both or nothing. Only this call returns the owner key.
@@ -114,7 +128,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 		}
 		return s.insertBundle(ctx, tx, b, job)
 	})
-	if err != nil && !s.isAdded(ctx, b.ID) {
+	if errors.Is(err, ErrThere) || err != nil && !s.isAdded(ctx, b.ID) {
 		return Bundle{}, Job{}, err
 	}
 	for _, f := range files {

@@ -30,6 +30,7 @@ func TestSeveralServersOnOneDatabase(t *testing.T) {
 		{"a start and an orderly end leave the jobs of others alone", startAndEndLeaveOthersAlone},
 		{"how far a job is, the other one knows", theOtherOneKnowsHowFarAJobIs},
 		{"a duty is that of one", aDutyIsThatOfOne},
+		{"a case has equal uploads once", aCaseHasEqualUploadsOnce},
 		{"an answer with a key is made by one", anAnswerIsMadeByOne},
 		{"words that another one writes stay", wordsThatAnotherOneWritesStay},
 		{"frames of a stack that is not committed yet stay", framesOfAStackThatIsNotCommittedStay},
@@ -246,6 +247,29 @@ func aDutyIsThatOfOne(a, b *fixture) {
 	b.close()
 	if !must[bool](a.t)(a.TakeDuty(a.ctx, "sweeping")) {
 		a.t.Error("a server that ended has a duty")
+	}
+}
+
+func aCaseHasEqualUploadsOnce(a, b *fixture) {
+	c := a.newCase("a")
+	var all sync.WaitGroup
+	results := make([]error, 2)
+	for i, f := range []*fixture{a, b} {
+		file := f.file("x", "the same")
+		all.Go(func() { _, _, results[i] = f.AddBundle(f.ctx, c.ID, "x", []File{file}) })
+	}
+	all.Wait()
+	added, there := 0, 0
+	for _, err := range results {
+		switch {
+		case err == nil:
+			added++
+		case errors.Is(err, ErrThere):
+			there++
+		}
+	}
+	if added != 1 || there != 1 || a.rows("bundle") != 1 {
+		a.t.Errorf("%v, %d bundles", results, a.rows("bundle"))
 	}
 }
 
