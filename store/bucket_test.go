@@ -87,13 +87,15 @@ func (f *fixture) content(file File) string {
 func TestUploadsInABucket(t *testing.T) {
 	server := gateway.Start(t)
 	for name, proof := range map[string]func(*testing.T, *gateway.Server){
-		"are there until the last case of theirs is deleted":    bucketKeepsWhatCasesReferTo,
-		"are there again after the same upload":                 theSameUploadPutsAnObjectBack,
-		"leave nothing of a refused upload":                     aRefusedUploadLeavesNoObject,
-		"are removed later if the bucket does not answer":       objectsAreRemovedWhenTheBucketAnswers,
-		"are removed a day after nothing is known of them":      straysAreRemovedAfterADay,
-		"survive that an older database is put back by mistake": straysSurviveAnOlderDatabaseForADay,
-		"are not recorded once they are to be removed":          whatIsToBeRemovedIsNotRecorded,
+		"are there until the last case of theirs is deleted":       bucketKeepsWhatCasesReferTo,
+		"are there again after the same upload":                    theSameUploadPutsAnObjectBack,
+		"leave nothing of a refused upload":                        aRefusedUploadLeavesNoObject,
+		"are removed later if the bucket does not answer":          objectsAreRemovedWhenTheBucketAnswers,
+		"are removed a day after nothing is known of them":         straysAreRemovedAfterADay,
+		"survive that an older database is put back by mistake":    straysSurviveAnOlderDatabaseForADay,
+		"are not recorded once they are to be removed":             whatIsToBeRemovedIsNotRecorded,
+		"are checked by their hashes":                              checkReadsObjects,
+		"are not in a backup, which says so":                       aBackupLeavesTheBucketOut,
 		"are in one place":                                         uploadsAreInOnePlace,
 		"of another database are not touched":                      anotherDatabaseIsRefused,
 		"need the bucket for a start, and a start says what to do": aStartNeedsTheBucket,
@@ -313,4 +315,63 @@ func aStartNeedsTheBucket(t *testing.T, server *gateway.Server) {
 	server.Pass()
 	wantCode(t, err, blob.Unreachable)
 	f.reopen()
+}
+
+func checkReadsObjects(t *testing.T, server *gateway.Server) {
+	f := openOver(t, server)
+	c := f.newCase("c")
+	bundles := map[string]Bundle{}
+	for _, content := range []string{"sound", "damaged", "missing"} {
+		bundles[content], _ = f.upload(c.ID, content)
+	}
+	check := func(findings int) *Checked {
+		t.Helper()
+		found := must[*Checked](t)(Check(f.ctx, f.dir, f.bucket))
+		if len(found.Findings) != findings {
+			t.Errorf("%d findings, want %d: %+v", len(found.Findings), findings, found.Findings)
+		}
+		return found
+	}
+	if found := check(0); found.Uploads != 3 || found.UploadBytes != int64(len("sounddamagedmissing")) {
+		t.Errorf("checked are %d uploads of %d bytes", found.Uploads, found.UploadBytes)
+	}
+	_, err := Check(f.ctx, f.dir, "")
+	wantCode(t, err, "other_place")
+	objectOf := func(content string) string {
+		t.Helper()
+		name, err := f.Blobs().name(f.ctx, bundles[content].Files[0].SHA256)
+		f.ok(err)
+		return name.Object
+	}
+	files := server.Files(t, f.bucket)
+	f.ok(os.Truncate(files[objectOf("damaged")], 4))
+	f.ok(os.Remove(files[objectOf("missing")]))
+	for _, x := range check(2).Findings {
+		if x.Mend != "" || x.Note || x.Subject != OfUpload || !strings.Contains(x.Where, objectOf(strings.TrimPrefix(x.What, "an upload is "))) {
+			t.Errorf("got %+v", x)
+		}
+	}
+	server.Refuse()
+	_, err = Check(f.ctx, f.dir, f.bucket)
+	server.Pass()
+	wantCode(t, err, blob.Unreachable)
+}
+
+func aBackupLeavesTheBucketOut(t *testing.T, server *gateway.Server) {
+	f := openOver(t, server)
+	b := f.filled(f.newCase("c").ID, "x", kubeletResult("2"))
+	to := t.TempDir() + "/backup.tar"
+	made := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
+	if made.InBucket != 1 || made.Uploads() != 0 || len(made.Missing) != 0 {
+		t.Errorf("got %+v", made)
+	}
+	f.close()
+	restored := must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: to, Dir: f.dir}))
+	if restored.InBucket != 1 {
+		t.Errorf("got %+v", restored.Manifest)
+	}
+	f.reopen()
+	if got := f.content(b.Files[0]); got != "x" {
+		t.Errorf("got %q", got)
+	}
 }

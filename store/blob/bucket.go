@@ -57,6 +57,8 @@ type BucketConfig struct {
 	Log     *slog.Logger
 	// Owner identifies the database that names the objects. A prefix belongs to one.
 	Owner string
+	// ReadOnly leaves the prefix to whom it belongs.
+	ReadOnly bool
 }
 
 // Settings of requests. A request is tried thrice within about a second, and a connection on
@@ -67,7 +69,7 @@ const (
 )
 
 // OpenBucket takes a prefix of a bucket for the database of cfg, and so proves that the bucket
-// can be reached and written to. The error is an *analysis.Fault that says what to do.
+// can be reached, and written to unless it is ReadOnly. The error is an *analysis.Fault that says what to do.
 func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 	a, err := parseAddress(cfg.Address)
 	if err != nil {
@@ -96,7 +98,7 @@ func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 		return nil, a.refused(err)
 	}
 	b := &Bucket{address: a, core: *core, transport: transport, log: cfg.Log, now: time.Now, verified: map[string]verification{}, damaged: map[string]bool{}}
-	if err := b.claim(ctx, cfg.Owner); err != nil {
+	if err := b.claim(ctx, cfg.Owner, cfg.ReadOnly); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (c movingConn) Write(p []byte) (int, error) {
 const ownerObject = "leakdiff-database"
 
 // claim takes the prefix for a database, unless it belongs to another one.
-func (b *Bucket) claim(ctx context.Context, owner string) error {
+func (b *Bucket) claim(ctx context.Context, owner string, readOnly bool) error {
 	before, err := b.owner(ctx)
 	if err != nil {
 		return b.address.refused(err)
@@ -151,6 +153,9 @@ func (b *Bucket) claim(ctx context.Context, owner string) error {
 			Why:  "its object " + ownerObject + " names another one, which knows these uploads; this one would remove them as unknown",
 			Hint: "Give the database that the uploads belong to, or another prefix. A database restored from a backup is the same one.",
 		}
+	}
+	if readOnly {
+		return nil
 	}
 	_, err = b.core.PutObject(ctx, b.address.bucket, b.address.prefix+ownerObject, strings.NewReader(owner), int64(len(owner)), md5Of([]byte(owner)), "", minio.PutObjectOptions{})
 	if err != nil {
