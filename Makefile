@@ -65,9 +65,11 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, those of the store on PostgreSQL, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
+# Soak: all tests again and again, those of the store on PostgreSQL, CHAOS uploads to
+# servers that are killed and paused, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
 # every migration, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
+CHAOS ?= 500
 LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
 $(LITESTREAM):
 	mkdir -p $(@D) && cd $(@D) && rm -f go.mod go.sum && go mod init standby && go get -tool github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 && go build -o litestream github.com/benbjohnson/litestream/cmd/litestream
@@ -75,6 +77,7 @@ $(LITESTREAM):
 long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
+	LEAKDIFF_CHAOS=$(CHAOS) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -v -timeout 2h -run ServersOnOneDatabase ./cmd/leakdiff | grep -E "^(---|FAIL|ok)|restarts|_test.go"
 	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...

@@ -32,7 +32,7 @@ type Readiness struct {
 	Checks []ReadinessCheck `json:"checks"`
 }
 
-// ReadinessCheck is one of database, disk, queue and uploads.
+// ReadinessCheck is one of database, disk, queue and uploads, and of bucket if there is one.
 type ReadinessCheck struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
@@ -69,6 +69,9 @@ func (s *Server) readiness(ctx context.Context) Readiness {
 	add("disk", s.diskLeft(), "not ready")
 	add("queue", queue, "not ready")
 	add("uploads", s.damagedUploads(), "degraded")
+	if s.cfg.Bucket != nil {
+		add("bucket", s.bucketAway(ctx), "not ready")
+	}
 	return out
 }
 
@@ -92,6 +95,18 @@ func (s *Server) diskLeft() string {
 		return "the volume of the uploads does not answer"
 	case free < intake.Spare:
 		return wording.Bytes(free) + " are free and uploads are refused below " + wording.Bytes(intake.Spare)
+	}
+	return ""
+}
+
+// bucketTime is how long a bucket may take to answer.
+const bucketTime = 5 * time.Second
+
+func (s *Server) bucketAway(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, bucketTime)
+	defer cancel()
+	if s.cfg.Bucket.Ping(ctx) != nil {
+		return "the bucket of the uploads does not answer: uploads are refused, and what is queued waits; the log of the server says more"
 	}
 	return ""
 }

@@ -39,8 +39,10 @@ import (
 type Config struct {
 	Store Storage
 	Blobs Blobs
-	Log   *slog.Logger
-	Now   func() time.Time
+	// Bucket is where Blobs are, nil for the data directory.
+	Bucket Pinger
+	Log    *slog.Logger
+	Now    func() time.Time
 	// Version is printed in the footer and in reports.
 	Version string
 	// Program identifies this build: a report that another build stored is not used. If
@@ -94,6 +96,11 @@ type Blobs interface {
 	Damaged() (int, error)
 }
 
+// Pinger reports whether a service answers.
+type Pinger interface {
+	Ping(ctx context.Context) error
+}
+
 // Sample is a bundle that comes with the program.
 type Sample = intake.Sample
 
@@ -142,13 +149,17 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	var rows catalogue.Rows
+	if cfg.Store.Shared() {
+		rows = cfg.Store
+	}
 	counts := newCounts()
 	s := &Server{
 		cfg:       cfg,
 		counts:    counts,
 		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
 		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
-		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
+		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir, Rows: rows}),
 		queue:     intake.NewQueue(cfg.Store),
 	}
 	s.loader = loader.New(loader.Config{

@@ -6,6 +6,7 @@ import (
 	"leakdiff/server/alert"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
+	"leakdiff/server/catalogue"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
@@ -19,6 +20,7 @@ type Storage interface {
 	intake.Store
 	intake.JobStore
 	intake.Elsewhere
+	catalogue.Rows
 	loader.Store
 	casepage.Store
 	share.Store

@@ -39,6 +39,8 @@ type Manifest struct {
 	Files    []BackupFile `json:"files"`
 	// Missing are the hashes of uploads that were already missing or damaged.
 	Missing []string `json:"missing"`
+	// InBucket is how many uploads of the database are in a bucket, and not in the backup.
+	InBucket int `json:"in_bucket,omitempty"`
 }
 
 // BackupFile is one file of a backup, with the hash of its bytes as they lie there.
@@ -142,6 +144,11 @@ func (b *backup) make(ctx context.Context) (*Manifest, error) {
 			continue
 		}
 		m.Missing = append(m.Missing, lost...)
+		for _, u := range used {
+			if u.Object != "" {
+				m.InBucket++
+			}
+		}
 		if err := b.dropUnused(used); err != nil {
 			return nil, err
 		}
@@ -205,18 +212,18 @@ func (b *backup) copyDatabase(ctx context.Context) ([]usedBlob, int, error) {
 // that are missing or damaged.
 func (b *backup) copyUploads(ctx context.Context, used []usedBlob) (lost []string, err error) {
 	for _, u := range used {
-		if b.copied[u.sha] {
+		if b.copied[u.SHA256] || u.Object != "" {
 			continue
 		}
-		err := b.copyUpload(ctx, u.sha)
+		err := b.copyUpload(ctx, u.SHA256)
 		var known *analysis.Fault
 		switch {
 		case err == nil:
-			b.copied[u.sha] = true
+			b.copied[u.SHA256] = true
 		case errors.As(err, &known) && (known.Code == blob.Damaged || known.Code == "not_found"):
-			lost = append(lost, u.sha)
+			lost = append(lost, u.SHA256)
 		case errors.Is(err, fs.ErrNotExist): // deleted between looking and opening
-			lost = append(lost, u.sha)
+			lost = append(lost, u.SHA256)
 		default:
 			return nil, err
 		}
@@ -272,7 +279,7 @@ func (b *backup) deletedMeanwhile(ctx context.Context, lost []string) (deleted b
 func (b *backup) dropUnused(used []usedBlob) error {
 	unused := maps.Clone(b.copied)
 	for _, u := range used {
-		delete(unused, u.sha)
+		delete(unused, u.SHA256)
 	}
 	var errs []error
 	for sha := range unused {
@@ -413,7 +420,7 @@ func verifyBackup(ctx context.Context, dir string) (*Manifest, error) {
 			return nil, notABackup(dir, f.Path+" differs from what the manifest says, or is missing")
 		}
 	}
-	found, err := check(ctx, dir, false)
+	found, err := check(ctx, checkConfig{dir: dir, leaveBucket: true})
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ const (
 type File struct {
 	Name   string
 	SHA256 string
+	// Object is that which this upload brought, see blob.Name. Stored bundles do not say it.
+	Object string
 	// Size is in uploaded bytes.
 	Size int64
 }
@@ -59,10 +61,24 @@ type Bundle struct {
 
 // AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
 // survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
-// blob is "missing_blob", and the file must be uploaded again.
+// blob is "missing_blob", and the file must be uploaded again. ErrThere means that the case has
+// a bundle of exactly these files: FindBundle finds it.
 func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
-	return s.addBundle(ctx, caseID, name, files, func(*sql.Tx) error { return nil })
+	return s.addBundle(ctx, caseID, name, files, func(tx *sql.Tx) error {
+		var there bool
+		err := tx.QueryRowContext(ctx, bundleIsThereSQL, caseID, contentHash(hashesOf(files))).Scan(&there)
+		if err == nil && there {
+			err = ErrThere
+		}
+		return err
+	})
 }
+
+// ErrThere is the error of AddBundle for an upload that its case has.
+var ErrThere = errors.New("the case has the upload")
+
+const bundleIsThereSQL = `
+SELECT EXISTS (SELECT 1 FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ? AND b.content_hash = ?)`
 
 // OpenCase creates a case and records its first upload in one transaction: a crash leaves
 // both or nothing. Only this call returns the owner key.
@@ -95,19 +111,24 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if job.ID, err = s.newID("j"); err != nil {
 		return Bundle{}, Job{}, err
 	}
-	// Until the rows exist, only this lock protects the blobs from a deletion.
-	s.referring.Lock()
-	defer s.referring.Unlock()
-	if err := s.haveBlobs(ctx, files); err != nil {
-		return Bundle{}, Job{}, err
+	if len(files) == 0 {
+		return Bundle{}, Job{}, &analysis.Fault{Code: "empty", What: "the bundle has no file", Hint: "Upload at least one file."}
+	}
+	if s.uploads.bucket == nil {
+		// Until the rows exist, only this lock protects the blobs from a deletion.
+		s.referring.Lock()
+		defer s.referring.Unlock()
+		if err := s.haveBlobs(ctx, files); err != nil {
+			return Bundle{}, Job{}, err
+		}
 	}
 	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
 		if err := first(tx); err != nil {
 			return err
 		}
-		return insertBundle(ctx, tx, b, job)
+		return s.insertBundle(ctx, tx, b, job)
 	})
-	if err != nil {
+	if errors.Is(err, ErrThere) || err != nil && !s.isAdded(ctx, b.ID) {
 		return Bundle{}, Job{}, err
 	}
 	for _, f := range files {
@@ -116,9 +137,27 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	return b, job, nil
 }
 
+// isAdded reports whether a bundle was added although its transaction seemed to fail: the
+// answer to the commit may have been lost with the connection.
+func (s *Store) isAdded(ctx context.Context, id string) (added bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer cancel()
+	err := s.writer.QueryRowContext(ctx, bundleExistsSQL, id).Scan(&added)
+	return err == nil && added
+}
+
+// askTime bounds a question that the end of a request does not end.
+const askTime = 5 * time.Second
+
+const bundleExistsSQL = `
+SELECT EXISTS (SELECT 1 FROM bundle WHERE id = ?)`
+
 // Discard removes the blobs of an unrecorded upload, unless another upload has recorded
 // them.
 func (s *Store) Discard(ctx context.Context, files []File) error {
+	if s.uploads.bucket != nil {
+		return s.discardObjects(ctx, files)
+	}
 	s.referring.Lock()
 	defer s.referring.Unlock()
 	var errs []error
@@ -141,32 +180,33 @@ const blobRecordedSQL = `
 SELECT EXISTS (SELECT 1 FROM blob WHERE sha256 = ?)`
 
 func (s *Store) haveBlobs(ctx context.Context, files []File) error {
-	if len(files) == 0 {
-		return &analysis.Fault{Code: "empty", What: "the bundle has no file", Hint: "Upload at least one file."}
-	}
 	for _, f := range files {
 		switch err := s.uploads.Look(ctx, f.SHA256); {
 		case err == nil:
 		case codeOf(err) != "not_found" && codeOf(err) != blob.Damaged:
 			return err
 		default:
-			return &analysis.Fault{
-				Code: "missing_blob", What: "the bytes of a file are not stored", Where: f.Name,
-				Why: "another case that held the same bytes was deleted just now", Hint: "Upload the file again.",
-			}
+			return missingBlob(f)
 		}
 	}
 	return nil
 }
 
-func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
+func missingBlob(f File) error {
+	return &analysis.Fault{
+		Code: "missing_blob", What: "the bytes of a file are not stored", Where: f.Name,
+		Why: "another case that held the same bytes was deleted just now", Hint: "Upload the file again.",
+	}
+}
+
+func (s *Store) insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
 	var seq, caseSeq int64
 	err := tx.QueryRowContext(ctx, insertBundleSQL, b.ID, b.CaseID, b.Name, b.Created.UnixMicro(), Queued, b.Size, contentHash(hashesOf(b.Files))).Scan(&seq, &caseSeq)
 	if err != nil {
 		return orNotFound(err, "case", b.CaseID)
 	}
 	for place, f := range b.Files {
-		if _, err := tx.ExecContext(ctx, referBlobSQL, f.SHA256, f.Size); err != nil {
+		if err := s.referBlob(ctx, tx, f); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, insertFileSQL, seq, place, f.Name, f.SHA256, f.Size); err != nil {
@@ -188,6 +228,15 @@ SELECT ?1, c.seq, ?3, ?4, ?5, ?6, ?7
 FROM cases c
 WHERE c.id = ?2
 RETURNING seq, case_seq`
+
+// referBlob has a row for the bytes of a file.
+func (s *Store) referBlob(ctx context.Context, tx *sql.Tx, f File) error {
+	if s.uploads.bucket != nil {
+		return s.referObject(ctx, tx, f)
+	}
+	_, err := tx.ExecContext(ctx, referBlobSQL, f.SHA256, f.Size)
+	return err
+}
 
 // A marked blob is in use again.
 const referBlobSQL = `
@@ -402,7 +451,7 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, deleteBundleSQL, id); err != nil {
 			return err
 		}
-		if err := forgetBlobs(ctx, tx, hashes); err != nil {
+		if err := s.forgetBlobs(ctx, tx, hashes); err != nil {
 			return err
 		}
 		if err := sumAgain(ctx, tx, days); err != nil {

@@ -81,8 +81,9 @@ func (c *Checked) Sound() bool {
 
 // Check verifies a data directory and changes nothing in it: the database by itself, its
 // references, every upload by its hash, every result, report and permalink by unpacking it,
-// and counts against what they count. It works beside a running server.
-func Check(ctx context.Context, dir string) (*Checked, error) {
+// and counts against what they count. It works beside a running server. blobs is the address of
+// the bucket of the uploads, empty for the directory.
+func Check(ctx context.Context, dir, blobs string) (*Checked, error) {
 	if err := isDataDir(dir); err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func Check(ctx context.Context, dir string) (*Checked, error) {
 	default:
 		return nil, err
 	}
-	return check(ctx, dir, held == nil)
+	return check(ctx, checkConfig{dir: dir, blobs: blobs, inUse: held == nil})
 }
 
 // isDataDir refuses a directory without a database, because opening one would create it.
@@ -108,8 +109,17 @@ func isDataDir(dir string) error {
 	return nil
 }
 
+type checkConfig struct {
+	dir   string
+	blobs string
+	inUse bool
+	// leaveBucket leaves the uploads that are in a bucket out.
+	leaveBucket bool
+}
+
 // check is Check for a caller that has the lock, or knows that another process has it.
-func check(ctx context.Context, dir string, inUse bool) (*Checked, error) {
+func check(ctx context.Context, cfg checkConfig) (*Checked, error) {
+	dir, inUse := cfg.dir, cfg.inUse
 	c := &checker{
 		Checked: &Checked{InUse: inUse, Findings: []Finding{}}, dir: dir,
 		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
@@ -124,6 +134,14 @@ func check(ctx context.Context, dir string, inUse bool) (*Checked, error) {
 	}
 	defer db.Close()
 	c.db = db
+	if !cfg.leaveBucket {
+		if err := c.openBucket(ctx, cfg.blobs); err != nil {
+			return nil, err
+		}
+	}
+	if c.bucket != nil {
+		defer c.bucket.Close()
+	}
 	all, err := migrations.All()
 	if err != nil {
 		return nil, err
@@ -210,6 +228,34 @@ type checker struct {
 	db    *sql.DB
 	dir   string
 	blobs *blob.Directory
+	// bucket has the uploads whose rows name an object, nil to leave them out.
+	bucket *blob.Bucket
+}
+
+// openBucket opens the bucket of the uploads. It refuses if they are there and nobody said
+// where that is.
+func (c *checker) openBucket(ctx context.Context, address string) error {
+	var owner string
+	var inBucket bool
+	err := c.read(ctx, "looking where uploads are", func(tx *sql.Tx) error {
+		if has, err := namesObjects(ctx, tx); !has || err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, settingSQL, ownerSetting).Scan(&owner); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blob WHERE object IS NOT NULL)`).Scan(&inBucket)
+	})
+	switch {
+	case codeOf(err) == "damaged": // a step says so
+		return nil
+	case err != nil || !inBucket:
+		return err
+	case address == "":
+		return bucketNeeded("nothing was checked")
+	}
+	c.bucket, err = blob.OpenBucket(ctx, blob.BucketConfig{Address: address, Log: slog.New(slog.DiscardHandler), Owner: owner, ReadOnly: true})
+	return err
 }
 
 // mostAlike bounds the findings of one kind, after which the rest is counted.
@@ -269,23 +315,39 @@ func (c *checker) references(ctx context.Context) error {
 
 // A usedBlob is an upload that a file of a case refers to.
 type usedBlob struct {
-	sha          string
+	blob.Name
 	size         int64
 	file, bundle string
 }
 
-// usedBlobsSQL holds for every version of the schema.
+// usedBlobsSQL holds for every version of the schema, with the object of an upload or ”.
 const usedBlobsSQL = `
-SELECT f.sha256, max(f.size), min(f.name), min(b.id)
+SELECT f.sha256, max(f.size), min(f.name), min(b.id), %s
 FROM bundle_file f
 JOIN bundle b ON b.seq = f.bundle_seq
 GROUP BY f.sha256
 ORDER BY f.sha256`
 
+const objectOfFileSQL = `coalesce((SELECT o.object FROM blob o WHERE o.sha256 = f.sha256), '')`
+
 func usedBlobs(ctx context.Context, tx *sql.Tx) ([]usedBlob, error) {
+	has, err := namesObjects(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	object := `''`
+	if has {
+		object = objectOfFileSQL
+	}
 	return collect(ctx, tx, func(rows *sql.Rows) (u usedBlob, err error) {
-		return u, rows.Scan(&u.sha, &u.size, &u.file, &u.bundle)
-	}, usedBlobsSQL)
+		return u, rows.Scan(&u.SHA256, &u.size, &u.file, &u.bundle, &u.Object)
+	}, fmt.Sprintf(usedBlobsSQL, object))
+}
+
+// namesObjects reports whether the schema of a file knows objects of a bucket.
+func namesObjects(ctx context.Context, tx *sql.Tx) (has bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('blob') WHERE name = 'object')`).Scan(&has)
+	return has, err
 }
 
 // uploads reads every upload that a case refers to, and hashes it.
@@ -302,18 +364,26 @@ func (c *checker) uploads(ctx context.Context) error {
 		return err
 	}
 	for _, u := range used {
-		size, err := c.sizeOf(ctx, u.sha)
+		if u.Object != "" && c.bucket == nil {
+			continue
+		}
+		size, err := c.sizeOf(ctx, u.Name)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		switch {
+		case IsUnreachable(err):
+			return err
 		case err == nil && size == u.size:
 			c.Uploads++
 			c.UploadBytes += size
 		case err == nil:
 			c.add(Finding{Subject: OfUpload, What: "an upload has another size than its row says", Where: u.where(), Why: fmt.Sprintf("it has %d bytes, the row says %d", size, u.size), Hint: restoreHint})
-		case c.stillUsed(ctx, u.sha):
-			_, gone := c.blobs.Path(u.sha)
+		case !c.stillUsed(ctx, u.SHA256):
+		case u.Object != "":
+			c.add(u.damagedObject(err))
+		default:
+			_, gone := c.blobs.Path(u.SHA256)
 			c.add(u.damaged(err, gone != nil))
 		}
 	}
@@ -321,12 +391,12 @@ func (c *checker) uploads(ctx context.Context) error {
 }
 
 func (u *usedBlob) where() string {
-	return fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.sha)
+	return fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.SHA256)
 }
 
 // damaged is the finding about an upload that cannot be read, or has no file.
 func (u *usedBlob) damaged(err error, gone bool) Finding {
-	f := Finding{Subject: OfUpload, What: "an upload is missing", Where: u.where(), Why: err.Error(), sha: u.sha, bundle: u.bundle,
+	f := Finding{Subject: OfUpload, What: "an upload is missing", Where: u.where(), Why: err.Error(), sha: u.SHA256, bundle: u.bundle,
 		Hint: "Upload the same file again, which puts it back for every case, or restore it from a backup. Results that were read before stay."}
 	var known *analysis.Fault
 	if errors.As(err, &known) {
@@ -338,9 +408,23 @@ func (u *usedBlob) damaged(err error, gone bool) Finding {
 	return f
 }
 
+// damagedObject is damaged for an upload in a bucket, where nothing is set aside.
+func (u *usedBlob) damagedObject(err error) Finding {
+	f := u.damaged(err, true)
+	f.Where += ", object " + u.Object
+	if codeOf(err) == blob.Damaged {
+		f.What = "an upload is damaged"
+	}
+	return f
+}
+
 // sizeOf reads an upload to its end; the reader compares its hash.
-func (c *checker) sizeOf(ctx context.Context, sha string) (int64, error) {
-	r, err := c.blobs.Open(ctx, blob.Name{SHA256: sha})
+func (c *checker) sizeOf(ctx context.Context, name blob.Name) (int64, error) {
+	var place blob.Store = c.blobs
+	if name.Object != "" {
+		place = c.bucket
+	}
+	r, err := place.Open(ctx, name)
 	if err != nil {
 		return 0, err
 	}
@@ -379,9 +463,9 @@ func (c *checker) unknown(used []usedBlob) error {
 	for _, e := range stored {
 		_, known := slices.BinarySearchFunc(used, e.SHA256, func(u usedBlob, sha string) int {
 			switch {
-			case u.sha < sha:
+			case u.SHA256 < sha:
 				return -1
-			case u.sha > sha:
+			case u.SHA256 > sha:
 				return 1
 			}
 			return 0

@@ -31,7 +31,7 @@ func soundStore(t *testing.T) (f *fixture, b Bundle) {
 
 func (f *fixture) check() *Checked {
 	f.t.Helper()
-	return must[*Checked](f.t)(Check(f.ctx, f.dir))
+	return must[*Checked](f.t)(Check(f.ctx, f.dir, f.bucket))
 }
 
 // exec changes the closed database behind the back of the program.
@@ -82,7 +82,7 @@ func TestASoundDirectoryIsSoundAndStaysAsItIs(t *testing.T) {
 		t.Errorf("counted %+v", got)
 	}
 	wantEqual(t, before, everyFile(t, f.dir))
-	if got := must[*Checked](t)(Repair(f.ctx, f.dir, f.log)); len(got.Findings) > 0 {
+	if got := must[*Checked](t)(Repair(f.ctx, f.dir, f.bucket, f.log)); len(got.Findings) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -93,16 +93,16 @@ func TestCheckWorksBesideAServerAndRepairRefusesTo(t *testing.T) {
 	if got := f.check(); !got.InUse || len(got.Findings) > 0 || got.Snapshots != 4 {
 		t.Errorf("%+v", got)
 	}
-	_, err := Repair(f.ctx, f.dir, f.log)
+	_, err := Repair(f.ctx, f.dir, f.bucket, f.log)
 	wantCode(t, err, "locked")
 }
 
 func TestCheckRefusesWhatIsNoDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "none")} {
-		_, err := Check(t.Context(), path)
+		_, err := Check(t.Context(), path, "")
 		wantCode(t, err, "not_found")
-		_, err = Repair(t.Context(), path, nil)
+		_, err = Repair(t.Context(), path, "", nil)
 		wantCode(t, err, "not_found")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -111,7 +111,7 @@ func TestCheckRefusesWhatIsNoDataDirectory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f, _ := soundStore(t)
-	if _, err := Check(ctx, f.dir); !errors.Is(err, context.Canceled) {
+	if _, err := Check(ctx, f.dir, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled check gave %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestEveryDamageIsFoundAndWhatCanBeMendedIs(t *testing.T) {
 			}
 			wantEqual(t, before, everyFile(t, f.dir))
 
-			mended := must[*Checked](t)(Repair(f.ctx, f.dir, f.log))
+			mended := must[*Checked](t)(Repair(f.ctx, f.dir, f.bucket, f.log))
 			for _, x := range mended.Findings {
 				if x.Mended != (x.Mend != "") {
 					t.Errorf("not mended: %+v", x)
@@ -248,7 +248,7 @@ func TestADamagedDatabaseIsNamedAndNotWrittenTo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	before := everyFile(t, f.dir)
-	if _, err := Repair(f.ctx, f.dir, f.log); err != nil {
+	if _, err := Repair(f.ctx, f.dir, f.bucket, f.log); err != nil {
 		t.Error(err)
 	}
 	wantEqual(t, before, everyFile(t, f.dir))

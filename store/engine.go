@@ -24,6 +24,9 @@ type engine interface {
 	words() string
 	// pattern is what a word is looked up by, "" for a word that is too short for the index.
 	pattern(word string) string
+	// lastWords is a query for the highest numbers of functions and of families so far: what a
+	// transaction adds has higher ones.
+	lastWords() string
 	// indexWords adds functions and families after these numbers to the full text.
 	indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error
 	// continueNumbers lets the next row of a table have the number after the highest.

@@ -168,8 +168,12 @@ func stored(uploads []blob.Entry) (bytes int64) {
 const fewNamed = 3
 
 // compare logs differences between uploads and their rows. It deletes nothing, because an
-// older or new database lacks rows of valid uploads.
+// older or new database lacks rows of valid uploads. Those of a bucket are not compared: see
+// noteStrays.
 func (s *Store) compare(ctx context.Context, dir string) error {
+	if s.uploads.bucket != nil {
+		return nil
+	}
 	uploads, err := s.uploads.directory.List()
 	if err != nil {
 		return err

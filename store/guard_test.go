@@ -86,7 +86,7 @@ func TestADatabaseIsNotBegunBesideUploadsUnlessThatIsAskedFor(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := open(t)
+			f := openDirectory(t)
 			b := f.filled(f.newCase("a").ID, "the only copy", kubeletResult("2"))
 			f.close()
 			f.age()
@@ -184,7 +184,7 @@ func TestUploadsThatAnOlderDatabaseDoesNotKnowAreKeptAndReported(t *testing.T) {
 }
 
 func TestWhatADeletionForgotGoesAtTheNextStartAfterACrash(t *testing.T) {
-	f := open(t)
+	f := openDirectory(t)
 	a, b := f.newCase("a"), f.newCase("b")
 	alone, shared := f.filled(a.ID, "of a alone", kubeletResult("2")), f.filled(a.ID, "of both", kubeletResult("3"))
 	f.filled(b.ID, "of both", kubeletResult("3"))
@@ -204,7 +204,7 @@ func TestWhatADeletionForgotGoesAtTheNextStartAfterACrash(t *testing.T) {
 }
 
 func TestWhatIsReferredToAgainBeforeItWentStays(t *testing.T) {
-	f := open(t)
+	f := openDirectory(t)
 	a, b := f.newCase("a"), f.newCase("b")
 	f.filled(a.ID, "the same", kubeletResult("2"))
 	f.ok(f.deleteRows(f.ctx, a.ID, WithdrawPermalinks))
@@ -216,7 +216,7 @@ func TestWhatIsReferredToAgainBeforeItWentStays(t *testing.T) {
 }
 
 func TestARowKeepsWhatAFileRefersTo(t *testing.T) {
-	f := open(t)
+	f := openDirectory(t)
 	b, _ := f.upload(f.newCase("a").ID, "x")
 	_, err := f.writer.ExecContext(f.ctx, `UPDATE blob SET forgotten = 1`)
 	f.ok(err)
@@ -271,7 +271,7 @@ func TestARefusedUploadLeavesNothingAndTakesNothingAway(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := open(t)
+			f := openDirectory(t)
 			tc.before(f, f.newCase("a").ID)
 			up := f.file("x", "x")
 			f.ok(f.Discard(f.ctx, []File{up}))
@@ -360,7 +360,7 @@ func TestADirectoryThatIsNotLeakdiffsAloneKeepsItsRights(t *testing.T) {
 }
 
 func TestADamagedUploadIsNamedInTheLogAndSurvivesTheStart(t *testing.T) {
-	f := open(t)
+	f := openDirectory(t)
 	text := f.logged()
 	f.close()
 	f.reopen()

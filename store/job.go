@@ -74,7 +74,7 @@ func (s *Store) ClaimChosen(ctx context.Context, choose func(queued []QueuedJob)
 			return nil
 		}
 		var created int64
-		if err := tx.QueryRowContext(ctx, claimJobSQL, s.owner, s.lease(), queued[at].ID).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &job.Generation, &created); err != nil {
+		if err := tx.QueryRowContext(ctx, claimJobSQL, s.self, s.lease(), queued[at].ID).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &job.Generation, &created); err != nil {
 			return err
 		}
 		claimed = true

@@ -45,11 +45,11 @@ func (s *Store) Renew(ctx context.Context, leases []Lease) (lost []Job, err erro
 		return nil, nil
 	}
 	for _, l := range leases {
-		n, err := rowsOf(s.beats.ExecContext(ctx, renewSQL+s.engine.skipLocked()+`)`, s.lease(), l.Progress, l.Job.ID, s.owner, l.Job.Generation))
+		n, err := rowsOf(s.beats.ExecContext(ctx, renewSQL+s.engine.skipLocked()+`)`, s.lease(), l.Progress, l.Job.ID, s.self, l.Job.Generation))
 		var own bool
 		if err == nil && n == 0 {
 			// A result is being written, which renews the lease itself.
-			err = s.beats.QueryRowContext(ctx, ownsJobSQL, l.Job.ID, s.owner, l.Job.Generation).Scan(&own)
+			err = s.beats.QueryRowContext(ctx, ownsJobSQL, l.Job.ID, s.self, l.Job.Generation).Scan(&own)
 		}
 		if err != nil {
 			return nil, fault("renewing a lease", err)
@@ -193,7 +193,7 @@ UPDATE bundle SET status = 'queued' WHERE status = 'running' RETURNING case_seq`
 // giveBack queues the running jobs of this server again and ends its duties.
 func (s *Store) giveBack(ctx context.Context) error {
 	return s.write(ctx, "giving jobs back", func(tx *sql.Tx) error {
-		own, err := collect(ctx, tx, scanOne[string], ownJobsSQL, s.owner)
+		own, err := collect(ctx, tx, scanOne[string], ownJobsSQL, s.self)
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (s *Store) giveBack(ctx context.Context) error {
 		if !s.Shared() {
 			return nil
 		}
-		_, err = tx.ExecContext(ctx, endOwnDutiesSQL, s.owner)
+		_, err = tx.ExecContext(ctx, endOwnDutiesSQL, s.self)
 		return err
 	})
 }
@@ -230,7 +230,7 @@ DELETE FROM duty WHERE owner = ?`
 // own locks the row of a running job until the transaction ends and renews its lease. It fails
 // for jobs that are not running, or not under this claim (any more).
 func (s *Store) own(ctx context.Context, tx *sql.Tx, job Job) (target, error) {
-	n, err := rowsOf(tx.ExecContext(ctx, ownJobSQL, s.lease(), job.ID, s.owner, job.Generation))
+	n, err := rowsOf(tx.ExecContext(ctx, ownJobSQL, s.lease(), job.ID, s.self, job.Generation))
 	if err != nil {
 		return target{}, err
 	}
@@ -266,11 +266,11 @@ func (s *Store) onDuty(ctx context.Context, tx *sql.Tx, name string) (isNew bool
 	switch {
 	case err != nil && !none:
 		return false, err
-	case !none && owner != s.owner && !over:
+	case !none && owner != s.self && !over:
 		return false, errOffDuty
 	}
-	_, err = tx.ExecContext(ctx, takeDutySQL, name, s.owner, dutyTime.Microseconds())
-	return owner != s.owner, err
+	_, err = tx.ExecContext(ctx, takeDutySQL, name, s.self, dutyTime.Microseconds())
+	return owner != s.self, err
 }
 
 const dutySQL = `
@@ -284,7 +284,7 @@ const endDutiesSQL = `
 DELETE FROM duty`
 
 // TakeDuty takes or renews a duty for a minute, and reports whether this server has it. On a
-// file every duty is that of its process.
+// file every duty is that of its process, and nothing is written.
 func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
 	if !s.Shared() {
 		return true, nil
@@ -298,3 +298,18 @@ func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error
 	}
 	return err == nil, err
 }
+
+// EndDuty gives a duty of this server back before its time.
+func (s *Store) EndDuty(ctx context.Context, name string) error {
+	if !s.Shared() {
+		return nil
+	}
+	_, err := s.writer.ExecContext(ctx, endDutySQL, name, s.self)
+	return fault("ending a duty", err)
+}
+
+const endOldDutiesSQL = `
+DELETE FROM duty WHERE until < clock_micros() - ?`
+
+const endDutySQL = `
+DELETE FROM duty WHERE name = ? AND owner = ?`

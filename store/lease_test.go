@@ -30,6 +30,8 @@ func TestSeveralServersOnOneDatabase(t *testing.T) {
 		{"a start and an orderly end leave the jobs of others alone", startAndEndLeaveOthersAlone},
 		{"how far a job is, the other one knows", theOtherOneKnowsHowFarAJobIs},
 		{"a duty is that of one", aDutyIsThatOfOne},
+		{"a case has equal uploads once", aCaseHasEqualUploadsOnce},
+		{"an answer with a key is made by one", anAnswerIsMadeByOne},
 		{"words that another one writes stay", wordsThatAnotherOneWritesStay},
 		{"frames of a stack that is not committed yet stay", framesOfAStackThatIsNotCommittedStay},
 		{"what another one knows of frames is not believed", aMarkingEndsWithItsDuty},
@@ -66,6 +68,13 @@ func (f *fixture) claim() Job {
 		f.t.Fatal("no job to claim")
 	}
 	return job
+}
+
+func TestAServerWithUploadsOfItsOwnHasItsDatabaseForItself(t *testing.T) {
+	corpus.Heavy(t)
+	alone := openOn(t, cluster.Start(t).Database(t))
+	_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: alone.database, shared: true})
+	wantCode(t, err, "locked")
 }
 
 func eachJobIsClaimedOnce(a, b *fixture) {
@@ -238,6 +247,50 @@ func aDutyIsThatOfOne(a, b *fixture) {
 	b.close()
 	if !must[bool](a.t)(a.TakeDuty(a.ctx, "sweeping")) {
 		a.t.Error("a server that ended has a duty")
+	}
+}
+
+func aCaseHasEqualUploadsOnce(a, b *fixture) {
+	c := a.newCase("a")
+	var all sync.WaitGroup
+	results := make([]error, 2)
+	for i, f := range []*fixture{a, b} {
+		file := f.file("x", "the same")
+		all.Go(func() { _, _, results[i] = f.AddBundle(f.ctx, c.ID, "x", []File{file}) })
+	}
+	all.Wait()
+	added, there := 0, 0
+	for _, err := range results {
+		switch {
+		case err == nil:
+			added++
+		case errors.Is(err, ErrThere):
+			there++
+		}
+	}
+	if added != 1 || there != 1 || a.rows("bundle") != 1 {
+		a.t.Errorf("%v, %d bundles", results, a.rows("bundle"))
+	}
+}
+
+func anAnswerIsMadeByOne(a, b *fixture) {
+	begin := func(f *fixture, key string) bool { return must[bool](a.t)(f.BeginAnswer(f.ctx, key)) }
+	if !begin(a, "k") || begin(b, "k") || !begin(b, "other") {
+		a.t.Error("a key is that of both, or all keys are one")
+	}
+	a.ok(a.Remember(a.ctx, "k", Answer{RequestHash: "h", Status: 201, Body: []byte("x")}))
+	a.ok(a.EndAnswer(a.ctx, "k"))
+	if !begin(b, "k") {
+		a.t.Error("the key was not given back")
+	}
+	if got, known, err := b.Recall(b.ctx, "k"); err != nil || !known || string(got.Body) != "x" {
+		a.t.Errorf("got %+v, %v, %v", got, known, err)
+	}
+	a.endLeases()
+	a.clock.advance(2 * answerLife)
+	a.ok(a.sweep(a.ctx))
+	if n := a.rows("duty"); n != 1 {
+		a.t.Errorf("%d duties are left besides that of the sweep", n-1)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // again from results, and removes the temporary files of a crash. It never deletes an
 // upload. The error is an *analysis.Fault with Code "locked" if another process has the
 // directory open. A damaged database is not written to.
-func Repair(ctx context.Context, dir string, log *slog.Logger) (*Checked, error) {
+func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked, error) {
 	if err := isDataDir(dir); err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func Repair(ctx context.Context, dir string, log *slog.Logger) (*Checked, error)
 	if err != nil {
 		return nil, err
 	}
-	found, err := check(ctx, dir, false)
+	found, err := check(ctx, checkConfig{dir: dir, blobs: blobs})
 	if err = errors.Join(err, held.Close()); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func Repair(ctx context.Context, dir string, log *slog.Logger) (*Checked, error)
 	if !toMend || found.damagedDatabase() {
 		return found, nil
 	}
-	s, err := Open(ctx, Config{Dir: dir, Log: log})
+	s, err := Open(ctx, Config{Dir: dir, Blobs: blobs, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,8 @@ func Move(ctx context.Context, cfg MoveConfig) (moved Moved, err error) {
 	return m.moved, fault("moving the database", err)
 }
 
-// movedTables are all tables with their keys, each after those that it refers to.
+// movedTables are all tables with their keys, each after those that it refers to, but for
+// object_to_forget and duty, which are about the bucket and the servers that are left.
 var movedTables = []movedTable{
 	{"setting", "name"},
 	{"cases", "seq"},
@@ -98,7 +99,6 @@ var movedTables = []movedTable{
 	{"audit", "seq"},
 	{"alert", "fingerprint"},
 	{"alert_delivery", "seq"},
-	{"duty", "name"},
 }
 
 type movedTable struct{ name, key string }
@@ -108,6 +108,15 @@ const (
 	originSetting = "database id"
 	moveSetting   = "unfinished move"
 )
+
+// stays reports whether a row is about the database that it is in.
+func (t movedTable) stays(columns []string, row []any) bool {
+	if t.name != "setting" {
+		return false
+	}
+	name := row[slices.Index(columns, "name")]
+	return name == moveSetting || name == ownerSetting
+}
 
 type move struct {
 	from, to *Store
@@ -224,7 +233,9 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 	}
 	var names []string
 	for _, t := range movedTables {
-		names = append(names, t.name)
+		if t.name != "setting" { // a start keeps some
+			names = append(names, t.name)
+		}
 	}
 	full, err := m.to.hasRows(ctx, names...)
 	if err != nil {
@@ -295,8 +306,8 @@ func (m *move) copy(ctx context.Context, t movedTable, last []keyValue) error {
 		if err != nil {
 			return err
 		}
-		if t.name == "setting" && row[slices.Index(columns, "name")] == moveSetting {
-			continue // the source was moved there itself, and a server refused to start
+		if t.stays(columns, row) {
+			continue
 		}
 		b.add(row)
 		if len(b.rows) >= rowsOfBatch || b.size >= bytesOfBatch {
@@ -338,9 +349,14 @@ func (m *move) flush(ctx context.Context, b *batch) error {
 		return nil
 	}
 	if b.table.name == "blob" {
+		sha, object := slices.Index(b.columns, "sha256"), slices.Index(b.columns, "object")
 		for _, row := range b.rows {
-			if err := m.upload(ctx, row[slices.Index(b.columns, "sha256")].(string)); err != nil {
+			where, err := m.upload(ctx, row[sha].(string))
+			if err != nil {
 				return err
+			}
+			if row[object] = nil; where != "" {
+				row[object] = where
 			}
 		}
 	}
@@ -376,10 +392,12 @@ func (m *move) flush(ctx context.Context, b *batch) error {
 	return ctx.Err()
 }
 
-// upload copies the bytes of an upload, unless they are there. Put hashes what it writes.
-func (m *move) upload(ctx context.Context, sha string) error {
-	if m.to.uploads.Look(ctx, sha) == nil {
-		return nil
+// upload copies the bytes of an upload, unless they are there, and returns the object that has
+// them in a bucket. Put hashes what it writes.
+func (m *move) upload(ctx context.Context, sha string) (object string, err error) {
+	directory := m.to.uploads.bucket == nil
+	if directory && m.to.uploads.Look(ctx, sha) == nil {
+		return "", nil
 	}
 	r, err := m.from.uploads.Open(ctx, sha)
 	if err == nil {
@@ -388,15 +406,20 @@ func (m *move) upload(ctx context.Context, sha string) error {
 		if ref, err = m.to.uploads.Put(ctx, r, 0); err == nil {
 			m.moved.Uploads++
 			m.moved.Bytes += ref.Size
-			m.to.uploads.directory.Claim(ref.SHA256)
-			return nil
+			if directory {
+				m.to.uploads.directory.Claim(ref.SHA256)
+			}
+			return ref.Object, nil
 		}
 	}
-	if code := codeOf(err); code == blob.Damaged || code == "not_found" {
-		m.moved.Missing = append(m.moved.Missing, sha)
-		return nil
+	if code := codeOf(err); code != blob.Damaged && code != "not_found" {
+		return "", err
 	}
-	return err
+	m.moved.Missing = append(m.moved.Missing, sha)
+	if directory {
+		return "", nil
+	}
+	return "lost/" + sha, nil // its row names an object as all do, which the same upload replaces
 }
 
 // compare counts the rows of a table in both databases and adds up their hashes.
@@ -441,8 +464,11 @@ func (s *Store) sumOf(ctx context.Context, t movedTable, columns *[]string) (n i
 			if err != nil {
 				return err
 			}
-			if t.name == "setting" && slices.Contains(row, any(moveSetting)) {
+			if t.stays(*columns, row) {
 				continue
+			}
+			if object := slices.Index(*columns, "object"); t.name == "blob" {
+				row[object] = nil // each place has its own
 			}
 			n++
 			hash := hashOfRow(row)

@@ -41,6 +41,8 @@ func TestAMoveKnowsEveryTableAndItsKey(t *testing.T) {
 		}
 		before[table.name] = true
 	}
+	delete(want, "object_to_forget")
+	delete(want, "duty")
 	wantEqual(t, want, got)
 }
 

@@ -21,7 +21,7 @@ import (
 	"leakdiff/migrations"
 )
 
-// postgresEngine is a PostgreSQL database, which one server at a time may write to.
+// postgresEngine is a PostgreSQL database.
 // Transactions that write are serializable, so they see what they would see alone, and are
 // repeated if they did not.
 type postgresEngine struct{}
@@ -57,6 +57,11 @@ func (postgresEngine) pattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(word) + "%"
 }
 
+// Transactions that read the last rows would disturb each other with every new word.
+func (postgresEngine) lastWords() string {
+	return `SELECT (SELECT last_value FROM function_seq_seq), (SELECT last_value FROM family_seq_seq)`
+}
+
 // The indexes of the tables hold the words.
 func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
 
@@ -78,8 +83,9 @@ func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
 
 func (postgresEngine) release(context.Context, *sql.DB) {}
 
-// Connections that write lock the database until they end. A server that lost its connection
-// thereby cannot write once another one has taken its place.
+// Connections that write lock a database of which one server keeps the uploads, until they
+// end. A server that lost its connection thereby cannot write once another one has taken its
+// place.
 const (
 	alongside   = false
 	exclusively = true
@@ -132,15 +138,29 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	var mine bool
 	err = conn.Conn.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey).Scan(&mine)
 	if err == nil && !mine {
-		err = &analysis.Fault{
-			Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open",
-			Hint: "Stop that server, or give this one another database with --database.",
-		}
+		err = lockedDatabase()
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+func lockedDatabase() error {
+	return &analysis.Fault{
+		Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open, with uploads in its data directory",
+		Hint: "Stop that server, or give this one another database with --database. Servers that keep uploads in a bucket (--blobs) share one.",
+	}
+}
+
+// besideNone fails beside a server that has the database for itself. It keeps no lock.
+func (s *Store) besideNone(ctx context.Context) error {
+	var free bool
+	err := s.writer.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock_shared(?)`, lockKey).Scan(&free)
+	if err == nil && !free {
+		err = lockedDatabase()
+	}
+	return err
 }
 
 // faultOfPostgres describes an error of the server, or returns nil for others.

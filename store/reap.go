@@ -85,7 +85,7 @@ func (s *Store) deletedRows() {
 func (s *Store) Reap(ctx context.Context) (more bool, err error) {
 	s.reaper.turn.Lock()
 	defer s.reaper.turn.Unlock()
-	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy} {
+	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy, s.removeObjects} {
 		more, err := batch(ctx)
 		if errors.Is(err, errOffDuty) {
 			return false, nil

@@ -11,11 +11,11 @@ import (
 	"leakdiff/store/blob"
 )
 
-// Sweep deletes the records of expired permalinks, expired answers and old deliveries,
-// finishes interrupted deletions, and reaps. A long-running server calls it regularly. Sweep never deletes an
-// upload because its row is missing.
+// Sweep deletes the records of expired permalinks, expired answers and old deliveries, finishes
+// interrupted deletions, and reaps. A long-running server calls it regularly; of several one
+// sweeps at a time. Sweep never deletes an upload because its row is missing.
 func (s *Store) Sweep(ctx context.Context) error {
-	if err := s.sweep(ctx); err != nil {
+	if err := errors.Join(s.sweep(ctx), s.noteStrays(ctx)); err != nil {
 		return err
 	}
 	return s.reapAll(ctx)
@@ -23,6 +23,9 @@ func (s *Store) Sweep(ctx context.Context) error {
 
 // sweep is Sweep without reaping, which would delay the start.
 func (s *Store) sweep(ctx context.Context) error {
+	if mine, err := s.TakeDuty(ctx, "sweeping"); err != nil || !mine {
+		return err
+	}
 	now := s.time().UnixMicro()
 	var given int64
 	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) (err error) {
@@ -30,6 +33,10 @@ func (s *Store) sweep(ctx context.Context) error {
 			return err
 		}
 		if given, err = giveUpDeliveries(ctx, tx, fromMicros(now)); err != nil {
+			return err
+		}
+		// Those that have a name of their own are not taken again.
+		if _, err := tx.ExecContext(ctx, endOldDutiesSQL, dutyTime.Microseconds()); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, expirePermalinksSQL, now)
@@ -53,11 +60,14 @@ func (s *Store) sweep(ctx context.Context) error {
 }
 
 // forgetBlobs marks the blobs that no file refers to. dropBlobs removes them after the
-// commit, or at the next start after a crash.
-func forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
+// commit, or at the next start after a crash. Objects of a bucket are removed by Reap.
+func (s *Store) forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
 	list, err := json.Marshal(append([]string{}, hashes...))
 	if err != nil {
 		return err
+	}
+	if s.uploads.bucket != nil {
+		return s.forgetObjects(ctx, tx, string(list))
 	}
 	_, err = tx.ExecContext(ctx, forgetBlobsSQL, string(list))
 	return err
@@ -118,6 +128,9 @@ INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 func (s *Store) reclaim(ctx context.Context) error {
 	s.deletedRows()
 	err := s.dropBlobs(ctx)
+	if _, left := s.removeObjects(ctx); left != nil {
+		s.log.WarnContext(ctx, "objects of deleted uploads are removed later", "error", left)
+	}
 	if !s.engine.ownsFile() {
 		return err
 	}

@@ -150,7 +150,7 @@ const withoutLeases = `
 	DROP TABLE duty; ALTER TABLE job DROP COLUMN owner; ALTER TABLE job DROP COLUMN leased_until; ALTER TABLE job DROP COLUMN progress;`
 
 // withoutReports undoes the migration that brought reports of cases.
-const withoutReports = withoutLeases + withoutAlerts + `
+const withoutReports = withoutSpans + `
 	CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
 		UPDATE cases SET revision = revision + 1 WHERE seq = new.case_seq;
 	END;
@@ -166,7 +166,7 @@ const withoutReports = withoutLeases + withoutAlerts + `
 	END;
 	DROP TABLE case_report; DROP TABLE series_judgement; DROP TABLE snapshot_objects;
 	ALTER TABLE cases DROP COLUMN process; ALTER TABLE cases DROP COLUMN host;
-	DROP TABLE family_span; DROP TABLE token; DROP TABLE session; DROP TABLE audit; ALTER TABLE permalink DROP COLUMN audience; ALTER TABLE cases DROP COLUMN account;
+	DROP TABLE token; DROP TABLE session; DROP TABLE audit; ALTER TABLE permalink DROP COLUMN audience; ALTER TABLE cases DROP COLUMN account;
 	CREATE TABLE case_page (
 		case_seq INTEGER NOT NULL REFERENCES cases (seq) ON DELETE CASCADE, form TEXT NOT NULL, state TEXT NOT NULL,
 		recalls TEXT NOT NULL, elsewhere INTEGER NOT NULL, slot TEXT NOT NULL, page BLOB NOT NULL, PRIMARY KEY (case_seq, form)
@@ -177,6 +177,11 @@ const withoutReports = withoutLeases + withoutAlerts + `
 	END;
 	CREATE TRIGGER pages_of_changed_benign AFTER UPDATE ON benign BEGIN DELETE FROM case_page; END;
 	CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN DELETE FROM case_page; END;`
+
+// withoutSpans undoes the migration that brought spans of families, and those after it.
+const withoutSpans = withoutLeases + withoutAlerts + `
+	DROP TABLE object_to_forget; DROP INDEX blob_by_object; ALTER TABLE blob DROP COLUMN object;
+	DROP TABLE family_span;`
 
 // withoutBlobs undoes the migration that brought rows about uploads.
 const withoutBlobs = `

@@ -244,7 +244,7 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 		if err := job.spans.write(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, familiesInUseSQL)
+		_, err := tx.ExecContext(ctx, familiesSeenSQL, listOf(job.seen.families()))
 		return err
 	}
 	now, err := shownDays(ctx, tx, t.bundle, t.generation)
@@ -262,10 +262,13 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 const generationSQL = `
 SELECT generation FROM bundle WHERE seq = ?`
 
-// New families are visible now, so they are no longer candidates for deletion.
+// Families that are visible are no candidates for deletion.
 const familiesInUseSQL = `
 DELETE FROM family_to_forget
 WHERE EXISTS (SELECT 1 FROM family_seen fs WHERE fs.family_seq = family_to_forget.family_seq)`
+
+const familiesSeenSQL = `
+DELETE FROM family_to_forget WHERE family_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const publishSQL = `
 UPDATE bundle

@@ -24,6 +24,8 @@ func (sqliteEngine) words() string { return matchedFamiliesSQL }
 
 func (sqliteEngine) pattern(word string) string { return trigrams(word) }
 
+func (sqliteEngine) lastWords() string { return lastWordsSQL }
+
 func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error {
 	if _, err := tx.ExecContext(ctx, indexFunctionsSQL, lastFunction); err != nil {
 		return err

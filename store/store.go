@@ -50,12 +50,15 @@ type Config struct {
 	Log *slog.Logger
 	// NewDatabase allows an empty database beside uploads whose database is missing.
 	NewDatabase bool
-	// Database is the address of a PostgreSQL database (postgres://…), which one server at a
-	// time has open; Dir has the uploads. Empty is a file in Dir.
+	// Blobs is the address of a bucket for the uploads (s3://…), empty for a directory in Dir.
+	Blobs string
+	// Database is the address of a PostgreSQL database (postgres://…), empty for a file in Dir.
+	// Several servers may have it open if the uploads are in a bucket, each with a Dir of its
+	// own; else one at a time.
 	Database string
 	// moving opens a database that a move is writing.
 	moving bool
-	// shared lets several servers have a PostgreSQL database open, each with its own Dir.
+	// shared lets several servers have a PostgreSQL database open although Blobs is empty.
 	shared bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
@@ -68,8 +71,8 @@ type Store struct {
 	random io.Reader
 	log    *slog.Logger
 
-	// owner names this server in the rows of its jobs and duties; each start has another one.
-	owner string
+	// self names this server in the rows of its jobs and duties; each start has another name.
+	self string
 
 	lock   *os.File
 	engine engine
@@ -78,6 +81,8 @@ type Store struct {
 	// beats renews leases while the writer is busy; nil for a file.
 	beats   *sql.DB
 	uploads *Uploads
+	// owner identifies the database in the bucket of the uploads.
+	owner string
 	// reserve is disk space for ends of jobs and deletions on a full volume.
 	reserve *reserve
 
@@ -122,7 +127,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 const roomToStart = 2 << 20
 
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
-	if s.owner, err = s.newID("o"); err != nil {
+	if s.self, err = s.newID("o"); err != nil {
 		return err
 	}
 	dir := cfg.Dir
@@ -150,6 +155,10 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		err = s.openSQLite(ctx, cfg)
 	}
 	if err != nil {
+		return err
+	}
+	s.uploads.reader = s.reader
+	if err := s.openBucket(ctx, cfg.Blobs); err != nil {
 		return err
 	}
 	if cfg.moving {
@@ -198,8 +207,15 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 
 func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
-	if s.writer, err = connectPostgres(cfg.Database, 1, !cfg.shared, s.log); err != nil {
+	// Uploads in a directory are those of one server.
+	shared := cfg.shared || cfg.Blobs != ""
+	if s.writer, err = connectPostgres(cfg.Database, 1, !shared, s.log); err != nil {
 		return err
+	}
+	if shared {
+		if err := s.besideNone(ctx); err != nil {
+			return err
+		}
 	}
 	empty, err := isEmpty(ctx, s.writer)
 	if err != nil {
@@ -312,6 +328,9 @@ func (s *Store) release() error {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
+	}
+	if s.uploads != nil && s.uploads.bucket != nil {
+		s.uploads.bucket.Close()
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -23,6 +23,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
+	"leakdiff/store/blob/gateway"
 	"leakdiff/store/cluster"
 )
 
@@ -54,11 +55,19 @@ type fixture struct {
 	database string
 	// shared is set for one of several servers.
 	shared bool
+	// bucket is the address of the bucket of the uploads, "" for the data directory.
+	bucket string
 	// log is nil for silence.
 	log *slog.Logger
 }
 
 func open(t testing.TB) *fixture {
+	t.Helper()
+	return openAt(t, databaseOf(t), givenBucket(t))
+}
+
+// openDirectory opens a store for a test of the directory of uploads.
+func openDirectory(t testing.TB) *fixture {
 	t.Helper()
 	return openOn(t, databaseOf(t))
 }
@@ -72,8 +81,13 @@ func openFile(t testing.TB) *fixture {
 
 func openOn(t testing.TB, database string) *fixture {
 	t.Helper()
+	return openAt(t, database, "")
+}
+
+func openAt(t testing.TB, database, bucket string) *fixture {
+	t.Helper()
 	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: newClock()}
-	f.database = database
+	f.database, f.bucket = database, bucket
 	f.reopen()
 	t.Cleanup(func() {
 		if f.Store != nil {
@@ -85,7 +99,7 @@ func openOn(t testing.TB, database string) *fixture {
 
 func (f *fixture) reopen() {
 	f.t.Helper()
-	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database, shared: f.shared})
+	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database, Blobs: f.bucket, shared: f.shared})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -104,6 +118,19 @@ func databaseOf(t testing.TB) string {
 		return ""
 	}
 	return cluster.Create(t, server, fmt.Sprintf("t%d_%d", os.Getpid(), time.Now().UnixNano()))
+}
+
+// gatewayVariable is the server of buckets of the tests, see gateway.Create.
+const gatewayVariable = "LEAKDIFF_GATEWAY"
+
+// givenBucket creates a bucket of its own on the server that tests are given, "" without one.
+func givenBucket(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(gatewayVariable)
+	if server == "" {
+		return ""
+	}
+	return gateway.Create(t, server)
 }
 
 func (f *fixture) close() {
@@ -223,7 +250,18 @@ func (f *fixture) file(name, content string) File {
 	f.t.Helper()
 	ref, err := f.Blobs().Put(f.ctx, strings.NewReader(content), 0)
 	f.ok(err)
-	return File{Name: name, SHA256: ref.SHA256, Size: ref.Size}
+	return File{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size}
+}
+
+// stored counts the uploads that are stored.
+func (f *fixture) stored() int {
+	f.t.Helper()
+	if f.bucket != "" {
+		return f.rows("blob")
+	}
+	list, err := f.uploads.directory.List()
+	f.ok(err)
+	return len(list)
 }
 
 // holds reports whether the bytes of an upload are stored.
@@ -336,7 +374,7 @@ func (f *fixture) wantSoundFile() {
 // equal ignores the difference between nil and empty, which storage does not keep.
 func wantEqual(t testing.TB, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs(), cmpopts.IgnoreFields(File{}, "Object")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 	"samples":                  {},
 	"store/blob":               {"analysis"},
 	"store/blob/outage":        {"store/blob"},     // for tests alone
+	"store/blob/gateway":       {"samples/corpus"}, // for tests alone
 	"store/cluster":            {"samples/corpus"}, // for tests alone
 	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},

@@ -13,6 +13,7 @@ import (
 
 type checkCommand struct {
 	Data   string `help:"Data directory of serve." default:"leakdiff-data" type:"path"`
+	Blobs  string `help:"Bucket of the uploads, if serve has them there." placeholder:"URL"`
 	Repair bool   `help:"Mend what can be mended without losing anything. No server may run on the directory."`
 	Format string `help:"text or json." enum:"text,json" default:"text"`
 }
@@ -26,9 +27,11 @@ func (c *checkCommand) Run(ctx context.Context, m *Main) error {
 	check := store.Check
 	if c.Repair {
 		log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		check = func(ctx context.Context, dir string) (*store.Checked, error) { return store.Repair(ctx, dir, log) }
+		check = func(ctx context.Context, dir, blobs string) (*store.Checked, error) {
+			return store.Repair(ctx, dir, blobs, log)
+		}
 	}
-	found, err := check(ctx, c.Data)
+	found, err := check(ctx, c.Data, c.Blobs)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ import (
 type serveCommand struct {
 	Listen      string `help:"Address to listen on." default:"127.0.0.1:8080"`
 	Data        string `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
-	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open; the uploads stay in the data directory." placeholder:"URL"`
+	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open and keeps the uploads in its data directory; with --blobs several share it, each with a data directory of its own." placeholder:"URL"`
+	Blobs       string `help:"Bucket for the uploads in place of the data directory: s3://bucket/prefix?endpoint=https://host&region=R&style=path. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or a role of the machine have the credentials." placeholder:"URL"`
 	accessFlags `group:"Access:"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Source      []string `help:"A module cache or a checkout: pages show of its Go files the lines that start goroutines. Repeatable. Whoever can upload can read lines of any Go file below it." placeholder:"DIR"`
@@ -51,6 +52,7 @@ func (*serveCommand) Help() string {
   leakdiff serve --listen :8443 --access password --password-file passwords --tls-cert cert.pem --tls-key key.pem --host leaks.example.org
   leakdiff serve --access proxy --trusted-proxy 127.0.0.1 --role alice=admin --base-url https://leaks.example.org
   leakdiff serve --listen :8080 --access open --host leaks.example.org
+  leakdiff serve --blobs 's3://leakdiff/uploads?endpoint=https://minio.example.org&style=path'
   leakdiff serve --source ~/go/pkg/mod --source ~/src/app`
 }
 
@@ -85,7 +87,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase, Database: c.Database})
+	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase, Database: c.Database, Blobs: c.Blobs})
 	if err != nil {
 		return err
 	}
@@ -119,6 +121,9 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	}
 	if c.Database != "" {
 		cfg.Outgoing = []string{"its database"}
+	}
+	if bucket := st.Blobs().Bucket(); bucket != nil {
+		cfg.Bucket = bucket
 	}
 	if cfg.KnowledgeDir == "" {
 		cfg.KnowledgeDir = filepath.Join(c.Data, "knowledge")

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"leakdiff/analysis"
@@ -18,12 +20,19 @@ import (
 	"leakdiff/web/view"
 )
 
-// remembered is the file of the entries made on family pages.
-const remembered = "remembered.json"
+// remembered is the file of the entries made on family pages, inRows their setting if several
+// servers have them.
+const (
+	remembered = "remembered.json"
+	inRows     = "knowledge entered on pages"
+)
 
 // OwnFile is the file of the entries made here, "" for none.
 func (k *Catalogue) OwnFile() string {
-	if k.dir == "" {
+	switch {
+	case k.rows != nil:
+		return inRows
+	case k.dir == "":
 		return ""
 	}
 	return remembered
@@ -116,6 +125,13 @@ func (k *Catalogue) Forget(id string) error {
 
 // rewrite changes the file of own entries. The file is complete at every moment.
 func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
+	if k.rows != nil {
+		defer k.forgetAsked()
+		return k.rows.ChangeSetting(context.Background(), inRows, func(have string) (string, error) {
+			text, problems := change([]byte(have))
+			return string(text), firstOf(problems)
+		})
+	}
 	if k.dir == "" {
 		return response.Refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
 	}
@@ -127,14 +143,29 @@ func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) er
 		return err
 	}
 	text, problems := change(have)
-	if len(problems) > 0 {
-		p := problems[0]
-		return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}
+	if err := firstOf(problems); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return err
 	}
 	return replace(path, text)
+}
+
+// forgetAsked has the entries read anew.
+func (k *Catalogue) forgetAsked() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = time.Time{}
+}
+
+// firstOf is the first problem as an error, nil for none.
+func firstOf(problems []analysis.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	p := problems[0]
+	return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}
 }
 
 // replace writes a new file beside the old one and renames it when it is durable.

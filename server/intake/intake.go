@@ -39,6 +39,7 @@ type Store interface {
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
 	Discard(ctx context.Context, files []store.File) error
+	PutBack(ctx context.Context, files []store.File) error
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
 	FailedOn(ctx context.Context, code string, hashes []string) (bundleIDs []string, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
@@ -54,6 +55,8 @@ type Store interface {
 	CancelOpenJob(ctx context.Context, bundleID string) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
+	BeginAnswer(ctx context.Context, key string) (mine bool, err error)
+	EndAnswer(ctx context.Context, key string) error
 	Remember(ctx context.Context, key string, a store.Answer) error
 	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
 }

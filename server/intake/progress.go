@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
+	"leakdiff/store/blob"
 )
 
 // Progress is how far the reading of a bundle is: in words, and in bytes of the upload.
@@ -23,6 +24,8 @@ func (q *Queue) Progress(ctx context.Context, b store.Bundle) (text string, take
 		return "", 0
 	case b.Error != nil && b.Error.Code == "disk_full":
 		return "was read; waits for room on the disk of this server, then it is read again and saved", 0
+	case b.Error != nil && b.Error.Code == blob.Unreachable:
+		return "waits until the place of the uploads answers, then it is read", 0
 	}
 	return "received, waiting for its turn", 0
 }
@@ -82,24 +85,34 @@ func (r *reading) counted(inputs []bundle.Input) {
 		inputs[i].Open = func() (io.ReadCloser, error) {
 			in, err := open()
 			if err != nil {
+				r.note(err)
 				return nil, err
 			}
 			if placed, ok := in.(placedReader); ok {
 				return &countingPlaced{placed, &r.taken}, nil
 			}
-			return &counting{in, &r.taken}, nil
+			return &counting{in, r}, nil
 		}
+	}
+}
+
+// note keeps an error that says that bytes cannot be reached for now. Parsers take it for the
+// end of a file.
+func (r *reading) note(err error) {
+	if store.IsUnreachable(err) {
+		r.unreachable.Store(&err)
 	}
 }
 
 type counting struct {
 	io.ReadCloser
-	taken *atomic.Int64
+	reading *reading
 }
 
 func (c *counting) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	c.taken.Add(int64(n))
+	c.reading.taken.Add(int64(n))
+	c.reading.note(err)
 	return n, err
 }
 

@@ -42,6 +42,8 @@ type reading struct {
 	// has read.
 	progress ingest.Progress
 	taken    atomic.Int64
+	// unreachable is why bytes of the upload could not be read for now, or nil.
+	unreachable atomic.Pointer[error]
 	// limit ends it after a time, nil for never.
 	limit *time.Timer
 }

@@ -58,7 +58,7 @@ func damageOf(f store.File, err error) error {
 	case "not_found":
 		named = analysis.Fault{
 			Code: blob.Damaged, What: "the stored bytes of this file are missing", Where: f.Name + ", " + fault.Where,
-			Why:  "somebody removed the file from blobs in the data directory, or the directory is not the one that the database belongs to",
+			Why:  "somebody removed the file from where uploads are kept (blobs in the data directory, or a bucket), or this is not the place that the database belongs to",
 			Hint: "Upload the same file again: that puts it back for every case that holds it.",
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
 	"leakdiff/store"
+	"leakdiff/store/blob"
 )
 
 // Spare is how many bytes an upload must leave free on the volume, besides what the store
@@ -58,10 +59,10 @@ func (s *Service) receiveBody(r *http.Request, name string) (received, error) {
 		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}
 	if ref.Size == 0 {
-		s.discard(r, []store.File{{SHA256: ref.SHA256}})
+		s.discard(r, []store.File{{SHA256: ref.SHA256, Object: ref.Object}})
 		return received{}, response.Refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
-	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
+	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size}}), nil
 }
 
 // senderReader marks errors of reading the body, to tell them from errors of storing it.
@@ -81,7 +82,7 @@ func (b *senderReader) Read(p []byte) (int, error) {
 // interrupted explains to the sender that the body ended early.
 func (s *Service) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
-	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full" || fault.Code == "stopping") {
+	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full" || fault.Code == blob.Unreachable || fault.Code == "stopping") {
 		return err
 	}
 	if isStopping(r.Context()) {
@@ -141,7 +142,7 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 		}
 		if name == "" {
 			if ref.Size == 0 {
-				s.discard(r, []store.File{{SHA256: ref.SHA256}})
+				s.discard(r, []store.File{{SHA256: ref.SHA256, Object: ref.Object}})
 				continue
 			}
 			name = "pasted.txt"
@@ -153,7 +154,7 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 			empty++
 		}
 		left -= ref.Size
-		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Size: ref.Size})
+		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size})
 		if len(files) > maxFormFiles {
 			return received{}, response.Refuse("too_large", "the upload has too many files", "", fmt.Sprintf("the limit is %d files in one form", maxFormFiles), "pack the directory as tar.gz and upload that")
 		}

@@ -42,7 +42,7 @@ func (s *Service) addSample(ctx context.Context, sample Sample) (store.Bundle, e
 	if err != nil {
 		return store.Bundle{}, err
 	}
-	files := []store.File{{Name: sample.Name + ".tar.gz", SHA256: ref.SHA256, Size: ref.Size}}
+	files := []store.File{{Name: sample.Name + ".tar.gz", SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size}}
 	_, b, _, err := s.store.OpenCase(ctx, sample.Title, sample.Name, files[0].Name, files)
 	if err != nil {
 		return b, errors.Join(err, s.store.Discard(context.WithoutCancel(ctx), files))

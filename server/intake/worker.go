@@ -252,7 +252,8 @@ const quickTime = 2 * time.Second
 var errTookLong = errors.New("the bundle takes longer than a small one")
 
 // work reads one bundle. It reports whether the volume had no room for the result, or the
-// database did not answer: the job then goes behind the others. A job interrupted by the server's end stays recorded and
+// database or the place of the uploads did not answer: the job then goes behind the others. A
+// job interrupted by the server's end stays recorded and
 // runs again at the next start.
 func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
 	job, jobCtx, r := c.Job, c.ctx, c.reading
@@ -278,9 +279,9 @@ func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
 		// A cancelled write may return another error. If the case was deleted meanwhile,
 		// the job is gone with it.
 		w.recordEnd(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job) })
-	case store.IsFull(err):
+	case store.IsFull(err) || store.IsUnreachable(err):
 		fault, _ := w.cfg.Respond.Fault(err)
-		w.cfg.Log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
+		w.cfg.Log.Warn("a reading is put off and begins again when it can: "+fault.Why, "bundle", job.BundleID)
 		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job, fault) })
 		return true
 	case isBusy(err):
@@ -368,6 +369,9 @@ func (w *Worker) read(ctx context.Context, b store.Bundle, r *reading, cfg inges
 	result, err := ingest.Run(ctx, cfg, inputs)
 	if ctx.Err() != nil {
 		return result, err
+	}
+	if unreachable := r.unreachable.Load(); unreachable != nil {
+		return ingest.Result{}, *unreachable
 	}
 	// The parsers accept damaged bytes. A result of damaged bytes must neither be shown
 	// nor replace an older one. Bytes that were hashed during the reading are not hashed

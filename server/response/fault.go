@@ -51,6 +51,7 @@ var statuses = map[string]int{
 	"cancelled":       http.StatusConflict,
 	"mismatched_body": http.StatusUnprocessableEntity,
 	blob.Damaged:      http.StatusInternalServerError,
+	blob.Unreachable:  http.StatusServiceUnavailable,
 }
 
 // Fault makes a refusal of any error. An error that is none is internal: it is logged

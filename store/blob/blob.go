@@ -8,6 +8,8 @@
 // hash differs from their name. Older versions wrote ….zst, which is still read. A file gets
 // its name by a rename after its bytes are synced, so a reader never sees half a blob. Every
 // file is hashed when it is read, and before an upload of the same bytes reuses it.
+//
+// A Bucket has an object for each upload, under a random name.
 package blob
 
 import (
@@ -67,6 +69,8 @@ type Store interface {
 type Name struct {
 	// SHA256 is the hash of the raw bytes, 64 lower-case hexadecimal digits.
 	SHA256 string
+	// Object is that which a Bucket made for the content, "" in a Directory.
+	Object string
 }
 
 // Directory is a Store in a directory.

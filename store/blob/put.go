@@ -31,14 +31,18 @@ func (s *Directory) Put(ctx context.Context, r io.Reader, limit int64) (Ref, err
 	defer s.files.Remove(file.Name())
 	defer file.Close()
 
-	ref, suffix, err := fill(ctx, file, r, limit)
-	if err != nil {
+	c := contentOf(ctx, r, limit)
+	if err := c.writeTo(file); err != nil {
+		if c.src.err == nil {
+			err = fault(err)
+		}
 		return Ref{}, err
 	}
 	if err := file.Sync(); err != nil {
 		return Ref{}, fault(err)
 	}
-	ref.Stored, err = s.keep(ctx, file, ref.SHA256, suffix)
+	ref := Ref{Name: Name{SHA256: c.sha256()}, Size: c.src.size}
+	ref.Stored, err = s.keep(ctx, file, ref.SHA256, c.suffix)
 	return ref, err
 }
 
@@ -117,28 +121,42 @@ func (s *Directory) place(file File, path, sha string, known *analysis.Fault) (s
 // blockSize is the largest block that is compressed at once, in bytes.
 const blockSize = 512 << 10
 
-// fill copies r into file, hashes it, and compresses what is not compressed yet. It returns
-// the reference and the suffix of the encoding.
-func fill(ctx context.Context, file File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
-	src := &source{ctx: ctx, r: r, limit: limit}
-	in := bufio.NewReaderSize(src, 128<<10)
-	head, _ := in.Peek(magicSize) // the next Read returns the error again
-	sum := sha256.New()
-	if compressed(head) {
-		_, err = in.WriteTo(io.MultiWriter(sum, file))
-		suffix = verbatim
-	} else {
-		err = pack(file, in, sum)
-		suffix = packed
-	}
-	switch {
-	case src.err != nil:
-		return Ref{}, "", src.err
-	case err != nil:
-		return Ref{}, "", fault(err)
-	}
-	return Ref{Name: Name{SHA256: hex.EncodeToString(sum.Sum(nil))}, Size: src.size}, suffix, nil
+// content is an upload that is read once.
+type content struct {
+	src *source
+	in  *bufio.Reader
+	sum hash.Hash
+	// suffix is that of the encoding in which it is stored.
+	suffix string
 }
+
+// contentOf reads the beginning of r, of which at most limit bytes are taken.
+func contentOf(ctx context.Context, r io.Reader, limit int64) *content {
+	c := &content{src: &source{ctx: ctx, r: r, limit: limit}, sum: sha256.New(), suffix: packed}
+	c.in = bufio.NewReaderSize(c.src, 128<<10)
+	head, _ := c.in.Peek(magicSize) // the next Read returns the error again
+	if compressed(head) {
+		c.suffix = verbatim
+	}
+	return c
+}
+
+// writeTo copies the upload to w, hashes it, and compresses what is not compressed yet. It
+// returns the unchanged error of the reader or of w.
+func (c *content) writeTo(w io.Writer) (err error) {
+	if c.suffix == verbatim {
+		_, err = c.in.WriteTo(io.MultiWriter(c.sum, w))
+	} else {
+		err = pack(w, c.in, c.sum)
+	}
+	if c.src.err != nil {
+		return c.src.err
+	}
+	return err
+}
+
+// sha256 is the hash of what writeTo copied.
+func (c *content) sha256() string { return hex.EncodeToString(c.sum.Sum(nil)) }
 
 // pack compresses in to w. One goroutine compresses a block while another reads and hashes
 // the next one.

@@ -1,0 +1,382 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"leakdiff/analysis"
+)
+
+// Unreachable is the Code of the fault about a bucket that does not do what it is asked.
+const Unreachable = "bucket_unreachable"
+
+// Bucket is a Store in a bucket of a server that speaks S3. Each Put makes an object of its
+// own under a random name, because the hash is known only at its end; the caller remembers
+// which object has which content. Objects are PREFIX/ab/abcdef….mz and PREFIX/ab/abcdef….raw,
+// as files of a Directory are. They are never written again.
+type Bucket struct {
+	address   address
+	core      minio.Core
+	transport *http.Transport
+	log       *slog.Logger
+	now       func() time.Time
+
+	mu sync.Mutex
+	// verified are the recent verifications, by object.
+	verified map[string]verification
+	// damaged are the objects that were found damaged and are not deleted yet.
+	damaged map[string]bool
+}
+
+// verification is the verified state of an object, and when it was verified.
+type verification struct {
+	etag  string
+	since time.Time
+}
+
+// BucketConfig configures a Bucket.
+type BucketConfig struct {
+	// Address is s3://bucket/prefix?endpoint=…&region=…&style=….
+	Address string
+	Log     *slog.Logger
+	// Owner identifies the database that names the objects. A prefix belongs to one.
+	Owner string
+	// ReadOnly leaves the prefix to whom it belongs.
+	ReadOnly bool
+}
+
+// Settings of requests. A request is tried thrice within about a second, and a connection on
+// which nothing moves for a minute is given up.
+const (
+	mostTries = 3
+	mostIdle  = time.Minute
+)
+
+// OpenBucket takes a prefix of a bucket for the database of cfg, and so proves that the bucket
+// can be reached, and written to unless it is ReadOnly. The error is an *analysis.Fault that says what to do.
+func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
+	a, err := parseAddress(cfg.Address)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := findCredentials(a)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := minio.DefaultTransport(a.tls)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return movingConn{conn}, nil
+	}
+	core, err := minio.NewCore(a.endpoint, &minio.Options{
+		Creds: creds, Secure: a.tls, Transport: transport, Region: a.region, BucketLookup: a.lookup, MaxRetries: mostTries,
+	})
+	if err != nil {
+		return nil, a.refused(err)
+	}
+	b := &Bucket{address: a, core: *core, transport: transport, log: cfg.Log, now: time.Now, verified: map[string]verification{}, damaged: map[string]bool{}}
+	if err := b.claim(ctx, cfg.Owner, cfg.ReadOnly); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close ends the connections that wait for the next request.
+func (b *Bucket) Close() { b.transport.CloseIdleConnections() }
+
+// findCredentials looks for credentials where tools of AWS and MinIO have them.
+func findCredentials(a address) (*credentials.Credentials, error) {
+	client := &http.Client{Timeout: 5 * time.Second}
+	chain := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: client},
+	})
+	value, err := chain.GetWithContext(&credentials.CredContext{Client: client})
+	if err != nil || value.AccessKeyID == "" {
+		return nil, &analysis.Fault{
+			Code: "no_credentials", What: "there are no credentials for the bucket", Where: a.String(),
+			Why:  "neither the environment nor ~/.aws/credentials nor a role of this machine has them",
+			Hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment of the server.", Err: err,
+		}
+	}
+	return chain, nil
+}
+
+// movingConn is a connection on which something must move within mostIdle.
+type movingConn struct{ net.Conn }
+
+func (c movingConn) Read(p []byte) (int, error) {
+	c.SetReadDeadline(time.Now().Add(mostIdle))
+	return c.Conn.Read(p)
+}
+
+func (c movingConn) Write(p []byte) (int, error) {
+	c.SetWriteDeadline(time.Now().Add(mostIdle))
+	return c.Conn.Write(p)
+}
+
+// ownerObject says which database a prefix belongs to.
+const ownerObject = "leakdiff-database"
+
+// claim takes the prefix for a database, unless it belongs to another one.
+func (b *Bucket) claim(ctx context.Context, owner string, readOnly bool) error {
+	before, err := b.owner(ctx)
+	if err != nil {
+		return b.address.refused(err)
+	}
+	if before != "" && before != owner {
+		return &analysis.Fault{
+			Code: "foreign_bucket", What: "the bucket has the uploads of another database", Where: b.address.String(),
+			Why:  "its object " + ownerObject + " names another one, which knows these uploads; this one would remove them as unknown",
+			Hint: "Give the database that the uploads belong to, or another prefix. A database restored from a backup is the same one.",
+		}
+	}
+	if readOnly {
+		return nil
+	}
+	_, err = b.core.PutObject(ctx, b.address.bucket, b.address.prefix+ownerObject, strings.NewReader(owner), int64(len(owner)), md5Of([]byte(owner)), "", minio.PutObjectOptions{})
+	if err != nil {
+		return b.address.refused(err)
+	}
+	return nil
+}
+
+// owner is the database that the prefix belongs to, "" for none.
+func (b *Bucket) owner(ctx context.Context) (string, error) {
+	body, _, _, err := b.core.GetObject(ctx, b.address.bucket, b.address.prefix+ownerObject, minio.GetObjectOptions{})
+	if isMissing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, 1<<10))
+	return string(text), err
+}
+
+// Ping reports whether the bucket answers. Its error is an *analysis.Fault.
+func (b *Bucket) Ping(ctx context.Context) error {
+	_, err := b.core.StatObject(ctx, b.address.bucket, b.address.prefix+ownerObject, minio.StatObjectOptions{})
+	return b.fault(ctx, "asking whether it answers", err)
+}
+
+// refused words the error of a bucket that cannot be used at all.
+func (a address) refused(err error) error {
+	hint := "Let the server of the bucket be reached from here, or mend the endpoint in --blobs."
+	response := minio.ToErrorResponse(err)
+	switch response.Code {
+	case "NoSuchBucket":
+		hint = "Create the bucket, or mend its name in --blobs."
+	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthorizationHeaderMalformed":
+		hint = "Check the credentials (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and region. They must be allowed to list, read, write and delete objects below the prefix, and to end multipart uploads."
+	}
+	why := err.Error()
+	if response.Code != "" {
+		why = response.Code + ": " + why
+	}
+	return &analysis.Fault{Code: Unreachable, What: "the bucket of the uploads cannot be used", Where: a.String(), Why: why, Hint: hint, Err: err}
+}
+
+// fault words the error of a request, and has the log say what visitors need not know.
+func (b *Bucket) fault(ctx context.Context, doing string, err error) error {
+	var known *analysis.Fault
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	b.log.WarnContext(ctx, "the bucket of the uploads failed", "bucket", b.address.String(), "doing", doing, "error", err)
+	return &analysis.Fault{
+		Code: Unreachable, What: "uploads can neither be kept nor read at the moment", Why: "the place where they are kept does not answer; the log of the server says more",
+		Hint: "Try again in a moment. What was acknowledged is not lost.", Err: err,
+	}
+}
+
+// isMissing reports whether an error says that an object does not exist.
+func isMissing(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
+
+func md5Of(content []byte) string {
+	sum := md5.Sum(content)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// key is the name of an object in the bucket.
+func (b *Bucket) key(object string) string { return b.address.prefix + object }
+
+// newObject draws the name of an object.
+func newObject(suffix string) string {
+	var random [16]byte
+	rand.Read(random[:])
+	name := hex.EncodeToString(random[:])
+	return name[:2] + "/" + name + suffix
+}
+
+// objectName matches what newObject draws.
+var objectName = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{32}\.(mz|raw)$`)
+
+// Put implements Store. It holds one part in memory.
+func (b *Bucket) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
+	c := contentOf(ctx, r, limit)
+	w := &objectWriter{ctx: ctx, bucket: b, object: newObject(c.suffix), partSize: max(minPart, limit/mostParts)}
+	err := c.writeTo(w)
+	if err == nil {
+		err = w.finish()
+	}
+	if err != nil {
+		w.abort()
+		if c.src.err != nil {
+			return Ref{}, c.src.err
+		}
+		return Ref{}, b.fault(ctx, "storing "+w.object, err)
+	}
+	b.setVerified(w.object, w.etag)
+	return Ref{Name: Name{SHA256: c.sha256(), Object: w.object}, Size: c.src.size, Stored: w.stored}, nil
+}
+
+// A part of an object has at least minPart bytes, unless it is the last one, and an object at
+// most 10,000 parts.
+const (
+	minPart   = 5 << 20
+	mostParts = 9_000
+)
+
+// objectWriter writes an object: in one request what fits into a part, else part by part.
+type objectWriter struct {
+	ctx      context.Context
+	bucket   *Bucket
+	object   string
+	partSize int64
+
+	// part is what was not sent yet.
+	part []byte
+	// upload identifies the multipart upload, "" before the first part.
+	upload string
+	parts  []minio.CompletePart
+	// begun is true once anything was sent.
+	begun bool
+	// stored counts the bytes written, etag identifies the finished object.
+	stored int64
+	etag   string
+}
+
+func (w *objectWriter) Write(p []byte) (n int, err error) {
+	for len(p) > 0 {
+		if int64(len(w.part)) == w.partSize {
+			if err := w.send(); err != nil {
+				return n, err
+			}
+		}
+		k := min(len(p), int(w.partSize)-len(w.part))
+		w.part = append(w.part, p[:k]...)
+		p, n, w.stored = p[k:], n+k, w.stored+int64(k)
+	}
+	return n, nil
+}
+
+// send sends a part.
+func (w *objectWriter) send() (err error) {
+	b := w.bucket
+	w.begun = true
+	if w.upload == "" {
+		if w.upload, err = b.core.NewMultipartUpload(w.ctx, b.address.bucket, b.key(w.object), minio.PutObjectOptions{}); err != nil {
+			return err
+		}
+	}
+	number := len(w.parts) + 1
+	sent, err := b.core.PutObjectPart(w.ctx, b.address.bucket, b.key(w.object), w.upload, number, bytes.NewReader(w.part), int64(len(w.part)),
+		minio.PutObjectPartOptions{Md5Base64: md5Of(w.part)})
+	if err != nil {
+		return err
+	}
+	w.parts, w.part = append(w.parts, minio.CompletePart{PartNumber: number, ETag: sent.ETag}), w.part[:0]
+	return nil
+}
+
+// finish makes the object of what was written.
+func (w *objectWriter) finish() error {
+	b := w.bucket
+	w.begun = true
+	if w.upload == "" {
+		done, err := b.core.PutObject(w.ctx, b.address.bucket, b.key(w.object), bytes.NewReader(w.part), int64(len(w.part)), md5Of(w.part), "", minio.PutObjectOptions{})
+		w.etag = done.ETag
+		return err
+	}
+	if err := w.send(); err != nil {
+		return err
+	}
+	done, err := b.core.CompleteMultipartUpload(w.ctx, b.address.bucket, b.key(w.object), w.upload, w.parts, minio.PutObjectOptions{})
+	w.etag = done.ETag
+	if err == nil {
+		return nil
+	}
+	// The answer may have been lost, and the upload be unknown when it is asked again.
+	info, missing := b.core.StatObject(w.ctx, b.address.bucket, b.key(w.object), minio.StatObjectOptions{})
+	if missing != nil || info.Size != w.stored {
+		return err
+	}
+	w.etag = info.ETag
+	return nil
+}
+
+// abortTime bounds the removal of an unfinished object, which the caller waits for.
+const abortTime = 2 * time.Second
+
+// abort removes what was sent. What it cannot remove is found by Strays.
+func (w *objectWriter) abort() {
+	if !w.begun {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), abortTime)
+	defer cancel()
+	b := w.bucket
+	if w.upload != "" {
+		_ = b.core.AbortMultipartUpload(ctx, b.address.bucket, b.key(w.object), w.upload)
+		return
+	}
+	_ = b.core.RemoveObject(ctx, b.address.bucket, b.key(w.object), minio.RemoveObjectOptions{})
+}
+
+// Delete implements Store. It ignores the hash.
+func (b *Bucket) Delete(ctx context.Context, name Name) error {
+	b.mu.Lock()
+	delete(b.verified, name.Object)
+	delete(b.damaged, name.Object)
+	b.mu.Unlock()
+	err := b.core.RemoveObject(ctx, b.address.bucket, b.key(name.Object), minio.RemoveObjectOptions{})
+	if isMissing(err) {
+		return nil
+	}
+	return b.fault(ctx, "removing "+name.Object, err)
+}
+
+// Damaged returns the number of objects that were found damaged and are not deleted since.
+func (b *Bucket) Damaged() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.damaged)
+}
