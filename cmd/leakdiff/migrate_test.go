@@ -42,12 +42,14 @@ func TestAMovedServerSaysTheSameUnderTheSameLinks(t *testing.T) {
 	if status := s.stop(); status != exitDone {
 		t.Fatalf("status %d: %s", status, s.stderr)
 	}
-	own := `{"knowledge": []}`
+	const own, entered = `{"knowledge": []}`, `{"knowledge":  []}`
 	if err := os.MkdirAll(filepath.Join(dir, "knowledge"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "knowledge", "own.json"), []byte(own), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"own.json": own, "remembered.json": entered} {
+		if err := os.WriteFile(filepath.Join(dir, "knowledge", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	moved := execute(t, nil, "migrate", "--from", dir, "--to", database, "--to-data", uploads)
 	if moved.status != exitDone || !strings.HasPrefix(moved.stdout, "Moved and verified: ") || !strings.Contains(moved.stdout, "1 upload of") {
@@ -56,7 +58,7 @@ func TestAMovedServerSaysTheSameUnderTheSameLinks(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(uploads, "knowledge", "own.json")); err != nil || string(got) != own {
 		t.Errorf("the own knowledge: %q, %v", got, err)
 	}
-	if err := os.RemoveAll(filepath.Join(uploads, "knowledge")); err != nil {
+	if err := os.Remove(filepath.Join(uploads, "knowledge", "own.json")); err != nil {
 		t.Fatal(err)
 	}
 	other := serve(t, uploads, "--no-samples", "--database", database)
@@ -68,6 +70,20 @@ func TestAMovedServerSaysTheSameUnderTheSameLinks(t *testing.T) {
 	a, err = other.request(http.MethodDelete, "/api/v1/cases/"+up.Case, nil, "Authorization", "Bearer "+up.OwnerKey)
 	if err != nil || a.status/100 != 2 {
 		t.Errorf("the owner key: %v, %+v", err, a)
+	}
+	if status := other.stop(); status != exitDone {
+		t.Fatalf("status %d: %s", status, other.stderr)
+	}
+	// What was entered on pages is a setting there, and a file again when it comes back.
+	if _, err := os.Stat(filepath.Join(uploads, "knowledge", "remembered.json")); !os.IsNotExist(err) {
+		t.Errorf("what was entered on pages is a file there: %v", err)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if back := execute(t, nil, "migrate", "--from", database, "--from-data", uploads, "--to", again); back.status != exitDone {
+		t.Fatalf("%+v", back)
+	}
+	if got, err := os.ReadFile(filepath.Join(again, "knowledge", "remembered.json")); err != nil || string(got) != entered {
+		t.Errorf("what was entered on pages: %q, %v", got, err)
 	}
 }
 
@@ -82,7 +98,7 @@ func TestAMoveFromOrToNowhereIsRefused(t *testing.T) {
 	}{
 		"no such directory":       {[]string{"--from", filepath.Join(dir, "none"), "--to", filepath.Join(dir, "new")}, "it has no leakdiff.db"},
 		"an empty source":         {[]string{"--from", dir, "--to", filepath.Join(dir, "new")}, "it has no case, no permalink and no token"},
-		"a database alone":        {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x"}, "--to-data"},
+		"a database alone":        {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x"}, "Give --blobs their bucket, or --to-data"},
 		"a directory twice":       {[]string{"--from", dir, "--from-data", dir, "--to", filepath.Join(dir, "new")}, "Leave --from-data out"},
 		"a database that is away": {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x", "--to-data", filepath.Join(dir, "new")}, "does not answer"},
 	} {
