@@ -32,6 +32,9 @@ type Server struct {
 // leaves the test out where the server cannot be built, unless CI is true.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		corpus.LeaveOut(t, "heavy: make quick does without a server of buckets")
+	}
 	program, err := program()
 	if err != nil {
 		if os.Getenv("CI") == "true" {
