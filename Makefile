@@ -37,10 +37,17 @@ LEFT_OUT := $(CURDIR)/$(BUILD)/left-out.$(shell date +%s%N)
 RACE     := -race -gcflags=modernc.org/...=-race=false
 GO_TEST  := LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) LEAKDIFF_LEFT_OUT=$(LEFT_OUT) go test -timeout 20m
 
+# The server of buckets for tests, a module of its own, built once for each of its versions:
+# about 100 s. Where that fails, tests leave it out, or fail if CI=true.
+GATEWAY   := store/blob/gateway/versitygw
+VERSITYGW := $(BUILD)/versitygw-$(shell sha256sum $(GATEWAY)/go.sum | cut -c1-8)
+$(VERSITYGW):
+	-cd $(GATEWAY) && CGO_ENABLED=0 go build -o $(CURDIR)/$@ github.com/versity/versitygw/cmd/versitygw
+
 # Everything that must hold before a commit lands: the race detector's pass with those
 # captures in which much happens at once; what that pass left out as heavy; the other
 # packages; real browsers; the benchmarks' module.
-test: check build tools
+test: check build tools $(VERSITYGW)
 	@rm -f $(BUILD)/left-out.* $(BUILD)/heavy
 	$(GO_TEST) $(RACE) $(RACED)
 	$(GO_TEST) $(RACE) -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
@@ -65,8 +72,7 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, those of the store on PostgreSQL, CHAOS uploads to
-# servers that are killed and paused, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
+# Soak: all tests again and again, those of the store on PostgreSQL and over a bucket, CHAOS uploads to servers that are killed and paused, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
 # every migration, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
 CHAOS ?= 500
@@ -77,6 +83,7 @@ $(LITESTREAM):
 long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
+	LEAKDIFF_BUCKET=all go test -count=1 -v -timeout 30m -run 'OverABucket' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_CHAOS=$(CHAOS) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -v -timeout 2h -run ServersOnOneDatabase ./cmd/leakdiff | grep -E "^(---|FAIL|ok)|restarts|_test.go"
 	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'

@@ -160,7 +160,7 @@ func TestUploadsOverABadNetworkAreReadOnceOrRefused(t *testing.T) {
 	for n := range uploads {
 		dump := strings.Repeat(fmt.Sprintf("goroutine %d [running]:\nmain.main()\n\t/src/main.go:10 +0x1d\n\n", n+1), 3000<<(n%2*3))
 		for {
-			buckets.Cut(rand.Int64N(4000))
+			buckets.Cut(rand.Int64N(1500))
 			a, err := s.request(http.MethodPut, fmt.Sprintf("/api/v1/bundles/dump%d.txt", n), strings.NewReader(dump), "Idempotency-Key", fmt.Sprint("upload ", n))
 			buckets.Pass()
 			if err != nil {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-
 	"leakdiff/analysis"
 )
 
@@ -18,17 +16,14 @@ type address struct {
 	// endpoint is a host, with a port where it has one.
 	endpoint string
 	tls      bool
-	// region is "" to ask the server for it.
+	// region is "" to take that of the server.
 	region string
-	lookup minio.BucketLookupType
+	// inHost says that the bucket is a part of the name of the host.
+	inHost bool
 }
 
 // defaultEndpoint is that of an address without one.
 const defaultEndpoint = "s3.amazonaws.com"
-
-// styles say where requests name the bucket: in the path, in the name of the host, or as is
-// usual for the endpoint.
-var styles = map[string]minio.BucketLookupType{"": minio.BucketLookupAuto, "path": minio.BucketLookupPath, "host": minio.BucketLookupDNS}
 
 // parseAddress parses the address of a bucket.
 //
@@ -38,7 +33,7 @@ func parseAddress(text string) (address, error) {
 		// The text itself may have a password in it, and is not repeated.
 		return address{}, &analysis.Fault{
 			Code: "bad_request", What: "the address of the bucket was not understood", Where: "--blobs", Why: why,
-			Hint: "Write s3://bucket/prefix?endpoint=https://host:port&region=…&style=path. Endpoint (Amazon S3 without one), region and style (path or host) may be left out.",
+			Hint: "Write s3://bucket/prefix?endpoint=https://host:port&region=…&style=path. Endpoint (Amazon S3 without one), region and style (path, or host as Amazon has it) may be left out.",
 		}
 	}
 	u, err := url.Parse(text)
@@ -72,14 +67,17 @@ func parseAddress(text string) (address, error) {
 		case "region":
 			a.region = value
 		case "style":
-			lookup, known := styles[value]
-			if !known {
+			if value != "path" && value != "host" {
 				return refuse("its style is neither path nor host")
 			}
-			a.lookup = lookup
+			a.inHost = value == "host"
 		default:
 			return refuse("it has a parameter other than endpoint, region and style")
 		}
+	}
+	// A certificate is for one level of names below the host.
+	if !u.Query().Has("style") {
+		a.inHost = strings.HasSuffix(a.endpoint, ".amazonaws.com") && !strings.Contains(a.bucket, ".")
 	}
 	return a, nil
 }

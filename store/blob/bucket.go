@@ -1,23 +1,17 @@
 package blob
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"leakdiff/analysis"
@@ -31,11 +25,9 @@ const Unreachable = "bucket_unreachable"
 // which object has which content. Objects are PREFIX/ab/abcdef….mz and PREFIX/ab/abcdef….raw,
 // as files of a Directory are. They are never written again.
 type Bucket struct {
-	address   address
-	core      minio.Core
-	transport *http.Transport
-	log       *slog.Logger
-	now       func() time.Time
+	*client
+	log *slog.Logger
+	now func() time.Time
 
 	mu sync.Mutex
 	// verified are the recent verifications, by object.
@@ -61,13 +53,6 @@ type BucketConfig struct {
 	ReadOnly bool
 }
 
-// Settings of requests. A request is tried thrice within about a second, and a connection on
-// which nothing moves for a minute is given up.
-const (
-	mostTries = 3
-	mostIdle  = time.Minute
-)
-
 // OpenBucket takes a prefix of a bucket for the database of cfg, and so proves that the bucket
 // can be reached, and written to unless it is ReadOnly. The error is an *analysis.Fault that says what to do.
 func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
@@ -79,26 +64,18 @@ func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, err := minio.DefaultTransport(a.tls)
+	b := &Bucket{client: newClient(a, creds), log: cfg.Log, now: time.Now, verified: map[string]verification{}, damaged: map[string]bool{}}
+	err = b.claim(ctx, cfg.Owner, cfg.ReadOnly)
+	var refused *refusal
+	if errors.As(err, &refused) && a.region == "" && refused.Region != "" {
+		b.region = refused.Region
+		err = b.claim(ctx, cfg.Owner, cfg.ReadOnly)
+	}
+	var known *analysis.Fault
+	if err != nil && !errors.As(err, &known) {
+		err = a.refused(err)
+	}
 	if err != nil {
-		return nil, err
-	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return movingConn{conn}, nil
-	}
-	core, err := minio.NewCore(a.endpoint, &minio.Options{
-		Creds: creds, Secure: a.tls, Transport: transport, Region: a.region, BucketLookup: a.lookup, MaxRetries: mostTries,
-	})
-	if err != nil {
-		return nil, a.refused(err)
-	}
-	b := &Bucket{address: a, core: *core, transport: transport, log: cfg.Log, now: time.Now, verified: map[string]verification{}, damaged: map[string]bool{}}
-	if err := b.claim(ctx, cfg.Owner, cfg.ReadOnly); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -106,7 +83,7 @@ func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 }
 
 // Close ends the connections that wait for the next request.
-func (b *Bucket) Close() { b.transport.CloseIdleConnections() }
+func (b *Bucket) Close() { b.http.CloseIdleConnections() }
 
 // findCredentials looks for credentials where tools of AWS and MinIO have them.
 func findCredentials(a address) (*credentials.Credentials, error) {
@@ -125,19 +102,6 @@ func findCredentials(a address) (*credentials.Credentials, error) {
 	return chain, nil
 }
 
-// movingConn is a connection on which something must move within mostIdle.
-type movingConn struct{ net.Conn }
-
-func (c movingConn) Read(p []byte) (int, error) {
-	c.SetReadDeadline(time.Now().Add(mostIdle))
-	return c.Conn.Read(p)
-}
-
-func (c movingConn) Write(p []byte) (int, error) {
-	c.SetWriteDeadline(time.Now().Add(mostIdle))
-	return c.Conn.Write(p)
-}
-
 // ownerObject says which database a prefix belongs to.
 const ownerObject = "leakdiff-database"
 
@@ -145,7 +109,7 @@ const ownerObject = "leakdiff-database"
 func (b *Bucket) claim(ctx context.Context, owner string, readOnly bool) error {
 	before, err := b.owner(ctx)
 	if err != nil {
-		return b.address.refused(err)
+		return err
 	}
 	if before != "" && before != owner {
 		return &analysis.Fault{
@@ -157,48 +121,44 @@ func (b *Bucket) claim(ctx context.Context, owner string, readOnly bool) error {
 	if readOnly {
 		return nil
 	}
-	_, err = b.core.PutObject(ctx, b.address.bucket, b.address.prefix+ownerObject, strings.NewReader(owner), int64(len(owner)), md5Of([]byte(owner)), "", minio.PutObjectOptions{})
-	if err != nil {
-		return b.address.refused(err)
-	}
-	return nil
+	_, err = b.put(ctx, b.key(ownerObject), []byte(owner))
+	return err
 }
 
 // owner is the database that the prefix belongs to, "" for none.
 func (b *Bucket) owner(ctx context.Context) (string, error) {
-	body, _, _, err := b.core.GetObject(ctx, b.address.bucket, b.address.prefix+ownerObject, minio.GetObjectOptions{})
+	answer, err := b.get(ctx, b.key(ownerObject), 0, "")
 	if isMissing(err) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, 1<<10))
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 	return string(text), err
 }
 
 // Ping reports whether the bucket answers. Its error is an *analysis.Fault.
 func (b *Bucket) Ping(ctx context.Context) error {
-	_, err := b.core.StatObject(ctx, b.address.bucket, b.address.prefix+ownerObject, minio.StatObjectOptions{})
+	_, _, err := b.stat(ctx, b.key(ownerObject))
 	return b.fault(ctx, "asking whether it answers", err)
 }
 
 // refused words the error of a bucket that cannot be used at all.
 func (a address) refused(err error) error {
 	hint := "Let the server of the bucket be reached from here, or mend the endpoint in --blobs."
-	response := minio.ToErrorResponse(err)
-	switch response.Code {
+	var answer refusal
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		answer = *refused
+	}
+	switch answer.Code {
 	case "NoSuchBucket":
 		hint = "Create the bucket, or mend its name in --blobs."
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthorizationHeaderMalformed":
 		hint = "Check the credentials (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and region. They must be allowed to list, read, write and delete objects below the prefix, and to end multipart uploads."
 	}
-	why := err.Error()
-	if response.Code != "" {
-		why = response.Code + ": " + why
-	}
-	return &analysis.Fault{Code: Unreachable, What: "the bucket of the uploads cannot be used", Where: a.String(), Why: why, Hint: hint, Err: err}
+	return &analysis.Fault{Code: Unreachable, What: "the bucket of the uploads cannot be used", Where: a.String(), Why: err.Error(), Hint: hint, Err: err}
 }
 
 // fault words the error of a request, and has the log say what visitors need not know.
@@ -215,14 +175,6 @@ func (b *Bucket) fault(ctx context.Context, doing string, err error) error {
 		Code: Unreachable, What: "uploads can neither be kept nor read at the moment", Why: "the place where they are kept does not answer; the log of the server says more",
 		Hint: "Try again in a moment. What was acknowledged is not lost.", Err: err,
 	}
-}
-
-// isMissing reports whether an error says that an object does not exist.
-func isMissing(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
-
-func md5Of(content []byte) string {
-	sum := md5.Sum(content)
-	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // key is the name of an object in the bucket.
@@ -276,7 +228,7 @@ type objectWriter struct {
 	part []byte
 	// upload identifies the multipart upload, "" before the first part.
 	upload string
-	parts  []minio.CompletePart
+	parts  []part
 	// begun is true once anything was sent.
 	begun bool
 	// stored counts the bytes written, etag identifies the finished object.
@@ -303,43 +255,38 @@ func (w *objectWriter) send() (err error) {
 	b := w.bucket
 	w.begun = true
 	if w.upload == "" {
-		if w.upload, err = b.core.NewMultipartUpload(w.ctx, b.address.bucket, b.key(w.object), minio.PutObjectOptions{}); err != nil {
+		if w.upload, err = b.begin(w.ctx, b.key(w.object)); err != nil {
 			return err
 		}
 	}
-	number := len(w.parts) + 1
-	sent, err := b.core.PutObjectPart(w.ctx, b.address.bucket, b.key(w.object), w.upload, number, bytes.NewReader(w.part), int64(len(w.part)),
-		minio.PutObjectPartOptions{Md5Base64: md5Of(w.part)})
+	sent, err := b.putPart(w.ctx, b.key(w.object), w.upload, len(w.parts)+1, w.part)
 	if err != nil {
 		return err
 	}
-	w.parts, w.part = append(w.parts, minio.CompletePart{PartNumber: number, ETag: sent.ETag}), w.part[:0]
+	w.parts, w.part = append(w.parts, sent), w.part[:0]
 	return nil
 }
 
 // finish makes the object of what was written.
-func (w *objectWriter) finish() error {
+func (w *objectWriter) finish() (err error) {
 	b := w.bucket
 	w.begun = true
 	if w.upload == "" {
-		done, err := b.core.PutObject(w.ctx, b.address.bucket, b.key(w.object), bytes.NewReader(w.part), int64(len(w.part)), md5Of(w.part), "", minio.PutObjectOptions{})
-		w.etag = done.ETag
+		w.etag, err = b.put(w.ctx, b.key(w.object), w.part)
 		return err
 	}
 	if err := w.send(); err != nil {
 		return err
 	}
-	done, err := b.core.CompleteMultipartUpload(w.ctx, b.address.bucket, b.key(w.object), w.upload, w.parts, minio.PutObjectOptions{})
-	w.etag = done.ETag
-	if err == nil {
+	if w.etag, err = b.complete(w.ctx, b.key(w.object), w.upload, w.parts); err == nil {
 		return nil
 	}
 	// The answer may have been lost, and the upload be unknown when it is asked again.
-	info, missing := b.core.StatObject(w.ctx, b.address.bucket, b.key(w.object), minio.StatObjectOptions{})
-	if missing != nil || info.Size != w.stored {
+	etag, size, missing := b.stat(w.ctx, b.key(w.object))
+	if missing != nil || size != w.stored {
 		return err
 	}
-	w.etag = info.ETag
+	w.etag = etag
 	return nil
 }
 
@@ -355,10 +302,10 @@ func (w *objectWriter) abort() {
 	defer cancel()
 	b := w.bucket
 	if w.upload != "" {
-		_ = b.core.AbortMultipartUpload(ctx, b.address.bucket, b.key(w.object), w.upload)
+		_ = b.abort(ctx, b.key(w.object), w.upload)
 		return
 	}
-	_ = b.core.RemoveObject(ctx, b.address.bucket, b.key(w.object), minio.RemoveObjectOptions{})
+	_ = b.remove(ctx, b.key(w.object))
 }
 
 // Delete implements Store. It ignores the hash.
@@ -367,7 +314,7 @@ func (b *Bucket) Delete(ctx context.Context, name Name) error {
 	delete(b.verified, name.Object)
 	delete(b.damaged, name.Object)
 	b.mu.Unlock()
-	err := b.core.RemoveObject(ctx, b.address.bucket, b.key(name.Object), minio.RemoveObjectOptions{})
+	err := b.remove(ctx, b.key(name.Object))
 	if isMissing(err) {
 		return nil
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
 	"path"
 
-	"github.com/minio/minio-go/v7"
 	"github.com/minio/minlz"
 
 	"leakdiff/analysis"
@@ -17,26 +15,26 @@ import (
 
 // Look implements Store.
 func (b *Bucket) Look(ctx context.Context, name Name) error {
-	_, err := b.stat(ctx, name)
+	_, err := b.look(ctx, name)
 	return err
 }
 
-// stat returns the state of an object.
-func (b *Bucket) stat(ctx context.Context, name Name) (etag string, err error) {
+// look returns the state of an object.
+func (b *Bucket) look(ctx context.Context, name Name) (etag string, err error) {
 	if name.Object == "" {
 		return "", notFound(name.SHA256)
 	}
-	info, err := b.core.StatObject(ctx, b.address.bucket, b.key(name.Object), minio.StatObjectOptions{})
+	etag, _, err = b.stat(ctx, b.key(name.Object))
 	if isMissing(err) {
 		return "", notFound(name.SHA256)
 	}
-	return info.ETag, b.fault(ctx, "looking for "+name.Object, err)
+	return etag, b.fault(ctx, "looking for "+name.Object, err)
 }
 
 // Verify implements Store.
 func (b *Bucket) Verify(ctx context.Context, name Name) error {
 	if b.isVerified(name.Object, "") {
-		etag, err := b.stat(ctx, name)
+		etag, err := b.look(ctx, name)
 		if err != nil || b.isVerified(name.Object, etag) {
 			return err
 		}
@@ -165,21 +163,14 @@ type objectStream struct {
 
 // connect requests the rest of the object.
 func (s *objectStream) connect() error {
-	b := s.bucket
-	options := minio.GetObjectOptions{}
-	if s.at > 0 {
-		if err := errors.Join(options.SetRange(s.at, 0), options.SetMatchETag(s.etag)); err != nil {
-			return err
-		}
-	}
-	body, info, _, err := b.core.GetObject(s.ctx, b.address.bucket, b.key(s.object), options)
+	answer, err := s.bucket.get(s.ctx, s.bucket.key(s.object), s.at, s.etag)
 	if err != nil {
 		return err
 	}
 	if s.at == 0 {
-		s.etag, s.size = info.ETag, info.Size
+		s.etag, s.size = etagOf(answer), answer.ContentLength
 	}
-	s.body = body
+	s.body = answer.Body
 	return nil
 }
 

@@ -2,16 +2,12 @@ package blob
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-
 	"leakdiff/analysis"
 )
-
-// listed is how many names one request lists.
-const listed = 1000
 
 // Objects lists the objects that were written before a time, in groups of at most 1,000, until
 // visit returns an error. It refuses if the prefix belongs to another database than owner,
@@ -24,51 +20,47 @@ func (b *Bucket) Objects(ctx context.Context, owner string, before time.Time, vi
 	if now != owner {
 		return &analysis.Fault{Code: "foreign_bucket", What: "the bucket belongs to another database now, and nothing is removed from it", Where: b.address.String()}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var group []string
-	for info := range b.core.ListObjectsIter(ctx, b.address.bucket, minio.ListObjectsOptions{Prefix: b.address.prefix, Recursive: true, MaxKeys: listed}) {
-		if info.Err != nil {
-			return b.fault(ctx, "listing objects", info.Err)
+	for token := ""; ; {
+		page, next, err := b.list(ctx, token)
+		if err != nil {
+			return b.fault(ctx, "listing objects", err)
 		}
-		object := strings.TrimPrefix(info.Key, b.address.prefix)
-		if !objectName.MatchString(object) || !info.LastModified.Before(before) {
-			continue
+		var group []string
+		for _, o := range page {
+			if name := strings.TrimPrefix(o.Key, b.address.prefix); objectName.MatchString(name) && o.LastModified.Before(before) {
+				group = append(group, name)
+			}
 		}
-		if group = append(group, object); len(group) == listed {
+		if len(group) > 0 {
 			if err := visit(group); err != nil {
 				return err
 			}
-			group = group[:0]
+		}
+		if token = next; token == "" {
+			return nil
 		}
 	}
-	if len(group) == 0 {
-		return nil
-	}
-	return visit(group)
 }
 
 // AbortUploads ends the multipart uploads that began before a time and were not finished: a
 // server died, or could not reach the bucket. It returns how many there were.
 func (b *Bucket) AbortUploads(ctx context.Context, before time.Time) (ended int, err error) {
-	key, upload := "", ""
-	for {
-		page, err := b.core.ListMultipartUploads(ctx, b.address.bucket, b.address.prefix, key, upload, "", listed)
+	for from := (url.Values)(nil); ; {
+		page, next, err := b.uploads(ctx, from)
 		if err != nil {
 			return ended, b.fault(ctx, "listing unfinished uploads", err)
 		}
-		for _, u := range page.Uploads {
+		for _, u := range page {
 			if !objectName.MatchString(strings.TrimPrefix(u.Key, b.address.prefix)) || !u.Initiated.Before(before) {
 				continue
 			}
-			if err := b.core.AbortMultipartUpload(ctx, b.address.bucket, u.Key, u.UploadID); err != nil {
+			if err := b.abort(ctx, u.Key, u.UploadId); err != nil {
 				return ended, b.fault(ctx, "ending an unfinished upload", err)
 			}
 			ended++
 		}
-		if !page.IsTruncated {
+		if from = next; from == nil {
 			return ended, nil
 		}
-		key, upload = page.NextKeyMarker, page.NextUploadIDMarker
 	}
 }

@@ -19,8 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-
 	"leakdiff/samples/corpus"
 )
 
@@ -30,10 +28,13 @@ type Server struct {
 	dir string
 }
 
-// Start starts a server until the test ends, and sets its credentials in the environment.
-// From then on requests of this process that fail are repeated at once. It leaves the test out where the server cannot be built, unless CI is true.
+// Start starts a server until the test ends, and sets its credentials in the environment. It
+// leaves the test out where the server cannot be built, unless CI is true.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		corpus.LeaveOut(t, "heavy: make quick does without a server of buckets")
+	}
 	program, err := program()
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -68,7 +69,6 @@ func Start(t testing.TB) *Server {
 		}
 	}
 	s.Proxy = newProxy(t, address)
-	minio.DefaultRetryUnit = time.Millisecond
 	t.Setenv("AWS_ACCESS_KEY_ID", key)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	return s
