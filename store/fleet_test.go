@@ -264,7 +264,7 @@ func (f *fixture) wantSpans() {
 func TestADatabaseWithoutSpansTakesWhatItsSumsTell(t *testing.T) {
 	f := openFile(t)
 	smallFleet(f)
-	_, err := f.writer.ExecContext(f.ctx, withoutAlerts+`DROP TABLE family_span; PRAGMA user_version = 22`)
+	_, err := f.writer.ExecContext(f.ctx, withoutRetention+withoutAlerts+`DROP TABLE family_span; PRAGMA user_version = 22`)
 	f.ok(err)
 	f.crash()
 	got := f.fleet(nil)

@@ -146,7 +146,7 @@ const withoutPages = `
 	END;` + withoutBlobs
 
 // withoutReports undoes the migration that brought reports of cases.
-const withoutReports = withoutAlerts + `
+const withoutReports = withoutRetention + withoutAlerts + `
 	CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
 		UPDATE cases SET revision = revision + 1 WHERE seq = new.case_seq;
 	END;
