@@ -166,13 +166,32 @@ type thinnable struct {
 	totals captureTotals
 }
 
-const microsOfHour = 60 * 60 * 1_000_000
+const (
+	microsOfHour = 60 * 60 * 1_000_000
+	// fewestKept is the number of snapshots of a series that keep their members at least. Fewer
+	// would often prove less by identity than was proven.
+	fewestKept = 24
+)
 
-// surplus returns the snapshots of a series that a policy takes the members of: the old ones
-// without the first and the last one, without the first one of each hour (UTC), and without the
-// first one with the highest total of each kind. The list has the snapshots with members alone,
-// in order of time. So what it leaves has no surplus.
-func surplus(list []thinnable) (out []thinnable) {
+// surplus returns the snapshots of a series that a policy takes the members of: the replaceable
+// ones, without as many, spread evenly, as must stay for fewestKept. The list has the snapshots
+// with members alone, in order of time. So what it leaves has no surplus.
+func surplus(list []thinnable) []thinnable {
+	out := replaceable(list)
+	need := fewestKept - (len(list) - len(out))
+	if need >= len(out) {
+		return nil
+	}
+	for i := need - 1; i >= 0; i-- {
+		at := i * len(out) / need
+		out = slices.Delete(out, at, at+1)
+	}
+	return out
+}
+
+// replaceable returns the old snapshots that are neither the first nor the last one, nor the
+// first one of an hour (UTC), nor the first one with the highest total of a kind.
+func replaceable(list []thinnable) (out []thinnable) {
 	var peaks [len(captureTotals{})]int
 	for i, x := range list {
 		for k, total := range x.totals {
@@ -182,8 +201,8 @@ func surplus(list []thinnable) (out []thinnable) {
 		}
 	}
 	for i, x := range list {
-		hourly := i == 0 || x.at/microsOfHour != list[i-1].at/microsOfHour
-		if x.old && i < len(list)-1 && !hourly && !slices.Contains(peaks[:], i) {
+		begins := i == 0 || x.at/microsOfHour != list[i-1].at/microsOfHour
+		if x.old && i < len(list)-1 && !begins && !slices.Contains(peaks[:], i) {
 			out = append(out, x)
 		}
 	}

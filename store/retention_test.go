@@ -38,9 +38,10 @@ func TestAPolicyKeepsTheFirstTheLastPeaksAndOneOfEachHour(t *testing.T) {
 	}{
 		"no capture":                       {nil, nil},
 		"one capture is first and last":    {every([]int{5}), nil},
-		"two are first and last":           {every([]int{5, 6}), nil},
-		"between two of one hour":          {every([]int{5, 6, 7}), []int64{1}},
+		"two of one hour":                  {every([]int{5, 6}), nil},
+		"three of one time":                {every([]int{5, 5, 5}), []int64{1}},
 		"one of each hour stays":           {every(tens), []int64{1, 2, 3, 4, 5, 7}},
+		"hours are those of the clock":     {every([]int{50, 59, 60, 61, 119, 200}), []int64{1, 3, 4}},
 		"the highest total stays":          {every(tens, 1, 1, 1, 9, 1, 1, 1, 1, 1), []int64{1, 2, 4, 5, 7}},
 		"of equal peaks the first one":     {every(tens, 1, 1, 1, 9, 9, 9, 1, 1, 1), []int64{1, 2, 4, 5, 7}},
 		"a capture a day is never dropped": {every([]int{0, 1440, 2880, 4320}), nil},
@@ -61,11 +62,41 @@ func TestAPolicyKeepsTheFirstTheLastPeaksAndOneOfEachHour(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []int64
-			for _, x := range surplus(c.list) {
+			for _, x := range replaceable(c.list) {
 				got = append(got, x.seq)
 			}
 			wantEqual(t, c.dropped, got)
 		})
+	}
+}
+
+func TestAPolicyLeavesEnoughOfEverySeriesToProveWhatWasProven(t *testing.T) {
+	minutes := func(n int) (out []int) {
+		for i := range n {
+			out = append(out, i)
+		}
+		return out
+	}
+	for n, want := range map[int]int{3: 0, 24: 0, 25: 1, 60: 36} {
+		if got := surplus(every(minutes(n))); len(got) != want {
+			t.Errorf("of %d captures in an hour %d are dropped, want %d", n, len(got), want)
+		}
+	}
+	long := surplus(every(minutes(30 * 60)))
+	if len(long) != 30*60-31 {
+		t.Errorf("of 30 hours of captures a minute apart %d are dropped", len(long))
+	}
+	gone := map[int64]bool{}
+	for _, x := range surplus(every(minutes(60))) {
+		gone[x.seq] = true
+	}
+	for last, i := int64(0), int64(1); i < 60; i++ {
+		if !gone[i] {
+			if i-last > 4 {
+				t.Errorf("between %d and %d nothing is left", last, i)
+			}
+			last = i
+		}
 	}
 }
 
@@ -75,8 +106,8 @@ func TestAPolicyThatIsAppliedTwiceDropsNothingMore(t *testing.T) {
 	for range 2000 {
 		var list []thinnable
 		at := november(1).UnixMicro()
-		for i := range random.IntN(40) {
-			at += random.Int64N(40) * 60 * 1_000_000
+		for i := range random.IntN(80) {
+			at += random.Int64N(20) * 60 * 1_000_000
 			x := thinnable{seq: int64(i), at: at, old: random.IntN(4) > 0}
 			for k := range x.totals {
 				x.totals[k] = random.IntN(9) - 1
@@ -95,12 +126,16 @@ func TestAPolicyThatIsAppliedTwiceDropsNothingMore(t *testing.T) {
 	}
 }
 
-// tenMinutes has captures of a host every ten minutes from an hour of November 20 on, the third
-// one with the most goroutines.
-func tenMinutes(host, seed string, n int) Result {
+// crowded has n captures of a host, ten minutes apart, of which the third one has the most
+// goroutines, the last one a day after the first.
+func crowded(host, seed string, n int) Result {
 	var r Result
 	for i := range n {
-		snap := on(host, fmt.Sprintf("%s%02d", seed, i), november(20).Add(time.Duration(i)*10*time.Minute), 4+i)
+		at := november(20).Add(time.Duration(i) * 10 * time.Minute)
+		if i == n-1 {
+			at = november(21)
+		}
+		snap := on(host, fmt.Sprintf("%s%02d", seed, i), at, 4+i)
 		total := 20
 		if i == 2 {
 			total = 90
@@ -148,9 +183,9 @@ func (f *fixture) retain(keep Retention) Retained {
 func TestMembersAreDroppedAfterSomeDaysAndNothingElse(t *testing.T) {
 	f := open(t)
 	c := f.newCase("node-a")
-	f.filled(c.ID, "one", tenMinutes("node-a", "a", 8))
+	f.filled(c.ID, "one", crowded("node-a", "a", 40))
 	other := f.newCase("node-b")
-	f.filled(other.ID, "two", tenMinutes("node-b", "b", 3))
+	f.filled(other.ID, "two", crowded("node-b", "b", 40))
 	_, err := f.SetField(f.ctx, other.ID, KeepMembersField, "0")
 	f.ok(err)
 	before := must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID))
@@ -162,14 +197,18 @@ func TestMembersAreDroppedAfterSomeDaysAndNothingElse(t *testing.T) {
 	wantEqual(t, Retained{}, f.retain(Retention{Members: 1}))
 	f.clock.advance(25 * time.Hour)
 	done := f.retain(Retention{Members: 1})
-	if done.Snapshots != 4 || done.MemberBytes == 0 || done.Bundles != 0 {
+	if done.Snapshots != 16 || done.MemberBytes == 0 || done.Bundles != 0 {
 		t.Errorf("%+v was dropped", done)
 	}
 	whole, thinned := f.thinnedOf(c.ID)
-	wantEqual(t, []string{"ta00", "ta02", "ta06", "ta07"}, whole)
-	wantEqual(t, []string{"ta01", "ta03", "ta04", "ta05"}, thinned)
+	wantEqual(t, []int{24, 16}, []int{len(whole), len(thinned)})
+	for _, label := range []string{"ta00", "ta02", "ta06", "ta12", "ta39"} {
+		if !slices.Contains(whole, label) {
+			t.Errorf("%s lost its members", label)
+		}
+	}
 	whole, thinned = f.thinnedOf(other.ID)
-	wantEqual(t, []int{3, 0}, []int{len(whole), len(thinned)})
+	wantEqual(t, []int{40, 0}, []int{len(whole), len(thinned)})
 
 	wantEqual(t, before, must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID)))
 	f.wantReport(c.ID, "a report")
@@ -190,17 +229,17 @@ func TestMembersAreDroppedAfterSomeDaysAndNothingElse(t *testing.T) {
 	b := must[[]Bundle](t)(f.Bundles(f.ctx, c.ID))[0]
 	_, err = f.Requeue(f.ctx, b.ID)
 	f.ok(err)
-	f.ingest(tenMinutes("node-a", "a", 8))
+	f.ingest(crowded("node-a", "a", 40))
 	whole, _ = f.thinnedOf(c.ID)
-	wantEqual(t, 8, len(whole))
-	wantEqual(t, 4, f.retain(Retention{Members: 1}).Snapshots)
+	wantEqual(t, 40, len(whole))
+	wantEqual(t, 16, f.retain(Retention{Members: 1}).Snapshots)
 	f.wantSound()
 }
 
 func TestAMissingMemberIsDamageWhereNoPolicyDroppedIt(t *testing.T) {
 	f := open(t)
 	c := f.newCase("node-a")
-	f.filled(c.ID, "one", tenMinutes("node-a", "a", 4))
+	f.filled(c.ID, "one", crowded("node-a", "a", 25))
 	f.clock.advance(48 * time.Hour)
 	wantEqual(t, 1, f.retain(Retention{Members: 1}).Snapshots)
 	f.exec(`DELETE FROM snapshot_members WHERE snapshot_seq = (SELECT min(snapshot_seq) FROM snapshot_members)`)
@@ -214,7 +253,7 @@ func TestAnInterruptedThinningGoesOn(t *testing.T) {
 	var ids []string
 	for _, host := range []string{"node-a", "node-b"} {
 		c := f.newCase(host)
-		f.filled(c.ID, host, tenMinutes(host, host[5:], 5))
+		f.filled(c.ID, host, crowded(host, host[5:], 27))
 		ids = append(ids, c.ID)
 	}
 	f.clock.advance(48 * time.Hour)
@@ -230,10 +269,10 @@ func TestAnInterruptedThinningGoesOn(t *testing.T) {
 	f.crash()
 	_, thinned := f.thinnedOf(ids[0])
 	wantEqual(t, 1, len(thinned))
-	wantEqual(t, 3, f.retain(keep).Snapshots)
+	wantEqual(t, 5, f.retain(keep).Snapshots)
 	for _, id := range ids {
 		_, thinned := f.thinnedOf(id)
-		wantEqual(t, 2, len(thinned))
+		wantEqual(t, 3, len(thinned))
 	}
 	f.wantSound()
 }
@@ -241,7 +280,7 @@ func TestAnInterruptedThinningGoesOn(t *testing.T) {
 func TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay(t *testing.T) {
 	f := open(t)
 	c := f.newCase("node-a")
-	b := f.filled(c.ID, "own bytes", tenMinutes("node-a", "a", 2))
+	b := f.filled(c.ID, "own bytes", crowded("node-a", "a", 2))
 	both := f.filled(c.ID, "bytes of two cases", kubeletResult("3"))
 	f.clock.advance(48 * time.Hour)
 	again := f.filled(f.newCase("again").ID, "bytes of two cases", kubeletResult("3"))
