@@ -35,7 +35,8 @@ type Retained struct {
 	UploadBytes int64 `json:"upload_bytes"`
 }
 
-func (r *Retained) add(other Retained) {
+// Add adds what is dropped elsewhere.
+func (r *Retained) Add(other Retained) {
 	r.Snapshots += other.Snapshots
 	r.MemberBytes += other.MemberBytes
 	r.Bundles += other.Bundles
@@ -59,7 +60,7 @@ func (s *Store) PlanRetention(ctx context.Context, keep Retention, caseID string
 		return nil, err
 	}
 	for _, c := range cases {
-		err := s.surplusOfCase(ctx, c, func(of Retained, _ []int64) error { c.add(of); return nil })
+		err := s.surplusOfCase(ctx, c, func(of Retained, _ []int64) error { c.Add(of); return nil })
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +69,7 @@ func (s *Store) PlanRetention(ctx context.Context, keep Retention, caseID string
 			return nil, err
 		}
 		for _, b := range bundles {
-			c.add(Retained{Bundles: 1, UploadBytes: b.size})
+			c.Add(Retained{Bundles: 1, UploadBytes: b.size})
 		}
 		if caseID != "" || c.Retained != (Retained{}) {
 			out = append(out, c.CaseRetained)
@@ -89,7 +90,7 @@ func (s *Store) Retain(ctx context.Context, keep Retention) (done Retained, err 
 		err := s.surplusOfCase(ctx, c, func(of Retained, seqs []int64) error {
 			err := s.thin(ctx, seqs)
 			if err == nil {
-				done.add(of)
+				done.Add(of)
 			}
 			return err
 		})
@@ -106,7 +107,7 @@ func (s *Store) Retain(ctx context.Context, keep Retention) (done Retained, err 
 				return done, err
 			}
 			if dropped {
-				done.add(Retained{Bundles: 1, UploadBytes: b.size})
+				done.Add(Retained{Bundles: 1, UploadBytes: b.size})
 			}
 		}
 	}

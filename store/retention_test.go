@@ -171,7 +171,7 @@ func (f *fixture) retain(keep Retention) Retained {
 	f.t.Helper()
 	var planned Retained
 	for _, c := range must[[]CaseRetained](f.t)(f.PlanRetention(f.ctx, keep, "")) {
-		planned.add(c.Retained)
+		planned.Add(c.Retained)
 	}
 	done := must[Retained](f.t)(f.Retain(f.ctx, keep))
 	if done != planned {

@@ -77,7 +77,7 @@ func (c *retentionCommand) print(m *Main, cases []store.CaseRetained) error {
 	var all store.Retained
 	for _, x := range cases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", x.CaseID, strconv.Itoa(x.Snapshots), wording.Size(x.MemberBytes), strconv.Itoa(x.Bundles), wording.Size(x.UploadBytes), wording.Printable(x.Title))
-		all.Snapshots, all.MemberBytes, all.Bundles, all.UploadBytes = all.Snapshots+x.Snapshots, all.MemberBytes+x.MemberBytes, all.Bundles+x.Bundles, all.UploadBytes+x.UploadBytes
+		all.Add(x.Retained)
 	}
 	if err := table.Flush(); err != nil {
 		return err
