@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -160,6 +161,18 @@ func locksEndBeforeLeases(a, _ *fixture) {
 	if d, err := time.ParseDuration(text); err != nil || d <= 0 || d >= leaseTime {
 		a.t.Errorf("a transaction of a server that does nothing ends after %q, %v", text, err)
 	}
+	err := a.write(a.ctx, "pausing", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(a.ctx, `SET LOCAL idle_in_transaction_session_timeout = 1`); err != nil {
+			return err
+		}
+		for {
+			if err := tx.QueryRowContext(a.ctx, `SELECT 1`).Scan(new(int)); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	wantCode(a.t, err, "busy")
 }
 
 func aJobThatEndsItsServersIsGivenUp(a, b *fixture) {
