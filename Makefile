@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
+.PHONY: run build image test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -16,6 +16,13 @@ run: build
 # Static: leakdiff collect is copied to nodes and into containers with another libc, or none.
 build:
 	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
+
+# The container image of docs/deploy, by the first of these programs that is there. Without
+# BUILDAH_FORMAT two of them leave the health check out.
+image: build
+	mkdir -p $(BUILD)/image/data && cp $(BINARY) $(BUILD)/image/
+	@builder=$$(command -v podman || command -v buildah || command -v docker) || { echo "make image: none of podman, buildah and docker is installed"; exit 1; }; \
+	  BUILDAH_FORMAT=docker $$builder build -f docs/deploy/Containerfile -t leakdiff $(BUILD)/image
 
 # The race detector watches the packages in which goroutines meet. In the others it would
 # find nothing, and makes parsers 15 to 33 times slower; tests of the program start it as
@@ -81,6 +88,7 @@ long: test $(LITESTREAM)
 	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
+	cd docs/deploy/verify && go vet ./... && go test -count=1 ./...
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) mutate
 	$(MAKE) lab

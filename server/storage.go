@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"leakdiff/server/alert"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
@@ -25,6 +26,7 @@ type Storage interface {
 	share.Store
 	pages.Store
 	api.Store
+	alert.Store
 
 	// Accounts has tokens, sessions and the audit log.
 	Accounts() *store.Accounts

@@ -29,6 +29,8 @@ type engine interface {
 	lastWords() string
 	// indexWords adds functions and families after these numbers to the full text.
 	indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error
+	// continueNumbers lets the next row of a table have the number after the highest.
+	continueNumbers(ctx context.Context, tx *sql.Tx, table string) error
 	// barrier stands behind all transactions that have written by now; settled reports whether
 	// they have ended.
 	barrier(ctx context.Context, tx *sql.Tx) (barrier, error)

@@ -65,6 +65,11 @@ func (postgresEngine) lastWords() string {
 // The indexes of the tables hold the words.
 func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
 
+func (postgresEngine) continueNumbers(ctx context.Context, tx *sql.Tx, table string) error {
+	_, err := tx.ExecContext(ctx, `SELECT setval(pg_get_serial_sequence('`+table+`', 'seq'), coalesce(max(seq), 0) + 1, false) FROM `+table)
+	return err
+}
+
 // A transaction has a number from its first write on.
 func (postgresEngine) barrier(ctx context.Context, tx *sql.Tx) (b barrier, err error) {
 	return b, tx.QueryRowContext(ctx, `SELECT pg_current_xact_id()::text::bigint`).Scan(&b)
@@ -227,10 +232,15 @@ func (c postgresConn) CheckNamedValue(v *driver.NamedValue) error {
 			value = int64(1)
 		}
 	case string:
-		value = strings.ReplaceAll(strings.ToValidUTF8(x, "\uFFFD"), "\x00", "\uFFFD")
+		value = textOfPostgres(x)
 	}
 	v.Value = value
 	return nil
+}
+
+// textOfPostgres is a text as the server takes it.
+func textOfPostgres(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // translations are those of the statements of the package, by their text: a few hundred.

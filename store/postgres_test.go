@@ -24,6 +24,7 @@ var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
 	"TestTheFleetIsChosenAndSorted", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
+	"TestAHostLeaksAsItsLatestSeriesSays", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 }
 
 // TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has

@@ -34,6 +34,9 @@ func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, la
 	return err
 }
 
+// A row gets the number after the highest as it is.
+func (sqliteEngine) continueNumbers(context.Context, *sql.Tx, string) error { return nil }
+
 // There is one writer at a time.
 func (sqliteEngine) barrier(context.Context, *sql.Tx) (barrier, error) { return 0, nil }
 

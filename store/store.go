@@ -56,6 +56,8 @@ type Config struct {
 	// Several servers may have it open if the uploads are in a bucket, each with a Dir of its
 	// own; else one at a time.
 	Database string
+	// moving opens a database that a move is writing.
+	moving bool
 	// shared lets several servers have a PostgreSQL database open although Blobs is empty.
 	shared bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
@@ -159,6 +161,12 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	}
 	s.uploads.reader = s.reader
 	if err := s.openBucket(ctx, cfg.Blobs); err != nil {
+		return err
+	}
+	if cfg.moving {
+		return nil // what is copied is as it is there
+	}
+	if err := s.mayServe(ctx); err != nil {
 		return err
 	}
 	if err := s.repair(ctx); err != nil {

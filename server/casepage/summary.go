@@ -31,10 +31,14 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 	}
 	known, _ := s.catalogue.Current()
 	sum := judged.Summary
-	return s.store.SetCaseSummary(ctx, caseID, revision, store.Summary{
+	err = s.store.SetCaseSummary(ctx, caseID, revision, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
+	if err == nil {
+		s.cfg.Summarised()
+	}
+	return err
 }
 
 // endings returns the families that did not stay as they were.

@@ -76,7 +76,7 @@ func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 		files, problems = knowledge.Overlays(k.files)
 	}
 	if k.entered != "" {
-		files = append(files, knowledge.File{Name: inRows, Text: []byte(k.entered)})
+		files = append(files, knowledge.File{Name: InRows, Text: []byte(k.entered)})
 	}
 	if len(files) > 0 {
 		var more []analysis.Problem
@@ -106,7 +106,7 @@ func (k *Catalogue) ask() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	entered, _, err := k.rows.Setting(ctx, inRows)
+	entered, _, err := k.rows.Setting(ctx, InRows)
 	k.asked = time.Now()
 	if err != nil {
 		k.log.Warn("what is known of leaks was not read from the database", "error", err)

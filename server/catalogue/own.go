@@ -20,22 +20,22 @@ import (
 	"leakdiff/web/view"
 )
 
-// remembered is the file of the entries made on family pages, inRows their setting if several
-// servers have them.
+// Remembered is the file of the entries made on family pages, InRows their setting if several
+// servers may have them.
 const (
-	remembered = "remembered.json"
-	inRows     = "knowledge entered on pages"
+	Remembered = "remembered.json"
+	InRows     = "knowledge entered on pages"
 )
 
 // OwnFile is the file of the entries made here, "" for none.
 func (k *Catalogue) OwnFile() string {
 	switch {
 	case k.rows != nil:
-		return inRows
+		return InRows
 	case k.dir == "":
 		return ""
 	}
-	return remembered
+	return Remembered
 }
 
 // EntriesOf returns the entries made here of a family.
@@ -127,7 +127,7 @@ func (k *Catalogue) Forget(id string) error {
 func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
 	if k.rows != nil {
 		defer k.forgetAsked()
-		return k.rows.ChangeSetting(context.Background(), inRows, func(have string) (string, error) {
+		return k.rows.ChangeSetting(context.Background(), InRows, func(have string) (string, error) {
 			text, problems := change([]byte(have))
 			return string(text), firstOf(problems)
 		})
@@ -137,7 +137,7 @@ func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) er
 	}
 	k.remembering.Lock()
 	defer k.remembering.Unlock()
-	path := filepath.Join(k.dir, remembered)
+	path := filepath.Join(k.dir, Remembered)
 	have, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
