@@ -106,7 +106,7 @@ func scanQueued(rows *sql.Rows) (j QueuedJob, err error) {
 const claimJobSQL = `
 UPDATE job
 SET status = 'running', attempts = attempts + 1, generation = generation + 1,
-    owner = ?1, leased_until = CASE WHEN ?2 > 0 THEN clock_micros() + ?2 END, progress = ''
+    owner = ?1, leased_until = CASE WHEN CAST(?2 AS BIGINT) > 0 THEN clock_micros() + ?2 END, progress = ''
 WHERE id = ?3
 RETURNING id, kind, status, attempts, generation, created_at`
 
