@@ -114,7 +114,10 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 		}
 		return s.insertBundle(ctx, tx, b, job)
 	})
-	if err != nil && !s.isAdded(ctx, b.ID) {
+	if unknown := (*commitError)(nil); errors.As(err, &unknown) && s.isAdded(ctx, b.ID) {
+		err = nil
+	}
+	if err != nil {
 		return Bundle{}, Job{}, err
 	}
 	for _, f := range files {
@@ -123,17 +126,27 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	return b, job, nil
 }
 
-// isAdded reports whether a bundle was added although its transaction seemed to fail: the
-// answer to the commit may have been lost with the connection.
+// isAdded reports whether a bundle was added although its commit seemed to fail. It asks until
+// the database answers, for askTime at most: a lost connection takes a moment to be replaced.
 func (s *Store) isAdded(ctx context.Context, id string) (added bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	err := s.writer.QueryRowContext(ctx, bundleExistsSQL, id).Scan(&added)
-	return err == nil && added
+	for {
+		if err := s.writer.QueryRowContext(ctx, bundleExistsSQL, id).Scan(&added); err == nil {
+			return added
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(askPause):
+		}
+	}
 }
 
-// askTime bounds a question that the end of a request does not end.
-const askTime = 5 * time.Second
+const (
+	askTime  = 10 * time.Second
+	askPause = 50 * time.Millisecond
+)
 
 const bundleExistsSQL = `
 SELECT EXISTS (SELECT 1 FROM bundle WHERE id = ?)`
