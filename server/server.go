@@ -39,8 +39,8 @@ type Config struct {
 	Blobs Blobs
 	// Bucket is where Blobs are, nil for the data directory.
 	Bucket Pinger
-	Log   *slog.Logger
-	Now   func() time.Time
+	Log    *slog.Logger
+	Now    func() time.Time
 	// Version is printed in the footer and in reports.
 	Version string
 	// Program identifies this build: a report that another build stored is not used. If

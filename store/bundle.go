@@ -62,20 +62,35 @@ type Bundle struct {
 // AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
 // survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
 // blob is "missing_blob", and the file must be uploaded again.
-func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
-	return s.addBundle(ctx, caseID, name, files, func(*sql.Tx) error { return nil })
+func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File, receipts ...Receipt) (Bundle, Job, error) {
+	return s.addBundle(ctx, caseID, name, files, steps{
+		before: func(*sql.Tx) error { return nil },
+		after:  func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, "") },
+	})
+}
+
+func (s *Store) issueAll(ctx context.Context, tx *sql.Tx, receipts []Receipt, b Bundle, ownerKey string) error {
+	for _, r := range receipts {
+		if err := s.issue(ctx, tx, r, b, ownerKey); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OpenCase creates a case and records its first upload in one transaction: a crash leaves
 // both or nothing. Only this call returns the owner key.
-func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File) (c Case, b Bundle, ownerKey string, err error) {
+func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File, receipts ...Receipt) (c Case, b Bundle, ownerKey string, err error) {
 	c, ownerKey, hash, err := s.newCase(title, sample)
 	if err != nil {
 		return Case{}, Bundle{}, "", err
 	}
-	b, _, err = s.addBundle(ctx, c.ID, name, files, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
-		return err
+	b, _, err = s.addBundle(ctx, c.ID, name, files, steps{
+		before: func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
+			return err
+		},
+		after: func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, ownerKey) },
 	})
 	if err != nil {
 		return Case{}, Bundle{}, "", err
@@ -83,8 +98,14 @@ func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files 
 	return c, b, ownerKey, nil
 }
 
-// addBundle writes a bundle and its job after first, in the same transaction.
-func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, first func(*sql.Tx) error) (Bundle, Job, error) {
+// steps are those before and after a bundle is recorded, in the same transaction.
+type steps struct {
+	before func(*sql.Tx) error
+	after  func(*sql.Tx, Bundle) error
+}
+
+// addBundle writes a bundle and its job.
+func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, with steps) (Bundle, Job, error) {
 	b := Bundle{CaseID: caseID, Name: name, Created: s.time(), Status: Queued, Files: slices.Clone(files)}
 	for _, f := range files {
 		b.Size += f.Size
@@ -109,10 +130,13 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 		}
 	}
 	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
-		if err := first(tx); err != nil {
+		if err := with.before(tx); err != nil {
 			return err
 		}
-		return s.insertBundle(ctx, tx, b, job)
+		if err := s.insertBundle(ctx, tx, b, job); err != nil {
+			return err
+		}
+		return with.after(tx, b)
 	})
 	if unknown := (*commitError)(nil); errors.As(err, &unknown) && s.isAdded(ctx, b.ID) {
 		err = nil
