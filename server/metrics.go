@@ -74,14 +74,14 @@ type observed struct {
 	claimed map[string]time.Time
 }
 
-func (o *observed) OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error) {
-	c, b, ownerKey, err = o.Storage.OpenCase(ctx, title, sample, name, files)
+func (o *observed) OpenCase(ctx context.Context, title, sample, name string, files []store.File, receipts ...store.Receipt) (c store.Case, b store.Bundle, ownerKey string, err error) {
+	c, b, ownerKey, err = o.Storage.OpenCase(ctx, title, sample, name, files, receipts...)
 	o.added(files, err)
 	return c, b, ownerKey, err
 }
 
-func (o *observed) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
-	b, job, err := o.Storage.AddBundle(ctx, caseID, name, files)
+func (o *observed) AddBundle(ctx context.Context, caseID, name string, files []store.File, receipts ...store.Receipt) (store.Bundle, store.Job, error) {
+	b, job, err := o.Storage.AddBundle(ctx, caseID, name, files, receipts...)
 	o.added(files, err)
 	return b, job, err
 }

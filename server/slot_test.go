@@ -303,9 +303,9 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 // slowStore takes longer to record an upload than the idle timeout.
 type slowStore struct{ *store.Store }
 
-func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
+func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File, receipts ...store.Receipt) (store.Bundle, store.Job, error) {
 	time.Sleep(10 * intake.IdleTimeout)
-	return s.Store.AddBundle(ctx, caseID, name, files)
+	return s.Store.AddBundle(ctx, caseID, name, files, receipts...)
 }
 
 func TestAnAnswerMayTakeLongerThanASenderMayBeQuiet(t *testing.T) {

@@ -114,9 +114,9 @@ type lateStorage struct {
 	meanwhile func()
 }
 
-func (s *lateStorage) OpenCase(ctx context.Context, title, sample, name string, files []store.File) (store.Case, store.Bundle, string, error) {
+func (s *lateStorage) OpenCase(ctx context.Context, title, sample, name string, files []store.File, receipts ...store.Receipt) (store.Case, store.Bundle, string, error) {
 	s.meanwhile()
-	return s.Storage.OpenCase(ctx, title, sample, name, files)
+	return s.Storage.OpenCase(ctx, title, sample, name, files, receipts...)
 }
 
 func TestAnUploadWhoseBytesWentWithAnotherCaseMeanwhileIsToBeSentAgain(t *testing.T) {
@@ -161,6 +161,28 @@ func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
 	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
 	if r.status != http.StatusCreated || len(decode[intake.Uploaded](t, r.body).Snapshots) != 2 {
 		t.Errorf("%d: %s", r.status, r.body)
+	}
+}
+
+// forgetful loses what is said of uploads after they were recorded.
+type forgetful struct{ Storage }
+
+func (forgetful) Reword(context.Context, string, store.Answer) error { return errors.New("killed") }
+
+func TestARepeatedUploadIsOneAlsoIfTheServerDiedBeforeItAnswered(t *testing.T) {
+	st := openStore(t)
+	s := startSite(t, st, Config{Store: forgetful{st}, Blobs: st.Blobs()})
+	put := func() intake.Uploaded {
+		t.Helper()
+		r := s.do("PUT", "/api/v1/bundles/same.txt?wait=1", bytes.NewReader(waiting(30)), "Idempotency-Key", "k")
+		if r.status != http.StatusCreated {
+			t.Fatalf("%d: %s", r.status, r.body)
+		}
+		return decode[intake.Uploaded](t, r.body)
+	}
+	first, again := put(), put()
+	if again.ID != first.ID || again.OwnerKey != first.OwnerKey || again.Status != string(store.Queued) {
+		t.Errorf("the first upload was answered with %+v, the second with %+v", first, again)
 	}
 }
 

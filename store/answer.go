@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // answerLife is how long an Idempotency-Key repeats its answer.
@@ -23,6 +25,46 @@ type Answer struct {
 	Status      int
 	Body        []byte
 }
+
+// Receipt has an upload answered in the transaction that records it, so that a repetition of the
+// request finds the answer also after a crash.
+type Receipt struct {
+	// Key is the Idempotency-Key.
+	Key string
+	// Answer makes the answer. ownerKey is "" unless the upload opened a case.
+	Answer func(b Bundle, ownerKey string) (Answer, error)
+}
+
+// Answered is the Code of the fault about an upload that another server recorded meanwhile.
+const Answered = "answered"
+
+// issue stores the answer of a receipt. The error is "answered" if there is one already.
+func (s *Store) issue(ctx context.Context, tx *sql.Tx, r Receipt, b Bundle, ownerKey string) error {
+	a, err := r.Answer(b, ownerKey)
+	if err != nil {
+		return err
+	}
+	body, err := s.seal(r.Key, a.Body)
+	if err != nil {
+		return err
+	}
+	now := s.time()
+	result, err := tx.ExecContext(ctx, rememberSQL, lookupHash(r.Key), a.RequestHash, a.Status, body, now.Add(answerLife).UnixMicro(), now.UnixMicro())
+	return affected(result, err, &analysis.Fault{Code: Answered, What: "the same upload was recorded just now", Hint: "Send it again with the same Idempotency-Key, which repeats the answer."})
+}
+
+// Reword replaces the answer that the same request was given.
+func (s *Store) Reword(ctx context.Context, key string, a Answer) error {
+	body, err := s.seal(key, a.Body)
+	if err != nil {
+		return err
+	}
+	_, err = s.writer.ExecContext(ctx, rewordSQL, a.Status, body, lookupHash(key), a.RequestHash)
+	return fault("rewording an answer", err)
+}
+
+const rewordSQL = `
+UPDATE answer SET status = ?, body = ? WHERE key_hash = ? AND request_hash = ?`
 
 // Remember stores an answer for 24 hours. It ignores a second answer for the same key. The
 // body is encrypted with the key, because it may contain an owner key, which is never stored

@@ -65,15 +65,27 @@ type Bundle struct {
 // survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
 // blob is "missing_blob", and the file must be uploaded again. ErrThere means that the case has
 // a bundle of exactly these files: FindBundle finds it.
-func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
-	return s.addBundle(ctx, caseID, name, files, func(tx *sql.Tx) error {
-		var there bool
-		err := tx.QueryRowContext(ctx, bundleIsThereSQL, caseID, contentHash(hashesOf(files))).Scan(&there)
-		if err == nil && there {
-			err = ErrThere
-		}
-		return err
+func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File, receipts ...Receipt) (Bundle, Job, error) {
+	return s.addBundle(ctx, caseID, name, files, steps{
+		before: func(tx *sql.Tx) error {
+			var there bool
+			err := tx.QueryRowContext(ctx, bundleIsThereSQL, caseID, contentHash(hashesOf(files))).Scan(&there)
+			if err == nil && there {
+				err = ErrThere
+			}
+			return err
+		},
+		after: func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, "") },
 	})
+}
+
+func (s *Store) issueAll(ctx context.Context, tx *sql.Tx, receipts []Receipt, b Bundle, ownerKey string) error {
+	for _, r := range receipts {
+		if err := s.issue(ctx, tx, r, b, ownerKey); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrThere is the error of AddBundle for an upload that its case has.
@@ -84,14 +96,17 @@ SELECT EXISTS (SELECT 1 FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c
 
 // OpenCase creates a case and records its first upload in one transaction: a crash leaves
 // both or nothing. Only this call returns the owner key.
-func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File) (c Case, b Bundle, ownerKey string, err error) {
+func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File, receipts ...Receipt) (c Case, b Bundle, ownerKey string, err error) {
 	c, ownerKey, hash, err := s.newCase(title, sample)
 	if err != nil {
 		return Case{}, Bundle{}, "", err
 	}
-	b, _, err = s.addBundle(ctx, c.ID, name, files, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
-		return err
+	b, _, err = s.addBundle(ctx, c.ID, name, files, steps{
+		before: func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
+			return err
+		},
+		after: func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, ownerKey) },
 	})
 	if err != nil {
 		return Case{}, Bundle{}, "", err
@@ -99,8 +114,14 @@ func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files 
 	return c, b, ownerKey, nil
 }
 
-// addBundle writes a bundle and its job after first, in the same transaction.
-func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, first func(*sql.Tx) error) (Bundle, Job, error) {
+// steps are those before and after a bundle is recorded, in the same transaction.
+type steps struct {
+	before func(*sql.Tx) error
+	after  func(*sql.Tx, Bundle) error
+}
+
+// addBundle writes a bundle and its job.
+func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, with steps) (Bundle, Job, error) {
 	b := Bundle{CaseID: caseID, Name: name, Created: s.time(), Status: Queued, Files: slices.Clone(files)}
 	for _, f := range files {
 		b.Size += f.Size
@@ -125,12 +146,18 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 		}
 	}
 	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
-		if err := first(tx); err != nil {
+		if err := with.before(tx); err != nil {
 			return err
 		}
-		return s.insertBundle(ctx, tx, b, job)
+		if err := s.insertBundle(ctx, tx, b, job); err != nil {
+			return err
+		}
+		return with.after(tx, b)
 	})
-	if errors.Is(err, ErrThere) || err != nil && !s.isAdded(ctx, b.ID) {
+	if unknown := (*commitError)(nil); errors.As(err, &unknown) && s.isAdded(ctx, b.ID) {
+		err = nil
+	}
+	if err != nil {
 		return Bundle{}, Job{}, err
 	}
 	for _, f := range files {
@@ -139,17 +166,27 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	return b, job, nil
 }
 
-// isAdded reports whether a bundle was added although its transaction seemed to fail: the
-// answer to the commit may have been lost with the connection.
+// isAdded reports whether a bundle was added although its commit seemed to fail. It asks until
+// the database answers, for askTime at most: a lost connection takes a moment to be replaced.
 func (s *Store) isAdded(ctx context.Context, id string) (added bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	err := s.writer.QueryRowContext(ctx, bundleExistsSQL, id).Scan(&added)
-	return err == nil && added
+	for {
+		if err := s.writer.QueryRowContext(ctx, bundleExistsSQL, id).Scan(&added); err == nil {
+			return added
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(askPause):
+		}
+	}
 }
 
-// askTime bounds a question that the end of a request does not end.
-const askTime = 5 * time.Second
+const (
+	askTime  = 10 * time.Second
+	askPause = 50 * time.Millisecond
+)
 
 const bundleExistsSQL = `
 SELECT EXISTS (SELECT 1 FROM bundle WHERE id = ?)`

@@ -34,6 +34,40 @@ func TestABundleComesBackAsAdded(t *testing.T) {
 	wantCode(t, err, "not_found")
 }
 
+func TestAnUploadIsRecordedWithItsAnswerOrNotAtAll(t *testing.T) {
+	f := open(t)
+	var asked Bundle
+	receipt := Receipt{Key: "k", Answer: func(b Bundle, ownerKey string) (Answer, error) {
+		asked = b
+		return Answer{RequestHash: "h", Status: 201, Body: []byte(b.ID + ownerKey)}, nil
+	}}
+	_, b, ownerKey, err := f.OpenCase(f.ctx, "c", "", "x", []File{f.file("x", "1")}, receipt)
+	f.ok(err)
+	if asked.ID != b.ID || ownerKey == "" {
+		t.Errorf("the answer was made for %+v, recorded is %+v", asked, b)
+	}
+	want := func(body string) {
+		t.Helper()
+		if got, known, err := f.Recall(f.ctx, "k"); !known || err != nil || string(got.Body) != body {
+			t.Errorf("the answer is %q, %v, %v, want %q", got.Body, known, err, body)
+		}
+	}
+	want(b.ID + ownerKey)
+	// Another server has the same request.
+	_, _, _, err = f.OpenCase(f.ctx, "c", "", "x", []File{f.file("x", "1")}, receipt)
+	wantCode(t, err, Answered)
+	_, _, err = f.AddBundle(f.ctx, b.CaseID, "x", []File{f.file("x", "2")}, receipt)
+	wantCode(t, err, Answered)
+	if n := f.rows("bundle"); n != 1 {
+		t.Errorf("%d bundles, want the first", n)
+	}
+	want(b.ID + ownerKey)
+	f.ok(f.Reword(f.ctx, "k", Answer{RequestHash: "h", Status: 200, Body: []byte("read")}))
+	want("read")
+	f.ok(f.Reword(f.ctx, "k", Answer{RequestHash: "another", Status: 200, Body: []byte("no")}))
+	want("read")
+}
+
 func TestBundlesAreListedInTheOrderOfUpload(t *testing.T) {
 	f := open(t)
 	c, other := f.newCase("a"), f.newCase("b")

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/samples/corpus"
+	"leakdiff/store/blob/gateway"
 	"leakdiff/store/cluster"
 )
 
@@ -66,6 +68,7 @@ func TestADatabaseOfPostgreSQL(t *testing.T) {
 		{"has the tables, columns, keys and indexes of a file", bothEnginesHaveTheSameTables},
 		{"beside uploads needs leave to be new", aNewDatabaseBesideUploadsNeedsLeave},
 		{"repeats a transaction that others disturb as a whole", aTransactionThatOthersDisturbIsRepeated},
+		{"that loses its connection at a commit is asked what became of it", aCommitOfUnknownOutcomeIsAskedFor},
 		{"serves one server at a time", aDatabaseServesOneServerAtATime},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.proof(t, server) })
@@ -219,6 +222,25 @@ func TestAddressesThatCannotBeOpenedAreExplained(t *testing.T) {
 			t.Errorf("the password or the address is in %v", err)
 		}
 	}
+}
+
+func aCommitOfUnknownOutcomeIsAskedFor(t *testing.T, server *cluster.Cluster) {
+	address := must[*url.URL](t)(url.Parse(server.Database(t)))
+	proxy := gateway.NewProxy(t, address.Host)
+	address.Host = proxy.Address()
+	f := openOn(t, address.String())
+	c := f.newCase("c")
+	file := f.file("x", "content")
+	proxy.LoseAnswer("commit")
+	b, _, err := f.AddBundle(f.ctx, c.ID, "x", []File{file})
+	proxy.Pass()
+	f.ok(err)
+	if got := must[[]Bundle](t)(f.Bundles(f.ctx, c.ID)); len(got) != 1 || got[0].ID != b.ID {
+		t.Errorf("the case has %+v, acknowledged was %s", got, b.ID)
+	}
+	// What the database did not take is not acknowledged.
+	_, _, err = f.AddBundle(f.ctx, "c0", "x", []File{file})
+	wantCode(t, err, "not_found")
 }
 
 func aTransactionThatOthersDisturbIsRepeated(t *testing.T, server *cluster.Cluster) {

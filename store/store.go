@@ -389,8 +389,17 @@ func (s *Store) attempt(ctx context.Context, f func(*sql.Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return &commitError{err}
+	}
+	return nil
 }
+
+// commitError is that of a commit, which may have been done all the same: the answer of the
+// database may have been lost with the connection.
+type commitError struct{ error }
+
+func (e *commitError) Unwrap() error { return e.error }
 
 // writeReserved is write for changes that must succeed on a full volume: ends of jobs, which
 // are small, and deletions, which free space. It shrinks the reserve until f has room, so f

@@ -33,11 +33,11 @@ type Store interface {
 	Setting(ctx context.Context, name string) (value string, set bool, err error)
 	SetSetting(ctx context.Context, name, value string) error
 
-	OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error)
+	OpenCase(ctx context.Context, title, sample, name string, files []store.File, receipts ...store.Receipt) (c store.Case, b store.Bundle, ownerKey string, err error)
 	Case(ctx context.Context, id string) (store.Case, error)
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
 
-	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
+	AddBundle(ctx context.Context, caseID, name string, files []store.File, receipts ...store.Receipt) (store.Bundle, store.Job, error)
 	Discard(ctx context.Context, files []store.File) error
 	PutBack(ctx context.Context, files []store.File) error
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
@@ -58,6 +58,7 @@ type Store interface {
 	BeginAnswer(ctx context.Context, key string) (mine bool, err error)
 	EndAnswer(ctx context.Context, key string) error
 	Remember(ctx context.Context, key string, a store.Answer) error
+	Reword(ctx context.Context, key string, a store.Answer) error
 	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
 }
 

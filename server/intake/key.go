@@ -2,8 +2,10 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"sync"
 
+	"leakdiff/analysis"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -74,9 +76,20 @@ func (s *Service) recall(ctx context.Context, key, hash string) (store.Answer, b
 	return known, ok, err
 }
 
-// remember stores an answer for repetitions of its request.
-func (s *Service) remember(ctx context.Context, key string, a store.Answer) {
-	if err := s.store.Remember(ctx, key, a); err != nil {
+// isAnswered reports whether another server recorded the same request meanwhile.
+func isAnswered(err error) bool {
+	var fault *analysis.Fault
+	return errors.As(err, &fault) && fault.Code == store.Answered
+}
+
+// remember stores an answer for repetitions of its request. Unless the upload was there again, it
+// was answered when it was recorded.
+func (s *Service) remember(ctx context.Context, key string, a store.Answer, again bool) {
+	keep := s.store.Reword
+	if again {
+		keep = s.store.Remember
+	}
+	if err := keep(ctx, key, a); err != nil {
 		s.log.Error("remembering an idempotency key failed", "error", err)
 	}
 }

@@ -34,8 +34,8 @@ type placed struct {
 }
 
 // place records an upload in a case, a new one if none is named, and its job in the same
-// transaction. Only then may the upload be acknowledged.
-func (s *Service) place(ctx context.Context, caseID, sender string, up received) (p placed, err error) {
+// transaction, as its receipts are. Only then may the upload be acknowledged.
+func (s *Service) place(ctx context.Context, caseID, sender string, up received, receipts ...store.Receipt) (p placed, err error) {
 	defer func() {
 		if err == nil && !p.again {
 			s.queue.from(p.bundle.ID, sender)
@@ -43,7 +43,7 @@ func (s *Service) place(ctx context.Context, caseID, sender string, up received)
 		s.queue.Notify()
 	}()
 	if caseID == "" {
-		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
+		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files, receipts...)
 		if err == nil {
 			s.requeueDamaged(ctx, up)
 		}
@@ -55,7 +55,7 @@ func (s *Service) place(ctx context.Context, caseID, sender string, up received)
 		if p, err := s.placeAgain(ctx, caseID, up); err != nil || p.again {
 			return p, err
 		}
-		b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+		b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files, receipts...)
 		if errors.Is(err, store.ErrThere) {
 			continue // another server was faster
 		}

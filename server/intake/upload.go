@@ -128,7 +128,13 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			return
 		}
 	}
-	p, err := s.place(ctx, caseID, s.access.Party(r), up)
+	p, err := s.place(ctx, caseID, s.access.Party(r), up, s.receipts(r, key, hash)...)
+	if isAnswered(err) {
+		if known, ok, recalled := s.recall(ctx, key, hash); ok && recalled == nil {
+			s.writeAnswer(w, r, known.Status, known.Body)
+			return
+		}
+	}
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -160,17 +166,33 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	answer.OwnerKey, answer.URL = p.ownerKey, s.respond.Base(r)+answer.Link
 	w.Header().Set("Location", s.respond.Path()+"/api/v1/bundles/"+b.ID)
-	body, err := json.Marshal(answer)
+	body, err := s.answerBody(r, answer, p.ownerKey)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
 	if key != "" {
-		s.remember(ctx, key, store.Answer{RequestHash: hash, Status: status, Body: body})
+		s.remember(ctx, key, store.Answer{RequestHash: hash, Status: status, Body: body}, p.again)
 	}
 	s.writeAnswer(w, r, status, append(body, '\n'))
+}
+
+// receipts has an upload with an Idempotency-Key answered when it is recorded, as one that waits
+// to be read.
+func (s *Service) receipts(r *http.Request, key, hash string) []store.Receipt {
+	if key == "" {
+		return nil
+	}
+	return []store.Receipt{{Key: key, Answer: func(b store.Bundle, ownerKey string) (store.Answer, error) {
+		body, err := s.answerBody(r, unread(b), ownerKey)
+		return store.Answer{RequestHash: hash, Status: http.StatusCreated, Body: body}, err
+	}}}
+}
+
+func (s *Service) answerBody(r *http.Request, answer Uploaded, ownerKey string) ([]byte, error) {
+	answer.OwnerKey, answer.URL = ownerKey, s.respond.Base(r)+answer.Link
+	return json.Marshal(answer)
 }
 
 // writeAnswer writes the answer about an upload, which is JSON unless the sender asks for
@@ -260,9 +282,14 @@ func (s *Service) owned(r *http.Request, p placed) {
 	access.About(r, "bundle", p.bundle.ID)
 }
 
+// unread describes a bundle without its snapshots.
+func unread(b store.Bundle) Uploaded {
+	return Uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: faultText(b.Error)}
+}
+
 // answer describes a bundle as it is now.
 func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) {
-	out := Uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: faultText(b.Error)}
+	out := unread(b)
 	if b.Status != store.Done {
 		return out, nil
 	}

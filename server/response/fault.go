@@ -41,6 +41,7 @@ var statuses = map[string]int{
 	"conflict":        http.StatusConflict,
 	"busy":            http.StatusServiceUnavailable,
 	"stopping":        http.StatusServiceUnavailable,
+	"answered":        http.StatusServiceUnavailable,
 	"missing_blob":    http.StatusServiceUnavailable,
 	"still_reading":   http.StatusConflict,
 	"interrupted":     http.StatusBadRequest,

@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,7 +70,7 @@ func Start(t testing.TB) *Server {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	s.Proxy = newProxy(t, address)
+	s.Proxy = NewProxy(t, address)
 	t.Setenv("AWS_ACCESS_KEY_ID", key)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	return s
@@ -177,13 +179,16 @@ type Proxy struct {
 	// refused ends every connection, cut ends each after so many bytes from the server.
 	refused bool
 	cut     int64
+	// loses ends connections before the answer to what contains it, "" for none.
+	loses   string
 	open    map[net.Conn]bool
 	pending sync.WaitGroup
 }
 
 const endless = 1 << 62
 
-func newProxy(t testing.TB, target string) *Proxy {
+// NewProxy starts a proxy in front of a server until the test ends.
+func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -219,11 +224,19 @@ func (p *Proxy) Cut(after int64) {
 	p.endAll()
 }
 
+// LoseAnswer passes on what clients send that contains a text, and ends the connection before
+// the answer, until Pass.
+func (p *Proxy) LoseAnswer(to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loses = to
+}
+
 // Pass passes everything on again.
 func (p *Proxy) Pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused, p.cut = false, endless
+	p.refused, p.cut, p.loses = false, endless, ""
 }
 
 func (p *Proxy) endAll() {
@@ -254,15 +267,44 @@ func (p *Proxy) pass(client net.Conn) {
 	if !ok {
 		return
 	}
+	var lost atomic.Bool
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_, _ = io.Copy(server, io.LimitReader(client, cut))
+		_, _ = io.Copy(server, io.TeeReader(io.LimitReader(client, cut), watcher{p, &lost}))
 		server.Close()
 	}()
-	_, _ = io.Copy(client, io.LimitReader(server, cut))
+	_, _ = io.Copy(&losing{client, &lost}, io.LimitReader(server, cut))
 	client.Close()
 	<-sent
+}
+
+// watcher sets lost when the text whose answer is lost was sent.
+type watcher struct {
+	proxy *Proxy
+	lost  *atomic.Bool
+}
+
+func (w watcher) Write(b []byte) (int, error) {
+	w.proxy.mu.Lock()
+	defer w.proxy.mu.Unlock()
+	if w.proxy.loses != "" && bytes.Contains(b, []byte(w.proxy.loses)) {
+		w.lost.Store(true)
+	}
+	return len(b), nil
+}
+
+// losing writes to a client until answers are lost.
+type losing struct {
+	client io.Writer
+	lost   *atomic.Bool
+}
+
+func (l *losing) Write(b []byte) (int, error) {
+	if l.lost.Load() {
+		return 0, net.ErrClosed
+	}
+	return l.client.Write(b)
 }
 
 func (p *Proxy) begin(conns ...net.Conn) (cut int64, ok bool) {
