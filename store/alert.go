@@ -117,7 +117,7 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 
 // leakingSQL is the table leaking (fingerprint, host, growth), a row for each program of a host
 // in which a family leaks since ?1. A family that a person called benign accuses nobody, and a
-// later series with one sight of the family proves nothing.
+// later series proves nothing before its case is summed up, nor with one sight of the family.
 func leakingSQL(condition string) string {
 	return `
 WITH leaking AS (
@@ -132,7 +132,7 @@ WITH leaking AS (
           SELECT 1
           FROM series y
           CROSS JOIN cases d ON d.seq = y.case_seq
-          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = ''
+          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.summarised = 1
             AND EXISTS (
                 SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
                 WHERE s.series_seq = y.seq AND s.captured_at > p.last)

@@ -127,10 +127,17 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 		"a later case has no such family": {func(f *fixture, _ Case) {
 			snap := on("node-a", "later", november(22), 1)
 			snap.Groups = snap.Groups[1:]
-			f.filled(f.newCase("later").ID, "later", Result{Snapshots: []analysis.Snapshot{snap}})
+			later := f.newCase("later")
+			f.filled(later.ID, "later", Result{Snapshots: []analysis.Snapshot{snap}})
+			f.ends(later, "")
 		}, false},
+		"a later case is not summed up yet": {func(f *fixture, _ Case) {
+			f.filled(f.newCase("later").ID, "later", Result{Snapshots: []analysis.Snapshot{on("node-a", "lat1", november(22), 1), on("node-a", "lat2", november(23), 1)}})
+		}, true},
 		"a later single capture proves nothing": {func(f *fixture, _ Case) {
-			f.filled(f.newCase("later").ID, "later", Result{Snapshots: []analysis.Snapshot{on("node-a", "later", november(22), 1)}})
+			later := f.newCase("later")
+			f.filled(later.ID, "later", Result{Snapshots: []analysis.Snapshot{on("node-a", "later", november(22), 1)}})
+			f.ends(later, "")
 		}, true},
 		"somebody called it benign": {func(f *fixture, c Case) {
 			_, err := f.SetMark(f.ctx, c.ID, Mark{Process: "kubelet", Fingerprint: prober, Triage: analysis.Triage{State: analysis.Benign, Note: "one per pod"}})
