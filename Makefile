@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
+.PHONY: run build image test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -16,6 +16,13 @@ run: build
 # Static: leakdiff collect is copied to nodes and into containers with another libc, or none.
 build:
 	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
+
+# The container image of docs/deploy, by the first of these programs that is there. Without
+# BUILDAH_FORMAT two of them leave the health check out.
+image: build
+	mkdir -p $(BUILD)/image/data && cp $(BINARY) $(BUILD)/image/
+	@builder=$$(command -v podman || command -v buildah || command -v docker) || { echo "make image: none of podman, buildah and docker is installed"; exit 1; }; \
+	  BUILDAH_FORMAT=docker $$builder build -f docs/deploy/Containerfile -t leakdiff $(BUILD)/image
 
 # The race detector watches the packages in which goroutines meet. In the others it would
 # find nothing, and makes parsers 15 to 33 times slower; tests of the program start it as
@@ -65,9 +72,10 @@ quick: build
 	$(GO_TEST) -short $$(go list ./... | grep -vE '/cmd/leakdiff/capture$$')
 	@$(LEFT_OUT_LINE)
 
-# Soak: all tests again and again, those of the store on PostgreSQL and over a bucket, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
+# Soak: all tests again and again, those of the store on PostgreSQL and over a bucket, CHAOS uploads to servers that are killed and paused, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
 # every migration, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
+CHAOS ?= 500
 LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
 $(LITESTREAM):
 	mkdir -p $(@D) && cd $(@D) && rm -f go.mod go.sum && go mod init standby && go get -tool github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 && go build -o litestream github.com/benbjohnson/litestream/cmd/litestream
@@ -76,9 +84,11 @@ long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_BUCKET=all go test -count=1 -v -timeout 30m -run 'OverABucket' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
+	LEAKDIFF_CHAOS=$(CHAOS) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -v -timeout 2h -run ServersOnOneDatabase ./cmd/leakdiff | grep -E "^(---|FAIL|ok)|restarts|_test.go"
 	LEAKDIFF_STEPS=1 go test -count=1 -timeout 1h -run 'TwiceTheSteps' ./cmd/leakdiff
 	LEAKDIFF_FAULTS=$(FAULTS) go test -count=1 -v -timeout 2h -run 'PowerCut|KillWithinAny|FaultAtAny' ./store | grep -E '^(---|FAIL|ok)|power cuts|kills|faults'
 	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
+	cd docs/deploy/verify && go vet ./... && go test -count=1 ./...
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) mutate
 	$(MAKE) lab

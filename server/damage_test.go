@@ -278,18 +278,18 @@ type fullStorage struct {
 
 var diskFull = &analysis.Fault{Code: "disk_full", What: "writing a result failed", Why: "the volume of the data directory is full", Hint: "Delete cases."}
 
-func (s *fullStorage) FinishJob(ctx context.Context, jobID string, r store.Result) error {
+func (s *fullStorage) FinishJob(ctx context.Context, job store.Job, r store.Result) error {
 	if s.full.Load() {
 		return diskFull
 	}
-	return s.Storage.FinishJob(ctx, jobID, r)
+	return s.Storage.FinishJob(ctx, job, r)
 }
 
-func (s *fullStorage) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+func (s *fullStorage) PostponeJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
 	if s.failing.Swap(false) {
 		return diskFull
 	}
-	return s.Storage.PostponeJob(ctx, jobID, why)
+	return s.Storage.PostponeJob(ctx, job, why)
 }
 
 func TestAResultThatFindsTheVolumeFullIsSavedWhenThereIsRoom(t *testing.T) {

@@ -17,16 +17,12 @@ type heldStore struct {
 	free chan struct{}
 }
 
-func (s *heldStore) FinishJob(ctx context.Context, jobID string, r store.Result) error {
+func (s *heldStore) FinishJob(ctx context.Context, job store.Job, r store.Result) error {
 	if r.Unpacked > 1<<20 {
-		job, err := s.Storage.(*store.Store).Job(ctx, jobID)
-		if err != nil {
-			return err
-		}
 		s.held <- job.BundleID
 		<-s.free
 	}
-	return s.Storage.FinishJob(ctx, jobID, r)
+	return s.Storage.FinishJob(ctx, job, r)
 }
 
 // TestASmallUploadIsReadWhileLargeOnesAreReadAndQueued has twenty large bundles of one

@@ -38,6 +38,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		id := response.ErrorID()
 		h.Set(response.RequestIDHeader, id)
 		r = web.Themed(response.WithRequestID(r, id))
+		r = r.WithContext(web.Asking(r.Context(), s.outgoing()))
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {

@@ -38,9 +38,9 @@ func (d *dying) KeepCaseReport(ctx context.Context, caseID string, revision int6
 	return err
 }
 
-func (d *dying) SetCaseSummary(ctx context.Context, id string, sum store.Summary) error {
+func (d *dying) SetCaseSummary(ctx context.Context, id string, revision int64, sum store.Summary) error {
 	d.pass("not yet in the list")
-	err := d.Store.SetCaseSummary(ctx, id, sum)
+	err := d.Store.SetCaseSummary(ctx, id, revision, sum)
 	d.pass("in the list")
 	return err
 }

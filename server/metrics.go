@@ -22,10 +22,17 @@ type counts struct {
 	refusals *prometheus.CounterVec
 	ingests  prometheus.Histogram
 	failures *prometheus.CounterVec
+	alerts   *prometheus.CounterVec
 }
 
 func newCounts() *counts {
+	alerts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "leakdiff_alert_attempts_total",
+		Help: "Attempts to tell the webhook of an alert, by result."}, []string{"result"})
+	for _, result := range []string{alertTaken, alertFailed} {
+		alerts.WithLabelValues(result)
+	}
 	return &counts{
+		alerts:  alerts,
 		uploads: prometheus.NewCounter(prometheus.CounterOpts{Name: "leakdiff_uploads_total", Help: "Uploads acknowledged."}),
 		bytes:   prometheus.NewCounter(prometheus.CounterOpts{Name: "leakdiff_upload_bytes_total", Help: "Bytes of acknowledged uploads."}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "leakdiff_uploads_refused_total",
@@ -35,6 +42,17 @@ func newCounts() *counts {
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "leakdiff_ingest_failures_total",
 			Help: "Readings that ended without a result, by the code of the fault."}, []string{"kind"}),
 	}
+}
+
+const alertTaken, alertFailed = "taken", "failed"
+
+// alertSent counts an attempt to deliver an alert.
+func (c *counts) alertSent(taken bool) {
+	result := alertFailed
+	if taken {
+		result = alertTaken
+	}
+	c.alerts.WithLabelValues(result).Inc()
 }
 
 // refused counts refusals of uploads. A code is one of the program's own words.
@@ -88,30 +106,30 @@ func (o *observed) ClaimChosen(ctx context.Context, choose func(queued []store.Q
 	return job, claimed, err
 }
 
-func (o *observed) FinishJob(ctx context.Context, jobID string, r store.Result) error {
-	err := o.Storage.FinishJob(ctx, jobID, r)
-	began, known := o.ended(jobID)
+func (o *observed) FinishJob(ctx context.Context, job store.Job, r store.Result) error {
+	err := o.Storage.FinishJob(ctx, job, r)
+	began, known := o.ended(job.ID)
 	if err == nil && known {
 		o.counts.ingests.Observe(max(0, o.now().Sub(began).Seconds()))
 	}
 	return err
 }
 
-func (o *observed) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	err := o.Storage.FailJob(ctx, jobID, why)
-	o.failed(jobID, why, err)
+func (o *observed) FailJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
+	err := o.Storage.FailJob(ctx, job, why)
+	o.failed(job.ID, why, err)
 	return err
 }
 
-func (o *observed) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	err := o.Storage.PostponeJob(ctx, jobID, why)
-	o.failed(jobID, why, err)
+func (o *observed) PostponeJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
+	err := o.Storage.PostponeJob(ctx, job, why)
+	o.failed(job.ID, why, err)
 	return err
 }
 
-func (o *observed) CancelJob(ctx context.Context, jobID string) error {
-	o.ended(jobID)
-	return o.Storage.CancelJob(ctx, jobID)
+func (o *observed) CancelJob(ctx context.Context, job store.Job) error {
+	o.ended(job.ID)
+	return o.Storage.CancelJob(ctx, job)
 }
 
 func (o *observed) failed(jobID string, why *analysis.Fault, err error) {
@@ -131,8 +149,8 @@ func (o *observed) ended(jobID string) (began time.Time, known bool) {
 
 // waits collects what waits in the store, with one query for each scrape.
 type waits struct {
-	server                  *Server
-	jobs, queueAge, reports *prometheus.Desc
+	server                          *Server
+	jobs, queueAge, reports, alerts *prometheus.Desc
 }
 
 func newWaits(s *Server) *waits {
@@ -141,11 +159,12 @@ func newWaits(s *Server) *waits {
 		jobs:     prometheus.NewDesc("leakdiff_jobs", "Uploads that wait or are being read, by state.", []string{"state"}, nil),
 		queueAge: prometheus.NewDesc("leakdiff_queue_age_seconds", "Seconds that the oldest queued upload has waited; 0 without one.", nil, nil),
 		reports:  prometheus.NewDesc("leakdiff_report_age_seconds", "Seconds since the first change of a case whose report is not made again yet; 0 without one.", nil, nil),
+		alerts:   prometheus.NewDesc("leakdiff_alert_age_seconds", "Seconds that the oldest alert waits to be taken by the webhook; 0 without one.", nil, nil),
 	}
 }
 
 func (c *waits) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports} {
+	for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports, c.alerts} {
 		out <- d
 	}
 }
@@ -155,7 +174,7 @@ func (c *waits) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	state, err := c.server.cfg.Store.State(ctx)
 	if err != nil {
-		for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports} {
+		for _, d := range []*prometheus.Desc{c.jobs, c.queueAge, c.reports, c.alerts} {
 			out <- prometheus.NewInvalidMetric(d, err)
 		}
 		return
@@ -170,6 +189,7 @@ func (c *waits) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(state.Running), "running")
 	out <- prometheus.MustNewConstMetric(c.queueAge, prometheus.GaugeValue, age(state.OldestQueued))
 	out <- prometheus.MustNewConstMetric(c.reports, prometheus.GaugeValue, age(state.OutdatedSince))
+	out <- prometheus.MustNewConstMetric(c.alerts, prometheus.GaugeValue, age(state.OldestDelivery))
 }
 
 // metrics serves the server's own figures in the text format of Prometheus.
@@ -178,7 +198,7 @@ func (s *Server) metrics() http.Handler {
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.counts.uploads, s.counts.bytes, s.counts.refusals, s.counts.ingests, s.counts.failures,
+		s.counts.uploads, s.counts.bytes, s.counts.refusals, s.counts.ingests, s.counts.failures, s.counts.alerts,
 		newWaits(s),
 		gauge("leakdiff_disk_free_bytes", "Bytes free on the volume that holds the uploads; -1 if it does not answer.", func() float64 {
 			free, err := s.cfg.Blobs.Free()

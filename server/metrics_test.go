@@ -8,13 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"leakdiff/analysis"
+	"leakdiff/store"
 )
 
 // ending is a storage in which every end of a job succeeds.
 type ending struct{ Storage }
 
-func (ending) PostponeJob(context.Context, string, *analysis.Fault) error { return nil }
-func (ending) FailJob(context.Context, string, *analysis.Fault) error     { return nil }
+func (ending) PostponeJob(context.Context, store.Job, *analysis.Fault) error { return nil }
+func (ending) FailJob(context.Context, store.Job, *analysis.Fault) error     { return nil }
 
 func TestOnlyEndsWithAReasonCountAsFailures(t *testing.T) {
 	full := &analysis.Fault{Code: "store_full"}
@@ -22,9 +23,9 @@ func TestOnlyEndsWithAReasonCountAsFailures(t *testing.T) {
 		end  func(*observed) error
 		want float64
 	}{
-		"the quick worker hands a job on": {func(o *observed) error { return o.PostponeJob(t.Context(), "j", nil) }, 0},
-		"the volume is full":              {func(o *observed) error { return o.PostponeJob(t.Context(), "j", full) }, 1},
-		"a job fails":                     {func(o *observed) error { return o.FailJob(t.Context(), "j", full) }, 1},
+		"the quick worker hands a job on": {func(o *observed) error { return o.PostponeJob(t.Context(), store.Job{ID: "j"}, nil) }, 0},
+		"the volume is full":              {func(o *observed) error { return o.PostponeJob(t.Context(), store.Job{ID: "j"}, full) }, 1},
+		"a job fails":                     {func(o *observed) error { return o.FailJob(t.Context(), store.Job{ID: "j"}, full) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &observed{Storage: ending{}, counts: newCounts(), now: time.Now, claimed: map[string]time.Time{"j": time.Now()}}

@@ -90,6 +90,7 @@ func TestWhatWasSaidOutlivesTheProcess(t *testing.T) {
 		"with a filter":                      grown.Link + "?q=func:wait",
 		"its Markdown":                       grown.Link + ".md",
 		"its CSV":                            grown.Link + ".csv",
+		"its Parquet":                        grown.Link + ".parquet",
 		"one snapshot, asked for once":       alone.Link,
 		"the JSON":                           grown.Link + ".json",
 		"the JSON by the API":                "/api/v1" + grown.Link,
@@ -247,7 +248,7 @@ func TestOnlyTheSeriesThatAChangeTouchedAreJudgedAgain(t *testing.T) {
 		late := &counted{Store: st}
 		cfg := s.s.cfg
 		cfg.Store = late
-		if _, err := New(cfg).loader.Judge(t.Context(), up.Case); err != nil {
+		if _, _, err := New(cfg).loader.Judge(t.Context(), up.Case); err != nil {
 			t.Fatal(err)
 		}
 		if got := late.filled.Load(); got != c.want {
@@ -368,7 +369,7 @@ func TestAReportMadeBeforeADeletionIsNotStoredAfterIt(t *testing.T) {
 	cfg := s.s.cfg
 	late := &removing{Store: s.s.cfg.Store.(*store.Store), bundle: up.ID}
 	cfg.Store, cfg.Program = late, func() string { return "another" }
-	if _, err := New(cfg).loader.Judge(t.Context(), up.Case); err != nil || !late.removed {
+	if _, _, err := New(cfg).loader.Judge(t.Context(), up.Case); err != nil || !late.removed {
 		t.Fatalf("%v; the bundle was removed: %v", err, late.removed)
 	}
 	if late.found(t, up.Case) {

@@ -121,7 +121,11 @@ func TestSummariesOfAnOlderProgramAreMadeAnew(t *testing.T) {
 	up := s.put("one.txt", []byte(dumpOf(90)))
 	known, _ := s.s.catalogue.Current()
 	old := store.Summary{Headline: "what an older program said.", Verdict: "stable", Knowledge: known.Version()}
-	if err := s.s.cfg.Store.SetCaseSummary(t.Context(), up.Case, old); err != nil {
+	c, err := s.s.cfg.Store.Case(t.Context(), up.Case)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.s.cfg.Store.SetCaseSummary(t.Context(), up.Case, c.Revision, old); err != nil {
 		t.Fatal(err)
 	}
 	s.s.worker.CatchUp(t.Context())

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
 	"leakdiff/server/account"
+	"leakdiff/server/alert"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
@@ -75,6 +77,12 @@ type Config struct {
 	// Script is the content of /collect.sh, which captures a process where no program may
 	// be copied. Without it there is no such page.
 	Script []byte
+	// Outgoing are those to whom the store makes requests over the network, in words: "its
+	// database".
+	Outgoing []string
+	// Alert has the webhook that is told when a family leaks on many hosts, its number of
+	// hosts and its times. Without a URL there are no alerts.
+	Alert alert.Config
 	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
 	Readers int
 	// uploadSlots is how many uploads are stored at once, 0 for the default.
@@ -114,6 +122,8 @@ type Server struct {
 	loader    *loader.Loader
 	queue     *intake.Queue
 	worker    *intake.Worker
+	// alerts is nil without a webhook.
+	alerts *alert.Alerts
 
 	stop    intake.Stop
 	intake  *intake.Service
@@ -139,18 +149,26 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
+	var rows catalogue.Rows
+	if cfg.Store.Shared() {
+		rows = cfg.Store
+	}
 	counts := newCounts()
 	s := &Server{
 		cfg:       cfg,
 		counts:    counts,
 		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL, TLS: cfg.TLS, Refused: counts.refused}),
 		access:    access.New(access.Config{Policy: cfg.Access, Owners: cfg.Store, Accounts: cfg.Store.Accounts(), Listen: cfg.Listen, Now: cfg.Now, Log: cfg.Log}),
-		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
-		queue:     intake.NewQueue(),
+		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir, Rows: rows}),
+		queue:     intake.NewQueue(cfg.Store),
 	}
 	s.loader = loader.New(loader.Config{
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
+	if of := cfg.Alert; of.URL != nil {
+		of.Store, of.Log, of.Now, of.BaseURL, of.Version, of.Sent = cfg.Store, cfg.Log, cfg.Now, cfg.BaseURL, cfg.Version, counts.alertSent
+		s.alerts = alert.New(of)
+	}
 	s.openRooms()
 	routes := s.routes()
 	s.known = firstParts(routes)
@@ -164,7 +182,7 @@ func (s *Server) openRooms() {
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
-		Queue: s.queue, Raw: raw, Source: cfg.Source,
+		Queue: s.queue, Raw: raw, Source: cfg.Source, Summarised: s.alerts.Notify,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: watched, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
@@ -205,6 +223,9 @@ func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 	s.pending.Go(func() { s.reapDeleted(ctx) })
+	if s.alerts != nil {
+		s.pending.Go(func() { s.alerts.Run(ctx) })
+	}
 }
 
 // reapPatience is how long a deletion waits for an idle worker, which deletes the words
@@ -261,6 +282,14 @@ func (s *Server) EndUploads() { s.stop.End() }
 
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }
+
+// outgoing are those to whom the server makes requests of its own, in words.
+func (s *Server) outgoing() []string {
+	if s.alerts == nil {
+		return s.cfg.Outgoing
+	}
+	return append(slices.Clip(s.cfg.Outgoing), "a webhook for alerts")
+}
 
 // withAddress passes pages their own address. The answer to a form has no address to return
 // to.

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 
+	"leakdiff/server/alert"
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
+	"leakdiff/server/catalogue"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
@@ -17,11 +19,14 @@ import (
 type Storage interface {
 	intake.Store
 	intake.JobStore
+	intake.Elsewhere
+	catalogue.Rows
 	loader.Store
 	casepage.Store
 	share.Store
 	pages.Store
 	api.Store
+	alert.Store
 
 	// Accounts has tokens, sessions and the audit log.
 	Accounts() *store.Accounts

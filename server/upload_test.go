@@ -44,7 +44,7 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		brief, err := site.s.loader.Judge(t.Context(), up.Case)
+		_, brief, err := site.s.loader.Judge(t.Context(), up.Case)
 		if err != nil {
 			t.Fatal(err)
 		}

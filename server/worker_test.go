@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,26 +29,25 @@ func (s *endStorage) refuse() error {
 	return nil
 }
 
-func (s *endStorage) FinishJob(ctx context.Context, jobID string, r store.Result) error {
+func (s *endStorage) FinishJob(ctx context.Context, job store.Job, r store.Result) error {
 	if s.finish == nil {
-		return s.Storage.FinishJob(ctx, jobID, r)
+		return s.Storage.FinishJob(ctx, job, r)
 	}
-	job, err := s.Storage.(*store.Store).Job(ctx, jobID)
-	return errors.Join(err, s.finish(job.BundleID))
+	return s.finish(job.BundleID)
 }
 
-func (s *endStorage) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+func (s *endStorage) FailJob(ctx context.Context, job store.Job, why *analysis.Fault) error {
 	if err := s.refuse(); err != nil {
 		return err
 	}
-	return s.Storage.FailJob(ctx, jobID, cmp.Or(s.fail, why))
+	return s.Storage.FailJob(ctx, job, cmp.Or(s.fail, why))
 }
 
-func (s *endStorage) CancelJob(ctx context.Context, jobID string) error {
+func (s *endStorage) CancelJob(ctx context.Context, job store.Job) error {
 	if err := s.refuse(); err != nil {
 		return err
 	}
-	return s.Storage.CancelJob(ctx, jobID)
+	return s.Storage.CancelJob(ctx, job)
 }
 
 func TestTheEndOfAJobIsRecordedWhateverKeepsItFromBeingWrittenAtFirst(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +111,19 @@ const recallSQL = `
 SELECT request_hash, status, body
 FROM answer
 WHERE key_hash = ? AND expires_at > ?`
+
+// BeginAnswer reserves a key for this server until EndAnswer, for a minute at most, and reports
+// whether it could: another server may be about to remember the answer.
+func (s *Store) BeginAnswer(ctx context.Context, key string) (mine bool, err error) {
+	return s.TakeDuty(ctx, answering(key))
+}
+
+// EndAnswer undoes BeginAnswer.
+func (s *Store) EndAnswer(ctx context.Context, key string) error {
+	return s.EndDuty(ctx, answering(key))
+}
+
+func answering(key string) string { return "answering " + hex.EncodeToString(lookupHash(key)) }
 
 const forgetAnswersSQL = `
 DELETE FROM answer WHERE expires_at <= ?`

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -35,10 +36,11 @@ func (s *Store) openBucket(ctx context.Context, address string) error {
 	}
 	owner, set, err := s.Setting(ctx, ownerSetting)
 	if err == nil && !set {
-		owner = rand.Text()
-		if err = s.SetSetting(ctx, ownerSetting, owner); err == nil {
-			owner, _, err = s.Setting(ctx, ownerSetting)
-		}
+		// Several servers may start at once.
+		err = s.ChangeSetting(ctx, ownerSetting, func(drawn string) (string, error) {
+			owner = cmp.Or(drawn, rand.Text())
+			return owner, nil
+		})
 	}
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package store
 
 import (
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +89,7 @@ func (f *fixture) content(file File) string {
 func TestUploadsInABucket(t *testing.T) {
 	server := gateway.Start(t)
 	for name, proof := range map[string]func(*testing.T, *gateway.Server){
+		"are moved into it and back":                               uploadsAreMovedIntoABucketAndBack,
 		"are there until the last case of theirs is deleted":       bucketKeepsWhatCasesReferTo,
 		"are there again after the same upload":                    theSameUploadPutsAnObjectBack,
 		"leave nothing of a refused upload":                        aRefusedUploadLeavesNoObject,
@@ -374,4 +377,36 @@ func aBackupLeavesTheBucketOut(t *testing.T, server *gateway.Server) {
 	if got := f.content(b.Files[0]); got != "x" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func uploadsAreMovedIntoABucketAndBack(t *testing.T, server *gateway.Server) {
+	f := moving(t)
+	want, uploads := f.everything(), f.uploadsOf()
+	lost := slices.Sorted(maps.Keys(uploads))[0]
+	f.ok(f.uploads.directory.Delete(f.ctx, blob.Name{SHA256: lost}))
+	f.close()
+	there := Config{Dir: t.TempDir(), Now: f.clock.Now, Blobs: server.Bucket(t)}
+	moved, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	f.ok(err)
+	wantEqual(t, []string{lost}, moved.Missing)
+	other := &fixture{t: t, ctx: t.Context(), dir: there.Dir, bucket: there.Blobs, clock: f.clock}
+	other.reopen()
+	other.wantObjects(server, 1, "after the move")
+	// The same upload puts back what was lost.
+	other.ok(other.PutBack(other.ctx, []File{other.file("again", uploads[lost])}))
+	wantEqual(t, uploads, other.uploadsOf())
+	other.close()
+
+	back := Config{Dir: t.TempDir(), Now: f.clock.Now}
+	_, err = Move(t.Context(), MoveConfig{From: there, To: back})
+	f.ok(err)
+	last := &fixture{t: t, ctx: t.Context(), dir: back.Dir, clock: f.clock}
+	last.reopen()
+	defer last.close()
+	got := last.everything()
+	delete(want, "setting")
+	delete(got, "setting")
+	wantEqual(t, want, got)
+	wantEqual(t, uploads, last.uploadsOf())
+	f.reopen()
 }

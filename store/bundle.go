@@ -61,11 +61,19 @@ type Bundle struct {
 
 // AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
 // survive a crash once it returns. A missing case is *analysis.Fault "not_found"; a missing
-// blob is "missing_blob", and the file must be uploaded again.
+// blob is "missing_blob", and the file must be uploaded again. ErrThere means that the case has
+// a bundle of exactly these files: FindBundle finds it.
 func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File, receipts ...Receipt) (Bundle, Job, error) {
 	return s.addBundle(ctx, caseID, name, files, steps{
-		before: func(*sql.Tx) error { return nil },
-		after:  func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, "") },
+		before: func(tx *sql.Tx) error {
+			var there bool
+			err := tx.QueryRowContext(ctx, bundleIsThereSQL, caseID, contentHash(hashesOf(files))).Scan(&there)
+			if err == nil && there {
+				err = ErrThere
+			}
+			return err
+		},
+		after: func(tx *sql.Tx, b Bundle) error { return s.issueAll(ctx, tx, receipts, b, "") },
 	})
 }
 
@@ -77,6 +85,12 @@ func (s *Store) issueAll(ctx context.Context, tx *sql.Tx, receipts []Receipt, b 
 	}
 	return nil
 }
+
+// ErrThere is the error of AddBundle for an upload that its case has.
+var ErrThere = errors.New("the case has the upload")
+
+const bundleIsThereSQL = `
+SELECT EXISTS (SELECT 1 FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ? AND b.content_hash = ?)`
 
 // OpenCase creates a case and records its first upload in one transaction: a crash leaves
 // both or nothing. Only this call returns the owner key.
@@ -114,7 +128,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if b.ID, err = s.newID("b"); err != nil {
 		return Bundle{}, Job{}, err
 	}
-	job := Job{BundleID: b.ID, Kind: jobIngest, Status: Queued, Created: b.Created}
+	job := Job{BundleID: b.ID, Kind: jobIngest, Status: Queued, Generation: 1, Created: b.Created}
 	if job.ID, err = s.newID("j"); err != nil {
 		return Bundle{}, Job{}, err
 	}
@@ -236,7 +250,7 @@ func (s *Store) insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job)
 			return err
 		}
 	}
-	if err := insertJob(ctx, tx, job, seq, 1); err != nil {
+	if err := insertJob(ctx, tx, job, seq); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, touchCaseSQL, b.Created.UnixMicro(), b.CaseID); err != nil {

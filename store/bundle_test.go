@@ -156,7 +156,9 @@ func TestRemovingOneOfTwoBundlesKeepsWhatBothHold(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	first := f.filled(c.ID, "same", kubeletResult("2"))
-	second := f.filled(c.ID, "same", kubeletResult("2"))
+	second, _, err := f.AddBundle(f.ctx, c.ID, "two files", []File{f.file("same", "same"), f.file("more", "more")})
+	f.ok(err)
+	f.ingest(kubeletResult("2"))
 	for b, want := range map[string]bool{first.ID: true, second.ID: false} {
 		if own, err := f.BundleSnapshots(f.ctx, b); err != nil || own[snapshotID("2")] != want {
 			t.Errorf("bundle %s: %v, %v", b, own, err)

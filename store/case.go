@@ -206,7 +206,9 @@ const renameCaseSQL = `
 UPDATE cases SET title = ?, updated_at = ? WHERE id = ?`
 
 // SetCaseSummary caches the summary of a case. It does not count as an update of the case.
-func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) error {
+// revision is that of which it was made: another one than the present does not replace a
+// summary of that, and leaves the case to be summarised.
+func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, sum Summary) error {
 	spark, err := json.Marshal(append([]int{}, sum.Spark...))
 	lower, lowerErr := json.Marshal(append([]bool{}, sum.Lower...))
 	if err = errors.Join(err, lowerErr); err != nil {
@@ -214,8 +216,15 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) erro
 	}
 	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
-			sum.Headline, sum.Verdict, sum.Process, sum.Host, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, id)
-		if err := affected(result, err, notFound("case", id)); err != nil {
+			sum.Headline, sum.Verdict, sum.Process, sum.Host, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, revision, id)
+		if n, err := rowsOf(result, err); err != nil || n == 0 {
+			var is bool
+			if err == nil {
+				err = tx.QueryRowContext(ctx, isCaseSQL, id).Scan(&is)
+			}
+			if err == nil && !is {
+				err = notFound("case", id)
+			}
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, forgetEndingsSQL, id); err != nil {
@@ -273,8 +282,13 @@ ORDER BY c.created_at DESC, c.seq DESC, e.process
 LIMIT ?3`
 
 const setCaseSummarySQL = `
-UPDATE cases SET headline = ?, verdict = ?, process = ?, host = ?, lowest = ?, highest = ?, spark = ?, lower = ?, aside = ?, knowledge = ?, summarised = 1
-WHERE id = ?`
+UPDATE cases
+SET headline = ?1, verdict = ?2, process = ?3, host = ?4, lowest = ?5, highest = ?6, spark = ?7, lower = ?8, aside = ?9, knowledge = ?10,
+    summarised = CASE WHEN revision = ?11 THEN 1 ELSE 0 END
+WHERE id = ?12 AND (revision = ?11 OR summarised = 0)`
+
+const isCaseSQL = `
+SELECT EXISTS (SELECT 1 FROM cases WHERE id = ?)`
 
 // CasesToSummarise returns the cases whose results or edits are newer than their summary,
 // because its writer is not done or crashed, and those whose summary has another version of

@@ -72,7 +72,7 @@ func childRound(ctx context.Context, s *Store, caseID string, seed int64) error 
 			return err
 		}
 		fmt.Println("finishing", b.ID)
-		if err := s.FinishJob(ctx, job.ID, crashResult(name, engine)); err != nil {
+		if err := s.FinishJob(ctx, job, crashResult(name, engine)); err != nil {
 			return err
 		}
 		fmt.Println("finished", b.ID)

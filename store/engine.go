@@ -15,15 +15,31 @@ type engine interface {
 	again(err error) bool
 	// ownsFile reports whether this package gives space back and overwrites deleted content.
 	ownsFile() bool
+	// skipLocked ends a query that locks the rows which no other transaction has locked.
+	skipLocked() string
+	// lastInQueue is the expression of a number for a job behind all others.
+	lastInQueue() string
 	// words finds the families that have all words of a query, as of indexedWords. It is the
 	// beginning of a statement that goes on with the table matched (family_seq).
 	words() string
 	// pattern is what a word is looked up by, "" for a word that is too short for the index.
 	pattern(word string) string
+	// lastWords is a query for the highest numbers of functions and of families so far: what a
+	// transaction adds has higher ones.
+	lastWords() string
 	// indexWords adds functions and families after these numbers to the full text.
 	indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error
+	// continueNumbers lets the next row of a table have the number after the highest.
+	continueNumbers(ctx context.Context, tx *sql.Tx, table string) error
+	// barrier stands behind all transactions that have written by now; settled reports whether
+	// they have ended.
+	barrier(ctx context.Context, tx *sql.Tx) (barrier, error)
+	settled(ctx context.Context, tx *sql.Tx, b barrier) (bool, error)
 	// holdLog puts the work off that a commit would do for the caller. It ends with release.
 	holdLog(ctx context.Context, tx *sql.Tx) error
 	// release ends holdLog.
 	release(ctx context.Context, db *sql.DB)
 }
+
+// barrier is a point in the order in which transactions begin to write.
+type barrier int64

@@ -301,6 +301,10 @@ func generatedFleet(b *testing.B) *fixture {
 		FROM family_seen s CROSS JOIN family f ON f.seq = s.family_seq CROSS JOIN series r ON r.seq = s.series_seq
 		WHERE r.host LIKE '%.example'
 		GROUP BY f.fingerprint, r.host, r.seq`)
+	f.exec(`
+		INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)
+		SELECT case_seq, fingerprint, 'kubelet', CASE series_seq % 7 WHEN 0 THEN 'leaking' ELSE 'suspicious' END, 0
+		FROM family_span WHERE host LIKE '%.example'`)
 	b.Logf("%d rows in family_seen, %d in family_span", f.rows("family_seen"), f.rows("family_span"))
 	return f
 }
@@ -319,6 +323,10 @@ func BenchmarkFleetOfAMillion(b *testing.B) {
 		"text":   func() (int, error) { got, err := f.Fleet(f.ctx, byText); return len(got.Families), err },
 		"one family": func() (int, error) {
 			_, got, _, err := f.FleetSeries(f.ctx, fmt.Sprintf("g1:%032x", 1_000_003), since)
+			return len(got), err
+		},
+		"alerts": func() (int, error) {
+			got, err := f.changedAlerts(f.ctx, AlertRule{Hosts: 2000, Since: since})
 			return len(got), err
 		},
 	} {

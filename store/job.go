@@ -29,11 +29,13 @@ type Job struct {
 	Status   Status
 	// Attempts counts the claims without an orderly end, including the current one.
 	Attempts int
-	Created  time.Time
+	// Generation is that of the rows which this claim writes; each claim has a new one.
+	Generation int64
+	Created    time.Time
 }
 
-func insertJob(ctx context.Context, tx *sql.Tx, job Job, bundleSeq, generation int64) error {
-	_, err := tx.ExecContext(ctx, insertJobSQL, job.ID, bundleSeq, job.Kind, job.Status, generation, job.Created.UnixMicro())
+func insertJob(ctx context.Context, tx *sql.Tx, job Job, bundleSeq int64) error {
+	_, err := tx.ExecContext(ctx, insertJobSQL, job.ID, bundleSeq, job.Kind, job.Status, job.Generation, job.Created.UnixMicro())
 	return err
 }
 
@@ -62,6 +64,7 @@ func (s *Store) ClaimChosen(ctx context.Context, choose func(queued []QueuedJob)
 		return Job{}, false, err
 	}
 	err = s.write(ctx, "claiming a job", func(tx *sql.Tx) error {
+		claimed = false
 		queued, err := collect(ctx, tx, scanQueued, queuedJobsSQL)
 		if err != nil || len(queued) == 0 {
 			return err
@@ -71,7 +74,7 @@ func (s *Store) ClaimChosen(ctx context.Context, choose func(queued []QueuedJob)
 			return nil
 		}
 		var created int64
-		if err := tx.QueryRowContext(ctx, claimJobSQL, queued[at].ID).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &created); err != nil {
+		if err := tx.QueryRowContext(ctx, claimJobSQL, s.self, s.lease(), queued[at].ID).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &job.Generation, &created); err != nil {
 			return err
 		}
 		claimed = true
@@ -101,9 +104,11 @@ func scanQueued(rows *sql.Rows) (j QueuedJob, err error) {
 }
 
 const claimJobSQL = `
-UPDATE job SET status = 'running', attempts = attempts + 1
-WHERE id = ?
-RETURNING id, kind, status, attempts, created_at`
+UPDATE job
+SET status = 'running', attempts = attempts + 1, generation = generation + 1,
+    owner = ?1, leased_until = CASE WHEN ?2 > 0 THEN clock_micros() + ?2 END, progress = ''
+WHERE id = ?3
+RETURNING id, kind, status, attempts, generation, created_at`
 
 // Queued is how many jobs wait to be claimed.
 func (s *Store) Queued(ctx context.Context) (n int, err error) {
@@ -133,20 +138,21 @@ SELECT EXISTS (
     JOIN cases c ON c.seq = b.case_seq
     WHERE j.status IN ('queued', 'running') AND c.id = ?)`
 
-// FailJob ends a running job without a result and stores the fault for the bundle. An older
-// result stays visible.
-func (s *Store) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
-	return s.giveUp(ctx, jobID, Failed, why)
+// FailJob ends a claimed job without a result and stores the fault for the bundle. An older
+// result stays visible. *analysis.Fault "cancelled", "conflict" or "not_found" means that the
+// job has ended meanwhile, "lost" that another server has it.
+func (s *Store) FailJob(ctx context.Context, job Job, why *analysis.Fault) error {
+	return s.giveUp(ctx, job, Failed, why)
 }
 
-// CancelJob ends a queued or running job. Its worker gets "cancelled" at the next write. An
-// older result stays visible.
-func (s *Store) CancelJob(ctx context.Context, jobID string) error {
-	return s.giveUp(ctx, jobID, Cancelled, nil)
+// CancelJob ends a claimed job like FailJob, without a fault.
+func (s *Store) CancelJob(ctx context.Context, job Job) error {
+	return s.giveUp(ctx, job, Cancelled, nil)
 }
 
-// CancelOpenJob cancels the queued or running job of a bundle. It does nothing if the job
-// has ended meanwhile.
+// CancelOpenJob cancels the queued or running job of a bundle. Its worker gets "cancelled" at
+// the next write. It does nothing if the job has ended meanwhile. An older result stays
+// visible.
 func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	return s.writeReserved(ctx, "ending the job of a bundle", func(tx *sql.Tx) error {
 		var seq, generation int64
@@ -170,9 +176,9 @@ func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	})
 }
 
-// PostponeJob moves a running job to the end of the queue and stores why for the bundle, nil
-// for nothing. An older result stays visible.
-func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+// PostponeJob moves a claimed job to the end of the queue and stores why for the bundle, nil
+// for nothing. An older result stays visible. Its faults are those of FailJob.
+func (s *Store) PostponeJob(ctx context.Context, job Job, why *analysis.Fault) error {
 	text := ""
 	if why != nil {
 		var err error
@@ -181,14 +187,14 @@ func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fau
 		}
 	}
 	return s.writeReserved(ctx, "postponing a job", func(tx *sql.Tx) error {
-		t, err := runningTarget(ctx, tx, jobID)
+		t, err := s.own(ctx, tx, job)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, deleteGenerationSQL, t.bundle, t.generation); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, postponeJobSQL, t.job); err != nil {
+		if _, err := tx.ExecContext(ctx, postponeJobSQL+s.engine.lastInQueue()+` WHERE seq = ?`, t.job); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, postponeBundleSQL, text, t.bundle); err != nil {
@@ -204,20 +210,16 @@ func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fau
 // The attempt had an orderly end, so it does not count.
 const postponeJobSQL = `
 UPDATE job
-SET status = 'queued', attempts = attempts - 1, seq = (SELECT max(seq) + 1 FROM job)
-WHERE seq = ?`
+SET status = 'queued', attempts = attempts - 1, owner = '', leased_until = NULL, progress = '', seq = `
 
 const postponeBundleSQL = `
 UPDATE bundle SET status = 'queued', fault = ? WHERE seq = ?`
 
-func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analysis.Fault) error {
+func (s *Store) giveUp(ctx context.Context, job Job, end Status, why *analysis.Fault) error {
 	return s.writeReserved(ctx, "ending a job", func(tx *sql.Tx) error {
-		target, err := targetOf(ctx, tx, jobID)
+		target, err := s.own(ctx, tx, job)
 		if err != nil {
 			return err
-		}
-		if target.status != Queued && target.status != Running {
-			return over(target.status)
 		}
 		return endJob(ctx, tx, target, end, why)
 	})
@@ -275,15 +277,6 @@ FROM job j
 JOIN bundle b ON b.seq = j.bundle_seq
 WHERE j.id = ?`
 
-// runningTarget fails for jobs that are not running (any more).
-func runningTarget(ctx context.Context, tx *sql.Tx, jobID string) (target, error) {
-	t, err := targetOf(ctx, tx, jobID)
-	if err == nil && t.status != Running {
-		err = over(t.status)
-	}
-	return t, err
-}
-
 func over(status Status) error {
 	code := "conflict"
 	if status == Cancelled {
@@ -319,7 +312,8 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 		if _, err := tx.ExecContext(ctx, deleteOldJobsSQL, seq); err != nil {
 			return err
 		}
-		if err := insertJob(ctx, tx, job, seq, generation+1); err != nil {
+		job.Generation = generation + 1
+		if err := insertJob(ctx, tx, job, seq); err != nil {
 			return err
 		}
 		return reviseFound(ctx, tx, queueBundleSQL, seq)
@@ -334,7 +328,7 @@ const requeueBundleSQL = `
 SELECT seq, generation FROM bundle WHERE id = ?`
 
 const jobColumns = `
-SELECT j.id, b.id, j.kind, j.status, j.attempts, j.created_at
+SELECT j.id, b.id, j.kind, j.status, j.attempts, j.generation, j.created_at
 FROM job j
 JOIN bundle b ON b.seq = j.bundle_seq`
 
@@ -352,7 +346,7 @@ UPDATE bundle SET status = 'queued', fault = '' WHERE seq = ? RETURNING case_seq
 
 func scanJob(rows *sql.Rows) (j Job, err error) {
 	var created int64
-	err = rows.Scan(&j.ID, &j.BundleID, &j.Kind, &j.Status, &j.Attempts, &created)
+	err = rows.Scan(&j.ID, &j.BundleID, &j.Kind, &j.Status, &j.Attempts, &j.Generation, &created)
 	j.Created = fromMicros(created)
 	return j, err
 }
@@ -372,44 +366,6 @@ func (s *Store) Job(ctx context.Context, id string) (j Job, err error) {
 	return j, err
 }
 
-// repair restores a consistent state after a crash. It queues running jobs again, or fails
-// them after too many crashes, and removes the rows of unfinished jobs.
-func (s *Store) repair(ctx context.Context) error {
-	return s.writeReserved(ctx, "repairing the database", func(tx *sql.Tx) error {
-		hopeless, err := collect(ctx, tx, scanOne[string], hopelessJobsSQL, maxAttempts)
-		if err != nil {
-			return err
-		}
-		for _, id := range hopeless {
-			t, err := targetOf(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			s.log.WarnContext(ctx, "job given up", "job", id)
-			if err := endJob(ctx, tx, t, Failed, crashed()); err != nil {
-				return err
-			}
-		}
-		again, err := rowsOf(tx.ExecContext(ctx, requeueRunningSQL))
-		if err != nil {
-			return err
-		}
-		if err := reviseFound(ctx, tx, requeueBundlesSQL); err != nil {
-			return err
-		}
-		left, err := rowsOf(tx.ExecContext(ctx, deleteUnfinishedSQL))
-		if err != nil {
-			return err
-		}
-		if again+left == 0 {
-			return nil
-		}
-		s.log.InfoContext(ctx, "repaired after a crash", "jobs_queued_again", again, "snapshots_removed", left)
-		_, err = tx.ExecContext(ctx, forgetAllSeriesSQL)
-		return err
-	})
-}
-
 // Crashed is the Code of the fault about a bundle that crashed the process too often.
 const Crashed = "crashed"
 
@@ -421,15 +377,6 @@ func crashed() *analysis.Fault {
 		Hint: "If the server or its machine was stopped for another reason, upload it again. Otherwise upload its files one by one to find the one that does it, and report it.",
 	}
 }
-
-const hopelessJobsSQL = `
-SELECT id FROM job WHERE status = 'running' AND attempts >= ?`
-
-const requeueRunningSQL = `
-UPDATE job SET status = 'queued' WHERE status = 'running'`
-
-const requeueBundlesSQL = `
-UPDATE bundle SET status = 'queued' WHERE status = 'running' RETURNING case_seq`
 
 const forgetAllSeriesSQL = `
 DELETE FROM series

@@ -13,7 +13,7 @@ func TestJobsAreClaimedInTheOrderOfUpload(t *testing.T) {
 	_, first := f.upload(c.ID, "1")
 	_, second := f.upload(c.ID, "2")
 	for _, want := range []Job{first, second} {
-		want.Status, want.Attempts = Running, 1
+		want.Status, want.Attempts, want.Generation = Running, 1, want.Generation+1
 		got, claimed, err := f.ClaimJob(f.ctx)
 		f.ok(err)
 		if !claimed {
@@ -94,8 +94,8 @@ func TestACancelledJobTellsItsWorker(t *testing.T) {
 
 func TestAQueuedJobCanBeCancelled(t *testing.T) {
 	f := open(t)
-	_, job := f.upload(f.newCase("a").ID, "1")
-	f.ok(f.CancelJob(f.ctx, job.ID))
+	b, _ := f.upload(f.newCase("a").ID, "1")
+	f.ok(f.CancelOpenJob(f.ctx, b.ID))
 	if _, claimed, err := f.ClaimJob(f.ctx); claimed || err != nil {
 		t.Errorf("claimed %v, %v", claimed, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"leakdiff/migrations"
 )
 
-// postgresEngine is a PostgreSQL database, which one server at a time may write to.
+// postgresEngine is a PostgreSQL database.
 // Transactions that write are serializable, so they see what they would see alone, and are
 // repeated if they did not.
 type postgresEngine struct{}
@@ -42,6 +42,11 @@ func (postgresEngine) again(err error) bool {
 
 func (postgresEngine) ownsFile() bool { return false }
 
+func (postgresEngine) skipLocked() string { return ` FOR UPDATE SKIP LOCKED` }
+
+// The sequence also gives the number of the next upload.
+func (postgresEngine) lastInQueue() string { return `nextval(pg_get_serial_sequence('job', 'seq'))` }
+
 func (postgresEngine) words() string { return matchedFamiliesPostgresSQL }
 
 // pattern is a part of a name for LIKE.
@@ -52,22 +57,45 @@ func (postgresEngine) pattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(word) + "%"
 }
 
+// Transactions that read the last rows would disturb each other with every new word.
+func (postgresEngine) lastWords() string {
+	return `SELECT (SELECT last_value FROM function_seq_seq), (SELECT last_value FROM family_seq_seq)`
+}
+
 // The indexes of the tables hold the words.
 func (postgresEngine) indexWords(context.Context, *sql.Tx, int64, int64) error { return nil }
+
+func (postgresEngine) continueNumbers(ctx context.Context, tx *sql.Tx, table string) error {
+	_, err := tx.ExecContext(ctx, `SELECT setval(pg_get_serial_sequence('`+table+`', 'seq'), coalesce(max(seq), 0) + 1, false) FROM `+table)
+	return err
+}
+
+// A transaction has a number from its first write on.
+func (postgresEngine) barrier(ctx context.Context, tx *sql.Tx) (b barrier, err error) {
+	return b, tx.QueryRowContext(ctx, `SELECT pg_current_xact_id()::text::bigint`).Scan(&b)
+}
+
+func (postgresEngine) settled(ctx context.Context, tx *sql.Tx, b barrier) (settled bool, err error) {
+	return settled, tx.QueryRowContext(ctx, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= ?`, b).Scan(&settled)
+}
 
 func (postgresEngine) holdLog(context.Context, *sql.Tx) error { return nil }
 
 func (postgresEngine) release(context.Context, *sql.DB) {}
 
-// Connections that write lock the database until they end. A server that lost its connection
-// thereby cannot write once another one has taken its place.
+// Connections that write lock a database of which one server keeps the uploads, until they
+// end. A server that lost its connection thereby cannot write once another one has taken its
+// place.
 const (
 	alongside   = false
 	exclusively = true
 )
 
-// lockKey is that of the advisory lock.
-const lockKey = 7311225
+// Keys of advisory locks: of the only server, and of one that migrates.
+const (
+	lockKey      = 7311225
+	migrationKey = 7311226
+)
 
 // connectPostgres opens a pool of n connections, of which exclusive ones lock the database.
 func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*sql.DB, error) {
@@ -79,6 +107,8 @@ func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*
 		}
 	}
 	config.RuntimeParams["application_name"] = "leakdiff"
+	// The locks of a server that was paused within a transaction end before its leases do.
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((leaseTime / 2).Milliseconds(), 10)
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config), exclusive, new(translations), log})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -108,15 +138,29 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	var mine bool
 	err = conn.Conn.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey).Scan(&mine)
 	if err == nil && !mine {
-		err = &analysis.Fault{
-			Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open",
-			Hint: "Stop that server, or give this one another database with --database.",
-		}
+		err = lockedDatabase()
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+func lockedDatabase() error {
+	return &analysis.Fault{
+		Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open, with uploads in its data directory",
+		Hint: "Stop that server, or give this one another database with --database. Servers that keep uploads in a bucket (--blobs) share one.",
+	}
+}
+
+// besideNone fails beside a server that has the database for itself. It keeps no lock.
+func (s *Store) besideNone(ctx context.Context) error {
+	var free bool
+	err := s.writer.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock_shared(?)`, lockKey).Scan(&free)
+	if err == nil && !free {
+		err = lockedDatabase()
+	}
+	return err
 }
 
 // faultOfPostgres describes an error of the server, or returns nil for others.
@@ -185,10 +229,15 @@ func (c postgresConn) CheckNamedValue(v *driver.NamedValue) error {
 			value = int64(1)
 		}
 	case string:
-		value = strings.ReplaceAll(strings.ToValidUTF8(x, "\uFFFD"), "\x00", "\uFFFD")
+		value = textOfPostgres(x)
 	}
 	v.Value = value
 	return nil
+}
+
+// textOfPostgres is a text as the server takes it.
+func textOfPostgres(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // translations are those of the statements of the package, by their text: a few hundred.
@@ -310,6 +359,10 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
+	// Several servers may start at once.
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(?)`, migrationKey); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
 		return err
 	}

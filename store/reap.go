@@ -3,15 +3,18 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A reaper deletes words that nothing refers to, in small transactions: first families with
 // their stacks and links, then functions and frames. The tables family_to_forget,
-// frame_to_forget and function_to_forget list the candidates.
+// frame_to_forget and function_to_forget list the candidates. It is a duty: of several
+// servers one reaps at a time.
 type reaper struct {
 	// turn serializes batches.
 	turn sync.Mutex
@@ -24,11 +27,10 @@ type reaper struct {
 	deleted, reaped atomic.Int64
 	// wanted has an entry if a deletion is not reaped.
 	wanted chan struct{}
-
-	// holding guards the families of results that are being written.
-	holding sync.Mutex
-	held    map[*jobSums]bool
 }
+
+// reaping is the duty to reap.
+const reaping = "reaping"
 
 // jobSums adds up the snapshots that a job has written.
 type jobSums struct {
@@ -36,56 +38,9 @@ type jobSums struct {
 	spans familySpans
 	// snapshots counts them.
 	snapshots int
-	families  map[int64]bool
 }
 
-func newJobSums() *jobSums {
-	return &jobSums{seen: seenSums{}, spans: familySpans{}, families: map[int64]bool{}}
-}
-
-// hold protects the families of a job from the reaper until release.
-func (r *reaper) hold(job *jobSums) (release func()) {
-	r.holding.Lock()
-	defer r.holding.Unlock()
-	if r.held == nil {
-		r.held = map[*jobSums]bool{}
-	}
-	r.held[job] = true
-	return func() {
-		r.holding.Lock()
-		defer r.holding.Unlock()
-		delete(r.held, job)
-	}
-}
-
-// use protects families that a job writes, before its transaction ends.
-func (r *reaper) use(job *jobSums, rows []groupWords) {
-	r.holding.Lock()
-	defer r.holding.Unlock()
-	for i := range rows {
-		job.families[rows[i].family] = true
-	}
-}
-
-func (r *reaper) holds(family int64) bool {
-	r.holding.Lock()
-	defer r.holding.Unlock()
-	for job := range r.held {
-		if job.families[family] {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *reaper) heldFamilies() (n int) {
-	r.holding.Lock()
-	defer r.holding.Unlock()
-	for job := range r.held {
-		n += len(job.families)
-	}
-	return n
-}
+func newJobSums() *jobSums { return &jobSums{seen: seenSums{}, spans: familySpans{}} }
 
 // Limits of one batch.
 const (
@@ -96,6 +51,8 @@ const (
 	// in one query.
 	markStacks = 4000
 	markFrames = 1 << 16
+	// untilSettled is how long a batch waits for other transactions.
+	untilSettled = 20 * time.Millisecond
 	// vacuumPages is the number of pages that one transaction frees.
 	vacuumPages = 500
 )
@@ -124,12 +81,16 @@ func (s *Store) deletedRows() {
 
 // Reap deletes a batch of unused words and reports whether more are left. Once none are
 // left, the files no longer contain what was deleted. Reap does not wait for writers, and
-// its transactions are short.
+// its transactions are short. It does nothing while another server reaps.
 func (s *Store) Reap(ctx context.Context) (more bool, err error) {
 	s.reaper.turn.Lock()
 	defer s.reaper.turn.Unlock()
 	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy, s.removeObjects} {
-		if more, err := batch(ctx); more || err != nil {
+		more, err := batch(ctx)
+		if errors.Is(err, errOffDuty) {
+			return false, nil
+		}
+		if more || err != nil {
 			return err == nil, err
 		}
 	}
@@ -147,37 +108,74 @@ func (s *Store) reapAll(ctx context.Context) error {
 
 // reapFamilies deletes families without a row of family_seen.
 func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
-	var noted []int64
-	err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
-		noted, err = collect(ctx, tx, scanOne[int64], notedFamiliesSQL, reapFamilies+s.reaper.heldFamilies())
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
-	var batch []int64
-	for _, family := range noted {
-		if len(batch) < reapFamilies && !s.reaper.holds(family) {
-			batch = append(batch, family)
-		}
-	}
-	if len(batch) == 0 {
-		return false, nil
+	var noted bool
+	if err := s.reader.QueryRowContext(ctx, anyNotedFamilySQL).Scan(&noted); err != nil || !noted {
+		return false, fault("looking for words to forget", err)
 	}
 	// A frame that was in use may be unused after this batch.
 	s.reaper.marking = nil
-	return true, s.write(ctx, "forgetting families", func(tx *sql.Tx) error {
-		for _, family := range batch {
-			if s.reaper.holds(family) {
+	err = s.write(ctx, "forgetting families", func(tx *sql.Tx) error {
+		more = false
+		if _, err := s.onDuty(ctx, tx, reaping); err != nil {
+			return err
+		}
+		written, err := beingWritten(ctx, tx)
+		if err != nil {
+			return err
+		}
+		noted, err := collect(ctx, tx, scanOne[int64], notedFamiliesSQL, reapFamilies+len(written))
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, family := range noted {
+			if written[family] || n == reapFamilies {
 				continue
 			}
+			n++
 			if err := s.reapFamily(ctx, tx, family); err != nil {
 				return err
 			}
 		}
+		more = n > 0
 		return nil
 	})
+	return more, err
 }
+
+// beingWritten returns the families of results that are being written, by any server: they
+// are not visible yet, so family_seen does not know them. A transaction that reads this and
+// one that writes a result see each other, or one of them is repeated.
+func beingWritten(ctx context.Context, tx *sql.Tx) (map[int64]bool, error) {
+	var p packer
+	defer p.close()
+	out := map[int64]bool{}
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var facts sql.RawBytes
+		if err := rows.Scan(&facts); err != nil {
+			return none, err
+		}
+		r, _, err := openFacts(&p, &textTable{}, facts, nil)
+		if err != nil {
+			return none, err
+		}
+		var g groupFacts
+		for r.next(&g) {
+			out[g.family] = true
+		}
+		return none, r.done()
+	}, beingWrittenSQL)
+	return out, err
+}
+
+const beingWrittenSQL = `
+SELECT s.facts
+FROM job j
+CROSS JOIN snapshot s ON s.bundle_seq = j.bundle_seq AND s.generation = j.generation
+WHERE j.status = 'running'`
+
+const anyNotedFamilySQL = `
+SELECT EXISTS (SELECT 1 FROM family_to_forget)`
 
 const notedFamiliesSQL = `
 SELECT family_seq FROM family_to_forget ORDER BY family_seq LIMIT ?`
@@ -271,44 +269,53 @@ WHERE function_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1)) AND fami
 const forgetFamilySQL = `
 DELETE FROM family WHERE seq = ?`
 
-// A marking finds the candidate frames that no stack uses. It scans all stacks, some
-// thousand at a time, outside of write transactions. Stacks added meanwhile have higher
-// numbers, because only the reaper deletes stacks. The scan starts again after a family was
-// deleted.
+// A marking finds the candidate frames that no stack uses. It scans the stacks up to a
+// number, some thousand at a time, outside of write transactions; the transaction that deletes
+// frames reads those after it. Only the reaper deletes stacks. The scan starts again after a
+// family was deleted, and after another server has reaped.
 type marking struct {
 	noted  []int64
 	unused map[int64]bool
-	// last is the last stack scanned; done is set when no more follows.
-	last int64
-	done bool
+	// settled waits for the transactions that may still write stacks up to last, which have
+	// taken their number and are not seen yet.
+	settled barrier
+	// at is the last stack scanned of those up to last; done is set when no more follows.
+	at, last int64
+	done     bool
 }
 
 func (s *Store) reapFrames(ctx context.Context) (more bool, err error) {
 	m := s.reaper.marking
 	if m == nil {
-		m = &marking{unused: map[int64]bool{}}
-		err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
-			m.noted, err = collect(ctx, tx, scanOne[int64], notedFramesSQL, markFrames)
-			return err
-		})
-		if err != nil || len(m.noted) == 0 {
+		if m, err = s.beginMarking(ctx); m == nil || err != nil {
 			return false, err
-		}
-		for _, frame := range m.noted {
-			m.unused[frame] = true
 		}
 		s.reaper.marking = m
 	}
 	if !m.done {
-		return true, s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
-			n, err := m.look(ctx, tx, markStacks)
+		err := s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
+			settled, err := s.engine.settled(ctx, tx, m.settled)
+			if err != nil {
+				return err
+			}
+			if !settled {
+				time.Sleep(untilSettled)
+				return nil
+			}
+			n, err := m.look(ctx, tx, &m.at, m.last, markStacks)
 			m.done = err == nil && n < markStacks
 			return err
 		})
+		return true, err
 	}
 	batch := m.noted[:min(len(m.noted), reapFrames)]
+	anew := false
 	err = s.write(ctx, "forgetting frames", func(tx *sql.Tx) error {
-		if _, err := m.look(ctx, tx, math.MaxInt); err != nil {
+		if anew, err = s.onDuty(ctx, tx, reaping); anew || err != nil {
+			return err
+		}
+		after := m.last
+		if _, err := m.look(ctx, tx, &after, math.MaxInt64, math.MaxInt); err != nil {
 			return err
 		}
 		var unused []int64
@@ -323,9 +330,9 @@ func (s *Store) reapFrames(ctx context.Context) (more bool, err error) {
 		_, err := tx.ExecContext(ctx, framesForgottenSQL, listOf(batch))
 		return err
 	})
-	if err != nil {
+	if anew || err != nil {
 		s.reaper.marking = nil
-		return false, err
+		return anew, err
 	}
 	s.reaper.tidy = true
 	if m.noted = m.noted[len(batch):]; len(m.noted) == 0 {
@@ -333,6 +340,42 @@ func (s *Store) reapFrames(ctx context.Context) (more bool, err error) {
 	}
 	return true, nil
 }
+
+// beginMarking returns nil if no frame is a candidate.
+func (s *Store) beginMarking(ctx context.Context) (*marking, error) {
+	var noted bool
+	if err := s.reader.QueryRowContext(ctx, anyNotedFrameSQL).Scan(&noted); err != nil || !noted {
+		return nil, fault("looking for words to forget", err)
+	}
+	var m *marking
+	err := s.write(ctx, "looking for words to forget", func(tx *sql.Tx) (err error) {
+		m = &marking{unused: map[int64]bool{}}
+		if _, err := s.onDuty(ctx, tx, reaping); err != nil {
+			return err
+		}
+		if m.noted, err = collect(ctx, tx, scanOne[int64], notedFramesSQL, markFrames); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, lastStackSQL).Scan(&m.last); err != nil {
+			return err
+		}
+		m.settled, err = s.engine.barrier(ctx, tx)
+		return err
+	})
+	if err != nil || len(m.noted) == 0 {
+		return nil, err
+	}
+	for _, frame := range m.noted {
+		m.unused[frame] = true
+	}
+	return m, nil
+}
+
+const anyNotedFrameSQL = `
+SELECT EXISTS (SELECT 1 FROM frame_to_forget)`
+
+const lastStackSQL = `
+SELECT coalesce(max(seq), 0) FROM stack`
 
 const notedFramesSQL = `
 SELECT frame_seq FROM frame_to_forget ORDER BY frame_seq LIMIT ?`
@@ -343,12 +386,12 @@ DELETE FROM frame WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 const framesForgottenSQL = `
 DELETE FROM frame_to_forget WHERE frame_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
-// look removes the frames of the next stacks from the unused ones.
-func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err error) {
+// look removes the frames of the stacks after one number, up to another, from the unused ones.
+func (m *marking) look(ctx context.Context, tx *sql.Tx, after *int64, last int64, limit int) (n int, err error) {
 	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
 		var frames sql.RawBytes
 		var creator int64
-		if err := rows.Scan(&m.last, &frames, &creator); err != nil {
+		if err := rows.Scan(after, &frames, &creator); err != nil {
 			return none, err
 		}
 		n++
@@ -358,12 +401,12 @@ func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err e
 			delete(m.unused, frame)
 		}
 		return none, err
-	}, stackFramesSQL, m.last, limit)
+	}, stackFramesSQL, *after, last, limit)
 	return n, err
 }
 
 const stackFramesSQL = `
-SELECT seq, frames, creator FROM stack WHERE seq > ? ORDER BY seq LIMIT ?`
+SELECT seq, frames, creator FROM stack WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
 
 // reapFunctions deletes functions without a family and without a frame.
 func (s *Store) reapFunctions(ctx context.Context) (more bool, err error) {
@@ -377,6 +420,9 @@ func (s *Store) reapFunctions(ctx context.Context) (more bool, err error) {
 	}
 	s.reaper.tidy = true
 	return true, s.write(ctx, "forgetting functions", func(tx *sql.Tx) error {
+		if _, err := s.onDuty(ctx, tx, reaping); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, forgetFunctionsSQL, listOf(batch)); err != nil {
 			return err
 		}

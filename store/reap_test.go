@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -77,22 +76,12 @@ func TestWordsOfResultsThatAreBeingWrittenAreKept(t *testing.T) {
 	_, job := f.upload(again.ID, "half")
 	_, _, err := f.ClaimJob(f.ctx)
 	f.ok(err)
-	sums := newJobSums()
-	release := f.reaper.hold(sums)
-	var p packer
-	defer p.close()
-	snap := ownWords("alice", 4)
-	f.ok(f.write(f.ctx, "writing", func(tx *sql.Tx) error {
-		t, err := runningTarget(f.ctx, tx, job.ID)
-		f.ok(err)
-		return f.insertSnapshots(f.ctx, tx, &p, t, sums, []*analysis.Snapshot{&snap}, encodings{})
-	}))
+	f.ok(f.addSnapshot(job.ID, ownWords("alice", 4)))
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
 	f.ok(f.reapAll(f.ctx))
 	if n := f.rows("family"); n != 4 {
 		t.Errorf("%d families are left of 4 that are being written", n)
 	}
-	release()
 	f.ok(f.FinishJob(f.ctx, job.ID, Result{Snapshots: []analysis.Snapshot{ownWords("alice", 4)}}))
 	f.reap()
 	wantEqual(t, []analysis.Snapshot{ownWords("alice", 4)}, must[[]analysis.Snapshot](t)(f.full(again.ID)))

@@ -11,9 +11,9 @@ import (
 	"leakdiff/store/blob"
 )
 
-// Sweep deletes the records of expired permalinks and expired answers, finishes interrupted
-// deletions, and reaps. A long-running server calls it regularly. Sweep never deletes an
-// upload because its row is missing.
+// Sweep deletes the records of expired permalinks, expired answers and old deliveries, finishes
+// interrupted deletions, and reaps. A long-running server calls it regularly; of several one
+// sweeps at a time. Sweep never deletes an upload because its row is missing.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := errors.Join(s.sweep(ctx), s.noteStrays(ctx)); err != nil {
 		return err
@@ -23,16 +23,30 @@ func (s *Store) Sweep(ctx context.Context) error {
 
 // sweep is Sweep without reaping, which would delay the start.
 func (s *Store) sweep(ctx context.Context) error {
+	if mine, err := s.TakeDuty(ctx, "sweeping"); err != nil || !mine {
+		return err
+	}
 	now := s.time().UnixMicro()
-	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) error {
+	var given int64
+	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, forgetAnswersSQL, now); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, expirePermalinksSQL, now)
+		if given, err = giveUpDeliveries(ctx, tx, fromMicros(now)); err != nil {
+			return err
+		}
+		// Those that have a name of their own are not taken again.
+		if _, err := tx.ExecContext(ctx, endOldDutiesSQL, dutyTime.Microseconds()); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, expirePermalinksSQL, now)
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if given > 0 {
+		s.log.WarnContext(ctx, "alerts were not delivered within a day and are given up", "alerts", given)
 	}
 	// The server must start even if the volume has no room for a deletion.
 	if err := s.finishDeletions(ctx); err != nil {

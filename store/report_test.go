@@ -145,6 +145,10 @@ const withoutPages = `
 			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
 	END;` + withoutBlobs
 
+// withoutLeases undoes the migration that brought leases.
+const withoutLeases = `
+	DROP TABLE duty; ALTER TABLE job DROP COLUMN owner; ALTER TABLE job DROP COLUMN leased_until; ALTER TABLE job DROP COLUMN progress;`
+
 // withoutReports undoes the migration that brought reports of cases.
 const withoutReports = withoutSpans + `
 	CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
@@ -175,7 +179,7 @@ const withoutReports = withoutSpans + `
 	CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN DELETE FROM case_page; END;`
 
 // withoutSpans undoes the migration that brought spans of families, and those after it.
-const withoutSpans = `
+const withoutSpans = withoutLeases + withoutAlerts + `
 	DROP TABLE object_to_forget; DROP INDEX blob_by_object; ALTER TABLE blob DROP COLUMN object;
 	DROP TABLE family_span;`
 

@@ -55,14 +55,15 @@ func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t ta
 const countGenerationSQL = `
 SELECT count(*) FROM snapshot WHERE bundle_seq = ? AND generation = ?`
 
-// FinishJob writes the result of a running job. Each snapshot is written in one transaction;
+// FinishJob writes the result of a claimed job. Each snapshot is written in one transaction;
 // small snapshots share one. The last transaction makes the result visible and replaces an
 // older one. Readers see nothing before that, even after a crash. FinishJob ignores a job
 // that is done. It releases packed members and rows as it writes them, so r cannot be used
 // again. *analysis.Fault "cancelled" or "not_found" means that the job was cancelled or
-// deleted meanwhile, "disk_full" that it must be postponed.
-func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
-	err := s.finishJob(ctx, jobID, r)
+// deleted meanwhile, "lost" that another server has it, "disk_full" or "busy" that it must be
+// postponed.
+func (s *Store) FinishJob(ctx context.Context, job Job, r Result) error {
+	err := s.finishJob(ctx, job, r)
 	if IsFull(err) {
 		// Released members cannot be written again. The next attempt has more room, and the reserve
 		// for deletions stays.
@@ -73,8 +74,8 @@ func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 	return err
 }
 
-func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
-	if done, err := s.isDone(ctx, jobID); done || err != nil {
+func (s *Store) finishJob(ctx context.Context, job Job, r Result) error {
+	if done, err := s.isDone(ctx, job.ID); done || err != nil {
 		return err
 	}
 	var p packer
@@ -94,8 +95,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	}
 	r.Problems = problems
 	defer s.engine.release(context.WithoutCancel(ctx), s.writer)
-	job := newJobSums()
-	defer s.reaper.hold(job)()
+	sums := newJobSums()
 	ready := 0 // the number of snaps with loaded groups
 	for published := false; !published; {
 		ready = r.openGroups(snaps, places, ready)
@@ -103,18 +103,23 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 		done := encodings{}
 		published = n == len(snaps)
 		err := s.write(ctx, "writing a result", func(tx *sql.Tx) error {
-			t, err := runningTarget(ctx, tx, jobID)
+			t, err := s.own(ctx, tx, job)
 			if err != nil {
 				return err
 			}
-			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n], done); err != nil || !published {
+			if err := s.insertSnapshots(ctx, tx, &p, t, sums, snaps[:n], done); err != nil {
+				return err
+			}
+			if !published {
+				// What was written may have taken as long as the lease.
+				_, err := s.own(ctx, tx, job)
 				return err
 			}
 			// The next commit would checkpoint the log, and the caller should not wait for that.
 			if err := s.engine.holdLog(ctx, tx); err != nil {
 				return err
 			}
-			return s.publish(ctx, tx, &p, t, job, r)
+			return s.publish(ctx, tx, &p, t, sums, r)
 		})
 		if err != nil {
 			return err
@@ -239,7 +244,7 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 		if err := job.spans.write(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, familiesInUseSQL)
+		_, err := tx.ExecContext(ctx, familiesSeenSQL, listOf(job.seen.families()))
 		return err
 	}
 	now, err := shownDays(ctx, tx, t.bundle, t.generation)
@@ -257,10 +262,13 @@ func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []ser
 const generationSQL = `
 SELECT generation FROM bundle WHERE seq = ?`
 
-// New families are visible now, so they are no longer candidates for deletion.
+// Families that are visible are no candidates for deletion.
 const familiesInUseSQL = `
 DELETE FROM family_to_forget
 WHERE EXISTS (SELECT 1 FROM family_seen fs WHERE fs.family_seq = family_to_forget.family_seq)`
+
+const familiesSeenSQL = `
+DELETE FROM family_to_forget WHERE family_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const publishSQL = `
 UPDATE bundle
@@ -299,7 +307,6 @@ func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *pac
 			return false, malformed(snap, place, err)
 		}
 	}
-	s.reaper.use(job, rows)
 	if err := w.writeLinks(quick); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}

@@ -51,6 +51,16 @@ func (s seenSums) add(at seriesDay, captured, family int64, count int) {
 	}
 }
 
+// families returns the families of the sums, each once.
+func (s seenSums) families() []int64 {
+	var out []int64
+	for key := range s {
+		out = append(out, key.family)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // addFacts adds the facts of a snapshot. It adds nothing for damaged facts.
 func (s seenSums) addFacts(p *packer, series int64, captured sql.NullInt64, blob []byte) error {
 	r, _, err := openFacts(p, &textTable{}, blob, nil)

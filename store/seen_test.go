@@ -156,9 +156,9 @@ func TestWhatIsSeenOfFamiliesFollowsEveryChange(t *testing.T) {
 		func(j Job) { f.ok(f.FailJob(f.ctx, j.ID, &analysis.Fault{What: "w"})) },
 		func(j Job) {
 			f.ok(f.PostponeJob(f.ctx, j.ID, &analysis.Fault{What: "w"}))
-			f.ok(f.CancelJob(f.ctx, j.ID))
+			f.ok(f.CancelOpenJob(f.ctx, third.ID))
 		},
-		func(j Job) { f.crash(); f.ok(f.CancelJob(f.ctx, j.ID)) },
+		func(Job) { f.crash(); f.ok(f.CancelOpenJob(f.ctx, third.ID)) },
 	} {
 		must[Job](t)(f.Requeue(f.ctx, third.ID))
 		job, _, err := f.ClaimJob(f.ctx)

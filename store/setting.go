@@ -24,6 +24,23 @@ func (s *Store) SetSetting(ctx context.Context, name, value string) error {
 	return fault("keeping a setting", err)
 }
 
+// ChangeSetting sets a setting to what change makes of it, "" if it is not set. Nothing changes
+// between: change may be called several times.
+func (s *Store) ChangeSetting(ctx context.Context, name string, change func(value string) (string, error)) error {
+	return s.write(ctx, "keeping a setting", func(tx *sql.Tx) error {
+		var value string
+		if err := tx.QueryRowContext(ctx, settingSQL, name).Scan(&value); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		value, err := change(value)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, setSettingSQL, name, value)
+		return err
+	})
+}
+
 const setSettingSQL = `
 INSERT INTO setting (name, value) VALUES (?, ?)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value`

@@ -16,9 +16,15 @@ func (sqliteEngine) again(error) bool { return false }
 
 func (sqliteEngine) ownsFile() bool { return true }
 
+func (sqliteEngine) skipLocked() string { return "" }
+
+func (sqliteEngine) lastInQueue() string { return `(SELECT max(seq) + 1 FROM job)` }
+
 func (sqliteEngine) words() string { return matchedFamiliesSQL }
 
 func (sqliteEngine) pattern(word string) string { return trigrams(word) }
+
+func (sqliteEngine) lastWords() string { return lastWordsSQL }
 
 func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, lastFamily int64) error {
 	if _, err := tx.ExecContext(ctx, indexFunctionsSQL, lastFunction); err != nil {
@@ -27,6 +33,14 @@ func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, la
 	_, err := tx.ExecContext(ctx, indexFamiliesSQL, lastFamily)
 	return err
 }
+
+// A row gets the number after the highest as it is.
+func (sqliteEngine) continueNumbers(context.Context, *sql.Tx, string) error { return nil }
+
+// There is one writer at a time.
+func (sqliteEngine) barrier(context.Context, *sql.Tx) (barrier, error) { return 0, nil }
+
+func (sqliteEngine) settled(context.Context, *sql.Tx, barrier) (bool, error) { return true, nil }
 
 func (sqliteEngine) holdLog(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, noCheckpointSQL)

@@ -52,9 +52,14 @@ type Config struct {
 	NewDatabase bool
 	// Blobs is the address of a bucket for the uploads (s3://…), empty for a directory in Dir.
 	Blobs string
-	// Database is the address of a PostgreSQL database (postgres://…), which one server at a
-	// time has open; Dir has the uploads, unless they are in a bucket. Empty is a file in Dir.
+	// Database is the address of a PostgreSQL database (postgres://…), empty for a file in Dir.
+	// Several servers may have it open if the uploads are in a bucket, each with a Dir of its
+	// own; else one at a time.
 	Database string
+	// moving opens a database that a move is writing.
+	moving bool
+	// shared lets several servers have a PostgreSQL database open although Blobs is empty.
+	shared bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
 	Files blob.Files
 }
@@ -66,10 +71,15 @@ type Store struct {
 	random io.Reader
 	log    *slog.Logger
 
-	lock    *os.File
-	engine  engine
-	writer  *sql.DB
-	reader  *sql.DB
+	// self names this server in the rows of its jobs and duties; each start has another name.
+	self string
+
+	lock   *os.File
+	engine engine
+	writer *sql.DB
+	reader *sql.DB
+	// beats renews leases while the writer is busy; nil for a file.
+	beats   *sql.DB
 	uploads *Uploads
 	// owner identifies the database in the bucket of the uploads.
 	owner string
@@ -117,6 +127,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 const roomToStart = 2 << 20
 
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
+	if s.self, err = s.newID("o"); err != nil {
+		return err
+	}
 	dir := cfg.Dir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -146,6 +159,12 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	}
 	s.uploads.reader = s.reader
 	if err := s.openBucket(ctx, cfg.Blobs); err != nil {
+		return err
+	}
+	if cfg.moving {
+		return nil // what is copied is as it is there
+	}
+	if err := s.mayServe(ctx); err != nil {
 		return err
 	}
 	if err := s.repair(ctx); err != nil {
@@ -188,8 +207,15 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 
 func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
-	if s.writer, err = connectPostgres(cfg.Database, 1, exclusively, s.log); err != nil {
+	// Uploads in a directory are those of one server.
+	shared := cfg.shared || cfg.Blobs != ""
+	if s.writer, err = connectPostgres(cfg.Database, 1, !shared, s.log); err != nil {
 		return err
+	}
+	if shared {
+		if err := s.besideNone(ctx); err != nil {
+			return err
+		}
 	}
 	empty, err := isEmpty(ctx, s.writer)
 	if err != nil {
@@ -201,6 +227,9 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 		}
 	}
 	if err := migratePostgres(ctx, s.writer); err != nil {
+		return err
+	}
+	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, s.log); err != nil {
 		return err
 	}
 	s.reader, err = connectPostgres(cfg.Database, readers, alongside, s.log)
@@ -238,6 +267,9 @@ func connect(file string, n int, settings string) (*sql.DB, error) {
 	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, hashOfText); err != nil {
 		return nil, err
 	}
+	if err := d.RegisterScalarFunction("clock_micros", 0, clockMicros); err != nil {
+		return nil, err
+	}
 	db := sql.OpenDB(connector{d, dsn})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -266,6 +298,11 @@ func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value,
 	return args[0], nil
 }
 
+// clockMicros is the clock of leases and duties, in microseconds since 1970.
+func clockMicros(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+	return time.Now().UnixMicro(), nil
+}
+
 // textHash is a short hash of a text that indexes contain in its place. It must never change,
 // because rows contain it.
 func textHash(text string) int64 { return int64(xxhash.Sum64String(text) & math.MaxInt32) }
@@ -279,20 +316,15 @@ func hashOfText(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, e
 	return textHash(text), nil
 }
 
-// Close queues running jobs again and releases the directory. Workers must have stopped.
+// Close queues the running jobs of this server again and releases the directory. Workers must
+// have stopped.
 func (s *Store) Close() error {
-	_, err := s.writer.Exec(requeueAtCloseSQL)
-	return errors.Join(fault("closing the database", err), s.release())
+	return errors.Join(s.giveBack(context.Background()), s.release())
 }
-
-// A job that ran when the server stopped did not crash it.
-const requeueAtCloseSQL = `
-UPDATE job SET status = 'queued', attempts = attempts - 1
-WHERE status = 'running'`
 
 func (s *Store) release() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.reader, s.writer} {
+	for _, db := range []*sql.DB{s.reader, s.beats, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

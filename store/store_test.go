@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 // clock is a time that tests move.
 type clock struct{ now time.Time }
 
+func newClock() *clock { return &clock{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)} }
+
 func (c *clock) Now() time.Time { return c.now }
 
 func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
@@ -51,6 +53,8 @@ type fixture struct {
 	clock *clock
 	// database is the address of a PostgreSQL database, "" for a file.
 	database string
+	// shared is set for one of several servers.
+	shared bool
 	// bucket is the address of the bucket of the uploads, "" for the data directory.
 	bucket string
 	// log is nil for silence.
@@ -82,7 +86,7 @@ func openOn(t testing.TB, database string) *fixture {
 
 func openAt(t testing.TB, database, bucket string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: &clock{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}}
+	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: newClock()}
 	f.database, f.bucket = database, bucket
 	f.reopen()
 	t.Cleanup(func() {
@@ -95,7 +99,7 @@ func openAt(t testing.TB, database, bucket string) *fixture {
 
 func (f *fixture) reopen() {
 	f.t.Helper()
-	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database, Blobs: f.bucket})
+	s, err := Open(f.ctx, Config{Dir: f.dir, Now: f.clock.Now, Log: f.log, Database: f.database, Blobs: f.bucket, shared: f.shared})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -137,9 +141,13 @@ func (f *fixture) close() {
 	f.Store = nil
 }
 
-// crash lets go of the directory as a killed process does: nothing is tidied up.
+// crash lets go of the directory as a killed process does: nothing is tidied up. Its leases
+// end before the next start.
 func (f *fixture) crash() {
 	f.t.Helper()
+	if f.Shared() {
+		f.endLeases()
+	}
 	if err := f.release(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -179,12 +187,52 @@ func (f *fixture) addSnapshot(jobID string, snap analysis.Snapshot) error {
 	var p packer
 	defer p.close()
 	return f.write(f.ctx, "writing a snapshot", func(tx *sql.Tx) error {
-		t, err := runningTarget(f.ctx, tx, jobID)
+		t, err := f.own(f.ctx, tx, f.claimed(jobID))
 		if err != nil {
 			return err
 		}
 		return f.insertSnapshots(f.ctx, tx, &p, t, newJobSums(), []*analysis.Snapshot{&snap}, encodings{})
 	})
+}
+
+// endLeases lets the time of all leases and duties pass.
+func (f *fixture) endLeases() {
+	f.t.Helper()
+	for _, query := range []string{`UPDATE job SET leased_until = 0 WHERE status = 'running'`, `UPDATE duty SET until = 0`} {
+		_, err := f.writer.ExecContext(f.ctx, query)
+		f.ok(err)
+	}
+}
+
+// claimed is a job as its present owner has claimed it.
+func (f *fixture) claimed(jobID string) Job {
+	job, err := f.Job(f.ctx, jobID)
+	if err != nil {
+		return Job{ID: jobID}
+	}
+	return job
+}
+
+func (f *fixture) FinishJob(ctx context.Context, jobID string, r Result) error {
+	return f.Store.FinishJob(ctx, f.claimed(jobID), r)
+}
+
+func (f *fixture) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	return f.Store.FailJob(ctx, f.claimed(jobID), why)
+}
+
+func (f *fixture) CancelJob(ctx context.Context, jobID string) error {
+	return f.Store.CancelJob(ctx, f.claimed(jobID))
+}
+
+func (f *fixture) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	return f.Store.PostponeJob(ctx, f.claimed(jobID), why)
+}
+
+// SetCaseSummary sets the summary of a case as it is.
+func (f *fixture) SetCaseSummary(ctx context.Context, id string, sum Summary) error {
+	c, _ := f.Case(ctx, id)
+	return f.Store.SetCaseSummary(ctx, id, c.Revision, sum)
 }
 
 // full returns the snapshots of a case with their members unpacked.

@@ -42,6 +42,8 @@ type wordWriter struct {
 	series map[[2]string]int64
 	// lastFunction and lastFamily are the last rows in the full-text tables.
 	lastFunction, lastFamily int64
+	// newFamilies are those that this transaction added.
+	newFamilies []int64
 }
 
 // mostRemembered bounds the cached functions and frames, because a hostile dump has millions
@@ -50,7 +52,7 @@ const mostRemembered = 1 << 13
 
 func newWordWriter(ctx context.Context, tx *sql.Tx, engine engine) (*wordWriter, error) {
 	w := &wordWriter{tx: tx, engine: engine, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}, series: map[[2]string]int64{}}
-	if err := tx.QueryRowContext(ctx, lastWordsSQL).Scan(&w.lastFunction, &w.lastFamily); err != nil {
+	if err := tx.QueryRowContext(ctx, engine.lastWords()).Scan(&w.lastFunction, &w.lastFamily); err != nil {
 		return nil, err
 	}
 	for _, s := range []struct {
@@ -90,7 +92,7 @@ func (w *wordWriter) index(ctx context.Context) error {
 	if err := w.engine.indexWords(ctx, w.tx, w.lastFunction, w.lastFamily); err != nil {
 		return err
 	}
-	_, err := w.tx.ExecContext(ctx, noteNewFamiliesSQL, w.lastFamily)
+	_, err := w.tx.ExecContext(ctx, noteNewFamiliesSQL, listOf(w.newFamilies))
 	return err
 }
 
@@ -104,7 +106,7 @@ SELECT seq, words FROM family WHERE seq > ?`
 
 // A family is unused until its snapshots are visible.
 const noteNewFamiliesSQL = `
-INSERT INTO family_to_forget SELECT seq FROM family WHERE seq > ? ON CONFLICT DO NOTHING`
+INSERT INTO family_to_forget SELECT CAST(value AS BIGINT) FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const findFunctionSQL = `
 SELECT seq FROM function WHERE name = ?`
@@ -257,6 +259,7 @@ func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64,
 	if err != nil || !isNew {
 		return seq, err
 	}
+	w.newFamilies = append(w.newFamilies, seq)
 	return seq, w.linkAll(ctx, seq, functions)
 }
 

@@ -79,6 +79,12 @@ func run(args []string, out io.Writer) error {
 	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages; or growth alone")
 	rows := flags.String("rows", "", "with -only parse: the dumps to parse, by a part of their name")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
+	fleet := fleetConfig{}
+	flags.IntVar(&fleet.snapshots, "fleet", 0, "fill a server with so many snapshots of many hosts and measure what one more costs, in place of the table")
+	flags.IntVar(&fleet.hosts, "hosts", 500, "with -fleet: hosts, a case each")
+	flags.IntVar(&fleet.servers, "servers", 1, "with -fleet: servers, of which more than one need -database and -blobs")
+	flags.StringVar(&fleet.database, "database", "", "with -fleet: an empty PostgreSQL database on this machine, in place of a file")
+	flags.StringVar(&fleet.blobs, "blobs", "", "with -fleet: a bucket, in place of a directory")
 	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -95,6 +101,8 @@ func run(args []string, out io.Writer) error {
 		}
 		_, err = io.Copy(out, d)
 		return err
+	case fleet.snapshots > 0:
+		return measureFleet(fleet, out)
 	case *profiles != "":
 		return writeProfiles(s, *profiles)
 	}

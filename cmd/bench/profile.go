@@ -122,7 +122,7 @@ func profileIngest(s *suite, dir, work string) error {
 		if err := heap("ingest-grouped.heap"); err != nil {
 			return err
 		}
-		return st.FinishJob(ctx, job.ID, store.Result{
+		return st.FinishJob(ctx, job, store.Result{
 			Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 		})
 	})

@@ -42,8 +42,9 @@ func program(dir string) (string, error) {
 }
 
 // serve starts the server over a data directory and returns when it listens.
-func serve(binary, data string) (*serving, error) {
-	s := &serving{cmd: exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--data", data, "--no-samples", "--upload-limit", "4GB")}
+func serve(binary, data string, args ...string) (*serving, error) {
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--no-samples", "--upload-limit", "4GB"}, args...)
+	s := &serving{cmd: exec.Command(binary, args...)}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "LEAKDIFF_") && !strings.HasPrefix(v, "GOGC=") && !strings.HasPrefix(v, "GOMEMLIMIT=") {
 			s.cmd.Env = append(s.cmd.Env, v)

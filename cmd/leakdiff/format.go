@@ -20,13 +20,16 @@ import (
 // knows. Markdown, Jira markup and HTML are those of the page of a case in the web app.
 func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, hide *redact.Redactor) error {
 	switch r.Format {
-	case "json", "csv":
+	case "json", "csv", "parquet":
 		listed, err := redact.Copy(hide, *c.Listed())
 		if err != nil {
 			return err
 		}
-		if r.Format == "csv" {
+		switch r.Format {
+		case "csv":
 			return report.CSV(w, listed)
+		case "parquet":
+			return report.Parquet(w, listed)
 		}
 		return report.JSON(w, listed)
 	case "md", "jira", "html":

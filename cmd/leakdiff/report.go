@@ -24,7 +24,7 @@ import (
 
 type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string   `help:"text, md, json, html, csv or jira; ticket and ticket-jira are the answer in a few lines for an issue." enum:"text,md,json,html,csv,jira,ticket,ticket-jira" default:"text"`
+	Format          string   `help:"text, md, json, html, csv, parquet or jira; ticket and ticket-jira are the answer in a few lines for an issue." enum:"text,md,json,html,csv,parquet,jira,ticket,ticket-jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
@@ -51,6 +51,7 @@ With --bisect: 0 good, 1 bad, 125 cannot tell or nothing could be read, 129 an e
 Examples:
   leakdiff report t0.txt t1.txt t2.txt
   leakdiff report --verbose --format md bundle.tar.gz
+  leakdiff report --format parquet captures/ > captures.parquet
   leakdiff report --verbose --source . --source ~/go/pkg/mod t0.txt t1.txt
   leakdiff report --fail-on leaking --redact captures/
   leakdiff report --before v1.5.2.tgz v1.5.3.tgz

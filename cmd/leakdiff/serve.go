@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,19 +21,22 @@ import (
 	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
+	"leakdiff/server/alert"
 	"leakdiff/store"
 )
 
 type serveCommand struct {
 	Listen      string `help:"Address to listen on." default:"127.0.0.1:8080"`
 	Data        string `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
-	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open; the uploads stay in the data directory, or go to --blobs." placeholder:"URL"`
+	Database    string `help:"PostgreSQL database in place of a file in the data directory: postgres://user@host/name. PGPASSWORD or ~/.pgpass may have the password. One server at a time has it open and keeps the uploads in its data directory; with --blobs several share it, each with a data directory of its own." placeholder:"URL"`
 	Blobs       string `help:"Bucket for the uploads in place of the data directory: s3://bucket/prefix?endpoint=https://host&region=R&style=path. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or a role of the machine have the credentials." placeholder:"URL"`
 	accessFlags `group:"Access:"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Source      []string `help:"A module cache or a checkout: pages show of its Go files the lines that start goroutines. Repeatable. Whoever can upload can read lines of any Go file below it." placeholder:"DIR"`
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
+	AlertURL    string   `help:"Webhook that is told when a family leaks on more than --alert-hosts hosts, and when that ends. It may hold a secret: better given as LEAKDIFF_ALERT_URL." name:"alert-url" placeholder:"URL"`
+	AlertHosts  int      `help:"More hosts than these with a leak of one family are an alert; it ends at half of them." default:"1" placeholder:"N"`
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
 	Memory      string   `help:"Memory that the server stays within. More of it reads more bundles at once." default:"256MiB"`
 	NewDatabase bool     `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
@@ -75,6 +79,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+	webhook, err := c.webhook()
+	if err != nil {
+		return err
+	}
 	policy, err := c.policy(m, c.Listen, c.BaseURL, log)
 	if err != nil {
 		return err
@@ -109,6 +117,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
 		TempDir: spool, UploadLimit: limit, Readers: readersWithin(memory), NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
+		Alert: alert.Config{URL: webhook, Hosts: c.AlertHosts},
+	}
+	if c.Database != "" {
+		cfg.Outgoing = []string{"its database"}
 	}
 	if bucket := st.Blobs().Bucket(); bucket != nil {
 		cfg.Bucket = bucket
@@ -123,6 +135,17 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		}
 	}
 	return c.serve(ctx, m, listener, server.New(cfg))
+}
+
+// webhook is nil without alerts.
+func (c *serveCommand) webhook() (*url.URL, error) {
+	if c.AlertHosts < 0 {
+		return nil, &analysis.Fault{Code: "usage", What: "a number of hosts is not negative", Where: "--alert-hosts", Hint: "give 0 to be told of the first host"}
+	}
+	if c.AlertURL == "" {
+		return nil, nil
+	}
+	return alert.Address(c.AlertURL)
 }
 
 // uploadGrace is how long uploads may arrive after a signal to stop.

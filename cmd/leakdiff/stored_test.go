@@ -53,6 +53,9 @@ var storedPermalinks = []string{
 	"543sbkw2fpnfnev4aabapk2foa2qcgwl", // withdrawn
 }
 
+// storedFrozenCases of the permalinks are cases.
+const storedFrozenCases = 5
+
 // frozenPaths are all permalinks and their twins.
 func frozenPaths() (paths []string) {
 	for _, id := range storedPermalinks {
@@ -119,6 +122,11 @@ func TestADataDirectoryOfNovember2026SaysTheSame(t *testing.T) {
 			}
 		})
 	}
+	t.Run("frozen cases have their figures as Parquet", func(t *testing.T) {
+		for _, id := range storedPermalinks[:storedFrozenCases] {
+			parquetEqualsJSON(t, s, "/p/"+id)
+		}
+	})
 }
 
 // The comparison covers the text of a page without its markup, a drawing without its style

@@ -85,7 +85,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	}
 	for _, b := range c.Bundles {
 		line := view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems, Bytes: b.Size}
-		line.Progress, line.Taken = s.queue.Progress(b)
+		line.Progress, line.Taken = s.queue.Progress(ctx, b)
 		if b.Error != nil && b.Status == store.Failed {
 			line.Error = b.Error.Error()
 		}

@@ -60,7 +60,7 @@ type FamilyStore interface {
 
 // SummaryStore stores the rows of the list of cases.
 type SummaryStore interface {
-	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
+	SetCaseSummary(ctx context.Context, id string, revision int64, sum store.Summary) error
 	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
 }
 
@@ -72,7 +72,7 @@ type Loader interface {
 	LoadHeads(ctx context.Context, caseID string) (*loader.Loaded, error)
 	Report(ctx context.Context, caseID string) (*loader.Report, error)
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
-	Judge(ctx context.Context, caseID string) (*report.CaseReport, error)
+	Judge(ctx context.Context, caseID string) (revision int64, said *report.CaseReport, err error)
 }
 
 // Queue controls the worker.
@@ -82,7 +82,7 @@ type Queue interface {
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
 	// Progress is how far the reading of a bundle is: in words and in bytes of the upload.
-	Progress(b store.Bundle) (text string, taken int64)
+	Progress(ctx context.Context, b store.Bundle) (text string, taken int64)
 }
 
 // Raw opens the unpacked bytes of a file in a bundle.
@@ -102,6 +102,8 @@ type Config struct {
 	Raw       Raw
 	// Source has the reader's source, nil for none. Frozen pages show nothing of it.
 	Source *source.Tree
+	// Summarised is called after the summary of a case was stored.
+	Summarised func()
 }
 
 // Service shows cases.

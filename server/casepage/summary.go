@@ -25,16 +25,20 @@ func (s *Service) Outdated(ctx context.Context) ([]string, error) {
 // Summarise stores the row of a case in the list of cases. The report of a case with
 // several snapshots is stored on the way.
 func (s *Service) Summarise(ctx context.Context, caseID string) error {
-	judged, err := s.loader.Judge(ctx, caseID)
+	revision, judged, err := s.loader.Judge(ctx, caseID)
 	if err != nil {
 		return err
 	}
 	known, _ := s.catalogue.Current()
 	sum := judged.Summary
-	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
+	err = s.store.SetCaseSummary(ctx, caseID, revision, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
+	if err == nil {
+		s.cfg.Summarised()
+	}
+	return err
 }
 
 // endings returns the families that did not stay as they were.

@@ -3,11 +3,13 @@
 package catalogue
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
@@ -21,6 +23,15 @@ type Config struct {
 	// directory, in which entries made on pages are stored, too.
 	Files fs.FS
 	Dir   string
+	// Rows are where entries made on pages are stored in place of Dir, for all servers of one
+	// database; nil for one server.
+	Rows Rows
+}
+
+// Rows are settings in the database.
+type Rows interface {
+	Setting(ctx context.Context, name string) (value string, set bool, err error)
+	ChangeSetting(ctx context.Context, name string, change func(value string) (string, error)) error
 }
 
 // Catalogue is the catalogue with the own files of this server. It is read again when one
@@ -29,9 +40,13 @@ type Catalogue struct {
 	log   *slog.Logger
 	files fs.FS
 	// dir is where own entries are stored, "" for nowhere.
-	dir string
+	dir  string
+	rows Rows
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// entered are the entries in rows, as they were at a time.
+	entered  string
+	asked    time.Time
 	state    string
 	known    *knowledge.Catalogue
 	problems []analysis.Problem
@@ -41,23 +56,28 @@ type Catalogue struct {
 }
 
 func New(cfg Config) *Catalogue {
-	return &Catalogue{log: cfg.Log, files: cfg.Files, dir: cfg.Dir}
+	return &Catalogue{log: cfg.Log, files: cfg.Files, dir: cfg.Dir, rows: cfg.Rows}
 }
 
 // Current returns the catalogue of the files as they are now, with problems in them.
 func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	state := k.stamp()
+	k.ask()
+	state := k.stamp() + k.entered
 	if k.known != nil && k.state == state {
 		return k.known, k.problems
 	}
 	k.state = state
 	k.known, k.problems = knowledge.Builtin(), nil
-	if k.files == nil {
-		return k.known, nil
+	var files []knowledge.File
+	var problems []analysis.Problem
+	if k.files != nil {
+		files, problems = knowledge.Overlays(k.files)
 	}
-	files, problems := knowledge.Overlays(k.files)
+	if k.entered != "" {
+		files = append(files, knowledge.File{Name: InRows, Text: []byte(k.entered)})
+	}
 	if len(files) > 0 {
 		var more []analysis.Problem
 		k.known, more = knowledge.New(files...)
@@ -70,6 +90,29 @@ func (k *Catalogue) Current() (*knowledge.Catalogue, []analysis.Problem) {
 		k.log.Warn("a knowledge file was not understood", "file", p.Path, "line", p.Line, "what", p.What, "why", p.Why)
 	}
 	return k.known, k.problems
+}
+
+const (
+	// askEvery is how long entries that were made on another server may not be seen.
+	askEvery = 2 * time.Second
+	// askTime bounds the question for them; without an answer they count as they were.
+	askTime = 5 * time.Second
+)
+
+// ask reads the entries in rows. k.mu is locked.
+func (k *Catalogue) ask() {
+	if k.rows == nil || time.Since(k.asked) < askEvery {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	entered, _, err := k.rows.Setting(ctx, InRows)
+	k.asked = time.Now()
+	if err != nil {
+		k.log.Warn("what is known of leaks was not read from the database", "error", err)
+		return
+	}
+	k.entered = entered
 }
 
 // stamp changes when an own file changes.

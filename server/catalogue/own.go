@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"leakdiff/analysis"
@@ -18,15 +20,22 @@ import (
 	"leakdiff/web/view"
 )
 
-// remembered is the file of the entries made on family pages.
-const remembered = "remembered.json"
+// Remembered is the file of the entries made on family pages, InRows their setting if several
+// servers may have them.
+const (
+	Remembered = "remembered.json"
+	InRows     = "knowledge entered on pages"
+)
 
 // OwnFile is the file of the entries made here, "" for none.
 func (k *Catalogue) OwnFile() string {
-	if k.dir == "" {
+	switch {
+	case k.rows != nil:
+		return InRows
+	case k.dir == "":
 		return ""
 	}
-	return remembered
+	return Remembered
 }
 
 // EntriesOf returns the entries made here of a family.
@@ -116,25 +125,47 @@ func (k *Catalogue) Forget(id string) error {
 
 // rewrite changes the file of own entries. The file is complete at every moment.
 func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
+	if k.rows != nil {
+		defer k.forgetAsked()
+		return k.rows.ChangeSetting(context.Background(), InRows, func(have string) (string, error) {
+			text, problems := change([]byte(have))
+			return string(text), firstOf(problems)
+		})
+	}
 	if k.dir == "" {
 		return response.Refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
 	}
 	k.remembering.Lock()
 	defer k.remembering.Unlock()
-	path := filepath.Join(k.dir, remembered)
+	path := filepath.Join(k.dir, Remembered)
 	have, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	text, problems := change(have)
-	if len(problems) > 0 {
-		p := problems[0]
-		return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}
+	if err := firstOf(problems); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return err
 	}
 	return replace(path, text)
+}
+
+// forgetAsked has the entries read anew.
+func (k *Catalogue) forgetAsked() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = time.Time{}
+}
+
+// firstOf is the first problem as an error, nil for none.
+func firstOf(problems []analysis.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	p := problems[0]
+	return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}
 }
 
 // replace writes a new file beside the old one and renames it when it is durable.

@@ -35,7 +35,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if suffix == ".json" {
-		response.WriteJSON(w, http.StatusOK, s.state(b))
+		response.WriteJSON(w, http.StatusOK, s.state(r.Context(), b))
 		return
 	}
 	c, err := s.store.Case(r.Context(), b.CaseID)
@@ -43,7 +43,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	state := s.state(b)
+	state := s.state(r.Context(), b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text, Taken: state.Taken,
 		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: s.access.NeedsKey(r.Context(), b.CaseID),
@@ -124,13 +124,13 @@ type BundleState struct {
 	Size  int64 `json:"size"`
 }
 
-func (s *Service) state(b store.Bundle) BundleState {
+func (s *Service) state(ctx context.Context, b store.Bundle) BundleState {
 	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots, Size: b.Size}
-	r, p, _ := s.queue.state(b.ID)
-	out.Text, out.Taken = s.queue.Progress(b)
+	p, _, reading := s.queue.progress(ctx, b)
+	out.Text, out.Taken = s.queue.Progress(ctx, b)
 	switch {
 	case b.Status == store.Queued:
-	case r != nil:
+	case reading:
 		out.Stage, out.Done = p.Stage, p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:
@@ -154,7 +154,7 @@ func (s *Service) BundleEvents(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w)
 	for {
 		_, _, changed := s.queue.state(id)
-		state := s.state(b)
+		state := s.state(r.Context(), b)
 		data, err := json.Marshal(state)
 		if err != nil {
 			return
@@ -219,7 +219,7 @@ func (s *Service) CancelBundle(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	// The bundle is running but the worker does not read it: its end was not recorded.
+	// Another server reads the bundle, or the end of its reading was not recorded.
 	if !s.queue.Cancel(id) {
 		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
 			s.respond.Fail(w, r, err)

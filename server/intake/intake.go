@@ -51,9 +51,12 @@ type Store interface {
 	BundleSnapshots(ctx context.Context, bundleID string) (own map[string]bool, err error)
 
 	Queued(ctx context.Context) (int, error)
+	TakeDuty(ctx context.Context, name string) (mine bool, err error)
 	CancelOpenJob(ctx context.Context, bundleID string) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
+	BeginAnswer(ctx context.Context, key string) (mine bool, err error)
+	EndAnswer(ctx context.Context, key string) error
 	Remember(ctx context.Context, key string, a store.Answer) error
 	Reword(ctx context.Context, key string, a store.Answer) error
 	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
@@ -62,13 +65,18 @@ type Store interface {
 // JobStore is what the worker needs of the database.
 type JobStore interface {
 	ClaimChosen(ctx context.Context, choose func(queued []store.QueuedJob) int) (job store.Job, claimed bool, err error)
-	FinishJob(ctx context.Context, jobID string, r store.Result) error
-	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
-	CancelJob(ctx context.Context, jobID string) error
-	PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error
+	FinishJob(ctx context.Context, job store.Job, r store.Result) error
+	FailJob(ctx context.Context, job store.Job, why *analysis.Fault) error
+	CancelJob(ctx context.Context, job store.Job) error
+	PostponeJob(ctx context.Context, job store.Job, why *analysis.Fault) error
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
 	Waits(ctx context.Context, caseID string) (bool, error)
+	Shared() bool
+	Renew(ctx context.Context, leases []store.Lease) (lost []store.Job, err error)
+	Inherit(ctx context.Context) error
+	Queued(ctx context.Context) (int, error)
+	TakeDuty(ctx context.Context, name string) (mine bool, err error)
 	Reap(ctx context.Context) (more bool, err error)
 }
 

@@ -10,8 +10,8 @@ import (
 	"leakdiff/store"
 )
 
-// keyLocks admits one request at a time with an Idempotency-Key: a repetition waits for
-// the answer that it repeats.
+// keyLocks admits one request at a time of this server with an Idempotency-Key: a repetition
+// waits for the answer that it repeats.
 type keyLocks struct {
 	mu     sync.Mutex
 	locked map[string]chan struct{}
@@ -44,6 +44,27 @@ func (k *keyLocks) unlock(key string) {
 	defer k.mu.Unlock()
 	close(k.locked[key])
 	delete(k.locked, key)
+}
+
+// ownKey makes this server the one that answers requests with a key, until done is called.
+func (s *Service) ownKey(ctx context.Context, key string) (done func(), err error) {
+	if err := s.keys.lock(ctx, key); err != nil {
+		return nil, err
+	}
+	mine, err := s.store.BeginAnswer(ctx, key)
+	if err == nil && !mine {
+		err = response.Refuse("busy", "another server answers a request with this Idempotency-Key", "", "this one repeats its answer when it is there", "send it again in a moment; nothing more was kept")
+	}
+	if err != nil {
+		s.keys.unlock(key)
+		return nil, err
+	}
+	return func() {
+		if err := s.store.EndAnswer(context.WithoutCancel(ctx), key); err != nil {
+			s.log.Warn("an idempotency key was not given back, and is for a minute that of this server", "error", err)
+		}
+		s.keys.unlock(key)
+	}, nil
 }
 
 // recall returns the answer to the first request with a key. hash is that of its upload.

@@ -31,7 +31,7 @@ func TestSendersTakeTurnsAndSmallUploadsGoFirst(t *testing.T) {
 		{"one without a sender takes turns like others", false, []upload{{"", large}, {"", large}, {"b", large}}, "0 2 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			q := NewQueue()
+			q := NewQueue(nil)
 			var queued []store.QueuedJob
 			for i, u := range tt.queue {
 				id := fmt.Sprint(i)
@@ -58,9 +58,9 @@ func TestSendersTakeTurnsAndSmallUploadsGoFirst(t *testing.T) {
 }
 
 func TestASenderWithARunningBundleWaitsForOneWithout(t *testing.T) {
-	q := NewQueue()
+	q := NewQueue(nil)
 	q.from("running", "a")
-	q.begin("running", func(error) {})
+	q.begin(store.Job{BundleID: "running"}, func(error) {})
 	q.from("first", "a")
 	q.from("second", "b")
 	queued := []store.QueuedJob{{ID: "1", BundleID: "first", Size: 1}, {ID: "2", BundleID: "second", Size: 50 << 20}}

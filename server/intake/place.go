@@ -51,29 +51,39 @@ func (s *Service) place(ctx context.Context, caseID, sender string, up received,
 	}
 	s.placing.Lock() // of two equal uploads, the second finds the first
 	defer s.placing.Unlock()
+	for {
+		if p, err := s.placeAgain(ctx, caseID, up); err != nil || p.again {
+			return p, err
+		}
+		b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files, receipts...)
+		if errors.Is(err, store.ErrThere) {
+			continue // another server was faster
+		}
+		if err == nil {
+			s.requeueDamaged(ctx, up)
+		}
+		return placed{bundle: b}, err
+	}
+}
+
+// placeAgain finds an upload that its case has already, and nothing if it has not.
+func (s *Service) placeAgain(ctx context.Context, caseID string, up received) (placed, error) {
 	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
-	if err != nil {
+	if err != nil || !ok {
 		return placed{}, err
 	}
-	if ok {
-		if err := s.store.PutBack(ctx, up.files); err != nil {
+	if err := s.store.PutBack(ctx, up.files); err != nil {
+		return placed{}, err
+	}
+	s.requeueDamaged(ctx, up)
+	if have.Error != nil && have.Error.Code == store.Crashed {
+		// Its hint is to upload again if something else stopped the server.
+		if _, err := s.store.Requeue(ctx, have.ID); err != nil {
 			return placed{}, err
 		}
-		s.requeueDamaged(ctx, up)
-		if have.Error != nil && have.Error.Code == store.Crashed {
-			// Its hint is to upload again if something else stopped the server.
-			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
-				return placed{}, err
-			}
-		}
-		have, err = s.store.Bundle(ctx, have.ID)
-		return placed{bundle: have, again: true}, err
 	}
-	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files, receipts...)
-	if err == nil {
-		s.requeueDamaged(ctx, up)
-	}
-	return placed{bundle: b}, err
+	have, err = s.store.Bundle(ctx, have.ID)
+	return placed{bundle: have, again: true}, err
 }
 
 // requeueDamaged queues bundles of all cases that failed because the bytes of this upload were

@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -13,11 +15,10 @@ import (
 )
 
 // Progress is how far the reading of a bundle is: in words, and in bytes of the upload.
-func (q *Queue) Progress(b store.Bundle) (text string, taken int64) {
-	r, p, _ := q.state(b.ID)
+func (q *Queue) Progress(ctx context.Context, b store.Bundle) (text string, taken int64) {
+	p, taken, reading := q.progress(ctx, b)
 	switch {
-	case r != nil:
-		taken = min(r.taken.Load(), b.Size)
+	case reading:
 		return progressText(p, taken, b.Size), taken
 	case b.Status != store.Queued:
 		return "", 0
@@ -27,6 +28,40 @@ func (q *Queue) Progress(b store.Bundle) (text string, taken int64) {
 		return "waits until the place of the uploads answers, then it is read", 0
 	}
 	return "received, waiting for its turn", 0
+}
+
+// progress returns how far this server or another one has read a bundle, and whether one does.
+func (q *Queue) progress(ctx context.Context, b store.Bundle) (p ingest.Progress, taken int64, reading bool) {
+	r, p, _ := q.state(b.ID)
+	switch {
+	case r != nil:
+		taken = r.taken.Load()
+	case b.Status != store.Running:
+		return p, 0, false
+	default:
+		said, err := q.elsewhere.Progress(ctx, b.ID)
+		var other saidProgress
+		if err != nil || json.Unmarshal([]byte(said), &other) != nil {
+			return p, 0, false
+		}
+		p, taken = other.Progress, other.Taken
+	}
+	return p, min(taken, b.Size), true
+}
+
+// saidProgress is the progress that a server stores for the others.
+type saidProgress struct {
+	ingest.Progress
+	Taken int64
+}
+
+// said is the stored progress of a reading.
+func (r *reading) said() string {
+	text, err := json.Marshal(saidProgress{r.progress, r.taken.Load()})
+	if err != nil {
+		return "" // numbers and a word always marshal
+	}
+	return string(text)
 }
 
 // progressText words a progress. Before the files are known it counts bytes: a file may be an

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/store"
 )
 
 // Queue connects the workers with those who record jobs and those who wait for them. Whose
 // turn it is stands in order.go.
 type Queue struct {
+	elsewhere Elsewhere
 	// idle is work to be done while no bundle is read.
 	idle chan func(context.Context)
 
@@ -32,6 +34,7 @@ type Queue struct {
 
 // reading is a bundle being read.
 type reading struct {
+	job    store.Job
 	sender string
 	// stop stops it, for a reason.
 	stop context.CancelCauseFunc
@@ -45,9 +48,15 @@ type reading struct {
 	limit *time.Timer
 }
 
-func NewQueue() *Queue {
+// Elsewhere says how far the bundles are that other servers read.
+type Elsewhere interface {
+	Progress(ctx context.Context, bundleID string) (said string, err error)
+}
+
+func NewQueue(elsewhere Elsewhere) *Queue {
 	return &Queue{
-		idle: make(chan func(context.Context), 4), running: map[string]*reading{}, order: newOrder(), recorded: make(chan struct{}),
+		elsewhere: elsewhere,
+		idle:      make(chan func(context.Context), 4), running: map[string]*reading{}, order: newOrder(), recorded: make(chan struct{}),
 		changed: make(chan struct{}), ended: make(chan struct{}),
 		waiting: map[string]int{}, answered: make(chan struct{}),
 	}
@@ -133,11 +142,11 @@ func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-cha
 	}
 }
 
-func (q *Queue) begin(bundleID string, stop context.CancelCauseFunc) *reading {
+func (q *Queue) begin(job store.Job, stop context.CancelCauseFunc) *reading {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	r := &reading{sender: q.order.senders[bundleID], stop: stop, progress: ingest.Progress{Stage: "unpacking"}}
-	q.running[bundleID] = r
+	r := &reading{job: job, sender: q.order.senders[job.BundleID], stop: stop, progress: ingest.Progress{Stage: "unpacking"}}
+	q.running[job.BundleID] = r
 	return r
 }
 
@@ -179,6 +188,26 @@ func (q *Queue) state(bundleID string) (*reading, ingest.Progress, <-chan struct
 		return nil, ingest.Progress{}, q.changed
 	}
 	return r, r.progress, q.changed
+}
+
+// leases are the jobs being read, each with how far it is.
+func (q *Queue) leases() []store.Lease {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := make([]store.Lease, 0, len(q.running))
+	for _, r := range q.running {
+		out = append(out, store.Lease{Job: r.job, Progress: r.said()})
+	}
+	return out
+}
+
+// lose stops the reading of a job that is no longer that of this server.
+func (q *Queue) lose(job store.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if r := q.running[job.BundleID]; r != nil && r.job.Generation == job.Generation {
+		r.stop(nil)
+	}
 }
 
 // Cancel stops the reading of a bundle and reports whether it was being read.

@@ -10,11 +10,15 @@ import (
 	"leakdiff/store"
 )
 
-// LoadSamples makes a case of each sample if the store never held them.
+// LoadSamples makes a case of each sample if the store never held them, and if no other server
+// is doing so.
 func (s *Service) LoadSamples(ctx context.Context) error {
 	const mark = "samples loaded"
 	_, have, err := s.store.Setting(ctx, mark)
 	if err != nil || have {
+		return err
+	}
+	if mine, err := s.store.TakeDuty(ctx, "loading samples"); err != nil || !mine {
 		return err
 	}
 	for _, sample := range s.cfg.Samples {

@@ -112,11 +112,12 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 	}()
 	key, hash := r.Header.Get("Idempotency-Key"), up.hash+caseID
 	if key != "" {
-		if err := s.keys.lock(ctx, key); err != nil {
+		done, err := s.ownKey(ctx, key)
+		if err != nil {
 			s.respond.FailAPI(w, r, err)
 			return
 		}
-		defer s.keys.unlock(key)
+		defer done()
 		known, ok, err := s.recall(ctx, key, hash)
 		if err != nil {
 			s.respond.FailAPI(w, r, err)

@@ -24,6 +24,8 @@ type Worker struct {
 	cfg WorkerConfig
 	// worked is true if a bundle was read since memory was given back.
 	worked atomic.Bool
+	// found wakes a reader that rests: another server has recorded a job, or left one behind.
+	found chan struct{}
 	// claiming is held while a reader takes a job and begins it.
 	claiming sync.Mutex
 }
@@ -51,7 +53,9 @@ type Summaries interface {
 }
 
 // NewWorker makes a worker. Run starts it.
-func NewWorker(cfg WorkerConfig) *Worker { return &Worker{Queue: cfg.Queue, cfg: cfg} }
+func NewWorker(cfg WorkerConfig) *Worker {
+	return &Worker{Queue: cfg.Queue, cfg: cfg, found: make(chan struct{})}
+}
 
 // Run works off jobs until ctx ends. One of the readers also does what is to be done while
 // nothing is read.
@@ -62,6 +66,9 @@ func (w *Worker) Run(ctx context.Context) {
 		all.Go(func() { w.run(ctx, lane{}) })
 	}
 	all.Go(func() { w.run(ctx, lane{quick: true}) })
+	if w.cfg.Store.Shared() {
+		all.Go(func() { w.tend(ctx) })
+	}
 	all.Wait()
 }
 
@@ -97,10 +104,76 @@ func (w *Worker) run(ctx context.Context, l lane) {
 			// What another reader reads changes its case once more at its end.
 			w.waitForReaders(ctx, recorded)
 		default:
-			sleep(ctx, time.Minute, recorded)
+			select {
+			case <-ctx.Done():
+			case <-recorded:
+			case <-w.found:
+			case <-time.After(time.Minute):
+			}
 		}
 		retry = 0
 	}
+}
+
+const (
+	// tendEvery is how often a server renews its leases and looks for jobs of others.
+	tendEvery = 2 * time.Second
+	// backAgain is how long it has to have done so without a break before it inherits jobs:
+	// after an outage of the database all servers first renew their own.
+	backAgain = 5 * tendEvery
+)
+
+// tend keeps the leases of the jobs that are being read, stops those which are lost or were
+// cancelled on another server, and wakes the readers for jobs that other servers recorded or
+// left behind.
+func (w *Worker) tend(ctx context.Context) {
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	// A server that begins has no lease to renew, and inherits at once.
+	last, since := time.Now(), time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if now.Sub(last) > 2*tendEvery {
+			since = now // it was paused
+		}
+		last = now
+		err := w.tendOnce(ctx, now.Sub(since) >= backAgain)
+		if err != nil && ctx.Err() == nil {
+			since = time.Now()
+			w.cfg.Log.Warn("the leases of jobs were not renewed", "error", err)
+		}
+	}
+}
+
+func (w *Worker) tendOnce(ctx context.Context, inherits bool) error {
+	lost, err := w.cfg.Store.Renew(ctx, w.leases())
+	if err != nil {
+		return err
+	}
+	for _, job := range lost {
+		w.lose(job)
+	}
+	if inherits {
+		if err := w.cfg.Store.Inherit(ctx); err != nil {
+			return err
+		}
+	}
+	queued, err := w.cfg.Store.Queued(ctx)
+	if err != nil || queued == 0 {
+		return err
+	}
+	for range w.cfg.Readers + 1 {
+		select {
+		case w.found <- struct{}{}:
+		default:
+		}
+	}
+	return nil
 }
 
 // claimed is a job that a reader has begun. stop ends it.
@@ -119,7 +192,7 @@ func (w *Worker) claim(ctx context.Context, l lane) (c claimed, ok bool, err err
 	c.Job, ok, err = w.cfg.Store.ClaimChosen(ctx, func(queued []store.QueuedJob) int { return w.choose(l.quick, queued) })
 	if ok && err == nil {
 		c.ctx, c.stop = context.WithCancelCause(ctx)
-		c.reading = w.begin(c.BundleID, c.stop)
+		c.reading = w.begin(c.Job, c.stop)
 	}
 	return c, ok, err
 }
@@ -136,6 +209,8 @@ func (w *Worker) waitForReaders(ctx context.Context, recorded <-chan struct{}) {
 		case <-ended:
 		case <-recorded:
 			return
+		case <-w.found:
+			return
 		}
 	}
 }
@@ -151,6 +226,7 @@ func (w *Worker) housekeep(ctx context.Context, recorded <-chan struct{}) {
 	select {
 	case <-ctx.Done():
 	case <-recorded:
+	case <-w.found:
 	case work := <-w.idle:
 		work(ctx)
 	case <-time.After(idle):
@@ -176,7 +252,8 @@ const quickTime = 2 * time.Second
 var errTookLong = errors.New("the bundle takes longer than a small one")
 
 // work reads one bundle. It reports whether the volume had no room for the result, or the
-// bytes could not be reached: the job then goes behind the others. A job interrupted by the server's end stays recorded and
+// database or the place of the uploads did not answer: the job then goes behind the others. A
+// job interrupted by the server's end stays recorded and
 // runs again at the next start.
 func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
 	job, jobCtx, r := c.Job, c.ctx, c.reading
@@ -196,31 +273,41 @@ func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
 		w.cfg.Log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case context.Cause(jobCtx) == errTookLong:
 		w.tookLong(job.BundleID)
-		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, nil) })
+		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job, nil) })
 		w.Notify()
 	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
 		// A cancelled write may return another error. If the case was deleted meanwhile,
 		// the job is gone with it.
-		w.recordEnd(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job.ID) })
+		w.recordEnd(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job) })
 	case store.IsFull(err) || store.IsUnreachable(err):
 		fault, _ := w.cfg.Respond.Fault(err)
 		w.cfg.Log.Warn("a reading is put off and begins again when it can: "+fault.Why, "bundle", job.BundleID)
-		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, fault) })
+		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job, fault) })
+		return true
+	case isBusy(err):
+		w.cfg.Log.Warn("the database is busy: a result is read again and saved later", "bundle", job.BundleID, "error", err)
+		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job, nil) })
 		return true
 	default:
 		fault, _ := w.cfg.Respond.Fault(err)
-		w.recordEnd(ctx, "recording a failed job", job, func() error { return w.cfg.Store.FailJob(ctx, job.ID, fault) })
+		w.recordEnd(ctx, "recording a failed job", job, func() error { return w.cfg.Store.FailJob(ctx, job, fault) })
 	}
 	return false
 }
 
+// isBusy reports whether an error says nothing of the bundle: the database does not answer.
+func isBusy(err error) bool {
+	var fault *analysis.Fault
+	return errors.As(err, &fault) && fault.Code == "busy"
+}
+
 // recordEnd records the end of a job, and retries until it succeeds: nothing else ends a
-// running job. A job that was deleted or ended meanwhile has ended.
+// running job. A job that was deleted, ended or inherited meanwhile has ended here.
 func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end func() error) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := end()
 		var fault *analysis.Fault
-		if errors.As(err, &fault) && slices.Contains([]string{"not_found", "conflict", "cancelled"}, fault.Code) {
+		if errors.As(err, &fault) && slices.Contains([]string{"not_found", "conflict", "cancelled", "lost"}, fault.Code) {
 			return
 		}
 		if err == nil || ctx.Err() != nil {
@@ -260,7 +347,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job, r *reading) (err err
 		return err
 	}
 	w.report(r, ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
-	err = w.cfg.Store.FinishJob(ctx, job.ID, store.Result{
+	err = w.cfg.Store.FinishJob(ctx, job, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Groups: result.GroupsOf,
 		Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
@@ -315,13 +402,24 @@ func (w *Worker) summarise(ctx context.Context, bundleID string) {
 // of another version.
 func (w *Worker) CatchUp(ctx context.Context) { w.catchUp(ctx, nil) }
 
-// catchUp stops when recorded is closed: a queued bundle comes first.
+// summingUp is the duty to catch up.
+const summingUp = "summing up"
+
+// catchUp stops when recorded is closed: a queued bundle comes first. Of several servers one
+// does it.
 func (w *Worker) catchUp(ctx context.Context, recorded <-chan struct{}) {
 	ids, err := w.cfg.Summaries.Outdated(ctx)
 	if err != nil {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
+		mine, err := w.cfg.Store.TakeDuty(ctx, summingUp)
+		if err != nil && ctx.Err() == nil {
+			w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
+		}
+		if !mine {
+			return
+		}
 		if err := w.summariseCase(ctx, id); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}

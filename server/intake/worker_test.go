@@ -40,8 +40,8 @@ func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *test
 			synctest.Test(t, func(t *testing.T) {
 				st := &bundleStorage{}
 				st.bundle.Store(&store.Bundle{Status: store.Running})
-				w := NewWorker(WorkerConfig{Queue: NewQueue(), Store: st})
-				r := w.begin("b", func(error) {})
+				w := NewWorker(WorkerConfig{Queue: NewQueue(nil), Store: st})
+				r := w.begin(store.Job{BundleID: "b"}, func(error) {})
 				answered := make(chan time.Time, 1)
 				go func() {
 					w.Settled(t.Context(), "b")
@@ -80,7 +80,7 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := NewWorker(WorkerConfig{Queue: NewQueue()})
+				w := NewWorker(WorkerConfig{Queue: NewQueue(nil)})
 				for id, after := range c.waits {
 					// There are two answers about each bundle. The last one counts.
 					w.addWaiter(id)()

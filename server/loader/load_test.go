@@ -117,7 +117,7 @@ func (x reading) add(caseID, name, dump string) store.Bundle {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	if err := x.FinishJob(ctx, job.ID, store.Result{Artifacts: read.Artifacts, Problems: read.Problems, Snapshots: read.Snapshots, Unpacked: read.Unpacked, Engine: ingest.Engine}); err != nil {
+	if err := x.FinishJob(ctx, job, store.Result{Artifacts: read.Artifacts, Problems: read.Problems, Snapshots: read.Snapshots, Unpacked: read.Unpacked, Engine: ingest.Engine}); err != nil {
 		x.t.Fatal(err)
 	}
 	return b

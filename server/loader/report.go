@@ -150,10 +150,10 @@ func reportWeight(c *report.CaseReport) int {
 }
 
 // Judge makes the report of a case after its evidence has changed, and stores it before it
-// returns: the list says what the page says.
-func (s *Loader) Judge(ctx context.Context, caseID string) (*report.CaseReport, error) {
-	_, said, err := s.latestReport(ctx, caseID, func(work func(context.Context)) { work(ctx) })
-	return said, err
+// returns: the list says what the page says. revision is the one of the case that was judged.
+func (s *Loader) Judge(ctx context.Context, caseID string) (revision int64, said *report.CaseReport, err error) {
+	now, said, err := s.latestReport(ctx, caseID, func(work func(context.Context)) { work(ctx) })
+	return now.Revision, said, err
 }
 
 // Heads returns a report for callers that need snapshots alone. It reads no members if all

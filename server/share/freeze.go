@@ -41,13 +41,17 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	title, counts := safe.countsOnly(l)
+	freezes := []string{
+		fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
+		"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
+	}
+	if e.Report != nil {
+		freezes = append(freezes, "A row for each family and snapshot as Parquet, at the link with .parquet.")
+	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
-		NeedsKey: s.access.NeedsKey(r.Context(), l.ID),
-		Freezes: []string{
-			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
-			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
-		},
+		NeedsKey:    s.access.NeedsKey(r.Context(), l.ID),
+		Freezes:     freezes,
 		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
 		Accounts: s.access.Controlled(),
 	})

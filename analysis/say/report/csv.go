@@ -95,7 +95,7 @@ func (r Report) label(id *string) string {
 // lowerBounds returns the labels of snapshots whose counts of the kind are lower
 // bounds.
 func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
-	if kind != analysis.KindGoroutine && kind != analysis.KindThread {
+	if !mayBeBounds(kind) {
 		return ""
 	}
 	var out []string
@@ -105,6 +105,11 @@ func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// mayBeBounds reports a kind whose dumps can be cut.
+func mayBeBounds(kind analysis.Kind) bool {
+	return kind == analysis.KindGoroutine || kind == analysis.KindThread
 }
 
 // SnapshotCSV writes the families of one snapshot of a report, one row each.

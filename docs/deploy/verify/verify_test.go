@@ -1,0 +1,127 @@
+// Package verify reads the files of docs/deploy as their own programs do. It is a module of
+// its own, so that the program does not depend on them.
+package verify
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+)
+
+// TestManifestsAreWhatKubernetesKnows decodes strictly: a field that there is not is an error.
+func TestManifestsAreWhatKubernetesKnows(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true, Strict: true})
+	for _, path := range files(t, "../kubernetes/*.yaml") {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, document := range bytes.Split(content, []byte("\n---\n")) {
+			object, _, err := strict.Decode(document, nil, nil)
+			if err != nil {
+				t.Errorf("%s, document %d: %v", path, i+1, err)
+				continue
+			}
+			for _, pod := range podsOf(object) {
+				followsItself(t, path, pod)
+			}
+		}
+	}
+}
+
+func podsOf(object runtime.Object) []corev1.PodTemplateSpec {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return []corev1.PodTemplateSpec{o.Spec.Template}
+	case *appsv1.StatefulSet:
+		return []corev1.PodTemplateSpec{o.Spec.Template}
+	}
+	return nil
+}
+
+// followsItself finds mounts of volumes and ports of probes that the pod does not have.
+func followsItself(t *testing.T, path string, pod corev1.PodTemplateSpec) {
+	t.Helper()
+	for _, c := range pod.Spec.Containers {
+		ports := map[string]bool{}
+		for _, p := range c.Ports {
+			ports[p.Name] = true
+		}
+		for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+			if probe == nil || probe.HTTPGet == nil || !ports[probe.HTTPGet.Port.StrVal] {
+				t.Errorf("%s: a probe of %s asks no port of the container", path, c.Name)
+			}
+		}
+		if s := c.SecurityContext; s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+			t.Errorf("%s: %s may write to its image", path, c.Name)
+		}
+	}
+}
+
+func TestComposeFilesLoad(t *testing.T) {
+	for _, path := range files(t, "../compose*.yaml") {
+		options, err := cli.NewProjectOptions([]string{path}, cli.WithName("leakdiff"), cli.WithEnv([]string{"POSTGRES_PASSWORD=p", "S3_ACCESS_KEY=a", "S3_SECRET_KEY=s"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		project, err := options.LoadProject(context.Background())
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if project.Services["leakdiff"].Image != "leakdiff" {
+			t.Errorf("%s: there is no service leakdiff", path)
+		}
+	}
+}
+
+// TestUnitsAreWhatSystemdKnows gives systemd-analyze units whose program exists.
+func TestUnitsAreWhatSystemdKnows(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	dir := t.TempDir()
+	var units []string
+	for _, path := range files(t, "../systemd/*") {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unit := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(content), "/usr/bin/leakdiff", "/bin/true")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		units = append(units, unit)
+	}
+	out, err := exec.Command("systemd-analyze", append([]string{"verify", "--man=no"}, units...)...).CombinedOutput()
+	if err != nil || len(bytes.TrimSpace(out)) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no file is %s: %v", pattern, err)
+	}
+	return found
+}

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
+	"leakdiff/store/blob"
+	"leakdiff/store/cluster"
+)
+
+func TestAMoveKnowsEveryTableAndItsKey(t *testing.T) {
+	f := openFile(t)
+	want := map[string]string{}
+	rows, err := f.reader.QueryContext(f.ctx, `
+		SELECT m.name, (SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_table_info(m.name) WHERE pk > 0 ORDER BY pk))
+		FROM sqlite_schema m
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE '%!_text%' ESCAPE '!'`)
+	f.ok(err)
+	defer rows.Close()
+	for rows.Next() {
+		var name, key string
+		f.ok(rows.Scan(&name, &key))
+		want[name] = key
+	}
+	f.ok(rows.Err())
+	got, before := map[string]string{}, map[string]bool{}
+	for _, table := range movedTables {
+		got[table.name] = table.key
+		for _, other := range f.texts(f.reader, `SELECT "table" FROM pragma_foreign_key_list(?)`, table.name) {
+			if other != table.name && !before[other] {
+				t.Errorf("%s is moved before %s, which it refers to", table.name, other)
+			}
+		}
+		before[table.name] = true
+	}
+	delete(want, "object_to_forget")
+	delete(want, "duty")
+	wantEqual(t, want, got)
+}
+
+// moving is a store with something in most tables.
+func moving(t *testing.T) *fixture {
+	f := openFile(t)
+	for i, seeds := range [][]string{{"1", "2"}, {"2", "3"}} {
+		c := f.newCase(fmt.Sprintf("case %d", i))
+		f.filled(c.ID, fmt.Sprintf("content %d", i), kubeletResult(seeds...))
+		f.keepReport(c.ID, "report")
+		f.mark(c.ID, Mark{Process: "kubelet", Fingerprint: "g1:x", Triage: analysis.Triage{State: analysis.Reviewed, Note: "with a \x00 in it"}})
+	}
+	f.permalink(Permalink{View: "/cases/x", Title: "frozen"})
+	f.reap()
+	return f
+}
+
+// everything is a sum of each table.
+func (f *fixture) everything() map[string]string {
+	f.t.Helper()
+	out := map[string]string{}
+	for _, table := range movedTables {
+		columns := f.columnsInOrder(table.name)
+		n, sum, err := f.sumOf(f.ctx, table, &columns)
+		f.ok(err)
+		out[table.name] = fmt.Sprintf("%d rows, %x", n, sum)
+	}
+	return out
+}
+
+func (f *fixture) columnsInOrder(table string) []string {
+	f.t.Helper()
+	rows, err := f.reader.QueryContext(f.ctx, `SELECT * FROM `+table+` LIMIT 0`)
+	f.ok(err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	f.ok(err)
+	return slices.Sorted(slices.Values(columns))
+}
+
+func (f *fixture) config() Config { return Config{Dir: f.dir, Database: f.database, Now: f.clock.Now} }
+
+func TestAMoveCopiesEveryRowAndUpload(t *testing.T) {
+	corpus.Heavy(t)
+	server := cluster.Start(t)
+	for _, c := range []struct {
+		name  string
+		proof func(*testing.T, *fixture, Config)
+	}{
+		{"from a file to PostgreSQL and back", movesThereAndBack},
+		{"goes on where it was interrupted", moveGoesOn},
+		{"into what is not empty is refused", moveNeedsAnEmptyPlace},
+		{"names the uploads that were lost before", moveNamesLostUploads},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.proof(t, moving(t), Config{Dir: t.TempDir(), Database: server.Database(t)})
+		})
+	}
+}
+
+func movesThereAndBack(t *testing.T, f *fixture, there Config) {
+	uploads := f.uploadsOf()
+	f.close()
+	moved, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	f.ok(err)
+	if moved.Uploads != 2 || len(moved.Missing) > 0 || moved.Rows == 0 {
+		t.Errorf("%+v", moved)
+	}
+	f.reopen()
+	want := f.everything()
+	other := &fixture{t: t, ctx: t.Context(), dir: there.Dir, database: there.Database, clock: f.clock}
+	other.reopen()
+	wantEqual(t, want, other.everything())
+	wantEqual(t, uploads, other.uploadsOf())
+	other.wantSound()
+	next := other.newCase("after the move")
+	other.filled(next.ID, "new content", kubeletResult("9"))
+	want = other.everything()
+	other.close()
+
+	back := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: f.clock}
+	_, err = Move(t.Context(), MoveConfig{From: there, To: back.config()})
+	f.ok(err)
+	back.reopen()
+	defer back.close()
+	wantEqual(t, want, back.everything())
+	back.wantSound()
+	found, err := back.SearchFunctions(t.Context(), "prober", 10, 0)
+	f.ok(err)
+	before, err := f.SearchFunctions(t.Context(), "prober", 10, 0)
+	f.ok(err)
+	if len(before.Families) == 0 || len(found.Families) < len(before.Families) {
+		t.Errorf("%d functions are found, %d were", len(found.Families), len(before.Families))
+	}
+	back.filled(back.newCase("and here").ID, "more", kubeletResult("10"))
+	back.wantSound()
+}
+
+// uploadsOf are the contents of all uploads by their hashes.
+func (f *fixture) uploadsOf() map[string]string {
+	f.t.Helper()
+	out := map[string]string{}
+	for _, sha := range f.texts(f.reader, `SELECT sha256 FROM blob`) {
+		r, err := f.Blobs().Open(f.ctx, sha)
+		f.ok(err)
+		var content bytes.Buffer
+		_, err = io.Copy(&content, r)
+		f.ok(err)
+		f.ok(r.Close())
+		out[sha] = content.String()
+	}
+	return out
+}
+
+func moveGoesOn(t *testing.T, f *fixture, there Config) {
+	want := f.everything()
+	f.close()
+	interrupted := 0
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Move(ctx, MoveConfig{From: f.config(), To: there, Progress: func(Moved) { cancel() }})
+		cancel()
+		if err == nil {
+			break
+		}
+		interrupted++
+		// The server frees the lock of a connection that was cut when it notices.
+		_, err = Open(t.Context(), there)
+		for code(err) == "locked" {
+			_, err = Open(t.Context(), there)
+		}
+		if code(err) != "unfinished_move" {
+			t.Fatalf("a server starts on a half: %v", err)
+		}
+	}
+	if interrupted < 10 {
+		t.Errorf("it was interrupted %d times", interrupted)
+	}
+	other := &fixture{t: t, ctx: t.Context(), dir: there.Dir, database: there.Database, clock: f.clock}
+	other.reopen()
+	defer other.close()
+	got := other.everything()
+	// The source got its id at the first attempt.
+	delete(want, "setting")
+	delete(got, "setting")
+	wantEqual(t, want, got)
+	other.wantSound()
+	f.reopen()
+}
+
+func moveNeedsAnEmptyPlace(t *testing.T, f *fixture, there Config) {
+	other := openOn(t, there.Database)
+	there.Dir = other.dir
+	other.newCase("not empty")
+	other.close()
+	f.close()
+	_, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	wantCode(t, err, "exists")
+	if !strings.Contains(fmt.Sprint(err), "cases") {
+		t.Error(err)
+	}
+	_, err = Move(t.Context(), MoveConfig{From: f.config(), To: f.config()})
+	wantCode(t, err, "locked")
+	f.reopen()
+}
+
+func moveNamesLostUploads(t *testing.T, f *fixture, there Config) {
+	lost := slices.Sorted(maps.Keys(f.uploadsOf()))[0]
+	f.ok(f.uploads.directory.Delete(f.ctx, blob.Name{SHA256: lost}))
+	f.close()
+	moved, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	f.ok(err)
+	wantEqual(t, []string{lost}, moved.Missing)
+	if moved.Uploads != 1 {
+		t.Errorf("%+v", moved)
+	}
+	f.reopen()
+}
+
+func TestAMoveThatFindsOtherRowsSaysSo(t *testing.T) {
+	f := moving(t)
+	f.close()
+	there := Config{Dir: t.TempDir(), Now: f.clock.Now}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Move(ctx, MoveConfig{From: f.config(), To: there, Progress: func(m Moved) {
+		if m.Table == "job" {
+			cancel()
+		}
+	}})
+	cancel()
+	if err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	f.reopen()
+	f.ok(f.RenameCase(f.ctx, f.texts(f.reader, `SELECT id FROM cases`)[0], "renamed meanwhile"))
+	f.close()
+	_, err = Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	wantCode(t, err, "differs")
+	if !strings.Contains(fmt.Sprint(err), "cases") {
+		t.Error(err)
+	}
+	f.reopen()
+}
