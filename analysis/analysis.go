@@ -252,6 +252,9 @@ type Snapshot struct {
 	// Upload is the name of the file or directory that the paths of Artifacts are below,
 	// empty if they begin with it.
 	Upload string `json:"-"`
+	// Thinned is when a policy of retention dropped the members of all groups. It is zero if
+	// none did, or if nobody asked for members.
+	Thinned time.Time `json:"-"`
 	// Groups are the families present, by fingerprint. Kinds that were not captured
 	// have none. See Totals.
 	Groups []Group `json:"groups,omitempty"`

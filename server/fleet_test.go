@@ -87,6 +87,11 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 		{name: "one family names the host that differs", path: "/fleet/" + print, status: 200, want: []string{"grew by 40 on 5 hosts", "node-5 differs:", "node-1", grown.Case, "Hosts by growth", "No capture says which version"}},
 		{name: "and as data", path: "/api/v1/fleet/" + print, status: 200, want: []string{`"growth": 40`, `node-5 differs:`, `"host": "node-5"`, `"versions": []`}},
 		{name: "a family on one host has no odd one", path: "/api/v1/fleet/" + list.Families[2].Fingerprint, status: 200, want: []string{`"odd": null`}},
+		{name: "the list as words", path: "/fleet.md", status: 200, want: []string{"grew most: +40 on 5 hosts", "+40", "Families over all hosts"}, never: []string{"<", "checkbox"}},
+		{name: "and as figures", path: "/fleet.csv?new=1", status: 200, want: []string{"kind,family,fingerprint,growth,hosts,", "goroutine,", ",0,1,0,1,2026-11-21T08:00:00Z,2026-11-21T08:00:00Z,true"}, never: []string{print}},
+		{name: "one family as words", path: "/fleet/" + print + ".txt", status: 200, want: []string{"grew by 40 on 5 hosts", "node-5"}},
+		{name: "and as figures", path: "/fleet/" + print + ".csv", status: 200, want: []string{"host,process,growth,hours,", "node-5,,40,24,43,"}},
+		{name: "a twin that there is not", path: "/fleet/" + print + ".svg", status: 404, want: []string{"this page has no twin .svg", ".csv"}},
 		{name: "a family of nobody", path: "/fleet/g1:none", status: 404, want: []string{"no host shows this family"}},
 	})
 	if r := s.do("DELETE", "/api/v1/cases/"+grown.Case, nil); r.status != 204 {

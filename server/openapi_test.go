@@ -146,6 +146,8 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/families/g1:00", "", "", 404)
 	c.ask(t, "GET", "/api/v1/search?q=main.leak", "", "", 200)
 	c.ask(t, "GET", "/api/v1/search?q=", "", "", 400)
+	c.ask(t, "GET", "/api/v1/retention", "", "", 200)
+	c.ask(t, "GET", "/api/v1/retention?case=c0", "", "", 404)
 	c.ask(t, "GET", "/api/v1/fleet?days=3650&sort=hosts&kind=goroutine&limit=1", "", "", 200)
 	c.ask(t, "GET", "/api/v1/fleet?q=main.leak&new=1", "", "", 200)
 	c.ask(t, "GET", "/api/v1/fleet?days=none", "", "", 400)

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/server/api"
 	"leakdiff/server/loader"
+	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/web"
 )
@@ -44,6 +45,9 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Post("/samples/{name}", s.intake.TrySample)
 	r.Get("/search", s.pages.Search)
 	r.Get("/fleet", s.pages.Fleet)
+	for _, suffix := range pages.FleetSuffixes {
+		r.Get("/fleet"+suffix, s.pages.Fleet)
+	}
 	r.Get("/fleet/{fingerprint}", s.pages.FleetFamily)
 	r.Get("/help", s.pages.Help)
 	r.Get("/api", s.pages.APIPage)
@@ -126,6 +130,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
 	r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
 	r.Get("/api/v1/search", s.api.SearchAPI)
+	r.Get("/api/v1/retention", s.api.RetentionAPI)
 	r.Get("/api/v1/fleet", s.api.FleetAPI)
 	r.Get("/api/v1/fleet/{fingerprint}", s.api.FleetFamilyAPI)
 	r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))

@@ -31,6 +31,7 @@ import (
 	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/server/share"
+	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -83,6 +84,8 @@ type Config struct {
 	// Alert has the webhook that is told when a family leaks on many hosts, its number of
 	// hosts and its times. Without a URL there are no alerts.
 	Alert alert.Config
+	// Keep is for how many days members and uploads are kept, unless a case says otherwise.
+	Keep store.Retention
 	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
 	Readers int
 	// uploadSlots is how many uploads are stored at once, 0 for the default.
@@ -198,9 +201,9 @@ func (s *Server) openRooms() {
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
-		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now,
+		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now, Keep: cfg.Keep,
 	})
-	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
+	s.api = api.New(api.Config{Store: cfg.Store, Keep: cfg.Keep, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
 	s.account = account.New(account.Config{Log: cfg.Store.Accounts(), Respond: s.respond, Access: s.access})
 }
 
@@ -223,6 +226,7 @@ func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 	s.pending.Go(func() { s.reapDeleted(ctx) })
+	s.pending.Go(func() { s.retain(ctx) })
 	if s.alerts != nil {
 		s.pending.Go(func() { s.alerts.Run(ctx) })
 	}
@@ -273,6 +277,27 @@ func (s *Server) sweep(ctx context.Context) {
 			if err := errors.Join(s.cfg.Store.Sweep(ctx), s.cfg.Store.Accounts().TrimAudit(ctx)); err != nil && ctx.Err() == nil {
 				s.cfg.Log.Error("sweeping failed", "error", err)
 			}
+		}
+	}
+}
+
+// retain drops what policies of retention keep no longer, every hour.
+func (s *Server) retain(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		done, err := s.cfg.Store.Retain(ctx, s.cfg.Keep)
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("dropping what is no longer kept is put off", "error", err)
+		}
+		if done != (store.Retained{}) {
+			s.loader.Forget()
+			s.cfg.Log.Info("dropped by the policy of retention", "snapshots", done.Snapshots, "member_bytes", done.MemberBytes, "bundles", done.Bundles, "upload_bytes", done.UploadBytes)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

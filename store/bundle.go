@@ -57,6 +57,8 @@ type Bundle struct {
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked            int64
 	Snapshots, Problems int
+	// Dropped is when a policy of retention dropped the bytes of Files, zero if none did.
+	Dropped time.Time
 }
 
 // AddBundle records an upload whose blobs are stored, and its job, in one transaction: both
@@ -376,7 +378,7 @@ func (s *Store) Bundles(ctx context.Context, caseID string) ([]Bundle, error) {
 
 const bundleColumns = `
 SELECT b.seq, b.id, c.id, b.name, b.created_at, b.status, b.size, b.fault, b.engine, b.generation,
-       b.unpacked, b.snapshot_count, b.problem_count
+       b.unpacked, b.snapshot_count, b.problem_count, b.dropped_at
 FROM bundle b
 JOIN cases c ON c.seq = b.case_seq`
 
@@ -419,20 +421,25 @@ func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, er
 
 func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 	var created int64
+	var dropped sql.NullInt64
 	var failure string
 	err = rows.Scan(&r.seq, &r.ID, &r.CaseID, &r.Name, &created, &r.Status, &r.Size, &failure, &r.Engine, &r.Generation,
-		&r.Unpacked, &r.Snapshots, &r.Problems)
+		&r.Unpacked, &r.Snapshots, &r.Problems, &dropped)
 	if err != nil {
 		return r, err
 	}
-	r.Created = fromMicros(created)
+	r.Created, r.Dropped = fromMicros(created), timeOrZero(dropped)
 	r.Error, err = readFault(failure)
 	return r, err
 }
 
 const filesSQL = `
 SELECT bundle_seq, name, sha256, size
-FROM bundle_file
+FROM (
+    SELECT bundle_seq, place, name, sha256, size FROM bundle_file
+    UNION ALL
+    SELECT bundle_seq, place, name, sha256, size FROM dropped_file
+) file
 WHERE bundle_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 ORDER BY bundle_seq, place`
 

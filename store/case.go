@@ -309,12 +309,13 @@ ORDER BY c.seq`
 
 // CheckOwner reports whether the key is the one that CreateCase returned. It is false for a
 // missing case.
-func (s *Store) CheckOwner(ctx context.Context, caseID, key string) bool {
+func (s *Store) CheckOwner(ctx context.Context, caseID, key string) (owns bool, err error) {
 	var hash []byte
-	if err := s.reader.QueryRowContext(ctx, caseOwnerSQL, caseID).Scan(&hash); err != nil {
-		return false
+	err = s.reader.QueryRowContext(ctx, caseOwnerSQL, caseID).Scan(&hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	return fits(key, hash)
+	return err == nil && fits(key, hash), fault("checking an owner key", err)
 }
 
 const caseOwnerSQL = `

@@ -106,8 +106,8 @@ func TestOnlyTheOwnersKeyFits(t *testing.T) {
 		{"no such case", "cnone", keyA, false},
 		{"no such case and no key", "cnone", "", false},
 	} {
-		if got := f.CheckOwner(f.ctx, tc.id, tc.key); got != tc.want {
-			t.Errorf("%s: got %v", tc.name, got)
+		if got, err := f.CheckOwner(f.ctx, tc.id, tc.key); got != tc.want || err != nil {
+			t.Errorf("%s: got %v, %v", tc.name, got, err)
 		}
 	}
 }

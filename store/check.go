@@ -517,11 +517,14 @@ const spoolDir = "spool"
 type checkedSnapshot struct {
 	seq, bundleSeq int64
 	id, bundle     string
+	// dropped is true if the bytes of the bundle were dropped.
+	dropped bool
 }
 
 const checkedSnapshotsSQL = `
-SELECT v.seq, v.bundle_seq, v.id, v.bundle_id
+SELECT v.seq, v.bundle_seq, v.id, v.bundle_id, b.dropped_at IS NOT NULL
 FROM visible_snapshot v
+JOIN bundle b ON b.seq = v.bundle_seq
 JOIN cases c ON c.seq = v.case_seq
 WHERE c.deleting = '' AND v.seq > ?
 ORDER BY v.seq
@@ -535,14 +538,14 @@ func (c *checker) results(ctx context.Context) error {
 		var batch []checkedSnapshot
 		err := c.read(ctx, "checking results", func(tx *sql.Tx) (err error) {
 			batch, err = collect(ctx, tx, func(rows *sql.Rows) (s checkedSnapshot, err error) {
-				return s, rows.Scan(&s.seq, &s.bundleSeq, &s.id, &s.bundle)
+				return s, rows.Scan(&s.seq, &s.bundleSeq, &s.id, &s.bundle, &s.dropped)
 			}, checkedSnapshotsSQL, last)
 			for _, s := range batch {
 				last = s.seq
 				c.Snapshots++
 				if damage := readSnapshot(ctx, tx, s); damage != nil && ctx.Err() == nil && !again[s.bundle] {
 					again[s.bundle] = true
-					c.add(unreadable("a snapshot", "snapshot "+s.id+" of bundle "+s.bundle, s.bundle, damage))
+					c.add(unreadable("a snapshot", "snapshot "+s.id+" of bundle "+s.bundle, s.bundle, s.dropped, damage))
 				}
 			}
 			return err
@@ -553,7 +556,11 @@ func (c *checker) results(ctx context.Context) error {
 	}
 }
 
-func unreadable(what, where, bundle string, err error) Finding {
+func unreadable(what, where, bundle string, dropped bool, err error) Finding {
+	if dropped {
+		return Finding{Subject: OfResult, What: what + " cannot be unpacked", Where: where, Why: err.Error(),
+			Hint: "Its upload was dropped by the policy of retention and cannot be read again. " + restoreHint}
+	}
 	return Finding{Subject: OfResult, What: what + " cannot be unpacked", Where: where, Why: err.Error(), bundle: bundle,
 		Mend: "have its upload read again", Hint: "Its case shows an error until it is read again, with “Read again” on the page of the bundle or with --repair."}
 }
@@ -578,7 +585,8 @@ func readSnapshot(ctx context.Context, tx *sql.Tx, s checkedSnapshot) error {
 const inventoriesSQL = `
 SELECT b.id, b.artifacts, b.problems, b.snapshot_count, b.problem_count, b.size,
        (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = b.seq AND s.generation = b.generation),
-       (SELECT coalesce(sum(f.size), 0) FROM bundle_file f WHERE f.bundle_seq = b.seq)
+       (SELECT coalesce(sum(f.size), 0) FROM bundle_file f WHERE f.bundle_seq = b.seq) +
+       (SELECT coalesce(sum(f.size), 0) FROM dropped_file f WHERE f.bundle_seq = b.seq), b.dropped_at IS NOT NULL
 FROM bundle b
 JOIN cases c ON c.seq = b.case_seq
 WHERE c.deleting = ''
@@ -594,18 +602,19 @@ func (c *checker) inventories(ctx context.Context, again map[string]bool) error 
 			var artifacts, problems []byte
 			var snapshots, problemCount, foundSnapshots int
 			var size, sizes int64
-			if err := rows.Scan(&id, &artifacts, &problems, &snapshots, &problemCount, &size, &foundSnapshots, &sizes); err != nil {
+			var dropped bool
+			if err := rows.Scan(&id, &artifacts, &problems, &snapshots, &problemCount, &size, &foundSnapshots, &sizes, &dropped); err != nil {
 				return none, err
 			}
 			_, err = openInventory(&p, artifacts, (*headReader).artifact)
 			list, other := openInventory(&p, problems, (*headReader).problem)
 			if err = errors.Join(err, other); err != nil && !again[id] {
 				again[id] = true
-				c.add(unreadable("an inventory", "bundle "+id, id, err))
+				c.add(unreadable("an inventory", "bundle "+id, id, dropped, err))
 			}
 			if err == nil && (len(list) != problemCount || snapshots != foundSnapshots) && !again[id] {
 				again[id] = true
-				f := unreadable("", "bundle "+id, id, fmt.Errorf("snapshots: %d of %d, problems: %d of %d", foundSnapshots, snapshots, len(list), problemCount))
+				f := unreadable("", "bundle "+id, id, dropped, fmt.Errorf("snapshots: %d of %d, problems: %d of %d", foundSnapshots, snapshots, len(list), problemCount))
 				f.What = "a result is not complete"
 				c.add(f)
 			}

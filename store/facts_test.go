@@ -225,6 +225,7 @@ func TestEveryFieldOfAHeadComesBack(t *testing.T) {
 	fillIn(reflect.ValueOf(&full).Elem(), 1)
 	full.Groups, full.Pairs = nil, nil // stand beside the head
 	full.Upload = ""                   // in the row of the bundle
+	full.Thinned = time.Time{}         // in the row of the snapshot
 	full.Artifacts[1].SHA256 = "00ff" + fmt.Sprintf("%060x", 99)
 	other := kubelet("2", instant, 5)
 	other.Groups = nil

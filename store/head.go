@@ -69,8 +69,9 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets, rest.Monitors, rest.Contention = nil, nil, nil
-	rest.Joined, rest.Pairs = nil, nil // in the value of the objects
-	rest.Upload = ""                   // in the row of the bundle
+	rest.Joined, rest.Pairs = nil, nil         // in the value of the objects
+	rest.Upload = ""                           // in the row of the bundle
+	rest.Thinned = analysis.Snapshot{}.Thinned // in the row of the snapshot
 	*snap = rest
 }
 

@@ -106,7 +106,7 @@ func scanQueued(rows *sql.Rows) (j QueuedJob, err error) {
 const claimJobSQL = `
 UPDATE job
 SET status = 'running', attempts = attempts + 1, generation = generation + 1,
-    owner = ?1, leased_until = CASE WHEN ?2 > 0 THEN clock_micros() + ?2 END, progress = ''
+    owner = ?1, leased_until = CASE WHEN CAST(?2 AS BIGINT) > 0 THEN clock_micros() + ?2 END, progress = ''
 WHERE id = ?3
 RETURNING id, kind, status, attempts, generation, created_at`
 
@@ -156,7 +156,7 @@ func (s *Store) CancelJob(ctx context.Context, job Job) error {
 func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
 	return s.writeReserved(ctx, "ending the job of a bundle", func(tx *sql.Tx) error {
 		var seq, generation int64
-		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation); err != nil {
+		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation, new(sql.NullInt64)); err != nil {
 			return orNotFound(err, "bundle", bundleID)
 		}
 		open, err := collect(ctx, tx, scanJob, openJobSQL, seq)
@@ -286,7 +286,8 @@ func over(status Status) error {
 }
 
 // Requeue queues a bundle for analysis again; the current result stays visible until the new
-// one is complete. If a job is queued or running already, Requeue returns that one.
+// one is complete. If a job is queued or running already, Requeue returns that one. A bundle
+// whose bytes were dropped is refused as by UploadDropped.
 func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 	id, err := s.newID("j")
 	if err != nil {
@@ -295,8 +296,12 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 	job := Job{ID: id, BundleID: bundleID, Kind: jobReingest, Status: Queued, Created: s.time()}
 	err = s.write(ctx, "queueing a bundle again", func(tx *sql.Tx) error {
 		var seq, generation int64
-		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation); err != nil {
+		var dropped sql.NullInt64
+		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation, &dropped); err != nil {
 			return orNotFound(err, "bundle", bundleID)
+		}
+		if dropped.Valid {
+			return UploadDropped(bundleID, fromMicros(dropped.Int64))
 		}
 		open, err := collect(ctx, tx, scanJob, openJobSQL, seq)
 		if err != nil {
@@ -325,7 +330,7 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 }
 
 const requeueBundleSQL = `
-SELECT seq, generation FROM bundle WHERE id = ?`
+SELECT seq, generation, dropped_at FROM bundle WHERE id = ?`
 
 const jobColumns = `
 SELECT j.id, b.id, j.kind, j.status, j.attempts, j.generation, j.created_at

@@ -98,15 +98,19 @@ const anyEndedLeaseSQL = `
 SELECT EXISTS (SELECT 1 FROM job WHERE status = 'running' AND leased_until < clock_micros())`
 
 // repair restores a consistent state after a crash. It queues running jobs again whose lease
-// has ended, or fails them after too many crashes, and removes their rows. In a file these
-// are all running jobs.
+// has ended, or fails them after too many crashes, and removes their rows. If no other server
+// has the database, these are all running jobs.
 func (s *Store) repair(ctx context.Context) error {
 	return s.writeReserved(ctx, "repairing the database", func(tx *sql.Tx) error {
+		if s.alone {
+			for _, query := range []string{endLeasesSQL, endDutiesSQL} {
+				if _, err := tx.ExecContext(ctx, query); err != nil {
+					return err
+				}
+			}
+		}
 		again, err := s.requeueEnded(ctx, tx)
 		if err != nil || s.Shared() {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, endDutiesSQL); err != nil {
 			return err
 		}
 		if err := reviseFound(ctx, tx, requeueBundlesSQL); err != nil {
@@ -279,6 +283,9 @@ SELECT owner, CASE WHEN until < clock_micros() THEN 1 ELSE 0 END FROM duty WHERE
 const takeDutySQL = `
 INSERT INTO duty (name, owner, until) VALUES (?1, ?2, clock_micros() + ?3)
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until`
+
+const endLeasesSQL = `
+UPDATE job SET leased_until = NULL WHERE status = 'running' AND leased_until IS NOT NULL`
 
 const endDutiesSQL = `
 DELETE FROM duty`

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/samples/corpus"
@@ -24,8 +26,10 @@ func TestSeveralServersOnOneDatabase(t *testing.T) {
 	}{
 		{"each job is claimed once", eachJobIsClaimedOnce},
 		{"a server that was paused writes nothing, and its rows go", aPausedServerWritesNothing},
+		{"the locks of a paused server end before its leases", locksEndBeforeLeases},
 		{"a job that ends its servers is given up", aJobThatEndsItsServersIsGivenUp},
 		{"a server that gives a sign keeps its job", aServerThatGivesASignKeepsItsJob},
+		{"a job that is being written is not inherited, and keeps nobody waiting", aJobBeingWrittenIsNotInherited},
 		{"a job is cancelled from the other server", aJobIsCancelledFromTheOtherServer},
 		{"a start and an orderly end leave the jobs of others alone", startAndEndLeaveOthersAlone},
 		{"how far a job is, the other one knows", theOtherOneKnowsHowFarAJobIs},
@@ -151,6 +155,26 @@ func aPausedServerWritesNothing(a, b *fixture) {
 	b.wantSound()
 }
 
+func locksEndBeforeLeases(a, _ *fixture) {
+	var text string
+	a.ok(a.writer.QueryRowContext(a.ctx, `SHOW idle_in_transaction_session_timeout`).Scan(&text))
+	if d, err := time.ParseDuration(text); err != nil || d <= 0 || d >= leaseTime {
+		a.t.Errorf("a transaction of a server that does nothing ends after %q, %v", text, err)
+	}
+	err := a.write(a.ctx, "pausing", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(a.ctx, `SET LOCAL idle_in_transaction_session_timeout = 1`); err != nil {
+			return err
+		}
+		for {
+			if err := tx.QueryRowContext(a.ctx, `SELECT 1`).Scan(new(int)); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	wantCode(a.t, err, "busy")
+}
+
 func aJobThatEndsItsServersIsGivenUp(a, b *fixture) {
 	bundle, _ := a.upload(a.newCase("a").ID, "1")
 	for n := range maxAttempts {
@@ -181,6 +205,25 @@ func aServerThatGivesASignKeepsItsJob(a, b *fixture) {
 	// What is written renews the lease too.
 	a.ok(a.addSnapshot(job.ID, kubelet("2", instant, 5)))
 	b.ok(b.Inherit(b.ctx))
+	a.ok(a.Store.FinishJob(a.ctx, job, kubeletResult("2")))
+}
+
+func aJobBeingWrittenIsNotInherited(a, b *fixture) {
+	a.upload(a.newCase("a").ID, "1")
+	job := a.claim()
+	b.endLeases()
+	tx, err := a.writer.BeginTx(a.ctx, a.engine.writing())
+	a.ok(err)
+	_, err = a.own(a.ctx, tx, job)
+	a.ok(err)
+	b.ok(b.Inherit(b.ctx))
+	if lost := must[[]Job](a.t)(a.Renew(a.ctx, []Lease{{Job: job}})); len(lost) > 0 {
+		a.t.Errorf("lost %v", lost)
+	}
+	if got := must[Job](a.t)(b.Job(b.ctx, job.ID)); got.Status != Running {
+		a.t.Errorf("the job is %s", got.Status)
+	}
+	a.ok(tx.Commit())
 	a.ok(a.Store.FinishJob(a.ctx, job, kubeletResult("2")))
 }
 

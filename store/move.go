@@ -83,6 +83,7 @@ var movedTables = []movedTable{
 	{"ending", "case_seq, fingerprint, process"},
 	{"bundle_kind", "bundle_seq, path"},
 	{"bundle_file", "bundle_seq, place"},
+	{"dropped_file", "bundle_seq, place"},
 	{"series", "seq"},
 	{"snapshot", "seq"},
 	{"snapshot_members", "snapshot_seq"},

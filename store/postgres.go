@@ -146,6 +146,9 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
+// idleInTransaction is the code of the error after a pause within a transaction.
+const idleInTransaction = "25P03"
+
 func lockedDatabase() error {
 	return &analysis.Fault{
 		Code: "locked", What: "the database is in use", Why: "another leakdiff server has it open, with uploads in its data directory",
@@ -178,7 +181,7 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 		case server.Code == "53100":
 			out.Code, out.Why = diskFull, "the volume of the database is full"
 			out.Hint = "Delete cases that are no longer needed or give the database more space."
-		case strings.HasPrefix(server.Code, "53"), strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "40"):
+		case strings.HasPrefix(server.Code, "53"), strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "40"), server.Code == idleInTransaction:
 			out.Code, out.Hint = "busy", "Try again in a moment."
 		case strings.HasPrefix(server.Code, "42501"):
 			out.Hint = "Let the user of --database own the database: leakdiff makes its own tables in it."

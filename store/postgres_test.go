@@ -28,6 +28,7 @@ var shortForm = []string{
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
 	"TestTheFleetIsChosenAndSorted", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
 	"TestAHostLeaksAsItsLatestSeriesSays", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
+	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
 }
 
 // TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has

@@ -179,7 +179,7 @@ const withoutReports = withoutSpans + `
 	CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN DELETE FROM case_page; END;`
 
 // withoutSpans undoes the migration that brought spans of families, and those after it.
-const withoutSpans = withoutLeases + withoutAlerts + `
+const withoutSpans = withoutRetention + withoutLeases + withoutAlerts + `
 	DROP TABLE object_to_forget; DROP INDEX blob_by_object; ALTER TABLE blob DROP COLUMN object;
 	DROP TABLE family_span;`
 

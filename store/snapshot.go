@@ -299,14 +299,34 @@ func (l *loader) members(ctx context.Context, rows []*snapshotRow) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		// Snapshots without a row must have no members.
-		if at[r.seq] != nil && slices.Max(append(r.members, 0)) > 0 {
-			return fmt.Errorf("snapshot %s: its members are missing", r.id)
+	// Snapshots without a row must have no members, or had them.
+	for seq, r := range at {
+		if slices.Max(append(r.members, 0)) == 0 {
+			delete(at, seq)
 		}
 	}
-	return nil
+	if len(at) == 0 {
+		return nil
+	}
+	_, err = collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var thinned int64
+		if err := rows.Scan(&seq, &thinned); err != nil {
+			return none, err
+		}
+		at[seq].head.Thinned = fromMicros(thinned)
+		delete(at, seq)
+		return none, nil
+	}, thinnedSQL, listOf(slices.Collect(maps.Keys(at))))
+	for _, r := range at {
+		return errors.Join(err, fmt.Errorf("snapshot %s: its members are missing", r.id))
+	}
+	return err
 }
+
+const thinnedSQL = `
+SELECT seq, thinned_at
+FROM snapshot
+WHERE thinned_at IS NOT NULL AND seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 const membersSQL = `
 SELECT snapshot_seq, members

@@ -73,6 +73,8 @@ type Store struct {
 
 	// self names this server in the rows of its jobs and duties; each start has another name.
 	self string
+	// alone means that no other server has the database open.
+	alone bool
 
 	lock   *os.File
 	engine engine
@@ -179,7 +181,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 }
 
 func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
-	s.engine = sqliteEngine{}
+	s.engine, s.alone = sqliteEngine{}, true
 	dir := cfg.Dir
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
@@ -208,11 +210,11 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
 	// Uploads in a directory are those of one server.
-	shared := cfg.shared || cfg.Blobs != ""
-	if s.writer, err = connectPostgres(cfg.Database, 1, !shared, s.log); err != nil {
+	s.alone = !cfg.shared && cfg.Blobs == ""
+	if s.writer, err = connectPostgres(cfg.Database, 1, s.alone, s.log); err != nil {
 		return err
 	}
-	if shared {
+	if !s.alone {
 		if err := s.besideNone(ctx); err != nil {
 			return err
 		}

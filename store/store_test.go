@@ -145,7 +145,7 @@ func (f *fixture) close() {
 // end before the next start.
 func (f *fixture) crash() {
 	f.t.Helper()
-	if f.Shared() {
+	if !f.alone {
 		f.endLeases()
 	}
 	if err := f.release(); err != nil {

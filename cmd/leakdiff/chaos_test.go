@@ -37,6 +37,7 @@ const (
 type fleet struct {
 	t        *testing.T
 	database *cluster.Cluster
+	buckets  *gateway.Server
 	args     []string
 	dirs     []string
 
@@ -124,9 +125,9 @@ func TestServersOnOneDatabaseLoseNoUploadWhateverHappensToThem(t *testing.T) {
 		}
 	}
 	const servers, cases = 3, 3
-	f := &fleet{t: t, database: cluster.Start(t), servers: make([]*serving, servers), acknowledged: map[string]bool{}, after: make(chan int, uploads)}
+	f := &fleet{t: t, database: cluster.Start(t), buckets: gateway.Start(t), servers: make([]*serving, servers), acknowledged: map[string]bool{}, after: make(chan int, uploads)}
 	address := f.database.Database(t)
-	f.args = []string{"--no-samples", "--database", address, "--blobs", gateway.Start(t).Bucket(t)}
+	f.args = []string{"--no-samples", "--database", address, "--blobs", f.buckets.Bucket(t)}
 	for n := range servers {
 		f.dirs = append(f.dirs, t.TempDir())
 		f.start(n)
@@ -174,10 +175,11 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// disturb kills, pauses and restarts in turn, once for every few uploads that are confirmed.
+// disturb kills, pauses, restarts and refuses in turn, once for every few uploads that are
+// confirmed.
 func (f *fleet) disturb(uploads int, patiently bool) {
 	const every = 5
-	kills, pauses, restarts := 0, 0, 0
+	kills, pauses, restarts, refusals := 0, 0, 0, 0
 	paused := -1
 	resume := func() {
 		if paused >= 0 {
@@ -191,7 +193,7 @@ func (f *fleet) disturb(uploads int, patiently bool) {
 			continue
 		}
 		n := confirmed / every % len(f.servers)
-		switch confirmed / every % 4 {
+		switch confirmed / every % 5 {
 		case 1, 3:
 			if n == paused {
 				resume()
@@ -212,9 +214,14 @@ func (f *fleet) disturb(uploads int, patiently bool) {
 			f.database.Stop(f.t)
 			f.database.Run(f.t)
 			restarts++
+		case 4:
+			f.buckets.Refuse()
+			time.Sleep(time.Second)
+			f.buckets.Pass()
+			refusals++
 		}
 	}
-	f.t.Logf("%d uploads, %d kills, %d pauses, %d restarts of the database", uploads, kills, pauses, restarts)
+	f.t.Logf("%d uploads, %d kills, %d pauses, %d restarts of the database, %d refusals of the bucket", uploads, kills, pauses, restarts, refusals)
 }
 
 func (f *fleet) signal(n int, signal syscall.Signal) {
@@ -235,20 +242,20 @@ func (f *fleet) wantEachOnce(address string) {
 		return ask[int](t, db, `SELECT count(*) FROM job WHERE status IN ('queued', 'running')`) == 0
 	})
 	rows, err := db.QueryContext(t.Context(), `
-		SELECT f.sha256, b.status, count(*) OVER (PARTITION BY f.sha256) FROM bundle b JOIN bundle_file f ON f.bundle_seq = b.seq`)
+		SELECT f.sha256, b.status, b.fault, count(*) OVER (PARTITION BY f.sha256) FROM bundle b JOIN bundle_file f ON f.bundle_seq = b.seq`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
 	read := map[string]bool{}
 	for rows.Next() {
-		var hash, status string
+		var hash, status, why string
 		var times int
-		if err := rows.Scan(&hash, &status, &times); err != nil {
+		if err := rows.Scan(&hash, &status, &why, &times); err != nil {
 			t.Fatal(err)
 		}
 		if status != "done" || times != 1 {
-			t.Errorf("an upload is there %d times and %s", times, status)
+			t.Errorf("an upload is there %d times and %s: %s", times, status, why)
 		}
 		read[hash] = true
 	}

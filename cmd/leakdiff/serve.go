@@ -37,12 +37,13 @@ type serveCommand struct {
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	AlertURL    string   `help:"Webhook that is told when a family leaks on more than --alert-hosts hosts, and when that ends. It may hold a secret: better given as LEAKDIFF_ALERT_URL." name:"alert-url" placeholder:"URL"`
 	AlertHosts  int      `help:"More hosts than these with a leak of one family are an alert; it ends at half of them." default:"1" placeholder:"N"`
-	UploadLimit string   `help:"Size of one upload." default:"2GB"`
-	Memory      string   `help:"Memory that the server stays within. More of it reads more bundles at once." default:"256MiB"`
-	NewDatabase bool     `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
-	NoSamples   bool     `help:"Do not load the sample cases."`
-	NoObjects   bool     `help:"Do not join goroutines to objects: a dump of a million takes a third less memory."`
-	Verbose     bool     `help:"Log every request." short:"v"`
+	keepFlags
+	UploadLimit string `help:"Size of one upload." default:"2GB"`
+	Memory      string `help:"Memory that the server stays within. More of it reads more bundles at once." default:"256MiB"`
+	NewDatabase bool   `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
+	NoSamples   bool   `help:"Do not load the sample cases."`
+	NoObjects   bool   `help:"Do not join goroutines to objects: a dump of a million takes a third less memory."`
+	Verbose     bool   `help:"Log every request." short:"v"`
 }
 
 // Help stands below the flags in the help of the command.
@@ -79,6 +80,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+	keep, err := c.retention()
+	if err != nil {
+		return err
+	}
 	webhook, err := c.webhook()
 	if err != nil {
 		return err
@@ -117,7 +122,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
 		TempDir: spool, UploadLimit: limit, Readers: readersWithin(memory), NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
-		Alert: alert.Config{URL: webhook, Hosts: c.AlertHosts},
+		Alert: alert.Config{URL: webhook, Hosts: c.AlertHosts}, Keep: keep,
 	}
 	if c.Database != "" {
 		cfg.Outgoing = []string{"its database"}

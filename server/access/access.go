@@ -18,7 +18,7 @@ import (
 
 // Owners checks the keys of case owners.
 type Owners interface {
-	CheckOwner(ctx context.Context, caseID, key string) bool
+	CheckOwner(ctx context.Context, caseID, key string) (owns bool, err error)
 }
 
 // Accounts stores tokens, sessions, the accounts that made cases, and the audit log.
@@ -180,7 +180,11 @@ func (a *Access) Edit(r *http.Request, caseID, formKey string) (role string, err
 			return role, err
 		}
 	}
-	if !a.owners.CheckOwner(r.Context(), caseID, key) {
+	owns, err := a.owners.CheckOwner(r.Context(), caseID, key)
+	if err != nil {
+		return "", err
+	}
+	if !owns {
 		why := "no key was sent"
 		if given {
 			why = "the key is wrong"

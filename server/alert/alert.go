@@ -56,10 +56,10 @@ const (
 	usualFirstDelay = 30 * time.Second
 	usualTimeout    = 10 * time.Second
 	longestDelay    = time.Hour
-	// Days is how many days back hosts count, as on the page of a family.
+	// days is how many days back hosts count, as on the page of a family.
 	days = 30
-	// busyShare is the part of the time that countings may take at most.
-	busyShare = 20
+	// A counting is followed by a pause of idleTimes its duration at least.
+	idleTimes = 20
 )
 
 // Address reads the address of a webhook. The error does not repeat it.
@@ -115,7 +115,7 @@ func (a *Alerts) Run(ctx context.Context) {
 			if a.judge(ctx) {
 				deliver.Reset(0)
 			}
-			next = time.Now().Add(max(a.cfg.Pause, busyShare*time.Since(began)))
+			next = time.Now().Add(max(a.cfg.Pause, idleTimes*time.Since(began)))
 			judge.Reset(time.Hour)
 		case <-deliver.C:
 			deliver.Reset(a.deliver(ctx))

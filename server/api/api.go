@@ -24,11 +24,14 @@ type Store interface {
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
 	page.FleetSeriesStore
+	PlanRetention(ctx context.Context, keep store.Retention, caseID string) ([]store.CaseRetained, error)
 }
 
 type Config struct {
 	Store   Store
 	Respond *response.Responder
+	// Keep is the policy of retention for cases without one of their own.
+	Keep store.Retention
 	// Sender is whose requests are counted together.
 	Sender func(*http.Request) (string, error)
 	// BaseURL is the address of the server behind a proxy, for the description.

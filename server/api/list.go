@@ -102,10 +102,15 @@ func (s *Service) BundlesAPI(w http.ResponseWriter, r *http.Request) {
 		Snapshots int          `json:"snapshots"`
 		Problems  int          `json:"problems"`
 		Files     []file       `json:"files"`
+		// DroppedAt is when the bytes of the files were dropped.
+		DroppedAt *time.Time `json:"dropped_at"`
 	}
 	out := []bundle{}
 	for _, b := range bundles {
-		x := bundle{b.ID, b.Name, b.Status, b.Created, b.Size, b.Unpacked, b.Engine, b.Snapshots, b.Problems, []file{}}
+		x := bundle{b.ID, b.Name, b.Status, b.Created, b.Size, b.Unpacked, b.Engine, b.Snapshots, b.Problems, []file{}, nil}
+		if !b.Dropped.IsZero() {
+			x.DroppedAt = &b.Dropped
+		}
 		for _, f := range b.Files {
 			x.Files = append(x.Files, file{f.Name, f.SHA256, f.Size})
 		}

@@ -225,6 +225,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 		in.Lower = append(in.Lower, snap.Bounded(group.Family.Kind))
 		in.Times = append(in.Times, snap.CapturedAt)
 		in.Groups = append(in.Groups, report.GroupOf(snap, fingerprint))
+		in.Thinned = append(in.Thinned, snap.Thinned)
 	}
 	if len(group.Variants) > 0 {
 		in.Steps = family.Explain(group.Variants[0].Stack)

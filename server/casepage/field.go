@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/server/response"
@@ -18,8 +19,11 @@ const (
 	archivedField = "archived"
 )
 
+// mostDays bounds the days of a policy of retention.
+const mostDays = 36500
+
 // fieldLimits are the longest values in bytes.
-var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3}
+var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3, store.KeepMembersField: 5, store.KeepUploadsField: 5}
 
 // setField stores a field of a case and returns its value before.
 func (s *Service) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
@@ -30,13 +34,18 @@ func (s *Service) setField(r *http.Request, caseID, name, value, key string) (be
 	limit, known := fieldLimits[name]
 	switch {
 	case !known:
-		return before, response.Refuse("bad_request", "there is no such field", name, "a case has title, ticket, modules and archived", "use one of these")
+		return before, response.Refuse("bad_request", "there is no such field", name, "a case has title, ticket, modules, archived, keep_members and keep_uploads", "use one of these")
 	case len(value) > limit:
 		return before, response.Refuse("invalid", "the value is too long", name, "it is kept in full in the list of cases", "shorten it and put the rest into the ticket")
 	case name == titleField && value == "":
 		return before, response.Refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words")
 	case name == archivedField && value != "" && value != "yes":
 		return before, response.Refuse("invalid", "a case is archived or not", value, "the value is neither yes nor empty", `send "yes", or "" to take it back`)
+	}
+	if name == store.KeepMembersField || name == store.KeepUploadsField {
+		if days, err := strconv.Atoi(value); value != "" && (err != nil || days < 0 || days > mostDays) {
+			return before, response.Refuse("invalid", "the days were not understood", value, "they are a number from 0, which is for ever, to "+strconv.Itoa(mostDays), "leave them empty for what the server keeps")
+		}
 	}
 	if name == titleField {
 		c, err := s.store.Case(r.Context(), caseID)
@@ -70,7 +79,7 @@ func (s *Service) FieldForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var over []string
-	for _, name := range []string{titleField, ticketField, modulesField, archivedField} {
+	for _, name := range []string{titleField, ticketField, modulesField, archivedField, store.KeepMembersField, store.KeepUploadsField} {
 		values, sent := r.PostForm[name]
 		was := r.PostForm.Get("was-" + name)
 		if !sent || strings.TrimSpace(values[0]) == was && r.PostForm.Has("was-"+name) {
@@ -94,7 +103,7 @@ func (s *Service) FieldForm(w http.ResponseWriter, r *http.Request) {
 }
 
 // FieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
-// "archived"}. It returns the values before.
+// "archived", "keep_members", "keep_uploads"}. It returns the values before.
 func (s *Service) FieldsAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in map[string]string

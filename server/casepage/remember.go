@@ -129,8 +129,8 @@ func (s *Service) mayChange(r *http.Request, e *knowledge.Entry, key string) err
 			return err
 		}
 		for _, x := range found.List {
-			if s.store.CheckOwner(r.Context(), x.CaseID, key) {
-				return nil
+			if owns, err := s.store.CheckOwner(r.Context(), x.CaseID, key); owns || err != nil {
+				return err
 			}
 		}
 	}

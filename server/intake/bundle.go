@@ -46,7 +46,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	state := s.state(r.Context(), b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text, Taken: state.Taken,
-		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: s.access.NeedsKey(r.Context(), b.CaseID),
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Dropped: b.Dropped, Show: r.URL.Query().Get("show"), NeedsKey: s.access.NeedsKey(r.Context(), b.CaseID),
 	}
 	damaged := map[string]string{}
 	if b.Status != store.Queued && b.Status != store.Running {
@@ -192,6 +192,10 @@ func (s *Service) BundleFile(w http.ResponseWriter, r *http.Request) {
 	for _, f := range b.Files {
 		if f.SHA256 != response.PathValue(r, "sha") {
 			continue
+		}
+		if !b.Dropped.IsZero() {
+			s.respond.Fail(w, r, store.UploadDropped(f.Name, b.Dropped))
+			return
 		}
 		err := s.raw.verify(r.Context(), f)
 		if err != nil {

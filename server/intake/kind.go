@@ -21,6 +21,9 @@ func (s *Service) setKind(r *http.Request, bundleID, path, kind, key string) err
 	if _, err := s.access.Edit(r, b.CaseID, key); err != nil {
 		return err
 	}
+	if !b.Dropped.IsZero() {
+		return store.UploadDropped(b.Name, b.Dropped)
+	}
 	if b.Status != store.Done {
 		return response.Refuse("still_reading", "this bundle is being read", b.Name, "a reading that has begun does not take the choice in", "choose again when it is done")
 	}

@@ -99,7 +99,7 @@ func (r *reading) counted(inputs []bundle.Input) {
 // note keeps an error that says that bytes cannot be reached for now. Parsers take it for the
 // end of a file.
 func (r *reading) note(err error) {
-	if store.IsUnreachable(err) {
+	if store.IsUnreachable(err) || isBusy(err) {
 		r.unreachable.Store(&err)
 	}
 }

@@ -69,6 +69,9 @@ func damageOf(f store.File, err error) error {
 // large bundle are not hashed, only looked for: hashing takes as long as reading.
 func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]string, error) {
 	out := map[string]string{}
+	if !b.Dropped.IsZero() {
+		return out, nil
+	}
 	for _, f := range b.Files {
 		err := raw.Blobs.Look(ctx, f.SHA256)
 		if err == nil && b.Size <= largeBundle {
@@ -85,8 +88,11 @@ func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]str
 }
 
 // OpenArtifact opens the unpacked bytes of a file in a bundle. It verifies the upload
-// first.
+// first. The error is as of store.UploadDropped if the bytes were dropped.
 func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error) {
+	if !b.Dropped.IsZero() {
+		return nil, store.UploadDropped(b.Name, b.Dropped)
+	}
 	var damage error
 	inputs := raw.inputs(ctx, b.Files)
 	for i, f := range b.Files {

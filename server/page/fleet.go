@@ -3,6 +3,8 @@ package page
 import (
 	"cmp"
 	"context"
+	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
 	"leakdiff/store"
@@ -85,8 +88,49 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	v := view.NewFleet(in)
+	_, suffix := response.Twin(r.URL.Path)
+	s.fleetTwin(w, r, suffix, "fleet", v, func(w io.Writer) error {
+		head := []string{"kind", "family", "fingerprint", "growth", "hosts", "unnamed_series", "series", "first_seen", "last_seen", "new"}
+		rows := make([][]any, len(in.Families))
+		for i, f := range in.Families {
+			rows[i] = []any{string(f.Kind), f.Title, f.Fingerprint, measured(f.Growth, f.Measured), f.Hosts, f.Unnamed, f.Series, &f.First, &f.Last, strconv.FormatBool(f.New)}
+		}
+		return report.SheetCSV(w, head, rows)
+	})
+}
+
+// FleetSuffixes are those of the twins of /fleet. Its data is in the API.
+var FleetSuffixes = []string{".md", ".txt", ".jira", ".csv"}
+
+// fleetTwin writes a page of the fleet, or the twin with a suffix.
+func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name string, v view.Written, csv func(io.Writer) error) {
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	var made response.Content
+	var err error
+	switch {
+	case suffix == "":
+		s.respond.Page(w, r, http.StatusOK, page.Written(v))
+		return
+	case suffix == ".csv":
+		made, err = s.respond.TwinOf(r, suffix, response.Export{CSV: csv, Name: name})
+	case slices.Contains(FleetSuffixes, suffix):
+		made = response.WordsOf(suffix, v.Body)
+	default:
+		err = response.Refuse("not_found", "this page has no twin "+suffix, "", "it is words and figures", "take one of "+strings.Join(FleetSuffixes, ", ")+", or /api/v1/fleet")
+	}
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	made.Tagged(w, r)
+}
+
+// measured is a growth, or an empty cell.
+func measured(growth int, known bool) *int {
+	if !known {
+		return nil
+	}
+	return &growth
 }
 
 // FleetSeriesStore has the series of one family.
@@ -230,14 +274,20 @@ func fleetVersions(hosts []view.FleetHost) (out []view.FleetVersion) {
 
 // FleetFamily shows one family over all hosts.
 func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
-	in, err := FleetOf(r.Context(), s.store, response.PathValue(r, "fingerprint"), r.URL.Query(), s.now())
+	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
+	in, err := FleetOf(r.Context(), s.store, fingerprint, r.URL.Query(), s.now())
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	v := view.NewFleetFamily(in)
-	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.fleetTwin(w, r, suffix, "fleet "+in.Title, view.NewFleetFamily(in), func(w io.Writer) error {
+		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen"}
+		rows := make([][]any, len(in.Hosts))
+		for i, h := range in.Hosts {
+			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last}
+		}
+		return report.SheetCSV(w, head, rows)
+	})
 }
 
 func (s *Service) now() time.Time { return s.cfg.Now() }

@@ -100,7 +100,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := view.HomeInput{
-		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice, Samples: s.cfg.Samples,
+		Base: s.respond.Base(r), Limits: s.limits(), KeepUploads: s.cfg.Keep.Uploads, Total: total, Choice: choice, Samples: s.cfg.Samples,
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: s.cfg.Reserved, Keyed: s.access.NeedsKey(r.Context(), "")},
 	}
 	if total == 0 && !choice.Narrow() {
@@ -123,13 +123,17 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 // limits writes the budget of one bundle.
 func (s *Service) limits() []view.Limit {
 	b := s.budget()
-	return []view.Limit{
+	out := []view.Limit{
 		{Name: "One upload", Value: wording.Bytes(s.cfg.UploadLimit)},
 		{Name: "Unpacked", Value: fmt.Sprintf("%s, at most %d : 1", wording.Binary(b.Bytes), b.Ratio)},
 		{Name: "Files in a bundle", Value: wording.Number(int64(b.Entries))},
 		{Name: "Archives in archives", Value: fmt.Sprintf("%d levels, %d in all", b.Depth, b.Archives)},
 		{Name: "Reading time", Value: wording.PageDuration(b.Duration)},
 	}
+	if s.cfg.Keep != (store.Retention{}) {
+		out = append(out, view.Limit{Name: "Members kept", Value: wording.MembersKept(s.cfg.Keep.Members)}, view.Limit{Name: "Uploads kept", Value: wording.UploadsKept(s.cfg.Keep.Uploads)})
+	}
+	return out
 }
 
 // budget is the budget of one upload, as configured or by default.

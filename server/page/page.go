@@ -35,6 +35,8 @@ type Config struct {
 	// Budget is that of one bundle, zero for the default.
 	Budget  bundle.Budget
 	Samples []view.Sample
+	// Keep is the policy of retention for cases without one of their own.
+	Keep store.Retention
 	// KnowledgeDir is the directory of own files of the catalogue.
 	KnowledgeDir string
 	// Script is the content of /collect.sh. Without it there is no such page.

@@ -356,7 +356,7 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 func (s *Service) refresh(ctx context.Context, caseID string) (reading bool, err error) {
 	bundles, err := s.store.Bundles(ctx, caseID)
 	for _, b := range bundles {
-		if b.Status == store.Done && b.Engine != ingest.Engine {
+		if b.Status == store.Done && b.Engine != ingest.Engine && b.Dropped.IsZero() {
 			if _, err := s.store.Requeue(ctx, b.ID); err != nil {
 				return false, err
 			}

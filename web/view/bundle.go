@@ -24,6 +24,8 @@ type Bundle struct {
 	ReadAs *ReadAs
 	// NeedsKey says that what changes the bundle asks for the owner key.
 	NeedsKey bool
+	// Dropped says that the uploaded files are not kept any more.
+	Dropped bool
 	// FilesNote says how the uploaded files are kept.
 	FilesNote string
 	// Unread says that reading ended before any file was known: there is no
@@ -91,11 +93,13 @@ type BundleInput struct {
 	Error                       string
 	Size, Unpacked              int64
 	Created                     time.Time
-	Files                       []UploadedFile
-	Artifacts                   []analysis.Artifact
-	Problems                    []analysis.Problem
-	Snapshots                   []analysis.Snapshot
-	Show                        string
+	// Dropped is when a policy of retention dropped the bytes of Files, zero if none did.
+	Dropped   time.Time
+	Files     []UploadedFile
+	Artifacts []analysis.Artifact
+	Problems  []analysis.Problem
+	Snapshots []analysis.Snapshot
+	Show      string
 	// Kinds are those that a file can be read as, Chosen what people chose, by path; As
 	// is the artifact whose form is open, counted from 1, 0 for none.
 	Kinds    []string
@@ -124,6 +128,9 @@ func NewBundle(in BundleInput) Bundle {
 		b.Shell.Crumbs = append(b.Shell.Crumbs, Link{in.CaseTitle, "/cases/" + url.PathEscape(in.CaseID)})
 	}
 	b.Files, b.FilesNote = fileRows(in), filesNote(in.Files)
+	if b.Dropped = !in.Dropped.IsZero(); b.Dropped {
+		b.FilesNote = wording.UploadDropped(in.Dropped)
+	}
 	if b.Running || in.Status == "failed" || b.Cancelled {
 		b.Stages = stages(in)
 	}
@@ -374,10 +381,14 @@ func problemURL(in BundleInput, p analysis.Problem) string {
 func fileRows(in BundleInput) []FileRow {
 	var rows []FileRow
 	for _, f := range in.Files {
-		rows = append(rows, FileRow{
+		row := FileRow{
 			Name: Visible(f.Name), SHA256: f.SHA256, Size: wording.Bytes(f.Size),
 			URL: "/bundles/" + url.PathEscape(in.ID) + "/files/" + url.PathEscape(f.SHA256), Damage: Visible(f.Damage),
-		})
+		}
+		if !in.Dropped.IsZero() {
+			row.URL = ""
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

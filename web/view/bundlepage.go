@@ -31,9 +31,11 @@ func (b *Bundle) actions() document.Group {
 	if b.CaseID != "" {
 		out.Add(document.Text{document.LinkButton("btn primary", "/cases/"+b.CaseID, "Open the case")})
 	}
-	if b.NeedsKey {
+	switch {
+	case b.Dropped:
+	case b.NeedsKey:
 		out.Add(confirm("Read again", document.Form{Look: "box", Post: true, Action: b.URL("/read"), Blocks: append(keyBlocks(true, "read"), pressLine("btn", "Read it again"))}))
-	} else {
+	default:
 		out.Add(document.Form{Post: true, Action: b.URL("/read"), Blocks: document.Blocks{document.Press{Look: "btn", Text: "Read again"}}})
 	}
 	remove := document.Form{Look: "box", Post: true, Action: b.URL("/remove")}
@@ -235,6 +237,9 @@ func (b Bundle) Uploaded() document.Blocks {
 	table := document.Table{Look: "data uploads", Label: "Files as uploaded", Caption: "Files as uploaded", Head: heads("File", "Size*", "SHA-256"), Parts: []document.Part{{}}}
 	for _, f := range b.Files {
 		name := document.Blocks{document.Text{{URL: f.URL, Text: f.Name, Link: &document.Link{Download: true}}}}
+		if f.URL == "" {
+			name = document.Blocks{document.Words(f.Name)}
+		}
 		if f.Damage != "" {
 			name = document.Blocks{document.Words(f.Name), document.Group{Look: "by", Blocks: document.Blocks{document.Words(f.Damage)}}}
 		}

@@ -18,6 +18,8 @@ type CaseForm struct {
 	// Modules are the prefixes of functions that are one's own, separated by blanks.
 	Modules  string
 	Archived bool
+	// KeepMembers and KeepUploads are days, empty for what the server keeps.
+	KeepMembers, KeepUploads string
 	// Over says which values of others the last save replaced.
 	Over []string
 	// Before says what stood in a field before, where that was changed.
@@ -37,13 +39,14 @@ type CaseField struct {
 }
 
 // caseFieldWords are the fields with their names on the page.
-var caseFieldWords = []Pair{{"title", "Title"}, {"ticket", "Ticket"}, {"modules", "Own modules"}, {"archived", "Archived"}}
+var caseFieldWords = []Pair{{"title", "Title"}, {"ticket", "Ticket"}, {"modules", "Own modules"}, {"archived", "Archived"}, {"keep_members", "Days to keep members"}, {"keep_uploads", "Days to keep uploads"}}
 
 func (m *caseMaker) form() CaseForm {
 	in := m.in
 	f := CaseForm{
 		ID: in.ID, Title: Visible(in.Title), Permalinks: in.Permalinks, NeedsKey: in.NeedsKey,
 		Ticket: Visible(in.Fields["ticket"].Value), Modules: Visible(in.Fields["modules"].Value), Archived: in.Fields["archived"].Value != "",
+		KeepMembers: Visible(in.Fields["keep_members"].Value), KeepUploads: Visible(in.Fields["keep_uploads"].Value),
 		Holds: wording.PagePlural(int64(len(in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(len(in.Report.Snapshots)), "snapshot", "snapshots"),
 	}
 	f.TicketURL = webAddress(in.Fields["ticket"].Value)

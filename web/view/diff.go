@@ -459,12 +459,29 @@ func (m *diffMaker) side(s *analysis.Snapshot, caseID string, kind analysis.Kind
 	return out
 }
 
+// dropped says which side has no members any more, empty if both have them.
+func (m *diffMaker) dropped() string {
+	for _, side := range []struct {
+		name string
+		of   *analysis.Snapshot
+	}{{"A", m.in.Result.A}, {"B", m.in.Result.B}} {
+		if !side.of.Thinned.IsZero() {
+			return side.name + " has none. " + wording.MembersDropped(side.of.Thinned)
+		}
+	}
+	return ""
+}
+
 func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 	if cut := m.cutWords(kind); cut != "" && m.in.Result.Followed {
 		d.Unfollowed = "How many ended and were born cannot be said: " + cut + "."
 		return
 	}
 	born, ok := m.in.Result.Born[kind]
+	if dropped := m.dropped(); !ok && dropped != "" && m.in.Result.Followed {
+		d.Unfollowed = "Who ended, survived and was born cannot be said: " + dropped
+		return
+	}
 	if !ok {
 		d.Unfollowed = "Who ended, survived and was born cannot be said: this evidence names no ids that could be followed from A to B."
 		if !m.in.Result.Followed {

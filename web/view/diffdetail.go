@@ -123,6 +123,8 @@ func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 		return "The members are not followed: A and B are of two cases."
 	case !m.in.Result.Followed:
 		return "The members are not followed: the process was restarted between A and B."
+	case !r.Identified && m.dropped() != "":
+		return "The members cannot be followed: " + m.dropped()
 	case !r.Identified:
 		return "The members cannot be followed: this evidence names no ids."
 	case r.Survived == 0:

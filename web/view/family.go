@@ -32,6 +32,9 @@ type FamilyInput struct {
 	// Lower says of each snapshot whether its count is a lower bound.
 	Lower  []bool
 	Groups []*analysis.Group
+	// Thinned is when a policy of retention dropped the members of each snapshot, zero if
+	// none did.
+	Thinned []time.Time
 	// Lifelines are in order of first sight.
 	Lifelines []trend.Lifeline
 	Steps     []family.Step

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -27,6 +28,9 @@ func (m *familyMaker) charts(f *Family) {
 	}
 	if len(m.in.Lifelines) == 0 {
 		f.LifeNote = "The members cannot be followed: this evidence names no ids."
+		if dropped := m.thinned(); dropped != "" {
+			f.LifeNote = dropped
+		}
 		return
 	}
 	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
@@ -39,6 +43,9 @@ func (m *familyMaker) charts(f *Family) {
 	}
 	f.Lifelines = life
 	f.LifeNote = "One line per " + kindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
+	if dropped := m.thinned(); dropped != "" {
+		f.LifeNote += " " + dropped
+	}
 	if len(labels) < 2 {
 		return
 	}
@@ -139,4 +146,21 @@ func (m *familyMaker) group(f *Family) {
 	if n := g.Members.Len(); n > 0 && n < g.Count {
 		f.StateNote = strings.TrimSpace(f.StateNote + fmt.Sprintf(" %d members could be read, %d were counted.", n, g.Count))
 	}
+}
+
+// thinned says how many snapshots lost their members to a policy, empty for none.
+func (m *familyMaker) thinned() string {
+	n, last := 0, time.Time{}
+	for _, at := range m.in.Thinned {
+		if at.IsZero() {
+			continue
+		}
+		if n++; at.After(last) {
+			last = at
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return wording.SeriesThinned(n, len(m.in.Thinned), last)
 }

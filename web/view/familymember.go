@@ -42,6 +42,8 @@ func (m *familyMaker) members(f *Family) {
 		total = max(total, g.Members.Len())
 	}
 	switch {
+	case len(all) == 0 && m.in.SnapshotIndex < len(m.in.Thinned) && !m.in.Thinned[m.in.SnapshotIndex].IsZero():
+		f.RowsNote = wording.MembersDropped(m.in.Thinned[m.in.SnapshotIndex])
 	case len(all) == 0:
 		f.RowsNote = "No member is listed: counts came from a dump without ids, or the family is absent here."
 	case total > len(f.Rows):

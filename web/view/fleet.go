@@ -89,6 +89,7 @@ func (c FleetChoice) neighbours(base string, total int) document.Blocks {
 // NewFleet makes the ranked list of families over all hosts. The caller adds the engine line.
 func NewFleet(in FleetInput) Written {
 	v := Written{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
+	v.Shell.Twins = fleetTwins(in.Choice, "/fleet")
 	v.Body.Title(Visible(in.Title) + ".")
 	fresh := document.Text{document.Plain(in.Fresh)}
 	if in.New > 0 && !in.Choice.New {
@@ -115,6 +116,11 @@ func NewFleet(in FleetInput) Written {
 	section.Say("note", wording.FleetGrowth)
 	v.Body.Add(section)
 	return v
+}
+
+// fleetTwins are the page as files.
+func fleetTwins(c FleetChoice, base string) []Link {
+	return []Link{{"Markdown", c.address(base + ".md")}, {"Jira", c.address(base + ".jira")}, {"Plain text", c.address(base + ".txt")}, {"CSV", c.address(base + ".csv")}}
 }
 
 // shown says which part of the list stands on the page.
@@ -221,6 +227,7 @@ type FleetVersion struct {
 // line.
 func NewFleetFamily(in FleetFamilyInput) Written {
 	v := Written{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One family"}}
+	v.Shell.Twins = fleetTwins(in.Choice, "/fleet/"+url.PathEscape(in.Fingerprint))
 	v.Body.Title(Visible(in.Sentence) + ".")
 	if in.Odd != "" {
 		v.Body.Say("lead", Visible(in.Odd))

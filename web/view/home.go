@@ -19,7 +19,9 @@ type Home struct {
 	// Base is the server's own address for lines to paste into a shell.
 	Base   string
 	Limits []Limit
-	Cases  []CaseRow
+	// UploadsKept says how long.
+	UploadsKept string
+	Cases       []CaseRow
 	// Choice is what is shown in the form above the cases, Shown says what the list
 	// holds; Newer and Older are the neighbouring pages, empty for none.
 	Choice       CaseChoice
@@ -152,13 +154,15 @@ type CaseSummary struct {
 // HomeInput is what the start page is made of. Total is the number of all cases that
 // are asked for, of which Cases are one page.
 type HomeInput struct {
-	Base    string
-	Upload  UploadInput
-	Limits  []Limit
-	Cases   []CaseSummary
-	Total   int
-	Choice  CaseChoice
-	Samples []Sample
+	Base   string
+	Upload UploadInput
+	Limits []Limit
+	// KeepUploads is for how many days uploads are kept, 0 for ever.
+	KeepUploads int
+	Cases       []CaseSummary
+	Total       int
+	Choice      CaseChoice
+	Samples     []Sample
 	// Archived says that there are cases, all of them put away.
 	Archived bool
 }
@@ -171,7 +175,7 @@ func NewHome(in HomeInput) Home {
 		Command: "leakdiff collect --pid 4711 --every 30s --count 5 -o capture.tar.gz && leakdiff push --server " + in.Base + " capture.tar.gz",
 		Upload:  newUpload(in.Upload),
 		Base:    in.Base,
-		Limits:  in.Limits, Archived: in.Archived,
+		Limits:  in.Limits, Archived: in.Archived, UploadsKept: wording.UploadsKept(in.KeepUploads),
 		Samples: slices.Clone(in.Samples),
 	}
 	for i := range h.Samples {

@@ -292,6 +292,9 @@ func (m *snapshotMaker) minds() []string {
 	case s.Truncated:
 		out = append(out, "The goroutine dump is cut; totals come from a complete one of the same instant, ids and waits from what was read.")
 	}
+	if !s.Thinned.IsZero() {
+		out = append(out, wording.MembersDropped(s.Thinned))
+	}
 	for _, k := range analysis.Kinds() {
 		if at, ok := s.Times[k]; ok && !s.CapturedAt.IsZero() && !at.Equal(s.CapturedAt) {
 			word := "later"

@@ -214,6 +214,15 @@ func TableCSV(w io.Writer, head []string, rows [][]string) error {
 	return s.end()
 }
 
+// SheetCSV writes rows of texts, figures and times as CSV.
+func SheetCSV(w io.Writer, head []string, rows [][]any) error {
+	s := newSheet(w, head)
+	for _, row := range rows {
+		s.row(row)
+	}
+	return s.end()
+}
+
 // sheet writes rows. It keeps the first error.
 type sheet struct {
 	w   *csv.Writer

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -52,6 +53,8 @@ type Membership struct {
 	At           string   `json:"at"`
 	MembersTotal int      `json:"members_total"`
 	Members      []Member `json:"members"`
+	// Dropped is when a policy of retention dropped the members, nil if none did.
+	Dropped *time.Time `json:"members_dropped_at,omitempty"`
 }
 
 // Member is one member of a family in one snapshot.
@@ -82,6 +85,9 @@ func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 		return out
 	}
 	out.MembersTotal = g.Count
+	if !snap.Thinned.IsZero() {
+		out.Dropped = &snap.Thinned
+	}
 	identified := g.Members.Identified()
 	all := g.Members.First(limit)
 	first := map[analysis.Identity]string{}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // levelForms makes the snapshots of a series comparable if they were captured in forms
@@ -34,6 +36,23 @@ func (j *JudgedSeries) levelForms() {
 			j.Snapshots[i] = joinSockets(j.Snapshots[i])
 		}
 		j.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
+	}
+	j.thinned()
+}
+
+// thinned says how many snapshots lost their members to a policy.
+func (j *JudgedSeries) thinned() {
+	n, last := 0, time.Time{}
+	for _, s := range j.Snapshots {
+		if s.Thinned.IsZero() {
+			continue
+		}
+		if n++; s.Thinned.After(last) {
+			last = s.Thinned
+		}
+	}
+	if n > 0 {
+		j.limits = append(j.limits, wording.SeriesThinned(n, len(j.Snapshots), last))
 	}
 }
 

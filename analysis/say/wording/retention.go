@@ -1,0 +1,47 @@
+package wording
+
+import "time"
+
+// MembersDropped says of one capture that it has no members any more.
+func MembersDropped(at time.Time) string {
+	return "A policy of retention dropped the members of this capture on " + day(at) + "; its families and counts stay."
+}
+
+// SeriesThinned says that n of the captures of a series have no members any more, the last of
+// which were dropped at a time.
+func SeriesThinned(n, total int, at time.Time) string {
+	return "A policy of retention dropped the members of " + Number(int64(n)) + " of " + Plain(total, "capture", "captures") + ", the last ones on " + day(at) +
+		": what identity proves rests on the other " + Number(int64(total-n)) + "."
+}
+
+// UploadDropped says of a bundle that its bytes are not kept any more.
+func UploadDropped(at time.Time) string {
+	return "A policy of retention dropped the bytes on " + day(at) + ". Names, sizes and hashes stay, and what was read of them."
+}
+
+// MembersKept says how long members are kept, for 0 days for ever.
+func MembersKept(days int) string {
+	if days == 0 {
+		return "until the case is deleted"
+	}
+	return "for " + Plain(days, "day", "days") + "; then those of the first, the last and the largest capture and of one each hour, 24 of a series at least"
+}
+
+// UploadsKept says how long uploads are kept, for 0 days for ever.
+func UploadsKept(days int) string {
+	if days == 0 {
+		return "until the case is deleted"
+	}
+	return "for " + Plain(days, "day", "days")
+}
+
+// Retained says what policies drop, or have dropped.
+func Retained(captures int, memberBytes int64, bundles int, uploadBytes int64, done bool) string {
+	what := "the members of " + Plain(captures, "capture", "captures") + " (" + Size(memberBytes) + " packed) and " + Plain(bundles, "upload", "uploads") + " (" + Size(uploadBytes) + ")"
+	if done {
+		return "Dropped: " + what + "."
+	}
+	return "Would drop " + what + ". Nothing is changed without --apply."
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
