@@ -86,13 +86,20 @@ func (w *webhook) config(hosts int) Config {
 // grows uploads captures of a host, an hour apart from an hour of November 20 on, with so many
 // workers.
 func (s *site) grows(host string, hour int, counts ...int) intake.Uploaded {
+	return s.grow(hour, map[string][]int{host: counts})
+}
+
+// grow is grows for several hosts of one case.
+func (s *site) grow(hour int, hosts map[string][]int) intake.Uploaded {
 	s.t.Helper()
 	files := map[string]string{}
-	for i, n := range counts {
-		dir := fmt.Sprintf("%s/app/t%d/", host, i)
-		files[dir+"goroutines.txt"] = nodeDump(n, false)
-		files[dir+"captured_at"] = time.Date(2026, 11, 20, hour+i, 0, 0, 0, time.UTC).Format(time.RFC3339) + "\n"
-		files[dir+"hostname"] = host + "\n"
+	for host, counts := range hosts {
+		for i, n := range counts {
+			dir := fmt.Sprintf("%s/app/t%d/", host, i)
+			files[dir+"goroutines.txt"] = nodeDump(n, false)
+			files[dir+"captured_at"] = time.Date(2026, 11, 20, hour+i, 0, 0, 0, time.UTC).Format(time.RFC3339) + "\n"
+			files[dir+"hostname"] = host + "\n"
+		}
 	}
 	body, kind := form(s.t, files, nil)
 	up := decode[intake.Uploaded](s.t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
@@ -140,6 +147,20 @@ func TestAWebhookIsToldWhenAFamilyLeaksOnManyHosts(t *testing.T) {
 	if want := *begin.Title + " leaks on no host now. The alert has ended. " + link; end.Event != "ended" || end.Hosts != 0 || len(end.Names) > 0 || end.Text != want || !end.Since.Equal(begin.Since) || end.ID == begin.ID {
 		t.Errorf("the webhook is told %+v", end)
 	}
+}
+
+func TestTheHostsOfOneCaseCountEach(t *testing.T) {
+	w := newWebhook(t)
+	s := startSite(t, openStore(t), w.config(1))
+	s.grow(0, map[string][]int{"node-1": leaks, "node-2": {3, 3, 3, 3, 3, 3}, "node-3": leaks})
+	eventually(t, func() bool { return len(w.told()) > 0 }, "an alert")
+	got := w.told()[0]
+	if got.Hosts != 2 || !slices.Equal(got.Names, []string{"node-1", "node-3"}) {
+		t.Errorf("the webhook is told %+v", got)
+	}
+	s.run(t, []scenario{
+		{name: "the page tells them apart", path: "/fleet/" + got.Fingerprint + ".csv", status: 200, want: []string{"node-1,,96,5,99,leaking,,", "node-2,,0,5,3,stable,,", "node-3,,96,5,99,leaking,,"}, never: []string{"open"}},
+	})
 }
 
 func TestAWebhookIsToldUntilItTakesAnAlertAndNobodyElseIs(t *testing.T) {

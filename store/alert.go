@@ -116,25 +116,23 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 }
 
 // leakingSQL is the table leaking (fingerprint, host, growth), a row for each program of a host
-// in which a family leaks since ?1. A case that has the program on several hosts does not tell
-// of which one its verdict is, a family that a person called benign accuses nobody, and a later
-// series with one sight of the family proves nothing.
+// in which a family leaks since ?1. A family that a person called benign accuses nobody, and a
+// later series proves nothing before its case is summed up, nor with one sight of the family.
 func leakingSQL(condition string) string {
 	return `
 WITH leaking AS (
     SELECT p.fingerprint, p.host, p.last_count - p.first_count AS growth
-    FROM ending e
-    CROSS JOIN cases c ON c.seq = e.case_seq
-    CROSS JOIN series r ON r.case_seq = e.case_seq AND r.process = e.process
+    FROM series_ending e
+    CROSS JOIN series r ON r.seq = e.series_seq
+    CROSS JOIN cases c ON c.seq = r.case_seq
     CROSS JOIN family_span p ON p.fingerprint = e.fingerprint AND p.host = r.host AND p.series_seq = r.seq
     WHERE e.verdict = 'leaking' AND c.deleting = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
-      AND NOT EXISTS (SELECT 1 FROM series x WHERE x.case_seq = r.case_seq AND x.process = r.process AND x.seq <> r.seq)
-      AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = e.process AND b.fingerprint = e.fingerprint)
+      AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = e.fingerprint)
       AND NOT EXISTS (
           SELECT 1
           FROM series y
           CROSS JOIN cases d ON d.seq = y.case_seq
-          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = ''
+          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.summarised = 1
             AND EXISTS (
                 SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
                 WHERE s.series_seq = y.seq AND s.captured_at > p.last)
@@ -142,8 +140,8 @@ WITH leaking AS (
                 SELECT 1 FROM family_span q
                 WHERE q.fingerprint = p.fingerprint AND q.host = p.host AND q.series_seq = y.seq AND q.first = q.last)
             AND NOT EXISTS (
-                SELECT 1 FROM ending z
-                WHERE z.case_seq = y.case_seq AND z.fingerprint = p.fingerprint AND z.process = y.process AND z.verdict = 'leaking')
+                SELECT 1 FROM series_ending z
+                WHERE z.fingerprint = p.fingerprint AND z.series_seq = y.seq AND z.verdict = 'leaking')
       )
 )`
 }

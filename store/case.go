@@ -54,6 +54,9 @@ type Ending struct {
 	Process, Fingerprint, Verdict string
 	// Recovered means that the cause went away within the series.
 	Recovered bool
+	// Snapshot is the id of the last one of its series. It finds the host; reading an ending
+	// leaves it empty.
+	Snapshot string
 }
 
 // newCase generates the id and the owner key of a case, and the key's hash.
@@ -227,11 +230,16 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 			}
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, forgetEndingsSQL, id); err != nil {
-			return err
+		for _, query := range []string{forgetEndingsSQL, forgetSeriesEndingsSQL} {
+			if _, err := tx.ExecContext(ctx, query, id); err != nil {
+				return err
+			}
 		}
 		for _, e := range sum.Endings {
 			if _, err := tx.ExecContext(ctx, addEndingSQL, id, e.Fingerprint, e.Process, e.Verdict, e.Recovered); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, id, e.Snapshot, e.Fingerprint, e.Verdict); err != nil {
 				return err
 			}
 		}
@@ -241,6 +249,21 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 
 const forgetEndingsSQL = `
 DELETE FROM ending WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+
+const forgetSeriesEndingsSQL = `
+DELETE FROM series_ending
+WHERE series_seq IN (SELECT r.seq FROM series r JOIN cases c ON c.seq = r.case_seq WHERE c.id = ?)`
+
+// Several processes of one name on a host are one series here. One that leaks counts.
+const addSeriesEndingSQL = `
+INSERT INTO series_ending (fingerprint, series_seq, verdict)
+SELECT ?3, s.series_seq, ?4
+FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+JOIN cases c ON c.seq = b.case_seq
+WHERE s.id = ?2 AND c.id = ?1 AND s.series_seq IS NOT NULL
+LIMIT 1
+ON CONFLICT (fingerprint, series_seq) DO UPDATE SET verdict = excluded.verdict WHERE series_ending.verdict <> 'leaking'`
 
 const addEndingSQL = `
 INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)

@@ -187,9 +187,8 @@ type FleetSeries struct {
 	Measured          bool
 	// Version is that of the program at the last sight, or empty.
 	Version string
-	// Verdict is how the family ended in the process in the case. It is empty if that is
-	// open, or if the case has the process on several hosts and does not tell of which.
-	// Without a stored ending it is stable if several captures show no growth.
+	// Verdict is how the family ended in the series. It is empty if that is open. Without a
+	// stored ending it is stable if several captures show no growth.
 	Verdict string
 }
 
@@ -205,9 +204,8 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetSeries, err error) {
 			var first, last, numbered int64
 			var firstCount, lastCount sql.NullInt64
-			var hosts int
 			var summarised bool
-			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &hosts, &summarised); err != nil {
+			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &summarised); err != nil {
 				return x, err
 			}
 			seq = max(seq, numbered)
@@ -215,10 +213,7 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 			if x.Measured = firstCount.Valid && lastCount.Valid; x.Measured {
 				x.Growth = int(lastCount.Int64 - firstCount.Int64)
 			}
-			switch {
-			case hosts > 1:
-				x.Verdict = ""
-			case x.Verdict == "" && summarised && x.Measured && x.Growth <= 0 && x.Last.After(x.First):
+			if x.Verdict == "" && summarised && x.Measured && x.Growth <= 0 && x.Last.After(x.First) {
 				x.Verdict = string(analysis.Stable)
 			}
 			return x, nil
@@ -243,12 +238,11 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 }
 
 const fleetSeriesSQL = `
-SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''),
-       (SELECT count(*) FROM (SELECT 1 FROM series x WHERE x.case_seq = p.case_seq AND x.process = r.process LIMIT 2) twins), c.summarised
+SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''), c.summarised
 FROM family_span p
 CROSS JOIN series r ON r.seq = p.series_seq
 CROSS JOIN cases c ON c.seq = p.case_seq
-LEFT JOIN ending e ON e.case_seq = p.case_seq AND e.fingerprint = p.fingerprint AND e.process = r.process
+LEFT JOIN series_ending e ON e.fingerprint = p.fingerprint AND e.series_seq = p.series_seq
 WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = ''
 ORDER BY p.last DESC, p.series_seq
 LIMIT ?3`

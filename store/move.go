@@ -85,6 +85,7 @@ var movedTables = []movedTable{
 	{"bundle_file", "bundle_seq, place"},
 	{"dropped_file", "bundle_seq, place"},
 	{"series", "seq"},
+	{"series_ending", "fingerprint, series_seq"},
 	{"snapshot", "seq"},
 	{"snapshot_members", "snapshot_seq"},
 	{"snapshot_objects", "snapshot_seq"},

@@ -45,9 +45,13 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 func endings(series []report.Series) []store.Ending {
 	var out []store.Ending
 	for _, s := range series {
+		last := ""
+		if n := len(s.Snapshots); n > 0 {
+			last = s.Snapshots[n-1]
+		}
 		for _, f := range s.Families {
 			if f.Verdict != analysis.Stable && f.Verdict != analysis.TooFewPoints {
-				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil})
+				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil, Snapshot: last})
 			}
 		}
 	}
