@@ -31,7 +31,7 @@ func (s *Store) openBucket(ctx context.Context, address string) error {
 	case inDirectory:
 		return &analysis.Fault{
 			Code: "other_place", What: "the server was not started", Where: "--blobs", Why: "the uploads of this database are in the data directory, and those of one database are in one place",
-			Hint: "Start without --blobs, or give --blobs to a new database with a data directory of its own.",
+			Hint: "Start without --blobs, or move everything into the bucket first with leakdiff migrate --from DIR --to NEW --blobs s3://….",
 		}
 	}
 	owner, set, err := s.Setting(ctx, ownerSetting)

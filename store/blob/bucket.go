@@ -54,7 +54,8 @@ type BucketConfig struct {
 }
 
 // OpenBucket takes a prefix of a bucket for the database of cfg, and so proves that the bucket
-// can be reached, and written to unless it is ReadOnly. The error is an *analysis.Fault that says what to do.
+// can be reached, and written to unless it is ReadOnly. The error is an *analysis.Fault that
+// says what to do.
 func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 	a, err := parseAddress(cfg.Address)
 	if err != nil {
