@@ -313,7 +313,7 @@ func (s *Server) outgoing() []string {
 	if s.alerts == nil {
 		return s.cfg.Outgoing
 	}
-	return append(slices.Clip(s.cfg.Outgoing), "a webhook for alerts")
+	return append(slices.Clip(s.cfg.Outgoing), wording.AlertsWebhook)
 }
 
 // withAddress passes pages their own address. The answer to a form has no address to return

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
@@ -125,10 +126,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		Alert: alert.Config{URL: webhook, Hosts: c.AlertHosts}, Keep: keep,
 	}
 	if c.Database != "" {
-		cfg.Outgoing = []string{"its database"}
+		cfg.Outgoing = append(cfg.Outgoing, wording.ItsDatabase)
 	}
 	if bucket := st.Blobs().Bucket(); bucket != nil {
-		cfg.Bucket = bucket
+		cfg.Bucket, cfg.Outgoing = bucket, append(cfg.Outgoing, wording.ItsBucket)
 	}
 	if cfg.KnowledgeDir == "" {
 		cfg.KnowledgeDir = filepath.Join(c.Data, "knowledge")
