@@ -104,7 +104,7 @@ func NewFleet(in FleetInput) Written {
 		v.Body.Add(section)
 		return v
 	}
-	table := document.Table{Look: "data", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days",
+	table := document.Table{Look: "data fleet", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days",
 		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Family"}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for _, f := range in.Families {
@@ -183,7 +183,7 @@ func (c FleetChoice) form() document.Form {
 		document.Select{ID: "fkind", Name: "kind", Value: c.Kind, Groups: []document.Choices{{List: kinds}}},
 		label("fdays", "Days"),
 		document.Select{ID: "fdays", Name: "days", Value: strconv.Itoa(c.Days), Groups: []document.Choices{{List: days}}},
-		document.Label{Blocks: document.Blocks{document.Field{Type: "checkbox", Name: "new", Value: "1", Checked: c.New}, document.Words("new since yesterday")}},
+		document.Label{Look: "check", Blocks: document.Blocks{document.Field{Type: "checkbox", Name: "new", Value: "1", Checked: c.New}, document.Words("new since yesterday")}},
 		document.Press{Look: "btn primary", Text: "Show"},
 	}}
 	return form
