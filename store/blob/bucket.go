@@ -154,7 +154,7 @@ func (a address) refused(err error) error {
 		answer = *refused
 	}
 	switch answer.Code {
-	case "NoSuchBucket":
+	case "NoSuchBucket", "InvalidBucketName":
 		hint = "Create the bucket, or mend its name in --blobs."
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthorizationHeaderMalformed":
 		hint = "Check the credentials (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and region. They must be allowed to list, read, write and delete objects below the prefix, and to end multipart uploads."
