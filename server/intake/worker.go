@@ -409,13 +409,13 @@ const summingUp = "summing up"
 // does it.
 func (w *Worker) catchUp(ctx context.Context, recorded <-chan struct{}) {
 	ids, err := w.cfg.Summaries.Outdated(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
 		mine, err := w.cfg.Store.TakeDuty(ctx, summingUp)
 		if err != nil && ctx.Err() == nil {
-			w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
+			w.cfg.Log.Error("taking the duty to sum up cases failed", "error", err)
 		}
 		if !mine {
 			return
