@@ -77,7 +77,7 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 
 // OpenAccountsOf is OpenAccounts for the PostgreSQL database of a server.
 func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
-	db, err := connectPostgres(database, 1, alongside, slog.Default())
+	db, err := connectPostgres(database, 1, alongside, tokenProgram, slog.Default())
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (s *Store) openBucket(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	s.uploads.bucket, err = blob.OpenBucket(ctx, blob.BucketConfig{Address: address, Log: s.log, Owner: owner})
+	s.uploads.bucket, err = blob.OpenBucket(ctx, blob.BucketConfig{Address: address, Log: s.log, Owner: owner, Used: inBucket})
 	s.owner = owner
 	return err
 }

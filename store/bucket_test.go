@@ -100,6 +100,7 @@ func TestUploadsInABucket(t *testing.T) {
 		"are checked by their hashes":                              checkReadsObjects,
 		"are not in a backup, which says so":                       aBackupLeavesTheBucketOut,
 		"are in one place":                                         uploadsAreInOnePlace,
+		"are not looked for at another prefix":                     anotherPrefixIsRefused,
 		"of another database are not touched":                      anotherDatabaseIsRefused,
 		"need the bucket for a start, and a start says what to do": aStartNeedsTheBucket,
 	} {
@@ -408,5 +409,17 @@ func uploadsAreMovedIntoABucketAndBack(t *testing.T, server *gateway.Server) {
 	delete(got, "setting")
 	wantEqual(t, want, got)
 	wantEqual(t, uploads, last.uploadsOf())
+	f.reopen()
+}
+
+func anotherPrefixIsRefused(t *testing.T, server *gateway.Server) {
+	f := openOver(t, server)
+	f.upload(f.newCase("a").ID, "content")
+	f.close()
+	bucket, rest, _ := strings.Cut(f.bucket, "?")
+	for _, cfg := range []Config{{Dir: f.dir, Blobs: bucket + "/elsewhere?" + rest}, {Dir: f.dir, Blobs: server.Bucket(t)}} {
+		_, err := Open(t.Context(), cfg)
+		wantCode(t, err, "other_place")
+	}
 	f.reopen()
 }

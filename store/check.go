@@ -254,7 +254,7 @@ func (c *checker) openBucket(ctx context.Context, address string) error {
 	case address == "":
 		return bucketNeeded("nothing was checked")
 	}
-	c.bucket, err = blob.OpenBucket(ctx, blob.BucketConfig{Address: address, Log: slog.New(slog.DiscardHandler), Owner: owner, ReadOnly: true})
+	c.bucket, err = blob.OpenBucket(ctx, blob.BucketConfig{Address: address, Log: slog.New(slog.DiscardHandler), Owner: owner, ReadOnly: true, Used: true})
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,17 +36,18 @@ type Moved struct {
 	Rows, Uploads, Bytes int64
 	// Missing are the hashes of uploads that were missing or damaged before.
 	Missing []string
+	// Before reports that an earlier move was complete, and that nothing has changed since.
+	Before bool
 }
 
 // Move copies a database and its uploads to another engine or place, and verifies the copy.
 // Ids stay as they are, so links stay valid. If it is interrupted, the next Move goes on; a
 // server refuses to start on what is not complete.
 func Move(ctx context.Context, cfg MoveConfig) (moved Moved, err error) {
-	if cfg.From.Database == "" {
-		if err := isDataDir(cfg.From.Dir); err != nil {
-			return moved, err
-		}
+	if err := isThere(cfg.From); err != nil {
+		return moved, err
 	}
+	cfg.From.program, cfg.To.program = moveProgram, moveProgram
 	from, err := Open(ctx, cfg.From)
 	if err != nil {
 		return moved, err
@@ -57,9 +60,46 @@ func Move(ctx context.Context, cfg MoveConfig) (moved Moved, err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	m := &move{from: from, to: to, report: cfg.Progress}
+	if m.uploads = cfg.To.Blobs; m.uploads == "" {
+		if m.uploads, err = filepath.Abs(cfg.To.Dir); err != nil {
+			return moved, err
+		}
+	}
+	if err := errors.Join(from.unserved(ctx, "--from"), to.unserved(ctx, "--to")); err != nil {
+		return moved, err
+	}
 	err = m.run(ctx)
 	return m.moved, fault("moving the database", err)
 }
+
+// isThere refuses a source that is none, of which a start would make one.
+func isThere(from Config) error {
+	switch {
+	case from.Database == "":
+		return isDataDir(from.Dir)
+	case from.Blobs != "":
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(from.Dir, blobDir)); err != nil {
+		return &analysis.Fault{Code: "not_found", What: "nothing was moved", Where: from.Dir, Why: "it has no " + blobDir, Hint: "Give the data directory of the server, which has the uploads of its database.", Err: err}
+	}
+	return nil
+}
+
+// unserved refuses a database that servers have open. What they write later is found by compare.
+func (s *Store) unserved(ctx context.Context, where string) error {
+	if !s.Shared() {
+		return nil
+	}
+	var servers int
+	if err := s.reader.QueryRowContext(ctx, serversSQL, usualProgram).Scan(&servers); err != nil || servers == 0 {
+		return err
+	}
+	return &analysis.Fault{Code: "locked", What: "nothing was moved", Where: where, Why: "leakdiff servers have the database open", Hint: "Stop them, and move again."}
+}
+
+const serversSQL = `
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = ?`
 
 // movedTables are all tables with their keys, each after those that it refers to, but for
 // object_to_forget and duty, which are about the bucket and the servers that are left.
@@ -122,15 +162,18 @@ func (t movedTable) stays(columns []string, row []any) bool {
 
 type move struct {
 	from, to *Store
-	report   func(Moved)
-	moved    Moved
-	origin   string
+	// uploads is the place of the uploads that are copied.
+	uploads string
+	report  func(Moved)
+	moved   Moved
+	origin  string
 }
 
 // moveMark is the state of an unfinished move in the database that it writes.
 type moveMark struct {
-	// Origin is the id of the database that is copied.
-	Origin string `json:"origin"`
+	// Origin is the id of the database that is copied, Uploads where its uploads go.
+	Origin  string `json:"origin"`
+	Uploads string `json:"uploads"`
 	// Table is the last that rows were copied of, Last the key of the last of them.
 	Table string     `json:"table"`
 	Last  []keyValue `json:"last"`
@@ -168,6 +211,9 @@ func (m *move) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.moved.Before {
+		return errors.Join(m.compareAll(ctx), m.lookForUploads(ctx))
+	}
 	first := slices.IndexFunc(movedTables, func(t movedTable) bool { return t.name == mark.Table })
 	for i := max(first, 0); i < len(movedTables); i++ {
 		last := []keyValue(nil)
@@ -175,13 +221,11 @@ func (m *move) run(ctx context.Context) error {
 			last = mark.Last
 		}
 		if err := m.copy(ctx, movedTables[i], last); err != nil {
-			return fmt.Errorf("table %s: %w", movedTables[i].name, err)
+			return explained(fmt.Errorf("table %s: %w", movedTables[i].name, err))
 		}
 	}
-	for _, t := range movedTables {
-		if err := m.compare(ctx, t); err != nil {
-			return err
-		}
+	if err := errors.Join(m.compareAll(ctx), m.lookForUploads(ctx)); err != nil {
+		return err
 	}
 	return m.to.write(ctx, "ending a move", func(tx *sql.Tx) error {
 		for _, t := range movedTables {
@@ -228,6 +272,9 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 		if err := json.Unmarshal([]byte(text), &mark); err != nil {
 			return mark, err
 		}
+		if mark.Uploads != m.uploads {
+			return mark, &analysis.Fault{Code: "exists", What: "nothing was moved", Where: "--to", Why: "the move was begun with another place for the uploads", Hint: "Give it as before: " + mark.Uploads + "."}
+		}
 		if mark.Origin != m.origin {
 			return mark, &analysis.Fault{Code: "exists", What: "nothing was moved", Where: "--to", Why: "a move of another database into it is not complete", Hint: "Go on with that one, or give --to an empty database."}
 		}
@@ -243,15 +290,26 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 	if err != nil {
 		return mark, err
 	}
+	if origin, _, err := m.to.Setting(ctx, originSetting); err != nil {
+		return mark, err
+	} else if m.moved.Before = full != "" && origin == m.origin; m.moved.Before {
+		return mark, nil
+	}
 	if full != "" {
 		return mark, &analysis.Fault{Code: "exists", What: "nothing was moved", Where: "--to", Why: "there is something in its table " + full, Hint: "Give --to an empty database or a new directory."}
 	}
-	mark.Origin = m.origin
-	text, err = m.markText(mark)
-	if err != nil {
+	mark.Origin, mark.Uploads = m.origin, m.uploads
+	if text, err = m.markText(mark); err != nil {
 		return mark, err
 	}
-	return mark, m.to.SetSetting(ctx, moveSetting, text)
+	return mark, m.to.write(ctx, "beginning a move", func(tx *sql.Tx) error {
+		// A server that was started there may have kept some.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM setting WHERE name <> ?`, ownerSetting); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, text)
+		return err
+	})
 }
 
 // hasRows is the first of these tables that has a row, "" for none.
@@ -312,6 +370,9 @@ func (m *move) copy(ctx context.Context, t movedTable, last []keyValue) error {
 			continue
 		}
 		b.add(row)
+		if t.name == "blob" {
+			b.size += int(row[slices.Index(columns, "size")].(int64))
+		}
 		if len(b.rows) >= rowsOfBatch || b.size >= bytesOfBatch {
 			if err := m.flush(ctx, &b); err != nil {
 				return err
@@ -362,7 +423,7 @@ func (m *move) flush(ctx context.Context, b *batch) error {
 			}
 		}
 	}
-	mark := moveMark{Origin: m.origin, Table: b.table.name}
+	mark := moveMark{Origin: m.origin, Uploads: m.uploads, Table: b.table.name}
 	newest := b.rows[len(b.rows)-1]
 	for _, column := range strings.Split(b.table.key, ", ") {
 		mark.Last = append(mark.Last, keyValueOf(newest[slices.Index(b.columns, column)]))
@@ -417,12 +478,54 @@ func (m *move) upload(ctx context.Context, sha string) (object string, err error
 	if code := codeOf(err); code != blob.Damaged && code != "not_found" {
 		return "", err
 	}
-	m.moved.Missing = append(m.moved.Missing, sha)
 	if directory {
 		return "", nil
 	}
 	return "lost/" + sha, nil // its row names an object as all do, which the same upload replaces
 }
+
+// lookForUploads notes which uploads did not arrive, in this run or an earlier one.
+func (m *move) lookForUploads(ctx context.Context) error {
+	var hashes []string
+	err := m.to.read(ctx, "looking for uploads", func(tx *sql.Tx) (err error) {
+		hashes, err = collect(ctx, tx, scanOne[string], blobsSQL)
+		return err
+	})
+	for _, sha := range hashes {
+		switch err := m.to.uploads.Look(ctx, sha); {
+		case codeOf(err) == "not_found":
+			m.moved.Missing = append(m.moved.Missing, sha)
+		case err != nil:
+			return err
+		}
+	}
+	return err
+}
+
+func (m *move) compareAll(ctx context.Context) error {
+	for _, t := range movedTables {
+		if m.moved.Before && t.name == "setting" {
+			continue // what is known of leaks came after the move
+		}
+		if err := m.compare(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explained says what to do about an error that has no advice of its own.
+func explained(err error) error {
+	var f *analysis.Fault
+	if !errors.As(err, &f) || f.Hint != "" {
+		return err
+	}
+	other := *f
+	other.Hint = changedHint
+	return &other
+}
+
+const changedHint = "Something wrote to one of them meanwhile, or since. Stop all servers, and move again into an empty database or a new directory."
 
 // compare counts the rows of a table in both databases and adds up their hashes.
 func (m *move) compare(ctx context.Context, t movedTable) error {
@@ -440,7 +543,7 @@ func (m *move) compare(ctx context.Context, t movedTable) error {
 		if before == after {
 			why = fmt.Sprintf("the %d rows of the table %s differ", before, t.name)
 		}
-		return &analysis.Fault{Code: "differs", What: "the copy is not what was copied", Why: why, Hint: "Something wrote to the source meanwhile. Move again, into an empty database."}
+		return &analysis.Fault{Code: "differs", What: "the copy is not what was copied", Why: why, Hint: changedHint}
 	}
 	return nil
 }

@@ -95,7 +95,11 @@ func TestAMoveCopiesEveryRowAndUpload(t *testing.T) {
 		{"from a file to PostgreSQL and back", movesThereAndBack},
 		{"goes on where it was interrupted", moveGoesOn},
 		{"into what is not empty is refused", moveNeedsAnEmptyPlace},
-		{"names the uploads that were lost before", moveNamesLostUploads},
+		{"names the uploads that were lost before, also when it goes on", moveNamesLostUploads},
+		{"is refused while servers run", moveIsRefusedBesideServers},
+		{"does not go on with another place for the uploads", moveKeepsThePlaceOfUploads},
+		{"forgets what a server kept in an empty place", moveForgetsSettings},
+		{"is found complete when it is made again", moveIsFoundComplete},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.proof(t, moving(t), Config{Dir: t.TempDir(), Database: server.Database(t)})
@@ -213,12 +217,102 @@ func moveNamesLostUploads(t *testing.T, f *fixture, there Config) {
 	lost := slices.Sorted(maps.Keys(f.uploadsOf()))[0]
 	f.ok(f.uploads.directory.Delete(f.ctx, blob.Name{SHA256: lost}))
 	f.close()
-	moved, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
-	f.ok(err)
+	moveUntil(t, f.config(), there, "snapshot")
+	moved := moveOn(t, f.config(), there)
 	wantEqual(t, []string{lost}, moved.Missing)
-	if moved.Uploads != 1 {
+	f.reopen()
+}
+
+// moveUntil is a move that ends after the first rows of a table.
+func moveUntil(t *testing.T, from, to Config, table string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := Move(ctx, MoveConfig{From: from, To: to, Progress: func(m Moved) {
+		if m.Table == table {
+			cancel()
+		}
+	}})
+	if err == nil {
+		t.Fatal("it was not interrupted")
+	}
+}
+
+// moveOn ends a move, when the server has freed the lock of a connection that was cut.
+func moveOn(t *testing.T, from, to Config) Moved {
+	t.Helper()
+	for {
+		moved, err := Move(t.Context(), MoveConfig{From: from, To: to})
+		if err == nil {
+			return moved
+		}
+		if code(err) != "locked" {
+			t.Fatal(err)
+		}
+	}
+}
+
+func moveIsRefusedBesideServers(t *testing.T, f *fixture, there Config) {
+	f.close()
+	there.shared = true
+	s, err := Open(t.Context(), there)
+	f.ok(err)
+	_, err = Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	wantCode(t, err, "locked")
+	f.ok(s.Close())
+	f.reopen()
+}
+
+func moveKeepsThePlaceOfUploads(t *testing.T, f *fixture, there Config) {
+	f.close()
+	moveUntil(t, f.config(), there, "snapshot")
+	other := there
+	other.Dir = t.TempDir()
+	_, err := Move(t.Context(), MoveConfig{From: f.config(), To: other})
+	for code(err) == "locked" {
+		_, err = Move(t.Context(), MoveConfig{From: f.config(), To: other})
+	}
+	wantCode(t, err, "exists")
+	if !strings.Contains(fmt.Sprint(err), there.Dir) {
+		t.Errorf("it does not say where they go: %v", err)
+	}
+	if moved := moveOn(t, f.config(), there); len(moved.Missing) > 0 {
 		t.Errorf("%+v", moved)
 	}
+	f.reopen()
+}
+
+func moveForgetsSettings(t *testing.T, f *fixture, there Config) {
+	f.ok(f.SetSetting(f.ctx, "samples", "these"))
+	other := openOn(t, there.Database)
+	there.Dir = other.dir
+	other.ok(other.SetSetting(f.ctx, "samples", "those"))
+	other.ok(other.SetSetting(f.ctx, "of the server alone", "yes"))
+	other.close()
+	f.close()
+	moveOn(t, f.config(), there)
+	other.reopen()
+	if value, _, err := other.Setting(f.ctx, "samples"); err != nil || value != "these" {
+		t.Errorf("%q, %v", value, err)
+	}
+	if _, set, err := other.Setting(f.ctx, "of the server alone"); err != nil || set {
+		t.Errorf("a setting of the empty place is left: %v", err)
+	}
+	other.close()
+	f.reopen()
+}
+
+func moveIsFoundComplete(t *testing.T, f *fixture, there Config) {
+	f.close()
+	moveOn(t, f.config(), there)
+	if again := moveOn(t, f.config(), there); !again.Before || again.Rows > 0 {
+		t.Errorf("%+v", again)
+	}
+	f.reopen()
+	f.newCase("later")
+	f.close()
+	_, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	wantCode(t, err, "differs")
 	f.reopen()
 }
 

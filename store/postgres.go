@@ -97,8 +97,15 @@ const (
 	migrationKey = 7311226
 )
 
+// The names of programs to PostgreSQL: of servers, and of commands beside them.
+const (
+	usualProgram = "leakdiff"
+	moveProgram  = "leakdiff migrate"
+	tokenProgram = "leakdiff token"
+)
+
 // connectPostgres opens a pool of n connections, of which exclusive ones lock the database.
-func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*sql.DB, error) {
+func connectPostgres(address string, n int, exclusive bool, program string, log *slog.Logger) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, &analysis.Fault{
@@ -106,7 +113,7 @@ func connectPostgres(address string, n int, exclusive bool, log *slog.Logger) (*
 			Hint: "Write postgres://user@host:5432/name?sslmode=verify-full. The password can stand in PGPASSWORD or in ~/.pgpass.",
 		}
 	}
-	config.RuntimeParams["application_name"] = "leakdiff"
+	config.RuntimeParams["application_name"] = program
 	// The locks of a server that was paused within a transaction end before its leases do.
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((leaseTime / 2).Milliseconds(), 10)
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config), exclusive, new(translations), log})

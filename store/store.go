@@ -6,6 +6,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -58,6 +59,8 @@ type Config struct {
 	Database string
 	// moving opens a database that a move is writing.
 	moving bool
+	// program names the program to PostgreSQL, usualProgram for "".
+	program string
 	// shared lets several servers have a PostgreSQL database open although Blobs is empty.
 	shared bool
 	// Files are those of the uploads; nil is the operating system. Tests replace them.
@@ -211,7 +214,8 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	s.engine = postgresEngine{}
 	// Uploads in a directory are those of one server.
 	s.alone = !cfg.shared && cfg.Blobs == ""
-	if s.writer, err = connectPostgres(cfg.Database, 1, s.alone, s.log); err != nil {
+	program := cmp.Or(cfg.program, usualProgram)
+	if s.writer, err = connectPostgres(cfg.Database, 1, s.alone, program, s.log); err != nil {
 		return err
 	}
 	if !s.alone {
@@ -231,10 +235,10 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	if err := migratePostgres(ctx, s.writer); err != nil {
 		return err
 	}
-	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, s.log); err != nil {
+	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, program, s.log); err != nil {
 		return err
 	}
-	s.reader, err = connectPostgres(cfg.Database, readers, alongside, s.log)
+	s.reader, err = connectPostgres(cfg.Database, readers, alongside, program, s.log)
 	return err
 }
 

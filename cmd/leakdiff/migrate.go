@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +55,9 @@ func (c *migrateCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	defer clean()
+	// Why a database or a bucket does not answer stands in the log alone.
+	from.Log = slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	to.Log = from.Log
 	began, said := time.Now(), time.Now()
 	moved, err := store.Move(ctx, store.MoveConfig{From: from, To: to, Progress: func(so store.Moved) {
 		if time.Since(said) >= time.Second {
@@ -66,8 +71,12 @@ func (c *migrateCommand) Run(ctx context.Context, m *Main) error {
 	if err := moveKnowledge(ctx, m, from, to); err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "Moved and verified: %s and %s of %s in %s. Links stay valid.\n", wording.Plural(int(moved.Rows), "row", "rows"),
-		wording.Plural(int(moved.Uploads), "upload", "uploads"), wording.Bytes(moved.Bytes), wording.Duration(time.Since(began)))
+	if moved.Before {
+		fmt.Fprintln(m.Stdout, "The move was complete before. Both are the same: every row was compared again.")
+	} else {
+		fmt.Fprintf(m.Stdout, "Moved and verified: %s and %s of %s in %s. Links stay valid.\n", wording.Plural(int(moved.Rows), "row", "rows"),
+			wording.Plural(int(moved.Uploads), "upload", "uploads"), wording.Bytes(moved.Bytes), wording.Duration(time.Since(began)))
+	}
 	if len(moved.Missing) == 0 {
 		return nil
 	}
@@ -78,6 +87,9 @@ func (c *migrateCommand) Run(ctx context.Context, m *Main) error {
 	return &statusError{status: exitVerdict}
 }
 
+// databaseAddress matches both forms that serve --database takes.
+const databaseAddress = `^postgres(ql)?://|(^|\s)(host|hostaddr|port|dbname|user|password|service|sslmode)\s*=`
+
 // place is a data directory or a database, and where its uploads are. A database with a bucket
 // needs a directory for a moment, which clean removes.
 func place(flag, where, dataFlag, data, blobsFlag, blobs string) (cfg store.Config, clean func(), err error) {
@@ -85,8 +97,11 @@ func place(flag, where, dataFlag, data, blobsFlag, blobs string) (cfg store.Conf
 		return cfg, nil, &analysis.Fault{Code: "usage", What: "nothing was moved", Where: where, Why: why, Hint: hint}
 	}
 	cfg, clean = store.Config{Dir: where, Blobs: blobs}, func() {}
-	isDatabase := strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
+	isDatabase := regexp.MustCompile(databaseAddress).MatchString(where)
 	switch {
+	case !isDatabase && strings.Contains(where, "://"):
+		// It may have a password in it.
+		return refused(flag, "it is neither a directory nor postgres://…", "Write postgres://user@host/name, and the bucket of the uploads with "+blobsFlag+".")
 	case !isDatabase && data != "":
 		return refused(dataFlag, "the uploads of a data directory are in it", "Leave "+dataFlag+" out.")
 	case isDatabase && data == "" && blobs == "":
@@ -132,8 +147,11 @@ func moveKnowledge(ctx context.Context, m *Main, from, to store.Config) error {
 	switch {
 	case to.Database == "" && set && file == nil:
 		contents[catalogue.Remembered] = []byte(entered)
-	case to.Database != "" && !set && file != nil:
+	case to.Database != "" && file != nil:
 		delete(contents, catalogue.Remembered)
+		if set {
+			break // it came with an earlier move
+		}
 		if err := st.SetSetting(ctx, catalogue.InRows, string(file)); err != nil {
 			return err
 		}

@@ -55,6 +55,9 @@ func TestAMovedServerSaysTheSameUnderTheSameLinks(t *testing.T) {
 	if moved.status != exitDone || !strings.HasPrefix(moved.stdout, "Moved and verified: ") || !strings.Contains(moved.stdout, "1 upload of") {
 		t.Fatalf("%+v", moved)
 	}
+	if again := execute(t, nil, "migrate", "--from", dir, "--to", database, "--to-data", uploads); again.status != exitDone || !strings.Contains(again.stdout, "complete before") {
+		t.Errorf("a move that was complete: %+v", again)
+	}
 	if got, err := os.ReadFile(filepath.Join(uploads, "knowledge", "own.json")); err != nil || string(got) != own {
 		t.Errorf("the own knowledge: %q, %v", got, err)
 	}
@@ -99,12 +102,15 @@ func TestAMoveFromOrToNowhereIsRefused(t *testing.T) {
 		"no such directory":       {[]string{"--from", filepath.Join(dir, "none"), "--to", filepath.Join(dir, "new")}, "it has no leakdiff.db"},
 		"an empty source":         {[]string{"--from", dir, "--to", filepath.Join(dir, "new")}, "it has no case, no permalink and no token"},
 		"a database alone":        {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x"}, "Give --blobs their bucket, or --to-data"},
+		"a database in words":     {[]string{"--from", dir, "--to", "host=127.0.0.1 password=secret dbname=x"}, "Give --blobs their bucket, or --to-data"},
+		"a mistyped address":      {[]string{"--from", dir, "--to", "postgresl://u:secret@127.0.0.1/x"}, "it is neither a directory nor postgres://"},
+		"no uploads":              {[]string{"--from", "postgres://127.0.0.1:1/x", "--from-data", filepath.Join(dir, "none"), "--to", filepath.Join(dir, "new")}, "it has no blobs"},
 		"a directory twice":       {[]string{"--from", dir, "--from-data", dir, "--to", filepath.Join(dir, "new")}, "Leave --from-data out"},
 		"a database that is away": {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x", "--to-data", filepath.Join(dir, "new")}, "does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"migrate"}, c.args...)...)
-			if got.status != exitError || !strings.Contains(got.stderr, c.want) {
+			if got.status != exitError || !strings.Contains(got.stderr, c.want) || strings.Contains(got.stderr, "secret") {
 				t.Errorf("%+v, want %q", got, c.want)
 			}
 		})

@@ -56,7 +56,7 @@ func (c *readyCommand) Run(ctx context.Context, m *Main) error {
 		}
 	}
 	if res.StatusCode != http.StatusOK {
-		return &analysis.Fault{Code: "not_ready", What: "the server takes no uploads", Where: capture.Shown(address), Why: strings.Join(why, "; "), Hint: "its log says more"}
+		return &analysis.Fault{Code: "not_ready", What: "the server takes no uploads", Where: capture.Shown(address), Why: strings.Join(why, "; "), Hint: "wait, or mend what it names"}
 	}
 	fmt.Fprintln(m.Stdout, strings.Join(append([]string{wording.Printable(answer.Status)}, why...), "\n"))
 	return nil

@@ -49,6 +49,9 @@ type BucketConfig struct {
 	Log     *slog.Logger
 	// Owner identifies the database that names the objects. A prefix belongs to one.
 	Owner string
+	// Used says that the database names objects already: then a prefix without its owner is
+	// not the one they are in.
+	Used bool
 	// ReadOnly leaves the prefix to whom it belongs.
 	ReadOnly bool
 }
@@ -66,11 +69,11 @@ func OpenBucket(ctx context.Context, cfg BucketConfig) (*Bucket, error) {
 		return nil, err
 	}
 	b := &Bucket{client: newClient(a, creds), log: cfg.Log, now: time.Now, verified: map[string]verification{}, damaged: map[string]bool{}}
-	err = b.claim(ctx, cfg.Owner, cfg.ReadOnly)
+	err = b.claim(ctx, cfg)
 	var refused *refusal
 	if errors.As(err, &refused) && a.region == "" && refused.Region != "" {
 		b.region = refused.Region
-		err = b.claim(ctx, cfg.Owner, cfg.ReadOnly)
+		err = b.claim(ctx, cfg)
 	}
 	var known *analysis.Fault
 	if err != nil && !errors.As(err, &known) {
@@ -107,22 +110,29 @@ func findCredentials(a address) (*credentials.Credentials, error) {
 const ownerObject = "leakdiff-database"
 
 // claim takes the prefix for a database, unless it belongs to another one.
-func (b *Bucket) claim(ctx context.Context, owner string, readOnly bool) error {
+func (b *Bucket) claim(ctx context.Context, cfg BucketConfig) error {
 	before, err := b.owner(ctx)
 	if err != nil {
 		return err
 	}
-	if before != "" && before != owner {
+	if before == "" && cfg.Used {
+		return &analysis.Fault{
+			Code: "other_place", What: "the bucket has no uploads of this database", Where: b.address.String(),
+			Why:  "the database has uploads in a bucket, and here is no object " + ownerObject + ", which is beside them",
+			Hint: "Give the bucket and the prefix that were given before. If that object alone was lost there, put it back with the content " + cfg.Owner + ".",
+		}
+	}
+	if before != "" && before != cfg.Owner {
 		return &analysis.Fault{
 			Code: "foreign_bucket", What: "the bucket has the uploads of another database", Where: b.address.String(),
 			Why:  "its object " + ownerObject + " names another one, which knows these uploads; this one would remove them as unknown",
 			Hint: "Give the database that the uploads belong to, or another prefix. A database restored from a backup is the same one.",
 		}
 	}
-	if readOnly {
+	if cfg.ReadOnly {
 		return nil
 	}
-	_, err = b.put(ctx, b.key(ownerObject), []byte(owner))
+	_, err = b.put(ctx, b.key(ownerObject), []byte(cfg.Owner))
 	return err
 }
 
