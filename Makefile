@@ -82,6 +82,7 @@ $(LITESTREAM):
 
 long: test $(LITESTREAM)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
+	LEAKDIFF_ENGINES=1 LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -timeout 40m -run 'StoriesOfBrowsers' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_BUCKET=all go test -count=1 -v -timeout 30m -run 'OverABucket' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_CHAOS=$(CHAOS) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -v -timeout 2h -run ServersOnOneDatabase ./cmd/leakdiff | grep -E "^(---|FAIL|ok)|restarts|_test.go"

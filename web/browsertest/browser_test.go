@@ -11,10 +11,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +25,36 @@ import (
 
 // binaryVariable names the program under test.
 const binaryVariable = "LEAKDIFF_BINARY"
+
+// With serversVariable the programs keep their data in PostgreSQL and in buckets, each in its
+// own: the address of a database server that psql may create databases on, and the address and
+// the directory of a server of buckets whose buckets are directories.
+const serversVariable = "LEAKDIFF_SERVERS"
+
+// place is what a program is started with to keep its data elsewhere, nothing without
+// serversVariable.
+func place(t testing.TB) []string {
+	t.Helper()
+	servers := strings.Fields(os.Getenv(serversVariable))
+	if len(servers) == 0 {
+		return nil
+	}
+	database, buckets, dir := servers[0], servers[1], servers[2]
+	bucket, err := os.MkdirTemp(dir, "story")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(bucket)
+	if out, err := exec.Command("psql", database, "-qc", "CREATE DATABASE "+name).CombinedOutput(); err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
+	}
+	address, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.Path = "/" + name
+	return []string{"--database", address.String(), "--blobs", "s3://" + name + "/stories?region=us-east-1&style=path&endpoint=http://" + buckets}
+}
 
 // kubeletSample is a real kubelet and containerd, nine snapshots each; its
 // found.json says what must be found in it.
@@ -62,7 +94,8 @@ func startProgram(t testing.TB, arguments ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := exec.Command(os.Getenv(binaryVariable), append([]string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data")}, arguments...)...)
+	arguments = slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data")}, place(t), arguments)
+	program := exec.Command(os.Getenv(binaryVariable), arguments...)
 	program.Stderr = log
 	out, err := program.StdoutPipe()
 	if err != nil {

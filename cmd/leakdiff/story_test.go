@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"leakdiff/samples/corpus"
+	"leakdiff/store/blob/gateway"
+	"leakdiff/store/cluster"
+)
+
+// TestTheStoriesOfBrowsersAreTheSameOnPostgreSQLAndABucket runs the tests of web/browsertest with
+// programs that have a database and a bucket each.
+func TestTheStoriesOfBrowsersAreTheSameOnPostgreSQLAndABucket(t *testing.T) {
+	if os.Getenv("LEAKDIFF_ENGINES") == "" {
+		corpus.LeaveOut(t, "the stories of browsers on PostgreSQL and a bucket take minutes: make long runs them")
+	}
+	database, buckets := cluster.Start(t), gateway.Start(t)
+	cmd := exec.Command("go", "test", "-count=1", "-timeout=30m", "./...")
+	cmd.Dir = "../../web/browsertest"
+	cmd.Env = append(os.Environ(), "LEAKDIFF_BINARY="+binary(t), "LEAKDIFF_SERVERS="+database.Address+" "+buckets.Given())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
