@@ -133,7 +133,7 @@ func TestAPolicyIsShownBeforeItDropsAndACaseMayHaveItsOwn(t *testing.T) {
 		{name: "a case that there is not", path: "/api/v1/retention?case=c0", status: 404},
 		{name: "the case links it", path: up.Link, status: 200, want: []string{"/api/v1/retention?case=" + up.Case, "Days to keep members"}},
 	})
-	for body, status := range map[string]int{`{"keep_members": "-1"}`: 400, `{"keep_uploads": "soon"}`: 400, `{"keep_uploads": "36501"}`: 400, `{"keep_members": "0", "keep_uploads": "7"}`: 200} {
+	for body, status := range map[string]int{`{"keep_members": "-1"}`: 400, `{"keep_uploads": "soon"}`: 400, `{"keep_uploads": "36501"}`: 400, `{"keep_uploads": "+5"}`: 400, `{"keep_members": "03"}`: 400, `{"keep_members": "-0"}`: 400, `{"keep_members": "0", "keep_uploads": "7"}`: 200} {
 		if r := patch(body); r.status != status {
 			t.Errorf("%s gave %d: %s", body, r.status, r.body)
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -317,6 +318,20 @@ func TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay(t *testing.T) {
 	var left int
 	f.ok(f.reader.QueryRowContext(f.ctx, `SELECT count(*) FROM dropped_file`).Scan(&left))
 	wantEqual(t, []any{0, true}, []any{left, f.has(again)})
+}
+
+func TestDaysBeyondAllTimeDropNothing(t *testing.T) {
+	f := open(t)
+	f.filled(f.newCase("fresh").ID, "bytes", kubeletResult("0"))
+	for _, days := range []int{-1, MostDays, MostDays + 1, 160_000_000, 99_999_999_999, math.MaxInt, math.MinInt} {
+		keep := Retention{Members: days, Uploads: days}
+		if planned := must[[]CaseRetained](t)(f.PlanRetention(f.ctx, keep, "")); len(planned) != 0 {
+			t.Errorf("%d days would drop %+v", days, planned)
+		}
+		if valid := keep.Valid(); valid != (days == MostDays) {
+			t.Errorf("%d days are valid: %t", days, valid)
+		}
+	}
 }
 
 func TestACaseMayKeepShorterOrLongerThanTheOthers(t *testing.T) {

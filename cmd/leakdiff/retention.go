@@ -19,10 +19,14 @@ type keepFlags struct {
 }
 
 func (c *keepFlags) retention() (store.Retention, error) {
-	if c.KeepMembers < 0 || c.KeepUploads < 0 {
-		return store.Retention{}, &analysis.Fault{Code: "usage", What: "a number of days is not negative", Where: "--keep-members, --keep-uploads", Hint: "give 0 to keep them for ever"}
+	keep := store.Retention{Members: c.KeepMembers, Uploads: c.KeepUploads}
+	if !keep.Valid() {
+		return keep, &analysis.Fault{
+			Code: "usage", What: "the days were not understood", Where: "--keep-members, --keep-uploads", Why: "they are numbers from 0 to " + strconv.Itoa(store.MostDays),
+			Hint: "Give 0 to keep them for ever.",
+		}
 	}
-	return store.Retention{Members: c.KeepMembers, Uploads: c.KeepUploads}, nil
+	return keep, nil
 }
 
 type retentionCommand struct {
