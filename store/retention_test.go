@@ -3,9 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -331,6 +333,20 @@ func TestDaysBeyondAllTimeDropNothing(t *testing.T) {
 		if valid := keep.Valid(); valid != (days == MostDays) {
 			t.Errorf("%d days are valid: %t", days, valid)
 		}
+	}
+}
+
+func TestALogSaysOfDroppedUploadsThatNothingRefersToThem(t *testing.T) {
+	f := openFile(t)
+	f.close()
+	var said strings.Builder
+	f.log = slog.New(slog.NewTextHandler(&said, nil))
+	f.reopen()
+	f.filled(f.newCase("kept").ID, "bytes", kubeletResult("0"))
+	f.clock.advance(48 * time.Hour)
+	wantEqual(t, 1, f.retain(Retention{Uploads: 1}).Bundles)
+	if log := said.String(); !strings.Contains(log, `"uploads removed that nothing refers to any more" files=1`) {
+		t.Errorf("the log is %s", log)
 	}
 }
 
