@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"leakdiff/store"
+	"leakdiff/store/blob/gateway"
 )
 
 func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {
@@ -82,5 +84,27 @@ func TestServeDoesNotStartWithDaysBeyondAllTime(t *testing.T) {
 	status := m.Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--no-samples", "--data", t.TempDir(), "--keep-members", "99999999999"})
 	if status != exitError || !strings.Contains(out.String(), "the days were not understood") {
 		t.Errorf("it ends with %d: %s", status, out.String())
+	}
+}
+
+func TestRetentionFindsUploadsInABucketAndMakesNoDataDirectory(t *testing.T) {
+	bucket, dir, empty := gateway.Start(t).Bucket(t), t.TempDir(), t.TempDir()
+	serve(t, dir, "--blobs", bucket).stop() // with the samples
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--data", dir}, exitError, "nothing was looked at"},
+		{[]string{"--data", dir, "--blobs", bucket}, exitDone, "The policies drop nothing now."},
+		{[]string{"--data", empty}, exitError, "this is no data directory"},
+	} {
+		got := execute(t, nil, append([]string{"retention"}, c.args...)...)
+		if said := got.stdout + got.stderr; got.status != c.status || !strings.Contains(said, c.want) || strings.Contains(said, "server was not started") {
+			t.Errorf("%q: %+v, want %q", c.args, got, c.want)
+		}
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("it made %v, %v", left, err)
 	}
 }
