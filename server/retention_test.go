@@ -127,13 +127,14 @@ func TestAPolicyIsShownBeforeItDropsAndACaseMayHaveItsOwn(t *testing.T) {
 		return s.do("PATCH", "/api/v1/cases/"+up.Case, strings.NewReader(body), "Content-Type", "application/json", "Authorization", "Bearer "+up.OwnerKey)
 	}
 	s.run(t, []scenario{
-		{name: "the start page says how long", path: "/", status: 200, want: []string{"Members kept", "for 30 days; then", "Uploads are kept until the case is deleted"}},
+		{name: "the start page says how long", path: "/", status: 200, want: []string{"Members kept", "for 30 days; then", "Uploads are kept until the case is deleted, or as long as their case says;"}},
 		{name: "the plan counts", path: "/api/v1/retention", status: 200, want: []string{`"snapshots": 2`, up.Case, `"members": 30`}},
 		{name: "so does that of the case", path: "/api/v1/retention?case=" + up.Case, status: 200, want: []string{`"snapshots": 2`}},
 		{name: "a case that there is not", path: "/api/v1/retention?case=c0", status: 404},
-		{name: "the case links it", path: up.Link, status: 200, want: []string{"/api/v1/retention?case=" + up.Case, "Days to keep members"}},
+		{name: "the case links it", path: up.Link, status: 200, want: []string{"/api/v1/retention?case=" + up.Case, "Days to keep members", "own modules, retention, delete",
+			`placeholder="30 days, by the server"`, `placeholder="for ever, by the server"`}},
 	})
-	for body, status := range map[string]int{`{"keep_members": "-1"}`: 400, `{"keep_uploads": "soon"}`: 400, `{"keep_uploads": "36501"}`: 400, `{"keep_members": "0", "keep_uploads": "7"}`: 200} {
+	for body, status := range map[string]int{`{"keep_members": "-1"}`: 400, `{"keep_uploads": "soon"}`: 400, `{"keep_uploads": "36501"}`: 400, `{"keep_uploads": "+5"}`: 400, `{"keep_members": "03"}`: 400, `{"keep_members": "-0"}`: 400, `{"keep_members": "0", "keep_uploads": "7"}`: 200} {
 		if r := patch(body); r.status != status {
 			t.Errorf("%s gave %d: %s", body, r.status, r.body)
 		}

@@ -53,7 +53,8 @@ func (s *Store) Accounts() *Accounts {
 
 // OpenAccounts opens tokens and the audit log of an existing data directory, also while a
 // server has it. The error is an *analysis.Fault with Code "no_database" if no server has
-// made the database yet, and "other_database" if another release made it.
+// made the database yet, "other_database" if another release made it, and "unfinished_move" if
+// a move has not completed it.
 func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
@@ -69,7 +70,11 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameRelease(ctx, db); err != nil {
+	err = sameRelease(ctx, db)
+	if err == nil {
+		err = wholeDatabase(ctx, db)
+	}
+	if err != nil {
 		return nil, errors.Join(fault("opening the database", err), db.Close())
 	}
 	return &Accounts{now: time.Now, random: rand.Reader, reader: db, writer: db}, nil
@@ -83,18 +88,25 @@ func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
 	}
 	empty, err := isEmpty(ctx, db)
 	if err == nil && empty {
-		err = &analysis.Fault{
-			Code: "no_database", What: "this is no database of leakdiff", Why: "it has no tables of it",
-			Hint: "Name the database of the server with --database, and start leakdiff serve on it once: it makes the tables.",
-		}
+		err = noDatabaseThere()
 	}
 	if err == nil {
 		err = sameReleaseOfPostgres(ctx, db)
+	}
+	if err == nil {
+		err = wholeDatabase(ctx, db)
 	}
 	if err != nil {
 		return nil, errors.Join(fault("opening the database", err), db.Close())
 	}
 	return &Accounts{now: time.Now, random: rand.Reader, reader: db, writer: db}, nil
+}
+
+func noDatabaseThere() error {
+	return &analysis.Fault{
+		Code: "no_database", What: "this is no database of leakdiff", Why: "it has no tables of it",
+		Hint: "Name the database of the server with --database, and start leakdiff serve on it once: it makes the tables.",
+	}
 }
 
 func sameRelease(ctx context.Context, db *sql.DB) error {
@@ -130,6 +142,11 @@ func wantVersion(version, known int) error {
 		Why:  fmt.Sprintf("its database has version %d, this program knows version %d", version, known),
 		Hint: "Use the program that serves the directory, or start this one's leakdiff serve on it once.",
 	}
+}
+
+// wholeDatabase refuses a database that a move has not completed, as a server does.
+func wholeDatabase(ctx context.Context, db *sql.DB) error {
+	return (&Store{reader: db}).mayServe(ctx)
 }
 
 // Close releases the database of OpenAccounts.

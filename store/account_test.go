@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"leakdiff/store/cluster"
 )
 
 func TestATokenIsKnownByItsSecretUntilItEnds(t *testing.T) {
@@ -54,6 +57,35 @@ func TestTokensAreMadeWhileAServerHasTheDirectory(t *testing.T) {
 	f.ok(err)
 	_, err = OpenAccounts(context.Background(), f.dir)
 	wantCode(t, err, "other_database")
+}
+
+func TestNobodyUsesADatabaseThatAMoveHasNotCompleted(t *testing.T) {
+	for name, database := range map[string]string{"a file": "", "PostgreSQL": cluster.Start(t).Database(t)} {
+		t.Run(name, func(t *testing.T) {
+			f := openOn(t, database)
+			f.ok(f.SetSetting(f.ctx, moveSetting, `{"origin": "d1"}`))
+			f.close()
+			opened := func() (*Accounts, error) { return OpenAccounts(f.ctx, f.dir) }
+			if database != "" {
+				opened = func() (*Accounts, error) { return OpenAccountsOf(f.ctx, database) }
+			}
+			if _, err := opened(); code(err) != "unfinished_move" {
+				t.Errorf("tokens: %v", err)
+			}
+			if database != "" {
+				return // check is of files
+			}
+			for _, check := range []func() (*Checked, error){
+				func() (*Checked, error) { return Check(f.ctx, f.dir, "") },
+				func() (*Checked, error) { return Repair(f.ctx, f.dir, "", slog.New(slog.DiscardHandler)) },
+			} {
+				found := must[*Checked](t)(check())
+				if found.Sound() || len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Hint, "Run leakdiff migrate again") {
+					t.Errorf("found is %+v", found.Findings)
+				}
+			}
+		})
+	}
 }
 
 func TestASessionEndsByItselfAndByItsUser(t *testing.T) {

@@ -151,7 +151,7 @@ func check(ctx context.Context, cfg checkConfig) (*Checked, error) {
 		c.add(Finding{Subject: OfDatabase, Note: true, What: "the database is of an older leakdiff, and its results were not checked", Where: databaseFile,
 			Why: fmt.Sprintf("it has version %d, this program writes %d", version, len(all)), Hint: "Start serve once, which brings it up to date, and check again."})
 	}
-	steps := []func(context.Context) error{c.database, c.references, c.uploads, c.files}
+	steps := []func(context.Context) error{c.database, c.moved, c.references, c.uploads, c.files}
 	if !c.Older {
 		steps = append(steps, c.results, c.jobs, c.reports, c.permalinks, c.sums)
 	}
@@ -293,6 +293,16 @@ func (c *checker) database(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// moved finds a database that a move has not completed. Every version has settings.
+func (c *checker) moved(ctx context.Context) error {
+	var refused *analysis.Fault
+	if err := wholeDatabase(ctx, c.db); !errors.As(err, &refused) || refused.Code != "unfinished_move" {
+		return err
+	}
+	c.add(Finding{Subject: OfDatabase, What: refused.What, Where: databaseFile, Why: refused.Why, Hint: refused.Hint})
+	return nil
 }
 
 // references looks for rows that refer to rows that are gone.

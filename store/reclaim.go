@@ -108,7 +108,7 @@ func (s *Store) dropBlobs(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		s.log.InfoContext(ctx, "uploads removed that only deleted cases referred to", "files", len(hashes)-len(failed))
+		s.log.InfoContext(ctx, "uploads removed that nothing refers to any more", "files", len(hashes)-len(failed))
 	}
 	return errors.Join(append(failed, err)...)
 }

@@ -19,6 +19,14 @@ type Retention struct {
 	Uploads int `json:"uploads"`
 }
 
+// MostDays bounds each of the days of a policy.
+const MostDays = 36500
+
+// Valid reports whether the days are from 0 to MostDays.
+func (r Retention) Valid() bool {
+	return r.Members >= 0 && r.Members <= MostDays && r.Uploads >= 0 && r.Uploads <= MostDays
+}
+
 // The fields of a case (see SetField) with days of its own. Empty is as the server keeps.
 const (
 	KeepMembersField = "keep_members"
@@ -130,10 +138,10 @@ type retainedCase struct {
 func (s *Store) casesToRetain(ctx context.Context, keep Retention, caseID string) (out []retainedCase, err error) {
 	now := s.time()
 	before := func(days int) int64 {
-		if days == 0 {
+		if days <= 0 {
 			return 0
 		}
-		return now.AddDate(0, 0, -days).UnixMicro()
+		return now.AddDate(0, 0, -min(days, MostDays)).UnixMicro() // more days would overflow
 	}
 	err = s.read(ctx, "looking for policies of retention", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (c retainedCase, err error) {

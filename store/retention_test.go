@@ -3,8 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,6 +320,34 @@ func TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay(t *testing.T) {
 	var left int
 	f.ok(f.reader.QueryRowContext(f.ctx, `SELECT count(*) FROM dropped_file`).Scan(&left))
 	wantEqual(t, []any{0, true}, []any{left, f.has(again)})
+}
+
+func TestDaysBeyondAllTimeDropNothing(t *testing.T) {
+	f := open(t)
+	f.filled(f.newCase("fresh").ID, "bytes", kubeletResult("0"))
+	for _, days := range []int{-1, MostDays, MostDays + 1, 160_000_000, 99_999_999_999, math.MaxInt, math.MinInt} {
+		keep := Retention{Members: days, Uploads: days}
+		if planned := must[[]CaseRetained](t)(f.PlanRetention(f.ctx, keep, "")); len(planned) != 0 {
+			t.Errorf("%d days would drop %+v", days, planned)
+		}
+		if valid := keep.Valid(); valid != (days == MostDays) {
+			t.Errorf("%d days are valid: %t", days, valid)
+		}
+	}
+}
+
+func TestALogSaysOfDroppedUploadsThatNothingRefersToThem(t *testing.T) {
+	f := openFile(t)
+	f.close()
+	var said strings.Builder
+	f.log = slog.New(slog.NewTextHandler(&said, nil))
+	f.reopen()
+	f.filled(f.newCase("kept").ID, "bytes", kubeletResult("0"))
+	f.clock.advance(48 * time.Hour)
+	wantEqual(t, 1, f.retain(Retention{Uploads: 1}).Bundles)
+	if log := said.String(); !strings.Contains(log, `"uploads removed that nothing refers to any more" files=1`) {
+		t.Errorf("the log is %s", log)
+	}
 }
 
 func TestACaseMayKeepShorterOrLongerThanTheOthers(t *testing.T) {

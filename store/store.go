@@ -57,6 +57,8 @@ type Config struct {
 	// Several servers may have it open if the uploads are in a bucket, each with a Dir of its
 	// own; else one at a time.
 	Database string
+	// Existing refuses what no server has made yet, and makes nothing.
+	Existing bool
 	// moving opens a database that a move is writing.
 	moving bool
 	// program names the program to PostgreSQL, usualProgram for "".
@@ -136,6 +138,11 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	dir := cfg.Dir
+	if cfg.Existing && cfg.Database == "" {
+		if err := isDataDir(dir); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -226,6 +233,9 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 	empty, err := isEmpty(ctx, s.writer)
 	if err != nil {
 		return err
+	}
+	if empty && cfg.Existing {
+		return noDatabaseThere()
 	}
 	if empty {
 		if err := s.mayBeginBeside(cfg, "the database of --database"); err != nil {

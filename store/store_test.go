@@ -767,3 +767,17 @@ func childCommand(t testing.TB, dir, role string) *exec.Cmd {
 	cmd.Stderr = os.Stderr
 	return cmd
 }
+
+func TestWhatNoServerMadeIsNotMadeByWhoWantsItThere(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(t.Context(), Config{Dir: dir, Existing: true})
+	wantCode(t, err, "not_found")
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it made %v, %v", left, err)
+	}
+	database := cluster.Start(t).Database(t)
+	for range 2 { // the first one makes no tables
+		_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: database, Existing: true})
+		wantCode(t, err, "no_database")
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"text/tabwriter"
@@ -19,15 +20,20 @@ type keepFlags struct {
 }
 
 func (c *keepFlags) retention() (store.Retention, error) {
-	if c.KeepMembers < 0 || c.KeepUploads < 0 {
-		return store.Retention{}, &analysis.Fault{Code: "usage", What: "a number of days is not negative", Where: "--keep-members, --keep-uploads", Hint: "give 0 to keep them for ever"}
+	keep := store.Retention{Members: c.KeepMembers, Uploads: c.KeepUploads}
+	if !keep.Valid() {
+		return keep, &analysis.Fault{
+			Code: "usage", What: "the days were not understood", Where: "--keep-members, --keep-uploads", Why: "they are numbers from 0 to " + strconv.Itoa(store.MostDays),
+			Hint: "Give 0 to keep them for ever.",
+		}
 	}
-	return store.Retention{Members: c.KeepMembers, Uploads: c.KeepUploads}, nil
+	return keep, nil
 }
 
 type retentionCommand struct {
 	Data     string `required:"" help:"Data directory of serve. No server may run on it." type:"existingdir"`
 	Database string `help:"PostgreSQL database in place of the file in the data directory." placeholder:"URL"`
+	Blobs    string `help:"Bucket of the uploads, if serve has them there." placeholder:"URL"`
 	keepFlags
 	Apply  bool   `help:"Drop it. Without this flag nothing is changed."`
 	Format string `enum:"text,json" default:"text" help:"text or json."`
@@ -47,7 +53,11 @@ func (c *retentionCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	st, err := store.Open(ctx, store.Config{Dir: c.Data, Database: c.Database})
+	st, err := store.Open(ctx, store.Config{Dir: c.Data, Database: c.Database, Blobs: c.Blobs, Existing: true})
+	var refused *analysis.Fault
+	if errors.As(err, &refused) && refused.Code == "other_place" {
+		refused.What = "nothing was looked at" // the store speaks to servers
+	}
 	if err != nil {
 		return err
 	}

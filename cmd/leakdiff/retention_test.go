@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"leakdiff/store"
+	"leakdiff/store/blob/gateway"
 )
 
 func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {
@@ -59,8 +62,10 @@ func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {
 			t.Errorf("%q says %q, want %q", tc.args, said, tc.want)
 		}
 	}
-	if said := run(exitError, "--keep-members=-1"); !strings.Contains(said, "a number of days is not negative") {
-		t.Errorf("it says %q", said)
+	for _, days := range []string{"--keep-members=-1", "--keep-members=36501", "--keep-uploads=160000000"} {
+		if said := run(exitError, days, "--apply"); !strings.Contains(said, "they are numbers from 0 to 36500") {
+			t.Errorf("%s says %q", days, said)
+		}
 	}
 	if st, err = store.Open(t.Context(), store.Config{Dir: dir}); err != nil {
 		t.Fatal(err)
@@ -68,5 +73,38 @@ func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {
 	defer st.Close()
 	if b, err = st.Bundle(t.Context(), b.ID); err != nil || b.Dropped.IsZero() {
 		t.Errorf("the upload is there: %+v, %v", b, err)
+	}
+}
+
+func TestServeDoesNotStartWithDaysBeyondAllTime(t *testing.T) {
+	var out bytes.Buffer
+	m := &Main{Stdout: &out, Stderr: &out, Ready: func(string) { t.Error("it started") }}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	status := m.Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--no-samples", "--data", t.TempDir(), "--keep-members", "99999999999"})
+	if status != exitError || !strings.Contains(out.String(), "the days were not understood") {
+		t.Errorf("it ends with %d: %s", status, out.String())
+	}
+}
+
+func TestRetentionFindsUploadsInABucketAndMakesNoDataDirectory(t *testing.T) {
+	bucket, dir, empty := gateway.Start(t).Bucket(t), t.TempDir(), t.TempDir()
+	serve(t, dir, "--blobs", bucket).stop() // with the samples
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--data", dir}, exitError, "nothing was looked at"},
+		{[]string{"--data", dir, "--blobs", bucket}, exitDone, "The policies drop nothing now."},
+		{[]string{"--data", empty}, exitError, "this is no data directory"},
+	} {
+		got := execute(t, nil, append([]string{"retention"}, c.args...)...)
+		if said := got.stdout + got.stderr; got.status != c.status || !strings.Contains(said, c.want) || strings.Contains(said, "server was not started") {
+			t.Errorf("%q: %+v, want %q", c.args, got, c.want)
+		}
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("it made %v, %v", left, err)
 	}
 }

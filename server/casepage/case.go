@@ -76,6 +76,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	in := view.CaseInput{
 		ID: c.ID, Title: c.Title, Sample: c.Sample != "", Report: c.Said.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: s.access.NeedsKey(ctx, c.ID), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
+		KeepMembers: s.cfg.Keep.Members, KeepUploads: s.cfg.Keep.Uploads,
 	}
 	if kind := analysis.Kind(query.Get("m")); slices.Contains(analysis.Kinds(), kind) {
 		in.Metric = kind

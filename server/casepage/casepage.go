@@ -100,6 +100,8 @@ type Config struct {
 	Loader    Loader
 	Queue     Queue
 	Raw       Raw
+	// Keep is the policy of retention for cases without one of their own.
+	Keep store.Retention
 	// Source has the reader's source, nil for none. Frozen pages show nothing of it.
 	Source *source.Tree
 	// Summarised is called after the summary of a case was stored.

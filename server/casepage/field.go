@@ -19,9 +19,6 @@ const (
 	archivedField = "archived"
 )
 
-// mostDays bounds the days of a policy of retention.
-const mostDays = 36500
-
 // fieldLimits are the longest values in bytes.
 var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3, store.KeepMembersField: 5, store.KeepUploadsField: 5}
 
@@ -43,8 +40,8 @@ func (s *Service) setField(r *http.Request, caseID, name, value, key string) (be
 		return before, response.Refuse("invalid", "a case is archived or not", value, "the value is neither yes nor empty", `send "yes", or "" to take it back`)
 	}
 	if name == store.KeepMembersField || name == store.KeepUploadsField {
-		if days, err := strconv.Atoi(value); value != "" && (err != nil || days < 0 || days > mostDays) {
-			return before, response.Refuse("invalid", "the days were not understood", value, "they are a number from 0, which is for ever, to "+strconv.Itoa(mostDays), "leave them empty for what the server keeps")
+		if days, err := strconv.Atoi(value); value != "" && (err != nil || strconv.Itoa(days) != value || days < 0 || days > store.MostDays) {
+			return before, response.Refuse("invalid", "the days were not understood", value, "they are a number in digits from 0, which is for ever, to "+strconv.Itoa(store.MostDays), "leave them empty for what the server keeps")
 		}
 	}
 	if name == titleField {

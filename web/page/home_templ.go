@@ -580,7 +580,7 @@ func homeBackground(v view.Home) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "; deleting removes the files as well.</p><p>A shared result is a copy with host names, addresses, paths and pointers taken out, unless you say otherwise.</p></section><section aria-labelledby=\"shell\"><h2 id=\"shell\">From a shell</h2><pre class=\"cmd\" tabindex=\"0\" aria-labelledby=\"shell\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, ", or as long as their case says; deleting removes the files as well.</p><p>A shared result is a copy with host names, addresses, paths and pointers taken out, unless you say otherwise.</p></section><section aria-labelledby=\"shell\"><h2 id=\"shell\">From a shell</h2><pre class=\"cmd\" tabindex=\"0\" aria-labelledby=\"shell\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

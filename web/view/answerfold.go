@@ -85,7 +85,7 @@ func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
 	}
 	add(FoldFiles, "Files", files, false)
 	if !c.Frozen {
-		add(FoldForms, "This case", "add files, title, ticket, own modules, delete", len(c.Form.Over) > 0)
+		add(FoldForms, "This case", "add files, title, ticket, own modules, retention, delete", len(c.Form.Over) > 0)
 	}
 }
 

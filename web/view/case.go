@@ -58,6 +58,8 @@ type CaseInput struct {
 	Fields   map[string]CaseField
 	Over     []string
 	NeedsKey bool
+	// KeepMembers and KeepUploads are the days of the server, 0 for ever.
+	KeepMembers, KeepUploads int
 	// Memories are what other cases know of families that findings lead with, by
 	// fingerprint.
 	Memories map[string]CaseMemory

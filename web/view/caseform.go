@@ -20,6 +20,8 @@ type CaseForm struct {
 	Archived bool
 	// KeepMembers and KeepUploads are days, empty for what the server keeps.
 	KeepMembers, KeepUploads string
+	// MembersKept and UploadsKept say what the server keeps.
+	MembersKept, UploadsKept string
 	// Over says which values of others the last save replaced.
 	Over []string
 	// Before says what stood in a field before, where that was changed.
@@ -47,6 +49,7 @@ func (m *caseMaker) form() CaseForm {
 		ID: in.ID, Title: Visible(in.Title), Permalinks: in.Permalinks, NeedsKey: in.NeedsKey,
 		Ticket: Visible(in.Fields["ticket"].Value), Modules: Visible(in.Fields["modules"].Value), Archived: in.Fields["archived"].Value != "",
 		KeepMembers: Visible(in.Fields["keep_members"].Value), KeepUploads: Visible(in.Fields["keep_uploads"].Value),
+		MembersKept: wording.KeptByServer(in.KeepMembers), UploadsKept: wording.KeptByServer(in.KeepUploads),
 		Holds: wording.PagePlural(int64(len(in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(len(in.Report.Snapshots)), "snapshot", "snapshots"),
 	}
 	f.TicketURL = webAddress(in.Fields["ticket"].Value)

@@ -35,6 +35,14 @@ func UploadsKept(days int) string {
 	return "for " + Plain(days, "day", "days")
 }
 
+// KeptByServer says in a field of days that is empty what counts.
+func KeptByServer(days int) string {
+	if days == 0 {
+		return "for ever, by the server"
+	}
+	return Plain(days, "day", "days") + ", by the server"
+}
+
 // Retained says what policies drop, or have dropped.
 func Retained(captures int, memberBytes int64, bundles int, uploadBytes int64, done bool) string {
 	what := "the members of " + Plain(captures, "capture", "captures") + " (" + Size(memberBytes) + " packed) and " + Plain(bundles, "upload", "uploads") + " (" + Size(uploadBytes) + ")"
