@@ -149,6 +149,20 @@ func TestAWebhookIsToldWhenAFamilyLeaksOnManyHosts(t *testing.T) {
 	}
 }
 
+func TestAnAlertEndsWhenTheCaseOfItsHostIsDeleted(t *testing.T) {
+	w := newWebhook(t)
+	s := startSite(t, openStore(t), w.config(0))
+	up := s.grows("node-1", 0, leaks...)
+	eventually(t, func() bool { return len(w.told()) > 0 }, "an alert")
+	if r := s.do("DELETE", "/api/v1/cases/"+up.Case, nil); r.status != 204 {
+		t.Fatalf("deleting gave %d", r.status)
+	}
+	eventually(t, func() bool { return len(w.told()) > 1 }, "the end of the alert")
+	if end := w.told()[1]; end.Event != "ended" || end.Hosts != 0 {
+		t.Errorf("the webhook is told %+v", end)
+	}
+}
+
 func TestTheHostsOfOneCaseCountEach(t *testing.T) {
 	w := newWebhook(t)
 	s := startSite(t, openStore(t), w.config(1))

@@ -91,6 +91,9 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 		{name: "and as figures", path: "/fleet.csv?new=1", status: 200, want: []string{"kind,family,fingerprint,growth,hosts,", "goroutine,", ",0,1,0,1,2026-11-21T08:00:00Z,2026-11-21T08:00:00Z,true"}, never: []string{print}},
 		{name: "one family as words", path: "/fleet/" + print + ".txt", status: 200, want: []string{"grew by 40 on 5 hosts", "node-5"}},
 		{name: "and as figures", path: "/fleet/" + print + ".csv", status: 200, want: []string{"host,process,growth,hours,", "node-5,,40,24,43,"}},
+		{name: "a host and its process stand apart", path: "/fleet/" + print + ".md", status: 200, want: []string{"| node-5 unnamed process |"}},
+		{name: "the list is not redacted, so it is refused", path: "/fleet.md?redact=1", status: 400, want: []string{"the fleet is not redacted", "/fleet.md", "leave redact=1 out"}, never: []string{"grew most"}},
+		{name: "nor are the hosts of a family", path: "/fleet/" + print + ".csv?redact=1", status: 400, want: []string{"the fleet is not redacted"}, never: []string{"node-5"}},
 		{name: "a twin that there is not", path: "/fleet/" + print + ".svg", status: 404, want: []string{"this page has no twin .svg", ".csv"}},
 		{name: "a family of nobody", path: "/fleet/g1:none", status: 404, want: []string{"no host shows this family"}},
 	})

@@ -83,16 +83,23 @@ func TestWhatAPolicyDroppedIsSaidWhereItIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	thin := snapshots[slices.IndexFunc(snapshots, func(s analysis.Snapshot) bool { return !s.Thinned.IsZero() })].ID
+	thinned := slices.DeleteFunc(snapshots, func(s analysis.Snapshot) bool { return s.Thinned.IsZero() })
+	thin, both := thinned[0].ID, thinned[0].ID+".."+thinned[1].ID
 	s.run(t, []scenario{
 		{name: "a snapshot says it", path: "/snapshots/" + thin + "?case=" + up.Case, status: 200, want: []string{"dropped the members of this capture on " + day}},
 		{name: "its neighbour that was kept does not", path: "/snapshots/" + ids[0] + "?case=" + up.Case, status: 200, never: []string{"policy of retention"}},
-		{name: "a comparison says it", path: "/diff/" + thin + ".." + ids[39] + "?case=" + up.Case, status: 200, want: []string{"A has none. A policy of retention dropped", day}},
+		{name: "a comparison says it", path: "/diff/" + thin + ".." + ids[39] + "?case=" + up.Case, status: 200, want: []string{"cannot be said. A policy of retention dropped the members of A on " + day}, never: []string{"members of A and B"}},
+		{name: "of B as well", path: "/diff/" + ids[39] + ".." + thin + "?case=" + up.Case, status: 200, want: []string{"dropped the members of B on " + day}, never: []string{"members of A"}},
+		{name: "and of both", path: "/diff/" + both + "?case=" + up.Case, status: 200, want: []string{"cannot be said. A policy of retention dropped the members of A and B on " + day}, never: []string{"has none"}},
+		{name: "as text", path: "/diff/" + both + ".txt?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
+		{name: "as Markdown", path: "/diff/" + both + ".md?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
+		{name: "as data", path: "/diff/" + both + ".json?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
+		{name: "nothing of it without a gap", path: "/diff/" + ids[0] + ".." + ids[39] + ".json?case=" + up.Case, status: 200, never: []string{"policy of retention"}},
 		{name: "a comparison of kept ones follows", path: "/diff/" + ids[0] + ".." + ids[39] + "?case=" + up.Case, status: 200, never: []string{"policy of retention"}},
 		{name: "the lines of a family say it", path: "/families/" + escaped + "?case=" + up.Case, status: 200, want: []string{"members of 16 of 40 captures"}},
 		{name: "and the list of its members", path: "/families/" + escaped + "?case=" + up.Case + "&at=" + thin, status: 200, want: []string{"dropped the members of this capture"}},
 		{name: "and as data", path: "/families/" + escaped + ".json?case=" + up.Case + "&at=" + thin, status: 200, want: []string{`"members_dropped_at": "2027-01-21T12:00:00Z"`, `"members": []`}},
-		{name: "the page of the bundle says it", path: "/bundles/" + up.ID, status: 200, want: []string{"dropped the bytes on " + day, b.Files[0].SHA256}, never: []string{"Read again", "/files/" + b.Files[0].SHA256}},
+		{name: "the page of the bundle says it", path: "/bundles/" + up.ID, status: 200, want: []string{"dropped the bytes on " + day, b.Files[0].SHA256}, never: []string{"Read again", "another one", "?as=", "/files/" + b.Files[0].SHA256}},
 		{name: "the download is gone", path: "/bundles/" + up.ID + "/files/" + b.Files[0].SHA256, status: 410, want: []string{"the uploaded bytes of this bundle were dropped", day}},
 		{name: "raw lines are gone", path: "/raw/" + up.ID + "?path=x&offset=0&length=9", status: 410, want: []string{"upload the same file into a new case"}},
 		{name: "it is not read again", method: "POST", path: "/bundles/" + up.ID + "/read", status: 410, want: []string{"were dropped"}},

@@ -185,7 +185,7 @@ func (s *Server) openRooms() {
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
-		Queue: s.queue, Raw: raw, Source: cfg.Source, Keep: cfg.Keep, Summarised: s.alerts.Notify,
+		Queue: s.queue, Raw: raw, Source: cfg.Source, Keep: cfg.Keep, Changed: s.alerts.Notify,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: watched, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,

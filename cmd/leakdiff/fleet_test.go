@@ -44,7 +44,7 @@ func TestFleetPrintsWhatAServerRanks(t *testing.T) {
 		{"new ones", []string{"--new"}, []string{"1 family is new since yesterday", leak}, nil, 0},
 		{"words of nothing", []string{"--find", "nowhere"}, []string{"No family fits"}, []string{leak, "GROWTH"}, 0},
 		{"one family", []string{leak}, []string{"grew by 8 on 1 host", "node-17", "+8"}, []string{"differs"}, 0},
-		{"a family of nobody", []string{"g1:none"}, []string{"no host shows this family"}, nil, 2},
+		{"a family of nobody", []string{"g1:none"}, []string{"no host shows this family", "--days 365"}, nil, 2},
 		{"a kind that there is not", []string{"--kind", "socket"}, []string{"there is no such kind"}, nil, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

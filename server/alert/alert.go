@@ -86,7 +86,7 @@ func New(cfg Config) *Alerts {
 	}}
 }
 
-// Notify says that what is said of a case has changed.
+// Notify says that what is said of a case has changed, or that the case is gone.
 func (a *Alerts) Notify() {
 	if a == nil {
 		return
@@ -97,8 +97,8 @@ func (a *Alerts) Notify() {
 	}
 }
 
-// Run judges after each change, and every hour, because hosts also go without one: a case is
-// deleted, or a capture gets too old. It delivers what is due, until ctx ends.
+// Run judges after each change, and every hour, because hosts also go without one: a capture
+// gets too old. It delivers what is due, until ctx ends.
 func (a *Alerts) Run(ctx context.Context) {
 	judge, deliver := time.NewTimer(0), time.NewTimer(0)
 	defer judge.Stop()

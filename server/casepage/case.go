@@ -230,6 +230,7 @@ func (s *Service) deleteCase(r *http.Request, id, key, permalinks string) error 
 	}
 	s.log.Info("case deleted", append(s.access.By(r, role), "case", id, "bundles", len(bundles))...)
 	s.queue.Notify() // a job that found no room may have it now
+	s.cfg.Changed()
 	return nil
 }
 

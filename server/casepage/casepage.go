@@ -104,8 +104,8 @@ type Config struct {
 	Keep store.Retention
 	// Source has the reader's source, nil for none. Frozen pages show nothing of it.
 	Source *source.Tree
-	// Summarised is called after the summary of a case was stored.
-	Summarised func()
+	// Changed is called after the summary of a case was stored, or the case deleted.
+	Changed func()
 }
 
 // Service shows cases.

@@ -36,7 +36,7 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
 	if err == nil {
-		s.cfg.Summarised()
+		s.cfg.Changed()
 	}
 	return err
 }

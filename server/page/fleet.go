@@ -102,7 +102,8 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 // FleetSuffixes are those of the twins of /fleet. Its data is in the API.
 var FleetSuffixes = []string{".md", ".txt", ".jira", ".csv"}
 
-// fleetTwin writes a page of the fleet, or the twin with a suffix.
+// fleetTwin writes a page of the fleet, or the twin with a suffix. It refuses redact=1 of a
+// twin, which would leave names as they are.
 func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name string, v view.Written, csv func(io.Writer) error) {
 	v.Shell.Engine = s.respond.Engine()
 	var made response.Content
@@ -111,6 +112,8 @@ func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name
 	case suffix == "":
 		s.respond.Page(w, r, http.StatusOK, page.Written(v))
 		return
+	case r.URL.Query().Get(view.RedactParameter) != "":
+		err = response.Refuse("bad_request", "the fleet is not redacted", r.URL.Path, "only names in the evidence of one case are known well enough to be replaced, and the fleet is of all cases", "leave redact=1 out, or take a twin of a case, or of a family in it, with redact=1")
 	case suffix == ".csv":
 		made, err = s.respond.TwinOf(r, suffix, response.Export{CSV: csv, Name: name})
 	case slices.Contains(FleetSuffixes, suffix):
@@ -149,7 +152,7 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 		return view.FleetFamilyInput{}, err
 	}
 	if len(series) == 0 {
-		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365")
+		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365 in the address or --days 365 on the command line")
 	}
 	out := view.FleetFamilyInput{Choice: choice, Title: family.Title, Kind: family.Kind, Fingerprint: fingerprint, Hosts: fleetHosts(series)}
 	if cut {

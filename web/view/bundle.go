@@ -421,7 +421,7 @@ type ReadAs struct {
 }
 
 func readAs(in BundleInput) *ReadAs {
-	if in.As == 0 {
+	if in.As == 0 || !in.Dropped.IsZero() {
 		return nil
 	}
 	a := in.Artifacts[in.As-1]

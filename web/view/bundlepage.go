@@ -65,7 +65,10 @@ func keyBlocks(needed bool, id string) document.Blocks {
 
 // contents is the tree of files.
 func (b *Bundle) contents() document.Section {
-	out := document.Section{Look: "block", Anchor: "files", ID: "files-title", Title: document.Words("Files"), Note: document.Words("Kinds are found by content, the reason stands beside each. Follow a kind to choose another one.")}
+	out := document.Section{Look: "block", Anchor: "files", ID: "files-title", Title: document.Words("Files"), Note: document.Words("Kinds are found by content, the reason stands beside each.")}
+	if !b.Dropped {
+		out.Note = append(out.Note, document.Plain(" Follow a kind to choose another one."))
+	}
 	tabs := document.Tabs{Look: "end", Label: "Show"}
 	for _, t := range b.Tabs {
 		tabs.List = append(tabs.List, document.Tab{Text: t.Name + " " + t.Count, URL: t.URL, Current: t.Current})

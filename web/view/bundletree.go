@@ -177,7 +177,7 @@ func artifactNode(in BundleInput, at int, name string, depth, notes int) *TreeNo
 	if a.Size > 0 && !strings.HasSuffix(a.Path, "/") {
 		node.URL = RawURL(in.ID, a.Path, 0, MaxExcerpt)
 	}
-	if a.SHA256 != "" && !strings.HasSuffix(a.Path, "/") {
+	if a.SHA256 != "" && in.Dropped.IsZero() && !strings.HasSuffix(a.Path, "/") {
 		node.As = "?as=" + strconv.Itoa(at+1) + "#as"
 	}
 	return node

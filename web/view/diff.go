@@ -75,10 +75,12 @@ type Diff struct {
 	Born           string
 	// Unfollowed says why nobody can be followed from A to B, where that is so.
 	Unfollowed string
-	Totals     []DiffTotal
-	Minds      []string
-	Tabs       []DiffTab
-	Box        FilterBox
+	// Dropped says that a policy of retention dropped members that would be followed.
+	Dropped string `json:",omitempty"`
+	Totals  []DiffTotal
+	Minds   []string
+	Tabs    []DiffTab
+	Box     FilterBox
 	// Shows are the choices of what the figures are, Pers what they may be divided by,
 	// Figures what they are now in words, "" for members.
 	Shows, Pers []DiffTab
@@ -301,6 +303,9 @@ func NewDiff(in DiffInput) Diff {
 	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil && len(m.cut(main)) == 0 {
 		d.HasTotal, d.Total, d.Percent = true, *b-*a, wording.Percent(*a, *b)
 	}
+	if in.Result.Followed {
+		d.Dropped = m.dropped()
+	}
 	m.summary(&d, main)
 	m.totals(&d)
 	for _, w := range in.Result.Warnings {
@@ -461,15 +466,7 @@ func (m *diffMaker) side(s *analysis.Snapshot, caseID string, kind analysis.Kind
 
 // dropped says which side has no members any more, empty if both have them.
 func (m *diffMaker) dropped() string {
-	for _, side := range []struct {
-		name string
-		of   *analysis.Snapshot
-	}{{"A", m.in.Result.A}, {"B", m.in.Result.B}} {
-		if !side.of.Thinned.IsZero() {
-			return side.name + " has none. " + wording.MembersDropped(side.of.Thinned)
-		}
-	}
-	return ""
+	return wording.PairDropped(m.in.Result.A.Thinned, m.in.Result.B.Thinned)
 }
 
 func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
@@ -478,8 +475,8 @@ func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 		return
 	}
 	born, ok := m.in.Result.Born[kind]
-	if dropped := m.dropped(); !ok && dropped != "" && m.in.Result.Followed {
-		d.Unfollowed = "Who ended, survived and was born cannot be said: " + dropped
+	if !ok && d.Dropped != "" {
+		d.Unfollowed = "Who ended, survived and was born cannot be said. " + d.Dropped
 		return
 	}
 	if !ok {

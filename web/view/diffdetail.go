@@ -124,7 +124,7 @@ func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 	case !m.in.Result.Followed:
 		return "The members are not followed: the process was restarted between A and B."
 	case !r.Identified && m.dropped() != "":
-		return "The members cannot be followed: " + m.dropped()
+		return "The members cannot be followed. " + m.dropped()
 	case !r.Identified:
 		return "The members cannot be followed: this evidence names no ids."
 	case r.Survived == 0:

@@ -15,6 +15,9 @@ func (d Diff) Document() document.Document {
 	for _, w := range d.Minds {
 		m.Paragraph("Mind: " + w)
 	}
+	if d.Dropped != "" {
+		m.Paragraph(d.Dropped)
+	}
 	if d.Applied != "" {
 		m.Paragraph(d.Applied)
 	}

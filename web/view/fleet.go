@@ -91,13 +91,14 @@ func NewFleet(in FleetInput) Written {
 	v := Written{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet")
 	v.Body.Title(Visible(in.Title) + ".")
-	fresh := document.Text{document.Plain(in.Fresh)}
+	fresh := document.Blocks{document.Paragraph{Look: "lead", Text: document.Words(in.Fresh)}}
 	if in.New > 0 && !in.Choice.New {
 		only := in.Choice
 		only.New, only.Page = true, 1
-		fresh = append(fresh, document.Plain(" "), document.LinkTo(only.address("/fleet"), "Show them"))
+		linked := document.Text{document.Plain(in.Fresh + " "), document.LinkTo(only.address("/fleet"), "Show them")}
+		fresh = document.Blocks{document.TextOnly{Blocks: fresh}, document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "lead", Text: linked}}}}
 	}
-	v.Body.Add(document.Paragraph{Look: "lead", Text: fresh}, in.Choice.form())
+	v.Body.Add(append(fresh, in.Choice.form())...)
 	section := document.NewSection("ranked", "Families over all hosts", in.shown())
 	if len(in.Families) == 0 {
 		section.Say("empty", "No capture of these days shows such a family. More days or fewer words find more.")
@@ -126,10 +127,10 @@ func fleetTwins(c FleetChoice, base string) []Link {
 // shown says which part of the list stands on the page.
 func (in *FleetInput) shown() string {
 	if in.Total <= len(in.Families) {
-		return wording.Exact(int64(in.Total))
+		return wording.Number(int64(in.Total))
 	}
 	first := (in.Choice.Page-1)*perFleetPage + 1
-	return fmt.Sprintf("%s to %s of %s", wording.Exact(int64(first)), wording.Exact(int64(first+len(in.Families)-1)), wording.Exact(int64(in.Total)))
+	return fmt.Sprintf("%s to %s of %s", wording.Number(int64(first)), wording.Number(int64(first+len(in.Families)-1)), wording.Number(int64(in.Total)))
 }
 
 func (f *FleetFamily) row(c FleetChoice) document.Row {
@@ -146,14 +147,14 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 	if f.New {
 		text = append(text, document.Plain(" "), document.Marked(document.Verdict, "new"))
 	}
-	text = append(text, document.Marked("sub", hit.Text))
+	text = append(text, document.Plain(" "), document.Marked("sub", hit.Text))
 	hosts := document.Text{document.Plain(wording.Number(int64(f.Hosts)))}
 	if f.Unnamed > 0 {
-		hosts = append(hosts, document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
+		hosts = append(hosts, document.Plain(" "), document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
 	}
 	return document.Row{Cells: []document.Cell{
 		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
-		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(f.Last)), document.Marked("sub", "since "+wording.Minute(f.First))}},
+		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(f.Last) + " "), document.Marked("sub", "since "+wording.Minute(f.First))}},
 	}}
 }
 
@@ -247,9 +248,9 @@ func NewFleetFamily(in FleetFamilyInput) Written {
 func (in *FleetFamilyInput) ranked() document.Section {
 	from := min((max(in.Choice.Page, 1)-1)*perFleetPage, len(in.Hosts))
 	rows := in.Hosts[from:min(from+perFleetPage, len(in.Hosts))]
-	note := wording.Exact(int64(len(in.Hosts)))
+	note := wording.Number(int64(len(in.Hosts)))
 	if len(rows) < len(in.Hosts) {
-		note = fmt.Sprintf("%s to %s of %s", wording.Exact(int64(from+1)), wording.Exact(int64(from+len(rows))), note)
+		note = fmt.Sprintf("%s to %s of %s", wording.Number(int64(from+1)), wording.Number(int64(from+len(rows))), note)
 	}
 	out := document.NewSection("hosts", "Hosts by growth", note)
 	if len(rows) == 0 {
@@ -289,7 +290,7 @@ func (h *FleetHost) row(fingerprint string) document.Row {
 		version = document.Words(Visible(h.Version))
 	}
 	return document.Row{Cells: []document.Cell{
-		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Marked("sub", where)}},
+		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Plain(" "), document.Marked("sub", where)}},
 		{Look: document.Figured, Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Look: "num nowrap", Words: h.rate()}, {Look: document.Figured, Words: wording.Number(int64(h.LastCount))},
 		{Look: "ver", Text: verdict}, {Text: version}, {Look: "nowrap", Words: wording.Minute(h.First)}, {Look: "nowrap", Words: wording.Minute(h.Last)},
 	}}
@@ -328,7 +329,7 @@ func (in *FleetFamilyInput) versions() document.Section {
 		part.Rows = append(part.Rows, row)
 	}
 	table.Parts = []document.Part{part}
-	return document.NewSection("versions", "Versions", wording.Exact(int64(len(in.Versions))), table)
+	return document.NewSection("versions", "Versions", wording.Number(int64(len(in.Versions))), table)
 }
 
 func verdictNames() (out []string) {

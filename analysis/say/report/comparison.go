@@ -3,6 +3,7 @@ package report
 import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/wording"
 )
 
 // comparisonSchema names the public JSON contract of Comparison. Additions keep the
@@ -46,6 +47,9 @@ func NewComparison(result diff.Result, series *JudgedSeries) Comparison {
 	out := Comparison{
 		Schema: comparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
 		Rows: []ComparisonRow{}, Warnings: append([]string{}, result.Warnings...),
+	}
+	if dropped := wording.PairDropped(result.A.Thinned, result.B.Thinned); dropped != "" && result.Followed {
+		out.Warnings = append(out.Warnings, dropped)
 	}
 	for _, d := range result.Rows {
 		r := ComparisonRow{

@@ -7,6 +7,26 @@ func MembersDropped(at time.Time) string {
 	return "A policy of retention dropped the members of this capture on " + day(at) + "; its families and counts stay."
 }
 
+// PairDropped says which of two captures that are compared, A and B, have no members any more.
+// The times are when these were dropped, zero for a capture that has its members. It is empty
+// if both have.
+func PairDropped(a, b time.Time) string {
+	var which string
+	switch {
+	case a.IsZero() && b.IsZero():
+		return ""
+	case b.IsZero():
+		which = "A on " + day(a)
+	case a.IsZero():
+		which = "B on " + day(b)
+	case day(a) == day(b):
+		which = "A and B on " + day(a)
+	default:
+		which = "A on " + day(a) + " and of B on " + day(b)
+	}
+	return "A policy of retention dropped the members of " + which + "; families and counts stay."
+}
+
 // SeriesThinned says that n of the captures of a series have no members any more, the last of
 // which were dropped at a time.
 func SeriesThinned(n, total int, at time.Time) string {
