@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long one action may take on a busy machine.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // tab is one tab of a browser with a profile of its own.
 type tab struct {
