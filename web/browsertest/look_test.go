@@ -162,8 +162,9 @@ func prefer(theme string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// settled waits until nothing fades any more: colours change gradually.
-var settled = chromedp.Evaluate[chromedp.Void](`Promise.allSettled(document.getAnimations().map(a => a.finished))`, chromedp.EvalAwaitPromise)
+// settled ends what fades: colours change gradually, and a browser without a window may draw no
+// frame for them, so that they would never begin.
+var settled = chromedp.Evaluate[chromedp.Void](`document.getAnimations().forEach(a => a.finish())`)
 
 // picture is the whole page as PNG, as wide as the window.
 func picture(ctx context.Context, target *chromedp.Target) ([]byte, error) {

@@ -17,7 +17,7 @@ func receiver(function string) string {
 		return ""
 	}
 	begin := strings.Index(function, ".(*")
-	if begin <= 0 || strings.Contains(function[begin+1:end], ".(*") {
+	if begin <= 0 || begin > end || strings.Contains(function[begin+1:end], ".(*") {
 		return ""
 	}
 	return function[:end+1]
