@@ -17,10 +17,14 @@ func TestTheStoriesOfBrowsersAreTheSameOnPostgreSQLAndABucket(t *testing.T) {
 		corpus.LeaveOut(t, "the stories of browsers on PostgreSQL and a bucket take minutes: make long runs them")
 	}
 	database, buckets := cluster.Start(t), gateway.Start(t)
-	cmd := exec.Command("go", "test", "-count=1", "-timeout=30m", "./...")
-	cmd.Dir = "../../web/browsertest"
-	cmd.Env = append(os.Environ(), "LEAKDIFF_BINARY="+binary(t), "LEAKDIFF_SERVERS="+database.Address+" "+buckets.Given())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name, address := range map[string]string{"directly": database.Address, "behind pgbouncer": database.Pooled(t)} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("go", "test", "-count=1", "-timeout=30m", "./...")
+			cmd.Dir = "../../web/browsertest"
+			cmd.Env = append(os.Environ(), "LEAKDIFF_BINARY="+binary(t), "LEAKDIFF_SERVERS="+address+" "+buckets.Given())
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }

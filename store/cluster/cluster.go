@@ -115,7 +115,7 @@ func (c *Cluster) run(t testing.TB, name string, args ...string) {
 // Run starts the server, also again after Stop, and waits until it answers.
 func (c *Cluster) Run(t testing.TB) {
 	t.Helper()
-	c.server = c.command("postgres", "-D", c.data(), "-p", c.port, "-k", c.dir, "-h", "127.0.0.1", "-c", "fsync=off", "-c", "max_connections=60")
+	c.server = c.command("postgres", "-D", c.data(), "-p", c.port, "-k", c.dir, "-h", "127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200")
 	var said strings.Builder
 	c.server.Stdout, c.server.Stderr = &said, &said
 	if err := c.server.Start(); err != nil {

@@ -45,12 +45,14 @@ func place(t testing.TB) []string {
 		t.Fatal(err)
 	}
 	name := filepath.Base(bucket)
-	if out, err := exec.Command("psql", database, "-qc", "CREATE DATABASE "+name).CombinedOutput(); err != nil {
-		t.Fatalf("psql: %v: %s", err, out)
-	}
 	address, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
+	}
+	plain := *address
+	plain.RawQuery = "" // psql does not know all of it
+	if out, err := exec.Command("psql", plain.String(), "-qc", "CREATE DATABASE "+name).CombinedOutput(); err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
 	}
 	address.Path = "/" + name
 	return []string{"--database", address.String(), "--blobs", "s3://" + name + "/stories?region=us-east-1&style=path&endpoint=http://" + buckets}
