@@ -96,7 +96,10 @@ func TestComposeFilesLoad(t *testing.T) {
 // TestUnitsAreWhatSystemdKnows gives systemd-analyze units whose program exists.
 func TestUnitsAreWhatSystemdKnows(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not installed")
+		if os.Getenv("CI") == "true" {
+			t.Fatal("systemd-analyze is not installed and CI=true: make tools installs it")
+		}
+		t.Skip("systemd-analyze is not installed (Debian: systemd)")
 	}
 	dir := t.TempDir()
 	var units []string
