@@ -25,12 +25,12 @@ func (s *Store) openBucket(ctx context.Context, address string) error {
 	}
 	switch {
 	case address == "" && inBucket:
-		return bucketNeeded("the server was not started")
+		return bucketNeeded("the database was not opened")
 	case address == "":
 		return nil
 	case inDirectory:
 		return &analysis.Fault{
-			Code: "other_place", What: "the server was not started", Where: "--blobs", Why: "the uploads of this database are in the data directory, and those of one database are in one place",
+			Code: "other_place", What: "the database was not opened", Where: "--blobs", Why: "the uploads of this database are in the data directory, and those of one database are in one place",
 			Hint: "Start without --blobs, or move everything into the bucket first with leakdiff migrate --from DIR --to NEW --blobs s3://….",
 		}
 	}

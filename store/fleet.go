@@ -122,7 +122,8 @@ func fingerprintsOf(kind analysis.Kind) (from, to string) {
 
 // rankingSQL ranks the families of which the rows fulfil one condition more. The rows are read
 // in the order of the primary key, which the count of distinct hosts needs alone. A series of
-// a case that is being deleted counts no more.
+// a case that is being deleted counts no more. The first sight of all is a minimum and no
+// EXISTS, which PostgreSQL expects to find at once and searches the whole table for.
 func rankingSQL(condition string) string {
 	chosen := fleetChosenSQL + condition
 	return `
@@ -144,11 +145,11 @@ ranked AS (
     FROM fleet
     LEFT JOIN host ON host.fingerprint = fleet.fingerprint
 ),
-aged AS (
-    SELECT ranked.*, CASE WHEN first >= ?5 AND NOT EXISTS (
-        SELECT 1 FROM family_span p
-        WHERE p.fingerprint = ranked.fingerprint AND p.first < ?5 AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
-    ) THEN 1 ELSE 0 END AS fresh
+aged AS MATERIALIZED (
+    SELECT ranked.*, CASE WHEN first >= ?5 AND (
+        SELECT min(p.first) FROM family_span p
+        WHERE p.fingerprint = ranked.fingerprint AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
+    ) >= ?5 THEN 1 ELSE 0 END AS fresh
     FROM ranked
 ),
 counted AS (

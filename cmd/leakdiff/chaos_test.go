@@ -124,9 +124,22 @@ func TestServersOnOneDatabaseLoseNoUploadWhateverHappensToThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Run("directly", func(t *testing.T) {
+		database := cluster.Start(t)
+		disturbedServers(t, database, database.Address, uploads)
+	})
+	if uploads > usualChaos {
+		t.Run("behind pgbouncer", func(t *testing.T) {
+			database := cluster.Start(t)
+			disturbedServers(t, database, database.Pooled(t), uploads)
+		})
+	}
+}
+
+// disturbedServers sends uploads to three servers on the database at the address.
+func disturbedServers(t *testing.T, database *cluster.Cluster, address string, uploads int) {
 	const servers, cases = 3, 3
-	f := &fleet{t: t, database: cluster.Start(t), buckets: gateway.Start(t), servers: make([]*serving, servers), acknowledged: map[string]bool{}, after: make(chan int, uploads)}
-	address := f.database.Database(t)
+	f := &fleet{t: t, database: database, buckets: gateway.Start(t), servers: make([]*serving, servers), acknowledged: map[string]bool{}, after: make(chan int, uploads)}
 	f.args = []string{"--no-samples", "--database", address, "--blobs", f.buckets.Bucket(t)}
 	for n := range servers {
 		f.dirs = append(f.dirs, t.TempDir())
@@ -166,8 +179,8 @@ func TestServersOnOneDatabaseLoseNoUploadWhateverHappensToThem(t *testing.T) {
 		all.Wait()
 		close(f.after)
 	}()
-	f.disturb(uploads, uploads > usualChaos)
-	f.wantEachOnce(address)
+	f.disturb(address, uploads, uploads > usualChaos)
+	f.wantEachOnce(database.Address)
 }
 
 func hashOf(text []byte) string {
@@ -177,7 +190,7 @@ func hashOf(text []byte) string {
 
 // disturb kills, pauses, restarts and refuses in turn, once for every few uploads that are
 // confirmed.
-func (f *fleet) disturb(uploads int, patiently bool) {
+func (f *fleet) disturb(address string, uploads int, patiently bool) {
 	const every = 5
 	kills, pauses, restarts, refusals := 0, 0, 0, 0
 	paused := -1
@@ -213,6 +226,7 @@ func (f *fleet) disturb(uploads int, patiently bool) {
 			resume()
 			f.database.Stop(f.t)
 			f.database.Run(f.t)
+			f.wantAnswer(address) // a server does not start without its database
 			restarts++
 		case 4:
 			f.buckets.Refuse()
@@ -222,6 +236,16 @@ func (f *fleet) disturb(uploads int, patiently bool) {
 		}
 	}
 	f.t.Logf("%d uploads, %d kills, %d pauses, %d restarts of the database, %d refusals of the bucket", uploads, kills, pauses, restarts, refusals)
+}
+
+// wantAnswer waits until the database answers at the address, which may be that of a pooler.
+func (f *fleet) wantAnswer(address string) {
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer db.Close()
+	waitFor(f.t, "the database to answer", func() bool { return db.PingContext(f.t.Context()) == nil })
 }
 
 func (f *fleet) signal(n int, signal syscall.Signal) {

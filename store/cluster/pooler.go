@@ -13,7 +13,8 @@ import (
 )
 
 // poolerSettings are those of docs/operation.md: a connection to the server is lent for one
-// transaction, so that no statement is prepared and no setting of a session is kept.
+// transaction, so that no statement is prepared and no setting of a session is kept. A server
+// that is paused in a transaction would hold its locks for ever without a timeout here.
 const poolerSettings = `[databases]
 * = host=127.0.0.1 port=%s
 [pgbouncer]
@@ -26,6 +27,8 @@ pool_mode = transaction
 max_client_conn = 1000
 default_pool_size = 4
 ignore_startup_parameters = idle_in_transaction_session_timeout
+idle_transaction_timeout = 10
+server_login_retry = 1
 `
 
 // Pooled starts pgbouncer before the server until the test ends, and returns the address of the
