@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -116,6 +117,14 @@ func connectPostgres(address string, n int, exclusive bool, program string, log 
 	config.RuntimeParams["application_name"] = program
 	// The locks of a server that was paused within a transaction end before its leases do.
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((leaseTime / 2).Milliseconds(), 10)
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, kind, address string) (net.Conn, error) {
+		conn, err := dial(ctx, kind, address)
+		if err != nil {
+			return nil, err
+		}
+		return network{conn}, nil
+	}
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config), exclusive, new(translations), log})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -188,7 +197,7 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 		case server.Code == "53100":
 			out.Code, out.Why = diskFull, "the volume of the database is full"
 			out.Hint = "Delete cases that are no longer needed or give the database more space."
-		case strings.HasPrefix(server.Code, "53"), strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "40"), server.Code == idleInTransaction:
+		case strings.HasPrefix(server.Code, "08"), strings.HasPrefix(server.Code, "53"), strings.HasPrefix(server.Code, "57P"), strings.HasPrefix(server.Code, "40"), server.Code == idleInTransaction:
 			out.Code, out.Hint = "busy", "Try again in a moment."
 		case strings.HasPrefix(server.Code, "42501"):
 			out.Hint = "Let the user of --database own the database: leakdiff makes its own tables in it."
@@ -205,6 +214,18 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 func isNetwork(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network)
+}
+
+// network is a connection whose end is an error of the network. A pooler closes connections
+// without a word when it loses its own, and io.EOF alone could be the end of anything.
+type network struct{ net.Conn }
+
+func (c network) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = &net.OpError{Op: "read", Net: c.RemoteAddr().Network(), Addr: c.RemoteAddr(), Err: io.ErrUnexpectedEOF}
+	}
+	return n, err
 }
 
 // postgresConn translates statements and arguments.

@@ -70,6 +70,7 @@ func TestADatabaseOfPostgreSQL(t *testing.T) {
 		{"beside uploads needs leave to be new", aNewDatabaseBesideUploadsNeedsLeave},
 		{"repeats a transaction that others disturb as a whole", aTransactionThatOthersDisturbIsRepeated},
 		{"that loses its connection at a commit is asked what became of it", aCommitOfUnknownOutcomeIsAskedFor},
+		{"whose connection ends without a word is busy", aConnectionThatEndsWithoutAWordIsBusy},
 		{"serves one server at a time", aDatabaseServesOneServerAtATime},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.proof(t, server) })
@@ -247,6 +248,22 @@ func aCommitOfUnknownOutcomeIsAskedFor(t *testing.T, server *cluster.Cluster) {
 	// What the database did not take is not acknowledged.
 	_, _, err = f.AddBundle(f.ctx, "c0", "x", []File{file})
 	wantCode(t, err, "not_found")
+}
+
+// A pooler that loses the server closes the connections of its clients so.
+func aConnectionThatEndsWithoutAWordIsBusy(t *testing.T, server *cluster.Cluster) {
+	address := must[*url.URL](t)(url.Parse(server.Database(t)))
+	proxy := gateway.NewProxy(t, address.Host)
+	address.Host = proxy.Address()
+	f := openOn(t, address.String())
+	c := f.newCase("c")
+	proxy.LoseAnswer("headline")
+	_, err := f.Case(f.ctx, c.ID)
+	proxy.Pass()
+	wantCode(t, err, "busy")
+	if _, err := f.Case(f.ctx, c.ID); err != nil {
+		t.Error(err)
+	}
 }
 
 func aTransactionThatOthersDisturbIsRepeated(t *testing.T, server *cluster.Cluster) {
