@@ -105,13 +105,13 @@ func parsePace(text string) (perHour float64, err error) {
 }
 
 // bisected is the answer for git bisect, as the error with its status; nil is good.
-func (r *reportCommand) bisected(m *Main, c *report.Case, before []analysis.Snapshot, perHour float64, o report.Options) error {
+func (r *reportCommand) bisected(m *Main, c *report.Case, before []analysis.Snapshot, perHour float64, reached bool, o report.Options) error {
 	accused := r.accused()
 	var answer report.Tested
 	if len(r.Before) > 0 {
 		answer = c.TestedAgainst(before, accused, o)
 	} else {
-		answer = c.TestedAt(perHour, r.reached(c.Report))
+		answer = c.TestedAt(perHour, reached)
 	}
 	if answer.NoLeak {
 		return &statusError{exitAbort, &analysis.Fault{Code: "usage", What: answer.Text, Hint: "capture a bad version until `leakdiff report` says that it leaks"}}

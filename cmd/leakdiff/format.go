@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/gate"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -32,6 +34,15 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 			return report.Parquet(w, listed)
 		}
 		return report.JSON(w, listed)
+	case "sarif", "junit":
+		all, err := redact.Copy(hide, c.Report)
+		if err != nil {
+			return err
+		}
+		if r.Format == "sarif" {
+			return gate.SARIF(w, all.Gate, version, r.places())
+		}
+		return gate.JUnit(w, all.Gate, &all, r.pipelineVerdicts())
 	case "md", "jira", "html":
 		v, err := redact.Copy(hide, r.page(c))
 		if err != nil {
@@ -44,9 +55,15 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		if r.Format == "html" {
 			return writePage(ctx, w, v, redaction)
 		}
+		if err := r.writeGate(w, c, hide); err != nil {
+			return err
+		}
 		return r.writeWords(w, v, redaction)
 	case "ticket", "ticket-jira":
 		t, err := redact.Copy(hide, report.NewTicket(&c.Report))
+		if err == nil {
+			err = r.writeGate(w, c, hide)
+		}
 		if err != nil {
 			return err
 		}
@@ -58,10 +75,46 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		return err
 	}
 	redacted, err := c.Redacted(hide)
+	if err == nil {
+		err = r.writeGate(w, c, hide)
+	}
 	if err != nil {
 		return err
 	}
 	return report.Text(w, redacted, report.Terminal{EvidenceWidth: report.Wide, Verbose: r.Verbose, Top: r.Top, Color: r.color, Source: r.source})
+}
+
+// writeGate prints what counts in front of the answer, if the report is held against anything.
+func (r *reportCommand) writeGate(w io.Writer, c report.Case, hide *redact.Redactor) error {
+	if c.Report.Gate == nil {
+		return nil
+	}
+	held, err := redact.Copy(hide, *c.Report.Gate)
+	if err != nil {
+		return err
+	}
+	d := gate.Document(&held)
+	text := ""
+	switch r.Format {
+	case "md", "ticket":
+		text = d.Markdown()
+	case "jira", "ticket-jira":
+		text = d.Jira()
+	default:
+		text = gate.Text(&held)
+	}
+	if text != "" {
+		_, err = io.WriteString(w, text+"\n")
+	}
+	return err
+}
+
+// pipelineVerdicts are what fails in a report of tests: those of --fail-on, or what accuses.
+func (r *reportCommand) pipelineVerdicts() []analysis.Verdict {
+	if verdicts := r.accused(); verdicts != nil {
+		return verdicts
+	}
+	return failsOn["suspicious"]
 }
 
 // writePage prints the page as one file.

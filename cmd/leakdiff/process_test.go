@@ -106,11 +106,22 @@ type ended struct {
 // execute runs the program to its end.
 func execute(t testing.TB, env []string, args ...string) ended {
 	t.Helper()
+	return executed(t, t.TempDir(), env, args...)
+}
+
+// executeIn is execute in a directory.
+func executeIn(t testing.TB, dir string, args ...string) ended {
+	t.Helper()
+	return executed(t, dir, nil, args...)
+}
+
+func executed(t testing.TB, dir string, env []string, args ...string) ended {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary(t), args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = environment(env...), &stdout, &stderr, t.TempDir()
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = environment(env...), &stdout, &stderr, dir
 	err := cmd.Run()
 	if cmd.ProcessState == nil || ctx.Err() != nil {
 		t.Fatalf("leakdiff %q: %v, %v", args, err, ctx.Err())

@@ -23,19 +23,22 @@ import (
 )
 
 type reportCommand struct {
-	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string   `help:"text, md, json, html, csv, parquet or jira; ticket and ticket-jira are the answer in a few lines for an issue." enum:"text,md,json,html,csv,parquet,jira,ticket,ticket-jira" default:"text"`
-	FailOn          string   `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
-	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
-	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
-	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
-	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
-	Before          []string `help:"Captures of the same program from before a change, such as a fix; PATH is from after it. Says whether the change ended the growth. Repeatable." placeholder:"PATH" type:"path"`
-	Bisect          bool     `help:"For git bisect run: exit with status 0 where the leak is not there, 1 where it is, 125 where the captures do not tell. Needs --before or --pace; --fail-on says what is bad (default: leaking)."`
-	Pace            string   `help:"With --bisect: how fast the leak grows, such as 24/5m or 3/h. What would have shown it is good." placeholder:"N/TIME"`
-	Verbose         bool     `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
-	Source          []string `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed. Repeatable; not with --redact." placeholder:"DIR"`
-	Top             *int     `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
+	Paths           []string           `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
+	Format          string             `help:"text, md, json, html, csv, parquet or jira; ticket and ticket-jira are the answer in a few lines for an issue; sarif and junit are for pipelines and editors." enum:"text,md,json,html,csv,parquet,jira,ticket,ticket-jira,sarif,junit" default:"text"`
+	FailOn          string             `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
+	Baseline        string             `help:"A report (--format json) or captures of the same program from before: only what is new or grew since counts for --fail-on, and what was set aside in it stays aside." placeholder:"PATH" type:"path"`
+	Budget          string             `help:"File of what a process may have in its last capture, in families or objects, for each unit of a load. What is over it ends with status 1." placeholder:"FILE" type:"path"`
+	Load            map[string]float64 `help:"A load for the budget that the captures do not have. Repeatable." placeholder:"NAME=N"`
+	Knowledge       string             `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
+	Filter          string             `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
+	Redact          bool               `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
+	IgnoreRecovered bool               `help:"Families whose cause went away do not trip --fail-on."`
+	Before          []string           `help:"Captures of the same program from before a change, such as a fix; PATH is from after it. Says whether the change ended the growth. Repeatable." placeholder:"PATH" type:"path"`
+	Bisect          bool               `help:"For git bisect run: exit with status 0 where the leak is not there, 1 where it is, 125 where the captures do not tell. Needs --before or --pace; --fail-on says what is bad (default: leaking)."`
+	Pace            string             `help:"With --bisect: how fast the leak grows, such as 24/5m or 3/h. What would have shown it is good." placeholder:"N/TIME"`
+	Verbose         bool               `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
+	Source          []string           `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed. Repeatable; not with --redact." placeholder:"DIR"`
+	Top             *int               `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
 
 	// color is set where a terminal shows colours.
 	color bool
@@ -55,6 +58,8 @@ Examples:
   leakdiff report --verbose --source . --source ~/go/pkg/mod t0.txt t1.txt
   leakdiff report --fail-on leaking --redact captures/
   leakdiff report --before v1.5.2.tgz v1.5.3.tgz
+  leakdiff report --baseline main.json --fail-on grew --format sarif captures/ > leakdiff.sarif
+  leakdiff report --budget leakdiff.budget --load connections=20 after.txt
   git bisect run sh -c 'make && ./capture.sh now.tgz && leakdiff report --bisect --before bad.tgz now.tgz'`
 }
 
@@ -93,6 +98,9 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	if r.Format == "sarif" && len(r.Source) == 0 {
+		r.Source = []string{"."} // a pipeline runs in its checkout
+	}
 	roots, err := openSources(r.Source)
 	if err != nil {
 		return err
@@ -102,6 +110,10 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 		r.source = roots.tree()
 	}
 	collectAt(reportPercent)
+	held, err := r.gateOptions(ctx, m, known)
+	if err != nil {
+		return err
+	}
 	r.color = m.colored()
 	before, problemsBefore, err := r.readBefore(ctx, m)
 	if err != nil {
@@ -126,9 +138,13 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
+	passed, err := r.hold(&c, held)
+	if err != nil {
+		return err
+	}
 	var answer error
 	if r.Bisect && !nothing {
-		answer = r.bisected(m, &c, before, perHour, options)
+		answer = r.bisected(m, &c, before, perHour, !passed, options)
 	}
 	var hide *redact.Redactor
 	if r.Redact {
@@ -159,7 +175,7 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	if r.Bisect {
 		return answer
 	}
-	if r.reached(c.Report) {
+	if !passed {
 		return errVerdictReached
 	}
 	return nil
@@ -211,29 +227,6 @@ var failsOn = map[string][]analysis.Verdict{
 	"leaking":    {analysis.Leaking},
 	"suspicious": {analysis.Leaking, analysis.Suspicious},
 	"grew":       {analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New},
-}
-
-// reached reports whether a verdict trips --fail-on.
-func (r *reportCommand) reached(all report.Report) bool {
-	for _, s := range all.Series {
-		for _, f := range s.Findings {
-			if f.Key != nil && slices.Contains(r.accused(), f.Verdict) {
-				return true
-			}
-		}
-		if r.failsOn() == "grew" && len(s.TotalsRisen) > 0 {
-			return true
-		}
-		for _, f := range s.Families {
-			if r.IgnoreRecovered && f.RecoveredAt != nil {
-				continue
-			}
-			if slices.Contains(r.accused(), f.Verdict) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // inputsOf lists the files that the arguments name and opens none. The files of a single

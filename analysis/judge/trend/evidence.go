@@ -410,6 +410,9 @@ func firstGrowth(run []point) point {
 	return run[0]
 }
 
+// leastNew is how many members a family needs that is new or gone.
+const leastNew = 3
+
 // measurePresence finds families that appeared or vanished as a whole in the last
 // epoch.
 func (p *part) measurePresence(s *signals) {
@@ -420,10 +423,10 @@ func (p *part) measurePresence(s *signals) {
 	last := len(run) - 1
 	if k := arrival(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.appeared = !other && run[last].count-p.movedIn(run[k-1].index, run[last].index) >= 3 && k >= last-1
+		s.appeared = !other && run[last].count-p.movedIn(run[k-1].index, run[last].index) >= leastNew && k >= last-1
 	} else if k := departure(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.vanished = !other && most(run)-p.stillListed(run[k-1].index, run[last].index) >= 3 && k >= last-1
+		s.vanished = !other && most(run)-p.stillListed(run[k-1].index, run[last].index) >= leastNew && k >= last-1
 	}
 }
 

@@ -32,6 +32,8 @@ type Report struct {
 	Knowledge *Knowledge `json:"knowledge,omitempty"`
 	// Filter describes which families the series list, nil for all.
 	Filter *Filtered `json:"filter,omitempty"`
+	// Gate is what counts in a pipeline, nil where the report was not held against anything.
+	Gate *Gate `json:"gate,omitempty"`
 }
 
 // Engine identifies what computed the report.

@@ -73,6 +73,25 @@ func (t *Tree) Start(creator analysis.Frame) (e *Excerpt, missing string) {
 	return e, ""
 }
 
+// Find returns the directory that has the file of a path, by its number, and the path there;
+// -1 if none has.
+func (t *Tree) Find(file string) (root int, name string) {
+	if t == nil {
+		return -1, ""
+	}
+	file, ok := clean(file)
+	if !ok {
+		return -1, ""
+	}
+	found, name := t.find(file)
+	for i := range t.roots {
+		if found != nil && t.roots[i] == found {
+			return i, name
+		}
+	}
+	return -1, ""
+}
+
 // find chooses the file of a path. In a module cache it is the path there; in a checkout the
 // longest end of the path that exists. An end that several directories have is passed over.
 func (t *Tree) find(file string) (fs.FS, string) {

@@ -1,0 +1,197 @@
+// Package gate decides what of a report counts in a pipeline: what is new or grew since a
+// baseline, and what is over a budget. It judges nothing anew: verdicts are those of the
+// report, counts are compared by the rule for two snapshots.
+package gate
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+)
+
+// Options are what a report is held against, beside its own verdicts.
+type Options struct {
+	// Baseline is an earlier report of the same programs, or nil.
+	Baseline *report.Report
+	// Budget is nil without one. Loads are values for its lines, by name; others are those
+	// of the captures.
+	Budget *Budget
+	Loads  map[string]float64
+	// IgnoreRecovered sets growth aside whose cause went away.
+	IgnoreRecovered bool
+}
+
+// counted are the verdicts that an item can have.
+var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
+
+// Check holds a case against a baseline and a budget. It fails where a line of the budget
+// names a load that nobody knows.
+func Check(c *report.Case, o Options) (report.Gate, error) {
+	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
+	then := newBaseline(o.Baseline, &c.Report)
+	for i := range c.Report.Series {
+		s := &c.Report.Series[i]
+		g := &gated{Series: s, of: c, number: i, options: o, result: &r}
+		if o.Baseline != nil {
+			if g.then = then.of(s.Process); g.then == nil {
+				r.Notes = append(r.Notes, wording.NotInBaseline(s.Process))
+			}
+		}
+		g.growths()
+		if o.Budget != nil {
+			if err := g.spend(); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// gated is a series on its way into a result.
+type gated struct {
+	*report.Series
+	// It is the series of that number of the case.
+	of      *report.Case
+	number  int
+	options Options
+	// then are the families of the baseline, nil where it has not this process.
+	then   map[string]thenCount
+	result *report.Gate
+}
+
+// growths adds what the report accuses, then what is more than in the baseline although the
+// report by itself accuses it of nothing.
+func (g *gated) growths() {
+	told := map[string]bool{}
+	families := map[string]*report.Family{}
+	for i := range g.Families {
+		families[g.Families[i].Fingerprint] = &g.Families[i]
+	}
+	add := func(f *report.Finding, why string) {
+		item := g.item(string(f.Verdict), f.Title, f.Text, f.Families)
+		item.Stack, item.Finding = f.Stack, true
+		var of []*report.Family
+		for _, print := range f.Families {
+			told[print] = true
+			if family := families[print]; family != nil {
+				of = append(of, family)
+			}
+		}
+		if len(f.Families) == 1 && len(of) == 1 {
+			g.compare(&item, of[0])
+		}
+		if why == "" && f.Key == nil { // what grows by a key is in other families each time
+			why = g.aside(of)
+		}
+		g.put(item, why)
+	}
+	for i := range g.Findings {
+		if f := &g.Findings[i]; f.Kind == "" && slices.Contains(counted, f.Verdict) {
+			add(f, "")
+		}
+	}
+	for i := range g.SetAside {
+		if f := &g.SetAside[i]; slices.Contains(counted, f.Verdict) {
+			add(f, wording.MarkedBenign)
+		}
+	}
+	for i := range g.Families {
+		f := &g.Families[i]
+		if told[f.Fingerprint] {
+			continue
+		}
+		item := g.item(string(f.Verdict), f.Title, wording.Capital(report.Rises(f.Counts, nil)+" "+wording.Kinds(f.Kind)+"."), []string{f.Fingerprint})
+		switch {
+		case slices.Contains(counted, f.Verdict):
+			g.compare(&item, f)
+			g.put(item, g.aside([]*report.Family{f}))
+		case g.then != nil && f.Verdict != analysis.Scaling && f.RecoveredAt == nil:
+			now, before := last(f.Counts), g.then[f.Fingerprint]
+			verdict := trend.Compared(before.highest, now)
+			if verdict == analysis.Stable {
+				continue
+			}
+			item.Rule, item.Text = string(verdict), wording.SinceBaseline(before.highest, now, wording.Kinds(f.Kind))
+			item.Before, item.Now = &before.highest, &now
+			why := ""
+			if before.benign || f.Benign() {
+				why = wording.MarkedBenign
+			}
+			g.put(item, why)
+		}
+	}
+	for _, t := range g.TotalsRisen {
+		before, now := t.From, t.To
+		item := g.item(string(analysis.Grew), "All "+wording.Kinds(t.Kind), wording.TotalRose(wording.Kinds(t.Kind), t.From, t.To), []string{})
+		item.Before, item.Now = &before, &now
+		g.put(item, "")
+	}
+}
+
+func (g *gated) item(rule, title, text string, families []string) report.GateItem {
+	return report.GateItem{Process: g.Process, Host: g.Host, Rule: rule, Title: title, Text: text, Families: families}
+}
+
+// compare adds the counts of a family to its item, where the baseline is of its process.
+func (g *gated) compare(item *report.GateItem, f *report.Family) {
+	if g.then != nil {
+		before, now := g.then[f.Fingerprint].highest, highest(f.Counts)
+		item.Before, item.Now = &before, &now
+	}
+}
+
+func (g *gated) put(item report.GateItem, why string) {
+	if len(item.Stack) == 0 && len(item.Families) > 0 {
+		item.Stack = g.of.StackOf(g.number, item.Families)
+	}
+	if item.Why = why; why != "" {
+		g.result.SetAside = append(g.result.SetAside, item)
+		return
+	}
+	g.result.Items = append(g.result.Items, item)
+}
+
+// aside says why growth of these families does not count, and is empty if it does: each of
+// them was set aside in the baseline, is there no more often than in it, or recovered.
+func (g *gated) aside(families []*report.Family) string {
+	why := ""
+	for _, f := range families {
+		then, known := g.then[f.Fingerprint]
+		switch {
+		case f.Benign() || then.benign:
+			why = cmp.Or(why, wording.MarkedBenign)
+		case known && then.highest > 0 && trend.NoMore(then.highest, highest(f.Counts)):
+			why = cmp.Or(why, wording.NoMoreThanInBaseline(then.highest, highest(f.Counts)))
+		case g.options.IgnoreRecovered && f.RecoveredAt != nil:
+			why = cmp.Or(why, wording.Recovered)
+		case slices.Contains(counted, f.Verdict) || len(families) == 1:
+			return ""
+		}
+	}
+	return why
+}
+
+// highest is the largest count, 0 without any.
+func highest(counts []*int) int {
+	most := 0
+	for _, n := range counts {
+		if n != nil {
+			most = max(most, *n)
+		}
+	}
+	return most
+}
+
+// last is the last known count, 0 without any.
+func last(counts []*int) int {
+	for _, n := range slices.Backward(counts) {
+		if n != nil {
+			return *n
+		}
+	}
+	return 0
+}

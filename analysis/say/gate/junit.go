@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+)
+
+// The elements of a JUnit report, as readers of pipelines know them.
+type (
+	suites struct {
+		XMLName  xml.Name `xml:"testsuites"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Suites   []suite  `xml:"testsuite"`
+	}
+	suite struct {
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Cases    []testCase `xml:"testcase"`
+	}
+	testCase struct {
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Failure *failure `xml:"failure,omitempty"`
+		Skipped *skipped `xml:"skipped,omitempty"`
+		Output  string   `xml:"system-out,omitempty"`
+	}
+	failure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+	skipped struct {
+		Message string `xml:"message,attr"`
+	}
+)
+
+// JUnit writes a suite for each process: items that accuse by the verdicts are failures, others
+// passed with their text as output, those that are set aside skipped. A process without any has
+// one test, which passed.
+func JUnit(w io.Writer, r *report.Gate, all *report.Report, verdicts []analysis.Verdict) error {
+	out := suites{Name: "leakdiff"}
+	for i := range all.Series {
+		s := &all.Series[i]
+		of := suite{Name: name(s.Process, s.Host)}
+		if slices.ContainsFunc(out.Suites, func(other suite) bool { return other.Name == of.Name }) {
+			continue // the items of both are there
+		}
+		for _, item := range slices.Concat(r.Items, r.SetAside) {
+			if name(item.Process, item.Host) == of.Name {
+				of.add(item, verdicts)
+			}
+		}
+		if len(of.Cases) == 0 {
+			of.Cases = []testCase{{Class: of.Name, Name: "nothing grows"}}
+		}
+		of.Tests = len(of.Cases)
+		out.Tests, out.Failures = out.Tests+of.Tests, out.Failures+of.Failures
+		out.Suites = append(out.Suites, of)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *suite) add(item report.GateItem, verdicts []analysis.Verdict) {
+	c := testCase{Class: s.Name, Name: wording.Printable(item.Title)}
+	text := wording.Printable(item.Text)
+	switch {
+	case item.Why != "":
+		c.Skipped = &skipped{item.Why}
+		s.Skipped++
+	case item.Accuses(verdicts):
+		c.Failure = &failure{Message: word(&item) + ": " + text, Type: item.Rule, Text: stackText(item.Stack)}
+		s.Failures++
+	default:
+		c.Output = word(&item) + ": " + text
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// name is a process with its host, "leakdiff" without both: readers need a name.
+func name(process string, host *string) string {
+	switch {
+	case host != nil && *host != "" && process != "":
+		return wording.Printable(*host + "/" + process)
+	case process != "":
+		return wording.Printable(process)
+	}
+	return "leakdiff"
+}
+
+func stackText(stack []report.StackFrame) string {
+	var b strings.Builder
+	for i := range stack {
+		f := &stack[i]
+		if f.CreatedBy {
+			b.WriteString("created by ")
+		}
+		fmt.Fprintln(&b, wording.Printable(f.Function))
+		if f.File != "" {
+			fmt.Fprintf(&b, "\t%s:%d\n", wording.Printable(f.File), f.Line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,144 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+)
+
+// word is the rule in words.
+func word(i *report.GateItem) string { return strings.ReplaceAll(i.Rule, "_", " ") }
+
+// place is the line of own code, " (cart.go:41)", or empty.
+func place(i *report.GateItem) string {
+	f := ownFrame(i.Stack)
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", f.File[strings.LastIndexAny(f.File, `/\`)+1:], f.Line)
+}
+
+// line is an item in a line: its process if several are meant, its title, what a title alone
+// does not say, and its place.
+func line(r *report.Gate, i *report.GateItem) string {
+	text := i.Title
+	if several(r) {
+		text = name(i.Process, i.Host) + ": " + text
+	}
+	switch {
+	case i.Why != "":
+		text += ": " + i.Why
+	case i.Finding && i.Before != nil && i.Now != nil:
+		text += ": " + wording.NoMoreThanInBaseline(*i.Before, *i.Now)
+	case !i.Finding:
+		text += ": " + strings.TrimSuffix(i.Text, ".")
+	}
+	return text + place(i)
+}
+
+// several reports items of more than one process.
+func several(r *report.Gate) bool {
+	first := ""
+	for _, item := range slices.Concat(r.Items, r.SetAside) {
+		of := name(item.Process, item.Host)
+		if first == "" {
+			first = of
+		}
+		if of != first {
+			return true
+		}
+	}
+	return false
+}
+
+// mostListed is how many items a text lists of those that count, and of those set aside.
+const mostListed = 20
+
+// listed are the items that a text lists, and how many it leaves out. Without a baseline
+// the report itself tells what grows.
+func listed(r *report.Gate, items []report.GateItem) (out []report.GateItem, more int) {
+	for _, item := range items {
+		if r.Baseline || item.Rule == report.OverBudget {
+			out = append(out, item)
+		}
+	}
+	more = max(0, len(out)-mostListed)
+	return out[:len(out)-more], more
+}
+
+// heading says how many items count.
+func heading(r *report.Gate) string {
+	over := 0
+	for i := range r.Items {
+		if r.Items[i].Rule == report.OverBudget {
+			over++
+		}
+	}
+	var said []string
+	if r.Baseline {
+		said = append(said, wording.MoreThanInBaseline(len(r.Items)-over, len(r.SetAside)))
+	}
+	if r.Budget {
+		said = append(said, wording.BudgetExceeded(over))
+	}
+	return strings.Join(said, " ")
+}
+
+// Text is what counts in lines for a terminal or a log, a heading first. It is empty for a
+// report that is held against nothing.
+func Text(r *report.Gate) string {
+	if !r.Baseline && !r.Budget {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, heading(r))
+	items, more := listed(r, r.Items)
+	for _, item := range items {
+		fmt.Fprintf(&b, "  %-11s %s\n", word(&item), wording.Printable(line(r, &item)))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "  %d more\n", more)
+	}
+	items, more = listed(r, r.SetAside)
+	for _, item := range items {
+		fmt.Fprintf(&b, "  %-11s %s\n", "set aside", wording.Printable(line(r, &item)))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "  %d more set aside\n", more)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(&b, wording.Printable(note))
+	}
+	return b.String()
+}
+
+// Document is Text for a comment in an issue or a pull request.
+func Document(r *report.Gate) document.Document {
+	var d document.Document
+	if !r.Baseline && !r.Budget {
+		return d
+	}
+	d.Paragraph(heading(r))
+	items, more := listed(r, r.Items)
+	for _, item := range items {
+		d.Item(wording.Capital(word(&item)) + ": " + line(r, &item))
+	}
+	if more > 0 {
+		d.Item(fmt.Sprintf("%d more", more))
+	}
+	items, more = listed(r, r.SetAside)
+	for _, item := range items {
+		d.Item("Set aside: " + line(r, &item))
+	}
+	if more > 0 {
+		d.Item(fmt.Sprintf("%d more set aside", more))
+	}
+	for _, note := range r.Notes {
+		d.Paragraph(note)
+	}
+	return d
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// OverBudget is the rule of an item that a budget does not allow.
+const OverBudget = "over_budget"
+
+// Gate is what of a report counts in a pipeline, and what does not and why: see package gate.
+type Gate struct {
+	// Baseline and Budget report that there was one.
+	Baseline bool       `json:"baseline,omitempty"`
+	Budget   bool       `json:"budget,omitempty"`
+	Items    []GateItem `json:"items"`
+	SetAside []GateItem `json:"set_aside"`
+	// Notes say what could not be compared.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// GateItem is one growth, or one line of a budget that is exceeded, of one process.
+type GateItem struct {
+	Process string  `json:"process"`
+	Host    *string `json:"host,omitempty"`
+	// Rule is a verdict of the report, or OverBudget.
+	Rule  string `json:"rule"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Finding reports a finding of the report, which its title tells.
+	Finding bool `json:"finding,omitempty"`
+	// Families are fingerprints, the one to examine first in front.
+	Families []string `json:"families"`
+	// Before is the highest count of the baseline, nil without one and where several families
+	// are meant. Now is the count that was compared.
+	Before *int `json:"before,omitempty"`
+	Now    *int `json:"now,omitempty"`
+	// Allowed is what the budget allows.
+	Allowed *float64 `json:"allowed,omitempty"`
+	// Stack is that of one member, leaf first, where the report has it.
+	Stack []StackFrame `json:"stack,omitempty"`
+	// Why says why an item is set aside.
+	Why string `json:"why,omitempty"`
+}
+
+// Accuses reports an item that is at least as bad as the words of --fail-on: it exceeds a
+// budget, or its verdict is one of these.
+func (i *GateItem) Accuses(verdicts []analysis.Verdict) bool {
+	return i.Rule == OverBudget || slices.Contains(verdicts, analysis.Verdict(i.Rule))
+}
+
+// Reached reports whether an item accuses.
+func (r *Gate) Reached(verdicts []analysis.Verdict) bool {
+	return slices.ContainsFunc(r.Items, func(i GateItem) bool { return i.Accuses(verdicts) })
+}
+
+// Hold adds what counts to the report.
+func (c *Case) Hold(g *Gate) { c.Report.Gate, c.listed.Gate = g, g }
+
+// StackOf is the stack of one member of the first of these families that has one, leaf first.
+func (c *Case) StackOf(series int, families []string) []StackFrame {
+	f := Finding{Families: families}
+	c.Series[series].locate(&f)
+	return f.Stack
+}

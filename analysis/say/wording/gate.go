@@ -1,0 +1,84 @@
+package wording
+
+import "fmt"
+
+// Reasons for which a growth does not count in a pipeline.
+const (
+	MarkedBenign = "marked benign"
+	Recovered    = "its cause went away"
+)
+
+// NotInBaseline says that there is nothing to compare a process with.
+func NotInBaseline(process string) string {
+	if process == "" {
+		process = "a process without a name"
+	}
+	return "The baseline does not have " + process + ": what the report says of it counts."
+}
+
+// NoMoreThanInBaseline is the reason for which a growth does not count that was there before.
+func NoMoreThanInBaseline(before, now int) string {
+	return fmt.Sprintf("%d in the baseline, %d now", before, now)
+}
+
+// SinceBaseline compares a family with the baseline: "12 goroutines in the baseline, 96 now."
+func SinceBaseline(before, now int, kinds string) string {
+	if before == 0 {
+		return fmt.Sprintf("%d %s that the baseline does not have.", now, kinds)
+	}
+	return fmt.Sprintf("%d %s in the baseline, %d now.", before, kinds, now)
+}
+
+// TotalRose says that a total rose that no family explains.
+func TotalRose(kinds string, from, to int) string {
+	return fmt.Sprintf("All %s rose from %d to %d, in no group by itself.", kinds, from, to)
+}
+
+// OverBudget says by how much a line of a budget is exceeded: "96 now; the budget allows 40,
+// 2 per connections at 20."
+func OverBudget(now int, allowed float64, each float64, load string, value float64) string {
+	text := fmt.Sprintf("%d now; the budget allows %s", now, Decimal(allowed))
+	if load != "" {
+		text += fmt.Sprintf(", %s per %s at %s", Decimal(each), load, Decimal(value))
+	}
+	return text + "."
+}
+
+// MoreThanInBaseline counts growths: "6 of 14 growths are new or more than in the baseline, 8
+// are set aside."
+func MoreThanInBaseline(n, aside int) string {
+	switch {
+	case n == 0 && aside == 0:
+		return "Nothing is new or more than in the baseline."
+	case n == 0:
+		return "Nothing is new or more than in the baseline; " + Plural(aside, "growth is", "growths are") + " set aside."
+	case aside == 0:
+		return Plural(n, "growth is", "growths are") + " new or more than in the baseline."
+	}
+	return fmt.Sprintf("%d of %d growths %s new or more than in the baseline; %s set aside.", n, n+aside, Fit(n, "is", "are"), Plural(aside, "is", "are"))
+}
+
+// BudgetExceeded counts the lines of a budget that are exceeded.
+func BudgetExceeded(lines int) string {
+	if lines == 0 {
+		return "The budget holds."
+	}
+	return Plural(lines, "line of the budget is", "lines of the budget are") + " exceeded."
+}
+
+// RuleMeaning says what a verdict or a rule of a gate means.
+func RuleMeaning(rule string) string {
+	switch rule {
+	case "leaking":
+		return "It grows, and what came stays."
+	case "suspicious":
+		return "It grows; too little is known to call it a leak."
+	case "stopped":
+		return "It grew and stands; what came is still there."
+	case "grew":
+		return "There is more of it than before."
+	case "new":
+		return "It was not there before."
+	}
+	return "There is more of it than the budget allows."
+}

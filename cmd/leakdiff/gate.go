@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/gate"
+	"leakdiff/analysis/say/report"
+)
+
+// mostBudget bounds the file of a budget in bytes.
+const mostBudget = 1 << 20
+
+// gated reports whether the report is held against something or written for a pipeline.
+func (r *reportCommand) gated() bool {
+	return r.Baseline != "" || r.Budget != "" || r.Format == "sarif" || r.Format == "junit"
+}
+
+// gateOptions reads the baseline and the budget, nil if there is nothing to hold the report
+// against.
+func (r *reportCommand) gateOptions(ctx context.Context, m *Main, known *knowledge.Catalogue) (*gate.Options, error) {
+	switch {
+	case r.Bisect && (r.Baseline != "" || r.Budget != ""):
+		return nil, &analysis.Fault{Code: "usage", What: "--bisect does not go together with --baseline and --budget", Hint: "it judges each commit by its own captures; drop them"}
+	case len(r.Load) > 0 && r.Budget == "":
+		return nil, &analysis.Fault{Code: "usage", What: "--load is for --budget", Hint: "add --budget FILE"}
+	case !r.gated():
+		return nil, nil
+	}
+	held := &gate.Options{Loads: r.Load, IgnoreRecovered: r.IgnoreRecovered}
+	var err error
+	if r.Budget != "" {
+		if held.Budget, err = readBudget(r.Budget); err != nil {
+			return nil, err
+		}
+	}
+	if r.Baseline != "" {
+		if held.Baseline, err = r.readBaseline(ctx, m, known); err != nil {
+			return nil, err
+		}
+	}
+	return held, nil
+}
+
+func readBudget(name string) (*gate.Budget, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &analysis.Fault{Code: "not_found", What: "the budget cannot be read", Where: name, Why: whyUnread(err), Hint: "name a file of lines such as: 20 func:net/http.(*persistConn)", Err: err}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostBudget+1))
+	if err == nil && len(text) > mostBudget {
+		err = fmt.Errorf("it has more than %d bytes", mostBudget)
+	}
+	if err != nil {
+		return nil, &analysis.Fault{Code: "usage", What: "the budget cannot be read", Where: name, Why: err.Error(), Hint: "name a file of lines such as: 20 func:net/http.(*persistConn)", Err: err}
+	}
+	return gate.ParseBudget(name, string(text))
+}
+
+// whyUnread is why a file cannot be opened.
+func whyUnread(err error) string {
+	if errors.Is(err, os.ErrNotExist) {
+		return "there is no such file"
+	}
+	return err.Error()
+}
+
+// readBaseline reads a report of --format json, or makes that of captures.
+func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowledge.Catalogue) (*report.Report, error) {
+	if all, err := readReport(r.Baseline); all != nil || err != nil {
+		return all, err
+	}
+	inputs, err := inputsOf(m, []string{r.Baseline})
+	if err != nil {
+		return nil, err
+	}
+	result, err := read(ctx, m, inputs, "reading the baseline")
+	if err == nil && len(result.Snapshots) == 0 {
+		err = nothingRead("no dump and no report was found in what --baseline names", "name captures of the same program, or what `leakdiff report --format json` wrote")
+	}
+	if err != nil {
+		return nil, err
+	}
+	nameUpload(result.Snapshots, []string{r.Baseline})
+	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known})
+	return &c.Report, nil
+}
+
+// readReport reads a file that is a report in JSON, and returns nil for anything else.
+func readReport(name string) (*report.Report, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil // whoever reads it next says so
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	head, _ := in.Peek(4096)
+	if !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) || !bytes.Contains(head, []byte(`"`+report.Schema+`"`)) {
+		return nil, nil
+	}
+	out := &report.Report{}
+	if err := json.NewDecoder(in).Decode(out); err != nil {
+		return nil, &analysis.Fault{Code: "unreadable", What: "the baseline cannot be read", Where: name, Why: err.Error(), Hint: "write it again: leakdiff report --format json … > " + filepath.Base(name), Err: err}
+	}
+	if out.Filter != nil {
+		return nil, &analysis.Fault{Code: "usage", What: "the baseline lists only some families", Where: name, Why: "it was written with --filter " + out.Filter.Text, Hint: "write it without --filter"}
+	}
+	return out, nil
+}
+
+// hold holds the case against the baseline and the budget, adds what they say to its report,
+// and reports whether it passes --fail-on.
+func (r *reportCommand) hold(c *report.Case, held *gate.Options) (bool, error) {
+	if held == nil {
+		held = &gate.Options{IgnoreRecovered: r.IgnoreRecovered}
+	}
+	result, err := gate.Check(c, *held)
+	if err != nil {
+		return false, err
+	}
+	if r.gated() {
+		c.Hold(&result)
+	}
+	return !result.Reached(r.accused()), nil
+}
+
+// places finds files for the readers of a SARIF log: sources that are below --source, or below
+// the current directory without it; others are as the dump names them.
+func (r *reportCommand) places() gate.Places {
+	here, err := os.Getwd()
+	if err != nil {
+		here = ""
+	}
+	capture, _ := address(here, r.Paths[0])
+	if r.Redact {
+		capture = "capture" // where it lies names people
+	}
+	return gate.Places{
+		Capture: capture,
+		File: func(file string) (string, bool) {
+			if root, name := r.source.Find(file); root >= 0 {
+				return address(here, filepath.Join(r.Source[root], filepath.FromSlash(name)))
+			}
+			return address(here, file)
+		},
+	}
+}
+
+// address is a path as a URI reference, relative where the file is below the directory.
+func address(here, file string) (uri string, within bool) {
+	if !filepath.IsAbs(file) {
+		file = filepath.ToSlash(filepath.Clean(file))
+		return (&url.URL{Path: file}).EscapedPath(), file != ".." && !strings.HasPrefix(file, "../")
+	}
+	if below, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(below) {
+		return (&url.URL{Path: filepath.ToSlash(below)}).EscapedPath(), true
+	}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String(), false
+}

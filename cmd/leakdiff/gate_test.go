@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+)
+
+// goroutines is a dump of so many goroutines of each function, which began long before.
+// Their ids are the same in every dump.
+func goroutines(counts map[string]int) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "goroutine 1 [running]:\nmain.main()\n\t/src/shop/main.go:5 +0x1\n\n")
+	first := 10
+	for _, of := range []string{"watch", "serve", "poll", "cache"} {
+		for i := range counts[of] {
+			fmt.Fprintf(&b, "goroutine %d [select, 2 minutes]:\nexample.com/shop/store.(*Cart).%s(0xc0000%05x)\n\t/src/shop/store/cart.go:%d +0x1\ncreated by main.main in goroutine 1\n\t/src/shop/main.go:9 +0x1\n\n", first+i, of, first+i, 40+len(of))
+		}
+		first += 10_000
+	}
+	return b.String()
+}
+
+// pipeline is a directory of captures: NAME.txt for each dump.
+func pipeline(t *testing.T, dumps map[string]map[string]int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, counts := range dumps {
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	return dir
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// series are four dumps a minute apart in which a family rises by so many each time.
+func series(name string, watch, step int) map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for i := range 4 {
+		out[fmt.Sprintf("%s/2026-11-26T10-0%d-00Z/goroutine.txt", name, i)] = map[string]int{"watch": watch + i*step, "serve": 30}
+	}
+	return out
+}
+
+func TestABaselineLeavesWhatIsNewOrGrew(t *testing.T) {
+	dir := pipeline(t, series("then", 20, 10))
+	for name, counts := range series("same", 20, 10) {
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	for name, counts := range series("more", 20, 30) {
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	for name, counts := range map[string]map[string]int{
+		"one/then.txt": {"watch": 20, "serve": 30}, "one/new.txt": {"watch": 20, "serve": 30, "poll": 3}, "one/few.txt": {"watch": 24, "serve": 30, "poll": 2},
+		"one/grew.txt": {"watch": 60, "serve": 30}, "one/fewer.txt": {"serve": 10},
+	} {
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	written := execute(t, nil, "report", "--format", "json", at("then"))
+	put(t, at("then.json"), written.stdout)
+	put(t, at("benign.json"), strings.Replace(written.stdout, `"recovered_at": null`, `"triage": {"state": "benign", "at": "2026-11-26T10:00:00Z"}, "recovered_at": null`, 1))
+	put(t, at("filtered.json"), execute(t, nil, "report", "--format", "json", "--filter", "func:serve", at("then")).stdout)
+	for _, c := range []struct {
+		name           string
+		baseline, path string
+		failOn         string
+		status         int
+		want           []string
+		not            []string
+	}{
+		{"the same growth is set aside", "then", "same", "grew", exitDone, []string{"Nothing is new or more than in the baseline; 1 growth is set aside.", "50 in the baseline, 50 now", "LEAKING"}, nil},
+		{"a report serves as the captures do", "then.json", "same", "grew", exitDone, []string{"Nothing is new or more than in the baseline; 1 growth is set aside."}, nil},
+		{"more of the same growth counts", "then.json", "more", "leaking", exitVerdict, []string{"1 growth is new or more than in the baseline.", "50 in the baseline, 110 now"}, []string{"set aside"}},
+		{"what was set aside once stays aside, however it grew", "benign.json", "more", "leaking", exitDone, []string{"1 growth is set aside", "marked benign"}, nil},
+		{"three that were not there are new", "one/then.txt", "one/new.txt", "grew", exitVerdict, []string{"new", "3 goroutines that the baseline does not have", "cart.go"}, nil},
+		{"new ones are no leak", "one/then.txt", "one/new.txt", "leaking", exitDone, []string{"3 goroutines that the baseline does not have"}, nil},
+		{"a few more or new ones are what comes and goes", "one/then.txt", "one/few.txt", "grew", exitDone, []string{"Nothing is new or more than in the baseline.\n"}, nil},
+		{"three times as many grew", "one/then.txt", "one/grew.txt", "grew", exitVerdict, []string{"20 goroutines in the baseline, 60 now"}, []string{"serve"}},
+		{"fewer are fine", "one/then.txt", "one/fewer.txt", "grew", exitDone, []string{"Nothing is new or more"}, nil},
+		{"a report of some families is refused", "filtered.json", "same", "grew", exitError, []string{"the baseline lists only some families", "--filter func:serve"}, nil},
+		{"no baseline at all is refused", "nothing.json", "same", "grew", exitError, []string{"nothing.json", "there is no such file"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := execute(t, nil, "report", "--baseline", at(c.baseline), "--fail-on", c.failOn, at(c.path))
+			said := got.stdout + got.stderr
+			if got.status != c.status {
+				t.Errorf("status %d, want %d", got.status, c.status)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			top, _, _ := strings.Cut(said, "\n\n")
+			for _, not := range c.not {
+				if strings.Contains(top, not) {
+					t.Errorf("%q is there", not)
+				}
+			}
+			if t.Failed() {
+				t.Log(said)
+			}
+		})
+	}
+}
+
+func TestABaselineOfAnotherProgramComparesNothing(t *testing.T) {
+	dir := t.TempDir()
+	then := report.Report{Schema: report.Schema, Series: []report.Series{{Process: "a"}, {Process: "b"}}}
+	text, err := json.Marshal(then)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "then.json"), string(text))
+	put(t, filepath.Join(dir, "now.txt"), goroutines(map[string]int{"watch": 90}))
+	got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then.json"), "--fail-on", "grew", filepath.Join(dir, "now.txt"))
+	if got.status != exitDone || !strings.Contains(got.stdout, "The baseline does not have") {
+		t.Errorf("status %d\n%s%s", got.status, got.stdout, got.stderr)
+	}
+}
+
+func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
+	dir := pipeline(t, map[string]map[string]int{"now.txt": {"watch": 40, "serve": 12, "poll": 3}})
+	now := filepath.Join(dir, "now.txt")
+	for _, c := range []struct {
+		name, budget string
+		more         []string
+		status       int
+		want         string
+	}{
+		{"a family within its budget passes", "40 func:watch", nil, exitDone, "The budget holds.\n"},
+		{"one more than allowed is over it", "39 func:watch", nil, exitVerdict, "1 line of the budget is exceeded.\n  over budget store.(*Cart).watch"},
+		{"so much for each unit of a load is allowed", "2 per carts func:watch # a watch and its timer", []string{"--load", "carts=20"}, exitDone, "The budget holds."},
+		{"with less load less is allowed", "2 per carts func:watch", []string{"--load", "carts=19"}, exitVerdict, "40 now; the budget allows 38, 2 per carts at 19"},
+		{"a load that nobody knows passes nothing", "2 per carts func:watch", nil, exitError, "nobody knows the load carts"},
+		{"a family counts for the first line that it passes", "40 func:watch\n15 kind:goroutine", nil, exitDone, "The budget holds."},
+		{"several families of a line count together", "14 func:serve|poll", nil, exitVerdict, "15 now; the budget allows 14"},
+		{"objects are counted by their type", "39 object *store.Cart", nil, exitVerdict, "over budget object *store.Cart: "},
+		{"a type has blanks nowhere and stars anywhere", "60 object *.Cart", nil, exitDone, "The budget holds."},
+		{"what is no number is refused with its line", "# carts\nmany func:watch", nil, exitError, `leakdiff.budget, line 2`},
+		{"a filter that is not understood is refused with its line", "3 kind:bread", nil, exitError, "line 1"},
+		{"a line without a filter is refused", "3 per carts", nil, exitError, "it does not say of what"},
+		{"a budget without lines is refused", "# nothing yet", nil, exitError, "the budget is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			budget := filepath.Join(t.TempDir(), "leakdiff.budget")
+			put(t, budget, c.budget)
+			got := execute(t, nil, append([]string{"report", "--budget", budget, now}, c.more...)...)
+			if said := got.stdout + got.stderr; got.status != c.status || !strings.Contains(said, c.want) {
+				t.Errorf("status %d, want %d with %q\n%s", got.status, c.status, c.want, said)
+			}
+		})
+	}
+}
+
+func TestAPipelineReadsTheReport(t *testing.T) {
+	dir := pipeline(t, series("then", 20, 10))
+	for name, counts := range series("now", 20, 30) {
+		counts["poll"] = 5
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	then, now := filepath.Join(dir, "then"), filepath.Join(dir, "now")
+	budget := filepath.Join(dir, "leakdiff.budget")
+	put(t, budget, "4 func:poll")
+	put(t, filepath.Join(dir, "checkout", "store", "cart.go"), "package store\n")
+	in := func(args ...string) ended {
+		return executeIn(t, filepath.Join(dir, "checkout"), append([]string{"report", "--baseline", then, "--budget", budget}, append(args, now)...)...)
+	}
+
+	got := in("--format", "sarif")
+	if got.status != exitVerdict {
+		t.Errorf("over the budget: status %d, %s", got.status, got.stderr)
+	}
+	log, err := sarif.FromString(got.stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Validate(); err != nil {
+		t.Errorf("the schema of SARIF: %v", err)
+	}
+	type result struct{ rule, level, state, file, base string }
+	var results []result
+	for _, r := range log.Runs[0].Results {
+		at := r.Locations[0].PhysicalLocation.ArtifactLocation
+		x := result{rule: *r.RuleID, level: r.Level, file: *at.URI}
+		if r.BaselineState != nil {
+			x.state = *r.BaselineState
+		}
+		if at.URIBaseID != nil {
+			x.base = *at.URIBaseID
+		}
+		results = append(results, x)
+	}
+	want := []result{
+		{"leaking", "error", "updated", "store/cart.go", "%SRCROOT%"},
+		{"new", "note", "new", "store/cart.go", "%SRCROOT%"},
+		{"over_budget", "error", "", "store/cart.go", "%SRCROOT%"},
+	}
+	if !slices.Equal(results, want) {
+		t.Errorf("%+v, want %+v", results, want)
+	}
+
+	got = in("--format", "junit", "--fail-on", "never")
+	var tests suites
+	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil {
+		t.Fatal(err)
+	}
+	if tests.Failures != 2 || len(tests.Suites) != 1 || tests.Suites[0].Cases[0].Failure.Type != string(analysis.Leaking) || !strings.Contains(tests.Suites[0].Cases[0].Failure.Text, "cart.go:45") {
+		t.Errorf("%+v\n%s", tests, got.stdout)
+	}
+
+	got = execute(t, nil, "report", "--format", "junit", then+"/2026-11-26T10-00-00Z")
+	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || got.status != exitDone {
+		t.Fatal(err, got.status)
+	}
+	if !strings.Contains(got.stdout, `name="nothing grows"`) || strings.Contains(got.stdout, "<failure") {
+		t.Errorf("a single dump that is fine:\n%s", got.stdout)
+	}
+
+	var all report.Report
+	if err := json.Unmarshal([]byte(in("--format", "json").stdout), &all); err != nil {
+		t.Fatal(err)
+	}
+	if g := all.Gate; g == nil || !g.Baseline || !g.Budget || len(g.Items) < 2 || *g.Items[0].Before != 50 || *g.Items[0].Now != 110 {
+		t.Errorf("%+v", all.Gate)
+	}
+	if hidden := in("--format", "sarif", "--redact").stdout; strings.Contains(hidden, dir) || !strings.Contains(hidden, "(*Cart).watch") {
+		t.Errorf("redacted:\n%s", hidden)
+	}
+	for format, want := range map[string]string{"ticket": "- Over budget: ", "md": "- Leaking: ", "jira": "* Leaking: ", "text": "over budget "} {
+		if got := in("--format", format); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s without %q:\n%s", format, want, got.stdout)
+		}
+	}
+}
+
+type suites struct {
+	Failures int `xml:"failures,attr"`
+	Suites   []struct {
+		Cases []struct {
+			Failure struct {
+				Type string `xml:"type,attr"`
+				Text string `xml:",chardata"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
