@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/oasdiff/yaml"
+)
+
+// action is what a runner knows of an action.yml.
+type action struct {
+	Inputs map[string]struct {
+		Default  string `json:"default"`
+		Required bool   `json:"required"`
+	} `json:"inputs"`
+	Outputs map[string]struct {
+		Value string `json:"value"`
+	} `json:"outputs"`
+	Runs struct {
+		Steps []struct {
+			Name, ID, If, Shell, Run string
+			Env                      map[string]string
+		} `json:"steps"`
+	} `json:"runs"`
+}
+
+// runner runs the steps of an action as a machine of pipelines does.
+type runner struct {
+	t      *testing.T
+	action action
+	dir    string
+	// values are those of expressions such as inputs.load.
+	values map[string]string
+	env    []string
+}
+
+var reference = regexp.MustCompile(`\$\{\{ *([a-z_.-]+) *\}\}`)
+
+func (r *runner) resolved(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(found string) string {
+		name := reference.FindStringSubmatch(found)[1]
+		value, ok := r.values[name]
+		if !ok && !strings.HasPrefix(name, "steps.") {
+			r.t.Errorf("nobody sets %s", name)
+		}
+		return value
+	})
+}
+
+// run returns the status of the step that failed, 0 if none did.
+func (r *runner) run() (status int, failed string) {
+	outputs := filepath.Join(r.dir, "outputs")
+	for _, step := range r.action.Runs.Steps {
+		switch step.If {
+		case "":
+		case "inputs.comment == 'true' && github.event_name == 'pull_request'":
+			if r.values["inputs.comment"] != "true" {
+				continue
+			}
+		default:
+			r.t.Fatalf("an unknown condition: %s", step.If)
+		}
+		cmd := exec.CommandContext(r.t.Context(), step.Shell, "-eo", "pipefail", "-c", r.resolved(step.Run))
+		cmd.Dir, cmd.Env = r.dir, append(r.env, "GITHUB_OUTPUT="+outputs, "GITHUB_STEP_SUMMARY="+filepath.Join(r.dir, "summary"))
+		for name, value := range step.Env {
+			cmd.Env = append(cmd.Env, name+"="+r.resolved(value))
+		}
+		text, err := cmd.CombinedOutput()
+		var ended *exec.ExitError
+		if errors.As(err, &ended) {
+			if ended.ExitCode() > 1 {
+				r.t.Logf("%s:\n%s", step.Name, text)
+			}
+			return ended.ExitCode(), step.Name
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		written, err := os.ReadFile(outputs)
+		if err != nil && !os.IsNotExist(err) {
+			r.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(written)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			r.values["steps."+step.ID+".outputs."+name] = value
+		}
+	}
+	return 0, ""
+}
+
+// leaky serves profiles of this process, and /leak, each request for which leaves goroutines
+// until the test ends.
+func leaky(t *testing.T) string {
+	t.Helper()
+	end := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/leak", func(w http.ResponseWriter, _ *http.Request) {
+		for range 40 {
+			go func() { <-end }()
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() { close(end); server.Close() })
+	return server.URL
+}
+
+func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
+	whole, err := filepath.Abs("../../.github/actions/leakdiff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(whole, "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read action
+	if _, err := yaml.Unmarshal(text, &read, yaml.DecodeOpts{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, path, failOn string
+		status             int
+		failed             string
+		want               string
+	}{
+		{"a load that leaves some fails", "/leak", "grew", 1, "Verdict", "40 goroutines"},
+		{"it does not where only leaks do", "/leak", "leaking", 0, "", "40 goroutines"},
+		{"a load that leaves none passes", "/", "grew", 0, "", "Nothing is new or more than in the baseline."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url, dir := leaky(t), t.TempDir()
+			put(t, filepath.Join(dir, "bin", "gh"), "#!/bin/sh\necho \"$@\" >> "+dir+"/said\n")
+			if err := os.Chmod(filepath.Join(dir, "bin", "gh"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			r := &runner{t: t, action: read, dir: dir, env: append(environment(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))}
+			r.values = map[string]string{
+				"runner.temp": filepath.Join(dir, "temp"), "github.action_path": whole, "github.token": "secret",
+				"github.event.pull_request.number": "7", "github.repository": "example/shop",
+			}
+			given := map[string]string{"load": "curl -s -o " + dir + "/answer " + url + c.path, "pprof": url, "fail-on": c.failOn, "count": "2", "every": "1s", "leakdiff": binary(t)}
+			for name, in := range read.Inputs {
+				value, ok := given[name]
+				if in.Required && !ok {
+					t.Errorf("%s is required", name)
+				}
+				if !ok {
+					value = in.Default
+				}
+				r.values["inputs."+name] = value
+			}
+			status, failed := r.run()
+			answer, err := os.ReadFile(filepath.Join(dir, "temp", "leakdiff", "answer.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status != c.status || failed != c.failed || !strings.Contains(string(answer), c.want) {
+				t.Errorf("step %q ended with %d, want %q with %d\n%s", failed, status, c.failed, c.status, answer)
+			}
+			said, err := os.ReadFile(filepath.Join(dir, "said"))
+			if want := fmt.Sprintf("pr comment 7 --repo example/shop --body-file %s/temp/leakdiff/answer.md", dir); err != nil || !strings.Contains(string(said), want) {
+				t.Errorf("gh was told %q, %v", said, err)
+			}
+			for name, out := range read.Outputs {
+				if path := r.resolved(out.Value); path == "" {
+					t.Errorf("the output %s is empty", name)
+				} else if _, err := os.Stat(path); err != nil {
+					t.Errorf("the output %s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheExampleOfATestMainFailsWhereGoroutinesStay(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(binary(t), filepath.Join(dir, "leakdiff")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, forget, want string
+		fails              bool
+	}{
+		{"carts are closed", "", "ok", false},
+		{"carts are forgotten", "FORGET=1", "5 now; the budget allows 0", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./...")
+			cmd.Dir, cmd.Env = "../../docs/ci/testmain", append(os.Environ(), c.forget, "PATH="+dir+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != c.fails || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
