@@ -93,7 +93,7 @@ func parseBudgetLine(line string) (out budgetLine, hint string, err error) {
 	if out.filter, err = filter.Parse(rest); err != nil {
 		var e *filter.Error
 		if errors.As(err, &e) {
-			return out, e.Hint, errors.New(e.Said())
+			return out, cmp.Or(e.Hint, example), errors.New(e.Said())
 		}
 		return out, example, err
 	}
