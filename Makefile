@@ -109,12 +109,14 @@ check:
 	go vet ./...
 	go tool staticcheck ./...
 
+# Blocks of pages, and the manual page with its twin docs/cli.md, made from the flags.
 generate:
 	go tool templ generate -path web
+	go test -count=1 ./cmd/leakdiff -run TheManualPageAndItsTwin -update
 
 # What tests need beside the toolchain, a command and Debian's package of it each, and
 # the rules of accessibility. They are installed where that is allowed.
-TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm psql:postgresql pgbouncer:pgbouncer systemd-analyze:systemd
+TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm psql:postgresql pgbouncer:pgbouncer systemd-analyze:systemd zsh:zsh fish:fish mandoc:mandoc groff:groff
 AXE   := web/browsertest/node_modules/axe-core/package.json
 tools:
 	@missing="$(if $(CHROMIUM),,chromium)"; \

@@ -82,7 +82,8 @@ var arrows = map[string][]string{
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},
-	"cmd/leakdiff":         {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "server/alert", "server/catalogue", "store", "web/page", "web/view"},
+	"cmd/leakdiff/manual":  {},
+	"cmd/leakdiff":         {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "store", "web/page", "web/view"},
 }
 
 const words = "analysis/say/wording"
