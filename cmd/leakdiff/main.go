@@ -41,6 +41,7 @@ type Main struct {
 }
 
 type commands struct {
+	Demo       demoCommand       `cmd:"" help:"Open the answer of a sample in the browser. Nothing is kept."`
 	Serve      serveCommand      `cmd:"" help:"Start the web app."`
 	Report     reportCommand     `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
 	Push       pushCommand       `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
