@@ -136,7 +136,7 @@ generate:
 
 # What tests need beside the toolchain, a command and Debian's package of it each, and
 # the rules of accessibility. They are installed where that is allowed.
-TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm psql:postgresql pgbouncer:pgbouncer systemd-analyze:systemd zsh:zsh fish:fish mandoc:mandoc groff:groff
+TOOLS := busybox:busybox dash:dash curl:curl wget:wget lsof:lsof nsenter:util-linux java:default-jdk-headless jcmd:default-jdk-headless npm:npm psql:postgresql pgbouncer:pgbouncer systemd-analyze:systemd zsh:zsh fish:fish mandoc:mandoc groff:groff rpm:rpm
 AXE   := web/browsertest/node_modules/axe-core/package.json
 tools:
 	@missing="$(if $(CHROMIUM),,chromium)"; \
