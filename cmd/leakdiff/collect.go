@@ -23,8 +23,12 @@ type collectCommand struct {
 	Pprof   []string      `help:"Where the process serves /debug/pprof: a URL, host:port, or unix:/path. Of several processes PID=URL or NAME=URL." sep:"none"`
 	Metrics []string      `help:"Where the process serves /metrics, written like --pprof." sep:"none"`
 	Every   time.Duration `help:"Time between the begins of two rounds." default:"30s"`
-	Count   int           `help:"Number of rounds." default:"10"`
+	Count   int           `help:"Number of rounds; --until counts none." default:"10"`
 	Output  string        `short:"o" help:"Archive to write, - for standard output. It is written as FILE.partial and renamed at the end." placeholder:"FILE" default:"leakdiff-capture.tar.gz"`
+
+	Until   string        `help:"Capture until the report over the rounds has this verdict, as --fail-on of report: leaking, suspicious or grew. --every is the time to the second round; it grows by half with each, up to 10 minutes." enum:",leaking,suspicious,grew" default:"" placeholder:"VERDICT"`
+	Max     time.Duration `help:"With --until: end after this time." default:"2h"`
+	MaxSize string        `help:"With --until: the most that the rounds may take on the disk. Above it, and above 60 rounds, those between the first and the last are dropped evenly." default:"1GiB"`
 
 	StepTimeout   time.Duration `help:"The most that one step may take: an endpoint that hangs costs its own step only." default:"10s"`
 	HeaderFile    string        `help:"File with header lines for the endpoints (Authorization: Bearer ...), or with a bare token."`
@@ -43,6 +47,10 @@ type collectCommand struct {
 	Pod    string `help:"Print the kubectl line that captures in this pod (NAMESPACE/POD or NAMESPACE/POD/CONTAINER), and do nothing else." placeholder:"NAMESPACE/POD"`
 	Node   string `help:"Print the kubectl line that captures on this node, and do nothing else."`
 	Script bool   `help:"Print the POSIX shell script that does the same, and do nothing else; a server has it at /collect.sh."`
+
+	// now and wait are the clock of --until, which tests set.
+	now  func() time.Time
+	wait func(ctx context.Context, until time.Time) bool
 }
 
 // Help is printed below the flags.
@@ -60,9 +68,13 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
 status 0. Status 2 means that nothing could be captured.
 
+With --until the rounds stand in FILE.rounds until the end. It prints the answer in a few lines. Exit status: 0 the verdict was
+reached, 3 it was not (--max passed, the processes ended, a signal came), 2 nothing captured. The archive is written either way.
+
 Examples:
   leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz
-  leakdiff collect --name kubelet --every 1m --count 5`, capture.MicrosecondsPerGoroutine)
+  leakdiff collect --name kubelet --every 1m --count 5
+  leakdiff collect --pid 4711 --pprof 127.0.0.1:6060 --until leaking --max 2h && leakdiff push --server http://leaks:8080 leakdiff-capture.tar.gz`, capture.MicrosecondsPerGoroutine)
 }
 
 func (c *collectCommand) Run(ctx context.Context, m *Main) error {
@@ -107,13 +119,6 @@ func badCollect(why, hint string) error {
 
 func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
 	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
-	archive := capture.StreamArchive(m.Stdout)
-	if c.Output != "-" {
-		var err error
-		if archive, err = capture.NewArchive(c.Output); err != nil {
-			return badCollect(err.Error(), "name a file in a directory that you may write to with -o")
-		}
-	}
 	cfg := capture.Config{
 		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
 		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
@@ -127,6 +132,16 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	}
 	if c.Force {
 		cfg.MaxGoroutines = -1
+	}
+	if c.Until != "" {
+		return c.collectUntil(ctx, m, cfg)
+	}
+	archive := capture.StreamArchive(m.Stdout)
+	if c.Output != "-" {
+		var err error
+		if archive, err = capture.NewArchive(c.Output); err != nil {
+			return badCollect(err.Error(), "name a file in a directory that you may write to with -o")
+		}
 	}
 	sum, err := capture.Run(ctx, cfg, archive)
 	if err != nil && sum.Captures == 0 {
@@ -154,6 +169,9 @@ const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6
 func (c *collectCommand) checkPositive() error {
 	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
 		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
+	}
+	if c.Until != "" && c.Max <= 0 {
+		return badCollect("--max must be above 0", exampleOfCollect)
 	}
 	return nil
 }
@@ -241,6 +259,9 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	const hint = "leakdiff collect --pod kube-system/coredns-7d --name coredns"
 	if err := c.checkPositive(); err != nil {
 		return nil, err
+	}
+	if c.Until != "" {
+		return nil, badCollect("the script takes no --until: it reads nothing of what it captures", "copy the program there, or leave --until out")
 	}
 	if c.CAFile != "" {
 		return nil, badCollect("the script takes no --ca-file", "copy the program there, or use --insecure")

@@ -117,10 +117,8 @@ type collector struct {
 	tls     *tls.Config
 	kernel  string
 	bootID  string
-	// known are the processes by pid and start.
+	// known are the processes by pid and start, until their end was reported.
 	known map[string]*process
-	// ended are the processes whose end was reported.
-	ended map[string]bool
 
 	// late is the delay of the round, 0 if it is small.
 	late time.Duration
@@ -137,8 +135,7 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	start := c.cfg.Now()
-	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + start.UTC().Format("20060102T150405Z")
+	start := c.begin()
 	for n := range c.cfg.Count {
 		due := start.Add(time.Duration(n) * c.cfg.Every)
 		if !c.sleep(ctx, due) {
@@ -196,7 +193,7 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &collector{cfg: cfg, archive: a, known: map[string]*process{}, ended: map[string]bool{}}
+	c := &collector{cfg: cfg, archive: a, known: map[string]*process{}}
 	var err error
 	if c.header, err = headers(cfg.HeaderFile); err != nil {
 		return nil, err
@@ -207,6 +204,13 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	c.kernel = firstLine(filepath.Join(cfg.Proc, "sys/kernel/osrelease"))
 	c.bootID = firstLine(filepath.Join(cfg.Proc, "sys/kernel/random/boot_id"))
 	return c, nil
+}
+
+// begin names the directory of the rounds by the present time, which it returns.
+func (c *collector) begin() time.Time {
+	now := c.cfg.Now()
+	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + now.UTC().Format("20060102T150405Z")
+	return now
 }
 
 func firstLine(name string) string {
@@ -364,11 +368,11 @@ func (c *collector) left(n int, now []*visit) []*visit {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if c.ended[key] || slices.ContainsFunc(now, func(v *visit) bool { return v.p.key() == key }) {
+		if slices.ContainsFunc(now, func(v *visit) bool { return v.p.key() == key }) {
 			continue
 		}
-		c.ended[key] = true
 		p := c.known[key]
+		delete(c.known, key)
 		v := c.visit(n, p)
 		v.dir = path.Join(c.top, "t"+strconv.Itoa(n), p.dir+"-ended")
 		v.skip("process", Failed, errGone)
