@@ -14,12 +14,15 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 )
 
 type collectCommand struct {
 	PID     []int         `name:"pid" help:"Process to capture; may be repeated."`
 	Name    []string      `help:"Capture every process of this name, also those that are started later; may be repeated."`
+	Auto    bool          `help:"Find the processes of this host: Go, JVM and Node.js, and others with many descriptors and threads. Asks Go programs on their TCP ports for /debug/pprof."`
+	Top     int           `help:"With --auto: the most processes, the largest first." default:"20"`
 	Pprof   []string      `help:"Where the process serves /debug/pprof: a URL, host:port, or unix:/path. Of several processes PID=URL or NAME=URL." sep:"none"`
 	Metrics []string      `help:"Where the process serves /metrics, written like --pprof." sep:"none"`
 	Every   time.Duration `help:"Time between the begins of two rounds." default:"30s"`
@@ -74,6 +77,7 @@ reached, 3 it was not (--max passed, the processes ended, a signal came), 2 noth
 Examples:
   leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz
   leakdiff collect --name kubelet --every 1m --count 5
+  leakdiff collect --auto --count 5
   leakdiff collect --pid 4711 --pprof 127.0.0.1:6060 --until leaking --max 2h && leakdiff push --server http://leaks:8080 leakdiff-capture.tar.gz`, capture.MicrosecondsPerGoroutine)
 }
 
@@ -98,10 +102,6 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 		_, err = fmt.Fprint(m.Stdout, lines)
 		return err
 	}
-	targets, err := c.targets()
-	if err != nil {
-		return err
-	}
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
@@ -110,8 +110,48 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
+	targets, err := c.targets()
+	if c.Auto && err == nil {
+		targets, err = c.discover(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
 	return c.collect(ctx, m, targets)
 }
+
+// discover finds the processes of --auto, and says what is taken and what is left out.
+func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Target, error) {
+	found, err := capture.Discover(ctx, c.config(nil, nil), c.Top)
+	if err != nil {
+		return nil, badCollect(err.Error(), "name the processes with --pid or --name")
+	}
+	var targets []capture.Target
+	left := map[string][]string{}
+	var reasons []string
+	for _, f := range found {
+		who := fmt.Sprintf("%s (%d)", f.Name, f.PID)
+		if f.Left == "" {
+			targets = append(targets, f.Target)
+			fmt.Fprintf(m.Stderr, "leakdiff: %s: %s\n", who, f.Takes)
+			continue
+		}
+		if left[f.Left] == nil {
+			reasons = append(reasons, f.Left)
+		}
+		left[f.Left] = append(left[f.Left], who)
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(m.Stderr, "leakdiff: left out %s: %s\n", wording.Commas(left[why], mostLeftOut), why)
+	}
+	if len(targets) == 0 {
+		return nil, badCollect("no process of this host can be captured", "run it as root, or name one with --pid")
+	}
+	return targets, nil
+}
+
+// mostLeftOut is how many processes are named that --auto leaves out for one reason.
+const mostLeftOut = 5
 
 func badCollect(why, hint string) error {
 	return &analysis.Fault{Code: "bad_request", What: "cannot collect", Why: why, Hint: hint}
@@ -119,20 +159,7 @@ func badCollect(why, hint string) error {
 
 func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
 	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
-	cfg := capture.Config{
-		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
-		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
-		NoLsof: !c.Lsof, NoJVM: !c.JVM, Proc: c.Proc, Host: c.Host, Tool: "leakdiff collect " + version, Say: say,
-	}
-	if c.Pair != nil {
-		cfg.Pair = capture.PairNever
-		if *c.Pair {
-			cfg.Pair = capture.PairAlways
-		}
-	}
-	if c.Force {
-		cfg.MaxGoroutines = -1
-	}
+	cfg := c.config(targets, say)
 	if c.Until != "" {
 		return c.collectUntil(ctx, m, cfg)
 	}
@@ -163,6 +190,25 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	return nil
 }
 
+// config is what the flags say of a capture.
+func (c *collectCommand) config(targets []capture.Target, say func(string)) capture.Config {
+	cfg := capture.Config{
+		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
+		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
+		NoLsof: !c.Lsof, NoJVM: !c.JVM, Proc: c.Proc, Host: c.Host, Tool: "leakdiff collect " + version, Say: say,
+	}
+	if c.Pair != nil {
+		cfg.Pair = capture.PairNever
+		if *c.Pair {
+			cfg.Pair = capture.PairAlways
+		}
+	}
+	if c.Force {
+		cfg.MaxGoroutines = -1
+	}
+	return cfg
+}
+
 const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 
 // checkPositive refuses numbers and times that would capture nothing.
@@ -170,8 +216,8 @@ func (c *collectCommand) checkPositive() error {
 	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
 		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
 	}
-	if c.Until != "" && c.Max <= 0 {
-		return badCollect("--max must be above 0", exampleOfCollect)
+	if c.Until != "" && c.Max <= 0 || c.Auto && c.Top < 1 {
+		return badCollect("--max and --top must be above 0", exampleOfCollect)
 	}
 	return nil
 }
@@ -191,9 +237,15 @@ func (c *collectCommand) targets() ([]capture.Target, error) {
 	for _, name := range c.Name {
 		out = append(out, capture.Target{Name: name})
 	}
+	if c.Auto {
+		if len(out)+len(c.Pprof)+len(c.Metrics) > 0 {
+			return nil, badCollect("--auto finds processes and addresses by itself", "leave --auto out, or --pid, --name, --pprof and --metrics")
+		}
+		return nil, nil
+	}
 	if len(out) == 0 {
 		if len(c.Pprof)+len(c.Metrics) == 0 {
-			return nil, badCollect("no process was named", exampleOfCollect)
+			return nil, badCollect("no process was named", exampleOfCollect+", or leakdiff collect --auto")
 		}
 		out = append(out, capture.Target{})
 	}
@@ -260,8 +312,8 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	if err := c.checkPositive(); err != nil {
 		return nil, err
 	}
-	if c.Until != "" {
-		return nil, badCollect("the script takes no --until: it reads nothing of what it captures", "copy the program there, or leave --until out")
+	if c.Until != "" || c.Auto {
+		return nil, badCollect("the script takes no --until and no --auto: it reads nothing of what it captures", "copy the program there, or leave them out")
 	}
 	if c.CAFile != "" {
 		return nil, badCollect("the script takes no --ca-file", "copy the program there, or use --insecure")
