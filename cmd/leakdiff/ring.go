@@ -127,6 +127,21 @@ func (r *ring) thin(most int, bytes int64) (dropped int, err error) {
 	return dropped, nil
 }
 
+// evict drops the oldest captures until the others are within both bounds. The last one stays,
+// and so do those that are pinned.
+func (r *ring) evict(most int, bytes int64, pinned func(captured) bool) error {
+	for len(r.captures) > most || r.size() > bytes {
+		oldest := slices.IndexFunc(r.captures, func(c captured) bool { return !pinned(c) })
+		if oldest < 0 || oldest == len(r.captures)-1 {
+			return nil
+		}
+		if err := r.remove(oldest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // input is the captures as one archive with a name.
 func (r *ring) input(name string) bundle.Input {
 	captures := slices.Clone(r.captures)

@@ -104,6 +104,8 @@ type Config struct {
 type Summary struct {
 	// Rounds were begun. Captures are processes times rounds.
 	Rounds, Captures int
+	// Files were written, without manifests; a directory counts as one.
+	Files int
 	// Lost describes the steps that failed or are partial, each once.
 	Lost        []string
 	Interrupted bool
@@ -209,7 +211,7 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 // begin names the directory of the rounds by the present time, which it returns.
 func (c *collector) begin() time.Time {
 	now := c.cfg.Now()
-	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + now.UTC().Format("20060102T150405Z")
+	c.top = "leakdiff-" + FileName(c.cfg.Host) + "-" + now.UTC().Format("20060102T150405Z")
 	return now
 }
 
@@ -256,7 +258,7 @@ func (c *collector) nothingToCapture() error {
 		if t.PID != 0 {
 			who = append(who, "pid "+strconv.Itoa(t.PID))
 		} else {
-			who = append(who, "a process named "+strconv.Quote(t.Name))
+			who = append(who, "process named "+strconv.Quote(t.Name))
 		}
 	}
 	return fmt.Errorf("there is no %s below %s", strings.Join(who, " and no "), c.cfg.Proc)
@@ -328,7 +330,7 @@ func (a address) ambiguous(name string) error {
 // present returns the processes of a target that exist now.
 func (c *collector) present(t Target) []*process {
 	if t.PID == 0 && t.Name == "" {
-		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
+		return []*process{c.remember(&process{target: t, dir: "endpoint-" + FileName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
 	}
 	pids := []int{t.PID}
 	if t.PID == 0 {
@@ -388,5 +390,16 @@ func (c *collector) addLoss(text string) {
 	defer c.mu.Unlock()
 	if !slices.Contains(c.summary.Lost, text) {
 		c.summary.Lost = append(c.summary.Lost, text)
+	}
+}
+
+// addFiles counts the files of the steps of a visit.
+func (c *collector) addFiles(steps []Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range steps {
+		if s.File != "" {
+			c.summary.Files++
+		}
 	}
 }

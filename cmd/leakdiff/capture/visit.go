@@ -119,6 +119,7 @@ func isCut(err error) bool {
 func (v *visit) finish(interrupted bool) error {
 	m := &v.manifest
 	m.Ended, m.Interrupted = Time{v.c.cfg.Now()}, interrupted
+	v.c.addFiles(m.Steps)
 	if m.Process.PodUID != "" || v.watches > 0 {
 		m.Pods = v.pods()
 	}
