@@ -99,8 +99,14 @@ LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream
 $(LITESTREAM):
 	mkdir -p $(@D) && cd $(@D) && rm -f go.mod go.sum && go mod init standby && go get -tool github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 && go build -o litestream github.com/benbjohnson/litestream/cmd/litestream
 
-long: test $(LITESTREAM)
-	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby' ./cmd/leakdiff
+# The module lacks what node builds for its pages: two files take their place.
+ALERTMANAGER := $(CURDIR)/$(BUILD)/alertmanager/alertmanager
+$(ALERTMANAGER):
+	mkdir -p $(@D) && cd $(@D) && rm -rf go.mod go.sum source && go mod init alerts && cp -r "$$(go mod download -json github.com/prometheus/alertmanager@v0.35.0 | sed -n 's/.*"Dir": "\(.*\)",/\1/p')" source && chmod -R u+w source && \
+	mkdir -p source/ui/app/dist/elm source/ui/app/dist/mantine && touch source/ui/app/dist/elm/index.html source/ui/app/dist/mantine/index.html && cd source && go build -o ../alertmanager ./cmd/alertmanager
+
+long: test $(LITESTREAM) $(ALERTMANAGER)
+	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_ALERTMANAGER=$(ALERTMANAGER) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby|Alertmanager' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -timeout 40m -run 'StoriesOfBrowsers' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 go test -count=1 -v -timeout 30m -run 'PostgreSQL' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'
 	LEAKDIFF_BUCKET=all go test -count=1 -v -timeout 30m -run 'OverABucket' ./store | grep -E '^(---|FAIL|ok)|tests passed|_test.go'

@@ -135,6 +135,8 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/triage", "", "", 200)
 	edit := decode[casepage.EditJSON](t, c.ask(t, "POST", "/api/v1/cases/"+up.Case+"/edits", `{"kind":"process","target":"series:`+up.Snapshots[0].ID+`","value":"shopd"}`, jsonKind, 201))
 	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/edits", "", "", 200)
+	c.ask(t, "POST", "/api/v1/alertmanager", `{"version":"4","alerts":[{"status":"firing","labels":{"leakdiff_case":"`+up.Case+`"},"startsAt":"2026-11-21T03:00:00Z"},{"labels":{},"startsAt":"2026-11-21T03:00:00Z"}]}`, jsonKind, 200)
+	c.ask(t, "POST", "/api/v1/alertmanager", `{}`, jsonKind, 400)
 	c.ask(t, "DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, edit.ID), "", "", 204)
 	c.ask(t, "GET", "/api/v1/snapshots/"+up.Snapshots[0].ID+"?case="+up.Case, "", "", 200)
 	c.ask(t, "GET", "/api/v1/snapshots/snone", "", "", 404)

@@ -123,6 +123,7 @@ var rules = map[string]rule{
 	"PUT /api/v1/cases/{id}/triage":            {access.Uploader, access.Edit},
 	"POST /api/v1/cases/{id}/edits":            {access.Uploader, access.Edit},
 	"DELETE /api/v1/cases/{id}/edits/{number}": {access.Uploader, access.Edit},
+	"POST /api/v1/alertmanager":                {access.Uploader, access.Edit},
 	"POST /families/{fingerprint}/remember":    {access.Uploader, access.Edit},
 	"POST /knowledge/own/{id}":                 {access.Uploader, access.Edit},
 	"POST /cases/{id}/delete":                  {access.Uploader, access.Delete},

@@ -133,6 +133,7 @@ var everyRoute = []asked{
 	{route: "PATCH /api/v1/cases/{id}", path: "/api/v1/cases/{case}", kind: jsonKind, body: `{"ticket":"INC-2"}`, nobody: 401, read: 403, upload: 403, admin: 200},
 	{route: "PUT /api/v1/cases/{id}/triage", path: "/api/v1/cases/{case}/triage", kind: jsonKind, body: `{"process":"","fingerprint":"none","state":"benign"}`, nobody: 401, read: 403, upload: 403, admin: 404},
 	{route: "POST /api/v1/cases/{id}/edits", path: "/api/v1/cases/{case}/edits", kind: jsonKind, body: `{"kind":"process","target":"series:{snapshot}","value":"shopd"}`, nobody: 401, read: 403, upload: 403, admin: 201},
+	{route: "POST /api/v1/alertmanager", path: "/api/v1/alertmanager", kind: jsonKind, body: `{"alerts":[]}`, nobody: 401, read: 403, upload: 200, admin: 200},
 	{route: "DELETE /api/v1/cases/{id}/edits/{number}", path: "/api/v1/cases/{case}/edits/2", nobody: 401, read: 403, upload: 403, admin: 204},
 	{route: "POST /families/{fingerprint}/remember", path: "/families/{family}/remember", kind: formType, body: "case={case}&title=", nobody: 401, read: 403, upload: 403, admin: 400},
 	{route: "POST /knowledge/own/{id}", path: "/knowledge/own/none", kind: formType, nobody: 401, read: 403, upload: 404, admin: 404},

@@ -144,6 +144,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
 	r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
 	r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
+	r.Post("/api/v1/alertmanager", s.cases.AlertmanagerAPI)
 	r.Post("/api/v1/permalinks", s.share.FreezeAPI)
 	r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
 	r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)

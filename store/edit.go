@@ -17,29 +17,60 @@ const maxEdits = 2000
 // a missing case, "too_many" after 2000 edits.
 func (s *Store) AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error) {
 	e.At, e.Undone = s.time(), false
-	err := s.write(ctx, "keeping an edit", func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, touchCaseSQL, e.At.UnixMicro(), caseID)
-		if err := affected(result, err, notFound("case", caseID)); err != nil {
-			return err
-		}
-		if err := tx.QueryRowContext(ctx, nextEditSQL, caseID).Scan(&e.ID); err != nil {
-			return err
-		}
-		if e.ID > maxEdits {
-			return &analysis.Fault{
-				Code: "too_many", What: "the case has too many edits", Where: caseID, Why: fmt.Sprintf("the limit is %d", maxEdits),
-				Hint: "Upload its bundles into a new case and give their files the right names first.",
-			}
-		}
-		if _, err := tx.ExecContext(ctx, addEditSQL, caseID, e.ID, e.At.UnixMicro(), e.By, string(e.Kind), e.Target, e.Value, e.Note); err != nil {
-			return err
-		}
-		return reviseNamed(ctx, tx, caseID)
-	})
+	err := s.write(ctx, "keeping an edit", func(tx *sql.Tx) error { return addEdit(ctx, tx, caseID, &e) })
 	if err != nil {
 		return identity.Edit{}, err
 	}
 	return e, nil
+}
+
+// AddEditOnce is AddEdit unless the case has an edit of this kind with this note, undone or not.
+// It returns that one then, and false.
+func (s *Store) AddEditOnce(ctx context.Context, caseID string, e identity.Edit) (made identity.Edit, added bool, err error) {
+	e.At, e.Undone = s.time(), false
+	err = s.write(ctx, "keeping an edit", func(tx *sql.Tx) error {
+		made, added = e, false
+		same, err := collect(ctx, tx, scanEdit, sameEditSQL, caseID, string(e.Kind), e.Note)
+		if err != nil {
+			return err
+		}
+		if len(same) > 0 {
+			made = same[0]
+			return nil
+		}
+		added = true
+		return addEdit(ctx, tx, caseID, &made)
+	})
+	if err != nil {
+		return identity.Edit{}, false, err
+	}
+	return made, added, nil
+}
+
+const sameEditSQL = editColumns + `
+WHERE c.id = ? AND e.kind = ? AND e.note = ?
+ORDER BY e.number
+LIMIT 1`
+
+// addEdit gives an edit its number and writes it.
+func addEdit(ctx context.Context, tx *sql.Tx, caseID string, e *identity.Edit) error {
+	result, err := tx.ExecContext(ctx, touchCaseSQL, e.At.UnixMicro(), caseID)
+	if err := affected(result, err, notFound("case", caseID)); err != nil {
+		return err
+	}
+	if err := tx.QueryRowContext(ctx, nextEditSQL, caseID).Scan(&e.ID); err != nil {
+		return err
+	}
+	if e.ID > maxEdits {
+		return &analysis.Fault{
+			Code: "too_many", What: "the case has too many edits", Where: caseID, Why: fmt.Sprintf("the limit is %d", maxEdits),
+			Hint: "Upload its bundles into a new case and give their files the right names first.",
+		}
+	}
+	if _, err := tx.ExecContext(ctx, addEditSQL, caseID, e.ID, e.At.UnixMicro(), e.By, string(e.Kind), e.Target, e.Value, e.Note); err != nil {
+		return err
+	}
+	return reviseNamed(ctx, tx, caseID)
 }
 
 // Edits are never deleted alone, so the next number is the count plus one.
@@ -62,10 +93,12 @@ func (s *Store) Edits(ctx context.Context, caseID string) (out []identity.Edit, 
 	return out, err
 }
 
-const editsSQL = `
+const editColumns = `
 SELECT e.number, e.made_at, e.made_by, e.kind, e.target, e.value, e.note, e.undone_at IS NOT NULL
 FROM edit e
-JOIN cases c ON c.seq = e.case_seq
+JOIN cases c ON c.seq = e.case_seq`
+
+const editsSQL = editColumns + `
 WHERE c.id = ?
 ORDER BY e.number`
 

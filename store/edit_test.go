@@ -42,6 +42,34 @@ func TestEditsComeBackInOrderWithTheirNumbers(t *testing.T) {
 	wantEqual(t, []identity.Edit(nil), none)
 }
 
+func TestAnEditOfOneNoteIsAddedOnce(t *testing.T) {
+	f := open(t)
+	c, other := f.newCase("a"), f.newCase("b")
+	event := identity.Edit{By: "upload", Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T03:12:00Z; alert; high", Note: "alert 1"}
+	first, added, err := f.AddEditOnce(f.ctx, c.ID, event)
+	f.ok(err)
+	if !added || first.ID != 1 || first.Value != event.Value {
+		t.Errorf("added %v, %+v", added, first)
+	}
+	f.ok(f.UndoEdit(f.ctx, c.ID, first.ID))
+	event.Value = "2026-11-21T03:12:00Z; alert; higher"
+	again, added, err := f.AddEditOnce(f.ctx, c.ID, event)
+	f.ok(err)
+	if first.Undone = true; added {
+		t.Error("it was added twice, and a person had undone it")
+	}
+	wantEqual(t, first, again)
+	event.Note = "alert 2"
+	if second, added, err := f.AddEditOnce(f.ctx, c.ID, event); err != nil || !added || second.ID != 2 {
+		t.Errorf("another note: added %v, %+v, %v", added, second, err)
+	}
+	if second, added, err := f.AddEditOnce(f.ctx, other.ID, event); err != nil || !added || second.ID != 1 {
+		t.Errorf("another case: added %v, %+v, %v", added, second, err)
+	}
+	_, _, err = f.AddEditOnce(f.ctx, "cnone", event)
+	wantCode(t, err, "not_found")
+}
+
 func TestAnEditIsUndoneOnceAndStaysInTheList(t *testing.T) {
 	f := open(t)
 	c, other := f.newCase("a"), f.newCase("b")

@@ -29,6 +29,7 @@ var shortForm = []string{
 	"TestTheFleetIsChosenAndSorted", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
 	"TestAHostLeaksAsItsLatestSeriesSays", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
+	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEditOfOneNoteIsAddedOnce",
 }
 
 // TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has

@@ -14,17 +14,24 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/cmd/leakdiff/capture"
 )
 
 type collectCommand struct {
 	PID     []int         `name:"pid" help:"Process to capture; may be repeated."`
 	Name    []string      `help:"Capture every process of this name, also those that are started later; may be repeated."`
+	Auto    bool          `help:"Find the processes of this host: Go, JVM and Node.js, and others with many descriptors and threads. Asks Go programs on their TCP ports for /debug/pprof."`
+	Top     int           `help:"With --auto: the most processes, the largest first." default:"20"`
 	Pprof   []string      `help:"Where the process serves /debug/pprof: a URL, host:port, or unix:/path. Of several processes PID=URL or NAME=URL." sep:"none"`
 	Metrics []string      `help:"Where the process serves /metrics, written like --pprof." sep:"none"`
 	Every   time.Duration `help:"Time between the begins of two rounds." default:"30s"`
-	Count   int           `help:"Number of rounds." default:"10"`
+	Count   int           `help:"Number of rounds; --until counts none." default:"10"`
 	Output  string        `short:"o" help:"Archive to write, - for standard output. It is written as FILE.partial and renamed at the end." placeholder:"FILE" default:"leakdiff-capture.tar.gz"`
+
+	Until   string        `help:"Capture until the report over the rounds has this verdict, as --fail-on of report: leaking, suspicious or grew. --every is the time to the second round; it grows by half with each, up to 10 minutes." enum:",leaking,suspicious,grew" default:"" placeholder:"VERDICT"`
+	Max     time.Duration `help:"With --until: end after this time." default:"2h"`
+	MaxSize string        `help:"With --until: the most that the rounds may take on the disk. Above it, and above 60 rounds, those between the first and the last are dropped evenly." default:"1GiB"`
 
 	StepTimeout   time.Duration `help:"The most that one step may take: an endpoint that hangs costs its own step only." default:"10s"`
 	HeaderFile    string        `help:"File with header lines for the endpoints (Authorization: Bearer ...), or with a bare token."`
@@ -43,6 +50,10 @@ type collectCommand struct {
 	Pod    string `help:"Print the kubectl line that captures in this pod (NAMESPACE/POD or NAMESPACE/POD/CONTAINER), and do nothing else." placeholder:"NAMESPACE/POD"`
 	Node   string `help:"Print the kubectl line that captures on this node, and do nothing else."`
 	Script bool   `help:"Print the POSIX shell script that does the same, and do nothing else; a server has it at /collect.sh."`
+
+	// now and wait are the clock of --until, which tests set.
+	now  func() time.Time
+	wait func(ctx context.Context, until time.Time) bool
 }
 
 // Help is printed below the flags.
@@ -60,9 +71,14 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
 status 0. Status 2 means that nothing could be captured.
 
+With --until the rounds stand in FILE.rounds until the end. It prints the answer in a few lines. Exit status: 0 the verdict was
+reached, 3 it was not (--max passed, the processes ended, a signal came), 2 nothing captured. The archive is written either way.
+
 Examples:
   leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz
-  leakdiff collect --name kubelet --every 1m --count 5`, capture.MicrosecondsPerGoroutine)
+  leakdiff collect --name kubelet --every 1m --count 5
+  leakdiff collect --auto --count 5
+  leakdiff collect --pid 4711 --pprof 127.0.0.1:6060 --until leaking --max 2h && leakdiff push --server http://leaks:8080 leakdiff-capture.tar.gz`, capture.MicrosecondsPerGoroutine)
 }
 
 func (c *collectCommand) Run(ctx context.Context, m *Main) error {
@@ -86,10 +102,6 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 		_, err = fmt.Fprint(m.Stdout, lines)
 		return err
 	}
-	targets, err := c.targets()
-	if err != nil {
-		return err
-	}
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
@@ -98,8 +110,48 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
+	targets, err := c.targets()
+	if c.Auto && err == nil {
+		targets, err = c.discover(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
 	return c.collect(ctx, m, targets)
 }
+
+// discover finds the processes of --auto, and says what is taken and what is left out.
+func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Target, error) {
+	found, err := capture.Discover(ctx, c.config(nil, nil), c.Top)
+	if err != nil {
+		return nil, badCollect(err.Error(), "name the processes with --pid or --name")
+	}
+	var targets []capture.Target
+	left := map[string][]string{}
+	var reasons []string
+	for _, f := range found {
+		who := fmt.Sprintf("%s (%d)", f.Name, f.PID)
+		if f.Left == "" {
+			targets = append(targets, f.Target)
+			fmt.Fprintf(m.Stderr, "leakdiff: %s: %s\n", who, f.Takes)
+			continue
+		}
+		if left[f.Left] == nil {
+			reasons = append(reasons, f.Left)
+		}
+		left[f.Left] = append(left[f.Left], who)
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(m.Stderr, "leakdiff: left out %s: %s\n", wording.Commas(left[why], mostLeftOut), why)
+	}
+	if len(targets) == 0 {
+		return nil, badCollect("no process of this host can be captured", "run it as root, or name one with --pid")
+	}
+	return targets, nil
+}
+
+// mostLeftOut is how many processes are named that --auto leaves out for one reason.
+const mostLeftOut = 5
 
 func badCollect(why, hint string) error {
 	return &analysis.Fault{Code: "bad_request", What: "cannot collect", Why: why, Hint: hint}
@@ -107,26 +159,16 @@ func badCollect(why, hint string) error {
 
 func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
 	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
+	cfg := c.config(targets, say)
+	if c.Until != "" {
+		return c.collectUntil(ctx, m, cfg)
+	}
 	archive := capture.StreamArchive(m.Stdout)
 	if c.Output != "-" {
 		var err error
 		if archive, err = capture.NewArchive(c.Output); err != nil {
 			return badCollect(err.Error(), "name a file in a directory that you may write to with -o")
 		}
-	}
-	cfg := capture.Config{
-		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
-		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
-		NoLsof: !c.Lsof, NoJVM: !c.JVM, Proc: c.Proc, Host: c.Host, Tool: "leakdiff collect " + version, Say: say,
-	}
-	if c.Pair != nil {
-		cfg.Pair = capture.PairNever
-		if *c.Pair {
-			cfg.Pair = capture.PairAlways
-		}
-	}
-	if c.Force {
-		cfg.MaxGoroutines = -1
 	}
 	sum, err := capture.Run(ctx, cfg, archive)
 	if err != nil && sum.Captures == 0 {
@@ -148,12 +190,34 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	return nil
 }
 
+// config is what the flags say of a capture.
+func (c *collectCommand) config(targets []capture.Target, say func(string)) capture.Config {
+	cfg := capture.Config{
+		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
+		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
+		NoLsof: !c.Lsof, NoJVM: !c.JVM, Proc: c.Proc, Host: c.Host, Tool: "leakdiff collect " + version, Say: say,
+	}
+	if c.Pair != nil {
+		cfg.Pair = capture.PairNever
+		if *c.Pair {
+			cfg.Pair = capture.PairAlways
+		}
+	}
+	if c.Force {
+		cfg.MaxGoroutines = -1
+	}
+	return cfg
+}
+
 const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 
 // checkPositive refuses numbers and times that would capture nothing.
 func (c *collectCommand) checkPositive() error {
 	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
 		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
+	}
+	if c.Until != "" && c.Max <= 0 || c.Auto && c.Top < 1 {
+		return badCollect("--max and --top must be above 0", exampleOfCollect)
 	}
 	return nil
 }
@@ -173,9 +237,15 @@ func (c *collectCommand) targets() ([]capture.Target, error) {
 	for _, name := range c.Name {
 		out = append(out, capture.Target{Name: name})
 	}
+	if c.Auto {
+		if len(out)+len(c.Pprof)+len(c.Metrics) > 0 {
+			return nil, badCollect("--auto finds processes and addresses by itself", "leave --auto out, or --pid, --name, --pprof and --metrics")
+		}
+		return nil, nil
+	}
 	if len(out) == 0 {
 		if len(c.Pprof)+len(c.Metrics) == 0 {
-			return nil, badCollect("no process was named", exampleOfCollect)
+			return nil, badCollect("no process was named", exampleOfCollect+", or leakdiff collect --auto")
 		}
 		out = append(out, capture.Target{})
 	}
@@ -241,6 +311,9 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	const hint = "leakdiff collect --pod kube-system/coredns-7d --name coredns"
 	if err := c.checkPositive(); err != nil {
 		return nil, err
+	}
+	if c.Until != "" || c.Auto {
+		return nil, badCollect("the script takes no --until and no --auto: it reads nothing of what it captures", "copy the program there, or leave them out")
 	}
 	if c.CAFile != "" {
 		return nil, badCollect("the script takes no --ca-file", "copy the program there, or use --insecure")

@@ -116,3 +116,31 @@ func TestServeGivesTheScriptOfCollect(t *testing.T) {
 		t.Errorf("%d bytes are served, want the %d that collect --script prints", len(got), len(want))
 	}
 }
+
+func TestCollectAutoTakesWhatItFindsOnTheHost(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		corpus.LeaveOut(t, "only Linux has procfs")
+	}
+	l := startLeaker(t)
+	l.leak(30)
+	proc := t.TempDir() // a host with one process
+	for _, name := range []string{"stat", "sys", l.pid()} {
+		if err := os.Symlink(filepath.Join("/proc", name), filepath.Join(proc, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	got := execute(t, nil, "collect", "--auto", "--proc", proc, "--no-lsof", "--count", "2", "--every", "1ms", "-o", file)
+	if got.status != exitDone || !strings.Contains(got.stderr, "goroutines from http://"+l.address) {
+		t.Fatalf("status %d: %s", got.status, got.stderr)
+	}
+	if read := execute(t, nil, "report", "--format", "json", file); !strings.Contains(read.stdout, "waitForAnswer") {
+		t.Errorf("the report has no goroutines: %s%s", read.stdout, read.stderr)
+	}
+	if both := execute(t, nil, "collect", "--auto", "--pid", l.pid(), "-o", file); both.status != exitError || !strings.Contains(both.stderr, "--auto finds processes and addresses by itself") {
+		t.Errorf("status %d: %s", both.status, both.stderr)
+	}
+	if none := execute(t, nil, "collect", "--auto", "--proc", t.TempDir(), "-o", file+".none"); none.status != exitError || !strings.Contains(none.stderr, "no process of this host can be captured") {
+		t.Errorf("status %d: %s", none.status, none.stderr)
+	}
+}

@@ -48,6 +48,7 @@ type commands struct {
 	Fleet      fleetCommand      `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
 	Ready      readyCommand      `cmd:"" help:"Ask a server whether it takes uploads."`
 	Collect    collectCommand    `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
+	Watch      watchCommand      `cmd:"" help:"On a node: capture running processes for ever, and send them when a leak begins."`
 	Token      tokenCommand      `cmd:"" help:"Make, list and revoke API tokens."`
 	Password   passwordCommand   `cmd:"" help:"Make a line of a password file."`
 	Retention  retentionCommand  `cmd:"" help:"Show what policies of retention drop of a data directory, or drop it."`

@@ -67,6 +67,10 @@ func buildDir() string {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(roleOfLeaker) != "" {
+		leak()
+		return
+	}
 	if err := os.MkdirAll(buildDir(), 0o700); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)

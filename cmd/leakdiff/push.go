@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -27,6 +28,9 @@ type pushCommand struct {
 	Token  string   `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
 	Share  bool     `help:"Freeze the result, redacted and for 90 days, and print that link."`
 	Title  string   `help:"Title of the case, for example the number of the ticket."`
+
+	// attempt is the Idempotency-Key of the upload, "" for a new one.
+	attempt string
 }
 
 // Help stands below the flags in the help of the command.
@@ -154,7 +158,7 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 	}
 	req.ContentLength = size
 	req.Header.Set("Content-Type", "application/octet-stream")
-	req.Header.Set("Idempotency-Key", rand.Text())
+	req.Header.Set("Idempotency-Key", cmp.Or(c.attempt, rand.Text()))
 	var out pushed
 	err = c.remote().send(req, &out)
 	return out, err

@@ -36,6 +36,7 @@ type CaseStore interface {
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
+	CasesOnHosts(ctx context.Context, hosts []string, note string) ([]store.CaseOnHost, error)
 	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
 	PermalinkCount(ctx context.Context, caseID string) (int, error)
 }
@@ -47,6 +48,7 @@ type EditStore interface {
 	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
 	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)
+	AddEditOnce(ctx context.Context, caseID string, e identity.Edit) (made identity.Edit, added bool, err error)
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 }
 

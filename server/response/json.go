@@ -33,7 +33,17 @@ func JsonOf(v any) (Content, error) {
 func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxForm))
 	d.DisallowUnknownFields()
-	err := d.Decode(v)
+	return decoded(d.Decode(v), example)
+}
+
+// ReadForeignJSON is ReadJSON of a body that another program defines: members that v does not
+// have are left out. It reads at most limit bytes.
+func ReadForeignJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, example string) error {
+	return decoded(json.NewDecoder(http.MaxBytesReader(w, r.Body, limit)).Decode(v), example)
+}
+
+// decoded explains why a body cannot be read.
+func decoded(err error, example string) error {
 	if tooLarge := (*http.MaxBytesError)(nil); err == nil || errors.As(err, &tooLarge) {
 		return err
 	}

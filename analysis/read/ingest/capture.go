@@ -113,6 +113,9 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 			Hint: "the files beside it are read as they are; upload the manifest as leakdiff collect wrote it"})
 	}
 	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, wording.Plural(steps, "step", "steps"))
+	if m.Rounds == 0 { // they ended by what they showed
+		a.Outcome = fmt.Sprintf("round %d, %s", m.Round+1, wording.Plural(steps, "step", "steps"))
+	}
 	if lost > 0 {
 		a.Outcome += fmt.Sprintf(", %d without all of its evidence", lost)
 	}

@@ -58,8 +58,12 @@ func (r *Gate) Reached(verdicts []analysis.Verdict) bool {
 // Hold adds what counts to the report.
 func (c *Case) Hold(g *Gate) { c.Report.Gate, c.listed.Gate = g, g }
 
-// StackOf is the stack of one member of the first of these families that has one, leaf first.
+// StackOf is the stack of one member of the first of these families that has one, leaf first,
+// nil in a case that is a report alone.
 func (c *Case) StackOf(series int, families []string) []StackFrame {
+	if len(c.Series) == 0 {
+		return nil
+	}
 	f := Finding{Families: families}
 	c.Series[series].locate(&f)
 	return f.Stack

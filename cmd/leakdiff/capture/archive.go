@@ -2,12 +2,14 @@ package capture
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -24,8 +26,10 @@ type Archive struct {
 	name string
 	// spools is the directory of spools: a file's size must be known before it is written.
 	spools string
-	size   int64
-	err    error
+	// part leaves out the end of a tar.
+	part bool
+	size int64
+	err  error
 }
 
 // NewArchive creates an archive. Close gives it its name.
@@ -37,6 +41,25 @@ func NewArchive(name string) (*Archive, error) {
 	a := stream(file)
 	a.file, a.name, a.spools = file, name, filepath.Dir(name)
 	return a, nil
+}
+
+// NewPart creates an archive without the end of a tar, for JoinParts.
+func NewPart(name string) (*Archive, error) {
+	a, err := NewArchive(name)
+	if err == nil {
+		a.part = true
+	}
+	return a, err
+}
+
+// JoinParts returns the archive of several parts in this order: gzip files may follow each
+// other (RFC 1952, section 2.2), and the last one ends the tar.
+func JoinParts(parts ...io.Reader) io.Reader {
+	var end bytes.Buffer
+	a := stream(&end)
+	// Neither can fail: they write to memory.
+	_ = errors.Join(a.tar.Close(), a.gzip.Close())
+	return io.MultiReader(append(slices.Clone(parts), &end)...)
 }
 
 // StreamArchive writes the archive to w and does not close w.
@@ -121,7 +144,11 @@ func (a *Archive) spool() (*os.File, error) {
 func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := errors.Join(a.err, a.tar.Close(), a.gzip.Close())
+	end := a.tar.Close
+	if a.part {
+		end = a.tar.Flush
+	}
+	err := errors.Join(a.err, end(), a.gzip.Close())
 	if a.file == nil {
 		return err
 	}

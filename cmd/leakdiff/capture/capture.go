@@ -104,6 +104,8 @@ type Config struct {
 type Summary struct {
 	// Rounds were begun. Captures are processes times rounds.
 	Rounds, Captures int
+	// Files were written, without manifests; a directory counts as one.
+	Files int
 	// Lost describes the steps that failed or are partial, each once.
 	Lost        []string
 	Interrupted bool
@@ -117,10 +119,8 @@ type collector struct {
 	tls     *tls.Config
 	kernel  string
 	bootID  string
-	// known are the processes by pid and start.
+	// known are the processes by pid and start, until their end was reported.
 	known map[string]*process
-	// ended are the processes whose end was reported.
-	ended map[string]bool
 
 	// late is the delay of the round, 0 if it is small.
 	late time.Duration
@@ -137,8 +137,7 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	start := c.cfg.Now()
-	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + start.UTC().Format("20060102T150405Z")
+	start := c.begin()
 	for n := range c.cfg.Count {
 		due := start.Add(time.Duration(n) * c.cfg.Every)
 		if !c.sleep(ctx, due) {
@@ -196,7 +195,7 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &collector{cfg: cfg, archive: a, known: map[string]*process{}, ended: map[string]bool{}}
+	c := &collector{cfg: cfg, archive: a, known: map[string]*process{}}
 	var err error
 	if c.header, err = headers(cfg.HeaderFile); err != nil {
 		return nil, err
@@ -207,6 +206,13 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	c.kernel = firstLine(filepath.Join(cfg.Proc, "sys/kernel/osrelease"))
 	c.bootID = firstLine(filepath.Join(cfg.Proc, "sys/kernel/random/boot_id"))
 	return c, nil
+}
+
+// begin names the directory of the rounds by the present time, which it returns.
+func (c *collector) begin() time.Time {
+	now := c.cfg.Now()
+	c.top = "leakdiff-" + FileName(c.cfg.Host) + "-" + now.UTC().Format("20060102T150405Z")
+	return now
 }
 
 func firstLine(name string) string {
@@ -252,7 +258,7 @@ func (c *collector) nothingToCapture() error {
 		if t.PID != 0 {
 			who = append(who, "pid "+strconv.Itoa(t.PID))
 		} else {
-			who = append(who, "a process named "+strconv.Quote(t.Name))
+			who = append(who, "process named "+strconv.Quote(t.Name))
 		}
 	}
 	return fmt.Errorf("there is no %s below %s", strings.Join(who, " and no "), c.cfg.Proc)
@@ -324,7 +330,7 @@ func (a address) ambiguous(name string) error {
 // present returns the processes of a target that exist now.
 func (c *collector) present(t Target) []*process {
 	if t.PID == 0 && t.Name == "" {
-		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
+		return []*process{c.remember(&process{target: t, dir: "endpoint-" + FileName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
 	}
 	pids := []int{t.PID}
 	if t.PID == 0 {
@@ -364,11 +370,11 @@ func (c *collector) left(n int, now []*visit) []*visit {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if c.ended[key] || slices.ContainsFunc(now, func(v *visit) bool { return v.p.key() == key }) {
+		if slices.ContainsFunc(now, func(v *visit) bool { return v.p.key() == key }) {
 			continue
 		}
-		c.ended[key] = true
 		p := c.known[key]
+		delete(c.known, key)
 		v := c.visit(n, p)
 		v.dir = path.Join(c.top, "t"+strconv.Itoa(n), p.dir+"-ended")
 		v.skip("process", Failed, errGone)
@@ -384,5 +390,16 @@ func (c *collector) addLoss(text string) {
 	defer c.mu.Unlock()
 	if !slices.Contains(c.summary.Lost, text) {
 		c.summary.Lost = append(c.summary.Lost, text)
+	}
+}
+
+// addFiles counts the files of the steps of a visit.
+func (c *collector) addFiles(steps []Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range steps {
+		if s.File != "" {
+			c.summary.Files++
+		}
 	}
 }

@@ -15,7 +15,8 @@ type Manifest struct {
 	Host   string `json:"host"`
 	Kernel string `json:"kernel,omitempty"`
 	BootID string `json:"boot_id,omitempty"`
-	// Round counts from 0. Rounds is how many were asked for.
+	// Round counts from 0. Rounds is how many were asked for, and Every the time between
+	// them; both are 0 where the rounds end by what they show.
 	Round   int     `json:"round"`
 	Rounds  int     `json:"rounds"`
 	Every   float64 `json:"every_seconds"`

@@ -79,7 +79,7 @@ func (c *collector) open(t Target, pid int) (*process, error) {
 		id.Container, id.PodUID = containerAndPod(string(groups))
 	}
 	p.identity = id
-	p.dir = safeName(id.Name) + "-" + strconv.Itoa(pid)
+	p.dir = FileName(id.Name) + "-" + strconv.Itoa(pid)
 	return p, nil
 }
 
@@ -192,8 +192,8 @@ func containerAndPod(groups string) (container, pod string) {
 
 var unsafeBytes = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// safeName makes a file name of a program's name, which may hold anything.
-func safeName(name string) string {
+// FileName makes a file name of a program's name, which may hold anything.
+func FileName(name string) string {
 	name = strings.Trim(unsafeBytes.ReplaceAllString(name, "_"), "._-")
 	if name == "" {
 		return "process"

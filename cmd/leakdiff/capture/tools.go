@@ -373,7 +373,7 @@ func newReport(ctx context.Context, dir string, options words, before map[string
 func (v *visit) sigquit(ctx context.Context) {
 	const step = "sigquit"
 	pid := v.p.identity.PID
-	if !v.p.java && v.round < v.c.cfg.Count-1 {
+	if !v.p.java && v.round != v.c.cfg.Count-1 {
 		return
 	}
 	if err := v.maySignal(ctx); err != nil {

@@ -53,6 +53,16 @@ func (c *collector) visit(n int, p *process) *visit {
 
 func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 
+// of names the round, and how many there are if that is known.
+//
+//	"t0 of 10", "t0"
+func (v *visit) of() string {
+	if v.c.cfg.Count == 0 {
+		return v.label()
+	}
+	return fmt.Sprintf("%s of %d", v.label(), v.c.cfg.Count)
+}
+
 // run captures everything, first what is quick and changes at once. An error costs its own
 // step only. run returns only errors of the archive.
 func (v *visit) run(ctx context.Context) error {
@@ -109,6 +119,7 @@ func isCut(err error) bool {
 func (v *visit) finish(interrupted bool) error {
 	m := &v.manifest
 	m.Ended, m.Interrupted = Time{v.c.cfg.Now()}, interrupted
+	v.c.addFiles(m.Steps)
 	if m.Process.PodUID != "" || v.watches > 0 {
 		m.Pods = v.pods()
 	}
@@ -156,7 +167,7 @@ func (v *visit) line() string {
 	if v.failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d steps failed", v.failed))
 	}
-	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s: %s", v.of(), v.p.who(), strings.Join(parts, ", "))
 }
 
 // errQuit is why a process ended, which is no loss.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// roleOfLeaker is the variable that makes this test program one that leaks on demand.
+const roleOfLeaker = "TESTED_LEAKER"
+
+// leak serves profiles and leaks goroutines by request. It prints its address and ends with
+// its standard input.
+func leak() {
+	release := make(chan struct{})
+	http.HandleFunc("/leak", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		for range n {
+			go waitForAnswer(release)
+		}
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(listener.Addr())
+	go http.Serve(listener, nil)
+	io.Copy(io.Discard, os.Stdin)
+}
+
+//go:noinline
+func waitForAnswer(release chan struct{}) { <-release }
+
+// leaker is a process that leaks on demand.
+type leaker struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	address string
+}
+
+func startLeaker(t testing.TB) *leaker {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &leaker{t: t, cmd: exec.Command(program)}
+	l.cmd.Env = environment(roleOfLeaker + "=1")
+	l.cmd.Stderr = os.Stderr
+	if _, err := l.cmd.StdinPipe(); err != nil { // open until this program ends
+		t.Fatal(err)
+	}
+	out, err := l.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.address = strings.TrimSpace(line)
+	return l
+}
+
+func (l *leaker) pid() string { return strconv.Itoa(l.cmd.Process.Pid) }
+
+func (l *leaker) kill() {
+	l.cmd.Process.Kill()
+	l.cmd.Wait()
+}
+
+// leak has the process start goroutines that never end.
+func (l *leaker) leak(n int) {
+	l.t.Helper()
+	res, err := http.Get("http://" + l.address + "/leak?n=" + strconv.Itoa(n))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	res.Body.Close()
+}

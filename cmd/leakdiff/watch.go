@@ -1,0 +1,418 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/cmd/leakdiff/capture"
+)
+
+type watchCommand struct {
+	Process []string      `help:"Process to watch: its pid, or a name for all processes of it, also later ones; with =URL where it serves /debug/pprof. Repeatable." placeholder:"NAME[=URL]"`
+	URL     []string      `name:"url" help:"Where a process serves /debug/pprof, which is watched by that alone: a URL, host:port or unix:/path. Repeatable." placeholder:"URL"`
+	Every   time.Duration `help:"Time between the begins of two captures of a target." default:"5m"`
+	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report: leaking, suspicious or grew." enum:"leaking,suspicious,grew" default:"leaking" placeholder:"VERDICT"`
+	Dir     string        `help:"Directory of the captures and of what was told; made if it does not exist." default:"leakdiff-watch" type:"path"`
+	Keep    int           `help:"Captures that are kept of a target; the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
+	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets." default:"1GiB"`
+
+	Server string        `help:"Server that gets the captures of a target when its verdict begins, and prints their case; without it the answer is printed." placeholder:"URL"`
+	Token  string        `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
+	Case   string        `help:"Add to this case instead of making one for each target."`
+	Key    string        `help:"Owner key of --case; better given as LEAKDIFF_KEY."`
+	Again  time.Duration `help:"While the verdict stands, later captures are added to the case no more often than this." default:"1h"`
+
+	StepTimeout   time.Duration `help:"The most that one step of a capture may take." default:"10s"`
+	HeaderFile    string        `help:"File with header lines for the endpoints (Authorization: Bearer ...), or with a bare token."`
+	CAFile        string        `name:"ca-file" help:"Certificates that the endpoints are checked against."`
+	Insecure      bool          `help:"Take any certificate, as a kubelet's own one."`
+	MaxGoroutines int           `help:"Do not ask for debug=2 above so many goroutines." default:"100000"`
+	Host          string        `name:"hostname" help:"Name of the host, where its own one says nothing."`
+	Proc          string        `help:"Where procfs is mounted." default:"/proc"`
+}
+
+// Help is printed below the flags.
+func (*watchCommand) Help() string {
+	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
+decides. When its verdict begins, the captures are sent and the link is printed, once, until a report was without that verdict. What was
+told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
+SIGTERM and SIGINT end it with status 0. Status 2 means that it could not begin.
+
+Examples:
+  leakdiff watch --process kubelet=https://127.0.0.1:10250 --header-file token --insecure --server https://leaks.example.org
+  leakdiff watch --process cart --process 4711=127.0.0.1:6060 --url unix:/run/containerd/debug.sock --every 10m`
+}
+
+const exampleOfWatch = "leakdiff watch --process cart=127.0.0.1:6060 --server http://127.0.0.1:8080"
+
+func badWatch(why, hint string) error {
+	return &analysis.Fault{Code: "bad_request", What: "cannot watch", Why: why, Hint: hint}
+}
+
+func (c *watchCommand) Run(ctx context.Context, m *Main) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	targets, err := c.targets()
+	if err != nil {
+		return err
+	}
+	if c.Server != "" {
+		if c.Server, err = serverAddress(c.Server); err != nil {
+			return err
+		}
+	}
+	bytes, err := bytesOf(c.MaxSize)
+	if err != nil {
+		return err
+	}
+	collectAt(reportPercent)
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return badWatch(err.Error(), "name a directory that you may write to with --dir")
+	}
+	locked, err := capture.LockDirectory(c.Dir)
+	if err != nil {
+		return badWatch(c.Dir+": "+err.Error(), "end the other watch, or name another directory with --dir")
+	}
+	defer locked.Close()
+	var all []*watched
+	p := &watchPrinter{stdout: m.Stdout, stderr: m.Stderr}
+	for _, t := range targets {
+		w, err := c.open(t, p)
+		if err != nil {
+			return badWatch(err.Error(), "look at the directory; without it the watch begins anew")
+		}
+		w.bytes = bytes / int64(len(targets))
+		all = append(all, w)
+	}
+	var wait sync.WaitGroup
+	for _, w := range all {
+		wait.Go(func() { w.run(ctx) })
+	}
+	wait.Wait()
+	return nil
+}
+
+// watchTarget is a target with the name of its directory.
+type watchTarget struct {
+	capture.Target
+	name string
+}
+
+// targets reads the flags. Each target has a name of its own.
+func (c *watchCommand) targets() ([]watchTarget, error) {
+	if c.Every <= 0 || c.Keep < 2 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 || c.Again <= 0 {
+		return nil, badWatch("--every, --step-timeout, --max-goroutines and --again must be above 0, and --keep above 1", exampleOfWatch)
+	}
+	var out []watchTarget
+	for _, process := range c.Process {
+		who, address, _ := strings.Cut(process, "=")
+		t := watchTarget{capture.Target{Name: who, Pprof: address}, who}
+		if pid, err := strconv.Atoi(who); err == nil {
+			t.PID, t.Name = pid, ""
+			if _, err := os.Stat(filepath.Join(c.Proc, who, "stat")); err != nil {
+				return nil, badWatch("no process has the pid "+who, "name one that runs, or its name, which later ones have as well")
+			}
+		}
+		if who == "" {
+			return nil, badWatch(fmt.Sprintf("%q names no process", capture.Shown(process)), exampleOfWatch)
+		}
+		out = append(out, t)
+	}
+	for _, address := range c.URL {
+		out = append(out, watchTarget{capture.Target{Pprof: address}, capture.Shown(address)})
+	}
+	if len(out) == 0 {
+		return nil, badWatch("no process and no address was named", exampleOfWatch)
+	}
+	for i := range out {
+		if slices.ContainsFunc(out[:i], func(t watchTarget) bool { return t.dir() == out[i].dir() }) {
+			return nil, badWatch(fmt.Sprintf("%s is named twice", out[i].name), "name each target once")
+		}
+	}
+	return out, nil
+}
+
+// dir is the name of its directory.
+func (t watchTarget) dir() string { return capture.FileName(t.name) }
+
+// watchPrinter prints lines of several targets.
+type watchPrinter struct {
+	mu             sync.Mutex
+	stdout, stderr io.Writer
+	// reading is held while a report is made: the captures of one target at a time are in memory.
+	reading sync.Mutex
+}
+
+func (p *watchPrinter) print(w io.Writer, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(w, text)
+}
+
+// watched is a target with its captures.
+type watched struct {
+	*watchCommand
+	target  watchTarget
+	out     *watchPrinter
+	session *capture.Session
+	ring    *ring
+	state   watchState
+	bytes   int64
+	// lost are the warnings that were printed.
+	lost []string
+	// seen reports that a process of the target was captured.
+	seen bool
+	// retry is when a push is tried again, patience the time to the try after that one.
+	retry    time.Time
+	patience time.Duration
+}
+
+// open prepares a target with what an earlier watch left of it.
+func (c *watchCommand) open(t watchTarget, p *watchPrinter) (*watched, error) {
+	w := &watched{watchCommand: c, target: t, out: p}
+	var err error
+	if w.session, err = capture.Open(capture.Config{
+		Targets: []capture.Target{t.Target}, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
+		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, NoLsof: true, Proc: c.Proc, Host: c.Host,
+		Tool: "leakdiff watch " + version, Say: w.say,
+	}); err != nil {
+		return nil, err
+	}
+	if w.ring, err = openRing(filepath.Join(c.Dir, t.dir())); err != nil {
+		return nil, err
+	}
+	w.state, err = readWatchState(w.ring.dir)
+	return w, err
+}
+
+func (w *watched) say(text string) {
+	w.out.print(w.out.stderr, "leakdiff: "+w.target.name+": "+text)
+}
+
+// run captures and pushes until ctx or the process ends.
+func (w *watched) run(ctx context.Context) {
+	next := time.Now()
+	for ctx.Err() == nil {
+		w.push(ctx)
+		if now := time.Now(); !now.Before(next) {
+			if !w.round(ctx, now) {
+				w.say("the process has ended: it is watched no more")
+				return
+			}
+			if next = next.Add(w.Every); next.Before(time.Now()) {
+				next = now.Add(w.Every)
+			}
+			continue // a push that the capture gave rise to
+		}
+		due := next
+		if w.Server != "" && w.state.Pending != nil && w.retry.Before(due) {
+			due = w.retry
+		}
+		sleepUntil(ctx, due)
+	}
+}
+
+// round captures the target and acts on the report. It returns false if the only process has
+// ended.
+func (w *watched) round(ctx context.Context, now time.Time) bool {
+	sum, err := w.ring.add(ctx, w.session, now)
+	switch {
+	case ctx.Err() != nil:
+		if err == nil && sum.Rounds > 0 { // it is not whole
+			w.dropLast()
+		}
+		return true
+	case err != nil || sum.Captures == 0 && !w.seen:
+		w.warn(cmp.Or(err, errors.New("there is no such process yet")).Error())
+	}
+	for _, text := range sum.Lost {
+		w.warn(text)
+	}
+	w.seen = w.seen || sum.Captures > 0
+	if sum.Rounds > 0 && sum.Files == 0 { // an endpoint that does not answer
+		w.dropLast()
+		return true
+	}
+	if err := w.ring.evict(w.Keep, w.bytes, w.state.Pending.has); err != nil {
+		w.warn(err.Error())
+	}
+	if sum.Captures > 0 {
+		if err := w.judge(ctx); err != nil && ctx.Err() == nil {
+			w.warn(err.Error())
+		}
+	}
+	return sum.Captures > 0 || !w.seen || w.target.PID == 0
+}
+
+// dropLast removes the newest capture.
+func (w *watched) dropLast() {
+	if err := w.ring.remove(len(w.ring.captures) - 1); err != nil {
+		w.warn(err.Error())
+	}
+}
+
+// warn prints a warning, once.
+func (w *watched) warn(text string) {
+	const most = 100
+	if slices.Contains(w.lost, text) {
+		return
+	}
+	if len(w.lost) == most {
+		w.lost = w.lost[1:]
+	}
+	w.lost = append(w.lost, text)
+	w.say("warning: " + text)
+}
+
+// judge asks the report whether a verdict began or ended, and plans a push.
+func (w *watched) judge(ctx context.Context) error {
+	said, err := w.report(ctx)
+	if err != nil {
+		return err
+	}
+	last := w.ring.captures[len(w.ring.captures)-1].at
+	reached := reaches(w.Until, *said)
+	switch {
+	case !reached && w.state.Told:
+		w.state.Told = false
+		w.say("no longer " + w.Until)
+	case reached && !w.state.Told:
+		w.state.Told = true
+		sentence := said.Diagnosis.Sentence
+		if w.Server == "" {
+			w.out.print(w.out.stdout, report.NewTicket(said).Markdown(""))
+			break
+		}
+		if w.state.Pending == nil {
+			w.plan(last, sentence)
+		} else if w.state.Pending.Sentence == "" {
+			w.state.Pending.Sentence = sentence
+		}
+	case reached && w.Server != "" && w.state.Pending == nil && time.Since(w.state.PushedAt) >= w.Again:
+		w.plan(last, "")
+	default:
+		return nil
+	}
+	return w.state.write(w.ring.dir)
+}
+
+func (w *watched) report(ctx context.Context) (*report.Report, error) {
+	w.out.reading.Lock()
+	defer w.out.reading.Unlock()
+	all, err := w.ring.report(ctx, w.upload())
+	return &all.Report, err
+}
+
+// plan has the captures pushed that the case does not have.
+func (w *watched) plan(last time.Time, sentence string) {
+	w.state.Pending = &pendingPush{ID: rand.Text(), From: w.state.Pushed, Upto: last, Sentence: sentence}
+	w.retry, w.patience = time.Time{}, min(w.Every, 10*time.Second)
+}
+
+// upload is the name of an upload.
+func (w *watched) upload() string { return "watch-" + w.target.dir() + ".tar.gz" }
+
+// Bounds of a push.
+const (
+	pushTimeout  = 10 * time.Minute
+	mostPatience = 10 * time.Minute
+)
+
+// push sends what is pending. A server that is away or refuses is asked again later.
+func (w *watched) push(ctx context.Context) {
+	if w.Server == "" || w.state.Pending == nil || time.Now().Before(w.retry) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	up, err := w.send(ctx)
+	if err != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return // the next watch goes on with it
+		}
+		w.again(err)
+		return
+	}
+	p := w.state.Pending
+	w.state.Case, w.state.Link, w.state.Pushed, w.state.PushedAt, w.state.Pending = up.Case, up.Link, p.Upto, time.Now(), nil
+	if up.OwnerKey != "" {
+		w.state.Key = up.OwnerKey
+	}
+	if err := w.state.write(w.ring.dir); err != nil {
+		w.warn(err.Error())
+	}
+	link := capture.Shown(w.Server) + up.Link
+	if p.Sentence == "" {
+		w.say("added to " + link)
+		return
+	}
+	w.out.print(w.out.stdout, fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, wording.Printable(p.Sentence), link))
+}
+
+// again plans the next try. A case that is gone is replaced, and an upload that the server
+// knows with other bytes gets another key.
+func (w *watched) again(err error) {
+	var fault *analysis.Fault
+	errors.As(err, &fault)
+	p := w.state.Pending
+	switch {
+	case fault != nil && fault.Code == "not_found" && w.state.Case != "" && w.Case == "":
+		w.state.Case, w.state.Key, w.state.Pushed = "", "", time.Time{}
+		p.From, p.ID = time.Time{}, rand.Text()
+	case fault != nil && fault.Code == "mismatched_body":
+		p.ID = rand.Text()
+	}
+	if w.patience == 0 { // of an earlier watch
+		w.patience = min(w.Every, 10*time.Second)
+	}
+	w.retry = time.Now().Add(w.patience)
+	w.say(fmt.Sprintf("warning: not sent: %v; it is tried again in %s", err, w.patience))
+	w.patience = min(2*w.patience, mostPatience)
+	if err := w.state.write(w.ring.dir); err != nil {
+		w.warn(err.Error())
+	}
+}
+
+// send uploads the pending captures to the case of the target.
+func (w *watched) send(ctx context.Context) (pushed, error) {
+	part := &ring{dir: w.ring.dir}
+	for _, c := range w.ring.captures {
+		if w.state.Pending.has(c) {
+			part.captures = append(part.captures, c)
+		}
+	}
+	push := pushCommand{Server: w.Server, Token: w.Token, Case: w.state.Case, Key: w.state.Key, Paths: []string{w.upload()}, attempt: w.state.Pending.ID}
+	if w.Case != "" {
+		push.Case, push.Key = w.Case, w.Key
+	}
+	up, err := push.upload(ctx, []bundle.Input{part.input(w.upload())})
+	if err != nil {
+		return up, err
+	}
+	key := up.OwnerKey
+	if key != "" {
+		push.Key = key
+	}
+	up, err = push.settled(ctx, up)
+	up.OwnerKey = key
+	return up, err
+}

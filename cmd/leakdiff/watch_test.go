@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// watching is a `leakdiff watch` in a process of its own.
+type watching struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	// lines are those of both outputs, those of standard output after "stdout: ".
+	lines chan string
+	done  chan struct{}
+}
+
+func watch(t testing.TB, args ...string) *watching {
+	t.Helper()
+	w := &watching{t: t, cmd: exec.Command(binary(t), append([]string{"watch", "--every", "20ms"}, args...)...), lines: make(chan string, 100_000), done: make(chan struct{})}
+	w.cmd.Env = environment()
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := w.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{}, 2)
+	pass := func(from io.Reader, before string) {
+		for in := bufio.NewScanner(from); in.Scan(); {
+			w.lines <- before + in.Text()
+		}
+		read <- struct{}{}
+	}
+	go pass(stdout, "stdout: ")
+	go pass(stderr, "")
+	go func() {
+		<-read
+		<-read
+		w.cmd.Wait()
+		close(w.lines)
+		close(w.done)
+	}()
+	t.Cleanup(w.kill)
+	return w
+}
+
+func (w *watching) kill() {
+	w.cmd.Process.Kill()
+	<-w.done
+}
+
+// until returns the next line with all words. each is called for every capture before it.
+func (w *watching) until(each func(), words ...string) string {
+	w.t.Helper()
+	limit := time.After(startLimit)
+	var all []string
+	for {
+		select {
+		case line, open := <-w.lines:
+			if !open {
+				w.t.Fatalf("it ended without %q: %q", words, all)
+			}
+			all = append(all, line)
+			if containsAll(line, words) {
+				return line
+			}
+			if each != nil && strings.Contains(line, " goroutines") {
+				each()
+			}
+		case <-limit:
+			w.t.Fatalf("no %q within %s: %q", words, startLimit, all)
+		}
+	}
+}
+
+func containsAll(line string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(line, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// rest ends the watch in order and returns what it printed after the last line that was read.
+func (w *watching) rest() string {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		w.t.Fatal(err)
+	}
+	select {
+	case <-w.done:
+	case <-time.After(stopLimit):
+		w.t.Fatalf("watch did not stop within %s of SIGTERM", stopLimit)
+	}
+	if status := w.cmd.ProcessState.ExitCode(); status != exitDone {
+		w.t.Errorf("status %d after SIGTERM", status)
+	}
+	var all []string
+	for line := range w.lines {
+		all = append(all, line)
+	}
+	return strings.Join(all, "\n")
+}
+
+// casesOf are the ids of the cases of a server.
+func casesOf(s *serving) []string {
+	s.t.Helper()
+	var out []string
+	var list struct {
+		Cases []struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(s.get("/api/v1/cases")), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, c := range list.Cases {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+func TestWatchTellsOnceWhenALeakBegins(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	l := startLeaker(t)
+	dir := t.TempDir()
+	args := []string{"--process", l.pid() + "=" + l.address, "--server", s.url, "--dir", dir, "--again", "1ms"}
+	w := watch(t, args...)
+	for range 3 { // it is healthy
+		w.until(nil, " goroutines, ")
+	}
+	if got := casesOf(s); len(got) != 0 {
+		t.Fatalf("cases %q of a healthy process", got)
+	}
+	line := w.until(func() { l.leak(40) }, "stdout: ", "leaking: ", s.url+"/cases/")
+	if !strings.Contains(line, "waitForAnswer") {
+		t.Errorf("it says %q", line)
+	}
+	page := s.get(strings.TrimPrefix(line[strings.Index(line, s.url):], s.url))
+	if !strings.Contains(page, "waitForAnswer") {
+		t.Error("the case does not show the leak")
+	}
+	w.until(func() { l.leak(40) }, "added to "+s.url+"/cases/")
+	w.kill()
+
+	again := watch(t, args...)
+	for range 5 {
+		again.until(func() { l.leak(40) }, " goroutines, ")
+		l.leak(40)
+	}
+	if rest := again.rest(); strings.Contains(rest, "stdout: ") {
+		t.Errorf("it tells again: %q", rest)
+	}
+	if got := casesOf(s); len(got) != 1 {
+		t.Errorf("cases %q, want one", got)
+	}
+}
+
+func TestWatchSendsWhenTheServerIsBack(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	s := serve(t, data, "--no-samples")
+	address := strings.TrimPrefix(s.url, "http://")
+	s.kill()
+	l := startLeaker(t)
+	args := []string{"--process", l.pid() + "=" + l.address, "--server", "http://" + address, "--dir", dir, "--again", "24h"}
+	w := watch(t, args...)
+	w.until(func() { l.leak(40) }, "not sent: ", "the server does not answer", "tried again in ")
+	w.kill()
+	state := filepath.Join(dir, l.pid(), stateFile)
+	pending, err := os.ReadFile(state)
+	if err != nil || !strings.Contains(string(pending), `"pending"`) {
+		t.Fatalf("%v: %s", err, pending)
+	}
+
+	s = serveIn(t, nil, "--listen", address, "--data", data, "--no-samples")
+	back := watch(t, args...)
+	back.until(nil, "stdout: ", "leaking: ", s.url+"/cases/")
+	back.kill()
+	// As if it had been killed before it noted the answer.
+	if err := os.WriteFile(state, pending, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := watch(t, args...)
+	third.until(nil, "stdout: ", "leaking: ", s.url+"/cases/")
+	third.rest()
+	if got := casesOf(s); len(got) != 1 {
+		t.Errorf("cases %q, want one", got)
+	}
+	if text, _ := os.ReadFile(state); !strings.Contains(string(text), `"owner_key"`) || strings.Contains(string(text), `"pending"`) {
+		t.Errorf("the state is %s", text)
+	}
+}
+
+func TestWatchIsNotDelayedByATargetThatHangs(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	l := startLeaker(t)
+	dir := t.TempDir()
+	w := watch(t, "--url", silent.Addr().String(), "--url", l.address, "--process", "no-such-program", "--dir", dir, "--step-timeout", "1h", "--keep", "6")
+	w.until(func() { l.leak(40) }, "stdout: ", "waitForAnswer")
+	for range 10 {
+		w.until(nil, " goroutines")
+	}
+	if second := execute(t, nil, "watch", "--url", l.address, "--dir", dir); second.status != exitError || !strings.Contains(second.stderr, "another process uses this directory") {
+		t.Errorf("a second watch: status %d: %s", second.status, second.stderr)
+	}
+	if rest := w.rest(); strings.Contains(rest, "has ended") {
+		t.Errorf("it says %q", rest)
+	}
+	captures, _ := filepath.Glob(filepath.Join(dir, "127*", "*.tar.gz"))
+	if len(captures) != 6 {
+		t.Errorf("%d captures are kept, want 6: %q", len(captures), captures)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*.partial")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing":                     {nil, "no process and no address was named"},
+		"a pid that does not run":     {[]string{"--process", "999999999"}, "no process has the pid 999999999"},
+		"the same target twice":       {[]string{"--process", "a", "--process", "a=127.0.0.1:1"}, "a is named twice"},
+		"an address without a name":   {[]string{"--process", "=127.0.0.1:1"}, "names no process"},
+		"a server that is no address": {[]string{"--process", "a", "--server", "leaks"}, "this is no address of a server"},
+		"a ring of one":               {[]string{"--process", "a", "--keep", "1"}, "--keep above 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := execute(t, nil, append([]string{"watch", "--dir", filepath.Join(t.TempDir(), "w")}, c.args...)...)
+			if got.status != exitError || !strings.Contains(got.stderr, c.want) {
+				t.Errorf("status %d: %s", got.status, got.stderr)
+			}
+		})
+	}
+}
