@@ -102,6 +102,7 @@ var rules = map[string]rule{
 	"GET /api/v1/snapshots/{id}":         {access.Reader, ""},
 	"GET /api/v1/diffs/{id}":             {access.Reader, ""},
 	"GET /api/v1/compare":                {access.Reader, ""},
+	"POST /mcp":                          {access.Reader, ""}, // tools change nothing
 
 	"POST /upload":                             {access.Uploader, access.Upload},
 	"POST /samples/{name}":                     {access.Uploader, access.Upload},

@@ -111,6 +111,9 @@ var everyRoute = []asked{
 	{route: "GET /api/v1/diffs/{id}", path: "/api/v1/diffs/{snapshot}..{snapshot}?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/compare", path: "/api/v1/compare?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 
+	{route: "POST /mcp", path: "/mcp", kind: jsonKind, body: callOf("diagnose", `{"case":"{case}"}`), nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "POST /mcp", path: "/mcp", kind: jsonKind, body: `{`, nobody: 401, read: 400, upload: 400, admin: 400},
+
 	{route: "GET /share", path: "/share?view=/cases/{case}", nobody: 401, read: 403, upload: 200, admin: 200},
 	{route: "POST /share", path: "/share", kind: formType, body: "case={case}&redact=on&keep=7d", nobody: 401, read: 403, upload: 200, admin: 200},
 	{route: "POST /share", path: "/share", kind: formType, body: "case={case}&keep=7d", nobody: 401, read: 403, upload: 403, admin: 200},
@@ -255,6 +258,9 @@ func (g *guarded) send(a asked, header []string) reply {
 	method, _, _ := strings.Cut(a.route, " ")
 	if a.kind != "" {
 		header = append([]string{"Content-Type", a.kind}, header...)
+	}
+	if a.route == "POST /mcp" {
+		header = append([]string{"Accept", "application/json, text/event-stream"}, header...)
 	}
 	return g.do(method, g.ids.Replace(a.path), strings.NewReader(g.ids.Replace(a.body)), header...)
 }

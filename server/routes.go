@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/server/api"
 	"leakdiff/server/loader"
+	"leakdiff/server/mcp"
 	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/web"
@@ -147,6 +148,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Post("/api/v1/permalinks", s.share.FreezeAPI)
 	r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
 	r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
+	r.Method(http.MethodPost, "/mcp", mcp.Handler(mcp.ServedConfig{Reports: s.loader, Respond: s.respond, Pages: root, Version: s.cfg.Version}))
 }
 
 // head lets handlers answer HEAD like GET. net/http drops the body.

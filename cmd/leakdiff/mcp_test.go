@@ -264,6 +264,13 @@ func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
 	if _, err := session.ListTools(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+	prompts, err := session.ListPrompts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: prompts.Prompts[0].Name, Arguments: map[string]string{"paths": "two-dumps.tar.gz"}}); err != nil {
+		t.Fatal(err)
+	}
 	var d struct{ Case, Family string }
 	callTool(t, session, "diagnose", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &d)
 	var out any

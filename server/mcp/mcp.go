@@ -58,6 +58,21 @@ type Config struct {
 	// Read reads files, directories and archives of this machine as one case. It returns the
 	// case and the ids of cases that it forgot. It is nil where clients may name no paths.
 	Read func(ctx context.Context, paths []string) (c Case, forgotten []string, err error)
+	// Frozen reads a frozen result by its URI, with its media type. It is nil where there are
+	// none.
+	Frozen func(ctx context.Context, uri string) (kind string, body []byte, err error)
+	// Panicked makes the error of a panic in a tool. If it is nil, the panic goes on.
+	Panicked func(v any) error
+}
+
+// recovered turns a panic into an error.
+func (cfg *Config) recovered(err *error) {
+	if cfg.Panicked == nil {
+		return
+	}
+	if v := recover(); v != nil {
+		*err = cfg.Panicked(v)
+	}
 }
 
 // instructions are for the model of the client.
@@ -70,34 +85,39 @@ const instructions = `leakdiff compares goroutine and thread dumps, descriptors 
 func New(cfg Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "leakdiff", Title: "leakdiff", Version: cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		// The tools never change, and nothing is logged to clients.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// None of them ever changes, and nothing is logged to clients.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		SetCacheable: func(_ context.Context, r sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	t := tools{cfg.Cases, cfg.Read}
-	add(s, "list_cases", "List the cases that can be asked about, the newest first, each with its answer in one sentence.", t.list)
-	if cfg.Read != nil {
-		add(s, "read_dump", "Read files, directories and archives of this machine as one case: dumps of one or more processes, best several over time. The case stays in memory under its id for the other tools.", t.read)
-		add(s, "diagnose", "What leaks, since when, how sure that is, what holds it and what to do: the answer of a case, with the stack of its main growth. Takes the id of a case, or paths to read.", t.diagnosePaths)
-	} else {
-		add(s, "diagnose", "What leaks, since when, how sure that is, what holds it and what to do: the answer of a case, with the stack of its main growth.", t.diagnose)
+	addPrompts(s, cfg)
+	if cfg.Frozen != nil {
+		addPermalinks(s, cfg)
 	}
-	add(s, "findings", "List the findings of a case, the most severe first, each with its proof, what to do and its stack.", t.findings)
-	add(s, "family", "Show one growth: counts, evidence, the most frequent stack with file and line, and its oldest members.", t.family)
-	add(s, "object", "Show one kind of objects of a program with all their goroutines: what each is made of and what holds them.", t.object)
-	add(s, "compare", "Compare two snapshots: which families grew, came, shrank and went, and how many of their members survived.", t.compare)
-	add(s, "next_capture", "What to capture next, and when, so that open verdicts are decided.", t.nextCapture)
+	add(s, &cfg, "list_cases", "List the cases that can be asked about, the newest first, each with its answer in one sentence.", t.list)
+	if cfg.Read != nil {
+		add(s, &cfg, "read_dump", "Read files, directories and archives of this machine as one case: dumps of one or more processes, best several over time. The case stays in memory under its id for the other tools.", t.read)
+		add(s, &cfg, "diagnose", "What leaks, since when, how sure that is, what holds it and what to do: the answer of a case, with the stack of its main growth. Takes the id of a case, or paths to read.", t.diagnosePaths)
+	} else {
+		add(s, &cfg, "diagnose", "What leaks, since when, how sure that is, what holds it and what to do: the answer of a case, with the stack of its main growth.", t.diagnose)
+	}
+	add(s, &cfg, "findings", "List the findings of a case, the most severe first, each with its proof, what to do and its stack.", t.findings)
+	add(s, &cfg, "family", "Show one growth: counts, evidence, the most frequent stack with file and line, and its oldest members.", t.family)
+	add(s, &cfg, "object", "Show one kind of objects of a program with all their goroutines: what each is made of and what holds them.", t.object)
+	add(s, &cfg, "compare", "Compare two snapshots: which families grew, came, shrank and went, and how many of their members survived.", t.compare)
+	add(s, &cfg, "next_capture", "What to capture next, and when, so that open verdicts are decided.", t.nextCapture)
 	return s
 }
 
 // add adds a tool that reads. What it returns is made printable and cut.
-func add[In, Out any](s *sdk.Server, name, description string, answer func(context.Context, In) (Out, error)) {
+func add[In, Out any](s *sdk.Server, cfg *Config, name, description string, answer func(context.Context, In) (Out, error)) {
 	yes, no := true, false
 	sdk.AddTool(s, &sdk.Tool{
 		Name: name, Description: description + dataNote,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &yes},
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
-		out, err := answer(ctx, in)
-		if err != nil {
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, out Out, err error) {
+		defer cfg.recovered(&err)
+		if out, err = answer(ctx, in); err != nil {
 			return nil, out, errors.New(printable(err.Error()))
 		}
 		tidy(&out)

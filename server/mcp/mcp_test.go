@@ -234,3 +234,42 @@ func TestEveryToolSaysThatNamesAreData(t *testing.T) {
 		t.Errorf("a server that reads no paths takes one: %+v", result)
 	}
 }
+
+// broken panics where it is asked for a report.
+type broken struct{ one }
+
+func (broken) Report(context.Context, string) (Case, error) { panic("index out of range") }
+
+func TestAPanicOfAToolEndsItsAnswerAlone(t *testing.T) {
+	var seen any
+	failed := func(v any) error {
+		seen = v
+		return &analysis.Fault{Code: "internal", What: "something went wrong"}
+	}
+	session := connect(t, Config{Cases: broken{}, Panicked: failed, Frozen: func(context.Context, string) (string, []byte, error) { panic("no record") }})
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "diagnose", Arguments: map[string]any{"case": "c"}})
+	if err != nil || !result.IsError || result.Content[0].(*sdk.TextContent).Text != "something went wrong" || seen != "index out of range" {
+		t.Errorf("the answer is %+v, %v after %v", result, err, seen)
+	}
+	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: permalinkScheme + "x"}); err == nil || !strings.Contains(err.Error(), "something went wrong") || seen != "no record" {
+		t.Errorf("the resource is %v after %v", err, seen)
+	}
+	if result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "list_cases"}); err != nil || result.IsError {
+		t.Errorf("the next answer is %+v, %v", result, err)
+	}
+}
+
+func TestAFrozenResultIsCutAtALineAndPrintable(t *testing.T) {
+	text := strings.Repeat("a line of a result\n", 20_000) + "the end\n"
+	session := connect(t, Config{Cases: one{}, Frozen: func(context.Context, string) (string, []byte, error) {
+		return "text/plain", []byte("first \x1b[31m\r\n" + text), nil
+	}})
+	got, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: permalinkScheme + "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := got.Contents[0].Text
+	if len(read) > mostFrozen+100 || !strings.HasPrefix(read, "first \\x1b[31m\na line of a result\n") || !strings.HasSuffix(read, "a line of a result\n… (117882 bytes more)\n") {
+		t.Errorf("%d bytes, from %q to %q", len(read), read[:60], read[len(read)-60:])
+	}
+}
