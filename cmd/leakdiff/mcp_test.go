@@ -256,6 +256,26 @@ func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
 	}
 }
 
+func TestTheDocumentOfAgentsListsEveryTool(t *testing.T) {
+	text, err := os.ReadFile("../../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _ := agent(t, new(bytes.Buffer))
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		if !strings.Contains(string(text), "\n| `"+tool.Name+"` | ") {
+			t.Errorf("docs/mcp.md does not list %s", tool.Name)
+		}
+	}
+	if listed := strings.Count(string(text), "\n| `"); listed != len(tools.Tools) {
+		t.Errorf("docs/mcp.md lists %d tools of %d", listed, len(tools.Tools))
+	}
+}
+
 // TestTheConversationWithAnAgentStaysAsItWasRecorded compares the JSON exchanged for one
 // bundle with the recorded one.
 func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
