@@ -97,6 +97,7 @@ var rules = map[string]rule{
 	"GET /api/v1/families/{fingerprint}": {access.Reader, ""},
 	"GET /api/v1/search":                 {access.Reader, ""},
 	"GET /api/v1/retention":              {access.Reader, ""},
+	"GET /api/v1/annotations":            {access.Reader, ""},
 	"GET /api/v1/fleet":                  {access.Reader, ""},
 	"GET /api/v1/fleet/{fingerprint}":    {access.Reader, ""},
 	"GET /api/v1/snapshots/{id}":         {access.Reader, ""},

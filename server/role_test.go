@@ -105,6 +105,7 @@ var everyRoute = []asked{
 	{route: "GET /api/v1/families/{fingerprint}", path: "/api/v1/families/{family}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/search", path: "/api/v1/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/retention", path: "/api/v1/retention", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /api/v1/annotations", path: "/api/v1/annotations?from=0", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/fleet", path: "/api/v1/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/fleet/{fingerprint}", path: "/api/v1/fleet/g1:none", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /api/v1/snapshots/{id}", path: "/api/v1/snapshots/{snapshot}", nobody: 401, read: 200, upload: 200, admin: 200},

@@ -132,6 +132,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
 	r.Get("/api/v1/search", s.api.SearchAPI)
 	r.Get("/api/v1/retention", s.api.RetentionAPI)
+	r.Get("/api/v1/annotations", s.api.AnnotationsAPI)
 	r.Get("/api/v1/fleet", s.api.FleetAPI)
 	r.Get("/api/v1/fleet/{fingerprint}", s.api.FleetFamilyAPI)
 	r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
