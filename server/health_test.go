@@ -2,6 +2,8 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -147,12 +150,75 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	}
 }
 
+func TestMetricsAreNamedAsPrometheusAsks(t *testing.T) {
+	s, _ := leaking(t)
+	r := s.get("/metrics")
+	problems, err := promlint.New(strings.NewReader(r.body)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promtool check metrics would say %v, %v", problems, err)
+	}
+}
+
+// leaking is a site of November 21, 2026, with a case of the day before in which a program leaks on
+// node-1.
+func leaking(t *testing.T) (*site, intake.Uploaded) {
+	s := startSite(t, openStore(t), Config{Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }})
+	return s, s.grows("node-1", 0, leaks...)
+}
+
+func TestMetricsNameWhatLeaks(t *testing.T) {
+	s, up := leaking(t)
+	s.grows("node-2", 0, 3, 3, 3, 3, 3, 3)
+	labels := `{case="` + up.Case + `",host="node-1",process=""}`
+	began := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	body := s.get("/metrics").body
+	for _, want := range []string{
+		"leakdiff_leaking_processes 1\n", "leakdiff_leaking_families" + labels + " 1\n",
+		fmt.Sprintf("leakdiff_leaking_since_timestamp_seconds%s %v\n", labels, float64(began.Unix())),
+		fmt.Sprintf("leakdiff_leaking_captured_timestamp_seconds%s %v\n", labels, float64(began.Add(5*time.Hour).Unix())),
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("/metrics lacks %q", want)
+		}
+	}
+	if strings.Contains(body, "node-2") {
+		t.Error("/metrics names a host on which nothing leaks")
+	}
+
+	type annotation struct {
+		Time, TimeEnd int64
+		Title, Text   string
+		Tags          []string
+	}
+	marks := func(query string) []annotation {
+		t.Helper()
+		r := s.get("/api/v1/annotations" + query)
+		if r.status != http.StatusOK {
+			t.Fatalf("%s gave %d: %s", query, r.status, r.body)
+		}
+		return decode[[]annotation](t, r.body)
+	}
+	got := marks(fmt.Sprintf("?from=%d&to=%d", began.UnixMilli(), began.Add(time.Hour).UnixMilli()))
+	if len(got) != 1 || got[0].Time != began.UnixMilli() || got[0].TimeEnd != began.Add(5*time.Hour).UnixMilli() ||
+		got[0].Text != "1 family leaks on node-1. "+s.url+"/cases/"+up.Case || !slices.Equal(got[0].Tags, []string{"leaking", "node-1"}) || got[0].Title == "" {
+		t.Errorf("the annotations are %+v", got)
+	}
+	for _, query := range []string{fmt.Sprintf("?from=0&to=%d", began.UnixMilli()-1), fmt.Sprintf("?from=%d", began.Add(6*time.Hour).UnixMilli())} {
+		if got := marks(query); len(got) != 0 {
+			t.Errorf("%s has %+v", query, got)
+		}
+	}
+}
+
 // metricName matches what alerts and dashboards name, apart from the words of the query
 // language.
 var metricName = regexp.MustCompile(`\b(?:leakdiff|process|go)_[a-z_]+`)
 
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	names, _ := exercised(t).figuresOf(t)
+	s, _ := leaking(t)
+	more, _ := s.figuresOf(t)
+	maps.Copy(names, more)
 	folder := filepath.Join("..", "docs", "monitoring")
 	alerts, err := os.ReadFile(filepath.Join(folder, "alerts.yml"))
 	if err != nil {

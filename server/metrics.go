@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 )
 
@@ -192,6 +194,57 @@ func (c *waits) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.alerts, prometheus.GaugeValue, age(state.OldestDelivery))
 }
 
+// mostLeaks bounds the processes of cases that /metrics names, those captured last, and
+// leakDays is how many days back a capture counts, as for alerts.
+const (
+	mostLeaks = 200
+	leakDays  = 30
+)
+
+// leakFigures collects what leaks in the cases, with one query for each scrape.
+type leakFigures struct {
+	server                               *Server
+	families, since, captured, processes *prometheus.Desc
+}
+
+func newLeakFigures(s *Server) *leakFigures {
+	of := []string{"case", "process", "host"}
+	return &leakFigures{
+		server:    s,
+		families:  prometheus.NewDesc("leakdiff_leaking_families", "Families that leak in a process of a case, captured within 30 days.", of, nil),
+		since:     prometheus.NewDesc("leakdiff_leaking_since_timestamp_seconds", "Unix time of the first capture that shows one of the families that leak in a process of a case.", of, nil),
+		captured:  prometheus.NewDesc("leakdiff_leaking_captured_timestamp_seconds", "Unix time of the last capture that shows one of the families that leak in a process of a case.", of, nil),
+		processes: prometheus.NewDesc("leakdiff_leaking_processes", fmt.Sprintf("Processes of cases in which a family leaks. The other figures name the %d that were captured last.", mostLeaks), nil, nil),
+	}
+}
+
+func (c *leakFigures) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.families, c.since, c.captured, c.processes} {
+		out <- d
+	}
+}
+
+func (c *leakFigures) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	now := c.server.cfg.Now()
+	found, total, err := c.server.cfg.Store.Leaks(ctx, now.AddDate(0, 0, -leakDays), now, mostLeaks)
+	if err != nil {
+		for _, d := range []*prometheus.Desc{c.families, c.since, c.captured, c.processes} {
+			out <- prometheus.NewInvalidMetric(d, err)
+		}
+		return
+	}
+	out <- prometheus.MustNewConstMetric(c.processes, prometheus.GaugeValue, float64(total))
+	for _, l := range found {
+		// Names come from dumps. Printable also makes them UTF-8, which labels must be.
+		of := []string{l.CaseID, wording.Printable(l.Process), wording.Printable(l.Host)}
+		for d, value := range map[*prometheus.Desc]float64{c.families: float64(l.Families), c.since: float64(l.First.Unix()), c.captured: float64(l.Last.Unix())} {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, of...)
+		}
+	}
+}
+
 // metrics serves the server's own figures in the text format of Prometheus.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
@@ -199,7 +252,7 @@ func (s *Server) metrics() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		s.counts.uploads, s.counts.bytes, s.counts.refusals, s.counts.ingests, s.counts.failures, s.counts.alerts,
-		newWaits(s),
+		newWaits(s), newLeakFigures(s),
 		gauge("leakdiff_disk_free_bytes", "Bytes free on the volume that holds the uploads; -1 if it does not answer.", func() float64 {
 			free, err := s.cfg.Blobs.Free()
 			if err != nil {

@@ -150,6 +150,8 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/search?q=", "", "", 400)
 	c.ask(t, "GET", "/api/v1/retention", "", "", 200)
 	c.ask(t, "GET", "/api/v1/retention?case=c0", "", "", 404)
+	c.ask(t, "GET", "/api/v1/annotations?from=0&to=4102444800000", "", "", 200)
+	c.ask(t, "GET", "/api/v1/annotations?from=yesterday", "", "", 400)
 	c.ask(t, "GET", "/api/v1/fleet?days=3650&sort=hosts&kind=goroutine&limit=1", "", "", 200)
 	c.ask(t, "GET", "/api/v1/fleet?q=main.leak&new=1", "", "", 200)
 	c.ask(t, "GET", "/api/v1/fleet?days=none", "", "", 400)

@@ -97,11 +97,13 @@ var rules = map[string]rule{
 	"GET /api/v1/families/{fingerprint}": {access.Reader, ""},
 	"GET /api/v1/search":                 {access.Reader, ""},
 	"GET /api/v1/retention":              {access.Reader, ""},
+	"GET /api/v1/annotations":            {access.Reader, ""},
 	"GET /api/v1/fleet":                  {access.Reader, ""},
 	"GET /api/v1/fleet/{fingerprint}":    {access.Reader, ""},
 	"GET /api/v1/snapshots/{id}":         {access.Reader, ""},
 	"GET /api/v1/diffs/{id}":             {access.Reader, ""},
 	"GET /api/v1/compare":                {access.Reader, ""},
+	"POST /mcp":                          {access.Reader, ""}, // tools change nothing
 
 	"POST /upload":                             {access.Uploader, access.Upload},
 	"POST /samples/{name}":                     {access.Uploader, access.Upload},

@@ -105,11 +105,15 @@ var everyRoute = []asked{
 	{route: "GET /api/v1/families/{fingerprint}", path: "/api/v1/families/{family}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/search", path: "/api/v1/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/retention", path: "/api/v1/retention", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /api/v1/annotations", path: "/api/v1/annotations?from=0", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/fleet", path: "/api/v1/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/fleet/{fingerprint}", path: "/api/v1/fleet/g1:none", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /api/v1/snapshots/{id}", path: "/api/v1/snapshots/{snapshot}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/diffs/{id}", path: "/api/v1/diffs/{snapshot}..{snapshot}?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /api/v1/compare", path: "/api/v1/compare?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
+
+	{route: "POST /mcp", path: "/mcp", kind: jsonKind, body: callOf("diagnose", `{"case":"{case}"}`), nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "POST /mcp", path: "/mcp", kind: jsonKind, body: `{`, nobody: 401, read: 400, upload: 400, admin: 400},
 
 	{route: "GET /share", path: "/share?view=/cases/{case}", nobody: 401, read: 403, upload: 200, admin: 200},
 	{route: "POST /share", path: "/share", kind: formType, body: "case={case}&redact=on&keep=7d", nobody: 401, read: 403, upload: 200, admin: 200},
@@ -256,6 +260,9 @@ func (g *guarded) send(a asked, header []string) reply {
 	method, _, _ := strings.Cut(a.route, " ")
 	if a.kind != "" {
 		header = append([]string{"Content-Type", a.kind}, header...)
+	}
+	if a.route == "POST /mcp" {
+		header = append([]string{"Accept", "application/json, text/event-stream"}, header...)
 	}
 	return g.do(method, g.ids.Replace(a.path), strings.NewReader(g.ids.Replace(a.body)), header...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/server/api"
 	"leakdiff/server/loader"
+	"leakdiff/server/mcp"
 	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/web"
@@ -131,6 +132,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
 	r.Get("/api/v1/search", s.api.SearchAPI)
 	r.Get("/api/v1/retention", s.api.RetentionAPI)
+	r.Get("/api/v1/annotations", s.api.AnnotationsAPI)
 	r.Get("/api/v1/fleet", s.api.FleetAPI)
 	r.Get("/api/v1/fleet/{fingerprint}", s.api.FleetFamilyAPI)
 	r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
@@ -148,6 +150,7 @@ func (s *Server) apiRoutes(r chi.Router, root http.Handler) {
 	r.Post("/api/v1/permalinks", s.share.FreezeAPI)
 	r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
 	r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
+	r.Method(http.MethodPost, "/mcp", mcp.Handler(mcp.ServedConfig{Reports: s.loader, Respond: s.respond, Pages: root, Version: s.cfg.Version}))
 }
 
 // head lets handlers answer HEAD like GET. net/http drops the body.

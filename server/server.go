@@ -1,7 +1,7 @@
 // Package server is the web application. It lists every URL, checks each request, and
 // wires the rooms that answer. A room is a package below: intake takes uploads, casepage
 // shows cases, share freezes results, expert mounts pprof, page shows the rest, api lists
-// for programs. Each room declares small interfaces for what it needs.
+// for programs, mcp answers agents. Each room declares small interfaces for what it needs.
 package server
 
 import (

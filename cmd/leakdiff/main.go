@@ -56,6 +56,7 @@ type commands struct {
 	Backup     backupCommand     `cmd:"" help:"Copy a data directory, also while a server runs on it."`
 	Restore    restoreCommand    `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
 	Migrate    migrateCommand    `cmd:"" help:"Move a data directory to PostgreSQL, or back."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Answer an agent over standard input and output, by the Model Context Protocol."`
 	Completion completionCommand `cmd:"" help:"Print the script that completes words in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 

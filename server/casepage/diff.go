@@ -196,15 +196,10 @@ func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 
 // relation reports whether members can be followed from A to B.
 func (c *compared) relation() diff.Relation {
-	switch {
-	case c.la != c.l:
+	if c.la != c.l {
 		return diff.Unproven
-	case c.seriesA != c.seriesB:
-		return diff.Unstated
-	case c.seriesA.Trend.Epochs[c.a] != c.seriesA.Trend.Epochs[c.b]:
-		return diff.OtherEpoch
 	}
-	return diff.SameEpoch
+	return report.RelationOf(c.seriesA, c.a, c.seriesB, c.b)
 }
 
 func (s *Service) diffView(ctx context.Context, c *compared, query url.Values, why purpose) view.Diff {

@@ -150,7 +150,7 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 	var found *report.JudgedSeries
 	for i := range l.Built.Series {
 		series := &l.Built.Series[i]
-		if lastIndex(series, fingerprint) < 0 {
+		if series.FamilySnapshot(fingerprint) < 0 {
 			continue
 		}
 		if found == nil || seriesKey(series) == wanted {
@@ -168,16 +168,6 @@ func seriesKey(series *report.JudgedSeries) string {
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
-// lastIndex returns the index of the last snapshot with the family, or -1.
-func lastIndex(series *report.JudgedSeries, fingerprint string) int {
-	for i := len(series.Snapshots) - 1; i >= 0; i-- {
-		if report.GroupOf(series.Snapshots[i], fingerprint) != nil {
-			return i
-		}
-	}
-	return -1
-}
-
 func familyOf(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) report.Family {
 	for _, f := range seriesOf(l, series).Families {
 		if f.Fingerprint == fingerprint {
@@ -190,13 +180,7 @@ func familyOf(l *loader.Loaded, series *report.JudgedSeries, fingerprint string)
 // chosen returns the index of the snapshot in which the family is shown: that of the
 // query, else the last one with the family before its cause went away.
 func chosen(r *http.Request, series *report.JudgedSeries, fingerprint string) int {
-	at := lastIndex(series, fingerprint)
-	if judged := series.Judged[fingerprint]; judged.RecoveredAt > 0 {
-		// A reader wants to see the family before its cause went away.
-		if before := judged.RecoveredAt - 1; report.GroupOf(series.Snapshots[before], fingerprint) != nil {
-			at = before
-		}
-	}
+	at := series.FamilySnapshot(fingerprint)
 	if wanted := r.URL.Query().Get("at"); wanted != "" {
 		for i, snap := range series.Snapshots {
 			if snap.ID == wanted && report.GroupOf(snap, fingerprint) != nil {

@@ -37,7 +37,7 @@ func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	group := report.GroupOf(series.Snapshots[lastIndex(series, fingerprint)], fingerprint)
+	group := report.GroupOf(series.Snapshots[series.FamilySnapshot(fingerprint)], fingerprint)
 	program := series.Snapshots[0].Process.Name.Value
 	e := knowledge.EntryOf(group.Family, group.States, program)
 	e.Project, e.Added = program, s.cfg.Now().UTC().Format("2006-01-02")

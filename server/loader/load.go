@@ -518,12 +518,5 @@ func LeftOutFault(snapshotID string) error {
 
 // Line finds the series of a snapshot and its index there.
 func (l *Loaded) Line(snapshotID string) (*report.JudgedSeries, int) {
-	for i := range l.Built.Series {
-		for j, s := range l.Built.Series[i].Snapshots {
-			if s.ID == snapshotID {
-				return &l.Built.Series[i], j
-			}
-		}
-	}
-	return nil, -1
+	return l.Built.Snapshot(snapshotID)
 }

@@ -71,3 +71,27 @@ func NewComparison(result diff.Result, series *JudgedSeries) Comparison {
 	}
 	return out
 }
+
+// RelationOf says whether members can be followed from snapshot i of a series to snapshot k of
+// another series of the same case, or of the same one.
+func RelationOf(a *JudgedSeries, i int, b *JudgedSeries, k int) diff.Relation {
+	switch {
+	case a != b:
+		return diff.Unstated
+	case a.Trend.Epochs[i] != a.Trend.Epochs[k]:
+		return diff.OtherEpoch
+	}
+	return diff.SameEpoch
+}
+
+// Snapshot finds the series of a snapshot and its index there, nil and -1 for none.
+func (c *Case) Snapshot(id string) (*JudgedSeries, int) {
+	for i := range c.Series {
+		for k, s := range c.Series[i].Snapshots {
+			if s.ID == id {
+				return &c.Series[i], k
+			}
+		}
+	}
+	return nil, -1
+}

@@ -53,6 +53,10 @@ type Membership struct {
 	At           string   `json:"at"`
 	MembersTotal int      `json:"members_total"`
 	Members      []Member `json:"members"`
+	// Stack is the most frequent exact stack there, leaf first, and StackOf what it is of.
+	// Families of resources have none.
+	Stack   []StackFrame `json:"stack,omitempty"`
+	StackOf *StackOf     `json:"stack_of,omitempty"`
 	// Dropped is when a policy of retention dropped the members, nil if none did.
 	Dropped *time.Time `json:"members_dropped_at,omitempty"`
 }
@@ -75,6 +79,20 @@ type Member struct {
 	Detail    string `json:"detail,omitempty"`
 }
 
+// FamilySnapshot is the index of the snapshot in which readers want to see a family: the last
+// one with it, or the one before its cause went away. It is -1 if no snapshot has it.
+func (j *JudgedSeries) FamilySnapshot(fingerprint string) int {
+	if before := j.Judged[fingerprint].RecoveredAt - 1; before >= 0 && GroupOf(j.Snapshots[before], fingerprint) != nil {
+		return before
+	}
+	for i := len(j.Snapshots) - 1; i >= 0; i-- {
+		if GroupOf(j.Snapshots[i], fingerprint) != nil {
+			return i
+		}
+	}
+	return -1
+}
+
 // Membership lists at most limit members of a family in snapshot at of the series.
 // Limit 0 is no limit.
 func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
@@ -85,6 +103,9 @@ func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 		return out
 	}
 	out.MembersTotal = g.Count
+	if l := j.LocatedStack(family.Fingerprint, at); l != nil {
+		out.Stack, out.StackOf = l.Stack, &l.Of
+	}
 	if !snap.Thinned.IsZero() {
 		out.Dropped = &snap.Thinned
 	}

@@ -29,3 +29,15 @@ func Alert(title string, started bool, hosts, limit int, named []string) string 
 	}
 	return text + ". The alert has ended."
 }
+
+// Leaks says that families leak in a process: "2 families leak in kubelet on node-a."
+func Leaks(process, host string, families int) string {
+	text := Plural(families, "family leaks", "families leak")
+	if process != "" {
+		text += " in " + process
+	}
+	if host != "" {
+		text += " on " + host
+	}
+	return text + "."
+}

@@ -5,6 +5,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -127,4 +131,22 @@ func files(t *testing.T, pattern string) []string {
 		t.Fatalf("no file is %s: %v", pattern, err)
 	}
 	return found
+}
+
+// TestRulesAreThoseOfPrometheus reads the alerts as promtool check rules does.
+func TestRulesAreThoseOfPrometheus(t *testing.T) {
+	groups, errs := rulefmt.ParseFile("../../monitoring/alerts.yml", false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	for _, err := range errs {
+		t.Error(err)
+	}
+	if groups == nil || len(groups.Groups) == 0 {
+		t.Fatal("there are no rules")
+	}
+	for _, g := range groups.Groups {
+		for _, rule := range g.Rules {
+			if rule.Annotations["summary"] == "" || rule.Annotations["action"] == "" {
+				t.Errorf("%s says not what is wrong and what to do", rule.Alert)
+			}
+		}
+	}
 }

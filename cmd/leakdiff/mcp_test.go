@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"leakdiff/samples"
+)
+
+// agent starts `leakdiff mcp` in a directory with the samples and connects the SDK's client
+// to it. Both directions are written to log.
+func agent(t *testing.T, log *bytes.Buffer) (*sdk.ClientSession, string) {
+	t.Helper()
+	dir := t.TempDir()
+	all, err := samples.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if err := os.WriteFile(filepath.Join(dir, s.Name+".tar.gz"), s.Archive, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command(binary(t), "mcp")
+	command.Dir, command.Env = dir, environment()
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.LoggingTransport{Transport: &sdk.CommandTransport{Command: command, TerminateDuration: stopLimit}, Writer: log}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("the program did not end well: %v\n%s", err, &stderr)
+		}
+		if stderr.Len() > 0 {
+			t.Errorf("the program wrote to standard error:\n%s", &stderr)
+		}
+	})
+	return session, dir
+}
+
+// callTool calls a tool and decodes its answer.
+func callTool(t *testing.T, session *sdk.ClientSession, tool string, in map[string]any, out any) {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: in})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if result.IsError {
+		t.Fatalf("%s: %s", tool, textOf(result))
+	}
+	structured, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(structured) > 12_000 {
+		t.Errorf("%s answers with %d bytes", tool, len(structured))
+	}
+	reflect.ValueOf(out).Elem().SetZero()
+	if err := json.Unmarshal(structured, out); err != nil {
+		t.Fatalf("%s: %v in %s", tool, err, structured)
+	}
+}
+
+// refusedTool calls a tool that must refuse and returns its words.
+func refusedTool(t *testing.T, session *sdk.ClientSession, tool string, in map[string]any) string {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: in})
+	if err != nil {
+		return err.Error()
+	}
+	if !result.IsError {
+		t.Errorf("%s with %v answers: %s", tool, in, textOf(result))
+	}
+	return textOf(result)
+}
+
+func textOf(result *sdk.CallToolResult) string {
+	var out []string
+	for _, c := range result.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			out = append(out, text.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
+	session, dir := agent(t, new(bytes.Buffer))
+	var d struct {
+		Case, Sentence, Verdict, Process, Family, Object string
+		Series                                           int
+		Stack                                            []struct{ Function, At string }
+	}
+	callTool(t, session, "diagnose", map[string]any{"paths": []string{filepath.Join(dir, "kubelet-probe-leak.tar.gz")}}, &d)
+	if want := "24 pod starts in containerd waited for one lock until t8; its likely holder waited for 8 shim calls; kubelet grew too."; d.Sentence != want || d.Verdict != "leaking" {
+		t.Errorf("the diagnosis is %q, %s", d.Sentence, d.Verdict)
+	}
+	if !slices.ContainsFunc(d.Stack, func(f struct{ Function, At string }) bool {
+		return f.Function == "sync.(*Mutex).Lock" && f.At == "sync/mutex.go:90"
+	}) {
+		t.Errorf("the stack shows no lock with its line: %v", d.Stack)
+	}
+
+	var found struct {
+		Findings []struct{ Process, Title, Object, Verdict string }
+		Total    int
+		More     string
+	}
+	callTool(t, session, "findings", map[string]any{"case": d.Case, "limit": 2}, &found)
+	if len(found.Findings) != 2 || found.Total != 8 || found.More != "6 more: ask again with from=2" {
+		t.Errorf("two findings of 8 are %+v", found)
+	}
+	callTool(t, session, "findings", map[string]any{"case": d.Case, "from": 7}, &found)
+	if len(found.Findings) != 1 || found.More != "" {
+		t.Errorf("the last finding is %+v", found)
+	}
+	callTool(t, session, "findings", map[string]any{"case": d.Case, "process": "CONTAINERD", "verdict": "leaking", "limit": 20}, &found)
+	for _, f := range found.Findings {
+		if f.Process != "containerd" || f.Verdict != "leaking" {
+			t.Errorf("a finding that was not asked for: %+v", f)
+		}
+	}
+
+	var family struct {
+		Name, Verdict, Counts, At, More string
+		Members                         []struct {
+			ID   int64
+			Wait int `json:"wait_minutes"`
+			At   string
+		}
+		Total int `json:"members_total"`
+	}
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": d.Family, "limit": 3}, &family)
+	if family.Counts != "0 to 24 and back to 0" || family.Total != 24 || family.At != "t7" || family.More != "21 more: ask again with from=3" {
+		t.Errorf("the family is %+v", family)
+	}
+	if m := family.Members[0]; m.ID != 14140 || m.At != "kubelet-probe-leak/t7/containerd/goroutine-debug2.txt:2319" {
+		t.Errorf("its first member is %+v", m)
+	}
+	byName := family
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": family.Name, "limit": 3}, &byName)
+	if diff := cmp.Diff(family, byName); diff != "" {
+		t.Errorf("the family by its short name differs:\n%s", diff)
+	}
+
+	var object struct {
+		Type, Counts, More string
+		Total              int `json:"objects_total"`
+		Holders            []string
+	}
+	callTool(t, session, "object", map[string]any{"case": d.Case, "object": "o1", "series": 0}, &object)
+	if object.Type != "github.com/google/cadvisor/manager.(*containerData)" || object.Total != 64 || object.More != "54 more: ask again with from=10" || !slices.Equal(object.Holders, []string{"60 started by manager.(*containerData).Start"}) {
+		t.Errorf("the objects are %+v", object)
+	}
+
+	type row struct {
+		Family   string
+		A, B     int
+		Survived *int
+	}
+	var compared struct {
+		Process            string
+		A, B               struct{ Label string }
+		Changed, Unchanged int
+		Rows               []row
+	}
+	callTool(t, session, "compare", map[string]any{"case": d.Case, "a": "t2", "b": "t7", "limit": 100}, &compared)
+	at := slices.IndexFunc(compared.Rows, func(r row) bool { return r.Family == d.Family })
+	if compared.Process != "containerd" || at < 0 || compared.Rows[at].A != 4 || compared.Rows[at].B != 24 || *compared.Rows[at].Survived != 4 {
+		t.Errorf("t2 to t7 shows %+v", compared)
+	}
+
+	var next struct {
+		Do     string
+		Limits []string
+	}
+	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &next)
+	if next.Do == "" || len(next.Limits) == 0 {
+		t.Errorf("what to do next is %+v", next)
+	}
+}
+
+func TestAnAgentIsToldWhatWasForgotten(t *testing.T) {
+	session, _ := agent(t, new(bytes.Buffer))
+	var read struct {
+		Case      string
+		Forgotten []string
+	}
+	for i := range mostRead + 1 {
+		if len(read.Forgotten) > 0 {
+			t.Errorf("case %d made others be forgotten: %v", i, read.Forgotten)
+		}
+		callTool(t, session, "read_dump", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &read)
+	}
+	if !slices.Equal(read.Forgotten, []string{"case-1"}) {
+		t.Errorf("forgotten is %v", read.Forgotten)
+	}
+	var listed struct {
+		Cases []struct{ Case string }
+		Total int
+		More  string
+	}
+	callTool(t, session, "list_cases", map[string]any{"limit": 3}, &listed)
+	if listed.Total != mostRead || len(listed.Cases) != 3 || listed.Cases[0].Case != read.Case || listed.More != "1 more: ask again with page=2" {
+		t.Errorf("listed are %+v", listed)
+	}
+	if words := refusedTool(t, session, "diagnose", map[string]any{"case": "case-1"}); words != "case-1: there is no such case (it was not read, or made room for others: the last 4 stay). read_dump reads files, list_cases names what was read" {
+		t.Errorf("the forgotten case answers: %s", words)
+	}
+}
+
+func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
+	session, dir := agent(t, new(bytes.Buffer))
+	if err := os.WriteFile(filepath.Join(dir, "nothing.txt"), []byte("no dump at all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var read struct{ Case string }
+	callTool(t, session, "read_dump", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &read)
+	for _, c := range []struct {
+		tool string
+		in   map[string]any
+		want string
+	}{
+		{"read_dump", map[string]any{"paths": []string{"missing.txt"}}, "missing.txt: cannot be read (there is no such file or directory)"},
+		{"read_dump", map[string]any{"paths": []string{"nothing.txt"}}, "no dump was found in nothing.txt"},
+		{"read_dump", map[string]any{"paths": []string{"-"}}, "the agent speaks there"},
+		{"read_dump", map[string]any{"paths": []string{}}, "no path was given"},
+		{"read_dump", map[string]any{"path": "two-dumps.tar.gz"}, `unexpected additional properties ["path"]`},
+		{"diagnose", map[string]any{"case": read.Case, "paths": []string{"two-dumps.tar.gz"}}, "a case and paths were given"},
+		{"diagnose", map[string]any{"case": "case-9"}, "case-9: there is no such case"},
+		{"diagnose", map[string]any{"case": "case-\x1b[31m9"}, `case-\x1b[31m9: there is no such case`},
+		{"findings", map[string]any{}, `required: missing properties: ["case"]`},
+		{"family", map[string]any{"case": read.Case, "family": "g1:0"}, "g1:0: the case has no such family"},
+		{"family", map[string]any{"case": read.Case, "family": "g-1", "series": 99}, "series 99: the case has no such process (it has"},
+		{"family", map[string]any{"case": read.Case, "family": "g-1", "series": -1}, "series -1: the case has no such process"},
+		{"object", map[string]any{"case": read.Case, "object": "o999"}, "o999: the case has no such objects"},
+		{"compare", map[string]any{"case": read.Case, "a": "t99"}, "t99: the process has no such snapshot"},
+	} {
+		if got := refusedTool(t, session, c.tool, c.in); !strings.Contains(got, c.want) || strings.Contains(got, "\x1b") {
+			t.Errorf("%s %v is refused with %q, want %q", c.tool, c.in, got, c.want)
+		}
+	}
+}
+
+func TestTheDocumentOfAgentsListsEveryTool(t *testing.T) {
+	text, err := os.ReadFile("../../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _ := agent(t, new(bytes.Buffer))
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		if !strings.Contains(string(text), "\n| `"+tool.Name+"` | ") {
+			t.Errorf("docs/mcp.md does not list %s", tool.Name)
+		}
+	}
+	if listed := strings.Count(string(text), "\n| `"); listed != len(tools.Tools) {
+		t.Errorf("docs/mcp.md lists %d tools of %d", listed, len(tools.Tools))
+	}
+}
+
+// TestTheConversationWithAnAgentStaysAsItWasRecorded compares the JSON exchanged for one
+// bundle with the recorded one.
+func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
+	var log bytes.Buffer
+	session, _ := agent(t, &log)
+	if _, err := session.ListTools(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	prompts, err := session.ListPrompts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: prompts.Prompts[0].Name, Arguments: map[string]string{"paths": "two-dumps.tar.gz"}}); err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Case, Family string }
+	callTool(t, session, "diagnose", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &d)
+	var out any
+	callTool(t, session, "findings", map[string]any{"case": d.Case, "limit": 2}, &out)
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": d.Family, "limit": 2}, &out)
+	callTool(t, session, "compare", map[string]any{"case": d.Case, "limit": 2}, &out)
+	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &out)
+	refusedTool(t, session, "object", map[string]any{"case": d.Case, "object": "o77"})
+	var got strings.Builder
+	for line := range strings.Lines(log.String()) {
+		direction, message, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || direction != "read" && direction != "write" {
+			t.Fatalf("the log has the line %q", line)
+		}
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, []byte(message), "", " "); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&got, "%s %s\n", map[string]string{"read": "<-", "write": "->"}[direction], &pretty)
+	}
+	golden := filepath.Join("testdata", "mcp", "two-dumps.txt")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the conversation differs from %s (-want +got); write it anew with -update:\n%s", golden, diff)
+	}
+}
