@@ -92,7 +92,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 		}
 	})
 
-	within := []string{"leakdiff", "LICENSES.txt", "CHANGELOG.md", "LICENSE", "README.md", "completions/_leakdiff", "completions/leakdiff.bash", "completions/leakdiff.fish", "leakdiff.1"}
+	within := []string{"leakdiff", "LICENSES.txt", "CHANGELOG.md", "LICENSE", "README.md", "completions/_leakdiff", "completions/leakdiff.bash", "completions/leakdiff.fish", "kubectl-leakdiff", "leakdiff.1"}
 
 	t.Run("the archive for Linux belongs to root and its program runs", func(t *testing.T) {
 		content, err := os.ReadFile(name("leakdiff_*_linux_*.tar.gz"))
@@ -203,7 +203,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 		if out := run(t, installed, "report", "../../samples/inotify-leak/inotify-leak.tar.gz"); !strings.Contains(out, "LEAKING") {
 			t.Errorf("the installed program says %s", out)
 		}
-		for _, path := range []string{"usr/share/man/man1/leakdiff.1.gz", "usr/share/bash-completion/completions/leakdiff", "usr/share/zsh/vendor-completions/_leakdiff",
+		for _, path := range []string{"usr/bin/kubectl-leakdiff", "usr/share/man/man1/leakdiff.1.gz", "usr/share/bash-completion/completions/leakdiff", "usr/share/zsh/vendor-completions/_leakdiff",
 			"usr/share/fish/vendor_completions.d/leakdiff.fish", "usr/lib/systemd/system/leakdiff.service", "usr/lib/systemd/system/leakdiff-collect@.timer", "etc/leakdiff"} {
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 				t.Error(err)
