@@ -70,6 +70,7 @@ func (r Release) packages(processor string, items []item) (made []string, err er
 		contents = append(contents, &files.Content{Source: from, Destination: to, Packager: only, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: r.time}})
 	}
 	add("/usr/bin/leakdiff", 0o755, content("leakdiff"), "")
+	add("/usr/bin/kubectl-leakdiff", 0o755, content("kubectl-leakdiff"), "")
 	add("/usr/share/man/man1/leakdiff.1.gz", 0o644, manual, "")
 	add("/usr/share/bash-completion/completions/leakdiff", 0o644, content("completions/leakdiff.bash"), "")
 	add("/usr/share/zsh/vendor-completions/_leakdiff", 0o644, content("completions/_leakdiff"), "deb")

@@ -131,6 +131,11 @@ func (r Release) beside(own string) ([]item, error) {
 		}
 		out = append(out, item{filepath.Base(name), content, 0o644})
 	}
+	plugin, err := os.ReadFile(filepath.Join(r.Root, "docs/deploy/kubernetes/kubectl-leakdiff"))
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, item{"kubectl-leakdiff", plugin, 0o755})
 	for shell, name := range map[string]string{"bash": "leakdiff.bash", "zsh": "_leakdiff", "fish": "leakdiff.fish"} {
 		content, err := output(own, "completion", shell)
 		if err != nil {

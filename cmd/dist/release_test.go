@@ -17,15 +17,15 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// released is made of a checkout of its own.
-func released(t *testing.T, targets ...string) (out string) {
+// released is made of the last commit of a repository, in a checkout of its own.
+func released(t *testing.T, of string, targets ...string) (root, out string) {
 	t.Helper()
-	root, out := filepath.Join(t.TempDir(), "leakdiff"), filepath.Join(t.TempDir(), "dist")
-	run(t, "git", "clone", "-q", "../..", root)
+	root, out = filepath.Join(t.TempDir(), "leakdiff"), filepath.Join(t.TempDir(), "dist")
+	run(t, "git", "clone", "-q", of, root)
 	if _, err := (Release{Root: root, Out: out, Targets: targets}).Make(); err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return root, out
 }
 
 func run(t *testing.T, program string, args ...string) string {
@@ -56,7 +56,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 	if own := runtime.GOOS + "/" + runtime.GOARCH; own == "linux/arm64" {
 		targets[0] = own
 	}
-	dist := released(t, targets...)
+	root, dist := released(t, "../..", targets...)
 	processor := strings.TrimPrefix(targets[0], "linux/")
 	name := func(pattern string) string {
 		found, err := filepath.Glob(filepath.Join(dist, pattern))
@@ -67,7 +67,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 	}
 
 	t.Run("another checkout gives the same bytes", func(t *testing.T) {
-		second := released(t, targets...)
+		_, second := released(t, root, targets...)
 		files, err := os.ReadDir(dist)
 		if err != nil || len(files) != 7 {
 			t.Fatalf("%d files were made: %v", len(files), err)
@@ -92,7 +92,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 		}
 	})
 
-	within := []string{"leakdiff", "LICENSES.txt", "CHANGELOG.md", "LICENSE", "README.md", "completions/_leakdiff", "completions/leakdiff.bash", "completions/leakdiff.fish", "leakdiff.1"}
+	within := []string{"leakdiff", "LICENSES.txt", "CHANGELOG.md", "LICENSE", "README.md", "completions/_leakdiff", "completions/leakdiff.bash", "completions/leakdiff.fish", "kubectl-leakdiff", "leakdiff.1"}
 
 	t.Run("the archive for Linux belongs to root and its program runs", func(t *testing.T) {
 		content, err := os.ReadFile(name("leakdiff_*_linux_*.tar.gz"))
@@ -131,7 +131,7 @@ func TestTheFilesOfARelease(t *testing.T) {
 			t.Errorf("it holds %q, want %q", found, within)
 		}
 		version := run(t, program, "version")
-		commit := strings.TrimSpace(run(t, "git", "-C", "../..", "rev-parse", "--short=12", "HEAD"))
+		commit := strings.TrimSpace(run(t, "git", "-C", root, "rev-parse", "--short=12", "HEAD"))
 		if !strings.HasPrefix(version, "leakdiff ") || !strings.Contains(version, "(commit "+commit+")") {
 			t.Errorf("the program is %q, not of the commit %s", version, commit)
 		}
@@ -189,27 +189,27 @@ func TestTheFilesOfARelease(t *testing.T) {
 		if os.Getuid() != 0 {
 			t.Skip("dpkg installs as root alone")
 		}
-		root := t.TempDir()
+		system := t.TempDir()
 		for _, dir := range []string{"info", "updates"} {
-			if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg", dir), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Join(system, "var/lib/dpkg", dir), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg/status"), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(system, "var/lib/dpkg/status"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		run(t, "dpkg", "--root="+root, "--force-script-chrootless", "--force-architecture", "-i", name("leakdiff_*_"+processor+".deb"))
-		installed := filepath.Join(root, "usr/bin/leakdiff")
+		run(t, "dpkg", "--root="+system, "--force-script-chrootless", "--force-architecture", "-i", name("leakdiff_*_"+processor+".deb"))
+		installed := filepath.Join(system, "usr/bin/leakdiff")
 		if out := run(t, installed, "report", "../../samples/inotify-leak/inotify-leak.tar.gz"); !strings.Contains(out, "LEAKING") {
 			t.Errorf("the installed program says %s", out)
 		}
-		for _, path := range []string{"usr/share/man/man1/leakdiff.1.gz", "usr/share/bash-completion/completions/leakdiff", "usr/share/zsh/vendor-completions/_leakdiff",
+		for _, path := range []string{"usr/bin/kubectl-leakdiff", "usr/share/man/man1/leakdiff.1.gz", "usr/share/bash-completion/completions/leakdiff", "usr/share/zsh/vendor-completions/_leakdiff",
 			"usr/share/fish/vendor_completions.d/leakdiff.fish", "usr/lib/systemd/system/leakdiff.service", "usr/lib/systemd/system/leakdiff-collect@.timer", "etc/leakdiff"} {
-			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+			if _, err := os.Stat(filepath.Join(system, path)); err != nil {
 				t.Error(err)
 			}
 		}
-		run(t, "dpkg", "--root="+root, "--force-script-chrootless", "--purge", "leakdiff")
+		run(t, "dpkg", "--root="+system, "--force-script-chrootless", "--purge", "leakdiff")
 		if _, err := os.Stat(installed); !os.IsNotExist(err) {
 			t.Errorf("after its removal the program is there: %v", err)
 		}

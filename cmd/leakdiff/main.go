@@ -41,25 +41,25 @@ type Main struct {
 }
 
 type commands struct {
-	Demo       demoCommand       `cmd:"" help:"Open the answer of a sample in the browser. Nothing is kept."`
-	Serve      serveCommand      `cmd:"" help:"Start the web app."`
-	Report     reportCommand     `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
-	Push       pushCommand       `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
-	Fleet      fleetCommand      `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
-	Ready      readyCommand      `cmd:"" help:"Ask a server whether it takes uploads."`
-	Collect    collectCommand    `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
-	Watch      watchCommand      `cmd:"" help:"On a node: capture running processes for ever, and send them when a leak begins."`
-	Token      tokenCommand      `cmd:"" help:"Make, list and revoke API tokens."`
-	Password   passwordCommand   `cmd:"" help:"Make a line of a password file."`
-	Retention  retentionCommand  `cmd:"" help:"Show what policies of retention drop of a data directory, or drop it."`
-	Check      checkCommand      `cmd:"" help:"Verify a data directory, and say what could be mended."`
-	Backup     backupCommand     `cmd:"" help:"Copy a data directory, also while a server runs on it."`
-	Restore    restoreCommand    `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
-	Migrate    migrateCommand    `cmd:"" help:"Move a data directory to PostgreSQL, or back."`
-	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Answer an agent over standard input and output, by the Model Context Protocol."`
-	Completion completionCommand `cmd:"" help:"Print the script that completes words in a shell."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Demo      demoCommand      `cmd:"" help:"Open the answer of a sample in the browser. Nothing is kept."`
+	Serve     serveCommand     `cmd:"" help:"Start the web app."`
+	Report    reportCommand    `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
+	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
+	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
+	Ready     readyCommand     `cmd:"" help:"Ask a server whether it takes uploads."`
+	Collect   collectCommand   `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
+	Watch     watchCommand     `cmd:"" help:"On a node: capture running processes for ever, and send them when a leak begins."`
+	Token     tokenCommand     `cmd:"" help:"Make, list and revoke API tokens."`
+	Password  passwordCommand  `cmd:"" help:"Make a line of a password file."`
+	Retention retentionCommand `cmd:"" help:"Show what policies of retention drop of a data directory, or drop it."`
+	Check     checkCommand     `cmd:"" help:"Verify a data directory, and say what could be mended."`
+	Backup    backupCommand    `cmd:"" help:"Copy a data directory, also while a server runs on it."`
+	Restore   restoreCommand   `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
+	Migrate   migrateCommand   `cmd:"" help:"Move a data directory to PostgreSQL, or back."`
+	MCP       mcpCommand       `cmd:"" name:"mcp" help:"Answer an agent over standard input and output, by the Model Context Protocol."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 
+	Completion completionCommand `cmd:"" help:"Print the script that completes words in a shell."`
 	// Those of scripts and of make generate.
 	Complete completeCommand `cmd:"" hidden:"" help:"Print what a shell may complete."`
 	Manual   manualCommand   `cmd:"" hidden:"" help:"Print the manual page, or its twin in Markdown."`

@@ -8,13 +8,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Shells are those that a script completes words in.
-var Shells = []string{"bash", "zsh", "fish"}
-
 //go:embed shell
 var scripts embed.FS
 
-// Script returns the script that a shell of Shells reads. It asks the program itself.
+// Script returns the script that bash, zsh or fish reads. It asks the program itself.
 func Script(shell string) ([]byte, error) { return scripts.ReadFile("shell/leakdiff." + shell) }
 
 // Candidate is what a word may become.

@@ -23,11 +23,10 @@ func commands(n *kong.Node) (out []*kong.Node) {
 	return out
 }
 
-// flags are those of the node itself that people see, without --help and --version, which
-// every command has.
+// flags are those of a command that people see. --help is a flag of the program.
 func flags(n *kong.Node) (out []*kong.Flag) {
 	for _, f := range n.Flags {
-		if !f.Hidden && f.Name != "help" {
+		if !f.Hidden {
 			out = append(out, f)
 		}
 	}

@@ -114,7 +114,7 @@ func TestIndentedLinesStayAsTheyAre(t *testing.T) {
 }
 
 func TestEachShellHasAScript(t *testing.T) {
-	for _, shell := range Shells {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if text, err := Script(shell); err != nil || !strings.Contains(string(text), "complete -- ") {
 			t.Errorf("%s: %v\n%s", shell, err, text)
 		}
