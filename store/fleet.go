@@ -21,7 +21,8 @@ type FleetQuery struct {
 	NewSince time.Time
 	// New leaves out the others.
 	New bool
-	// Kind is one kind, or empty for all.
+	// Kind is one kind, or empty for all families. KindObject ranks types of objects, which are
+	// returned as families.
 	Kind analysis.Kind
 	// Text is a query as of SearchFunctions, or empty.
 	Text string
@@ -161,7 +162,8 @@ FROM counted
 WHERE fresh >= ?6`
 }
 
-const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4
+// Objects are no families: they are chosen by their kind alone.
+const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND (CAST(?3 AS TEXT) = 'o' OR fingerprint < 'o' OR fingerprint >= 'p')
       AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
 
 // The list of words is empty.
@@ -394,8 +396,9 @@ func (s familySpans) addFacts(p *packer, series, at int64, head, facts []byte) {
 	}
 }
 
+// The rows of objects are written with the summary of their case.
 const forgetSpansSQL = `
-DELETE FROM family_span WHERE series_seq = ?`
+DELETE FROM family_span WHERE series_seq = ? AND (fingerprint < 'o' OR fingerprint >= 'p')`
 
 const endsOfSeriesSQL = `
 SELECT min(first), max(last)
