@@ -64,6 +64,14 @@ func ObjectFamily(name, typ string) *Family {
 	return &Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: KindObject, Title: name, Attributes: map[string]string{"type": typ}}
 }
 
+// ObjectType is the typ of ObjectFamily, empty for other families.
+func (f *Family) ObjectType() string {
+	if f.Kind != KindObject {
+		return ""
+	}
+	return f.Attributes["type"]
+}
+
 // CreatedBy is the role of a holder that created goroutines.
 const CreatedBy = "created by"
 

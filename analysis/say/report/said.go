@@ -90,9 +90,11 @@ func (j *JudgedSeries) report(s *Series) SeriesReport {
 	return out
 }
 
-// sights adds up the objects of each type, whatever their shape, at most mostObjects types.
+// sights adds up the objects of each type, whatever their shape, at most mostObjects types. A
+// type of which every object is one goroutine is left out: its family says as much.
 func (j *JudgedSeries) sights() (out []ObjectSights) {
 	at := map[string]int{}
+	composed := map[string]bool{}
 	for i, snap := range j.Snapshots {
 		if snap.Joined == nil || snap.CapturedAt.IsZero() {
 			continue
@@ -105,6 +107,9 @@ func (j *JudgedSeries) sights() (out []ObjectSights) {
 				at[kind.Type] = n
 				out = append(out, ObjectSights{Name: kind.Name, Type: kind.Type, First: i, Last: -1})
 			}
+			if kind.Parts > 1 || snap.Joined.Threads {
+				composed[kind.Type] = true
+			}
 			x := &out[n]
 			if x.Last < i {
 				x.Last, x.LastCount, x.Version = i, 0, snap.Process.Release()
@@ -115,6 +120,7 @@ func (j *JudgedSeries) sights() (out []ObjectSights) {
 			}
 		}
 	}
+	out = slices.DeleteFunc(out, func(x ObjectSights) bool { return !composed[x.Type] })
 	slices.SortFunc(out, func(a, b ObjectSights) int {
 		return cmp.Or(cmp.Compare(max(b.FirstCount, b.LastCount), max(a.FirstCount, a.LastCount)), strings.Compare(a.Type, b.Type))
 	})
