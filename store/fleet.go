@@ -68,6 +68,10 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
 	}
 	from, to := fingerprintsOf(q.Kind)
+	without := [2]string{"o", "o~"}
+	if q.Kind == analysis.KindObject {
+		without = [2]string{"~", ""} // none
+	}
 	type row struct {
 		seq int64
 		FleetFamily
@@ -79,7 +83,7 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New)
 			r.Growth, r.First, r.Last = int(growth.Int64), fromMicros(first), fromMicros(last)
 			return r, err
-		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0))
+		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0), without[0], without[1])
 		if err != nil {
 			return err
 		}
@@ -162,8 +166,9 @@ FROM counted
 WHERE fresh >= ?6`
 }
 
-// Objects are no families: they are chosen by their kind alone.
-const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND (CAST(?3 AS TEXT) = 'o' OR fingerprint < 'o' OR fingerprint >= 'p')
+// Objects are no families: they are chosen by their kind alone. An OR would leave the order of
+// the primary key.
+const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND fingerprint NOT BETWEEN ?9 AND ?10
       AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
 
 // The list of words is empty.
