@@ -24,6 +24,10 @@ const (
 // No family has it.
 const KindSocket Kind = "socket"
 
+// KindObject is that of the objects of one type, which are counted over all hosts as the
+// members of a family are. No snapshot has a family of it.
+const KindObject Kind = "object"
+
 // Kinds lists every kind in the order in which pages show them.
 func Kinds() []Kind { return []Kind{KindGoroutine, KindThread, KindDescriptor, KindWatch} }
 

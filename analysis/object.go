@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"iter"
 )
 
@@ -53,6 +55,21 @@ type ObjectHolder struct {
 	// Role is that of the goroutines that show it, or CreatedBy.
 	Role string
 	N    int
+}
+
+// ObjectFamily stands for all objects of a type over all hosts. typ is ObjectKind.Type, the
+// only part of the fingerprint: dumps of one program differ in shapes.
+func ObjectFamily(name, typ string) *Family {
+	hash := sha256.Sum256([]byte(typ))
+	return &Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: KindObject, Title: name, Attributes: map[string]string{"type": typ}}
+}
+
+// ObjectType is the typ of ObjectFamily, empty for other families.
+func (f *Family) ObjectType() string {
+	if f.Kind != KindObject {
+		return ""
+	}
+	return f.Attributes["type"]
 }
 
 // CreatedBy is the role of a holder that created goroutines.

@@ -26,21 +26,48 @@ func nodeDump(workers int, fresh bool) string {
 // node uploads three captures of one program of a node as a case of its own.
 func (s *site) node(name string, workers ...int) intake.Uploaded {
 	s.t.Helper()
+	var dumps []string
+	for _, n := range workers {
+		dumps = append(dumps, nodeDump(n, n > 40))
+	}
+	return s.captures(name, dumps)
+}
+
+// captures uploads three dumps of one program of a node as a case of its own.
+func (s *site) captures(name string, dumps []string) intake.Uploaded {
+	s.t.Helper()
 	files := map[string]string{}
-	for i, n := range workers {
+	for i, dump := range dumps {
 		dir := fmt.Sprintf("%s/app/t%d/", name, i)
 		at := []string{"2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z", "2026-11-21T08:00:00Z"}[i]
-		files[dir+"goroutines.txt"] = nodeDump(n, n > 40)
+		files[dir+"goroutines.txt"] = dump
 		files[dir+"captured_at"] = at + "\n"
 		files[dir+"hostname"] = name + "\n"
 	}
 	body, kind := form(s.t, files, nil)
 	up := decode[intake.Uploaded](s.t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
-	if len(up.Snapshots) != len(workers) {
-		s.t.Fatalf("%d snapshots of %d captures", len(up.Snapshots), len(workers))
+	if len(up.Snapshots) != len(dumps) {
+		s.t.Fatalf("%d snapshots of %d captures", len(up.Snapshots), len(dumps))
 	}
 	s.waitForReport(up.Case)
+	s.waitForSummary(up.Case)
 	return up
+}
+
+func (s *site) waitForSummary(caseID string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		c, err := s.s.cfg.Store.Case(s.t.Context(), caseID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if c.Verdict != "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal("the case is not summed up")
+		}
+	}
 }
 
 // fleetAnswer is the list, as far as the tests need it.
@@ -104,4 +131,61 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 		{name: "a deleted case counts no more", path: "/api/v1/fleet", status: 200, want: []string{`"growth": 0`, `"hosts": 4`, `"new": 0`}, never: []string{"fresh", `"growth": 40`, `"hosts": 5`}},
 		{name: "nor is its host named", path: "/fleet/" + print, status: 200, want: []string{"node-1"}, never: []string{"node-5", grown.Case}},
 	})
+}
+
+// sessionDump is a dump with n sessions of two goroutines each.
+func sessionDump(n int) string {
+	var b strings.Builder
+	b.WriteString("goroutine 1 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\n")
+	for k := range n {
+		for i, method := range []string{"read", "write"} {
+			fmt.Fprintf(&b, "goroutine %d [chan receive]:\nexample.org/pool.(*Session).%s(0xc%09x)\n\t/src/session.go:%d +0x1d\ncreated by example.org/pool.Open in goroutine 1\n\t/src/session.go:9 +0x1d\n\n", 10+2*k+i, method, 0x1000+k*64, 20+10*i)
+		}
+	}
+	return b.String()
+}
+
+func TestTheFleetRanksTypesOfObjectsApartFromFamilies(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startSite(t, st, Config{Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }})
+	for i := range 4 {
+		s.captures(fmt.Sprintf("node-%d", i+1), []string{sessionDump(3), sessionDump(3), sessionDump(3)})
+	}
+	grown := s.captures("node-5", []string{sessionDump(3), sessionDump(20), sessionDump(43)})
+	list := decode[fleetAnswer](t, s.get("/api/v1/fleet?kind=object").body)
+	if len(list.Families) != 1 || list.Total != 1 || list.Families[0].Growth != 40 || list.Families[0].Hosts != 5 || list.Families[0].Title != "*pool.Session" {
+		t.Fatalf("want the sessions, which grew by 40 on 5 hosts: %+v", list)
+	}
+	print := list.Families[0].Fingerprint
+	objects := "/objects/" + print + "?case=" + grown.Case + "&series=node-5%2F"
+	s.run(t, []scenario{
+		{name: "families alone without the kind", path: "/fleet", status: 200, want: []string{"pool.(*Session).read", "object types"}, never: []string{print}},
+		{name: "the page says what grew most", path: "/fleet?kind=object", status: 200, want: []string{"*pool.Session grew most: +40 on 5 hosts", "No object type is new since yesterday", "Object types over all hosts", "objects of example.org/pool.(*Session)", "/fleet/" + print}},
+		{name: "words", path: "/fleet?kind=object&q=example.org", status: 200, want: []string{print}},
+		{name: "words of nothing", path: "/fleet?kind=object&q=nowhere", status: 200, want: []string{"No object type fits", "shows such object types"}},
+		{name: "as figures", path: "/fleet.csv?kind=object", status: 200, want: []string{"object,", "*pool.Session," + print + ",40,5,"}},
+		{name: "as data", path: "/api/v1/fleet?kind=object", status: 200, want: []string{`"kind": "object"`, `"type": "example.org/pool.(*Session)"`}},
+		{name: "a family has no type", path: "/api/v1/fleet", status: 200, want: []string{`"type": null`}, never: []string{`"kind": "object"`}},
+		{name: "one type names the host that differs and leads to its objects", path: "/fleet/" + print, status: 200, want: []string{"grew by 40 on 5 hosts", "node-5 differs: suspicious there, stable on the other 4 hosts", "In full example.org/pool.(*Session).", strings.ReplaceAll(objects, "&", "&amp;"), "One object type"}},
+		{name: "and as data", path: "/api/v1/fleet/" + print, status: 200, want: []string{`"kind": "object"`, `"type": "example.org/pool.(*Session)"`, `"verdict": "suspicious"`, `"verdict": "stable"`}},
+		{name: "without a case they lead nowhere", path: "/objects/" + print, status: 400, want: []string{"the address names no case"}},
+		{name: "a search finds families alone", path: "/search?q=pool.Session", status: 200, never: []string{print}},
+		{name: "its page as a family is none", path: "/families/" + print, status: 404},
+	})
+	for from, to := range map[string]string{
+		objects: "/objects/o1?case=" + grown.Case + "&series=node-5%2F",
+		"/objects/" + print + "?case=" + grown.Case + "&series=renamed%2F": "/objects/o1?case=" + grown.Case + "&series=node-5%2F",
+		"/objects/o1:none?case=" + grown.Case:                              "/cases/" + grown.Case,
+	} {
+		if r := s.do("GET", from, nil); r.status != 303 || r.header.Get("Location") != to {
+			t.Errorf("%s leads with %d to %q", from, r.status, r.header.Get("Location"))
+		}
+	}
+	if r := s.do("DELETE", "/api/v1/cases/"+grown.Case, nil); r.status != 204 {
+		t.Fatalf("deleting gave %d", r.status)
+	}
+	s.run(t, []scenario{{name: "a deleted case counts no more", path: "/api/v1/fleet?kind=object", status: 200, want: []string{`"growth": 0`, `"hosts": 4`}}})
 }

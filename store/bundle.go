@@ -505,6 +505,9 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, forgetCaseJudgementsSQL, caseSeq); err != nil {
 			return err
 		}
+		if err := forgetObjects(ctx, tx, caseSeq); err != nil {
+			return err
+		}
 		if err := revise(ctx, tx, caseSeq); err != nil {
 			return err
 		}

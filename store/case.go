@@ -45,6 +45,8 @@ type Summary struct {
 	Aside int
 	// Endings are the non-stable outcomes of families; reading a Case leaves them empty.
 	Endings []Ending
+	// Objects are the types of objects of each series; reading a Case leaves them empty.
+	Objects []ObjectCount
 	// Knowledge is the version of the catalogue behind the summary.
 	Knowledge string
 }
@@ -57,6 +59,22 @@ type Ending struct {
 	// Snapshot is the id of the last one of its series. It finds the host; reading an ending
 	// leaves it empty.
 	Snapshot string
+}
+
+// ObjectCount is a type of objects in a series.
+type ObjectCount struct {
+	Name, Type  string
+	First, Last ObjectSight
+	// Version is that of the program at the last sight, or empty.
+	Version string
+	// Verdict is their non-stable outcome, or empty.
+	Verdict string
+}
+
+// ObjectSight is a snapshot, by its id, with a number of objects.
+type ObjectSight struct {
+	Snapshot string
+	Count    int
 }
 
 // newCase generates the id and the owner key of a case, and the key's hash.
@@ -243,7 +261,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 				return err
 			}
 		}
-		return nil
+		return s.countObjects(ctx, tx, id, sum.Objects)
 	})
 }
 
@@ -543,14 +561,20 @@ JOIN bundle b ON b.case_seq = c.seq
 JOIN bundle_file f ON f.bundle_seq = b.seq
 WHERE c.id = ?`
 
-// The families of the case are candidates for deletion.
+// The families of the case, and its types of objects, are candidates for deletion.
 const familiesOfCaseSQL = `
 INSERT INTO family_to_forget (family_seq)
-SELECT DISTINCT fs.family_seq
+SELECT fs.family_seq
 FROM cases c
 JOIN series r ON r.case_seq = c.seq
 JOIN family_seen fs ON fs.series_seq = r.seq
-WHERE c.id = ?
+WHERE c.id = ?1
+UNION
+SELECT p.family_seq
+FROM cases c
+JOIN series r ON r.case_seq = c.seq
+JOIN family_span p ON p.series_seq = r.seq
+WHERE c.id = ?1 AND p.fingerprint >= 'o' AND p.fingerprint < 'p'
 ON CONFLICT DO NOTHING`
 
 const deleteCaseSQL = `

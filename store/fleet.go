@@ -21,7 +21,8 @@ type FleetQuery struct {
 	NewSince time.Time
 	// New leaves out the others.
 	New bool
-	// Kind is one kind, or empty for all.
+	// Kind is one kind, or empty for all families. KindObject ranks types of objects, which are
+	// returned as families.
 	Kind analysis.Kind
 	// Text is a query as of SearchFunctions, or empty.
 	Text string
@@ -67,6 +68,10 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
 	}
 	from, to := fingerprintsOf(q.Kind)
+	without := [2]string{"o", "o~"}
+	if q.Kind == analysis.KindObject {
+		without = [2]string{"~", ""} // none
+	}
 	type row struct {
 		seq int64
 		FleetFamily
@@ -78,7 +83,7 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New)
 			r.Growth, r.First, r.Last = int(growth.Int64), fromMicros(first), fromMicros(last)
 			return r, err
-		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0))
+		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0), without[0], without[1])
 		if err != nil {
 			return err
 		}
@@ -161,7 +166,9 @@ FROM counted
 WHERE fresh >= ?6`
 }
 
-const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4
+// Objects are no families: they are chosen by their kind alone. An OR would leave the order of
+// the primary key.
+const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND fingerprint NOT BETWEEN ?9 AND ?10
       AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
 
 // The list of words is empty.
@@ -394,8 +401,9 @@ func (s familySpans) addFacts(p *packer, series, at int64, head, facts []byte) {
 	}
 }
 
+// The rows of objects are written with the summary of their case.
 const forgetSpansSQL = `
-DELETE FROM family_span WHERE series_seq = ?`
+DELETE FROM family_span WHERE series_seq = ? AND (fingerprint < 'o' OR fingerprint >= 'p')`
 
 const endsOfSeriesSQL = `
 SELECT min(first), max(last)

@@ -345,7 +345,7 @@ hit (w, family_seq) AS (
     SELECT word.w, t.seq
     FROM word
     JOIN family t ON t.fingerprint >= word.w AND t.fingerprint < word.w || '~'
-    WHERE word.w ~ '^[gtdw][0-9].*:'
+    WHERE word.w ~ '^[gtdwo][0-9].*:'
     UNION
     SELECT word.w, t.seq
     FROM word

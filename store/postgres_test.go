@@ -26,7 +26,7 @@ const everyStatement = "LEAKDIFF_ENGINES"
 var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
-	"TestTheFleetIsChosenAndSorted", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
+	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
 	"TestAHostLeaksAsItsLatestSeriesSays", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
 	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEditOfOneNoteIsAddedOnce",

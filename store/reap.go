@@ -106,7 +106,8 @@ func (s *Store) reapAll(ctx context.Context) error {
 	}
 }
 
-// reapFamilies deletes families without a row of family_seen.
+// reapFamilies deletes families without a row of family_seen, and object types without one
+// of family_span.
 func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
 	var noted bool
 	if err := s.reader.QueryRowContext(ctx, anyNotedFamilySQL).Scan(&noted); err != nil || !noted {
@@ -196,7 +197,8 @@ func (s *Store) reapFamily(ctx context.Context, tx *sql.Tx, family int64) error 
 }
 
 const familyIsSeenSQL = `
-SELECT EXISTS (SELECT 1 FROM family_seen WHERE family_seq = ?)`
+SELECT EXISTS (SELECT 1 FROM family_seen WHERE family_seq = ?1)
+    OR EXISTS (SELECT 1 FROM family f CROSS JOIN family_span p ON p.fingerprint = f.fingerprint WHERE f.seq = ?1 AND f.kind = 'object')`
 
 const familyForgottenSQL = `
 DELETE FROM family_to_forget WHERE family_seq = ?`

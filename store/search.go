@@ -137,11 +137,11 @@ hit (w, family_seq) AS (
     SELECT word.w, family.seq
     FROM word
     CROSS JOIN family ON family.fingerprint >= word.w AND family.fingerprint < word.w || '~'
-    WHERE word.w GLOB '[gtdw][0-9]*:*'
+    WHERE word.w GLOB '[gtdwo][0-9]*:*'
     UNION
     SELECT word.w, family.seq
     FROM word
-    CROSS JOIN json_each('["g","t","d","w"]') kind
+    CROSS JOIN json_each('["g","t","d","w","o"]') kind
     CROSS JOIN json_each('[1,2,3,4,5,6,7,8,9]') version
     CROSS JOIN family ON family.fingerprint >= kind.value || version.value || ':' || word.w
                      AND family.fingerprint < kind.value || version.value || ':' || word.w || '~'

@@ -217,6 +217,9 @@ WHERE s.series_seq = ?1 AND s.captured_at >= ?2 AND s.captured_at < ?3`
 
 // forgetSeries deletes the series of a case without a snapshot.
 func forgetSeries(ctx context.Context, tx *sql.Tx, caseSeq int64) error {
+	if _, err := tx.ExecContext(ctx, objectsOfEmptySeriesSQL, caseSeq); err != nil {
+		return err
+	}
 	_, err := tx.ExecContext(ctx, forgetSeriesSQL, caseSeq)
 	return err
 }

@@ -69,7 +69,8 @@ func (f *fixture) wantSums() {
 			WHERE r.seq IS NULL OR r.case_seq <> b.case_seq OR r.process <> s.process OR r.host <> s.host`,
 		"series without a snapshot": `SELECT count(*) FROM series WHERE seq NOT IN (SELECT series_seq FROM snapshot)`,
 		"families that nothing shows and nobody will look at": `
-			SELECT count(*) FROM family WHERE seq NOT IN (SELECT family_seq FROM family_seen) AND seq NOT IN (SELECT family_seq FROM family_to_forget)`,
+			SELECT count(*) FROM family WHERE seq NOT IN (SELECT family_seq FROM family_seen) AND seq NOT IN (SELECT family_seq FROM family_to_forget)
+				AND seq NOT IN (SELECT family_seq FROM family_span WHERE fingerprint LIKE 'o%')`,
 		"functions of no family that nobody will look at": `
 			SELECT count(*) FROM function WHERE seq NOT IN (SELECT function_seq FROM function_family) AND seq NOT IN (SELECT function_seq FROM function_to_forget)`,
 	} {
@@ -117,7 +118,9 @@ func (f *fixture) wantWordsInUse() {
 	}
 	f.ok(rows.Close())
 	for what, query := range map[string]string{
-		"families": `SELECT count(*) FROM family WHERE seq NOT IN (SELECT family_seq FROM family_seen)`,
+		"families": `SELECT count(*) FROM family WHERE seq NOT IN (SELECT family_seq FROM family_seen) AND kind <> 'object'`,
+		"types of objects": `
+			SELECT count(*) FROM family WHERE kind = 'object' AND fingerprint NOT IN (SELECT fingerprint FROM family_span)`,
 		"functions": `SELECT count(*) FROM function WHERE seq NOT IN (SELECT function_seq FROM function_family)
 			AND seq NOT IN (SELECT function_seq FROM frame)`,
 		"links": `SELECT count(*) FROM function_family WHERE family_seq NOT IN (SELECT seq FROM family)`,

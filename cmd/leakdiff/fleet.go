@@ -9,18 +9,20 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
 type fleetCommand struct {
 	Server string `required:"" help:"Address of the server, http://HOST:PORT, with its path where it has one."`
 	Token  string `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
-	Family string `arg:"" optional:"" help:"Fingerprint of one family, to see its hosts; without it the families are ranked."`
+	Family string `arg:"" optional:"" help:"Fingerprint of one family or object type, to see its hosts; without it the families are ranked."`
 	Sort   string `enum:"growth,hosts" default:"growth" help:"Rank families by growth or by hosts."`
-	Kind   string `help:"One kind alone: goroutine, thread, descriptor or watch."`
+	Kind   string `help:"One kind alone: goroutine, thread, descriptor or watch; or object for types of objects, which are no families."`
 	Find   string `help:"Words of a function, an attribute or a fingerprint."`
 	New    bool   `help:"Only families that no capture older than a day shows."`
 	Days   int    `default:"30" help:"How many days back."`
@@ -32,6 +34,7 @@ type fleetCommand struct {
 func (*fleetCommand) Help() string {
 	return `Examples:
   leakdiff fleet --server http://127.0.0.1:8080 --sort hosts
+  leakdiff fleet --server http://127.0.0.1:8080 --kind object
   leakdiff fleet --server http://127.0.0.1:8080 g1:2ec9fdcf9986297b97a1efc87069efaa`
 }
 
@@ -95,10 +98,10 @@ func (c *fleetCommand) Run(ctx context.Context, m *Main) error {
 	if c.Family != "" {
 		return printHosts(m.Stdout, answer)
 	}
-	return printFamilies(m.Stdout, answer)
+	return printFamilies(m.Stdout, analysis.Kind(c.Kind), answer)
 }
 
-func printFamilies(out io.Writer, answer []byte) error {
+func printFamilies(out io.Writer, kind analysis.Kind, answer []byte) error {
 	var fleet rankedFleet
 	if err := json.Unmarshal(answer, &fleet); err != nil {
 		return err
@@ -109,7 +112,8 @@ func printFamilies(out io.Writer, answer []byte) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nGROWTH\tHOSTS\tSERIES\tLAST SEEN\tFINGERPRINT\tFAMILY")
+	one, _ := wording.Ranked(kind)
+	fmt.Fprintln(table, "\nGROWTH\tHOSTS\tSERIES\tLAST SEEN\tFINGERPRINT\t"+strings.ToUpper(one))
 	for _, f := range fleet.Families {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%s\n", change(f.Growth), f.Hosts, f.Series, wording.Minute(f.Last), wording.Printable(f.Fingerprint), wording.Printable(f.Title))
 	}

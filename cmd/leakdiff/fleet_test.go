@@ -45,6 +45,7 @@ func TestFleetPrintsWhatAServerRanks(t *testing.T) {
 		{"words of nothing", []string{"--find", "nowhere"}, []string{"No family fits"}, []string{leak, "GROWTH"}, 0},
 		{"one family", []string{leak}, []string{"grew by 8 on 1 host", "node-17", "+8"}, []string{"differs"}, 0},
 		{"a family of nobody", []string{"g1:none"}, []string{"no host shows this family", "--days 365"}, nil, 2},
+		{"types of objects, of which the dumps have none", []string{"--kind", "object"}, []string{"No object type fits", "No object type is new"}, []string{leak, "GROWTH"}, 0},
 		{"a kind that there is not", []string{"--kind", "socket"}, []string{"there is no such kind"}, nil, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // FleetAPI is GET /api/v1/fleet?sort=&kind=&q=&days=&new=&limit=&page=. It ranks the families
-// over all hosts.
+// over all hosts, or the types of objects.
 func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := page.FleetChoice(r.URL.Query(), s.cfg.Now())
 	if err == nil {
@@ -32,6 +32,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 		Fingerprint      string        `json:"fingerprint"`
 		Kind             analysis.Kind `json:"kind"`
 		Title            string        `json:"title"`
+		Type             *string       `json:"type"`
 		Growth           *int          `json:"growth"`
 		Hosts            int           `json:"hosts"`
 		UnnamedSeries    int           `json:"unnamed_series"`
@@ -57,7 +58,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 	for _, f := range found.Families {
 		link := "/fleet/" + url.PathEscape(f.Family.Fingerprint)
 		x := family{
-			Fingerprint: f.Family.Fingerprint, Kind: f.Family.Kind, Title: f.Family.Title, Hosts: f.Hosts, UnnamedSeries: f.Unnamed, Series: f.Series,
+			Fingerprint: f.Family.Fingerprint, Kind: f.Family.Kind, Title: f.Family.Title, Type: orNull(f.Family.ObjectType()), Hosts: f.Hosts, UnnamedSeries: f.Unnamed, Series: f.Series,
 			UnmeasuredSeries: f.Unmeasured, FirstSeen: f.First, LastSeen: f.Last, New: f.New, Link: link, URL: s.respond.Base(r) + link,
 		}
 		if f.Unmeasured < f.Series {
@@ -72,7 +73,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // FleetFamilyAPI is GET /api/v1/fleet/{fingerprint}?days=&limit=&page=. It shows one family
-// over all hosts.
+// over all hosts, or one type of objects.
 func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 	limit, limitErr := response.LimitOf(r.URL.Query())
 	in, err := page.FleetOf(r.Context(), s.store, response.PathValue(r, "fingerprint"), r.URL.Query(), s.cfg.Now())
@@ -114,7 +115,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 		versions = append(versions, version{orNull(v.Version), v.Hosts, v.Growth, v.Verdicts})
 	}
 	out := map[string]any{
-		"fingerprint": in.Fingerprint, "kind": in.Kind, "title": in.Title, "sentence": in.Sentence + ".", "odd": orNull(in.Odd), "cut": orNull(in.Cut), "days": in.Choice.Days,
+		"fingerprint": in.Fingerprint, "kind": in.Kind, "title": in.Title, "type": orNull(in.Type), "sentence": in.Sentence + ".", "odd": orNull(in.Odd), "cut": orNull(in.Cut), "days": in.Choice.Days,
 		"hosts": hosts, "versions": versions, "total": len(in.Hosts), "page": in.Choice.Page,
 	}
 	if from+len(hosts) < len(in.Hosts) && len(hosts) > 0 {

@@ -2,7 +2,9 @@ package casepage
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
@@ -19,6 +21,10 @@ const maxObjects = 200
 // the case that has the id.
 func (s *Service) ObjectPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
+	if strings.HasPrefix(id, ofType) {
+		s.objectsOfType(w, r, id)
+		return
+	}
 	s.show(w, r, func() (response.Content, error) {
 		o, err := s.objects(r, id)
 		if err != nil {
@@ -38,6 +44,45 @@ func (s *Service) ObjectPage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// ofType begins the fingerprints of types of objects.
+const ofType = "o1:"
+
+// objectsOfType leads from a type of objects to the kind of it that grew most: in the series
+// of the query, else in any other one. A case that lists none is shown itself: there never was
+// a second one, or its family says as much.
+func (s *Service) objectsOfType(w http.ResponseWriter, r *http.Request, fingerprint string) {
+	caseID, wanted := r.URL.Query().Get("case"), r.URL.Query().Get("series")
+	if caseID == "" {
+		s.respond.Fail(w, r, noCase(fingerprint))
+		return
+	}
+	all, err := s.loader.Report(r.Context(), caseID)
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	address, found := "/cases/"+url.PathEscape(caseID), false
+	for i := range all.Said.Report.Series {
+		series := &all.Said.Report.Series[i]
+		at := slices.IndexFunc(series.Objects, func(o report.Object) bool { return analysis.ObjectFamily(o.Name, o.Type).Fingerprint == fingerprint })
+		if at < 0 {
+			continue
+		}
+		key := keyOf(series)
+		if !found || key == wanted {
+			address, found = view.ObjectURL(series.Objects[at].ID, caseID, key), true
+		}
+		if key == wanted {
+			break
+		}
+	}
+	s.respond.Redirect(w, r, address)
+}
+
+func noCase(id string) error {
+	return response.Refuse("bad_request", "the address names no case", id, "the ids of objects are those of one process in one case", "open the case and follow its objects")
+}
+
 // objects is a kind of objects of a series in one snapshot.
 type objects struct {
 	l      *loader.Loaded
@@ -51,7 +96,7 @@ type objects struct {
 func (s *Service) objects(r *http.Request, id string) (objects, error) {
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
-		return objects{}, response.Refuse("bad_request", "the address names no case", id, "the ids of objects are those of one process in one case", "open the case and follow its objects")
+		return objects{}, noCase(id)
 	}
 	wanted := r.URL.Query().Get("series")
 	find := func(all *report.Report) (series int, found report.Object) {

@@ -2,6 +2,7 @@ package casepage
 
 import (
 	"context"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
@@ -9,10 +10,13 @@ import (
 	"leakdiff/store"
 )
 
-// summaryVersion is the version of the catalogue and of the rules for sentence and
-// verdict. A summary of another version is outdated.
+// countedVersion rises when summaries count more.
+const countedVersion = "objects"
+
+// summaryVersion is the version of the catalogue, of the rules for sentence and verdict, and
+// of what is counted. A summary of another version is outdated.
 func summaryVersion(known *knowledge.Catalogue) string {
-	return known.Version() + "/" + report.SentenceVersion
+	return known.Version() + "/" + report.SentenceVersion + "/" + countedVersion
 }
 
 // Outdated returns the cases whose summary is older than its input: after a crash, after
@@ -33,7 +37,7 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 	sum := judged.Summary
 	err = s.store.SetCaseSummary(ctx, caseID, revision, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
-		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
+		Endings: endings(judged.Report.Series), Objects: objectCounts(judged), Knowledge: summaryVersion(known),
 	})
 	if err == nil {
 		s.cfg.Changed()
@@ -53,6 +57,44 @@ func endings(series []report.Series) []store.Ending {
 			if f.Verdict != analysis.Stable && f.Verdict != analysis.TooFewPoints {
 				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil, Snapshot: last})
 			}
+		}
+	}
+	return out
+}
+
+// objectCounts returns the types of objects of all series with their verdicts.
+func objectCounts(judged *report.CaseReport) (out []store.ObjectCount) {
+	for i := range judged.Series {
+		series := &judged.Report.Series[i]
+		verdicts := objectVerdicts(series)
+		for _, x := range judged.Series[i].Objects {
+			out = append(out, store.ObjectCount{
+				Name: x.Name, Type: x.Type, Version: x.Version, Verdict: string(verdicts[x.Type]),
+				First: store.ObjectSight{Snapshot: series.Snapshots[x.First], Count: x.FirstCount},
+				Last:  store.ObjectSight{Snapshot: series.Snapshots[x.Last], Count: x.LastCount},
+			})
+		}
+	}
+	return out
+}
+
+// objectVerdicts are the worst verdicts of types of which the objects did not stay as they
+// were. Objects of which every family was called benign accuse nobody.
+func objectVerdicts(s *report.Series) map[string]analysis.Verdict {
+	benign := map[string]bool{}
+	for i := range s.Families {
+		f := &s.Families[i]
+		benign[f.Fingerprint] = f.Triage != nil && f.Triage.State == analysis.Benign
+	}
+	accused := func(fingerprint string) bool { return !benign[fingerprint] }
+	out := map[string]analysis.Verdict{}
+	for i := range s.Objects {
+		o := &s.Objects[i]
+		if o.Verdict == analysis.Stable || o.Verdict == analysis.TooFewPoints || len(o.Families) > 0 && !slices.ContainsFunc(o.Families, accused) {
+			continue
+		}
+		if known, ok := out[o.Type]; !ok || o.Verdict.Rank() < known.Rank() {
+			out[o.Type] = o.Verdict
 		}
 	}
 	return out

@@ -40,8 +40,8 @@ func FleetChoice(query url.Values, now time.Time) (c view.FleetChoice, q store.F
 		}
 		c.Days = n
 	}
-	if c.Kind != "" && !slices.Contains(analysis.Kinds(), analysis.Kind(c.Kind)) {
-		return c, q, response.Refuse("bad_request", "there is no such kind", c.Kind, "the kinds are goroutine, thread, descriptor and watch", "use one of these, or leave it out")
+	if c.Kind != "" && !slices.Contains(view.FleetKinds(), analysis.Kind(c.Kind)) {
+		return c, q, response.Refuse("bad_request", "there is no such kind", c.Kind, "the kinds are goroutine, thread, descriptor, watch and object", "use one of these, or leave it out")
 	}
 	if c.Sort != "" && c.Sort != "growth" && c.Sort != "hosts" {
 		return c, q, response.Refuse("bad_request", "there is no such order", c.Sort, "families are sorted by growth or by hosts", "use one of these, or leave it out")
@@ -64,7 +64,8 @@ func FleetSentences(c view.FleetChoice, found store.Fleet) (title, fresh string)
 	if len(found.Families) > 0 {
 		first = found.Families[0]
 	}
-	return wording.FleetTitle(first.Family.Title, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(found.New)
+	kind := analysis.Kind(c.Kind)
+	return wording.FleetTitle(kind, first.Family.Title, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(kind, found.New)
 }
 
 // Fleet ranks the families over all hosts.
@@ -83,7 +84,7 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 	in.Title, in.Fresh = FleetSentences(choice, found)
 	for _, f := range found.Families {
 		in.Families = append(in.Families, view.FleetFamily{
-			Title: f.Family.Title, Kind: f.Family.Kind, Fingerprint: f.Family.Fingerprint, Hosts: f.Hosts, Unnamed: f.Unnamed, Series: f.Series,
+			Title: f.Family.Title, Type: f.Family.ObjectType(), Kind: f.Family.Kind, Fingerprint: f.Family.Fingerprint, Hosts: f.Hosts, Unnamed: f.Unnamed, Series: f.Series,
 			Growth: f.Growth, Measured: f.Unmeasured < f.Series, First: f.First, Last: f.Last, New: f.New,
 		})
 	}
@@ -152,11 +153,11 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 		return view.FleetFamilyInput{}, err
 	}
 	if len(series) == 0 {
-		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365 in the address or --days 365 on the command line")
+		return view.FleetFamilyInput{}, response.Refuse("not_found", "no host shows this family or object type", fingerprint, "no capture of "+wording.Plain(choice.Days, "day", "days")+" has it, or the fingerprint is wrong", "ask for more days, with ?days=365 in the address or --days 365 on the command line")
 	}
-	out := view.FleetFamilyInput{Choice: choice, Title: family.Title, Kind: family.Kind, Fingerprint: fingerprint, Hosts: fleetHosts(series)}
+	out := view.FleetFamilyInput{Choice: choice, Title: family.Title, Type: family.ObjectType(), Kind: family.Kind, Fingerprint: fingerprint, Hosts: fleetHosts(series)}
 	if cut {
-		out.Cut = wording.FleetCut(len(series))
+		out.Cut = wording.FleetCut(family.Kind, len(series))
 	}
 	out.Odd = oddHost(out.Hosts)
 	out.Versions = fleetVersions(out.Hosts)

@@ -48,7 +48,7 @@ func (m *diffMaker) objects(d *Diff) {
 	for _, x := range all[:min(len(all), maxDiffObjects)] {
 		o := x.object
 		row := DiffObject{
-			Name: objectName(o), URL: m.live(objectURL(o.ID, m.in.CaseID, m.key)), Each: Visible(o.Shape()),
+			Name: objectName(o), URL: m.live(ObjectURL(o.ID, m.in.CaseID, m.key)), Each: Visible(o.Shape()),
 			A: orDash(o.Counts[a]), B: orDash(o.Counts[b]), Delta: x.delta, Born: between(o.Born, a, b), Ended: between(o.Ended, a, b),
 		}
 		d.Objects = append(d.Objects, row)

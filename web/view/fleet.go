@@ -33,12 +33,17 @@ type FleetInput struct {
 
 // FleetFamily is one row of the ranked list.
 type FleetFamily struct {
-	Title, Fingerprint             string
+	Title, Fingerprint string
+	// Type is that of an object type with its import path.
+	Type                           string
 	Kind                           analysis.Kind
 	Hosts, Unnamed, Series, Growth int
 	Measured, New                  bool
 	First, Last                    time.Time
 }
+
+// FleetKinds are the kinds that the fleet ranks.
+func FleetKinds() []analysis.Kind { return append(analysis.Kinds(), analysis.KindObject) }
 
 // perFleetPage is how many rows one page has.
 const perFleetPage = 100
@@ -99,14 +104,16 @@ func NewFleet(in FleetInput) Written {
 		fresh = document.Blocks{document.TextOnly{Blocks: fresh}, document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "lead", Text: linked}}}}
 	}
 	v.Body.Add(append(fresh, in.Choice.form())...)
-	section := document.NewSection("ranked", "Families over all hosts", in.shown())
+	one, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
+	label := wording.Capital(many) + " over all hosts"
+	section := document.NewSection("ranked", label, in.shown())
 	if len(in.Families) == 0 {
-		section.Say("empty", "No capture of these days shows such a family. More days or fewer words find more.")
+		section.Say("empty", "No capture of these days shows such "+many+". More days or fewer words find more.")
 		v.Body.Add(section)
 		return v
 	}
-	table := document.Table{Look: "data fleet", Label: "Families over all hosts", Caption: "Families with their growth, hosts and days",
-		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: "Family"}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
+	table := document.Table{Look: "data fleet", Label: label, Caption: wording.Capital(many) + " with their growth, hosts and days",
+		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: wording.Capital(one)}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for _, f := range in.Families {
 		part.Rows = append(part.Rows, f.row(in.Choice))
@@ -114,7 +121,7 @@ func NewFleet(in FleetInput) Written {
 	table.Parts = []document.Part{part}
 	section.Add(table)
 	section.Add(in.Choice.neighbours("/fleet", in.Total)...)
-	section.Say("note", wording.FleetGrowth)
+	section.Say("note", wording.FleetGrowth(analysis.Kind(in.Choice.Kind)))
 	v.Body.Add(section)
 	return v
 }
@@ -135,7 +142,11 @@ func (in *FleetInput) shown() string {
 
 func (f *FleetFamily) row(c FleetChoice) document.Row {
 	of := FleetChoice{Days: c.Days}
-	hit := NewFunctionHit(f.Title, kindWord(f.Kind, 2), of.address("/fleet/"+url.PathEscape(f.Fingerprint)), "")
+	members := kindWord(f.Kind, 2)
+	if f.Type != "" && f.Type != f.Title {
+		members += " of " + f.Type
+	}
+	hit := NewFunctionHit(f.Title, members, of.address("/fleet/"+url.PathEscape(f.Fingerprint)), "")
 	name := document.Span{URL: hit.URL, Look: document.Strong, Text: hit.Name}
 	if hit.Path != "" {
 		name.Look, name.Path = document.Function, hit.Path
@@ -163,10 +174,12 @@ func (c FleetChoice) form() document.Form {
 	label := func(id, text string) document.Label {
 		return document.Label{Look: "vh", For: id, Blocks: document.Blocks{document.Words(text)}}
 	}
-	kinds := []document.Choice{{Value: "", Text: "all kinds"}}
+	kinds := []document.Choice{{Value: "", Text: "all families"}}
 	for _, k := range analysis.Kinds() {
 		kinds = append(kinds, document.Choice{Value: string(k), Text: kindWord(k, 2)})
 	}
+	_, types := wording.Ranked(analysis.KindObject)
+	kinds = append(kinds, document.Choice{Value: string(analysis.KindObject), Text: types})
 	days := []document.Choice{}
 	known := []int{1, 7, 30, 90, 365, 3650}
 	if !slices.Contains(known, c.Days) {
@@ -194,7 +207,9 @@ func (c FleetChoice) form() document.Form {
 type FleetFamilyInput struct {
 	Choice             FleetChoice
 	Title, Fingerprint string
-	Kind               analysis.Kind
+	// Type is that of an object type with its import path.
+	Type string
+	Kind analysis.Kind
 	// Sentence says how much it grew, Odd which host differs, or nothing.
 	Sentence, Odd string
 	// Cut says that older series were left out, or nothing.
@@ -227,9 +242,13 @@ type FleetVersion struct {
 // NewFleetFamily makes the page of one family over all hosts. The caller adds the engine
 // line.
 func NewFleetFamily(in FleetFamilyInput) Written {
-	v := Written{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One family"}}
+	one, _ := wording.Ranked(in.Kind)
+	v := Written{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet/"+url.PathEscape(in.Fingerprint))
 	v.Body.Title(Visible(in.Sentence) + ".")
+	if in.Type != "" && in.Type != in.Title {
+		v.Body.Say("note", "In full "+Visible(in.Type)+".")
+	}
 	if in.Odd != "" {
 		v.Body.Say("lead", Visible(in.Odd))
 	}
@@ -252,26 +271,27 @@ func (in *FleetFamilyInput) ranked() document.Section {
 	if len(rows) < len(in.Hosts) {
 		note = fmt.Sprintf("%s to %s of %s", wording.Number(int64(from+1)), wording.Number(int64(from+len(rows))), note)
 	}
+	one, _ := wording.Ranked(in.Kind)
 	out := document.NewSection("hosts", "Hosts by growth", note)
 	if len(rows) == 0 {
 		out.Say("empty", "This page is after the last one.")
 		return out
 	}
-	table := document.Table{Look: "data", Label: "Hosts by growth", Caption: "Hosts with the growth of the family", Numeric: 1,
+	table := document.Table{Look: "data", Label: "Hosts by growth", Caption: "Hosts with the growth of the " + one, Numeric: 1,
 		Head: []document.Cell{{Words: "Host"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Verdict"}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for i := range rows {
-		part.Rows = append(part.Rows, rows[i].row(in.Fingerprint))
+		part.Rows = append(part.Rows, rows[i].row(in.Fingerprint, in.Kind))
 	}
 	table.Parts = []document.Part{part}
 	out.Add(table)
 	base := "/fleet/" + url.PathEscape(in.Fingerprint)
 	out.Add(FleetChoice{Days: in.Choice.Days, Page: max(in.Choice.Page, 1)}.neighbours(base, len(in.Hosts))...)
-	out.Say("note", wording.FleetGrowth)
+	out.Say("note", wording.FleetGrowth(in.Kind))
 	return out
 }
 
-func (h *FleetHost) row(fingerprint string) document.Row {
+func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
 	name := Visible(h.Host)
 	if h.Host == "" {
 		name = "no host name"
@@ -280,7 +300,10 @@ func (h *FleetHost) row(fingerprint string) document.Row {
 	if h.Series > 1 {
 		where += ", " + wording.Plain(h.Series, "series", "series")
 	}
-	address := "/families/" + url.PathEscape(fingerprint) + "?" + url.Values{"case": {h.CaseID}, "series": {SeriesKey(h.Host, h.Process)}}.Encode()
+	address := familyURL(fingerprint, h.CaseID, SeriesKey(h.Host, h.Process))
+	if k == analysis.KindObject {
+		address = ObjectURL(fingerprint, h.CaseID, SeriesKey(h.Host, h.Process))
+	}
 	verdict := document.Text{document.Marked(document.Muted, OpenVerdict)}
 	if h.Verdict != "" {
 		verdict = document.Text{document.Marked(document.Verdict, h.Verdict)}

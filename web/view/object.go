@@ -90,8 +90,8 @@ type ObjectRow struct {
 	More  string
 }
 
-// objectURL is the address of a kind of objects of a series.
-func objectURL(id, caseID, series string) string {
+// ObjectURL is the address of a kind of objects of a series.
+func ObjectURL(id, caseID, series string) string {
 	return "/objects/" + url.PathEscape(id) + familyQuery(caseID, series)
 }
 

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -39,8 +41,20 @@ type SeriesReport struct {
 	// NoWait names the families of goroutines with ids of which no member had waited a
 	// minute in the last snapshot that shows the family.
 	NoWait map[string]bool `json:",omitempty"`
+	// Objects are the types of its objects, those with most objects first.
+	Objects []ObjectSights `json:",omitempty"`
 	// Drawn is nil in a series of one snapshot and in large cases.
 	Drawn *Drawn `json:",omitempty"`
+}
+
+// ObjectSights are the first and the last capture of a series with objects of a type. A
+// capture without a time is none.
+type ObjectSights struct {
+	Name, Type string
+	// First and Last index the snapshots of the series, the counts are those of objects.
+	First, Last, FirstCount, LastCount int
+	// Version is that of the program at the last one, or empty.
+	Version string `json:",omitempty"`
 }
 
 // Said is the case without its evidence.
@@ -72,7 +86,45 @@ func (j *JudgedSeries) report(s *Series) SeriesReport {
 			out.NoWait[f.Fingerprint] = true
 		}
 	}
+	out.Objects = j.sights()
 	return out
+}
+
+// sights adds up the objects of each type, whatever their shape, at most mostObjects types. A
+// type of which every object is one goroutine is left out: its family says as much.
+func (j *JudgedSeries) sights() (out []ObjectSights) {
+	at := map[string]int{}
+	composed := map[string]bool{}
+	for i, snap := range j.Snapshots {
+		if snap.Joined == nil || snap.CapturedAt.IsZero() {
+			continue
+		}
+		for k := range snap.Joined.Kinds {
+			kind := &snap.Joined.Kinds[k]
+			n, known := at[kind.Type]
+			if !known {
+				n = len(out)
+				at[kind.Type] = n
+				out = append(out, ObjectSights{Name: kind.Name, Type: kind.Type, First: i, Last: -1})
+			}
+			if kind.Parts > 1 || snap.Joined.Threads {
+				composed[kind.Type] = true
+			}
+			x := &out[n]
+			if x.Last < i {
+				x.Last, x.LastCount, x.Version = i, 0, snap.Process.Release()
+			}
+			x.LastCount += kind.Count
+			if x.First == i {
+				x.FirstCount += kind.Count
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(x ObjectSights) bool { return !composed[x.Type] })
+	slices.SortFunc(out, func(a, b ObjectSights) int {
+		return cmp.Or(cmp.Compare(max(b.FirstCount, b.LastCount), max(a.FirstCount, a.LastCount)), strings.Compare(a.Type, b.Type))
+	})
+	return out[:min(len(out), mostObjects)]
 }
 
 // stackFrames are the frames of the stacks of all findings.

@@ -2,23 +2,35 @@ package wording
 
 import (
 	"strings"
+
+	"leakdiff/analysis"
 )
 
-// FleetTitle says of a ranked list which family is the first one, and why. An empty title is
-// a list without a family.
+// Ranked are the nouns of what the fleet ranks: types of objects, or families of other kinds
+// and of all.
+func Ranked(k analysis.Kind) (one, many string) {
+	if k == analysis.KindObject {
+		return "object type", "object types"
+	}
+	return "family", "families"
+}
+
+// FleetTitle says of a list ranked by kind which family is the first one, and why. An empty
+// title is a list without a family.
 //
 //	"prober.run grew most: +19 on 2 hosts"
 //	"prober.run is on most hosts: 5000"
-func FleetTitle(title string, growth, hosts, unnamed, days int, byHosts bool) string {
+func FleetTitle(k analysis.Kind, title string, growth, hosts, unnamed, days int, byHosts bool) string {
+	one, _ := Ranked(k)
 	switch {
 	case title == "":
-		return "No family fits in the captures of " + lastDays(days)
+		return "No " + one + " fits in the captures of " + lastDays(days)
 	case byHosts && hosts > 0:
 		return title + " is on most hosts: " + Number(int64(hosts))
 	case byHosts:
 		return "No capture of " + lastDays(days) + " names its host"
 	case growth <= 0:
-		return "No family grew in the captures of " + lastDays(days)
+		return "No " + one + " grew in the captures of " + lastDays(days)
 	}
 	return title + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
 }
@@ -52,14 +64,15 @@ func Plain(n int, one, many string) string {
 }
 
 // FleetNew says how many families no capture showed before yesterday.
-func FleetNew(n int) string {
+func FleetNew(k analysis.Kind, n int) string {
+	one, many := Ranked(k)
 	switch n {
 	case 0:
-		return "No family is new since yesterday."
+		return "No " + one + " is new since yesterday."
 	case 1:
-		return "1 family is new since yesterday: no earlier capture shows it."
+		return "1 " + one + " is new since yesterday: no earlier capture shows it."
 	}
-	return Number(int64(n)) + " families are new since yesterday: no earlier capture shows them."
+	return Number(int64(n)) + " " + many + " are new since yesterday: no earlier capture shows them."
 }
 
 // FleetFamily says of one family over all hosts how much it grew, and where most.
@@ -95,9 +108,13 @@ func fleetVerdict(verdict string) string { return strings.ReplaceAll(verdict, "_
 const NoVersions = "No capture says which version of the program runs."
 
 // FleetCut says that a family is in more series than a page counts, n.
-func FleetCut(n int) string {
-	return "More series show this family. The " + Number(int64(n)) + " that were seen last are counted here, the older ones are not."
+func FleetCut(k analysis.Kind, n int) string {
+	one, _ := Ranked(k)
+	return "More series show this " + one + ". The " + Number(int64(n)) + " that were seen last are counted here, the older ones are not."
 }
 
 // FleetGrowth explains how growth is counted.
-const FleetGrowth = "Growth adds up, over the series, the count at the last capture with the family minus that at the first. A capture that is in several cases counts in each of them, one without a time in none."
+func FleetGrowth(k analysis.Kind) string {
+	one, _ := Ranked(k)
+	return "Growth adds up, over the series, the count at the last capture with the " + one + " minus that at the first. A capture that is in several cases counts in each of them, one without a time in none."
+}
