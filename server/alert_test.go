@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -278,4 +281,75 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// judging tells when alerts begin or end.
+type judging struct {
+	Storage
+	changed chan<- int
+}
+
+func (j *judging) JudgeAlerts(ctx context.Context, rule store.AlertRule, body func(store.Alert) ([]byte, error)) (int, error) {
+	n, err := j.Storage.JudgeAlerts(ctx, rule, body)
+	if n > 0 {
+		j.changed <- n
+	}
+	return n, err
+}
+
+func TestAWebhookGetsWhatItsTemplateMakes(t *testing.T) {
+	type delivery struct{ kind, body string }
+	got := make(chan delivery, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- delivery{r.Header.Get("Content-Type"), string(text)}
+	}))
+	defer hook.Close()
+	address, err := alert.Address(hook.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		template string
+		want     []delivery
+	}{
+		"JSON": {`{"text": {{json (printf "%s on %v" .event .hosts)}}}`, []delivery{{"application/json", `{"text": "started on 1"}`}, {"application/json", `{"text": "ended on 0"}`}}},
+		"text": {"{{.event}}, {{len .host_names}}\n", []delivery{{"text/plain; charset=utf-8", "started, 1"}, {"text/plain; charset=utf-8", "ended, 0"}}},
+		// What begins is not told, so the first delivery is the end.
+		"ends alone": {`{{if eq .event "ended"}}{"text": {{json .event}}}{{end}}`, []delivery{{"application/json", `{"text": "ended"}`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.tmpl")
+			if err := os.WriteFile(path, []byte(c.template), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			template, err := alert.ReadTemplate(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWebhook(t)
+			cfg := w.config(0)
+			cfg.Alert.URL, cfg.Alert.Template = address, template
+			st := openStore(t)
+			begun := make(chan int, 10)
+			cfg.Store = &judging{st, begun}
+			s := startSite(t, st, cfg)
+			up := s.grows("node-1", 0, leaks...)
+			<-begun
+			if len(c.want) > 1 {
+				if first := <-got; first != c.want[0] {
+					t.Errorf("the begin is %+v, want %+v", first, c.want[0])
+				}
+			}
+			if r := s.do("DELETE", "/api/v1/cases/"+up.Case, nil); r.status != http.StatusNoContent {
+				t.Fatalf("deleting gave %d", r.status)
+			}
+			if last := <-got; last != c.want[len(c.want)-1] {
+				t.Errorf("the end is %+v, want %+v", last, c.want[len(c.want)-1])
+			}
+		})
+	}
 }

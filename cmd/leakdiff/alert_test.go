@@ -15,6 +15,8 @@ func TestServeRefusesAWebhookWithoutRepeatingItsAddress(t *testing.T) {
 		"another scheme":           {"ftp://hooks.example.org/secret", nil, "the address of the webhook was not understood"},
 		"a negative number":        {"https://hooks.example.org/secret", []string{"--alert-hosts=-1"}, "a number of hosts is not negative"},
 		"a number that is a word":  {"https://hooks.example.org/secret", []string{"--alert-hosts", "many"}, "--alert-hosts"},
+		"a template for nobody":    {"", []string{"--alert-template", "none.tmpl"}, "a template of alerts needs a webhook"},
+		"a missing template":       {"https://hooks.example.org/secret", []string{"--alert-template", "none.tmpl"}, "there is no such file"},
 		"an address with a space ": {"https://hooks.example.org:x y/secret", nil, "the address of the webhook was not understood"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -42,8 +43,15 @@ func (c *mcpCommand) Run(ctx context.Context, m *Main) error {
 	}
 	collectAt(reportPercent)
 	cases := &readCases{knowledge: known, problems: problems}
-	s := mcp.New(mcp.Config{Cases: cases, Version: version, Read: cases.read})
+	s := mcp.New(mcp.Config{Cases: cases, Version: version, Read: cases.read, Panicked: m.panicked})
 	return s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(m.Stdin), Writer: written{m.Stdout}})
+}
+
+// panicked reports a panic of a tool. The session goes on: what one file does to it is not to
+// end the others.
+func (m *Main) panicked(v any) error {
+	fmt.Fprintf(m.Stderr, "leakdiff: a tool panicked: %v\n%s", v, debug.Stack())
+	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Hint: "its standard error says what"}
 }
 
 // written closes nothing: standard output is not the session's.

@@ -218,6 +218,10 @@ func TestAnAgentIsToldWhatWasForgotten(t *testing.T) {
 	if listed.Total != mostRead || len(listed.Cases) != 3 || listed.Cases[0].Case != read.Case || listed.More != "1 more: ask again with page=2" {
 		t.Errorf("listed are %+v", listed)
 	}
+	callTool(t, session, "list_cases", map[string]any{"page": 1 << 62, "limit": 3}, &listed)
+	if listed.Total != mostRead || len(listed.Cases) != 0 || listed.More != "" {
+		t.Errorf("a page behind the last one is %+v", listed)
+	}
 	if words := refusedTool(t, session, "diagnose", map[string]any{"case": "case-1"}); words != "case-1: there is no such case (it was not read, or made room for others: the last 4 stay). read_dump reads files, list_cases names what was read" {
 		t.Errorf("the forgotten case answers: %s", words)
 	}

@@ -37,6 +37,7 @@ type serveCommand struct {
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	AlertURL    string   `help:"Webhook that is told when a family leaks on more than --alert-hosts hosts, and when that ends. It may hold a secret: better given as LEAKDIFF_ALERT_URL." name:"alert-url" placeholder:"URL"`
+	AlertTmpl   string   `help:"File of text/template that writes the body of a delivery from its usual fields: for chats, tickets and pagers, see docs/monitoring." name:"alert-template" type:"path" placeholder:"FILE"`
 	AlertHosts  int      `help:"More hosts than these with a leak of one family are an alert; it ends at half of them." default:"1" placeholder:"N"`
 	keepFlags
 	UploadLimit string `help:"Size of one upload." default:"2GB"`
@@ -85,6 +86,10 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	template, err := c.template()
+	if err != nil {
+		return err
+	}
 	webhook, err := c.webhook()
 	if err != nil {
 		return err
@@ -123,7 +128,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
 		TempDir: spool, UploadLimit: limit, Readers: readersWithin(memory), NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
-		Alert: alert.Config{URL: webhook, Hosts: c.AlertHosts}, Keep: keep,
+		Alert: alert.Config{URL: webhook, Template: template, Hosts: c.AlertHosts}, Keep: keep,
 	}
 	if c.Database != "" {
 		cfg.Outgoing = append(cfg.Outgoing, wording.ItsDatabase)
@@ -152,6 +157,17 @@ func (c *serveCommand) webhook() (*url.URL, error) {
 		return nil, nil
 	}
 	return alert.Address(c.AlertURL)
+}
+
+// template is nil for the usual deliveries.
+func (c *serveCommand) template() (*alert.Template, error) {
+	switch {
+	case c.AlertTmpl == "":
+		return nil, nil
+	case c.AlertURL == "":
+		return nil, &analysis.Fault{Code: "usage", What: "a template of alerts needs a webhook", Where: "--alert-template", Hint: "give --alert-url, or LEAKDIFF_ALERT_URL"}
+	}
+	return alert.ReadTemplate(c.AlertTmpl)
 }
 
 // uploadGrace is how long uploads may arrive after a signal to stop.

@@ -33,6 +33,8 @@ type Config struct {
 	Now   func() time.Time
 	// URL is the webhook. It may hold a secret: only its host is ever logged.
 	URL *url.URL
+	// Template writes the bodies, nil for the usual ones.
+	Template *Template
 	// Hosts is the number of hosts that more begin an alert.
 	Hosts int
 	// BaseURL is the address of the server for links, empty if it is not known.
@@ -151,7 +153,17 @@ type message struct {
 	Version     string         `json:"version"`
 }
 
+// body is the body of a delivery: the usual one, or what the template makes of it. It is empty
+// where the template makes nothing.
 func (a *Alerts) body(of store.Alert) ([]byte, error) {
+	usual, err := a.usual(of)
+	if err != nil || a.cfg.Template == nil {
+		return usual, err
+	}
+	return a.cfg.Template.body(usual)
+}
+
+func (a *Alerts) usual(of store.Alert) ([]byte, error) {
 	m := message{
 		ID: of.ID, Event: "ended", At: of.At, Since: of.Since, Fingerprint: of.Fingerprint, Hosts: of.Hosts, Names: append([]string{}, of.Named...),
 		Limit: a.cfg.Hosts, Version: a.cfg.Version,
@@ -183,13 +195,15 @@ func (a *Alerts) deliver(ctx context.Context) time.Duration {
 		if !claimed {
 			return wait
 		}
-		err = a.send(ctx, d)
-		if ctx.Err() != nil {
-			break
-		}
-		if a.cfg.Sent(err == nil); err != nil {
-			a.cfg.Log.Warn("an alert was not delivered and is tried again", "delivery", d.ID, "attempt", d.Attempt, "host", a.cfg.URL.Host, "why", err)
-			continue
+		if len(d.Body) > 0 { // else the template has nothing to say of it
+			err = a.send(ctx, d)
+			if ctx.Err() != nil {
+				break
+			}
+			if a.cfg.Sent(err == nil); err != nil {
+				a.cfg.Log.Warn("an alert was not delivered and is tried again", "delivery", d.ID, "attempt", d.Attempt, "host", a.cfg.URL.Host, "why", err)
+				continue
+			}
 		}
 		if err := a.cfg.Store.Delivered(ctx, d.ID); err != nil {
 			a.cfg.Log.Error("an alert was delivered and will be again", "delivery", d.ID, "error", err)
@@ -212,7 +226,10 @@ func (a *Alerts) send(ctx context.Context, d store.Delivery) error {
 	if err != nil {
 		return errors.New("the request could not be made") // the error would name the address
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	if json.Valid(d.Body) {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	req.Header.Set("User-Agent", "leakdiff/"+a.cfg.Version)
 	req.Header.Set("Idempotency-Key", d.ID)
 	res, err := a.client.Do(req)

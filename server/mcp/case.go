@@ -25,8 +25,11 @@ type listOut struct {
 	More  string   `json:"more,omitempty"`
 }
 
+// mostPages bounds the page that is asked for.
+const mostPages = 1_000_000
+
 func (t *tools) list(ctx context.Context, in listIn) (listOut, error) {
-	q := Query{Find: in.Find, Verdict: in.Verdict, Limit: limited(in.Limit, 20, 50), Page: max(in.Page, 1)}
+	q := Query{Find: in.Find, Verdict: in.Verdict, Limit: limited(in.Limit, 20, 50), Page: limited(in.Page, 1, mostPages)}
 	cases, total, err := t.cases.List(ctx, q)
 	out := listOut{Cases: append([]Listed{}, cases...), Total: total}
 	if left := total - (q.Page-1)*q.Limit - len(cases); left > 0 && len(cases) > 0 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -39,9 +40,6 @@ type ServedConfig struct {
 	Version string
 }
 
-// maxRequest bounds a request in bytes. Tools take ids and a few words.
-const maxRequest = 64 << 10
-
 // Handler answers agents over streamable HTTP. It is for requests that were admitted, whose
 // Host and origin were checked. It keeps no session, so that any of several servers behind one
 // address answers each request, and writes nothing.
@@ -51,18 +49,35 @@ func Handler(cfg ServedConfig) http.Handler {
 	open := sync.OnceValue(func() http.Handler {
 		server := New(Config{Cases: s, Version: cfg.Version, Frozen: s.frozen, Panicked: s.panicked})
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest, PropagateRequestCancellation: true,
+			Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
 			// The server has its own check, which knows the names that a proxy passes on.
 			DisableLocalhostProtection: true,
 		})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxRequest {
-			cfg.Respond.FailAPI(w, r, &http.MaxBytesError{Limit: maxRequest})
+		body, err := oneMessage(w, r)
+		if err != nil {
+			cfg.Respond.FailAPI(w, r, err)
 			return
 		}
-		open().ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		open().ServeHTTP(w, r)
 	})
+}
+
+// oneMessage reads the body of a request, which is bounded. It refuses several messages at once,
+// which old versions of the protocol know: a request counts once for the rate of its sender.
+func oneMessage(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+	const example = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
+	var body json.RawMessage
+	if err := response.ReadJSON(w, r, &body, example); err != nil {
+		return nil, err
+	}
+	if body[0] == '[' {
+		return nil, response.Refuse("bad_request", "several messages came at once", "", "a request has one", "send each by itself")
+	}
+	return body, nil
 }
 
 // requestKey finds the request of an agent in the context of a tool.

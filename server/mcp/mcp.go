@@ -61,15 +61,12 @@ type Config struct {
 	// Frozen reads a frozen result by its URI, with its media type. It is nil where there are
 	// none.
 	Frozen func(ctx context.Context, uri string) (kind string, body []byte, err error)
-	// Panicked makes the error of a panic in a tool. If it is nil, the panic goes on.
+	// Panicked makes the error of a panic in a tool.
 	Panicked func(v any) error
 }
 
 // recovered turns a panic into an error.
 func (cfg *Config) recovered(err *error) {
-	if cfg.Panicked == nil {
-		return
-	}
 	if v := recover(); v != nil {
 		*err = cfg.Panicked(v)
 	}

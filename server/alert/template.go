@@ -1,0 +1,100 @@
+package alert
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"text/template"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/store"
+)
+
+// Template writes the body of a delivery from the fields of the usual one.
+type Template struct{ parsed *template.Template }
+
+// mostTemplate bounds the file of a template in bytes.
+const mostTemplate = 64 << 10
+
+// ReadTemplate reads a template of text/template. Its data are the fields of the usual body
+// under their names there; its function json writes a value as JSON. It is tried on alerts
+// whose names hold quotes and line ends: what begins like JSON must be JSON then.
+func ReadTemplate(path string) (*Template, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		why := "it cannot be opened"
+		if errors.Is(err, fs.ErrNotExist) {
+			why = "there is no such file"
+		}
+		return nil, templateFault(path, why, "name a file of text/template", err)
+	}
+	if len(text) > mostTemplate {
+		return nil, templateFault(path, fmt.Sprintf("it has %d bytes, the limit is %d", len(text), mostTemplate), "shorten it", nil)
+	}
+	parsed, err := template.New("alert").Option("missingkey=error").Funcs(template.FuncMap{"json": writeJSON}).Parse(string(text))
+	if err != nil {
+		return nil, templateFault(path, err.Error(), "write it like docs/monitoring/slack.tmpl", err)
+	}
+	t := &Template{parsed}
+	said := false
+	for _, sample := range samples() {
+		body, err := t.body(sample)
+		if err != nil {
+			return nil, templateFault(path, err.Error(), "the fields are those of the usual body, see docs/api.md", err)
+		}
+		said = said || len(body) > 0
+		if len(body) > 0 && (body[0] == '{' || body[0] == '[') && !json.Valid(body) {
+			return nil, templateFault(path, "what it makes of an alert whose names hold quotes is no JSON", `write each value with the function json and without quotes around it: {"text": {{json .text}}}`, nil)
+		}
+	}
+	if !said {
+		return nil, templateFault(path, "it makes nothing of any alert", "write it like docs/monitoring/slack.tmpl", nil)
+	}
+	return t, nil
+}
+
+func templateFault(path, why, hint string, err error) error {
+	return &analysis.Fault{Code: "usage", What: "the template of alerts cannot be used", Where: "--alert-template " + path, Why: why, Hint: hint, Err: err}
+}
+
+func writeJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+// body is what a template makes of the usual body, without space around it.
+func (t *Template) body(usual []byte) ([]byte, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(usual, &fields); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := t.parsed.Execute(&out, fields); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// samples are usual bodies: of an alert that begins, with names as a hostile dump may have
+// them, and of one that ends of which nothing is known any more.
+func samples() [][]byte {
+	at := time.Date(2026, 11, 25, 21, 10, 38, 0, time.UTC)
+	began := store.Alert{
+		ID: "dsample", Started: true, Fingerprint: "g1:2ec9fdcf9986297b97a1efc87069efaa", Title: "quote\" and\nline\\end", Kind: analysis.KindGoroutine,
+		Hosts: 2, Named: []string{"node-\"a", "node\\b"}, At: at, Since: at,
+	}
+	ended := store.Alert{ID: "dsample", Fingerprint: "g1:2ec9fdcf9986297b97a1efc87069efaa", At: at.Add(time.Hour), Since: at}
+	var out [][]byte
+	for base, of := range map[string]store.Alert{"https://leaks.example.org": began, "": ended} {
+		text, err := (&Alerts{cfg: Config{BaseURL: base, Hosts: 1, Version: "1"}}).usual(of)
+		if err != nil {
+			panic(err) // strings and numbers are always JSON
+		}
+		out = append(out, text)
+	}
+	return out
+}
