@@ -172,11 +172,11 @@ func TestWatchTellsOnceWhenALeakBegins(t *testing.T) {
 func TestWatchTellsAgainAfterALeakWasGone(t *testing.T) {
 	s := serve(t, t.TempDir(), "--no-samples")
 	l := startLeaker(t)
-	w := watch(t, "--process", l.pid()+"="+l.address, "--server", s.url, "--dir", t.TempDir(), "--keep", "5")
-	w.until(func() { l.leak(40) }, "stdout: ", "leaking: ")
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", s.url, "--dir", t.TempDir(), "--keep", "5", "--until", "suspicious") // five captures in a moment are too few for more
+	w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
 	l.release()
-	w.until(nil, "no longer leaking")
-	line := w.until(func() { l.leak(40) }, "stdout: ", "leaking: ")
+	w.until(nil, "no longer suspicious")
+	line := w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
 	if got := casesOf(s); len(got) != 1 || !strings.HasSuffix(line, s.url+"/cases/"+got[0]) {
 		t.Errorf("cases %q, want one, of %q", got, line)
 	}
@@ -262,7 +262,7 @@ func TestWatchIsNotDelayedByATargetThatHangs(t *testing.T) {
 	defer silent.Close()
 	l := startLeaker(t)
 	dir := t.TempDir()
-	w := watch(t, "--url", silent.Addr().String(), "--url", l.address, "--process", "no-such-program", "--dir", dir, "--step-timeout", "1h", "--keep", "6")
+	w := watch(t, "--url", silent.Addr().String(), "--url", l.address, "--process", "no-such-program", "--dir", dir, "--step-timeout", "1h", "--keep", "6", "--until", "suspicious")
 	w.until(func() { l.leak(40) }, "stdout: ", "waitForAnswer")
 	for range 10 {
 		w.until(nil, " goroutines")
