@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,8 +21,17 @@ const roleOfLeaker = "TESTED_LEAKER"
 // leak serves profiles and leaks goroutines by request. It prints its address and ends with
 // its standard input.
 func leak() {
+	var mu sync.Mutex // of release
 	release := make(chan struct{})
+	http.HandleFunc("/release", func(http.ResponseWriter, *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		close(release)
+		release = make(chan struct{})
+	})
 	http.HandleFunc("/leak", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		n, _ := strconv.Atoi(r.FormValue("n"))
 		for range n {
 			go waitForAnswer(release)
@@ -81,10 +91,14 @@ func (l *leaker) kill() {
 	l.cmd.Wait()
 }
 
-// leak has the process start goroutines that never end.
-func (l *leaker) leak(n int) {
+// leak has the process start goroutines that do not end before release.
+func (l *leaker) leak(n int) { l.t.Helper(); l.ask("/leak?n=" + strconv.Itoa(n)) }
+
+func (l *leaker) release() { l.t.Helper(); l.ask("/release") }
+
+func (l *leaker) ask(path string) {
 	l.t.Helper()
-	res, err := http.Get("http://" + l.address + "/leak?n=" + strconv.Itoa(n))
+	res, err := http.Get("http://" + l.address + path)
 	if err != nil {
 		l.t.Fatal(err)
 	}

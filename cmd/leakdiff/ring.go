@@ -155,7 +155,11 @@ func (r *ring) input(name string) bundle.Input {
 				return nil, errors.Join(err, files.Close())
 			}
 			files.files = append(files.files, f)
-			parts = append(parts, f)
+			part, err := capture.PartOf(f)
+			if err != nil {
+				return nil, errors.Join(err, files.Close())
+			}
+			parts = append(parts, part)
 		}
 		files.Reader = capture.JoinParts(parts...)
 		return files, nil
@@ -192,7 +196,10 @@ func (r *ring) write(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(w, f)
+		part, err := capture.PartOf(f)
+		if err == nil {
+			_, err = io.Copy(w, part)
+		}
 		f.Close()
 		if err == nil {
 			// At most one capture stands on the disk twice.

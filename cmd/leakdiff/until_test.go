@@ -207,7 +207,7 @@ func TestCollectUntilLeavesReadableRoundsWhenItIsKilled(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	if got := execute(t, nil, "report", file+".rounds"); got.status != exitDone || !strings.Contains(got.stdout, " dumps in ") {
+	if got := execute(t, nil, "report", "--verbose", file+".rounds"); got.status != exitDone || !strings.Contains(got.stdout, " dumps in ") || strings.Contains(got.stdout, "has no end") {
 		t.Errorf("report of the rounds: status %d: %s%s", got.status, got.stdout, got.stderr)
 	}
 	// The next one takes the place of the rounds.

@@ -51,7 +51,7 @@ type watchCommand struct {
 // Help is printed below the flags.
 func (*watchCommand) Help() string {
 	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
-decides. When its verdict begins, the captures are sent and the link is printed, once, until a report was without that verdict. What was
+decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. What was
 told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
 SIGTERM and SIGINT end it with status 0. Status 2 means that it could not begin.
 
@@ -208,15 +208,18 @@ func (w *watched) say(text string) {
 	w.out.print(w.out.stderr, "leakdiff: "+w.target.name+": "+text)
 }
 
-// run captures and pushes until ctx or the process ends.
+// run captures and pushes until ctx ends, or the process, and nothing is left to push.
 func (w *watched) run(ctx context.Context) {
-	next := time.Now()
+	next, ended := time.Now(), false
 	for ctx.Err() == nil {
 		w.push(ctx)
-		if now := time.Now(); !now.Before(next) {
-			if !w.round(ctx, now) {
+		waits := w.Server != "" && w.state.Pending != nil
+		if ended && !waits {
+			return
+		}
+		if now := time.Now(); !ended && !now.Before(next) {
+			if ended = !w.round(ctx, now); ended {
 				w.say("the process has ended: it is watched no more")
-				return
 			}
 			if next = next.Add(w.Every); next.Before(time.Now()) {
 				next = now.Add(w.Every)
@@ -224,7 +227,7 @@ func (w *watched) run(ctx context.Context) {
 			continue // a push that the capture gave rise to
 		}
 		due := next
-		if w.Server != "" && w.state.Pending != nil && w.retry.Before(due) {
+		if waits && (ended || w.retry.Before(due)) {
 			due = w.retry
 		}
 		sleepUntil(ctx, due)
@@ -283,6 +286,10 @@ func (w *watched) warn(text string) {
 	w.say("warning: " + text)
 }
 
+// clearReports is how many reports in a row must be without a verdict that was told before it
+// can begin again.
+const clearReports = 3
+
 // judge asks the report whether a verdict began or ended, and plans a push.
 func (w *watched) judge(ctx context.Context) error {
 	said, err := w.report(ctx)
@@ -291,10 +298,15 @@ func (w *watched) judge(ctx context.Context) error {
 	}
 	last := w.ring.captures[len(w.ring.captures)-1].at
 	reached := reaches(w.Until, *said)
+	if reached {
+		w.state.Clear = 0
+	}
 	switch {
 	case !reached && w.state.Told:
-		w.state.Told = false
-		w.say("no longer " + w.Until)
+		if w.state.Clear++; w.state.Clear == clearReports {
+			w.state.Told, w.state.Clear = false, 0
+			w.say("no longer " + w.Until)
+		}
 	case reached && !w.state.Told:
 		w.state.Told = true
 		sentence := said.Diagnosis.Sentence
@@ -368,14 +380,14 @@ func (w *watched) push(ctx context.Context) {
 	w.out.print(w.out.stdout, fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, wording.Printable(p.Sentence), link))
 }
 
-// again plans the next try. A case that is gone is replaced, and an upload that the server
+// again plans the next try. A case that is gone, or may not be changed, is replaced, and an upload that the server
 // knows with other bytes gets another key.
 func (w *watched) again(err error) {
 	var fault *analysis.Fault
 	errors.As(err, &fault)
 	p := w.state.Pending
 	switch {
-	case fault != nil && fault.Code == "not_found" && w.state.Case != "" && w.Case == "":
+	case fault != nil && (fault.Code == "not_found" || fault.Code == "forbidden") && w.state.Case != "" && w.Case == "":
 		w.state.Case, w.state.Key, w.state.Pushed = "", "", time.Time{}
 		p.From, p.ID = time.Time{}, rand.Text()
 	case fault != nil && fault.Code == "mismatched_body":

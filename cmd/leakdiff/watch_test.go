@@ -169,6 +169,56 @@ func TestWatchTellsOnceWhenALeakBegins(t *testing.T) {
 	}
 }
 
+func TestWatchTellsAgainAfterALeakWasGone(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	l := startLeaker(t)
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", s.url, "--dir", t.TempDir(), "--keep", "5", "--until", "suspicious") // five captures in a moment are too few for more
+	w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
+	l.release()
+	w.until(nil, "no longer suspicious")
+	line := w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
+	if got := casesOf(s); len(got) != 1 || !strings.HasSuffix(line, s.url+"/cases/"+got[0]) {
+		t.Errorf("cases %q, want one, of %q", got, line)
+	}
+	l.kill()
+	w.until(nil, "the process has ended: it is watched no more")
+	<-w.done
+	if status := w.cmd.ProcessState.ExitCode(); status != exitDone {
+		t.Errorf("status %d", status)
+	}
+}
+
+func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	l := startLeaker(t)
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", s.url, "--dir", t.TempDir(), "--again", "1ms")
+	w.until(func() { l.leak(40) }, "stdout: ", "leaking: ")
+	first := casesOf(s)
+	if a, err := s.request("DELETE", "/api/v1/cases/"+first[0], nil); err != nil || a.status != 204 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	w.until(func() { l.leak(40) }, "not sent: ")
+	line := w.until(func() { l.leak(40) }, "added to ")
+	if got := casesOf(s); len(got) != 1 || got[0] == first[0] || !strings.HasSuffix(line, got[0]) {
+		t.Errorf("cases %q after %q, and it says %q", got, first, line)
+	}
+}
+
+func TestWatchSendsWhatItHasOfAProcessThatEnded(t *testing.T) {
+	data := t.TempDir()
+	s := serve(t, data, "--no-samples")
+	address := strings.TrimPrefix(s.url, "http://")
+	s.kill()
+	l := startLeaker(t)
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", "http://"+address, "--dir", t.TempDir())
+	w.until(func() { l.leak(40) }, "not sent: ")
+	l.kill()
+	w.until(nil, "the process has ended: it is watched no more")
+	s = serveIn(t, nil, "--listen", address, "--data", data, "--no-samples")
+	w.until(nil, "stdout: ", "leaking: ", s.url+"/cases/")
+	<-w.done
+}
+
 func TestWatchSendsWhenTheServerIsBack(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	s := serve(t, data, "--no-samples")
@@ -212,7 +262,7 @@ func TestWatchIsNotDelayedByATargetThatHangs(t *testing.T) {
 	defer silent.Close()
 	l := startLeaker(t)
 	dir := t.TempDir()
-	w := watch(t, "--url", silent.Addr().String(), "--url", l.address, "--process", "no-such-program", "--dir", dir, "--step-timeout", "1h", "--keep", "6")
+	w := watch(t, "--url", silent.Addr().String(), "--url", l.address, "--process", "no-such-program", "--dir", dir, "--step-timeout", "1h", "--keep", "6", "--until", "suspicious")
 	w.until(func() { l.leak(40) }, "stdout: ", "waitForAnswer")
 	for range 10 {
 		w.until(nil, " goroutines")

@@ -17,8 +17,10 @@ const watchSchema = "leakdiff.watch/1"
 // captures.
 type watchState struct {
 	Schema string `json:"schema"`
-	// Told is true from the capture at which a verdict began until one at which it was gone.
-	Told bool `json:"told"`
+	// Told is true from the report with which a verdict began until clearReports were without
+	// it. Clear counts those.
+	Told  bool `json:"told"`
+	Clear int  `json:"clear,omitempty"`
 	// Pending is a push that the server has not answered, nil for none.
 	Pending *pendingPush `json:"pending,omitempty"`
 	// Case is where the captures of the target are, Key its owner key, Link its page.

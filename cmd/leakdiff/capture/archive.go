@@ -2,7 +2,6 @@ package capture
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -26,7 +26,7 @@ type Archive struct {
 	name string
 	// spools is the directory of spools: a file's size must be known before it is written.
 	spools string
-	// part leaves out the end of a tar.
+	// part ends the tar with endOfTar.
 	part bool
 	size int64
 	err  error
@@ -43,7 +43,12 @@ func NewArchive(name string) (*Archive, error) {
 	return a, nil
 }
 
-// NewPart creates an archive without the end of a tar, for JoinParts.
+// endOfTar is a gzip file of the 1024 zeros that end a tar, as one compressor wrote them: its
+// bytes must stay, since PartOf finds them.
+const endOfTar = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x63\x60\x18\x05\xa3\x60\x14\x8c\x54\x00\x00\x2e\xaf\xb5\xef\x00\x04\x00\x00"
+
+// NewPart creates an archive of which the end can be cut off by PartOf, so that several can be
+// joined.
 func NewPart(name string) (*Archive, error) {
 	a, err := NewArchive(name)
 	if err == nil {
@@ -52,14 +57,29 @@ func NewPart(name string) (*Archive, error) {
 	return a, err
 }
 
+// PartOf returns the archive of a file of NewPart without the end of its tar.
+func PartOf(f *os.File) (io.Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	end := make([]byte, len(endOfTar))
+	if size >= int64(len(end)) {
+		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
+			return nil, err
+		}
+		if string(end) == endOfTar {
+			size -= int64(len(end))
+		}
+	}
+	return io.NewSectionReader(f, 0, size), nil
+}
+
 // JoinParts returns the archive of several parts in this order: gzip files may follow each
-// other (RFC 1952, section 2.2), and the last one ends the tar.
+// other (RFC 1952, section 2.2).
 func JoinParts(parts ...io.Reader) io.Reader {
-	var end bytes.Buffer
-	a := stream(&end)
-	// Neither can fail: they write to memory.
-	_ = errors.Join(a.tar.Close(), a.gzip.Close())
-	return io.MultiReader(append(slices.Clone(parts), &end)...)
+	return io.MultiReader(append(slices.Clone(parts), strings.NewReader(endOfTar))...)
 }
 
 // StreamArchive writes the archive to w and does not close w.
@@ -149,6 +169,9 @@ func (a *Archive) Close() error {
 		end = a.tar.Flush
 	}
 	err := errors.Join(a.err, end(), a.gzip.Close())
+	if a.part && err == nil {
+		_, err = io.WriteString(&counter{a.file, &a.size}, endOfTar)
+	}
 	if a.file == nil {
 		return err
 	}

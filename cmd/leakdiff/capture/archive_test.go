@@ -4,8 +4,10 @@ package capture_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path"
@@ -132,5 +134,69 @@ func TestEveryFileIsInTheManifestWithItsTime(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPartsOfAnArchiveAreWholeAndCanBeJoined(t *testing.T) {
+	dir := t.TempDir()
+	var parts []io.Reader
+	read := func(in io.Reader) (names []string) {
+		t.Helper()
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := io.ReadAll(unpacked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if zeros := make([]byte, 1024); !bytes.HasSuffix(all, zeros) || bytes.Count(all, zeros) != 1 {
+			t.Errorf("%d ends of a tar", bytes.Count(all, zeros))
+		}
+		in = bytes.NewReader(all)
+		for files := tar.NewReader(in); ; {
+			h, err := files.Next()
+			if err == io.EOF {
+				return names
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, h.Name)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		a, err := capture.NewPart(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Put(name, []byte("text of "+name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err != nil || info.Size() != a.Size() {
+			t.Errorf("%v, %d bytes of %d", err, a.Size(), info.Size())
+		}
+		if got := read(f); len(got) != 1 || got[0] != name {
+			t.Errorf("part %s has %q", name, got)
+		}
+		part, err := capture.PartOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part)
+	}
+	if got := read(capture.JoinParts(parts...)); len(got) != 2 || got[0] != "a" || got[1] != "b" {
+		t.Errorf("both have %q", got)
+	}
+	if got := read(capture.JoinParts()); len(got) != 0 {
+		t.Errorf("nothing has %q", got)
 	}
 }

@@ -1,11 +1,17 @@
 package capture
 
 import (
+	"bytes"
 	"io"
 	"runtime"
 	"strings"
 	"time"
 )
+
+// Put adds a file to an archive.
+func (a *Archive) Put(name string, text []byte) error {
+	return a.put(name, time.Time{}, int64(len(text)), bytes.NewReader(text))
+}
 
 // PairsAt pairs the goroutines of a dump as if Sysfd stood at offset. dump writes it, and
 // between happens after it.
