@@ -148,8 +148,8 @@ func TestZshCompletesWords(t *testing.T) {
 		inShell(t, "zsh", "-f", "-c", `
 zmodload zsh/zpty
 zpty typed zsh -f -i
-zpty -w typed 'PROMPT=; unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source <(leakdiff completion zsh); print re''ady'
-zpty -r -m typed seen '*ready*' || exit 3
+zpty -w typed 'PROMPT=; unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source <(leakdiff completion zsh); print $((6*7)) is ready'
+zpty -r -m typed seen '*42 is ready*' || exit 3
 zpty -w -n typed '`+line+`'$'\t''#'
 zpty -r -m typed seen '*`+want+`*#*' || exit 4
 `)
