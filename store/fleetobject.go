@@ -46,17 +46,19 @@ func (s *Store) countObjects(ctx context.Context, tx *sql.Tx, caseID string, cou
 	if err := keepObjects(ctx, tx, caseID, place, want, rows); err != nil || len(want) == 0 {
 		return err
 	}
-	if err := s.objectRows(ctx, tx, types, rows); err != nil {
+	if err := s.objectRows(ctx, tx, types, want, rows); err != nil {
 		return err
 	}
 	spans := familySpans{}
+	used := newSet()
 	for key, span := range want {
 		spans[spanKey{rows[key.family], key.series}] = span
+		used.add(rows[key.family])
 	}
 	if err := spans.write(ctx, tx); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, familiesSeenSQL, listOf(rows))
+	_, err = tx.ExecContext(ctx, familiesSeenSQL, listOf(used.list))
 	return err
 }
 
@@ -149,9 +151,15 @@ WHERE c.id = ? AND p.fingerprint >= 'o' AND p.fingerprint < 'p'`
 const forgetObjectSQL = `
 DELETE FROM family_span WHERE series_seq = ? AND fingerprint = ?`
 
-// objectRows finds or adds the rows of types that have none yet.
-func (s *Store) objectRows(ctx context.Context, tx *sql.Tx, types []*analysis.Family, rows []int64) error {
-	if !slices.Contains(rows, 0) {
+// objectRows finds or adds the rows of the wanted types that have none yet.
+func (s *Store) objectRows(ctx context.Context, tx *sql.Tx, types []*analysis.Family, want familySpans, rows []int64) error {
+	open := newSet()
+	for key := range want {
+		if rows[key.family] == 0 {
+			open.add(key.family)
+		}
+	}
+	if len(open.list) == 0 {
 		return nil
 	}
 	w, err := newWordWriter(ctx, tx, s.engine)
@@ -159,11 +167,9 @@ func (s *Store) objectRows(ctx context.Context, tx *sql.Tx, types []*analysis.Fa
 		return err
 	}
 	defer w.close()
-	for n, f := range types {
-		if rows[n] != 0 {
-			continue
-		}
-		if rows[n], err = w.family(ctx, f); err != nil {
+	slices.Sort(open.list)
+	for _, n := range open.list {
+		if rows[n], err = w.family(ctx, types[n]); err != nil {
 			return err
 		}
 	}

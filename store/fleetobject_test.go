@@ -82,6 +82,13 @@ func TestTypesOfObjectsAreCountedOverAllHosts(t *testing.T) {
 		f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Objects: []ObjectCount{session("1", 2, "3", 5, "")}}))
 		wantEqual(t, FleetFamily{Hosts: 2, Series: 2, Growth: 3, First: november(11), Last: november(21)}, f.objectTypes().row(sessions))
 	})
+	t.Run("a snapshot that is there no more shows none", func(t *testing.T) {
+		lost := session("lost", 7, "lost", 7, "leaking")
+		lost.Type = "*example.org/pool.Lost"
+		f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Objects: []ObjectCount{session("1", 2, "3", 5, ""), lost}}))
+		f.wantSums()
+		wantEqual(t, 2, f.objectTypes().Total)
+	})
 	t.Run("they go with a bundle of their case", func(t *testing.T) {
 		f.ok(f.RemoveBundle(f.ctx, cut.ID))
 		f.wantSums()
