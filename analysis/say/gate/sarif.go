@@ -1,11 +1,10 @@
 package gate
 
 import (
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
@@ -24,72 +23,145 @@ type Places struct {
 // checkout is the base of addresses within the checkout, by the convention of SARIF's readers.
 const checkout = "%SRCROOT%"
 
+// The objects of SARIF 2.1.0, with the properties that readers show. Tests check logs by the
+// schema of the standard.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID    string       `json:"id"`
+		Short sarifMessage `json:"shortDescription"`
+	}
+	sarifMessage struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		Rule         string             `json:"ruleId"`
+		RuleIndex    int                `json:"ruleIndex"`
+		Level        string             `json:"level"`
+		Message      sarifMessage       `json:"message"`
+		Fingerprints map[string]string  `json:"partialFingerprints"`
+		Locations    []sarifLocation    `json:"locations"`
+		Stacks       []sarifStack       `json:"stacks,omitempty"`
+		Baseline     string             `json:"baselineState,omitempty"`
+		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Message  *sarifMessage  `json:"message,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifArtifact struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId,omitempty"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
+	}
+	sarifStack struct {
+		Message sarifMessage `json:"message"`
+		Frames  []sarifFrame `json:"frames"`
+	}
+	sarifFrame struct {
+		Location sarifLocation `json:"location"`
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Status        string `json:"status"`
+		Justification string `json:"justification"`
+	}
+)
+
 // SARIF writes items as a log of SARIF 2.1.0, those that are set aside with the reason as
 // suppressed. Each result has the first line of own code in its stack as its place.
 func SARIF(w io.Writer, r *report.Gate, version string, places Places) error {
-	run := sarif.NewRunWithInformationURI("leakdiff", "")
-	run.Tool.Driver.InformationURI = nil
-	run.Tool.Driver.WithVersion(version)
+	run := sarifRun{Results: []sarifResult{}}
+	driver := &run.Tool.Driver
+	*driver = sarifDriver{Name: "leakdiff", Version: version, Rules: []sarifRule{}}
 	for _, item := range slices.Concat(r.Items, r.SetAside) {
-		run.AddRule(item.Rule).WithDescription(wording.RuleMeaning(item.Rule))
-		run.AddResult(resultOf(r, item, run.GetRuleIndex(item.Rule), places))
+		rule := slices.IndexFunc(driver.Rules, func(known sarifRule) bool { return known.ID == item.Rule })
+		if rule < 0 {
+			rule = len(driver.Rules)
+			driver.Rules = append(driver.Rules, sarifRule{item.Rule, sarifMessage{wording.RuleMeaning(item.Rule)}})
+		}
+		result := resultOf(r, &item, places)
+		result.RuleIndex = rule
+		run.Results = append(run.Results, result)
 	}
-	log := sarif.NewReport()
-	log.AddRun(run)
-	return log.PrettyWrite(w)
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func resultOf(r *report.Gate, item report.GateItem, rule int, places Places) *sarif.Result {
-	title, text := wording.Printable(item.Title), wording.Printable(item.Text)
-	out := sarif.NewRuleResult(item.Rule).WithRuleIndex(rule).WithLevel(level(item.Rule))
-	out.WithMessage(sarif.NewTextMessage(item.Process + ": " + title + ": " + text))
+func resultOf(r *report.Gate, item *report.GateItem, places Places) sarifResult {
 	first := ""
 	if len(item.Families) > 0 {
 		first = item.Families[0]
 	}
-	out.WithPartialFingerprints(map[string]string{"family/v1": strings.TrimLeft(item.Process+"/"+first, "/")})
-	at := sarif.NewPhysicalLocation()
-	if f := ownFrame(item.Stack); f != nil {
-		at.WithArtifactLocation(address(places, f.File)).WithRegion(sarif.NewRegion().WithStartLine(max(1, f.Line)))
-	} else {
-		at.WithArtifactLocation(sarif.NewSimpleArtifactLocation(places.Capture)).WithRegion(sarif.NewRegion().WithStartLine(1))
+	out := sarifResult{
+		Rule: item.Rule, Level: level(item.Rule),
+		Message:      sarifMessage{wording.Printable(item.Process + ": " + item.Title + ": " + item.Text)},
+		Fingerprints: map[string]string{"family/v1": strings.TrimLeft(item.Process+"/"+first, "/")},
 	}
-	out.AddLocation(sarif.NewLocationWithPhysicalLocation(at))
+	at := sarifPhysical{sarifArtifact{URI: places.Capture}, sarifRegion{1}}
+	if f := ownFrame(item.Stack); f != nil {
+		at = placeOf(f, places)
+	}
+	out.Locations = []sarifLocation{{Physical: &at}}
 	if len(item.Stack) > 0 {
-		stack := sarif.NewStack().WithMessage(sarif.NewTextMessage("One of its members"))
+		stack := sarifStack{Message: sarifMessage{"One of its members"}}
 		for i := range item.Stack {
 			f := &item.Stack[i]
-			location := sarif.NewLocation().WithMessage(sarif.NewTextMessage(wording.Printable(f.Function)))
+			location := sarifLocation{Message: &sarifMessage{wording.Printable(f.Function)}}
 			if f.File != "" {
-				location.WithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(address(places, f.File)).WithRegion(sarif.NewRegion().WithStartLine(max(1, f.Line))))
+				place := placeOf(f, places)
+				location.Physical = &place
 			}
-			stack.AddFrame(sarif.NewStackFrame().WithLocation(location))
+			stack.Frames = append(stack.Frames, sarifFrame{location})
 		}
-		out.AddStack(stack)
+		out.Stacks = []sarifStack{stack}
 	}
 	if r.Baseline && item.Before != nil {
-		state := "updated"
 		switch {
 		case item.Why != "":
-			state = "unchanged"
+			out.Baseline = "unchanged"
 		case *item.Before == 0:
-			state = "new"
+			out.Baseline = "new"
+		default:
+			out.Baseline = "updated"
 		}
-		out.WithBaselineState(state)
 	}
 	if item.Why != "" {
-		out.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").WithJustification(item.Why))
+		out.Suppressions = []sarifSuppression{{"external", "accepted", item.Why}}
 	}
 	return out
 }
 
-func address(places Places, file string) *sarif.ArtifactLocation {
-	uri, within := places.File(file)
-	out := sarif.NewSimpleArtifactLocation(uri)
+func placeOf(f *report.StackFrame, places Places) sarifPhysical {
+	uri, within := places.File(f.File)
+	at := sarifPhysical{sarifArtifact{URI: uri}, sarifRegion{max(1, f.Line)}}
 	if within {
-		out.WithURIBaseID(checkout)
+		at.Artifact.Base = checkout
 	}
-	return out
+	return at
 }
 
 // ownFrame is the first frame of own code that has a file, or else the first that has one.
