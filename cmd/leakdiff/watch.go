@@ -33,7 +33,7 @@ type watchCommand struct {
 	Keep    int           `help:"Captures that are kept of a target; the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
 	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets." default:"1GiB"`
 
-	Server string        `help:"Server that gets the captures of a target when its verdict begins, and prints their case; without it the answer is printed." placeholder:"URL"`
+	Server string        `help:"Server to which the captures of a target are sent when its verdict begins; the link of their case is printed. Without it the answer is printed." placeholder:"URL"`
 	Token  string        `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
 	Case   string        `help:"Add to this case instead of making one for each target."`
 	Key    string        `help:"Owner key of --case; better given as LEAKDIFF_KEY."`

@@ -98,3 +98,24 @@ func TestDiscoverSaysWhatItMayNotRead(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+func TestDiscoverFindsNodeAndAJVMHoweverFewDescriptorsTheyHave(t *testing.T) {
+	node := start(t, exec.Command(tool(t, "node"), "-e", clientProgram))
+	node.line()
+	file := filepath.Join(t.TempDir(), "Leak.java")
+	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	java := start(t, exec.Command(tool(t, "java"), file))
+	java.line()
+	all, err := capture.Discover(t.Context(), capture.Config{Proc: procOf(t, node.pid(), java.pid())}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := found(t, all, node.pid()); f.Target.PID == 0 || !strings.Contains(f.Takes, "Node.js: a report where it was started with --report-on-signal") {
+		t.Errorf("%+v", f)
+	}
+	if f := found(t, all, java.pid()); f.Target.PID == 0 || !strings.Contains(f.Takes, "JVM: threads by jcmd or jstack") {
+		t.Errorf("%+v", f)
+	}
+}
