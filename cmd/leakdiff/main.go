@@ -47,7 +47,7 @@ type commands struct {
 	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
 	Ready     readyCommand     `cmd:"" help:"Ask a server whether it takes uploads."`
-	Collect   collectCommand   `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured."`
+	Collect   collectCommand   `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured, 3 the verdict of --until was not reached."`
 	Watch     watchCommand     `cmd:"" help:"On a node: capture running processes for ever, and send them when a leak begins."`
 	Token     tokenCommand     `cmd:"" help:"Make, list and revoke API tokens."`
 	Password  passwordCommand  `cmd:"" help:"Make a line of a password file."`
