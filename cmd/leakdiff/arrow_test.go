@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"analysis/say/document":    {"analysis/expression"},
 	"analysis/say/source":      {"analysis", "analysis/expression", "analysis/read/family"},
 	"analysis/say/report":      {"analysis", "analysis/expression", "analysis/say/document", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
-	"analysis/say/gate":        {"analysis", "analysis/judge/trend", "analysis/say/document", "analysis/say/filter", "analysis/say/report"},
+	"analysis/say/gate":        {"analysis", "analysis/judge/trend", "analysis/read/family", "analysis/say/document", "analysis/say/filter", "analysis/say/report"},
 	"analysis/read/ingest":     {"analysis", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},
 	"cmd/leakdiff/manual":  {},
-	"cmd/leakdiff":         {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "store", "web/page", "web/view"},
+	"cmd/leakdiff":         {"analysis", "analysis/expression", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "store", "web/page", "web/view"},
 }
 
 const words = "analysis/say/wording"

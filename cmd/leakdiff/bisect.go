@@ -137,8 +137,11 @@ func (r *reportCommand) accused() []analysis.Verdict {
 
 // failsOn is the word of --fail-on; of a bisection leaking is the least.
 func (r *reportCommand) failsOn() string {
-	if r.Bisect && r.FailOn == "never" {
+	switch {
+	case r.Bisect && (r.FailOn == "auto" || r.FailOn == "never"):
 		return "leaking"
+	case r.FailOn == "auto" && r.Baseline != "":
+		return "grew"
 	}
 	return r.FailOn
 }

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/gate"
 	"leakdiff/analysis/say/report"
@@ -37,6 +39,11 @@ func (r *reportCommand) gateOptions(ctx context.Context, m *Main, known *knowled
 		return nil, &analysis.Fault{Code: "usage", What: "--load is for --budget", Hint: "add --budget FILE"}
 	case !r.gated():
 		return nil, nil
+	}
+	for name, value := range r.Load {
+		if !(value >= 0) || math.IsInf(value, 0) {
+			return nil, &analysis.Fault{Code: "usage", What: "this is no load", Where: fmt.Sprintf("--load %s=%v", name, value), Hint: "write how many there were: --load " + name + "=20"}
+		}
 	}
 	held := &gate.Options{Loads: r.Load, IgnoreRecovered: r.IgnoreRecovered}
 	var err error
@@ -98,6 +105,9 @@ func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowle
 	return &c.Report, nil
 }
 
+// reportSchema is at the beginning of a report in JSON.
+var reportSchema = expression.Lazy(`"schema":\s*"(leakdiff\.report/[^"]*)"`)
+
 // readReport reads a file that is a report in JSON, and returns nil for anything else.
 func readReport(name string) (*report.Report, error) {
 	f, err := os.Open(name)
@@ -107,11 +117,20 @@ func readReport(name string) (*report.Report, error) {
 	defer f.Close()
 	in := bufio.NewReader(f)
 	head, _ := in.Peek(4096)
-	if !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) || !bytes.Contains(head, []byte(`"`+report.Schema+`"`)) {
+	schema := reportSchema.FindSubmatch(head)
+	if !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) || schema == nil {
 		return nil, nil
 	}
+	if string(schema[1]) != report.Schema {
+		return nil, &analysis.Fault{Code: "unreadable", What: "the baseline is of another version", Where: name, Why: "it is " + string(schema[1]) + ", and this program knows " + report.Schema, Hint: "write it with this version: leakdiff report --format json"}
+	}
 	out := &report.Report{}
-	if err := json.NewDecoder(in).Decode(out); err != nil {
+	decoder := json.NewDecoder(in)
+	err = decoder.Decode(out)
+	if _, more := decoder.Token(); err == nil && more != io.EOF {
+		err = errors.New("something stands behind the report")
+	}
+	if err != nil {
 		return nil, &analysis.Fault{Code: "unreadable", What: "the baseline cannot be read", Where: name, Why: err.Error(), Hint: "write it again: leakdiff report --format json … > " + filepath.Base(name), Err: err}
 	}
 	if out.Filter != nil {
@@ -150,12 +169,29 @@ func (r *reportCommand) places() gate.Places {
 	return gate.Places{
 		Capture: capture,
 		File: func(file string) (string, bool) {
-			if root, name := r.source.Find(file); root >= 0 {
+			if root, name := r.source.Find(file); root >= 0 && (strings.Contains(name, "/") || inModule(r.Source[root], file, name)) {
 				return address(here, filepath.Join(r.Source[root], filepath.FromSlash(name)))
 			}
 			return address(here, file)
 		},
 	}
+}
+
+// inModule reports that a file at the top of a directory is that of the module there: its name
+// alone would fit any.
+//
+//	inModule(".", "example.com/shop/main.go", "main.go") = true beside a go.mod of example.com/shop
+func inModule(dir, file, name string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			return file == strings.Trim(strings.TrimSpace(module), `"`)+"/"+name
+		}
+	}
+	return false
 }
 
 // address is a path as a URI reference, relative where the file is below the directory.

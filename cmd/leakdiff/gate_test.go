@@ -78,6 +78,10 @@ func TestABaselineLeavesWhatIsNewOrGrew(t *testing.T) {
 	written := execute(t, nil, "report", "--format", "json", at("then"))
 	put(t, at("then.json"), written.stdout)
 	put(t, at("benign.json"), strings.Replace(written.stdout, `"recovered_at": null`, `"triage": {"state": "benign", "at": "2026-11-26T10:00:00Z"}, "recovered_at": null`, 1))
+	put(t, at("listed/goroutine.txt"), goroutines(map[string]int{"watch": 20, "serve": 30}))
+	put(t, at("listed/lsof.txt"), "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n"+strings.Repeat("shop 7 u 5u REG 8,1 0 77 /var/shop/data\n", 1)+"shop 7 u 6u REG 8,1 0 78 /var/shop/data2\nshop 7 u 7u REG 8,1 0 79 /var/shop/data3\nshop 7 u 8u REG 8,1 0 80 /var/shop/data4\n")
+	put(t, at("later.json"), strings.Replace(written.stdout, "leakdiff.report/1", "leakdiff.report/9", 1))
+	put(t, at("two.json"), written.stdout+"{}")
 	put(t, at("filtered.json"), execute(t, nil, "report", "--format", "json", "--filter", "func:serve", at("then")).stdout)
 	for _, c := range []struct {
 		name           string
@@ -95,6 +99,11 @@ func TestABaselineLeavesWhatIsNewOrGrew(t *testing.T) {
 		{"new ones are no leak", "one/then.txt", "one/new.txt", "leaking", exitDone, []string{"3 goroutines that the baseline does not have"}, nil},
 		{"a few more or new ones are what comes and goes", "one/then.txt", "one/few.txt", "grew", exitDone, []string{"Nothing is new or more than in the baseline.\n"}, nil},
 		{"three times as many grew", "one/then.txt", "one/grew.txt", "grew", exitVerdict, []string{"20 goroutines in the baseline, 60 now"}, []string{"serve"}},
+		{"without --fail-on, what is new or grew fails", "one/then.txt", "one/new.txt", "auto", exitVerdict, []string{"3 goroutines that the baseline does not have"}, nil},
+		{"never fails nothing", "one/then.txt", "one/new.txt", "never", exitDone, []string{"3 goroutines that the baseline does not have"}, nil},
+		{"what the baseline did not capture is not compared", "one/then.txt", "listed", "grew", exitDone, []string{"The baseline has no descriptors of", "Nothing is new or more"}, nil},
+		{"a later schema is refused", "later.json", "same", "grew", exitError, []string{"the baseline is of another version"}, nil},
+		{"something behind the report is refused", "two.json", "same", "grew", exitError, []string{"something stands behind the report"}, nil},
 		{"fewer are fine", "one/then.txt", "one/fewer.txt", "grew", exitDone, []string{"Nothing is new or more"}, nil},
 		{"a report of some families is refused", "filtered.json", "same", "grew", exitError, []string{"the baseline lists only some families", "--filter func:serve"}, nil},
 		{"no baseline at all is refused", "nothing.json", "same", "grew", exitError, []string{"nothing.json", "there is no such file"}, nil},
@@ -140,7 +149,12 @@ func TestABaselineOfAnotherProgramComparesNothing(t *testing.T) {
 
 func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 	dir := pipeline(t, map[string]map[string]int{"now.txt": {"watch": 40, "serve": 12, "poll": 3}})
-	now := filepath.Join(dir, "now.txt")
+	now, still, cut := filepath.Join(dir, "now.txt"), filepath.Join(dir, "still"), filepath.Join(dir, "cut.txt")
+	for name, counts := range series("still", 40, 0) {
+		put(t, filepath.Join(dir, name), goroutines(counts))
+	}
+	whole := goroutines(map[string]int{"watch": 40})
+	put(t, cut, whole[:len(whole)-150])
 	for _, c := range []struct {
 		name, budget string
 		more         []string
@@ -156,6 +170,15 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 		{"several families of a line count together", "14 func:serve|poll", nil, exitVerdict, "15 now; the budget allows 14"},
 		{"objects are counted by their type", "39 object *store.Cart", nil, exitVerdict, "over budget object *store.Cart: "},
 		{"a type has blanks nowhere and stars anywhere", "60 object *.Cart", nil, exitDone, "The budget holds."},
+		{"objects that stand still in a series are counted too", "39 object *store.Cart", []string{still}, exitVerdict, "70 now; the budget allows 39"},
+		{"a type that nothing is of is told of, with those there are", "3 object *no.Such", nil, exitDone, "Line 1 of the budget counts nothing: nothing is object *no.Such; there are objects of *store.Cart."},
+		{"a filter that nothing passes is told of", "3 func:typo", nil, exitDone, "Line 1 of the budget counts nothing: nothing is func:typo."},
+		{"none of what must not be there is fine", "0 func:typo", nil, exitDone, "The budget holds.\n\n"},
+		{"a kind that nobody captured passes nothing", "0 kind:descriptor", nil, exitError, "the budget cannot be checked: nothing that was read has descriptors"},
+		{"a dump that is cut passes nothing", "90 func:watch", []string{cut}, exitError, "is cut"},
+		{"a second load is refused", "5 per carts per shops kind:goroutine", nil, exitError, "it names two loads"},
+		{"no load is without end", "2 per carts func:watch", []string{"--load", "carts=Inf"}, exitError, "this is no load"},
+		{"no load is below nothing", "2 per carts func:watch", []string{"--load", "carts=-5"}, exitError, "this is no load"},
 		{"what is no number is refused with its line", "# carts\nmany func:watch", nil, exitError, `leakdiff.budget, line 2`},
 		{"a filter that is not understood is refused with its line", "3 kind:bread", nil, exitError, "line 1"},
 		{"a line without a filter is refused", "3 per carts", nil, exitError, "it does not say of what"},
@@ -164,7 +187,11 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			budget := filepath.Join(t.TempDir(), "leakdiff.budget")
 			put(t, budget, c.budget)
-			got := execute(t, nil, append([]string{"report", "--budget", budget, now}, c.more...)...)
+			of := now
+			if len(c.more) == 1 {
+				of, c.more = c.more[0], nil
+			}
+			got := execute(t, nil, append([]string{"report", "--budget", budget, of}, c.more...)...)
 			if said := got.stdout + got.stderr; got.status != c.status || !strings.Contains(said, c.want) {
 				t.Errorf("status %d, want %d with %q\n%s", got.status, c.status, c.want, said)
 			}

@@ -1,6 +1,9 @@
 package gate
 
-import "leakdiff/analysis/say/report"
+import (
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+)
 
 // thenCount is a family of the baseline.
 type thenCount struct {
@@ -10,29 +13,50 @@ type thenCount struct {
 	benign bool
 }
 
-// baseline are the families of a baseline by process and fingerprint.
+// thenProcess is a process of the baseline.
+type thenProcess struct {
+	families map[string]thenCount
+	// kinds are those of which the baseline has evidence.
+	kinds map[analysis.Kind]bool
+}
+
+// baseline has the processes of a baseline by name.
 type baseline struct {
-	processes map[string]map[string]thenCount
+	processes map[string]*thenProcess
 	// alone is set where both have one program: its name may have changed.
 	alone bool
 }
 
 func newBaseline(then, now *report.Report) *baseline {
-	b := &baseline{processes: map[string]map[string]thenCount{}}
+	b := &baseline{processes: map[string]*thenProcess{}}
 	if then == nil {
 		return b
 	}
 	for i := range then.Series {
 		s := &then.Series[i]
-		families := b.processes[s.Process]
-		if families == nil {
-			families = map[string]thenCount{}
-			b.processes[s.Process] = families
+		p := b.processes[s.Process]
+		if p == nil {
+			p = &thenProcess{map[string]thenCount{}, map[analysis.Kind]bool{}}
+			b.processes[s.Process] = p
 		}
 		for k := range s.Families {
 			f := &s.Families[k]
-			have := families[f.Fingerprint]
-			families[f.Fingerprint] = thenCount{max(have.highest, highest(f.Counts)), have.benign || f.Benign() || f.SetAside != nil}
+			have := p.families[f.Fingerprint]
+			p.families[f.Fingerprint] = thenCount{max(have.highest, highest(f.Counts)), have.benign || f.Benign() || f.SetAside != nil}
+			p.kinds[f.Kind] = true
+		}
+	}
+	// A kind may have evidence and no family: no descriptor was open.
+	for i := range then.Snapshots {
+		x := &then.Snapshots[i]
+		p := b.processes[x.Process]
+		if p == nil {
+			continue
+		}
+		for _, kind := range analysis.Kinds() {
+			if x.Totals.Of(kind) != nil {
+				p.kinds[kind] = true
+			}
 		}
 	}
 	names := map[string]bool{}
@@ -43,13 +67,13 @@ func newBaseline(then, now *report.Report) *baseline {
 	return b
 }
 
-// of returns the families of a process, nil where the baseline has not that process.
-func (b *baseline) of(process string) map[string]thenCount {
-	if families, ok := b.processes[process]; ok || !b.alone {
-		return families
+// of returns a process, nil where the baseline has none of that name.
+func (b *baseline) of(process string) *thenProcess {
+	if p, ok := b.processes[process]; ok || !b.alone {
+		return p
 	}
-	for _, families := range b.processes {
-		return families
+	for _, p := range b.processes {
+		return p
 	}
 	return nil
 }

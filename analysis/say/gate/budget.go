@@ -82,6 +82,9 @@ func parseBudgetLine(line string) (out budgetLine, hint string, err error) {
 	if rest == "" {
 		return out, example, errors.New("it does not say of what")
 	}
+	if rest == "per" || strings.HasPrefix(rest, "per ") {
+		return out, example, errors.New("it names two loads")
+	}
 	out.text = rest
 	if name, ok := strings.CutPrefix(rest, "object "); ok {
 		out.object = strings.TrimSpace(name)
@@ -102,7 +105,7 @@ func parseBudgetLine(line string) (out budgetLine, hint string, err error) {
 
 // named reports whether a pattern means an object type. A leading * is that of a pointer, since
 // names of types begin with one.
-func (l *budgetLine) named(o *report.Object) bool {
+func (l *budgetLine) named(o *report.ObjectCount) bool {
 	for _, name := range []string{o.Name, o.Type} {
 		if name == l.object {
 			return true
@@ -114,9 +117,84 @@ func (l *budgetLine) named(o *report.Object) bool {
 	return false
 }
 
-// spend adds an item for each line that a series of the case exceeds.
-func (g *gated) spend() error {
-	spent := make([][]*report.Family, len(g.options.Budget.lines))
+// kind is the only kind that a line can count, empty for a line that says none.
+func (l *budgetLine) kind() analysis.Kind {
+	if l.object != "" || l.filter.Uses(filter.Func) || l.filter.Uses(filter.Pkg) || l.filter.Uses(filter.Created) || l.filter.Uses(filter.State) || l.filter.Uses(filter.Wait) {
+		return analysis.KindGoroutine
+	}
+	for _, clause := range l.filter.Clauses {
+		if len(clause.Terms) == 1 && clause.Terms[0].Field == filter.Kind && !clause.Terms[0].Not {
+			return analysis.Kind(clause.Terms[0].Text)
+		}
+	}
+	return ""
+}
+
+// spending holds all series of a case against a budget.
+type spending struct {
+	of     *report.Case
+	budget *Budget
+	// seen are the lines that counted something, unchecked the first reason for which one
+	// could not be checked.
+	seen      map[int]bool
+	unchecked error
+}
+
+// end adds notes on lines that counted nothing. It fails if a line could not be checked and
+// none is exceeded.
+func (s *spending) end(r *report.Gate) error {
+	for k := range s.budget.lines {
+		l := &s.budget.lines[k]
+		if s.seen[k] || s.unchecked != nil {
+			continue
+		}
+		if kind := l.kind(); !s.captured(kind) {
+			s.unchecked = &analysis.Fault{Code: "usage", What: "the budget cannot be checked: nothing that was read has " + wording.Kinds(cmp.Or(kind, analysis.KindGoroutine)), Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
+				Hint: "capture them too, as leakdiff collect does, or leave the line out"}
+		} else if l.each > 0 {
+			r.Notes = append(r.Notes, wording.CountsNothing(l.number, l.text, s.named(l)))
+		}
+	}
+	over := slices.ContainsFunc(r.Items, func(i report.GateItem) bool { return i.Rule == report.OverBudget })
+	if s.unchecked != nil && !over {
+		return s.unchecked
+	}
+	if s.unchecked != nil {
+		r.Notes = append(r.Notes, wording.Capital(s.unchecked.Error()))
+	}
+	return nil
+}
+
+// captured reports whether some snapshot has evidence of a kind, or any for an empty one.
+func (s *spending) captured(kind analysis.Kind) bool {
+	for i := range s.of.Report.Snapshots {
+		t := &s.of.Report.Snapshots[i].Totals
+		// Threads have functions and states too.
+		if kind == "" || t.Of(kind) != nil || kind == analysis.KindGoroutine && t.Threads != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// named are the types of objects that the captures have, for a line that means none of them.
+func (s *spending) named(l *budgetLine) (names []string) {
+	if l.object == "" {
+		return nil
+	}
+	for i := range s.of.Series {
+		for _, o := range s.of.ObjectCounts(i) {
+			if !slices.Contains(names, o.Name) {
+				names = append(names, o.Name)
+			}
+		}
+	}
+	return names
+}
+
+// spend adds an item for each line that the series exceeds.
+func (g *gated) spend(all *spending) {
+	spent := make([][]*report.Family, len(all.budget.lines))
 	facts := g.of.Said().Facts(g.number)
 	for i := range g.Families {
 		f := &g.Families[i]
@@ -125,27 +203,29 @@ func (g *gated) spend() error {
 		}
 		row := facts(f)
 		row.Count = filter.Known(float64(last(f.Counts)))
-		for k := range g.options.Budget.lines {
-			if l := &g.options.Budget.lines[k]; l.object == "" && l.filter.Match(row) {
+		for k := range all.budget.lines {
+			if l := &all.budget.lines[k]; l.object == "" && l.filter.Match(row) {
 				spent[k] = append(spent[k], f)
 				break
 			}
 		}
 	}
-	for k := range g.options.Budget.lines {
-		l := &g.options.Budget.lines[k]
+	for k := range all.budget.lines {
+		l := &all.budget.lines[k]
 		item := g.item(report.OverBudget, l.text, "", []string{})
 		now := 0
 		if l.object != "" {
-			for i := range g.Objects {
-				if o := &g.Objects[i]; l.named(o) {
-					now += last(o.Counts)
+			for _, o := range g.of.ObjectCounts(g.number) {
+				if l.named(&o) {
+					all.seen[k] = true
+					now += o.N
 					item.Families = append(item.Families, o.Families...)
 				}
 			}
 		}
 		slices.SortStableFunc(spent[k], func(a, b *report.Family) int { return cmp.Compare(last(b.Counts), last(a.Counts)) })
 		for _, f := range spent[k] {
+			all.seen[k] = true
 			now += last(f.Counts)
 			item.Families = append(item.Families, f.Fingerprint)
 		}
@@ -154,10 +234,15 @@ func (g *gated) spend() error {
 		}
 		value, err := g.load(l)
 		if err != nil {
-			return err
+			all.unchecked = cmp.Or(all.unchecked, err)
+			continue
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
+			if g.cut() && (l.object != "" || l.kind() == "" || l.kind() == analysis.KindGoroutine) {
+				all.unchecked = cmp.Or(all.unchecked, error(&analysis.Fault{Code: "usage", What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
+					Hint: "capture again, with debug=1 beside debug=2 where there are many"}))
+			}
 			continue
 		}
 		if len(spent[k]) > 0 {
@@ -170,7 +255,17 @@ func (g *gated) spend() error {
 		item.Text = wording.OverBudget(now, allowed, l.each, l.load, value)
 		g.put(item, "")
 	}
-	return nil
+}
+
+// cut reports that the last capture is truncated and has only a lower bound.
+func (g *gated) cut() bool {
+	ids := g.Snapshots
+	for i := range g.of.Report.Snapshots {
+		if s := &g.of.Report.Snapshots[i]; len(ids) > 0 && s.ID == ids[len(ids)-1] {
+			return s.LowerBound
+		}
+	}
+	return false
 }
 
 // load is the value of the load of a line at the last capture that has it, 1 for a line

@@ -33,20 +33,24 @@ var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis
 func Check(c *report.Case, o Options) (report.Gate, error) {
 	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
 	then := newBaseline(o.Baseline, &c.Report)
+	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}}
 	for i := range c.Report.Series {
 		s := &c.Report.Series[i]
 		g := &gated{Series: s, of: c, number: i, options: o, result: &r}
 		if o.Baseline != nil {
 			if g.then = then.of(s.Process); g.then == nil {
 				r.Notes = append(r.Notes, wording.NotInBaseline(s.Process))
+			} else if missing := g.notThen(); len(missing) > 0 {
+				r.Notes = append(r.Notes, wording.NotComparedKinds(s.Process, missing))
 			}
 		}
 		g.growths()
 		if o.Budget != nil {
-			if err := g.spend(); err != nil {
-				return r, err
-			}
+			g.spend(spent)
 		}
+	}
+	if o.Budget != nil {
+		return r, spent.end(&r)
 	}
 	return r, nil
 }
@@ -59,8 +63,18 @@ type gated struct {
 	number  int
 	options Options
 	// then are the families of the baseline, nil where it has not this process.
-	then   map[string]thenCount
+	then   *thenProcess
 	result *report.Gate
+}
+
+// notThen are the kinds of families of which the baseline has no evidence.
+func (g *gated) notThen() (kinds []string) {
+	for i := range g.Families {
+		if kind := g.Families[i].Kind; !g.then.kinds[kind] && !slices.Contains(kinds, wording.Kinds(kind)) {
+			kinds = append(kinds, wording.Kinds(kind))
+		}
+	}
+	return kinds
 }
 
 // growths adds what the report accuses, then what is more than in the baseline although the
@@ -109,8 +123,8 @@ func (g *gated) growths() {
 		case slices.Contains(counted, f.Verdict):
 			g.compare(&item, f)
 			g.put(item, g.aside([]*report.Family{f}))
-		case g.then != nil && f.Verdict != analysis.Scaling && f.RecoveredAt == nil:
-			now, before := last(f.Counts), g.then[f.Fingerprint]
+		case g.then != nil && g.then.kinds[f.Kind] && f.Verdict != analysis.Scaling && f.RecoveredAt == nil:
+			now, before := last(f.Counts), g.then.families[f.Fingerprint]
 			verdict := trend.Compared(before.highest, now)
 			if verdict == analysis.Stable {
 				continue
@@ -138,8 +152,8 @@ func (g *gated) item(rule, title, text string, families []string) report.GateIte
 
 // compare adds the counts of a family to its item, where the baseline is of its process.
 func (g *gated) compare(item *report.GateItem, f *report.Family) {
-	if g.then != nil {
-		before, now := g.then[f.Fingerprint].highest, highest(f.Counts)
+	if g.then != nil && g.then.kinds[f.Kind] {
+		before, now := g.then.families[f.Fingerprint].highest, highest(f.Counts)
 		item.Before, item.Now = &before, &now
 	}
 }
@@ -160,7 +174,11 @@ func (g *gated) put(item report.GateItem, why string) {
 func (g *gated) aside(families []*report.Family) string {
 	why := ""
 	for _, f := range families {
-		then, known := g.then[f.Fingerprint]
+		var then thenCount
+		known := false
+		if g.then != nil {
+			then, known = g.then.families[f.Fingerprint]
+		}
 		switch {
 		case f.Benign() || then.benign:
 			why = cmp.Or(why, wording.MarkedBenign)

@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -118,7 +120,7 @@ func resultOf(r *report.Gate, item *report.GateItem, places Places) sarifResult 
 	}
 	out := sarifResult{
 		Rule: item.Rule, Level: level(item.Rule),
-		Message:      sarifMessage{wording.Printable(item.Process + ": " + item.Title + ": " + item.Text)},
+		Message:      sarifMessage{wording.Printable(name(item.Process, item.Host) + ": " + item.Title + ": " + item.Text)},
 		Fingerprints: map[string]string{"family/v1": strings.TrimLeft(item.Process+"/"+first, "/")},
 	}
 	at := sarifPhysical{sarifArtifact{URI: places.Capture}, sarifRegion{1}}
@@ -164,21 +166,26 @@ func placeOf(f *report.StackFrame, places Places) sarifPhysical {
 	return at
 }
 
-// ownFrame is the first frame of own code that has a file, or else the first that has one.
-func ownFrame(stack []report.StackFrame) (first *report.StackFrame) {
+// ownFrame is the first frame of own code that has a file, or else the first one of another
+// module, or else of the standard library.
+func ownFrame(stack []report.StackFrame) *report.StackFrame {
+	var found [3]*report.StackFrame
 	for i := range stack {
 		f := &stack[i]
-		if f.File == "" {
+		rank := 0
+		switch {
+		case f.File == "":
 			continue
+		case !f.Own && !family.OfStandardLibrary(f.Function):
+			rank = 1
+		case !f.Own:
+			rank = 2
 		}
-		if f.Own {
-			return f
-		}
-		if first == nil {
-			first = f
+		if found[rank] == nil {
+			found[rank] = f
 		}
 	}
-	return first
+	return cmp.Or(found[0], found[1], found[2])
 }
 
 // level is how SARIF calls the weight of a rule.

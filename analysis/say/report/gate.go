@@ -68,3 +68,28 @@ func (c *Case) StackOf(series int, families []string) []StackFrame {
 	c.Series[series].locate(&f)
 	return f.Stack
 }
+
+// ObjectCount is how many objects of a type the last capture with objects shows.
+type ObjectCount struct {
+	// Name is the type without its import path, Type with it.
+	Name, Type string
+	N          int
+	// Families are the fingerprints of its goroutines.
+	Families []string
+}
+
+// ObjectCounts are those of all types of a series, also of those that a report does not list.
+func (c *Case) ObjectCounts(series int) (out []ObjectCount) {
+	for i := range c.Series[series].kinds {
+		k := &c.Series[series].kinds[i]
+		n := 0
+		for _, count := range slices.Backward(k.Counts) {
+			if count != nil {
+				n = *count
+				break
+			}
+		}
+		out = append(out, ObjectCount{k.Name, k.Type, n, k.Families})
+	}
+	return out
+}

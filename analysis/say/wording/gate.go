@@ -16,6 +16,24 @@ func NotInBaseline(process string) string {
 	return "The baseline does not have " + process + ": what the report says of it counts."
 }
 
+// NotComparedKinds says which kinds of a process the baseline has no evidence of.
+func NotComparedKinds(process string, kinds []string) string {
+	if process == "" {
+		process = "the process"
+	}
+	return "The baseline has no " + Ands(kinds) + " of " + process + ": these were not compared."
+}
+
+// CountsNothing says that a line of a budget means nothing that was captured, and for objects
+// which types there are.
+func CountsNothing(line int, text string, types []string) string {
+	said := fmt.Sprintf("Line %d of the budget counts nothing: nothing is %s", line, text)
+	if len(types) > 0 {
+		said += "; there are objects of " + List(types, 8)
+	}
+	return said + "."
+}
+
 // NoMoreThanInBaseline is the reason for which a growth does not count that was there before.
 func NoMoreThanInBaseline(before, now int) string {
 	return fmt.Sprintf("%d in the baseline, %d now", before, now)
