@@ -83,6 +83,8 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 		}
 		for i := range s.Joined.Kinds {
 			if dumped := &s.Joined.Kinds[i]; f.kindOf(dumped) == k {
+				// A dump may have a hundred thousand: growing by and by would take five times as much.
+				k.parts, k.roots[0] = slices.Grow(k.parts, dumped.Count*dumped.Parts), slices.Grow(k.roots[0], dumped.Count)
 				for row := range dumped.Rows() {
 					k.parts = append(k.parts, row.Parts...)
 					k.roots[0] = append(k.roots[0], row.Root)

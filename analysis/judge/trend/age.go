@@ -129,6 +129,7 @@ func (p *part) agesAt(i int, hours []float64) (out []float64, exact bool) {
 	if p.family.Kind != analysis.KindGoroutine || wakesOnTimers(group) {
 		return hours, false
 	}
+	hours = slices.Grow(hours, group.Members.Len())
 	for minutes := range group.Members.Waits() {
 		// Below one minute nothing is printed.
 		hours = append(hours, float64(max(0, minutes))/60)

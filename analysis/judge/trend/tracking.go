@@ -133,6 +133,9 @@ func (n *numbering) number(i int32, members *analysis.Members) []int32 {
 	ids := members.AppendIDs(n.spare[:0])
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
+	if len(n.ids) == 0 { // all are new
+		n.tracking.ids, n.tracking.first = slices.Grow(n.tracking.ids, len(ids)), slices.Grow(n.tracking.first, len(ids))
+	}
 	from, at := len(n.present), 0
 	for _, id := range ids {
 		for ; at < len(n.ids) && n.ids[at] < id; at++ {
