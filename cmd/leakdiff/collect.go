@@ -134,7 +134,7 @@ func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Targe
 		who := fmt.Sprintf("%s (%d)", f.Name, f.PID)
 		if f.Left == "" {
 			targets = append(targets, f.Target)
-			fmt.Fprintf(m.Stderr, "leakdiff: %s: %s\n", who, f.Takes)
+			m.say(who + ": " + f.Takes)
 			continue
 		}
 		if left[f.Left] == nil {
@@ -143,7 +143,7 @@ func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Targe
 		left[f.Left] = append(left[f.Left], who)
 	}
 	for _, why := range reasons {
-		fmt.Fprintf(m.Stderr, "leakdiff: left out %s: %s\n", wording.Commas(left[why], mostLeftOut), why)
+		m.say(fmt.Sprintf("left out %s: %s", wording.Commas(left[why], mostLeftOut), why))
 	}
 	if len(targets) == 0 {
 		return nil, badCollect("no process of this host can be captured", "run it as root, or name one with --pid")
@@ -159,7 +159,7 @@ func badCollect(why, hint string) error {
 }
 
 func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
-	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
+	say := m.say
 	cfg := c.config(targets, say)
 	if c.Until != "" {
 		return c.collectUntil(ctx, m, cfg)

@@ -239,7 +239,7 @@ func (c *watchCommand) open(t watchTarget, p *watchPrinter) (*watched, error) {
 }
 
 func (w *watched) say(text string) {
-	w.out.print(w.out.stderr, "leakdiff: "+w.target.name+": "+text)
+	w.out.print(w.out.stderr, "leakdiff: "+wording.Printable(w.target.name+": "+text))
 }
 
 // run captures and pushes until ctx ends, or the process, and nothing is left to push.
@@ -437,7 +437,7 @@ func (w *watched) push(ctx context.Context) {
 		w.say("added to " + link)
 		return
 	}
-	w.out.print(w.out.stdout, fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, wording.Printable(p.Sentence), link))
+	w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, p.Sentence, link)))
 }
 
 // again plans the next try. A case that is gone, or may not be changed, is replaced, and an upload that the server
