@@ -186,7 +186,7 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 		say(fmt.Sprintf("warning: ended by a signal in round %d of %d; the archive holds what was there", sum.Rounds, c.Count))
 	}
 	if c.Output != "-" {
-		say(fmt.Sprintf("%s: %d bytes, %d rounds; read it with: leakdiff report %s", c.Output, archive.Size(), sum.Rounds, c.Output))
+		say(fmt.Sprintf("%s: %d bytes, %s; read it with: leakdiff report %s", c.Output, archive.Size(), wording.Plural(sum.Rounds, "round", "rounds"), c.Output))
 	}
 	return nil
 }

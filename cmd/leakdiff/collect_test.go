@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"debug/elf"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	ossignal "os/signal"
@@ -191,5 +192,28 @@ func TestNamesOfProcessesDoNotReachTheTerminalAsTheyAre(t *testing.T) {
 	w := watch(t, "--process", evilName+"="+l.address, "--dir", filepath.Join(dir, "watch"))
 	if line := w.until(nil, " goroutines, "); strings.Contains(line, "\x1b") || !strings.Contains(line, evilShown+": t0: "+evilShown) {
 		t.Errorf("watch says %q", line)
+	}
+}
+
+func TestCollectCountsInWordsThatFit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		corpus.LeaveOut(t, "only Linux has procfs")
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := silent.Addr().String()
+	silent.Close() // nothing answers there
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	args := []string{"--pid", strconv.Itoa(os.Getpid()), "--pprof", address, "--no-lsof", "--count", "1", "-o", file}
+	got := execute(t, nil, append([]string{"collect"}, args...)...)
+	if got.status != exitDone || !strings.Contains(got.stderr, " bytes, 1 round; read it") || !strings.Contains(got.stderr, ", 1 step failed\n") {
+		t.Errorf("status %d: %s", got.status, got.stderr)
+	}
+	script := exec.Command("sh", append([]string{"-s", "--"}, args...)...)
+	script.Stdin = strings.NewReader(execute(t, nil, "collect", "--script").stdout)
+	if said, err := script.CombinedOutput(); err != nil || !strings.Contains(string(said), ", 1 step failed\n") {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -425,6 +425,7 @@ func (w *watched) push(ctx context.Context) {
 		return
 	}
 	p := w.state.Pending
+	anew := w.Case == "" && w.state.Case == ""
 	w.state.Case, w.state.Link, w.state.Pushed, w.state.PushedAt, w.state.Pending = up.Case, up.Link, p.Upto, time.Now(), nil
 	if up.OwnerKey != "" {
 		w.state.Key = up.OwnerKey
@@ -433,11 +434,15 @@ func (w *watched) push(ctx context.Context) {
 		w.warn(err.Error())
 	}
 	link := capture.Shown(w.Server) + up.Link
-	if p.Sentence == "" {
+	sentence := p.Sentence
+	switch {
+	case sentence == "" && !anew:
 		w.say("added to " + link)
 		return
+	case sentence == "": // told before, without a server or with a case that is gone
+		sentence = "The captures are now in"
 	}
-	w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, p.Sentence, link)))
+	w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, sentence, link)))
 }
 
 // again plans the next try. A case that is gone, or may not be changed, is replaced, and an upload that the server

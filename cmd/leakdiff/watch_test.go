@@ -259,7 +259,8 @@ func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	w.until(func() { l.leak(40) }, "not sent: ")
-	line := w.until(func() { l.leak(40) }, "added to ")
+	line := w.until(func() { l.leak(40) }, "stdout: ", ": leaking: The captures are now in ")
+	w.until(func() { l.leak(40) }, "added to ")
 	if got := casesOf(s); len(got) != 1 || got[0] == first[0] || !strings.HasSuffix(line, got[0]) {
 		t.Errorf("cases %q after %q, and it says %q", got, first, line)
 	}
