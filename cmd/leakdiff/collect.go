@@ -71,8 +71,8 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
 status 0. Status 2 means that nothing could be captured.
 
-With --until the rounds stand in FILE.rounds until the end. Those that a killed one left there are kept as
-FILE.rounds-TIME, and it says so. It prints the answer in a few lines. Exit status: 0 the verdict was
+With --until the rounds stand in FILE.rounds until the end. What a killed one left there, or in
+FILE.partial, is kept as FILE.rounds-TIME and FILE.partial-TIME, and it says so. It prints the answer in a few lines. Exit status: 0 the verdict was
 reached, 3 it was not (--max passed, the processes ended, a signal came), 2 nothing captured. The archive is written either way.
 
 Examples:

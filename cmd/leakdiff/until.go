@@ -122,8 +122,21 @@ func (c *collectCommand) openRounds(say func(string)) (*ring, *os.File, error) {
 		}
 	}
 	r, locked, err := openLocked(dir)
-	if err != nil || len(r.captures) == 0 {
-		return r, locked, err
+	if err != nil {
+		return nil, nil, err
+	}
+	// Rounds move to FILE.partial at the end of a collect, which may be killed then as well.
+	partial := c.Output + ".partial"
+	if info, err := os.Stat(partial); err == nil && c.Output != "-" {
+		kept := partial + "-" + info.ModTime().UTC().Format("20060102T150405")
+		if err := os.Rename(partial, kept); err != nil {
+			locked.Close()
+			return nil, nil, err
+		}
+		say(fmt.Sprintf("an archive that an earlier collect did not end: kept as %s; read it with: leakdiff report %s", kept, kept))
+	}
+	if len(r.captures) == 0 {
+		return r, locked, nil
 	}
 	defer locked.Close()
 	first := r.captures[0].name

@@ -240,6 +240,22 @@ func TestCollectUntilLeavesReadableRoundsWhenItIsKilled(t *testing.T) {
 	if got := execute(t, nil, "report", kept[0]); got.status != exitDone || !strings.Contains(got.stdout, fmt.Sprintf("%d dumps", len(left))) {
 		t.Errorf("report of what is kept: status %d: %s%s", got.status, got.stdout, got.stderr)
 	}
+	// So does a part of the archive, which the program was writing when it was killed.
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file+".partial", whole[:len(whole)-40], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := execute(t, nil, args...)
+	parts, _ := filepath.Glob(file + ".partial*")
+	if third.status != exitNotReached || len(parts) != 1 || !strings.Contains(third.stderr, "kept as "+parts[0]+";") {
+		t.Fatalf("status %d, parts %q: %s", third.status, parts, third.stderr)
+	}
+	if got := execute(t, nil, "report", parts[0]); got.status != exitDone || !strings.Contains(got.stdout, " dump") {
+		t.Errorf("report of the part: status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
 	if nothing := execute(t, nil, "collect", "--name", "no-such-program", "--until", "leaking", "-o", file+".none"); nothing.status != exitError || !strings.Contains(nothing.stderr, "no-such-program") {
 		t.Errorf("status %d: %s", nothing.status, nothing.stderr)
 	}
