@@ -71,7 +71,8 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
 status 0. Status 2 means that nothing could be captured.
 
-With --until the rounds stand in FILE.rounds until the end. It prints the answer in a few lines. Exit status: 0 the verdict was
+With --until the rounds stand in FILE.rounds until the end. What a killed one left there, or in
+FILE.partial, is kept as FILE.rounds-TIME and FILE.partial-TIME, and it says so. It prints the answer in a few lines. Exit status: 0 the verdict was
 reached, 3 it was not (--max passed, the processes ended, a signal came), 2 nothing captured. The archive is written either way.
 
 Examples:
@@ -133,7 +134,7 @@ func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Targe
 		who := fmt.Sprintf("%s (%d)", f.Name, f.PID)
 		if f.Left == "" {
 			targets = append(targets, f.Target)
-			fmt.Fprintf(m.Stderr, "leakdiff: %s: %s\n", who, f.Takes)
+			m.say(who + ": " + f.Takes)
 			continue
 		}
 		if left[f.Left] == nil {
@@ -142,7 +143,7 @@ func (c *collectCommand) discover(ctx context.Context, m *Main) ([]capture.Targe
 		left[f.Left] = append(left[f.Left], who)
 	}
 	for _, why := range reasons {
-		fmt.Fprintf(m.Stderr, "leakdiff: left out %s: %s\n", wording.Commas(left[why], mostLeftOut), why)
+		m.say(fmt.Sprintf("left out %s: %s", wording.Commas(left[why], mostLeftOut), why))
 	}
 	if len(targets) == 0 {
 		return nil, badCollect("no process of this host can be captured", "run it as root, or name one with --pid")
@@ -158,7 +159,7 @@ func badCollect(why, hint string) error {
 }
 
 func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
-	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
+	say := m.say
 	cfg := c.config(targets, say)
 	if c.Until != "" {
 		return c.collectUntil(ctx, m, cfg)
@@ -185,7 +186,7 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 		say(fmt.Sprintf("warning: ended by a signal in round %d of %d; the archive holds what was there", sum.Rounds, c.Count))
 	}
 	if c.Output != "-" {
-		say(fmt.Sprintf("%s: %d bytes, %d rounds; read it with: leakdiff report %s", c.Output, archive.Size(), sum.Rounds, c.Output))
+		say(fmt.Sprintf("%s: %d bytes, %s; read it with: leakdiff report %s", c.Output, archive.Size(), wording.Plural(sum.Rounds, "round", "rounds"), c.Output))
 	}
 	return nil
 }

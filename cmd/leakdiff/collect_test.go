@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"debug/elf"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	ossignal "os/signal"
@@ -142,5 +143,77 @@ func TestCollectAutoTakesWhatItFindsOnTheHost(t *testing.T) {
 	}
 	if none := execute(t, nil, "collect", "--auto", "--proc", t.TempDir(), "-o", file+".none"); none.status != exitError || !strings.Contains(none.stderr, "no process of this host can be captured") {
 		t.Errorf("status %d: %s", none.status, none.stderr)
+	}
+}
+
+// evilName is a name of at most 15 bytes, which the kernel keeps, and which colours what a
+// terminal shows after it.
+const evilName, evilShown = "ev\x1b[31mil", `ev\x1b[31mil`
+
+func TestNamesOfProcessesDoNotReachTheTerminalAsTheyAre(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		corpus.LeaveOut(t, "only Linux has procfs")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	link := filepath.Join(dir, evilName)
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	l := startLeakerAs(t, link)
+	proc := t.TempDir()
+	for _, name := range []string{"self", "stat", "sys", "uptime", "version", l.pid()} {
+		if err := os.Symlink(filepath.Join("/proc", name), filepath.Join(proc, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "capture.tar.gz")
+	for name, args := range map[string][]string{
+		"a pid":              {"collect", "--pid", l.pid(), "--count", "1"},
+		"a name":             {"collect", "--name", evilName, "--count", "1"},
+		"what is found":      {"collect", "--auto", "--proc", proc, "--count", "1"},
+		"no such process":    {"collect", "--name", evilName + "x", "--count", "1"},
+		"until it leaks":     {"collect", "--pid", l.pid(), "--pprof", l.address, "--until", "leaking", "--every", "1ms", "--max", "1ms"},
+		"a name of no watch": {"watch", "--process", evilName, "--process", evilName, "--dir", dir},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if args[0] == "collect" {
+				args = append(args, "--no-lsof", "-o", file)
+			}
+			got := execute(t, nil, args...)
+			if all := got.stdout + got.stderr; strings.Contains(all, "\x1b") || !strings.Contains(all, evilShown) {
+				t.Errorf("it says %q and %q", got.stdout, got.stderr)
+			}
+		})
+	}
+	w := watch(t, "--process", evilName+"="+l.address, "--dir", filepath.Join(dir, "watch"))
+	if line := w.until(nil, " goroutines, "); strings.Contains(line, "\x1b") || !strings.Contains(line, evilShown+": t0: "+evilShown) {
+		t.Errorf("watch says %q", line)
+	}
+}
+
+func TestCollectCountsInWordsThatFit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		corpus.LeaveOut(t, "only Linux has procfs")
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := silent.Addr().String()
+	silent.Close() // nothing answers there
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	args := []string{"--pid", strconv.Itoa(os.Getpid()), "--pprof", address, "--no-lsof", "--count", "1", "-o", file}
+	got := execute(t, nil, append([]string{"collect"}, args...)...)
+	if got.status != exitDone || !strings.Contains(got.stderr, " bytes, 1 round; read it") || !strings.Contains(got.stderr, ", 1 step failed\n") {
+		t.Errorf("status %d: %s", got.status, got.stderr)
+	}
+	script := exec.Command("sh", append([]string{"-s", "--"}, args...)...)
+	script.Stdin = strings.NewReader(execute(t, nil, "collect", "--script").stdout)
+	if said, err := script.CombinedOutput(); err != nil || !strings.Contains(string(said), ", 1 step failed\n") {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -115,17 +116,44 @@ func TestThePluginOfKubectlSaysWhatItLacks(t *testing.T) {
 		{"nothing", "usage: kubectl leakdiff pod ", nil, nil},
 		{"another word", "usage: kubectl leakdiff pod ", nil, []string{"job", "x/y"}},
 		{"no number", "usage: kubectl leakdiff pod ", nil, []string{"kubelet", "worker-1", "--count", "many"}},
+		{"a count of nothing", "--count 0 takes nothing", nil, []string{"kubelet", "worker-1", "--count", "0"}},
 		{"a flag without its value", "usage: kubectl leakdiff pod ", nil, []string{"kubelet", "worker-1", "--count"}},
 		{"no pod", `"cart" is no pod`, nil, []string{"pod", "cart"}},
 		{"no shell", "nothing was captured by these lines", []string{"NO_SHELL=1"}, []string{"pod", "shop/cart"}},
 		{"another node", "enableDebuggingHandlers", nil, []string{"kubelet", "worker-2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, _, _ := plugin(t, observed(t), c.env, c.args...)
+			r, _, dir := plugin(t, observed(t), c.env, c.args...)
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("it left %v: %v", left, err)
+			}
 			if r.status != exitError || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
 				t.Errorf("status %d, %q: %s", r.status, r.stdout, r.stderr)
 			}
 		})
+	}
+}
+
+func TestThePluginOfKubectlKeepsTheRoundsBeforeOneThatFails(t *testing.T) {
+	var asked atomic.Int32
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/goroutine") {
+			http.NotFound(w, r)
+			return
+		}
+		if asked.Add(1) > 2 {
+			http.Error(w, "gone", http.StatusBadGateway)
+			return
+		}
+		pprof.Handler("goroutine").ServeHTTP(w, r)
+	}))
+	defer api.Close()
+	r, _, dir := plugin(t, api.URL, nil, "kubelet", "worker-1", "--every", "1", "--count", "5")
+	if r.status != exitDone || !strings.Contains(r.stdout, "2 dumps in ") || !strings.Contains(r.stderr, "t2 of worker-1 failed; what was taken before is kept") {
+		t.Errorf("status %d: %s%s", r.status, r.stdout, r.stderr)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 || !strings.HasSuffix(left[0], ".tar.gz") {
+		t.Errorf("it left %v: %v", left, err)
 	}
 }
 

@@ -62,6 +62,12 @@ func startLeaker(t testing.TB) *leaker {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startLeakerAs(t, program)
+}
+
+// startLeakerAs starts it by a path of this test program, whose name is that of the process.
+func startLeakerAs(t testing.TB, program string) *leaker {
+	t.Helper()
 	l := &leaker{t: t, cmd: exec.Command(program)}
 	l.cmd.Env = environment(roleOfLeaker + "=1")
 	l.cmd.Stderr = os.Stderr

@@ -10,11 +10,13 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	_ "time/tzdata" // people enter zones by name, and the machine may have no zone files
 
 	"github.com/alecthomas/kong"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // version is printed by `leakdiff version` and in every report.
@@ -141,12 +143,18 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	}
 	var fault *analysis.Fault
 	if errors.As(err, &fault) {
-		fmt.Fprintln(m.Stderr, "leakdiff:", fault.Error())
-	} else {
-		fmt.Fprintln(m.Stderr, "leakdiff:", err)
+		err = fault
 	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = wording.Printable(line)
+	}
+	fmt.Fprintln(m.Stderr, "leakdiff:", strings.Join(lines, "\n"))
 	return status
 }
+
+// say prints a line that may hold names of processes and files.
+func (m *Main) say(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", wording.Printable(text)) }
 
 // collectAt sets GOGC, unless the environment does. Dumps are streamed, so a low figure
 // keeps the program small on shared nodes and costs only time of the collector. It suits

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"leakdiff/analysis/say/report"
@@ -56,10 +58,14 @@ func (c *collectCommand) collectUntil(ctx context.Context, m *Main, cfg capture.
 	if err != nil {
 		return badCollect(err.Error(), exampleOfCollect)
 	}
-	rounds, err := c.openRounds()
-	if err != nil {
+	rounds, locked, err := c.openRounds(cfg.Say)
+	switch {
+	case errors.Is(err, capture.ErrLocked):
+		return badCollect(c.Output+".rounds: "+err.Error(), "end the other collect, or name another file with -o")
+	case err != nil:
 		return badCollect(err.Error(), "name a file in a directory that you may write to with -o")
 	}
+	defer locked.Close()
 	collectAt(reportPercent)
 	u := untilVerdict{collectCommand: c, cfg: cfg, rounds: rounds, bytes: bytes}
 	why, err := u.run(ctx, session)
@@ -104,21 +110,58 @@ func (c *collectCommand) collectUntil(ctx context.Context, m *Main, cfg capture.
 	return &statusError{status: exitNotReached}
 }
 
-// openRounds makes the directory of rounds beside the archive. Rounds of a collect that was
-// killed are replaced, as its FILE.partial is.
-func (c *collectCommand) openRounds() (*ring, error) {
+// openRounds makes the directory of rounds beside the archive, locked until the file is
+// closed. Rounds that a collect left there which was killed, or had no room, get another name:
+// they may be of other processes.
+func (c *collectCommand) openRounds(say func(string)) (*ring, *os.File, error) {
+	dir := c.Output + ".rounds"
+	var err error
 	if c.Output == "-" {
-		dir, err := os.MkdirTemp("", "leakdiff-rounds-")
-		if err != nil {
-			return nil, err
+		if dir, err = os.MkdirTemp("", "leakdiff-rounds-"); err != nil {
+			return nil, nil, err
 		}
-		return openRing(dir)
 	}
-	r, err := openRing(c.Output + ".rounds")
-	for err == nil && len(r.captures) > 0 {
-		err = r.remove(0)
+	r, locked, err := openLocked(dir)
+	if err != nil {
+		return nil, nil, err
 	}
-	return r, err
+	// Rounds move to FILE.partial at the end of a collect, which may be killed then as well.
+	partial := c.Output + ".partial"
+	if info, err := os.Stat(partial); err == nil && c.Output != "-" {
+		kept := partial + "-" + info.ModTime().UTC().Format("20060102T150405")
+		if err := os.Rename(partial, kept); err != nil {
+			locked.Close()
+			return nil, nil, err
+		}
+		say(fmt.Sprintf("an archive that an earlier collect did not end: kept as %s; read it with: leakdiff report %s", kept, kept))
+	}
+	if len(r.captures) == 0 {
+		return r, locked, nil
+	}
+	defer locked.Close()
+	first := r.captures[0].name
+	kept := dir + "-" + first[:strings.IndexByte(first, '.')]
+	if err := os.Rename(dir, kept); err != nil {
+		return nil, nil, err
+	}
+	say(fmt.Sprintf("%s of an earlier collect that did not end in order: kept in %s; read them with: leakdiff report %s", wording.Plural(len(r.captures), "round", "rounds"), kept, kept))
+	return openLocked(dir)
+}
+
+// openLocked opens a ring that no other process uses.
+func openLocked(dir string) (*ring, *os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	locked, err := capture.LockDirectory(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := openRing(dir)
+	if err != nil {
+		locked.Close()
+	}
+	return r, locked, err
 }
 
 // untilVerdict is a run of collect --until.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/cmd/leakdiff/capture"
 )
 
 // untilTest runs collect --until with a clock that moves by waiting alone. Before each wait it
@@ -210,13 +212,49 @@ func TestCollectUntilLeavesReadableRoundsWhenItIsKilled(t *testing.T) {
 	if got := execute(t, nil, "report", "--verbose", file+".rounds"); got.status != exitDone || !strings.Contains(got.stdout, " dumps in ") || strings.Contains(got.stdout, "has no end") {
 		t.Errorf("report of the rounds: status %d: %s%s", got.status, got.stdout, got.stderr)
 	}
-	// The next one takes the place of the rounds.
-	again := execute(t, nil, "collect", "--pid", l.pid(), "--pprof", l.address, "--no-lsof", "--every", "1ms", "--max", "2ms", "--until", "leaking", "-o", file)
-	if again.status != exitNotReached {
-		t.Errorf("status %d: %s", again.status, again.stderr)
+	left, _ := filepath.Glob(filepath.Join(file+".rounds", "*.tar.gz"))
+
+	// The next one keeps them under another name and begins anew.
+	args := []string{"collect", "--pid", l.pid(), "--pprof", l.address, "--no-lsof", "--every", "1ms", "--max", "2ms", "--until", "leaking", "-o", file}
+	locked, err := capture.LockDirectory(file + ".rounds")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(file + "?*"); len(left) > 0 {
-		t.Errorf("%q are left", left)
+	if beside := execute(t, nil, args...); beside.status != exitError || !strings.Contains(beside.stderr, "another process uses this directory") {
+		t.Errorf("beside another collect: status %d: %s", beside.status, beside.stderr)
+	}
+	locked.Close()
+	again := execute(t, nil, args...)
+	kept, _ := filepath.Glob(file + "?*")
+	if again.status != exitNotReached || len(kept) != 1 {
+		t.Fatalf("status %d, kept %q: %s", again.status, kept, again.stderr)
+	}
+	if want := fmt.Sprintf("leakdiff: %d rounds of an earlier collect that did not end in order: kept in %s;", len(left), kept[0]); !strings.Contains(again.stderr, want) {
+		t.Errorf("it says %q, want %q", again.stderr, want)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(kept[0], filepath.Base(name))); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := execute(t, nil, "report", kept[0]); got.status != exitDone || !strings.Contains(got.stdout, fmt.Sprintf("%d dumps", len(left))) {
+		t.Errorf("report of what is kept: status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
+	// So does a part of the archive, which the program was writing when it was killed.
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file+".partial", whole[:len(whole)-40], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := execute(t, nil, args...)
+	parts, _ := filepath.Glob(file + ".partial*")
+	if third.status != exitNotReached || len(parts) != 1 || !strings.Contains(third.stderr, "kept as "+parts[0]+";") {
+		t.Fatalf("status %d, parts %q: %s", third.status, parts, third.stderr)
+	}
+	if got := execute(t, nil, "report", parts[0]); got.status != exitDone || !strings.Contains(got.stdout, " dump") {
+		t.Errorf("report of the part: status %d: %s%s", got.status, got.stdout, got.stderr)
 	}
 	if nothing := execute(t, nil, "collect", "--name", "no-such-program", "--until", "leaking", "-o", file+".none"); nothing.status != exitError || !strings.Contains(nothing.stderr, "no-such-program") {
 		t.Errorf("status %d: %s", nothing.status, nothing.stderr)

@@ -30,8 +30,8 @@ type watchCommand struct {
 	Every   time.Duration `help:"Time between the begins of two captures of a target." default:"5m"`
 	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report: leaking, suspicious or grew." enum:"leaking,suspicious,grew" default:"leaking" placeholder:"VERDICT"`
 	Dir     string        `help:"Directory of the captures and of what was told; made if it does not exist." default:"leakdiff-watch" type:"path"`
-	Keep    int           `help:"Captures that are kept of a target; the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
-	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets." default:"1GiB"`
+	Keep    int           `help:"Captures that are kept of a target, at least 5 (2 with --until grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
+	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 5 captures of each (2 with --until grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
 
 	Server string        `help:"Server to which the captures of a target are sent when its verdict begins; the link of their case is printed. Without it the answer is printed." placeholder:"URL"`
 	Token  string        `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
@@ -51,7 +51,8 @@ type watchCommand struct {
 // Help is printed below the flags.
 func (*watchCommand) Help() string {
 	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
-decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. What was
+decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. Reports over
+fewer than 5 captures (2 with --until grew), or over much fewer than the verdict was told from, do not count for that. What was
 told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
 SIGTERM and SIGINT end it with status 0. Status 2 means that it could not begin.
 
@@ -84,6 +85,11 @@ func (c *watchCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
+	bytes /= int64(len(targets))
+	if least := int64(leastCaptures(c.Until)); bytes < least*smallestCapture {
+		return badWatch(fmt.Sprintf("--max-size %s leaves %s to each target: no report would be over the %d captures that %q needs", c.MaxSize, wording.Size(bytes), least, c.Until),
+			fmt.Sprintf("give it at least %s; a program with many goroutines needs much more", wording.Size(least*smallestCapture*int64(len(targets)))))
+	}
 	collectAt(reportPercent)
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return badWatch(err.Error(), "name a directory that you may write to with --dir")
@@ -100,7 +106,7 @@ func (c *watchCommand) Run(ctx context.Context, m *Main) error {
 		if err != nil {
 			return badWatch(err.Error(), "look at the directory; without it the watch begins anew")
 		}
-		w.bytes = bytes / int64(len(targets))
+		w.bytes, w.targets = bytes, int64(len(targets))
 		all = append(all, w)
 	}
 	var wait sync.WaitGroup
@@ -111,6 +117,27 @@ func (c *watchCommand) Run(ctx context.Context, m *Main) error {
 	return nil
 }
 
+// smallestCapture is the size in bytes that hardly a capture is below: one of a program with
+// four goroutines, by its address alone, takes 3.3 KiB.
+const smallestCapture = 3 << 10
+
+// leastCaptures is how many captures the rules of a verdict need. Below four they know no
+// trend and no cohorts, and of four, all rise by chance in one case of 24; growth alone is told
+// from two.
+func leastCaptures(until string) int {
+	if until == "grew" {
+		return 2
+	}
+	return 5
+}
+
+// mayEnd reports whether a report over some captures can say that a verdict is over which
+// was last reported over toldFrom of them: a leak that is slow against its level cannot be
+// seen in a small part of them.
+func mayEnd(until string, captures, toldFrom int) bool {
+	return captures >= leastCaptures(until) && 4*captures >= 3*toldFrom
+}
+
 // watchTarget is a target with the name of its directory.
 type watchTarget struct {
 	capture.Target
@@ -119,8 +146,11 @@ type watchTarget struct {
 
 // targets reads the flags. Each target has a name of its own.
 func (c *watchCommand) targets() ([]watchTarget, error) {
-	if c.Every <= 0 || c.Keep < 2 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 || c.Again <= 0 {
-		return nil, badWatch("--every, --step-timeout, --max-goroutines and --again must be above 0, and --keep above 1", exampleOfWatch)
+	if c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 || c.Again <= 0 {
+		return nil, badWatch("--every, --step-timeout, --max-goroutines and --again must be above 0", exampleOfWatch)
+	}
+	if least := leastCaptures(c.Until); c.Keep < least {
+		return nil, badWatch(fmt.Sprintf("--keep %d is fewer than the %d captures that %q needs", c.Keep, least, c.Until), fmt.Sprintf("keep %d or more; without --keep it is 48", least))
 	}
 	var out []watchTarget
 	for _, process := range c.Process {
@@ -176,7 +206,11 @@ type watched struct {
 	session *capture.Session
 	ring    *ring
 	state   watchState
-	bytes   int64
+	// bytes bounds the captures of this target, one of targets.
+	bytes, targets int64
+	// blind and open report that it was said that too few captures are kept: for any verdict,
+	// and to say that one is over.
+	blind, open bool
 	// lost are the warnings that were printed.
 	lost []string
 	// seen reports that a process of the target was captured.
@@ -205,7 +239,7 @@ func (c *watchCommand) open(t watchTarget, p *watchPrinter) (*watched, error) {
 }
 
 func (w *watched) say(text string) {
-	w.out.print(w.out.stderr, "leakdiff: "+w.target.name+": "+text)
+	w.out.print(w.out.stderr, "leakdiff: "+wording.Printable(w.target.name+": "+text))
 }
 
 // run captures and pushes until ctx ends, or the process, and nothing is left to push.
@@ -258,12 +292,30 @@ func (w *watched) round(ctx context.Context, now time.Time) bool {
 	if err := w.ring.evict(w.Keep, w.bytes, w.state.Pending.has); err != nil {
 		w.warn(err.Error())
 	}
+	w.warnIfBlind()
 	if sum.Captures > 0 {
 		if err := w.judge(ctx); err != nil && ctx.Err() == nil {
 			w.warn(err.Error())
 		}
 	}
 	return sum.Captures > 0 || !w.seen || w.target.PID == 0
+}
+
+// warnIfBlind says once that captures are too large for a verdict.
+func (w *watched) warnIfBlind() {
+	if w.blind || len(w.ring.captures) == 0 {
+		return
+	}
+	size, least := w.ring.captures[len(w.ring.captures)-1].size, int64(leastCaptures(w.Until))
+	if w.blind = least*size > w.bytes; !w.blind {
+		return
+	}
+	share := ""
+	if w.targets > 1 {
+		share = fmt.Sprintf(" (%s of it for each of %d targets)", wording.Size(w.bytes), w.targets)
+	}
+	w.warn(fmt.Sprintf("a capture takes %s, and --max-size %s%s holds fewer than the %d that %q needs: hardly a verdict can begin, and none can end; give it %s or more",
+		wording.Size(size), w.MaxSize, share, least, w.Until, wording.Size(2*least*size*w.targets)))
 }
 
 // dropLast removes the newest capture.
@@ -296,15 +348,22 @@ func (w *watched) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last := w.ring.captures[len(w.ring.captures)-1].at
+	captures := len(w.ring.captures)
+	last := w.ring.captures[captures-1].at
 	reached := reaches(w.Until, *said)
+	before := w.state
 	if reached {
-		w.state.Clear = 0
+		w.state.Clear, w.state.Captures = 0, captures
 	}
 	switch {
+	case !reached && w.state.Told && !mayEnd(w.Until, captures, w.state.Captures):
+		if !w.open {
+			w.open = true
+			w.say(fmt.Sprintf("%s are kept, too few to say that it is no longer %s, which was told from %d", wording.Plural(captures, "capture", "captures"), w.Until, w.state.Captures))
+		}
 	case !reached && w.state.Told:
 		if w.state.Clear++; w.state.Clear == clearReports {
-			w.state.Told, w.state.Clear = false, 0
+			w.state.Told, w.state.Clear, w.state.Captures, w.open = false, 0, 0, false
 			w.say("no longer " + w.Until)
 		}
 	case reached && !w.state.Told:
@@ -321,7 +380,8 @@ func (w *watched) judge(ctx context.Context) error {
 		}
 	case reached && w.Server != "" && w.state.Pending == nil && time.Since(w.state.PushedAt) >= w.Again:
 		w.plan(last, "")
-	default:
+	}
+	if w.state == before {
 		return nil
 	}
 	return w.state.write(w.ring.dir)
@@ -365,6 +425,7 @@ func (w *watched) push(ctx context.Context) {
 		return
 	}
 	p := w.state.Pending
+	anew := w.Case == "" && w.state.Case == ""
 	w.state.Case, w.state.Link, w.state.Pushed, w.state.PushedAt, w.state.Pending = up.Case, up.Link, p.Upto, time.Now(), nil
 	if up.OwnerKey != "" {
 		w.state.Key = up.OwnerKey
@@ -373,11 +434,15 @@ func (w *watched) push(ctx context.Context) {
 		w.warn(err.Error())
 	}
 	link := capture.Shown(w.Server) + up.Link
-	if p.Sentence == "" {
+	sentence := p.Sentence
+	switch {
+	case sentence == "" && !anew:
 		w.say("added to " + link)
 		return
+	case sentence == "": // told before, without a server or with a case that is gone
+		sentence = "The captures are now in"
 	}
-	w.out.print(w.out.stdout, fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, wording.Printable(p.Sentence), link))
+	w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, sentence, link)))
 }
 
 // again plans the next try. A case that is gone, or may not be changed, is replaced, and an upload that the server

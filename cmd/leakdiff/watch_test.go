@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +189,66 @@ func TestWatchTellsAgainAfterALeakWasGone(t *testing.T) {
 	}
 }
 
+func TestWatchDoesNotCallALeakOverOfWhichItKeepsTooFewCaptures(t *testing.T) {
+	l := startLeaker(t)
+	dir := t.TempDir()
+	args := []string{"--process", l.pid() + "=" + l.address, "--dir", dir}
+	w := watch(t, args...)
+	w.until(func() { l.leak(40) }, "stdout: ", "waitForAnswer")
+	w.until(nil, " goroutines, ") // what was told is noted
+	w.kill()
+	captures, _ := filepath.Glob(filepath.Join(dir, l.pid(), "*.tar.gz"))
+	info, err := os.Stat(captures[len(captures)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := strconv.FormatInt(info.Size()*5/2, 10) // two of them, or three
+
+	cut := watch(t, append(args, "--max-size", size)...)
+	var warnings, open int
+	for range 3 * clearReports {
+		line := cut.until(nil, " ")
+		for !strings.Contains(line, " goroutines") {
+			warnings += strings.Count(line, "--max-size "+size+" holds fewer than the 5 that \"leaking\" needs")
+			open += strings.Count(line, "too few to say that it is no longer leaking, which was told from ")
+			if strings.Contains(line, ": no longer leaking") {
+				t.Errorf("it says %q", line)
+			}
+			line = cut.until(nil, " ")
+		}
+	}
+	if warnings != 1 || open != 1 {
+		t.Errorf("%d warnings and %d lines that it stands open, want one of each", warnings, open)
+	}
+	cut.rest()
+
+	// With room it says so after as many captures again.
+	whole := watch(t, args...)
+	whole.until(nil, ": no longer leaking")
+}
+
+func TestAVerdictEndsOnlyOverAsManyCapturesAsItHad(t *testing.T) {
+	for _, c := range []struct {
+		until              string
+		captures, toldFrom int
+		want               bool
+	}{
+		{"leaking", 4, 4, false},
+		{"leaking", 5, 4, true},
+		{"leaking", 5, 0, true}, // told by a watch that noted no number
+		{"leaking", 35, 48, false},
+		{"leaking", 36, 48, true},
+		{"suspicious", 4, 4, false},
+		{"grew", 1, 0, false},
+		{"grew", 2, 2, true},
+		{"grew", 2, 3, false},
+	} {
+		if got := mayEnd(c.until, c.captures, c.toldFrom); got != c.want {
+			t.Errorf("%s told from %d may end over %d: %v", c.until, c.toldFrom, c.captures, got)
+		}
+	}
+}
+
 func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
 	s := serve(t, t.TempDir(), "--no-samples")
 	l := startLeaker(t)
@@ -198,7 +259,8 @@ func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	w.until(func() { l.leak(40) }, "not sent: ")
-	line := w.until(func() { l.leak(40) }, "added to ")
+	line := w.until(func() { l.leak(40) }, "stdout: ", ": leaking: The captures are now in ")
+	w.until(func() { l.leak(40) }, "added to ")
 	if got := casesOf(s); len(got) != 1 || got[0] == first[0] || !strings.HasSuffix(line, got[0]) {
 		t.Errorf("cases %q after %q, and it says %q", got, first, line)
 	}
@@ -292,7 +354,10 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		"the same target twice":       {[]string{"--process", "a", "--process", "a=127.0.0.1:1"}, "a is named twice"},
 		"an address without a name":   {[]string{"--process", "=127.0.0.1:1"}, "names no process"},
 		"a server that is no address": {[]string{"--process", "a", "--server", "leaks"}, "this is no address of a server"},
-		"a ring of one":               {[]string{"--process", "a", "--keep", "1"}, "--keep above 1"},
+		"a ring of four":              {[]string{"--process", "a", "--keep", "4"}, "--keep 4 is fewer than the 5 captures that \"leaking\" needs"},
+		"a ring of one":               {[]string{"--process", "a", "--keep", "1", "--until", "grew"}, "--keep 1 is fewer than the 2 captures"},
+		"a ring of one byte":          {[]string{"--process", "a", "--max-size", "1"}, "give it at least 15 KiB"},
+		"a ring shared by many":       {[]string{"--process", "a", "--process", "b", "--max-size", "29KiB"}, "--max-size 29KiB leaves 14.5 KiB to each target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"watch", "--dir", filepath.Join(t.TempDir(), "w")}, c.args...)...)

@@ -21,6 +21,8 @@ type watchState struct {
 	// it. Clear counts those.
 	Told  bool `json:"told"`
 	Clear int  `json:"clear,omitempty"`
+	// Captures is how many captures the last report with the verdict was over.
+	Captures int `json:"captures,omitempty"`
 	// Pending is a push that the server has not answered, nil for none.
 	Pending *pendingPush `json:"pending,omitempty"`
 	// Case is where the captures of the target are, Key its owner key, Link its page.

@@ -187,6 +187,9 @@ func FuzzMarkup(f *testing.F) {
 			t.Errorf("%q ends its block early: %q", s, fence.String())
 		}
 		JiraFence(&noformat, []string{s})
+		if strings.Contains(fence.String()+noformat.String(), "\x1b") {
+			t.Errorf("%q reaches a terminal in a block: %q", s, fence.String())
+		}
 		if n := strings.Count(strings.ToLower(noformat.String()), "{noformat"); n != 2 {
 			t.Errorf("%q ends its block early: %q", s, noformat.String())
 		}

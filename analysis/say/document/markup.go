@@ -55,7 +55,7 @@ func MarkdownFence(b *strings.Builder, lines []string) {
 	fence := strings.Repeat("`", longest+1)
 	b.WriteString(fence + "\n")
 	for _, l := range lines {
-		b.WriteString(oneLine(l) + "\n")
+		b.WriteString(oneLine(wording.Printable(l)) + "\n")
 	}
 	b.WriteString(fence + "\n\n")
 }

@@ -1029,8 +1029,13 @@ visit() {
 		esac
 	fi
 	manifest
-	told="${total:+ $total goroutines,}${fds:+ $fds descriptors$later,}${seen:+ $seen watches,}${quit:+ $quit,}$([ $lost -eq 0 ] || echo " $lost steps failed,")"
+	told="${total:+ $(counted "$total" goroutine goroutines),}${fds:+ $(counted "$fds" descriptor descriptors)$later,}${seen:+ $(counted "$seen" watch watches),}${quit:+ $quit,}$([ $lost -eq 0 ] || echo " $(counted $lost 'step failed' 'steps failed'),")"
 	say "t$round of $count: $name ($pid):${told%,}"
+}
+
+# counted N ONE MANY is a number with the form of a word that fits it.
+counted() {
+	if [ "$1" = 1 ]; then echo "$1 $2"; else echo "$1 $3"; fi
 }
 
 # ended PID NAME writes, once, that a process is there no longer.

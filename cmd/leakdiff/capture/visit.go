@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // visit is one round of one process.
@@ -151,13 +153,13 @@ func (v *visit) pods() []Pod {
 func (v *visit) line() string {
 	var parts []string
 	for _, part := range []struct {
-		n    int
-		what string
-	}{{v.goroutines, "goroutines"}, {v.descriptors, "descriptors"}, {v.watches, "watches"}} {
+		n         int
+		one, many string
+	}{{v.goroutines, "goroutine", "goroutines"}, {v.descriptors, "descriptor", "descriptors"}, {v.watches, "watch", "watches"}} {
 		if part.n >= 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+			parts = append(parts, wording.Plural(part.n, part.one, part.many))
 		}
-		if part.what == "descriptors" && v.links > 0 && v.links != part.n {
+		if part.one == "descriptor" && v.links > 0 && v.links != part.n {
 			parts[len(parts)-1] += fmt.Sprintf(" (a moment later %d)", v.links)
 		}
 	}
@@ -165,7 +167,7 @@ func (v *visit) line() string {
 		parts = append(parts, errQuit.Error())
 	}
 	if v.failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d steps failed", v.failed))
+		parts = append(parts, wording.Plural(v.failed, "step failed", "steps failed"))
 	}
 	return fmt.Sprintf("%s: %s: %s", v.of(), v.p.who(), strings.Join(parts, ", "))
 }
