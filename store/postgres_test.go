@@ -29,7 +29,7 @@ var shortForm = []string{
 	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
 	"TestAHostLeaksAsItsLatestSeriesSays", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
-	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEditOfOneNoteIsAddedOnce",
+	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEventOfAnAlertIsAddedOnce", "TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom",
 }
 
 // TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has
