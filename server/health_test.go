@@ -166,6 +166,38 @@ func leaking(t *testing.T) (*site, intake.Uploaded) {
 	return s, s.grows("node-1", 0, leaks...)
 }
 
+func TestMetricsAndAnnotationsLeaveSamplesOut(t *testing.T) {
+	found := sample(t, "kubelet-probe-leak")
+	for name, c := range map[string]struct {
+		samples []Sample
+		want    string
+	}{
+		"a sample":            {[]Sample{{Name: found.Name, Title: "x", Data: found.Archive}}, "leakdiff_leaking_processes 0\n"},
+		"the same as uploads": {nil, "leakdiff_leaking_processes 2\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startSite(t, openStore(t), Config{Samples: c.samples, Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }})
+			if err := s.s.LoadSamples(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.samples == nil {
+				s.put("x.tar.gz", found.Archive)
+			}
+			cases, _, err := s.s.cfg.Store.Cases(t.Context(), store.CaseQuery{Everything: true, Limit: 2})
+			if err != nil || len(cases) != 1 {
+				t.Fatalf("%d cases, %v", len(cases), err)
+			}
+			s.waitForReport(cases[0].ID)
+			if body := s.get("/metrics").body; !strings.Contains(body, c.want) || strings.Contains(body, "leakdiff_leaking_families{") == (c.samples != nil) {
+				t.Errorf("/metrics lacks %q, or names families:\n%s", c.want, body)
+			}
+			if marks := s.get("/api/v1/annotations?from=0").body; (strings.TrimSpace(marks) == "[]") != (c.samples != nil) {
+				t.Errorf("the annotations are %s", marks)
+			}
+		})
+	}
+}
+
 func TestMetricsNameWhatLeaks(t *testing.T) {
 	s, up := leaking(t)
 	s.grows("node-2", 0, 3, 3, 3, 3, 3, 3)

@@ -118,6 +118,7 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 // leakingSQL is the table leaking (fingerprint, host, growth), a row for each program of a host
 // in which a family leaks since ?1. A family that a person called benign accuses nobody, and a
 // later series proves nothing before its case is summed up, nor with one sight of the family.
+// Samples are of nobody's hosts.
 func leakingSQL(condition string) string {
 	return `
 WITH leaking AS (
@@ -126,13 +127,13 @@ WITH leaking AS (
     CROSS JOIN series r ON r.seq = e.series_seq
     CROSS JOIN cases c ON c.seq = r.case_seq
     CROSS JOIN family_span p ON p.fingerprint = e.fingerprint AND p.host = r.host AND p.series_seq = r.seq
-    WHERE e.verdict = 'leaking' AND c.deleting = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
+    WHERE e.verdict = 'leaking' AND c.deleting = '' AND c.sample = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
       AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = e.fingerprint)
       AND NOT EXISTS (
           SELECT 1
           FROM series y
           CROSS JOIN cases d ON d.seq = y.case_seq
-          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.summarised = 1
+          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.sample = '' AND d.summarised = 1
             AND EXISTS (
                 SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
                 WHERE s.series_seq = y.seq AND s.captured_at > p.last)

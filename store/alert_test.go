@@ -164,6 +164,30 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 	}
 }
 
+// isSample makes a sample of a case.
+func (f *fixture) isSample(c Case) {
+	f.t.Helper()
+	_, err := f.writer.ExecContext(f.ctx, `UPDATE cases SET sample = 'kubelet' WHERE id = ?`, c.ID)
+	f.ok(err)
+}
+
+func TestASampleNeitherBeginsAnAlertNorEndsOne(t *testing.T) {
+	f := open(t)
+	rule := AlertRule{Since: november(1)}
+	f.isSample(f.leaks("node-a", 20, 9, "leaking"))
+	if got := f.judge(rule); len(got) != 0 {
+		t.Errorf("a sample begins %+v", got)
+	}
+	f.leaks("node-a", 20, 9, "leaking")
+	if got := f.judge(rule); len(got) != 1 || !got[0].Started || got[0].Hosts != 1 {
+		t.Errorf("a case of the same host begins %+v", got)
+	}
+	f.isSample(f.leaks("node-a", 22, 9, "grew"))
+	if got := f.judge(rule); len(got) != 0 {
+		t.Errorf("a later sample ends it: %+v", got)
+	}
+}
+
 func TestAnAlertOfADeletedFamilyEndsWithoutItsName(t *testing.T) {
 	f := open(t)
 	c := f.leaks("node-a", 20, 9, "leaking")

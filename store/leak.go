@@ -17,7 +17,7 @@ type Leak struct {
 
 // Leaks returns the processes of cases in which a family leaks, those that were captured last
 // first. Captures that ended before since or began after until are left out, those without a
-// time, and archived cases. total counts those beyond limit as well.
+// time, archived cases and samples. total counts those beyond limit as well.
 func (s *Store) Leaks(ctx context.Context, since, until time.Time, limit int) (out []Leak, total int, err error) {
 	err = s.read(ctx, "listing what leaks", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (l Leak, err error) {
@@ -37,7 +37,7 @@ FROM series_ending e
 CROSS JOIN series r ON r.seq = e.series_seq
 CROSS JOIN cases c ON c.seq = r.case_seq
 CROSS JOIN family_span p ON p.fingerprint = e.fingerprint AND p.host = r.host AND p.series_seq = r.seq
-WHERE e.verdict = 'leaking' AND c.deleting = '' AND p.last >= ?1 AND p.first <= ?2
+WHERE e.verdict = 'leaking' AND c.deleting = '' AND c.sample = '' AND p.last >= ?1 AND p.first <= ?2
   AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = e.fingerprint)
   AND NOT EXISTS (SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '')
 GROUP BY c.id, c.title, r.process, r.host

@@ -52,6 +52,11 @@ func TestLeaksAreThoseOfProcessesOfCases(t *testing.T) {
 	if got, _ := leaks(1, 30, 10); len(got) != 0 {
 		t.Errorf("a benign family is said to leak: %+v", got)
 	}
+	sample := f.leaks("node-s", 24, 9, "leaking")
+	f.isSample(sample)
+	if got, total := leaks(1, 30, 10); len(got) != 0 || total != 0 {
+		t.Errorf("a sample is said to leak: %+v", got)
+	}
 	c := f.leaks("node-e", 24, 9, "leaking")
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
 	if got, total := leaks(1, 30, 10); len(got) != 0 || total != 0 {

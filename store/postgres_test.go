@@ -27,7 +27,7 @@ var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
 	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
-	"TestAHostLeaksAsItsLatestSeriesSays", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
+	"TestAHostLeaksAsItsLatestSeriesSays", "TestASampleNeitherBeginsAnAlertNorEndsOne", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
 	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEventOfAnAlertIsAddedOnce", "TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom",
 }
