@@ -27,7 +27,7 @@ var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
 	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
-	"TestAHostLeaksAsItsLatestSeriesSays", "TestASampleNeitherBeginsAnAlertNorEndsOne", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
+	"TestAHostLeaksAsItsLatestSeriesSays", "TestASampleNeitherBeginsAnAlertNorEndsOne", "TestLeaksAreThoseOfProcessesOfCases", "TestALeakThatRecoveredWithinItsCapturesIsChosenOnlyOnRequest", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
 	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEventOfAnAlertIsAddedOnce", "TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom",
 }
