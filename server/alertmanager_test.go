@@ -149,7 +149,7 @@ func TestANotificationIsBoundedAndTakenApart(t *testing.T) {
 	}
 	alerts[1] = alert(1, "x", labels{"leakdiff_case": "cnone"})
 	alerts[2] = map[string]any{"labels": labels{"leakdiff_case": up.Case}}
-	alerts[3] = alert(3, "a; b \u202e\u0000<script>", labels{"leakdiff_case": up.Case, "alertname": "two\nlines"})
+	alerts[150] = alert(150, "a; b \u202e\u0000<script>", labels{"leakdiff_case": up.Case, "alertname": "two\nlines"})
 	body, err := json.Marshal(map[string]any{"version": "4", "alerts": alerts})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,23 @@ func TestANotificationIsBoundedAndTakenApart(t *testing.T) {
 		}
 	}
 	events := s.events(up.Case)
-	if len(events) != 198 || events[1] != "08:00:03.00 alert two lines: a; b <script>" || !strings.HasSuffix(events[0], "ä…") {
+	// The newest 100 of 200 stay, and people have room of their own.
+	if len(events) != 100 || events[50] != "08:02:30.00 alert two lines: a; b <script>" || !strings.HasSuffix(events[0], "ä…") {
+		t.Errorf("%d events: %.500q", len(events), events)
+	}
+	const deploy = `{"kind": "event", "target": "case", "value": "2026-11-20 09:00; deploy; %d"}`
+	for i := range 200 {
+		if r := s.do("POST", "/api/v1/cases/"+up.Case+"/edits", strings.NewReader(fmt.Sprintf(deploy, i)), "Content-Type", jsonKind); r.status != http.StatusCreated {
+			t.Fatalf("event %d of a person: status %d: %s", i, r.status, r.body)
+		}
+	}
+	if r := s.do("POST", "/api/v1/cases/"+up.Case+"/edits", strings.NewReader(fmt.Sprintf(deploy, 200)), "Content-Type", jsonKind); r.status != http.StatusBadRequest {
+		t.Errorf("one event of a person too many: status %d: %s", r.status, r.body)
+	}
+	if got := s.notify(fmt.Sprintf(firing, "resolved", fmt.Sprintf(`"leakdiff_case": %q`, up.Case), "x", "2026-11-20T09:30:00Z", "f00d")); got[0].Problem == nil || got[0].Problem.Code != "too_many" || len(got[0].Edits) != 1 {
+		t.Errorf("of an alert that began before all others its end alone has room: %+v", got)
+	}
+	if events := s.events(up.Case); len(events) != 300 || events[299] != "09:30:00.00 resolved GoroutinesGrow" {
 		t.Errorf("%d events: %.500q", len(events), events)
 	}
 	for name, c := range map[string]struct {

@@ -166,9 +166,69 @@ func leaking(t *testing.T) (*site, intake.Uploaded) {
 	return s, s.grows("node-1", 0, leaks...)
 }
 
+// waitForSummaries waits until every case is summed up, which follows its report.
+func (s *site) waitForSummaries() {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		state, err := s.s.cfg.Store.State(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if state.OutdatedSince.IsZero() {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("a case waits for its summary since %v", state.OutdatedSince)
+		}
+	}
+}
+
+func TestMetricsLeaveOutSamplesAndLeaksThatRecovered(t *testing.T) {
+	for name, c := range map[string]struct {
+		sample   string
+		uploaded bool
+		leaks    string
+		marked   bool
+	}{
+		"a sample":               {"inotify-leak", false, "0", false},
+		"the same as an upload":  {"inotify-leak", true, "1", true},
+		"a leak that recovered":  {"kubelet-probe-leak", true, "0", true},
+		"a sample that recovers": {"kubelet-probe-leak", false, "0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := sample(t, c.sample)
+			cfg := Config{Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }}
+			if !c.uploaded {
+				cfg.Samples = []Sample{{Name: found.Name, Title: "x", Data: found.Archive}}
+			}
+			s := startSite(t, openStore(t), cfg)
+			if err := s.s.LoadSamples(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.uploaded {
+				s.put("x.tar.gz", found.Archive)
+			}
+			cases, _, err := s.s.cfg.Store.Cases(t.Context(), store.CaseQuery{Everything: true, Limit: 2})
+			if err != nil || len(cases) != 1 {
+				t.Fatalf("%d cases, %v", len(cases), err)
+			}
+			s.waitForReport(cases[0].ID)
+			s.waitForSummaries()
+			body := s.get("/metrics").body
+			if got := regexp.MustCompile(`(?m)^leakdiff_leaking_processes (.*)$`).FindStringSubmatch(body)[1]; got != c.leaks || strings.Contains(body, "leakdiff_leaking_families{") != (c.leaks != "0") {
+				t.Errorf("%s processes leak, want %s", got, c.leaks)
+			}
+			if marks := s.get("/api/v1/annotations?from=0").body; (strings.TrimSpace(marks) != "[]") != c.marked {
+				t.Errorf("the annotations are %s", marks)
+			}
+		})
+	}
+}
+
 func TestMetricsNameWhatLeaks(t *testing.T) {
 	s, up := leaking(t)
 	s.grows("node-2", 0, 3, 3, 3, 3, 3, 3)
+	s.waitForSummaries()
 	labels := `{case="` + up.Case + `",host="node-1",process=""}`
 	began := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	body := s.get("/metrics").body

@@ -211,10 +211,10 @@ func newLeakFigures(s *Server) *leakFigures {
 	of := []string{"case", "process", "host"}
 	return &leakFigures{
 		server:    s,
-		families:  prometheus.NewDesc("leakdiff_leaking_families", "Families that leak in a process of a case, captured within 30 days.", of, nil),
+		families:  prometheus.NewDesc("leakdiff_leaking_families", "Families that leak in a process of a case, still at its last capture, of captures within 30 days.", of, nil),
 		since:     prometheus.NewDesc("leakdiff_leaking_since_timestamp_seconds", "Unix time of the first capture that shows one of the families that leak in a process of a case.", of, nil),
 		captured:  prometheus.NewDesc("leakdiff_leaking_captured_timestamp_seconds", "Unix time of the last capture that shows one of the families that leak in a process of a case.", of, nil),
-		processes: prometheus.NewDesc("leakdiff_leaking_processes", fmt.Sprintf("Processes of cases in which a family leaks. The other figures name the %d that were captured last.", mostLeaks), nil, nil),
+		processes: prometheus.NewDesc("leakdiff_leaking_processes", fmt.Sprintf("Processes of cases in which a family leaks, still at the last capture. The other figures name the %d that were captured last.", mostLeaks), nil, nil),
 	}
 }
 
@@ -228,7 +228,7 @@ func (c *leakFigures) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	now := c.server.cfg.Now()
-	found, total, err := c.server.cfg.Store.Leaks(ctx, now.AddDate(0, 0, -leakDays), now, mostLeaks)
+	found, total, err := c.server.cfg.Store.Leaks(ctx, store.LeakQuery{Since: now.AddDate(0, 0, -leakDays), Until: now, Limit: mostLeaks})
 	if err != nil {
 		for _, d := range []*prometheus.Desc{c.families, c.since, c.captured, c.processes} {
 			out <- prometheus.NewInvalidMetric(d, err)

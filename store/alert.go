@@ -42,7 +42,7 @@ const mostNamedHosts = 10
 
 // JudgeAlerts begins and ends alerts, and queues a delivery with the body of each in the
 // same transaction. It returns their number. A host counts if the last captures of a program
-// there were judged to leak. It counts no more if a later case has the program of the host
+// there were judged to leak, still at the last one. It counts no more if a later case has the program of the host
 // without the family, or with another verdict.
 func (s *Store) JudgeAlerts(ctx context.Context, rule AlertRule, body func(Alert) ([]byte, error)) (changed int, err error) {
 	found, err := s.changedAlerts(ctx, rule)
@@ -116,8 +116,9 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 }
 
 // leakingSQL is the table leaking (fingerprint, host, growth), a row for each program of a host
-// in which a family leaks since ?1. A family that a person called benign accuses nobody, and a
+// in which a family leaks since ?1, unless the leak ended within its captures. A family that a person called benign accuses nobody, and a
 // later series proves nothing before its case is summed up, nor with one sight of the family.
+// Samples are of nobody's hosts.
 func leakingSQL(condition string) string {
 	return `
 WITH leaking AS (
@@ -126,13 +127,13 @@ WITH leaking AS (
     CROSS JOIN series r ON r.seq = e.series_seq
     CROSS JOIN cases c ON c.seq = r.case_seq
     CROSS JOIN family_span p ON p.fingerprint = e.fingerprint AND p.host = r.host AND p.series_seq = r.seq
-    WHERE e.verdict = 'leaking' AND c.deleting = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
+    WHERE e.verdict = 'leaking' AND e.recovered = 0 AND c.deleting = '' AND c.sample = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
       AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = e.fingerprint)
       AND NOT EXISTS (
           SELECT 1
           FROM series y
           CROSS JOIN cases d ON d.seq = y.case_seq
-          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.summarised = 1
+          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.sample = '' AND d.summarised = 1
             AND EXISTS (
                 SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
                 WHERE s.series_seq = y.seq AND s.captured_at > p.last)
@@ -141,7 +142,7 @@ WITH leaking AS (
                 WHERE q.fingerprint = p.fingerprint AND q.host = p.host AND q.series_seq = y.seq AND q.first = q.last)
             AND NOT EXISTS (
                 SELECT 1 FROM series_ending z
-                WHERE z.fingerprint = p.fingerprint AND z.series_seq = y.seq AND z.verdict = 'leaking')
+                WHERE z.fingerprint = p.fingerprint AND z.series_seq = y.seq AND z.verdict = 'leaking' AND z.recovered = 0)
       )
 )`
 }

@@ -146,8 +146,10 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 		"its case has the program on two hosts": {func(f *fixture, c Case) {
 			f.filled(c.ID, "twin", Result{Snapshots: []analysis.Snapshot{on("node-b", "twin", november(20), 1)}})
 		}, true},
-		"its case was deleted":         {func(f *fixture, c Case) { f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks)) }, false},
-		"it was not seen for too long": {func(*fixture, Case) { rule.Since = november(21) }, false},
+		"it recovered within its captures": {func(f *fixture, c Case) { f.recovers(c) }, false},
+		"a later case recovered":           {func(f *fixture, _ Case) { f.recovers(f.leaks("node-a", 22, 9, "leaking")) }, false},
+		"its case was deleted":             {func(f *fixture, c Case) { f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks)) }, false},
+		"it was not seen for too long":     {func(*fixture, Case) { rule.Since = november(21) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
@@ -161,6 +163,36 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 				t.Errorf("an alert names %q", got)
 			}
 		})
+	}
+}
+
+// recovers judges that the leak of a case ended within its captures.
+func (f *fixture) recovers(c Case) {
+	f.t.Helper()
+	f.ok(f.SetCaseSummary(f.ctx, c.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking", Recovered: true, Snapshot: snapshotID(c.ID[1:12] + "b")}}}))
+}
+
+// isSample makes a sample of a case.
+func (f *fixture) isSample(c Case) {
+	f.t.Helper()
+	_, err := f.writer.ExecContext(f.ctx, `UPDATE cases SET sample = 'kubelet' WHERE id = ?`, c.ID)
+	f.ok(err)
+}
+
+func TestASampleNeitherBeginsAnAlertNorEndsOne(t *testing.T) {
+	f := open(t)
+	rule := AlertRule{Since: november(1)}
+	f.isSample(f.leaks("node-a", 20, 9, "leaking"))
+	if got := f.judge(rule); len(got) != 0 {
+		t.Errorf("a sample begins %+v", got)
+	}
+	f.leaks("node-a", 20, 9, "leaking")
+	if got := f.judge(rule); len(got) != 1 || !got[0].Started || got[0].Hosts != 1 {
+		t.Errorf("a case of the same host begins %+v", got)
+	}
+	f.isSample(f.leaks("node-a", 22, 9, "grew"))
+	if got := f.judge(rule); len(got) != 0 {
+		t.Errorf("a later sample ends it: %+v", got)
 	}
 }
 

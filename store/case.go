@@ -67,8 +67,9 @@ type ObjectCount struct {
 	First, Last ObjectSight
 	// Version is that of the program at the last sight, or empty.
 	Version string
-	// Verdict is their non-stable outcome, or empty.
-	Verdict string
+	// Verdict is their non-stable outcome, or empty. Recovered is as of an Ending.
+	Verdict   string
+	Recovered bool
 }
 
 // ObjectSight is a snapshot, by its id, with a number of objects.
@@ -257,7 +258,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 			if _, err := tx.ExecContext(ctx, addEndingSQL, id, e.Fingerprint, e.Process, e.Verdict, e.Recovered); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, id, e.Snapshot, e.Fingerprint, e.Verdict); err != nil {
+			if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, id, e.Snapshot, e.Fingerprint, e.Verdict, e.Recovered); err != nil {
 				return err
 			}
 		}
@@ -272,16 +273,18 @@ const forgetSeriesEndingsSQL = `
 DELETE FROM series_ending
 WHERE series_seq IN (SELECT r.seq FROM series r JOIN cases c ON c.seq = r.case_seq WHERE c.id = ?)`
 
-// Several processes of one name on a host are one series here. One that leaks counts.
+// Several processes of one name on a host are one series here. One that leaks counts, first one
+// that did not recover.
 const addSeriesEndingSQL = `
-INSERT INTO series_ending (fingerprint, series_seq, verdict)
-SELECT ?3, s.series_seq, ?4
+INSERT INTO series_ending (fingerprint, series_seq, verdict, recovered)
+SELECT ?3, s.series_seq, ?4, ?5
 FROM snapshot s
 JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
 JOIN cases c ON c.seq = b.case_seq
 WHERE s.id = ?2 AND c.id = ?1 AND s.series_seq IS NOT NULL
 LIMIT 1
-ON CONFLICT (fingerprint, series_seq) DO UPDATE SET verdict = excluded.verdict WHERE series_ending.verdict <> 'leaking'`
+ON CONFLICT (fingerprint, series_seq) DO UPDATE SET verdict = excluded.verdict, recovered = excluded.recovered
+WHERE series_ending.verdict <> 'leaking' OR series_ending.recovered = 1 AND excluded.verdict = 'leaking'`
 
 const addEndingSQL = `
 INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)

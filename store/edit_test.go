@@ -42,32 +42,87 @@ func TestEditsComeBackInOrderWithTheirNumbers(t *testing.T) {
 	wantEqual(t, []identity.Edit(nil), none)
 }
 
-func TestAnEditOfOneNoteIsAddedOnce(t *testing.T) {
+func TestAnEventOfAnAlertIsAddedOnce(t *testing.T) {
 	f := open(t)
 	c, other := f.newCase("a"), f.newCase("b")
-	event := identity.Edit{By: "upload", Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T03:12:00Z; alert; high", Note: "alert 1"}
-	first, added, err := f.AddEditOnce(f.ctx, c.ID, event)
+	event := identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T03:12:00Z; alert; high", Note: "alert 1"}
+	first, added, err := f.AddAlertEvent(f.ctx, c.ID, event)
 	f.ok(err)
 	if !added || first.ID != 1 || first.Value != event.Value {
 		t.Errorf("added %v, %+v", added, first)
 	}
 	f.ok(f.UndoEdit(f.ctx, c.ID, first.ID))
 	event.Value = "2026-11-21T03:12:00Z; alert; higher"
-	again, added, err := f.AddEditOnce(f.ctx, c.ID, event)
+	again, added, err := f.AddAlertEvent(f.ctx, c.ID, event)
 	f.ok(err)
 	if first.Undone = true; added {
 		t.Error("it was added twice, and a person had undone it")
 	}
 	wantEqual(t, first, again)
 	event.Note = "alert 2"
-	if second, added, err := f.AddEditOnce(f.ctx, c.ID, event); err != nil || !added || second.ID != 2 {
+	if second, added, err := f.AddAlertEvent(f.ctx, c.ID, event); err != nil || !added || second.ID != 2 {
 		t.Errorf("another note: added %v, %+v, %v", added, second, err)
 	}
-	if second, added, err := f.AddEditOnce(f.ctx, other.ID, event); err != nil || !added || second.ID != 1 {
+	if second, added, err := f.AddAlertEvent(f.ctx, other.ID, event); err != nil || !added || second.ID != 1 {
 		t.Errorf("another case: added %v, %+v, %v", added, second, err)
 	}
-	_, _, err = f.AddEditOnce(f.ctx, "cnone", event)
+	_, _, err = f.AddAlertEvent(f.ctx, "cnone", event)
 	wantCode(t, err, "not_found")
+}
+
+func TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	first := f.edit(c.ID, identity.Host, "e1..1.", "node-7")
+	event := func(minute int) identity.Edit {
+		at := time.Date(2026, 11, 21, 0, minute, 0, 0, time.UTC).Format(time.RFC3339Nano)
+		return identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: identity.EventValue(at, "alert", "high"), Note: fmt.Sprintf("alert %d", minute)}
+	}
+	for i := range mostAlertEvents + 50 {
+		if made, added, err := f.AddAlertEvent(f.ctx, c.ID, event(i)); err != nil || !added || made.ID != int64(i+2) || made.By != identity.Alertmanager {
+			t.Fatalf("event %d: %+v, %v, %v", i, made, added, err)
+		}
+	}
+	// Alertmanager repeats an old alert that fires on.
+	_, _, err := f.AddAlertEvent(f.ctx, c.ID, event(3))
+	wantCode(t, err, "too_many")
+	got, err := f.Edits(f.ctx, c.ID)
+	f.ok(err)
+	if len(got) != mostAlertEvents+1 {
+		t.Fatalf("%d edits, want %d", len(got), mostAlertEvents+1)
+	}
+	wantEqual(t, first, got[0])
+	for i, e := range got[1:] {
+		if want := event(i + 50); e.Note != want.Note || e.Value != want.Value {
+			t.Errorf("place %d has %+v, want %+v", i, e, want)
+		}
+	}
+	_, err = f.writer.ExecContext(f.ctx, `
+WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 998 + ?1)
+INSERT INTO edit (case_seq, number, made_at, made_by, kind, target, value, note)
+SELECT c.seq, n.i, 0, '', 'host', '', '', '' FROM n, cases c`, maxEdits)
+	f.ok(err)
+	if _, err := f.AddEdit(f.ctx, c.ID, identity.Edit{Kind: identity.Host, Value: "x"}); err == nil {
+		t.Error("people have more than their edits")
+	}
+	if _, added, err := f.AddAlertEvent(f.ctx, c.ID, event(1000)); err != nil || !added {
+		t.Errorf("beside the edits of people an event of an alert was added %v, %v", added, err)
+	}
+}
+
+func TestTheLastEditOfPeopleIsTakenBesideEventsOfAlerts(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	_, _, err := f.AddAlertEvent(f.ctx, c.ID, identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T03:12:00Z; alert; high", Note: "alert 1"})
+	f.ok(err)
+	_, err = f.writer.ExecContext(f.ctx, `
+WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+INSERT INTO edit (case_seq, number, made_at, made_by, kind, target, value, note)
+SELECT c.seq, n.i, 0, '', 'host', '', '', '' FROM n, cases c`, maxEdits)
+	f.ok(err)
+	if e, err := f.AddEdit(f.ctx, c.ID, identity.Edit{Kind: identity.Host, Value: "x"}); err != nil || e.ID != maxEdits+1 {
+		t.Errorf("%+v, %v", e, err)
+	}
 }
 
 func TestAnEditIsUndoneOnceAndStaysInTheList(t *testing.T) {

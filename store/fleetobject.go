@@ -38,7 +38,7 @@ func (s *Store) countObjects(ctx context.Context, tx *sql.Tx, caseID string, cou
 		if c.Verdict == "" {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, caseID, c.Last.Snapshot, f.Fingerprint, c.Verdict); err != nil {
+		if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, caseID, c.Last.Snapshot, f.Fingerprint, c.Verdict, c.Recovered); err != nil {
 			return err
 		}
 	}

@@ -27,9 +27,9 @@ var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
 	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
-	"TestAHostLeaksAsItsLatestSeriesSays", "TestLeaksAreThoseOfProcessesOfCases", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
+	"TestAHostLeaksAsItsLatestSeriesSays", "TestASampleNeitherBeginsAnAlertNorEndsOne", "TestLeaksAreThoseOfProcessesOfCases", "TestALeakThatRecoveredWithinItsCapturesIsChosenOnlyOnRequest", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
-	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEditOfOneNoteIsAddedOnce",
+	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEventOfAnAlertIsAddedOnce", "TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom",
 }
 
 // TestTheTestsPassOnPostgreSQL runs this program again with a server, on which each test has

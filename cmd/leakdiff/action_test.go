@@ -132,14 +132,18 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 		status             int
 		failed             string
 		want               string
+		// listed are the ids of the comments with its marker, said how it comments.
+		listed, said string
 	}{
-		{"a load that leaves some fails", "/leak", "grew", 1, "Verdict", "40 goroutines"},
-		{"it does not where only leaks do", "/leak", "leaking", 0, "", "40 goroutines"},
-		{"a load that leaves none passes", "/", "grew", 0, "", "Nothing is new or more than in the baseline."},
+		{"a load that leaves some fails", "/leak", "grew", 1, "Verdict", "40 goroutines", "", "--method POST repos/example/shop/issues/7/comments"},
+		{"it does not where only leaks do", "/leak", "leaking", 0, "", "40 goroutines", "31\n57\n", "--method PATCH repos/example/shop/issues/comments/31"},
+		{"a load that leaves none passes", "/", "grew", 0, "", "Nothing is new or more than in the baseline.", "", "--method POST repos/example/shop/issues/7/comments"},
+		{"a report that fails leaves the comment", "/", "nothing", 2, "Report", "", "31\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, dir := leaky(t), t.TempDir()
-			put(t, filepath.Join(dir, "bin", "gh"), "#!/bin/sh\necho \"$@\" >> "+dir+"/said\n")
+			put(t, filepath.Join(dir, "bin", "gh"), "#!/bin/sh\necho \"$@\" >> "+dir+"/said\ncase \"$*\" in *--paginate*) echo \"$MARKER\" > "+dir+"/marker; cat "+dir+"/listed ;; esac\n")
+			put(t, filepath.Join(dir, "listed"), c.listed)
 			if err := os.Chmod(filepath.Join(dir, "bin", "gh"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -168,8 +172,23 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 				t.Errorf("step %q ended with %d, want %q with %d\n%s", failed, status, c.failed, c.status, answer)
 			}
 			said, err := os.ReadFile(filepath.Join(dir, "said"))
-			if want := fmt.Sprintf("pr comment 7 --repo example/shop --body-file %s/temp/leakdiff/answer.md", dir); err != nil || !strings.Contains(string(said), want) {
-				t.Errorf("gh was told %q, %v", said, err)
+			if c.said == "" {
+				if !os.IsNotExist(err) {
+					t.Errorf("gh was told %q, %v", said, err)
+				}
+				return
+			}
+			comment := filepath.Join(dir, "temp", "leakdiff", "comment.md")
+			if want := fmt.Sprintf("api --silent %s --field body=@%s\n", c.said, comment); err != nil || !strings.HasSuffix(string(said), "\n"+want) || !strings.Contains(string(said), "startswith(env.MARKER)") {
+				t.Errorf("gh was told %q, %v, want %q", said, err, want)
+			}
+			const marker = "<!-- leakdiff action: leakdiff -->\n"
+			written, err := os.ReadFile(comment)
+			if err != nil || string(written) != marker+string(answer) {
+				t.Errorf("the comment is %q, %v", written, err)
+			}
+			if sought, err := os.ReadFile(filepath.Join(dir, "marker")); err != nil || string(sought) != marker {
+				t.Errorf("it looks for %q, %v", sought, err)
 			}
 			for name, out := range read.Outputs {
 				if path := r.resolved(out.Value); path == "" {

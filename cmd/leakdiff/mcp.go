@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +14,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"leakdiff/analysis"
@@ -42,9 +48,10 @@ func (c *mcpCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	collectAt(reportPercent)
-	cases := &readCases{knowledge: known, problems: problems}
+	cases := &readCases{knowledge: known, problems: problems, turn: make(chan struct{}, 1), panicked: m.panicked}
 	s := mcp.New(mcp.Config{Cases: cases, Version: version, Read: cases.read, Panicked: m.panicked})
-	return s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(m.Stdin), Writer: written{m.Stdout}})
+	out := &written{to: m.Stdout}
+	return s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(newMessages(m.Stdin, out)), Writer: out})
 }
 
 // panicked reports a panic of a tool. The session goes on: what one file does to it is not to
@@ -54,10 +61,72 @@ func (m *Main) panicked(v any) error {
 	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Hint: "its standard error says what"}
 }
 
-// written closes nothing: standard output is not the session's.
-type written struct{ io.Writer }
+// written writes one line at a time. It closes nothing: standard output is not the session's.
+type written struct {
+	mu sync.Mutex
+	to io.Writer
+}
 
-func (written) Close() error { return nil }
+func (w *written) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(line)
+}
+
+func (*written) Close() error { return nil }
+
+// messages reads the lines of the protocol. A line that is no message is answered here, because
+// the SDK ends the session at one.
+type messages struct {
+	lines *bufio.Scanner
+	out   io.Writer
+	rest  []byte
+}
+
+func newMessages(in io.Reader, out io.Writer) *messages {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, sdk.DefaultMaxLineLength)
+	return &messages{lines: lines, out: out}
+}
+
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		if !m.lines.Scan() {
+			return 0, cmp.Or(m.lines.Err(), io.EOF)
+		}
+		line := bytes.TrimSpace(m.lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		refused := refusedLine(line)
+		if refused == nil {
+			m.rest = slices.Concat(line, []byte{'\n'})
+			continue
+		}
+		answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": refused})
+		if err != nil {
+			return 0, err
+		}
+		if _, err := m.out.Write(append(answer, '\n')); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// refusedLine returns the error that answers a line, nil for a message. The SDK decides about
+// lists of messages, which the first versions of the protocol had.
+func refusedLine(line []byte) *jsonrpc.Error {
+	if !json.Valid(line) {
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: the line is no JSON; send each message as one line"}
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil && line[0] != '[' {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: the line is no message of JSON-RPC 2.0"}
+	}
+	return nil
+}
 
 // mostRead is how many cases stay in memory.
 const mostRead = 4
@@ -68,11 +137,13 @@ type readCases struct {
 	// problems are those of the knowledge files.
 	problems []analysis.Problem
 
-	// reading lets one case be read at a time.
-	reading sync.Mutex
-	mu      sync.Mutex
-	count   int
-	all     []readCase
+	// turn lets one case be read at a time.
+	turn     chan struct{}
+	panicked func(v any) error
+
+	mu    sync.Mutex
+	count int
+	all   []readCase
 }
 
 type readCase struct {
@@ -89,26 +160,90 @@ func (c *readCases) read(ctx context.Context, paths []string) (mcp.Case, []strin
 	if slices.Contains(paths, "-") {
 		return mcp.Case{}, nil, &analysis.Fault{Code: "bad_request", What: "standard input cannot be read", Where: "-", Why: "the agent speaks there", Hint: "name a file"}
 	}
-	inputs, err := inputsOf(nil, paths)
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	built, err := c.alone(ctx, func() (*report.Case, error) { return c.build(ctx, paths) })
 	if err != nil {
 		return mcp.Case{}, nil, err
 	}
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true}, inputs)
-	if err != nil {
-		return mcp.Case{}, nil, err
-	}
-	if len(result.Snapshots) == 0 {
-		return mcp.Case{}, nil, nothingRead("no dump was found in "+wording.Commas(paths, 3), "leakdiff report says what each file is")
-	}
-	nameUpload(result.Snapshots, paths)
-	built := report.Build(result.Snapshots, slices.Concat(result.Problems, c.problems), report.Options{Version: version, Knowledge: c.knowledge})
 	names := make([]string, len(paths))
 	for i, p := range paths {
 		names[i] = filepath.Base(p)
 	}
-	return c.keep(wording.Commas(names, 3), &built)
+	return c.keep(wording.Commas(names, 3), built)
+}
+
+// readTime bounds one reading and the wait for its turn. The budget of the bundle ends most that
+// take long earlier, with what they found.
+const readTime = 12 * time.Minute
+
+// alone runs work when no other runs. When ctx ends it gives up at once, also on work that hangs
+// in the system, such as a file of a network that does not answer: the next one has its turn then.
+func (c *readCases) alone(ctx context.Context, work func() (*report.Case, error)) (*report.Case, error) {
+	gaveUp := func() error {
+		return &analysis.Fault{Code: "stopping", What: "the files were not read", Why: "the request was cancelled, or took longer than " + wording.Duration(readTime), Hint: "name fewer files, on a disk of this machine", Err: ctx.Err()}
+	}
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil, gaveUp()
+	}
+	type result struct {
+		built *report.Case
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if v := recover(); v != nil {
+				r = result{err: c.panicked(v)}
+			}
+			done <- r
+		}()
+		r.built, r.err = work()
+	}()
+	select {
+	case r := <-done:
+		return r.built, r.err
+	case <-ctx.Done():
+		return nil, gaveUp()
+	}
+}
+
+// build reads files and directories as one case.
+func (c *readCases) build(ctx context.Context, paths []string) (*report.Case, error) {
+	if err := checkFiles(paths); err != nil {
+		return nil, err
+	}
+	inputs, err := inputsOf(nil, paths)
+	if err != nil {
+		return nil, err
+	}
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true, Objects: true}, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Snapshots) == 0 {
+		return nil, nothingRead("no dump was found in "+wording.Commas(paths, 3), "leakdiff report says what each file is")
+	}
+	nameUpload(result.Snapshots, paths)
+	built := report.Build(result.Snapshots, slices.Concat(result.Problems, c.problems), report.Options{Version: version, Knowledge: c.knowledge})
+	return &built, nil
+}
+
+// checkFiles refuses what is neither file nor directory: a pipe or a device may have no end, and
+// standard input, which has many names, is the protocol itself. Below directories such files are
+// left out.
+func checkFiles(paths []string) error {
+	for _, name := range paths {
+		info, err := os.Stat(name)
+		if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return &analysis.Fault{Code: "bad_request", What: "cannot be read", Where: name, Why: "it is neither a file nor a directory, but a pipe, a socket or a device", Hint: "write what comes from there to a file and name that"}
+		}
+	}
+	return nil
 }
 
 func (c *readCases) keep(title string, built *report.Case) (mcp.Case, []string, error) {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,11 +13,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 )
 
@@ -257,6 +262,103 @@ func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
 		if got := refusedTool(t, session, c.tool, c.in); !strings.Contains(got, c.want) || strings.Contains(got, "\x1b") {
 			t.Errorf("%s %v is refused with %q, want %q", c.tool, c.in, got, c.want)
 		}
+	}
+}
+
+func TestAnAgentIsRefusedPipesAndDevices(t *testing.T) {
+	session, dir := agent(t, new(bytes.Buffer))
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(pipe, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, link, "/dev/null", "/dev/zero", "/dev/stdin", "/proc/self/fd/0"} {
+		for _, tool := range []string{"read_dump", "diagnose"} {
+			want := path + ": cannot be read (it is neither a file nor a directory, but a pipe, a socket or a device). write what comes from there"
+			if got := refusedTool(t, session, tool, map[string]any{"paths": []string{"two-dumps.tar.gz", path}}); !strings.Contains(got, want) {
+				t.Errorf("%s of %s is refused with %q", tool, path, got)
+			}
+		}
+	}
+	var read struct{ Case string }
+	callTool(t, session, "read_dump", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &read)
+	if read.Case != "case-1" {
+		t.Errorf("after them the first case is %q", read.Case)
+	}
+}
+
+func TestAReadingThatHangsGivesUpItsTurnWhenItsRequestIsCancelled(t *testing.T) {
+	c := &readCases{turn: make(chan struct{}, 1), panicked: (&Main{Stderr: new(bytes.Buffer)}).panicked}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, end, hung := make(chan struct{}), make(chan struct{}), make(chan error)
+	defer close(end)
+	go func() {
+		_, err := c.alone(ctx, func() (*report.Case, error) {
+			close(begun)
+			<-end
+			return nil, nil
+		})
+		hung <- err
+	}()
+	<-begun
+	waiting, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if _, err := c.alone(waiting, func() (*report.Case, error) { panic("two read at once") }); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting for the turn ended with %v", err)
+	}
+	cancel()
+	if err := <-hung; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the request was cancelled") {
+		t.Errorf("the cancelled one ended with %v", err)
+	}
+	want := new(report.Case)
+	if got, err := c.alone(t.Context(), func() (*report.Case, error) { return want, nil }); got != want || err != nil {
+		t.Errorf("the next one got %v, %v", got, err)
+	}
+	if _, err := c.alone(t.Context(), func() (*report.Case, error) { panic("by one file") }); err == nil || !strings.Contains(err.Error(), "something went wrong inside leakdiff") {
+		t.Errorf("one that panics ended with %v", err)
+	}
+}
+
+func TestALineThatIsNoMessageIsAnsweredAndTheSessionGoesOn(t *testing.T) {
+	command := exec.CommandContext(t.Context(), binary(t), "mcp")
+	command.Env = environment()
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte("no message\n\n{\"jsonrpc\":\r\n{}\n7\n" + `{"jsonrpc": "2.0", "id": 4, "method": "ping"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	type answer struct {
+		ID    any
+		Error struct{ Code int }
+	}
+	var got []answer
+	for lines := bufio.NewScanner(out); len(got) < 5 && lines.Scan(); {
+		var a answer
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			t.Fatalf("%v in %s", err, lines.Bytes())
+		}
+		got = append(got, a)
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	want := []answer{{nil, struct{ Code int }{-32700}}, {nil, struct{ Code int }{-32700}}, {nil, struct{ Code int }{-32600}}, {nil, struct{ Code int }{-32600}}, {float64(4), struct{ Code int }{}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the answers (-want +got):\n%s", diff)
 	}
 }
 

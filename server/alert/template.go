@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"text/template"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/store"
 )
 
@@ -21,8 +23,9 @@ type Template struct{ parsed *template.Template }
 const mostTemplate = 64 << 10
 
 // ReadTemplate reads a template of text/template. Its data are the fields of the usual body
-// under their names there; its function json writes a value as JSON. It is tried on alerts
-// whose names hold quotes and line ends: what begins like JSON must be JSON then.
+// under their names there; its function json writes a value as JSON, slack and jira escape a
+// text for their markup. It is tried on alerts whose names hold quotes and line ends: what begins
+// like JSON must be JSON then.
 func ReadTemplate(path string) (*Template, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -35,7 +38,7 @@ func ReadTemplate(path string) (*Template, error) {
 	if len(text) > mostTemplate {
 		return nil, templateFault(path, fmt.Sprintf("it has %d bytes, the limit is %d", len(text), mostTemplate), "shorten it", nil)
 	}
-	parsed, err := template.New("alert").Option("missingkey=error").Funcs(template.FuncMap{"json": writeJSON}).Parse(string(text))
+	parsed, err := template.New("alert").Option("missingkey=error").Funcs(functions).Parse(string(text))
 	if err != nil {
 		return nil, templateFault(path, err.Error(), "write it like docs/monitoring/slack.tmpl", err)
 	}
@@ -60,6 +63,12 @@ func ReadTemplate(path string) (*Template, error) {
 func templateFault(path, why, hint string, err error) error {
 	return &analysis.Fault{Code: "usage", What: "the template of alerts cannot be used", Where: "--alert-template " + path, Why: why, Hint: hint, Err: err}
 }
+
+// functions make text of what a receiver would read as markup, and JSON of a value.
+var functions = template.FuncMap{"json": writeJSON, "slack": slackText.Replace, "jira": document.JiraText}
+
+// slackText escapes what Slack reads as links, mentions and entities.
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func writeJSON(v any) (string, error) {
 	text, err := json.Marshal(v)

@@ -17,14 +17,14 @@ import (
 var at = time.Date(2026, 11, 25, 21, 10, 38, 0, time.UTC)
 
 // bodiesOf are what the template of a file makes of an alert that begins and of one that ends.
-func bodiesOf(t *testing.T, path string) (began, ended string) {
+func bodiesOf(t *testing.T, path, title string) (began, ended string) {
 	t.Helper()
 	template, err := ReadTemplate(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := New(Config{Template: template, Hosts: 3, BaseURL: "https://leaks.example.org", Version: "1.0"})
-	of := store.Alert{ID: "d1", Started: true, Fingerprint: "g1:2e", Title: `say "hi"`, Kind: analysis.KindGoroutine, Hosts: 4, Named: []string{"node-a", "node-b"}, At: at, Since: at}
+	of := store.Alert{ID: "d1", Started: true, Fingerprint: "g1:2e", Title: title, Kind: analysis.KindGoroutine, Hosts: 4, Named: []string{"node-a", "node-b"}, At: at, Since: at}
 	first, err := a.body(of)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestTheTemplatesOfTheDocumentsSayWhatTheirReceiversRead(t *testing.T) {
 			return more
 		}
 		return map[string]any{"type": "message", "attachments": []any{map[string]any{"contentType": "application/vnd.microsoft.card.adaptive", "content": map[string]any{
-			"type": "AdaptiveCard", "version": "1.4", "body": []any{block(map[string]any{"weight": "bolder"}, title), block(map[string]any{}, text)},
+			"type": "AdaptiveCard", "version": "1.4", "body": []any{block(map[string]any{"weight": "bolder"}, title), map[string]any{"type": "RichTextBlock", "inlines": []any{map[string]any{"type": "TextRun", "text": text}}}},
 			"actions": []any{map[string]any{"type": "Action.OpenUrl", "title": "Open in leakdiff", "url": "https://leaks.example.org/fleet/g1:2e"}},
 		}}}}
 	}
@@ -61,11 +61,12 @@ func TestTheTemplatesOfTheDocumentsSayWhatTheirReceiversRead(t *testing.T) {
 		"slack": {map[string]any{"text": began}, map[string]any{"text": ended}},
 		"teams": {card("A leak on many hosts", began), card("A leak has ended", ended)},
 		"jira": {map[string]any{"fields": map[string]any{
-			"project": map[string]any{"key": "OPS"}, "issuetype": map[string]any{"name": "Bug"}, "labels": []any{"leakdiff"}, "summary": `Leak on 4 hosts: say "hi"`, "description": began,
+			"project": map[string]any{"key": "OPS"}, "issuetype": map[string]any{"name": "Bug"}, "labels": []any{"leakdiff"}, "summary": `Leak on 4 hosts: say "hi"`,
+			"description": strings.Replace(began, "://", ":&#47;/", 1) + "\n[Open in leakdiff|https://leaks.example.org/fleet/g1:2e]",
 		}}, nil},
 		"pagerduty": {page("trigger", began, "node-a", "node-b"), page("resolve", ended)},
 	} {
-		first, second := bodiesOf(t, filepath.Join("..", "..", "docs", "monitoring", name+".tmpl"))
+		first, second := bodiesOf(t, filepath.Join("..", "..", "docs", "monitoring", name+".tmpl"), `say "hi"`)
 		for i, text := range []string{first, second} {
 			var got any
 			if text != "" {
@@ -76,6 +77,23 @@ func TestTheTemplatesOfTheDocumentsSayWhatTheirReceiversRead(t *testing.T) {
 			if diff := cmp.Diff(want[i], got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
+		}
+	}
+}
+
+func TestANameIsNoMarkupToAReceiver(t *testing.T) {
+	const title = `<!channel> & <https://e.example|x> [x](https://e.example) {code} [~admin] !x.png!`
+	// Where texts are plain, the title is as it is.
+	for name, want := range map[string]string{
+		"slack":     `"&lt;!channel&gt; &amp; &lt;https://e.example|x&gt; [x](https://e.example) {code} [~admin] !x.png! leaks`,
+		"jira":      `"<\!channel> & <https:&#47;/e.example\|x> \[x\](https:&#47;/e.example) \{code\} \[\~admin\] \!x.png! leaks`,
+		"teams":     `"type": "TextRun", "text": "` + title + ` leaks`,
+		"pagerduty": `"summary": "` + title + ` leaks`,
+	} {
+		body, _ := bodiesOf(t, filepath.Join("..", "..", "docs", "monitoring", name+".tmpl"), title)
+		body = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\\`, `\`).Replace(body)
+		if !strings.Contains(body, want) {
+			t.Errorf("%s reads %s, want %s", name, body, want)
 		}
 	}
 }
@@ -108,7 +126,7 @@ func TestATemplateMayWriteText(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{{.event}}: {{.text}}{{range .host_names}} #{{.}}{{end}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	began, _ := bodiesOf(t, path)
+	began, _ := bodiesOf(t, path, `say "hi"`)
 	if want := `started: say "hi" leaks on 4 hosts, more than 3: node-a, node-b and 2 more. https://leaks.example.org/fleet/g1:2e #node-a #node-b`; began != want {
 		t.Errorf("%q, want %q", began, want)
 	}

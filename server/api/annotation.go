@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
+	"leakdiff/store"
 )
 
 // mostAnnotations bounds the answer; annotationDays is the time to look back without from.
@@ -17,7 +18,7 @@ const (
 	annotationDays  = 30
 )
 
-// annotation is what leaks in a process of a case, as dashboards mark it: from the first
+// annotation is what leaks, or did, in a process of a case, as dashboards mark it: from the first
 // capture that shows it to the last one, in milliseconds since 1970.
 type annotation struct {
 	Time    int64    `json:"time"`
@@ -41,7 +42,7 @@ func (s *Service) AnnotationsAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	found, _, err := s.store.Leaks(r.Context(), from, to, mostAnnotations)
+	found, _, err := s.store.Leaks(r.Context(), store.LeakQuery{Since: from, Until: to, Recovered: true, Limit: mostAnnotations})
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

@@ -24,7 +24,7 @@ type Store interface {
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
 	page.FleetSeriesStore
-	Leaks(ctx context.Context, since, until time.Time, limit int) (leaks []store.Leak, total int, err error)
+	Leaks(ctx context.Context, q store.LeakQuery) (leaks []store.Leak, total int, err error)
 	PlanRetention(ctx context.Context, keep store.Retention, caseID string) ([]store.CaseRetained, error)
 }
 

@@ -125,7 +125,6 @@ type notified struct {
 type alertCase struct {
 	said    identity.Outcome
 	edits   []identity.Edit
-	role    string
 	err     error
 	changed bool
 }
@@ -156,15 +155,15 @@ func (n *notified) add(a alert, result *AlertJSON) error {
 	result.URL = n.respond.Base(n.r) + result.Link
 	result.Repeated = true
 	for _, e := range a.events() {
-		made, added, err := n.addEvent(id, c, e)
-		if err != nil {
-			result.Repeated = false
-			return err
+		made, added, failed := n.addEvent(id, c, e)
+		if failed != nil { // the end of an alert has room where its begin has none any more
+			err, result.Repeated = cmp.Or(err, failed), false
+			continue
 		}
 		result.Edits = append(result.Edits, made.ID)
 		result.Repeated = result.Repeated && !added
 	}
-	return nil
+	return err
 }
 
 // addEvent adds an event unless the case has it, also one that a person took back.
@@ -181,14 +180,13 @@ func (n *notified) addEvent(id string, c *alertCase, e identity.Edit) (made iden
 	if e, err = c.said.Check(e); err != nil {
 		return e, false, err
 	}
-	e.By = c.role
-	made, added, err = n.store.AddEditOnce(n.r.Context(), id, e)
+	made, added, err = n.store.AddAlertEvent(n.r.Context(), id, e)
 	if added {
 		c.changed = true
 		// The next event of this notification is checked against this one.
 		at, kind, text := identity.SplitEvent(made.Value)
 		when, _ := time.Parse(time.RFC3339Nano, at)
-		c.said.Events = append(slices.Clone(c.said.Events), identity.Event{Edit: made.ID, At: when, Kind: kind, Text: text})
+		c.said.Events = append(slices.Clone(c.said.Events), identity.Event{Edit: made.ID, At: when, Kind: kind, Text: text, Alert: true})
 	}
 	return made, added, err
 }
@@ -201,7 +199,7 @@ func (n *notified) open(id string) *alertCase {
 		var l *loader.Loaded
 		if l, c.err = n.loader.LoadHeads(n.r.Context(), id); c.err == nil {
 			c.said, c.edits = l.Said, l.Edits
-			c.role, c.err = n.access.Edit(n.r, id, "")
+			_, c.err = n.access.Edit(n.r, id, "")
 		}
 	}
 	return n.cases[id]
@@ -296,6 +294,7 @@ func (a alert) events() []identity.Edit {
 			Kind: identity.Happened, Target: identity.WholeCase,
 			Value: identity.EventValue(at.UTC().Format(time.RFC3339Nano), kind, text),
 			Note:  a.note(kind),
+			By:    identity.Alertmanager,
 		}
 	}
 	name := cmp.Or(a.Labels["alertname"], "alert")

@@ -48,7 +48,7 @@ type EditStore interface {
 	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
 	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)
-	AddEditOnce(ctx context.Context, caseID string, e identity.Edit) (made identity.Edit, added bool, err error)
+	AddAlertEvent(ctx context.Context, caseID string, e identity.Edit) (made identity.Edit, added bool, err error)
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 }
 

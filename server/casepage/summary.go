@@ -1,6 +1,7 @@
 package casepage
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -69,7 +70,7 @@ func objectCounts(judged *report.CaseReport) (out []store.ObjectCount) {
 		verdicts := objectVerdicts(series)
 		for _, x := range judged.Series[i].Objects {
 			out = append(out, store.ObjectCount{
-				Name: x.Name, Type: x.Type, Version: x.Version, Verdict: string(verdicts[x.Type]),
+				Name: x.Name, Type: x.Type, Version: x.Version, Verdict: string(verdicts[x.Type].verdict), Recovered: verdicts[x.Type].recovered,
 				First: store.ObjectSight{Snapshot: series.Snapshots[x.First], Count: x.FirstCount},
 				Last:  store.ObjectSight{Snapshot: series.Snapshots[x.Last], Count: x.LastCount},
 			})
@@ -78,23 +79,34 @@ func objectCounts(judged *report.CaseReport) (out []store.ObjectCount) {
 	return out
 }
 
+// objectVerdict is how the objects of a type ended.
+type objectVerdict struct {
+	verdict   analysis.Verdict
+	recovered bool
+}
+
 // objectVerdicts are the worst verdicts of types of which the objects did not stay as they
-// were. Objects of which every family was called benign accuse nobody.
-func objectVerdicts(s *report.Series) map[string]analysis.Verdict {
-	benign := map[string]bool{}
+// were, of two the one that did not recover. Objects of which every family was called benign
+// accuse nobody. Objects recovered if all families that hold them did.
+func objectVerdicts(s *report.Series) map[string]objectVerdict {
+	benign, lasting := map[string]bool{}, map[string]bool{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		benign[f.Fingerprint] = f.Triage != nil && f.Triage.State == analysis.Benign
+		lasting[f.Fingerprint] = f.RecoveredAt == nil
 	}
 	accused := func(fingerprint string) bool { return !benign[fingerprint] }
-	out := map[string]analysis.Verdict{}
+	lasts := func(fingerprint string) bool { return lasting[fingerprint] }
+	out := map[string]objectVerdict{}
 	for i := range s.Objects {
 		o := &s.Objects[i]
 		if o.Verdict == analysis.Stable || o.Verdict == analysis.TooFewPoints || len(o.Families) > 0 && !slices.ContainsFunc(o.Families, accused) {
 			continue
 		}
-		if known, ok := out[o.Type]; !ok || o.Verdict.Rank() < known.Rank() {
-			out[o.Type] = o.Verdict
+		recovered := len(o.Families) > 0 && !slices.ContainsFunc(o.Families, lasts)
+		known, ok := out[o.Type]
+		if worse := cmp.Compare(o.Verdict.Rank(), known.verdict.Rank()); !ok || worse < 0 || worse == 0 && known.recovered {
+			out[o.Type] = objectVerdict{o.Verdict, recovered}
 		}
 	}
 	return out

@@ -44,8 +44,11 @@ func (m *identityMaker) history(v *Identity) {
 }
 
 func roleWords(role string) string {
-	if role == "owner" {
+	switch role {
+	case "owner":
 		return "the owner"
+	case identity.Alertmanager:
+		return "Alertmanager"
 	}
 	return "somebody at this server"
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The steps of action.yml: gate.sh capture FILE, gate.sh report. Settings come from the
+# The steps of action.yml: gate.sh capture FILE, gate.sh report, gate.sh comment. Settings come from the
 # environment, see there.
 set -eu
 
@@ -48,11 +48,30 @@ report() {
 	fi
 }
 
+# comment writes the answer into the comment that begins with the marker of this name, or into a
+# new one: other workflows comment as the same user.
+comment() {
+	export MARKER="<!-- leakdiff action: $NAME -->"
+	{
+		echo "$MARKER"
+		cat "$ANSWER"
+	} > "$DIR/comment.md"
+	ids=$(gh api --paginate "repos/$REPOSITORY/issues/$NUMBER/comments" \
+		--jq '.[] | select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARKER))) | .id')
+	if [ -n "$ids" ]; then
+		id=$(echo "$ids" | head -n 1)
+		gh api --silent --method PATCH "repos/$REPOSITORY/issues/comments/$id" --field "body=@$DIR/comment.md"
+	else
+		gh api --silent --method POST "repos/$REPOSITORY/issues/$NUMBER/comments" --field "body=@$DIR/comment.md"
+	fi
+}
+
 case "$1" in
 capture) capture "$2" ;;
 report) report ;;
+comment) comment ;;
 *)
-	echo "gate.sh: capture FILE or report, not $1" >&2
+	echo "gate.sh: capture FILE, report or comment, not $1" >&2
 	exit 2
 	;;
 esac

@@ -28,7 +28,7 @@ const (
 	maxLoad = 80_000
 )
 
-// Limits of a case in edits in force. maxAsked limits the snapshots of one load.
+// Limits of a case in edits in force, without the events of Alertmanager. maxAsked limits the snapshots of one load.
 const (
 	maxEvents = 200
 	maxLoads  = 20
@@ -150,7 +150,7 @@ func (o Outcome) value(e Edit) (string, error) {
 	case Version:
 		return e.Value, checkVersion(e.Value)
 	case Happened:
-		return o.checkEvent(e.Value)
+		return o.checkEvent(e.Value, e.By)
 	case Load:
 		return o.checkLoad(e)
 	case Time:

@@ -19,6 +19,8 @@ type Event struct {
 	// entered it.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+	// Alert is true for an event of Alertmanager.
+	Alert bool `json:"-"`
 }
 
 // EventKinds are the kinds of events that pages offer. Any other word is allowed too.
@@ -42,8 +44,9 @@ func SplitEvent(value string) (at, kind, text string) {
 
 var eventKind = expression.Lazy(`^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*$`)
 
-// checkEvent returns the value of an event in stored form, its time in UTC.
-func (o Outcome) checkEvent(value string) (string, error) {
+// checkEvent returns the value of an event in stored form, its time in UTC. The store bounds
+// the events of Alertmanager.
+func (o Outcome) checkEvent(value, by string) (string, error) {
 	at, kind, text := SplitEvent(value)
 	if at == "" {
 		return value, invalid("value.time", "the event has no time", "", "write it like 2026-11-21 02:58:10; scripts send \"TIME; KIND; TEXT\"")
@@ -68,10 +71,20 @@ func (o Outcome) checkEvent(value string) (string, error) {
 	if slices.ContainsFunc(o.Events, func(e Event) bool { return e.value() == kept }) {
 		return value, invalid("value.text", "the case has this event already", "", "change what differs")
 	}
-	if len(o.Events) >= maxEvents {
+	if by != Alertmanager && o.entered() >= maxEvents {
 		return value, invalid("value.text", "the case has too many events", fmt.Sprintf("the limit is %d", maxEvents), "undo one that does not matter")
 	}
 	return kept, nil
+}
+
+// entered counts the events that people entered.
+func (o Outcome) entered() (n int) {
+	for _, e := range o.Events {
+		if !e.Alert {
+			n++
+		}
+	}
+	return n
 }
 
 func (e Event) value() string { return EventValue(e.At.Format(time.RFC3339Nano), e.Kind, e.Text) }
@@ -93,7 +106,7 @@ func (w *work) events(edits []Edit) []Event {
 		if !w.dated() {
 			w.effects[e.ID] = Effect{Why: "no snapshot of the case has a time beside which it could be put", Harmless: true}
 		}
-		out = append(out, Event{Edit: e.ID, At: when.UTC(), Kind: kind, Text: text})
+		out = append(out, Event{Edit: e.ID, At: when.UTC(), Kind: kind, Text: text, Alert: e.By == Alertmanager})
 	}
 	slices.SortStableFunc(out, func(a, b Event) int { return a.At.Compare(b.At) })
 	return out

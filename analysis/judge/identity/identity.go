@@ -44,12 +44,16 @@ const (
 	Load Kind = "load"
 )
 
+// Alertmanager is By of the events that Alertmanager sent. They do not count for the limit of
+// those that people enter.
+const Alertmanager = "alertmanager"
+
 // Edit is one correction that a person entered. Edits are applied in the order of their
 // ids. Of two edits of one value the later one applies.
 type Edit struct {
 	ID int64     `json:"id"`
 	At time.Time `json:"at"`
-	// By is a role, never a person's name: "owner" or "upload".
+	// By is a role, never a person's name: "owner" or "upload", or Alertmanager.
 	By   string `json:"by"`
 	Kind Kind   `json:"kind"`
 	// Target is WholeCase or a reference to snapshots by the evidence key of one: the

@@ -721,11 +721,14 @@ func TestEventsStandSideBySide(t *testing.T) {
 	edits := []Edit{
 		{ID: 1, Kind: Happened, Target: WholeCase, Value: "2026-11-21T03:00:00Z; deploy; 1.4"},
 		{ID: 2, Kind: Happened, Target: WholeCase, Value: "2026-11-21T02:58:00Z; outage; of the registry; short"},
-		{ID: 3, Kind: Happened, Target: WholeCase, Value: "2026-11-21T03:00:00Z; deploy; 1.5"},
+		{ID: 3, By: Alertmanager, Kind: Happened, Target: WholeCase, Value: "2026-11-21T03:00:00Z; deploy; 1.5"},
 		{ID: 4, Kind: Happened, Target: WholeCase, Value: "noon; deploy; 1.6"},
 	}
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	want := []Event{{2, at.Add(-2 * time.Minute), "outage", "of the registry; short"}, {1, at, "deploy", "1.4"}, {3, at, "deploy", "1.5"}}
+	want := []Event{
+		{Edit: 2, At: at.Add(-2 * time.Minute), Kind: "outage", Text: "of the registry; short"},
+		{Edit: 1, At: at, Kind: "deploy", Text: "1.4"}, {Edit: 3, At: at, Kind: "deploy", Text: "1.5", Alert: true},
+	}
 	out := Resolve(in, edits)
 	if diff := cmp.Diff(want, out.Events); diff != "" {
 		t.Error(diff)
