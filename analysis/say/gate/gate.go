@@ -29,7 +29,7 @@ type Options struct {
 var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
 
 // Check holds a case against a baseline and a budget. It fails where a line of the budget
-// names a load that nobody knows.
+// cannot be checked and none is exceeded.
 func Check(c *report.Case, o Options) (report.Gate, error) {
 	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
 	then := newBaseline(o.Baseline, &c.Report)
