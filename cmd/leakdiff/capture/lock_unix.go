@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// ErrLocked means that another process has the lock of a directory.
-var ErrLocked = errors.New("another process uses this directory")
-
 // LockDirectory locks a directory until the file is closed or this process ends.
 func LockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
