@@ -124,7 +124,7 @@ long: test $(LITESTREAM) $(ALERTMANAGER)
 	$(MAKE) mutate
 	$(MAKE) lab
 
-# Formatting, generated files, vet and staticcheck. The import arrows and the table of
+# Formatting, generated files, vet, staticcheck, and whether it builds where flock(2) is not. The import arrows and the table of
 # licences are tests (cmd/leakdiff: arrow_test.go, licence_test.go), which make test runs.
 check:
 	@if [ "$${CI:-}" = true ]; then for tool in gcc node; do command -v $$tool >/dev/null || { echo "make check: $$tool is missing and CI=true"; exit 1; }; done; fi
