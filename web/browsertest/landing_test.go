@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -123,6 +124,30 @@ func TestACaseShowsWhatIsReadAndKeepsWhatIsTyped(t *testing.T) {
 	}
 }
 
+// waitForSentences waits until each case of the list has its sentence: an upload is done a
+// moment before that of its case is stored.
+func waitForSentences(t *testing.T, base string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var all struct {
+			Cases []struct{ Title, Headline string }
+		}
+		send(t, http.MethodGet, base+"/api/v1/cases", strings.NewReader(""), &all)
+		without := ""
+		for _, c := range all.Cases {
+			if c.Headline == "" {
+				without = c.Title
+			}
+		}
+		if without == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s has no sentence", without)
+		}
+	}
+}
+
 func TestTheListOfCasesIsSortedAndFilteredInPlace(t *testing.T) {
 	t.Parallel()
 	tb := openTab(t, startProgram(t))
@@ -130,6 +155,7 @@ func TestTheListOfCasesIsSortedAndFilteredInPlace(t *testing.T) {
 		var up uploaded
 		send(t, http.MethodPut, tb.base+"/api/v1/bundles/"+name+"?wait=1", strings.NewReader(body), &up)
 	}
+	waitForSentences(t, tb.base)
 	tb.open(t, "/")
 	list := func() []string {
 		return ask[[]string](t, tb, `[...document.querySelectorAll('#cases tbody tr')].filter(r => r.checkVisibility()).map(r => r.querySelector('.by span').textContent.trim())`)
