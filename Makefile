@@ -109,6 +109,7 @@ $(ALERTMANAGER):
 	mkdir -p $(@D) && cd $(@D) && rm -rf go.mod go.sum source && go mod init alerts && cp -r "$$(go mod download -json github.com/prometheus/alertmanager@v0.35.0 | sed -n 's/.*"Dir": "\(.*\)",/\1/p')" source && chmod -R u+w source && \
 	mkdir -p source/ui/app/dist/elm source/ui/app/dist/mantine && touch source/ui/app/dist/elm/index.html source/ui/app/dist/mantine/index.html && cd source && go build -o ../alertmanager ./cmd/alertmanager
 
+long: TOOLS += buildah:buildah
 long: test $(LITESTREAM) $(ALERTMANAGER)
 	LEAKDIFF_LITESTREAM=$(LITESTREAM) LEAKDIFF_ALERTMANAGER=$(ALERTMANAGER) LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run 'Standby|Alertmanager' ./cmd/leakdiff
 	LEAKDIFF_ENGINES=1 LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -timeout 40m -run 'StoriesOfBrowsers' ./cmd/leakdiff
