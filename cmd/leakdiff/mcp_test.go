@@ -6,26 +6,85 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 )
 
+// A recorder is a transport that keeps the messages of both directions. It keeps a message
+// before it is sent, as its answer could else be kept first; the SDK's own LoggingTransport
+// writes it after.
+type recorder struct {
+	sdk.Transport
+
+	mu       sync.Mutex
+	messages []string // each begins with "-> " or "<- "
+}
+
+func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
+	connection, err := r.Transport.Connect(ctx)
+	return &recorded{connection, r}, err
+}
+
+func (r *recorder) keep(direction string, message jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, line, "", " "); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.messages = append(r.messages, direction+" "+pretty.String()+"\n")
+	return nil
+}
+
+// conversation returns the messages so far, in their order.
+func (r *recorder) conversation() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.messages, "")
+}
+
+// recorded is a connection whose messages a recorder keeps.
+type recorded struct {
+	sdk.Connection
+	by *recorder
+}
+
+func (c *recorded) Write(ctx context.Context, message jsonrpc.Message) error {
+	if err := c.by.keep("->", message); err != nil {
+		return err
+	}
+	return c.Connection.Write(ctx, message)
+}
+
+func (c *recorded) Read(ctx context.Context) (jsonrpc.Message, error) {
+	message, err := c.Connection.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return message, c.by.keep("<-", message)
+}
+
 // agent starts `leakdiff mcp` in a directory with the samples and connects the SDK's client
-// to it. Both directions are written to log.
-func agent(t *testing.T, log *bytes.Buffer) (*sdk.ClientSession, string) {
+// to it. It returns what it records of their messages, and the directory.
+func agent(t *testing.T) (*sdk.ClientSession, *recorder, string) {
 	t.Helper()
 	dir := t.TempDir()
 	all, err := samples.All()
@@ -42,7 +101,8 @@ func agent(t *testing.T, log *bytes.Buffer) (*sdk.ClientSession, string) {
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.LoggingTransport{Transport: &sdk.CommandTransport{Command: command, TerminateDuration: stopLimit}, Writer: log}, nil)
+	record := &recorder{Transport: &sdk.CommandTransport{Command: command, TerminateDuration: stopLimit}}
+	session, err := client.Connect(t.Context(), record, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +114,7 @@ func agent(t *testing.T, log *bytes.Buffer) (*sdk.ClientSession, string) {
 			t.Errorf("the program wrote to standard error:\n%s", &stderr)
 		}
 	})
-	return session, dir
+	return session, record, dir
 }
 
 // callTool calls a tool and decodes its answer.
@@ -104,7 +164,7 @@ func textOf(result *sdk.CallToolResult) string {
 }
 
 func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
-	session, dir := agent(t, new(bytes.Buffer))
+	session, _, dir := agent(t)
 	var d struct {
 		Case, Sentence, Verdict, Process, Family, Object string
 		Series                                           int
@@ -200,7 +260,7 @@ func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
 }
 
 func TestAnAgentIsToldWhatWasForgotten(t *testing.T) {
-	session, _ := agent(t, new(bytes.Buffer))
+	session, _, _ := agent(t)
 	var read struct {
 		Case      string
 		Forgotten []string
@@ -233,7 +293,7 @@ func TestAnAgentIsToldWhatWasForgotten(t *testing.T) {
 }
 
 func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
-	session, dir := agent(t, new(bytes.Buffer))
+	session, _, dir := agent(t)
 	if err := os.WriteFile(filepath.Join(dir, "nothing.txt"), []byte("no dump at all\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +326,7 @@ func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
 }
 
 func TestAnAgentIsRefusedPipesAndDevices(t *testing.T) {
-	session, dir := agent(t, new(bytes.Buffer))
+	session, _, dir := agent(t)
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -367,7 +427,7 @@ func TestTheDocumentOfAgentsListsEveryTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, _ := agent(t, new(bytes.Buffer))
+	session, _, _ := agent(t)
 	tools, err := session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -385,8 +445,7 @@ func TestTheDocumentOfAgentsListsEveryTool(t *testing.T) {
 // TestTheConversationWithAnAgentStaysAsItWasRecorded compares the JSON exchanged for one
 // bundle with the recorded one.
 func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
-	var log bytes.Buffer
-	session, _ := agent(t, &log)
+	session, record, _ := agent(t)
 	if _, err := session.ListTools(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -405,24 +464,13 @@ func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
 	callTool(t, session, "compare", map[string]any{"case": d.Case, "limit": 2}, &out)
 	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &out)
 	refusedTool(t, session, "object", map[string]any{"case": d.Case, "object": "o77"})
-	var got strings.Builder
-	for line := range strings.Lines(log.String()) {
-		direction, message, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if !ok || direction != "read" && direction != "write" {
-			t.Fatalf("the log has the line %q", line)
-		}
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, []byte(message), "", " "); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&got, "%s %s\n", map[string]string{"read": "<-", "write": "->"}[direction], &pretty)
-	}
+	got := record.conversation()
 	golden := filepath.Join("testdata", "mcp", "two-dumps.txt")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,7 +478,7 @@ func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("the conversation differs from %s (-want +got); write it anew with -update:\n%s", golden, diff)
 	}
 }
