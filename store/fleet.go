@@ -198,6 +198,8 @@ type FleetSeries struct {
 	// Verdict is how the family ended in the series. It is empty if that is open. Without a
 	// stored ending it is stable if several captures show no growth.
 	Verdict string
+	// Recovered is true if the cause went away within the captures.
+	Recovered bool
 }
 
 // mostFleetSeries bounds the series of one family.
@@ -213,7 +215,7 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 			var first, last, numbered int64
 			var firstCount, lastCount sql.NullInt64
 			var summarised bool
-			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &summarised); err != nil {
+			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &x.Recovered, &summarised); err != nil {
 				return x, err
 			}
 			seq = max(seq, numbered)
@@ -246,7 +248,7 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 }
 
 const fleetSeriesSQL = `
-SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''), c.summarised
+SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''), coalesce(e.recovered, 0), c.summarised
 FROM family_span p
 CROSS JOIN series r ON r.seq = p.series_seq
 CROSS JOIN cases c ON c.seq = p.case_seq

@@ -131,7 +131,7 @@ func TestTheFleetIsChosenAndSorted(t *testing.T) {
 func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 	f := open(t)
 	grown, _ := smallFleet(f)
-	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking", Snapshot: snapshotID("2")}}}))
+	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking", Recovered: true, Snapshot: snapshotID("2")}}}))
 	family, got, _, err := f.FleetSeries(f.ctx, prober, november(1))
 	f.ok(err)
 	wantEqual(t, "prober.(*worker).run", family.Title)
@@ -144,7 +144,7 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 	}
 	wantEqual(t, []FleetSeries{
 		{Process: "kubelet", First: november(20), Last: november(21), Growth: 2, LastCount: 3, Measured: true, Version: "v1.34.8"},
-		{Host: "node-a", Process: "kubelet", CaseID: "grown", First: november(11), Last: november(20), Growth: 20, LastCount: 25, Measured: true, Version: "v1.34.2", Verdict: "leaking"},
+		{Host: "node-a", Process: "kubelet", CaseID: "grown", First: november(11), Last: november(20), Growth: 20, LastCount: 25, Measured: true, Version: "v1.34.2", Verdict: "leaking", Recovered: true},
 		{Host: "node-a", Process: "kubelet", First: november(21), Last: november(21), LastCount: 4, Measured: true, Version: "v1.34.6"},
 		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), Growth: -3, LastCount: 7, Measured: true, Version: "v1.34.5"},
 	}, got)

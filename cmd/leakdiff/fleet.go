@@ -57,13 +57,14 @@ type fleetOfFamily struct {
 	Sentence string  `json:"sentence"`
 	Odd      *string `json:"odd"`
 	Hosts    []struct {
-		Host    *string   `json:"host"`
-		Process string    `json:"process"`
-		Growth  *int      `json:"growth"`
-		Count   int       `json:"last_count"`
-		Version *string   `json:"version"`
-		Verdict string    `json:"verdict"`
-		Last    time.Time `json:"last_seen"`
+		Host      *string   `json:"host"`
+		Process   string    `json:"process"`
+		Growth    *int      `json:"growth"`
+		Count     int       `json:"last_count"`
+		Version   *string   `json:"version"`
+		Verdict   string    `json:"verdict"`
+		Recovered bool      `json:"recovered"`
+		Last      time.Time `json:"last_seen"`
 	} `json:"hosts"`
 }
 
@@ -132,7 +133,11 @@ func printHosts(out io.Writer, answer []byte) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nGROWTH\tNOW\tVERDICT\tVERSION\tLAST SEEN\tHOST\tPROCESS")
 	for _, h := range fleet.Hosts {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", change(h.Growth), h.Count, wording.Printable(h.Verdict), known(h.Version), wording.Minute(h.Last), known(h.Host), wording.Printable(cmp.Or(h.Process, "n/a")))
+		verdict := wording.Printable(h.Verdict)
+		if h.Recovered {
+			verdict += ", " + wording.Recovered
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", change(h.Growth), h.Count, verdict, known(h.Version), wording.Minute(h.Last), known(h.Host), wording.Printable(cmp.Or(h.Process, "n/a")))
 	}
 	return table.Flush()
 }

@@ -92,6 +92,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 		LastSeen  time.Time `json:"last_seen"`
 		Version   *string   `json:"version"`
 		Verdict   string    `json:"verdict"`
+		Recovered bool      `json:"recovered"`
 	}
 	type version struct {
 		Version  *string        `json:"version"`
@@ -104,7 +105,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 	for _, h := range in.Hosts[from:min(from+limit, len(in.Hosts))] {
 		x := host{
 			Host: orNull(h.Host), Process: h.Process, Case: h.CaseID, Series: h.Series, LastCount: h.LastCount, FirstSeen: h.First, LastSeen: h.Last,
-			Version: orNull(h.Version), Verdict: cmp.Or(h.Verdict, page.OpenVerdict),
+			Version: orNull(h.Version), Verdict: cmp.Or(h.Verdict, page.OpenVerdict), Recovered: h.Recovered,
 		}
 		if h.Measured {
 			x.Growth = &h.Growth

@@ -436,7 +436,7 @@ func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more 
 		more--
 		x := view.Sighting{CaseTitle: p.caseTitle, URL: familyIn(fingerprint, p.caseID), Counts: p.process + ": " + p.course(), Verdict: string(p.verdict)}
 		if p.recovered {
-			x.Said = "its cause went away"
+			x.Said = wording.Recovered
 		}
 		out = append(out, x)
 	}

@@ -206,7 +206,7 @@ func fleetHosts(series []store.FleetSeries) []view.FleetHost {
 		}
 		if !x.Last.Before(h.Last) {
 			h.Last, h.CaseID, h.LastCount = x.Last, x.CaseID, x.LastCount
-			h.Version, h.Verdict = x.Version, x.Verdict
+			h.Version, h.Verdict, h.Recovered = x.Version, x.Verdict, x.Recovered
 		}
 	}
 	slices.SortStableFunc(out, func(a, b view.FleetHost) int { return cmp.Compare(b.Growth, a.Growth) })
@@ -285,10 +285,10 @@ func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.fleetTwin(w, r, suffix, "fleet "+in.Title, view.NewFleetFamily(in), func(w io.Writer) error {
-		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen"}
+		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen", "recovered"}
 		rows := make([][]any, len(in.Hosts))
 		for i, h := range in.Hosts {
-			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last}
+			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last, strconv.FormatBool(h.Recovered)}
 		}
 		return report.SheetCSV(w, head, rows)
 	})

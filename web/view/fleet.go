@@ -230,6 +230,8 @@ type FleetHost struct {
 	First, Last time.Time
 	// Version and Verdict are those of the latest series, empty for open.
 	Version, Verdict string
+	// Recovered is true if the cause went away within the captures of that series.
+	Recovered bool
 }
 
 // FleetVersion is what hosts with one version of the program show.
@@ -307,6 +309,9 @@ func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
 	verdict := document.Text{document.Marked(document.Muted, OpenVerdict)}
 	if h.Verdict != "" {
 		verdict = document.Text{document.Marked(document.Verdict, h.Verdict)}
+	}
+	if h.Recovered {
+		verdict = append(verdict, document.Plain(" "), document.Marked("sub", wording.Recovered))
 	}
 	version := document.Text{document.Marked(document.Muted, "not known")}
 	if h.Version != "" {

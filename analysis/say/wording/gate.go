@@ -2,11 +2,11 @@ package wording
 
 import "fmt"
 
-// Reasons for which a growth does not count in a pipeline.
-const (
-	MarkedBenign = "marked benign"
-	Recovered    = "its cause went away"
-)
+// Recovered says that a growth ended within the captures.
+const Recovered = "its cause went away"
+
+// MarkedBenign is a reason for which a growth does not count in a pipeline.
+const MarkedBenign = "marked benign"
 
 // NotInBaseline says that there is nothing to compare a process with.
 func NotInBaseline(process string) string {
