@@ -73,7 +73,6 @@ type Store interface {
 	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series store.StoredJudgements) error
 	SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error)
 	CaseProblems(ctx context.Context, caseID string) ([]analysis.Problem, error)
-	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
@@ -493,9 +492,9 @@ func happened(said identity.Outcome) []trend.Event {
 	return out
 }
 
-// Brief returns the snapshots of a case after its edits, without members.
+// Brief returns the snapshots of a case after its edits, without groups.
 func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, error) {
-	found, err := s.store.Snapshots(ctx, caseID)
+	found, err := s.store.SnapshotHeads(ctx, caseID)
 	if err != nil {
 		return identity.Outcome{}, err
 	}
