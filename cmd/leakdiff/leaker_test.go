@@ -9,6 +9,7 @@ import (
 	_ "net/http/pprof"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,6 +92,33 @@ func startLeakerAs(t testing.TB, program string) *leaker {
 }
 
 func (l *leaker) pid() string { return strconv.Itoa(l.cmd.Process.Pid) }
+
+// procWithoutSockets is /proc with this process alone and without its tables of sockets, which
+// are those of the host: captures of it have one size, whatever else runs.
+func (l *leaker) procWithoutSockets() string {
+	l.t.Helper()
+	dir := l.t.TempDir()
+	own := filepath.Join(dir, l.pid())
+	if err := os.Mkdir(own, 0o755); err != nil {
+		l.t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join("/proc", l.pid()))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	links := map[string]string{filepath.Join(dir, "sys"): "/proc/sys", filepath.Join(dir, "stat"): "/proc/stat"}
+	for _, e := range entries {
+		if e.Name() != "net" {
+			links[filepath.Join(own, e.Name())] = filepath.Join("/proc", l.pid(), e.Name())
+		}
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, name); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return dir
+}
 
 func (l *leaker) kill() {
 	l.cmd.Process.Kill()

@@ -176,7 +176,7 @@ func TestWatchTellsAgainAfterALeakWasGone(t *testing.T) {
 	w := watch(t, "--process", l.pid()+"="+l.address, "--server", s.url, "--dir", t.TempDir(), "--keep", "5", "--until", "suspicious") // five captures in a moment are too few for more
 	w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
 	l.release()
-	w.until(nil, "no longer suspicious")
+	w.until(nil, ": no longer suspicious") // and not that too few are kept to say so
 	line := w.until(func() { l.leak(40) }, "stdout: ", "suspicious: ")
 	if got := casesOf(s); len(got) != 1 || !strings.HasSuffix(line, s.url+"/cases/"+got[0]) {
 		t.Errorf("cases %q, want one, of %q", got, line)
@@ -192,7 +192,7 @@ func TestWatchTellsAgainAfterALeakWasGone(t *testing.T) {
 func TestWatchDoesNotCallALeakOverOfWhichItKeepsTooFewCaptures(t *testing.T) {
 	l := startLeaker(t)
 	dir := t.TempDir()
-	args := []string{"--process", l.pid() + "=" + l.address, "--dir", dir}
+	args := []string{"--process", l.pid() + "=" + l.address, "--proc", l.procWithoutSockets(), "--dir", dir}
 	w := watch(t, args...)
 	w.until(func() { l.leak(40) }, "stdout: ", "waitForAnswer")
 	w.until(nil, " goroutines, ") // what was told is noted
