@@ -41,9 +41,10 @@ type Alert struct {
 const mostNamedHosts = 10
 
 // JudgeAlerts begins and ends alerts, and queues a delivery with the body of each in the
-// same transaction. It returns their number. A host counts if the last captures of a program
-// there were judged to leak, still at the last one. It counts no more if a later case has the program of the host
-// without the family, or with another verdict.
+// same transaction. It returns their number. A host counts if captures of a program there were
+// judged to leak, still at the last one. It counts no more if a later series of enough captures
+// has the program without the family, or with a verdict that ends a leak: a case that has just
+// begun decides nothing.
 func (s *Store) JudgeAlerts(ctx context.Context, rule AlertRule, body func(Alert) ([]byte, error)) (changed int, err error) {
 	found, err := s.changedAlerts(ctx, rule)
 	if err != nil || len(found) == 0 {
@@ -96,13 +97,13 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 				a.Since = fromMicros(began.Int64)
 			}
 			return a, err
-		}, changedAlertsSQL, since, rule.Hosts, rule.ends())
+		}, changedAlertsSQL, since, decisiveCaptures-1, rule.Hosts, rule.ends())
 		if err != nil {
 			return err
 		}
 		for i := range out {
 			a := &out[i]
-			if a.Named, err = collect(ctx, tx, scanOne[string], alertHostsSQL, since, a.Fingerprint, mostNamedHosts); err != nil {
+			if a.Named, err = collect(ctx, tx, scanOne[string], alertHostsSQL, since, decisiveCaptures-1, a.Fingerprint, mostNamedHosts); err != nil {
 				return err
 			}
 			err := tx.QueryRowContext(ctx, alertFamilySQL, a.Fingerprint).Scan(&a.Title, &a.Kind)
@@ -116,34 +117,40 @@ func (s *Store) changedAlerts(ctx context.Context, rule AlertRule) (out []Alert,
 }
 
 // leakingSQL is the table leaking (fingerprint, host, growth), a row for each program of a host
-// in which a family leaks since ?1, unless the leak ended within its captures. A family that a person called benign accuses nobody, and a
-// later series proves nothing before its case is summed up, nor with one sight of the family.
-// Samples are of nobody's hosts.
+// in which a family leaks since ?1 by its last series that decides: unless the leak ended within
+// the captures of that, or a later one that is summed up and has more than ?2 captures shows no
+// growth. A family that a person called benign accuses nobody. Samples are of nobody's hosts.
+// The leaking series of a program are first made one, as each case of a day may have one.
 func leakingSQL(condition string) string {
 	return `
-WITH leaking AS (
-    SELECT p.fingerprint, p.host, p.last_count - p.first_count AS growth
+WITH leak AS MATERIALIZED (
+    SELECT e.fingerprint, r.host, r.process, max(p.last) AS last, max(` + growthSQL + `) AS growth
     FROM series_ending e
     CROSS JOIN series r ON r.seq = e.series_seq
     CROSS JOIN cases c ON c.seq = r.case_seq
     CROSS JOIN family_span p ON p.fingerprint = e.fingerprint AND p.host = r.host AND p.series_seq = r.seq
     WHERE e.verdict = 'leaking' AND e.recovered = 0 AND c.deleting = '' AND c.sample = '' AND p.last >= ?1 AND r.host <> ''` + condition + `
       AND NOT EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = e.fingerprint)
-      AND NOT EXISTS (
-          SELECT 1
-          FROM series y
-          CROSS JOIN cases d ON d.seq = y.case_seq
-          WHERE y.process = r.process AND y.host = r.host AND y.seq <> r.seq AND d.deleting = '' AND d.sample = '' AND d.summarised = 1
-            AND EXISTS (
-                SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
-                WHERE s.series_seq = y.seq AND s.captured_at > p.last)
-            AND NOT EXISTS (
-                SELECT 1 FROM family_span q
-                WHERE q.fingerprint = p.fingerprint AND q.host = p.host AND q.series_seq = y.seq AND q.first = q.last)
-            AND NOT EXISTS (
-                SELECT 1 FROM series_ending z
-                WHERE z.fingerprint = p.fingerprint AND z.series_seq = y.seq AND z.verdict = 'leaking' AND z.recovered = 0)
-      )
+    GROUP BY e.fingerprint, r.host, r.process
+),
+leaking AS (
+    SELECT fingerprint, host, growth
+    FROM leak
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM series y
+        CROSS JOIN cases d ON d.seq = y.case_seq
+        WHERE y.process = leak.process AND y.host = leak.host AND d.deleting = '' AND d.sample = '' AND d.summarised = 1
+          AND EXISTS (
+              SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+              WHERE s.series_seq = y.seq AND s.captured_at > leak.last)
+          AND EXISTS (
+              SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+              WHERE s.series_seq = y.seq LIMIT 1 OFFSET ?2)
+          AND NOT EXISTS (
+              SELECT 1 FROM series_ending z
+              WHERE z.fingerprint = leak.fingerprint AND z.series_seq = y.seq AND z.recovered = 0 AND z.verdict IN ('leaking', 'suspicious', 'grew', 'new'))
+    )
 )`
 }
 
@@ -154,16 +161,16 @@ counted AS (
 SELECT n.fingerprint, n.hosts, a.began_at
 FROM counted n
 LEFT JOIN alert a ON a.fingerprint = n.fingerprint
-WHERE a.began_at IS NULL AND n.hosts > ?2
+WHERE a.began_at IS NULL AND n.hosts > ?3
 UNION ALL
 SELECT a.fingerprint, coalesce(n.hosts, 0), a.began_at
 FROM alert a
 LEFT JOIN counted n ON n.fingerprint = a.fingerprint
-WHERE coalesce(n.hosts, 0) <= ?3
+WHERE coalesce(n.hosts, 0) <= ?4
 ORDER BY 1`
 
-var alertHostsSQL = leakingSQL(` AND e.fingerprint = ?2`) + `
-SELECT host FROM leaking GROUP BY host ORDER BY max(coalesce(growth, 0)) DESC, host LIMIT ?3`
+var alertHostsSQL = leakingSQL(` AND e.fingerprint = ?3`) + `
+SELECT host FROM leaking GROUP BY host ORDER BY max(coalesce(growth, 0)) DESC, host LIMIT ?4`
 
 const alertFamilySQL = `
 SELECT title, kind FROM family WHERE fingerprint = ? ORDER BY seq DESC LIMIT 1`

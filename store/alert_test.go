@@ -44,11 +44,24 @@ func (f *fixture) judge(rule AlertRule) (out []told) {
 	return out
 }
 
-// leaks is a case of a host whose probers grow to n, judged by a verdict.
+// leaks is a case of a host whose probers grow to n over enough captures to decide, judged by a
+// verdict.
 func (f *fixture) leaks(host string, day, n int, verdict string) Case {
 	f.t.Helper()
+	return f.leaksOver(host, day, n, verdict, decisiveCaptures)
+}
+
+// leaksOver is leaks over two captures or more in an hour.
+func (f *fixture) leaksOver(host string, day, n int, verdict string, captures int) Case {
+	f.t.Helper()
 	c := f.newCase(host)
-	f.filled(c.ID, c.ID, Result{Snapshots: []analysis.Snapshot{on(host, c.ID[1:12]+"a", november(day), 1), on(host, c.ID[1:12]+"b", november(day).Add(time.Hour), n)}})
+	r := Result{Snapshots: []analysis.Snapshot{on(host, c.ID[1:12]+"a", november(day), 1)}}
+	for i := range captures - 2 {
+		at := november(day).Add(time.Duration(i+1) * time.Minute)
+		r.Snapshots = append(r.Snapshots, on(host, fmt.Sprintf("%s%d", c.ID[1:12], i), at, 1))
+	}
+	r.Snapshots = append(r.Snapshots, on(host, c.ID[1:12]+"b", november(day).Add(time.Hour), n))
+	f.filled(c.ID, c.ID, r)
 	f.ends(c, verdict)
 	return c
 }
@@ -119,18 +132,21 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 		change func(*fixture, Case)
 		leaks  bool
 	}{
-		"nothing came later":                     {func(*fixture, Case) {}, true},
-		"a later case leaks too":                 {func(f *fixture, _ Case) { f.leaks("node-a", 22, 9, "leaking") }, true},
-		"a later case was judged stable":         {func(f *fixture, _ Case) { f.leaks("node-a", 22, 1, "") }, false},
-		"an earlier case was judged stable":      {func(f *fixture, _ Case) { f.leaks("node-a", 10, 1, "") }, true},
-		"a later case of another host is stable": {func(f *fixture, _ Case) { f.leaks("node-b", 22, 1, "") }, true},
-		"a later case has no such family": {func(f *fixture, _ Case) {
-			snap := on("node-a", "later", november(22), 1)
-			snap.Groups = snap.Groups[1:]
-			later := f.newCase("later")
-			f.filled(later.ID, "later", Result{Snapshots: []analysis.Snapshot{snap}})
-			f.ends(later, "")
-		}, false},
+		"nothing came later":                           {func(*fixture, Case) {}, true},
+		"a later case leaks too":                       {func(f *fixture, _ Case) { f.leaks("node-a", 22, 9, "leaking") }, true},
+		"a later case was judged stable":               {func(f *fixture, _ Case) { f.leaks("node-a", 22, 1, "") }, false},
+		"an earlier case was judged stable":            {func(f *fixture, _ Case) { f.leaks("node-a", 10, 1, "") }, true},
+		"a later case of another host is stable":       {func(f *fixture, _ Case) { f.leaks("node-b", 22, 1, "") }, true},
+		"a later case of four captures proves nothing": {func(f *fixture, _ Case) { f.leaksOver("node-a", 22, 1, "", decisiveCaptures-1) }, true},
+		"a case of each later day has begun": {func(f *fixture, _ Case) {
+			f.leaksOver("node-a", 21, 2, "", 2)
+			f.leaksOver("node-a", 22, 2, "", 3)
+		}, true},
+		"a later case still grows":               {func(f *fixture, _ Case) { f.leaks("node-a", 22, 4, "grew") }, true},
+		"a later case may leak":                  {func(f *fixture, _ Case) { f.leaks("node-a", 22, 4, "suspicious") }, true},
+		"a later case follows its load":          {func(f *fixture, _ Case) { f.leaks("node-a", 22, 4, "scaling") }, false},
+		"a later case has no such family":        {func(f *fixture, _ Case) { f.filledWithout(decisiveCaptures) }, false},
+		"a later case begins without the family": {func(f *fixture, _ Case) { f.filledWithout(2) }, true},
 		"a later case is not summed up yet": {func(f *fixture, _ Case) {
 			f.filled(f.newCase("later").ID, "later", Result{Snapshots: []analysis.Snapshot{on("node-a", "lat1", november(22), 1), on("node-a", "lat2", november(23), 1)}})
 		}, true},
@@ -164,6 +180,20 @@ func TestAHostLeaksAsItsLatestSeriesSays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filledWithout is a later case of node-a whose captures show no prober.
+func (f *fixture) filledWithout(captures int) {
+	f.t.Helper()
+	var r Result
+	for i := range captures {
+		snap := on("node-a", fmt.Sprintf("later%d", i), november(22).Add(time.Duration(i)*time.Hour), 1)
+		snap.Groups = snap.Groups[1:]
+		r.Snapshots = append(r.Snapshots, snap)
+	}
+	c := f.newCase("later")
+	f.filled(c.ID, "later", r)
+	f.ends(c, "")
 }
 
 // recovers judges that the leak of a case ended within its captures.

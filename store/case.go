@@ -56,6 +56,9 @@ type Ending struct {
 	Process, Fingerprint, Verdict string
 	// Recovered means that the cause went away within the series.
 	Recovered bool
+	// Rise is by how much the report says that the family rose, 0 if it recovered. Reading an
+	// ending leaves it empty.
+	Rise int
 	// Snapshot is the id of the last one of its series. It finds the host; reading an ending
 	// leaves it empty.
 	Snapshot string
@@ -249,7 +252,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 			}
 			return err
 		}
-		for _, query := range []string{forgetEndingsSQL, forgetSeriesEndingsSQL} {
+		for _, query := range []string{forgetEndingsSQL, forgetSeriesEndingsSQL, forgetRisesSQL} {
 			if _, err := tx.ExecContext(ctx, query, id); err != nil {
 				return err
 			}
@@ -260,6 +263,11 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 			}
 			if _, err := tx.ExecContext(ctx, addSeriesEndingSQL, id, e.Snapshot, e.Fingerprint, e.Verdict, e.Recovered); err != nil {
 				return err
+			}
+			if e.Rise > 0 {
+				if _, err := tx.ExecContext(ctx, addRiseSQL, id, e.Snapshot, e.Fingerprint, e.Rise); err != nil {
+					return err
+				}
 			}
 		}
 		return s.countObjects(ctx, tx, id, sum.Objects)
@@ -285,6 +293,21 @@ WHERE s.id = ?2 AND c.id = ?1 AND s.series_seq IS NOT NULL
 LIMIT 1
 ON CONFLICT (fingerprint, series_seq) DO UPDATE SET verdict = excluded.verdict, recovered = excluded.recovered
 WHERE series_ending.verdict <> 'leaking' OR series_ending.recovered = 1 AND excluded.verdict = 'leaking'`
+
+const forgetRisesSQL = `
+UPDATE family_span SET rise = 0
+WHERE rise <> 0 AND series_seq IN (SELECT r.seq FROM series r JOIN cases c ON c.seq = r.case_seq WHERE c.id = ?)`
+
+// Rises of several processes of one series add up, as their counts do.
+const addRiseSQL = `
+UPDATE family_span SET rise = rise + ?4
+WHERE fingerprint = ?3 AND (host, series_seq) IN (
+    SELECT r.host, r.seq
+    FROM snapshot s
+    JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+    JOIN cases c ON c.seq = b.case_seq
+    JOIN series r ON r.seq = s.series_seq
+    WHERE s.id = ?2 AND c.id = ?1)`
 
 const addEndingSQL = `
 INSERT INTO ending (case_seq, fingerprint, process, verdict, recovered)

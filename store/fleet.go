@@ -34,8 +34,10 @@ type FleetQuery struct {
 // Fleet is a page of families over all hosts.
 type Fleet struct {
 	Families []FleetFamily
+	// First is the first family of all pages, nil without one.
+	First *FleetFamily
 	// Total counts the chosen families on all pages, New the new ones among those of the
-	// query without its New. Both are 0 on a page after the last one.
+	// query without its New.
 	Total, New int
 }
 
@@ -44,8 +46,8 @@ type FleetFamily struct {
 	Family analysis.Family
 	// Hosts counts the named hosts, Unnamed the series without a host name.
 	Hosts, Unnamed, Series int
-	// Growth is the sum over the series of the count at the last sight minus that at the
-	// first one. Unmeasured counts the series of which that is not known.
+	// Growth is the sum over the series of growthSQL. Unmeasured counts the series of which
+	// that is not known.
 	Growth, Unmeasured int
 	// First is the first sight in the chosen series, Last the last one.
 	First, Last time.Time
@@ -63,9 +65,13 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if err != nil {
 		return out, err
 	}
-	query := `WITH` + rankingSQL(withoutWordsSQL) + fleetOrderSQL[q.ByHosts]
+	order := "growth IS NULL, growth DESC, hosts DESC, fingerprint"
+	if q.ByHosts {
+		order = "hosts DESC, growth IS NULL, growth DESC, fingerprint"
+	}
+	query := `WITH` + rankingSQL(withoutWordsSQL, order)
 	if len(words) > 0 {
-		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL) + fleetOrderSQL[q.ByHosts]
+		query = s.engine.words() + `,` + rankingSQL(ofMatchedSQL, order)
 	}
 	from, to := fingerprintsOf(q.Kind)
 	without := [2]string{"o", "o~"}
@@ -73,14 +79,14 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 		without = [2]string{"~", ""} // none
 	}
 	type row struct {
-		seq int64
+		seq, rank int64
 		FleetFamily
 	}
 	err = s.read(ctx, "ranking families over all hosts", func(tx *sql.Tx) error {
 		rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
 			var first, last int64
 			var growth sql.NullInt64
-			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New)
+			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New, &r.rank)
 			r.Growth, r.First, r.Last = int(growth.Int64), fromMicros(first), fromMicros(last)
 			return r, err
 		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0), without[0], without[1])
@@ -97,7 +103,12 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 		}
 		for _, r := range rows {
 			r.FleetFamily.Family = *l.families[r.seq].family
-			out.Families = append(out.Families, r.FleetFamily)
+			if r.rank == 1 {
+				out.First = &r.FleetFamily
+			}
+			if r.rank > int64(q.Offset) {
+				out.Families = append(out.Families, r.FleetFamily)
+			}
 		}
 		return nil
 	})
@@ -125,11 +136,17 @@ func fingerprintsOf(kind analysis.Kind) (from, to string) {
 	return string(kind[:1]), string(kind[:1]) + "~"
 }
 
-// rankingSQL ranks the families of which the rows fulfil one condition more. The rows are read
+// growthSQL is by how much a family grew in a series: the count at the last sight minus that at
+// the first one, or what the report says that it rose where restarts hide that. It is NULL
+// where a count is not known.
+const growthSQL = `CASE WHEN rise > 0 AND rise > last_count - first_count THEN rise ELSE last_count - first_count END`
+
+// rankingSQL ranks the families of which the rows fulfil one condition more, and chooses those
+// of a page and the first one. The rows are read
 // in the order of the primary key, which the count of distinct hosts needs alone. A series of
 // a case that is being deleted counts no more. The first sight of all is a minimum and no
 // EXISTS, which PostgreSQL expects to find at once and searches the whole table for.
-func rankingSQL(condition string) string {
+func rankingSQL(condition, order string) string {
 	chosen := fleetChosenSQL + condition
 	return `
 host AS (
@@ -139,7 +156,7 @@ host AS (
     GROUP BY fingerprint
 ),
 fleet AS (
-    SELECT fingerprint, sum(CASE WHEN host = '' THEN 1 ELSE 0 END) AS unnamed, count(*) AS series, sum(last_count - first_count) AS growth,
+    SELECT fingerprint, sum(CASE WHEN host = '' THEN 1 ELSE 0 END) AS unnamed, count(*) AS series, sum(` + growthSQL + `) AS growth,
            count(*) - count(last_count - first_count) AS unmeasured, min(first) AS first, max(last) AS last, max(family_seq) AS family_seq
     FROM family_span
     WHERE ` + chosen + `
@@ -160,10 +177,16 @@ aged AS MATERIALIZED (
 counted AS (
     SELECT aged.*, count(*) OVER () AS total, sum(fresh) OVER () AS new
     FROM aged
+),
+numbered AS (
+    SELECT counted.*, row_number() OVER (ORDER BY ` + order + `) AS rank
+    FROM counted
+    WHERE fresh >= ?6
 )
-SELECT family_seq, hosts, unnamed, series, growth, unmeasured, first, last, fresh, total, new
-FROM counted
-WHERE fresh >= ?6`
+SELECT family_seq, hosts, unnamed, series, growth, unmeasured, first, last, fresh, total, new, rank
+FROM numbered
+WHERE rank = 1 OR rank > ?8 AND rank <= ?7 + ?8
+ORDER BY rank`
 }
 
 // Objects are no families: they are chosen by their kind alone. An OR would leave the order of
@@ -177,20 +200,11 @@ const withoutWordsSQL = ` AND CAST(?1 AS TEXT) = '[]'`
 const ofMatchedSQL = `
       AND fingerprint IN (SELECT f.fingerprint FROM matched CROSS JOIN family f ON f.seq = matched.family_seq)`
 
-var fleetOrderSQL = map[bool]string{
-	false: `
-ORDER BY growth IS NULL, growth DESC, hosts DESC, fingerprint
-LIMIT ?7 OFFSET ?8`,
-	true: `
-ORDER BY hosts DESC, growth IS NULL, growth DESC, fingerprint
-LIMIT ?7 OFFSET ?8`,
-}
-
 // FleetSeries is one series with a family.
 type FleetSeries struct {
 	Host, Process, CaseID string
 	First, Last           time.Time
-	// Growth is the count at the last sight minus that at the first one, if Measured.
+	// Growth is growthSQL, if Measured.
 	Growth, LastCount int
 	Measured          bool
 	// Version is that of the program at the last sight, or empty.
@@ -198,9 +212,17 @@ type FleetSeries struct {
 	// Verdict is how the family ended in the series. It is empty if that is open. Without a
 	// stored ending it is stable if several captures show no growth.
 	Verdict string
-	// Recovered is true if the cause went away within the captures.
-	Recovered bool
+	// Recovered is true if the cause went away within the captures, Benign if a person called
+	// the family that.
+	Recovered, Benign bool
+	// Decisive is true if the series has enough captures to say that a leak of an earlier one is
+	// over.
+	Decisive bool
 }
+
+// decisiveCaptures is how many captures of a later series say that a leak is over. Fewer do
+// not show a slow leak.
+const decisiveCaptures = 5
 
 // mostFleetSeries bounds the series of one family.
 const mostFleetSeries = 20_000
@@ -213,21 +235,19 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 	err = s.read(ctx, "reading a family over all hosts", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetSeries, err error) {
 			var first, last, numbered int64
-			var firstCount, lastCount sql.NullInt64
+			var growth, lastCount sql.NullInt64
 			var summarised bool
-			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &firstCount, &lastCount, &x.Version, &x.Verdict, &x.Recovered, &summarised); err != nil {
+			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &growth, &lastCount, &x.Version, &x.Verdict, &x.Recovered, &x.Benign, &summarised, &x.Decisive); err != nil {
 				return x, err
 			}
 			seq = max(seq, numbered)
 			x.First, x.Last, x.LastCount = fromMicros(first), fromMicros(last), int(lastCount.Int64)
-			if x.Measured = firstCount.Valid && lastCount.Valid; x.Measured {
-				x.Growth = int(lastCount.Int64 - firstCount.Int64)
-			}
+			x.Growth, x.Measured = int(growth.Int64), growth.Valid
 			if x.Verdict == "" && summarised && x.Measured && x.Growth <= 0 && x.Last.After(x.First) {
 				x.Verdict = string(analysis.Stable)
 			}
 			return x, nil
-		}, fleetSeriesSQL, fingerprint, since.UnixMicro(), mostFleetSeries+1)
+		}, fleetSeriesSQL, fingerprint, since.UnixMicro(), mostFleetSeries+1, decisiveCaptures-1)
 		if err != nil || len(out) == 0 {
 			return err
 		}
@@ -248,7 +268,9 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 }
 
 const fleetSeriesSQL = `
-SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, p.first_count, p.last_count, p.version, coalesce(e.verdict, ''), coalesce(e.recovered, 0), c.summarised
+SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, ` + growthSQL + `, p.last_count, p.version, coalesce(e.verdict, ''), coalesce(e.recovered, 0),
+       EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = p.fingerprint), c.summarised,
+       EXISTS (SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation WHERE s.series_seq = r.seq LIMIT 1 OFFSET ?4)
 FROM family_span p
 CROSS JOIN series r ON r.seq = p.series_seq
 CROSS JOIN cases c ON c.seq = p.case_seq

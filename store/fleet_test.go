@@ -93,6 +93,29 @@ func TestAFamilyIsCountedOverAllHosts(t *testing.T) {
 	wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, f.fleet(nil).row(prober))
 }
 
+func TestAFamilyGrewByWhatItsReportSaysWhereARestartHidesIt(t *testing.T) {
+	f := open(t)
+	grown, _ := smallFleet(f)
+	rises := func(n int) {
+		f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{Endings: []Ending{{Process: "kubelet", Fingerprint: prober, Verdict: "leaking", Rise: n, Snapshot: snapshotID("2")}}}))
+	}
+	for _, c := range []struct{ rise, want int }{
+		{500, 500}, // 5 to 25 at its ends
+		{60, 60},
+		{12, 20}, // less than the counts show: of a part of the captures
+		{0, 20},
+	} {
+		rises(c.rise)
+		wantEqual(t, c.want-3+0+2, f.fleet(nil).row(prober).Growth)
+		_, series, _, err := f.FleetSeries(f.ctx, prober, november(1))
+		f.ok(err)
+		wantEqual(t, []int{2, c.want, 0, -3}, []int{series[0].Growth, series[1].Growth, series[2].Growth, series[3].Growth})
+	}
+	rises(500)
+	f.ok(f.SetCaseSummary(f.ctx, grown.ID, Summary{}))
+	wantEqual(t, 20-3+0+2, f.fleet(nil).row(prober).Growth)
+}
+
 func TestTheFleetIsChosenAndSorted(t *testing.T) {
 	f := open(t)
 	smallFleet(f)
@@ -102,19 +125,25 @@ func TestTheFleetIsChosenAndSorted(t *testing.T) {
 		change func(*FleetQuery)
 		want   []string
 		total  int
+		// first is the first one of all pages.
+		first string
 	}{
-		{"new ones alone", func(q *FleetQuery) { q.New = true }, []string{"g1:fresh"}, 1},
-		{"new ones beyond those that an older capture shows", func(q *FleetQuery) { q.New, q.NewSince = true, november(10) }, []string{prober, socket, unprintedGroup().Family.Fingerprint, "g1:fresh"}, 4},
-		{"what was seen before the window is not new", func(q *FleetQuery) { q.New, q.Since, q.NewSince = true, november(21), november(20) }, []string{"g1:fresh"}, 1},
-		{"one kind", func(q *FleetQuery) { q.Kind = analysis.KindDescriptor }, []string{socket}, 1},
-		{"words", func(q *FleetQuery) { q.Text = "fresh run" }, []string{"g1:fresh"}, 1},
-		{"words of nothing", func(q *FleetQuery) { q.Text = "nowhere" }, nil, 0},
-		{"a page", func(q *FleetQuery) { q.Limit = 1 }, []string{prober}, 4},
-		{"the last page", func(q *FleetQuery) { q.ByHosts, q.Limit, q.Offset = true, 1, 3 }, []string{"g1:fresh"}, 4},
-		{"nothing is that recent", func(q *FleetQuery) { q.Since = november(22) }, nil, 0},
+		{"new ones alone", func(q *FleetQuery) { q.New = true }, []string{"g1:fresh"}, 1, "g1:fresh"},
+		{"new ones beyond those that an older capture shows", func(q *FleetQuery) { q.New, q.NewSince = true, november(10) }, []string{prober, socket, unprintedGroup().Family.Fingerprint, "g1:fresh"}, 4, prober},
+		{"what was seen before the window is not new", func(q *FleetQuery) { q.New, q.Since, q.NewSince = true, november(21), november(20) }, []string{"g1:fresh"}, 1, "g1:fresh"},
+		{"one kind", func(q *FleetQuery) { q.Kind = analysis.KindDescriptor }, []string{socket}, 1, socket},
+		{"words", func(q *FleetQuery) { q.Text = "fresh run" }, []string{"g1:fresh"}, 1, "g1:fresh"},
+		{"words of nothing", func(q *FleetQuery) { q.Text = "nowhere" }, nil, 0, ""},
+		{"a page", func(q *FleetQuery) { q.Limit = 1 }, []string{prober}, 4, prober},
+		{"the last page", func(q *FleetQuery) { q.ByHosts, q.Limit, q.Offset = true, 1, 3 }, []string{"g1:fresh"}, 4, prober},
+		{"a page after the last one", func(q *FleetQuery) { q.Offset = 100 }, nil, 4, prober},
+		{"nothing is that recent", func(q *FleetQuery) { q.Since = november(22) }, nil, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := f.fleet(c.change)
+			if first := got.First; c.total > 0 && (first == nil || first.Family.Fingerprint != c.first) {
+				t.Errorf("the first of all pages is %+v, want %s", first, c.first)
+			}
 			var prints []string
 			for _, x := range got.Families {
 				prints = append(prints, x.Family.Fingerprint)
@@ -305,7 +334,7 @@ func generatedFleet(b *testing.B, series int) *fixture {
 		FROM family k CROSS JOIN series r CROSS JOIN (SELECT i, CAST(?1 AS BIGINT) - 29 + i AS day, CAST(?2 AS BIGINT) AS micros FROM n) d
 		WHERE r.host LIKE '%.example' AND length(k.digest) <= 2`, today, int64(microsOfDay))
 	f.exec(`
-		INSERT INTO family_span
+		INSERT INTO family_span (fingerprint, host, series_seq, case_seq, family_seq, first, last, first_count, last_count, version)
 		SELECT f.fingerprint, r.host, r.seq, r.case_seq, f.seq, min(s.first), max(s.last), min(s.low), max(s.high), 'v1.34.' || r.seq % 3
 		FROM family_seen s CROSS JOIN family f ON f.seq = s.family_seq CROSS JOIN series r ON r.seq = s.series_seq
 		WHERE r.host LIKE '%.example'
@@ -369,7 +398,8 @@ func TestAFamilyOnTooManySeriesIsCutAtTheOldest(t *testing.T) {
 	fill := func(n int) {
 		f.exec(`
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-			INSERT INTO family_span SELECT ?2, 'node-' || i, 1, 1, 1, ?1 - i, ?1 - i, 1, 1, '' FROM n`, n, prober)
+			INSERT INTO family_span (fingerprint, host, series_seq, case_seq, family_seq, first, last, first_count, last_count, version)
+			SELECT ?2, 'node-' || i, 1, 1, 1, ?1 - i, ?1 - i, 1, 1, '' FROM n`, n, prober)
 	}
 	for _, tc := range []struct {
 		series, want int

@@ -64,6 +64,7 @@ type fleetOfFamily struct {
 		Version   *string   `json:"version"`
 		Verdict   string    `json:"verdict"`
 		Recovered bool      `json:"recovered"`
+		Benign    bool      `json:"benign"`
 		Last      time.Time `json:"last_seen"`
 	} `json:"hosts"`
 }
@@ -136,6 +137,9 @@ func printHosts(out io.Writer, answer []byte) error {
 		verdict := wording.Printable(h.Verdict)
 		if h.Recovered {
 			verdict += ", " + wording.Recovered
+		}
+		if h.Benign {
+			verdict += ", " + wording.MarkedBenign
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", change(h.Growth), h.Count, verdict, known(h.Version), wording.Minute(h.Last), known(h.Host), wording.Printable(cmp.Or(h.Process, "n/a")))
 	}

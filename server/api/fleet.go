@@ -93,6 +93,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 		Version   *string   `json:"version"`
 		Verdict   string    `json:"verdict"`
 		Recovered bool      `json:"recovered"`
+		Benign    bool      `json:"benign"`
 	}
 	type version struct {
 		Version  *string        `json:"version"`
@@ -105,7 +106,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 	for _, h := range in.Hosts[from:min(from+limit, len(in.Hosts))] {
 		x := host{
 			Host: orNull(h.Host), Process: h.Process, Case: h.CaseID, Series: h.Series, LastCount: h.LastCount, FirstSeen: h.First, LastSeen: h.Last,
-			Version: orNull(h.Version), Verdict: cmp.Or(h.Verdict, page.OpenVerdict), Recovered: h.Recovered,
+			Version: orNull(h.Version), Verdict: cmp.Or(h.Verdict, page.OpenVerdict), Recovered: h.Recovered, Benign: h.Benign,
 		}
 		if h.Measured {
 			x.Growth = &h.Growth

@@ -56,7 +56,11 @@ func endings(series []report.Series) []store.Ending {
 		}
 		for _, f := range s.Families {
 			if f.Verdict != analysis.Stable && f.Verdict != analysis.TooFewPoints {
-				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil, Snapshot: last})
+				rise := f.Rise
+				if f.RecoveredAt != nil {
+					rise = 0
+				}
+				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil, Rise: rise, Snapshot: last})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -61,8 +62,8 @@ func FleetChoice(query url.Values, now time.Time) (c view.FleetChoice, q store.F
 // are new.
 func FleetSentences(c view.FleetChoice, found store.Fleet) (title, fresh string) {
 	var first store.FleetFamily
-	if len(found.Families) > 0 {
-		first = found.Families[0]
+	if found.First != nil {
+		first = *found.First
 	}
 	kind := analysis.Kind(c.Kind)
 	return wording.FleetTitle(kind, first.Family.Title, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(kind, found.New)
@@ -178,7 +179,8 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 }
 
 // fleetHosts adds up the series of each process on each host, the ones that grew most first.
-// Processes without a host name stand apart for each case.
+// Processes without a host name stand apart for each case. The verdict is that of the latest
+// series, unless that is too short to end the leak of an earlier one, as for alerts.
 func fleetHosts(series []store.FleetSeries) []view.FleetHost {
 	type key struct{ host, process, unnamedIn string }
 	at := map[key]int{}
@@ -206,7 +208,47 @@ func fleetHosts(series []store.FleetSeries) []view.FleetHost {
 		}
 		if !x.Last.Before(h.Last) {
 			h.Last, h.CaseID, h.LastCount = x.Last, x.CaseID, x.LastCount
-			h.Version, h.Verdict, h.Recovered = x.Version, x.Verdict, x.Recovered
+			h.Version, h.Benign = x.Version, x.Benign
+			if !leaks(h.Verdict, h.Recovered) || leaks(x.Verdict, x.Recovered) || ends(x) {
+				h.Verdict, h.Recovered = x.Verdict, x.Recovered
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b view.FleetHost) int { return cmp.Compare(b.Growth, a.Growth) })
+	return out
+}
+
+func leaks(verdict string, recovered bool) bool {
+	return verdict == string(analysis.Leaking) && !recovered
+}
+
+// ends reports whether a series says that a leak of an earlier one is over.
+func ends(x store.FleetSeries) bool {
+	switch analysis.Verdict(x.Verdict) {
+	case "", analysis.Suspicious, analysis.Grew, analysis.New:
+		return false
+	}
+	return x.Decisive
+}
+
+// byHost makes the processes of each named host one, with their worst verdict.
+func byHost(processes []view.FleetHost) []view.FleetHost {
+	at := map[string]int{}
+	var out []view.FleetHost
+	for _, p := range processes {
+		if p.Host == "" {
+			continue
+		}
+		n, known := at[p.Host]
+		if !known {
+			at[p.Host] = len(out)
+			out = append(out, p)
+			continue
+		}
+		h := &out[n]
+		h.Growth += p.Growth
+		if analysis.Verdict(p.Verdict).Rank() < analysis.Verdict(h.Verdict).Rank() {
+			h.Verdict = p.Verdict
 		}
 	}
 	slices.SortStableFunc(out, func(a, b view.FleetHost) int { return cmp.Compare(b.Growth, a.Growth) })
@@ -223,13 +265,8 @@ const (
 
 // oddHost says which host alone differs from all others, by its verdict or else by its
 // growth. It is empty without one.
-func oddHost(hosts []view.FleetHost) string {
-	var named []view.FleetHost
-	for _, h := range hosts {
-		if h.Host != "" {
-			named = append(named, h)
-		}
-	}
+func oddHost(processes []view.FleetHost) string {
+	named := byHost(processes)
 	if len(named) < fewestHosts {
 		return ""
 	}
@@ -254,25 +291,28 @@ func oddHost(hosts []view.FleetHost) string {
 
 // fleetVersions counts hosts and verdicts of each version. It is empty if no version is
 // known.
-func fleetVersions(hosts []view.FleetHost) (out []view.FleetVersion) {
-	at := map[string]int{}
-	known := false
-	for _, h := range hosts {
-		n, have := at[h.Version]
-		if !have {
-			n = len(out)
-			at[h.Version] = n
-			out = append(out, view.FleetVersion{Version: h.Version, Verdicts: map[string]int{}})
-		}
-		known = known || h.Version != ""
-		out[n].Hosts++
-		out[n].Growth += h.Growth
-		out[n].Verdicts[cmp.Or(h.Verdict, OpenVerdict)]++
+func fleetVersions(processes []view.FleetHost) (out []view.FleetVersion) {
+	of := map[string][]view.FleetHost{}
+	for _, p := range processes {
+		of[p.Version] = append(of[p.Version], p)
 	}
-	if !known {
+	if len(of) == 1 && len(of[""]) > 0 {
 		return nil
 	}
-	slices.SortFunc(out, func(a, b view.FleetVersion) int { return strings.Compare(a.Version, b.Version) })
+	for _, version := range slices.Sorted(maps.Keys(of)) {
+		hosts := byHost(of[version])
+		for _, p := range of[version] {
+			if p.Host == "" { // each is a host that nobody named
+				hosts = append(hosts, p)
+			}
+		}
+		x := view.FleetVersion{Version: version, Hosts: len(hosts), Verdicts: map[string]int{}}
+		for _, h := range hosts {
+			x.Growth += h.Growth
+			x.Verdicts[cmp.Or(h.Verdict, OpenVerdict)]++
+		}
+		out = append(out, x)
+	}
 	return out
 }
 
@@ -285,10 +325,10 @@ func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.fleetTwin(w, r, suffix, "fleet "+in.Title, view.NewFleetFamily(in), func(w io.Writer) error {
-		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen", "recovered"}
+		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen", "recovered", "benign"}
 		rows := make([][]any, len(in.Hosts))
 		for i, h := range in.Hosts {
-			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last, strconv.FormatBool(h.Recovered)}
+			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last, strconv.FormatBool(h.Recovered), strconv.FormatBool(h.Benign)}
 		}
 		return report.SheetCSV(w, head, rows)
 	})

@@ -41,6 +41,64 @@ func TestTheOddHostIsTheOneThatDiffersFromAllOthers(t *testing.T) {
 	}
 }
 
+func TestProcessesOfOneHostAreOneHost(t *testing.T) {
+	var processes []view.FleetHost
+	for _, p := range []string{"agent", "kubelet", "containerd", "proxyd"} {
+		verdict, growth := "stable", 0
+		if p == "agent" {
+			verdict, growth = "leaking", 80
+		}
+		processes = append(processes, view.FleetHost{Host: "solo", Process: p, Version: "v1", Verdict: verdict, Growth: growth})
+	}
+	if got := oddHost(processes); got != "" {
+		t.Errorf("one host differs from itself: %q", got)
+	}
+	for _, name := range []string{"b", "c", "d"} {
+		for _, p := range []string{"agent", "kubelet"} {
+			processes = append(processes, view.FleetHost{Host: name, Process: p, Version: "v2", Verdict: "stable"})
+		}
+	}
+	if got := oddHost(processes); got != "solo differs: leaking there, stable on the other 3 hosts." {
+		t.Errorf("it says %q", got)
+	}
+	want := []view.FleetVersion{
+		{Version: "v1", Hosts: 1, Growth: 80, Verdicts: map[string]int{"leaking": 1}},
+		{Version: "v2", Hosts: 3, Verdicts: map[string]int{"stable": 3}},
+	}
+	if diff := cmp.Diff(want, fleetVersions(processes)); diff != "" {
+		t.Error(diff)
+	}
+	named := view.NewFleetFamily(view.FleetFamilyInput{Hosts: processes})
+	if !strings.Contains(named.Body.Text(), "Processes of hosts by growth") {
+		t.Error("rows of processes are called hosts")
+	}
+}
+
+func TestTheVerdictOfAHostIsThatOfItsLatestSeriesThatDecides(t *testing.T) {
+	day := func(n int, verdict string, decisive, recovered bool) store.FleetSeries {
+		at := time.Date(2026, 11, n, 8, 0, 0, 0, time.UTC)
+		return store.FleetSeries{Host: "a", Process: "kubelet", First: at, Last: at.Add(time.Hour), Verdict: verdict, Decisive: decisive, Recovered: recovered}
+	}
+	for _, c := range []struct {
+		name   string
+		series []store.FleetSeries
+		want   string
+	}{
+		{"a case has just begun", []store.FleetSeries{day(1, "leaking", true, false), day(2, "", false, false)}, "leaking"},
+		{"a short case shows no growth", []store.FleetSeries{day(1, "leaking", true, false), day(2, "stable", false, false)}, "leaking"},
+		{"a later case still grows", []store.FleetSeries{day(1, "leaking", true, false), day(2, "grew", true, false)}, "leaking"},
+		{"a later case is stable", []store.FleetSeries{day(1, "leaking", true, false), day(2, "stable", true, false)}, "stable"},
+		{"its cause went away", []store.FleetSeries{day(1, "leaking", true, true), day(2, "", false, false)}, ""},
+		{"it begins to leak", []store.FleetSeries{day(1, "stable", true, false), day(2, "leaking", true, false)}, "leaking"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := fleetHosts(c.series); len(got) != 1 || got[0].Verdict != c.want {
+				t.Errorf("%+v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestVersionsAreCountedByVerdict(t *testing.T) {
 	got := fleetVersions([]view.FleetHost{
 		{Host: "a", Version: "v2", Verdict: "leaking", Growth: 40}, {Host: "b", Version: "v1", Verdict: "stable"},

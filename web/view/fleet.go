@@ -228,10 +228,11 @@ type FleetHost struct {
 	// Hours are those between the first and the last sight, added up over the series.
 	Hours       float64
 	First, Last time.Time
-	// Version and Verdict are those of the latest series, empty for open.
+	// Version and Verdict are those of the latest series that tells them, empty for open.
 	Version, Verdict string
-	// Recovered is true if the cause went away within the captures of that series.
-	Recovered bool
+	// Recovered is true if the cause went away within the captures, Benign if a person called
+	// the family that.
+	Recovered, Benign bool
 }
 
 // FleetVersion is what hosts with one version of the program show.
@@ -274,12 +275,16 @@ func (in *FleetFamilyInput) ranked() document.Section {
 		note = fmt.Sprintf("%s to %s of %s", wording.Number(int64(from+1)), wording.Number(int64(from+len(rows))), note)
 	}
 	one, _ := wording.Ranked(in.Kind)
-	out := document.NewSection("hosts", "Hosts by growth", note)
+	label := "Hosts by growth"
+	if in.severalProcesses() {
+		label = "Processes of hosts by growth"
+	}
+	out := document.NewSection("hosts", label, note)
 	if len(rows) == 0 {
 		out.Say("empty", "This page is after the last one.")
 		return out
 	}
-	table := document.Table{Look: "data", Label: "Hosts by growth", Caption: "Hosts with the growth of the " + one, Numeric: 1,
+	table := document.Table{Look: "data", Label: label, Caption: "Hosts with the growth of the " + one, Numeric: 1,
 		Head: []document.Cell{{Words: "Host"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Verdict"}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for i := range rows {
@@ -291,6 +296,18 @@ func (in *FleetFamilyInput) ranked() document.Section {
 	out.Add(FleetChoice{Days: in.Choice.Days, Page: max(in.Choice.Page, 1)}.neighbours(base, len(in.Hosts))...)
 	out.Say("note", wording.FleetGrowth(in.Kind))
 	return out
+}
+
+// severalProcesses reports whether a host has more than one row.
+func (in *FleetFamilyInput) severalProcesses() bool {
+	seen := map[string]bool{}
+	for _, h := range in.Hosts {
+		if h.Host != "" && seen[h.Host] {
+			return true
+		}
+		seen[h.Host] = true
+	}
+	return false
 }
 
 func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
@@ -312,6 +329,9 @@ func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
 	}
 	if h.Recovered {
 		verdict = append(verdict, document.Plain(" "), document.Marked("sub", wording.Recovered))
+	}
+	if h.Benign {
+		verdict = append(verdict, document.Plain(" "), document.Marked("sub", wording.MarkedBenign))
 	}
 	version := document.Text{document.Marked(document.Muted, "not known")}
 	if h.Version != "" {

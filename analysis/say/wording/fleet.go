@@ -24,13 +24,13 @@ func FleetTitle(k analysis.Kind, title string, growth, hosts, unnamed, days int,
 	one, _ := Ranked(k)
 	switch {
 	case title == "":
-		return "No " + one + " fits in the captures of " + lastDays(days)
+		return "No " + one + " fits in the series seen in " + lastDays(days)
 	case byHosts && hosts > 0:
 		return title + " is on most hosts: " + Number(int64(hosts))
 	case byHosts:
-		return "No capture of " + lastDays(days) + " names its host"
+		return "No series seen in " + lastDays(days) + " names its host"
 	case growth <= 0:
-		return "No " + one + " grew in the captures of " + lastDays(days)
+		return "No " + one + " grew in the series seen in " + lastDays(days)
 	}
 	return title + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
 }
@@ -77,7 +77,7 @@ func FleetNew(k analysis.Kind, n int) string {
 
 // FleetFamily says of one family over all hosts how much it grew, and where most.
 func FleetFamily(title string, growth int, measured bool, hosts, unnamed, days int) string {
-	where := OnHosts(hosts, unnamed) + " in " + lastDays(days)
+	where := OnHosts(hosts, unnamed) + ", over the series seen in " + lastDays(days)
 	switch {
 	case !measured:
 		return title + " was seen " + where
@@ -116,5 +116,5 @@ func FleetCut(k analysis.Kind, n int) string {
 // FleetGrowth explains how growth is counted.
 func FleetGrowth(k analysis.Kind) string {
 	one, _ := Ranked(k)
-	return "Growth adds up, over the series, the count at the last capture with the " + one + " minus that at the first. A capture that is in several cases counts in each of them, one without a time in none."
+	return "Growth adds up, over the series, the count at the last capture with the " + one + " minus that at the first, or what rose before restarts if the report of the case says so. A series counts whole, with its captures of earlier days. A capture that is in several cases counts in each of them, one without a time in none."
 }
