@@ -267,17 +267,24 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 	return family, out, cut, err
 }
 
+// The rows are chosen before more is read of them.
 const fleetSeriesSQL = `
+WITH chosen AS MATERIALIZED (
+    SELECT p.*
+    FROM family_span p
+    CROSS JOIN cases c ON c.seq = p.case_seq
+    WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = ''
+    ORDER BY p.last DESC, p.series_seq
+    LIMIT ?3
+)
 SELECT p.family_seq, p.host, r.process, c.id, p.first, p.last, ` + growthSQL + `, p.last_count, p.version, coalesce(e.verdict, ''), coalesce(e.recovered, 0),
        EXISTS (SELECT 1 FROM benign b WHERE b.process = r.process AND b.fingerprint = p.fingerprint), c.summarised,
        EXISTS (SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation WHERE s.series_seq = r.seq LIMIT 1 OFFSET ?4)
-FROM family_span p
+FROM chosen p
 CROSS JOIN series r ON r.seq = p.series_seq
 CROSS JOIN cases c ON c.seq = p.case_seq
 LEFT JOIN series_ending e ON e.fingerprint = p.fingerprint AND e.series_seq = p.series_seq
-WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = ''
-ORDER BY p.last DESC, p.series_seq
-LIMIT ?3`
+ORDER BY p.last DESC, p.series_seq`
 
 // familySpans are first and last sights, as rows of family_span.
 type familySpans map[spanKey]familySpan

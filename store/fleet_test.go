@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -350,16 +351,64 @@ func generatedFleet(b *testing.B, series int) *fixture {
 	return f
 }
 
+// dailyFleet is what 30 days leave on each host where each day is a case, each with six families
+// and five captures. One family leaks in every case but those of today.
+func dailyFleet(b *testing.B, hosts int) *fixture {
+	f := open(b)
+	const days, families = 30, 6
+	f.captured(1, true)
+	for k := range families {
+		f.exec(`INSERT INTO family (fingerprint, digest, kind, title, entry, loose, attributes, words)
+			SELECT ?1, ?2, kind, title, entry, loose, attributes, words FROM family WHERE seq = 1`, fmt.Sprintf("g1:%032x", 1_000_003*(k+1)), fmt.Append(nil, k))
+	}
+	numbers := fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`, hosts*days-1)
+	f.exec(`
+		INSERT INTO cases (id, title, sample, owner_hash, created_at, updated_at)
+		` + numbers + ` SELECT 'daily-' || i, 'node', '', owner_hash, 0, 0 FROM n CROSS JOIN cases`)
+	// The number of a case tells its host and its day.
+	f.exec(`
+		INSERT INTO series (case_seq, process, host)
+		SELECT seq, 'kubelet', 'node-' || (seq % ?1) || '.example' FROM cases WHERE id LIKE 'daily-%'`, hosts)
+	f.exec(`
+		INSERT INTO bundle (id, case_seq, name, created_at, status, size, content_hash)
+		SELECT 'b' || id, seq, '', 0, 'done', 0, owner_hash FROM cases WHERE id LIKE 'daily-%'`)
+	begin := f.time().UnixMicro() - days*microsOfDay
+	f.exec(`
+		INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, captured_at, head, facts, series_seq)
+		`+strings.ReplaceAll(numbers, fmt.Sprint(hosts*days-1), "4")+`
+		SELECT b.seq, b.generation, 's' || i || b.id, i, r.host, r.process, '', ?1 + (b.case_seq / ?2) * ?3 + i * 1000000, b.content_hash, b.content_hash, r.seq
+		FROM n CROSS JOIN bundle b JOIN series r ON r.case_seq = b.case_seq WHERE b.id LIKE 'bdaily-%'`, begin, hosts, int64(microsOfDay))
+	f.exec(`
+		INSERT INTO family_span (fingerprint, host, series_seq, case_seq, family_seq, first, last, first_count, last_count, version)
+		SELECT k.fingerprint, r.host, r.seq, r.case_seq, k.seq, ?1 + (r.case_seq / ?2) * ?3, ?1 + (r.case_seq / ?2) * ?3 + 4000000, 10, 10 + r.seq % 7, 'v1'
+		FROM series r CROSS JOIN family k WHERE r.host LIKE '%.example' AND length(k.digest) <= 2`, begin, hosts, int64(microsOfDay))
+	f.exec(`
+		INSERT INTO series_ending (fingerprint, series_seq, verdict)
+		SELECT fingerprint, series_seq, CASE WHEN case_seq / ?1 < ?2 THEN 'leaking' ELSE 'grew' END
+		FROM family_span WHERE host LIKE '%.example' AND fingerprint = ?3`, hosts, days-1, fmt.Sprintf("g1:%032x", 1_000_003))
+	if _, err := f.writer.ExecContext(f.ctx, `ANALYZE`); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d rows of series, %d of snapshot, %d of family_span", f.rows("series"), f.rows("snapshot"), f.rows("family_span"))
+	return f
+}
+
 // BenchmarkGeneratedFleet ranks the families of generated fleets of ten thousand, a hundred
 // thousand and a million snapshots, and reads one of them.
 func BenchmarkGeneratedFleet(b *testing.B) {
 	for _, hosts := range []int{50, 500, 5_000} {
-		b.Run(fmt.Sprintf("%d snapshots", 210*hosts), func(b *testing.B) { benchmarkFleet(b, hosts) })
+		b.Run(fmt.Sprintf("%d snapshots", 210*hosts), func(b *testing.B) { benchmarkFleet(b, generatedFleet(b, hosts), hosts) })
 	}
 }
 
-func benchmarkFleet(b *testing.B, hosts int) {
-	f := generatedFleet(b, hosts)
+// BenchmarkDailyFleet asks the same of fleets in which each day of a host is a case.
+func BenchmarkDailyFleet(b *testing.B) {
+	for _, hosts := range []int{500, 5_000} {
+		b.Run(fmt.Sprintf("%d hosts", hosts), func(b *testing.B) { benchmarkFleet(b, dailyFleet(b, hosts), hosts) })
+	}
+}
+
+func benchmarkFleet(b *testing.B, f *fixture, hosts int) {
 	since := f.time().AddDate(0, 0, -30)
 	q := FleetQuery{Since: since, NewSince: f.time().AddDate(0, 0, -1), Limit: 100}
 	byHosts, byKind, byText := q, q, q
