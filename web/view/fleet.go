@@ -285,7 +285,7 @@ func (in *FleetFamilyInput) ranked() document.Section {
 		return out
 	}
 	table := document.Table{Look: "data", Label: label, Caption: "Hosts with the growth of the " + one, Numeric: 1,
-		Head: []document.Cell{{Words: "Host"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Verdict"}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
+		Head: []document.Cell{{Words: "Host"}, {Words: "Verdict"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for i := range rows {
 		part.Rows = append(part.Rows, rows[i].row(in.Fingerprint, in.Kind))
@@ -339,8 +339,9 @@ func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
 	}
 	return document.Row{Cells: []document.Cell{
 		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Plain(" "), document.Marked("sub", where)}},
+		{Look: "ver", Text: verdict},
 		{Look: document.Figured, Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Look: "num nowrap", Words: h.rate()}, {Look: document.Figured, Words: wording.Number(int64(h.LastCount))},
-		{Look: "ver", Text: verdict}, {Text: version}, {Look: "nowrap", Words: wording.Minute(h.First)}, {Look: "nowrap", Words: wording.Minute(h.Last)},
+		{Text: version}, {Look: "nowrap", Words: wording.Minute(h.First)}, {Look: "nowrap", Words: wording.Minute(h.Last)},
 	}}
 }
 
