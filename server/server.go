@@ -291,7 +291,6 @@ func (s *Server) retain(ctx context.Context) {
 			s.cfg.Log.Error("dropping what is no longer kept is put off", "error", err)
 		}
 		if done != (store.Retained{}) {
-			s.loader.Forget()
 			s.cfg.Log.Info("dropped by the policy of retention", "snapshots", done.Snapshots, "member_bytes", done.MemberBytes, "bundles", done.Bundles, "upload_bytes", done.UploadBytes)
 		}
 		select {

@@ -99,7 +99,7 @@ func (s *Store) Retain(ctx context.Context, keep Retention) (done Retained, err 
 	}
 	for _, c := range cases {
 		err := s.surplusOfCase(ctx, c, func(of Retained, seqs []int64) error {
-			err := s.thin(ctx, seqs)
+			err := s.thin(ctx, c.seq, seqs)
 			if err == nil {
 				done.Add(of)
 			}
@@ -324,10 +324,15 @@ func readTotals(ctx context.Context, tx *sql.Tx, list []thinnable) error {
 	return err
 }
 
-// thin drops the members of snapshots and marks these.
-func (s *Store) thin(ctx context.Context, seqs []int64) error {
+// thin drops the members of snapshots of a case and marks these. The revision of the case rises,
+// so that no server shows members which it has in memory. What is said of the case does not
+// change: its report stays, now as that of the new revision, and nothing is judged again.
+func (s *Store) thin(ctx context.Context, caseSeq int64, seqs []int64) error {
 	now, list := s.time().UnixMicro(), listOf(seqs)
 	return s.writeReserved(ctx, "dropping members", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, reviseSQL, caseSeq); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, markThinnedSQL, now, list); err != nil {
 			return err
 		}
