@@ -73,8 +73,8 @@ func TestWhatAPolicyDroppedIsSaidWhereItIsMissing(t *testing.T) {
 	keep := store.Retention{Members: 30, Uploads: 60}
 	now = now.AddDate(0, 0, 61)
 	s.s.cfg.Keep = keep
-	done, err := st.Retain(t.Context(), keep) // as another server would: this one is not told
-	if err != nil || done.Snapshots != 16 || done.Bundles != 1 {
+	dropped, err := st.Retain(t.Context(), keep) // as another server would: this one is not told
+	if done := store.TotalOf(dropped); err != nil || done.Snapshots != 16 || done.Bundles != 1 {
 		t.Fatalf("%+v was dropped, %v", done, err)
 	}
 	if after := s.get("/api/v1/cases/" + up.Case).body; after != before {
@@ -195,8 +195,8 @@ func TestAnswersAreTheSameAfterThinning(t *testing.T) {
 	long, _ := s.dense(75, 25)
 	want[long.Case] = s.get("/api/v1/cases/" + long.Case).body
 	now = now.AddDate(0, 0, 2)
-	done, err := st.Retain(t.Context(), store.Retention{Members: 1})
-	if err != nil || done.Snapshots < 30 || done.Snapshots > 45 {
+	dropped, err := st.Retain(t.Context(), store.Retention{Members: 1})
+	if done := store.TotalOf(dropped); err != nil || done.Snapshots < 30 || done.Snapshots > 45 {
 		t.Fatalf("%+v was dropped, %v", done, err)
 	}
 	for id, before := range want {

@@ -34,6 +34,7 @@ func TestSeveralServersOnOneDatabase(t *testing.T) {
 		{"a start and an orderly end leave the jobs of others alone", startAndEndLeaveOthersAlone},
 		{"how far a job is, the other one knows", theOtherOneKnowsHowFarAJobIs},
 		{"a duty is that of one", aDutyIsThatOfOne},
+		{"what a policy keeps no longer one drops, and says what", aPolicyIsAppliedByOne},
 		{"a case has equal uploads once", aCaseHasEqualUploadsOnce},
 		{"an answer with a key is made by one", anAnswerIsMadeByOne},
 		{"words that another one writes stay", wordsThatAnotherOneWritesStay},
@@ -291,6 +292,28 @@ func aDutyIsThatOfOne(a, b *fixture) {
 	if !must[bool](a.t)(a.TakeDuty(a.ctx, "sweeping")) {
 		a.t.Error("a server that ended has a duty")
 	}
+}
+
+func aPolicyIsAppliedByOne(a, b *fixture) {
+	c := a.newCase("a")
+	one, two := a.filled(c.ID, "one", kubeletResult("1")), a.filled(c.ID, "two", kubeletResult("2"))
+	for _, f := range []*fixture{a, b} {
+		f.clock.advance(48 * time.Hour)
+	}
+	keep := Retention{Uploads: 1}
+	if !must[bool](a.t)(a.TakeDuty(a.ctx, retaining)) {
+		a.t.Fatal("nobody has the duty")
+	}
+	done, err := b.Retain(b.ctx, keep)
+	wantCode(b.t, err, RetainedElsewhere)
+	wantEqual(b.t, 0, len(done))
+	_, err = b.dropUpload(b.ctx, must[[]droppable](b.t)(b.uploadsToDrop(b.ctx, must[[]retainedCase](b.t)(b.casesToRetain(b.ctx, keep, ""))[0]))[0].seq)
+	if !errors.Is(err, errOffDuty) {
+		b.t.Errorf("a server that lost the duty drops: %v", err)
+	}
+	want := Retained{Bundles: 2, UploadBytes: one.Size + two.Size}
+	wantEqual(a.t, want, a.retain(keep))
+	wantEqual(b.t, Retained{}, b.retain(keep)) // at once: the duty was given back
 }
 
 func aCaseHasEqualUploadsOnce(a, b *fixture) {

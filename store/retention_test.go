@@ -172,11 +172,8 @@ func (f *fixture) thinnedOf(caseID string) (whole, thinned []string) {
 
 func (f *fixture) retain(keep Retention) Retained {
 	f.t.Helper()
-	var planned Retained
-	for _, c := range must[[]CaseRetained](f.t)(f.PlanRetention(f.ctx, keep, "")) {
-		planned.Add(c.Retained)
-	}
-	done := must[Retained](f.t)(f.Retain(f.ctx, keep))
+	planned := TotalOf(must[[]CaseRetained](f.t)(f.PlanRetention(f.ctx, keep, "")))
+	done := TotalOf(must[[]CaseRetained](f.t)(f.Retain(f.ctx, keep)))
 	if done != planned {
 		f.t.Errorf("planned was %+v, dropped %+v", planned, done)
 	}
