@@ -344,6 +344,42 @@ func anAnswerIsMadeByOne(a, b *fixture) {
 	if !begin(a, "k") || begin(b, "k") || !begin(b, "other") {
 		a.t.Error("a key is that of both, or all keys are one")
 	}
+	var left int64
+	const leftSQL = `SELECT until - clock_micros() FROM duty WHERE name = ?`
+	if a.ok(a.reader.QueryRowContext(a.ctx, leftSQL, answering("k")).Scan(&left)); left > leaseTime.Microseconds() {
+		a.t.Errorf("a dead server keeps the key for another %v", time.Duration(left)*time.Microsecond)
+	}
+	a.endLeases()
+	a.ok(b.RenewAnswer(b.ctx, "k"))
+	a.ok(a.RenewAnswer(a.ctx, "k"))
+	if begin(b, "k") {
+		a.t.Error("the key was not renewed")
+	}
+	a.endLeases()
+	if !begin(b, "k") || begin(a, "k") {
+		a.t.Error("nobody inherits the key of a dead server")
+	}
+	a.ok(a.RenewAnswer(a.ctx, "k"))
+	a.ok(a.EndAnswer(a.ctx, "k"))
+	if begin(a, "k") {
+		a.t.Error("a server that woke took the key of another one")
+	}
+	a.ok(b.EndAnswer(b.ctx, "k"))
+	if !begin(a, "k") || begin(b, "k") {
+		a.t.Error("the key did not come back")
+	}
+	rename := func(query string) {
+		_, err := a.writer.ExecContext(a.ctx, query)
+		a.ok(err)
+	}
+	rename(`ALTER TABLE duty RENAME TO elsewhere`)
+	_, began := a.BeginAnswer(a.ctx, "k")
+	for words, err := range map[string]error{"reserving an": began, "renewing an": a.RenewAnswer(a.ctx, "k"), "giving an": a.EndAnswer(a.ctx, "k")} {
+		if err == nil || !strings.Contains(err.Error(), words+" Idempotency-Key") || strings.Contains(err.Error(), "answering") {
+			a.t.Errorf("%q is told as %v", words, err)
+		}
+	}
+	rename(`ALTER TABLE elsewhere RENAME TO duty`)
 	a.ok(a.Remember(a.ctx, "k", Answer{RequestHash: "h", Status: 201, Body: []byte("x")}))
 	a.ok(a.EndAnswer(a.ctx, "k"))
 	if !begin(b, "k") {

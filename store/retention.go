@@ -137,7 +137,7 @@ func (s *Store) retain(ctx context.Context, keep Retention) (done []CaseRetained
 			return done, err
 		}
 	}
-	if err := s.EndDuty(ctx, retaining); err != nil || len(done) == 0 {
+	if err := s.endDuty(ctx, "giving the work of retention back", retaining); err != nil || len(done) == 0 {
 		return done, err
 	}
 	return done, s.reclaim(ctx)
