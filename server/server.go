@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/source"
@@ -287,12 +288,12 @@ func (s *Server) retain(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		done, err := s.cfg.Store.Retain(ctx, s.cfg.Keep)
-		if err != nil && ctx.Err() == nil {
+		var elsewhere *analysis.Fault
+		if isElsewhere := errors.As(err, &elsewhere) && elsewhere.Code == store.RetainedElsewhere; err != nil && !isElsewhere && ctx.Err() == nil {
 			s.cfg.Log.Error("dropping what is no longer kept is put off", "error", err)
 		}
-		if done != (store.Retained{}) {
-			s.loader.Forget()
-			s.cfg.Log.Info("dropped by the policy of retention", "snapshots", done.Snapshots, "member_bytes", done.MemberBytes, "bundles", done.Bundles, "upload_bytes", done.UploadBytes)
+		if all := store.TotalOf(done); len(done) > 0 {
+			s.cfg.Log.Info("dropped by the policy of retention", "snapshots", all.Snapshots, "member_bytes", all.MemberBytes, "bundles", all.Bundles, "upload_bytes", all.UploadBytes)
 		}
 		select {
 		case <-ctx.Done():

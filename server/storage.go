@@ -34,7 +34,7 @@ type Storage interface {
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error
 	Reap(ctx context.Context) (more bool, err error)
-	Retain(ctx context.Context, keep store.Retention) (store.Retained, error)
+	Retain(ctx context.Context, keep store.Retention) ([]store.CaseRetained, error)
 	Deletions() (deleted, reaped int64)
 	Deleted() <-chan struct{}
 	State(ctx context.Context) (store.State, error)

@@ -112,15 +112,27 @@ SELECT request_hash, status, body
 FROM answer
 WHERE key_hash = ? AND expires_at > ?`
 
-// BeginAnswer reserves a key for this server until EndAnswer, for a minute at most, and reports
-// whether it could: another server may be about to remember the answer.
+// BeginAnswer reserves a key for this server until EndAnswer, for 20 s without another sign, and
+// reports whether it could: another server may be about to remember the answer.
 func (s *Store) BeginAnswer(ctx context.Context, key string) (mine bool, err error) {
-	return s.TakeDuty(ctx, answering(key))
+	return s.takeDuty(ctx, "reserving an Idempotency-Key", answering(key), leaseTime)
 }
+
+// RenewAnswer is a sign that the server which reserved a key still makes its answer.
+func (s *Store) RenewAnswer(ctx context.Context, key string) error {
+	if !s.Shared() {
+		return nil
+	}
+	_, err := s.beats.ExecContext(ctx, renewDutySQL, leaseTime.Microseconds(), answering(key), s.self)
+	return fault("renewing an Idempotency-Key", err)
+}
+
+const renewDutySQL = `
+UPDATE duty SET until = clock_micros() + ? WHERE name = ? AND owner = ?`
 
 // EndAnswer undoes BeginAnswer.
 func (s *Store) EndAnswer(ctx context.Context, key string) error {
-	return s.EndDuty(ctx, answering(key))
+	return s.endDuty(ctx, "giving an Idempotency-Key back", answering(key))
 }
 
 func answering(key string) string { return "answering " + hex.EncodeToString(lookupHash(key)) }

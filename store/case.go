@@ -22,8 +22,8 @@ type Case struct {
 	Created, Updated time.Time
 	// Bundles counts all bundles, Snapshots the distinct snapshots in finished ones.
 	Bundles, Snapshots int
-	// Revision changes whenever a bundle of the case is added, removed or read. A value never
-	// repeats.
+	// Revision changes whenever a bundle of the case is added, removed or read, or loses members.
+	// A value never repeats.
 	Revision int64
 	// Ticket and Archived are fields that users edit.
 	Ticket   string

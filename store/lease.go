@@ -15,7 +15,8 @@ import (
 // draws a new generation, by which everything is refused that an earlier owner still writes.
 // One process owns a file, so jobs there have no end of their lease.
 
-// leaseTime is how long a server that gives no sign keeps its jobs, and dutyTime its duties.
+// leaseTime is how long a server that gives no sign keeps its jobs and the keys of answers, and
+// dutyTime its duties.
 const (
 	leaseTime = 20 * time.Second
 	dutyTime  = time.Minute
@@ -259,10 +260,15 @@ WHERE id = ?2 AND owner = ?3 AND generation = ?4 AND status = 'running'`
 // errOffDuty means that another server has a duty.
 var errOffDuty = errors.New("another server does this")
 
-// onDuty takes or renews a duty within a transaction, which thereby is that of the only server
-// on duty. It reports whether the duty is new to this server: another one may have had it
-// before. The error is errOffDuty while another server has it.
+// onDuty takes or renews a duty for a minute within a transaction, which thereby is that of the
+// only server on duty. It reports whether the duty is new to this server: another one may have
+// had it before. The error is errOffDuty while another server has it.
 func (s *Store) onDuty(ctx context.Context, tx *sql.Tx, name string) (isNew bool, err error) {
+	return s.onDutyFor(ctx, tx, name, dutyTime)
+}
+
+// onDutyFor is onDuty for another time.
+func (s *Store) onDutyFor(ctx context.Context, tx *sql.Tx, name string, length time.Duration) (isNew bool, err error) {
 	var owner string
 	var over bool
 	err = tx.QueryRowContext(ctx, dutySQL, name).Scan(&owner, &over)
@@ -273,7 +279,7 @@ func (s *Store) onDuty(ctx context.Context, tx *sql.Tx, name string) (isNew bool
 	case !none && owner != s.self && !over:
 		return false, errOffDuty
 	}
-	_, err = tx.ExecContext(ctx, takeDutySQL, name, s.self, dutyTime.Microseconds())
+	_, err = tx.ExecContext(ctx, takeDutySQL, name, s.self, length.Microseconds())
 	return owner != s.self, err
 }
 
@@ -293,11 +299,16 @@ DELETE FROM duty`
 // TakeDuty takes or renews a duty for a minute, and reports whether this server has it. On a
 // file every duty is that of its process, and nothing is written.
 func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
+	return s.takeDuty(ctx, fmt.Sprintf("taking the duty %q", name), name, dutyTime)
+}
+
+// takeDuty is TakeDuty for another time. what says in a fault what was done.
+func (s *Store) takeDuty(ctx context.Context, what, name string, length time.Duration) (mine bool, err error) {
 	if !s.Shared() {
 		return true, nil
 	}
-	err = s.write(ctx, fmt.Sprintf("taking the duty %q", name), func(tx *sql.Tx) error {
-		_, err := s.onDuty(ctx, tx, name)
+	err = s.write(ctx, what, func(tx *sql.Tx) error {
+		_, err := s.onDutyFor(ctx, tx, name, length)
 		return err
 	})
 	if errors.Is(err, errOffDuty) {
@@ -306,13 +317,13 @@ func (s *Store) TakeDuty(ctx context.Context, name string) (mine bool, err error
 	return err == nil, err
 }
 
-// EndDuty gives a duty of this server back before its time.
-func (s *Store) EndDuty(ctx context.Context, name string) error {
+// endDuty gives a duty of this server back before its time. what says in a fault what was done.
+func (s *Store) endDuty(ctx context.Context, what, name string) error {
 	if !s.Shared() {
 		return nil
 	}
 	_, err := s.writer.ExecContext(ctx, endDutySQL, name, s.self)
-	return fault("ending a duty", err)
+	return fault(what, err)
 }
 
 const endOldDutiesSQL = `

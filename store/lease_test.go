@@ -34,6 +34,7 @@ func TestSeveralServersOnOneDatabase(t *testing.T) {
 		{"a start and an orderly end leave the jobs of others alone", startAndEndLeaveOthersAlone},
 		{"how far a job is, the other one knows", theOtherOneKnowsHowFarAJobIs},
 		{"a duty is that of one", aDutyIsThatOfOne},
+		{"what a policy keeps no longer one drops, and says what", aPolicyIsAppliedByOne},
 		{"a case has equal uploads once", aCaseHasEqualUploadsOnce},
 		{"an answer with a key is made by one", anAnswerIsMadeByOne},
 		{"words that another one writes stay", wordsThatAnotherOneWritesStay},
@@ -293,6 +294,28 @@ func aDutyIsThatOfOne(a, b *fixture) {
 	}
 }
 
+func aPolicyIsAppliedByOne(a, b *fixture) {
+	c := a.newCase("a")
+	one, two := a.filled(c.ID, "one", kubeletResult("1")), a.filled(c.ID, "two", kubeletResult("2"))
+	for _, f := range []*fixture{a, b} {
+		f.clock.advance(48 * time.Hour)
+	}
+	keep := Retention{Uploads: 1}
+	if !must[bool](a.t)(a.TakeDuty(a.ctx, retaining)) {
+		a.t.Fatal("nobody has the duty")
+	}
+	done, err := b.Retain(b.ctx, keep)
+	wantCode(b.t, err, RetainedElsewhere)
+	wantEqual(b.t, 0, len(done))
+	_, err = b.dropUpload(b.ctx, must[[]droppable](b.t)(b.uploadsToDrop(b.ctx, must[[]retainedCase](b.t)(b.casesToRetain(b.ctx, keep, ""))[0]))[0].seq)
+	if !errors.Is(err, errOffDuty) {
+		b.t.Errorf("a server that lost the duty drops: %v", err)
+	}
+	want := Retained{Bundles: 2, UploadBytes: one.Size + two.Size}
+	wantEqual(a.t, want, a.retain(keep))
+	wantEqual(b.t, Retained{}, b.retain(keep)) // at once: the duty was given back
+}
+
 func aCaseHasEqualUploadsOnce(a, b *fixture) {
 	c := a.newCase("a")
 	var all sync.WaitGroup
@@ -321,6 +344,42 @@ func anAnswerIsMadeByOne(a, b *fixture) {
 	if !begin(a, "k") || begin(b, "k") || !begin(b, "other") {
 		a.t.Error("a key is that of both, or all keys are one")
 	}
+	var left int64
+	const leftSQL = `SELECT until - clock_micros() FROM duty WHERE name = ?`
+	if a.ok(a.reader.QueryRowContext(a.ctx, leftSQL, answering("k")).Scan(&left)); left > leaseTime.Microseconds() {
+		a.t.Errorf("a dead server keeps the key for another %v", time.Duration(left)*time.Microsecond)
+	}
+	a.endLeases()
+	a.ok(b.RenewAnswer(b.ctx, "k"))
+	a.ok(a.RenewAnswer(a.ctx, "k"))
+	if begin(b, "k") {
+		a.t.Error("the key was not renewed")
+	}
+	a.endLeases()
+	if !begin(b, "k") || begin(a, "k") {
+		a.t.Error("nobody inherits the key of a dead server")
+	}
+	a.ok(a.RenewAnswer(a.ctx, "k"))
+	a.ok(a.EndAnswer(a.ctx, "k"))
+	if begin(a, "k") {
+		a.t.Error("a server that woke took the key of another one")
+	}
+	a.ok(b.EndAnswer(b.ctx, "k"))
+	if !begin(a, "k") || begin(b, "k") {
+		a.t.Error("the key did not come back")
+	}
+	rename := func(query string) {
+		_, err := a.writer.ExecContext(a.ctx, query)
+		a.ok(err)
+	}
+	rename(`ALTER TABLE duty RENAME TO elsewhere`)
+	_, began := a.BeginAnswer(a.ctx, "k")
+	for words, err := range map[string]error{"reserving an": began, "renewing an": a.RenewAnswer(a.ctx, "k"), "giving an": a.EndAnswer(a.ctx, "k")} {
+		if err == nil || !strings.Contains(err.Error(), words+" Idempotency-Key") || strings.Contains(err.Error(), "answering") {
+			a.t.Errorf("%q is told as %v", words, err)
+		}
+	}
+	rename(`ALTER TABLE elsewhere RENAME TO duty`)
 	a.ok(a.Remember(a.ctx, "k", Answer{RequestHash: "h", Status: 201, Body: []byte("x")}))
 	a.ok(a.EndAnswer(a.ctx, "k"))
 	if !begin(b, "k") {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -60,6 +61,14 @@ type CaseRetained struct {
 	Retained
 }
 
+// TotalOf adds up what a policy drops of cases.
+func TotalOf(cases []CaseRetained) (all Retained) {
+	for _, c := range cases {
+		all.Add(c.Retained)
+	}
+	return all
+}
+
 // PlanRetention returns what Retain would drop now, by case in the order of their making. A
 // case of which nothing is dropped is left out, unless it is asked for by its id.
 func (s *Store) PlanRetention(ctx context.Context, keep Retention, caseID string) (out []CaseRetained, err error) {
@@ -86,46 +95,80 @@ func (s *Store) PlanRetention(ctx context.Context, keep Retention, caseID string
 	return out, nil
 }
 
+// retaining is the duty to drop.
+const retaining = "retention"
+
+// RetainedElsewhere is the Code of the fault of Retain while another server drops.
+const RetainedElsewhere = "retained_elsewhere"
+
 // Retain drops what policies no longer keep, in small transactions, and returns what it
-// dropped. What is said of a case does not change: its report stays, and so do the families,
-// counts and totals of every snapshot. After an interruption the next call goes on.
-func (s *Store) Retain(ctx context.Context, keep Retention) (done Retained, err error) {
-	if mine, err := s.TakeDuty(ctx, "retention"); err != nil || !mine {
+// dropped by case, also beside an error. What is said of a case does not change: its report
+// stays, and so do the families, counts and totals of every snapshot. After an interruption the
+// next call goes on.
+func (s *Store) Retain(ctx context.Context, keep Retention) (done []CaseRetained, err error) {
+	mine, err := s.TakeDuty(ctx, retaining)
+	if err == nil && !mine {
+		err = errOffDuty
+	}
+	if err == nil {
+		done, err = s.retain(ctx, keep)
+	}
+	if errors.Is(err, errOffDuty) {
+		err = &analysis.Fault{
+			Code: RetainedElsewhere, What: "another server with this database drops what its policy of retention no longer keeps", Why: "one does so at a time",
+			Hint: "Repeat this in a minute.",
+		}
+	}
+	return done, err
+}
+
+func (s *Store) retain(ctx context.Context, keep Retention) (done []CaseRetained, err error) {
+	cases, err := s.casesToRetain(ctx, keep, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		of, err := s.retainCase(ctx, c)
+		if of != (Retained{}) {
+			c.Retained = of
+			done = append(done, c.CaseRetained)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	if err := s.endDuty(ctx, "giving the work of retention back", retaining); err != nil || len(done) == 0 {
 		return done, err
 	}
-	cases, err := s.casesToRetain(ctx, keep, "")
+	return done, s.reclaim(ctx)
+}
+
+// retainCase is Retain for one case.
+func (s *Store) retainCase(ctx context.Context, c retainedCase) (done Retained, err error) {
+	err = s.surplusOfCase(ctx, c, func(of Retained, seqs []int64) error {
+		err := s.thin(ctx, c.seq, seqs)
+		if err == nil {
+			done.Add(of)
+		}
+		return err
+	})
 	if err != nil {
 		return done, err
 	}
-	for _, c := range cases {
-		err := s.surplusOfCase(ctx, c, func(of Retained, seqs []int64) error {
-			err := s.thin(ctx, seqs)
-			if err == nil {
-				done.Add(of)
-			}
-			return err
-		})
+	bundles, err := s.uploadsToDrop(ctx, c)
+	if err != nil {
+		return done, err
+	}
+	for _, b := range bundles {
+		dropped, err := s.dropUpload(ctx, b.seq)
 		if err != nil {
 			return done, err
 		}
-		bundles, err := s.uploadsToDrop(ctx, c)
-		if err != nil {
-			return done, err
-		}
-		for _, b := range bundles {
-			dropped, err := s.dropUpload(ctx, b.seq)
-			if err != nil {
-				return done, err
-			}
-			if dropped {
-				done.Add(Retained{Bundles: 1, UploadBytes: b.size})
-			}
+		if dropped {
+			done.Add(Retained{Bundles: 1, UploadBytes: b.size})
 		}
 	}
-	if done == (Retained{}) {
-		return done, nil
-	}
-	return done, s.reclaim(ctx)
+	return done, nil
 }
 
 // retainedCase is a case with the times before which uploads count as old, 0 for never.
@@ -324,10 +367,18 @@ func readTotals(ctx context.Context, tx *sql.Tx, list []thinnable) error {
 	return err
 }
 
-// thin drops the members of snapshots and marks these.
-func (s *Store) thin(ctx context.Context, seqs []int64) error {
+// thin drops the members of snapshots of a case and marks these. The revision of the case rises,
+// so that no server shows members which it has in memory. What is said of the case does not
+// change: its report stays, now as that of the new revision, and nothing is judged again.
+func (s *Store) thin(ctx context.Context, caseSeq int64, seqs []int64) error {
 	now, list := s.time().UnixMicro(), listOf(seqs)
 	return s.writeReserved(ctx, "dropping members", func(tx *sql.Tx) error {
+		if _, err := s.onDuty(ctx, tx, retaining); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, reviseSQL, caseSeq); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, markThinnedSQL, now, list); err != nil {
 			return err
 		}
@@ -371,6 +422,9 @@ ORDER BY seq`
 // them.
 func (s *Store) dropUpload(ctx context.Context, bundle int64) (dropped bool, err error) {
 	err = s.writeReserved(ctx, "dropping an upload", func(tx *sql.Tx) error {
+		if _, err := s.onDuty(ctx, tx, retaining); err != nil {
+			return err
+		}
 		n, err := rowsOf(tx.ExecContext(ctx, markDroppedSQL, s.time().UnixMicro(), bundle))
 		if dropped = n > 0; err != nil || !dropped {
 			return err

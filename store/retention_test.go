@@ -172,11 +172,8 @@ func (f *fixture) thinnedOf(caseID string) (whole, thinned []string) {
 
 func (f *fixture) retain(keep Retention) Retained {
 	f.t.Helper()
-	var planned Retained
-	for _, c := range must[[]CaseRetained](f.t)(f.PlanRetention(f.ctx, keep, "")) {
-		planned.Add(c.Retained)
-	}
-	done := must[Retained](f.t)(f.Retain(f.ctx, keep))
+	planned := TotalOf(must[[]CaseRetained](f.t)(f.PlanRetention(f.ctx, keep, "")))
+	done := TotalOf(must[[]CaseRetained](f.t)(f.Retain(f.ctx, keep)))
 	if done != planned {
 		f.t.Errorf("planned was %+v, dropped %+v", planned, done)
 	}
@@ -195,6 +192,9 @@ func TestMembersAreDroppedAfterSomeDaysAndNothingElse(t *testing.T) {
 	f.keepReport(c.ID, "a report")
 	link, _, err := f.CreatePermalink(f.ctx, Permalink{CaseID: c.ID, Record: []byte(`{"a":1}`), Raw: []byte(`["b"]`)})
 	f.ok(err)
+	f.ok(f.SetCaseSummary(f.ctx, c.ID, Summary{Headline: "it leaks", Knowledge: "v1"}))
+	f.ok(f.SetCaseSummary(f.ctx, other.ID, Summary{Headline: "it leaks", Knowledge: "v1"}))
+	first, second := must[Case](t)(f.Case(f.ctx, c.ID)), must[Case](t)(f.Case(f.ctx, other.ID))
 
 	wantEqual(t, Retained{}, f.retain(Retention{}))
 	wantEqual(t, Retained{}, f.retain(Retention{Members: 1}))
@@ -215,6 +215,15 @@ func TestMembersAreDroppedAfterSomeDaysAndNothingElse(t *testing.T) {
 
 	wantEqual(t, before, must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID)))
 	f.wantReport(c.ID, "a report")
+	after := must[Case](t)(f.Case(f.ctx, c.ID))
+	if after.Revision == first.Revision {
+		t.Error("servers that have the case in memory are not told")
+	}
+	after.Revision = first.Revision
+	wantEqual(t, []Case{first, second}, []Case{after, must[Case](t)(f.Case(f.ctx, other.ID))})
+	if again := must[[]string](t)(f.CasesToSummarise(f.ctx, "v1")); len(again) > 0 {
+		t.Errorf("%v is judged again", again)
+	}
 	kept, err := f.Permalink(f.ctx, link.ID)
 	f.ok(err)
 	wantEqual(t, []string{`{"a":1}`, `["b"]`}, []string{string(kept.Record), string(kept.Raw)})
@@ -263,7 +272,7 @@ func TestAnInterruptedThinningGoesOn(t *testing.T) {
 	keep, stop := Retention{Members: 1}, errors.New("stop")
 	cases := must[[]retainedCase](t)(f.casesToRetain(f.ctx, keep, ""))
 	err := f.surplusOfCase(f.ctx, cases[0], func(_ Retained, seqs []int64) error {
-		f.ok(f.thin(f.ctx, seqs[:1]))
+		f.ok(f.thin(f.ctx, cases[0].seq, seqs[:1]))
 		return stop
 	})
 	if !errors.Is(err, stop) {

@@ -7,7 +7,7 @@ import (
 
 // revise raises the revision of a case. Each transaction calls it that adds, changes or
 // removes what the report of the case is made of: its bundles, edits and marks. The stored
-// report is one of an older revision then, and goes.
+// report is one of an older revision then, and goes. See thin for what leaves the report.
 func revise(ctx context.Context, tx *sql.Tx, caseSeq int64) error {
 	if _, err := tx.ExecContext(ctx, reviseSQL, caseSeq); err != nil {
 		return err

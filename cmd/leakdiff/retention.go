@@ -31,7 +31,7 @@ func (c *keepFlags) retention() (store.Retention, error) {
 }
 
 type retentionCommand struct {
-	Data     string `required:"" help:"Data directory of serve. No server may run on it." type:"existingdir"`
+	Data     string `required:"" help:"Data directory of serve, which no server may have open. With --database and --blobs an empty one of its own does, and servers may run." type:"existingdir"`
 	Database string `help:"PostgreSQL database in place of the file in the data directory." placeholder:"URL"`
 	Blobs    string `help:"Bucket of the uploads, if serve has them there." placeholder:"URL"`
 	keepFlags
@@ -62,15 +62,20 @@ func (c *retentionCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	defer st.Close()
-	cases, err := st.PlanRetention(ctx, keep, "")
-	if err != nil {
+	var cases []store.CaseRetained
+	if c.Apply {
+		cases, err = st.Retain(ctx, keep)
+	} else {
+		cases, err = st.PlanRetention(ctx, keep, "")
+	}
+	if err != nil && len(cases) == 0 {
 		return err
 	}
-	if c.Apply {
-		if _, err := st.Retain(ctx, keep); err != nil {
-			return err
-		}
-	}
+	// What was dropped before an error is said too.
+	return errors.Join(c.show(m, keep, cases), err)
+}
+
+func (c *retentionCommand) show(m *Main, keep store.Retention, cases []store.CaseRetained) error {
 	if c.Format == "json" {
 		return json.NewEncoder(m.Stdout).Encode(map[string]any{"keep": keep, "applied": c.Apply, "cases": append([]store.CaseRetained{}, cases...)})
 	}
@@ -84,14 +89,13 @@ func (c *retentionCommand) print(m *Main, cases []store.CaseRetained) error {
 	}
 	table := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CASE\tCAPTURES\tMEMBERS\tUPLOADS\tBYTES\tTITLE")
-	var all store.Retained
 	for _, x := range cases {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", x.CaseID, strconv.Itoa(x.Snapshots), wording.Size(x.MemberBytes), strconv.Itoa(x.Bundles), wording.Size(x.UploadBytes), wording.Printable(x.Title))
-		all.Add(x.Retained)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	all := store.TotalOf(cases)
 	fmt.Fprintln(m.Stdout, wording.Retained(all.Snapshots, all.MemberBytes, all.Bundles, all.UploadBytes, c.Apply))
 	return nil
 }

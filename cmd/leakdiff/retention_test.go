@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/store"
 	"leakdiff/store/blob/gateway"
+	"leakdiff/store/cluster"
 )
 
 func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {
@@ -107,4 +108,27 @@ func TestRetentionFindsUploadsInABucketAndMakesNoDataDirectory(t *testing.T) {
 	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
 		t.Errorf("it made %v, %v", left, err)
 	}
+}
+
+func TestRetentionSaysThatAnotherServerDrops(t *testing.T) {
+	address, bucket := cluster.Start(t).Database(t), gateway.Start(t).Bucket(t)
+	server, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Database: address, Blobs: bucket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	run := func(status int, want string, args ...string) {
+		t.Helper()
+		got := execute(t, nil, append([]string{"retention", "--data", t.TempDir(), "--database", address, "--blobs", bucket, "--keep-uploads", "9"}, args...)...)
+		if said := got.stdout + got.stderr; got.status != status || !strings.Contains(said, want) || strings.Contains(said, "Dropped") {
+			t.Errorf("%q: %+v, want %q", args, got, want)
+		}
+	}
+	run(exitDone, "The policies drop nothing now.", "--apply")
+	if mine, err := server.TakeDuty(t.Context(), "retention"); err != nil || !mine {
+		t.Fatal(mine, err)
+	}
+	run(exitError, "another server with this database drops", "--apply")
+	run(exitError, "Repeat this in a minute", "--apply", "--format", "json")
+	run(exitDone, "The policies drop nothing now.")
 }

@@ -56,6 +56,7 @@ type Store interface {
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
 	BeginAnswer(ctx context.Context, key string) (mine bool, err error)
+	RenewAnswer(ctx context.Context, key string) error
 	EndAnswer(ctx context.Context, key string) error
 	Remember(ctx context.Context, key string, a store.Answer) error
 	Reword(ctx context.Context, key string, a store.Answer) error

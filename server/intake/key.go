@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/server/response"
@@ -46,6 +47,10 @@ func (k *keyLocks) unlock(key string) {
 	delete(k.locked, key)
 }
 
+// renewKeyEvery is how often a server says that it still answers a request with a key. One that
+// gives no sign for 20 s is taken for dead.
+const renewKeyEvery = 5 * time.Second
+
 // ownKey makes this server the one that answers requests with a key, until done is called.
 func (s *Service) ownKey(ctx context.Context, key string) (done func(), err error) {
 	if err := s.keys.lock(ctx, key); err != nil {
@@ -59,12 +64,33 @@ func (s *Service) ownKey(ctx context.Context, key string) (done func(), err erro
 		s.keys.unlock(key)
 		return nil, err
 	}
+	renewing, stop := context.WithCancel(ctx)
+	var renewal sync.WaitGroup
+	renewal.Go(func() { s.renewKey(renewing, key) })
 	return func() {
+		stop()
+		renewal.Wait()
 		if err := s.store.EndAnswer(context.WithoutCancel(ctx), key); err != nil {
-			s.log.Warn("an idempotency key was not given back, and is for a minute that of this server", "error", err)
+			s.log.Warn("an idempotency key was not given back, and is for 20 s that of this server", "error", err)
 		}
 		s.keys.unlock(key)
 	}, nil
+}
+
+// renewKey keeps a key that of this server until ctx ends.
+func (s *Service) renewKey(ctx context.Context, key string) {
+	tick := time.NewTicker(renewKeyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.store.RenewAnswer(ctx, key); err != nil && ctx.Err() == nil {
+				s.log.Warn("an idempotency key could not be renewed: another server may answer the same request", "error", err)
+			}
+		}
+	}
 }
 
 // recall returns the answer to the first request with a key. hash is that of its upload.

@@ -131,15 +131,6 @@ func (c *cache[T]) put(key string, value *T) {
 	}
 }
 
-// clear drops all values.
-func (c *cache[T]) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.order) > 0 {
-		c.drop(c.order[0])
-	}
-}
-
 func (c *cache[T]) drop(key string) {
 	if found, ok := c.kept[key]; ok {
 		c.size -= found.weight

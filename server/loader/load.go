@@ -122,10 +122,6 @@ func New(cfg Config) *Loader {
 	}
 }
 
-// Forget drops the evidence of cases in memory, after a policy dropped members. Reports stay:
-// what is said of a case does not change.
-func (s *Loader) Forget() { s.cases.clear() }
-
 // Loaded is a case with everything computed from it.
 type Loaded struct {
 	store.Case

@@ -71,13 +71,15 @@ func followsItself(t *testing.T, path string, pod corev1.PodTemplateSpec) {
 		for _, p := range c.Ports {
 			ports[p.Name] = true
 		}
-		probes := []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe}
-		if len(ports) == 0 {
-			probes = nil // nobody asks it
-		}
-		for _, probe := range probes {
-			if probe == nil || probe.HTTPGet == nil || !ports[probe.HTTPGet.Port.StrVal] {
-				t.Errorf("%s: a probe of %s asks no port of the container", path, c.Name)
+		if len(ports) > 0 { // else nobody asks it
+			if p := c.ReadinessProbe; p == nil || p.HTTPGet == nil || !ports[p.HTTPGet.Port.StrVal] {
+				t.Errorf("%s: nobody asks %s whether it is ready", path, c.Name)
+			}
+			// Pages and /healthz are 503 without a database, which no restart mends.
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe} {
+				if p == nil || p.TCPSocket == nil || !ports[p.TCPSocket.Port.StrVal] {
+					t.Errorf("%s: an outage of the database restarts %s", path, c.Name)
+				}
 			}
 		}
 		if s := c.SecurityContext; s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
@@ -99,6 +101,23 @@ func TestComposeFilesLoad(t *testing.T) {
 		}
 		if project.Services["leakdiff"].Image != "leakdiff" {
 			t.Errorf("%s: there is no service leakdiff", path)
+		}
+		if restart := project.Services["leakdiff"].Restart; restart != "unless-stopped" {
+			t.Errorf("%s: a server that ends without its database is restarted %q", path, restart)
+		}
+	}
+}
+
+// TestAServerIsStartedUntilItsDatabaseAnswers reads the unit: systemd gives up after five starts
+// within ten seconds unless it is told not to.
+func TestAServerIsStartedUntilItsDatabaseAnswers(t *testing.T) {
+	content, err := os.ReadFile("../systemd/leakdiff.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"\nRestart=on-failure\n", "\nStartLimitIntervalSec=0\n"} {
+		if !strings.Contains(string(content), line) {
+			t.Errorf("the unit has no line %q", line)
 		}
 	}
 }
