@@ -54,6 +54,7 @@ var everyRoute = []asked{
 	{route: "GET /", path: "/", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /search", path: "/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet", path: "/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /retention", path: "/retention", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet.md", path: "/fleet.md", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet.txt", path: "/fleet.txt", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet.jira", path: "/fleet.jira", nobody: 401, read: 200, upload: 200, admin: 200},

@@ -50,6 +50,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 		r.Get("/fleet"+suffix, s.pages.Fleet)
 	}
 	r.Get("/fleet/{fingerprint}", s.pages.FleetFamily)
+	r.Get("/retention", s.pages.Retention)
 	r.Get("/help", s.pages.Help)
 	r.Get("/api", s.pages.APIPage)
 	r.Get("/knowledge", s.pages.KnowledgePage)

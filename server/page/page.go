@@ -19,6 +19,7 @@ type Store interface {
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
 	FleetSeriesStore
+	PlanRetention(ctx context.Context, keep store.Retention, caseID string) ([]store.CaseRetained, error)
 }
 
 // Volume is the disk of the uploads.

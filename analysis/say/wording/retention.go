@@ -1,6 +1,9 @@
 package wording
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MembersDropped says of one capture that it has no members any more.
 func MembersDropped(at time.Time) string {
@@ -57,15 +60,42 @@ func UploadsKept(days int) string {
 
 // KeptByServer says in a field of days that is empty what counts.
 func KeptByServer(days int) string {
-	if days == 0 {
-		return "for ever, by the server"
-	}
-	return Plain(days, "day", "days") + ", by the server"
+	return KeptDays(days) + ", by the server"
 }
 
-// Retained says what policies drop, or have dropped.
+// KeptDays is how long something is kept, for 0 days for ever.
+func KeptDays(days int) string {
+	if days == 0 {
+		return "for ever"
+	}
+	return Plain(days, "day", "days")
+}
+
+// Droppable says what policies would drop now.
+func Droppable(captures int, memberBytes int64, bundles int, uploadBytes int64) string {
+	if captures == 0 && bundles == 0 {
+		return "The policies of retention would drop nothing now."
+	}
+	return "The policies of retention would drop " + droppable(captures, memberBytes, bundles, uploadBytes) + " now."
+}
+
+// RetentionKeeps says what no policy drops.
+const RetentionKeeps = "Families, counts, verdicts and frozen results stay, and so do the members of the first, the last and the largest capture of a series and of one each hour, 24 of a series at least. The server drops once an hour."
+
+func droppable(captures int, memberBytes int64, bundles int, uploadBytes int64) string {
+	var what []string
+	if captures > 0 {
+		what = append(what, "the members of "+Plain(captures, "capture", "captures")+" ("+Size(memberBytes)+" packed)")
+	}
+	if bundles > 0 {
+		what = append(what, Plain(bundles, "upload", "uploads")+" ("+Size(uploadBytes)+")")
+	}
+	return strings.Join(what, " and ")
+}
+
+// Retained says what policies drop, or have dropped, which is something.
 func Retained(captures int, memberBytes int64, bundles int, uploadBytes int64, done bool) string {
-	what := "the members of " + Plain(captures, "capture", "captures") + " (" + Size(memberBytes) + " packed) and " + Plain(bundles, "upload", "uploads") + " (" + Size(uploadBytes) + ")"
+	what := droppable(captures, memberBytes, bundles, uploadBytes)
 	if done {
 		return "Dropped: " + what + "."
 	}
