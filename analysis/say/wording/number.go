@@ -142,6 +142,9 @@ func Size(n int64) string {
 			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
 		}
 	}
+	if n == 1 {
+		return "1 byte"
+	}
 	return fmt.Sprintf("%d bytes", n)
 }
 
