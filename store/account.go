@@ -97,7 +97,7 @@ func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
 		err = wholeDatabase(ctx, db)
 	}
 	if err != nil {
-		return nil, errors.Join(fault("opening the database", err), db.Close())
+		return nil, errors.Join(fault("opening the database", refusedConnection(database, err)), db.Close())
 	}
 	return &Accounts{now: time.Now, random: rand.Reader, reader: db, writer: db}, nil
 }

@@ -84,7 +84,7 @@ func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
 		return err
 	}
 	if begun {
-		if cfg.NewDatabase {
+		if cfg.NewDatabase && !cfg.moving { // a move begins one and goes on in it
 			s.log.WarnContext(ctx, "there is a database: a new one was not needed, and asking for it hides when one is lost")
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -313,6 +314,19 @@ func moveIsFoundComplete(t *testing.T, f *fixture, there Config) {
 	f.close()
 	_, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
 	wantCode(t, err, "differs")
+	f.reopen()
+}
+
+func TestAMoveThatGoesOnWarnsOfNothing(t *testing.T) {
+	f := moving(t)
+	f.close()
+	var said strings.Builder
+	there := Config{Dir: t.TempDir(), Now: f.clock.Now, Log: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	moveUntil(t, f.config(), there, "snapshot")
+	moveOn(t, f.config(), there)
+	if said.Len() > 0 {
+		t.Errorf("it says %s", said.String())
+	}
 	f.reopen()
 }
 

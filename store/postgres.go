@@ -143,7 +143,7 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		// Whoever asks a page is not told where the database is.
 		if ctx.Err() == nil {
-			c.log.WarnContext(ctx, "the database does not answer", "error", err)
+			c.log.WarnContext(ctx, "no connection to the database", "error", err)
 		}
 		return nil, err
 	}
@@ -207,6 +207,28 @@ func faultOfPostgres(what string, err error) *analysis.Fault {
 		out.Hint = "Try again in a moment."
 	default:
 		return nil
+	}
+	return out
+}
+
+// refusedConnection explains an error of opening a database that PostgreSQL refuses, and returns
+// others as they are. It is for who starts a program: pages are not told of roles and databases.
+func refusedConnection(address string, err error) error {
+	var server *pgconn.PgError
+	config, failed := pgx.ParseConfig(address)
+	if failed != nil || !errors.As(err, &server) {
+		return err
+	}
+	out := &analysis.Fault{Code: "usage", What: "PostgreSQL refused the connection", Why: server.Message, Err: err}
+	switch server.Code {
+	case "3D000": // invalid_catalog_name
+		out.Hint = "Create it in PostgreSQL (CREATE DATABASE " + pgx.Identifier{config.Database}.Sanitize() + " OWNER " + pgx.Identifier{config.User}.Sanitize() + "), or mend its name in the address."
+	case "28P01": // invalid_password
+		out.Hint = "Mend the password in PGPASSWORD, in ~/.pgpass or in the address, or give the role this one in PostgreSQL (ALTER ROLE)."
+	case "28000": // invalid_authorization_specification: no such role, or no line of pg_hba.conf for it
+		out.Hint = "Create the role in PostgreSQL (CREATE ROLE ... LOGIN) and let its pg_hba.conf admit it, or mend the user in the address."
+	default:
+		return err
 	}
 	return out
 }

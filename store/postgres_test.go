@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"leakdiff/analysis"
 	"leakdiff/samples/corpus"
@@ -69,6 +72,7 @@ func TestADatabaseOfPostgreSQL(t *testing.T) {
 	}{
 		{"has the tables, columns, keys and indexes of a file", bothEnginesHaveTheSameTables},
 		{"beside uploads needs leave to be new", aNewDatabaseBesideUploadsNeedsLeave},
+		{"that there is not, or not for this role, is told from one that is away", aMissingDatabaseIsToldFromOneThatIsAway},
 		{"repeats a transaction that others disturb as a whole", aTransactionThatOthersDisturbIsRepeated},
 		{"that loses its connection at a commit is asked what became of it", aCommitOfUnknownOutcomeIsAskedFor},
 		{"whose connection ends without a word is busy", aConnectionThatEndsWithoutAWordIsBusy},
@@ -228,6 +232,39 @@ func TestAddressesThatCannotBeOpenedAreExplained(t *testing.T) {
 		wantCode(t, err, want)
 		if said := fmt.Sprint(err); strings.Contains(said, "secret") || want == "busy" && strings.Contains(said, "127.0.0.1") {
 			t.Errorf("the password or the address is in %v", err)
+		}
+	}
+}
+
+func aMissingDatabaseIsToldFromOneThatIsAway(t *testing.T, server *cluster.Cluster) {
+	missing, stranger := must[*url.URL](t)(url.Parse(server.Address)), must[*url.URL](t)(url.Parse(server.Address))
+	missing.Path, stranger.User = "/no such one", url.User("nobody")
+	for address, want := range map[*url.URL][]string{
+		missing:  {`database "no such one" does not exist`, `CREATE DATABASE "no such one" OWNER "postgres"`},
+		stranger: {`role "nobody" does not exist`, "Create the role"},
+	} {
+		_, err := Open(t.Context(), Config{Dir: t.TempDir(), Database: address.String()})
+		_, beside := OpenAccountsOf(t.Context(), address.String())
+		for _, err := range []error{err, beside} {
+			wantCode(t, err, "usage")
+			for _, words := range append(want, "PostgreSQL refused the connection") {
+				if said := fmt.Sprint(err); !strings.Contains(said, words) || strings.Contains(said, "does not answer") {
+					t.Errorf("%q is missing in %v", words, err)
+				}
+			}
+		}
+	}
+}
+
+func TestAWrongPasswordIsToldFromADatabaseThatIsAway(t *testing.T) {
+	const address = "postgres://leakdiff@db/leakdiff"
+	wrong := fmt.Errorf("connecting: %w", &pgconn.PgError{Code: "28P01", Message: `password authentication failed for user "leakdiff"`})
+	if said := fmt.Sprint(refusedConnection(address, wrong)); !strings.Contains(said, `failed for user "leakdiff"`) || !strings.Contains(said, "PGPASSWORD") {
+		t.Error(said)
+	}
+	for _, other := range []error{&pgconn.PgError{Code: "57P03"}, errors.New("no route")} {
+		if got := refusedConnection(address, other); got != other {
+			t.Errorf("%v became %v", other, got)
 		}
 	}
 }

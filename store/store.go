@@ -119,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.open(ctx, cfg); err != nil {
 		what := "opening the data directory"
 		if cfg.Database != "" {
-			what = "opening the database"
+			what, err = "opening the database", refusedConnection(cfg.Database, err)
 		}
 		err = fault(what, err)
 		if s.uploads != nil {
