@@ -266,6 +266,73 @@ func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
 	}
 }
 
+// caseOf makes a case on a server. It returns its id and its owner key.
+func caseOf(t *testing.T, s *serving) (id, key string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "goroutine.txt")
+	put(t, file, "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x20\n")
+	got := execute(t, nil, "push", "--server", s.url, file)
+	_, key, _ = strings.Cut(got.stderr, "shown only now: ")
+	key, _, _ = strings.Cut(key, "\n")
+	_, id, _ = strings.Cut(strings.TrimSpace(got.stdout), "/cases/")
+	if id == "" || key == "" {
+		t.Fatalf("status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
+	return id, key
+}
+
+func TestWatchRefusesACaseOrAKeyThatTheServerRefuses(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	id, _ := caseOf(t, s)
+	for name, c := range map[string]struct{ id, key, want string }{
+		"a case that does not exist": {"cnone", "", "there is no such case"},
+		"a wrong key":                {id, "hunter2", "changing this case needs its owner key (the key is wrong)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "w")
+			got := execute(t, nil, "watch", "--url", "127.0.0.1:1", "--dir", dir, "--server", s.url, "--case", c.id, "--key", c.key)
+			if got.status != exitError || got.stdout != "" || !strings.Contains(got.stderr, "the captures could not be sent: "+c.want) || strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("status %d: %s%s", got.status, got.stdout, got.stderr)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("it leaves a directory")
+			}
+		})
+	}
+	if got := casesOf(s); len(got) != 1 {
+		t.Errorf("asking made cases: %q", got)
+	}
+}
+
+func TestWatchTellsOnceWhatTheServerRefusesForGood(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	id, key := caseOf(t, s)
+	l := startLeaker(t)
+	dir := t.TempDir()
+	args := []string{"--process", l.pid() + "=" + l.address, "--server", s.url, "--case", id, "--key", key, "--dir", dir, "--keep", "8"}
+	w := watch(t, args...)
+	w.until(nil, " goroutines, ")
+	if a, err := s.request("DELETE", "/api/v1/cases/"+id, nil); err != nil || a.status != 204 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	line := w.until(func() { l.leak(40) }, "stdout: ", ": leaking: ")
+	if !strings.Contains(line, "waitForAnswer") || !strings.Contains(line, "It is in no case, as the server refused the captures: "+s.url) || !strings.Contains(line, "there is no such case") {
+		t.Errorf("it says %q", line)
+	}
+	for range 2 { // it tries again
+		w.until(nil, "not sent: ", "there is no such case")
+	}
+	for range 2 * 8 { // captures are dropped, also those that were to be sent
+		w.until(nil, " goroutines, ")
+	}
+	if rest := w.rest(); strings.Contains(rest, "stdout: ") {
+		t.Errorf("it tells again: %q", rest)
+	}
+	if captures, _ := filepath.Glob(filepath.Join(dir, l.pid(), "*.tar.gz")); len(captures) > 8 {
+		t.Errorf("%d captures are kept, want 8", len(captures))
+	}
+}
+
 func TestWatchSendsWhatItHasOfAProcessThatEnded(t *testing.T) {
 	data := t.TempDir()
 	s := serve(t, data, "--no-samples")
