@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -296,6 +297,13 @@ func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
 	session, _, dir := agent(t)
 	if err := os.WriteFile(filepath.Join(dir, "nothing.txt"), []byte("no dump at all\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" {
+		for _, path := range []string{"/proc/kmsg", "/proc/self"} { // kmsg is a regular file without end
+			if got := refusedTool(t, session, "read_dump", map[string]any{"paths": []string{path}}); !strings.Contains(got, path+": cannot be read (the kernel makes it") {
+				t.Errorf("%s is refused with %q", path, got)
+			}
+		}
 	}
 	var read struct{ Case string }
 	callTool(t, session, "read_dump", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &read)
