@@ -31,8 +31,8 @@ type watchCommand struct {
 	Every   time.Duration `help:"Time between the begins of two captures of a target." default:"5m"`
 	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report: leaking, suspicious or grew." enum:"leaking,suspicious,grew" default:"leaking" placeholder:"VERDICT"`
 	Dir     string        `help:"Directory of the captures and of what was told; made if it does not exist." default:"leakdiff-watch" type:"path"`
-	Keep    int           `help:"Captures that are kept of a target, at least 5 (2 with --until grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
-	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 5 captures of each (2 with --until grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
+	Keep    int           `help:"Captures that are kept of a target, at least 4 (2 with --until suspicious or grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
+	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 4 captures of each (2 with --until suspicious or grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
 
 	Server string        `help:"Server to which the captures of a target are sent when its verdict begins; the link of their case is printed. Without it the answer is printed." placeholder:"URL"`
 	Token  string        `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
@@ -53,7 +53,7 @@ type watchCommand struct {
 func (*watchCommand) Help() string {
 	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
 decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. Reports over
-fewer than 5 captures (2 with --until grew), or over much fewer than the verdict was told from, do not count for that. What was
+fewer than 4 captures (2 with --until suspicious or grew), or over much fewer than the verdict was told from, do not count for that. What was
 told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
 A --case that does not exist, and a key or token that may not write, is refused at the start. Where the server refuses captures
 later, the sentence is printed with the reason, once, and they are kept no longer than others.
@@ -151,14 +151,14 @@ func (c *watchCommand) mayPush(ctx context.Context, m *Main) error {
 // four goroutines, by its address alone, takes 3.3 KiB.
 const smallestCapture = 3 << 10
 
-// leastCaptures is how many captures the rules of a verdict need. Below four they know no
-// trend and no cohorts, and of four, all rise by chance in one case of 24; growth alone is told
-// from two.
+// leastCaptures is how many captures the rules of a verdict need: below four they know no cohorts
+// and no line, which leaking needs. Old members, or those that the runtime marked, prove a leak in
+// fewer.
 func leastCaptures(until string) int {
-	if until == "grew" {
-		return 2
+	if until == "leaking" {
+		return 4
 	}
-	return 5
+	return 2
 }
 
 // mayEnd reports whether a report over some captures can say that a verdict is over which
