@@ -201,6 +201,22 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 	}
 }
 
+func TestTheActionSaysThatNothingWasCaptured(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "../../.github/actions/leakdiff/gate.sh", "capture", "before.tar.gz")
+	cmd.Env = append(environment(), "LEAKDIFF="+binary(t), "DIR="+dir, "PPROF="+silentAddress(t), "COUNT=1")
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exitError {
+		t.Errorf("it ended with %v, want status %d", err, exitError)
+	}
+	for _, want := range []string{"nothing was captured", "connection refused", "::error title=leakdiff::before.tar.gz was not captured"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %q: %s", want, out)
+		}
+	}
+}
+
 func TestTheExampleOfATestMainFailsWhereGoroutinesStay(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(binary(t), filepath.Join(dir, "leakdiff")); err != nil {

@@ -69,7 +69,7 @@ not stopped for it. Goroutine ids and descriptors are stored in goroutine-fds.tx
 1.21 to 1.27 are known. Where it may not read, the manifest says "none (permission)". --no-pair switches it off.
 
 The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
-status 0. Status 2 means that nothing could be captured.
+status 0. Status 2 means that nothing was captured. Where every step failed, the archive holds manifests that say why.
 
 With --until the rounds stand in FILE.rounds until the end. What a killed one left there, or in
 FILE.partial, is kept as FILE.rounds-TIME and FILE.partial-TIME, and it says so. It prints the answer in a few lines. Exit status: 0 the verdict was
@@ -185,10 +185,20 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	if sum.Interrupted {
 		say(fmt.Sprintf("warning: ended by a signal in round %d of %d; the archive holds what was there", sum.Rounds, c.Count))
 	}
+	if sum.Files == 0 {
+		return c.nothingCaptured(sum.Rounds)
+	}
 	if c.Output != "-" {
 		say(fmt.Sprintf("%s: %d bytes, %s; read it with: leakdiff report %s", c.Output, archive.Size(), wording.Plural(sum.Rounds, "round", "rounds"), c.Output))
 	}
 	return nil
+}
+
+// nothingCaptured is the error of rounds without any evidence. The archive stays.
+func (c *collectCommand) nothingCaptured(rounds int) error {
+	return &analysis.Fault{Code: "nothing_captured", What: "nothing was captured", Where: c.Output,
+		Why:  "no step of " + wording.Plural(rounds, "round", "rounds") + " got anything; the warnings and manifest.json in the archive say why",
+		Hint: "check that the process runs and serves profiles at the address of --pprof, or name it with --pid or --name"}
 }
 
 // config is what the flags say of a capture.
@@ -294,6 +304,9 @@ func (c *collectCommand) assign(targets []capture.Target, flag string, addresses
 		}
 		if *of(&targets[i]) != "" {
 			return nil, badCollect(fmt.Sprintf("%s %s is a second address of the same process", flag, capture.Shown(address)), "give each process one")
+		}
+		if err := capture.CheckAddress(rest); err != nil {
+			return nil, badCollect(flag+": "+err.Error(), exampleOfCollect)
 		}
 		*of(&targets[i]) = rest
 	}

@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	ossignal "os/signal"
@@ -195,16 +197,59 @@ func TestNamesOfProcessesDoNotReachTheTerminalAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestCollectCountsInWordsThatFit(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		corpus.LeaveOut(t, "only Linux has procfs")
-	}
+// silentAddress is an address at which nothing answers.
+func silentAddress(t *testing.T) string {
+	t.Helper()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := silent.Addr().String()
-	silent.Close() // nothing answers there
+	defer silent.Close()
+	return silent.Addr().String()
+}
+
+func TestACollectThatCapturedNothingEndsWithStatus2AndKeepsTheArchive(t *testing.T) {
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "<html>log in</html>")
+	}))
+	defer login.Close()
+	for name, c := range map[string]struct{ address, why string }{
+		"nobody answers": {silentAddress(t), "connection refused"},
+		"a login page":   {login.URL, "<html>log in</html>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, until := range [][]string{{"--count", "2"}, {"--until", "leaking", "--max", "3ms"}} {
+				file := filepath.Join(t.TempDir(), "capture.tar.gz")
+				got := execute(t, nil, append([]string{"collect", "--pprof", c.address, "--every", "1ms", "-o", file}, until...)...)
+				if got.status != exitError || got.stdout != "" || !strings.Contains(got.stderr, file+": nothing was captured (no step of ") || !strings.Contains(got.stderr, c.why) {
+					t.Errorf("%q: status %d: %s%s", until, got.status, got.stdout, got.stderr)
+				}
+				if read := execute(t, nil, "report", "--verbose", file); !strings.Contains(read.stdout+read.stderr, c.why) {
+					t.Errorf("%q: the archive does not say why: %s%s", until, read.stdout, read.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestCollectRefusesAnAddressThatIsNotOfHTTP(t *testing.T) {
+	for _, args := range [][]string{{"--pprof", "ftp://127.0.0.1:1"}, {"--metrics", "ftp://127.0.0.1:1"}, {"--pprof", "ftp://127.0.0.1:1", "--until", "leaking"}} {
+		dir := t.TempDir()
+		got := execute(t, nil, append([]string{"collect", "-o", filepath.Join(dir, "capture.tar.gz")}, args...)...)
+		if got.status != exitError || !strings.Contains(got.stderr, args[0]+`: "ftp://127.0.0.1:1" is no address of an endpoint`) {
+			t.Errorf("%q: status %d: %s", args, got.status, got.stderr)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%q: it leaves %s", args, left[0].Name())
+		}
+	}
+}
+
+func TestCollectCountsInWordsThatFit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		corpus.LeaveOut(t, "only Linux has procfs")
+	}
+	address := silentAddress(t)
 	file := filepath.Join(t.TempDir(), "capture.tar.gz")
 	args := []string{"--pid", strconv.Itoa(os.Getpid()), "--pprof", address, "--no-lsof", "--count", "1", "-o", file}
 	got := execute(t, nil, append([]string{"collect"}, args...)...)

@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,29 +78,31 @@ func (*written) Close() error { return nil }
 // messages reads the lines of the protocol. A line that is no message is answered here, because
 // the SDK ends the session at one.
 type messages struct {
-	lines *bufio.Scanner
-	out   io.Writer
-	rest  []byte
+	in   *bufio.Reader
+	out  io.Writer
+	rest []byte
 }
 
 func newMessages(in io.Reader, out io.Writer) *messages {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, sdk.DefaultMaxLineLength)
-	return &messages{lines: lines, out: out}
+	return &messages{in: bufio.NewReaderSize(in, 64<<10), out: out}
 }
 
 func (m *messages) Read(p []byte) (int, error) {
 	for len(m.rest) == 0 {
-		if !m.lines.Scan() {
-			return 0, cmp.Or(m.lines.Err(), io.EOF)
+		line, fits, err := m.line()
+		line = bytes.TrimSpace(line)
+		if err != nil && len(line) == 0 {
+			return 0, err
 		}
-		line := bytes.TrimSpace(m.lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
-		refused := refusedLine(line)
+		refused := tooLong
+		if fits {
+			refused = refusedLine(line)
+		}
 		if refused == nil {
-			m.rest = slices.Concat(line, []byte{'\n'})
+			m.rest = append(line, '\n')
 			continue
 		}
 		answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": refused})
@@ -116,13 +118,34 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// refusedLine returns the error that answers a line, nil for a message. The SDK decides about
-// lists of messages, which the first versions of the protocol had.
+// longestLine is what the SDK reads of a message, with the end of its line.
+const longestLine = sdk.DefaultMaxLineLength - 1
+
+var tooLong = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: the line is longer than " + wording.Size(sdk.DefaultMaxLineLength) + "; name files by their paths"}
+
+// line reads to the end of a line. Of one that does not fit it returns the beginning alone.
+func (m *messages) line() (line []byte, fits bool, err error) {
+	for fits = true; ; {
+		part, err := m.in.ReadSlice('\n')
+		if room := longestLine - len(line); len(part) > room {
+			part, fits = part[:room], false
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, fits, err
+		}
+	}
+}
+
+// refusedLine returns the error that answers a line, nil for a message.
 func refusedLine(line []byte) *jsonrpc.Error {
 	if !json.Valid(line) {
 		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: the line is no JSON; send each message as one line"}
 	}
-	if _, err := jsonrpc.DecodeMessage(line); err != nil && line[0] != '[' {
+	if line[0] == '[' { // an old version of the protocol had batches
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: several messages came at once; send each by itself, as one line"}
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: the line is no message of JSON-RPC 2.0"}
 	}
 	return nil

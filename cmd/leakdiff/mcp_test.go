@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -297,6 +298,13 @@ func TestAnAgentIsRefusedWithWhatWhereAndWhatToDo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "nothing.txt"), []byte("no dump at all\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if runtime.GOOS == "linux" {
+		for _, path := range []string{"/proc/kmsg", "/proc/self"} { // kmsg is a regular file without end
+			if got := refusedTool(t, session, "read_dump", map[string]any{"paths": []string{path}}); !strings.Contains(got, path+": cannot be read (the kernel makes it") {
+				t.Errorf("%s is refused with %q", path, got)
+			}
+		}
+	}
 	var read struct{ Case string }
 	callTool(t, session, "read_dump", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &read)
 	for _, c := range []struct {
@@ -395,15 +403,20 @@ func TestALineThatIsNoMessageIsAnsweredAndTheSessionGoesOn(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.Write([]byte("no message\n\n{\"jsonrpc\":\r\n{}\n7\n" + `{"jsonrpc": "2.0", "id": 4, "method": "ping"}` + "\n")); err != nil {
+	const ping = `{"jsonrpc": "2.0", "id": 4, "method": "ping"}`
+	long := `{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"_meta": {"x": "` + strings.Repeat("x", 30<<20) + `"}}}`
+	if _, err := in.Write([]byte("no message\n\n{\"jsonrpc\":\r\n{}\n7\n[" + ping + "]\n[]\n" + long + "\n" + ping + "\n")); err != nil {
 		t.Fatal(err)
 	}
 	type answer struct {
 		ID    any
-		Error struct{ Code int }
+		Error struct {
+			Code    int
+			Message string
+		}
 	}
 	var got []answer
-	for lines := bufio.NewScanner(out); len(got) < 5 && lines.Scan(); {
+	for lines := bufio.NewScanner(out); len(got) < 8 && lines.Scan(); {
 		var a answer
 		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
 			t.Fatalf("%v in %s", err, lines.Bytes())
@@ -416,7 +429,22 @@ func TestALineThatIsNoMessageIsAnsweredAndTheSessionGoesOn(t *testing.T) {
 	if err := command.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	want := []answer{{nil, struct{ Code int }{-32700}}, {nil, struct{ Code int }{-32700}}, {nil, struct{ Code int }{-32600}}, {nil, struct{ Code int }{-32600}}, {float64(4), struct{ Code int }{}}}
+	want := make([]answer, 8)
+	for i, refused := range []struct {
+		code    int
+		message string
+	}{
+		{-32700, "parse error: the line is no JSON; send each message as one line"},
+		{-32700, "parse error: the line is no JSON; send each message as one line"},
+		{-32600, "invalid request: the line is no message of JSON-RPC 2.0"},
+		{-32600, "invalid request: the line is no message of JSON-RPC 2.0"},
+		{-32600, "invalid request: several messages came at once; send each by itself, as one line"},
+		{-32600, "invalid request: several messages came at once; send each by itself, as one line"},
+		{-32600, "invalid request: the line is longer than 16 MiB; name files by their paths"},
+	} {
+		want[i].Error.Code, want[i].Error.Message = refused.code, refused.message
+	}
+	want[7].ID = float64(4)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the answers (-want +got):\n%s", diff)
 	}

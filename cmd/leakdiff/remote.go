@@ -75,7 +75,7 @@ func (r remote) send(req *http.Request, into any) error {
 		return moved(capture.Shown(r.address), capture.Shown(to.String()), req.URL.EscapedPath())
 	}
 	if res.StatusCode >= 300 {
-		return refused(capture.Shown(r.address), res.Status, text)
+		return refused(capture.Shown(r.address), res, text)
 	}
 	if into == nil || len(text) == 0 {
 		return nil
@@ -105,15 +105,36 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// httpStatus is the status of an answer that was a refusal.
+type httpStatus int
+
+func (s httpStatus) Error() string { return http.StatusText(int(s)) }
+
 // refused reads problem+json. The page of another program is reported by its status.
-func refused(server, status string, body []byte) error {
+func refused(server string, res *http.Response, body []byte) error {
+	status := httpStatus(res.StatusCode)
 	var p struct{ Title, Detail, Code, Where, Hint string }
 	if err := json.Unmarshal(body, &p); err != nil || p.Title == "" {
-		return &analysis.Fault{Code: "refused", What: "the server refused the request", Where: server, Why: "status " + status, Hint: "check the address, with the path of a proxy"}
+		return &analysis.Fault{Code: "refused", What: "the server refused the request", Where: server, Why: "status " + res.Status, Hint: "check the address, with the path of a proxy", Err: status}
 	}
 	where := server
 	if p.Where != "" {
 		where += ": " + p.Where
 	}
-	return &analysis.Fault{Code: p.Code, What: p.Title, Where: where, Why: p.Detail, Hint: p.Hint}
+	return &analysis.Fault{Code: p.Code, What: p.Title, Where: where, Why: p.Detail, Hint: p.Hint, Err: status}
+}
+
+// refusedForGood reports whether the same request will be refused again until a person changes
+// something.
+func refusedForGood(err error) bool {
+	var status httpStatus
+	var fault *analysis.Fault
+	if !errors.As(err, &status) || !errors.As(err, &fault) || status < 400 || status >= 500 {
+		return false
+	}
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return fault.Code != "interrupted" && fault.Code != "mismatched_body"
 }

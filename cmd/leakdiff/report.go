@@ -248,6 +248,9 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 			}
 			return nil, &analysis.Fault{Code: "not_found", What: "cannot be read", Where: name, Why: why, Hint: "name files, directories or archives", Err: err}
 		}
+		if err := checkKernelFile(name, info.IsDir()); err != nil {
+			return nil, err
+		}
 		if info.IsDir() {
 			below, err := bundle.FromFS(os.DirFS(name), under[i])
 			if err != nil {

@@ -98,6 +98,9 @@ func (c *collectCommand) collectUntil(ctx context.Context, m *Main, cfg capture.
 	if err != nil {
 		return diskFault(c.Output, err)
 	}
+	if u.files == 0 {
+		return c.nothingCaptured(u.taken)
+	}
 	if _, err := io.WriteString(answer, report.NewTicket(u.said).Markdown("")); err != nil {
 		return err
 	}
@@ -172,6 +175,8 @@ type untilVerdict struct {
 	bytes  int64
 	// taken counts the rounds, also those that were dropped.
 	taken int
+	// files counts the evidence of all rounds.
+	files int
 	// said is the report over all rounds, nil if it was not made.
 	said *report.Report
 }
@@ -189,6 +194,7 @@ func (u *untilVerdict) run(ctx context.Context, session *capture.Session) (why s
 			return "the rounds ended with an error", err
 		}
 		u.taken++
+		u.files += sum.Files
 		for _, text := range sum.Lost {
 			if !slices.Contains(lost, text) && len(lost) < mostRounds {
 				lost = append(lost, text)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -30,8 +31,8 @@ type watchCommand struct {
 	Every   time.Duration `help:"Time between the begins of two captures of a target." default:"5m"`
 	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report: leaking, suspicious or grew." enum:"leaking,suspicious,grew" default:"leaking" placeholder:"VERDICT"`
 	Dir     string        `help:"Directory of the captures and of what was told; made if it does not exist." default:"leakdiff-watch" type:"path"`
-	Keep    int           `help:"Captures that are kept of a target, at least 5 (2 with --until grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
-	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 5 captures of each (2 with --until grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
+	Keep    int           `help:"Captures that are kept of a target, at least 4 (2 with --until suspicious or grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
+	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 4 captures of each (2 with --until suspicious or grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
 
 	Server string        `help:"Server to which the captures of a target are sent when its verdict begins; the link of their case is printed. Without it the answer is printed." placeholder:"URL"`
 	Token  string        `help:"API token of a server with accounts; better given as LEAKDIFF_TOKEN."`
@@ -52,8 +53,10 @@ type watchCommand struct {
 func (*watchCommand) Help() string {
 	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
 decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. Reports over
-fewer than 5 captures (2 with --until grew), or over much fewer than the verdict was told from, do not count for that. What was
+fewer than 4 captures (2 with --until suspicious or grew), or over much fewer than the verdict was told from, do not count for that. What was
 told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
+A --case that does not exist, and a key or token that may not write, is refused at the start. Where the server refuses captures
+later, the sentence is printed with the reason, once, and they are kept no longer than others.
 SIGTERM and SIGINT end it with status 0. Status 2 means that it could not begin.
 
 Examples:
@@ -78,6 +81,9 @@ func (c *watchCommand) Run(ctx context.Context, m *Main) error {
 	}
 	if c.Server != "" {
 		if c.Server, err = serverAddress(c.Server); err != nil {
+			return err
+		}
+		if err := c.mayPush(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -117,18 +123,42 @@ func (c *watchCommand) Run(ctx context.Context, m *Main) error {
 	return nil
 }
 
+// mayPush refuses a case that does not exist, and a key or a token that may not write: a leak would
+// be told nowhere. It asks by an upload of no bytes, of which a server checks all this before it
+// refuses it. A server that is away now may be there when a leak begins.
+func (c *watchCommand) mayPush(ctx context.Context, m *Main) error {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	push := pushCommand{Server: c.Server, Token: c.Token, Case: c.Case, Key: c.Key, Paths: []string{"empty"}}
+	nothing := bundle.Input{Name: "empty", Open: func() (io.ReadCloser, error) { return http.NoBody, nil }}
+	_, err := push.upload(ctx, []bundle.Input{nothing})
+	var fault *analysis.Fault
+	if !errors.As(err, &fault) {
+		return err
+	}
+	switch fault.Code {
+	case "empty":
+	case "not_found", "forbidden", "unauthorized":
+		return &analysis.Fault{Code: fault.Code, What: "the captures could not be sent: " + fault.What, Where: fault.Where, Why: fault.Why, Hint: cmp.Or(fault.Hint, "correct --case, --key and --token")}
+	default:
+		m.say(fmt.Sprintf("warning: whether captures can be sent is not known: %v", err))
+	}
+	return nil
+}
+
 // smallestCapture is the size in bytes that hardly a capture is below: one of a program with
 // four goroutines, by its address alone, takes 3.3 KiB.
 const smallestCapture = 3 << 10
 
-// leastCaptures is how many captures the rules of a verdict need. Below four they know no
-// trend and no cohorts, and of four, all rise by chance in one case of 24; growth alone is told
-// from two.
+// leastCaptures is how many captures the rules of a verdict need: below four they know no cohorts
+// and no line, which leaking needs. Old members, or those that the runtime marked, prove a leak in
+// fewer.
 func leastCaptures(until string) int {
-	if until == "grew" {
-		return 2
+	if until == "leaking" {
+		return 4
 	}
-	return 5
+	return 2
 }
 
 // mayEnd reports whether a report over some captures can say that a verdict is over which
@@ -289,7 +319,7 @@ func (w *watched) round(ctx context.Context, now time.Time) bool {
 		w.dropLast()
 		return true
 	}
-	if err := w.ring.evict(w.Keep, w.bytes, w.state.Pending.has); err != nil {
+	if err := w.ring.evict(w.Keep, w.bytes, w.state.Pending.pins); err != nil {
 		w.warn(err.Error())
 	}
 	w.warnIfBlind()
@@ -416,6 +446,9 @@ func (w *watched) push(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
+	if p := w.state.Pending; p.Refused && len(w.ring.captures) > 0 {
+		p.ID, p.Upto = rand.Text(), w.ring.captures[len(w.ring.captures)-1].at
+	}
 	up, err := w.send(ctx)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -436,13 +469,23 @@ func (w *watched) push(ctx context.Context) {
 	link := capture.Shown(w.Server) + up.Link
 	sentence := p.Sentence
 	switch {
-	case sentence == "" && !anew:
+	case sentence == "" && !anew && !p.Refused:
 		w.say("added to " + link)
 		return
-	case sentence == "": // told before, without a server or with a case that is gone
+	case sentence == "": // told before, without a server, with a case that is gone, or by tellRefused
 		sentence = "The captures are now in"
 	}
 	w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s %s", w.target.name, w.Until, sentence, link)))
+}
+
+// tellRefused tells what would be told with the link, once: a person may never see the case.
+func (w *watched) tellRefused(why error) {
+	p := w.state.Pending
+	p.Refused = true
+	if p.Sentence != "" {
+		w.out.print(w.out.stdout, wording.Printable(fmt.Sprintf("%s: %s: %s It is in no case, as the server refused the captures: %v", w.target.name, w.Until, p.Sentence, why)))
+		p.Sentence = ""
+	}
 }
 
 // again plans the next try. A case that is gone, or may not be changed, is replaced, and an upload that the server
@@ -457,6 +500,8 @@ func (w *watched) again(err error) {
 		p.From, p.ID = time.Time{}, rand.Text()
 	case fault != nil && fault.Code == "mismatched_body":
 		p.ID = rand.Text()
+	case refusedForGood(err):
+		w.tellRefused(err)
 	}
 	if w.patience == 0 { // of an earlier watch
 		w.patience = min(w.Every, 10*time.Second)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -209,7 +210,7 @@ func TestWatchDoesNotCallALeakOverOfWhichItKeepsTooFewCaptures(t *testing.T) {
 	for range 3 * clearReports {
 		line := cut.until(nil, " ")
 		for !strings.Contains(line, " goroutines") {
-			warnings += strings.Count(line, "--max-size "+size+" holds fewer than the 5 that \"leaking\" needs")
+			warnings += strings.Count(line, "--max-size "+size+" holds fewer than the 4 that \"leaking\" needs")
 			open += strings.Count(line, "too few to say that it is no longer leaking, which was told from ")
 			if strings.Contains(line, ": no longer leaking") {
 				t.Errorf("it says %q", line)
@@ -227,18 +228,44 @@ func TestWatchDoesNotCallALeakOverOfWhichItKeepsTooFewCaptures(t *testing.T) {
 	whole.until(nil, ": no longer leaking")
 }
 
+func TestAVerdictNeedsAsManyCapturesAsWatchKeepsAtLeast(t *testing.T) {
+	for _, until := range []string{"leaking", "suspicious", "grew"} {
+		least := leastCaptures(until)
+		for n := least - 1; n <= least; n++ {
+			dir := t.TempDir()
+			for i := range n {
+				// Forty more stay each time, and the program goes on to start others.
+				dump := fmt.Sprintf("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x20\n\ngoroutine %d [select]:\nmain.tick()\n\t/src/tick.go:9 +0x20\n", 100_000+i)
+				for id := range 20 + 40*i {
+					dump += fmt.Sprintf("\ngoroutine %d [chan receive]:\nmain.leak()\n\t/src/leak.go:9 +0x20\n", 100+id)
+				}
+				put(t, filepath.Join(dir, fmt.Sprintf("t%d.txt", i)), dump)
+			}
+			want := exitDone
+			if n == least {
+				want = exitVerdict
+			}
+			if got := execute(t, nil, "report", "--fail-on", until, dir); got.status != want {
+				t.Errorf("%d dumps, %s: status %d, want %d: %s%s", n, until, got.status, want, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
 func TestAVerdictEndsOnlyOverAsManyCapturesAsItHad(t *testing.T) {
 	for _, c := range []struct {
 		until              string
 		captures, toldFrom int
 		want               bool
 	}{
-		{"leaking", 4, 4, false},
+		{"leaking", 3, 3, false},
+		{"leaking", 4, 4, true},
 		{"leaking", 5, 4, true},
 		{"leaking", 5, 0, true}, // told by a watch that noted no number
 		{"leaking", 35, 48, false},
 		{"leaking", 36, 48, true},
-		{"suspicious", 4, 4, false},
+		{"suspicious", 1, 1, false},
+		{"suspicious", 2, 2, true},
 		{"grew", 1, 0, false},
 		{"grew", 2, 2, true},
 		{"grew", 2, 3, false},
@@ -263,6 +290,73 @@ func TestWatchMakesANewCaseWhereItsOwnIsGone(t *testing.T) {
 	w.until(func() { l.leak(40) }, "added to ")
 	if got := casesOf(s); len(got) != 1 || got[0] == first[0] || !strings.HasSuffix(line, got[0]) {
 		t.Errorf("cases %q after %q, and it says %q", got, first, line)
+	}
+}
+
+// caseOf makes a case on a server. It returns its id and its owner key.
+func caseOf(t *testing.T, s *serving) (id, key string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "goroutine.txt")
+	put(t, file, "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x20\n")
+	got := execute(t, nil, "push", "--server", s.url, file)
+	_, key, _ = strings.Cut(got.stderr, "shown only now: ")
+	key, _, _ = strings.Cut(key, "\n")
+	_, id, _ = strings.Cut(strings.TrimSpace(got.stdout), "/cases/")
+	if id == "" || key == "" {
+		t.Fatalf("status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
+	return id, key
+}
+
+func TestWatchRefusesACaseOrAKeyThatTheServerRefuses(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	id, _ := caseOf(t, s)
+	for name, c := range map[string]struct{ id, key, want string }{
+		"a case that does not exist": {"cnone", "", "there is no such case"},
+		"a wrong key":                {id, "hunter2", "changing this case needs its owner key (the key is wrong)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "w")
+			got := execute(t, nil, "watch", "--url", "127.0.0.1:1", "--dir", dir, "--server", s.url, "--case", c.id, "--key", c.key)
+			if got.status != exitError || got.stdout != "" || !strings.Contains(got.stderr, "the captures could not be sent: "+c.want) || strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("status %d: %s%s", got.status, got.stdout, got.stderr)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("it leaves a directory")
+			}
+		})
+	}
+	if got := casesOf(s); len(got) != 1 {
+		t.Errorf("asking made cases: %q", got)
+	}
+}
+
+func TestWatchTellsOnceWhatTheServerRefusesForGood(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	id, key := caseOf(t, s)
+	l := startLeaker(t)
+	dir := t.TempDir()
+	args := []string{"--process", l.pid() + "=" + l.address, "--server", s.url, "--case", id, "--key", key, "--dir", dir, "--keep", "8"}
+	w := watch(t, args...)
+	w.until(nil, " goroutines, ")
+	if a, err := s.request("DELETE", "/api/v1/cases/"+id, nil); err != nil || a.status != 204 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	line := w.until(func() { l.leak(40) }, "stdout: ", ": leaking: ")
+	if !strings.Contains(line, "waitForAnswer") || !strings.Contains(line, "It is in no case, as the server refused the captures: "+s.url) || !strings.Contains(line, "there is no such case") {
+		t.Errorf("it says %q", line)
+	}
+	for range 2 { // it tries again
+		w.until(nil, "not sent: ", "there is no such case")
+	}
+	for range 2 * 8 { // captures are dropped, also those that were to be sent
+		w.until(nil, " goroutines, ")
+	}
+	if rest := w.rest(); strings.Contains(rest, "stdout: ") {
+		t.Errorf("it tells again: %q", rest)
+	}
+	if captures, _ := filepath.Glob(filepath.Join(dir, l.pid(), "*.tar.gz")); len(captures) > 8 {
+		t.Errorf("%d captures are kept, want 8", len(captures))
 	}
 }
 
@@ -354,10 +448,10 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		"the same target twice":       {[]string{"--process", "a", "--process", "a=127.0.0.1:1"}, "a is named twice"},
 		"an address without a name":   {[]string{"--process", "=127.0.0.1:1"}, "names no process"},
 		"a server that is no address": {[]string{"--process", "a", "--server", "leaks"}, "this is no address of a server"},
-		"a ring of four":              {[]string{"--process", "a", "--keep", "4"}, "--keep 4 is fewer than the 5 captures that \"leaking\" needs"},
+		"a ring of three":             {[]string{"--process", "a", "--keep", "3"}, "--keep 3 is fewer than the 4 captures that \"leaking\" needs"},
 		"a ring of one":               {[]string{"--process", "a", "--keep", "1", "--until", "grew"}, "--keep 1 is fewer than the 2 captures"},
-		"a ring of one byte":          {[]string{"--process", "a", "--max-size", "1"}, "give it at least 15 KiB"},
-		"a ring shared by many":       {[]string{"--process", "a", "--process", "b", "--max-size", "29KiB"}, "--max-size 29KiB leaves 14.5 KiB to each target"},
+		"a ring of one byte":          {[]string{"--process", "a", "--max-size", "1"}, "give it at least 12 KiB"},
+		"a ring shared by many":       {[]string{"--process", "a", "--process", "b", "--max-size", "23KiB"}, "--max-size 23KiB leaves 11.5 KiB to each target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"watch", "--dir", filepath.Join(t.TempDir(), "w")}, c.args...)...)

@@ -43,12 +43,18 @@ type pendingPush struct {
 	Upto time.Time `json:"upto"`
 	// Sentence is what the report said, "" if the verdict did not begin with it.
 	Sentence string `json:"sentence,omitempty"`
+	// Refused is true from an answer that no repetition mends. The upload then follows the
+	// captures that are kept, with a new ID each time.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // has reports whether a capture belongs to the upload.
 func (p *pendingPush) has(c captured) bool {
 	return p != nil && c.at.After(p.From) && !c.at.After(p.Upto)
 }
+
+// pins reports whether a capture must be kept for the upload.
+func (p *pendingPush) pins(c captured) bool { return p.has(c) && !p.Refused }
 
 const stateFile = "state.json"
 

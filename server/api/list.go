@@ -44,7 +44,7 @@ func (s *Service) listedCase(r *http.Request, c store.Case) CaseListed {
 func (s *Service) CasesAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := page.CaseChoice(r.URL.Query())
 	if err == nil {
-		err = page.KnownVerdict(choice.Verdict)
+		err = response.KnownVerdict(choice.Verdict)
 	}
 	if err == nil {
 		q.Limit, err = response.LimitOf(r.URL.Query())

@@ -10,11 +10,12 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 )
 
 type listIn struct {
 	Find    string `json:"find,omitempty" jsonschema:"text in the title, the sentence, or the names of process and host"`
-	Verdict string `json:"verdict,omitempty" jsonschema:"only cases with this verdict, such as leaking or suspicious"`
+	Verdict string `json:"verdict,omitempty" jsonschema:"only cases with this verdict: leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"cases per page, 20 if left out, at most 50"`
 	Page    int    `json:"page,omitempty" jsonschema:"page, from 1 on"`
 }
@@ -29,6 +30,9 @@ type listOut struct {
 const mostPages = 1_000_000
 
 func (t *tools) list(ctx context.Context, in listIn) (listOut, error) {
+	if err := response.KnownVerdict(in.Verdict); err != nil {
+		return listOut{}, err
+	}
 	q := Query{Find: in.Find, Verdict: in.Verdict, Limit: limited(in.Limit, 20, 50), Page: limited(in.Page, 1, mostPages)}
 	cases, total, err := t.cases.List(ctx, q)
 	out := listOut{Cases: append([]Listed{}, cases...), Total: total}

@@ -9,6 +9,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 )
 
 // frame is one frame of a stack, or several that were left out.
@@ -51,7 +53,7 @@ func framesOf(t *report.Trace) (where string, stack []frame) {
 type findingsIn struct {
 	Case    string `json:"case" jsonschema:"id of a case"`
 	Process string `json:"process,omitempty" jsonschema:"only findings of processes whose name holds this"`
-	Verdict string `json:"verdict,omitempty" jsonschema:"only findings with this verdict or of this kind, such as leaking"`
+	Verdict string `json:"verdict,omitempty" jsonschema:"only findings with this verdict (leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points) or of this kind (fact, possible culprit, follows, observer effect, limit, marked suspicious or no leak)"`
 	From    int    `json:"from,omitempty" jsonschema:"leave out so many findings"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"findings per answer, 5 if left out, at most 20"`
 }
@@ -102,12 +104,18 @@ func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error
 	if err != nil {
 		return findingsOut{}, err
 	}
+	if err := response.KnownVerdict(in.Verdict, report.KindMarks()...); err != nil {
+		return findingsOut{}, err
+	}
 	r := c.Report
+	if err := checkProcess(r, in.Process); err != nil {
+		return findingsOut{}, err
+	}
 	var all []finding
 	byID := snapshotsOf(r)
 	for i := range r.Series {
 		s := &r.Series[i]
-		if !strings.Contains(strings.ToLower(s.Process), strings.ToLower(in.Process)) {
+		if !holds(s.Process, in.Process) {
 			continue
 		}
 		for k := range s.Findings {
@@ -124,6 +132,35 @@ func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error
 	rows, left := window(all, in.From, limited(in.Limit, 5, 20))
 	out.Findings, out.More = append([]finding{}, rows...), more(in.From, len(rows), left)
 	return out, nil
+}
+
+// holds reports whether the name of a process holds a part of it, whatever the case.
+func holds(process, part string) bool {
+	return strings.Contains(strings.ToLower(process), strings.ToLower(part))
+}
+
+// checkProcess refuses a part of a name that no process of the case holds: an empty list would
+// read as if nothing leaked.
+func checkProcess(r *report.Report, part string) error {
+	const most = 10
+	var names []string
+	for i := range r.Series {
+		name := r.Series[i].Process
+		if holds(name, part) {
+			return nil
+		}
+		if name = cmp.Or(name, "an unnamed process"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if part == "" {
+		return nil
+	}
+	why := "the case has no process"
+	if len(names) > 0 {
+		why = "its processes are " + wording.Commas(names, most)
+	}
+	return &analysis.Fault{Code: "not_found", What: "the case has no such process", Where: part, Why: why, Hint: "use one of these, or leave it out"}
 }
 
 // severity orders findings: by their verdict, and those without one after them.

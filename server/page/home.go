@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/casepage"
@@ -61,22 +59,6 @@ func CaseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	return c, q, nil
 }
 
-// KnownVerdict refuses a word that is no verdict. The empty word chooses every case.
-func KnownVerdict(word string) error {
-	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) {
-		return nil
-	}
-	return response.Refuse("bad_request", "there is no such verdict", word, "the verdicts are "+verdictWords(), "use one of these, or leave it out")
-}
-
-func verdictWords() string {
-	var words []string
-	for _, v := range analysis.Verdicts() {
-		words = append(words, string(v))
-	}
-	return wording.Commas(words, len(words))
-}
-
 // Home is the start page: upload forms and the list of cases.
 func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := CaseChoice(r.URL.Query())
@@ -85,9 +67,9 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusOK
-	if KnownVerdict(choice.Verdict) != nil {
+	if response.KnownVerdict(choice.Verdict) != nil {
 		status, q.Verdict = http.StatusBadRequest, ""
-		choice.Wrong = "There is no verdict “" + choice.Verdict + "”: they are " + verdictWords() + ". The cases below are of every verdict."
+		choice.Wrong = "There is no verdict “" + choice.Verdict + "”: they are " + response.VerdictWords() + ". The cases below are of every verdict."
 	}
 	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {

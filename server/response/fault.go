@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store/blob"
 )
 
@@ -80,4 +82,22 @@ func (s *Responder) Fault(err error) (*analysis.Fault, int) {
 // Refuse makes a refusal. Every refusal has these parts.
 func Refuse(code, what, where, why, hint string) *analysis.Fault {
 	return &analysis.Fault{Code: code, What: what, Where: where, Why: why, Hint: hint}
+}
+
+// KnownVerdict refuses a word that is no verdict, nor one of also. The empty word chooses all.
+func KnownVerdict(word string, also ...string) error {
+	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) || slices.Contains(also, word) {
+		return nil
+	}
+	return Refuse("bad_request", "there is no such verdict", word, "the verdicts are "+VerdictWords(also...), "use one of these, or leave it out")
+}
+
+// VerdictWords lists all verdicts, and also.
+func VerdictWords(also ...string) string {
+	var words []string
+	for _, v := range analysis.Verdicts() {
+		words = append(words, string(v))
+	}
+	words = append(words, also...)
+	return wording.Commas(words, len(words))
 }

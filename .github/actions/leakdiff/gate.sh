@@ -16,7 +16,12 @@ capture() {
 	out=$1
 	shift
 	mkdir -p "$DIR"
-	"$LEAKDIFF" collect "$@" --count "${COUNT:-3}" --every "${EVERY:-5s}" -o "$DIR/$out"
+	status=0
+	"$LEAKDIFF" collect "$@" --count "${COUNT:-3}" --every "${EVERY:-5s}" -o "$DIR/$out" || status=$?
+	if [ "$status" -ne 0 ]; then
+		echo "::error title=leakdiff::$out was not captured, so there is nothing to compare; the log of this step says why. Check the inputs pprof, pid and process, and that the program runs."
+	fi
+	exit "$status"
 }
 
 report() {

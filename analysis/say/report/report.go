@@ -123,6 +123,15 @@ const (
 	NoLeakFinding = "no_leak"
 )
 
+// KindMarks are the marks of findings without a verdict.
+func KindMarks() []string {
+	var out []string
+	for _, kind := range []string{FactFinding, HolderFinding, FollowFinding, ObserverFinding, LimitFinding, SuspectFinding, NoLeakFinding} {
+		out = append(out, Finding{Kind: kind}.Mark())
+	}
+	return out
+}
+
 // Mark is the finding's verdict in a word or two, or its kind.
 func (f Finding) Mark() string {
 	switch f.Kind {

@@ -141,9 +141,12 @@ assigned() {
 		a_whose='' a_address=$line
 		plain "$line" || a_whose=${line%%=*} a_address=${line#*=}
 		case $a_address in
-		[a-z]*://?* | unix:?* | ?*:[0-9]*) ;;
-		*) fail "$1 $(shown "$line") is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock" ;;
+		http://?* | https://?* | unix:?*) a_good=1 ;;
+		*://*) a_good='' ;;
+		?*:[0-9]*) a_good=1 ;;
+		*) a_good='' ;;
 		esac
+		[ -n "$a_good" ] || fail "$1 $(shown "$line") is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock"
 		case $a_before in *"$newline$a_whose=$newline"*) fail "$1 $(shown "$line") is a second address of the same process" ;; esac
 		a_before=$a_before$a_whose=$newline
 		if [ -z "$a_whose" ]; then

@@ -32,12 +32,43 @@ type endpoint struct {
 // dialContext makes connections for an http.Transport.
 type dialContext = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newEndpoint parses the address of an endpoint: a URL, host:port, or unix:/path of a
-// socket. An address without a path gets home.
+// parseAddress parses the address of an endpoint: a URL of http or https, host:port, or
+// unix:/path of a socket, which it returns as well. An address without a path gets home.
 //
 //	"127.0.0.1:6060"                 http://127.0.0.1:6060/debug/pprof
 //	"unix:/run/containerd/debug.sock"  /debug/pprof over that socket
 //	"https://10.0.0.1:10250/debug/pprof/goroutine?debug=2"  the same without the last part
+//	"ftp://10.0.0.1"                 an error
+func parseAddress(address, home string) (base *url.URL, socket string, err error) {
+	of := address
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		socket = "/" + strings.TrimLeft(path, "/")
+		of = "http://localhost" + home
+	}
+	if !strings.Contains(of, "://") {
+		of = "http://" + of
+	}
+	base, err = url.Parse(of)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, "", fmt.Errorf("%q is no address of an endpoint: write http://127.0.0.1:6060, https://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock", Shown(address))
+	}
+	base.RawQuery, base.Fragment = "", ""
+	if base.Path = strings.TrimSuffix(base.Path, "/"); base.Path == "" {
+		base.Path = home
+	}
+	if path.Base(base.Path) == "goroutine" {
+		base.Path = path.Dir(base.Path)
+	}
+	return base, socket, nil
+}
+
+// CheckAddress returns why no endpoint can be asked at an address. It asks nobody.
+func CheckAddress(address string) error {
+	_, _, err := parseAddress(address, "/")
+	return err
+}
+
+// newEndpoint prepares requests to the address of an endpoint, see parseAddress.
 func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error) {
 	transport := &http.Transport{
 		// One connection for all requests of a round: each connection is a goroutine of
@@ -46,8 +77,11 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 		TLSClientConfig: c.tls,
 		DialContext:     c.dialer(pid),
 	}
-	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
-		socket = "/" + strings.TrimLeft(socket, "/")
+	base, socket, err := parseAddress(address, home)
+	if err != nil {
+		return nil, err
+	}
+	if socket != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 			if errors.Is(err, os.ErrNotExist) && pid != 0 {
@@ -56,21 +90,6 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 			}
 			return conn, err
 		}
-		address = "http://localhost" + home
-	}
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	base, err := url.Parse(address)
-	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("%q is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock", Shown(address))
-	}
-	base.RawQuery, base.Fragment = "", ""
-	if base.Path = strings.TrimSuffix(base.Path, "/"); base.Path == "" {
-		base.Path = home
-	}
-	if path.Base(base.Path) == "goroutine" {
-		base.Path = path.Dir(base.Path)
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &endpoint{&http.Client{Transport: transport, CheckRedirect: refuse}, base, c.header}, nil

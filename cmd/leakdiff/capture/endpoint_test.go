@@ -223,6 +223,7 @@ func TestTheScriptRefusesWhatItCannotDo(t *testing.T) {
 		{"no tar", []string{pathWithout(t, "tar")}, []string{"--pid", self}, "tar is not installed"},
 		{"no gzip", []string{pathWithout(t, "gzip")}, []string{"--pid", self}, "gzip is not installed"},
 		{"no address", nil, []string{"--pid", self, "--pprof", "here"}, "--pprof here is no address"},
+		{"an address of ftp", nil, []string{"--pid", self, "--pprof", "ftp://h:1"}, "--pprof ftp://h:1 is no address"},
 		{"an address of nobody", nil, []string{"--pid", self, "--metrics", "kubelet=me:hunter2@h:1"}, "--metrics kubelet=h:1 names a process that is not captured"},
 		{"an address of no process", nil, []string{"--name", "sh", "--pprof", "999999999=h:1"}, "names a process that is not captured"},
 		{"two addresses", nil, []string{"--pid", self, "--pprof", "h:1", "--pprof", "h:2"}, "h:2 is a second address of the same process"},
