@@ -181,8 +181,9 @@ func verdictRankSQL() string {
 
 // Cases returns the selected cases in the order of the query, and the total number.
 func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, err error) {
-	args := []any{strings.ToLower(q.Text), strings.ToLower(q.Process), strings.ToLower(q.Host), q.Verdict,
-		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything, strings.ToLower(q.Find)}
+	lower := s.engine.lower
+	args := []any{lower(q.Text), lower(q.Process), lower(q.Host), q.Verdict,
+		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything, lower(q.Find)}
 	err = s.read(ctx, "listing cases", func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, countCasesSQL, args...).Scan(&total); err != nil {
 			return err

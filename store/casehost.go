@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"strings"
 )
 
 // CaseOnHost is a case with captures of a process on a host.
@@ -23,7 +22,7 @@ const mostOnHosts = 200
 func (s *Store) CasesOnHosts(ctx context.Context, hosts []string, note string) (out []CaseOnHost, err error) {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {
-		names[i] = strings.ToLower(host)
+		names[i] = s.engine.lower(host)
 	}
 	list, err := json.Marshal(names)
 	if err != nil {

@@ -24,6 +24,8 @@ type engine interface {
 	words() string
 	// pattern is what a word is looked up by, "" for a word that is too short for the index.
 	pattern(word string) string
+	// lower is unicode_lower of a text, for what is compared with that.
+	lower(text string) string
 	// lastWords is a query for the highest numbers of functions and of families so far: what a
 	// transaction adds has higher ones.
 	lastWords() string

@@ -301,7 +301,10 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 	group.Family.Loose = []string{"main.(*Prüfer).Öffne"}
 	group.Variants[0].Stack.Frames[0].Func = "main.(*Prüfer).Öffne"
 	f.filled(c.ID, "1", r)
+	_, err = f.SetField(f.ctx, f.newCase("ΟΔΟΣ in İstanbul").ID, "ticket", "İZMİR-7")
+	f.ok(err)
 	for name, q := range map[string]CaseQuery{
+		"a point above": {Text: "İstanbul"}, "a sigma at the end": {Text: "ΟΔΟΣ"}, "words of both": {Find: "ΟΔΟΣ in İstanbul"}, "its ticket": {Text: "İZMİR"},
 		"title": {Text: "Ärger"}, "title in small letters": {Text: "ärger mit σίγμα"}, "ticket": {Text: "änderung"},
 		"process": {Process: "ÜBERWACHER"}, "host": {Host: "knoten-ö"},
 	} {
@@ -310,8 +313,13 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 			t.Errorf("%s: %d of %d cases, %v", name, len(got), total, err)
 		}
 	}
+	if _, total, err := f.Cases(f.ctx, CaseQuery{Text: "Ä\xff", Limit: 10}); err != nil || total != 0 {
+		t.Errorf("what is no text finds %d cases, %v", total, err)
+	}
 	for query, want := range map[string][3]int{
 		"Ärger": {0, 1, 0}, "änderung ä": {0, 1, 0}, "ü": {1, 0, 1}, "Ö": {1, 0, 1}, "PRÜFER": {1, 0, 0}, "überwacher KNOTEN-Ö": {0, 0, 1},
+		"İstanbul": {0, 1, 0}, "ΟΔΟΣ İSTANBUL": {0, 1, 0}, "İZMİR-7": {0, 1, 0},
+		"Ä\xff": {0, 0, 0},
 	} {
 		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
 		f.ok(err)

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
@@ -56,6 +58,12 @@ func (postgresEngine) pattern(word string) string {
 		return ""
 	}
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(word) + "%"
+}
+
+// ICU lowers some letters to several, and a sigma by its place in the word. PostgreSQL refuses what
+// is not UTF-8, which strings.ToLower replaces too.
+func (postgresEngine) lower(text string) string {
+	return cases.Lower(language.Und).String(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Transactions that read the last rows would disturb each other with every new word.

@@ -52,7 +52,7 @@ type ProcessHit struct {
 //
 // offset skips as many matches of each.
 func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset int) (out SearchResult, err error) {
-	words := queryWords(query)
+	words := splitQuery(s.engine.lower(query))
 	if len(words) == 0 || limit <= 0 {
 		return out, nil
 	}
@@ -77,12 +77,15 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	return out, err
 }
 
-// queryWords splits a query.
+// queryWords splits a query, in small letters as Go makes them.
 //
 //	"Prober  worker prober"  ->  ["prober", "worker"]
-func queryWords(query string) []string {
+func queryWords(query string) []string { return splitQuery(strings.ToLower(query)) }
+
+// splitQuery is queryWords for a query in small letters.
+func splitQuery(query string) []string {
 	var out []string
-	for _, word := range strings.Fields(strings.ToLower(strings.ReplaceAll(query, "\x00", " "))) {
+	for _, word := range strings.Fields(strings.ReplaceAll(query, "\x00", " ")) {
 		word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "")
 		if word != "" && len(out) < maxWords && !slices.Contains(out, word) {
 			out = append(out, word)

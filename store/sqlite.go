@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strings"
 )
 
 // sqliteEngine is one file, with one writer at a time.
@@ -23,6 +24,8 @@ func (sqliteEngine) lastInQueue() string { return `(SELECT max(seq) + 1 FROM job
 func (sqliteEngine) words() string { return matchedFamiliesSQL }
 
 func (sqliteEngine) pattern(word string) string { return trigrams(word) }
+
+func (sqliteEngine) lower(text string) string { return strings.ToLower(text) }
 
 func (sqliteEngine) lastWords() string { return lastWordsSQL }
 
