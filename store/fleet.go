@@ -57,7 +57,7 @@ type FleetFamily struct {
 // Fleet returns families with the hosts and series that showed them since a time, ranked.
 // It leaves out snapshots without a time.
 func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) {
-	words := queryWords(q.Text)
+	words := splitQuery(s.engine.lower(q.Text))
 	if strings.TrimSpace(q.Text) != "" && len(words) == 0 || q.Limit <= 0 {
 		return out, nil
 	}

@@ -77,12 +77,9 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	return out, err
 }
 
-// queryWords splits a query, in small letters as Go makes them.
+// splitQuery splits a query in small letters.
 //
-//	"Prober  worker prober"  ->  ["prober", "worker"]
-func queryWords(query string) []string { return splitQuery(strings.ToLower(query)) }
-
-// splitQuery is queryWords for a query in small letters.
+//	"prober  worker prober"  ->  ["prober", "worker"]
 func splitQuery(query string) []string {
 	var out []string
 	for _, word := range strings.Fields(strings.ReplaceAll(query, "\x00", " ")) {
