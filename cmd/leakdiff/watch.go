@@ -204,6 +204,11 @@ func (c *watchCommand) targets() ([]watchTarget, error) {
 		return nil, badWatch("no process and no address was named", exampleOfWatch)
 	}
 	for i := range out {
+		if address := out[i].Pprof; address != "" {
+			if err := capture.CheckAddress(address); err != nil {
+				return nil, badWatch(err.Error(), exampleOfWatch)
+			}
+		}
 		if slices.ContainsFunc(out[:i], func(t watchTarget) bool { return t.dir() == out[i].dir() }) {
 			return nil, badWatch(fmt.Sprintf("%s is named twice", out[i].name), "name each target once")
 		}

@@ -447,6 +447,8 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		"a pid that does not run":     {[]string{"--process", "999999999"}, "no process has the pid 999999999"},
 		"the same target twice":       {[]string{"--process", "a", "--process", "a=127.0.0.1:1"}, "a is named twice"},
 		"an address without a name":   {[]string{"--process", "=127.0.0.1:1"}, "names no process"},
+		"an address of ftp":           {[]string{"--url", "ftp://me:hunter2@127.0.0.1:1"}, `"ftp://127.0.0.1:1" is no address of an endpoint`},
+		"a process' address of ftp":   {[]string{"--process", "a=ftp://127.0.0.1:1"}, `"ftp://127.0.0.1:1" is no address of an endpoint`},
 		"a server that is no address": {[]string{"--process", "a", "--server", "leaks"}, "this is no address of a server"},
 		"a ring of three":             {[]string{"--process", "a", "--keep", "3"}, "--keep 3 is fewer than the 4 captures that \"leaking\" needs"},
 		"a ring of one":               {[]string{"--process", "a", "--keep", "1", "--until", "grew"}, "--keep 1 is fewer than the 2 captures"},
