@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -357,6 +360,42 @@ func TestWatchTellsOnceWhatTheServerRefusesForGood(t *testing.T) {
 	}
 	if captures, _ := filepath.Glob(filepath.Join(dir, l.pid(), "*.tar.gz")); len(captures) > 8 {
 		t.Errorf("%d captures are kept, want 8", len(captures))
+	}
+}
+
+func TestWatchCapturesWhileAPushHangs(t *testing.T) {
+	begun, end := make(chan struct{}, 1), make(chan struct{})
+	release := sync.OnceFunc(func() { close(end) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); len(body) == 0 { // it asks whether it may send
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"title": "the upload is empty", "code": "empty"}`)
+			return
+		}
+		begun <- struct{}{}
+		<-end
+		io.WriteString(w, `{"id": "b1", "link": "/cases/c1", "case": "c1", "status": "done"}`)
+	}))
+	defer server.Close()
+	defer release()
+	l := startLeaker(t)
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", server.URL, "--dir", t.TempDir(), "--again", "24h", "--keep", "8")
+	for hangs := false; !hangs; {
+		w.until(nil, " goroutines, ")
+		l.leak(40)
+		select {
+		case <-begun:
+			hangs = true
+		default:
+		}
+	}
+	for range 20 { // more than wait to be read
+		w.until(nil, " goroutines, ")
+	}
+	release()
+	w.until(nil, "stdout: ", ": leaking: ", server.URL+"/cases/c1")
+	if rest := w.rest(); strings.Contains(rest, "stdout: ") {
+		t.Errorf("it tells again: %q", rest)
 	}
 }
 
