@@ -204,6 +204,11 @@ func (c *watchCommand) targets() ([]watchTarget, error) {
 		return nil, badWatch("no process and no address was named", exampleOfWatch)
 	}
 	for i := range out {
+		if address := out[i].Pprof; address != "" {
+			if err := capture.CheckAddress(address); err != nil {
+				return nil, badWatch(err.Error(), exampleOfWatch)
+			}
+		}
 		if slices.ContainsFunc(out[:i], func(t watchTarget) bool { return t.dir() == out[i].dir() }) {
 			return nil, badWatch(fmt.Sprintf("%s is named twice", out[i].name), "name each target once")
 		}
@@ -272,11 +277,21 @@ func (w *watched) say(text string) {
 	w.out.print(w.out.stderr, "leakdiff: "+wording.Printable(w.target.name+": "+text))
 }
 
-// run captures and pushes until ctx ends, or the process, and nothing is left to push.
+// run captures and pushes until ctx ends, or the process, and nothing is left to push. A push that
+// hangs does not delay captures; its answer is taken here.
 func (w *watched) run(ctx context.Context) {
 	next, ended := time.Now(), false
+	var answer <-chan sent // of the push that is under way, nil for none
 	for ctx.Err() == nil {
-		w.push(ctx)
+		select {
+		case s := <-answer:
+			w.pushed(ctx, s)
+			answer = nil
+		default:
+		}
+		if answer == nil {
+			answer = w.push(ctx)
+		}
 		waits := w.Server != "" && w.state.Pending != nil
 		if ended && !waits {
 			return
@@ -290,11 +305,23 @@ func (w *watched) run(ctx context.Context) {
 			}
 			continue // a push that the capture gave rise to
 		}
-		due := next
-		if waits && (ended || w.retry.Before(due)) {
-			due = w.retry
+		var wake <-chan time.Time
+		switch {
+		case answer == nil && waits && (ended || w.retry.Before(next)):
+			wake = time.After(time.Until(w.retry))
+		case !ended:
+			wake = time.After(time.Until(next))
 		}
-		sleepUntil(ctx, due)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case s := <-answer:
+			w.pushed(ctx, s)
+			answer = nil
+		}
+	}
+	if answer != nil {
+		w.pushed(ctx, <-answer)
 	}
 }
 
@@ -439,25 +466,41 @@ const (
 	mostPatience = 10 * time.Minute
 )
 
-// push sends what is pending. A server that is away or refuses is asked again later.
-func (w *watched) push(ctx context.Context) {
+// sent is the answer to a push.
+type sent struct {
+	up  pushed
+	err error
+}
+
+// push begins to send what is pending and returns where the answer comes, nil without anything to
+// send now. A server that is away or refuses is asked again later.
+func (w *watched) push(ctx context.Context) <-chan sent {
 	if w.Server == "" || w.state.Pending == nil || time.Now().Before(w.retry) {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
-	defer cancel()
 	if p := w.state.Pending; p.Refused && len(w.ring.captures) > 0 {
 		p.ID, p.Upto = rand.Text(), w.ring.captures[len(w.ring.captures)-1].at
 	}
-	up, err := w.send(ctx)
-	if err != nil {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return // the next watch goes on with it
+	send := w.prepare()
+	answer := make(chan sent, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+		defer cancel()
+		up, err := send(ctx)
+		answer <- sent{up, err}
+	}()
+	return answer
+}
+
+// pushed acts on the answer to a push.
+func (w *watched) pushed(ctx context.Context, s sent) {
+	if s.err != nil {
+		if ctx.Err() == nil { // else the next watch goes on with it
+			w.again(s.err)
 		}
-		w.again(err)
 		return
 	}
-	p := w.state.Pending
+	p, up := w.state.Pending, s.up
 	anew := w.Case == "" && w.state.Case == ""
 	w.state.Case, w.state.Link, w.state.Pushed, w.state.PushedAt, w.state.Pending = up.Case, up.Link, p.Upto, time.Now(), nil
 	if up.OwnerKey != "" {
@@ -514,8 +557,9 @@ func (w *watched) again(err error) {
 	}
 }
 
-// send uploads the pending captures to the case of the target.
-func (w *watched) send(ctx context.Context) (pushed, error) {
+// prepare returns the upload of the pending captures to the case of the target, which uses nothing
+// that the target changes.
+func (w *watched) prepare() func(context.Context) (pushed, error) {
 	part := &ring{dir: w.ring.dir}
 	for _, c := range w.ring.captures {
 		if w.state.Pending.has(c) {
@@ -526,15 +570,18 @@ func (w *watched) send(ctx context.Context) (pushed, error) {
 	if w.Case != "" {
 		push.Case, push.Key = w.Case, w.Key
 	}
-	up, err := push.upload(ctx, []bundle.Input{part.input(w.upload())})
-	if err != nil {
+	input := part.input(w.upload())
+	return func(ctx context.Context) (pushed, error) {
+		up, err := push.upload(ctx, []bundle.Input{input})
+		if err != nil {
+			return up, err
+		}
+		key := up.OwnerKey
+		if key != "" {
+			push.Key = key
+		}
+		up, err = push.settled(ctx, up)
+		up.OwnerKey = key
 		return up, err
 	}
-	key := up.OwnerKey
-	if key != "" {
-		push.Key = key
-	}
-	up, err = push.settled(ctx, up)
-	up.OwnerKey = key
-	return up, err
 }

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -360,6 +363,42 @@ func TestWatchTellsOnceWhatTheServerRefusesForGood(t *testing.T) {
 	}
 }
 
+func TestWatchCapturesWhileAPushHangs(t *testing.T) {
+	begun, end := make(chan struct{}, 1), make(chan struct{})
+	release := sync.OnceFunc(func() { close(end) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); len(body) == 0 { // it asks whether it may send
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"title": "the upload is empty", "code": "empty"}`)
+			return
+		}
+		begun <- struct{}{}
+		<-end
+		io.WriteString(w, `{"id": "b1", "link": "/cases/c1", "case": "c1", "status": "done"}`)
+	}))
+	defer server.Close()
+	defer release()
+	l := startLeaker(t)
+	w := watch(t, "--process", l.pid()+"="+l.address, "--server", server.URL, "--dir", t.TempDir(), "--again", "24h", "--keep", "8")
+	for hangs := false; !hangs; {
+		w.until(nil, " goroutines, ")
+		l.leak(40)
+		select {
+		case <-begun:
+			hangs = true
+		default:
+		}
+	}
+	for range 20 { // more than wait to be read
+		w.until(nil, " goroutines, ")
+	}
+	release()
+	w.until(nil, "stdout: ", ": leaking: ", server.URL+"/cases/c1")
+	if rest := w.rest(); strings.Contains(rest, "stdout: ") {
+		t.Errorf("it tells again: %q", rest)
+	}
+}
+
 func TestWatchSendsWhatItHasOfAProcessThatEnded(t *testing.T) {
 	data := t.TempDir()
 	s := serve(t, data, "--no-samples")
@@ -447,6 +486,8 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		"a pid that does not run":     {[]string{"--process", "999999999"}, "no process has the pid 999999999"},
 		"the same target twice":       {[]string{"--process", "a", "--process", "a=127.0.0.1:1"}, "a is named twice"},
 		"an address without a name":   {[]string{"--process", "=127.0.0.1:1"}, "names no process"},
+		"an address of ftp":           {[]string{"--url", "ftp://me:hunter2@127.0.0.1:1"}, `"ftp://127.0.0.1:1" is no address of an endpoint`},
+		"a process' address of ftp":   {[]string{"--process", "a=ftp://127.0.0.1:1"}, `"ftp://127.0.0.1:1" is no address of an endpoint`},
 		"a server that is no address": {[]string{"--process", "a", "--server", "leaks"}, "this is no address of a server"},
 		"a ring of three":             {[]string{"--process", "a", "--keep", "3"}, "--keep 3 is fewer than the 4 captures that \"leaking\" needs"},
 		"a ring of one":               {[]string{"--process", "a", "--keep", "1", "--until", "grew"}, "--keep 1 is fewer than the 2 captures"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -27,16 +28,9 @@ const mostTemplate = 64 << 10
 // text for their markup. It is tried on alerts whose names hold quotes and line ends: what begins
 // like JSON must be JSON then.
 func ReadTemplate(path string) (*Template, error) {
-	text, err := os.ReadFile(path)
+	text, err := readTemplate(path)
 	if err != nil {
-		why := "it cannot be opened"
-		if errors.Is(err, fs.ErrNotExist) {
-			why = "there is no such file"
-		}
-		return nil, templateFault(path, why, "name a file of text/template", err)
-	}
-	if len(text) > mostTemplate {
-		return nil, templateFault(path, fmt.Sprintf("it has %d bytes, the limit is %d", len(text), mostTemplate), "shorten it", nil)
+		return nil, err
 	}
 	parsed, err := template.New("alert").Option("missingkey=error").Funcs(functions).Parse(string(text))
 	if err != nil {
@@ -58,6 +52,31 @@ func ReadTemplate(path string) (*Template, error) {
 		return nil, templateFault(path, "it makes nothing of any alert", "write it like docs/monitoring/slack.tmpl", nil)
 	}
 	return t, nil
+}
+
+// readTemplate reads the file of a template. It opens no device and no pipe, which may have no end.
+func readTemplate(path string) (text []byte, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, templateFault(path, "it is no regular file", "name a file of text/template", nil)
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(path)
+	}
+	if err == nil {
+		defer file.Close()
+		text, err = io.ReadAll(io.LimitReader(file, mostTemplate+1))
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, templateFault(path, "there is no such file", "name a file of text/template", err)
+	case err != nil:
+		return nil, templateFault(path, "it cannot be read", "name a file of text/template", err)
+	case len(text) > mostTemplate:
+		return nil, templateFault(path, fmt.Sprintf("it is too long, the limit is %d bytes", mostTemplate), "shorten it", nil)
+	}
+	return text, nil
 }
 
 func templateFault(path, why, hint string, err error) error {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -118,6 +119,15 @@ func TestATemplateThatCannotBeUsedIsRefusedWithItsReason(t *testing.T) {
 	}
 	if _, err := ReadTemplate(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("a missing file: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/zero", pipe, t.TempDir()} {
+		if _, err := ReadTemplate(path); err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
