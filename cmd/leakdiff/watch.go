@@ -480,6 +480,9 @@ func (w *watched) push(ctx context.Context) <-chan sent {
 	}
 	if p := w.state.Pending; p.Refused && len(w.ring.captures) > 0 {
 		p.ID, p.Upto = rand.Text(), w.ring.captures[len(w.ring.captures)-1].at
+		if err := w.state.write(w.ring.dir); err != nil { // a killed watch repeats it under this ID
+			w.warn(err.Error())
+		}
 	}
 	send := w.prepare()
 	answer := make(chan sent, 1)
