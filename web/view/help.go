@@ -151,7 +151,7 @@ func verdicts() []verdictHelp {
 		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities.", "Ages or cohorts alone; or the same rise with p ≤ 0.1 and z ≥ 1.64, with four or five snapshots z ≥ 2.33; or a published leak above its expected count."},
 		{"scaling", "It grows only with its load: so many for each pod, target or connection.", "A load from outside is known for every snapshot and varies by a fifth; with k the median of count / load, |count − k × load| ≤ max(2, 15 %) in each."},
 		{"stopped", "It grew and has ended; what came is still there.", "At its own pace at least 5 more would have come since, at most a tenth of that did, and it has stood still for longer than twice any pause before."},
-		{"grew", "More members came than left. A fact, no accusation: two or three dumps can say no more.", "At least 3 more, and none that was there left, or chance gives so many births with p ≤ 0.01; without identities a rise by 10 and by 15 % with z ≥ 2.33."},
+		{"grew", "More members came than left. A fact, no accusation.", "At least 3 more, and none that was there left, or chance gives so many births with p ≤ 0.01; without identities a rise by 10 and by 15 % with z ≥ 2.33."},
 		{"new", "It was not there at first. Nothing more can be said yet.", "0 before, 3 or more after, in the last two intervals."},
 		{"shrinking", "It fell in the snapshots that can be compared.", "The rule of a series, mirrored."},
 		{"gone", "It was there at first and is not any more.", "3 or more before, 0 after."},
