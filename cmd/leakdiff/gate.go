@@ -139,20 +139,33 @@ func readReport(name string) (*report.Report, error) {
 	return out, nil
 }
 
-// hold holds the case against the baseline and the budget, adds what they say to its report,
-// and reports whether it passes --fail-on.
-func (r *reportCommand) hold(c *report.Case, held *gate.Options) (bool, error) {
+// hold holds the case against the baseline and the budget and adds what they say to its report.
+func (r *reportCommand) hold(c *report.Case, held *gate.Options) report.Gate {
 	if held == nil {
 		held = &gate.Options{IgnoreRecovered: r.IgnoreRecovered}
 	}
-	result, err := gate.Check(c, *held)
-	if err != nil {
-		return false, err
-	}
+	result := gate.Check(c, *held)
 	if r.gated() {
 		c.Hold(&result)
 	}
-	return !result.Reached(r.accused()), nil
+	return result
+}
+
+// uncheckedFault is nil if everything was checked that decides.
+func uncheckedFault(open []report.GateUnchecked) error {
+	const most = 3
+	var said []string
+	for k, u := range open {
+		if k == most {
+			said = append(said, fmt.Sprintf("%d more could not be compared or checked.", len(open)-most))
+			break
+		}
+		said = append(said, u.Text)
+	}
+	if said == nil {
+		return nil
+	}
+	return &analysis.Fault{Code: "unchecked", What: strings.Join(said, "\n")}
 }
 
 // places finds files for the readers of a SARIF log: sources that are below --source, or below

@@ -142,8 +142,81 @@ func TestABaselineOfAnotherProgramComparesNothing(t *testing.T) {
 	put(t, filepath.Join(dir, "then.json"), string(text))
 	put(t, filepath.Join(dir, "now.txt"), goroutines(map[string]int{"watch": 90}))
 	got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then.json"), "--fail-on", "grew", filepath.Join(dir, "now.txt"))
-	if got.status != exitDone || !strings.Contains(got.stdout, "The baseline does not have") {
+	if got.status != exitError || !strings.Contains(got.stdout, "The baseline does not have") || !strings.Contains(got.stdout, "the baseline has b, which was not captured now") {
 		t.Errorf("status %d\n%s%s", got.status, got.stdout, got.stderr)
+	}
+}
+
+func TestWhatTheBaselineHasAndNothingCapturedNowPassesNothing(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	lsof := "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n" + "shop 7 u 5u REG 8,1 0 77 /var/shop/data\n"
+	few := goroutines(map[string]int{"watch": 20})
+	put(t, at("full/lsof.txt"), lsof)
+	put(t, at("full/goroutine.txt"), few)
+	put(t, at("files/lsof.txt"), lsof)
+	more := lsof
+	for fd := range 90 {
+		more += fmt.Sprintf("shop 7 u %du sock 0,8 0t0 9 protocol: TCP\n", 6+fd)
+	}
+	put(t, at("leak/lsof.txt"), more)
+	put(t, at("both/lsof.txt"), lsof+"till 8 u 5u REG 8,1 0 77 /var/shop/data\n")
+	put(t, at("full.json"), execute(t, nil, "report", "--format", "json", at("full")).stdout)
+	const kinds, process = "the baseline has goroutines of shop, which were not captured now", "the baseline has till, which was not captured now"
+	for _, c := range []struct {
+		name, baseline, path, failOn string
+		status                       int
+		want                         string
+	}{
+		{"goroutines of the process", "full", "files", "grew", exitError, kinds},
+		{"by a report too", "full.json", "files", "leaking", exitError, kinds},
+		{"never fails nothing and says it", "full", "files", "never", exitDone, kinds},
+		{"what else grew fails as before", "full", "leak", "grew", exitVerdict, kinds},
+		{"a process of several", "both", "files", "grew", exitError, process},
+		{"all is there", "both", "both", "grew", exitDone, "Nothing is new or more than in the baseline.\n"},
+	} {
+		for _, format := range []string{"text", "md", "jira", "ticket", "json", "junit", "sarif"} {
+			t.Run(c.name+" in "+format, func(t *testing.T) {
+				got := execute(t, nil, "report", "--baseline", at(c.baseline), "--fail-on", c.failOn, "--format", format, at(c.path))
+				if want := strings.TrimSuffix(c.want, "\n"); got.status != c.status || c.status != exitDone && !strings.Contains(got.stdout, want) {
+					t.Errorf("status %d, want %d with %q\n%s", got.status, c.status, c.want, got.stdout+got.stderr)
+				}
+				if said := strings.Contains(got.stderr, c.want); said != (c.status == exitError) {
+					t.Errorf("on standard error:\n%s", got.stderr)
+				}
+				if format == "text" && strings.HasPrefix(got.stdout, "Nothing is new") != (c.path == "both") {
+					t.Errorf("it says:\n%s", got.stdout)
+				}
+				if format == "junit" {
+					var tests suites
+					if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || (tests.Errors == 1) != (c.path != "both") {
+						t.Errorf("%d errors, %v\n%s", tests.Errors, err, got.stdout)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestOneOfTwentyProcessesThatIsGoneIsTold(t *testing.T) {
+	dir := t.TempDir()
+	listing := func(name string, without int) string {
+		text := "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n"
+		for pid := 101; pid <= 120; pid++ {
+			if pid != without {
+				text += fmt.Sprintf("shop %d u 5u REG 8,1 0 77 /var/shop/data\n", pid)
+			}
+		}
+		put(t, filepath.Join(dir, name, "lsof.txt"), text)
+		return filepath.Join(dir, name)
+	}
+	all := listing("all", 0)
+	got := execute(t, nil, "report", "--baseline", all, listing("fewer", 113))
+	if want := "the baseline has shop, pid 113, which was not captured now"; got.status != exitError || strings.Count(got.stdout, "Not compared") != 1 || !strings.Contains(got.stdout, want) {
+		t.Errorf("status %d, want %q\n%s%s", got.status, want, got.stdout, got.stderr)
+	}
+	if got := execute(t, nil, "report", "--baseline", all, listing("same", 0)); got.status != exitDone || strings.Contains(got.stdout, "Not compared") {
+		t.Errorf("all twenty: status %d\n%s%s", got.status, got.stdout, got.stderr)
 	}
 }
 
@@ -285,6 +358,7 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 
 type suites struct {
 	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
 	Suites   []struct {
 		Cases []struct {
 			Failure struct {

@@ -134,35 +134,38 @@ func (l *budgetLine) kind() analysis.Kind {
 type spending struct {
 	of     *report.Case
 	budget *Budget
-	// seen are the lines that counted something, unchecked the first reason for which one
-	// could not be checked.
-	seen      map[int]bool
-	unchecked error
+	// seen are the lines that counted something.
+	seen map[int]bool
+	// unchecked are what could not be checked, one for each line.
+	unchecked []report.GateUnchecked
+	open      map[int]bool
 }
 
-// end adds notes on lines that counted nothing. It fails if a line could not be checked and
-// none is exceeded.
-func (s *spending) end(r *report.Gate) error {
+// leave says that a line cannot be checked.
+func (s *spending) leave(line int, process string, host *string, why *analysis.Fault) {
+	if s.open[line] {
+		return
+	}
+	s.open[line] = true
+	why.Where = fmt.Sprintf("line %d of the budget: %s", s.budget.lines[line].number, s.budget.lines[line].text)
+	s.unchecked = append(s.unchecked, report.GateUnchecked{Process: process, Host: host, Budget: true, Text: wording.Capital(why.Error())})
+}
+
+// end adds what could not be checked, and notes on lines that counted nothing.
+func (s *spending) end(r *report.Gate) {
 	for k := range s.budget.lines {
 		l := &s.budget.lines[k]
-		if s.seen[k] || s.unchecked != nil {
+		if s.seen[k] || s.open[k] {
 			continue
 		}
 		if kind := l.kind(); !s.captured(kind) {
-			s.unchecked = &analysis.Fault{Code: "usage", What: "the budget cannot be checked: nothing that was read has " + wording.Kinds(cmp.Or(kind, analysis.KindGoroutine)), Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
-				Hint: "capture them too, as leakdiff collect does, or leave the line out"}
+			s.leave(k, "", nil, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + wording.Kinds(cmp.Or(kind, analysis.KindGoroutine)),
+				Hint: "capture them too, as leakdiff collect does, or leave the line out"})
 		} else if l.each > 0 {
 			r.Notes = append(r.Notes, wording.CountsNothing(l.number, l.text, s.named(l)))
 		}
 	}
-	over := slices.ContainsFunc(r.Items, func(i report.GateItem) bool { return i.Rule == report.OverBudget })
-	if s.unchecked != nil && !over {
-		return s.unchecked
-	}
-	if s.unchecked != nil {
-		r.Notes = append(r.Notes, wording.Capital(s.unchecked.Error()))
-	}
-	return nil
+	r.Unchecked = append(r.Unchecked, s.unchecked...)
 }
 
 // captured reports whether some snapshot has evidence of a kind, or any for an empty one.
@@ -232,16 +235,16 @@ func (g *gated) spend(all *spending) {
 		if now == 0 {
 			continue
 		}
-		value, err := g.load(l)
-		if err != nil {
-			all.unchecked = cmp.Or(all.unchecked, err)
+		value, unknown := g.load(l)
+		if unknown != nil {
+			all.leave(k, g.Process, g.Host, unknown)
 			continue
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
 			if g.cut() && (l.object != "" || l.kind() == "" || l.kind() == analysis.KindGoroutine) {
-				all.unchecked = cmp.Or(all.unchecked, error(&analysis.Fault{Code: "usage", What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
-					Hint: "capture again, with debug=1 beside debug=2 where there are many"}))
+				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there",
+					Hint: "capture again, with debug=1 beside debug=2 where there are many"})
 			}
 			continue
 		}
@@ -270,7 +273,7 @@ func (g *gated) cut() bool {
 
 // load is the value of the load of a line at the last capture that has it, 1 for a line
 // without one. It fails where nobody knows it: a budget that cannot be checked must not pass.
-func (g *gated) load(l *budgetLine) (float64, error) {
+func (g *gated) load(l *budgetLine) (float64, *analysis.Fault) {
 	if l.load == "" {
 		return 1, nil
 	}
@@ -293,6 +296,6 @@ func (g *gated) load(l *budgetLine) (float64, error) {
 	if len(known) > 0 {
 		why = "the captures have " + wording.List(known, 5)
 	}
-	return 0, &analysis.Fault{Code: "usage", What: "the budget cannot be checked: nobody knows the load " + l.load, Where: fmt.Sprintf("line %d of the budget", l.number), Why: why,
+	return 0, &analysis.Fault{What: "the budget cannot be checked: nobody knows the load " + l.load, Why: why,
 		Hint: "capture metrics with the dumps, or give it: --load " + l.load + "=20"}
 }

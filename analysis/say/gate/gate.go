@@ -28,12 +28,11 @@ type Options struct {
 // counted are the verdicts that an item can have.
 var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
 
-// Check holds a case against a baseline and a budget. It fails where a line of the budget
-// cannot be checked and none is exceeded.
-func Check(c *report.Case, o Options) (report.Gate, error) {
+// Check holds a case against a baseline and a budget.
+func Check(c *report.Case, o Options) report.Gate {
 	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
 	then := newBaseline(o.Baseline, &c.Report)
-	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}}
+	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}, open: map[int]bool{}}
 	for i := range c.Report.Series {
 		s := &c.Report.Series[i]
 		g := &gated{Series: s, of: c, number: i, options: o, result: &r}
@@ -49,10 +48,11 @@ func Check(c *report.Case, o Options) (report.Gate, error) {
 			g.spend(spent)
 		}
 	}
+	r.Unchecked = then.notNow()
 	if o.Budget != nil {
-		return r, spent.end(&r)
+		spent.end(&r)
 	}
-	return r, nil
+	return r
 }
 
 // gated is a series on its way into a result.

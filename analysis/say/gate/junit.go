@@ -19,12 +19,14 @@ type (
 		Name     string   `xml:"name,attr"`
 		Tests    int      `xml:"tests,attr"`
 		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
 		Suites   []suite  `xml:"testsuite"`
 	}
 	suite struct {
 		Name     string     `xml:"name,attr"`
 		Tests    int        `xml:"tests,attr"`
 		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
 		Skipped  int        `xml:"skipped,attr"`
 		Cases    []testCase `xml:"testcase"`
 	}
@@ -32,6 +34,7 @@ type (
 		Class   string   `xml:"classname,attr"`
 		Name    string   `xml:"name,attr"`
 		Failure *failure `xml:"failure,omitempty"`
+		Error   *failure `xml:"error,omitempty"`
 		Skipped *skipped `xml:"skipped,omitempty"`
 		Output  string   `xml:"system-out,omitempty"`
 	}
@@ -46,14 +49,20 @@ type (
 )
 
 // JUnit writes a suite for each process: items that accuse by the verdicts are failures, others
-// passed with their text as output, those that are set aside skipped. A process without any has
-// one test, which passed.
+// passed with their text as output, those that are set aside skipped. What could not be checked
+// is an error. A process without any has one test, which passed.
 func JUnit(w io.Writer, r *report.Gate, all *report.Report, verdicts []analysis.Verdict) error {
 	out := suites{Name: "leakdiff"}
+	var names []string
 	for i := range all.Series {
-		s := &all.Series[i]
-		of := suite{Name: name(s.Process, s.Host)}
-		if slices.ContainsFunc(out.Suites, func(other suite) bool { return other.Name == of.Name }) {
+		names = append(names, name(all.Series[i].Process, all.Series[i].Host))
+	}
+	for _, u := range r.Unchecked {
+		names = append(names, name(u.Process, u.Host))
+	}
+	for k, process := range names {
+		of := suite{Name: process}
+		if slices.Contains(names[:k], process) {
 			continue // the items of both are there
 		}
 		for _, item := range slices.Concat(r.Items, r.SetAside) {
@@ -61,11 +70,16 @@ func JUnit(w io.Writer, r *report.Gate, all *report.Report, verdicts []analysis.
 				of.add(item, verdicts)
 			}
 		}
+		for _, u := range r.Unchecked {
+			if name(u.Process, u.Host) == of.Name {
+				of.leave(u)
+			}
+		}
 		if len(of.Cases) == 0 {
 			of.Cases = []testCase{{Class: of.Name, Name: "nothing grows"}}
 		}
 		of.Tests = len(of.Cases)
-		out.Tests, out.Failures = out.Tests+of.Tests, out.Failures+of.Failures
+		out.Tests, out.Failures, out.Errors = out.Tests+of.Tests, out.Failures+of.Failures, out.Errors+of.Errors
 		out.Suites = append(out.Suites, of)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -94,6 +108,16 @@ func (s *suite) add(item report.GateItem, verdicts []analysis.Verdict) {
 		c.Output = word(&item) + ": " + text
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+// leave adds what could not be checked.
+func (s *suite) leave(u report.GateUnchecked) {
+	what := "the baseline is compared"
+	if u.Budget {
+		what = "the budget is checked"
+	}
+	s.Cases = append(s.Cases, testCase{Class: s.Name, Name: what, Error: &failure{Message: wording.Printable(u.Text), Type: "unchecked"}})
+	s.Errors++
 }
 
 // name is a process with its host, "leakdiff" without both: readers need a name.

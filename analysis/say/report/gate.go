@@ -16,8 +16,21 @@ type Gate struct {
 	Budget   bool       `json:"budget,omitempty"`
 	Items    []GateItem `json:"items"`
 	SetAside []GateItem `json:"set_aside"`
-	// Notes say what could not be compared.
+	// Unchecked are what the baseline has and nothing captured now, and what of the budget could
+	// not be checked: growth may hide there.
+	Unchecked []GateUnchecked `json:"unchecked,omitempty"`
+	// Notes say what the baseline does not have, and which lines of the budget mean nothing.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// GateUnchecked is something that could not be compared or checked.
+type GateUnchecked struct {
+	Process string  `json:"process"`
+	Host    *string `json:"host,omitempty"`
+	// Budget reports a line of the budget; otherwise it is of the baseline.
+	Budget bool `json:"budget,omitempty"`
+	// Text says what, why, and what to do.
+	Text string `json:"text"`
 }
 
 // GateItem is one growth, or one line of a budget that is exceeded, of one process.
@@ -53,6 +66,20 @@ func (i *GateItem) Accuses(verdicts []analysis.Verdict) bool {
 // Reached reports whether an item accuses.
 func (r *Gate) Reached(verdicts []analysis.Verdict) bool {
 	return slices.ContainsFunc(r.Items, func(i GateItem) bool { return i.Accuses(verdicts) })
+}
+
+// Open returns what could not be checked, if that decides: nothing accuses by the verdicts. What
+// of the baseline was not compared does not decide where no verdict accuses.
+func (r *Gate) Open(verdicts []analysis.Verdict) (open []GateUnchecked) {
+	if r.Reached(verdicts) {
+		return nil
+	}
+	for _, u := range r.Unchecked {
+		if u.Budget || len(verdicts) > 0 {
+			open = append(open, u)
+		}
+	}
+	return open
 }
 
 // Hold adds what counts to the report.

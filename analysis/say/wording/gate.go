@@ -24,6 +24,31 @@ func NotComparedKinds(process string, kinds []string) string {
 	return "The baseline has no " + Ands(kinds) + " of " + process + ": these were not compared."
 }
 
+// ProcessOn names a process with what tells it from others of its name: "shop on node-3, pid 71".
+// host and pid may be empty.
+func ProcessOn(process, host, pid string) string {
+	if process == "" {
+		process = "a process without a name"
+	}
+	if host != "" {
+		process += " on " + host
+	}
+	if pid != "" {
+		process += ", pid " + pid
+	}
+	return process
+}
+
+// ProcessNotCaptured says that a process of the baseline was not captured now.
+func ProcessNotCaptured(who string) string {
+	return "Not compared: the baseline has " + who + ", which was not captured now. It may have ended, or grown unseen: capture it again, or make a new baseline if it is gone for good."
+}
+
+// KindsNotCaptured says which kinds of a process the baseline has and nothing captured now.
+func KindsNotCaptured(who string, kinds []string) string {
+	return "Not compared: the baseline has " + Ands(kinds) + " of " + who + ", which were not captured now. They may have grown unseen: capture them again as for the baseline, or make a new baseline without them."
+}
+
 // CountsNothing says that a line of a budget means nothing that was captured, and for objects
 // which types there are.
 func CountsNothing(line int, text string, types []string) string {
@@ -63,9 +88,13 @@ func OverBudget(now int, allowed float64, each float64, load string, value float
 }
 
 // MoreThanInBaseline counts growths: "6 of 14 growths are new or more than in the baseline, 8
-// are set aside."
-func MoreThanInBaseline(n, aside int) string {
+// are set aside." all reports that everything of the baseline was compared.
+func MoreThanInBaseline(n, aside int, all bool) string {
 	switch {
+	case n == 0 && !all && aside == 0:
+		return "Not all of the baseline was compared; what was is not new or more."
+	case n == 0 && !all:
+		return "Not all of the baseline was compared; what was is not new or more, and " + Plural(aside, "growth is", "growths are") + " set aside."
 	case n == 0 && aside == 0:
 		return "Nothing is new or more than in the baseline."
 	case n == 0:
@@ -76,8 +105,12 @@ func MoreThanInBaseline(n, aside int) string {
 	return fmt.Sprintf("%d of %d growths %s new or more than in the baseline; %s set aside.", n, n+aside, Fit(n, "is", "are"), Plural(aside, "is", "are"))
 }
 
-// BudgetExceeded counts the lines of a budget that are exceeded.
-func BudgetExceeded(lines int) string {
+// BudgetExceeded counts the lines of a budget that are exceeded. all reports that every line was
+// checked.
+func BudgetExceeded(lines int, all bool) string {
+	if lines == 0 && !all {
+		return "Not all of the budget could be checked."
+	}
 	if lines == 0 {
 		return "The budget holds."
 	}
