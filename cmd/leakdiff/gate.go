@@ -53,7 +53,7 @@ func (r *reportCommand) gateOptions(ctx context.Context, m *Main, known *knowled
 		}
 	}
 	if r.Baseline != "" {
-		if held.Baseline, err = r.readBaseline(ctx, m, known); err != nil {
+		if err = r.readBaseline(ctx, m, known, held); err != nil {
 			return nil, err
 		}
 	}
@@ -85,24 +85,28 @@ func whyUnread(err error) string {
 }
 
 // readBaseline reads a report of --format json, or makes that of captures.
-func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowledge.Catalogue) (*report.Report, error) {
-	if all, err := readReport(r.Baseline); all != nil || err != nil {
-		return all, err
+func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowledge.Catalogue, held *gate.Options) (err error) {
+	if held.Baseline, err = readReport(r.Baseline); held.Baseline != nil || err != nil {
+		return err
 	}
 	inputs, err := inputsOf(m, []string{r.Baseline})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	result, err := read(ctx, m, inputs, "reading the baseline")
 	if err == nil && len(result.Snapshots) == 0 {
 		err = nothingRead("no dump and no report was found in what --baseline names", "name captures of the same program, or what `leakdiff report --format json` wrote")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	nameUpload(result.Snapshots, []string{r.Baseline})
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known})
-	return &c.Report, nil
+	held.Baseline, held.Captures = &c.Report, map[int][]analysis.Snapshot{}
+	for i := range c.Series {
+		held.Captures[i] = c.Ends(i)
+	}
+	return nil
 }
 
 // reportSchema is at the beginning of a report in JSON.

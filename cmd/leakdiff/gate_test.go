@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
 )
 
 // goroutines is a dump of so many goroutines of each function, which began long before.
@@ -194,6 +195,84 @@ func TestWhatTheBaselineHasAndNothingCapturedNowPassesNothing(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// spawned is a dump of goroutines that main.spawn started: so many in each of so many functions.
+func spawned(functions, each int) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "goroutine 1 [running]:\nmain.main()\n\t/src/shop/main.go:5 +0x1\n\n")
+	for i := range functions * each {
+		fmt.Fprintf(&b, "goroutine %d [select]:\nmain.work%d(0xc0000%05x)\n\t/src/shop/main.go:12 +0x1\ncreated by main.spawn in goroutine 1\n\t/src/shop/main.go:9 +0x1\n\n", 10+i, i%functions, 10+i)
+	}
+	return b.String()
+}
+
+// startedAnew is a dump of another process: it has none of the goroutines.
+func startedAnew(dump string) string {
+	return strings.NewReplacer("goroutine ", "goroutine 90", "in goroutine ", "in goroutine 90").Replace(dump)
+}
+
+func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
+	for _, c := range []struct {
+		name, then, now string
+		// status is that with captures as the baseline, counted that with their report, which
+		// knows no members.
+		status, counted int
+		want            string
+	}{
+		{"many families of one creator, none of which grew by itself", spawned(2, 2), spawned(150, 2), exitVerdict, exitVerdict, "Goroutines of main.spawn: 4 goroutines in the baseline, 300 now"},
+		{"as many of one creator in another process", startedAnew(spawned(2, 2)), spawned(150, 2), exitVerdict, exitVerdict, "Goroutines of main.spawn: 4 goroutines in the baseline, 300 now"},
+		{"a creator of many families that was not there", spawned(0, 0), spawned(20, 2), exitVerdict, exitVerdict, "oroutines"},
+		{"many families that grew by less than counts for each", spawned(100, 1), spawned(100, 9), exitVerdict, exitVerdict, "100 goroutines in the baseline, 900 now"},
+		{"eleven of which none was there", spawned(1, 1), spawned(1, 12), exitVerdict, exitDone, "1 goroutine in the baseline, 12 now"},
+		{"eleven beside three that stay", spawned(1, 3), spawned(1, 14), exitVerdict, exitDone, "3 goroutines in the baseline, 14 now"},
+		{"fifteen beside five that stay", spawned(1, 5), spawned(1, 20), exitVerdict, exitDone, "5 goroutines in the baseline, 20 now"},
+		{"a few more come and go", spawned(1, 20), spawned(1, 28), exitDone, exitDone, "Nothing is new"},
+		{"one more of each of eight", spawned(8, 20), spawned(8, 21), exitDone, exitDone, "Nothing is new"},
+		{"other families of the same creator", spawned(30, 1), strings.ReplaceAll(spawned(30, 1), "main.work", "main.job"), exitDone, exitDone, "Nothing is new"},
+		{"fewer of the creator", spawned(150, 2), spawned(2, 2), exitDone, exitDone, "Nothing is new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			then, now := filepath.Join(dir, "then.txt"), filepath.Join(dir, "now.txt")
+			put(t, then, c.then)
+			put(t, now, c.now)
+			put(t, filepath.Join(dir, "then.json"), execute(t, nil, "report", "--format", "json", then).stdout)
+			for baseline, status := range map[string]int{then: c.status, filepath.Join(dir, "then.json"): c.counted} {
+				got := execute(t, nil, "report", "--baseline", baseline, now)
+				if got.status != status || status == c.status && !strings.Contains(got.stdout, c.want) {
+					t.Errorf("%s: status %d, want %d with %q\n%s%s", filepath.Base(baseline), got.status, status, c.want, got.stdout, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestABaselineIsCalmAboutRealProgramsThatDidNotGrow(t *testing.T) {
+	series, err := filepath.Glob(corpus.Path(t, "series", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, then, now string
+		status          int
+	}{
+		{"a kubelet after its leak", "kubelet-probe-leak/t0", "kubelet-probe-leak/t8-shims-resumed", exitDone},
+		{"a program that leaks 13 goroutines", "restart/t1", "restart/t6", exitVerdict},
+	} {
+		if got := execute(t, nil, "report", "--baseline", corpus.Path(t, "series", c.then), corpus.Path(t, "series", c.now)); got.status != c.status {
+			t.Errorf("%s: status %d, want %d\n%s", c.name, got.status, c.status, got.stdout)
+		}
+	}
+	for _, dir := range series {
+		written := filepath.Join(t.TempDir(), "then.json")
+		put(t, written, execute(t, nil, "report", "--format", "json", dir).stdout)
+		for _, baseline := range []string{dir, written} {
+			if got := execute(t, nil, "report", "--baseline", baseline, dir); got.status != exitDone {
+				t.Errorf("%s against itself by %s: status %d\n%s", filepath.Base(dir), filepath.Base(baseline), got.status, got.stdout)
+			}
 		}
 	}
 }

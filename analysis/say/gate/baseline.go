@@ -20,6 +20,9 @@ type thenCount struct {
 // thenProcess is a process of the baseline.
 type thenProcess struct {
 	families map[string]thenCount
+	series   []*report.Series
+	// creators reports that it names who created goroutines.
+	creators bool
 	// kinds are those of which the baseline has evidence.
 	kinds map[analysis.Kind]bool
 }
@@ -87,11 +90,13 @@ func newBaseline(then, now *report.Report) *baseline {
 		s := &then.Series[i]
 		p := b.processes[s.Process]
 		if p == nil {
-			p = &thenProcess{map[string]thenCount{}, map[analysis.Kind]bool{}}
+			p = &thenProcess{families: map[string]thenCount{}, kinds: map[analysis.Kind]bool{}}
 			b.processes[s.Process] = p
 		}
+		p.series = append(p.series, s)
 		for k := range s.Families {
 			f := &s.Families[k]
+			p.creators = p.creators || f.CreatedBy != ""
 			have := p.families[f.Fingerprint]
 			p.families[f.Fingerprint] = thenCount{max(have.highest, highest(f.Counts)), have.benign || f.Benign() || f.SetAside != nil}
 		}
@@ -136,6 +141,16 @@ func (b *baseline) match() {
 			}
 		}
 	}
+}
+
+// partnerOf is the series of the baseline whose partner a series now is, nil if it is of none.
+func (b *baseline) partnerOf(now int) *captured {
+	for _, then := range b.then {
+		if p := b.partner[then]; p != nil && p.number == now {
+			return then
+		}
+	}
+	return nil
 }
 
 // notNow are what the baseline has and nothing captured now: a process, or kinds of one.

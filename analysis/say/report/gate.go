@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -84,6 +85,88 @@ func (r *Gate) Open(verdicts []analysis.Verdict) (open []GateUnchecked) {
 
 // Hold adds what counts to the report.
 func (c *Case) Hold(g *Gate) { c.Report.Gate, c.listed.Gate = g, g }
+
+// LastWhole is the last snapshot of a series that is not cut, or the last one if all are. It is
+// nil in a case that is a report alone.
+func (c *Case) LastWhole(series int) *analysis.Snapshot {
+	if len(c.Series) == 0 {
+		return nil
+	}
+	all := c.Series[series].Snapshots
+	for _, s := range slices.Backward(all) {
+		if !s.LowerBound {
+			return s
+		}
+	}
+	return all[len(all)-1]
+}
+
+// Ends are the snapshots of a series by which later ones are compared with it: the last whole
+// one, and before it the others where there is a load that growth may follow.
+func (c *Case) Ends(series int) (out []analysis.Snapshot) {
+	last := c.LastWhole(series)
+	if len(c.Series[series].Trend.Loads()) > 0 {
+		for _, s := range c.Series[series].Snapshots {
+			if s != last {
+				out = append(out, *s)
+			}
+		}
+	}
+	return append(out, *last)
+}
+
+// Since is a series judged together with an earlier one of the same start of the program.
+type Since struct {
+	// Pair are the last whole snapshots of both as two dumps, and Said what is said of them.
+	Pair *JudgedSeries
+	Said *Series
+	// Scaling are the families that follow a load over all snapshots of both.
+	Scaling map[string]bool
+}
+
+// Since judges a series together with the Ends of an earlier one. It is nil where they are not
+// of one start of the process: nothing but their counts can be compared then.
+func (c *Case) Since(series int, earlier []analysis.Snapshot) *Since {
+	last := c.LastWhole(series)
+	if last == nil {
+		return nil
+	}
+	before, now := earlier[len(earlier)-1], *last
+	dated := before.CapturedAt.Before(now.CapturedAt)
+	if !dated { // who gives a baseline knows that it is the earlier one
+		before.CapturedAt, now.CapturedAt = time.Time{}, time.Time{}
+	}
+	before.Order, now.Order = 0, 1
+	pair := c.joined(series, before, now)
+	if len(pair.Series) != 1 || len(pair.Series[0].Snapshots) != 2 || pair.Series[0].Trend.Epochs[1] > 0 {
+		return nil
+	}
+	out := &Since{Pair: &pair.Series[0], Said: &pair.Report.Series[0], Scaling: map[string]bool{}}
+	if dated && len(c.Series[series].Trend.Loads()) > 0 {
+		all := slices.Clone(earlier)
+		for _, s := range c.Series[series].Snapshots {
+			all = append(all, *s)
+		}
+		for _, s := range c.joined(series, all...).Report.Series {
+			for i := range s.Families {
+				if f := &s.Families[i]; f.Verdict == analysis.Scaling {
+					out.Scaling[f.Fingerprint] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// joined judges snapshots as those of the process of a series, which may have had another name
+// or run on another host.
+func (c *Case) joined(series int, all ...analysis.Snapshot) Case {
+	process := &c.Series[series].Snapshots[0].Process
+	for i := range all {
+		all[i].Process.Name, all[i].Process.Host = process.Name, process.Host
+	}
+	return Build(all, nil, Options{Knowledge: c.Series[series].catalogue})
+}
 
 // StackOf is the stack of one member of the first of these families that has one, leaf first,
 // nil in a case that is a report alone.

@@ -1,6 +1,10 @@
 package wording
 
-import "fmt"
+import (
+	"fmt"
+
+	"leakdiff/analysis"
+)
 
 // Recovered says that a growth ended within the captures.
 const Recovered = "its cause went away"
@@ -64,12 +68,12 @@ func NoMoreThanInBaseline(before, now int) string {
 	return fmt.Sprintf("%d in the baseline, %d now", before, now)
 }
 
-// SinceBaseline compares a family with the baseline: "12 goroutines in the baseline, 96 now."
-func SinceBaseline(before, now int, kinds string) string {
+// SinceBaseline compares members with the baseline: "12 goroutines in the baseline, 96 now."
+func SinceBaseline(before, now int, kind analysis.Kind) string {
 	if before == 0 {
-		return fmt.Sprintf("%d %s that the baseline does not have.", now, kinds)
+		return Members(kind, now) + " that the baseline does not have."
 	}
-	return fmt.Sprintf("%d %s in the baseline, %d now.", before, kinds, now)
+	return fmt.Sprintf("%s in the baseline, %d now.", Members(kind, before), now)
 }
 
 // TotalRose says that a total rose that no family explains.
