@@ -232,19 +232,18 @@ func (g *gated) spend(all *spending) {
 			now += last(f.Counts)
 			item.Families = append(item.Families, f.Fingerprint)
 		}
-		if now == 0 {
-			continue
-		}
-		value, unknown := g.load(l)
-		if unknown != nil {
-			all.leave(k, g.Process, g.Host, unknown)
-			continue
+		value := 0.0
+		if now > 0 {
+			var unknown *analysis.Fault
+			if value, unknown = g.load(l); unknown != nil {
+				all.leave(k, g.Process, g.Host, unknown)
+				continue
+			}
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
-			if g.cut() && (l.object != "" || l.kind() == "" || l.kind() == analysis.KindGoroutine) {
-				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there",
-					Hint: "capture again, with debug=1 beside debug=2 where there are many"})
+			if kind := l.kind(); g.cut() && kind != analysis.KindDescriptor && kind != analysis.KindWatch {
+				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Hint: hintOfCut})
 			}
 			continue
 		}
@@ -259,6 +258,8 @@ func (g *gated) spend(all *spending) {
 		g.put(item, "")
 	}
 }
+
+const hintOfCut = "capture again, with debug=1 beside debug=2 where there are many"
 
 // cut reports that the last capture is truncated and has only a lower bound.
 func (g *gated) cut() bool {
