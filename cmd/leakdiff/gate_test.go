@@ -250,6 +250,48 @@ func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
 	}
 }
 
+func TestACutDumpIsNotComparedWithABaseline(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	whole := goroutines(map[string]int{"watch": 40, "serve": 12})
+	put(t, at("whole.txt"), whole)
+	put(t, at("cut.txt"), whole[:strings.Index(whole, "Cart).serve")-150])
+	put(t, at("more.txt"), goroutines(map[string]int{"watch": 90, "serve": 12}))
+	moreCut := goroutines(map[string]int{"watch": 90, "serve": 12})
+	put(t, at("morecut.txt"), moreCut[:strings.Index(moreCut, "Cart).serve")+300])
+	put(t, at("both/2026-11-26T10-00-00Z/goroutine.txt"), whole)
+	put(t, at("both/2026-11-26T10-01-00Z/goroutine.txt"), whole[:len(whole)/2])
+	const now, then = "the last capture of shop is cut", "the dumps of shop in the baseline are cut. Whether"
+	for _, c := range []struct {
+		name, baseline, path string
+		status               int
+		want, not            string
+	}{
+		{"now cut and nothing found", "whole", "cut.txt", exitError, now, "Nothing is new"},
+		{"now cut and growth found", "whole", "morecut.txt", exitVerdict, "40 goroutines in the baseline, 90 now", ""},
+		{"the baseline cut, and what is behind the cut", "cut", "whole.txt", exitError, then + " store.(*Cart).serve", "does not have"},
+		{"the baseline cut, and more than in it", "cut", "more.txt", exitError, then, "40 goroutines in the baseline"},
+		{"no more than in a baseline that is cut", "whole", "whole.txt", exitDone, "Nothing is new", ""},
+		{"a baseline of which one dump is whole", "both", "whole.txt", exitDone, "Nothing is new", ""},
+		{"more than in the whole dump of a baseline", "both", "more.txt", exitVerdict, "40 goroutines in the baseline, 90 now", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			baseline := at(c.baseline)
+			if c.baseline != "both" {
+				baseline += ".txt"
+			}
+			put(t, at("then.json"), execute(t, nil, "report", "--format", "json", baseline).stdout)
+			for _, baseline := range []string{baseline, at("then.json")} {
+				got := execute(t, nil, "report", "--baseline", baseline, at(c.path))
+				top, _, _ := strings.Cut(got.stdout, "\n\n")
+				if got.status != c.status || !strings.Contains(top, c.want) || c.not != "" && strings.Contains(top, c.not) {
+					t.Errorf("%s: status %d, want %d with %q and without %q\n%s%s", baseline, got.status, c.status, c.want, c.not, got.stdout, got.stderr)
+				}
+			}
+		})
+	}
+}
+
 func TestABaselineIsCalmAboutRealProgramsThatDidNotGrow(t *testing.T) {
 	series, err := filepath.Glob(corpus.Path(t, "series", "*"))
 	if err != nil {

@@ -21,6 +21,8 @@ type thenCount struct {
 type thenProcess struct {
 	families map[string]thenCount
 	series   []*report.Series
+	// whole reports that a dump of it is not cut, and cut that one is.
+	whole, cut bool
 	// creators reports that it names who created goroutines.
 	creators bool
 	// kinds are those of which the baseline has evidence.
@@ -104,6 +106,12 @@ func newBaseline(then, now *report.Report) *baseline {
 			p.kinds[kind] = true
 		}
 	}
+	for i := range then.Snapshots {
+		if x := &then.Snapshots[i]; b.processes[x.Process] != nil && (x.Totals.Goroutines != nil || x.Totals.Threads != nil) {
+			p := b.processes[x.Process]
+			p.whole, p.cut = p.whole || !x.LowerBound, p.cut || x.LowerBound
+		}
+	}
 	names := map[string]bool{}
 	for i := range now.Series {
 		names[now.Series[i].Process] = true
@@ -141,6 +149,12 @@ func (b *baseline) match() {
 			}
 		}
 	}
+}
+
+// bounded reports a kind of which the baseline has cut dumps alone: what is not in them may have
+// been there.
+func (p *thenProcess) bounded(kind analysis.Kind) bool {
+	return p.cut && !p.whole && (kind == analysis.KindGoroutine || kind == analysis.KindThread)
 }
 
 // partnerOf is the series of the baseline whose partner a series now is, nil if it is of none.

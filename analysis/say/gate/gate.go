@@ -51,7 +51,7 @@ func Check(c *report.Case, o Options) report.Gate {
 			g.spend(spent)
 		}
 	}
-	r.Unchecked = then.notNow()
+	r.Unchecked = append(then.notNow(), r.Unchecked...)
 	if o.Budget != nil {
 		spent.end(&r)
 	}
@@ -145,7 +145,7 @@ func (g *gated) item(rule, title, text string, families []string) report.GateIte
 
 // compare adds the counts of a family to its item, where the baseline is of its process.
 func (g *gated) compare(item *report.GateItem, f *report.Family) {
-	if g.then != nil && g.then.kinds[f.Kind] {
+	if g.then != nil && g.then.kinds[f.Kind] && !g.then.bounded(f.Kind) {
 		before, now := g.then.families[f.Fingerprint].highest, highest(f.Counts)
 		item.Before, item.Now = &before, &now
 	}

@@ -21,6 +21,8 @@ type since struct {
 	// both are the captures of the baseline and of now, judged together, nil where they are not
 	// of one start of the process or the baseline is a report.
 	both *report.Since
+	// unclear are titles of what is more than in a baseline that is cut, and may have been there.
+	unclear []string
 }
 
 func (s *since) growths() {
@@ -42,6 +44,17 @@ func (s *since) growths() {
 		}
 	}
 	s.together()
+	if len(s.unclear) > 0 {
+		s.leave(wording.BaselineCut(s.Process, s.unclear))
+	}
+	if g := s.gated; g.cut() && (s.then.kinds[analysis.KindGoroutine] || s.then.kinds[analysis.KindThread]) {
+		s.leave(wording.LastCut(s.Process))
+	}
+}
+
+// leave says what could not be compared.
+func (s *since) leave(text string) {
+	s.result.Unchecked = append(s.result.Unchecked, report.GateUnchecked{Process: s.Process, Host: s.Host, Text: text})
 }
 
 // open reports a family whose growth nothing explains, and of which nothing was said.
@@ -75,15 +88,19 @@ func (s *since) add(f *report.Family, verdict analysis.Verdict, before, now int)
 	if s.then.families[f.Fingerprint].benign || f.Benign() || f.SetAside != nil {
 		why = wording.MarkedBenign
 	}
-	s.tell(verdict, f.Title, wording.SinceBaseline(before, now, f.Kind), []string{f.Fingerprint}, before, now, why)
+	s.tell(verdict, f.Title, f.Kind, []string{f.Fingerprint}, before, now, why)
 }
 
-func (s *since) tell(verdict analysis.Verdict, title, text string, families []string, before, now int, why string) {
-	item := s.item(string(verdict), title, text, families)
-	item.Before, item.Now = &before, &now
+func (s *since) tell(verdict analysis.Verdict, title string, kind analysis.Kind, families []string, before, now int, why string) {
 	for _, print := range families {
 		s.told[print] = true
 	}
+	if why == "" && s.then.bounded(kind) {
+		s.unclear = append(s.unclear, title)
+		return
+	}
+	item := s.item(string(verdict), title, wording.SinceBaseline(before, now, kind), families)
+	item.Before, item.Now = &before, &now
 	s.put(item, why)
 }
 
@@ -114,7 +131,7 @@ func (s *since) pairedFamilies() {
 			before, now = before+first(f.Counts), now+last(f.Counts)
 		}
 		if whole := s.both.Pair.Snapshots[1].Totals.Of(kind); len(prints) >= leastSmall && trend.Beyond(before, now) && *whole-s.most(kind, "", true) >= now-before {
-			s.tell(analysis.Grew, small[kind][0].Title+" and "+wording.Plural(len(prints)-1, "more family", "more families"), wording.SinceBaseline(before, now, kind), prints, before, now, "")
+			s.tell(analysis.Grew, small[kind][0].Title+" and "+wording.Plural(len(prints)-1, "more family", "more families"), kind, prints, before, now, "")
 		}
 	}
 }
@@ -139,7 +156,7 @@ func (s *since) pairedKeys() {
 		}
 		said := slices.ContainsFunc(k.Families, func(print string) bool { return s.told[print] })
 		if !said && s.then.kinds[k.Kind] && trend.Beyond(before, now) {
-			s.tell(grewFrom(before), title, wording.SinceBaseline(before, now, k.Kind), k.Families, before, now, "")
+			s.tell(grewFrom(before), title, k.Kind, k.Families, before, now, "")
 		}
 	}
 }
@@ -150,7 +167,7 @@ func (s *since) pairedTotals() {
 		before := max(t.From, s.most(t.Kind, "", true))
 		if t.Risen && !s.totals[t.Kind] && s.then.kinds[t.Kind] && !s.explained(t.Kind) && trend.Beyond(before, t.To) {
 			s.totals[t.Kind] = true
-			s.tell(analysis.Grew, "All "+wording.Kinds(t.Kind), wording.TotalRose(wording.Kinds(t.Kind), before, t.To), []string{}, before, t.To, "")
+			s.tell(analysis.Grew, "All "+wording.Kinds(t.Kind), t.Kind, []string{}, before, t.To, "")
 		}
 	}
 }
@@ -201,7 +218,7 @@ func (s *since) sum(kind analysis.Kind, creator, title string) {
 	}
 	before := s.most(kind, creator, false)
 	if trend.Beyond(before, now) && trend.Compared(before, now) != analysis.Stable {
-		s.tell(grewFrom(before), title, wording.SinceBaseline(before, now, kind), risen, before, now, "")
+		s.tell(grewFrom(before), title, kind, risen, before, now, "")
 	}
 }
 

@@ -53,6 +53,17 @@ func KindsNotCaptured(who string, kinds []string) string {
 	return "Not compared: the baseline has " + Ands(kinds) + " of " + who + ", which were not captured now. They may have grown unseen: capture them again as for the baseline, or make a new baseline without them."
 }
 
+// LastCut says that the last capture of a process is cut, so that growth may be behind its end.
+func LastCut(process string) string {
+	return "Not compared: the last capture of " + ProcessOn(process, "", "") + " is cut, or was not understood as a whole, so that more may be there. Capture again, with debug=1 beside debug=2 where there are many."
+}
+
+// BaselineCut says that growth since a baseline is unclear because the baseline is cut, and names
+// what would be new or more.
+func BaselineCut(process string, titles []string) string {
+	return "Not compared: the dumps of " + ProcessOn(process, "", "") + " in the baseline are cut. Whether " + List(titles, 5) + Fit(len(titles), " is", " are") + " new or more is not known: make the baseline again from whole dumps."
+}
+
 // CountsNothing says that a line of a budget means nothing that was captured, and for objects
 // which types there are.
 func CountsNothing(line int, text string, types []string) string {
