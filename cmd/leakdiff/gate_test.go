@@ -396,6 +396,34 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 	}
 }
 
+func TestABudgetHoldsForNoProcessWhoseKindWasNotCaptured(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "lsof.txt"), "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\ntill 8 u 5u REG 8,1 0 77 /var/till/data\n")
+	put(t, filepath.Join(dir, "shop", "goroutine.txt"), goroutines(map[string]int{"watch": 4}))
+	for _, c := range []struct {
+		name, budget string
+		status       int
+		want         string
+	}{
+		{"goroutines of one process alone", "0 func:leakOne", exitError, "nothing that was read has goroutines of till, pid 8"},
+		{"although they are counted in another one", "9 func:watch", exitError, "nothing that was read has goroutines of till, pid 8"},
+		{"descriptors of one process alone", "9 kind:descriptor", exitError, "nothing that was read has descriptors of shop"},
+		{"the line is of another process", "0 process=shop func:leakOne", exitDone, "The budget holds."},
+		{"the line is of this process", "0 process=till func:leakOne", exitError, "goroutines of till"},
+		{"any kind will do", "9 path:/var", exitDone, "The budget holds."},
+		{"what is exceeded fails", "3 func:watch", exitVerdict, "goroutines of till"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			budget := filepath.Join(t.TempDir(), "leakdiff.budget")
+			put(t, budget, c.budget)
+			got := execute(t, nil, "report", "--budget", budget, dir)
+			if got.status != c.status || !strings.Contains(got.stdout, c.want) {
+				t.Errorf("status %d, want %d with %q\n%s%s", got.status, c.status, c.want, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
 func TestAPipelineReadsTheReport(t *testing.T) {
 	dir := pipeline(t, series("then", 20, 10))
 	for name, counts := range series("now", 20, 30) {

@@ -153,31 +153,57 @@ func (s *spending) leave(line int, process string, host *string, why *analysis.F
 
 // end adds what could not be checked, and notes on lines that counted nothing.
 func (s *spending) end(r *report.Gate) {
+	processes := capturedIn(&s.of.Report)
 	for k := range s.budget.lines {
 		l := &s.budget.lines[k]
-		if s.seen[k] || s.open[k] {
+		if s.open[k] {
 			continue
 		}
-		if kind := l.kind(); !s.captured(kind) {
-			s.leave(k, "", nil, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + wording.Kinds(cmp.Or(kind, analysis.KindGoroutine)),
+		kind := l.kind()
+		with := 0
+		var without []*captured
+		for _, p := range processes {
+			if p.shows(kind) {
+				with++
+			} else if l.means(p.process) {
+				without = append(without, p)
+			}
+		}
+		kinds := wording.Kinds(cmp.Or(kind, analysis.KindGoroutine))
+		switch {
+		case with == 0:
+			s.leave(k, "", nil, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + kinds,
 				Hint: "capture them too, as leakdiff collect does, or leave the line out"})
-		} else if l.each > 0 {
+		case len(without) > 0:
+			var names []string
+			for _, p := range without {
+				names = append(names, wording.ProcessOn(p.process, p.host, p.pid))
+			}
+			host := s.of.Report.Series[without[0].number].Host
+			s.leave(k, without[0].process, host, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + kinds + " of " + wording.List(names, 5),
+				Hint: "capture them too, as leakdiff collect does, or say in the line which process it means, as process=NAME"})
+		case !s.seen[k] && l.each > 0:
 			r.Notes = append(r.Notes, wording.CountsNothing(l.number, l.text, s.named(l)))
 		}
 	}
 	r.Unchecked = append(r.Unchecked, s.unchecked...)
 }
 
-// captured reports whether some snapshot has evidence of a kind, or any for an empty one.
-func (s *spending) captured(kind analysis.Kind) bool {
-	for i := range s.of.Report.Snapshots {
-		t := &s.of.Report.Snapshots[i].Totals
-		// Threads have functions and states too.
-		if kind == "" || t.Of(kind) != nil || kind == analysis.KindGoroutine && t.Threads != nil {
-			return true
+// shows reports whether a process has evidence of a kind, or any for an empty one.
+func (c *captured) shows(kind analysis.Kind) bool {
+	// Threads have functions and states too.
+	return c.kinds[kind] || kind == "" || kind == analysis.KindGoroutine && c.kinds[analysis.KindThread]
+}
+
+// means reports whether a line is of a process, by its clauses of processes alone.
+func (l *budgetLine) means(process string) bool {
+	of := filter.Filter{}
+	for _, clause := range l.filter.Clauses {
+		if !slices.ContainsFunc(clause.Terms, func(t filter.Term) bool { return t.Field != filter.Process }) {
+			of.Clauses = append(of.Clauses, clause)
 		}
 	}
-	return false
+	return of.Match(&filter.Facts{Process: process})
 }
 
 // named are the types of objects that the captures have, for a line that means none of them.
@@ -242,7 +268,7 @@ func (g *gated) spend(all *spending) {
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
-			if kind := l.kind(); g.cut() && kind != analysis.KindDescriptor && kind != analysis.KindWatch {
+			if kind := l.kind(); g.cut() && l.means(g.Process) && kind != analysis.KindDescriptor && kind != analysis.KindWatch {
 				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Hint: hintOfCut})
 			}
 			continue
