@@ -319,6 +319,25 @@ func TestABaselineIsCalmAboutRealProgramsThatDidNotGrow(t *testing.T) {
 	}
 }
 
+func TestNothingIsSaidOfGrowthWhereNothingWasRead(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "then.txt"), goroutines(map[string]int{"watch": 4}))
+	put(t, filepath.Join(dir, "then.json"), `{"schema": "`+report.Schema+`", "series": []}`)
+	put(t, filepath.Join(dir, "leakdiff.budget"), "4 func:watch")
+	now := filepath.Join(dir, "now")
+	if err := os.Mkdir(now, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--baseline", filepath.Join(dir, "then.txt")}, {"--baseline", filepath.Join(dir, "then.json")}, {"--budget", filepath.Join(dir, "leakdiff.budget")}} {
+		for _, format := range []string{"text", "md", "ticket", "junit", "sarif", "json"} {
+			got := execute(t, nil, append([]string{"report", "--format", format, now}, args...)...)
+			if got.status != exitError || strings.Contains(got.stdout, "Nothing is new") || strings.Contains(got.stdout, "The budget holds") || !strings.Contains(got.stderr, "no dump was found") {
+				t.Errorf("%v, %s: status %d\n%s%s", args, format, got.status, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
 func TestOneOfTwentyProcessesThatIsGoneIsTold(t *testing.T) {
 	dir := t.TempDir()
 	listing := func(name string, without int) string {
@@ -356,6 +375,7 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 		want         string
 	}{
 		{"a family within its budget passes", "40 func:watch", nil, exitDone, "The budget holds.\n"},
+		{"a byte order mark is no part of the budget", "\ufeff40 func:watch", nil, exitDone, "The budget holds.\n"},
 		{"one more than allowed is over it", "39 func:watch", nil, exitVerdict, "1 line of the budget is exceeded.\n  over budget store.(*Cart).watch"},
 		{"so much for each unit of a load is allowed", "2 per carts func:watch # a watch and its timer", []string{"--load", "carts=20"}, exitDone, "The budget holds."},
 		{"with less load less is allowed", "2 per carts func:watch", []string{"--load", "carts=19"}, exitVerdict, "40 now; the budget allows 38, 2 per carts at 19"},

@@ -44,6 +44,7 @@ const mostBudgetLines = 10_000
 // ParseBudget reads a budget. name is that of its file, for errors.
 func ParseBudget(name, text string) (*Budget, error) {
 	b := &Budget{}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors begin a file with it
 	number := 0
 	for raw := range strings.Lines(text) {
 		number++

@@ -33,6 +33,11 @@ var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis
 // Check holds a case against a baseline and a budget.
 func Check(c *report.Case, o Options) report.Gate {
 	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
+	if len(c.Report.Series) == 0 { // of which the report itself speaks
+		r.Baseline, r.Budget = false, false
+		r.Unchecked = []report.GateUnchecked{{Text: wording.NothingHeld}}
+		return r
+	}
 	then := newBaseline(o.Baseline, &c.Report)
 	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}, open: map[int]bool{}}
 	for i := range c.Report.Series {

@@ -12,7 +12,7 @@ const OverBudget = "over_budget"
 
 // Gate is what of a report counts in a pipeline, and what does not and why: see package gate.
 type Gate struct {
-	// Baseline and Budget report that there was one.
+	// Baseline and Budget report that something was held against one.
 	Baseline bool       `json:"baseline,omitempty"`
 	Budget   bool       `json:"budget,omitempty"`
 	Items    []GateItem `json:"items"`

@@ -12,6 +12,9 @@ const Recovered = "its cause went away"
 // MarkedBenign is a reason for which a growth does not count in a pipeline.
 const MarkedBenign = "marked benign"
 
+// NothingHeld says that nothing could be compared or checked.
+const NothingHeld = "Nothing was compared or checked: no dump was found. Name captures of the program."
+
 // NotInBaseline says that there is nothing to compare a process with.
 func NotInBaseline(process string) string {
 	if process == "" {
