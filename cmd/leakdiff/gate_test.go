@@ -416,6 +416,30 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 	}
 }
 
+func TestEachLineOfABudgetIsATest(t *testing.T) {
+	dir := pipeline(t, map[string]map[string]int{"now.txt": {"watch": 40, "serve": 12}})
+	budget := filepath.Join(dir, "leakdiff.budget")
+	put(t, budget, "3 per carts func:watch # all\n\n11 func:serve\n0 func:leak\n9 kind:descriptor\n")
+	got := execute(t, nil, "report", "--format", "junit", "--budget", budget, filepath.Join(dir, "now.txt"))
+	var tests suites
+	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || got.status != exitVerdict || len(tests.Suites) != 2 || tests.Suites[1].Name != "budget" || tests.Failures != 1 || tests.Errors != 2 {
+		t.Fatalf("status %d, %v\n%s", got.status, err, got.stdout)
+	}
+	want := []struct{ name, failure, problem string }{
+		{"3 per carts func:watch", "", "nobody knows the load carts"}, {"11 func:serve", "12 now; the budget allows 11.", ""}, {"0 func:leak", "", ""},
+		{"9 kind:descriptor", "", "nothing that was read has descriptors"},
+	}
+	for i, c := range tests.Suites[1].Cases {
+		w := want[i]
+		if c.Name != w.name || (c.Failure.Message == "") != (w.failure == "") || !strings.Contains(c.Failure.Message, w.failure) || (c.Error.Message == "") != (w.problem == "") || !strings.Contains(c.Error.Message, w.problem) {
+			t.Errorf("%+v, want %+v", c, w)
+		}
+	}
+	if n := len(tests.Suites[1].Cases); n != len(want) {
+		t.Errorf("%d tests, want %d", n, len(want))
+	}
+}
+
 func TestABudgetHoldsForNoProcessWhoseKindWasNotCaptured(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "lsof.txt"), "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\ntill 8 u 5u REG 8,1 0 77 /var/till/data\n")
@@ -499,7 +523,7 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil {
 		t.Fatal(err)
 	}
-	if tests.Failures != 2 || len(tests.Suites) != 1 || tests.Suites[0].Cases[0].Failure.Type != string(analysis.Leaking) || !strings.Contains(tests.Suites[0].Cases[0].Failure.Text, "cart.go:45") {
+	if tests.Failures != 2 || len(tests.Suites) != 2 || tests.Suites[0].Cases[0].Failure.Type != string(analysis.Leaking) || !strings.Contains(tests.Suites[0].Cases[0].Failure.Text, "cart.go:45") {
 		t.Errorf("%+v\n%s", tests, got.stdout)
 	}
 
@@ -532,11 +556,17 @@ type suites struct {
 	Failures int `xml:"failures,attr"`
 	Errors   int `xml:"errors,attr"`
 	Suites   []struct {
+		Name  string `xml:"name,attr"`
 		Cases []struct {
+			Name    string `xml:"name,attr"`
 			Failure struct {
-				Type string `xml:"type,attr"`
-				Text string `xml:",chardata"`
+				Type    string `xml:"type,attr"`
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
 			} `xml:"failure"`
+			Error struct {
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
 		} `xml:"testcase"`
 	} `xml:"testsuite"`
 }

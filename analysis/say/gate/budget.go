@@ -36,6 +36,7 @@ type budgetLine struct {
 	filter filter.Filter
 	object string
 	text   string // what is meant: the filter, or "object NAME"
+	whole  string // the line without its comment
 }
 
 // mostBudgetLines bounds a budget.
@@ -59,7 +60,7 @@ func ParseBudget(name, text string) (*Budget, error) {
 		if err != nil {
 			return nil, &analysis.Fault{Code: "usage", What: "the budget was not understood", Where: fmt.Sprintf("%s, line %d", name, number), Why: err.Error(), Hint: hint}
 		}
-		parsed.number = number
+		parsed.number, parsed.whole = number, line
 		b.lines = append(b.lines, parsed)
 	}
 	if len(b.lines) == 0 {
@@ -148,8 +149,9 @@ func (s *spending) leave(line int, process string, host *string, why *analysis.F
 		return
 	}
 	s.open[line] = true
+	why.Hint = wording.Capital(why.Hint)
 	why.Where = fmt.Sprintf("line %d of the budget: %s", s.budget.lines[line].number, s.budget.lines[line].text)
-	s.unchecked = append(s.unchecked, report.GateUnchecked{Process: process, Host: host, Budget: true, Text: wording.Capital(why.Error())})
+	s.unchecked = append(s.unchecked, report.GateUnchecked{Process: process, Host: host, Line: s.budget.lines[line].number, Text: wording.Capital(why.Error())})
 }
 
 // end adds what could not be checked, and notes on lines that counted nothing.
@@ -157,6 +159,7 @@ func (s *spending) end(r *report.Gate) {
 	processes := capturedIn(&s.of.Report)
 	for k := range s.budget.lines {
 		l := &s.budget.lines[k]
+		r.Lines = append(r.Lines, report.GateLine{Number: l.number, Text: l.whole})
 		if s.open[k] {
 			continue
 		}
@@ -280,7 +283,7 @@ func (g *gated) spend(all *spending) {
 				item.Title += " and " + wording.Plural(more, "more family", "more families")
 			}
 		}
-		item.Now, item.Allowed = &now, &allowed
+		item.Now, item.Allowed, item.Line = &now, &allowed, l.number
 		item.Text = wording.OverBudget(now, allowed, l.each, l.load, value)
 		g.put(item, "")
 	}

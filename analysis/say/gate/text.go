@@ -80,7 +80,7 @@ func heading(r *report.Gate) string {
 	}
 	budget := 0
 	for _, u := range r.Unchecked {
-		if u.Budget {
+		if u.Line > 0 {
 			budget++
 		}
 	}

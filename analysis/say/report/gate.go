@@ -13,8 +13,10 @@ const OverBudget = "over_budget"
 // Gate is what of a report counts in a pipeline, and what does not and why: see package gate.
 type Gate struct {
 	// Baseline and Budget report that something was held against one.
-	Baseline bool       `json:"baseline,omitempty"`
-	Budget   bool       `json:"budget,omitempty"`
+	Baseline bool `json:"baseline,omitempty"`
+	Budget   bool `json:"budget,omitempty"`
+	// Lines are those of the budget.
+	Lines    []GateLine `json:"lines,omitempty"`
 	Items    []GateItem `json:"items"`
 	SetAside []GateItem `json:"set_aside"`
 	// Unchecked are what the baseline has and nothing captured now, and what of the budget could
@@ -24,12 +26,19 @@ type Gate struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// GateLine is a line of a budget.
+type GateLine struct {
+	// Number is that in its file, from 1.
+	Number int    `json:"number"`
+	Text   string `json:"text"`
+}
+
 // GateUnchecked is something that could not be compared or checked.
 type GateUnchecked struct {
 	Process string  `json:"process"`
 	Host    *string `json:"host,omitempty"`
-	// Budget reports a line of the budget; otherwise it is of the baseline.
-	Budget bool `json:"budget,omitempty"`
+	// Line is the number of a line of the budget; it is 0 for the baseline.
+	Line int `json:"line,omitempty"`
 	// Text says what, why, and what to do.
 	Text string `json:"text"`
 }
@@ -50,7 +59,8 @@ type GateItem struct {
 	// are meant. Now is the count that was compared.
 	Before *int `json:"before,omitempty"`
 	Now    *int `json:"now,omitempty"`
-	// Allowed is what the budget allows.
+	// Line is the number of a line of the budget that is exceeded, Allowed what it allows.
+	Line    int      `json:"line,omitempty"`
 	Allowed *float64 `json:"allowed,omitempty"`
 	// Stack is that of one member, leaf first, where the report has it.
 	Stack []StackFrame `json:"stack,omitempty"`
@@ -76,7 +86,7 @@ func (r *Gate) Open(verdicts []analysis.Verdict) (open []GateUnchecked) {
 		return nil
 	}
 	for _, u := range r.Unchecked {
-		if u.Budget || len(verdicts) > 0 {
+		if u.Line > 0 || len(verdicts) > 0 {
 			open = append(open, u)
 		}
 	}
