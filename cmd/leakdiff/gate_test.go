@@ -209,6 +209,12 @@ func spawned(functions, each int) string {
 	return b.String()
 }
 
+// without is a dump of spawned without the first goroutines of it.
+func without(dump string, n int) string {
+	all := strings.Split(dump, "\n\n")
+	return strings.Join(slices.Delete(all, 1, 1+n), "\n\n")
+}
+
 // startedAnew is a dump of another process: it has none of the goroutines.
 func startedAnew(dump string) string {
 	return strings.NewReplacer("goroutine ", "goroutine 90", "in goroutine ", "in goroutine 90").Replace(dump)
@@ -229,6 +235,8 @@ func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
 		{"eleven of which none was there", spawned(1, 1), spawned(1, 12), exitVerdict, exitDone, "1 goroutine in the baseline, 12 now"},
 		{"eleven beside three that stay", spawned(1, 3), spawned(1, 14), exitVerdict, exitDone, "3 goroutines in the baseline, 14 now"},
 		{"fifteen beside five that stay", spawned(1, 5), spawned(1, 20), exitVerdict, exitDone, "5 goroutines in the baseline, 20 now"},
+		{"twelve beside many that all stay", spawned(1, 400), spawned(1, 412), exitVerdict, exitDone, "400 goroutines in the baseline, 412 now"},
+		{"twelve beside many of which some ended", spawned(1, 400), without(spawned(1, 432), 20), exitDone, exitDone, "Nothing is new"},
 		{"a few more come and go", spawned(1, 20), spawned(1, 28), exitDone, exitDone, "Nothing is new"},
 		{"one more of each of eight", spawned(8, 20), spawned(8, 21), exitDone, exitDone, "Nothing is new"},
 		{"other families of the same creator", spawned(30, 1), strings.ReplaceAll(spawned(30, 1), "main.work", "main.job"), exitDone, exitDone, "Nothing is new"},

@@ -117,7 +117,7 @@ func (s *since) pairedFamilies() {
 		switch {
 		case before == 0:
 			s.add(f, analysis.New, before, now)
-		case trend.Beyond(before, now):
+		case beyond(before, now, f.Life):
 			s.add(f, analysis.Grew, before, now)
 		case now > before:
 			small[f.Kind] = append(small[f.Kind], f)
@@ -155,7 +155,7 @@ func (s *since) pairedKeys() {
 			before = max(before, s.most(k.Kind, "", true))
 		}
 		said := slices.ContainsFunc(k.Families, func(print string) bool { return s.told[print] })
-		if !said && s.then.kinds[k.Kind] && trend.Beyond(before, now) {
+		if !said && s.then.kinds[k.Kind] && beyond(before, now, k.Judgement.Life) {
 			s.tell(grewFrom(before), title, k.Kind, k.Families, before, now, "")
 		}
 	}
@@ -165,7 +165,7 @@ func (s *since) pairedKeys() {
 func (s *since) pairedTotals() {
 	for _, t := range s.both.Pair.Trend.Totals() {
 		before := max(t.From, s.most(t.Kind, "", true))
-		if t.Risen && !s.totals[t.Kind] && s.then.kinds[t.Kind] && !s.explained(t.Kind) && trend.Beyond(before, t.To) {
+		if t.Risen && !s.totals[t.Kind] && s.then.kinds[t.Kind] && !s.explained(t.Kind) && beyond(before, t.To, &analysis.Life{Gone: t.Gone}) {
 			s.totals[t.Kind] = true
 			s.tell(analysis.Grew, "All "+wording.Kinds(t.Kind), t.Kind, []string{}, before, t.To, "")
 		}
@@ -246,6 +246,11 @@ func (s *since) most(kind analysis.Kind, creator string, all bool) (most int) {
 		}
 	}
 	return most
+}
+
+// beyond is trend.Beyond, for which ten suffice where none of those that were there ended.
+func beyond(before, now int, life *analysis.Life) bool {
+	return trend.Beyond(before, now) || life != nil && life.Gone == 0 && trend.Beyond(0, now-before)
 }
 
 // grewFrom is the verdict on something that was so often in the baseline.
