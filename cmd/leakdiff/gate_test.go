@@ -258,6 +258,26 @@ func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
 	}
 }
 
+func TestWhatFollowsALoadSinceTheBaselineIsNoGrowth(t *testing.T) {
+	dir := t.TempDir()
+	for i, n := range []int{20, 48, 31, 60, 75, 52, 90, 110} {
+		side := "then"
+		if i > 6 {
+			side = "now"
+		}
+		at := filepath.Join(dir, side, fmt.Sprintf("2026-11-26T10-0%d-00Z", i))
+		put(t, filepath.Join(at, "goroutine.txt"), goroutines(map[string]int{"watch": n, "serve": 5}))
+		put(t, filepath.Join(at, "metrics.txt"), fmt.Sprintf("# TYPE prometheus_sd_discovered_targets gauge\nprometheus_sd_discovered_targets %d\n", n))
+		put(t, filepath.Join(dir, "plain", side, fmt.Sprintf("2026-11-26T10-0%d-00Z", i), "goroutine.txt"), goroutines(map[string]int{"watch": n, "serve": 5}))
+	}
+	if got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), filepath.Join(dir, "now")); got.status != exitDone {
+		t.Errorf("status %d\n%s", got.status, got.stdout)
+	}
+	if got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "plain", "then"), filepath.Join(dir, "plain", "now")); got.status != exitVerdict {
+		t.Errorf("without a load: status %d\n%s", got.status, got.stdout)
+	}
+}
+
 func TestACutDumpIsNotComparedWithABaseline(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -130,7 +130,7 @@ func (s *since) pairedFamilies() {
 			prints = append(prints, f.Fingerprint)
 			before, now = before+first(f.Counts), now+last(f.Counts)
 		}
-		if whole := s.both.Pair.Snapshots[1].Totals.Of(kind); len(prints) >= leastSmall && trend.Beyond(before, now) && *whole-s.most(kind, "", true) >= now-before {
+		if whole := s.both.Pair.Snapshots[1].Totals.Of(kind); whole != nil && len(prints) >= leastSmall && trend.Beyond(before, now) && *whole-s.most(kind, "", true) >= now-before {
 			s.tell(analysis.Grew, small[kind][0].Title+" and "+wording.Plural(len(prints)-1, "more family", "more families"), kind, prints, before, now, "")
 		}
 	}
