@@ -188,6 +188,17 @@ func TestWhatTheBaselineHasAndNothingCapturedNowPassesNothing(t *testing.T) {
 				if format == "text" && strings.HasPrefix(got.stdout, "Nothing is new") != (c.path == "both") {
 					t.Errorf("it says:\n%s", got.stdout)
 				}
+				if format == "sarif" {
+					log, err := sarif.FromString(got.stdout)
+					if err != nil {
+						t.Fatal(err)
+					}
+					run := log.Runs[0]
+					run.Language, run.Tool.Driver.Language, run.NewlineSequences = "en-US", "en-US", []string{"\n"}
+					if err := log.Validate(); err != nil {
+						t.Errorf("the schema of SARIF: %v", err)
+					}
+				}
 				if format == "junit" {
 					var tests suites
 					if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || (tests.Errors == 1) != (c.path != "both") {
