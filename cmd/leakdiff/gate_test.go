@@ -246,6 +246,7 @@ func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
 		{"eleven of which none was there", spawned(1, 1), spawned(1, 12), exitVerdict, exitDone, "1 goroutine in the baseline, 12 now"},
 		{"eleven beside three that stay", spawned(1, 3), spawned(1, 14), exitVerdict, exitDone, "3 goroutines in the baseline, 14 now"},
 		{"fifteen beside five that stay", spawned(1, 5), spawned(1, 20), exitVerdict, exitDone, "5 goroutines in the baseline, 20 now"},
+		{"nine more in each of four that all stay", spawned(4, 100), spawned(4, 109), exitVerdict, exitDone, "400 goroutines in the baseline, 436 now"},
 		{"twelve beside many that all stay", spawned(1, 400), spawned(1, 412), exitVerdict, exitDone, "400 goroutines in the baseline, 412 now"},
 		{"twelve beside many of which some ended", spawned(1, 400), without(spawned(1, 432), 20), exitDone, exitDone, "Nothing is new"},
 		{"a few more come and go", spawned(1, 20), spawned(1, 28), exitDone, exitDone, "Nothing is new"},

@@ -125,12 +125,15 @@ func (s *since) pairedFamilies() {
 	}
 	for _, kind := range analysis.Kinds() {
 		var prints []string
-		before, now := 0, 0
+		before, now, life := 0, 0, &analysis.Life{}
 		for _, f := range small[kind] {
 			prints = append(prints, f.Fingerprint)
 			before, now = before+first(f.Counts), now+last(f.Counts)
+			if f.Life == nil || f.Life.Gone > 0 {
+				life = nil
+			}
 		}
-		if whole := s.both.Pair.Snapshots[1].Totals.Of(kind); whole != nil && len(prints) >= leastSmall && trend.Beyond(before, now) && *whole-s.most(kind, "", true) >= now-before {
+		if whole := s.both.Pair.Snapshots[1].Totals.Of(kind); whole != nil && len(prints) >= leastSmall && beyond(before, now, life) && *whole-s.most(kind, "", true) >= now-before {
 			s.tell(analysis.Grew, small[kind][0].Title+" and "+wording.Plural(len(prints)-1, "more family", "more families"), kind, prints, before, now, "")
 		}
 	}
