@@ -132,13 +132,16 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 		status             int
 		failed             string
 		want               string
+		// baseline is a file of the baseline in place of the capture before the load.
+		baseline string
 		// listed are the ids of the comments with its marker, said how it comments.
 		listed, said string
 	}{
-		{"a load that leaves some fails", "/leak", "grew", 1, "Verdict", "40 goroutines", "", "--method POST repos/example/shop/issues/7/comments"},
-		{"it does not where only leaks do", "/leak", "leaking", 0, "", "40 goroutines", "31\n57\n", "--method PATCH repos/example/shop/issues/comments/31"},
-		{"a load that leaves none passes", "/", "grew", 0, "", "Nothing is new or more than in the baseline.", "", "--method POST repos/example/shop/issues/7/comments"},
-		{"a report that fails leaves the comment", "/", "nothing", 2, "Report", "", "31\n", ""},
+		{"a load that leaves some fails", "/leak", "grew", 1, "Verdict", "40 goroutines", "", "", "--method POST repos/example/shop/issues/7/comments"},
+		{"it does not where only leaks do", "/leak", "leaking", 0, "", "40 goroutines", "", "31\n57\n", "--method PATCH repos/example/shop/issues/comments/31"},
+		{"a load that leaves none passes", "/", "grew", 0, "", "Nothing is new or more than in the baseline.", "", "", "--method POST repos/example/shop/issues/7/comments"},
+		{"a report that fails leaves the comment", "/", "nothing", 2, "Report", "", "", "31\n", ""},
+		{"what was not captured again is commented and fails", "/", "leaking", 2, "Verdict", "the baseline has descriptors of", "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\nshop 7 u 5u REG 8,1 0 77 /var/shop/data\n", "", "--method POST repos/example/shop/issues/7/comments"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, dir := leaky(t), t.TempDir()
@@ -153,6 +156,10 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 				"github.event.pull_request.number": "7", "github.repository": "example/shop",
 			}
 			given := map[string]string{"load": "curl -s -o " + dir + "/answer " + url + c.path, "pprof": url, "fail-on": c.failOn, "count": "2", "every": "1s", "leakdiff": binary(t)}
+			if c.baseline != "" {
+				given["baseline"] = filepath.Join(dir, "lsof.txt")
+				put(t, given["baseline"], c.baseline)
+			}
 			for name, in := range read.Inputs {
 				value, ok := given[name]
 				if in.Required && !ok {

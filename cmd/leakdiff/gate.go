@@ -53,7 +53,7 @@ func (r *reportCommand) gateOptions(ctx context.Context, m *Main, known *knowled
 		}
 	}
 	if r.Baseline != "" {
-		if held.Baseline, err = r.readBaseline(ctx, m, known); err != nil {
+		if err = r.readBaseline(ctx, m, known, held); err != nil {
 			return nil, err
 		}
 	}
@@ -85,24 +85,28 @@ func whyUnread(err error) string {
 }
 
 // readBaseline reads a report of --format json, or makes that of captures.
-func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowledge.Catalogue) (*report.Report, error) {
-	if all, err := readReport(r.Baseline); all != nil || err != nil {
-		return all, err
+func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowledge.Catalogue, held *gate.Options) (err error) {
+	if held.Baseline, err = readReport(r.Baseline); held.Baseline != nil || err != nil {
+		return err
 	}
 	inputs, err := inputsOf(m, []string{r.Baseline})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	result, err := read(ctx, m, inputs, "reading the baseline")
 	if err == nil && len(result.Snapshots) == 0 {
 		err = nothingRead("no dump and no report was found in what --baseline names", "name captures of the same program, or what `leakdiff report --format json` wrote")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	nameUpload(result.Snapshots, []string{r.Baseline})
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known})
-	return &c.Report, nil
+	held.Baseline, held.Captures = &c.Report, map[int][]analysis.Snapshot{}
+	for i := range c.Series {
+		held.Captures[i] = c.Ends(i)
+	}
+	return nil
 }
 
 // reportSchema is at the beginning of a report in JSON.
@@ -139,20 +143,33 @@ func readReport(name string) (*report.Report, error) {
 	return out, nil
 }
 
-// hold holds the case against the baseline and the budget, adds what they say to its report,
-// and reports whether it passes --fail-on.
-func (r *reportCommand) hold(c *report.Case, held *gate.Options) (bool, error) {
+// hold holds the case against the baseline and the budget and adds what they say to its report.
+func (r *reportCommand) hold(c *report.Case, held *gate.Options) report.Gate {
 	if held == nil {
 		held = &gate.Options{IgnoreRecovered: r.IgnoreRecovered}
 	}
-	result, err := gate.Check(c, *held)
-	if err != nil {
-		return false, err
-	}
+	result := gate.Check(c, *held)
 	if r.gated() {
 		c.Hold(&result)
 	}
-	return !result.Reached(r.accused()), nil
+	return result
+}
+
+// uncheckedFault is nil if everything was checked that decides.
+func uncheckedFault(open []report.GateUnchecked) error {
+	const most = 3
+	var said []string
+	for k, u := range open {
+		if k == most {
+			said = append(said, fmt.Sprintf("%d more could not be compared or checked.", len(open)-most))
+			break
+		}
+		said = append(said, u.Text)
+	}
+	if said == nil {
+		return nil
+	}
+	return &analysis.Fault{Code: "unchecked", What: strings.Join(said, "\n")}
 }
 
 // places finds files for the readers of a SARIF log: sources that are below --source, or below

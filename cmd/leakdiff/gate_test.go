@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
 )
 
 // goroutines is a dump of so many goroutines of each function, which began long before.
@@ -142,8 +143,260 @@ func TestABaselineOfAnotherProgramComparesNothing(t *testing.T) {
 	put(t, filepath.Join(dir, "then.json"), string(text))
 	put(t, filepath.Join(dir, "now.txt"), goroutines(map[string]int{"watch": 90}))
 	got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then.json"), "--fail-on", "grew", filepath.Join(dir, "now.txt"))
-	if got.status != exitDone || !strings.Contains(got.stdout, "The baseline does not have") {
+	if got.status != exitError || !strings.Contains(got.stdout, "The baseline does not have") || !strings.Contains(got.stdout, "the baseline has b, which was not captured now") {
 		t.Errorf("status %d\n%s%s", got.status, got.stdout, got.stderr)
+	}
+}
+
+func TestWhatTheBaselineHasAndNothingCapturedNowPassesNothing(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	lsof := "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n" + "shop 7 u 5u REG 8,1 0 77 /var/shop/data\n"
+	few := goroutines(map[string]int{"watch": 20})
+	put(t, at("full/lsof.txt"), lsof)
+	put(t, at("full/goroutine.txt"), few)
+	put(t, at("files/lsof.txt"), lsof)
+	more := lsof
+	for fd := range 90 {
+		more += fmt.Sprintf("shop 7 u %du sock 0,8 0t0 9 protocol: TCP\n", 6+fd)
+	}
+	put(t, at("leak/lsof.txt"), more)
+	put(t, at("both/lsof.txt"), lsof+"till 8 u 5u REG 8,1 0 77 /var/shop/data\n")
+	put(t, at("full.json"), execute(t, nil, "report", "--format", "json", at("full")).stdout)
+	const kinds, process = "the baseline has goroutines of shop, which were not captured now", "the baseline has till, which was not captured now"
+	for _, c := range []struct {
+		name, baseline, path, failOn string
+		status                       int
+		want                         string
+	}{
+		{"goroutines of the process", "full", "files", "grew", exitError, kinds},
+		{"by a report too", "full.json", "files", "leaking", exitError, kinds},
+		{"never fails nothing and says it", "full", "files", "never", exitDone, kinds},
+		{"what else grew fails as before", "full", "leak", "grew", exitVerdict, kinds},
+		{"a process of several", "both", "files", "grew", exitError, process},
+		{"all is there", "both", "both", "grew", exitDone, "Nothing is new or more than in the baseline.\n"},
+	} {
+		for _, format := range []string{"text", "md", "jira", "ticket", "json", "junit", "sarif"} {
+			t.Run(c.name+" in "+format, func(t *testing.T) {
+				got := execute(t, nil, "report", "--baseline", at(c.baseline), "--fail-on", c.failOn, "--format", format, at(c.path))
+				if want := strings.TrimSuffix(c.want, "\n"); got.status != c.status || c.status != exitDone && !strings.Contains(got.stdout, want) {
+					t.Errorf("status %d, want %d with %q\n%s", got.status, c.status, c.want, got.stdout+got.stderr)
+				}
+				if said := strings.Contains(got.stderr, c.want); said != (c.status == exitError) {
+					t.Errorf("on standard error:\n%s", got.stderr)
+				}
+				if format == "text" && strings.HasPrefix(got.stdout, "Nothing is new") != (c.path == "both") {
+					t.Errorf("it says:\n%s", got.stdout)
+				}
+				if format == "sarif" {
+					log, err := sarif.FromString(got.stdout)
+					if err != nil {
+						t.Fatal(err)
+					}
+					run := log.Runs[0]
+					run.Language, run.Tool.Driver.Language, run.NewlineSequences = "en-US", "en-US", []string{"\n"}
+					if err := log.Validate(); err != nil {
+						t.Errorf("the schema of SARIF: %v", err)
+					}
+				}
+				if format == "junit" {
+					var tests suites
+					if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || (tests.Errors == 1) != (c.path != "both") {
+						t.Errorf("%d errors, %v\n%s", tests.Errors, err, got.stdout)
+					}
+				}
+			})
+		}
+	}
+}
+
+// spawned is a dump of goroutines that main.spawn started: so many in each of so many functions.
+func spawned(functions, each int) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "goroutine 1 [running]:\nmain.main()\n\t/src/shop/main.go:5 +0x1\n\n")
+	for i := range functions * each {
+		fmt.Fprintf(&b, "goroutine %d [select]:\nmain.work%d(0xc0000%05x)\n\t/src/shop/main.go:12 +0x1\ncreated by main.spawn in goroutine 1\n\t/src/shop/main.go:9 +0x1\n\n", 10+i, i%functions, 10+i)
+	}
+	return b.String()
+}
+
+// without is a dump of spawned without the first goroutines of it.
+func without(dump string, n int) string {
+	all := strings.Split(dump, "\n\n")
+	return strings.Join(slices.Delete(all, 1, 1+n), "\n\n")
+}
+
+// startedAnew is a dump of another process: it has none of the goroutines.
+func startedAnew(dump string) string {
+	return strings.NewReplacer("goroutine ", "goroutine 90", "in goroutine ", "in goroutine 90").Replace(dump)
+}
+
+func TestABaselineComparesByTheRulesForTwoDumps(t *testing.T) {
+	for _, c := range []struct {
+		name, then, now string
+		// status is that with captures as the baseline, counted that with their report, which
+		// knows no members.
+		status, counted int
+		want            string
+	}{
+		{"many families of one creator, none of which grew by itself", spawned(2, 2), spawned(150, 2), exitVerdict, exitVerdict, "Goroutines of main.spawn: 4 goroutines in the baseline, 300 now"},
+		{"as many of one creator in another process", startedAnew(spawned(2, 2)), spawned(150, 2), exitVerdict, exitVerdict, "Goroutines of main.spawn: 4 goroutines in the baseline, 300 now"},
+		{"a creator of many families that was not there", spawned(0, 0), spawned(20, 2), exitVerdict, exitVerdict, "oroutines"},
+		{"many families that grew by less than counts for each", spawned(100, 1), spawned(100, 9), exitVerdict, exitVerdict, "100 goroutines in the baseline, 900 now"},
+		{"eleven of which none was there", spawned(1, 1), spawned(1, 12), exitVerdict, exitDone, "1 goroutine in the baseline, 12 now"},
+		{"eleven beside three that stay", spawned(1, 3), spawned(1, 14), exitVerdict, exitDone, "3 goroutines in the baseline, 14 now"},
+		{"fifteen beside five that stay", spawned(1, 5), spawned(1, 20), exitVerdict, exitDone, "5 goroutines in the baseline, 20 now"},
+		{"nine more in each of four that all stay", spawned(4, 100), spawned(4, 109), exitVerdict, exitDone, "400 goroutines in the baseline, 436 now"},
+		{"twelve beside many that all stay", spawned(1, 400), spawned(1, 412), exitVerdict, exitDone, "400 goroutines in the baseline, 412 now"},
+		{"twelve beside many of which some ended", spawned(1, 400), without(spawned(1, 432), 20), exitDone, exitDone, "Nothing is new"},
+		{"a few more come and go", spawned(1, 20), spawned(1, 28), exitDone, exitDone, "Nothing is new"},
+		{"one more of each of eight", spawned(8, 20), spawned(8, 21), exitDone, exitDone, "Nothing is new"},
+		{"other families of the same creator", spawned(30, 1), strings.ReplaceAll(spawned(30, 1), "main.work", "main.job"), exitDone, exitDone, "Nothing is new"},
+		{"fewer of the creator", spawned(150, 2), spawned(2, 2), exitDone, exitDone, "Nothing is new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			then, now := filepath.Join(dir, "then.txt"), filepath.Join(dir, "now.txt")
+			put(t, then, c.then)
+			put(t, now, c.now)
+			put(t, filepath.Join(dir, "then.json"), execute(t, nil, "report", "--format", "json", then).stdout)
+			for baseline, status := range map[string]int{then: c.status, filepath.Join(dir, "then.json"): c.counted} {
+				got := execute(t, nil, "report", "--baseline", baseline, now)
+				if got.status != status || status == c.status && !strings.Contains(got.stdout, c.want) {
+					t.Errorf("%s: status %d, want %d with %q\n%s%s", filepath.Base(baseline), got.status, status, c.want, got.stdout, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatFollowsALoadSinceTheBaselineIsNoGrowth(t *testing.T) {
+	dir := t.TempDir()
+	for i, n := range []int{20, 48, 31, 60, 75, 52, 90, 110} {
+		side := "then"
+		if i > 6 {
+			side = "now"
+		}
+		at := filepath.Join(dir, side, fmt.Sprintf("2026-11-26T10-0%d-00Z", i))
+		put(t, filepath.Join(at, "goroutine.txt"), goroutines(map[string]int{"watch": n, "serve": 5}))
+		put(t, filepath.Join(at, "metrics.txt"), fmt.Sprintf("# TYPE prometheus_sd_discovered_targets gauge\nprometheus_sd_discovered_targets %d\n", n))
+		put(t, filepath.Join(dir, "plain", side, fmt.Sprintf("2026-11-26T10-0%d-00Z", i), "goroutine.txt"), goroutines(map[string]int{"watch": n, "serve": 5}))
+	}
+	if got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), filepath.Join(dir, "now")); got.status != exitDone {
+		t.Errorf("status %d\n%s", got.status, got.stdout)
+	}
+	if got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "plain", "then"), filepath.Join(dir, "plain", "now")); got.status != exitVerdict {
+		t.Errorf("without a load: status %d\n%s", got.status, got.stdout)
+	}
+}
+
+func TestACutDumpIsNotComparedWithABaseline(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	whole := goroutines(map[string]int{"watch": 40, "serve": 12})
+	put(t, at("whole.txt"), whole)
+	put(t, at("cut.txt"), whole[:strings.Index(whole, "Cart).serve")-150])
+	put(t, at("more.txt"), goroutines(map[string]int{"watch": 90, "serve": 12}))
+	moreCut := goroutines(map[string]int{"watch": 90, "serve": 12})
+	put(t, at("morecut.txt"), moreCut[:strings.Index(moreCut, "Cart).serve")+300])
+	put(t, at("both/2026-11-26T10-00-00Z/goroutine.txt"), whole)
+	put(t, at("both/2026-11-26T10-01-00Z/goroutine.txt"), whole[:len(whole)/2])
+	const now, then = "the last capture of shop is cut", "the dumps of shop in the baseline are cut. Whether"
+	for _, c := range []struct {
+		name, baseline, path string
+		status               int
+		want, not            string
+	}{
+		{"now cut and nothing found", "whole", "cut.txt", exitError, now, "Nothing is new"},
+		{"now cut and growth found", "whole", "morecut.txt", exitVerdict, "40 goroutines in the baseline, 90 now", ""},
+		{"the baseline cut, and what is behind the cut", "cut", "whole.txt", exitError, then + " store.(*Cart).serve", "does not have"},
+		{"the baseline cut, and more than in it", "cut", "more.txt", exitError, then, "40 goroutines in the baseline"},
+		{"no more than in a baseline that is cut", "whole", "whole.txt", exitDone, "Nothing is new", ""},
+		{"a baseline of which one dump is whole", "both", "whole.txt", exitDone, "Nothing is new", ""},
+		{"more than in the whole dump of a baseline", "both", "more.txt", exitVerdict, "40 goroutines in the baseline, 90 now", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			baseline := at(c.baseline)
+			if c.baseline != "both" {
+				baseline += ".txt"
+			}
+			put(t, at("then.json"), execute(t, nil, "report", "--format", "json", baseline).stdout)
+			for _, baseline := range []string{baseline, at("then.json")} {
+				got := execute(t, nil, "report", "--baseline", baseline, at(c.path))
+				top, _, _ := strings.Cut(got.stdout, "\n\n")
+				if got.status != c.status || !strings.Contains(top, c.want) || c.not != "" && strings.Contains(top, c.not) {
+					t.Errorf("%s: status %d, want %d with %q and without %q\n%s%s", baseline, got.status, c.status, c.want, c.not, got.stdout, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestABaselineIsCalmAboutRealProgramsThatDidNotGrow(t *testing.T) {
+	series, err := filepath.Glob(corpus.Path(t, "series", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, then, now string
+		status          int
+	}{
+		{"a kubelet after its leak", "kubelet-probe-leak/t0", "kubelet-probe-leak/t8-shims-resumed", exitDone},
+		{"a program that leaks 13 goroutines", "restart/t1", "restart/t6", exitVerdict},
+	} {
+		if got := execute(t, nil, "report", "--baseline", corpus.Path(t, "series", c.then), corpus.Path(t, "series", c.now)); got.status != c.status {
+			t.Errorf("%s: status %d, want %d\n%s", c.name, got.status, c.status, got.stdout)
+		}
+	}
+	for _, dir := range series {
+		written := filepath.Join(t.TempDir(), "then.json")
+		put(t, written, execute(t, nil, "report", "--format", "json", dir).stdout)
+		for _, baseline := range []string{dir, written} {
+			if got := execute(t, nil, "report", "--baseline", baseline, dir); got.status != exitDone {
+				t.Errorf("%s against itself by %s: status %d\n%s", filepath.Base(dir), filepath.Base(baseline), got.status, got.stdout)
+			}
+		}
+	}
+}
+
+func TestNothingIsSaidOfGrowthWhereNothingWasRead(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "then.txt"), goroutines(map[string]int{"watch": 4}))
+	put(t, filepath.Join(dir, "then.json"), `{"schema": "`+report.Schema+`", "series": []}`)
+	put(t, filepath.Join(dir, "leakdiff.budget"), "4 func:watch")
+	now := filepath.Join(dir, "now")
+	if err := os.Mkdir(now, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--baseline", filepath.Join(dir, "then.txt")}, {"--baseline", filepath.Join(dir, "then.json")}, {"--budget", filepath.Join(dir, "leakdiff.budget")}} {
+		for _, format := range []string{"text", "md", "ticket", "junit", "sarif", "json"} {
+			got := execute(t, nil, append([]string{"report", "--format", format, now}, args...)...)
+			if got.status != exitError || strings.Contains(got.stdout, "Nothing is new") || strings.Contains(got.stdout, "The budget holds") || !strings.Contains(got.stderr, "no dump was found") {
+				t.Errorf("%v, %s: status %d\n%s%s", args, format, got.status, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
+func TestOneOfTwentyProcessesThatIsGoneIsTold(t *testing.T) {
+	dir := t.TempDir()
+	listing := func(name string, without int) string {
+		text := "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n"
+		for pid := 101; pid <= 120; pid++ {
+			if pid != without {
+				text += fmt.Sprintf("shop %d u 5u REG 8,1 0 77 /var/shop/data\n", pid)
+			}
+		}
+		put(t, filepath.Join(dir, name, "lsof.txt"), text)
+		return filepath.Join(dir, name)
+	}
+	all := listing("all", 0)
+	got := execute(t, nil, "report", "--baseline", all, listing("fewer", 113))
+	if want := "the baseline has shop, pid 113, which was not captured now"; got.status != exitError || strings.Count(got.stdout, "Not compared") != 1 || !strings.Contains(got.stdout, want) {
+		t.Errorf("status %d, want %q\n%s%s", got.status, want, got.stdout, got.stderr)
+	}
+	if got := execute(t, nil, "report", "--baseline", all, listing("same", 0)); got.status != exitDone || strings.Contains(got.stdout, "Not compared") {
+		t.Errorf("all twenty: status %d\n%s%s", got.status, got.stdout, got.stderr)
 	}
 }
 
@@ -162,6 +415,7 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 		want         string
 	}{
 		{"a family within its budget passes", "40 func:watch", nil, exitDone, "The budget holds.\n"},
+		{"a byte order mark is no part of the budget", "\ufeff40 func:watch", nil, exitDone, "The budget holds.\n"},
 		{"one more than allowed is over it", "39 func:watch", nil, exitVerdict, "1 line of the budget is exceeded.\n  over budget store.(*Cart).watch"},
 		{"so much for each unit of a load is allowed", "2 per carts func:watch # a watch and its timer", []string{"--load", "carts=20"}, exitDone, "The budget holds."},
 		{"with less load less is allowed", "2 per carts func:watch", []string{"--load", "carts=19"}, exitVerdict, "40 now; the budget allows 38, 2 per carts at 19"},
@@ -176,6 +430,9 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 		{"none of what must not be there is fine", "0 func:typo", nil, exitDone, "The budget holds.\n\n"},
 		{"a kind that nobody captured passes nothing", "0 kind:descriptor", nil, exitError, "the budget cannot be checked: nothing that was read has descriptors"},
 		{"a dump that is cut passes nothing", "90 func:watch", []string{cut}, exitError, "is cut"},
+		{"nor where the family may be behind the cut", "0 func:poll", []string{cut}, exitError, "is cut"},
+		{"nor where its load is not known either", "2 per carts func:poll", []string{cut}, exitError, "is cut"},
+		{"what a cut dump exceeds all the same fails", "20 func:watch", []string{cut}, exitVerdict, "the budget allows 20"},
 		{"a second load is refused", "5 per carts per shops kind:goroutine", nil, exitError, "it names two loads"},
 		{"no load is without end", "2 per carts func:watch", []string{"--load", "carts=Inf"}, exitError, "this is no load"},
 		{"no load is below nothing", "2 per carts func:watch", []string{"--load", "carts=-5"}, exitError, "this is no load"},
@@ -194,6 +451,58 @@ func TestABudgetBoundsFamiliesPerUnitOfLoad(t *testing.T) {
 			got := execute(t, nil, append([]string{"report", "--budget", budget, of}, c.more...)...)
 			if said := got.stdout + got.stderr; got.status != c.status || !strings.Contains(said, c.want) {
 				t.Errorf("status %d, want %d with %q\n%s", got.status, c.status, c.want, said)
+			}
+		})
+	}
+}
+
+func TestEachLineOfABudgetIsATest(t *testing.T) {
+	dir := pipeline(t, map[string]map[string]int{"now.txt": {"watch": 40, "serve": 12}})
+	budget := filepath.Join(dir, "leakdiff.budget")
+	put(t, budget, "3 per carts func:watch # all\n\n11 func:serve\n0 func:leak\n9 kind:descriptor\n")
+	got := execute(t, nil, "report", "--format", "junit", "--budget", budget, filepath.Join(dir, "now.txt"))
+	var tests suites
+	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil || got.status != exitVerdict || len(tests.Suites) != 2 || tests.Suites[1].Name != "budget" || tests.Failures != 1 || tests.Errors != 2 {
+		t.Fatalf("status %d, %v\n%s", got.status, err, got.stdout)
+	}
+	want := []struct{ name, failure, problem string }{
+		{"3 per carts func:watch", "", "nobody knows the load carts"}, {"11 func:serve", "12 now; the budget allows 11.", ""}, {"0 func:leak", "", ""},
+		{"9 kind:descriptor", "", "nothing that was read has descriptors"},
+	}
+	for i, c := range tests.Suites[1].Cases {
+		w := want[i]
+		if c.Name != w.name || (c.Failure.Message == "") != (w.failure == "") || !strings.Contains(c.Failure.Message, w.failure) || (c.Error.Message == "") != (w.problem == "") || !strings.Contains(c.Error.Message, w.problem) {
+			t.Errorf("%+v, want %+v", c, w)
+		}
+	}
+	if n := len(tests.Suites[1].Cases); n != len(want) {
+		t.Errorf("%d tests, want %d", n, len(want))
+	}
+}
+
+func TestABudgetHoldsForNoProcessWhoseKindWasNotCaptured(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "lsof.txt"), "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\ntill 8 u 5u REG 8,1 0 77 /var/till/data\n")
+	put(t, filepath.Join(dir, "shop", "goroutine.txt"), goroutines(map[string]int{"watch": 4}))
+	for _, c := range []struct {
+		name, budget string
+		status       int
+		want         string
+	}{
+		{"goroutines of one process alone", "0 func:leakOne", exitError, "nothing that was read has goroutines of till, pid 8"},
+		{"although they are counted in another one", "9 func:watch", exitError, "nothing that was read has goroutines of till, pid 8"},
+		{"descriptors of one process alone", "9 kind:descriptor", exitError, "nothing that was read has descriptors of shop"},
+		{"the line is of another process", "0 process=shop func:leakOne", exitDone, "The budget holds."},
+		{"the line is of this process", "0 process=till func:leakOne", exitError, "goroutines of till"},
+		{"any kind will do", "9 path:/var", exitDone, "The budget holds."},
+		{"what is exceeded fails", "3 func:watch", exitVerdict, "goroutines of till"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			budget := filepath.Join(t.TempDir(), "leakdiff.budget")
+			put(t, budget, c.budget)
+			got := execute(t, nil, "report", "--budget", budget, dir)
+			if got.status != c.status || !strings.Contains(got.stdout, c.want) {
+				t.Errorf("status %d, want %d with %q\n%s%s", got.status, c.status, c.want, got.stdout, got.stderr)
 			}
 		})
 	}
@@ -254,7 +563,7 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 	if err := xml.Unmarshal([]byte(got.stdout), &tests); err != nil {
 		t.Fatal(err)
 	}
-	if tests.Failures != 2 || len(tests.Suites) != 1 || tests.Suites[0].Cases[0].Failure.Type != string(analysis.Leaking) || !strings.Contains(tests.Suites[0].Cases[0].Failure.Text, "cart.go:45") {
+	if tests.Failures != 2 || len(tests.Suites) != 2 || tests.Suites[0].Cases[0].Failure.Type != string(analysis.Leaking) || !strings.Contains(tests.Suites[0].Cases[0].Failure.Text, "cart.go:45") {
 		t.Errorf("%+v\n%s", tests, got.stdout)
 	}
 
@@ -285,12 +594,19 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 
 type suites struct {
 	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
 	Suites   []struct {
+		Name  string `xml:"name,attr"`
 		Cases []struct {
+			Name    string `xml:"name,attr"`
 			Failure struct {
-				Type string `xml:"type,attr"`
-				Text string `xml:",chardata"`
+				Type    string `xml:"type,attr"`
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
 			} `xml:"failure"`
+			Error struct {
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
 		} `xml:"testcase"`
 	} `xml:"testsuite"`
 }

@@ -48,7 +48,7 @@ type reportCommand struct {
 
 // Help stands below the flags in the help of the command.
 func (*reportCommand) Help() string {
-	return `Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error, or no evidence was found in the input.
+	return `Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error, no evidence was found in the input, or not all of the baseline or the budget could be checked.
 With --bisect: 0 good, 1 bad, 125 cannot tell or nothing could be read, 129 an error that ends the bisection, such as a wrong flag.
 
 Examples:
@@ -138,10 +138,8 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
-	passed, err := r.hold(&c, held)
-	if err != nil {
-		return err
-	}
+	counted := r.hold(&c, held)
+	passed := !counted.Reached(r.accused())
 	var answer error
 	if r.Bisect && !nothing {
 		answer = r.bisected(m, &c, before, perHour, !passed, options)
@@ -178,7 +176,11 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 	if !passed {
 		return errVerdictReached
 	}
-	return nil
+	open, err := redact.Copy(hide, counted.Open(r.accused()))
+	if err != nil {
+		return err
+	}
+	return uncheckedFault(open)
 }
 
 // nothingRead is the error of input without evidence.

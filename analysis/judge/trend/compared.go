@@ -20,6 +20,11 @@ func Compared(before, now int) analysis.Verdict {
 	return analysis.Stable
 }
 
+// Beyond reports a rise that is more than what comes and goes: ten members, and 15 %. Compared
+// demands as much, and that it is beyond the noise of counts, which nobody needs to know where
+// members are followed by identity.
+func Beyond(before, now int) bool { return float64(now-before) >= leastGrowth(float64(before)) }
+
 // NoMore reports that a count is what it was before, but for what comes and goes: two members
 // or 15 %, as of a family that follows its load.
 func NoMore(before, now int) bool { return float64(now-before) <= max(2, 0.15*float64(before)) }

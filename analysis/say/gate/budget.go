@@ -36,6 +36,7 @@ type budgetLine struct {
 	filter filter.Filter
 	object string
 	text   string // what is meant: the filter, or "object NAME"
+	whole  string // the line without its comment
 }
 
 // mostBudgetLines bounds a budget.
@@ -44,6 +45,7 @@ const mostBudgetLines = 10_000
 // ParseBudget reads a budget. name is that of its file, for errors.
 func ParseBudget(name, text string) (*Budget, error) {
 	b := &Budget{}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors begin a file with it
 	number := 0
 	for raw := range strings.Lines(text) {
 		number++
@@ -58,7 +60,7 @@ func ParseBudget(name, text string) (*Budget, error) {
 		if err != nil {
 			return nil, &analysis.Fault{Code: "usage", What: "the budget was not understood", Where: fmt.Sprintf("%s, line %d", name, number), Why: err.Error(), Hint: hint}
 		}
-		parsed.number = number
+		parsed.number, parsed.whole = number, line
 		b.lines = append(b.lines, parsed)
 	}
 	if len(b.lines) == 0 {
@@ -134,47 +136,78 @@ func (l *budgetLine) kind() analysis.Kind {
 type spending struct {
 	of     *report.Case
 	budget *Budget
-	// seen are the lines that counted something, unchecked the first reason for which one
-	// could not be checked.
-	seen      map[int]bool
-	unchecked error
+	// seen are the lines that counted something.
+	seen map[int]bool
+	// unchecked are what could not be checked, one for each line.
+	unchecked []report.GateUnchecked
+	open      map[int]bool
 }
 
-// end adds notes on lines that counted nothing. It fails if a line could not be checked and
-// none is exceeded.
-func (s *spending) end(r *report.Gate) error {
+// leave says that a line cannot be checked.
+func (s *spending) leave(line int, process string, host *string, why *analysis.Fault) {
+	if s.open[line] {
+		return
+	}
+	s.open[line] = true
+	why.Hint = wording.Capital(why.Hint)
+	why.Where = fmt.Sprintf("line %d of the budget: %s", s.budget.lines[line].number, s.budget.lines[line].text)
+	s.unchecked = append(s.unchecked, report.GateUnchecked{Process: process, Host: host, Line: s.budget.lines[line].number, Text: wording.Capital(why.Error())})
+}
+
+// end adds what could not be checked, and notes on lines that counted nothing.
+func (s *spending) end(r *report.Gate) {
+	processes := capturedIn(&s.of.Report)
 	for k := range s.budget.lines {
 		l := &s.budget.lines[k]
-		if s.seen[k] || s.unchecked != nil {
+		r.Lines = append(r.Lines, report.GateLine{Number: l.number, Text: l.whole})
+		if s.open[k] {
 			continue
 		}
-		if kind := l.kind(); !s.captured(kind) {
-			s.unchecked = &analysis.Fault{Code: "usage", What: "the budget cannot be checked: nothing that was read has " + wording.Kinds(cmp.Or(kind, analysis.KindGoroutine)), Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
-				Hint: "capture them too, as leakdiff collect does, or leave the line out"}
-		} else if l.each > 0 {
+		kind := l.kind()
+		with := 0
+		var without []*captured
+		for _, p := range processes {
+			if p.shows(kind) {
+				with++
+			} else if l.means(p.process) {
+				without = append(without, p)
+			}
+		}
+		kinds := wording.Kinds(cmp.Or(kind, analysis.KindGoroutine))
+		switch {
+		case with == 0:
+			s.leave(k, "", nil, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + kinds,
+				Hint: "capture them too, as leakdiff collect does, or leave the line out"})
+		case len(without) > 0:
+			var names []string
+			for _, p := range without {
+				names = append(names, wording.ProcessOn(p.process, p.host, p.pid))
+			}
+			host := s.of.Report.Series[without[0].number].Host
+			s.leave(k, without[0].process, host, &analysis.Fault{What: "the budget cannot be checked: nothing that was read has " + kinds + " of " + wording.List(names, 5),
+				Hint: "capture them too, as leakdiff collect does, or say in the line which process it means, as process=NAME"})
+		case !s.seen[k] && l.each > 0:
 			r.Notes = append(r.Notes, wording.CountsNothing(l.number, l.text, s.named(l)))
 		}
 	}
-	over := slices.ContainsFunc(r.Items, func(i report.GateItem) bool { return i.Rule == report.OverBudget })
-	if s.unchecked != nil && !over {
-		return s.unchecked
-	}
-	if s.unchecked != nil {
-		r.Notes = append(r.Notes, wording.Capital(s.unchecked.Error()))
-	}
-	return nil
+	r.Unchecked = append(r.Unchecked, s.unchecked...)
 }
 
-// captured reports whether some snapshot has evidence of a kind, or any for an empty one.
-func (s *spending) captured(kind analysis.Kind) bool {
-	for i := range s.of.Report.Snapshots {
-		t := &s.of.Report.Snapshots[i].Totals
-		// Threads have functions and states too.
-		if kind == "" || t.Of(kind) != nil || kind == analysis.KindGoroutine && t.Threads != nil {
-			return true
+// shows reports whether a process has evidence of a kind, or any for an empty one.
+func (c *captured) shows(kind analysis.Kind) bool {
+	// Threads have functions and states too.
+	return c.kinds[kind] || kind == "" || kind == analysis.KindGoroutine && c.kinds[analysis.KindThread]
+}
+
+// means reports whether a line is of a process, by its clauses of processes alone.
+func (l *budgetLine) means(process string) bool {
+	of := filter.Filter{}
+	for _, clause := range l.filter.Clauses {
+		if !slices.ContainsFunc(clause.Terms, func(t filter.Term) bool { return t.Field != filter.Process }) {
+			of.Clauses = append(of.Clauses, clause)
 		}
 	}
-	return false
+	return of.Match(&filter.Facts{Process: process})
 }
 
 // named are the types of objects that the captures have, for a line that means none of them.
@@ -229,19 +262,18 @@ func (g *gated) spend(all *spending) {
 			now += last(f.Counts)
 			item.Families = append(item.Families, f.Fingerprint)
 		}
-		if now == 0 {
-			continue
-		}
-		value, err := g.load(l)
-		if err != nil {
-			all.unchecked = cmp.Or(all.unchecked, err)
-			continue
+		value := 0.0
+		if now > 0 {
+			var unknown *analysis.Fault
+			if value, unknown = g.load(l); unknown != nil {
+				all.leave(k, g.Process, g.Host, unknown)
+				continue
+			}
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
-			if g.cut() && (l.object != "" || l.kind() == "" || l.kind() == analysis.KindGoroutine) {
-				all.unchecked = cmp.Or(all.unchecked, error(&analysis.Fault{Code: "usage", What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Where: fmt.Sprintf("line %d of the budget: %s", l.number, l.text),
-					Hint: "capture again, with debug=1 beside debug=2 where there are many"}))
+			if kind := l.kind(); g.cut() && l.means(g.Process) && kind != analysis.KindDescriptor && kind != analysis.KindWatch {
+				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Hint: hintOfCut})
 			}
 			continue
 		}
@@ -251,11 +283,13 @@ func (g *gated) spend(all *spending) {
 				item.Title += " and " + wording.Plural(more, "more family", "more families")
 			}
 		}
-		item.Now, item.Allowed = &now, &allowed
+		item.Now, item.Allowed, item.Line = &now, &allowed, l.number
 		item.Text = wording.OverBudget(now, allowed, l.each, l.load, value)
 		g.put(item, "")
 	}
 }
+
+const hintOfCut = "capture again, with debug=1 beside debug=2 where there are many"
 
 // cut reports that the last capture is truncated and has only a lower bound.
 func (g *gated) cut() bool {
@@ -270,7 +304,7 @@ func (g *gated) cut() bool {
 
 // load is the value of the load of a line at the last capture that has it, 1 for a line
 // without one. It fails where nobody knows it: a budget that cannot be checked must not pass.
-func (g *gated) load(l *budgetLine) (float64, error) {
+func (g *gated) load(l *budgetLine) (float64, *analysis.Fault) {
 	if l.load == "" {
 		return 1, nil
 	}
@@ -293,6 +327,6 @@ func (g *gated) load(l *budgetLine) (float64, error) {
 	if len(known) > 0 {
 		why = "the captures have " + wording.List(known, 5)
 	}
-	return 0, &analysis.Fault{Code: "usage", What: "the budget cannot be checked: nobody knows the load " + l.load, Where: fmt.Sprintf("line %d of the budget", l.number), Why: why,
+	return 0, &analysis.Fault{What: "the budget cannot be checked: nobody knows the load " + l.load, Why: why,
 		Hint: "capture metrics with the dumps, or give it: --load " + l.load + "=20"}
 }

@@ -1,6 +1,6 @@
 // Package gate decides what of a report counts in a pipeline: what is new or grew since a
 // baseline, and what is over a budget. It judges nothing anew: verdicts are those of the
-// report, counts are compared by the rule for two snapshots.
+// report, captures are compared as two dumps are, and counts by the rule for two dumps.
 package gate
 
 import (
@@ -15,8 +15,10 @@ import (
 
 // Options are what a report is held against, beside its own verdicts.
 type Options struct {
-	// Baseline is an earlier report of the same programs, or nil.
+	// Baseline is an earlier report of the same programs, or nil. Captures are the Ends of
+	// its series, by their number, where it is of captures.
 	Baseline *report.Report
+	Captures map[int][]analysis.Snapshot
 	// Budget is nil without one. Loads are values for its lines, by name; others are those
 	// of the captures.
 	Budget *Budget
@@ -28,16 +30,21 @@ type Options struct {
 // counted are the verdicts that an item can have.
 var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
 
-// Check holds a case against a baseline and a budget. It fails where a line of the budget
-// cannot be checked and none is exceeded.
-func Check(c *report.Case, o Options) (report.Gate, error) {
+// Check holds a case against a baseline and a budget.
+func Check(c *report.Case, o Options) report.Gate {
 	r := report.Gate{Baseline: o.Baseline != nil, Budget: o.Budget != nil, Items: []report.GateItem{}, SetAside: []report.GateItem{}}
+	if len(c.Report.Series) == 0 { // of which the report itself speaks
+		r.Baseline, r.Budget = false, false
+		r.Unchecked = []report.GateUnchecked{{Text: wording.NothingHeld}}
+		return r
+	}
 	then := newBaseline(o.Baseline, &c.Report)
-	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}}
+	spent := &spending{of: c, budget: o.Budget, seen: map[int]bool{}, open: map[int]bool{}}
 	for i := range c.Report.Series {
 		s := &c.Report.Series[i]
 		g := &gated{Series: s, of: c, number: i, options: o, result: &r}
 		if o.Baseline != nil {
+			g.partner = then.partnerOf(i)
 			if g.then = then.of(s.Process); g.then == nil {
 				r.Notes = append(r.Notes, wording.NotInBaseline(s.Process))
 			} else if missing := g.notThen(); len(missing) > 0 {
@@ -49,10 +56,11 @@ func Check(c *report.Case, o Options) (report.Gate, error) {
 			g.spend(spent)
 		}
 	}
+	r.Unchecked = append(then.notNow(), r.Unchecked...)
 	if o.Budget != nil {
-		return r, spent.end(&r)
+		spent.end(&r)
 	}
-	return r, nil
+	return r
 }
 
 // gated is a series on its way into a result.
@@ -63,8 +71,10 @@ type gated struct {
 	number  int
 	options Options
 	// then are the families of the baseline, nil where it has not this process.
-	then   *thenProcess
-	result *report.Gate
+	then *thenProcess
+	// partner is the series of the baseline that is of this process, nil without one.
+	partner *captured
+	result  *report.Gate
 }
 
 // notThen are the kinds of families of which the baseline has no evidence.
@@ -80,7 +90,7 @@ func (g *gated) notThen() (kinds []string) {
 // growths adds what the report accuses, then what is more than in the baseline although the
 // report by itself accuses it of nothing.
 func (g *gated) growths() {
-	told := map[string]bool{}
+	told, totals := map[string]bool{}, map[analysis.Kind]bool{}
 	families := map[string]*report.Family{}
 	for i := range g.Families {
 		families[g.Families[i].Fingerprint] = &g.Families[i]
@@ -115,27 +125,11 @@ func (g *gated) growths() {
 	}
 	for i := range g.Families {
 		f := &g.Families[i]
-		if told[f.Fingerprint] {
-			continue
-		}
-		item := g.item(string(f.Verdict), f.Title, wording.Capital(report.Rises(f.Counts, nil)+" "+wording.Kinds(f.Kind)+"."), []string{f.Fingerprint})
-		switch {
-		case slices.Contains(counted, f.Verdict):
+		if !told[f.Fingerprint] && slices.Contains(counted, f.Verdict) {
+			item := g.item(string(f.Verdict), f.Title, wording.Capital(report.Rises(f.Counts, nil)+" "+wording.Kinds(f.Kind)+"."), []string{f.Fingerprint})
 			g.compare(&item, f)
 			g.put(item, g.aside([]*report.Family{f}))
-		case g.then != nil && g.then.kinds[f.Kind] && f.Verdict != analysis.Scaling && f.RecoveredAt == nil:
-			now, before := last(f.Counts), g.then.families[f.Fingerprint]
-			verdict := trend.Compared(before.highest, now)
-			if verdict == analysis.Stable {
-				continue
-			}
-			item.Rule, item.Text = string(verdict), wording.SinceBaseline(before.highest, now, wording.Kinds(f.Kind))
-			item.Before, item.Now = &before.highest, &now
-			why := ""
-			if before.benign || f.Benign() {
-				why = wording.MarkedBenign
-			}
-			g.put(item, why)
+			told[f.Fingerprint] = true
 		}
 	}
 	for _, t := range g.TotalsRisen {
@@ -143,6 +137,10 @@ func (g *gated) growths() {
 		item := g.item(string(analysis.Grew), "All "+wording.Kinds(t.Kind), wording.TotalRose(wording.Kinds(t.Kind), t.From, t.To), []string{})
 		item.Before, item.Now = &before, &now
 		g.put(item, "")
+		totals[t.Kind] = true
+	}
+	if g.then != nil {
+		(&since{gated: g, told: told, totals: totals, families: families}).growths()
 	}
 }
 
@@ -152,7 +150,7 @@ func (g *gated) item(rule, title, text string, families []string) report.GateIte
 
 // compare adds the counts of a family to its item, where the baseline is of its process.
 func (g *gated) compare(item *report.GateItem, f *report.Family) {
-	if g.then != nil && g.then.kinds[f.Kind] {
+	if g.then != nil && g.then.kinds[f.Kind] && !g.then.bounded(f.Kind) {
 		before, now := g.then.families[f.Fingerprint].highest, highest(f.Counts)
 		item.Before, item.Now = &before, &now
 	}

@@ -37,7 +37,16 @@ type (
 		Tool struct {
 			Driver sarifDriver `json:"driver"`
 		} `json:"tool"`
-		Results []sarifResult `json:"results"`
+		Invocations []sarifInvocation `json:"invocations,omitempty"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Level   string       `json:"level"`
+		Message sarifMessage `json:"message"`
 	}
 	sarifDriver struct {
 		Name    string      `json:"name"`
@@ -92,7 +101,8 @@ type (
 )
 
 // SARIF writes items as a log of SARIF 2.1.0, those that are set aside with the reason as
-// suppressed. Each result has the first line of own code in its stack as its place.
+// suppressed. Each result has the first line of own code in its stack as its place. What could
+// not be checked, and notes, are notifications of the run.
 func SARIF(w io.Writer, r *report.Gate, version string, places Places) error {
 	run := sarifRun{Results: []sarifResult{}}
 	driver := &run.Tool.Driver
@@ -106,6 +116,16 @@ func SARIF(w io.Writer, r *report.Gate, version string, places Places) error {
 		result := resultOf(r, &item, places)
 		result.RuleIndex = rule
 		run.Results = append(run.Results, result)
+	}
+	ran := sarifInvocation{Successful: len(r.Unchecked) == 0}
+	for _, u := range r.Unchecked {
+		ran.Notifications = append(ran.Notifications, sarifNotification{"error", sarifMessage{wording.Printable(u.Text)}})
+	}
+	for _, note := range r.Notes {
+		ran.Notifications = append(ran.Notifications, sarifNotification{"note", sarifMessage{wording.Printable(note)}})
+	}
+	if len(ran.Notifications) > 0 {
+		run.Invocations = []sarifInvocation{ran}
 	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

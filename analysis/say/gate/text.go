@@ -78,14 +78,32 @@ func heading(r *report.Gate) string {
 			over++
 		}
 	}
+	budget := 0
+	for _, u := range r.Unchecked {
+		if u.Line > 0 {
+			budget++
+		}
+	}
 	var said []string
 	if r.Baseline {
-		said = append(said, wording.MoreThanInBaseline(len(r.Items)-over, len(r.SetAside)))
+		said = append(said, wording.MoreThanInBaseline(len(r.Items)-over, len(r.SetAside), budget == len(r.Unchecked)))
 	}
 	if r.Budget {
-		said = append(said, wording.BudgetExceeded(over))
+		said = append(said, wording.BudgetExceeded(over, budget == 0))
 	}
 	return strings.Join(said, " ")
+}
+
+// notes are what could not be checked, and the notes.
+func notes(r *report.Gate) (out []string) {
+	for k, u := range r.Unchecked {
+		if k == mostListed {
+			out = append(out, fmt.Sprintf("%d more could not be compared or checked.", len(r.Unchecked)-k))
+			break
+		}
+		out = append(out, u.Text)
+	}
+	return append(out, r.Notes...)
 }
 
 // Text is what counts in lines for a terminal or a log, a heading first. It is empty for a
@@ -110,7 +128,7 @@ func Text(r *report.Gate) string {
 	if more > 0 {
 		fmt.Fprintf(&b, "  %d more set aside\n", more)
 	}
-	for _, note := range r.Notes {
+	for _, note := range notes(r) {
 		fmt.Fprintln(&b, wording.Printable(note))
 	}
 	return b.String()
@@ -137,7 +155,7 @@ func Document(r *report.Gate) document.Document {
 	if more > 0 {
 		d.Item(fmt.Sprintf("%d more set aside", more))
 	}
-	for _, note := range r.Notes {
+	for _, note := range notes(r) {
 		d.Paragraph(note)
 	}
 	return d

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -11,13 +12,35 @@ const OverBudget = "over_budget"
 
 // Gate is what of a report counts in a pipeline, and what does not and why: see package gate.
 type Gate struct {
-	// Baseline and Budget report that there was one.
-	Baseline bool       `json:"baseline,omitempty"`
-	Budget   bool       `json:"budget,omitempty"`
+	// Baseline and Budget report that something was held against one.
+	Baseline bool `json:"baseline,omitempty"`
+	Budget   bool `json:"budget,omitempty"`
+	// Lines are those of the budget.
+	Lines    []GateLine `json:"lines,omitempty"`
 	Items    []GateItem `json:"items"`
 	SetAside []GateItem `json:"set_aside"`
-	// Notes say what could not be compared.
+	// Unchecked are what the baseline has and nothing captured now, and what of the budget could
+	// not be checked: growth may hide there.
+	Unchecked []GateUnchecked `json:"unchecked,omitempty"`
+	// Notes say what the baseline does not have, and which lines of the budget mean nothing.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// GateLine is a line of a budget.
+type GateLine struct {
+	// Number is that in its file, from 1.
+	Number int    `json:"number"`
+	Text   string `json:"text"`
+}
+
+// GateUnchecked is something that could not be compared or checked.
+type GateUnchecked struct {
+	Process string  `json:"process"`
+	Host    *string `json:"host,omitempty"`
+	// Line is the number of a line of the budget; it is 0 for the baseline.
+	Line int `json:"line,omitempty"`
+	// Text says what, why, and what to do.
+	Text string `json:"text"`
 }
 
 // GateItem is one growth, or one line of a budget that is exceeded, of one process.
@@ -36,7 +59,8 @@ type GateItem struct {
 	// are meant. Now is the count that was compared.
 	Before *int `json:"before,omitempty"`
 	Now    *int `json:"now,omitempty"`
-	// Allowed is what the budget allows.
+	// Line is the number of a line of the budget that is exceeded, Allowed what it allows.
+	Line    int      `json:"line,omitempty"`
 	Allowed *float64 `json:"allowed,omitempty"`
 	// Stack is that of one member, leaf first, where the report has it.
 	Stack []StackFrame `json:"stack,omitempty"`
@@ -55,8 +79,104 @@ func (r *Gate) Reached(verdicts []analysis.Verdict) bool {
 	return slices.ContainsFunc(r.Items, func(i GateItem) bool { return i.Accuses(verdicts) })
 }
 
+// Open returns what could not be checked, if that decides: nothing accuses by the verdicts. What
+// of the baseline was not compared does not decide where no verdict accuses.
+func (r *Gate) Open(verdicts []analysis.Verdict) (open []GateUnchecked) {
+	if r.Reached(verdicts) {
+		return nil
+	}
+	for _, u := range r.Unchecked {
+		if u.Line > 0 || len(verdicts) > 0 {
+			open = append(open, u)
+		}
+	}
+	return open
+}
+
 // Hold adds what counts to the report.
 func (c *Case) Hold(g *Gate) { c.Report.Gate, c.listed.Gate = g, g }
+
+// LastWhole is the last snapshot of a series that is not cut, or the last one if all are. It is
+// nil in a case that is a report alone.
+func (c *Case) LastWhole(series int) *analysis.Snapshot {
+	if len(c.Series) == 0 {
+		return nil
+	}
+	all := c.Series[series].Snapshots
+	for _, s := range slices.Backward(all) {
+		if !s.LowerBound {
+			return s
+		}
+	}
+	return all[len(all)-1]
+}
+
+// Ends are the snapshots of a series by which later ones are compared with it: the last whole
+// one, and before it the others where there is a load that growth may follow.
+func (c *Case) Ends(series int) (out []analysis.Snapshot) {
+	last := c.LastWhole(series)
+	if len(c.Series[series].Trend.Loads()) > 0 {
+		for _, s := range c.Series[series].Snapshots {
+			if s != last {
+				out = append(out, *s)
+			}
+		}
+	}
+	return append(out, *last)
+}
+
+// Since is a series judged together with an earlier one of the same start of the program.
+type Since struct {
+	// Pair are the last whole snapshots of both as two dumps, and Said what is said of them.
+	Pair *JudgedSeries
+	Said *Series
+	// Scaling are the families that follow a load over all snapshots of both.
+	Scaling map[string]bool
+}
+
+// Since judges a series together with the Ends of an earlier one. It is nil where they are not
+// of one start of the process: nothing but their counts can be compared then.
+func (c *Case) Since(series int, earlier []analysis.Snapshot) *Since {
+	last := c.LastWhole(series)
+	if last == nil {
+		return nil
+	}
+	before, now := earlier[len(earlier)-1], *last
+	dated := before.CapturedAt.Before(now.CapturedAt)
+	if !dated { // who gives a baseline knows that it is the earlier one
+		before.CapturedAt, now.CapturedAt = time.Time{}, time.Time{}
+	}
+	before.Order, now.Order = 0, 1
+	pair := c.joined(series, before, now)
+	if len(pair.Series) != 1 || len(pair.Series[0].Snapshots) != 2 || pair.Series[0].Trend.Epochs[1] > 0 {
+		return nil
+	}
+	out := &Since{Pair: &pair.Series[0], Said: &pair.Report.Series[0], Scaling: map[string]bool{}}
+	if dated && len(c.Series[series].Trend.Loads()) > 0 {
+		all := slices.Clone(earlier)
+		for _, s := range c.Series[series].Snapshots {
+			all = append(all, *s)
+		}
+		for _, s := range c.joined(series, all...).Report.Series {
+			for i := range s.Families {
+				if f := &s.Families[i]; f.Verdict == analysis.Scaling {
+					out.Scaling[f.Fingerprint] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// joined judges snapshots as those of the process of a series, which may have had another name
+// or run on another host.
+func (c *Case) joined(series int, all ...analysis.Snapshot) Case {
+	process := &c.Series[series].Snapshots[0].Process
+	for i := range all {
+		all[i].Process.Name, all[i].Process.Host = process.Name, process.Host
+	}
+	return Build(all, nil, Options{Knowledge: c.Series[series].catalogue})
+}
 
 // StackOf is the stack of one member of the first of these families that has one, leaf first,
 // nil in a case that is a report alone.
