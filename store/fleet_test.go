@@ -307,17 +307,22 @@ func TestADatabaseWithoutSpansTakesWhatItsSumsTell(t *testing.T) {
 	wantEqual(t, FleetFamily{Hosts: 1, Series: 1, First: november(21), Last: november(21), New: true}, got.row("g1:fresh"))
 }
 
+// manyFamilies adds families with short digests, by which statements find them.
+func (f *fixture) manyFamilies(families int) {
+	f.captured(1, true)
+	for k := range families {
+		f.exec(`INSERT INTO family (fingerprint, digest, kind, title, entry, loose, attributes, words)
+			SELECT ?1, ?2, kind, title, entry, loose, attributes, words FROM family WHERE seq = 1`, fmt.Sprintf("g1:%032x", 1_000_003*(k+1)), fmt.Append(nil, k))
+	}
+}
+
 // generatedFleet is what a series of 30 days on each host leaves, each with 20 families and
 // about seven captures a day: 210 snapshots. One in seven families rises. The statements are
 // those of both engines.
 func generatedFleet(b *testing.B, series int) *fixture {
 	f := open(b)
 	const days, families = 30, 20
-	f.captured(1, true)
-	for k := range families {
-		f.exec(`INSERT INTO family (fingerprint, digest, kind, title, entry, loose, attributes, words)
-			SELECT ?1, ?2, kind, title, entry, loose, attributes, words FROM family WHERE seq = 1`, fmt.Sprintf("g1:%032x", 1_000_003*(k+1)), fmt.Append(nil, k))
-	}
+	f.manyFamilies(families)
 	number := func(n int) string {
 		return fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`, n-1)
 	}
@@ -356,11 +361,7 @@ func generatedFleet(b *testing.B, series int) *fixture {
 func dailyFleet(b *testing.B, hosts int) *fixture {
 	f := open(b)
 	const days, families = 30, 6
-	f.captured(1, true)
-	for k := range families {
-		f.exec(`INSERT INTO family (fingerprint, digest, kind, title, entry, loose, attributes, words)
-			SELECT ?1, ?2, kind, title, entry, loose, attributes, words FROM family WHERE seq = 1`, fmt.Sprintf("g1:%032x", 1_000_003*(k+1)), fmt.Append(nil, k))
-	}
+	f.manyFamilies(families)
 	numbers := fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`, hosts*days-1)
 	f.exec(`
 		INSERT INTO cases (id, title, sample, owner_hash, created_at, updated_at)
