@@ -5,6 +5,7 @@ package analysis
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -297,6 +298,22 @@ type Snapshot struct {
 
 // NetworkNamespace is the figure with the inode of the network namespace of a process.
 const NetworkNamespace = "network_namespace"
+
+// UserID is the figure with the real user id of a process, for which the kernel counts the
+// limits of a user.
+const UserID = "uid"
+
+// Owner identifies the user of the process, empty where the evidence does not tell it: the
+// only name in the listing of its descriptors, else the id of its status.
+func (s *Snapshot) Owner() string {
+	if len(s.Users) == 1 {
+		return s.Users[0]
+	}
+	if id, known := s.Figures[UserID]; known && len(s.Users) == 0 {
+		return "uid " + strconv.FormatFloat(id, 'f', 0, 64)
+	}
+	return ""
+}
 
 // Object is an address in one frame of some members of a family in one dump: its first
 // argument. Arguments with a question mark are not kept, because they may be stale.

@@ -86,4 +86,7 @@ type Life struct {
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`
 	Stayed   int `json:"stayed"`
+	// RenewedAt is the last snapshot of which, as of all before it, no member is left: none
+	// is older. It is nil where some stay.
+	RenewedAt *int `json:"renewed_at,omitempty"`
 }

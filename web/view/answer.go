@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +50,8 @@ type AnswerChip struct{ Look, Text string }
 type AnswerCell struct {
 	Role, Figure, Noun, Text, Anchor string
 	Cause                            bool
+	// Counted reports that Text is the course of its counts.
+	Counted bool `json:",omitempty"`
 }
 
 // AnswerTotal is the total of a process.
@@ -121,19 +122,6 @@ const (
 	nearHours    = 24
 )
 
-// courseWords are what stands between the figures of a course, "4 to 64 and back to 4".
-var courseWords = regexp.MustCompile(`(\d)(?: and back)? to (\d)`)
-
-// arrows shortens the courses in a text: "4 → 64 → 4".
-func arrows(text string) string {
-	for range 2 { // figures of one digit are shared by two matches
-		text = courseWords.ReplaceAllString(text, "$1 → $2")
-	}
-	return text
-}
-
-var provedWords = regexp.MustCompile(`^\d+ of \d+`)
-
 // answer makes the answer of a case whose parts are made; nil where the report has no
 // diagnosis.
 func (m *caseMaker) answer(c *Case) *Answer {
@@ -143,15 +131,11 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	}
 	a := &Answer{About: m.answerAbout()}
 	a.Chips = m.answerChips(d)
-	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen(c.Quiet))
+	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen())
 	if d.Next != nil && d.State != noLeak {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
-		if before, rest, ok := strings.Cut(a.Do.Text, ". "); ok && m.single() {
-			proof, a.Do.Text = before+".", rest
-		}
 	}
-	a.Proved = provedWords.FindString(proof)
-	a.Proof = strings.TrimSpace(strings.TrimPrefix(proof, a.Proved))
+	a.Proved, a.Proof = d.Proved, strings.TrimSpace(strings.TrimPrefix(proof, d.Proved))
 	switch {
 	case m.number > 1:
 		a.Do = nil // the first page shows it
@@ -176,12 +160,11 @@ const noLeak = "no leak"
 
 // wouldBeSeen says where nothing grew how small a rise would have been seen; empty where
 // several processes differ.
-func (m *caseMaker) wouldBeSeen(quiet []string) string {
-	if len(quiet) != 1 {
+func (m *caseMaker) wouldBeSeen() string {
+	if len(m.in.Report.Series) != 1 {
 		return ""
 	}
-	_, seen, _ := strings.Cut(quiet[0], "Nothing grew. ")
-	return seen
+	return Visible(m.in.Report.Series[0].Seen)
 }
 
 // accuse tells the finding that the diagnosis is about.
@@ -198,7 +181,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 		if d.State == noLeak {
 			break
 		}
-		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}]}
+		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}], Counted: l.Course != nil}
 		of := named(&m.in.Report.Series[l.Series])
 		switch {
 		case k == 0 && d.Holder != "":
@@ -215,7 +198,9 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 			if k == 0 || d.Chain[k-1].Series != l.Series || !several {
 				cell.Role = of
 			}
-			cell.Text = arrows(strings.TrimPrefix(cell.Text, "in "+of+", "))
+			if l.Course != nil {
+				cell.Text = l.Course.Arrows()
+			}
 		}
 		a.Chain = append(a.Chain, cell)
 	}
@@ -239,7 +224,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 // counted is the noun that the rate counts: of the first cell with a course, empty without.
 func (a *Answer) counted() string {
 	for _, c := range a.Chain {
-		if !c.Cause && strings.Contains(c.Text, "→") {
+		if c.Counted {
 			return c.Noun
 		}
 	}
@@ -281,18 +266,11 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 		state.Look = string(analysis.TooFewPoints)
 	}
 	out := []AnswerChip{state}
-	if d.Series != nil {
-		for _, b := range m.in.Report.Series[*d.Series].Bounds {
-			if b.HoursLeft != nil && b.HoursLeft[0] <= nearHours && strings.HasPrefix(d.Limit, b.What+" full in ") {
-				words, _, _ := strings.Cut(d.Limit, ": ")
-				out = append(out, AnswerChip{Look: "limit", Text: Visible(words)})
-				break
-			}
-		}
+	if l := d.LimitClaim; l != nil && d.State != string(report.AtItsLimit) && (l.State == report.LimitReached || l.State == report.LimitSoon && l.HoursLeft <= nearHours) {
+		out = append(out, AnswerChip{Look: "limit", Text: Visible(l.Chip())})
 	}
-	if d.Until != "" {
-		at, _, _ := strings.Cut(d.Until, ", ")
-		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + Visible(at)})
+	if c := d.Claims; c != nil && d.Until != "" {
+		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + m.labelOf(m.in.Report.Series[*d.Series].Snapshots[c.EndedAt])})
 	}
 	return out
 }

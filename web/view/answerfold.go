@@ -40,7 +40,7 @@ func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
 	title := "Findings"
 	if also := d.Also; len(also) > 0 {
 		title = "Also found"
-		findings = arrows(Visible(strings.Join(also[:min(len(also), 3)], "; ")))
+		findings = Visible(strings.Join(also[:min(len(also), 3)], "; "))
 		if more := len(also) - 3 + d.More; more > 0 {
 			findings += fmt.Sprintf("; and %d more", more)
 		}

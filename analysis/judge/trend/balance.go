@@ -254,11 +254,8 @@ func (p *part) staying() ([]point, []int) {
 		}
 	}
 	for _, number := range p.tracking.members[last] {
-		first := int(p.tracking.first[number])
-		if l, ok := p.listing(number, last); ok {
-			first = min(first, int(l.first))
-		}
-		if k := at[first]; k > 0 {
+		// A watch whose mount goes comes into another family: that is an arrival here.
+		if k := at[p.tracking.first[number]]; k > 0 {
 			births[k]++
 		}
 	}

@@ -242,6 +242,9 @@ func (j *judgement) result() analysis.Judgement {
 		evidence = append(evidence, p.recoveryText(*r))
 	}
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
+	if judged.Life != nil {
+		judged.Life.RenewedAt = p.renewedAt()
+	}
 	switch judged.Verdict {
 	case analysis.Grew, analysis.New, analysis.Suspicious:
 		judged.DecidesIn = p.decidesIn(s)
@@ -294,6 +297,8 @@ type signals struct {
 	// how many intervals members came, 0 if their spacing says nothing.
 	passing bool
 	batches int
+	// renewed reports a level at which all members are replaced.
+	renewed bool
 	// emptied is a fall that took nearly all members, beyond which the count has not grown, or
 	// nil.
 	emptied *emptying
@@ -328,6 +333,7 @@ func (p *part) measure(buf *buffers) *signals {
 	p.measureBalance(s)
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
+	p.measureRenewal(s)
 	if !s.passing && (s.grew || s.suspects() || s.accuses()) {
 		s.stop = p.stopped()
 	}
@@ -349,10 +355,11 @@ func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 }
 
 // verdicts are the rules for each verdict. The first match wins.
-func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
-	return [10]func(*signals) (analysis.Verdict, bool){
+func verdicts() [11]func(*signals) (analysis.Verdict, bool) {
+	return [11]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.fit.n < 2 && !s.ages.holds },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Stable, s.renewed },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.loadFit.scales },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.stop == nil && s.accuses() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },

@@ -16,6 +16,10 @@ type Limit struct {
 	// Bound and Used are from the last snapshot that has both. At is its index.
 	Bound, Used float64
 	At          int
+	// Peak is the highest use and PeakAt its index: after a restart or a recovery the last
+	// use says nothing about how near the limit was.
+	Peak   float64
+	PeakAt int
 	// Counts are the uses, one per snapshot, nil if unknown.
 	Counts []*float64
 	// Rate is per hour, RateLow and RateHigh are its 95 % interval. Hours is the time
@@ -25,10 +29,21 @@ type Limit struct {
 	Rate, RateLow, RateHigh    float64
 	Hours, HoursLow, HoursHigh float64
 	Known                      bool
-	// Shared reports that other processes of the same user or host use the bound too.
-	// The time left is then an upper bound.
-	Shared bool
+	// Scope is whose use the kernel counts. The time left of a bound that is not of the
+	// process alone is an upper bound.
+	Scope Scope
 }
+
+// Scope is whose use a bound counts: that of a process, of all processes of a user, or of
+// all of a host.
+type Scope string
+
+// The scopes, as inotify(7), getrlimit(2) (RLIMIT_NPROC) and proc(5) define them.
+const (
+	OfProcess Scope = "process"
+	OfUser    Scope = "user"
+	OfHost    Scope = "host"
+)
 
 // Text words a limit: "open files: 812 of 1024 (79 %); at +40/h (95 % interval +31/h to
 // +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
@@ -48,7 +63,7 @@ func (l Limit) Text() string {
 	} else {
 		text += fmt.Sprintf(" (%s to %s)", hoursText(l.HoursLow), hoursText(l.HoursHigh))
 	}
-	if l.Shared {
+	if l.Scope != OfProcess {
 		text += ", sooner where others of the same user use them too"
 	}
 	return text
@@ -73,7 +88,7 @@ func hoursText(h float64) string {
 type bound struct {
 	figure, what string
 	used         func(*Series, int) (float64, bool)
-	shared       bool
+	scope        Scope
 }
 
 func bounds() []bound {
@@ -105,17 +120,17 @@ func bounds() []bound {
 		return total(analysis.KindThread)(s, i)
 	}
 	return []bound{
-		{"limit_open_files", "open files", openFiles, false},
-		{"process_max_fds", "open files", openFiles, false},
-		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), true},
-		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), true},
-		{"inotify_max_user_instances", "inotify instances", (*Series).instances, true},
-		{"fs.inotify.max_user_instances", "inotify instances", (*Series).instances, true},
-		{"limit_processes", "threads", threads, true},
-		{"pids_max", "threads", threads, true},
-		{"kernel.threads-max", "threads", threads, true},
-		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), false},
-		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), false},
+		{"limit_open_files", "open files", openFiles, OfProcess},
+		{"process_max_fds", "open files", openFiles, OfProcess},
+		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser},
+		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser},
+		{"inotify_max_user_instances", "inotify instances", (*Series).instances, OfUser},
+		{"fs.inotify.max_user_instances", "inotify instances", (*Series).instances, OfUser},
+		{"limit_processes", "threads", threads, OfUser},
+		{"pids_max", "threads", threads, OfHost},
+		{"kernel.threads-max", "threads", threads, OfHost},
+		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess},
+		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess},
 	}
 }
 
@@ -152,7 +167,7 @@ func (s *Series) Limits() []Limit {
 }
 
 func (s *Series) limit(b bound) (Limit, bool) {
-	l := Limit{What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Shared: b.shared}
+	l := Limit{What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Scope: b.scope}
 	for i, snap := range s.Snapshots {
 		used, ok := b.used(s, i)
 		if !ok {
@@ -161,6 +176,9 @@ func (s *Series) limit(b bound) (Limit, bool) {
 		l.Counts[i] = &used
 		if bound := snap.Figures[b.figure]; bound > 0 && !math.IsInf(bound, 0) && bound < 1e18 {
 			l.Bound, l.Used, l.At = bound, used, i
+		}
+		if used > l.Peak {
+			l.Peak, l.PeakAt = used, i
 		}
 	}
 	if l.At < 0 {

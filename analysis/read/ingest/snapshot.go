@@ -334,6 +334,9 @@ func (b *builder) figures() {
 		}
 		if p.status != nil {
 			put("os_threads", float64(p.status.Threads))
+			if p.status.UID >= 0 {
+				put(analysis.UserID, float64(p.status.UID))
+			}
 			put("resident_memory_bytes", float64(p.status.VmRSSBytes))
 		}
 	}

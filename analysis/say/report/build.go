@@ -349,8 +349,37 @@ func (j *JudgedSeries) contract() Series {
 			s.TotalsRisen = j.totalsRisen()
 		}
 		s.Quiet = j.quiet(s.TotalsRisen)
+		s.Memory = j.memoryRisen()
+		if len(s.TotalsRisen) == 0 {
+			s.Seen = j.wouldBeSeen()
+		}
 	}
 	return s
+}
+
+// The least rise of the resident memory that is told: a fifth, and 5 MB.
+const (
+	leastMemoryShare = 1.2
+	leastMemory      = 5e6
+)
+
+// memoryRisen is the resident memory at the first and the last snapshot that have it, nil where
+// it did not rise by much.
+func (j *JudgedSeries) memoryRisen() *[2]float64 {
+	var seen []float64
+	for _, s := range j.Snapshots {
+		if v, known := s.Figures["resident_memory_bytes"]; known && v > 0 {
+			seen = append(seen, v)
+		}
+	}
+	if len(seen) < 2 {
+		return nil
+	}
+	first, last := seen[0], seen[len(seen)-1]
+	if last < leastMemoryShare*first || last-first < leastMemory {
+		return nil
+	}
+	return &[2]float64{first, last}
 }
 
 // pid is set for a series that is one of several of its name.
@@ -469,16 +498,24 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(j.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}
-	if visible, ok := j.Trend.SmallestVisible(); ok {
-		return "Nothing grew. " + visible.Text() + "."
+	if seen := j.wouldBeSeen(); seen != "" {
+		return seen
 	}
 	return sentence(j.nothing())
 }
 
+// wouldBeSeen words how small a growth the series would have shown, "" where nothing can be compared.
+func (j *JudgedSeries) wouldBeSeen() string {
+	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
+		return visible.Text() + "."
+	}
+	return ""
+}
+
 // nothingElse is quiet if the growing families were set aside.
 func (j *JudgedSeries) nothingElse() string {
-	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
-		return "Nothing else grows. " + visible.Text() + "."
+	if seen := j.wouldBeSeen(); seen != "" {
+		return "Nothing else grows. " + seen
 	}
 	return j.quiet(nil)
 }

@@ -9,10 +9,17 @@ import (
 	"leakdiff/analysis"
 )
 
-// Rises words a growth in figures: "0 to 24", with the peak if it fell again ("4 to 64
-// and back to 4"). Epochs may be nil. A restart is no recovery and is named: "3 to 162,
-// restarted with 16".
-func Rises(counts []*int, epochs []int) string {
+// Rise is the course of counts: the first one, the peak if it lies above both ends, and the last
+// one, of the start of the process in which they rose most. It is empty where nothing was
+// captured.
+type Rise struct {
+	Counts []int `json:"counts"`
+	// Again is the first count after a restart that followed, nil without one.
+	Again *int `json:"restarted_with,omitempty"`
+}
+
+// RiseOf is the course of counts. Epochs may be nil. A restart is no recovery.
+func RiseOf(counts []*int, epochs []int) Rise {
 	var runs [][]int
 	epoch := -1
 	for i, c := range counts {
@@ -29,7 +36,7 @@ func Rises(counts []*int, epochs []int) string {
 		runs[len(runs)-1] = append(runs[len(runs)-1], *c)
 	}
 	if len(runs) == 0 {
-		return "not captured"
+		return Rise{}
 	}
 	told := 0
 	for i, run := range runs {
@@ -38,23 +45,45 @@ func Rises(counts []*int, epochs []int) string {
 		}
 	}
 	if len(runs) == 1 && len(runs[0]) == 1 {
-		return strconv.Itoa(runs[0][0])
+		return Rise{Counts: runs[0]}
 	}
-	text := course(runs[told])
-	if last := len(runs) - 1; last > told {
-		text += fmt.Sprintf(", restarted with %d", runs[last][0])
+	first, last, peak := runs[told][0], runs[told][len(runs[told])-1], slices.Max(runs[told])
+	out := Rise{Counts: []int{first, last}}
+	if peak > last && peak > first {
+		out.Counts = []int{first, peak, last}
+	}
+	if end := len(runs) - 1; end > told {
+		out.Again = &runs[end][0]
+	}
+	return out
+}
+
+// Text words a course: "0 to 24", "4 to 64 and back to 4", "3 to 162, restarted with 16".
+func (r Rise) Text() string { return r.joined(" to ", " and back to ") }
+
+// Arrows draws a course: "4 → 64 → 4".
+func (r Rise) Arrows() string { return r.joined(" → ", " → ") }
+
+func (r Rise) joined(up, down string) string {
+	if len(r.Counts) == 0 {
+		return "not captured"
+	}
+	text := strconv.Itoa(r.Counts[0])
+	for i, n := range r.Counts[1:] {
+		between := up
+		if i > 0 {
+			between = down
+		}
+		text += between + strconv.Itoa(n)
+	}
+	if r.Again != nil {
+		text += fmt.Sprintf(", restarted with %d", *r.Again)
 	}
 	return text
 }
 
-// course words one epoch in figures.
-func course(run []int) string {
-	first, last, peak := run[0], run[len(run)-1], slices.Max(run)
-	if peak > last && peak > first {
-		return fmt.Sprintf("%d to %d and back to %d", first, peak, last)
-	}
-	return fmt.Sprintf("%d to %d", first, last)
-}
+// Rises words the course of counts.
+func Rises(counts []*int, epochs []int) string { return RiseOf(counts, epochs).Text() }
 
 // A sentence lists at most mostCounts figures. Of more it lists endCounts at both ends
 // and the highest one.

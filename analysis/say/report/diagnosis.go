@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
+	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/noun"
@@ -32,8 +33,10 @@ type Diagnosis struct {
 	Holder string `json:"holder,omitempty"`
 	// Chain is the cause and what hangs on it, the cause first.
 	Chain []Link `json:"chain,omitempty"`
-	// Proof, Since, Until, Rate and Limit are words for one line each.
+	// Proof, Since, Until, Rate and Limit are words for one line each. Proved is what Proof
+	// begins with where it is "58 of 58".
 	Proof  string     `json:"proof,omitempty"`
+	Proved string     `json:"proved,omitempty"`
 	Since  string     `json:"since,omitempty"`
 	Until  string     `json:"until,omitempty"`
 	Rate   string     `json:"rate,omitempty"`
@@ -45,13 +48,22 @@ type Diagnosis struct {
 	// are not listed.
 	Also []string `json:"also,omitempty"`
 	More int      `json:"more,omitempty"`
+	// Claims are the figures that Sentence, Proof and Since are made of, LimitClaim those of
+	// Limit. Compared are the kinds that two captures have, where nothing grew.
+	Claims     *Claims         `json:"claims,omitempty"`
+	LimitClaim *LimitClaim     `json:"limit_claim,omitempty"`
+	Compared   []analysis.Kind `json:"compared,omitempty"`
 }
 
 // Link is one cell of the chain: a figure, a noun and a line about it.
 type Link struct {
 	Figure string `json:"figure"`
 	Noun   string `json:"noun"`
-	Text   string `json:"text,omitempty"`
+	// Process is set where the cell is about another process than the first one.
+	Process string `json:"process,omitempty"`
+	Text    string `json:"text,omitempty"`
+	// Course are its counts, which Text words, nil where Text says something else.
+	Course *Rise `json:"course,omitempty"`
 	// Series and Finding lead to what it is about.
 	Series  int `json:"series"`
 	Finding int `json:"finding,omitempty"`
@@ -86,21 +98,23 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
 	if len(leads) == 0 {
-		return d.unaccused(Diagnosis{Sentence: d.quiet(), Verdict: r.worst(), State: d.quietState()})
+		return d.unaccused()
 	}
 	l := leads[0]
-	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:])}
+	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:]), Claims: &l.claims}
 	s := &r.Series[l.series]
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil {
 		out.Object = o.ID
 	}
-	out.Proof, out.Rate = d.proof(l), d.rate(l)
+	out.Proved, out.Proof = d.proof(l)
+	out.Rate = d.rate(l)
 	out.Since, out.Until = d.since(l)
-	out.Limit = d.limit(s)
+	out.LimitClaim = s.nearest()
+	out.Limit = out.LimitClaim.text()
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
 	out.Next = d.next(l)
-	out.Also, out.More = d.also(leads[1:])
+	out.Also, out.More = d.also(l, leads[1:])
 	return out
 }
 
@@ -127,37 +141,40 @@ type answer struct {
 	subject subject
 	// queue is the lock that they wait for, if its holder can be named.
 	queue *Lock
+	// life is what identities show of the first family, nil without them.
+	life *analysis.Life
+	// claims are what is said of it.
+	claims Claims
 }
 
 // leads are the findings that rose and that no person called benign: accused processes
-// first, a holder before what it holds, one of each series before the second of any.
+// first, a holder before what it holds, one of each series before the second of any. Where
+// none rose, requests for metrics that hang, and what waits for them, are the answer.
 func (d *diagnosing) leads() []answer {
+	if out := d.leadsOf(func(f *Finding) bool { return f.Kind == "" }); len(out) > 0 {
+		return out
+	}
+	return d.leadsOf(func(f *Finding) bool { return f.Kind == ObserverFinding || f.Kind == FollowFinding })
+}
+
+func (d *diagnosing) leadsOf(wanted func(*Finding) bool) []answer {
 	var first, rest []answer
 	for _, i := range d.r.seriesInOrder() {
 		s := &d.r.Series[i]
-		begun := false
+		var own []answer
 		for _, behind := range []bool{false, true} {
 			for k := range s.Findings {
 				f := &s.Findings[k]
-				if f.Kind != "" || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
-					continue
-				}
-				l := d.answerOf(i, f)
-				switch {
-				case begun && len(s.Snapshots) == 1 && f.markedOf() > first[len(first)-1].finding.markedOf():
-					rest = append(rest, first[len(first)-1])
-					first[len(first)-1] = l // the runtime marked most of these
-				case !begun:
-					first, begun = append(first, l), true
-				case l.queue != nil && first[len(first)-1].queue == nil && first[len(first)-1].finding.Verdict == f.Verdict && !behind:
-					// A queue with its holder explains more than what grew most.
-					rest = append(rest, first[len(first)-1])
-					first[len(first)-1] = l
-				default:
-					rest = append(rest, l)
+				if wanted(f) && f.Behind == behind && f.Verdict.Rose() && !s.benign(f) {
+					own = append(own, d.answerOf(i, f))
 				}
 			}
 		}
+		if len(own) == 0 {
+			continue
+		}
+		d.leadFirst(s, own)
+		first, rest = append(first, own[0]), append(rest, own[1:]...)
 	}
 	accused := func(l answer) int {
 		switch {
@@ -173,6 +190,75 @@ func (d *diagnosing) leads() []answer {
 	slices.SortStableFunc(first, func(a, b answer) int { return accused(a) - accused(b) })
 	slices.SortStableFunc(rest, func(a, b answer) int { return a.finding.Verdict.Rank() - b.finding.Verdict.Rank() })
 	return append(first, rest...)
+}
+
+// leadFirst moves the answer that explains most of a series to the front, of those with the
+// verdict of the first one: what the runtime marked most of; a queue whose holder is known;
+// code that keeps the descriptors which rise with it; of two that rise alike the one with a
+// remedy.
+func (d *diagnosing) leadFirst(s *Series, own []answer) {
+	for k := 1; k < len(own); k++ {
+		a, b := &own[0], &own[k]
+		better := false
+		switch {
+		case len(s.Snapshots) == 1:
+			better = b.finding.markedOf() > a.finding.markedOf()
+		case b.finding.Behind != a.finding.Behind:
+		case b.finding.Verdict.Rank() != a.finding.Verdict.Rank():
+			better = s.keeps(b, a) && b.finding.Verdict.Rose()
+		case b.queue != nil || a.queue != nil:
+			better = b.queue != nil && a.queue == nil
+		default:
+			better = s.keeps(b, a) || a.subject.remedy == "" && b.subject.remedy != "" && sameSteps(a.subject.counts, b.subject.counts) == 1
+		}
+		if better {
+			led := *b
+			copy(own[1:k+1], own[:k])
+			own[0] = led
+		}
+	}
+	lead := &own[0]
+	for k := 1; k < len(own); k++ {
+		if n := sameSteps(lead.subject.counts, own[k].subject.counts); s.keeps(lead, &own[k]) && n >= 1 && lead.subject.each == "" {
+			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
+		}
+	}
+}
+
+// keeps reports that what answer a is about has a stack and a creator, and that b is
+// descriptors or watches without one that rise in the same steps: a keeps them.
+func (s *Series) keeps(a, b *answer) bool {
+	code, held := s.lead(a.finding), s.lead(b.finding)
+	if code == nil || held == nil || len(code.Frames) == 0 || code.CreatedBy == "" || held.Kind != analysis.KindDescriptor && held.Kind != analysis.KindWatch {
+		return false
+	}
+	return sameSteps(a.subject.counts, b.subject.counts) > 0
+}
+
+// sameSteps is how many of b come with each of a, at least 1, where both rise in the same
+// intervals by that ratio; 0 where they do not.
+func sameSteps(a, b []*int) int {
+	ratio, beforeA, beforeB, steps := 0, -1, -1, 0
+	for i := range a {
+		if i >= len(b) || a[i] == nil || b[i] == nil {
+			continue
+		}
+		if beforeA >= 0 {
+			da, db := *a[i]-beforeA, *b[i]-beforeB
+			switch {
+			case da == 0 && db == 0:
+			case da <= 0 || db <= 0 || db%da != 0 || ratio != 0 && db/da != ratio:
+				return 0
+			default:
+				ratio, steps = db/da, steps+1
+			}
+		}
+		beforeA, beforeB = *a[i], *b[i]
+	}
+	if steps < 2 {
+		return 0
+	}
+	return ratio
 }
 
 // benign reports a finding whose families a person called benign, all of them.
@@ -209,88 +295,20 @@ func (d *diagnosing) restartedAt(s *Series, counts []*int) int {
 	return -1
 }
 
-// state is the verdict as a person says it.
+// state is what became of the subject: "leaking", "leaking until t7".
 func (d *diagnosing) state(l answer) string {
-	s := &d.r.Series[l.series]
-	word := map[analysis.Verdict]string{
-		analysis.Leaking: "leaking", analysis.Suspicious: "may leak", analysis.Scaling: "no leak", analysis.Grew: "grew", analysis.Stopped: "grew and stopped", analysis.New: "new",
-	}[l.finding.Verdict]
-	if at := s.recoveredAt(l.finding); at > 0 && l.finding.Verdict != analysis.Scaling {
-		return word + " until " + d.label(s, at-1)
+	if at := l.claims.EndedAt; at > 0 && l.claims.State != NoLeak {
+		return string(l.claims.State) + " until " + d.label(&d.r.Series[l.series], at-1)
 	}
-	return word
+	return string(l.claims.State)
 }
 
-// quietState is the answer where nothing rose.
-func (d *diagnosing) quietState() string {
-	several, comparable := false, false
-	for i := range d.r.Series {
-		s := &d.r.Series[i]
-		if s.deadlock() != "" {
-			return "deadlock"
-		}
-		if len(s.TotalsRisen) > 0 {
-			return "grew"
-		}
-		several = several || len(s.Snapshots) > 1
-		comparable = comparable || d.comparable(s)
-	}
-	switch {
-	case len(d.r.Series) == 0:
-		return "nothing read"
-	case several && !comparable:
-		return "cannot be compared"
-	case several:
-		return "nothing grew"
-	case len(d.r.Series) == 1:
-		return "one dump"
-	}
-	return "one dump each"
-}
-
-// unaccused adds to an answer without a finding the limit of the first process, and for one
-// dump the capture that decides.
-func (d *diagnosing) unaccused(out Diagnosis) Diagnosis {
-	if order := d.r.seriesInOrder(); len(order) > 0 {
-		out.Limit = d.limit(&d.r.Series[order[0]])
-	}
-	out.Next = d.nextOfOne()
-	return out
-}
-
-// sentence is the first wording that fits, from the fullest to the shortest, with a word
-// about the other processes.
+// sentence is the first wording that fits, from the fullest to the shortest. Of the same
+// program on other hosts it says on how many it does the same.
 func (d *diagnosing) sentence(l answer, others []answer) string {
-	var beside []int
-	for _, o := range others {
-		if o.series != l.series && rising(o.finding.Verdict) == rising(l.finding.Verdict) && !slices.Contains(beside, o.series) {
-			beside = append(beside, o.series)
-		}
-	}
 	tail := ""
-	hosts := 0
-	for _, i := range beside {
-		if d.r.Series[i].Process == d.r.Series[l.series].Process && d.r.Series[i].Host != nil && !slices.ContainsFunc(others, func(o answer) bool { return o.series == i && o.finding.Behind }) {
-			hosts++
-		}
-	}
-	switch {
-	case hosts == len(beside) && hosts > 0:
-		tail = "; the same on " + wording.Plural(hosts, "more host", "more hosts")
-	case len(beside) == 1:
-		tail = "; " + d.r.Series[beside[0]].named() + " grew too"
-	case len(beside) > 1:
-		tail = fmt.Sprintf("; %d more processes grew too", len(beside))
-	case len(d.r.Series) == 1 && rising(l.finding.Verdict) && l.finding.Verdict != analysis.Scaling && !l.finding.marked():
-		more := 0
-		for _, o := range others {
-			if o.finding.Verdict == l.finding.Verdict && !o.finding.Behind {
-				more++
-			}
-		}
-		if more > 0 {
-			tail = "; " + wording.Plural(more, "more thing grew too", "more things grew too")
-		}
+	if n := d.hostsLike(l, others); n > 0 {
+		tail = "; the same on " + wording.Plural(n, "more host", "more hosts")
 	}
 	all := d.wordings(l)
 	for _, text := range all {
@@ -302,82 +320,21 @@ func (d *diagnosing) sentence(l answer, others []answer) string {
 	return string(text[:min(len(text), longest-2)]) + "…"
 }
 
-// wordings are sentences about a finding without a full stop, the fullest first.
-func (d *diagnosing) wordings(l answer) []string {
-	s, f, x := &d.r.Series[l.series], l.finding, &l.subject
-	if l.queue != nil {
-		return d.waiting(l)
-	}
-	process := s.named()
-	first, top := ends(x.counts)
-	if first < 0 {
-		return []string{s.before(f.Title)}
-	}
-	from, high, end := *x.counts[first], *x.counts[top], *x.counts[lastKnown(x.counts)]
-	each, kept := "", ""
-	if x.each != "" {
-		each, kept = ": each keeps "+x.each, ": each kept "+x.each
-	}
-	in, of := s.place("in"), s.place("of")
-	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), process) {
-		in, of = "", "" // it would stand there twice
-	}
-	course := fmt.Sprintf("%s%s grew from %d to %d", capital(x.all()), of, from, high)
-	if d.bounds(s, x.counts) {
-		course = strings.Replace(course, " to ", " to at least ", 1)
-	}
-	recovered, restart := s.recoveredAt(f), d.restartedAt(s, x.counts)
-	switch {
-	case s.lost(f, x):
-		return []string{fmt.Sprintf("%s%s went on with fewer goroutines than before", x.words(high), of)}
-	case len(s.Snapshots) == 1 && f.marked():
-		return d.markedAlone(l, of)
-	case len(s.Snapshots) == 1:
-		return aged(f, x, of, high)
-	case f.marked() && high <= from:
-		n := f.markedOf()
-		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(n), of, wording.Fit(n, "is", "are"), wording.Fit(n, "it", "them"))}
-	case f.Verdict == analysis.Scaling:
-		return noLeak(of, x, high)
-	case f.Verdict == analysis.Grew || f.Verdict == analysis.New:
-		return grown(course, d.over(s, first, top), x)
-	case f.Verdict == analysis.Stopped:
-		return []string{course + ", and no more since " + d.label(s, top), course + ", then no more"}
-	case recovered > 0 && x.followed && x.came > 0:
-		text := fmt.Sprintf("%s %s %s%s and ended only at %s", x.words(x.came), wording.Fit(x.came, "was", "were"), x.began, in, d.label(s, recovered))
-		return []string{text + kept, text}
-	case recovered > 0:
-		return []string{course + ", back at " + fmt.Sprint(end) + " at " + d.label(s, recovered), course}
-	}
-	yet := ""
-	if f.Verdict == analysis.Suspicious {
-		yet = " so far"
-	}
-	if restart > 0 {
-		yet = " before the restart"
-		each = fmt.Sprintf(", %d again since", end)
-	}
-	if x.connection && restart < 0 && x.followed && x.went == 0 {
-		if rate := d.perUnit(s, x.counts); rate != "" {
-			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
-			return []string{fmt.Sprintf("%s: %d are open", text, end), text}
+// hostsLike counts the other hosts on which the program of an answer rose too, 0 where another
+// program did.
+func (d *diagnosing) hostsLike(l answer, others []answer) int {
+	var beside []int
+	for _, o := range others {
+		if o.series != l.series && rising(o.finding.Verdict) == rising(l.finding.Verdict) && !slices.Contains(beside, o.series) {
+			beside = append(beside, o.series)
 		}
 	}
-	if !x.followed || x.came == 0 {
-		return []string{course + each, course}
+	for _, i := range beside {
+		if d.r.Series[i].Process != d.r.Series[l.series].Process || d.r.Series[i].Host == nil || slices.ContainsFunc(others, func(o answer) bool { return o.series == i && o.finding.Behind }) {
+			return 0
+		}
 	}
-	if x.went > x.came {
-		return []string{course + each, course}
-	}
-	if x.went > 0 { // what lived between two captures was not seen
-		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, x.came-x.went, x.went), course}
-	}
-	atLeast := ""
-	if d.bounds(s, x.counts) {
-		atLeast = "At least "
-	}
-	text := atLeast + fmt.Sprintf("%s %s %s%s and %s", x.words(x.came), wording.Fit(x.came, "was", "were"), x.began, in, noneEnded(x, yet))
-	return []string{text + each, text, course}
+	return len(beside)
 }
 
 // lost reports a finding on objects that were there before and have lost goroutines since.
@@ -405,83 +362,6 @@ func (d *diagnosing) bounds(s *Series, counts []*int) bool {
 		}
 	}
 	return false
-}
-
-// markedAlone words what the runtime marked in one dump: all of it, and the group of which it
-// marked most.
-func (d *diagnosing) markedAlone(l answer, of string) []string {
-	s, n := &d.r.Series[l.series], l.finding.markedOf()
-	all := 0
-	for i := range s.Findings {
-		if f := &s.Findings[i]; f.Kind == "" && !s.benign(f) {
-			all += f.markedOf()
-		}
-	}
-	them := wording.Fit(max(all, n), "it", "them")
-	if all <= n || d.placed {
-		return []string{l.subject.words(n) + of + " can never go on: the runtime marked " + wording.Fit(n, "it", "them") + " as leaked"}
-	}
-	x := l.subject
-	place := strings.TrimSpace(x.place)
-	if x.many != "goroutines" || place == "" {
-		place = strings.TrimSpace(x.all())
-	}
-	return []string{fmt.Sprintf("%s%s can never go on: the runtime marked %s as leaked, %d of them %s", wording.Members(analysis.KindGoroutine, all), of, them, n, place)}
-}
-
-// aged words members of one dump that their ages accuse.
-func aged(f *Finding, x *subject, of string, n int) []string {
-	text := x.words(n) + of
-	ended := x.ended
-	if ended != "ended" {
-		ended = "was " + ended
-	}
-	return []string{text + " were " + x.began + " one after another, and none of them " + ended + ", by their ages"}
-}
-
-// noneEnded is "none was stopped so far", or "12 were".
-func noneEnded(x *subject, yet string) string {
-	switch {
-	case x.went == 0 && x.ended == "ended":
-		return "none ended" + yet
-	case x.went == 0:
-		return "none was " + x.ended + yet
-	case x.ended == "ended":
-		return fmt.Sprintf("%d ended%s", x.went, yet)
-	}
-	return fmt.Sprintf("%d %s %s%s", x.went, wording.Fit(x.went, "was", "were"), x.ended, yet)
-}
-
-func noLeak(of string, x *subject, high int) []string {
-	load := "its"
-	if of == "" {
-		load = "the"
-	}
-	text := fmt.Sprintf("No leak: the %s%s follow %s load", x.words(high), of, load)
-	if x.each == "" {
-		return []string{text}
-	}
-	return []string{text + ", each with " + x.each, text}
-}
-
-func grown(course, over string, x *subject) []string {
-	if !x.followed {
-		return []string{course + over}
-	}
-	news := fmt.Sprintf("%d new, %s", x.came, wording.Fit(x.went, "1 ended", fmt.Sprintf("%d ended", x.went)))
-	if x.went == 0 {
-		news = fmt.Sprintf("%d new, none ended", x.came)
-	}
-	return []string{course + over + ": " + news, course + ": " + news}
-}
-
-// over is the time between two snapshots: " in 20 s".
-func (d *diagnosing) over(s *Series, from, to int) string {
-	a, b := d.snapshot(s, from).CapturedAt, d.snapshot(s, to).CapturedAt
-	if a == nil || b == nil || !b.After(*a) {
-		return ""
-	}
-	return " in " + wording.Duration(b.Sub(*a))
 }
 
 // perUnit is a rate in the unit that gives 1 to 100, with % for the noun: "15 % a second".
@@ -523,67 +403,86 @@ func (d *diagnosing) rate(l answer) string {
 	return fmt.Sprintf("+%d in %s without times", *l.subject.counts[top]-*l.subject.counts[first], wording.Plural(top-first, "interval", "intervals"))
 }
 
-// proof is the one line that proves it, "n of n" where identities are known.
-func (d *diagnosing) proof(l answer) string {
-	s, x := &d.r.Series[l.series], &l.subject
-	first, _ := ends(x.counts)
-	if first < 0 {
-		return ""
+// proof is the one line that proves it, "n of n" where identities are known: what it begins
+// with, and the whole line.
+func (d *diagnosing) proof(l answer) (proved, text string) {
+	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
+	if c.First < 0 {
+		return "", ""
 	}
-	recovered := s.recoveredAt(l.finding)
-	last := lastKnown(x.counts)
-	if recovered > 0 {
-		last = recovered - 1
+	first, last := c.First, c.Last
+	if c.EndedAt > 0 {
+		last = c.EndedAt - 1
 	}
-	restart := d.restartedAt(s, x.counts)
-	if restart > 0 {
-		last = restart - 1
+	if c.RestartedAt > 0 {
+		last = c.RestartedAt - 1
 	}
 	if s.lost(l.finding, x) {
-		return "None of them is new."
+		return "", "None of them is new."
 	}
 	for i := last; i > first; i-- {
 		if d.epoch(s, i) != d.epoch(s, i-1) {
 			first = i
 		}
 	}
-	at := d.label(s, last)
+	from, at := d.label(s, first), d.label(s, last)
 	switch {
 	case len(s.Snapshots) == 1:
 		for _, e := range l.finding.Evidence {
 			if e.Rule == "leaked_mark" || e.Rule == "ages" {
-				return capital(e.Text) + "."
+				return "", capital(e.Text) + "."
 			}
 		}
-		return ""
+		return "", ""
 	case l.finding.marked():
-		return "The runtime marked them as leaked: nothing that can still run can wake them."
-	case restart > 0 && x.followed && x.came > 0 && x.went == 0:
-		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
-	case !x.followed || x.came == 0 && x.went == 0 && l.finding.Verdict != analysis.Grew && l.finding.Verdict != analysis.New:
-		return fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
-	case (l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New) && s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil:
-		if was := *x.counts[first]; was > 0 {
-			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", max(0, was-x.went), was, d.label(s, first), at, x.came)
-		}
-		return fmt.Sprintf("None was there at %s; %d are new at %s.", d.label(s, first), x.came, at)
-	case l.finding.Verdict == analysis.Grew || l.finding.Verdict == analysis.New:
-		if lead := s.lead(l.finding); lead != nil && lead.Life != nil && lead.Life.Followed > 0 {
-			return fmt.Sprintf("%d of %d that were there at %s still are at %s; %d are new.", lead.Life.Stayed, lead.Life.Followed, d.label(s, first), at, lead.Life.Born)
-		}
-	case recovered > 0:
-		return fmt.Sprintf("%d of %d %s since %s were still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
+		return "", "The runtime marked them as leaked: nothing that can still run can wake them."
+	case !c.Followed && l.life != nil && l.life.Followed > 0:
+		return nOfN(l.life.Stayed, l.life.Followed, "that could be followed are still there at "+at)
+	case !c.Followed:
+		return "", fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
+	case c.State == Replaced:
+		return "", fmt.Sprintf("None of those of %s is there at %s.", d.label(s, *l.life.RenewedAt), at)
+	case c.State == Grew || c.State == IsNew:
+		return d.proofOfGrowth(l, from, at)
+	case c.Came == 0:
+		return nOfN(max(0, c.From-c.Ended), c.From, "of "+from+" are still there at "+at)
 	}
-	if life := s.life(l.finding); x.went > 0 && life != nil && life.Followed > 0 && l.finding.Object == "" {
-		return fmt.Sprintf("%d of %d that could be followed are still there at %s.", life.Stayed, life.Followed, at)
+	still := "are"
+	if c.EndedAt > 0 || c.RestartedAt > 0 {
+		still = "were"
 	}
-	if x.went == 0 && restart > 0 {
-		return fmt.Sprintf("%d of %d %s since %s were still there at %s, before the restart.", x.came, x.came, x.began, d.label(s, first), at)
+	rest := fmt.Sprintf("%s since %s %s still there at %s", x.began, from, still, at)
+	switch {
+	case c.RestartedAt > 0:
+		rest += ", before the restart"
+	case c.Ended == 0:
+	case l.life != nil && l.life.Followed > 0 && l.finding.Object == "":
+		return nOfN(l.life.Stayed, l.life.Followed, "that could be followed are still there at "+at)
+	default:
+		rest += fmt.Sprintf(", %d ended", c.Ended)
 	}
-	if x.went == 0 {
-		return fmt.Sprintf("%d of %d %s since %s are still there at %s.", x.came, x.came, x.began, d.label(s, first), at)
+	return nOfN(max(0, c.Came-c.Ended), c.Came, rest)
+}
+
+// nOfN is "58 of 58", and the line that it begins.
+func nOfN(n, of int, rest string) (proved, text string) {
+	proved = fmt.Sprintf("%d of %d", n, of)
+	return proved, proved + " " + rest + "."
+}
+
+// proofOfGrowth says of a growth that is no accusation who of the first capture is still there.
+func (d *diagnosing) proofOfGrowth(l answer, from, at string) (proved, text string) {
+	s, c := &d.r.Series[l.series], &l.claims
+	was, stayed, came := *l.subject.counts[c.First], 0, c.Came
+	if s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil || l.life == nil || l.life.Followed == 0 {
+		stayed = max(0, was-c.Ended)
+	} else {
+		was, stayed, came = l.life.Followed, l.life.Stayed, l.life.Born
 	}
-	return fmt.Sprintf("%d of %d %s since %s are still there at %s, %d ended.", max(0, x.came-x.went), x.came, x.began, d.label(s, first), at, x.went)
+	if was == 0 {
+		return "", fmt.Sprintf("None was there at %s; %d are new at %s.", from, came, at)
+	}
+	return nOfN(stayed, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, came))
 }
 
 // life is what identities show of a finding, of all families of its key or of its first one.
@@ -599,28 +498,36 @@ func (s *Series) life(f *Finding) *analysis.Life {
 
 // since is when it began, and when it ended.
 func (d *diagnosing) since(l answer) (since, until string) {
-	s := &d.r.Series[l.series]
-	if at := s.recoveredAt(l.finding); at > 0 {
-		until = d.label(s, at)
-		if t := d.snapshot(s, at).CapturedAt; t != nil {
-			until += ", " + wording.Clock(*t)
-		}
+	s, c := &d.r.Series[l.series], &l.claims
+	if c.EndedAt > 0 {
+		until = d.dated(s, c.EndedAt)
 	}
-	onset := d.onset(s, l.finding)
-	first := d.label(s, 0)
-	if onset == nil && len(s.Snapshots) == 2 {
-		return "between " + first + " and " + d.label(s, 1) + ", or before", until
-	}
-	if onset == nil {
+	switch {
+	case c.Since < 0 && len(s.Snapshots) == 2 && c.From > 0:
+		return "between " + d.label(s, 0) + " and " + d.label(s, 1) + ", or before", until
+	case c.Since < 0 && len(s.Snapshots) == 2:
+		return "between " + d.label(s, 0) + " and " + d.label(s, 1), until
+	case c.Since < 0:
 		return "", until
+	case c.Before:
+		return "before the first dump, " + d.dated(s, 0), until
 	}
-	if t := d.snapshot(s, 0).CapturedAt; t != nil {
-		first += ", " + wording.Clock(*t)
+	if onset := d.onset(s, l.finding); onset != nil && !onset.Before && onset.From != nil && onset.To != nil {
+		return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*onset.To), wording.Duration(onset.To.Sub(*onset.From))), until
 	}
-	if onset.Before || onset.From == nil || onset.To == nil {
-		return "before the first dump, " + first, until
+	at := d.snapshot(s, c.Since).CapturedAt
+	if c.Since == 0 || at == nil || d.snapshot(s, c.Since-1).CapturedAt == nil {
+		return d.dated(s, c.Since) + ", or since the capture before it", until
 	}
-	return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*onset.To), wording.Duration(onset.To.Sub(*onset.From))), until
+	return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*at), wording.Duration(at.Sub(*d.snapshot(s, c.Since-1).CapturedAt))), until
+}
+
+// dated is the label of a capture with its time: "t8, 03:07:16".
+func (d *diagnosing) dated(s *Series, i int) string {
+	if at := d.snapshot(s, i).CapturedAt; at != nil {
+		return d.label(s, i) + ", " + wording.Clock(*at)
+	}
+	return d.label(s, i)
 }
 
 func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
@@ -633,30 +540,6 @@ func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
 		return x.Onset
 	}
 	return nil
-}
-
-// noLimit is the limit where the files tell none.
-const noLimit = "none is known from these files"
-
-// limit is the limit that is reached first, or that none is near.
-func (d *diagnosing) limit(s *Series) string {
-	var near, most *Bound
-	for i := range s.Bounds {
-		b := &s.Bounds[i]
-		if b.HoursLeft != nil && b.HoursLeft[0] <= 7*24 && b.Used >= leastUsed*b.Bound && (near == nil || b.HoursLeft[0] < near.HoursLeft[0]) {
-			near = b
-		}
-		if b.Bound > 0 && (most == nil || b.Used/b.Bound > most.Used/most.Bound) {
-			most = b
-		}
-	}
-	switch {
-	case near != nil:
-		return fmt.Sprintf("%s full in %s: %s of %s", near.What, wording.Span(near.HoursLeft[0]), wording.Number(int64(near.Used)), wording.Number(int64(near.Bound)))
-	case most != nil:
-		return fmt.Sprintf("none near: %s of %s %s", wording.Number(int64(most.Used)), wording.Number(int64(most.Bound)), most.What)
-	}
-	return noLimit
 }
 
 // markedOf is how many members the runtime marked, 0 without a mark.
@@ -687,37 +570,55 @@ func (f *Finding) perLoad() string {
 	return ""
 }
 
-// growth is how sure the growth is.
+// fewDumps is up to how many dumps are too few to tell a leak from a queue by themselves.
+const fewDumps = 3
+
+// growth is how sure the growth is, by the rule that decided.
 func (d *diagnosing) growth(l answer) *Certainty {
-	x := &l.subject
-	switch v := l.finding.Verdict; {
+	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
+	switch {
 	case l.finding.marked():
 		return &Certainty{certain, "marked by the runtime"}
-	case v == analysis.Leaking && x.followed:
+	case c.State == Leaks && c.Followed:
 		return &Certainty{certain, "each followed by " + x.identity}
-	case v == analysis.Leaking:
+	case c.State == Leaks:
 		return &Certainty{likely, "by counts alone"}
-	case v == analysis.Scaling:
-		if d.r.Series[l.series].recoveredAt(l.finding) > 0 {
-			return &Certainty{certain, "it rises and falls with the load" + l.finding.perLoad()}
-		}
+	case c.State == NoLeak && c.EndedAt > 0:
+		return &Certainty{certain, "it rises and falls with the load" + l.finding.perLoad()}
+	case c.State == NoLeak:
 		return &Certainty{certain, "it rises with the load" + l.finding.perLoad()}
-	case v == analysis.Stopped && x.followed:
+	case c.State == GrewOnce && c.Followed:
 		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
-	case v == analysis.Suspicious:
-		for _, e := range l.finding.Evidence {
-			switch e.Rule {
-			case "missing":
-				return &Certainty{possible, wording.Plural(len(d.r.Series[l.series].Snapshots), "dump is", "dumps are") + " too few to tell"}
-			case "span":
-				return &Certainty{possible, "the time is short: one more capture in 30 minutes tells a leak from a queue"}
-			}
-		}
-		return &Certainty{possible, "one more capture decides"}
-	case x.followed:
+	case c.State == MayLeak:
+		return &Certainty{possible, d.undecided(s, l.finding)}
+	case c.State == Replaced:
+		return &Certainty{open, "none of them stays: load, or slower answers"}
+	case len(s.Snapshots) > 2 && c.Followed:
+		return &Certainty{open, "it grew, and no rule proves that it goes on"}
+	case c.Followed:
 		return &Certainty{open, "two ends show that it grew, not that it goes on"}
+	case len(s.Snapshots) > fewDumps:
+		return &Certainty{open, "by counts alone"}
 	}
 	return &Certainty{open, "by counts alone, and over too few captures"}
+}
+
+// undecided is why a suspicion is no more: a known queue, too few dumps, or a short time.
+func (d *diagnosing) undecided(s *Series, f *Finding) string {
+	for _, e := range f.Evidence {
+		if e.Rule == knowledge.RuleKnown {
+			return e.Text
+		}
+	}
+	if n := len(s.Snapshots); n <= fewDumps {
+		return wording.Plural(n, "dump is", "dumps are") + " too few to tell"
+	}
+	for _, e := range f.Evidence {
+		if e.Rule == "span" {
+			return "the time is short: one more capture in 30 minutes tells a leak from a queue"
+		}
+	}
+	return "one more capture decides"
 }
 
 // holder names what started most of the objects, or the process that holds them.
@@ -779,7 +680,10 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
-				return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, max(h.N, highest(o.Counts)), shortRole(h.Type))}
+				if all := lastCount(o.Counts); all > h.N && 2*h.N >= all {
+					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, all, shortRole(h.Type))}
+				}
+				return &Certainty{likely, "started by " + shortRole(h.Type)}
 			}
 		}
 	}
@@ -815,19 +719,19 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 			out[0].Text = "holds them"
 		}
 	}
-	n := highest(x.counts)
-	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: d.courseOf(s, x), Series: l.series, Finding: l.finding.Rank})
+	n, own := highest(x.counts), d.courseOf(s, x)
+	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})
 	if x.each != "" {
 		out = append(out, Link{Figure: "each", Noun: x.each, Series: l.series, Finding: l.finding.Rank})
 	}
 	told := map[int]bool{l.series: true}
 	for _, o := range others {
-		if told[o.series] || len(out) == mostLinks || !o.finding.Behind && d.r.Series[o.series].Process == s.Process {
-			continue // the same program on another host is no victim
+		if told[o.series] || len(out) == mostLinks || !d.r.heldBy(o.finding, l) {
+			continue // processes that merely rise together stand in no chain
 		}
 		told[o.series] = true
-		n := highest(o.subject.counts)
-		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Text: "in " + d.processOf(o.series) + ", " + d.courseOf(&d.r.Series[o.series], &o.subject), Series: o.series, Finding: o.finding.Rank})
+		n, course := highest(o.subject.counts), d.courseOf(&d.r.Series[o.series], &o.subject)
+		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Process: d.processOf(o.series), Text: course.Text(), Course: &course, Series: o.series, Finding: o.finding.Rank})
 	}
 	if len(out) < 2 {
 		return nil
@@ -835,17 +739,27 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	return out
 }
 
+// heldBy reports that a finding stands behind the one of an answer, or behind another finding of
+// its process, by connections between the processes.
+func (r *Report) heldBy(f *Finding, l answer) bool {
+	if f.BehindOf == nil {
+		return false
+	}
+	head := r.head(f)
+	return head != nil && head.Series == l.series
+}
+
 // mostLinks is how many cells a chain has.
 const mostLinks = 4
 
 func (s *subject) noun(n int) string { return wording.Fit(n, s.one, s.many) + s.place }
 
-func (d *diagnosing) courseOf(s *Series, x *subject) string {
+func (d *diagnosing) courseOf(s *Series, x *subject) Rise {
 	epochs := make([]int, len(s.Snapshots))
 	for i := range epochs {
 		epochs[i] = d.epoch(s, i)
 	}
-	return Rises(x.counts, epochs)
+	return RiseOf(x.counts, epochs)
 }
 
 // next is one action, with a command where one can be copied.
@@ -900,24 +814,6 @@ func (d *diagnosing) lookBefore(s *Series, at int) string {
 		return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", d.label(s, at-1), d.label(s, at))
 	}
 	return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", wording.Clock(*from), wording.Clock(*to))
-}
-
-// nextOfOne is the capture that decides where each process has one dump, or nil.
-func (d *diagnosing) nextOfOne() *Action {
-	if state := d.quietState(); state == "deadlock" {
-		for i := range d.r.Series {
-			if next := d.r.Series[i].untie(); next != nil {
-				return next
-			}
-		}
-	} else if state != "one dump" && state != "one dump each" {
-		return nil
-	}
-	s := &d.r.Series[d.r.seriesInOrder()[0]]
-	if crash := d.crash(s); crash != nil {
-		return &Action{Text: capital(crash.Hint) + "."}
-	}
-	return &Action{Text: "One dump cannot say what grows. Five in two minutes decide:", Command: d.collect(s, 0)}
 }
 
 // crash is the note that the only file of a process shows the goroutine of a crash alone, nil
@@ -999,21 +895,24 @@ func flagDuration(d time.Duration) string {
 // mostAlso is how many other findings are told.
 const mostAlso = 6
 
-func (d *diagnosing) also(others []answer) (words []string, more int) {
-	for i, o := range others {
-		if i == mostAlso {
-			return words, len(others) - i
-		}
-		if text := d.alsoText(o); !slices.Contains(words, text) {
+// also words the other findings that rose. Those that stand in the chain are told there.
+func (d *diagnosing) also(l answer, others []answer) (words []string, more int) {
+	for _, o := range others {
+		text := d.alsoText(o)
+		switch {
+		case d.r.heldBy(o.finding, l) && o.series != l.series || slices.Contains(words, text):
+		case len(words) == mostAlso:
+			more++
+		default:
 			words = append(words, text)
 		}
 	}
-	return words, 0
+	return words, more
 }
 
 func (d *diagnosing) alsoText(o answer) string {
 	s := &d.r.Series[o.series]
-	text := o.subject.all() + " " + d.courseOf(s, &o.subject)
+	text := o.subject.all() + " " + d.courseOf(s, &o.subject).Text()
 	if len(d.r.Series) > 1 {
 		text = d.processOf(o.series) + ": " + text
 	}
@@ -1023,28 +922,6 @@ func (d *diagnosing) alsoText(o answer) string {
 // processOf names the process of a series, with its host where others have the name.
 func (d *diagnosing) processOf(series int) string {
 	return processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })[series]
-}
-
-// quiet is the sentence where nothing rose: of the first process, with a word about the
-// others.
-func (d *diagnosing) quiet() string {
-	var told [3][]string
-	for _, i := range d.r.seriesInOrder() {
-		s := &d.r.Series[i]
-		if text, place := d.quietly(s); s.Process != "" || i == 0 || place != placeRest {
-			told[place] = append(told[place], text)
-		}
-	}
-	all := slices.Concat(told[placeRose], told[placeSeveral], told[placeRest])
-	if len(all) == 0 {
-		text := []rune(wording.NothingRead(d.r.Problems))
-		return string(text[:min(len(text), longest)])
-	}
-	tail := ""
-	if n := len(all) - 1; n > 0 {
-		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
-	}
-	return shortened(all[0], longest-len(tail)-1) + tail + "."
 }
 
 // shortened is text without a full stop in at most n characters: without its last clause if
@@ -1062,130 +939,4 @@ func shortened(text string, n int) string {
 		cut = cut[:i]
 	}
 	return cut + "…"
-}
-
-// The positions of a process in the sentence of a case where nothing rose: a total rose,
-// several snapshots or a queue in one, the rest.
-const (
-	placeRose = iota
-	placeSeveral
-	placeRest
-)
-
-// quietly words a series in which no finding rose, without a full stop.
-func (d *diagnosing) quietly(s *Series) (text string, place int) {
-	if text := s.deadlock(); text != "" {
-		return text, placeRose
-	}
-	in, of := s.place("in"), s.place("of")
-	if len(s.Snapshots) == 1 {
-		if d.queued(s) != "" {
-			return d.alone(s), placeSeveral // a process in which many wait comes before the others
-		}
-		return d.alone(s), placeRest
-	}
-	kind, totals := d.leading(s)
-	switch aside, _ := s.setAside(); {
-	case kind == "":
-		return s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), placeRest
-	case !d.comparable(s) || strings.HasPrefix(s.Quiet, "Nothing can be said"):
-		return s.before(d.nothing(s, kind, totals)), placeRest
-	case len(aside) > 0:
-		return fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were")), placeSeveral
-	}
-	for _, t := range s.TotalsRisen {
-		return fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), ".")), placeRose
-	}
-	course := d.course(s, kind, totals, "")
-	if slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }) {
-		return "No leak: what grows" + in + " is known and normal; " + course, placeSeveral
-	}
-	if first, top := ends(totals); first >= 0 && top == lastKnown(totals) && *totals[top] > *totals[first] {
-		course += ", " + noise(*totals[first], *totals[top])
-	}
-	return "Nothing grew" + in + ": " + course, placeSeveral
-}
-
-// leastNamed is the share of a dump in percent from which its largest group is named.
-const leastNamed = 10
-
-// mostInExcerpt is up to how many members a dump is a part of one, as a ticket shows
-// it. What is said of them is how long one has waited.
-const mostInExcerpt = 2
-
-// longestWait words the longest wait of the only dump of a process, empty if it shows
-// none: "5774 minutes in chan receive".
-func (s *Series) longestWait(kind analysis.Kind) string {
-	var longest *Family
-	for i := range s.Families {
-		f := &s.Families[i]
-		if f.Kind == kind && f.OldestWait != nil && *f.OldestWait > 0 && len(f.States) == 1 && (longest == nil || *f.OldestWait > *longest.OldestWait) {
-			longest = f
-		}
-	}
-	if longest == nil {
-		return ""
-	}
-	for state := range longest.States {
-		return wording.Plural(*longest.OldestWait, "minute", "minutes") + " in " + state
-	}
-	return ""
-}
-
-// alone words the only dump of a process: what is in it, and most of what.
-func (d *diagnosing) alone(s *Series) string {
-	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
-	kind, totals := d.leading(s)
-	if kind == "" && d.crash(s) != nil {
-		return s.actor() + " crashed, and the file shows the goroutine that failed, not all of them"
-	}
-	if kind == "" || *totals[0] == 0 {
-		return text
-	}
-	whole := text
-	// What is named is of one kind: the others would stand between it and its number.
-	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), *totals[0]))
-	if d.snapshot(s, 0).bounded(kind) {
-		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, *totals[0]))
-	}
-	if queue := d.queued(s); queue != "" {
-		return text + queue
-	}
-	if *totals[0] <= mostInExcerpt {
-		if wait := s.longestWait(kind); wait != "" {
-			if *totals[0] > 1 {
-				wait = "one " + wait
-			}
-			return text + ", " + wait
-		}
-	}
-	for i := range s.Objects {
-		o := &s.Objects[i]
-		parts := o.Parts()
-		if n := highest(o.Counts); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed**totals[0] {
-			x := s.subjectOfObject(d.nouns, &Finding{}, o, nil)
-			return fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)
-		}
-	}
-	var most *Family
-	for i := range s.Families {
-		if f := &s.Families[i]; f.Kind == kind && f.Counts[0] != nil && (most == nil || *f.Counts[0] > *most.Counts[0]) {
-			most = f
-		}
-	}
-	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
-		return whole
-	}
-	if most.Title == "unknown" {
-		return whole // it would name nothing
-	}
-	x := s.nameOf(d.nouns, most, nil)
-	place := strings.TrimSpace(x.place)
-	if x.many != wording.Kinds(kind) || place == "" {
-		place = strings.TrimSpace(x.all())
-	}
-	if *most.Counts[0] == *totals[0] {
-		return text + ", all of them " + place
-	}
-	return fmt.Sprintf("%s, %d of them %s", text, *most.Counts[0], place)
 }

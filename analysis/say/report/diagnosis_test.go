@@ -13,13 +13,13 @@ import (
 // in the truth beside them.
 func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 	for series, want := range map[string]string{
-		"clientgo-informer-recreate": "58 informer factories were started and none was stopped: each keeps 12 goroutines and 1 connection.",
-		"inotify-leak":               "86 inotify instances were opened in leaker and none was closed.",
-		"kubelet-probe-leak":         "24 pod starts in containerd waited for one lock until t8; its likely holder waited for 8 shim calls; kubelet grew too.",
+		"clientgo-informer-recreate": "informer started 58 informer factories and stopped none: each keeps 12 goroutines and 1 connection.",
+		"inotify-leak":               "leaker opened 86 inotify instances and closed none.",
+		"kubelet-probe-leak":         "8 shim calls that never returned blocked 24 pod starts in containerd, until t8.",
 		"node-agent-leak":            "node opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
-		"okhttp-leak":                "87 OkHttp clients were created in java and none was closed: each keeps 5 threads and 3 connections.",
+		"okhttp-leak":                "java created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections.",
 		"prometheus-hanging-targets": "No leak: the 240 scrape loops of prometheus follow its load, each with 3 goroutines and 1 connection.",
-		"restart":                    "159 goroutines in main.prober were started and none ended before the restart, 16 again since.",
+		"restart":                    "prober started 159 goroutines in main.prober and none ended; restarted after t5, 16 again by t6.",
 	} {
 		t.Run(series, func(t *testing.T) {
 			if got := reportOf(t, corpus.Path(t, "series", series)).Diagnosis; got.Sentence != want {
@@ -38,7 +38,7 @@ func TestADeadlockIsTheAnswer(t *testing.T) {
 
 func TestGoroutinesThatTheRuntimeMarkedAreLeakedInOneDump(t *testing.T) {
 	got := reportOf(t, corpus.Path(t, "goroutine", "states", "goroutineleak-debug2.txt")).Diagnosis
-	if want := "40 goroutines in main.leak.func1 of leakp can never go on: the runtime marked them as leaked."; got.Sentence != want {
+	if want := "40 goroutines in main.leak.func1 of leakp can never continue: the runtime marked them as leaked."; got.Sentence != want {
 		t.Errorf("%q, want %q", got.Sentence, want)
 	}
 }

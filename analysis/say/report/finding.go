@@ -306,17 +306,32 @@ const leastUsed = 0.05
 // near are limits that are nearly used up, or will be within a day.
 func (j *JudgedSeries) near() []Finding {
 	var out []Finding
-	limits := j.Trend.Limits()
-	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
-	for _, b := range limits {
-		soon := b.Known && b.Hours <= 24
-		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts) || b.Used < leastUsed*b.Bound) {
-			continue
+	all := j.bounds()
+	slices.SortStableFunc(all, func(a, b Bound) int { return cmp.Compare(a.left(), b.left()) })
+	for i := range all {
+		if b := &all[i]; b.presses() {
+			out = append(out, b.finding())
 		}
-		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, wording.Ratio(b.Used), wording.Ratio(b.Bound)), Text: sentence(b.Text()), Families: []string{},
-			Next: raise(b.What) + " to gain time only."})
 	}
 	return out
+}
+
+// left is the time until a bound is full in hours, infinite where that is not known.
+func (b *Bound) left() float64 {
+	if b.HoursLeft == nil {
+		return math.Inf(1)
+	}
+	return b.HoursLeft[0]
+}
+
+// presses reports a bound that is nearly used up, or will be within a day.
+func (b *Bound) presses() bool {
+	return b.Used >= 0.8*b.Bound || b.left() <= 24 && b.Used >= 0.8*b.Peak && b.Used >= leastUsed*b.Bound
+}
+
+func (b *Bound) finding() Finding {
+	return Finding{Kind: LimitFinding, Limit: b.What, Title: fmt.Sprintf("%s: %s of %s used", b.What, wording.Ratio(b.Used), wording.Ratio(b.Bound)), Text: sentence(b.Text), Families: []string{},
+		Next: raise(b.What) + " to gain time only."}
 }
 
 // raise words how a limit is raised.
@@ -332,18 +347,6 @@ func raise(what string) string {
 		return "Raise fs.inotify.max_user_watches (sysctl -w, all processes of the user share it)"
 	}
 	return "Raise the limit"
-}
-
-// fell reports a use that has fallen from its highest by more than a fifth. Its rate is
-// then outdated.
-func fell(counts []*float64) bool {
-	highest, last := 0.0, 0.0
-	for _, n := range counts {
-		if n != nil {
-			highest, last = max(highest, *n), *n
-		}
-	}
-	return last < 0.8*highest
 }
 
 func (j *JudgedSeries) units() []Unit {
@@ -370,7 +373,7 @@ func (j *JudgedSeries) units() []Unit {
 func (j *JudgedSeries) bounds() []Bound {
 	out := []Bound{}
 	for _, b := range j.Trend.Limits() {
-		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts}
+		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts, Peak: b.Peak, Scope: b.Scope}
 		if b.Known && !math.IsInf(b.Hours, 0) {
 			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
 			if !math.IsInf(b.HoursHigh, 0) {

@@ -39,15 +39,6 @@ func (r *Report) worst() analysis.Verdict {
 // headline makes the sentence. snapshots are those of the report, by id.
 type headline struct{ snapshots map[string]*Snapshot }
 
-// noise words a rise that is no growth: below the gate of 10 and 15 %, or above it and
-// within what replaced members cause.
-func noise(from, to int) string {
-	if rise := to - from; rise >= 10 && 100*rise >= 15*from {
-		return fmt.Sprintf("rose by %d, not distinguishable from noise", rise)
-	}
-	return "within noise"
-}
-
 // place is the process behind a preposition, " in kubelet", or nothing if it has no name.
 func (s *Series) place(preposition string) string {
 	if s.Process == "" && s.PID == nil {
@@ -185,17 +176,19 @@ func (h *headline) epoch(s *Series, i int) int    { return h.snapshot(s, i).Epoc
 // comparable reports whether two snapshots of one process start have complete counts of
 // one kind.
 func (h *headline) comparable(s *Series) bool {
-	for _, k := range analysis.Kinds() {
-		seen := map[int]bool{}
-		for i, n := range h.whole(s, k, h.totals(s, k)) {
-			if n == nil {
-				continue
-			}
-			if seen[h.epoch(s, i)] {
-				return true
-			}
-			seen[h.epoch(s, i)] = true
+	return slices.ContainsFunc(analysis.Kinds(), func(k analysis.Kind) bool { return h.comparableKind(s, k) })
+}
+
+func (h *headline) comparableKind(s *Series, k analysis.Kind) bool {
+	seen := map[int]bool{}
+	for i, n := range h.whole(s, k, h.totals(s, k)) {
+		if n == nil {
+			continue
 		}
+		if seen[h.epoch(s, i)] {
+			return true
+		}
+		seen[h.epoch(s, i)] = true
 	}
 	return false
 }

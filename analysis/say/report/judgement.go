@@ -36,6 +36,8 @@ type SeriesJudgement struct {
 	// process in each snapshot, 0 where one is not known; nil where none is.
 	Connections edge.Packed
 	Namespaces  []uint64 `json:",omitempty"`
+	// Owner identifies the user of the process, empty where that is not known.
+	Owner string `json:",omitempty"`
 	// LeftOut is how many families are not judged because the series has too many.
 	LeftOut int `json:",omitempty"`
 }
@@ -79,7 +81,7 @@ func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
 
 // judgement leaves out More, which not every caller needs.
 func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
-	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots), LeftOut: j.Trend.LeftOut}
+	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course(), Connections: edge.Pack(j.Snapshots), LeftOut: j.Trend.LeftOut, Owner: j.Snapshots[len(j.Snapshots)-1].Owner()}
 	for i, s := range j.Snapshots {
 		if inode := s.Figures[analysis.NetworkNamespace]; inode > 0 {
 			if out.Namespaces == nil {
@@ -184,6 +186,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	names := processNames(len(series), func(i int) *Series { return &series[i].Series })
 	out.Report.Edges, out.Report.Order = between(series, names)
 	versions(series)
+	shareBounds(series, names)
 	for i := range series {
 		if n := series[i].LeftOut; n > 0 {
 			out.Report.Problems = append(out.Report.Problems, analysis.Problem{Offset: -1, Severity: analysis.Warning,

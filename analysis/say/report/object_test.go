@@ -127,7 +127,7 @@ func off(counts []*int, want []int) (sum int) {
 func TestAFindingOnObjectsNamesThem(t *testing.T) {
 	r := reportOf(t, corpus.Path(t, "series", "clientgo-informer-recreate"))
 	f := r.Series[0].Findings[0]
-	if want := "58 informer factories were started and none was stopped: each keeps 12 goroutines and 1 connection"; f.Title != want || f.Object == "" {
+	if want := "informer started 58 informer factories and stopped none: each keeps 12 goroutines and 1 connection"; f.Title != want || f.Object == "" {
 		t.Errorf("got %q of %q, want %q", f.Title, f.Object, want)
 	}
 	if !strings.HasPrefix(f.Text, "58 of 58 started since t0 are still there at t6.") {

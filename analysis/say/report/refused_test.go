@@ -16,9 +16,9 @@ func TestWhatWasNotUnderstoodIsSaidFirst(t *testing.T) {
 		says    []string
 	}{
 		{"of one snapshot", 1, []int{0}, []string{"One dump of app: at least 13 goroutines"}},
-		{"of one of a series", 6, []int{3}, []string{"At least 50 goroutines in main.leak were started in app and none ended."}},
-		{"of two", 6, []int{1, 3}, []string{"At least 50 goroutines"}},
-		{"of many", 6, []int{1, 2, 3}, []string{"At least 50 goroutines"}},
+		{"of one of a series", 6, []int{3}, []string{"app started at least 50 goroutines in main.leak and none ended."}},
+		{"of two", 6, []int{1, 3}, []string{"at least 50 goroutines"}},
+		{"of many", 6, []int{1, 2, 3}, []string{"at least 50 goroutines"}},
 		{"of all", 2, []int{0, 1}, []string{"app: at least 13 goroutines at t0 and 23 at t1; nothing can be said about growth", "not understood as a whole"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

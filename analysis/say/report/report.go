@@ -103,6 +103,11 @@ type Series struct {
 	// TotalsRisen are totals whose rise no family explains. It is set only if no family
 	// rose.
 	TotalsRisen []TotalRise `json:"totals_risen,omitempty"`
+	// Seen words how small a growth would have been seen, where nothing rose.
+	Seen string `json:"would_be_seen,omitempty"`
+	// Memory is the resident memory in bytes at both ends, set where it rose so much that a
+	// reader must know it beside "nothing grew".
+	Memory *[2]float64 `json:"memory_risen,omitempty"`
 	// Quiet words how small a growth would have been seen, if no family rose except
 	// those that a person called benign. It is empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
@@ -232,6 +237,22 @@ type Bound struct {
 	Text      string      `json:"text"`
 	// Counts are the uses, one per snapshot.
 	Counts []*float64 `json:"counts"`
+	// Peak is the highest use, of one of the snapshots: after a recovery the last use says
+	// nothing about how near the limit was.
+	Peak float64 `json:"peak"`
+	// Scope is whose use the kernel counts: process, user or host.
+	Scope trend.Scope `json:"scope,omitempty"`
+	// Shares are the uses of the captured processes that a bound of a user or a host counts
+	// together, those with most first. Used, Peak, PerHour and HoursLeft are then those of all
+	// of them, which is a lower bound: others may not have been captured.
+	Shares []BoundShare `json:"shares,omitempty"`
+}
+
+// BoundShare is what one process uses of a bound that it shares with others.
+type BoundShare struct {
+	Process string  `json:"process"`
+	Series  int     `json:"series"`
+	Used    float64 `json:"used"`
 }
 
 // Onset is when a growth began: windows between neighbouring snapshots, by their ids,
@@ -289,6 +310,8 @@ type Finding struct {
 	Unit string `json:"unit,omitempty"`
 	// Key is what its families share, where they grow by it and none by itself.
 	Key *FindingKey `json:"key,omitempty"`
+	// Limit is what is nearly used up, in a finding on a limit.
+	Limit string `json:"limit,omitempty"`
 	// Object is the id of the kind of objects that the finding is about.
 	Object string `json:"object,omitempty"`
 	// Behind reports that a finding of another process holds it and comes first. Two counts

@@ -103,7 +103,7 @@ func TestALeakIsTheFirstFinding(t *testing.T) {
 	if s.Families[1].Verdict != analysis.Stable {
 		t.Errorf("the pool is %s", s.Families[1].Verdict)
 	}
-	if want := "50 goroutines in main.leak were started in prober and none ended."; c.Report.Diagnosis.Sentence != want {
+	if want := "prober started 50 goroutines in main.leak and none ended."; c.Report.Diagnosis.Sentence != want {
 		t.Errorf("headline %q, want %q", c.Report.Diagnosis.Sentence, want)
 	}
 }
@@ -114,7 +114,7 @@ func TestNothingGrowsIsSaidWithWhatWouldHaveBeenSeen(t *testing.T) {
 		still = append(still, snapshot("quiet", fmt.Sprintf("t%d", i), i*10, map[string][]int64{"main.pool": upTo(20)}))
 	}
 	c := Build(still, nil, Options{})
-	if q := c.Report.Series[0].Quiet; !strings.Contains(q, "Nothing grew. In 6 snapshots") || !strings.Contains(q, " would have been seen") {
+	if q := c.Report.Series[0].Quiet; !strings.Contains(q, "In 6 snapshots") || !strings.Contains(q, " would have been seen") {
 		t.Errorf("quiet: %q", q)
 	}
 	one := Build(still[:1], nil, Options{})
@@ -243,7 +243,7 @@ func TestWatchesOfOneKindOnSeveralMountsAreOneFinding(t *testing.T) {
 		all = append(all, s)
 	}
 	s := Build(all, nil, Options{}).Report.Series[0]
-	if len(s.Findings) != 1 || len(s.Findings[0].Families) != 2 || !strings.HasPrefix(s.Findings[0].Title, "50 inotify watches ") {
+	if len(s.Findings) != 1 || len(s.Findings[0].Families) != 2 || !strings.HasPrefix(s.Findings[0].Title, "p added 50 inotify watches ") {
 		t.Errorf("findings %+v", s.Findings)
 	}
 }
@@ -318,7 +318,7 @@ func TestTheRootOfAFileSystemLeadsNoFinding(t *testing.T) {
 		all = append(all, s)
 	}
 	s := Build(all, nil, Options{}).Report.Series[0]
-	if len(s.Findings) != 1 || !strings.HasPrefix(s.Findings[0].Title, "50 inotify watches on a removed cgroup ") {
+	if len(s.Findings) != 1 || !strings.HasPrefix(s.Findings[0].Title, "p added 50 inotify watches on a removed cgroup ") {
 		t.Errorf("findings %+v", s.Findings)
 	}
 }

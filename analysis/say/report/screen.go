@@ -324,6 +324,9 @@ func (s *screen) links() []string {
 		}
 		heads[i] = cut(tree+wording.Printable(link.Figure+" "+link.Noun), columns/2+4)
 		tails[i] = wording.Printable(link.Text)
+		if link.Process != "" {
+			tails[i] = wording.Printable("in " + link.Process + ", " + link.Text)
+		}
 		if link.Series >= len(s.r.Series) {
 			continue
 		}
@@ -333,12 +336,11 @@ func (s *screen) links() []string {
 			continue
 		}
 		s.told[FindingRef{Series: link.Series, Rank: link.Finding}] = true
-		if sub := s.answerOf(link.Series, f).subject; wording.Number(int64(highest(sub.counts))) == link.Figure {
-			tails[i] = strings.TrimRight(strings.TrimSuffix(tails[i], wording.Printable(s.courseOf(x, &sub))), ", ")
-			if tails[i] != "" {
-				tails[i] += "  "
+		if link.Course != nil {
+			tails[i] = s.counted(link.Series, f)
+			if link.Process != "" {
+				tails[i] = wording.Printable("in "+link.Process) + "  " + tails[i]
 			}
-			tails[i] += s.counted(link.Series, f)
 		}
 		column = max(column, utf8.RuneCountInString(heads[i]))
 	}
@@ -513,7 +515,7 @@ func (s *screen) further(most int) []string {
 		x := &s.r.Series[i]
 		for k := range x.Findings {
 			text := x.Findings[k].Title
-			if what, _, _ := strings.Cut(text, ":"); x.Findings[k].Kind == LimitFinding && s.lead != nil && i == *s.Series && strings.HasPrefix(s.Limit, what+" full") {
+			if claim := s.LimitClaim; claim != nil && x.Findings[k].Limit == claim.What && (s.lead == nil || i == *s.Series) {
 				continue // its line stands above
 			}
 			if len(s.r.Series) > 1 {

@@ -128,9 +128,9 @@ func TestTheScreenOfEachStateHasItsForm(t *testing.T) {
 		{"two dumps say that it grew, and the command that decides", []int{212, 253},
 			[]string{"↑ GREW   shop   2 dumps in 10 min\n", "leakdiff collect --pid PID "}, []string{"LEAK"}, nil},
 		{"where nothing grew, what would have been seen", []int{40, 40, 40, 40},
-			[]string{"= NOTHING GREW   shop   4 dumps in 30 min\n", "\nproof   Nothing grew. In 4 snapshots", "\ncounts  goroutines   41 "}, []string{"\ndo ", "where the"}, nil},
+			[]string{"= NO LEAK SEEN   shop   4 dumps in 30 min\n", "\nproof   In 4 snapshots", "\ncounts  goroutines   41 "}, []string{"\ndo ", "where the"}, nil},
 		{"one dump has its groups with their share, and the command that decides", []int{40},
-			[]string{"… ONE DUMP   shop   1 dump, 2026-11-21 03:00Z\n", "\ngroups      40   98 % ", "\ndo      One dump cannot say what grows.", "leakdiff collect --pid PID "}, []string{"proof", "sure"}, nil},
+			[]string{"… ONE DUMP   shop   1 dump, 2026-11-21 03:00Z\n", "\ngroups      40   98 % ", "\ndo      Take five captures over two minutes:", "leakdiff collect --pid PID "}, []string{"proof", "sure"}, nil},
 		{"without evidence, what each file is", nil,
 			[]string{"… NOTHING READ\n", "\nProblems\n  error: a.txt: empty\n    Why: it has no content\n"}, []string{"\nmore "}, []analysis.Problem{{Path: "a.txt", Offset: -1, Severity: analysis.Error, What: "empty", Why: "it has no content"}}},
 		{"a problem costs a line, a note none", []int{40},
@@ -189,7 +189,7 @@ func TestProcessesOfOneNameAreToldApartByTheirHosts(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
 	}
-	if !strings.Contains(text, "none ended; the same on 49\nmore hosts.\n") {
+	if !strings.Contains(text, "none ended; the same on 49 more\nhosts.\n") {
 		t.Errorf("the sentence does not count the hosts:\n%s", text)
 	}
 }
@@ -203,7 +203,7 @@ func TestTopBoundsTheFurtherFindings(t *testing.T) {
 			t.Errorf("--top %d lists %d:\n%s", n, got, of(n))
 		}
 	}
-	if text := of(0); !strings.Contains(text, "\n\nalso    6 more findings\nmore    ") {
+	if text := of(0); !strings.Contains(text, "\n\nalso    7 more findings\nmore    ") {
 		t.Errorf("--top 0 does not count them:\n%s", text)
 	}
 }

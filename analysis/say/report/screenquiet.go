@@ -25,8 +25,8 @@ func (s *screen) inventory() []string {
 	}
 	x := &s.r.Series[order[0]]
 	var out, limit []string
-	if text := s.limit(x); text != noLimit {
-		limit = s.labelled("limit", text, 1)
+	if claim := x.nearest(); claim != nil {
+		limit = s.labelled("limit", claim.text(), 1)
 	}
 	if s.Verbose {
 		return limit // the evidence lists the rest

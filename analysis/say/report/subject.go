@@ -15,8 +15,9 @@ type subject struct {
 	one, many, place, began, ended string
 	// remedy is what ends them, "" if nothing general is known.
 	remedy string
-	// connection reports ends of connections, which are opened at a rate.
-	connection bool
+	// connection reports ends of connections, which are opened at a rate; accepted those that
+	// a peer dialled.
+	connection, accepted bool
 	// each is what one of them keeps, "" for nothing beside itself.
 	each string
 	// counts are per snapshot. came and went are followed since the first snapshot; they are
@@ -56,6 +57,19 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 // identities are what members of a kind are followed by.
 var identities = map[analysis.Kind]string{
 	analysis.KindGoroutine: "goroutine id", analysis.KindThread: "thread id", analysis.KindDescriptor: "inode or number", analysis.KindWatch: "watch descriptor",
+}
+
+// identity is what objects are followed by: by that of their first part, which goroutines and
+// threads keep, and by inode where a connection makes them one.
+func (o *Object) identity() string {
+	if len(o.Each) == 0 {
+		return identities[analysis.KindGoroutine]
+	}
+	switch o.Level {
+	case analysis.ByInode, analysis.ByEndpoint:
+		return "inode"
+	}
+	return identities[o.Each[0].Kind]
 }
 
 // objectOf is the kind of objects that a finding is about: the one that it names, else one
@@ -119,14 +133,7 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
 	}
 	out.came, out.went, out.followed = came, went, followed
-	out.identity = "goroutine id"
-	if lead != nil && lead.Kind == analysis.KindThread {
-		out.identity = "thread id"
-	}
-	switch o.Level {
-	case analysis.ByInode, analysis.ByEndpoint:
-		out.identity = "inode"
-	}
+	out.identity = o.identity()
 	parts := 0
 	for _, p := range o.Each {
 		parts += p.N
@@ -201,6 +208,7 @@ func connections(title string) subject {
 			where += " within the process"
 		}
 	} else if _, on, ok := strings.Cut(name, " on "); ok {
+		out.accepted = true
 		local, from, _ := strings.Cut(on, " for ")
 		where = " to " + local
 		if from != "" {

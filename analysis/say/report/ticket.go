@@ -79,8 +79,8 @@ func NewTicket(r *Report) Ticket {
 	}
 	told := 0
 	for _, also := range d.Also {
-		if told == mostTicketAlso || chain != "" && slices.ContainsFunc(d.Chain, func(c Link) bool { return c.tells(also) }) {
-			continue
+		if told == mostTicketAlso {
+			break
 		}
 		t.fact("Also", also)
 		told++
@@ -117,10 +117,8 @@ func chainLine(d *Diagnosis) string {
 	several := false
 	for i, c := range d.Chain {
 		cells[i] = c.Figure + " " + c.Noun
-		if where, rest, ok := strings.Cut(c.Text, ", "); ok && c.Series != d.Chain[0].Series {
-			cells[i] += " " + where + " (" + rest + ")"
-			several = true
-			continue
+		if c.Process != "" {
+			cells[i], several = cells[i]+" in "+c.Process, true
 		}
 		if c.Text != "" {
 			cells[i] += " (" + c.Text + ")"
@@ -130,12 +128,6 @@ func chainLine(d *Diagnosis) string {
 		return ""
 	}
 	return strings.Join(cells, "; ")
-}
-
-// tells reports a cell that says the same as a line of Also.
-func (c *Link) tells(also string) bool {
-	where, course, _ := strings.Cut(c.Text, ", ")
-	return also == strings.TrimPrefix(where, "in ")+": "+c.Noun+" "+course
 }
 
 // sinceAndRate joins since when, how fast and until when.

@@ -27,7 +27,7 @@ func (r *Report) entitle(nouns noun.List) {
 			f.Title = d.title(l)
 			f.Counts = l.subject.counts
 			if f.Verdict.Rose() {
-				f.Proof = d.proof(l)
+				_, f.Proof = d.proof(l)
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
 			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !strings.HasSuffix(next.Text, ":") { // else a command follows

@@ -73,6 +73,14 @@ func List(words []string, most int) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
+// Ors lists words of which none holds: "goroutines, descriptors or watches".
+func Ors(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
 // Ands joins names that may hold commas: "a and b and c".
 func Ands(names []string) string { return strings.Join(names, " and ") }
 

@@ -1,0 +1,45 @@
+package trend
+
+// fewestRenewed is from how many members on a family can be called replaced, levelShare by how
+// much its counts may differ meanwhile.
+const (
+	fewestRenewed = 5
+	levelShare    = 0.15
+)
+
+// renewedAt is the last snapshot of which, as of all before it, no member is left at the end of
+// the last epoch: nothing is older. It is nil where some stay, or identities are missing.
+func (p *part) renewedAt() *int {
+	run := p.lastRun()
+	if p.tracking == nil || len(run) < 2 {
+		return nil
+	}
+	last := run[len(run)-1]
+	if last.count < fewestRenewed || !p.tracking.complete[last.index] {
+		return nil
+	}
+	var at *int
+	for _, pt := range run[:len(run)-1] {
+		if !p.tracking.complete[pt.index] || p.tracking.common(pt.index, last.index) > 0 {
+			break
+		}
+		if pt.count > 0 {
+			index := pt.index
+			at = &index
+		}
+	}
+	return at
+}
+
+// measureRenewal finds a family whose members are all replaced at a level: the count may have
+// risen to it, but nobody stays. None is left of at least half of the snapshots, and the counts
+// of as many are level.
+func (p *part) measureRenewal(s *signals) {
+	run := p.lastRun()
+	at := p.renewedAt()
+	if at == nil || len(run) < 3 || len(p.runs) > 1 {
+		return
+	}
+	half := run[(len(run)-1)/2:]
+	s.renewed = *at >= half[0].index && float64(most(half)-fewest(half)) <= max(2, levelShare*float64(most(half)))
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Claims are what an answer says of one thing, in figures. Its sentence and the lines beside
+// it are made from them, after the rules of forbidden have replaced each claim that the
+// figures of the report rule out.
+type Claims struct {
+	// One and Many name the thing, with where it is.
+	One  string `json:"one,omitempty"`
+	Many string `json:"many,omitempty"`
+	// From is its first count, N the highest, Left the last one; First, Top and Last index
+	// their captures. They are -1 without a count.
+	From  int `json:"from"`
+	N     int `json:"n"`
+	Left  int `json:"left"`
+	First int `json:"first"`
+	Top   int `json:"top"`
+	Last  int `json:"last"`
+	// State is what became of it.
+	State State `json:"state"`
+	// Followed reports that its members are followed by identity: Came since the first
+	// capture, and Ended.
+	Followed bool `json:"followed"`
+	Came     int  `json:"came"`
+	Ended    int  `json:"ended"`
+	// Closed reports that its own Close, Stop or Shutdown started the members: what waits
+	// was closed.
+	Closed bool `json:"closed,omitempty"`
+	// Since is the capture with the first of those that came; Before reports that they came
+	// before it. It is -1 where that is not known.
+	Since  int  `json:"since"`
+	Before bool `json:"before,omitempty"`
+	// EndedAt and RestartedAt are the captures at which those that grew were gone, or the
+	// process was another one. They are -1 without such an end.
+	EndedAt     int `json:"ended_at"`
+	RestartedAt int `json:"restarted_at"`
+	// Replaced are the names of the rules that replaced a claim.
+	Replaced []string `json:"replaced,omitempty"`
+}
+
+// State is what became of a thing, as a person says it.
+type State string
+
+// The states of a thing that rose.
+const (
+	Leaks    State = "leaking"
+	MayLeak  State = "may leak"
+	NoLeak   State = "no leak"
+	Grew     State = "grew"
+	GrewOnce State = "grew and stopped"
+	IsNew    State = "new"
+	// Replaced is a level at which nobody stays.
+	Replaced State = "replaced"
+)
+
+// stateOf are the states of verdicts that rose.
+var stateOf = map[analysis.Verdict]State{
+	analysis.Leaking: Leaks, analysis.Suspicious: MayLeak, analysis.Scaling: NoLeak,
+	analysis.Grew: Grew, analysis.Stopped: GrewOnce, analysis.New: IsNew,
+}
+
+// claim makes the claims of a finding from its verdict and counts, and has them checked.
+func (d *diagnosing) claim(l *answer) Claims {
+	s, x := &d.r.Series[l.series], &l.subject
+	c := Claims{
+		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Ended: x.went,
+		Closed: s.startedByClose(l.finding), Since: -1, EndedAt: s.recoveredAt(l.finding), RestartedAt: d.restartedAt(s, x.counts), Last: lastKnown(x.counts),
+	}
+	if c.First, c.Top = ends(x.counts); c.First < 0 {
+		return c
+	}
+	c.From, c.N, c.Left = *x.counts[c.First], *x.counts[c.Top], *x.counts[c.Last]
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil && c.EndedAt > 0 && c.Followed {
+		c.Ended = sumOf(o.Ended[:c.EndedAt]) // until the cause went away
+	}
+	if onset := d.onset(s, l.finding); onset != nil {
+		c.Since, c.Before = c.First, onset.Before || onset.From == nil || onset.To == nil
+	}
+	for _, r := range forbidden() {
+		if r.forbids(l, &c) {
+			r.instead(l, &c)
+			c.Replaced = append(c.Replaced, r.name)
+		}
+	}
+	return c
+}
+
+// rule is a row of what forbids a claim (answer.md 3): the figures beside which it may not be
+// made, and what is claimed instead.
+type rule struct {
+	name    string
+	forbids func(l *answer, c *Claims) bool
+	instead func(l *answer, c *Claims)
+}
+
+// forbidden are the rules on what is claimed of one thing, in the order in which they are
+// applied. What one of them replaces may be forbidden by a later one, never by an earlier one.
+func forbidden() []rule {
+	return []rule{
+		{
+			name:    "stopped at the last capture",
+			forbids: func(_ *answer, c *Claims) bool { return c.State == GrewOnce && c.Top >= c.Last },
+			instead: func(_ *answer, c *Claims) { c.State = Grew },
+		},
+		{
+			name:    "none ended and fewer are left",
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended < c.missing() },
+			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },
+		},
+		{
+			name:    "followed and nobody came",
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Came == 0 && c.Ended == 0 && c.N > c.From },
+			instead: func(_ *answer, c *Claims) { c.Followed = false },
+		},
+		{
+			name:    "grew and all were replaced",
+			forbids: func(l *answer, c *Claims) bool { return (c.State == Grew || c.State == MayLeak) && l.renewed() },
+			instead: func(_ *answer, c *Claims) { c.State = Replaced },
+		},
+		{
+			name:    "since before a capture that has none",
+			forbids: func(_ *answer, c *Claims) bool { return c.Before && c.From == 0 },
+			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, firstWithAny(l.subject.counts) },
+		},
+	}
+}
+
+func sumOf(counts []*int) (n int) {
+	for _, c := range counts {
+		if c != nil {
+			n += *c
+		}
+	}
+	return n
+}
+
+// missing is how many of those that were there at the peak are gone at the last capture, where
+// no recovery and no restart explains it.
+func (c *Claims) missing() int {
+	if c.EndedAt > 0 || c.RestartedAt > 0 {
+		return 0
+	}
+	return max(0, c.N-c.Left)
+}
+
+// renewed reports a thing of whose members none stays: none of the first half of the captures
+// is left.
+func (l *answer) renewed() bool {
+	return l.life != nil && l.life.RenewedAt != nil && 2**l.life.RenewedAt >= lastKnown(l.subject.counts)-1
+}
+
+// firstWithAny is the first capture that has any, -1 without one.
+func firstWithAny(counts []*int) int {
+	return slices.IndexFunc(counts, func(n *int) bool { return n != nil && *n > 0 })
+}
+
+// closers are the methods that end a thing. What they start waits for its end.
+var closers = []string{"Close", "Stop", "Shutdown", "close", "stop", "shutdown", "ShutDown", "CloseIdleConnections"}
+
+// startedByClose reports a finding whose members were started by a method that ends them.
+//
+//	github.com/moby/spdystream.(*Connection).Close     and its closures, .func1
+func (s *Series) startedByClose(f *Finding) bool {
+	x := s.lead(f)
+	if x == nil || x.CreatedBy == "" {
+		return false
+	}
+	name := x.CreatedBy[strings.LastIndexByte(x.CreatedBy, '/')+1:]
+	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' }), func(word string) bool { return slices.Contains(closers, word) })
+}

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// wordings are sentences about an answer without a full stop, the fullest first. They say what
+// its claims are and nothing else.
+func (d *diagnosing) wordings(l answer) []string {
+	s, f, x, c := &d.r.Series[l.series], l.finding, &l.subject, &l.claims
+	if l.queue != nil {
+		return d.waiting(l)
+	}
+	if c.First < 0 {
+		return []string{s.before(f.Title)}
+	}
+	of := s.place("of")
+	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), s.named()) {
+		of = "" // it would stand there twice
+	}
+	each := ""
+	if x.each != "" {
+		each = ": each keeps " + x.each
+	}
+	course := d.grewFrom(l, of)
+	switch {
+	case s.lost(f, x):
+		return []string{fmt.Sprintf("%s%s went on with fewer goroutines than before", x.words(c.N), of)}
+	case len(s.Snapshots) == 1 && f.marked():
+		return d.markedAlone(l, of)
+	case len(s.Snapshots) == 1:
+		return aged(x, of, c.N)
+	case f.marked() && c.N <= c.From:
+		n := f.markedOf()
+		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(n), of, wording.Fit(n, "is", "are"), wording.Fit(n, "it", "them"))}
+	case c.Closed && c.State != NoLeak:
+		return d.closed(l, of)
+	}
+	switch c.State {
+	case NoLeak:
+		return noLeak(of, x, c.N)
+	case Grew, IsNew, Replaced:
+		return grown(course, d.over(s, c.First, c.Top), d.label(s, c.First), c)
+	case GrewOnce:
+		return []string{course + ", and no more since " + d.label(s, c.Top), course + ", then no more"}
+	}
+	switch {
+	case c.EndedAt > 0 && c.Followed && c.Came > 0:
+		return d.opened(l, " until "+d.label(s, c.EndedAt-1), strings.Replace(each, "keeps", "kept", 1))
+	case c.EndedAt > 0:
+		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
+	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
+		again := fmt.Sprintf("; restarted after %s, %d again by %s", d.label(s, c.RestartedAt-1), c.Left, d.label(s, c.Last))
+		return d.opened(l, "", again)
+	case c.RestartedAt > 0:
+		each = fmt.Sprintf(", %d again since the restart", c.Left)
+	}
+	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
+		if rate := d.perUnit(s, x.counts); rate != "" {
+			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
+			return []string{fmt.Sprintf("%s: %d are open", text, c.Left), text}
+		}
+	}
+	switch {
+	case !c.Followed || c.Came == 0 || c.Ended > c.Came:
+		return []string{course + each, course}
+	case c.Ended > 0: // what lived between two captures was not seen
+		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, c.Came-c.Ended, c.Ended), course}
+	}
+	yet := ""
+	if c.State == MayLeak {
+		yet = " so far"
+	}
+	return append(d.opened(l, yet, each), course)
+}
+
+// grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90".
+func (d *diagnosing) grewFrom(l answer, of string) string {
+	to := "to "
+	if d.bounds(&d.r.Series[l.series], l.subject.counts) {
+		to = "to at least "
+	}
+	return fmt.Sprintf("%s%s grew from %d %s%d", capital(l.subject.all()), of, l.claims.From, to, l.claims.N)
+}
+
+// opened are the sentences about what came and did not end: active with the process as the one
+// that opens, passive where it has no name or another one opens. yet bounds the time, each adds
+// what one of them keeps.
+func (d *diagnosing) opened(l answer, yet, each string) []string {
+	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
+	atLeast := ""
+	if d.bounds(s, x.counts) {
+		atLeast = "at least "
+	}
+	text := ""
+	if s.Process != "" && !d.placed && x.opener() {
+		text = fmt.Sprintf("%s %s %s%s and %s", s.named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
+	} else {
+		in := s.place("in")
+		if d.placed {
+			in = ""
+		}
+		text = fmt.Sprintf("%s %s %s%s and %s", capital(atLeast+x.words(c.Came)), wording.Fit(c.Came, "was", "were"), x.began, in, noneEnded(x, yet))
+	}
+	if each == "" {
+		return []string{text}
+	}
+	return []string{text + each, text}
+}
+
+// opener reports a subject that the process itself opened: not ends of connections that peers
+// dialled, nor calls that a peer began.
+func (s *subject) opener() bool { return !s.accepted && s.began != "begun" }
+
+// endedNone is "closed none", or "none ended" of what ends by itself.
+func (s *subject) endedNone() string {
+	if s.ended == "ended" {
+		return "none ended"
+	}
+	return s.ended + " none"
+}
+
+// noneEnded is "none was stopped so far".
+func noneEnded(x *subject, yet string) string {
+	if x.ended == "ended" {
+		return "none ended" + yet
+	}
+	return "none was " + x.ended + yet
+}
+
+// closed words members that the thing's own Close started: each was closed, and what Close
+// started still waits.
+func (d *diagnosing) closed(l answer, of string) []string {
+	x, c := &l.subject, &l.claims
+	closer := ""
+	if lead := d.r.Series[l.series].lead(l.finding); lead != nil {
+		closer = shortRole(lead.CreatedBy)
+	}
+	n := c.N - c.From
+	if c.Followed && c.Ended == 0 {
+		n = c.Came
+	}
+	text := fmt.Sprintf("%s%s %s closed, but what %s started has not ended", x.words(n), of, wording.Fit(n, "was", "were"), closer)
+	return []string{text, d.grewFrom(l, of)}
+}
+
+func noLeak(of string, x *subject, high int) []string {
+	load := "its"
+	if of == "" {
+		load = "the"
+	}
+	text := fmt.Sprintf("No leak: the %s%s follow %s load", x.words(high), of, load)
+	if x.each == "" {
+		return []string{text}
+	}
+	return []string{text + ", each with " + x.each, text}
+}
+
+// grown words a growth that is no accusation: who came, who ended, or that none of the first
+// ones is left. first is the label of the first capture.
+func grown(course, over, first string, c *Claims) []string {
+	switch {
+	case c.State == Replaced:
+		text := course + over + ", and none of those of " + first + " is left"
+		return []string{text, course}
+	case !c.Followed:
+		return []string{course + over}
+	}
+	news := fmt.Sprintf("%d new, %d ended", c.Came, c.Ended)
+	if c.Ended == 0 {
+		news = fmt.Sprintf("%d new, none ended", c.Came)
+	}
+	return []string{course + over + ": " + news, course + ": " + news}
+}
+
+// markedAlone words what the runtime marked in one dump: all of it, and the group of which it
+// marked most.
+func (d *diagnosing) markedAlone(l answer, of string) []string {
+	s, n := &d.r.Series[l.series], l.finding.markedOf()
+	all := 0
+	for i := range s.Findings {
+		if f := &s.Findings[i]; f.Kind == "" && !s.benign(f) {
+			all += f.markedOf()
+		}
+	}
+	them := wording.Fit(max(all, n), "it", "them")
+	if all <= n || d.placed {
+		return []string{l.subject.words(n) + of + " can never continue: the runtime marked " + wording.Fit(n, "it", "them") + " as leaked"}
+	}
+	x := l.subject
+	place := strings.TrimSpace(x.place)
+	if x.many != "goroutines" || place == "" {
+		place = strings.TrimSpace(x.all())
+	}
+	return []string{fmt.Sprintf("%s%s can never continue: the runtime marked %s as leaked, %d of them %s", wording.Members(analysis.KindGoroutine, all), of, them, n, place)}
+}
+
+// aged words members of one dump that their ages accuse.
+func aged(x *subject, of string, n int) []string {
+	ended := x.ended
+	if ended != "ended" {
+		ended = "was " + ended
+	}
+	return []string{x.words(n) + of + " were " + x.began + " one after another, and none of them " + ended + ", by their ages"}
+}
+
+// over is the time between two snapshots: " in 20 s".
+func (d *diagnosing) over(s *Series, from, to int) string {
+	a, b := d.snapshot(s, from).CapturedAt, d.snapshot(s, to).CapturedAt
+	if a == nil || b == nil || !b.After(*a) {
+		return ""
+	}
+	return " in " + wording.Duration(b.Sub(*a))
+}

@@ -1,0 +1,312 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// The states of a case in which no finding rose.
+const (
+	AtItsLimit  State = "at its limit"
+	CannotTell  State = "cannot tell"
+	NotCompared State = "cannot be compared"
+	NoLeakSeen  State = "no leak seen"
+	OneDump     State = "one dump"
+	OneDumpEach State = "one dump each"
+	Deadlock    State = "deadlock"
+	NothingRead State = "nothing read"
+)
+
+// resting is what is said of a process in which no finding rose.
+type resting struct {
+	series int
+	state  State
+	text   string
+	// rank orders the processes of a case: what is wrong, what rose, several captures, one.
+	rank int
+}
+
+// The ranks of resting processes.
+const (
+	restsBroken = iota
+	restsFull
+	restsRisen
+	restsSeveral
+	restsAlone
+)
+
+// unaccused is the diagnosis of a case in which no finding rose.
+func (d *diagnosing) unaccused() Diagnosis {
+	out := Diagnosis{Verdict: d.r.worst(), State: string(NothingRead)}
+	all := d.resting()
+	if len(all) == 0 {
+		text := []rune(wording.NothingRead(d.r.Problems))
+		out.Sentence = string(text[:min(len(text), longest)])
+		return out
+	}
+	first := &all[0]
+	tail := ""
+	if n := len(all) - 1; n > 0 {
+		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
+	}
+	out.Sentence, out.State = shortened(first.text, longest-len(tail)-1)+tail+".", string(first.state)
+	if first.state == OneDump && len(d.r.Series) > 1 {
+		out.State = string(OneDumpEach)
+	}
+	s := &d.r.Series[first.series]
+	out.LimitClaim, out.Compared = s.nearest(), d.compared(s)
+	out.Limit = out.LimitClaim.text()
+	out.Next = d.nextOf(first)
+	if first.state == OneDump && out.Next != nil && out.Next.Command != "" {
+		out.Proof = "One dump cannot say what grows."
+	}
+	return out
+}
+
+// resting are the processes of a case in which no finding rose, the first one to be told first.
+func (d *diagnosing) resting() []resting {
+	var out []resting
+	order := d.r.seriesInOrder()
+	for _, i := range order {
+		r := d.rest(i)
+		if d.r.Series[i].Process == "" && i > 0 && r.rank > restsRisen {
+			continue // of files without a process one is told
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b resting) int { return a.rank - b.rank })
+	return out
+}
+
+// rest says what is said of one process, without a full stop.
+func (d *diagnosing) rest(series int) resting {
+	s := &d.r.Series[series]
+	out := resting{series: series, state: NoLeakSeen, rank: restsSeveral}
+	if text := s.deadlock(); text != "" {
+		out.state, out.text, out.rank = Deadlock, text, restsBroken
+		return out
+	}
+	if len(s.Snapshots) == 1 {
+		out.state, out.rank = OneDump, restsAlone
+	}
+	if limit := s.nearest(); limit != nil && limit.State == LimitReached && !limit.Peak {
+		out.state, out.text, out.rank = AtItsLimit, d.atLimit(s, limit), restsFull
+		return out
+	}
+	if len(s.Snapshots) == 1 {
+		out.text = d.alone(s)
+		if d.queued(s) != "" {
+			out.rank = restsSeveral // a process in which many wait comes before the others
+		}
+		return out
+	}
+	kind, totals := d.leading(s)
+	aside, _ := s.setAside()
+	in, of := s.place("in"), s.place("of")
+	switch {
+	case kind == "":
+		out.state, out.text, out.rank = NotCompared, s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), restsAlone
+	case !d.comparable(s):
+		out.state, out.text, out.rank = NotCompared, s.before(d.nothing(s, kind, totals)), restsAlone
+	case len(aside) > 0:
+		out.text = fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were"))
+	case len(s.TotalsRisen) > 0:
+		t := &s.TotalsRisen[0]
+		out.state, out.rank = Grew, restsRisen
+		out.text = fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), "."))
+	case d.renewed(s) != nil:
+		out.state, out.text, out.rank = Replaced, d.replacedText(s, d.renewed(s)), restsRisen
+	case d.doubt(s) != "":
+		out.state, out.text, out.rank = CannotTell, d.doubt(s), restsRisen
+	case slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }):
+		out.text = "No leak: what grows" + in + " is known and normal; " + d.course(s, kind, totals, "")
+	default:
+		out.text = d.noneGrew(s)
+	}
+	return out
+}
+
+// compared are the kinds of which two captures of one process start have complete counts.
+func (d *diagnosing) compared(s *Series) []analysis.Kind {
+	var out []analysis.Kind
+	for _, k := range analysis.Kinds() {
+		if d.comparableKind(s, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// noneGrew names the kinds that were compared and did not grow: "No leak seen in agent: no
+// goroutines, descriptors or watches grew in 40 s". What rose within noise is told beside them.
+func (d *diagnosing) noneGrew(s *Series) string {
+	var still, rose []string
+	for _, k := range d.compared(s) {
+		totals := d.whole(s, k, d.totals(s, k))
+		first, _ := ends(totals)
+		if last := lastKnown(totals); *totals[last] > *totals[first] {
+			rose = append(rose, d.course(s, k, d.totals(s, k), "")+", within noise")
+			continue
+		}
+		still = append(still, wording.Kinds(d.worded(s, k)))
+	}
+	text := "No leak seen" + s.place("in")
+	over := d.over(s, 0, len(s.Snapshots)-1)
+	if over == "" {
+		over = fmt.Sprintf(" in %d captures", len(s.Snapshots))
+	}
+	if len(still) > 0 {
+		rose = append([]string{"no " + wording.Ors(still) + " grew" + over}, rose...)
+		over = ""
+	}
+	text += ": " + strings.Join(rose, "; ") + over
+	if s.Memory != nil {
+		text += fmt.Sprintf("; its memory grew from %s to %s", wording.Bytes(int64(s.Memory[0])), wording.Bytes(int64(s.Memory[1])))
+	}
+	return text
+}
+
+// The least rise of a total beside which nobody may say that nothing grew: at least leastRise
+// and leastRiseShare, or in each of leastSteps intervals (answer.md 3).
+const (
+	leastRise      = 10
+	leastRiseShare = 0.15
+	leastSteps     = 3
+	leastClimb     = 3
+)
+
+// doubt words a rise that is neither proved nor ruled out, "" without one: by how much it rose,
+// why that proves nothing, and what decides.
+func (d *diagnosing) doubt(s *Series) string {
+	for _, k := range d.compared(s) {
+		totals := d.whole(s, k, d.totals(s, k))
+		first, _ := ends(totals)
+		last := lastKnown(totals)
+		rise := *totals[last] - *totals[first]
+		if d.epoch(s, first) != d.epoch(s, last) || !(rise >= leastRise && float64(rise) >= leastRiseShare*float64(*totals[first]) || rise >= leastClimb && climbs(totals)) {
+			continue
+		}
+		why := "the counts alone do not prove a growth"
+		if s.followed(k) {
+			why = "those that came and ended may balance by chance"
+		}
+		return fmt.Sprintf("Cannot tell whether %s%s leak: %d to %d, and %s", wording.Kinds(d.worded(s, k)), s.place("of"), *totals[first], *totals[last], why)
+	}
+	return ""
+}
+
+// climbs reports counts that rise in each interval, at least leastSteps of them.
+func climbs(counts []*int) bool {
+	steps, before := 0, -1
+	for _, n := range counts {
+		if n == nil {
+			continue
+		}
+		if before >= 0 {
+			if *n <= before {
+				return false
+			}
+			steps++
+		}
+		before = *n
+	}
+	return steps >= leastSteps
+}
+
+// followed reports that some group of a kind is followed by identity.
+func (s *Series) followed(k analysis.Kind) bool {
+	return slices.ContainsFunc(s.Families, func(f Family) bool { return f.Kind == k && f.Life != nil })
+}
+
+// renewed is the largest group that was replaced as a whole while the total of its kind rose,
+// nil without one.
+func (d *diagnosing) renewed(s *Series) *Family {
+	var out *Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if f.Life == nil || f.Life.RenewedAt == nil || f.Verdict != analysis.Stable || f.Rise < leastClimb {
+			continue
+		}
+		if out == nil || lastCount(f.Counts) > lastCount(out.Counts) {
+			out = f
+		}
+	}
+	return out
+}
+
+// replacedText words such a group: "41 connections to 10.0.0.1:443 of app at a time, all of them
+// replaced: none is older than 1 h".
+func (d *diagnosing) replacedText(s *Series, f *Family) string {
+	x := s.nameOf(d.nouns, f, nil)
+	last := lastKnown(f.Counts)
+	older := "none of those of " + d.label(s, *f.Life.RenewedAt) + " is left"
+	if age := d.over(s, *f.Life.RenewedAt, last); age != "" {
+		older = "none is older than" + strings.TrimPrefix(age, " in")
+	}
+	return fmt.Sprintf("No leak seen: %s%s at a time, all of them replaced, %s", x.words(highest(f.Counts)), s.place("of"), older)
+}
+
+// atLimit words a process at a limit, with what holds most of it: "worker is at its limit: 61 of
+// 60 open files, 44 of them to 10.0.0.9:5432".
+func (d *diagnosing) atLimit(s *Series, l *LimitClaim) string {
+	text := s.actor() + " is at its limit: " + l.use()
+	if l.Processes > 1 {
+		return fmt.Sprintf("%d processes are at the limit of their user: %s, %s", l.Processes, l.use(), d.sharesText(s.bound(l.What)))
+	}
+	kind := map[string]analysis.Kind{"open files": analysis.KindDescriptor, "threads": analysis.KindThread, "inotify watches": analysis.KindWatch}[l.What]
+	most, last := s.largestOf(kind)
+	if most == nil || 10*last < int(l.Used) {
+		return text
+	}
+	x := s.nameOf(d.nouns, most, nil)
+	some := fmt.Sprintf("%d of them", last)
+	if last >= int(l.Used) {
+		some = "all of them"
+	}
+	return text + ", " + some + " " + strings.TrimSpace(x.all())
+}
+
+// sharesText lists what the processes of a shared bound use.
+func (d *diagnosing) sharesText(b *Bound) string {
+	var words []string
+	for _, share := range b.Shares {
+		words = append(words, fmt.Sprintf("%s %s", share.Process, wording.Number(int64(share.Used))))
+	}
+	return wording.List(words, 3)
+}
+
+// largestOf is the group of a kind with most members in the last capture that shows it.
+func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
+	for i := range s.Families {
+		f := &s.Families[i]
+		if at := lastKnown(f.Counts); f.Kind == kind && at >= 0 && *f.Counts[at] > n {
+			most, n = f, *f.Counts[at]
+		}
+	}
+	return most, n
+}
+
+// nextOf is what to do where no finding rose, nil for nothing: how to untie a deadlock, or the
+// capture that decides.
+func (d *diagnosing) nextOf(r *resting) *Action {
+	s := &d.r.Series[r.series]
+	switch r.state {
+	case Deadlock:
+		return s.untie()
+	case AtItsLimit:
+		limit := s.nearest()
+		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
+	case CannotTell, Grew:
+		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+	case OneDump:
+		if crash := d.crash(s); crash != nil {
+			return &Action{Text: capital(crash.Hint) + "."}
+		}
+		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+	}
+	return nil
+}
