@@ -1,0 +1,206 @@
+package report_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
+)
+
+// claimed is what the answer of a case must claim and must not, from the truth of the
+// collection (ANSWERS.tsv). Words are examples of meanings: says are patterns of which each must
+// be found in what the answer says.
+type claimed struct {
+	// of are the paths that are read together.
+	of    []string
+	state string
+	says  []string
+	never []string
+	// open names what is not done yet, and the issue that brings it.
+	open string
+}
+
+var answers = map[string]claimed{
+	"series/clientgo-informer-recreate": {state: "leaking", says: []string{`58 informer factories`, `12 goroutines and 1 connection`, `stopped none`, `58 of 58`, `[Oo]ne informer factory per process`, `goroutine id`},
+		never: []string{`propagateCancel`, `persistConn`}},
+	"series/clientgo-informer-recreate t2,t3": {of: []string{"series/clientgo-informer-recreate/t2", "series/clientgo-informer-recreate/t3"}, state: "grew", says: []string{`21 to 31`, `10 new`, `none ended`, `between t2 and t3`, `leakdiff collect`},
+		never: []string{`leaking`, `othing grew`}},
+	"series/groovy-k8s-clients": {state: "leaking", says: []string{`39`, `32`, `one client per cluster`}, never: []string{`12 OkHttp calls`, `othing grew`}, open: "a saturated dispatcher and the counts of a script: counts and circumstances"},
+	"series/inotify-leak": {state: "leaking", says: []string{`leaker opened 86 inotify instances`, `closed none`, `inode`, `03:00:10`, `100 of 128`, `full in 12 s`, `[Cc]lose each watcher, or share one`},
+		never: []string{`none near`}},
+	"series/kubelet-probe-leak": {state: "leaking until t7", says: []string{`24 pod starts in containerd`, `8 shim calls`, `v1.\(\*Collector\).Collect`, `likely`, `03:03:32`, `none near.*at the peak`, `t8`, `kubelet: cAdvisor containers`, `probe workers`},
+		never: []string{`kubelet grew too`, `19 of 20`}},
+	"series/kubelet-probe-leak t3": {of: []string{"series/kubelet-probe-leak/t3"}, state: "one dump each", says: []string{`9 of them wait for one lock`, `containerd`, `likely holder waits for 8 shim calls`, `none near`, `leakdiff collect`}, never: []string{`grew`}},
+	"series/kubelet-probe-leak t7 containerd": {of: []string{"series/kubelet-probe-leak/t7/containerd"}, state: "one dump", says: []string{`29 of them wait for one lock`, `8 shim calls`},
+		never: []string{`grew`, `normal`}},
+	"series/node-agent-leak":         {state: "leaking", says: []string{`15 connections a second to 127.0.0.1:42635`, `593 are open`, `closes none`, `inode`, `open files full in`, `unknown|open`}, never: []string{`none near`, `cause certain`}},
+	"series/okhttp-leak":             {state: "leaking", says: []string{`87 OkHttp clients`, `5 threads and 3 connections`, `closed none`, `thread`, `OkHttpClient`}, never: []string{`8 threads`}},
+	"series/okhttp-leak-supportcore": {state: "leaking", says: []string{`58 OkHttp clients`, `closed none`, `5 threads`}},
+	"series/prometheus-hanging-targets": {state: "no leak", says: []string{`240 scrape loops`, `3 goroutines and 1 connection`, `t7`, `[Nn]othing to mend`},
+		never: []string{`leaking`, `closes none`}},
+	"series/restart":     {state: "leaking", says: []string{`159 goroutines in main.prober`, `none ended`, `restarted after t5`, `16 again`, `main.prober|main.main`}, never: []string{`stable`, `recovered`}},
+	"series/socket-leak": {state: "leaking", says: []string{`40 are open`, `127.0.0.1:38847`, `closes none`, `inode`, `CLOSE_WAIT`}},
+	"../../samples/two-dumps": {of: []string{"samples/two-dumps"}, state: "grew", says: []string{`main.\(\*worker\).wait`, `212 to 253`, `41 new`, `212 of 212`, `main.startWorkers`, `between t0 and t1, or before`, `leakdiff collect`},
+		never: []string{`leaking`, `othing grew`}},
+	"large (100,305 goroutines, any form)": {of: []string{"large"}, state: "one dump", says: []string{`100000 of them`, `gRPC calls in health.\(\*Server\).Watch`}, never: []string{`at least`}},
+
+	"inputs3/01.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/02.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/03.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/04.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/05.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/06.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/07.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/08": {state: "leaking", says: []string{`200 goroutines in main.\(\*C\).Collect`, `none ended`, `holds? its own lock|waits? for itself`},
+		never: []string{`othing grew`}},
+	"inputs3/09":     {state: "leaking", says: []string{`12`, `3 to 15|12 of 12`}, never: []string{`othing grew`}, open: "sockets without descriptors are followed by their four-tuple: whose capture it is"},
+	"inputs3/10":     {state: "may leak", says: []string{`900 of 1024`}, never: []string{`none near`, `nothing can be counted`}, open: "counts of a metrics page: counts and circumstances"},
+	"inputs3/11":     {open: "names and times in file names: whose capture it is"},
+	"inputs3/12.txt": {open: "names cut by hard wraps: whose capture it is"},
+	"inputs3/13.txt": {open: "records without a total: whose capture it is"},
+	"inputs3/14.txt": {open: "a thread dump without a header: whose capture it is"},
+	"inputs3/15.txt": {open: "a total without records: whose capture it is"},
+	"inputs3/16.txt": {open: "instances of leak checkers: whose capture it is"},
+	"inputs3/17.txt": {open: "sockets without an owner: whose capture it is"},
+	"inputs3/18.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/19":     {open: "names and times in file names: whose capture it is"},
+	"inputs3/20":     {open: "replicas: whose capture it is"},
+
+	"gauges/groovy-saturated": {open: "counts and circumstances"},
+	"gauges/metrics-series":   {open: "counts and circumstances"},
+	"gauges/open-fds.log":     {open: "counts and circumstances"},
+	"gauges/status-series":    {open: "counts and circumstances"},
+
+	"why/near-limit": {state: "at its limit", says: []string{`1008 of 1024 open files`, `all of them connections`}, never: []string{`none near`}},
+	"why/inotify-per-user": {state: "leaking", says: []string{`114 of 128`, `3 processes of its user`, `full at the next capture`, `[Cc]lose each watcher`},
+		never: []string{`38 of 128`, `svc10. .*\(.*svc10`}},
+	"why/debug3":       {open: "identities of debug=3 profiles: evidence that is thrown away"},
+	"why/ancestors":    {state: "leaking", says: []string{`lib.\(\*Conn\).read`}, open: "who started it, from ancestors: evidence that is thrown away"},
+	"why/labels":       {state: "leaking", says: []string{`60 goroutines in app.\(\*W\).loop`}, never: []string{`tenant`}},
+	"why/labels-split": {state: "leaking", says: []string{`60`, `tenant`}, open: "labels: evidence that is thrown away"},
+}
+
+// said is everything that the answer of a report says.
+func said(r *report.Report) string {
+	d := &r.Diagnosis
+	text := []string{d.State, d.Sentence, d.Holder, d.Proof, "since " + d.Since, "until " + d.Until, d.Rate, d.Limit}
+	for _, c := range []*report.Certainty{d.Growth, d.Cause} {
+		if c != nil {
+			text = append(text, c.Word+", "+c.Reason)
+		}
+	}
+	for _, l := range d.Chain {
+		text = append(text, fmt.Sprintf("%s %s %s (%s)", l.Figure, l.Noun, l.Process, l.Text))
+	}
+	if d.Next != nil {
+		text = append(text, d.Next.Text, d.Next.Command)
+	}
+	text = append(text, d.Also...)
+	for _, f := range report.NewTicket(r).Facts {
+		text = append(text, f.Label+": "+f.Text)
+	}
+	return strings.Join(text, "\n")
+}
+
+func TestAnswersClaimWhatTheCollectionKnows(t *testing.T) {
+	table, err := os.Open(corpus.Path(t, "ANSWERS.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	rows := csv.NewReader(table)
+	rows.Comma, rows.LazyQuotes = '\t', true
+	all, err := rows.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []string
+	for _, row := range all[1:] {
+		want, ok := answers[row[0]]
+		if !ok {
+			t.Errorf("%q has no expectation", row[0])
+			continue
+		}
+		if want.open != "" {
+			open = append(open, row[0]+" ("+want.open+")")
+			continue
+		}
+		t.Run(row[0], func(t *testing.T) {
+			paths := want.of
+			if paths == nil {
+				paths = []string{row[0]}
+			}
+			if root, _ := corpus.Root(); strings.HasPrefix(row[0], "large") {
+				if _, err := os.Stat(filepath.Join(root, "large")); err != nil {
+					corpus.LeaveOut(t, "the large captures are not in the checkout")
+				}
+				corpus.Heavy(t)
+			}
+			for i, path := range paths {
+				if path == "samples/two-dumps" {
+					paths[i] = "../../../" + path
+				} else {
+					paths[i] = corpus.Path(t, path)
+				}
+			}
+			r := reportOfAll(t, paths)
+			if want.state != r.Diagnosis.State && want.state+" each" != r.Diagnosis.State {
+				t.Errorf("state %q, want %q", r.Diagnosis.State, want.state)
+			}
+			text := said(&r)
+			for _, pattern := range want.says {
+				if !regexp.MustCompile(pattern).MatchString(text) {
+					t.Errorf("lacks %q", pattern)
+				}
+			}
+			for _, pattern := range want.never {
+				if found := regexp.MustCompile(pattern).FindString(text); found != "" {
+					t.Errorf("says %q", found)
+				}
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+	if len(all)-1 != len(answers) {
+		t.Errorf("%d expectations for %d rows", len(answers), len(all)-1)
+	}
+	slices.Sort(open)
+	t.Logf("%d of %d rows are open:\n%s", len(open), len(all)-1, strings.Join(open, "\n"))
+}
+
+// reportOfAll reads several files or directories as one case.
+func reportOfAll(t *testing.T, paths []string) report.Report {
+	t.Helper()
+	var inputs []bundle.Input
+	for _, root := range paths {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := d.Info()
+			inputs = append(inputs, bundle.Input{Name: filepath.ToSlash(strings.TrimPrefix(path, filepath.Dir(root)+"/")), Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Objects: true}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Build(result.Snapshots, result.Problems, report.Options{Version: "test"}).Report
+}
