@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/oasdiff/yaml"
+
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 )
 
 // action is what a runner knows of an action.yml.
@@ -145,9 +147,9 @@ func TestTheActionFailsWhereTheLoadLeavesGoroutines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, dir := leaky(t), t.TempDir()
-			put(t, filepath.Join(dir, "bin", "gh"), "#!/bin/sh\necho \"$@\" >> "+dir+"/said\ncase \"$*\" in *--paginate*) echo \"$MARKER\" > "+dir+"/marker; cat "+dir+"/listed ;; esac\n")
+			gh := "#!/bin/sh\necho \"$@\" >> " + dir + "/said\ncase \"$*\" in *--paginate*) echo \"$MARKER\" > " + dir + "/marker; cat " + dir + "/listed ;; esac\n"
 			put(t, filepath.Join(dir, "listed"), c.listed)
-			if err := os.Chmod(filepath.Join(dir, "bin", "gh"), 0o755); err != nil {
+			if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), testprogram.Write(filepath.Join(dir, "bin", "gh"), []byte(gh))); err != nil {
 				t.Fatal(err)
 			}
 			r := &runner{t: t, action: read, dir: dir, env: append(environment(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))}

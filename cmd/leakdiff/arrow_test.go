@@ -86,6 +86,8 @@ var arrows = map[string][]string{
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},
 	"cmd/leakdiff/manual":  {},
 	"cmd/leakdiff":         {"analysis", "analysis/expression", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "store", "web/page", "web/view"},
+	// For tests alone.
+	"cmd/leakdiff/internal/testprogram": {},
 }
 
 const words = "analysis/say/wording"

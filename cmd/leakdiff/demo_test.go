@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 	"leakdiff/samples"
 )
 
@@ -83,7 +84,7 @@ func TestTheDemoOpensTheBrowserOfADesktop(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" > "+fifo+"\n"), 0o700); err != nil {
+	if err := testprogram.Write(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" > "+fifo+"\n")); err != nil {
 		t.Fatal(err)
 	}
 	cmd, link := demonstrate(t, t.TempDir(), []string{"DISPLAY=:99", "PATH=" + bin + ":" + os.Getenv("PATH")})

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 )
 
 // fakeKubectl runs here what kubectl would run there, and has an API server at
@@ -48,7 +50,7 @@ func plugin(t *testing.T, api string, env []string, args ...string) (ended, stri
 	if err := os.Symlink(binary(t), filepath.Join(bin, "leakdiff")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(fakeKubectl), 0o700); err != nil {
+	if err := testprogram.Write(filepath.Join(bin, "kubectl"), []byte(fakeKubectl)); err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(bin, "log")

@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 	"leakdiff/samples"
 )
 
@@ -30,10 +29,7 @@ const (
 )
 
 // built is the program that these tests start: a copy of the file of LEAKDIFF_BINARY, as `make
-// build` made it, else of one built here. The kernel maps a file in the pieces in which it was
-// written to the page cache, and counts all of a piece as memory of the process: 32 MiB at the
-// start of a file that was installed, in pieces of 32 KiB, 39 as the linker left it, and
-// 54 of one that was written at once.
+// build` made it, else of one built here. Tests of memory need the copy: see testprogram.Write.
 var built = sync.OnceValues(func() (string, error) {
 	linked := os.Getenv("LEAKDIFF_BINARY")
 	if linked == "" {
@@ -49,16 +45,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(buildDir(), "leakdiff")
-	installed, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
-	if err != nil {
-		return "", err
-	}
-	for piece := range slices.Chunk(program, 32<<10) {
-		if _, err := installed.Write(piece); err != nil {
-			return "", errors.Join(err, installed.Close())
-		}
-	}
-	return path, installed.Close()
+	return path, testprogram.Write(path, program)
 })
 
 // buildDir is the directory of built. TestMain removes it.

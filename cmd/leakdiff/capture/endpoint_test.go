@@ -22,6 +22,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/cmd/leakdiff/capture"
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 
 	"leakdiff/samples/corpus"
 )
@@ -258,7 +259,7 @@ func twins(t *testing.T) (a, b *program, aboutA, aboutB served, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(program, text, 0o700); err != nil {
+		if err := testprogram.Write(program, text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -336,7 +337,7 @@ func TestTheScriptKeepsWhatItCannotWrite(t *testing.T) {
 		})
 		t.Run(name+", where tar fails", func(t *testing.T) {
 			bin := t.TempDir()
-			if err := os.WriteFile(filepath.Join(bin, "tar"), []byte("#!/bin/sh\nexit 2\n"), 0o700); err != nil {
+			if err := testprogram.Write(filepath.Join(bin, "tar"), []byte("#!/bin/sh\nexit 2\n")); err != nil {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

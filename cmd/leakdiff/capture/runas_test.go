@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"leakdiff/cmd/leakdiff/capture"
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 
 	"leakdiff/samples/corpus"
 )
@@ -27,7 +28,7 @@ func fakeJVM(t *testing.T, user, owner int, beside map[string]string) *program {
 	t.Helper()
 	dir := t.TempDir()
 	for name := range beside {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(beside[name]), 0o755); err != nil {
+		if err := testprogram.Write(filepath.Join(dir, name), []byte(beside[name])); err != nil {
 			t.Fatal(err)
 		}
 		own(t, filepath.Join(dir, name), owner)
@@ -37,7 +38,7 @@ func fakeJVM(t *testing.T, user, owner int, beside map[string]string) *program {
 		t.Fatal(err)
 	}
 	java := filepath.Join(dir, "java")
-	if err := os.WriteFile(java, text, 0o755); err != nil {
+	if err := testprogram.Write(java, text); err != nil {
 		t.Fatal(err)
 	}
 	own(t, dir, owner)

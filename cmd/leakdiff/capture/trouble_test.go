@@ -22,6 +22,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/cmd/leakdiff/capture"
+	"leakdiff/cmd/leakdiff/internal/testprogram"
 
 	"leakdiff/samples/corpus"
 )
@@ -174,7 +175,7 @@ func TestTheScriptStartsNoProgramForEachDescriptor(t *testing.T) {
 	p.ask("open 1500", &about)
 	bin, calls := t.TempDir(), filepath.Join(t.TempDir(), "calls")
 	real := tool(t, "readlink")
-	if err := os.WriteFile(filepath.Join(bin, "readlink"), []byte("#!/bin/sh\necho >>"+calls+"\nexec "+real+" \"$@\"\n"), 0o700); err != nil {
+	if err := testprogram.Write(filepath.Join(bin, "readlink"), []byte("#!/bin/sh\necho >>"+calls+"\nexec "+real+" \"$@\"\n")); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "capture.tar.gz")
@@ -708,7 +709,7 @@ func TestAListOfCgroupsThatIsCutIsNotWhole(t *testing.T) {
 	find := tool(t, "find")
 	slow := t.TempDir()
 	text := "#!/bin/sh\ncase $* in *' -exec ls '*) echo '1 /cut'; exec sleep 600 ;; esac\nexec " + find + " \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(slow, "find"), []byte(text), 0o700); err != nil {
+	if err := testprogram.Write(filepath.Join(slow, "find"), []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// budgets bounds the lines of each part of the tree. Lines by hand are those of *.go without
+// *_test.go and *_templ.go.
+//
+// A budget only falls: a part that falls by more than slack must lower its own. Raising one needs
+// a commit that names the capability which the lines are for. After a merge, paste the rows that
+// the test prints.
+var budgets = []budget{
+	{"analysis", 2382}, // with demand and expression
+	{"analysis/read", 45473},
+	{"analysis/judge", 18334},
+	{"analysis/say", 21410},
+	{"web", 24865},
+	{"server", 16328},
+	{"store", 18488},
+	{"cmd/leakdiff", 9854},
+	{"rest", 241},   // migrations, samples
+	{"all", 157375}, // the sum of those above
+	{"apart", 7798},
+	{"templ", 3530},
+	{"generated", 17207},
+}
+
+type budget struct {
+	part  string
+	lines int
+}
+
+const slack = 100
+
+func TestNoPartHasMoreLinesThanItsBudget(t *testing.T) {
+	present, err := countLines("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range budgets {
+		switch n := present[b.part]; {
+		case n > b.lines:
+			t.Errorf("%s has %d lines, %d more than its budget. Make it smaller, or raise the budget in a commit that names the capability:\n\t{%[1]q, %[2]d},", b.part, n, n-b.lines)
+		case n < b.lines-slack:
+			t.Errorf("%s has %d lines, %d fewer than its budget. Lower the budget:\n\t{%[1]q, %[2]d},", b.part, n, b.lines-n)
+		}
+		delete(present, b.part)
+	}
+	for part, n := range present {
+		t.Errorf("%s has no budget:\n\t{%[1]q, %d},", part, n)
+	}
+}
+
+// countLines counts the lines of each part of budgets below root.
+func countLines(root string) (map[string]int, error) {
+	lines, modules := map[string]int{}, map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if hidden := strings.HasPrefix(d.Name(), ".") && name != "."; hidden || d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			_, none := os.Stat(filepath.Join(path, "go.mod"))
+			modules[name] = none == nil && name != "." || modules[filepath.Dir(name)]
+			return nil
+		}
+		part := partOf(filepath.ToSlash(name), modules[filepath.Dir(name)])
+		if part == "" {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		n := bytes.Count(content, []byte("\n"))
+		lines[part] += n
+		if part != "apart" && part != "templ" && part != "generated" {
+			lines["all"] += n
+		}
+		return err
+	})
+	return lines, err
+}
+
+// partOf is the part that a file belongs to, "" for one that is not counted. Modules of their
+// own, the laboratory and test aids below internal count apart.
+func partOf(name string, module bool) string {
+	switch {
+	case strings.HasSuffix(name, ".templ"):
+		return "templ"
+	case strings.HasSuffix(name, "_templ.go"):
+		return "generated"
+	case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
+		return ""
+	case module, strings.HasPrefix(name, "cmd/lab/"), strings.Contains(name, "/internal/test"):
+		return "apart"
+	}
+	for _, part := range []string{"analysis/read", "analysis/judge", "analysis/say", "analysis", "web", "server", "store", "cmd/leakdiff"} {
+		if strings.HasPrefix(name, part+"/") {
+			return part
+		}
+	}
+	return "rest"
+}
+
+func TestFilesBelongToTheirParts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		module bool
+		want   string
+	}{
+		{"analysis/error.go", false, "analysis"},
+		{"analysis/demand/demand.go", false, "analysis"},
+		{"analysis/read/lsof/lsof.go", false, "analysis/read"},
+		{"analysis/read/lsof/lsof_test.go", false, ""},
+		{"web/page/case.templ", false, "templ"},
+		{"web/page/case_templ.go", false, "generated"},
+		{"web/style.css", false, ""},
+		{"web/browsertest/own.go", true, "apart"},
+		{"cmd/lab/simulation/judge.go", false, "apart"},
+		{"cmd/leakdiff/internal/testprogram/testprogram.go", false, "apart"},
+		{"cmd/leakdiff/main.go", false, "cmd/leakdiff"},
+		{"samples/samples.go", false, "rest"},
+	} {
+		if got := partOf(c.name, c.module); got != c.want {
+			t.Errorf("%s belongs to %q, want %q", c.name, got, c.want)
+		}
+	}
+}
