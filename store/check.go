@@ -774,11 +774,10 @@ func (c *checker) sumsOf(ctx context.Context, tx *sql.Tx, series int64) error {
 	return c.spansOf(ctx, tx, &p, series)
 }
 
-// seriesSpan is a row of family_span. Counts that the sums of an older database did not tell
-// are not valid.
+// seriesSpan is a row of family_span.
 type seriesSpan struct {
 	first, last           int64
-	firstCount, lastCount sql.NullInt64
+	firstCount, lastCount int64
 	// displaced is true if the row is of another host or case than its series.
 	displaced bool
 }
@@ -821,8 +820,7 @@ func (c *checker) spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int
 }
 
 func (s seriesSpan) agrees(want familySpan) bool {
-	same := func(count sql.NullInt64, want int64) bool { return !count.Valid || count.Int64 == want }
-	return !s.displaced && s.first == want.first && s.last == want.last && same(s.firstCount, want.firstCount) && same(s.lastCount, want.lastCount)
+	return !s.displaced && s.first == want.first && s.last == want.last && s.firstCount == want.firstCount && s.lastCount == want.lastCount
 }
 
 // byFingerprint merges the spans of the families of a series that have one fingerprint, as

@@ -172,10 +172,10 @@ func TestAFamilyIsReadOverItsSeries(t *testing.T) {
 		}
 	}
 	wantEqual(t, []FleetSeries{
-		{Process: "kubelet", First: november(20), Last: november(21), Growth: 2, LastCount: 3, Measured: true, Version: "v1.34.8"},
-		{Host: "node-a", Process: "kubelet", CaseID: "grown", First: november(11), Last: november(20), Growth: 20, LastCount: 25, Measured: true, Version: "v1.34.2", Verdict: "leaking", Recovered: true},
-		{Host: "node-a", Process: "kubelet", First: november(21), Last: november(21), LastCount: 4, Measured: true, Version: "v1.34.6"},
-		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), Growth: -3, LastCount: 7, Measured: true, Version: "v1.34.5"},
+		{Process: "kubelet", First: november(20), Last: november(21), Growth: 2, LastCount: 3, Version: "v1.34.8"},
+		{Host: "node-a", Process: "kubelet", CaseID: "grown", First: november(11), Last: november(20), Growth: 20, LastCount: 25, Version: "v1.34.2", Verdict: "leaking", Recovered: true},
+		{Host: "node-a", Process: "kubelet", First: november(21), Last: november(21), LastCount: 4, Version: "v1.34.6"},
+		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), Growth: -3, LastCount: 7, Version: "v1.34.5"},
 	}, got)
 	t.Run("what was judged and did not grow is stable", func(t *testing.T) {
 		f.exec(`UPDATE cases SET summarised = 1 WHERE title = 'node-b'`)
