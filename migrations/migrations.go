@@ -1,6 +1,6 @@
-// Package migrations holds the database's schema as numbered SQL files, each the
-// way from one version to the next. It gives them in order and refuses to know
-// how they are run.
+// Package migrations holds the database's schema as numbered SQL files: the first creates it,
+// each later one leads from the version before to the next. It returns them in order and does
+// not know how they are run.
 package migrations
 
 import (
@@ -14,6 +14,10 @@ import (
 //go:embed *.sql postgres/*.sql
 var files embed.FS
 
+// Base is the version before the first file: 0001 makes version 101 of a database. Databases
+// from before this schema have versions up to 30, and nothing reads them.
+const Base = 100
+
 // Migration leads from version Version-1 to Version.
 type Migration struct {
 	Version int
@@ -22,11 +26,10 @@ type Migration struct {
 	SQL  string
 }
 
-// All returns every migration, the first with Version 1, without gaps.
+// All returns every migration, the first with Version Base+1, without gaps.
 func All() ([]Migration, error) { return read(files) }
 
-// Postgres returns the migrations of a PostgreSQL database, which begins with the schema that
-// SQLite had then.
+// Postgres returns the migrations of a PostgreSQL database.
 func Postgres() ([]Migration, error) {
 	of, err := fs.Sub(files, "postgres")
 	if err != nil {
@@ -43,30 +46,30 @@ func read(fsys fs.FS) ([]Migration, error) {
 	}
 	var out []Migration
 	for _, name := range names {
-		version, title, err := parseName(name)
+		number, title, err := parseName(name)
 		if err != nil {
 			return nil, err
 		}
-		if version != len(out)+1 {
+		if number != len(out)+1 {
 			return nil, fmt.Errorf("migration %s: number %d expected", name, len(out)+1)
 		}
 		sql, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Migration{Version: version, Name: title, SQL: string(sql)})
+		out = append(out, Migration{Version: Base + number, Name: title, SQL: string(sql)})
 	}
 	return out, nil
 }
 
 // parseName takes a file name apart.
 //
-//	"0001_cases_and_results.sql"  ->  1, "cases and results"
-func parseName(name string) (version int, title string, err error) {
-	number, rest, ok := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
-	version, err = strconv.Atoi(number)
-	if !ok || err != nil || len(number) != 4 || version < 1 {
+//	"0001_schema.sql"  ->  1, "schema"
+func parseName(name string) (number int, title string, err error) {
+	digits, rest, ok := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
+	number, err = strconv.Atoi(digits)
+	if !ok || err != nil || len(digits) != 4 || number < 1 {
 		return 0, "", fmt.Errorf("migration %s: the name must be four digits, an underscore and words", name)
 	}
-	return version, strings.ReplaceAll(rest, "_", " "), nil
+	return number, strings.ReplaceAll(rest, "_", " "), nil
 }

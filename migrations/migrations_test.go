@@ -8,12 +8,14 @@ import (
 )
 
 func TestTheEmbeddedMigrationsAreNumberedFromOne(t *testing.T) {
-	all, err := All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) == 0 || all[0].Version != 1 || all[0].SQL == "" {
-		t.Errorf("got %d migrations", len(all))
+	for name, of := range map[string]func() ([]Migration, error){"SQLite": All, "PostgreSQL": Postgres} {
+		all, err := of()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 0 || all[0].Version != 101 || all[0].SQL == "" {
+			t.Errorf("%s: got %d migrations", name, len(all))
+		}
 	}
 }
 
@@ -26,7 +28,7 @@ func TestReadOrdersAndNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Migration{{1, "start", "A"}, {2, "more words", "B"}}
+	want := []Migration{{101, "start", "A"}, {102, "more words", "B"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

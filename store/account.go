@@ -53,8 +53,8 @@ func (s *Store) Accounts() *Accounts {
 
 // OpenAccounts opens tokens and the audit log of an existing data directory, also while a
 // server has it. The error is an *analysis.Fault with Code "no_database" if no server has
-// made the database yet, "other_database" if another release made it, and "unfinished_move" if
-// a move has not completed it.
+// made the database yet, "older_database" or "newer_database" if this program cannot read it,
+// and "unfinished_move" if a move has not completed it.
 func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
@@ -66,11 +66,14 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 			Hint: "Name the directory of the server with --data, and start leakdiff serve on it once: it makes the database.", Err: err,
 		}
 	}
+	if err := refuseOlder(dir); err != nil {
+		return nil, err
+	}
 	db, err := connect(file, 1, ofWriter)
 	if err != nil {
 		return nil, err
 	}
-	err = sameRelease(ctx, db)
+	err = knownFile(ctx, db)
 	if err == nil {
 		err = wholeDatabase(ctx, db)
 	}
@@ -91,7 +94,7 @@ func OpenAccountsOf(ctx context.Context, database string) (*Accounts, error) {
 		err = noDatabaseThere()
 	}
 	if err == nil {
-		err = sameReleaseOfPostgres(ctx, db)
+		err = knownPostgres(ctx, db)
 	}
 	if err == nil {
 		err = wholeDatabase(ctx, db)
@@ -109,7 +112,7 @@ func noDatabaseThere() error {
 	}
 }
 
-func sameRelease(ctx context.Context, db *sql.DB) error {
+func knownFile(ctx context.Context, db *sql.DB) error {
 	all, err := migrations.All()
 	if err != nil {
 		return err
@@ -118,10 +121,10 @@ func sameRelease(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return err
 	}
-	return wantVersion(version, len(all))
+	return knownVersion(version, all)
 }
 
-func sameReleaseOfPostgres(ctx context.Context, db *sql.DB) error {
+func knownPostgres(ctx context.Context, db *sql.DB) error {
 	all, err := migrations.Postgres()
 	if err != nil {
 		return err
@@ -130,18 +133,7 @@ func sameReleaseOfPostgres(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return wantVersion(version, len(all))
-}
-
-func wantVersion(version, known int) error {
-	if version == known {
-		return nil
-	}
-	return &analysis.Fault{
-		Code: "other_database", What: "the data directory was written by another release of leakdiff",
-		Why:  fmt.Sprintf("its database has version %d, this program knows version %d", version, known),
-		Hint: "Use the program that serves the directory, or start this one's leakdiff serve on it once.",
-	}
+	return knownVersion(version, all)
 }
 
 // wholeDatabase refuses a database that a move has not completed, as a server does.

@@ -56,7 +56,7 @@ func TestTokensAreMadeWhileAServerHasTheDirectory(t *testing.T) {
 	_, err = f.writer.ExecContext(f.ctx, `PRAGMA user_version = 3`)
 	f.ok(err)
 	_, err = OpenAccounts(context.Background(), f.dir)
-	wantCode(t, err, "other_database")
+	wantCode(t, err, "older_database")
 }
 
 func TestNobodyUsesADatabaseThatAMoveHasNotCompleted(t *testing.T) {

@@ -9,11 +9,6 @@ import (
 	"leakdiff/analysis"
 )
 
-// withoutAlerts undoes the migration that brought alerts.
-const withoutAlerts = `
-	DROP TABLE alert; DROP TABLE alert_delivery; DROP TABLE series_ending;
-`
-
 // told is an alert as the tests write it into the body of its delivery.
 type told struct {
 	Started     bool

@@ -84,7 +84,7 @@ type BackupConfig struct {
 // to. If a case was deleted in between, the database is copied again. To appears at once,
 // when everything in it was verified and is durable.
 func Backup(ctx context.Context, cfg BackupConfig) (*Manifest, error) {
-	if err := isDataDir(cfg.Dir); err != nil {
+	if err := errors.Join(isDataDir(cfg.Dir), refuseOlder(cfg.Dir)); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(cfg.To); !errors.Is(err, fs.ErrNotExist) {

@@ -597,12 +597,6 @@ func openInventory[T any](p *packer, blob []byte, value func(*headReader, *T)) (
 	if len(blob) == 0 {
 		return nil, nil
 	}
-	if blob[0] == asIs || blob[0] == withZstd {
-		// Older databases contain packed JSON.
-		var out []T
-		err := p.unpackJSON(blob, &out)
-		return out, err
-	}
 	values, err := p.unseal(blob, nil)
 	if err != nil {
 		return nil, err

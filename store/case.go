@@ -290,7 +290,7 @@ SELECT ?3, s.series_seq, ?4, ?5
 FROM snapshot s
 JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
 JOIN cases c ON c.seq = b.case_seq
-WHERE s.id = ?2 AND c.id = ?1 AND s.series_seq IS NOT NULL
+WHERE s.id = ?2 AND c.id = ?1
 LIMIT 1
 ON CONFLICT (fingerprint, series_seq) DO UPDATE SET verdict = excluded.verdict, recovered = excluded.recovered
 WHERE series_ending.verdict <> 'leaking' OR series_ending.recovered = 1 AND excluded.verdict = 'leaking'`

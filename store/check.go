@@ -60,11 +60,10 @@ type Finding struct {
 type Checked struct {
 	// InUse is true if another process had the directory open.
 	InUse bool `json:"in_use"`
-	// Database is its version. The results of an older one are not checked.
-	Database int  `json:"database"`
-	Older    bool `json:"older"`
-	Cases    int  `json:"cases"`
-	Bundles  int  `json:"bundles"`
+	// Database is its version.
+	Database int `json:"database"`
+	Cases    int `json:"cases"`
+	Bundles  int `json:"bundles"`
 	// Uploads were read to their ends, UploadBytes as they were uploaded.
 	Uploads     int       `json:"uploads"`
 	UploadBytes int64     `json:"upload_bytes"`
@@ -84,7 +83,7 @@ func (c *Checked) Sound() bool {
 // and counts against what they count. It works beside a running server. blobs is the address of
 // the bucket of the uploads, empty for the directory.
 func Check(ctx context.Context, dir, blobs string) (*Checked, error) {
-	if err := isDataDir(dir); err != nil {
+	if err := errors.Join(isDataDir(dir), refuseOlder(dir)); err != nil {
 		return nil, err
 	}
 	held, err := lock(filepath.Join(dir, lockFile))
@@ -142,20 +141,8 @@ func check(ctx context.Context, cfg checkConfig) (*Checked, error) {
 	if c.bucket != nil {
 		defer c.bucket.Close()
 	}
-	all, err := migrations.All()
-	if err != nil {
-		return nil, err
-	}
-	c.Database, c.Older = version, version < len(all)
-	if c.Older {
-		c.add(Finding{Subject: OfDatabase, Note: true, What: "the database is of an older leakdiff, and its results were not checked", Where: databaseFile,
-			Why: fmt.Sprintf("it has version %d, this program writes %d", version, len(all)), Hint: "Start serve once, which brings it up to date, and check again."})
-	}
-	steps := []func(context.Context) error{c.database, c.moved, c.references, c.uploads, c.files}
-	if !c.Older {
-		steps = append(steps, c.results, c.jobs, c.reports, c.permalinks, c.sums)
-	}
-	for _, step := range steps {
+	c.Database = version
+	for _, step := range []func(context.Context) error{c.database, c.moved, c.references, c.uploads, c.files, c.results, c.jobs, c.reports, c.permalinks, c.sums} {
 		err := step(ctx)
 		if err == nil {
 			continue
@@ -210,8 +197,8 @@ func openReadOnly(ctx context.Context, dir string, inUse bool) (*sql.DB, int, er
 		return nil, 0, errors.Join(fault("opening the database", err), db.Close())
 	}
 	all, err := migrations.All()
-	if err == nil && version > len(all) {
-		err = newerDatabase(version, len(all))
+	if err == nil {
+		err = knownVersion(version, all)
 	}
 	if err == nil && version == 0 {
 		err = &analysis.Fault{Code: "damaged", What: "the database is empty", Where: databaseFile, Hint: restoreHint}
@@ -238,9 +225,6 @@ func (c *checker) openBucket(ctx context.Context, address string) error {
 	var owner string
 	var inBucket bool
 	err := c.read(ctx, "looking where uploads are", func(tx *sql.Tx) error {
-		if has, err := namesObjects(ctx, tx); !has || err != nil {
-			return err
-		}
 		if err := tx.QueryRowContext(ctx, settingSQL, ownerSetting).Scan(&owner); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -295,7 +279,7 @@ func (c *checker) database(ctx context.Context) error {
 	})
 }
 
-// moved finds a database that a move has not completed. Every version has settings.
+// moved finds a database that a move has not completed.
 func (c *checker) moved(ctx context.Context) error {
 	var refused *analysis.Fault
 	if err := wholeDatabase(ctx, c.db); !errors.As(err, &refused) || refused.Code != "unfinished_move" {
@@ -330,34 +314,18 @@ type usedBlob struct {
 	file, bundle string
 }
 
-// usedBlobsSQL holds for every version of the schema, with the object of an upload or ”.
 const usedBlobsSQL = `
-SELECT f.sha256, max(f.size), min(f.name), min(b.id), %s
+SELECT f.sha256, max(f.size), min(f.name), min(b.id), max(coalesce(o.object, ''))
 FROM bundle_file f
 JOIN bundle b ON b.seq = f.bundle_seq
+LEFT JOIN blob o ON o.sha256 = f.sha256
 GROUP BY f.sha256
 ORDER BY f.sha256`
 
-const objectOfFileSQL = `coalesce((SELECT o.object FROM blob o WHERE o.sha256 = f.sha256), '')`
-
 func usedBlobs(ctx context.Context, tx *sql.Tx) ([]usedBlob, error) {
-	has, err := namesObjects(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	object := `''`
-	if has {
-		object = objectOfFileSQL
-	}
 	return collect(ctx, tx, func(rows *sql.Rows) (u usedBlob, err error) {
 		return u, rows.Scan(&u.SHA256, &u.size, &u.file, &u.bundle, &u.Object)
-	}, fmt.Sprintf(usedBlobsSQL, object))
-}
-
-// namesObjects reports whether the schema of a file knows objects of a bucket.
-func namesObjects(ctx context.Context, tx *sql.Tx) (has bool, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('blob') WHERE name = 'object')`).Scan(&has)
-	return has, err
+	}, usedBlobsSQL)
 }
 
 // uploads reads every upload that a case refers to, and hashes it.
@@ -806,11 +774,10 @@ func (c *checker) sumsOf(ctx context.Context, tx *sql.Tx, series int64) error {
 	return c.spansOf(ctx, tx, &p, series)
 }
 
-// seriesSpan is a row of family_span. Counts that the sums of an older database did not tell
-// are not valid.
+// seriesSpan is a row of family_span.
 type seriesSpan struct {
 	first, last           int64
-	firstCount, lastCount sql.NullInt64
+	firstCount, lastCount int64
 	// displaced is true if the row is of another host or case than its series.
 	displaced bool
 }
@@ -853,8 +820,7 @@ func (c *checker) spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int
 }
 
 func (s seriesSpan) agrees(want familySpan) bool {
-	same := func(count sql.NullInt64, want int64) bool { return !count.Valid || count.Int64 == want }
-	return !s.displaced && s.first == want.first && s.last == want.last && same(s.firstCount, want.firstCount) && same(s.lastCount, want.lastCount)
+	return !s.displaced && s.first == want.first && s.last == want.last && s.firstCount == want.firstCount && s.lastCount == want.lastCount
 }
 
 // byFingerprint merges the spans of the families of a series that have one fingerprint, as

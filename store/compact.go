@@ -19,7 +19,7 @@ import (
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	values   as they are or as one zstd frame
 //
-// The forms differ from those of packed JSON, which older databases contain.
+// The forms differ from those of pack.
 const (
 	sealedPlain = 2
 	sealedZstd  = 3

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 )
 
@@ -190,46 +189,6 @@ func TestDeletingACaseRemovesItsEditsAndNoOthers(t *testing.T) {
 	if files := grep(t, f.dir, "secret-host-of-a"); len(files) > 0 {
 		t.Errorf("the host's name still stands in %v", files)
 	}
-	f.wantSound()
-}
-
-func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
-	f := openFile(t)
-	c := f.newCase("a")
-	f.filled(c.ID, "x", kubeletResult("2"))
-	f.unpackFacts()
-	_, err := f.writer.ExecContext(f.ctx, withoutPages+`
-		DROP TABLE edit;
-		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
-		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
-		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
-		ALTER TABLE cases DROP COLUMN lower; ALTER TABLE cases DROP COLUMN aside;
-		CREATE TABLE old_frame (
-			seq INTEGER PRIMARY KEY, function_seq INTEGER NOT NULL REFERENCES function (seq) ON DELETE CASCADE,
-			file TEXT NOT NULL, line INTEGER NOT NULL, UNIQUE (function_seq, file, line)
-		) STRICT;
-		INSERT INTO old_frame SELECT seq, function_seq, file, line FROM frame; DROP TABLE frame; ALTER TABLE old_frame RENAME TO frame;
-		CREATE TABLE old_link (
-			function_seq INTEGER NOT NULL REFERENCES function (seq), family_seq INTEGER NOT NULL REFERENCES family (seq) ON DELETE CASCADE,
-			PRIMARY KEY (function_seq, family_seq)
-		) STRICT, WITHOUT ROWID;
-		INSERT INTO old_link SELECT * FROM function_family; DROP TABLE function_family; ALTER TABLE old_link RENAME TO function_family;
-		CREATE INDEX function_family_by_family ON function_family (family_seq);
-		DROP INDEX snapshot_by_name; CREATE INDEX snapshot_by_process ON snapshot (process);
-		CREATE TRIGGER function_text_insert AFTER INSERT ON function BEGIN
-			INSERT INTO function_text (rowid, name) VALUES (new.seq, new.name);
-		END;
-		CREATE TRIGGER family_text_insert AFTER INSERT ON family BEGIN
-			INSERT INTO family_text (rowid, words) VALUES (new.seq, new.words);
-		END;
-		PRAGMA user_version = 1`)
-	f.ok(err)
-	f.crash()
-	f.edit(c.ID, identity.Host, "e1..1.", "node-7")
-	if got := must[Case](t)(f.Case(f.ctx, c.ID)); got.Snapshots != 1 {
-		t.Errorf("the case has %d snapshots after the migration, want 1", got.Snapshots)
-	}
-	wantEqual(t, kubeletResult("2").Snapshots, must[[]analysis.Snapshot](t)(f.full(c.ID)))
 	f.wantSound()
 }
 

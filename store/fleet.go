@@ -46,9 +46,8 @@ type FleetFamily struct {
 	Family analysis.Family
 	// Hosts counts the named hosts, Unnamed the series without a host name.
 	Hosts, Unnamed, Series int
-	// Growth is the sum over the series of growthSQL. Unmeasured counts the series of which
-	// that is not known.
-	Growth, Unmeasured int
+	// Growth is the sum over the series of growthSQL.
+	Growth int
 	// First is the first sight in the chosen series, Last the last one.
 	First, Last time.Time
 	New         bool
@@ -65,9 +64,9 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if err != nil {
 		return out, err
 	}
-	order := "growth IS NULL, growth DESC, hosts DESC, fingerprint"
+	order := "growth DESC, hosts DESC, fingerprint"
 	if q.ByHosts {
-		order = "hosts DESC, growth IS NULL, growth DESC, fingerprint"
+		order = "hosts DESC, growth DESC, fingerprint"
 	}
 	query := `WITH` + rankingSQL(withoutWordsSQL, order)
 	if len(words) > 0 {
@@ -85,9 +84,8 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	err = s.read(ctx, "ranking families over all hosts", func(tx *sql.Tx) error {
 		rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
 			var first, last int64
-			var growth sql.NullInt64
-			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &growth, &r.Unmeasured, &first, &last, &r.New, &out.Total, &out.New, &r.rank)
-			r.Growth, r.First, r.Last = int(growth.Int64), fromMicros(first), fromMicros(last)
+			err = rows.Scan(&r.seq, &r.Hosts, &r.Unnamed, &r.Series, &r.Growth, &first, &last, &r.New, &out.Total, &out.New, &r.rank)
+			r.First, r.Last = fromMicros(first), fromMicros(last)
 			return r, err
 		}, query, pairs, q.Since.UnixMicro(), from, to, q.NewSince.UnixMicro(), q.New, q.Limit, max(q.Offset, 0), without[0], without[1])
 		if err != nil {
@@ -137,8 +135,7 @@ func fingerprintsOf(kind analysis.Kind) (from, to string) {
 }
 
 // growthSQL is by how much a family grew in a series: the count at the last sight minus that at
-// the first one, or what the report says that it rose where restarts hide that. It is NULL
-// where a count is not known.
+// the first one, or what the report says that it rose where restarts hide that.
 const growthSQL = `CASE WHEN rise > 0 AND rise > last_count - first_count THEN rise ELSE last_count - first_count END`
 
 // rankingSQL ranks the families of which the rows fulfil one condition more, and chooses those
@@ -157,7 +154,7 @@ host AS (
 ),
 fleet AS (
     SELECT fingerprint, sum(CASE WHEN host = '' THEN 1 ELSE 0 END) AS unnamed, count(*) AS series, sum(` + growthSQL + `) AS growth,
-           count(*) - count(last_count - first_count) AS unmeasured, min(first) AS first, max(last) AS last, max(family_seq) AS family_seq
+           min(first) AS first, max(last) AS last, max(family_seq) AS family_seq
     FROM family_span
     WHERE ` + chosen + `
     GROUP BY fingerprint
@@ -183,7 +180,7 @@ numbered AS (
     FROM counted
     WHERE fresh >= ?6
 )
-SELECT family_seq, hosts, unnamed, series, growth, unmeasured, first, last, fresh, total, new, rank
+SELECT family_seq, hosts, unnamed, series, growth, first, last, fresh, total, new, rank
 FROM numbered
 WHERE rank = 1 OR rank > ?8 AND rank <= ?7 + ?8
 ORDER BY rank`
@@ -204,9 +201,8 @@ const ofMatchedSQL = `
 type FleetSeries struct {
 	Host, Process, CaseID string
 	First, Last           time.Time
-	// Growth is growthSQL, if Measured.
+	// Growth is growthSQL.
 	Growth, LastCount int
-	Measured          bool
 	// Version is that of the program at the last sight, or empty.
 	Version string
 	// Verdict is how the family ended in the series. It is empty if that is open. Without a
@@ -235,15 +231,13 @@ func (s *Store) FleetSeries(ctx context.Context, fingerprint string, since time.
 	err = s.read(ctx, "reading a family over all hosts", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetSeries, err error) {
 			var first, last, numbered int64
-			var growth, lastCount sql.NullInt64
 			var summarised bool
-			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &growth, &lastCount, &x.Version, &x.Verdict, &x.Recovered, &x.Benign, &summarised, &x.Decisive); err != nil {
+			if err := rows.Scan(&numbered, &x.Host, &x.Process, &x.CaseID, &first, &last, &x.Growth, &x.LastCount, &x.Version, &x.Verdict, &x.Recovered, &x.Benign, &summarised, &x.Decisive); err != nil {
 				return x, err
 			}
 			seq = max(seq, numbered)
-			x.First, x.Last, x.LastCount = fromMicros(first), fromMicros(last), int(lastCount.Int64)
-			x.Growth, x.Measured = int(growth.Int64), growth.Valid
-			if x.Verdict == "" && summarised && x.Measured && x.Growth <= 0 && x.Last.After(x.First) {
+			x.First, x.Last = fromMicros(first), fromMicros(last)
+			if x.Verdict == "" && summarised && x.Growth <= 0 && x.Last.After(x.First) {
 				x.Verdict = string(analysis.Stable)
 			}
 			return x, nil

@@ -95,7 +95,7 @@ FROM json_each(?2) word
 CROSS JOIN snapshot s ON s.id = word.value
 CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
 CROSS JOIN cases c ON c.seq = b.case_seq
-WHERE c.id = ?1 AND s.series_seq IS NOT NULL`
+WHERE c.id = ?1`
 
 // keepObjects takes what the case has already out of want, and deletes the other rows of its
 // objects. It sets the rows of the types that it finds.

@@ -55,8 +55,8 @@ func TestTypesOfObjectsAreCountedOverAllHosts(t *testing.T) {
 		series[i].CaseID = ""
 	}
 	wantEqual(t, []FleetSeries{
-		{Host: "node-a", Process: "kubelet", First: november(11), Last: november(20), Growth: 7, LastCount: 9, Measured: true, Version: "v1.34.2", Verdict: "leaking"},
-		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), LastCount: 3, Measured: true, Version: "v1.34.5", Verdict: "stable"},
+		{Host: "node-a", Process: "kubelet", First: november(11), Last: november(20), Growth: 7, LastCount: 9, Version: "v1.34.2", Verdict: "leaking"},
+		{Host: "node-b", Process: "kubelet", First: november(20), Last: november(21), LastCount: 3, Version: "v1.34.5", Verdict: "stable"},
 	}, series)
 	t.Run("and are no families", func(t *testing.T) {
 		wantEqual(t, families, f.fleet(nil))

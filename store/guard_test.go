@@ -228,27 +228,6 @@ func TestARowKeepsWhatAFileRefersTo(t *testing.T) {
 	}
 }
 
-func TestOldDatabasesGetRowsAboutTheirUploads(t *testing.T) {
-	f := openFile(t)
-	c := f.newCase("a")
-	f.filled(c.ID, "one", kubeletResult("2"))
-	f.filled(c.ID, "two", kubeletResult("3"))
-	f.filled(f.newCase("b").ID, "two", kubeletResult("3"))
-	f.unpackFacts()
-	_, err := f.writer.ExecContext(f.ctx, withoutBlobs+`PRAGMA user_version = 13`)
-	f.ok(err)
-	f.crash()
-	if n := f.rows("blob"); n != 2 {
-		t.Errorf("%d rows about 2 uploads", n)
-	}
-	f.wantSound()
-	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
-	if list := must[[]string](t)(blobNames(f)); len(list) != 1 {
-		t.Errorf("%d uploads are left, want the shared one", len(list))
-	}
-	f.wantSound()
-}
-
 func blobNames(f *fixture) (out []string, err error) {
 	list, err := f.uploads.directory.List()
 	for _, e := range list {
@@ -314,7 +293,7 @@ func TestNobodyElseMayReadTheDataWhateverTheUmask(t *testing.T) {
 			t.Errorf("%v: nothing was proved about it", err)
 		}
 	}
-	// As an older version, or a copy, left it.
+	// As a copy left it.
 	f.release()
 	f.Store = nil
 	f.ok(os.MkdirAll(filepath.Join(f.dir, "knowledge"), 0o755))

@@ -1,37 +1,20 @@
 package store
 
 import (
+	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"leakdiff/analysis"
 )
 
-// The head of a snapshot is everything but its groups, sealed. It starts with a length and
-// the JSON of the fields of a Snapshot that headWriter does not write (none of today's). The
-// other fields follow in the order of headWriter.snapshot. Id and label are columns of the
-// row. Connections and then monitors come last, if the snapshot has any: without connections
-// their number 0 stands before the monitors. Heads of older databases end before them. Mutex and
-// block profiles stand before both, if a flag says so.
+// The head of a snapshot is everything but its groups, sealed, in the order of
+// headWriter.snapshot. Id and label are columns of the row. Mutex and block profiles, connections and monitors come last, each if a flag says so.
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
-	rest := *snap
-	forgetWritten(&rest)
-	var text []byte
-	if !reflect.ValueOf(rest).IsZero() {
-		var err error
-		if text, err = json.Marshal(rest); err != nil {
-			return nil, err
-		}
-	}
 	w := &headWriter{compactWriter{make([]byte, 0, 512)}}
-	w.length(len(text))
-	w.b = append(w.b, text...)
 	w.snapshot(snap)
 	return p.sealTexts(w.b)
 }
@@ -47,11 +30,6 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	}
 	r := &headReader{compactReader{b: values, texts: texts}}
 	snap := &analysis.Snapshot{}
-	if rest := r.bytes(r.length(1)); len(rest) > 0 {
-		if err := json.Unmarshal(rest, snap); err != nil {
-			return nil, fmt.Errorf("snapshot %s: %w", id, err)
-		}
-	}
 	r.snapshot(snap)
 	if err := r.end(); err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", id, err)
@@ -60,25 +38,10 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	return snap, nil
 }
 
-// forgetWritten clears the fields that headWriter or the value of the objects contains.
-func forgetWritten(snap *analysis.Snapshot) {
-	rest := *snap
-	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
-	rest.CapturedAt, rest.Times, rest.Order, rest.Refused, rest.MaxGoroutineID = analysis.Snapshot{}.CapturedAt, nil, 0, 0, 0
-	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
-	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
-	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
-	rest.Sockets, rest.Monitors, rest.Contention = nil, nil, nil
-	rest.Joined, rest.Pairs = nil, nil         // in the value of the objects
-	rest.Upload = ""                           // in the row of the bundle
-	rest.Thinned = analysis.Snapshot{}.Thinned // in the row of the snapshot
-	*snap = rest
-}
-
 type headWriter struct{ compactWriter }
 
 func (w *headWriter) snapshot(s *analysis.Snapshot) {
-	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil)
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil, s.Sockets.Len() > 0, s.Monitors != nil)
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		w.fact(f)
 	}
@@ -109,11 +72,8 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 	if s.Contention != nil {
 		writeList(&w.compactWriter, s.Contention, w.contention)
 	}
-	n := s.Sockets.Len()
-	if n > 0 || s.Monitors != nil {
+	if n := s.Sockets.Len(); n > 0 {
 		w.length(n)
-	}
-	if n > 0 {
 		rows := s.Sockets.Data()
 		w.length(len(rows))
 		w.b = append(w.b, rows...)
@@ -267,19 +227,12 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	if set(5) {
 		s.Contention = readList(&r.compactReader, r.contention)
 	}
-	if r.err == nil && len(r.b) > 0 {
+	if set(6) {
 		n := r.length(4)
-		if n > 0 {
-			rows := r.bytes(r.length(1))
-			if r.err == nil {
-				s.Sockets = &analysis.Sockets{}
-				s.Sockets.SetData(n, append([]byte(nil), rows...))
-			}
-		} else if r.err == nil && len(r.b) == 0 {
-			r.fail(errors.New("neither connections nor monitors"))
-		}
+		s.Sockets = &analysis.Sockets{}
+		s.Sockets.SetData(n, bytes.Clone(r.bytes(r.length(1))))
 	}
-	if r.err == nil && len(r.b) > 0 {
+	if set(7) {
 		s.Monitors = &analysis.Monitors{More: r.number(), MoreWaiters: r.number(), List: readList(&r.compactReader, r.monitor)}
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // The blob of the members of a large family (see memberSetWriter for the others):
 //
-//	byte     form; those with zstd have one zstd frame after the checksum, those with MinLZ
-//	         a MinLZ stream
+//	byte     form: membersZstd, with columns in one zstd frame after the checksum, or
+//	         packingsMinLZ, with packed goroutines in a MinLZ stream
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	uvarint  number of members
 //
@@ -34,11 +34,8 @@ import (
 // Columns are in the order of the members. Offsets are written as the gap to the end of the
 // previous member: goroutines of one family are adjacent in a dump, so most gaps are equal.
 const (
-	membersPlain  = 1
-	membersZstd   = 2
-	packingsPlain = 3
-	packingsZstd  = 4
-	packingsMinLZ = 5
+	membersZstd   = 1
+	packingsMinLZ = 2
 
 	membersHeader = 1 + 4
 	// zstdWorth is the size below which the overhead of a frame exceeds the gain.
@@ -122,50 +119,26 @@ func packedSize(m *analysis.Members) (n int) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// writeBody compresses the body if that saves space. It streams large families, so that a
-// million members are not in memory twice. Packed members use MinLZ: they are so compact
-// that zstd saves only another tenth in eight times the time.
+// writeBody streams the body, so that a million members are not in memory twice. Packed
+// members use MinLZ: they are so compact that zstd saves only another tenth in eight times the
+// time.
 func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form byte, err error) {
-	plain, compressed := byte(membersPlain), byte(membersZstd)
 	if len(m.Packed) > 0 {
-		plain, compressed = packingsPlain, packingsZstd
-	}
-	if n > streamFrom && len(m.Packed) > 0 {
 		w := p.quickly(blob)
 		if err := writeMembers(p, w, m, n); err != nil {
 			return 0, err
 		}
 		return packingsMinLZ, w.Close()
 	}
-	if n > streamFrom {
-		enc, err := p.encoder()
-		if err != nil {
-			return 0, err
-		}
-		enc.Reset(blob)
-		if err := writeMembers(p, enc, m, n); err != nil {
-			return 0, err
-		}
-		return membersZstd, enc.Close()
-	}
-	if err := writeMembers(p, blob, m, n); err != nil {
-		return 0, err
-	}
-	body := blob.Bytes()[membersHeader:]
-	if len(body) < zstdWorth {
-		return plain, nil
-	}
 	enc, err := p.encoder()
 	if err != nil {
 		return 0, err
 	}
-	packed := enc.EncodeAll(body, nil)
-	if len(packed) >= len(body) {
-		return plain, nil
+	enc.Reset(blob)
+	if err := writeMembers(p, enc, m, n); err != nil {
+		return 0, err
 	}
-	blob.Truncate(membersHeader)
-	blob.Write(packed)
-	return compressed, nil
+	return membersZstd, enc.Close()
 }
 
 func checkMembers(m *analysis.Members, n int) error {
@@ -444,16 +417,10 @@ func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error
 	if checksum(body) != binary.LittleEndian.Uint32(blob[1:]) {
 		return m, errors.New("the checksum does not fit")
 	}
-	read := readMembers
-	if blob[0] >= packingsPlain {
-		read = readPackings
-	}
 	switch blob[0] {
-	case membersPlain, packingsPlain:
-		return read(bytes.NewReader(body), want)
 	case packingsMinLZ:
-		return read(bufio.NewReaderSize(io.LimitReader(p.quick(bytes.NewReader(body)), maxBody), 16<<10), want)
-	case membersZstd, packingsZstd:
+		return readPackings(bufio.NewReaderSize(io.LimitReader(p.quick(bytes.NewReader(body)), maxBody), 16<<10), want)
+	case membersZstd:
 		dec, err := p.decoder()
 		if err != nil {
 			return m, err
@@ -461,7 +428,7 @@ func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error
 		if err := dec.Reset(bytes.NewReader(body)); err != nil {
 			return m, err
 		}
-		return read(bufio.NewReaderSize(io.LimitReader(dec, maxBody), 16<<10), want)
+		return readMembers(bufio.NewReaderSize(io.LimitReader(dec, maxBody), 16<<10), want)
 	}
 	return m, fmt.Errorf("unknown form %d", blob[0])
 }

@@ -292,32 +292,6 @@ func TestPackedGoroutinesComeBackAsColumns(t *testing.T) {
 	}
 }
 
-// So large families are kept in databases from before there was MinLZ in them.
-func TestLargePackedFamiliesThatZstdCompressedAreRead(t *testing.T) {
-	m := leakedMembers(20_000)
-	packed := packedOf(&m)
-	if form := encode(t, &packed)[0]; form != packingsMinLZ {
-		t.Fatalf("form %d", form)
-	}
-	var p packer
-	defer p.close()
-	enc, err := p.encoder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var body bytes.Buffer
-	if err := writeMembers(&p, &body, &packed, m.Len()); err != nil {
-		t.Fatal(err)
-	}
-	blob := enc.EncodeAll(body.Bytes(), append([]byte{packingsZstd}, 0, 0, 0, 0))
-	binary.LittleEndian.PutUint32(blob[1:], checksum(blob[membersHeader:]))
-	got := decode(t, blob, m.Len())
-	packed.Unpack()
-	if diff := cmp.Diff(packed, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 	m := leakedMembers(3)
 	for name, damage := range map[string]func(*analysis.Members){

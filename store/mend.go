@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"leakdiff/analysis"
 	"leakdiff/store/blob"
 )
 
@@ -19,7 +18,7 @@ import (
 // upload. The error is an *analysis.Fault with Code "locked" if another process has the
 // directory open. A damaged database is not written to.
 func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked, error) {
-	if err := isDataDir(dir); err != nil {
+	if err := errors.Join(isDataDir(dir), refuseOlder(dir)); err != nil {
 		return nil, err
 	}
 	held, err := lock(filepath.Join(dir, lockFile))
@@ -29,9 +28,6 @@ func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked,
 	found, err := check(ctx, checkConfig{dir: dir, blobs: blobs})
 	if err = errors.Join(err, held.Close()); err != nil {
 		return nil, err
-	}
-	if found.Older {
-		return nil, &analysis.Fault{Code: "older_database", What: "nothing was mended", Why: "the database is of an older leakdiff", Hint: "Start serve once, which brings it up to date, and repair then."}
 	}
 	toMend := slices.ContainsFunc(found.Findings, func(f Finding) bool { return f.Mend != "" })
 	if !toMend || found.damagedDatabase() {

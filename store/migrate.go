@@ -3,49 +3,39 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
-	"log/slog"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
 )
 
-// migrate upgrades the database from its user_version to the last migration. Each step is
-// one transaction that also sets user_version. Go code runs before the step that needs it,
-// and resumes after an interruption.
-func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *slog.Logger) error {
+// migrate creates the schema, or upgrades the database from its user_version to the last
+// migration. Each step is one transaction that also sets user_version.
+func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return err
 	}
-	if version > len(all) {
-		return newerDatabase(version, len(all))
+	if err := knownVersion(version, all); err != nil {
+		return err
 	}
-	for _, m := range all[version:] {
-		var err error
-		if m.Version == factsVersion {
-			err = repack(ctx, db, log, sayEvery)
-		}
-		if err == nil {
-			err = step(ctx, db, m)
-		}
-		if err != nil {
+	for _, m := range after(version, all) {
+		if err := step(ctx, db, m); err != nil {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}
-	if version == 0 || version == len(all) {
-		return nil
-	}
-	return shrink(ctx, db) // frees the pages of dropped tables
+	return nil
 }
 
-func newerDatabase(version, known int) error {
-	return &analysis.Fault{
-		Code: "newer_database",
-		What: "the data directory was written by a newer leakdiff",
-		Why:  fmt.Sprintf("its database has version %d, this program knows versions up to %d", version, known),
-		Hint: "Start the newer program, or give this one another directory with --data.",
-	}
+// after are the migrations that a database of a version lacks.
+func after(version int, all []migrations.Migration) []migrations.Migration {
+	return all[max(version-migrations.Base, 0):]
 }
 
 func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {
@@ -61,4 +51,61 @@ func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// knownVersion refuses the version of a database that this program cannot read. 0 is that of a
+// database without a schema.
+func knownVersion(version int, all []migrations.Migration) error {
+	last := all[len(all)-1].Version
+	switch {
+	case version > last:
+		return &analysis.Fault{
+			Code: "newer_database",
+			What: "the data directory was written by a newer leakdiff",
+			Why:  fmt.Sprintf("its database has version %d, this program knows versions up to %d", version, last),
+			Hint: "Start the newer program, or give this one another directory with --data.",
+		}
+	case version > 0 && version <= migrations.Base:
+		return &analysis.Fault{
+			Code: "older_database",
+			What: "the data is of a leakdiff from before the first release, which this one does not read",
+			Why:  fmt.Sprintf("its database has version %d, this program reads versions from %d on", version, all[0].Version),
+			Hint: "Nothing was changed. Give --data a new directory, or --database a new database, and upload the captures again.",
+		}
+	}
+	return nil
+}
+
+// versionOffset is the place of user_version in the header of a database file, which is
+// headerSize bytes long (https://sqlite.org/fileformat2.html#the_database_header).
+const (
+	headerSize    = 100
+	versionOffset = 60
+)
+
+// refuseOlder refuses a data directory from before this schema. It reads the header of the
+// database itself, because SQLite may write to files that it opens. A header that is not
+// written yet, and a file that is no database, are left to whoever opens them.
+func refuseOlder(dir string) error {
+	file, err := os.Open(filepath.Join(dir, databaseFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var header [headerSize]byte
+	if _, err := io.ReadFull(file, header[:]); err != nil || string(header[:16]) != "SQLite format 3\x00" {
+		return nil
+	}
+	all, err := migrations.All()
+	if err != nil {
+		return err
+	}
+	err = knownVersion(int(binary.BigEndian.Uint32(header[versionOffset:])), all)
+	if codeOf(err) != "older_database" {
+		return nil
+	}
+	return err
 }

@@ -3,126 +3,23 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/identity"
 	"leakdiff/migrations"
 	"leakdiff/samples/corpus"
+	"leakdiff/store/cluster"
 )
 
 // everyFault names a variable; where it is set, tests inject every fault that they have a
 // sample of otherwise.
 const everyFault = "LEAKDIFF_FAULTS"
-
-// source is a closed store with its cases, from which older databases are filled.
-type source struct {
-	*fixture
-	cases map[string][]analysis.Snapshot
-}
-
-// aPresentStore has cases with goroutines, descriptors, members and an edit.
-func aPresentStore(t *testing.T) source {
-	f := openFile(t)
-	c := f.newCase("kubelets")
-	f.filled(c.ID, "one", kubeletResult("2", "3"))
-	f.filled(c.ID, "two", kubeletResult("4"))
-	other := f.newCase("other")
-	f.filled(other.ID, "three", kubeletResult("5"))
-	f.edit(other.ID, identity.Host, snapshotID("5"), "node-9")
-	cases := map[string][]analysis.Snapshot{}
-	for _, id := range []string{c.ID, other.ID} {
-		cases[id] = must[[]analysis.Snapshot](t)(f.full(id))
-	}
-	f.close()
-	return source{f, cases}
-}
-
-// sourcesOf are the stores that databases of each version are filled from.
-func sourcesOf(t *testing.T) func(version int) source {
-	before, after := aPresentStore(t), aPresentStore(t)
-	before.reopen()
-	before.unpackFacts()
-	before.ok(before.release())
-	before.Store = nil
-	return func(version int) source {
-		if version < factsVersion {
-			return before
-		}
-		return after
-	}
-}
-
-// fullEntriesUntil is the migration after which an entry is kept by the functions that it
-// names.
-const fullEntriesUntil = 11
-
-// parentsFirst are tables that triggers of others need.
-var parentsFirst = []string{"setting", "cases", "bundle", "blob", "bundle_file", "job", "function", "frame", "family", "stack", "series", "snapshot"}
-
-// atVersion makes the database of a version by its migrations, and fills each of its tables
-// with the rows of the source.
-func (f source) atVersion(t *testing.T, version int) *fixture {
-	t.Helper()
-	of := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: f.clock}
-	of.ok(os.CopyFS(filepath.Join(of.dir, blobDir), os.DirFS(filepath.Join(f.dir, blobDir))))
-	db, err := connect(filepath.Join(of.dir, databaseFile), 1, ofWriter)
-	of.ok(err)
-	defer db.Close()
-	all := must[[]migrations.Migration](t)(migrations.All())
-	for _, m := range all[:version] {
-		of.ok(step(of.ctx, db, m))
-	}
-	exec := func(query string, args ...any) {
-		t.Helper()
-		if _, err := db.ExecContext(of.ctx, query, args...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-	}
-	exec(`PRAGMA foreign_keys = OFF`)
-	exec(`ATTACH ? AS src`, filepath.Join(f.dir, databaseFile))
-	exec(`BEGIN`)
-	for _, table := range of.tables(db) {
-		columns := of.texts(db, `SELECT name FROM pragma_table_info(?1) WHERE name IN (SELECT name FROM pragma_table_info(?1, 'src'))`, table)
-		if len(columns) > 0 {
-			exec(fmt.Sprintf(`INSERT OR REPLACE INTO main.%[1]s (%[2]s) SELECT %[2]s FROM src.%[1]s`, table, strings.Join(columns, ", ")))
-		}
-	}
-	if version < fullEntriesUntil {
-		for _, snaps := range f.cases {
-			for _, snap := range snaps {
-				for _, g := range snap.Groups {
-					exec(`UPDATE family SET entry = ? WHERE fingerprint = ?`, g.Family.Entry, g.Family.Fingerprint)
-				}
-			}
-		}
-	}
-	exec(`INSERT INTO function_text (function_text) VALUES ('rebuild')`)
-	exec(`INSERT INTO family_text (family_text) VALUES ('rebuild')`)
-	exec(`COMMIT`)
-	exec(`DETACH src`)
-	return of
-}
-
-// tables are those with rows of their own, parents before children.
-func (f *fixture) tables(db *sql.DB) []string {
-	all := f.texts(db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%\_text%' ESCAPE '\' AND name NOT LIKE 'sqlite%' ORDER BY name`)
-	rank := func(table string) int {
-		if i := slices.Index(parentsFirst, table); i >= 0 {
-			return i
-		}
-		return len(parentsFirst)
-	}
-	slices.SortStableFunc(all, func(a, b string) int { return rank(a) - rank(b) })
-	return all
-}
 
 func (f *fixture) texts(db *sql.DB, query string, args ...any) (out []string) {
 	f.t.Helper()
@@ -138,21 +35,12 @@ func (f *fixture) texts(db *sql.DB, query string, args ...any) (out []string) {
 	return out
 }
 
-func TestADatabaseOfEveryEarlierVersionIsBroughtUpToDate(t *testing.T) {
-	corpus.Heavy(t)
-	from := sourcesOf(t)
-	for version := 1; version < len(must[[]migrations.Migration](t)(migrations.All())); version++ {
-		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
-			src := from(version)
-			f := src.atVersion(t, version)
-			f.reopen()
-			f.wantCases(src.cases)
-			f.close()
-			if got := f.check(); len(got.Findings) > 0 || got.Cases < len(src.cases) {
-				t.Errorf("%+v", got)
-			}
-		})
+func (f *fixture) wantCases(cases map[string][]analysis.Snapshot) {
+	f.t.Helper()
+	for id, want := range cases {
+		wantEqual(f.t, want, must[[]analysis.Snapshot](f.t)(f.full(id)))
 	}
+	f.wantSound()
 }
 
 // statements takes a migration apart. A trigger ends with END.
@@ -165,9 +53,6 @@ func statements(text string) (out []string) {
 		one.WriteString(line)
 		trigger = trigger || strings.HasPrefix(line, "CREATE TRIGGER")
 		end := strings.TrimSpace(line)
-		if cut := strings.Index(end, " -- "); cut >= 0 {
-			end = strings.TrimSpace(end[:cut])
-		}
 		if strings.HasSuffix(end, ";") && (!trigger || strings.HasSuffix(end, "END;")) && !strings.HasPrefix(end, "--") {
 			out = append(out, one.String())
 			one.Reset()
@@ -177,26 +62,27 @@ func statements(text string) (out []string) {
 	return out
 }
 
-// killedWithin runs the first statements of a step and returns what a process leaves that is
-// killed then: a copy of the database with its log, which was not committed.
-func (f *fixture) killedWithin(t *testing.T, first []string) *fixture {
+// killedWithin runs the first statements of the schema in a new database, and returns what a
+// process leaves that is killed then: a copy of the database with its log, which was not
+// committed.
+func killedWithin(t *testing.T, first []string) *fixture {
 	t.Helper()
-	db, err := connect(filepath.Join(f.dir, databaseFile), 1, ofWriter)
-	f.ok(err)
+	dir := t.TempDir()
+	left := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: newClock()}
+	db, err := connect(filepath.Join(dir, databaseFile), 1, ofWriter)
+	left.ok(err)
 	defer db.Close()
-	tx, err := db.BeginTx(f.ctx, nil)
-	f.ok(err)
+	tx, err := db.BeginTx(left.ctx, nil)
+	left.ok(err)
 	defer tx.Rollback()
 	for _, text := range first {
-		if _, err := tx.ExecContext(f.ctx, text); err != nil {
+		if _, err := tx.ExecContext(left.ctx, text); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	left := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: f.clock}
 	for _, name := range []string{databaseFile, databaseFile + "-wal"} {
-		copyIfThere(t, filepath.Join(f.dir, name), filepath.Join(left.dir, name))
+		copyIfThere(t, filepath.Join(dir, name), filepath.Join(left.dir, name))
 	}
-	left.ok(os.CopyFS(filepath.Join(left.dir, blobDir), os.DirFS(filepath.Join(f.dir, blobDir))))
 	return left
 }
 
@@ -220,52 +106,184 @@ func copyIfThere(t *testing.T, from, to string) {
 	}
 }
 
-func TestAKillWithinAnyStatementOfAMigrationLosesNothing(t *testing.T) {
+func TestAKillWithinAnyStatementOfTheSchemaIsRepaired(t *testing.T) {
 	corpus.Heavy(t)
-	from := sourcesOf(t)
-	all := must[[]migrations.Migration](t)(migrations.All())
-	kills := 0
-	for _, m := range all[1:] {
-		t.Run(m.Name, func(t *testing.T) {
-			src := from(m.Version - 1)
-			before := src.atVersion(t, m.Version-1)
-			if m.Version == factsVersion {
-				db, err := connect(filepath.Join(before.dir, databaseFile), 1, ofWriter)
-				before.ok(err)
-				before.ok(repack(before.ctx, db, slog.New(slog.DiscardHandler), sayEvery))
-				before.ok(db.Close())
-			}
-			parts := statements(m.SQL)
-			if joined := strings.Join(parts, ""); joined != m.SQL {
-				t.Fatalf("%d statements make another text", len(parts))
-			}
-			for n := 1; n <= len(parts); n++ {
-				// A sample: the last statement of each step, and another one.
-				if os.Getenv(everyFault) == "" && n != len(parts) && n != 1+m.Version%len(parts) {
-					continue
-				}
-				kills++
-				f := before.killedWithin(t, parts[:n])
-				f.reopen()
-				f.wantCases(src.cases)
-				f.close()
-			}
-		})
+	schema := must[[]migrations.Migration](t)(migrations.All())[0]
+	parts := statements(schema.SQL)
+	if joined := strings.Join(parts, ""); joined != schema.SQL || len(parts) < 60 {
+		t.Fatalf("%d statements make another text", len(parts))
 	}
-	t.Logf("%d kills within %d migrations", kills, len(all)-1)
+	kills := 0
+	for n := 1; n <= len(parts); n++ {
+		// A sample: every tenth statement and the last one.
+		if os.Getenv(everyFault) == "" && n != len(parts) && n%10 != 0 {
+			continue
+		}
+		kills++
+		f := killedWithin(t, parts[:n])
+		f.reopen()
+		c := f.newCase("kubelets")
+		f.filled(c.ID, "one", kubeletResult("2", "3"))
+		f.wantCases(map[string][]analysis.Snapshot{c.ID: kubeletResult("2", "3").Snapshots})
+		f.close()
+		if got := f.check(); len(got.Findings) > 0 || got.Cases != 1 {
+			t.Errorf("after %d statements: %+v", n, got)
+		}
+	}
+	t.Logf("%d kills within %d statements", kills, len(parts))
 }
 
 // A context that ends is the same as a kill for whoever waits.
-func TestAMigrationThatIsCancelledIsRepeated(t *testing.T) {
-	corpus.Heavy(t)
-	src := sourcesOf(t)(1)
-	f := src.atVersion(t, 1)
+func TestASchemaThatIsCancelledIsMadeAgain(t *testing.T) {
+	f := &fixture{t: t, ctx: t.Context(), dir: t.TempDir(), clock: newClock()}
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
 	if _, err := Open(ctx, Config{Dir: f.dir}); err == nil {
 		t.Error("opened")
 	}
 	f.reopen()
-	f.wantCases(src.cases)
+	f.newCase("a")
+	f.wantSound()
 	f.close()
+}
+
+// anOlderDirectory has cases, and a database whose version is the last from before this
+// schema. If it is inUse, a copy of the log has a part of it, as after a crash.
+func anOlderDirectory(t *testing.T, inUse bool) string {
+	f := openFile(t)
+	c := f.newCase("kubelets")
+	f.filled(c.ID, "one", kubeletResult("2", "3"))
+	_, err := f.writer.ExecContext(f.ctx, `PRAGMA user_version = 30`)
+	f.ok(err)
+	if !inUse {
+		f.close()
+		return f.dir
+	}
+	_, err = f.writer.ExecContext(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	f.ok(err)
+	f.newCase("in the log")
+	dir := t.TempDir()
+	f.ok(os.CopyFS(dir, os.DirFS(f.dir)))
+	if info, err := os.Stat(filepath.Join(dir, databaseFile+"-wal")); err != nil || info.Size() == 0 {
+		t.Fatalf("the log is empty: %v", err)
+	}
+	return dir
+}
+
+// contents are all files below a directory with what they hold.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		out[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestADirectoryFromBeforeTheFirstReleaseIsRefusedAndNotChanged(t *testing.T) {
+	for _, inUse := range []bool{false, true} {
+		dir := anOlderDirectory(t, inUse)
+		before := contents(t, dir)
+		for name, use := range map[string]func(ctx context.Context) error{
+			"serve":                   func(ctx context.Context) error { return opened(Open(ctx, Config{Dir: dir})) },
+			"serve with new database": func(ctx context.Context) error { return opened(Open(ctx, Config{Dir: dir, NewDatabase: true})) },
+			"retention":               func(ctx context.Context) error { return opened(Open(ctx, Config{Dir: dir, Existing: true})) },
+			"check":                   func(ctx context.Context) error { _, err := Check(ctx, dir, ""); return err },
+			"repair":                  func(ctx context.Context) error { _, err := Repair(ctx, dir, "", nil); return err },
+			"backup": func(ctx context.Context) error {
+				_, err := Backup(ctx, BackupConfig{Dir: dir, To: filepath.Join(t.TempDir(), "copy")})
+				return err
+			},
+			"restore": func(ctx context.Context) error {
+				_, err := Restore(ctx, RestoreConfig{From: dir, Dir: filepath.Join(t.TempDir(), "data")})
+				return err
+			},
+			"token": func(ctx context.Context) error { _, err := OpenAccounts(ctx, dir); return err },
+			"migrate from it": func(ctx context.Context) error {
+				_, err := Move(ctx, MoveConfig{From: Config{Dir: dir}, To: Config{Dir: t.TempDir()}})
+				return err
+			},
+		} {
+			t.Run(fmt.Sprint(name, ", in use ", inUse), func(t *testing.T) {
+				err := use(t.Context())
+				wantCode(t, err, "older_database")
+				var told *analysis.Fault
+				if errors.As(err, &told) && !strings.Contains(told.Why, "its database has version 30, this program reads versions from 101 on") {
+					t.Errorf("the reason is %q", told.Why)
+				}
+				wantEqual(t, before, contents(t, dir))
+			})
+		}
+	}
+}
+
+// opened closes a store that should not be open.
+func opened(s *Store, err error) error {
+	if s != nil {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+func TestABackupFromBeforeTheFirstReleaseIsNotRestored(t *testing.T) {
+	f, _ := soundStore(t)
+	to := backupsOf(t)
+	must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to[0], Now: f.clock.Now}))
+	db, err := connect(filepath.Join(to[0], databaseFile), 1, "")
+	f.ok(err)
+	_, err = db.ExecContext(f.ctx, `PRAGMA user_version = 30`)
+	f.ok(errors.Join(err, db.Close()))
+	m := must[*Manifest](t)(readManifest(to[0]))
+	f.ok(errors.Join(list(f.ctx, to[0], m), writeManifest(to[0], m), packTar(f.ctx, to[1], to[0], m)))
+	for _, from := range to {
+		dir := filepath.Join(t.TempDir(), "data")
+		_, err := Restore(f.ctx, RestoreConfig{From: from, Dir: dir})
+		wantCode(t, err, "older_database")
+		if left, err := filepath.Glob(dir + "*"); err != nil || len(left) > 0 {
+			t.Errorf("%s left %v, %v", filepath.Base(from), left, err)
+		}
+	}
+}
+
+func TestADatabaseOfPostgreSQLFromBeforeTheFirstReleaseIsRefusedAndNotChanged(t *testing.T) {
+	corpus.Heavy(t)
+	f := openOn(t, cluster.Start(t).Database(t))
+	f.newCase("a")
+	f.exec(`DELETE FROM schema_version`)
+	for version := range 8 {
+		f.exec(`INSERT INTO schema_version VALUES (?)`, version+1)
+	}
+	address := f.database
+	f.close()
+	for name, use := range map[string]func() error{
+		"serve": func() error { return opened(Open(t.Context(), Config{Dir: f.dir, Database: address})) },
+		"token": func() error { _, err := OpenAccountsOf(t.Context(), address); return err },
+		"migrate from it": func() error {
+			_, err := Move(t.Context(), MoveConfig{From: Config{Dir: f.dir, Database: address}, To: Config{Dir: t.TempDir()}})
+			return err
+		},
+		"migrate to it": func() error {
+			from, _ := soundStore(t)
+			_, err := Move(t.Context(), MoveConfig{From: Config{Dir: from.dir}, To: Config{Dir: t.TempDir(), Database: address}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { wantCode(t, use(), "older_database") })
+	}
+	db, err := connectPostgres(address, 1, alongside, usualProgram, nil)
+	f.ok(err)
+	defer db.Close()
+	var cases, versions, last int
+	f.ok(db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM cases), count(*), max(version) FROM schema_version`).Scan(&cases, &versions, &last))
+	if cases != 1 || versions != 8 || last != 8 {
+		t.Errorf("%d cases, %d versions up to %d", cases, versions, last)
+	}
 }

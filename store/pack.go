@@ -2,7 +2,6 @@ package store
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ const (
 	packWorth = 256
 	// unpackLimit bounds the memory that a damaged blob can allocate.
 	unpackLimit = 256 << 20
-	// mostText bounds the buffer that is reused for JSON.
+	// mostText bounds the buffer that is reused for heads.
 	mostText = 1 << 20
 )
 
@@ -33,7 +32,7 @@ type packer struct {
 	quickEnc *minlz.Writer
 	out      *bufio.Writer
 	quickDec *minlz.Reader
-	// text is a reused buffer for JSON.
+	// text is a reused buffer for heads.
 	text []byte
 }
 
@@ -157,18 +156,6 @@ func (p *packer) unpack(blob, room []byte) ([]byte, error) {
 		return content, nil
 	}
 	return nil, fmt.Errorf("packed blob: unknown form %d", blob[0])
-}
-
-// unpackJSON decodes the packed JSON of older versions.
-func (p *packer) unpackJSON(blob []byte, v any) error {
-	text, err := p.unpack(blob, p.text)
-	if err != nil {
-		return err
-	}
-	if blob[0] == withZstd {
-		p.keepRoom(text)
-	}
-	return json.Unmarshal(text, v)
 }
 
 // keepRoom keeps the buffer of content for reuse.

@@ -431,10 +431,10 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if version > len(all) {
-		return newerDatabase(version, len(all))
+	if err := knownVersion(version, all); err != nil {
+		return err
 	}
-	for _, m := range all[version:] {
+	for _, m := range after(version, all) {
 		if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}

@@ -98,6 +98,11 @@ func unpackBackup(ctx context.Context, from, to string) (*Manifest, error) {
 	if err != nil {
 		return nil, notABackup(from, "it cannot be opened: "+err.Error())
 	}
+	if info.IsDir() {
+		if err := refuseOlder(from); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, err
 	}

@@ -308,7 +308,7 @@ const seriesToThinSQL = `
 SELECT DISTINCT s.series_seq
 FROM bundle b
 JOIN snapshot s ON s.bundle_seq = b.seq AND s.generation = b.generation
-WHERE b.case_seq = ? AND b.created_at < ? AND s.series_seq IS NOT NULL AND s.captured_at IS NOT NULL AND s.thinned_at IS NULL
+WHERE b.case_seq = ? AND b.created_at < ? AND s.captured_at IS NOT NULL AND s.thinned_at IS NULL
 ORDER BY 1`
 
 func (s *Store) surplusOfSeries(ctx context.Context, series, before int64) (out []thinnable, err error) {

@@ -14,11 +14,6 @@ import (
 	"leakdiff/analysis"
 )
 
-// withoutRetention undoes the migration that brought marks of what policies dropped.
-const withoutRetention = `
-	DROP TABLE dropped_file; ALTER TABLE snapshot DROP COLUMN thinned_at; ALTER TABLE bundle DROP COLUMN dropped_at;
-`
-
 // every is a series of captures at these minutes, with goroutine totals. All are old.
 func every(minutes []int, totals ...int) []thinnable {
 	var out []thinnable

@@ -147,7 +147,7 @@ func bySeriesAndDay(a, b seriesDay) int {
 const shownDaysSQL = `
 SELECT DISTINCT series_seq, captured_at
 FROM snapshot
-WHERE bundle_seq = ? AND generation = ? AND series_seq IS NOT NULL`
+WHERE bundle_seq = ? AND generation = ?`
 
 // sumAgain recomputes the rows of family_seen for these days, and of family_span for their
 // series, from the facts of the visible snapshots. It skips damaged ones.

@@ -102,8 +102,9 @@ type Store struct {
 // Open opens the data directory, creates or migrates its database, and repairs it after a
 // crash: it queues unfinished jobs again and removes their rows. The error is an
 // *analysis.Fault with Code "locked" if another process has the directory open,
-// "newer_database" if a newer leakdiff wrote it, "damaged" if the file is no database,
-// "no_database" if uploads exist without a database. All files become accessible to their
+// "newer_database" if a newer leakdiff wrote it, "older_database" if it is from before the
+// first release, "damaged" if the file is no database, "no_database" if uploads exist without
+// a database. All files become accessible to their
 // owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log, reaper: reaper{wanted: make(chan struct{}, 1)}}
@@ -142,6 +143,9 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 		if err := isDataDir(dir); err != nil {
 			return err
 		}
+	}
+	if err := refuseOlder(dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -210,7 +214,7 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.writer, all, s.log); err != nil {
+	if err := migrate(ctx, s.writer, all); err != nil {
 		return err
 	}
 	s.reader, err = connect(file, readers, ofReader)
@@ -280,9 +284,6 @@ func connect(file string, n int, settings string) (*sql.DB, error) {
 	if err := d.RegisterDeterministicScalarFunction("unicode_lower", 1, unicodeLower); err != nil {
 		return nil, err
 	}
-	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, hashOfText); err != nil {
-		return nil, err
-	}
 	if err := d.RegisterScalarFunction("clock_micros", 0, clockMicros); err != nil {
 		return nil, err
 	}
@@ -322,15 +323,6 @@ func clockMicros(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) 
 // textHash is a short hash of a text that indexes contain in its place. It must never change,
 // because rows contain it.
 func textHash(text string) int64 { return int64(xxhash.Sum64String(text) & math.MaxInt32) }
-
-// hashOfText is textHash for a migration; 0 for other types.
-func hashOfText(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	text, ok := args[0].(string)
-	if !ok {
-		return int64(0), nil
-	}
-	return textHash(text), nil
-}
 
 // Close queues the running jobs of this server again and releases the directory. Workers must
 // have stopped.

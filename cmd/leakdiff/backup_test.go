@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/samples/corpus"
 )
@@ -59,32 +61,63 @@ func TestCheckSaysWhatItFoundByItsStatus(t *testing.T) {
 	checked(t, dir)
 }
 
-func TestADirectoryOfNovember2026IsCheckedBeforeAndAfterItIsBroughtUpToDate(t *testing.T) {
-	dir := t.TempDir()
-	unpackStored(t, "data.tar.zst", func(name string, content []byte) {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o600)); err != nil {
-			t.Fatal(err)
+func TestADirectoryFromBeforeTheFirstReleaseIsRefusedByEveryCommand(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, dir, "--no-samples")
+	s.put("first.txt", strings.NewReader(smallDump))
+	s.stop()
+	database, err := os.ReadFile(filepath.Join(dir, "leakdiff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The version of the schema is in the header, https://sqlite.org/fileformat2.html.
+	copy(database[60:64], []byte{0, 0, 0, 30})
+	if err := os.WriteFile(filepath.Join(dir, "leakdiff.db"), database, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := filesIn(t, dir)
+	beside := t.TempDir()
+	for _, args := range [][]string{
+		{"serve", "--listen", "127.0.0.1:0", "--data", dir},
+		{"serve", "--listen", "127.0.0.1:0", "--data", dir, "--new-database"},
+		{"check", "--data", dir},
+		{"check", "--repair", "--data", dir},
+		{"backup", "--data", dir, "--to", filepath.Join(beside, "backup")},
+		{"restore", "--from", dir, "--data", filepath.Join(beside, "restored")},
+		{"migrate", "--from", dir, "--to", filepath.Join(beside, "moved")},
+		{"token", "list", "--data", dir},
+		{"token", "create", "--name", "ci", "--role", "read", "--data", dir},
+		{"retention", "--data", dir},
+	} {
+		r := execute(t, nil, args...)
+		if r.status != exitError || !strings.Contains(r.stderr, "the data is of a leakdiff from before the first release, which this one does not read (its database has version 30") {
+			t.Errorf("%s: %d: %s%s", args, r.status, r.stdout, r.stderr)
 		}
+		if diff := cmp.Diff(before, filesIn(t, dir)); diff != "" {
+			t.Errorf("%s changed the directory (-before +after)\n%.2000s", args, diff)
+		}
+	}
+	if left := filesIn(t, beside); len(left) > 0 {
+		t.Errorf("the commands left %d files", len(left))
+	}
+}
+
+// filesIn are all files below a directory with what they hold.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		out[path] = string(content)
+		return err
 	})
-	data := filepath.Join(dir, "data")
-	if r := execute(t, nil, "check", "--data", data); r.status != exitDone || !strings.Contains(r.stdout, "older leakdiff") {
-		t.Errorf("%d: %s%s", r.status, r.stdout, r.stderr)
+	if err != nil {
+		t.Fatal(err)
 	}
-	to := filepath.Join(dir, "before-the-upgrade.tar")
-	if r := execute(t, nil, "backup", "--data", data, "--to", to); r.status != exitDone {
-		t.Errorf("%d: %s%s", r.status, r.stdout, r.stderr)
-	}
-	restored := filepath.Join(dir, "restored")
-	if r := execute(t, nil, "restore", "--from", to, "--data", restored); r.status != exitDone {
-		t.Errorf("%d: %s%s", r.status, r.stdout, r.stderr)
-	}
-	for _, data := range []string{data, restored} {
-		s := serve(t, data, "--no-samples")
-		s.get("/cases/" + storedCase)
-		s.stop()
-		checked(t, data)
-	}
+	return out
 }
 
 // TestBackupsOfABusyServerAreRestored takes backups while clients upload and delete, kills

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,27 +117,6 @@ func TestParquetTellsZeroFromNotCaptured(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// parquetEqualsJSON compares two twins of a case that a server shows at an address.
-func parquetEqualsJSON(t *testing.T, s *serving, address string) {
-	t.Helper()
-	var twins [2]string
-	for i, suffix := range []string{".json", ".parquet"} {
-		a, err := s.request(http.MethodGet, address+suffix, nil)
-		if err != nil || a.status != http.StatusOK {
-			t.Fatalf("%s%s: %d, %v", address, suffix, a.status, err)
-		}
-		twins[i] = a.body
-	}
-	var r report.Report
-	if err := json.Unmarshal([]byte(twins[0]), &r); err != nil {
-		t.Fatal(err)
-	}
-	got, err := parquet.Read[parquetRow](strings.NewReader(twins[1]), int64(len(twins[1])))
-	if diff := cmp.Diff(rowsOfJSON(r), got); err != nil || diff != "" || len(got) == 0 {
-		t.Errorf("%s: %d rows, %v (-JSON +Parquet):\n%.4000s", address, len(got), err, diff)
 	}
 }
 

@@ -29,20 +29,19 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	type family struct {
-		Fingerprint      string        `json:"fingerprint"`
-		Kind             analysis.Kind `json:"kind"`
-		Title            string        `json:"title"`
-		Type             *string       `json:"type"`
-		Growth           *int          `json:"growth"`
-		Hosts            int           `json:"hosts"`
-		UnnamedSeries    int           `json:"unnamed_series"`
-		Series           int           `json:"series"`
-		UnmeasuredSeries int           `json:"unmeasured_series"`
-		FirstSeen        time.Time     `json:"first_seen"`
-		LastSeen         time.Time     `json:"last_seen"`
-		New              bool          `json:"new"`
-		Link             string        `json:"link"`
-		URL              string        `json:"url"`
+		Fingerprint   string        `json:"fingerprint"`
+		Kind          analysis.Kind `json:"kind"`
+		Title         string        `json:"title"`
+		Type          *string       `json:"type"`
+		Growth        int           `json:"growth"`
+		Hosts         int           `json:"hosts"`
+		UnnamedSeries int           `json:"unnamed_series"`
+		Series        int           `json:"series"`
+		FirstSeen     time.Time     `json:"first_seen"`
+		LastSeen      time.Time     `json:"last_seen"`
+		New           bool          `json:"new"`
+		Link          string        `json:"link"`
+		URL           string        `json:"url"`
 	}
 	title, fresh := page.FleetSentences(choice, found)
 	out := struct {
@@ -58,11 +57,8 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 	for _, f := range found.Families {
 		link := "/fleet/" + url.PathEscape(f.Family.Fingerprint)
 		x := family{
-			Fingerprint: f.Family.Fingerprint, Kind: f.Family.Kind, Title: f.Family.Title, Type: orNull(f.Family.ObjectType()), Hosts: f.Hosts, UnnamedSeries: f.Unnamed, Series: f.Series,
-			UnmeasuredSeries: f.Unmeasured, FirstSeen: f.First, LastSeen: f.Last, New: f.New, Link: link, URL: s.respond.Base(r) + link,
-		}
-		if f.Unmeasured < f.Series {
-			x.Growth = &f.Growth
+			Fingerprint: f.Family.Fingerprint, Kind: f.Family.Kind, Title: f.Family.Title, Type: orNull(f.Family.ObjectType()), Growth: f.Growth, Hosts: f.Hosts, UnnamedSeries: f.Unnamed, Series: f.Series,
+			FirstSeen: f.First, LastSeen: f.Last, New: f.New, Link: link, URL: s.respond.Base(r) + link,
 		}
 		out.Families = append(out.Families, x)
 	}
@@ -86,7 +82,7 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 		Process   string    `json:"process"`
 		Case      string    `json:"case"`
 		Series    int       `json:"series"`
-		Growth    *int      `json:"growth"`
+		Growth    int       `json:"growth"`
 		LastCount int       `json:"last_count"`
 		FirstSeen time.Time `json:"first_seen"`
 		LastSeen  time.Time `json:"last_seen"`
@@ -105,11 +101,8 @@ func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 	from := min((in.Choice.Page-1)*limit, len(in.Hosts))
 	for _, h := range in.Hosts[from:min(from+limit, len(in.Hosts))] {
 		x := host{
-			Host: orNull(h.Host), Process: h.Process, Case: h.CaseID, Series: h.Series, LastCount: h.LastCount, FirstSeen: h.First, LastSeen: h.Last,
+			Host: orNull(h.Host), Process: h.Process, Case: h.CaseID, Series: h.Series, Growth: h.Growth, LastCount: h.LastCount, FirstSeen: h.First, LastSeen: h.Last,
 			Version: orNull(h.Version), Verdict: cmp.Or(h.Verdict, page.OpenVerdict), Recovered: h.Recovered, Benign: h.Benign,
-		}
-		if h.Measured {
-			x.Growth = &h.Growth
 		}
 		hosts = append(hosts, x)
 	}

@@ -86,7 +86,7 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 	for _, f := range found.Families {
 		in.Families = append(in.Families, view.FleetFamily{
 			Title: f.Family.Title, Type: f.Family.ObjectType(), Kind: f.Family.Kind, Fingerprint: f.Family.Fingerprint, Hosts: f.Hosts, Unnamed: f.Unnamed, Series: f.Series,
-			Growth: f.Growth, Measured: f.Unmeasured < f.Series, First: f.First, Last: f.Last, New: f.New,
+			Growth: f.Growth, First: f.First, Last: f.Last, New: f.New,
 		})
 	}
 	v := view.NewFleet(in)
@@ -95,7 +95,7 @@ func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 		head := []string{"kind", "family", "fingerprint", "growth", "hosts", "unnamed_series", "series", "first_seen", "last_seen", "new"}
 		rows := make([][]any, len(in.Families))
 		for i, f := range in.Families {
-			rows[i] = []any{string(f.Kind), f.Title, f.Fingerprint, measured(f.Growth, f.Measured), f.Hosts, f.Unnamed, f.Series, &f.First, &f.Last, strconv.FormatBool(f.New)}
+			rows[i] = []any{string(f.Kind), f.Title, f.Fingerprint, f.Growth, f.Hosts, f.Unnamed, f.Series, &f.First, &f.Last, strconv.FormatBool(f.New)}
 		}
 		return report.SheetCSV(w, head, rows)
 	})
@@ -130,14 +130,6 @@ func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name
 	made.Tagged(w, r)
 }
 
-// measured is a growth, or an empty cell.
-func measured(growth int, known bool) *int {
-	if !known {
-		return nil
-	}
-	return &growth
-}
-
 // FleetSeriesStore has the series of one family.
 type FleetSeriesStore interface {
 	FleetSeries(ctx context.Context, fingerprint string, since time.Time) (family analysis.Family, series []store.FleetSeries, cut bool, err error)
@@ -163,10 +155,9 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 	out.Odd = oddHost(out.Hosts)
 	out.Versions = fleetVersions(out.Hosts)
 	named := map[string]bool{}
-	growth, measured, unnamed := 0, false, 0
+	growth, unnamed := 0, 0
 	for _, x := range series {
 		growth += x.Growth
-		measured = measured || x.Measured
 		if x.Host == "" {
 			unnamed++
 		} else {
@@ -174,7 +165,7 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 		}
 	}
 	out.Named = len(named)
-	out.Sentence = wording.FleetFamily(family.Title, growth, measured, out.Named, unnamed, choice.Days)
+	out.Sentence = wording.FleetFamily(family.Title, growth, out.Named, unnamed, choice.Days)
 	return out, nil
 }
 
@@ -199,10 +190,7 @@ func fleetHosts(series []store.FleetSeries) []view.FleetHost {
 		h := &out[n]
 		h.Series++
 		h.Growth += x.Growth
-		h.Measured = h.Measured || x.Measured
-		if x.Measured {
-			h.Hours += x.Last.Sub(x.First).Hours()
-		}
+		h.Hours += x.Last.Sub(x.First).Hours()
 		if x.First.Before(h.First) {
 			h.First = x.First
 		}
@@ -328,7 +316,7 @@ func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
 		head := []string{"host", "process", "growth", "hours", "count", "verdict", "version", "case", "series", "first_seen", "last_seen", "recovered", "benign"}
 		rows := make([][]any, len(in.Hosts))
 		for i, h := range in.Hosts {
-			rows[i] = []any{h.Host, h.Process, measured(h.Growth, h.Measured), int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last, strconv.FormatBool(h.Recovered), strconv.FormatBool(h.Benign)}
+			rows[i] = []any{h.Host, h.Process, h.Growth, int(math.Round(h.Hours)), h.LastCount, cmp.Or(h.Verdict, OpenVerdict), h.Version, h.CaseID, h.Series, &h.First, &h.Last, strconv.FormatBool(h.Recovered), strconv.FormatBool(h.Benign)}
 		}
 		return report.SheetCSV(w, head, rows)
 	})

@@ -5,9 +5,9 @@
 // A Directory has each content once, under the SHA-256 of the raw bytes. Its layout is
 // DIR/ab/abcdef….mz (MinLZ) for content that Put compressed, DIR/ab/abcdef….raw for content
 // that was compressed already, DIR/tmp/ for unfinished files and DIR/damaged/ for files whose
-// hash differs from their name. Older versions wrote ….zst, which is still read. A file gets
-// its name by a rename after its bytes are synced, so a reader never sees half a blob. Every
-// file is hashed when it is read, and before an upload of the same bytes reuses it.
+// hash differs from their name. A file gets its name by a rename after its bytes are synced, so
+// a reader never sees half a blob. Every file is hashed when it is read, and before an upload
+// of the same bytes reuses it.
 //
 // A Bucket has an object for each upload, under a random name.
 package blob
@@ -29,19 +29,15 @@ import (
 )
 
 const (
-	// maxWindow bounds the memory of a zstd reader.
-	maxWindow = 1 << 20
-
-	packed    = ".mz"
-	zstandard = ".zst"
-	verbatim  = ".raw"
+	packed   = ".mz"
+	verbatim = ".raw"
 
 	scratch    = "tmp"
 	damagedDir = "damaged"
 )
 
 // suffixes are the file name suffixes of blobs.
-var suffixes = []string{packed, verbatim, zstandard}
+var suffixes = []string{packed, verbatim}
 
 // Store is what callers of this package need of any place of contents. Its methods are safe
 // for concurrent use.
@@ -209,7 +205,7 @@ func (s *Directory) remove(sha string) error {
 	delete(s.trusts, sha)
 	delete(s.unclaimed, sha)
 	files := s.setAsideOf(sha)
-	// Versions that know different suffixes may have stored it twice.
+	// The file has one of the suffixes.
 	for _, suffix := range suffixes {
 		files = append(files, s.path(sha, suffix))
 	}

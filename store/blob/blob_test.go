@@ -21,7 +21,6 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
@@ -476,39 +475,5 @@ func TestRoomIsMissingOnAFullVolumeAndWhereAQuotaIsUsedUp(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
-	}
-}
-
-// Blobs were zstd once.
-func TestBlobsOfOlderVersionsAreReadListedAndDeleted(t *testing.T) {
-	s := open(t)
-	content := bytes.Repeat([]byte("goroutine 1 [running]:\n"), 50_000)
-	enc, err := zstd.NewWriter(nil, zstd.WithWindowSize(512<<10)) // as they were written
-	if err != nil {
-		t.Fatal(err)
-	}
-	sha := hashHex(content)
-	path := filepath.Join(s.dir, sha[:2], sha+".zst")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, enc.EncodeAll(content, nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(get(t, s, sha), content) {
-		t.Error("other bytes came back")
-	}
-	if ref := put(t, s, content); ref.SHA256 != sha || len(files(t, s)) != 1 {
-		t.Errorf("the same bytes are stored twice: %v", files(t, s))
-	}
-	if list, err := s.List(); err != nil || len(list) != 1 || list[0].SHA256 != sha {
-		t.Errorf("listed: %v, %v", list, err)
-	}
-	// A version that does not know .zst, or .mz, keeps the same content once more.
-	if err := os.WriteFile(s.path(sha, packed), []byte("twin"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Delete(t.Context(), Name{SHA256: sha}); err != nil || s.Has(sha) || len(files(t, s)) > 0 {
-		t.Errorf("after its deletion there is %v (%v)", files(t, s), err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/minio/minlz"
 
 	"leakdiff/analysis"
@@ -103,9 +102,8 @@ type reader struct {
 	sha   string
 	path  string
 	file  File
-	// content is file or its decompressor; release closes the decompressor.
+	// content is file or its decompressor.
 	content io.Reader
-	release func()
 	// state is the state of the file when it was opened.
 	state fileState
 	// sum hashes everything read; nil if the file is trusted.
@@ -127,7 +125,7 @@ func (s *Directory) open(sha string) (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
 	}
-	r := &reader{store: s, sha: sha, path: path, file: file, content: file, release: func() {}}
+	r := &reader{store: s, sha: sha, path: path, file: file, content: file}
 	if r.state, err = stateOf(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
@@ -135,19 +133,8 @@ func (s *Directory) open(sha string) (*reader, error) {
 	if !s.trusted(sha, r.state) {
 		r.sum = sha256.New()
 	}
-	switch filepath.Ext(path) {
-	case packed:
+	if filepath.Ext(path) == packed {
 		r.content = minlz.NewReader(file, minlz.ReaderMaxBlockSize(blockSize))
-	case zstandard:
-		dec, err := zstd.NewReader(file,
-			zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			file.Close()
-			return nil, fmt.Errorf("reading blob: %w", err)
-		}
-		r.content, r.release = dec, dec.Close
 	}
 	return r, nil
 }
@@ -190,7 +177,6 @@ func (r *reader) verdict(end error) error {
 }
 
 func (r *reader) Close() error {
-	r.release()
 	return r.file.Close()
 }
 

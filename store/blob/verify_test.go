@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"leakdiff/analysis"
 )
 
@@ -254,23 +252,6 @@ func TestAVerifiedFileIsTrustedForAWhile(t *testing.T) {
 	}
 	if len(s.trusts) > mostTrusted {
 		t.Errorf("%d verifications are remembered", len(s.trusts))
-	}
-}
-
-func TestWhatOlderVersionsStoredIsVerifiedAsWell(t *testing.T) {
-	s := open(t)
-	content := bytes.Repeat([]byte("goroutine 7 [select]:\n"), 500)
-	sha := hashHex(content)
-	enc, err := zstd.NewWriter(nil)
-	check(t, err)
-	check(t, os.Mkdir(filepath.Join(s.dir, sha[:2]), 0o700))
-	path := s.path(sha, zstandard)
-	check(t, os.WriteFile(path, enc.EncodeAll(content, nil), 0o600))
-	check(t, s.Verify(t.Context(), Name{SHA256: sha}))
-	flip(t, path, sizeOf(t, path)/2)
-	put(t, s, content)
-	if got := pathOf(t, s, sha); filepath.Ext(got) != packed || !bytes.Equal(get(t, s, sha), content) || len(s.setAsideOf(sha)) != 1 {
-		t.Errorf("it was not put back: %s", got)
 	}
 }
 

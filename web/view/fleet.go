@@ -38,7 +38,7 @@ type FleetFamily struct {
 	Type                           string
 	Kind                           analysis.Kind
 	Hosts, Unnamed, Series, Growth int
-	Measured, New                  bool
+	New                            bool
 	First, Last                    time.Time
 }
 
@@ -164,7 +164,7 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 		hosts = append(hosts, document.Plain(" "), document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
 	}
 	return document.Row{Cells: []document.Cell{
-		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, f.Measured)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
+		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, true)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
 		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(f.Last) + " "), document.Marked("sub", "since "+wording.Minute(f.First))}},
 	}}
 }
@@ -224,7 +224,6 @@ type FleetFamilyInput struct {
 type FleetHost struct {
 	Host, Process, CaseID     string
 	Series, Growth, LastCount int
-	Measured                  bool
 	// Hours are those between the first and the last sight, added up over the series.
 	Hours       float64
 	First, Last time.Time
@@ -340,7 +339,7 @@ func (h *FleetHost) row(fingerprint string, k analysis.Kind) document.Row {
 	return document.Row{Cells: []document.Cell{
 		{Header: true, Text: document.Text{{URL: address, Look: document.Strong, Text: name}, document.Plain(" "), document.Marked("sub", where)}},
 		{Look: "ver", Text: verdict},
-		{Look: document.Figured, Text: document.Text{deltaSpan(h.Growth, h.Measured)}}, {Look: "num nowrap", Words: h.rate()}, {Look: document.Figured, Words: wording.Number(int64(h.LastCount))},
+		{Look: document.Figured, Text: document.Text{deltaSpan(h.Growth, true)}}, {Look: "num nowrap", Words: h.rate()}, {Look: document.Figured, Words: wording.Number(int64(h.LastCount))},
 		{Text: version}, {Look: "nowrap", Words: wording.Minute(h.First)}, {Look: "nowrap", Words: wording.Minute(h.Last)},
 	}}
 }

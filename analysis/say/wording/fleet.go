@@ -76,11 +76,9 @@ func FleetNew(k analysis.Kind, n int) string {
 }
 
 // FleetFamily says of one family over all hosts how much it grew, and where most.
-func FleetFamily(title string, growth int, measured bool, hosts, unnamed, days int) string {
+func FleetFamily(title string, growth, hosts, unnamed, days int) string {
 	where := OnHosts(hosts, unnamed) + ", over the series seen in " + lastDays(days)
 	switch {
-	case !measured:
-		return title + " was seen " + where
 	case growth > 0:
 		return title + " grew by " + Number(int64(growth)) + " " + where
 	case growth < 0:
