@@ -132,10 +132,31 @@ type Problem struct {
 	Line     int64    `json:"line"`
 	Offset   int64    `json:"offset"`
 	Severity Severity `json:"severity"`
-	What     string   `json:"what"`
-	Why      string   `json:"why"`
-	Hint     string   `json:"hint"`
+	// Code names the kinds of problems that later stages look for, "" for all others.
+	Code ProblemCode `json:"code,omitempty"`
+	What string      `json:"what"`
+	Why  string      `json:"why"`
+	Hint string      `json:"hint"`
 }
+
+// ProblemCode is a kind of problem in snake case.
+type ProblemCode string
+
+// The codes of problems. All but NoDumps and EmptyFiles are about the file at Path alone.
+const (
+	EmptyFile ProblemCode = "empty_file"
+	// EmptyFiles sums up several empty files. Path is the first of them.
+	EmptyFiles ProblemCode = "empty_files"
+	NoDump     ProblemCode = "no_dump"
+	// NoDumps is about an upload of several files, or of none.
+	NoDumps ProblemCode = "no_dumps"
+	// CutFile is a packed file or an archive whose end is missing.
+	CutFile ProblemCode = "cut_file"
+	// CutDump is a dump of goroutines whose end is missing.
+	CutDump ProblemCode = "cut_dump"
+	// CrashOnly is a crash that shows the failing goroutine and not the others.
+	CrashOnly ProblemCode = "crash_only"
+)
 
 // Status is the outcome of reading an artifact.
 type Status string

@@ -37,19 +37,20 @@ func (f *Fault) Unwrap() error { return f.Err }
 // problemJSON is a problem in the public contract: null for a line or an offset that
 // does not apply, and the artifact's path under both of its names.
 type problemJSON struct {
-	Path     string   `json:"path"`
-	Artifact string   `json:"artifact"`
-	Line     *int64   `json:"line"`
-	Offset   *int64   `json:"offset"`
-	Severity Severity `json:"severity"`
-	What     string   `json:"what"`
-	Why      string   `json:"why"`
-	Hint     string   `json:"hint"`
+	Path     string      `json:"path"`
+	Artifact string      `json:"artifact"`
+	Line     *int64      `json:"line"`
+	Offset   *int64      `json:"offset"`
+	Severity Severity    `json:"severity"`
+	Code     ProblemCode `json:"code,omitempty"`
+	What     string      `json:"what"`
+	Why      string      `json:"why"`
+	Hint     string      `json:"hint"`
 }
 
 // MarshalJSON writes the problem in the form of the contract.
 func (p Problem) MarshalJSON() ([]byte, error) {
-	out := problemJSON{Path: p.Path, Artifact: p.Path, Severity: p.Severity, What: p.What, Why: p.Why, Hint: p.Hint}
+	out := problemJSON{Path: p.Path, Artifact: p.Path, Severity: p.Severity, Code: p.Code, What: p.What, Why: p.Why, Hint: p.Hint}
 	if p.Line > 0 {
 		out.Line = &p.Line
 	}
@@ -65,7 +66,7 @@ func (p *Problem) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}
-	*p = Problem{Path: in.Path, Offset: -1, Severity: in.Severity, What: in.What, Why: in.Why, Hint: in.Hint}
+	*p = Problem{Path: in.Path, Offset: -1, Severity: in.Severity, Code: in.Code, What: in.What, Why: in.Why, Hint: in.Hint}
 	if in.Line != nil {
 		p.Line = *in.Line
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -184,7 +186,11 @@ func (w *headWriter) statement(s *analysis.Statement) {
 }
 
 func (w *headWriter) problem(p *analysis.Problem) {
-	for _, text := range []string{p.Path, string(p.Severity), p.What, p.Why, p.Hint} {
+	severity := string(p.Severity)
+	if p.Code != "" {
+		severity += "\t" + string(p.Code) // in one text, because problems had no code at first
+	}
+	for _, text := range []string{p.Path, severity, p.What, p.Why, p.Hint} {
 		w.text(text)
 	}
 	w.varint(p.Line)
@@ -313,6 +319,9 @@ func (r *headReader) statement(s *analysis.Statement) {
 }
 
 func (r *headReader) problem(p *analysis.Problem) {
-	p.Path, p.Severity, p.What, p.Why, p.Hint = r.text(), analysis.Severity(r.text()), r.text(), r.text(), r.text()
+	p.Path = r.text()
+	severity, code, _ := strings.Cut(r.text(), "\t")
+	p.Severity, p.Code = analysis.Severity(severity), analysis.ProblemCode(code)
+	p.What, p.Why, p.Hint = r.text(), r.text(), r.text()
 	p.Line, p.Offset = r.varint(), r.varint()
 }

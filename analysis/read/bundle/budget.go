@@ -122,6 +122,15 @@ func (w *walk) entry() bool {
 }
 
 func (w *walk) problem(severity analysis.Severity, path, what, why, hint string) {
+	w.coded("", severity, path, what, why, hint)
+}
+
+// broken notes that the stream at a path ended as b says.
+func (w *walk) broken(severity analysis.Severity, path string, b *broken) {
+	w.coded(b.code, severity, path, b.what, b.why, b.hint)
+}
+
+func (w *walk) coded(code analysis.ProblemCode, severity analysis.Severity, path, what, why, hint string) {
 	if w.want != "" {
 		return
 	}
@@ -130,7 +139,7 @@ func (w *walk) problem(severity analysis.Severity, path, what, why, hint string)
 		return
 	}
 	w.problems = append(w.problems, analysis.Problem{
-		Path: path, Offset: -1, Severity: severity, What: what, Why: why, Hint: hint,
+		Path: path, Offset: -1, Severity: severity, Code: code, What: what, Why: why, Hint: hint,
 	})
 }
 
@@ -247,6 +256,7 @@ func guard(r io.Reader, p []byte) (n int, err error) {
 // broken explains in words why a stream ended.
 type broken struct {
 	what, why, hint string
+	code            analysis.ProblemCode
 	// cut is true if data is missing. Otherwise all data is there but not trusted.
 	cut bool
 	err error
@@ -264,7 +274,7 @@ func explain(err error) *broken {
 	case errors.As(err, &b):
 		return b
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &broken{what: "stops before its end", cut: true, why: "the data ends in the middle", hint: reupload, err: err}
+		return &broken{what: "stops before its end", code: analysis.CutFile, cut: true, why: "the data ends in the middle", hint: reupload, err: err}
 	}
 	return &broken{what: "is damaged", cut: true, why: err.Error(), hint: reupload, err: err}
 }

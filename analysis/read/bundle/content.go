@@ -67,7 +67,7 @@ func (w *walk) content(s stream, r io.Reader) {
 		opened = append(opened, outer.close)
 		l = inner
 		if problem != nil {
-			w.problem(analysis.Error, s.path, problem.what, problem.why, problem.hint)
+			w.broken(analysis.Error, s.path, problem)
 			w.leaf(s, l, packings)
 			return
 		}

@@ -130,7 +130,7 @@ func packingError(f format, err error, limit int) error {
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
 		return &broken{what: "is damaged", err: err, why: "the " + string(f) + " checksum does not match the content", hint: reupload}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, xz.ErrBuf):
-		return &broken{what: "stops before its end", cut: true, err: io.ErrUnexpectedEOF, why: "the " + string(f) + " data ends in the middle", hint: reupload}
+		return &broken{what: "stops before its end", code: analysis.CutFile, cut: true, err: io.ErrUnexpectedEOF, why: "the " + string(f) + " data ends in the middle", hint: reupload}
 	}
 	var b *broken
 	if errors.As(err, &b) {

@@ -197,7 +197,7 @@ func (w *walk) deliver(m *Member) {
 	w.visited(m)
 	if w.err == nil && m.err != nil && !errors.Is(m.err, errStopped) && !errors.Is(m.err, errReported) {
 		b := explain(m.err)
-		w.problem(analysis.Warning, m.Path, b.what, b.why, b.hint)
+		w.broken(analysis.Warning, m.Path, b)
 	}
 	m.br = nil
 }

@@ -41,7 +41,7 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	switch {
 	case w.over():
 	case !whole:
-		w.problem(analysis.Error, s.path, "this is not a complete zip archive", "the directory at its end is missing; "+byHeader, reupload)
+		w.coded(analysis.CutFile, analysis.Error, s.path, "this is not a complete zip archive", "the directory at its end is missing; "+byHeader, reupload)
 	case found < listed:
 		w.problem(analysis.Error, s.path, "entries of the zip archive are missing or damaged",
 			fmt.Sprintf("its directory lists %d; %s", listed, byHeader), reupload)

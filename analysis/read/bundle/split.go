@@ -321,7 +321,7 @@ func (w *walk) further(u upload, before int) {
 		return
 	}
 	for _, p := range w.problems[before:] {
-		if !strings.Contains(p.What, "stops before its end") && !strings.Contains(p.What, "not a complete zip archive") {
+		if p.Code != analysis.CutFile {
 			continue
 		}
 		w.problem(analysis.Warning, cleanPath(u.Name), "the last part of this split file seems to be missing",

@@ -64,15 +64,15 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 		return
 	}
 	b := explain(err)
-	what := "the tar archive is damaged here"
+	what, code := "the tar archive is damaged here", analysis.ProblemCode("")
 	why := b.why
 	switch {
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong):
 		why = "bad header: " + strings.TrimPrefix(err.Error(), "archive/tar: ")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		what = "the tar archive stops before its end"
+		what, code = "the tar archive stops before its end", analysis.CutFile
 	}
-	w.problem(analysis.Error, s.path, what, why+"; the "+wording.Plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
+	w.coded(code, analysis.Error, s.path, what, why+"; the "+wording.Plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
 func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *countedReader, others *tally) {

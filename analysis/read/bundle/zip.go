@@ -182,7 +182,7 @@ func (w *walk) zipEntry(s stream, f *zip.File, others *tally, locked *encrypted)
 	d, err := w.zipMethod(f.Method, l.br, s.path)
 	if err != nil {
 		b := explain(err)
-		w.problem(analysis.Error, s.path, b.what, b.why, b.hint)
+		w.broken(analysis.Error, s.path, b)
 		return
 	}
 	defer d.close()
@@ -332,7 +332,7 @@ func (z *sized) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if z.n < z.size {
-		return n, &broken{what: "stops before its end", cut: true, hint: reupload, err: io.ErrUnexpectedEOF,
+		return n, &broken{what: "stops before its end", code: analysis.CutFile, cut: true, hint: reupload, err: io.ErrUnexpectedEOF,
 			why: fmt.Sprintf("it declares %d bytes and holds %d", z.size, z.n)}
 	}
 	if z.crc != 0 && z.hash.Sum32() != z.crc {

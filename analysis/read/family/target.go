@@ -152,7 +152,7 @@ func target(w *analysis.Watch, t *WatchTarget, names map[string]string) analysis
 	if out.FSType == statusUnknown {
 		out.FSType = ""
 	}
-	if t.Status == statusRemoved && strings.HasPrefix(t.Why, "inode ") {
+	if t.Unlisted {
 		// One cgroup has another inode in every hierarchy.
 		out.Why = "the list of all cgroups does not hold it"
 	}

@@ -82,7 +82,7 @@ func TestOneCgroupIsOneTargetInAllHierarchies(t *testing.T) {
 	for i, hierarchy := range []string{"cpu", "memory", "pids"} {
 		mount := "/sys/fs/cgroup/" + hierarchy
 		watches = append(watches, analysis.Watch{Device: uint32(i), Inode: uint64(70 + i)})
-		gone := family.WatchTarget{FSType: "cgroup", Mount: mount, Status: "removed cgroup", Why: fmt.Sprintf("inode %d is not in the listed tree of %s", 70+i, mount)}
+		gone := family.WatchTarget{FSType: "cgroup", Mount: mount, Status: "removed cgroup", Unlisted: true, Why: fmt.Sprintf("inode %d is not in the listed tree of %s", 70+i, mount)}
 		gone.Recall(family.WatchTarget{Path: mount + "/kubepods/pod" + uid, Mount: mount, FSType: "cgroup"}, "t1")
 		named = append(named, gone)
 	}
@@ -118,7 +118,7 @@ func TestFarTooManyTargetsAreTheForemostAndTheirRest(t *testing.T) {
 		}
 	}
 	watches = append(watches, analysis.Watch{Inode: 7})
-	named = append(named, family.WatchTarget{FSType: "cgroup2", Status: "removed cgroup", Why: "inode 7 is not in the listed tree"})
+	named = append(named, family.WatchTarget{FSType: "cgroup2", Status: "removed cgroup", Unlisted: true, Why: "inode 7 is not in the listed tree"})
 	got := targets(watches, named, nil)
 	if len(got) != 200 || got[0].State != analysis.TargetRemoved || got[1].What != "inode 10009 of device 8:1" || got[1].Count != 2 || got[198].What != "inode 11979 of device 8:1" {
 		t.Fatalf("%d rows: %+v, %+v … %+v", len(got), got[0], got[1], got[198])

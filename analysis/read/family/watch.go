@@ -65,6 +65,9 @@ type WatchTarget struct {
 	Status string
 	// Why is the reason for Status in words, "" for mounted.
 	Why string
+	// Unlisted reports that Status is "removed cgroup" because the list of its hierarchy
+	// lacks the inode.
+	Unlisted bool
 	// Deleted is true if the file has no path any more but is held open.
 	Deleted bool
 	// Former is the label of another capture of the same watch, the source of Path and
@@ -196,11 +199,11 @@ func (t *WatchTarget) led(h analysis.Handle) {
 	case t.Status == statusUnmounted && h.Elsewhere != "":
 		t.Why += "; only the mount namespace of " + h.Elsewhere + " still has it, at " + h.Mount
 	case h.State == analysis.HandleStale && cgroup && t.Status != statusUnmounted:
-		t.Path, t.Status, t.Why = "", statusRemoved, "its file handle leads to no cgroup any more"
+		t.Path, t.Status, t.Unlisted, t.Why = "", statusRemoved, false, "its file handle leads to no cgroup any more"
 	case h.State == analysis.HandleStale:
-		t.Why = "its file handle leads to no file any more"
+		t.Unlisted, t.Why = false, "its file handle leads to no file any more"
 	case h.State == analysis.HandleDeleted:
-		t.Deleted, t.Why = true, "the file has no name any more, but is held open"
+		t.Deleted, t.Unlisted, t.Why = true, false, "the file has no name any more, but is held open"
 	}
 }
 
@@ -217,7 +220,7 @@ func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {
 	}
 	target := WatchTarget{Path: t.names[inodeKey{w.Device, w.Inode}], FSType: found.FSType, Mount: found.Point, Status: statusMounted}
 	if target.Path == "" && t.lack(w, found.FSType) {
-		target.Status = statusRemoved
+		target.Status, target.Unlisted = statusRemoved, true
 		target.Why = fmt.Sprintf("inode %d is not in the listed tree of %s", w.Inode, found.Point)
 	}
 	return target

@@ -92,7 +92,7 @@ func (p *textParser) judgeEnd(tail []byte) {
 	}
 	p.dump.Truncated, p.dump.TruncatedWhy = true, why
 	p.problems.always(analysis.Problem{
-		Line: p.lines.num, Offset: p.dump.Bytes, Severity: analysis.Warning,
+		Line: p.lines.num, Offset: p.dump.Bytes, Severity: analysis.Warning, Code: analysis.CutDump,
 		What: "the dump is cut: goroutines are missing at its end",
 		Why:  why,
 		Hint: "take debug=1 or the protobuf profile too: they are small and complete",

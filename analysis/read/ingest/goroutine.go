@@ -89,7 +89,7 @@ func (b *builder) goroutines() {
 	dump := text.text.dump
 	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers+dump.Refused < 3 {
 		// One goroutine under a panic does not show how many there were.
-		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
+		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note, Code: analysis.CrashOnly,
 			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
 			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
 			Hint: "take a dump with /debug/pprof/goroutine?debug=2, or set GOTRACEBACK=all before the next crash"})
@@ -109,7 +109,7 @@ func (b *builder) goroutines() {
 		total = max(total, twin.profile.profile.Sum)
 		// The parser, which knows no twin, has asked for one.
 		b.r.problems.list = slices.DeleteFunc(b.r.problems.list, func(p analysis.Problem) bool {
-			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
+			return p.Path == text.path && p.Code == analysis.CutDump
 		})
 		damage := "damaged"
 		if dump.Truncated {

@@ -180,11 +180,11 @@ func (r *reader) reportEmpty() {
 	const why, hint = "the endpoint or the command that fills it did not answer", "capture it again if it matters"
 	if len(r.empty) <= fewEmpty {
 		for _, path := range r.empty {
-			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "this file is empty", Why: why, Hint: hint})
+			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, Code: analysis.EmptyFile, What: "this file is empty", Why: why, Hint: hint})
 		}
 		return
 	}
-	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note,
+	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note, Code: analysis.EmptyFiles,
 		What: fmt.Sprintf("%d files were empty", len(r.empty)),
 		Why:  why, Hint: "the list of files names them; " + hint})
 }
@@ -197,6 +197,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	}
 	// It is listed however many others there are.
 	say := func(p analysis.Problem) { r.problems.list = append(r.problems.list, p) }
+	code := analysis.NoDumps
 	what, why := fmt.Sprintf("none of the %d files holds a dump", len(r.artifacts)), "their kinds are found by content, and no kind of them is about a process"
 	switch {
 	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
@@ -204,7 +205,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	case len(r.artifacts) == 0:
 		what, why = "no file is in this upload", "the archive or directory is empty"
 	case len(r.artifacts) == 1:
-		what, why = "this file holds no dump", r.artifacts[0].Reason
+		code, what, why = analysis.NoDump, "this file holds no dump", r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
 		why := "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner"
@@ -222,7 +223,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		return
 	}
 	say(analysis.Problem{
-		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
+		Path: r.firstPath(), Offset: -1, Severity: analysis.Error, Code: code,
 		What: what,
 		Why:  why,
 		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",

@@ -821,7 +821,7 @@ func (d *diagnosing) lookBefore(s *Series, at int) string {
 func (d *diagnosing) crash(s *Series) *analysis.Problem {
 	for _, a := range d.snapshot(s, 0).Artifacts {
 		for i := range d.r.Problems {
-			if p := &d.r.Problems[i]; p.Path == a.Path && strings.HasPrefix(p.What, "a crash that shows") {
+			if p := &d.r.Problems[i]; p.Path == a.Path && p.Code == analysis.CrashOnly {
 				return p
 			}
 		}

@@ -9,20 +9,19 @@ import (
 
 // Problem words a problem for a sentence, with the name of its file.
 //
-//	t/hello.txt, this file holds no dump   ->  hello.txt holds no dump
-//	a.zip, d.txt in it is encrypted        ->  d.txt in a.zip is encrypted
-//	t/a.txt, 14 files were empty           ->  14 files were empty
+//	t/hello.txt, NoDump                    ->  hello.txt holds no dump
+//	t/a.txt, EmptyFile                     ->  a.txt is empty
+//	t/a.txt, EmptyFiles, 14 files were …   ->  14 files were empty
 //	t/a.txt, the dump is cut               ->  a.txt: the dump is cut
 func Problem(p analysis.Problem) string {
 	name := path.Base(p.Path)
-	rest, ofFile := strings.CutPrefix(p.What, "this file ")
 	switch {
-	case p.Path == "" || p.What == "" || p.What[0] >= '0' && p.What[0] <= '9' || strings.HasPrefix(p.What, "none of "):
+	case p.Path == "" || p.What == "" || p.Code == analysis.EmptyFiles || p.Code == analysis.NoDumps:
 		return p.What
-	case ofFile:
-		return name + " " + rest
-	case strings.Contains(p.What, " in it "):
-		return strings.Replace(p.What, " in it ", " in "+name+" ", 1)
+	case p.Code == analysis.NoDump:
+		return name + " holds no dump"
+	case p.Code == analysis.EmptyFile:
+		return name + " is empty"
 	}
 	return name + ": " + p.What
 }
@@ -81,7 +80,7 @@ func NothingRead(problems []analysis.Problem) string {
 	for _, p := range problems {
 		if p.Severity == analysis.Error && p.What != "" {
 			text := Problem(p)
-			if p.Path == "" || p.Path == "standard input" || strings.HasPrefix(text, "none of ") || strings.HasPrefix(text, "no ") {
+			if p.Path == "" || p.Path == "standard input" || p.Code == analysis.NoDumps {
 				text = Capital(text)
 			}
 			return text + "."

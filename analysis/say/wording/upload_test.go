@@ -7,12 +7,12 @@ import (
 )
 
 func TestAnUploadIsToldByWhatItLost(t *testing.T) {
-	note := analysis.Problem{Path: "b/t0.txt", Severity: analysis.Note, What: "14 files were empty"}
-	empty := analysis.Problem{Path: "b/metrics.txt", Severity: analysis.Note, What: "this file is empty"}
+	note := analysis.Problem{Path: "b/t0.txt", Severity: analysis.Note, Code: analysis.EmptyFiles, What: "14 files were empty"}
+	empty := analysis.Problem{Path: "b/metrics.txt", Severity: analysis.Note, Code: analysis.EmptyFile, What: "this file is empty"}
 	cut := analysis.Problem{Path: "b/t3.txt", Severity: analysis.Warning, What: "the dump is cut"}
-	noDump := analysis.Problem{Path: "hello.txt", Severity: analysis.Error, What: "this file holds no dump"}
+	noDump := analysis.Problem{Path: "hello.txt", Severity: analysis.Error, Code: analysis.NoDump, What: "this file holds no dump"}
 	locked := analysis.Problem{Path: "aes.zip", Severity: analysis.Error, What: "d.txt in it is encrypted"}
-	noneOf := analysis.Problem{Path: "a.txt", Severity: analysis.Error, What: "none of the 3 files holds a dump"}
+	noneOf := analysis.Problem{Path: "a.txt", Severity: analysis.Error, Code: analysis.NoDumps, What: "none of the 3 files holds a dump"}
 	type problems = []analysis.Problem
 	for _, tt := range []struct{ name, got, want string }{
 		{"dumps alone", DumpsRead(18, nil), "18 dumps read."},
@@ -24,7 +24,7 @@ func TestAnUploadIsToldByWhatItLost(t *testing.T) {
 		{"one file", plainSpaces(FilesRead(1, 1, nil)), "1 file read."},
 		{"a part", plainSpaces(FilesRead(1411, 1470, problems{note})), "1 411 of 1 470 files read, 1 note: 14 files were empty."},
 		{"no dump in one file", FilesRead(0, 1, problems{noDump}), "hello.txt holds no dump. Nothing else was lost."},
-		{"no dump in an archive that is locked", FilesRead(0, 0, problems{locked, noDump}), "d.txt in aes.zip is encrypted."},
+		{"no dump in an archive that is locked", FilesRead(0, 0, problems{locked, noDump}), "aes.zip: d.txt in it is encrypted."},
 		{"no dump in several", FilesRead(0, 3, problems{noneOf}), "None of the 3 files holds a dump. Nothing else was lost."},
 		{"an empty archive", FilesRead(0, 0, nil), "There is no file in it."},
 		{"counts", plainSpaces(ProblemCounts(problems{note, cut, note})), "1 problem, 2 notes"},
