@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis/judge/edge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -663,7 +664,7 @@ func (d *diagnosing) limit(s *Series) string {
 func (f *Finding) markedOf() (n int) {
 	for _, e := range f.Evidence {
 		if e.Rule == "leaked_mark" {
-			fmt.Sscanf(e.Text, "the runtime marked %d", &n)
+			n = e.N
 		}
 	}
 	return n
@@ -671,16 +672,20 @@ func (f *Finding) markedOf() (n int) {
 
 // marked reports that the runtime itself called the members leaked.
 func (f *Finding) marked() bool {
-	return slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" })
+	return slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Rule == "leaked_mark" })
 }
 
 // perLoad is how many there are for each unit of the load that the finding follows, after a
 // colon, "" where no load is told that way.
 //
 //	": 3 goroutines for each request per second (http_requests_total)"
-func (f *Finding) perLoad() string {
+func (s *Series) perLoad(f *Finding) string {
+	words := evidence.Words{One: string(analysis.KindGoroutine), Many: wording.Kinds(analysis.KindGoroutine)}
+	if lead := s.lead(f); lead != nil {
+		words.One, words.Many = string(lead.Kind), wording.Kinds(lead.Kind)
+	}
 	for _, e := range f.Evidence {
-		if text, _, scales := strings.Cut(e.Text, ", which went from "); e.Rule == "load" && scales && strings.Contains(text, " per second (") {
+		if text := words.PerLoad(e.Evidence); text != "" {
 			return ": " + text
 		}
 	}
@@ -699,9 +704,9 @@ func (d *diagnosing) growth(l answer) *Certainty {
 		return &Certainty{likely, "by counts alone"}
 	case v == analysis.Scaling:
 		if d.r.Series[l.series].recoveredAt(l.finding) > 0 {
-			return &Certainty{certain, "it rises and falls with the load" + l.finding.perLoad()}
+			return &Certainty{certain, "it rises and falls with the load" + d.r.Series[l.series].perLoad(l.finding)}
 		}
-		return &Certainty{certain, "it rises with the load" + l.finding.perLoad()}
+		return &Certainty{certain, "it rises with the load" + d.r.Series[l.series].perLoad(l.finding)}
 	case v == analysis.Stopped && x.followed:
 		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
 	case v == analysis.Suspicious:
