@@ -48,12 +48,98 @@ func (v Verdict) Rose() bool {
 // Grows reports a verdict on a family that still grows: one that accuses or explains.
 func (v Verdict) Grows() bool { return v == Leaking || v == Suspicious || v == Scaling }
 
-// Evidence is one reason for a verdict: the rule and its figures in words.
+// Evidence is one reason for a verdict as it was measured. It has no words: analysis/say makes
+// the sentence from the rule and its form.
 type Evidence struct {
 	// Rule is series, rose_once, cohort, survivors, ages, leaked_mark, recovery,
 	// missing, span, ...
 	Rule string `json:"rule"`
-	Text string `json:"text"`
+	// Form is which of the rule's forms holds, "" for a rule with one form.
+	Form Form `json:"form,omitempty"`
+	// N is the number that the rule counts, Of the number that it is a part of.
+	N  int `json:"n,omitempty"`
+	Of int `json:"of,omitempty"`
+	// From, To and At are indexes of the snapshots of the series, nil for none.
+	From *int `json:"from,omitempty"`
+	To   *int `json:"to,omitempty"`
+	At   *int `json:"at,omitempty"`
+	// Unit is what rates and lengths of time are measured in.
+	Unit TimeUnit `json:"unit,omitempty"`
+	// Identity is what the members were followed by, "" where the rule follows none.
+	Identity IdentityKind `json:"identity,omitempty"`
+	// Kind is the kind that a rule on what was captured is about.
+	Kind Kind `json:"kind,omitempty"`
+	// Verdict is what other figures alone would say.
+	Verdict Verdict `json:"verdict,omitempty"`
+	// Figures are the other numbers by name: slope, low, high, p, expected, ...
+	Figures map[Figure]float64 `json:"figures,omitempty"`
+	// Points are counts at snapshots.
+	Points []Point `json:"points,omitempty"`
+	// Courses are how the counts went in each epoch.
+	Courses []Course `json:"courses,omitempty"`
+	// Holders may hold the lock that is waited for.
+	Holders []LockHolder `json:"holders,omitempty"`
+	// Names are from the input: loads, versions, entries of the catalogue.
+	Names []string `json:"names,omitempty"`
+}
+
+// Form is a form of a rule: stands, one_step, ...
+type Form string
+
+// Figure is the name of a number.
+type Figure string
+
+// TimeUnit is the unit of the time in rates and lengths.
+type TimeUnit string
+
+// Without capture times the unit is the interval between two snapshots.
+const (
+	PerHour     TimeUnit = "hour"
+	PerSnapshot TimeUnit = "snapshot"
+)
+
+// IdentityKind is what the members of a family are followed by.
+type IdentityKind string
+
+// The kinds of identity.
+const (
+	GoroutineID  IdentityKind = "goroutine_id"
+	ThreadNumber IdentityKind = "thread_number"
+	Inode        IdentityKind = "inode"
+	Number       IdentityKind = "descriptor"
+	WatchNumber  IdentityKind = "watch"
+)
+
+// Point is a count at a snapshot, by its index. A rule that names snapshots alone counts 0.
+type Point struct {
+	At int `json:"at"`
+	N  int `json:"n"`
+}
+
+// Course is how a count went in one epoch.
+type Course struct {
+	// From and To are the first and the last snapshot that counted, Counts how many did.
+	From   int `json:"from"`
+	To     int `json:"to"`
+	Counts int `json:"counts"`
+	// First and Last are the counts there, Lowest and Highest those of all.
+	First   int `json:"first"`
+	Last    int `json:"last"`
+	Lowest  int `json:"lowest"`
+	Highest int `json:"highest"`
+}
+
+// LockHolder is a goroutine that may hold a lock.
+type LockHolder struct {
+	Goroutine int64 `json:"goroutine"`
+	// In is the function that it is in, Of the method of the lock's object that called it.
+	In string `json:"in"`
+	Of string `json:"of"`
+	// State is "" if the dump has none.
+	State string `json:"state,omitempty"`
+	// Children is how many goroutines it started. Waits reports that it waits for another lock.
+	Children int  `json:"children,omitempty"`
+	Waits    bool `json:"waits,omitempty"`
 }
 
 // Judgement is the verdict on one family of one series.

@@ -194,7 +194,7 @@ func TestAProofBeatsTheNormalStackAndSaysSo(t *testing.T) {
 			continue
 		}
 		checked++
-		if !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool {
+		if !slices.ContainsFunc(f.Evidence, func(e report.Evidence) bool {
 			return e.Rule == knowledge.RuleNormal && strings.Contains(e.Text, "here each one was followed by its id")
 		}) {
 			t.Errorf("%s: %+v", f.Title, f.Evidence)

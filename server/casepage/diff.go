@@ -210,7 +210,7 @@ func (s *Service) diffView(ctx context.Context, c *compared, query url.Values, w
 
 func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	in := view.DiffInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.seriesB), Result: c.result, Verdicts: c.seriesB.Judged,
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.seriesB), Result: c.result, Verdicts: c.seriesB.Judged, Evidence: c.seriesB.Evidence,
 		Catalogue: c.l.Known, Titles: c.seriesB.Titles, Counts: c.seriesB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
 	}
 	in.Baseline, in.Loads = c.baseline, loadsOf(c.seriesA, c.seriesB)

@@ -197,7 +197,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	group := report.GroupOf(series.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
 		CaseID: l.ID, CaseTitle: l.Title, Process: series.Snapshots[0].Process.Name.Value,
-		Family: familyOf(l, series, fingerprint), Judgement: judged,
+		Family: familyOf(l, series, fingerprint), Judgement: judged, Evidence: series.Evidence(group.Family),
 		Counts: series.Trend.Counts(fingerprint), Epochs: series.Trend.Epochs, Lifelines: series.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
 		SeriesKey: seriesKey(series), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),

@@ -106,7 +106,7 @@ func lineOf(path string, line int64) string {
 // mostEvidence is how many lines of evidence are listed.
 const mostEvidence = 12
 
-func evidenceOf(all []analysis.Evidence) (out []string) {
+func evidenceOf(all []report.Evidence) (out []string) {
 	for _, e := range all[:min(len(all), mostEvidence)] {
 		out = append(out, e.Text)
 	}

@@ -69,11 +69,11 @@ func largeFamily(series, f, n int) report.Family {
 	}
 	if f%22 == 0 {
 		out.Verdict, out.Rise = analysis.Leaking, (n-1)*(series+1)
-		out.Evidence = []analysis.Evidence{
-			{Rule: "cohort", Text: fmt.Sprintf("%d born over six intervals, none ended before the last snapshot", out.Rise)},
-			{Rule: "trend", Text: "+12/h (95 % interval +11/h to +13/h), p = 0.0001"},
-			{Rule: "ages", Text: "the oldest waits at least 240 minutes"},
-			{Rule: "steps", Text: "it rose in most of the intervals"},
+		out.Evidence = []report.Evidence{
+			reason("cohort", fmt.Sprintf("%d born over six intervals, none ended before the last snapshot", out.Rise)),
+			reason("trend", "+12/h (95 % interval +11/h to +13/h), p = 0.0001"),
+			reason("ages", "the oldest waits at least 240 minutes"),
+			reason("steps", "it rose in most of the intervals"),
 		}
 	}
 	return out

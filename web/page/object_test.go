@@ -24,7 +24,7 @@ func sampleObjects() report.Object {
 		InStep:   []report.InStep{{Fingerprint: "d1:66666666666666666666666666666666", Kind: analysis.KindDescriptor, Ratio: 1}},
 		Holders:  []report.HolderOf{{Type: "example.org/app/wire.(*Server)", Role: conn + ".read", N: 6}, {Type: "main.dial", Role: analysis.CreatedBy, N: 5}},
 		Families: []string{housekeeping},
-		Evidence: []analysis.Evidence{{Rule: "cohort", Text: "5 born, 1 ended"}, {Rule: "decides", Text: "it would not be leaking if they ended"}},
+		Evidence: []report.Evidence{reason("cohort", "5 born, 1 ended"), reason("decides", "it would not be leaking if they ended")},
 	}
 }
 

@@ -87,12 +87,16 @@ func goroutines(fingerprint, title, creator string, verdict analysis.Verdict, fr
 	return report.Family{
 		Fingerprint: fingerprint, Kind: analysis.KindGoroutine, Title: title, Frames: frames, CreatedBy: creator, Counts: counts(values...),
 		Verdict: verdict, Rise: values[7] - values[0], Attributes: map[string]string{}, States: map[string]int{"select": values[7]},
-		Evidence: []analysis.Evidence{
-			{Rule: "cohort", Text: fmt.Sprintf("%d born over six intervals, 0 ended before t8", values[7]-values[1])},
-			{Rule: "ages", Text: "oldest waits at least 4 min"},
-			{Rule: "span", Text: "over 9 min 6 s: a backlog that drains later would look the same"},
+		Evidence: []report.Evidence{
+			reason("cohort", fmt.Sprintf("%d born over six intervals, 0 ended before t8", values[7]-values[1])),
+			reason("ages", "oldest waits at least 4 min"),
+			reason("span", "over 9 min 6 s: a backlog that drains later would look the same"),
 		},
 	}
+}
+
+func reason(rule, text string) report.Evidence {
+	return report.Evidence{Text: text, Evidence: analysis.Evidence{Rule: rule}}
 }
 
 const housekeeping, podWorker, withConstLabels = "g1:11111111111111111111111111111111", "g1:22222222222222222222222222222222", "g1:6b0f0204687620f237ee8cd728a92eaf"
@@ -103,7 +107,7 @@ func sampleReport(t *testing.T) report.Report {
 	inotify := report.Family{
 		Fingerprint: "w1:33333333333333333333333333333333", Kind: analysis.KindWatch, Title: "inotify watches on cgroup", Verdict: analysis.Leaking, Rise: 359,
 		Counts: counts(39, 111, 159, 206, 254, 302, 350, 398, 38), Attributes: map[string]string{"fstype": "cgroup", "mask": "IN_CREATE|IN_DELETE|IN_MOVE"},
-		Evidence: []analysis.Evidence{{Rule: "series", Text: "398 at t7 from 39 at t0"}},
+		Evidence: []report.Evidence{reason("series", "398 at t7 from 39 at t0")},
 	}
 	sampleSeries(t, &r, "kubelet", 2706,
 		counts(87, 115, 140, 166, 192, 219, 243, 263, 87), counts(23, 24, 25, 26, 27, 28, 29, 30, 23), counts(44, 116, 164, 211, 259, 307, 355, 403, 43),
@@ -187,11 +191,12 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 			Warnings: []string{"The descriptors and watches of t1 were read 3 min 38 s later than its goroutines."}},
 		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{},
 	}
-	counts := map[string][]*int{}
+	counts, evidence := map[string][]*int{}, map[string][]report.Evidence{}
 	for _, f := range r.Series[0].Families {
-		in.Verdicts[f.Fingerprint] = analysis.Judgement{Verdict: f.Verdict, Evidence: f.Evidence}
-		counts[f.Fingerprint] = f.Counts
+		in.Verdicts[f.Fingerprint] = analysis.Judgement{Verdict: f.Verdict}
+		counts[f.Fingerprint], evidence[f.Fingerprint] = f.Counts, f.Evidence
 	}
+	in.Evidence = func(f *analysis.Family) []report.Evidence { return evidence[f.Fingerprint] }
 	in.Counts = func(fingerprint string) []*int { return counts[fingerprint] }
 	for i, id := range r.Series[0].Snapshots {
 		in.Snapshots = append(in.Snapshots, view.Choice{Value: id, Text: sampleLabels[i] + ", " + sampleTimes[i], Group: "kubelet"})
@@ -207,7 +212,7 @@ func sampleFamily(t *testing.T) view.FamilyInput {
 		"github.com/docker/go-metrics.(*Namespace).WithConstLabels", "github.com/containerd/containerd/metrics/cgroups/v1.(*Collector).Add", "google.golang.org/grpc.(*Server).serveStreams.func1.2")
 	in := view.FamilyInput{
 		CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", Process: "containerd", Family: f, Labels: sampleLabels, Times: times(t), Counts: f.Counts, SnapshotIndex: 7, Engine: "leakdiff 1.0, engine 1",
-		Judgement: analysis.Judgement{Verdict: analysis.Leaking, RecoveredAt: 8, Survivors: 24, Slope: 384, SlopeUnit: "per hour", Rise: 24, Evidence: f.Evidence},
+		Judgement: analysis.Judgement{Verdict: analysis.Leaking, RecoveredAt: 8, Survivors: 24, Slope: 384, SlopeUnit: "per hour", Rise: 24}, Evidence: f.Evidence,
 		Steps:     family.Explain(lock), Groups: make([]*analysis.Group, 9), RawTitle: "t7/containerd/goroutine-debug2.txt, line 1121",
 		RawExcerpt: []view.RawLine{{Number: "1 121", Text: "goroutine 14143 [semacquire, 4 minutes]:", Marked: true}, {Number: "1 122", Text: "sync.runtime_SemacquireMutex(0x2000107?, 0x0?, 0xc6d35f?)"}, {Number: "1 123", Text: "        runtime/sema.go:77 +0x25"}},
 	}

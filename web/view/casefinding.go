@@ -335,7 +335,7 @@ func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
 
 // evidence puts the first three reasons into cells and takes them out of the
 // running text, which repeats them for readers without cells.
-func (m *caseMaker) evidence(out *CaseFinding, evidence []analysis.Evidence) {
+func (m *caseMaker) evidence(out *CaseFinding, evidence []report.Evidence) {
 	for i, e := range evidence {
 		text := Visible(arrow(e.Text))
 		p := Pair{Name: ruleWord(e.Rule), Value: text}

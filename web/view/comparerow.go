@@ -68,7 +68,7 @@ func (m *compareMaker) facts(r *diff.Course) *filter.Facts {
 	judged := m.in.Verdicts[f.Fingerprint]
 	facts := &filter.Facts{
 		Title: m.title(f), Kind: f.Kind, Frames: f.Loose, Creator: f.LooseCreator, Attributes: f.Attributes, States: r.States,
-		Verdict: judged.Verdict, Evidence: judged.Evidence, Process: m.in.Series.Process, Members: r.Members,
+		Verdict: judged.Verdict, Rules: rulesOf(judged.Evidence), Process: m.in.Series.Process, Members: r.Members,
 	}
 	if known := m.families[f.Fingerprint]; known != nil {
 		in := report.FactsOf(known)

@@ -21,6 +21,8 @@ type DiffInput struct {
 	Series   report.Series
 	Result   diff.Result
 	Verdicts map[string]analysis.Judgement
+	// Evidence is that of the verdict on a family.
+	Evidence func(*analysis.Family) []report.Evidence
 	Titles   map[string]string
 	// Counts gives the members of a family over the snapshots of the series, for the
 	// small lines; nil for none. Labels names these snapshots, AIndex and BIndex are -1

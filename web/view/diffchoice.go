@@ -152,7 +152,7 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 	f := r.Family
 	facts := &filter.Facts{
 		Title: m.title(f), Kind: f.Kind, Frames: f.Loose, Creator: f.LooseCreator, Attributes: f.Attributes, States: r.StatesB,
-		Verdict: m.in.Verdicts[f.Fingerprint].Verdict, Evidence: m.in.Verdicts[f.Fingerprint].Evidence,
+		Verdict: m.in.Verdicts[f.Fingerprint].Verdict, Rules: rulesOf(m.in.Verdicts[f.Fingerprint].Evidence),
 		Process: m.in.Result.B.Process.Name.Value, Count: filter.Known(float64(r.B)),
 	}
 	if facts.States == nil {
@@ -327,4 +327,12 @@ func DiffFilter(in DiffInput) (func(diff.Row) bool, error) {
 	return func(r diff.Row) bool {
 		return (m.kind == "" || r.Family.Kind == m.kind) && (asked.Empty() || asked.Match(m.facts(&r)))
 	}, nil
+}
+
+// rulesOf are the rules of evidence.
+func rulesOf(all []analysis.Evidence) (rules []string) {
+	for _, e := range all {
+		rules = append(rules, e.Rule)
+	}
+	return rules
 }

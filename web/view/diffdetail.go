@@ -80,7 +80,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 	if g := m.groupOfB(r.Family.Fingerprint); g != nil {
 		d.Waits = waitBars(row.Anchor+"-w", g)
 	}
-	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
+	for _, e := range m.in.Evidence(r.Family) {
 		d.Evidence = append(d.Evidence, Pair{ruleWord(e.Rule), Visible(arrow(e.Text))})
 	}
 	return d

@@ -24,9 +24,11 @@ type FamilyInput struct {
 	CaseID, CaseTitle, Process string
 	Family                     report.Family
 	Judgement                  analysis.Judgement
-	Labels                     []string
-	Times                      []time.Time
-	Counts                     []*int
+	// Evidence is that of the judgement.
+	Evidence []report.Evidence
+	Labels   []string
+	Times    []time.Time
+	Counts   []*int
 	// Epochs are the epoch of each snapshot, nil for one epoch.
 	Epochs []int
 	// Lower says of each snapshot whether its count is a lower bound.
@@ -402,7 +404,7 @@ func (m *familyMaker) why(f *Family) {
 	} else {
 		f.Why = "Why " + verdictWord(f.Verdict)
 	}
-	f.Evidence, f.Cannot, f.Decides = reasonsOf(m.in.Judgement.Evidence)
+	f.Evidence, f.Cannot, f.Decides = reasonsOf(m.in.Evidence)
 	if o := m.in.Family.Onset; o != nil && o.Text != "" {
 		f.Onset = "The growth " + Visible(o.Text) + "."
 	}

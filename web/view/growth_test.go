@@ -208,8 +208,10 @@ func restarted() FamilyInput {
 	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	in := FamilyInput{
 		Process: "app", Family: report.Family{Kind: analysis.KindGoroutine, Title: "main.leak"},
-		Judgement: analysis.Judgement{Verdict: analysis.Leaking, RecoveredAt: -1, Survivors: -1, Evidence: []analysis.Evidence{
-			{Rule: "series", Text: "rose by 159"}, {Rule: "span", Text: "over 1 min: too short"}, {Rule: "decides", Text: "one more snapshot"}}},
+		Judgement: analysis.Judgement{Verdict: analysis.Leaking, RecoveredAt: -1, Survivors: -1},
+		Evidence: []report.Evidence{
+			{Text: "rose by 159", Evidence: analysis.Evidence{Rule: "series"}}, {Text: "over 1 min: too short", Evidence: analysis.Evidence{Rule: "span"}},
+			{Text: "one more snapshot", Evidence: analysis.Evidence{Rule: "decides"}}},
 		Labels: []string{"t0", "t1", "t2"}, Counts: numbers(3, 162, 16), Epochs: []int{0, 0, 1}, Groups: make([]*analysis.Group, 3), SnapshotIndex: 2,
 	}
 	for i := range 3 {

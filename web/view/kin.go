@@ -55,7 +55,7 @@ type VersionLine struct {
 
 // reasonsOf sorts evidence: what speaks for the verdict, what it cannot exclude,
 // and what would change it.
-func reasonsOf(all []analysis.Evidence) (reasons []Pair, cannot, decides []string) {
+func reasonsOf(all []report.Evidence) (reasons []Pair, cannot, decides []string) {
 	for _, e := range all {
 		text := Visible(arrow(e.Text))
 		switch e.Rule {

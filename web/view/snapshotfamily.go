@@ -183,7 +183,7 @@ func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Fact
 	}
 	if in != nil {
 		known := report.FactsOf(in)
-		facts.Verdict, facts.Evidence, facts.Unit, facts.Classes, facts.Triage = known.Verdict, known.Evidence, known.Unit, known.Classes, known.Triage
+		facts.Verdict, facts.Rules, facts.Unit, facts.Classes, facts.Triage = known.Verdict, known.Rules, known.Unit, known.Classes, known.Triage
 	}
 	return facts
 }

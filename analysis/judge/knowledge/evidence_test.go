@@ -179,7 +179,7 @@ func TestEveryKnownLeakWithEvidenceFiresOnIt(t *testing.T) {
 		for _, seen := range evidenceOf(e) {
 			tried = append(tried, strconv.Quote(strings.Join(seen.Family.Loose, " < "))+" in "+firstState(seen.States)+" by "+seen.Family.LooseCreator)
 			r := m.Match(seen)
-			if slices.Contains(speaking(r), e.ID) && e.generic() {
+			if slices.Contains(speaking(r), e.ID) && e.Generic() {
 				t.Errorf("%s accuses by %s", e.ID, tried[len(tried)-1])
 			}
 			switch {

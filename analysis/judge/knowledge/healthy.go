@@ -1,8 +1,6 @@
 package knowledge
 
-import (
-	"fmt"
-)
+import "leakdiff/analysis"
 
 // Healthy is the reason why a family may be normal.
 type Healthy struct {
@@ -15,8 +13,8 @@ type Healthy struct {
 	decides  bool
 	// Within reports that the count does not exceed Expected by the effect gate.
 	Within bool
-	// Text is the reason in words.
-	Text string
+	// Reason is the evidence: the library and its expected number, and what was counted.
+	Reason analysis.Evidence
 }
 
 // The effect gate: what exceeds an expected count must exceed it by this number and by
@@ -38,7 +36,7 @@ func (m *Matcher) healthy(t *traits, s Seen) *Healthy {
 		h.decides = h.Known && in.normal.Expected.demanded()
 		excess := s.Count - h.Expected
 		h.Within = !h.Known || float64(excess) < leastShare*float64(h.Expected) || excess < leastExcess
-		h.Text = h.reason(s)
+		h.Reason = h.reason(s)
 		return h
 	}
 	return nil
@@ -59,16 +57,22 @@ func (e Expected) in(u Units) (int, bool) {
 	return e.Each * n, ok
 }
 
-func (h *Healthy) reason(s Seen) string {
-	text := fmt.Sprintf("a normal stack of %s: %s", h.Normal.Library, h.Normal.Expected.Text)
+// reason names the library and how many it expects, then the unit on which the number depends.
+// N is the count if it is above the number that the units allow.
+func (h *Healthy) reason(s Seen) analysis.Evidence {
+	expected := h.Normal.Expected
+	e := analysis.Evidence{Rule: RuleNormal, Names: []string{h.Normal.Library, expected.Text}}
 	switch {
-	case !h.Known && h.Normal.Expected.Per != "" && h.Normal.Expected.Each > 0:
-		text += ", their number is not known"
-	case h.Known && h.Normal.Expected.Per != "process":
-		text += fmt.Sprintf(", that is %d by the number of %ss in the same snapshot", h.Expected, h.Normal.Expected.Per)
+	case !h.Known && expected.Per != "" && expected.Each > 0:
+		e.Names = append(e.Names, expected.Per)
+	case h.Known && expected.Per != "process":
+		e.Names = append(e.Names, expected.Per)
+	}
+	if h.Known {
+		e.Figures = map[analysis.Figure]float64{"expected": float64(h.Expected)}
 	}
 	if h.Known && !h.Within {
-		text += fmt.Sprintf("; %d are above that", s.Count)
+		e.N = s.Count
 	}
-	return text
+	return e
 }

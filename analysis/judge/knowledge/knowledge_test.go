@@ -339,14 +339,14 @@ func TestEveryEntryWithFramesFiresOnItsOwnSignature(t *testing.T) {
 			seen = growing(stackOf(creator, append(frames, e.Signature.Owners[0]+"pkg.(*T).run")...), state, 40)
 		}
 		r := m.Match(seen)
-		if e.Signature.Unseen && !e.generic() {
+		if e.Signature.Unseen && !e.Generic() {
 			if slices.Contains(speaking(r), e.ID) || !slices.Contains(looking(r), e.ID) {
 				t.Errorf("%s is read from its fix and is not just possible: %v speak, %v are possible", e.ID, speaking(r), looking(r))
 			}
 			fired++
 			continue
 		}
-		if slices.Contains(speaking(r), e.ID) == e.generic() || slices.Contains(similar(r), e.ID) != e.generic() {
+		if slices.Contains(speaking(r), e.ID) == e.Generic() || slices.Contains(similar(r), e.ID) != e.Generic() {
 			t.Errorf("%s does not fire on %q, created by %q, in %s", e.ID, frames, creator, state)
 			continue
 		}
@@ -409,12 +409,11 @@ func TestAListingWithoutAStackAccusesNobodyOfAPublishedLeak(t *testing.T) {
 		kind       analysis.Kind
 		attributes map[string]string
 		want       []string
-		needs      string
 	}{
-		{"node", analysis.KindDescriptor, map[string]string{"type": "tcp", "role": "client", "remote": "10.9.9.9:5432", "state": "ESTABLISHED"}, []string{"k8sjs-2893", "k8sjs-494"}, "kubernetes-client/javascript"},
-		{"kubelet", analysis.KindWatch, map[string]string{"fstype": "cgroup2", "status": "mounted"}, []string{"k8s-100241"}, "a dump with k8s.io/utils/inotify.(*Watcher).readEvents"},
-		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp ConnectionPool"}, []string{"fabric8-781"}, ""},
-		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp WebSocket"}, []string{"jenkins-58290"}, "a version of jenkins-kubernetes-plugin before 1.16.6"},
+		{"node", analysis.KindDescriptor, map[string]string{"type": "tcp", "role": "client", "remote": "10.9.9.9:5432", "state": "ESTABLISHED"}, []string{"k8sjs-2893", "k8sjs-494"}},
+		{"kubelet", analysis.KindWatch, map[string]string{"fstype": "cgroup2", "status": "mounted"}, []string{"k8s-100241"}},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp ConnectionPool"}, []string{"fabric8-781"}},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp WebSocket"}, []string{"jenkins-58290"}},
 	} {
 		seen := Seen{Family: &analysis.Family{Fingerprint: "x1:" + tt.program + tt.attributes["pool"], Kind: tt.kind, Attributes: tt.attributes}, Program: tt.program, Count: 130, OldestWait: -1, Verdict: analysis.Leaking, Proven: true}
 		r := m.Match(seen)
@@ -425,8 +424,8 @@ func TestAListingWithoutAStackAccusesNobodyOfAPublishedLeak(t *testing.T) {
 			t.Errorf("%s %v: %s", tt.program, tt.attributes, d)
 			continue
 		}
-		if text := r.Known[0].Text; strings.Contains(text, "Same stack") || !strings.HasPrefix(text, "Possible: ") || !strings.Contains(text, tt.needs) {
-			t.Errorf("%s: %q", tt.program, text)
+		if got := r.Known[0].Meaning; got != "no_stack" {
+			t.Errorf("%s: %q", tt.program, got)
 		}
 	}
 }
@@ -439,7 +438,7 @@ func TestAVersionThatHasTheFixIsComparedAndNotAccused(t *testing.T) {
 	if got := speaking(r); slices.Contains(got, "k8s-6488") || slices.Contains(got, "kuberhealthy-533") {
 		t.Errorf("%v accuse client-go v0.34.4 of what was mended in 2015 and 2019", got)
 	}
-	if i := slices.IndexFunc(r.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }); i < 0 || !strings.Contains(r.Known[i].Text, "has the fix") {
+	if i := slices.IndexFunc(r.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }); i < 0 || r.Known[i].Meaning != "grows_with_fix" {
 		t.Errorf("the comparison is not told: %+v", r.Known)
 	}
 	if got := m.Match(growing(stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"), "IO wait", 40)); slices.ContainsFunc(got.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }) {
@@ -485,18 +484,18 @@ func TestWhatIsKnownToBeNoLeakIsNotAccused(t *testing.T) {
 			}
 			rank, _ := m.Match(seen).Weigh(seen)
 			if rank.Verdict != tt.want || rank.By != tt.by {
-				t.Errorf("%s by %q, want %s by %q (%s)", rank.Verdict, rank.By, tt.want, tt.by, rank.Evidence.Text)
+				t.Errorf("%s by %q, want %s by %q (%s)", rank.Verdict, rank.By, tt.want, tt.by, rank.Evidence.Form)
 			}
-			if tt.by != "" && !strings.Contains(rank.Evidence.Text, "by its figures alone it is leaking; "+tt.by) {
-				t.Errorf("the figures are not told: %s", rank.Evidence.Text)
+			if e := rank.Evidence; tt.by != "" && (e.Rule != RuleAside || e.Verdict != analysis.Leaking || e.Names[0] != tt.by) {
+				t.Errorf("the figures are not told: %+v", e)
 			}
 		})
 	}
 }
 
-func TestStatusesThatAreNoLeakSaySo(t *testing.T) {
+func TestEntriesThatAreNoLeakMeanWhatTheirStatusSays(t *testing.T) {
 	m := Builtin().NewMatcher()
-	texts := map[string]string{}
+	status := map[string]Status{}
 	for _, s := range []*analysis.Stack{
 		stackOf("github.com/google/cadvisor/manager.(*containerData).Start", "github.com/google/cadvisor/manager.(*containerData).housekeepingTick", "github.com/google/cadvisor/manager.(*containerData).housekeeping"),
 		stackOf("", "github.com/hashicorp/go-memdb.watchFew", "github.com/hashicorp/go-memdb.WatchSet.Watch", "github.com/hashicorp/consul/agent/consul.(*Server).blockingQuery"),
@@ -504,14 +503,16 @@ func TestStatusesThatAreNoLeakSaySo(t *testing.T) {
 		stackOf("", "golang.org/x/time/rate.(*Limiter).WaitN", "k8s.io/client-go/util/flowcontrol.(*tokenBucketRateLimiter).Wait", "k8s.io/client-go/rest.(*Request).tryThrottleWithInfo"),
 	} {
 		for _, match := range m.Match(growing(s, "select", 40)).Known {
-			texts[match.Entry.ID] = match.Text
+			if match.Meaning == "by_status" {
+				status[match.Entry.ID] = match.Entry.Status
+			}
 		}
 	}
-	for id, part := range map[string]string{
-		"cadvisor-2012": "number of containers", "consul-4140": "number of requests", "cilium-5902": "judged legitimate upstream", "k8s-126711": "is not claimed",
+	for id, want := range map[string]Status{
+		"cadvisor-2012": NormalPerContainer, "consul-4140": NormalPerRequest, "cilium-5902": FalseAlarm, "k8s-126711": StuckNotLeak,
 	} {
-		if !strings.Contains(texts[id], part) {
-			t.Errorf("%s says %q, want %q in it", id, texts[id], part)
+		if status[id] != want {
+			t.Errorf("%s means %q, want %q", id, status[id], want)
 		}
 	}
 }
@@ -519,7 +520,16 @@ func TestStatusesThatAreNoLeakSaySo(t *testing.T) {
 func TestABacklogIsClearedOnlyByWhatWasSeen(t *testing.T) {
 	m := Builtin().NewMatcher()
 	began := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	const waiting = "may be the bounded backlog k8s-105830, which drains within 10 minutes"
+	figures := func(pairs ...float64) map[analysis.Figure]float64 {
+		out := map[analysis.Figure]float64{"bound_minutes": 10}
+		for i, name := range []analysis.Figure{"per_minute", "level", "oldest_minutes", "decides_unix"}[:len(pairs)] {
+			if pairs[i] > 0 {
+				out[name] = pairs[i]
+			}
+		}
+		return out
+	}
+	decides := float64(began.Add(15 * time.Minute).Unix()) // one and a half bounds later
 	for _, tt := range []struct {
 		name    string
 		verdict analysis.Verdict
@@ -527,24 +537,27 @@ func TestABacklogIsClearedOnlyByWhatWasSeen(t *testing.T) {
 		span    int
 		rise    Rise
 		want    analysis.Verdict
-		text    string
+		form    analysis.Form
+		figures map[analysis.Figure]float64
 	}{
-		{"two minutes show no drainage", analysis.Leaking, 1, 2, Rise{Present: 2, PerMinute: 75, Began: began}, analysis.Suspicious,
-			waiting + ": at 75 a minute it would level at about 750; a capture after 03:15Z decides"},
-		{"nor does a suspicion of them", analysis.Suspicious, 1, 2, Rise{Present: 2, PerMinute: 75, Began: began}, analysis.Suspicious, waiting},
-		{"longer than the bound, and nobody is older", analysis.Leaking, 8, 30, Rise{Present: 30, PerMinute: 5, Began: began}, analysis.Stable, "its oldest waits at least 8"},
-		{"a long series in which it came late", analysis.Leaking, 4, 30, Rise{Present: 5, PerMinute: 5, Began: began}, analysis.Suspicious, waiting},
-		{"level at what its births explain", analysis.Suspicious, 4, 8, Rise{Present: 8, Level: true, PerMinute: 4, Began: began}, analysis.Stable, "it levels at 40, which 4 births a minute explain"},
-		{"level far above what its births explain", analysis.Suspicious, 4, 8, Rise{Present: 8, Level: true, PerMinute: 1, Began: began}, analysis.Suspicious, waiting},
-		{"no times at all", analysis.Leaking, -1, 0, Rise{Present: -1}, analysis.Suspicious, "a capture 15 minutes after the growth began decides"},
-		{"older than the bound", analysis.Leaking, 12, 30, Rise{Present: 30, PerMinute: 5, Began: began}, analysis.Leaking, ""},
+		{"two minutes show no drainage", analysis.Leaking, 1, 2, Rise{Present: 2, PerMinute: 75, Began: began}, analysis.Suspicious, "backlog_open", figures(75, 750, 0, decides)},
+		{"nor does a suspicion of them", analysis.Suspicious, 1, 2, Rise{Present: 2, PerMinute: 75, Began: began}, analysis.Suspicious, "backlog_open", figures(75, 750, 0, decides)},
+		{"longer than the bound, and nobody is older", analysis.Leaking, 8, 30, Rise{Present: 30, PerMinute: 5, Began: began}, analysis.Stable, "backlog_waits", figures(0, 0, 8)},
+		{"a long series in which it came late", analysis.Leaking, 4, 30, Rise{Present: 5, PerMinute: 5, Began: began}, analysis.Suspicious, "backlog_open", figures(5, 50, 0, decides)},
+		{"level at what its births explain", analysis.Suspicious, 4, 8, Rise{Present: 8, Level: true, PerMinute: 4, Began: began}, analysis.Stable, "backlog_levels", figures(4)},
+		{"level far above what its births explain", analysis.Suspicious, 4, 8, Rise{Present: 8, Level: true, PerMinute: 1, Began: began}, analysis.Suspicious, "backlog_open", figures(1, 10, 0, decides)},
+		{"no times at all", analysis.Leaking, -1, 0, Rise{Present: -1}, analysis.Suspicious, "backlog_open", figures()},
+		{"older than the bound", analysis.Leaking, 12, 30, Rise{Present: 30, PerMinute: 5, Began: began}, analysis.Leaking, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen := growing(stackOf("github.com/moby/spdystream.(*Connection).Serve", "github.com/moby/spdystream.(*Connection).shutdown"), "chan send", 40)
 			seen.Verdict, seen.OldestWait, seen.Span, seen.Rise = tt.verdict, tt.oldest, tt.span, func() Rise { return tt.rise }
 			rank, _ := m.Match(seen).Weigh(seen)
-			if rank.Verdict != tt.want || !strings.Contains(rank.Evidence.Text, tt.text) {
-				t.Errorf("%s, want %s (%s)", rank.Verdict, tt.want, rank.Evidence.Text)
+			if rank.Verdict != tt.want || rank.Evidence.Form != tt.form {
+				t.Errorf("%s, want %s (%s)", rank.Verdict, tt.want, rank.Evidence.Form)
+			}
+			if d := cmp.Diff(tt.figures, rank.Evidence.Figures); d != "" {
+				t.Errorf("figures (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -584,21 +597,26 @@ func TestNormalStacksClearWithinTheirCountAndNeverAgainstAProof(t *testing.T) {
 		count   int
 		units   Units
 		want    analysis.Verdict
-		text    string
+		form    analysis.Form
+		above   int
 	}{
-		{"as many as pods", analysis.Suspicious, false, 60, Units{"pod": 58}, analysis.Stable, "within what is normal"},
-		{"more than pods", analysis.Suspicious, false, 90, Units{"pod": 58}, analysis.Suspicious, "90 are above that"},
-		{"pods unknown", analysis.Suspicious, false, 60, nil, analysis.Suspicious, "1 per pod, their number is not known"},
-		{"proven", analysis.Leaking, true, 60, Units{"pod": 58}, analysis.Leaking, "here each one was followed by its id"},
-		{"proven without identities", analysis.Leaking, true, 61, Units{"pod": 58}, analysis.Leaking, "here its growth is proven"},
+		{"as many as pods", analysis.Suspicious, false, 60, Units{"pod": 58}, analysis.Stable, "within", 0},
+		{"more than pods", analysis.Suspicious, false, 90, Units{"pod": 58}, analysis.Suspicious, "own_evidence", 90},
+		{"pods unknown", analysis.Suspicious, false, 60, nil, analysis.Suspicious, "own_evidence", 0},
+		{"proven", analysis.Leaking, true, 60, Units{"pod": 58}, analysis.Leaking, "proven_by_id", 0},
+		{"proven without identities", analysis.Leaking, true, 61, Units{"pod": 58}, analysis.Leaking, "proven", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen := growing(worker, "chan receive", tt.count)
 			seen.Verdict, seen.Proven, seen.Units = tt.verdict, tt.proven, tt.units
 			seen.Followed = tt.name == "proven"
 			rank, told := m.Match(seen).Weigh(seen)
-			if rank.Verdict != tt.want || !told || !strings.Contains(rank.Evidence.Text, tt.text) {
-				t.Errorf("%s: %q, want %s with %q", rank.Verdict, rank.Evidence.Text, tt.want, tt.text)
+			e := rank.Evidence
+			if rank.Verdict != tt.want || !told || e.Form != tt.form || e.N != tt.above {
+				t.Errorf("%s: %s of %d, want %s with %s of %d", rank.Verdict, e.Form, e.N, tt.want, tt.form, tt.above)
+			}
+			if got, want := e.Figures["expected"], float64(tt.units["pod"]); got != want || e.Names[len(e.Names)-1] != "pod" {
+				t.Errorf("%v of %v are expected, want %v for each pod", got, e.Names, want)
 			}
 		})
 	}
@@ -609,7 +627,7 @@ func TestOneGoroutineForEachConnectionSaysNothingAboutALeakOfConnections(t *test
 	seen := growing(stackOf("net/http.(*Transport).dialConn", "net/http.(*persistConn).readLoop"), "select", 60)
 	seen.Verdict, seen.Proven, seen.Units = analysis.Suspicious, false, Units{"connection": 60}
 	if rank, _ := m.Match(seen).Weigh(seen); rank.Verdict != analysis.Suspicious {
-		t.Errorf("%s by %q", rank.Verdict, rank.Evidence.Text)
+		t.Errorf("%s by %q", rank.Verdict, rank.Evidence.Form)
 	}
 }
 
@@ -625,7 +643,7 @@ func TestMoreThanExpectedWithAKnownSignatureIsSuspicious(t *testing.T) {
 	r := c.NewMatcher().Match(seen)
 	rank, _ := r.Weigh(seen)
 	if rank.Verdict != analysis.Suspicious || !rank.Changed || !slices.Contains(speaking(r), "own-1") {
-		t.Errorf("%s, %v: %s", rank.Verdict, speaking(r), rank.Evidence.Text)
+		t.Errorf("%s, %v: %s", rank.Verdict, speaking(r), rank.Evidence.Form)
 	}
 }
 
@@ -1070,8 +1088,8 @@ func TestAnOwnEntryIsComparedWithTheVersionOfItsProgram(t *testing.T) {
 			t.Errorf("%s %q: %+v", tt.program, tt.words, known)
 			continue
 		}
-		if tt.want == VersionAffected && known[0].Text != "Same stack and state as this entry of your own, and it grows." {
-			t.Errorf("%q", known[0].Text)
+		if tt.want == VersionAffected && (known[0].Meaning != "same_stack_and_state" || known[0].Entry.Origin == "") {
+			t.Errorf("%q", known[0].Meaning)
 		}
 	}
 }

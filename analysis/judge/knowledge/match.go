@@ -79,8 +79,10 @@ type Match struct {
 	Basis Basis
 	// frames is the number of frames of the signature that were found.
 	frames int
-	// Text is the meaning of the match in words.
-	Text string
+	// Meaning is what the match means by its status and basis. Oldest is how many minutes the
+	// oldest member of a backlog has waited at least, -1 if that is not known.
+	Meaning analysis.Form
+	Oldest  int
 	// Versions compares the seen version with those of the entry.
 	Versions Comparison
 	// RuledOut reports that stack, state and growth match the entry and only the
@@ -94,10 +96,10 @@ type Match struct {
 // Speaks reports whether the match means more than a similar look.
 func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
-// generic reports a published leak whose signature only has functions of the standard
+// Generic reports a published leak whose signature only has functions of the standard
 // library, gRPC or database/sql. Every program that uses them can show the same stack.
 // Such a match is similar and no more.
-func (e *Entry) generic() bool {
+func (e *Entry) Generic() bool {
 	s := e.Signature
 	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }
 	return e.Origin == "" && e.Status == Leak && len(s.Frames)+len(s.CreatedBy) > 0 && !slices.ContainsFunc(s.Frames, telling) && !slices.ContainsFunc(s.CreatedBy, telling)
@@ -238,7 +240,7 @@ const stillWaits = 10
 // accuses leaves out growth that a load explains.
 func accuses(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
 
-// match decides whether an entry is shown, and words its meaning.
+// match decides whether an entry is shown, and what it means.
 func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	in := &m.c.index.entries[k.entry]
 	e := in.entry
@@ -264,12 +266,12 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	switch {
 	case mended:
 		out.RuledOut, out.Basis = out.Speaks(), Looks
-	case (e.generic() || !m.owned(e, s, out.Versions)) && out.Speaks():
+	case (e.Generic() || !m.owned(e, s, out.Versions)) && out.Speaks():
 		out.Basis, out.Similar = Looks, true
 	case (e.Signature.Unseen || stateless(in, s, healthy)) && out.Speaks():
 		out.Basis = Possible
 	}
-	out.Text = meaning(out, s)
+	out.Meaning, out.Oldest = meaning(out, s)
 	return out, true
 }
 

@@ -1,13 +1,10 @@
 package knowledge
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Rank is an accusation after the catalogue was consulted.
@@ -41,22 +38,22 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 	if h := r.Healthy; h != nil && accused {
 		switch {
 		case s.Proven:
-			proven := "here its growth is proven"
+			same.Evidence = h.weighed("proven")
 			if s.Followed {
-				proven = "here each one was followed by its id"
+				same.Evidence = h.weighed("proven_by_id")
 			}
-			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: h.Text + "; " + proven}
 			return same, true
 		case h.decides && h.Within:
-			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleNormal, Text: "it grows, but within what is normal: " + h.Text}}, true
+			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: h.weighed("within")}, true
 		}
-		same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: h.Text + "; the growth is judged by its own evidence"}
+		same.Evidence = h.weighed("own_evidence")
 		return same, true
 	}
 	for _, k := range r.Known {
 		if k.Basis == Excess {
-			return Rank{Verdict: analysis.Suspicious, Changed: true, Evidence: analysis.Evidence{Rule: RuleKnown, Text: fmt.Sprintf("%d where %d are expected (%s), with the signature of %s",
-				s.Count, r.Healthy.Expected, r.Healthy.Normal.Expected.Text, k.Entry.ID)}}, true
+			return Rank{Verdict: analysis.Suspicious, Changed: true, Evidence: analysis.Evidence{
+				Rule: RuleKnown, Form: "excess", N: s.Count, Of: r.Healthy.Expected, Names: []string{k.Entry.ID, r.Healthy.Normal.Expected.Text},
+			}}, true
 		}
 	}
 	return same, false
@@ -74,27 +71,25 @@ func (r Result) aside(s Seen) (Rank, bool) {
 		if k.Entry.Status == Leak || !k.Speaks() {
 			continue
 		}
-		why := strings.TrimSuffix(k.Text, ".")
+		why := analysis.Evidence{Rule: RuleAside, Form: "by_status", Verdict: s.Verdict, Names: []string{k.Entry.ID, string(k.Entry.Status), k.Entry.Origin}}
 		if k.Entry.Status == BoundedBacklog {
 			older := k.older(s)
 			if older == olderBeyond {
 				continue
 			}
-			var seen bool
-			if why, seen = k.drained(s, older); !seen {
-				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown, Text: why}}, true
+			if !k.drained(s, older, &why) {
+				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: why}, true
 			}
 		} else if k.Entry.Origin == "" {
 			if k.frames == 0 {
 				continue // a listing shows no frame of the project
 			}
 			if s.Rise == nil || !s.Rise().Level {
-				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown,
-					Text: fmt.Sprintf("may be %s (%s): %s; a count that levels off would show it", k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), wording.Lower(why))}}, true
+				why.Rule, why.Form = RuleKnown, "unless_it_levels"
+				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: why}, true
 			}
 		}
-		return Rank{Verdict: analysis.Stable, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
-			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), wording.Lower(why))}}, true
+		return Rank{Verdict: analysis.Stable, Changed: true, By: k.Entry.ID, Evidence: why}, true
 	}
 	return Rank{}, false
 }
@@ -103,28 +98,43 @@ func (r Result) aside(s Seen) (Rank, bool) {
 // level.
 const levelShare = 1.2
 
-// drained reports whether a backlog was seen to drain or to level, and words what was
-// seen or what would decide.
-func (m Match) drained(s Seen, older older) (string, bool) {
+// drained reports whether a backlog was seen to drain or to level. It adds to the evidence what
+// was seen or what would decide.
+func (m Match) drained(s Seen, older older, e *analysis.Evidence) bool {
 	bound := m.Entry.BoundMinutes
 	rise := Rise{Present: -1}
 	if s.Rise != nil {
 		rise = s.Rise()
 	}
+	e.Figures = map[analysis.Figure]float64{"bound_minutes": float64(bound)}
 	level := rise.PerMinute * float64(bound)
 	switch {
 	case older == olderWithin && s.Span >= bound && rise.Present >= bound:
-		return m.backlog(s), true
+		form, oldest := m.backlog(s)
+		e.Form = form
+		if oldest >= 0 {
+			e.Figures["oldest_minutes"] = float64(oldest)
+		}
+		return true
 	case rise.Level && rise.PerMinute > 0 && float64(s.Count) <= levelShare*level:
-		return fmt.Sprintf("a backlog that drains by itself within %d minutes; it levels at %d, which %.3g births a minute explain", bound, s.Count, rise.PerMinute), true
+		e.Form, e.N = "backlog_levels", s.Count
+		e.Figures["per_minute"] = rise.PerMinute
+		return true
 	}
-	text := fmt.Sprintf("may be the bounded backlog %s, which drains within %d minutes", m.Entry.ID, bound)
+	e.Rule, e.Form = RuleKnown, "backlog_open"
 	if rise.PerMinute > 0 {
-		text += fmt.Sprintf(": at %.3g a minute it would level at about %.0f", rise.PerMinute, level)
+		e.Figures["per_minute"], e.Figures["level"] = rise.PerMinute, level
 	}
-	if rise.Began.IsZero() {
-		return text + fmt.Sprintf("; a capture %d minutes after the growth began decides", bound+bound/2), false
+	if !rise.Began.IsZero() {
+		decides := rise.Began.Add(time.Duration(bound) * 3 * time.Minute / 2)
+		e.Figures["decides_unix"] = float64(decides.Unix())
 	}
-	decides := rise.Began.Add(time.Duration(bound) * 3 * time.Minute / 2)
-	return text + "; a capture after " + wording.ClockMinute(decides) + " decides", false
+	return false
+}
+
+// weighed is the evidence that a normal stack was weighed against the growth of a family.
+func (h *Healthy) weighed(form analysis.Form) analysis.Evidence {
+	e := h.Reason
+	e.Form = form
+	return e
 }

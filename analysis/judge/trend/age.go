@@ -1,14 +1,11 @@
 package trend
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // ages are the ages of the members in the last dump. Uniform ages suggest a leak, one
@@ -200,26 +197,27 @@ func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	if !a.known || a.oldest == 0 || s.fit.n > 0 && a.oldest < leastAge {
 		return nil
 	}
-	text := fmt.Sprintf("at %s %d of %d members are older than %s and younger than the process (%s): oldest %s, half older than %s, %s of 12 age classes used, the fullest with %s",
-		p.series.label(a.at), a.kept, a.members, wording.Duration(hoursLong(leastAge)), wording.Duration(hoursLong(a.uptime)), wording.Duration(hoursLong(a.oldest)),
-		wording.Duration(hoursLong(a.middle)), strconv.Itoa(a.filled), wording.Share(a.largest))
-	if a.holds {
-		return one(ruleAges, "%s: born all along, and old ones are still there", text)
-	}
-	return one(ruleAges, "%s: %s", text, a.against())
+	return one(analysis.Evidence{
+		Rule: ruleAges, Form: a.form(), At: new(a.at), N: a.kept, Of: a.members, Unit: analysis.PerHour,
+		Figures: map[analysis.Figure]float64{
+			"least": leastAge, "uptime": a.uptime, "oldest": a.oldest, "middle": a.middle, "classes": float64(a.filled), "largest": a.largest,
+		},
+	})
 }
 
-// against names the rules of ages that do not hold.
-func (a ages) against() string {
+// form names the rule of ages that does not hold.
+func (a ages) form() analysis.Form {
 	switch {
+	case a.holds:
+		return "all_along"
 	case a.largest > fullestBin || a.filled < leastBins:
-		return "most came at once"
+		return "at_once"
 	case a.middle < leastMiddle*a.oldest:
-		return "the old ones are few, as in churn"
+		return "few_old"
 	case a.younger < leastYounger:
-		return "no births lately"
+		return "none_lately"
 	default:
-		return "too young for a judgement by age"
+		return "too_young"
 	}
 }
 

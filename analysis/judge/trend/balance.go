@@ -1,7 +1,6 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 
 	"leakdiff/analysis"
@@ -143,33 +142,31 @@ func (s *signals) showsBalance() bool {
 	return s.grew && (s.fit.n < fewestCohortPoints || s.verdict == analysis.Grew || s.verdict == analysis.Stopped)
 }
 
-// balanceEvidence reports who came and who left: "40 new, 0 gone, 212 of 212 still
-// there".
+// balanceEvidence reports who came and who left: 40 are new, 0 gone, 212 of 212 are still there.
 func balanceEvidence(p *part, s *signals) []analysis.Evidence {
 	if !s.showsBalance() {
 		return nil
 	}
-	return one(ruleTurnover, "%s", p.balanceText(s))
+	return one(p.turnover(s))
 }
 
-func (p *part) balanceText(s *signals) string {
+func (p *part) turnover(s *signals) analysis.Evidence {
 	b := s.balance
 	if !b.known {
-		return fmt.Sprintf("%d more by the counts; without identities it is not known who came and who left", b.rise)
+		return analysis.Evidence{Rule: ruleTurnover, Form: "counts", N: b.rise}
 	}
-	text := fmt.Sprintf("%d new, %d gone", b.born, b.gone)
-	if b.first > 0 {
-		text += fmt.Sprintf(", %d of %d still there", b.stayed, b.first)
-	}
+	e := analysis.Evidence{Rule: ruleTurnover, Form: "followed", N: b.stayed, Of: b.first, Identity: p.identity(),
+		Figures: map[analysis.Figure]float64{"new": float64(b.born), "gone": float64(b.gone)}}
 	run := p.lastRun()
 	if len(p.runs) > 1 || len(run) != 3 || !p.tracking.complete[run[1].index] {
-		return text
+		return e
 	}
 	// With three snapshots, both intervals are reported.
 	middle := run[1].index
 	first := len(p.tracking.members[middle]) - p.tracking.common(run[0].index, middle)
 	second := len(p.tracking.members[run[2].index]) - p.tracking.common(middle, run[2].index)
-	return text + fmt.Sprintf("; %d came until %s, %d until %s", first, p.label(run[1]), second, p.label(run[2]))
+	e.Points = []analysis.Point{{At: middle, N: first}, {At: run[2].index, N: second}}
+	return e
 }
 
 // stop is the point at which a growth ended.
@@ -302,12 +299,15 @@ func stopEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.stop == nil {
 		return nil
 	}
-	text := fmt.Sprintf("grew by %d until %s, stands since", s.stop.before, p.label(s.stop.at))
+	e := analysis.Evidence{Rule: ruleStopped, Form: "stands", N: s.stop.before, At: new(s.stop.at.index),
+		Figures: map[analysis.Figure]float64{"expected": math.Round(s.stop.expected)}}
 	if s.stop.after > 0 {
-		text = fmt.Sprintf("grew by %d until %s and by %d since", s.stop.before, p.label(s.stop.at), s.stop.after)
+		e.Form = "slowed"
+		e.Figures["after"] = float64(s.stop.after)
 	}
 	if p.tracking.complete[p.lastRun()[len(p.lastRun())-1].index] {
-		text += fmt.Sprintf("; the %d are still there", s.stop.before)
+		e.Identity = p.identity()
+		e.Figures["stayed"] = float64(s.stop.before)
 	}
-	return one(ruleStopped, "%s; its own pace would have shown %d more", text, int(math.Round(s.stop.expected)))
+	return one(e)
 }

@@ -9,25 +9,25 @@ import (
 
 func TestTwoOrThreeDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 	tests := []struct {
-		name string
-		in   scenario
-		want analysis.Verdict
-		rule string
-		text string
+		name     string
+		in       scenario
+		want     analysis.Verdict
+		rule     string
+		evidence string
 	}{
-		{"40 came and none of 212 left", only("1-212 1-252"), analysis.Grew, ruleTurnover, "40 new, 0 gone, 212 of 212 still there"},
-		{"three new ones are enough where nobody left", only("1-20 1-23"), analysis.Grew, ruleTurnover, "3 new, 0 gone, 20 of 20 still there"},
+		{"40 came and none of 212 left", only("1-212 1-252"), analysis.Grew, ruleTurnover, "followed 212/212 gone=0 new=40"},
+		{"three new ones are enough where nobody left", only("1-20 1-23"), analysis.Grew, ruleTurnover, "followed 20/20 gone=0 new=3"},
 		{"two are not", only("1-20 1-22"), analysis.Stable, "", ""},
-		{"20 become 40", only("1-20 1-40"), analysis.Grew, ruleTurnover, "20 new, 0 gone, 20 of 20 still there"},
-		{"three dumps tell both intervals", only("1-200 1-220 1-240"), analysis.Grew, ruleTurnover, "40 new, 0 gone, 200 of 200 still there; 20 came until t1, 20 until t2"},
+		{"20 become 40", only("1-20 1-40"), analysis.Grew, ruleTurnover, "followed 20/20 gone=0 new=20"},
+		{"three dumps tell both intervals", only("1-200 1-220 1-240"), analysis.Grew, ruleTurnover, "followed 200/200 gone=0 new=40 [t1:20 t2:20]"},
 		{"half as many again in turns is chance", only("1-10 11-23"), analysis.Stable, "", ""},
-		{"many more in turns is not", only("1-10 11-40"), analysis.Grew, ruleTurnover, "30 new, 10 gone, 0 of 10 still there"},
+		{"many more in turns is not", only("1-10 11-40"), analysis.Grew, ruleTurnover, "followed 0/10 gone=10 new=30"},
 		{"counts below the gate are no growth", only("#100 #109"), analysis.Stable, "", ""},
 		{"counts that double below the noise of counts are no growth, and not called noise", only("#20 #40"), analysis.Stable, "", ""},
-		{"counts beyond it are suspicious as before", only("#4 #40"), analysis.Suspicious, ruleTurnover, "36 more by the counts; without identities it is not known who came and who left"},
-		{"more in the second of three dumps has stopped", only("1-6 1-27 1-27"), analysis.Stopped, ruleStopped, "grew by 21 until t1, stands since; the 21 are still there; its own pace would have shown 21 more"},
-		{"more in the third of three dumps grew", only("1-27 1-31 1-40"), analysis.Grew, ruleTurnover, "13 new, 0 gone, 27 of 27 still there; 4 came until t1, 9 until t2"},
-		{"a restart in between is no birth", scenario{families: map[string]string{onlyFamily: "1-20 1-23 101-103 101-104"}, pids: "1 1 2 2"}, analysis.Grew, ruleTurnover, "4 new, 0 gone, 23 of 23 still there"},
+		{"counts beyond it are suspicious as before", only("#4 #40"), analysis.Suspicious, ruleTurnover, "counts 36"},
+		{"more in the second of three dumps has stopped", only("1-6 1-27 1-27"), analysis.Stopped, ruleStopped, "stands 21 at=t1 expected=21 stayed=21"},
+		{"more in the third of three dumps grew", only("1-27 1-31 1-40"), analysis.Grew, ruleTurnover, "followed 27/27 gone=0 new=13 [t1:4 t2:9]"},
+		{"a restart in between is no birth", scenario{families: map[string]string{onlyFamily: "1-20 1-23 101-103 101-104"}, pids: "1 1 2 2"}, analysis.Grew, ruleTurnover, "followed 23/23 gone=0 new=4"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTwoOrThreeDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 				t.Errorf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
 			}
 			if tc.rule != "" {
-				wantText(t, judged, tc.rule, tc.text)
+				wantEvidence(t, judged, tc.rule, tc.evidence)
 				return
 			}
 			for _, e := range judged.Evidence {
@@ -50,14 +50,14 @@ func TestTwoOrThreeDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 
 func TestAGrowthThatHasEndedIsStopped(t *testing.T) {
 	tests := []struct {
-		name string
-		in   scenario
-		want analysis.Verdict
-		text string
+		name     string
+		in       scenario
+		want     analysis.Verdict
+		evidence string
 	}{
-		{"60 came until t6 and stand since", only(piling("0 9 19 28 41 55 60 60 60 60")), analysis.Stopped, "grew by 60 until t6, stands since; the 60 are still there; its own pace would have shown 30 more"},
-		{"one came since", only(piling("0 9 19 28 41 55 60 60 60 61")), analysis.Stopped, "grew by 60 until t6 and by 1 since; the 60 are still there; its own pace would have shown 30 more"},
-		{"counts alone stop as well", only("#0 #9 #19 #28 #41 #55 #60 #60 #60 #60"), analysis.Stopped, "grew by 60 until t6, stands since; its own pace would have shown 30 more"},
+		{"60 came until t6 and stand since", only(piling("0 9 19 28 41 55 60 60 60 60")), analysis.Stopped, "stands 60 at=t6 expected=30 stayed=60"},
+		{"one came since", only(piling("0 9 19 28 41 55 60 60 60 61")), analysis.Stopped, "slowed 60 at=t6 after=1 expected=30 stayed=60"},
+		{"counts alone stop as well", only("#0 #9 #19 #28 #41 #55 #60 #60 #60 #60"), analysis.Stopped, "stands 60 at=t6 expected=30"},
 		{"two quiet intervals after pauses of one are a pause", only(piling("0 20 20 40 40 60 60 60")), analysis.Suspicious, ""},
 		{"the last interval alone says nothing of a slow growth", only(piling("0 1 2 3 4 5 6 7 8 9 10 11 12 12")), analysis.Leaking, ""},
 		{"what fell after its peak has not stood still", only("1-10 1-40 1-70 1-100 1-130 1-60"), analysis.Grew, ""},
@@ -69,8 +69,8 @@ func TestAGrowthThatHasEndedIsStopped(t *testing.T) {
 			if judged.Verdict != tc.want {
 				t.Fatalf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
 			}
-			if tc.text != "" {
-				wantText(t, judged, ruleStopped, tc.text)
+			if tc.evidence != "" {
+				wantEvidence(t, judged, ruleStopped, tc.evidence)
 			}
 		})
 	}

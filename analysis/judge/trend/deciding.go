@@ -1,85 +1,90 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // decides names what would change a verdict: the next snapshot and what it would have
 // to show.
 func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
-	say := func(format string, args ...any) []analysis.Evidence { return one(ruleDecides, format, args...) }
+	e := analysis.Evidence{Rule: ruleDecides}
 	switch verdict {
 	case analysis.Leaking:
 		switch {
 		case recovered:
-			return say("if it grows again after that, its cause is still there")
+			e.Form = "if_again"
 		case s.marked > 0:
-			return say("nothing changes this: a mark of the runtime is a proof")
+			e.Form = "marked"
+		default:
+			e.Form, e.N = p.refuted(s)
 		}
-		return say("this answer is wrong if most of %s are gone in a later capture, or if a load grew by as much", p.accusedText(s))
 	case analysis.Scaling:
-		return say("it is a leak if it goes on rising while %s stands still", s.loadFit.name())
-	case analysis.Suspicious:
-		return say("%s", p.proofOfGrowth(s))
+		e.Form = "if_load_stands"
+		if s.loadFit.load != nil {
+			e.Names = s.loadFit.load.names()
+		}
+	case analysis.Suspicious, analysis.Grew:
+		p.proofOfGrowth(s, &e)
 	case analysis.Stopped:
-		return say("it would be growing again if a snapshot%s had more than %d", p.later(), p.lastRun()[len(p.lastRun())-1].count)
-	case analysis.Grew:
-		return say("%s", p.proofOfGrowth(s))
+		e.Form, e.N = "if_more", p.lastRun()[len(p.lastRun())-1].count
+		waiting(&e, p.later())
 	case analysis.New:
-		return say("one more snapshot%s would tell: more members by then are a growth, the same ones a step", p.later())
+		e.Form = "one_more"
+		waiting(&e, p.later())
 	case analysis.Shrinking, analysis.Gone:
-		return say("members that come back at the next snapshot%s would change this", p.later())
+		e.Form = "if_back"
+		waiting(&e, p.later())
 	case analysis.Stable:
 		if s.fit.n == 0 {
 			return nil
 		}
-		return say("a rise to %d or more at a later snapshot would change this", p.leastNoticeable())
+		e.Form, e.N = "if_rise", p.leastNoticeable()
 	case analysis.TooFewPoints:
-		if s.usable == 0 {
-			return say("a complete dump would tell")
+		if e.Form = "complete_dump"; s.usable > 0 {
+			e.Form = "one_then_three"
+			waiting(&e, p.later())
 		}
-		return say("one more snapshot of the same process%s would show whether it grows; three more, whether its members stay", p.later())
 	}
-	return nil
+	return one(e)
 }
 
-func (f loadFit) name() string {
-	if f.load == nil {
-		return "the load of its unit"
-	}
-	return f.load.words()
-}
-
-// accusedText names the members that must be gone before a leak is refuted.
-func (p *part) accusedText(s *signals) string {
+// refuted is which members must be gone before a leak is refuted, and how many.
+func (p *part) refuted(s *signals) (analysis.Form, int) {
 	if n := sum(s.cohort.alive); n > 0 {
-		return fmt.Sprintf("those %d members", n)
+		return "if_those_gone", n
 	}
 	if s.ages.holds {
-		return fmt.Sprintf("the %d old members", s.ages.kept)
+		return "if_old_gone", s.ages.kept
 	}
-	return "the members counted last"
+	return "if_last_gone", 0
 }
 
-// proofOfGrowth names the evidence that a suspicion lacks.
-func (p *part) proofOfGrowth(s *signals) string {
+// proofOfGrowth is the evidence that a suspicion lacks.
+func (p *part) proofOfGrowth(s *signals, e *analysis.Evidence) {
 	lacking := fewestCohortPoints - max(s.fit.n, min(1, s.usable))
+	wait := p.laterAt(s)
 	switch {
 	case !s.identified && p.unfollowed():
-		return fmt.Sprintf("a dump that names its members (debug=2 for goroutines)%s would tell whether they stay", p.later())
+		e.Form, wait = "identities", p.later()
 	case lacking > 1:
-		return fmt.Sprintf("%d more snapshots%s would decide: births in two of them that stay are a leak", lacking, p.laterAt(s))
+		e.Form, e.N = "more_snapshots", lacking
 	case s.cohorts:
-		return fmt.Sprintf("a count that goes on rising at the next snapshot%s would speak for a leak", p.laterAt(s))
+		e.Form = "goes_on"
 	case s.ages.holds:
-		return fmt.Sprintf("one more snapshot%s would tell more: members born since that stay speak for a leak", p.laterAt(s))
+		e.Form = "born_and_stay"
 	default:
-		return fmt.Sprintf("one more snapshot%s would tell more: a leak keeps the members born so far and adds others, a plateau is flat", p.laterAt(s))
+		e.Form = "adds_others"
+	}
+	waiting(e, wait)
+}
+
+// waiting adds after how many hours the next snapshot is best taken, nothing for 0.
+func waiting(e *analysis.Evidence, hours float64) {
+	if hours > 0 {
+		e.Unit, e.Figures = analysis.PerHour, map[analysis.Figure]float64{"wait": hours}
 	}
 }
 
@@ -113,7 +118,7 @@ func (p *part) presentRate(s *signals) float64 {
 
 // laterAt is later, or the time until enough members are born at the present rate if
 // that is longer.
-func (p *part) laterAt(s *signals) string {
+func (p *part) laterAt(s *signals) float64 {
 	rate := p.presentRate(s)
 	if rate <= 0 || !p.dated && p.first.IsZero() {
 		return p.later()
@@ -126,7 +131,7 @@ func (p *part) laterAt(s *signals) string {
 	if needed > time.Hour {
 		needed = needed.Round(30 * time.Minute)
 	}
-	return " in " + wording.Duration(needed.Round(time.Minute))
+	return needed.Round(time.Minute).Hours()
 }
 
 // possibleSlope is the slope of the counts. It is 0 if the pairs of counts exclude a
@@ -139,21 +144,18 @@ func (p *part) possibleSlope(f fit) float64 {
 	return f.slope
 }
 
-// later is the best time for the next snapshot: the usual interval, at least half an
-// hour.
-func (p *part) later() string {
+// later is in how many hours the next snapshot is best taken: the usual interval, at least
+// half an hour. It is 0 if no time is known.
+func (p *part) later() float64 {
 	runs := p.comparable()
 	span := longestSpan(runs)
 	if !p.dated || span == 0 {
 		if p.dated || len(p.runs) > 0 && !p.first.IsZero() {
-			return " in 30 minutes"
+			return 0.5
 		}
-		return ""
+		return 0
 	}
-	if wait := p.interval(); wait > 30*time.Minute {
-		return " in " + wording.Duration(wait)
-	}
-	return " in 30 minutes"
+	return p.interval().Hours()
 }
 
 // interval is the usual interval between snapshots, at least half an hour.

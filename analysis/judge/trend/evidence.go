@@ -1,11 +1,6 @@
 package trend
 
-import (
-	"fmt"
-
-	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
-)
+import "leakdiff/analysis"
 
 // measureMarks reads the "(leaked)" marks of the runtime's leak profile. A mark is a
 // proof by reachability, in cut dumps too.
@@ -21,8 +16,7 @@ func markEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.marked == 0 {
 		return nil
 	}
-	return one(ruleLeakedMark, "the runtime marked %s as leaked at %s: nothing that can still run can wake them",
-		wording.Plural(s.marked, "member", "members"), p.series.label(s.markedAt))
+	return one(analysis.Evidence{Rule: ruleLeakedMark, N: s.marked, At: new(s.markedAt)})
 }
 
 // end is the last snapshot of the part. Marks count in cut dumps too, although these
@@ -34,102 +28,76 @@ func (p *part) end() int {
 	return len(p.series.Snapshots) - 1
 }
 
-// countEvidence puts the trend into words.
+// countEvidence is the course of the counts and the statistics on it.
 func countEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.fit.n == 0 {
 		return nil
 	}
 	runs := p.comparable()
-	return one(ruleSeries, "%s%s", p.countsText(runs), p.significance(s, longestSpan(runs)))
+	e := analysis.Evidence{Rule: ruleSeries, Unit: p.unit(), Figures: map[analysis.Figure]float64{"span": p.length(runs)}}
+	for r, run := range runs {
+		e.N += len(run)
+		if r < mostCourses {
+			e.Courses = append(e.Courses, courseOf(run))
+		}
+	}
+	if len(runs) > 1 {
+		e.Figures["epochs"] = float64(len(runs))
+	}
+	p.significance(s, longestSpan(runs), &e)
+	return one(e)
 }
 
-// significance words the statistics of the counts. The typical rate is Theil and Sen's:
+// mostCourses is how many epochs evidence lists of a count.
+const mostCourses = 4
+
+func courseOf(run []point) analysis.Course {
+	first, last := run[0], run[len(run)-1]
+	return analysis.Course{From: first.index, To: last.index, Counts: len(run), First: first.count, Last: last.count, Lowest: fewest(run), Highest: most(run)}
+}
+
+// significance adds the statistics of the counts. The typical rate is Theil and Sen's:
 // half of all pairs of snapshots move faster.
-func (p *part) significance(s *signals, span float64) string {
+func (p *part) significance(s *signals, span float64, e *analysis.Evidence) {
 	f := s.fit
 	f.fill(p.comparable(), new(buffers))
-	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != "" || f.n < 4 && s.grew
+	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != nil || f.n < 4 && s.grew
 	switch {
 	case f.n < 4 && moved:
 		// Too few counts for a trend: report what happened, never what is happening.
-		return ""
+		e.Form = "few"
+		return
 	case f.n < 4 && abs(float64(f.rise)) >= f.gate:
-		return "; not distinguishable from noise"
+		e.Form = "perhaps_noise"
+		return
 	case f.n < 4 || f.growth == 0:
-		return "; within noise"
+		e.Form = "noise"
+		return
+	}
+	e.Figures["slope"] = f.slope
+	switch {
 	case moved:
-		return fmt.Sprintf("; %s, %s%s", p.rateText(f, span), chance(f.p()), stepText(f))
+		e.Form = "trend"
+		if !f.straight {
+			e.Form = "one_step"
+		}
+		e.Figures["low"], e.Figures["high"], e.Figures["p"] = f.low, f.high, f.p()
+		// If the change was uneven the typical rate alone would contradict the rise.
+		if whole := float64(f.rise); f.epochs < 2 && span != 0 && abs(f.growth-whole) > 0.25*abs(whole) {
+			e.Figures["overall"] = whole / span
+		}
 	case abs(f.growth) < f.gate && abs(float64(f.rise)) >= f.gate:
-		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(f.slope), wording.Decimal(f.gate))
+		e.Form = "unsteady"
+		e.Figures["gate"] = f.gate
 	case abs(f.growth) < f.gate:
-		return fmt.Sprintf("; within noise: the typical rate %s would make %s in %s, and a change counts from %s on", p.rate(f.slope),
-			wording.Decimal(f.growth), p.span(span), wording.Decimal(f.gate))
+		e.Form = "below_gate"
+		e.Figures["gate"], e.Figures["growth"], e.Figures["growth_span"] = f.gate, f.growth, span
 	case f.n >= 6 && !f.goesOn(f.sign()):
-		return fmt.Sprintf("; typical rate %s, %s, but the newer half hardly moves", p.rate(f.slope), chance(f.p()))
+		e.Form = "levelled"
+		e.Figures["p"] = f.p()
 	default:
-		return fmt.Sprintf("; typical rate %s, not distinguishable from noise (%s)", p.rate(f.slope), chance(f.p()))
-	}
-}
-
-// rateText words the rate. If the change was uneven it words two rates: the whole
-// change over the whole span, and the typical rate between two snapshots. The typical
-// rate alone would contradict the rise printed beside it.
-func (p *part) rateText(f fit, span float64) string {
-	typical := fmt.Sprintf("%s (95 %% interval %s to %s)", p.rate(f.slope), p.rate(f.low), p.rate(f.high))
-	whole := float64(f.rise)
-	if f.epochs > 1 || span == 0 || abs(f.growth-whole) <= 0.25*abs(whole) {
-		return "typical rate " + typical
-	}
-	return fmt.Sprintf("%s on the whole, but unevenly: %s between most snapshots", p.rate(whole/span), typical)
-}
-
-func stepText(f fit) string {
-	if f.straight {
-		return ""
-	}
-	return "; it rose in one step"
-}
-
-// countsText words the course of the counts: "9 snapshots over 9 min 5 s: rose by 48,
-// from 0 (t0) to 48 (t8)".
-func (p *part) countsText(runs [][]point) string {
-	where := ""
-	if len(runs) > 1 {
-		where = fmt.Sprintf(" in %d epochs", len(runs))
-	}
-	n := 0
-	for _, run := range runs {
-		n += len(run)
-	}
-	text := fmt.Sprintf("%s%s over %s: ", wording.Plural(n, "snapshot", "snapshots"), where, p.over(runs))
-	for r, run := range runs {
-		if r == 4 {
-			return text + fmt.Sprintf(" and %d more epochs", len(runs)-r)
-		}
-		if r > 0 {
-			text += "; "
-		}
-		text += p.runText(run)
-	}
-	return text
-}
-
-// runText words one run: "grew by 40, from 0 (t0) to 40 (t1)".
-func (p *part) runText(run []point) string {
-	first, last := run[0], run[len(run)-1]
-	ends := fmt.Sprintf("from %d (%s) to %d (%s)", first.count, p.label(first), last.count, p.label(last))
-	switch rise := last.count - first.count; {
-	case rise > 0 && len(run) == 2:
-		return fmt.Sprintf("grew by %d, %s", rise, ends)
-	case rise > 0:
-		return fmt.Sprintf("rose by %d, %s", rise, ends)
-	case rise < 0:
-		return fmt.Sprintf("fell by %d, %s", -rise, ends)
-	case flat([][]point{run}):
-		return fmt.Sprintf("%d in all", first.count)
-	default:
-		return fmt.Sprintf("%d at both ends (%s and %s), between %d and %d", first.count, p.label(first), p.label(last),
-			fewest(run), most(run))
+		e.Form = "unproven"
+		e.Figures["p"] = f.p()
 	}
 }
 
@@ -153,24 +121,23 @@ func (f fit) sign() float64 {
 // continuing births are no single step.
 func (p *part) measureOnce(s *signals) {
 	if s.up > levelNone && !s.ages.holds {
-		if text, once := p.movedOnce(p.comparable(), 1); once {
-			s.up, s.onceUp = levelNone, text
+		if s.onceUp = movedOnce(p.comparable(), 1); s.onceUp != nil {
+			s.up = levelNone
 		}
 	}
 	if s.down > levelNone {
-		if text, once := p.movedOnce(p.comparable(), -1); once {
-			s.down, s.onceDown = levelNone, text
+		if s.onceDown = movedOnce(p.comparable(), -1); s.onceDown != nil {
+			s.down = levelNone
 		}
 	}
 }
 
 func onceEvidence(_ *part, s *signals) []analysis.Evidence {
 	var evidence []analysis.Evidence
-	if s.onceUp != "" {
-		evidence = one(ruleRoseOnce, "rose %s", s.onceUp)
-	}
-	if s.onceDown != "" {
-		evidence = append(evidence, one(ruleRoseOnce, "fell %s", s.onceDown)...)
+	for _, e := range []*analysis.Evidence{s.onceUp, s.onceDown} {
+		if e != nil {
+			evidence = append(evidence, *e)
+		}
 	}
 	return evidence
 }
@@ -198,9 +165,10 @@ func stepsOf(runs [][]point, sign int) []step {
 	return steps
 }
 
-// movedOnce reports a single rise or fall: up to five counts that changed in one
-// interval before the last, or that have not changed since.
-func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
+// movedOnce is the evidence of a single rise or fall, nil without one: up to five counts that
+// changed in one interval before the last, or that have not changed since. A fall counts
+// below 0.
+func movedOnce(runs [][]point, sign int) *analysis.Evidence {
 	steps := stepsOf(runs, sign)
 	n := len(steps) + len(runs)
 	rise, whole := 0, 0.0
@@ -209,7 +177,7 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 		whole += st.length
 	}
 	if n > 5 {
-		return "", false
+		return nil
 	}
 	for k, st := range steps[:len(steps)-1] {
 		share, expected := float64(st.by)/float64(rise), 0.0
@@ -219,20 +187,20 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 		if 5*st.by < 4*rise || share <= min(0.95, expected+0.15) {
 			continue
 		}
-		text := fmt.Sprintf("by %d between %s and %s", st.by, p.label(st.from), p.label(st.to))
+		e := analysis.Evidence{Rule: ruleRoseOnce, Form: "mostly", N: sign * st.by, Of: sign * rise, From: new(st.from.index), To: new(st.to.index)}
 		if unchanged(steps[k+1:]) {
-			return text + ", flat since", true
+			e.Form = "flat_since"
 		}
-		return text + fmt.Sprintf(", %d of %d in all", st.by, rise), true
+		return &e
 	}
 	late := 0
 	for _, st := range steps[max(0, len(steps)-2):] {
 		late += st.by
 	}
 	if 20*late > rise {
-		return "", false
+		return nil
 	}
-	return fmt.Sprintf("by %d until %s, hardly at all in the last two intervals", rise-late, p.label(steps[len(steps)-2].from)), true
+	return &analysis.Evidence{Rule: ruleRoseOnce, Form: "slowed", N: sign * (rise - late), Of: sign * rise, To: new(steps[len(steps)-2].from.index)}
 }
 
 func unchanged(steps []step) bool {
@@ -268,34 +236,39 @@ func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 	c := s.cohort
 	c.follow(p.tracking)
 	born, established, alive := sum(c.born), sum(c.established), sum(c.alive)
-	first, last := c.run[0], c.run[len(c.run)-1]
+	e := analysis.Evidence{Rule: ruleCohort, N: alive, Of: established, From: new(c.run[0].index), To: new(c.run[len(c.run)-1].index), Unit: p.unit(), Identity: p.identity()}
 	if born == 0 {
-		return one(ruleCohort, "no member was born from %s to %s", p.label(first), p.label(last))
+		e.Form = "none_born"
+		return one(e)
 	}
-	var births []string
-	intervals := 0
+	intervals, with := 0, 0
 	for k, n := range c.born {
 		if n > 0 {
-			births = append(births, fmt.Sprintf("%s %d", p.label(c.run[k]), n))
+			if with++; with <= mostBirths {
+				e.Points = append(e.Points, analysis.Point{At: c.run[k].index, N: n})
+			}
 		}
 		if c.alive[k] > 0 {
 			intervals++
 		}
 	}
-	came := fmt.Sprintf("%s came after %s (%s)", wording.Plural(born, "member", "members"), p.label(first), wording.Commas(births, 12))
+	e.Figures = map[analysis.Figure]float64{"born": float64(born), "births": float64(with)}
 	if established == 0 {
-		return one(ruleCohort, "%s; none of them was there at the next snapshot", came)
+		e.Form = "none_stayed"
+		return one(e)
 	}
-	who := "that could be followed"
+	e.Form = "followed"
 	if c.older > 0 {
-		who = "older than " + p.span(c.older)
+		e.Figures["older"] = c.older
 	}
-	text := fmt.Sprintf("%d of %d %s are still there at %s; %s", alive, established, who, p.label(last), came)
 	if alive > 0 {
-		text += fmt.Sprintf(", in %s, at most %s of them in one", wording.Plural(intervals, "interval", "intervals"), wording.Share(c.largest))
+		e.Figures["intervals"], e.Figures["largest"] = float64(intervals), c.largest
 	}
-	return one(ruleCohort, "%s", text)
+	return one(e)
 }
+
+// mostBirths is how many intervals with births evidence lists.
+const mostBirths = 12
 
 // life is what the cohorts show, else the balance of the first and the last snapshot.
 func (p *part) life(s *signals) *analysis.Life {
@@ -358,45 +331,41 @@ func survivorEvidence(p *part, s *signals) []analysis.Evidence {
 		if most(followed) == 0 {
 			return nil
 		}
-		return one(ruleSurvivors, "%s", p.survivorText(followed))
+		return one(p.survived(followed))
 	}
 	return nil
 }
 
-// survivorText words what became of the members of the first snapshot that has any: "38
-// of 40 members of t1 are still there at t7, 2 are new".
-func (p *part) survivorText(followed []point) string {
+// survived is what became of the members of the first snapshot that has any: 38 of the 40
+// members of t1 are still there at t7, 2 are new.
+func (p *part) survived(followed []point) analysis.Evidence {
 	last := followed[len(followed)-1]
 	from := firstGrowth(followed)
 	if from.index == last.index {
 		from = followed[len(followed)-2]
 	}
+	e := analysis.Evidence{Rule: ruleSurvivors, From: new(from.index), To: new(last.index), Identity: p.identity(), Figures: map[analysis.Figure]float64{}}
+	moved := p.movedIn(from.index, last.index)
 	if from.count == 0 {
-		if moved := p.movedIn(from.index, last.index); moved > 0 {
-			text := fmt.Sprintf("%d of %d members of %s watched something that still existed at %s", moved, last.count, p.label(last), p.label(from))
-			if born := last.count - moved; born > 0 {
-				text += fmt.Sprintf(", %d are new", born)
-			}
-			return text
+		e.Form, e.N, e.Of = "none_before", 0, last.count
+		if moved > 0 {
+			e.Form, e.N = "from_elsewhere", moved
 		}
-		return fmt.Sprintf("no member of %s was there at %s, %d are new", p.label(last), p.label(from), last.count)
+		e.Figures["new"] = float64(last.count - moved)
+		return e
 	}
 	kept := p.tracking.common(from.index, last.index)
-	text := fmt.Sprintf("%d of %d members of %s are still there at %s", kept,
-		len(p.tracking.members[from.index]), p.label(from), p.label(last))
-	if moved := p.stillListed(from.index, last.index) - kept; moved > 0 {
-		text += fmt.Sprintf(", %d in another group, since what they watched is gone", moved)
+	e.Form, e.N, e.Of = "stayed", kept, len(p.tracking.members[from.index])
+	if gone := p.stillListed(from.index, last.index) - kept; gone > 0 {
+		e.Figures["went_elsewhere"] = float64(gone)
 	}
 	if born := len(p.tracking.members[last.index]) - kept; born > 0 {
-		if moved := p.movedIn(from.index, last.index); moved > 0 {
-			text += fmt.Sprintf(", %d watched something that still existed then", moved)
-			born -= moved
+		if moved > 0 {
+			e.Figures["from_elsewhere"] = float64(moved)
 		}
-		if born > 0 {
-			text += fmt.Sprintf(", %d are new", born)
-		}
+		e.Figures["new"] = float64(max(0, born-moved))
 	}
-	return text
+	return e
 }
 
 // firstGrowth is the first point with more members than the one before it, else the
@@ -434,29 +403,29 @@ func presenceEvidence(p *part, _ *signals) []analysis.Evidence {
 	run := p.lastRun()
 	if len(run) < 2 {
 		if len(run) == 1 && len(p.runs) > 1 {
-			return one(rulePresence, "since the restart at %s there is one snapshot: %s", p.label(run[0]), wording.Plural(run[0].count, "member", "members"))
+			return one(analysis.Evidence{Rule: rulePresence, Form: "after_restart", At: new(run[0].index), N: run[0].count})
 		}
 		return nil
 	}
 	if k := arrival(run); k > 0 {
-		if before, after, other := p.versions(run[k-1], run[k]); other {
-			return one(rulePresence, "absent in version %s, there in version %s", before, after)
-		}
-		if n := p.movedIn(run[k-1].index, run[k].index); n > 0 {
-			return one(rulePresence, "not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", p.label(run[k]), n, wording.Plural(run[k].count, "member", "members"), p.label(run[k-1]))
-		}
-		return one(rulePresence, "not there before %s", p.label(run[k]))
+		return one(p.presence(run[k-1], run[k], "new", p.movedIn(run[k-1].index, run[k].index), run[k].count))
 	}
 	if k := departure(run); k > 0 {
-		if before, after, other := p.versions(run[k-1], run[k]); other {
-			return one(rulePresence, "there in version %s, absent in version %s", before, after)
-		}
-		if n := p.stillListed(run[k-1].index, run[k].index); n > 0 {
-			return one(rulePresence, "gone since %s; %d of its %s at %s are in another group now: the watch is still there, and what it watched is not", p.label(run[k]), n, wording.Plural(run[k-1].count, "member", "members"), p.label(run[k-1]))
-		}
-		return one(rulePresence, "gone since %s", p.label(run[k]))
+		return one(p.presence(run[k-1], run[k], "gone", p.stillListed(run[k-1].index, run[k].index), run[k-1].count))
 	}
 	return nil
+}
+
+// presence is that a family is new or gone at a point, or only there in one of two versions.
+// n of its members were or are in another family.
+func (p *part) presence(before, at point, form analysis.Form, n, of int) analysis.Evidence {
+	e := analysis.Evidence{Rule: rulePresence, Form: form, From: new(before.index), At: new(at.index)}
+	if old, now, other := p.versions(before, at); other {
+		e.Form, e.Names = form+"_in_version", []string{old, now}
+	} else if n > 0 {
+		e.Form, e.N, e.Of = form+"_elsewhere", n, of
+	}
+	return e
 }
 
 // arrival is the first point with members after points without, or 0. A family that
@@ -507,8 +476,6 @@ func (p *part) versions(a, b point) (before, after string, other bool) {
 	return before, after, differ(before, after)
 }
 
-func one(rule, format string, args ...any) []analysis.Evidence {
-	return []analysis.Evidence{{Rule: rule, Text: fmt.Sprintf(format, args...)}}
-}
+func one(e analysis.Evidence) []analysis.Evidence { return []analysis.Evidence{e} }
 
 func abs(v float64) float64 { return max(v, -v) }

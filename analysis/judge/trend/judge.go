@@ -2,7 +2,6 @@ package trend
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 
 	"leakdiff/analysis"
@@ -230,7 +229,7 @@ func (j *judgement) result() analysis.Judgement {
 		evidence = append(evidence, j.unit.evidenceFor(j)...)
 	}
 	evidence = append(evidence, p.missing(s)...)
-	evidence = append(evidence, p.spanText(s, j.verdict(), r != nil)...)
+	evidence = append(evidence, p.shortSpan(s, j.verdict(), r != nil)...)
 	whole := s.fit
 	whole.fill(p.comparable(), new(buffers))
 	judged := analysis.Judgement{
@@ -239,7 +238,7 @@ func (j *judgement) result() analysis.Judgement {
 	}
 	if r != nil {
 		judged.RecoveredAt = r.at.index
-		evidence = append(evidence, p.recoveryText(*r))
+		evidence = append(evidence, p.recoveryEvidence(*r))
 	}
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
 	if judged.Life != nil {
@@ -252,12 +251,12 @@ func (j *judgement) result() analysis.Judgement {
 	return judged
 }
 
-// qualifyCounts rewords counts that prove nothing by themselves. It adds that other
-// evidence accuses: members that stay, ages or the unit.
+// qualifyCounts marks counts that prove nothing by themselves: other evidence accuses,
+// members that stay, ages or the unit.
 func qualifyCounts(evidence []analysis.Evidence) []analysis.Evidence {
 	for i, e := range evidence {
-		if e.Rule == ruleSeries {
-			evidence[i].Text = strings.Replace(e.Text, "; within noise", "; the counts alone would be within noise", 1)
+		if e.Rule == ruleSeries && (e.Form == "noise" || e.Form == "below_gate") {
+			evidence[i].Form += "_alone"
 		}
 	}
 	return evidence
@@ -272,8 +271,8 @@ type signals struct {
 	// up and down are the levels of S, or none if the counts moved only once. risen is
 	// up before that correction.
 	up, down, risen level
-	// onceUp and onceDown describe a movement that happened once.
-	onceUp, onceDown string
+	// onceUp and onceDown are the evidence of a movement that happened once, or nil.
+	onceUp, onceDown *analysis.Evidence
 	marked           int
 	markedAt         int
 	loadFit          loadFit
@@ -347,7 +346,7 @@ func (p *part) measure(buf *buffers) *signals {
 	return s
 }
 
-// evidenceRules are the functions that word the evidence, in the order of the pages.
+// evidenceRules are the functions that collect the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
 		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,

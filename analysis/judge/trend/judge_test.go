@@ -89,7 +89,7 @@ func TestHangingTargetsWithoutALoadReadAsALeakThatNamesTheOtherExplanation(t *te
 	if loops.Verdict != analysis.Leaking || loops.RecoveredAt != 7 {
 		t.Errorf("loops: %s, recovered at %d; want leaking, 7", loops.Verdict, loops.RecoveredAt)
 	}
-	wantText(t, loops, ruleMissing, "the load is not known: enter sessions or targets on the identity page to compare")
+	wantEvidence(t, loops, ruleMissing, "no_load")
 
 	connections := only(churning("0 40 80 120 160 200 240")).at(strings.TrimSuffix(prometheusTimes, " 152.2")).series(t).JudgeAll()[onlyFamily]
 	if connections.Verdict != analysis.Grew {
@@ -114,7 +114,7 @@ func TestTheRestartSeriesIsJudgedInsideItsFirstProcess(t *testing.T) {
 	if leak.Verdict != analysis.Leaking || leak.RecoveredAt != -1 || leak.Survivors != 42 || leak.Rise != 159 {
 		t.Errorf("%+v; want leaking, no recovery, 42 survivors, rise 159", leak)
 	}
-	wantText(t, leak, rulePresence, "since the restart at t5 there is one snapshot: 16 members")
+	wantEvidence(t, leak, rulePresence, "after_restart 16 at=t5")
 	for _, fingerprint := range []string{"g1:steady", "g1:churn"} {
 		if got := s.JudgeAll()[fingerprint].Verdict; got != analysis.Stable {
 			t.Errorf("%s: %s, want stable", fingerprint, got)
@@ -136,7 +136,7 @@ func TestMarksOfTheRuntimeOverrideEverything(t *testing.T) {
 	if judged.Verdict != analysis.Leaking {
 		t.Errorf("verdict %s, want leaking", judged.Verdict)
 	}
-	wantText(t, judged, ruleLeakedMark, "the runtime marked 2 members as leaked at t1: nothing that can still run can wake them")
+	wantEvidence(t, judged, ruleLeakedMark, "2 at=t1")
 	if got := prefix(snaps, 1).JudgeAll()[onlyFamily].Verdict; got != analysis.TooFewPoints {
 		t.Errorf("before the mark: %s, want too few points", got)
 	}
@@ -153,7 +153,7 @@ func TestACutDumpIsLeftOutAndNamed(t *testing.T) {
 	if judged.Verdict != analysis.Leaking {
 		t.Errorf("verdict %s, want leaking: %v", judged.Verdict, judged.Evidence)
 	}
-	wantText(t, judged, ruleMissing, "left out, because the dump is cut and its counts are lower bounds: t2")
+	wantEvidence(t, judged, ruleMissing, "cut 1 [t2:0]")
 }
 
 func TestACutDumpWithACompleteTwinCountsAndIsNotFollowed(t *testing.T) {
@@ -167,7 +167,7 @@ func TestACutDumpWithACompleteTwinCountsAndIsNotFollowed(t *testing.T) {
 	if judged.Verdict != analysis.Leaking {
 		t.Errorf("verdict %s, want leaking", judged.Verdict)
 	}
-	wantText(t, judged, ruleCohort, "30 of 30 that could be followed are still there at t4; 40 members came after t0 (t1 10, t3 20, t4 10), in 2 intervals, at most 67 % of them in one")
+	wantEvidence(t, judged, ruleCohort, "followed 30/30 from=t0 to=t4 hour births=3 born=40 intervals=2 largest=0.6667 [t1:10 t3:20 t4:10]")
 }
 
 func TestNewAndGone(t *testing.T) {
@@ -179,19 +179,19 @@ func TestNewAndGone(t *testing.T) {
 		}
 	}
 	tests := []struct {
-		name   string
-		in     scenario
-		change func([]*analysis.Snapshot)
-		want   analysis.Verdict
-		text   string
+		name     string
+		in       scenario
+		change   func([]*analysis.Snapshot)
+		want     analysis.Verdict
+		evidence string
 	}{
-		{"three members that were not there are new", only(piling("0 0 3")), nil, analysis.New, "not there before t2"},
-		{"two are not", only(piling("0 0 2")), nil, analysis.Stable, "not there before t2"},
-		{"new ends after two intervals and has stopped", only(piling("0 5 5 5")), nil, analysis.Stopped, "not there before t1"},
-		{"another version brings its own families", only(piling("0 5")), version("1.1", "1.2"), analysis.Stable, "absent in version 1.1, there in version 1.2"},
-		{"three members that left are gone", only(piling("4 4 0")), nil, analysis.Gone, "gone since t2"},
-		{"gone ends after two intervals", only(piling("4 0 0 0")), nil, analysis.Stable, "gone since t1"},
-		{"a family that left with its version is not gone", only(piling("4 0")), version("1.1", "1.2"), analysis.Stable, "there in version 1.1, absent in version 1.2"},
+		{"three members that were not there are new", only(piling("0 0 3")), nil, analysis.New, "new from=t1 at=t2"},
+		{"two are not", only(piling("0 0 2")), nil, analysis.Stable, "new from=t1 at=t2"},
+		{"new ends after two intervals and has stopped", only(piling("0 5 5 5")), nil, analysis.Stopped, "new from=t0 at=t1"},
+		{"another version brings its own families", only(piling("0 5")), version("1.1", "1.2"), analysis.Stable, "new_in_version from=t0 at=t1 (1.1, 1.2)"},
+		{"three members that left are gone", only(piling("4 4 0")), nil, analysis.Gone, "gone from=t1 at=t2"},
+		{"gone ends after two intervals", only(piling("4 0 0 0")), nil, analysis.Stable, "gone from=t0 at=t1"},
+		{"a family that left with its version is not gone", only(piling("4 0")), version("1.1", "1.2"), analysis.Stable, "gone_in_version from=t0 at=t1 (1.1, 1.2)"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -203,25 +203,25 @@ func TestNewAndGone(t *testing.T) {
 			if judged.Verdict != tc.want {
 				t.Errorf("verdict %s, want %s", judged.Verdict, tc.want)
 			}
-			wantText(t, judged, rulePresence, tc.text)
+			wantEvidence(t, judged, rulePresence, tc.evidence)
 		})
 	}
 }
 
 func TestWhatWasNotCapturedIsNamed(t *testing.T) {
 	watches := scenario{families: map[string]string{onlyFamily: "1-9 - 1-9"}, kind: analysis.KindWatch}.series(t).JudgeAll()[onlyFamily]
-	wantText(t, watches, ruleMissing, "no watches were captured at t1")
+	wantEvidence(t, watches, ruleMissing, "not_captured watch 1 [t1:0]")
 }
 
 func TestTooFewPoints(t *testing.T) {
 	tests := []struct {
-		name string
-		in   scenario
-		text string
+		name     string
+		in       scenario
+		evidence string
 	}{
-		{"one snapshot", only("1-900"), "one usable snapshot: growth needs two"},
-		{"the kind was captured once", scenario{families: map[string]string{onlyFamily: "1-9 -"}}, "one usable snapshot: growth needs two"},
-		{"every snapshot is another process", scenario{families: map[string]string{onlyFamily: "1-9 1-90 1-900"}, pids: "1 2 3"}, "3 snapshots, each of another process start: nothing can be compared"},
+		{"one snapshot", only("1-900"), "one_count"},
+		{"the kind was captured once", scenario{families: map[string]string{onlyFamily: "1-9 -"}}, "one_count"},
+		{"every snapshot is another process", scenario{families: map[string]string{onlyFamily: "1-9 1-90 1-900"}, pids: "1 2 3"}, "only_restarts 3"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -229,69 +229,89 @@ func TestTooFewPoints(t *testing.T) {
 			if judged.Verdict != analysis.TooFewPoints || judged.RecoveredAt != -1 || judged.Survivors != -1 {
 				t.Errorf("%+v, want too few points", judged)
 			}
-			wantText(t, judged, ruleMissing, tc.text)
+			wantEvidence(t, judged, ruleMissing, tc.evidence)
 		})
 	}
 }
 
-func TestEvidenceInWords(t *testing.T) {
+func TestEvidenceIsFigures(t *testing.T) {
 	tests := []struct {
 		name string
 		in   scenario
-		want []analysis.Evidence
+		want []string
 	}{
 		{
 			name: "two snapshots grew and nobody says that they grow",
 			in:   only(piling("4 40")).at("0 20"),
-			want: []analysis.Evidence{
-				{Rule: "turnover", Text: "36 new, 0 gone, 4 of 4 still there"},
-				{Rule: "series", Text: "2 snapshots over 20 s: grew by 36, from 4 (t0) to 40 (t1)"},
-				{Rule: "missing", Text: "2 snapshots: too few for a trend or for cohorts (all pairs of 2 rise by chance with p = 0.5)"},
-				{Rule: "missing", Text: "the load is not known: enter sessions or targets on the identity page to compare"},
-				{Rule: "span", Text: "20 s is short: one more capture in 30 minutes tells a leak from a queue"},
-				{Rule: "decides", Text: "2 more snapshots in 30 minutes would decide: births in two of them that stay are a leak"},
+			want: []string{
+				"turnover followed 4/4 gone=0 new=36",
+				"series few 2 hour span=0.005556 {t0:4 t1:40}", // 20 s
+				"missing few_counts 2 p=0.5",
+				"missing no_load",
+				"span leak_or_queue hour span=0.005556",
+				"decides more_snapshots 2 hour wait=0.5",
 			},
 		},
 		{
 			name: "a leak of hours",
 			in:   only(piling("40 60 80 100 120")).at("0 3600 7200 10800 14400"),
-			want: []analysis.Evidence{
-				{Rule: "series", Text: "5 snapshots over 4 h: rose by 80, from 40 (t0) to 120 (t4); typical rate +20/h (95 % interval +20/h to +20/h), p = 0.014"},
-				{Rule: "cohort", Text: "60 of 60 that could be followed are still there at t4; 80 members came after t0 (t1 20, t2 20, t3 20, t4 20), in 3 intervals, at most 33 % of them in one"},
-				{Rule: "survivors", Text: "60 of 60 members of t1 are still there at t4, 60 are new"},
-				{Rule: "missing", Text: "the load is not known: enter sessions or targets on the identity page to compare"},
-				{Rule: "decides", Text: "this answer is wrong if most of those 60 members are gone in a later capture, or if a load grew by as much"},
+			want: []string{
+				"series trend 5 hour high=20 low=20 p=0.01374 slope=20 span=4 {t0:40 t4:120}",
+				"cohort followed 60/60 from=t0 to=t4 hour births=4 born=80 intervals=3 largest=0.3333 [t1:20 t2:20 t3:20 t4:20]",
+				"survivors stayed 60/60 from=t1 to=t4 new=60",
+				"missing no_load",
+				"decides if_those_gone 60",
 			},
 		},
 		{
 			name: "a rise that happened once",
 			in:   only(piling("10 40 40 41")).at("0 600 1200 1800"),
-			want: []analysis.Evidence{
-				{Rule: "turnover", Text: "31 new, 0 gone, 10 of 10 still there"},
-				{Rule: "stopped", Text: "grew by 30 until t1 and by 1 since; the 30 are still there; its own pace would have shown 60 more"},
-				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); +62/h on the whole, but unevenly: +34/h (95 % interval 0/h to +180/h) between most snapshots, p = 0.087; it rose in one step"},
-				{Rule: "rose_once", Text: "rose by 30 between t0 and t1, 30 of 31 in all"},
-				{Rule: "cohort", Text: "30 of 30 that could be followed are still there at t3; 31 members came after t0 (t1 30, t3 1), in 1 interval, at most 100 % of them in one"},
-				{Rule: "decides", Text: "it would be growing again if a snapshot in 30 minutes had more than 41"},
+			want: []string{
+				"turnover followed 10/10 gone=0 new=31",
+				"stopped slowed 30 at=t1 after=1 expected=60 stayed=30",
+				"series one_step 4 hour high=180 low=0 overall=62 p=0.08712 slope=34 span=0.5 {t0:10 t3:41}",
+				"rose_once mostly 30/31 from=t0 to=t1",
+				"cohort followed 30/30 from=t0 to=t3 hour births=2 born=31 intervals=1 largest=1 [t1:30 t3:1]",
+				"decides if_more 41 hour wait=0.5",
 			},
 		},
 		{
 			name: "no times and no identities",
 			in:   only(unidentified("5 5 6 5")).at("- - - -"),
-			want: []analysis.Evidence{
-				{Rule: "series", Text: "4 snapshots over 3 intervals: 5 at both ends (t0 and t3), between 5 and 6; within noise"},
-				{Rule: "missing", Text: "no identities: whether the members stayed cannot be said"},
-				{Rule: "missing", Text: "no capture times: rates are per snapshot"},
-				{Rule: "decides", Text: "a rise to 23 or more at a later snapshot would change this"},
+			want: []string{
+				"series noise 4 snapshot span=3 {t0:5 t3:5} within 5 to 6",
+				"missing no_identities",
+				"missing no_times",
+				"decides if_rise 23",
 			},
 		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.in.series(t).JudgeAll()[onlyFamily].Evidence); diff != "" {
+			var got []string
+			for _, e := range tc.in.series(t).JudgeAll()[onlyFamily].Evidence {
+				got = append(got, e.Rule+" "+figuresOf(e))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("evidence (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestEvidenceNamesWhatItsMembersAreFollowedBy(t *testing.T) {
+	for kind, want := range map[analysis.Kind]analysis.IdentityKind{
+		analysis.KindGoroutine: analysis.GoroutineID, analysis.KindThread: analysis.ThreadNumber,
+		analysis.KindDescriptor: analysis.Number, analysis.KindWatch: analysis.WatchNumber,
+	} {
+		for _, e := range (scenario{families: map[string]string{onlyFamily: "1-20 1-40"}, kind: kind}).series(t).JudgeAll()[onlyFamily].Evidence {
+			if e.Rule == ruleTurnover && e.Identity != want {
+				t.Errorf("%s are followed by %q, want %s", kind, e.Identity, want)
+			}
+			if e.Rule == ruleSeries && e.Identity != "" {
+				t.Errorf("counts of %s are followed by %q", kind, e.Identity)
+			}
+		}
 	}
 }
 
@@ -304,7 +324,7 @@ func TestSlopesWithoutTimesArePerSnapshot(t *testing.T) {
 	if mixed.Slope != 20 || mixed.SlopeUnit != "per hour" {
 		t.Errorf("with one time missing: slope %v %s, want 20 per hour", mixed.Slope, mixed.SlopeUnit)
 	}
-	wantText(t, mixed, ruleMissing, "without a time, left out of the slope: t2")
+	wantEvidence(t, mixed, ruleMissing, "undated 1 [t2:0]")
 }
 
 func TestCohorts(t *testing.T) {
@@ -337,21 +357,11 @@ func TestCohorts(t *testing.T) {
 	}
 }
 
-func wantText(t *testing.T, judged analysis.Judgement, rule, text string) {
-	t.Helper()
-	for _, e := range judged.Evidence {
-		if e.Rule == rule && e.Text == text {
-			return
-		}
-	}
-	t.Errorf("no evidence %s: %q in %q", rule, text, judged.Evidence)
-}
-
 func TestTheNextSnapshotIsNamedWhenEnoughCanHaveBeenBorn(t *testing.T) {
 	// 24 members in 24 hours are one an hour: 12 births take twelve.
 	snap := aged(48, every(60, 1440, 60)...)
 	got := seriesOf([]*analysis.Snapshot{snap}).JudgeAll()[onlyFamily]
-	wantText(t, got, ruleDecides, "3 more snapshots in 12 h would decide: births in two of them that stay are a leak")
+	wantEvidence(t, got, ruleDecides, "more_snapshots 3 hour wait=12")
 }
 
 func TestWhatIsAccusedIsNotCalledNoiseToo(t *testing.T) {
@@ -362,8 +372,8 @@ func TestWhatIsAccusedIsNotCalledNoiseToo(t *testing.T) {
 		t.Fatalf("%s: %v", j.Verdict, j.Evidence)
 	}
 	for _, e := range j.Evidence {
-		if strings.Contains(e.Text, "; within noise") {
-			t.Errorf("%s, and %q", j.Verdict, e.Text)
+		if e.Form == "noise" || e.Form == "below_gate" {
+			t.Errorf("%s, and %s", j.Verdict, figuresOf(e))
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package trend
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/demand"
-	"leakdiff/analysis/say/wording"
 )
 
 // load is one demand over the series, NaN at snapshots without it.
@@ -19,12 +17,12 @@ type load struct {
 	asked *asked
 }
 
-// words name the load in a sentence.
-func (l *load) words() string {
+// names are the name of the load, and what it counts if it is the rate of a counter.
+func (l *load) names() []string {
 	if l.asked == nil {
-		return l.name
+		return []string{l.name}
 	}
-	return fmt.Sprintf("the rate of %ss (%s)", l.asked.unit, l.name)
+	return []string{l.name, l.asked.unit}
 }
 
 // Load is one demand from outside over the snapshots, NaN at snapshots without it.
@@ -216,28 +214,27 @@ func (p *part) normalised(l *load, buf *buffers) (of fit, ok bool) {
 
 func loadEvidence(p *part, s *signals) []analysis.Evidence {
 	f := s.loadFit
-	switch {
-	case f.load == nil:
+	if f.load == nil {
 		return nil
-	case f.load.asked != nil:
-		return p.rateEvidence(f)
+	}
+	e := analysis.Evidence{Rule: ruleLoad, Form: "other", Names: f.load.names(), Figures: map[analysis.Figure]float64{"first": f.first, "last": f.last}}
+	switch {
 	case f.scales:
-		return one(ruleLoad, "%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot",
-			wording.Decimal(f.factor), f.load.name, wording.Decimal(f.first), wording.Decimal(f.last))
+		e.Form = "explains"
+		e.Figures["factor"] = f.factor
+	case f.load.asked != nil && f.stay:
+		e.Form = "other_and_stay"
+	case f.load.asked == nil && f.tested:
+		e.Unit = p.unit()
+		e.Figures["slope"] = f.perUnit.slope
+		switch f.perUnit.rising() {
+		case levelNone:
+			e.Form = "other_but_level"
+		case levelSuspicious:
+			e.Form = "other_may_grow"
+		case levelLeaking:
+			e.Form = "other_and_grows"
+		}
 	}
-	text := fmt.Sprintf("%s went from %s to %s and does not explain it", f.load.name, wording.Decimal(f.first), wording.Decimal(f.last))
-	if f.tested {
-		text += fmt.Sprintf("; per unit of it, at the typical load, the typical rate is %s: %s", p.rate(f.perUnit.slope), f.perUnit.rising())
-	}
-	return one(ruleLoad, "%s", text)
-}
-
-func (l level) String() string {
-	switch l {
-	case levelLeaking:
-		return "a growth of its own"
-	case levelSuspicious:
-		return "perhaps a growth of its own"
-	}
-	return "no growth beyond noise"
+	return one(e)
 }

@@ -144,29 +144,20 @@ func TestAGrowthByIdentityInStepWithItsTargetsScales(t *testing.T) {
 	}
 }
 
-func TestARateIsToldInGoroutinesForEachRequest(t *testing.T) {
-	text := func(line, requests string) (said string) {
-		for _, e := range only(line).counted(t, requests).JudgeAll()[onlyFamily].Evidence {
-			if e.Rule == ruleLoad || e.Rule == ruleDecides {
-				said += e.Text + "\n"
-			}
-		}
-		return said
-	}
-	for name, tc := range map[string]struct{ line, requests, want string }{
+func TestARateIsMeasuredInRequestsPerSecond(t *testing.T) {
+	// 285 members in sum over 123 requests per second in sum.
+	const names = "(shop_http_requests_total, request)"
+	for _, tc := range map[string]struct{ line, requests, load, decides string }{
 		"several for each": {fresh(20, 25, 30, 40, 55, 65, 70), sums(600, 720, 960, 1320, 1560, 1680),
-			"2.3 goroutines for each request per second (shop_http_requests_total), which went from 11 to 28 per second: within chance of that in every snapshot with a known rate\n" +
-				"it is a leak if it goes on rising while the rate of requests (shop_http_requests_total) stands still\n"},
+			"explains factor=2.317 first=11 last=28 " + names, "if_load_stands " + names},
 		"fewer than one for each": {fresh(20, 25, 30, 40, 55, 65, 70), sums(60000, 72000, 96000, 132000, 156000, 168000),
-			"1 goroutine for every 43.2 requests per second (shop_http_requests_total), which went from 1100 to 2800 per second: within chance of that in every snapshot with a known rate\n" +
-				"it is a leak if it goes on rising while the rate of requests (shop_http_requests_total) stands still\n"},
+			"explains factor=0.02317 first=1100 last=2800 " + names, "if_load_stands " + names},
 		"members that stay": {stays(perRequest...), sums(swinging...),
-			"the requests (shop_http_requests_total) went from 12.5 to 60 per second and do not explain it: a request that has ended leaves nothing behind, and these stay\n" +
-				"this answer is wrong if most of those 61 members are gone in a later capture, or if a load grew by as much\n"},
+			"other_and_stay first=12.5 last=60 " + names, "if_those_gone 61"},
 	} {
-		if got := strings.ReplaceAll(text(tc.line, tc.requests), "\u00a0", " "); got != tc.want {
-			t.Errorf("%s:\n%swant:\n%s", name, got, tc.want)
-		}
+		judged := only(tc.line).counted(t, tc.requests).JudgeAll()[onlyFamily]
+		wantEvidence(t, judged, ruleLoad, tc.load)
+		wantEvidence(t, judged, ruleDecides, tc.decides)
 	}
 }
 

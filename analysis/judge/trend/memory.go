@@ -92,5 +92,5 @@ func memoryEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.memory == nil {
 		return nil
 	}
-	return one(ruleMemory, "was leaking at %s; %d of the %d members that proved it are still there", p.label(s.memory.at), s.memory.kept, s.memory.of)
+	return one(analysis.Evidence{Rule: ruleMemory, At: new(s.memory.at.index), N: s.memory.kept, Of: s.memory.of, Identity: p.identity()})
 }

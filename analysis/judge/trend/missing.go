@@ -1,85 +1,94 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // shortSeries is the length below which a backlog cannot be distinguished from a leak.
 const shortSeries = 10 * time.Minute
 
-func (p *part) recoveryText(r recovery) analysis.Evidence {
-	text := fmt.Sprintf("fell from %d (%s) to %d at %s", r.peak.count, p.label(r.peak), r.at.count, p.series.label(r.at.index))
-	switch stays := r.at.count - r.base; {
-	case stays > 0:
-		text += fmt.Sprintf(", %d more than at the start", stays)
-	case stays == 0:
-		text += ", as many as at the start"
-	}
+func (p *part) recoveryEvidence(r recovery) analysis.Evidence {
+	e := analysis.Evidence{Rule: ruleRecovery, Form: "counts", Points: []analysis.Point{{At: r.peak.index, N: r.peak.count}, {At: r.at.index, N: r.at.count}},
+		Figures: map[analysis.Figure]float64{"above_start": float64(r.at.count - r.base)}}
 	if r.gone >= 0 {
-		text += fmt.Sprintf("; %d of the %d members of %s had ended", r.gone, len(p.tracking.members[r.peak.index]), p.label(r.peak))
+		e.Form, e.N, e.Of, e.Identity = "followed", r.gone, len(p.tracking.members[r.peak.index]), p.identity()
 	}
-	return analysis.Evidence{Rule: ruleRecovery, Text: text}
+	return e
+}
+
+// mostNamed is how many snapshots evidence names.
+const mostNamed = 5
+
+// lacking is that evidence is missing at snapshots.
+func lacking(form analysis.Form, at []int) analysis.Evidence {
+	e := analysis.Evidence{Rule: ruleMissing, Form: form, N: len(at)}
+	for _, i := range at[:min(len(at), mostNamed)] {
+		e.Points = append(e.Points, analysis.Point{At: i})
+	}
+	return e
 }
 
 // missing names the evidence that could not be examined.
 func (p *part) missing(s *signals) []analysis.Evidence {
 	var evidence []analysis.Evidence
-	say := func(format string, args ...any) {
-		evidence = append(evidence, one(ruleMissing, format, args...)...)
+	add := func(e analysis.Evidence) {
+		e.Rule = ruleMissing
+		evidence = append(evidence, e)
 	}
-	var cut, none []string
+	var cut, none []int
 	for i := range p.series.Snapshots[:p.end()+1] {
 		switch {
 		case p.series.usable(i, p.family.Kind):
 		case p.series.captured(i, p.family.Kind):
-			cut = append(cut, p.series.label(i))
+			cut = append(cut, i)
 		default:
-			none = append(none, p.series.label(i))
+			none = append(none, i)
 		}
 	}
 	if len(none) > 0 {
-		say("no %s were captured at %s", wording.Kinds(p.family.Kind), wording.Commas(none, 5))
+		e := lacking("not_captured", none)
+		e.Kind = p.family.Kind
+		add(e)
 	}
 	if len(cut) > 0 {
-		say("left out, because the dump is cut and its counts are lower bounds: %s", wording.Commas(cut, 5))
+		add(lacking("cut", cut))
 	}
 	if s.fit.n == 0 {
 		switch {
 		case s.usable == 0:
-			say("no snapshot gives a usable count")
+			add(analysis.Evidence{Form: "no_count"})
 		case s.usable == 1:
-			say("one usable snapshot: growth needs two")
+			add(analysis.Evidence{Form: "one_count"})
 		default:
-			say("%s, each of another process start: nothing can be compared", wording.Plural(s.usable, "snapshot", "snapshots"))
+			add(analysis.Evidence{Form: "only_restarts", N: s.usable})
 		}
 		return evidence
 	}
 	if s.fit.n < 4 {
-		say("%s: too few for a trend or for cohorts (all pairs of %d rise by chance with %s)",
-			wording.Plural(s.fit.n, "snapshot", "snapshots"), s.fit.n, chance(allPairsRise(s.fit.n)))
+		add(analysis.Evidence{Form: "few_counts", N: s.fit.n, Figures: map[analysis.Figure]float64{"p": allPairsRise(s.fit.n)}})
 	}
 	grows := s.up > levelNone || s.cohorts
 	switch {
 	case !s.identified && p.unfollowed():
-		say("no identities: whether the members stayed cannot be said")
+		add(analysis.Evidence{Form: "no_identities"})
 	case s.fit.n >= 4 && s.identified && !s.cohortsSeen:
-		say("no epoch has four snapshots with identities: no cohorts")
+		add(analysis.Evidence{Form: "no_cohorts"})
 	}
 	if !p.dated {
-		say("no capture times: rates are per snapshot")
+		add(analysis.Evidence{Form: "no_times"})
 	} else if undated := p.undated(); len(undated) > 0 {
-		say("without a time, left out of the slope: %s", wording.Commas(undated, 5))
+		add(lacking("undated", undated))
 	}
 	if grows && s.loadFit.load == nil {
 		if name, at := p.partialLoad(); name != "" {
-			say("%s is not known at %s: enter it on the identity page to compare", name, wording.Commas(at, 5))
+			e := lacking("load_at", at)
+			e.Names = []string{name}
+			add(e)
 		} else {
-			say("the load is not known: enter sessions or targets on the identity page to compare")
+			add(analysis.Evidence{Form: "no_load"})
 		}
 	}
 	return evidence
@@ -87,13 +96,13 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 
 // partialLoad is the first load that only some of the points have, and the points
 // without it.
-func (p *part) partialLoad() (name string, unknown []string) {
+func (p *part) partialLoad() (name string, unknown []int) {
 	for _, l := range p.series.loads {
 		known := 0
 		unknown = unknown[:0]
 		for _, pt := range flatten(p.runs) {
 			if math.IsNaN(l.values[pt.index]) {
-				unknown = append(unknown, p.label(pt))
+				unknown = append(unknown, pt.index)
 			} else {
 				known++
 			}
@@ -115,31 +124,31 @@ func (p *part) unfollowed() bool {
 	return false
 }
 
-func (p *part) undated() []string {
-	var labels []string
+func (p *part) undated() []int {
+	var at []int
 	for _, pt := range flatten(p.runs) {
 		if !pt.timed {
-			labels = append(labels, p.label(pt))
+			at = append(at, pt.index)
 		}
 	}
-	return labels
+	return at
 }
 
-// spanText words what a short series cannot exclude.
-func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
-	span := longestSpan(p.comparable())
-	if !p.dated || s.fit.n == 0 || span >= shortSeries.Hours() {
+// shortSpan is what a short series cannot exclude.
+func (p *part) shortSpan(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
+	runs := p.comparable()
+	if !p.dated || s.fit.n == 0 || longestSpan(runs) >= shortSeries.Hours() {
 		return nil
 	}
-	if recovered {
-		return one(ruleSpan, "it grew for %s and went away, as a queue does that was worked off", p.over(p.comparable()))
-	}
-	tells := "shows slower growth"
+	e := analysis.Evidence{Rule: ruleSpan, Form: "slow_growth", Unit: p.unit(), Figures: map[analysis.Figure]float64{"span": p.length(runs)}}
 	switch verdict {
 	case analysis.Leaking, analysis.Suspicious, analysis.Grew, analysis.New:
-		tells = "tells a leak from a queue"
+		e.Form = "leak_or_queue"
 	case analysis.Stopped, analysis.Shrinking, analysis.Gone:
-		tells = "tells an end from a pause"
+		e.Form = "end_or_pause"
 	}
-	return one(ruleSpan, "%s is short: one more capture in 30 minutes %s", p.over(p.comparable()), tells)
+	if recovered {
+		e.Form = "worked_off"
+	}
+	return one(e)
 }

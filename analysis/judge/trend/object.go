@@ -2,12 +2,10 @@ package trend
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
-	"leakdiff/analysis/say/wording"
 )
 
 // Object is an address that one frame of some members of a family names in one dump.
@@ -55,7 +53,7 @@ func (s *Series) locksOf(i int, fingerprint string) []uint64 {
 	return locks
 }
 
-// objectEvidence words the held lock of the last snapshot of the part that has it.
+// objectEvidence is the held lock of the last snapshot of the part that has it.
 func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 	fingerprint := p.family.Fingerprint
 	for i := p.end(); i >= 0; i-- {
@@ -64,11 +62,11 @@ func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 			continue
 		}
 		if locks := p.series.locksOf(i, fingerprint); len(locks) >= wait.FewestWaiters && len(locks) == group.Count {
-			return one(ruleObjects, "at %s the %d members wait for %d different locks, one each: as many objects, no queue", p.series.label(i), group.Count, len(locks))
+			return one(analysis.Evidence{Rule: ruleObjects, Form: "one_each", At: new(i), N: group.Count, Of: len(locks)})
 		}
 		var evidence []analysis.Evidence
 		for _, h := range p.series.Holds(fingerprint, i) {
-			evidence = append(evidence, analysis.Evidence{Rule: ruleObjects, Text: p.series.holdText(h)})
+			evidence = append(evidence, p.series.lockEvidence(h))
 			if len(evidence) == 3 {
 				break
 			}
@@ -78,32 +76,24 @@ func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 	return nil
 }
 
-func (s *Series) holdText(h Hold) string {
-	text := fmt.Sprintf("at %s %d goroutines wait for one lock", s.label(h.Snapshot), h.Waiters)
+func (s *Series) lockEvidence(h Hold) analysis.Evidence {
+	e := analysis.Evidence{Rule: ruleObjects, At: new(h.Snapshot), N: h.Waiters}
 	switch {
 	case len(h.Types) == 0:
-		return text + "; they entered it in functions without a receiver, so nobody can be named as its holder"
+		e.Form = "no_receiver"
 	case len(h.Families) > 0:
-		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", wait.MostHolders, wording.Plural(len(h.Families), "group", "groups"))
+		e.Form, e.Figures = "many_holders", map[analysis.Figure]float64{"most": wait.MostHolders, "groups": float64(len(h.Families))}
 	case len(h.Holders) == 0:
-		return text + "; which goroutine holds it is not known from this dump"
+		e.Form = "no_holder"
+	default:
+		e.Form = "holders"
 	}
-	for _, c := range h.Holders {
-		text += fmt.Sprintf("; possible holder: goroutine %d in %s", c.ID, c.At)
-		if c.At != c.Func {
-			text += ", called by " + c.Func
-		}
-		if c.State != "" {
-			text += ", itself in " + c.State
-		}
-		if n := s.childrenOf(c); n > 0 {
-			text += fmt.Sprintf(", with %s", wording.Plural(n, "child", "children"))
-		}
-		if c.WaitsFor != 0 {
-			text += ", which waits for another lock in turn"
+	if e.Form == "holders" {
+		for _, c := range h.Holders {
+			e.Holders = append(e.Holders, analysis.LockHolder{Goroutine: c.ID, In: c.At, Of: c.Func, State: c.State, Children: s.childrenOf(c), Waits: c.WaitsFor != 0})
 		}
 	}
-	return text
+	return e
 }
 
 func (s *Series) childrenOf(c wait.Holder) int {

@@ -218,7 +218,7 @@ func TestOnlyTheOldOneInsideTheSameObjectMayHoldItsLock(t *testing.T) {
 	if len(holds) != 1 || len(holds[0].Holders) != 1 || holds[0].Holders[0].ID != 7 {
 		t.Fatalf("%+v, want goroutine 7 alone", holds)
 	}
-	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 3 goroutines wait for one lock; possible holder: goroutine 7 in syscall.Read, called by main.(*Pool).Put")
+	wantEvidence(t, s.JudgeAll()["waiters"], ruleObjects, "holders 3 at=t0 holder 7 in syscall.Read of main.(*Pool).Put")
 }
 
 func TestWithoutArgumentsNobodyIsNamed(t *testing.T) {
@@ -235,7 +235,7 @@ func TestAsManyLocksAsWaitersAreAsManyObjects(t *testing.T) {
 		objects["waiters"] = append(objects["waiters"], Object{Address: 0xc0100 + uint64(64*k), Func: "sync.(*Mutex).lockSlow", Lock: true, Count: 1, Members: []int64{id}})
 	}
 	s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
-	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 the 3 members wait for 3 different locks, one each: as many objects, no queue")
+	wantEvidence(t, s.JudgeAll()["waiters"], ruleObjects, "one_each 3/3 at=t0")
 }
 
 // growingConvoy is four snapshots in which more and more goroutines wait for the

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // point is one usable count of a family.
@@ -170,8 +169,6 @@ func (p *part) lastRun() []point {
 	return p.runs[len(p.runs)-1]
 }
 
-func (p *part) label(pt point) string { return p.series.label(pt.index) }
-
 func (p *part) slopeUnit() string {
 	if p.dated {
 		return "per hour"
@@ -194,10 +191,10 @@ func spanOf(run []point) float64 {
 	return run[last].at - run[first].at
 }
 
-// over words the length of the longest run between its snapshots. Snapshot times are
+// length is that of the longest run between its snapshots. Snapshot times are
 // used because the evidence of two kinds may be seconds apart: a text with two lengths
 // of one series would be read as two series.
-func (p *part) over(runs [][]point) string {
+func (p *part) length(runs [][]point) float64 {
 	var longest []point
 	for _, run := range runs {
 		if longest == nil || spanOf(run) > spanOf(longest) {
@@ -207,10 +204,10 @@ func (p *part) over(runs [][]point) string {
 	if timed := timedOf(longest); p.dated && len(timed) > 1 {
 		first, last := p.series.Snapshots[timed[0].index].CapturedAt, p.series.Snapshots[timed[len(timed)-1].index].CapturedAt
 		if !first.IsZero() && last.After(first) {
-			return wording.Duration(last.Sub(first))
+			return last.Sub(first).Hours()
 		}
 	}
-	return p.span(spanOf(longest))
+	return spanOf(longest)
 }
 
 // longestSpan is the largest span of all runs.

@@ -1,11 +1,9 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // The thresholds of a growth in which nobody stays (statistics.md R7): of at least passingBorn
@@ -42,7 +40,7 @@ func passingEvidence(p *part, s *signals) []analysis.Evidence {
 		return nil
 	}
 	born, established, _ := s.cohort.tried(p.tracking)
-	return one(rulePassing, "more at a time, but none stays: %d of %d that came were there at the next snapshot; load or latency, no leak", established, born)
+	return one(analysis.Evidence{Rule: rulePassing, N: established, Of: born, Identity: p.identity()})
 }
 
 // The thresholds of batches (statistics.md R5): members came in fewer than mostBatches
@@ -91,9 +89,9 @@ func (p *part) measureBatches(s *signals) {
 	}
 }
 
-func batchEvidence(_ *part, s *signals) []analysis.Evidence {
+func batchEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.batches == 0 {
 		return nil
 	}
-	return one(ruleBatches, "%s", fmt.Sprintf("came in %s: a pool that is resized looks the same", wording.Plural(s.batches, "batch", "batches")))
+	return one(analysis.Evidence{Rule: ruleBatches, N: s.batches, Identity: p.identity()})
 }

@@ -1,15 +1,13 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
-// plateauEvidence reports members that are replaced at a level count: "plateau at 80:
-// 400 members were replaced at a level count, about 960/h new, and the old ones leave".
+// plateauEvidence reports members that are replaced at a level count: 400 members at a level
+// of 80, about 960 an hour.
 // The count of a leak cannot be level. Turnover is its innocent double.
 func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.up > levelNone || s.down > levelNone || s.fit.n == 0 || s.cohorts {
@@ -40,16 +38,9 @@ func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 	if 2*born < last.count || 2*gone < last.count {
 		return nil
 	}
-	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), wording.Plural(born, "member", "members"), wording.Fit(born, "was", "were"))
+	e := analysis.Evidence{Rule: rulePlateau, N: born, Unit: p.unit(), Identity: p.identity(), Figures: map[analysis.Figure]float64{"low": float64(low), "high": float64(high)}}
 	if hours := spanOf(followed); p.dated && hours > 0 {
-		text += fmt.Sprintf(", about %s/h new", wording.Decimal(float64(born)/hours))
+		e.Figures["rate"] = float64(born) / hours
 	}
-	return one(rulePlateau, "%s, and the old ones leave", text)
-}
-
-func between(low, high int) string {
-	if low == high {
-		return itoa(low)
-	}
-	return fmt.Sprintf("%d to %d", low, high)
+	return one(e)
 }

@@ -1,14 +1,11 @@
 package trend
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/demand"
-	"leakdiff/analysis/say/wording"
 )
 
 // A counter of requests is a load by its rate: what is in progress at a time is the rate times
@@ -280,37 +277,4 @@ func (p *part) steadyPer(l *load, buf *buffers) bool {
 	}
 	per, ok := known.normalised(l, buf)
 	return ok && per.rising() == levelNone
-}
-
-// rateEvidence words how a family stands to a rate.
-func (p *part) rateEvidence(f loadFit) []analysis.Evidence {
-	unit, name := f.load.asked.unit, f.load.name
-	span := fmt.Sprintf("from %s to %s per second", wording.Decimal(f.first), wording.Decimal(f.last))
-	if f.scales {
-		return one(ruleLoad, "%s (%s), which went %s: within chance of that in every snapshot with a known rate", p.perUnit(f.factor, unit), name, span)
-	}
-	text := fmt.Sprintf("the %ss (%s) went %s and do not explain it", unit, name, span)
-	if f.stay {
-		text += fmt.Sprintf(": a %s that has ended leaves nothing behind, and these stay", unit)
-	}
-	return one(ruleLoad, "%s", text)
-}
-
-// perUnit words members for a rate so that the figure is at least 1.
-//
-//	3 goroutines for each request per second
-//	1 goroutine for every 25 requests per second
-func (p *part) perUnit(factor float64, unit string) string {
-	kind := analysis.KindGoroutine
-	if p.family != nil {
-		kind = p.family.Kind
-	}
-	if factor > 0 && factor < 1 {
-		return fmt.Sprintf("1 %s for every %s %ss per second", kind, wording.Decimal(1/factor), unit)
-	}
-	noun := wording.Kinds(kind)
-	if factor == 1 {
-		noun = string(kind)
-	}
-	return fmt.Sprintf("%s %s for each %s per second", wording.Decimal(factor), noun, unit)
 }

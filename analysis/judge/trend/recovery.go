@@ -53,8 +53,7 @@ func (p *part) recovered() (recovery, bool) {
 func (p *part) retained(at int) []analysis.Evidence {
 	run := p.lastRun()
 	last := run[len(run)-1]
-	return one(ruleRetained, "keeps what it gained: %d more than at %s are there at %s, although what rose with it went away at %s",
-		last.count-run[0].count, p.label(run[0]), p.label(last), p.series.label(at))
+	return one(analysis.Evidence{Rule: ruleRetained, N: last.count - run[0].count, From: new(run[0].index), To: new(last.index), At: new(at)})
 }
 
 // staysLow refuses families that grow again from the level to which they fell. A cache
@@ -142,7 +141,7 @@ func emptiedEvidence(p *part, s *signals) []analysis.Evidence {
 		return nil
 	}
 	e := s.emptied
-	return one(ruleEmptied, "something ended nearly all of them before: fell from %d (%s) to %d at %s; not above that level again", e.before.count, p.label(e.before), e.at.count, p.label(e.at))
+	return one(analysis.Evidence{Rule: ruleEmptied, Identity: p.identity(), Points: []analysis.Point{{At: e.before.index, N: e.before.count}, {At: e.at.index, N: e.at.count}}})
 }
 
 // keepsTurningOver refuses families whose members come and go after the fall as well.

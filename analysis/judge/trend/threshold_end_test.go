@@ -210,7 +210,7 @@ func TestALeakIsRememberedForThirtySixSnapshots(t *testing.T) {
 	// It leaks until t4 and stands since.
 	for n, want := range map[int]bool{41: true, 42: false} {
 		counts := "0 10 20 30 40" + strings.Repeat(" 40", n-5)
-		if text := textOf(only(piling(counts)).series(t).JudgeAll()[onlyFamily], ruleMemory); (text != "") != want {
+		if text := evidenceOf(only(piling(counts)).series(t).JudgeAll()[onlyFamily], ruleMemory); (text != "") != want {
 			t.Errorf("%d snapshots: %q, want it remembered: %v", n, text, want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestAPlateauTurnsAtItsThresholds(t *testing.T) {
 		{"less than half as many left", "1-12 1-3,21-37", false},
 	}
 	for _, tc := range tests {
-		if text := textOf(only(tc.line).series(t).JudgeAll()[onlyFamily], rulePlateau); (text != "") != tc.want {
+		if text := evidenceOf(only(tc.line).series(t).JudgeAll()[onlyFamily], rulePlateau); (text != "") != tc.want {
 			t.Errorf("%s: %q, want a plateau: %v", tc.name, text, tc.want)
 		}
 	}

@@ -575,16 +575,16 @@ func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 			own = r
 		}
 	}
-	text := fmt.Sprintf("grows by the same steps as %s (%s)", wording.Plural(len(u.families)-1, "other group", "other groups"), u.id)
+	e := analysis.Evidence{Rule: ruleUnit, Form: "in_step", N: len(u.families) - 1, Names: []string{u.id}, Figures: map[analysis.Figure]float64{}}
 	if u.result().Countable() {
-		text += fmt.Sprintf(", %s for each", wording.Decimal(own.ratio))
+		e.Figures["ratio"] = own.ratio
 	}
 	if j.verdict() != j.signals.verdict {
 		c := u.signals.cohort
-		text += fmt.Sprintf("; alone it would be %s: added up they grew by %d, and %d that came in %d intervals stayed",
-			strings.ReplaceAll(string(j.signals.verdict), "_", " "), u.signals.fit.rise, sum(c.alive), birthIntervals(c))
+		e.Form, e.Verdict = "added_up", j.signals.verdict
+		e.Figures["rise"], e.Figures["stayed"], e.Figures["intervals"] = float64(u.signals.fit.rise), float64(sum(c.alive)), float64(birthIntervals(c))
 	}
-	evidence := one(ruleUnit, "%s", text)
+	evidence := one(e)
 	if u.remembers() && j.verdict() != j.signals.verdict {
 		evidence = append(memoryEvidence(u.part, u.signals), evidence...)
 	}

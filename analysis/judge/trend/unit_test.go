@@ -204,8 +204,7 @@ func TestCountsPerLoadAreToldBesideTheRawOnes(t *testing.T) {
 	s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, 60}}})
 	// Per target 3, 3.5, 4, 4.5, 5, 5.5: at 35 targets, the typical load, 105 to 193
 	// in five minutes.
-	wantText(t, s.JudgeAll()[onlyFamily], ruleLoad,
-		"targets went from 10 to 60 and does not explain it; per unit of it, at the typical load, the typical rate is +1050/h: a growth of its own")
+	wantEvidence(t, s.JudgeAll()[onlyFamily], ruleLoad, "other_and_grows hour first=10 last=60 slope=1050 (targets)")
 }
 
 func TestAChurningPlateauIsToldAsOne(t *testing.T) {
@@ -215,11 +214,11 @@ func TestAChurningPlateauIsToldAsOne(t *testing.T) {
 		t.Errorf("verdict %s, want stable", judged.Verdict)
 	}
 	// 402 new ones in 50 minutes.
-	wantText(t, judged, rulePlateau, "plateau at 79 to 82: 402 members were replaced at a level count, about 482/h new, and the old ones leave")
+	wantEvidence(t, judged, rulePlateau, "402 hour high=82 low=79 rate=482.4")
 	standing := only(piling("80 80 80 80")).series(t).JudgeAll()[onlyFamily]
 	for _, e := range standing.Evidence {
 		if e.Rule == rulePlateau {
-			t.Errorf("a standing population is no plateau of churn: %q", e.Text)
+			t.Errorf("a standing population is no plateau of churn: %s", figuresOf(e))
 		}
 	}
 }
@@ -244,13 +243,9 @@ func hour(n float64) time.Time { return testEpoch.Add(hoursLong(n)) }
 func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
 	snaps := only(piling("10 20 30 40 50 60")).snapshots(t)
 	s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, math.NaN()}}})
-	var texts []string
-	for _, e := range s.JudgeAll()[onlyFamily].Evidence {
-		texts = append(texts, e.Text)
-	}
-	all := strings.Join(texts, "\n")
-	if !strings.Contains(all, "targets is not known at t5") || strings.Contains(all, "the load is not known") {
-		t.Errorf("evidence:\n%s", all)
+	all := everyEvidence(s.JudgeAll()[onlyFamily], ruleMissing)
+	if !slices.Contains(all, "load_at 1 [t5:0] (targets)") || slices.Contains(all, "no_load") {
+		t.Errorf("evidence: %q", all)
 	}
 }
 
@@ -273,9 +268,9 @@ func TestWhatStaysAfterARecoveryIsAFindingOfItsOwn(t *testing.T) {
 	if want := "2 groups keep what they gained, although what grew with them ended at t6, 2:1; +20: 3 goroutines each"; kept.Text() != want {
 		t.Errorf("text %q, want %q", kept.Text(), want)
 	}
-	for f, want := range map[string]string{"g1:kept": "keeps what it gained: 40 more than at t0 are there at t7, although what rose with it went away at t6"} {
+	for f, want := range map[string]string{"g1:kept": "40 from=t0 to=t7 at=t6"} {
 		judged := s.JudgeAll()[f]
-		wantText(t, judged, ruleRetained, want)
+		wantEvidence(t, judged, ruleRetained, want)
 		if judged.RecoveredAt != -1 {
 			t.Errorf("%s recovered at %d", f, judged.RecoveredAt)
 		}
@@ -291,7 +286,7 @@ func TestASingleFamilyThatStaysStandsAlone(t *testing.T) {
 	if held.RecoveredAt != -1 || !held.Verdict.Rose() {
 		t.Errorf("%+v", held)
 	}
-	wantText(t, held, ruleRetained, "keeps what it gained: 20 more than at t0 are there at t6, although what rose with it went away at t6")
+	wantEvidence(t, held, ruleRetained, "20 from=t0 to=t6 at=t6")
 }
 
 func TestASawIsNoLeakThatRecovered(t *testing.T) {

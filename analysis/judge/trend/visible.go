@@ -1,42 +1,26 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Visible is the smallest growth that a series would have shown.
 type Visible struct {
 	// Snapshots counts the comparable snapshots. Span is the length of their longest
-	// epoch in words.
+	// epoch.
 	Snapshots int
-	Span      string
+	Span      float64
 	// Rise is in members over the span; Slope is per Unit.
 	Rise  int
 	Slope float64
-	Unit  string
+	Unit  analysis.TimeUnit
 	// Base is the size of the typical family, Largest that of the largest one. In the
 	// largest one only LargestSlope would have been visible.
 	Base, Largest int
 	LargestSlope  float64
-}
-
-// Text is the sentence for a series without growth: "In 12 snapshots, 3 h, a rise of 4/h
-// would have been seen".
-func (v Visible) Text() string {
-	unit := "/h"
-	if v.Unit != "per hour" {
-		unit = " " + v.Unit
-	}
-	text := fmt.Sprintf("In %s, %s, a rise of %s%s would have been seen", wording.Plural(v.Snapshots, "snapshot", "snapshots"), v.Span, wording.Decimal(v.Slope), unit)
-	if v.LargestSlope > 1.2*v.Slope {
-		text += fmt.Sprintf(", in the largest group, of %d, one of %s%s", v.Largest, wording.Decimal(v.LargestSlope), unit)
-	}
-	return text
 }
 
 // SmallestVisible computes the smallest visible growth for the family of median size
@@ -72,7 +56,7 @@ func (s *Series) SmallestVisible() (v Visible, ok bool) {
 	}
 	largest := slices.Max(starts)
 	return Visible{
-		Snapshots: n, Span: p.over(runs), Rise: int(least(start)), Slope: least(start) / span, Unit: p.slopeUnit(),
+		Snapshots: n, Span: p.length(runs), Rise: int(least(start)), Slope: least(start) / span, Unit: p.unit(),
 		Base: int(math.Round(start)), Largest: int(largest), LargestSlope: least(largest) / span,
 	}, true
 }

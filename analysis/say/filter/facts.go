@@ -17,8 +17,8 @@ type Facts struct {
 	// States counts members by state.
 	States  map[string]int
 	Verdict analysis.Verdict
-	// Evidence is the evidence of the verdict.
-	Evidence []analysis.Evidence
+	// Rules are those of the evidence of the verdict.
+	Rules []string
 	// Triage is nil if nobody could decide anything.
 	Triage *analysis.Triage
 	// Labels are the snapshots in which it has members.
@@ -61,11 +61,7 @@ func (f *Facts) Words(field Field) []string {
 	case Triage:
 		return f.triage()
 	case Rule:
-		var rules []string
-		for _, e := range f.Evidence {
-			rules = append(rules, e.Rule)
-		}
-		return rules
+		return f.Rules
 	case Label:
 		return f.Labels
 	case Unit:

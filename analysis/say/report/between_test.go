@@ -81,7 +81,7 @@ func TestGrowthsOfTwoProcessesThatRiseTogetherNameEachOtherAndNoCause(t *testing
 }
 
 func TestAFindingNamesTheFirstOfManyThatRiseWithIt(t *testing.T) {
-	f := Finding{Text: "It grows.", Evidence: []analysis.Evidence{{Rule: "cohort", Text: "nobody leaves"}}}
+	f := Finding{Text: "It grows.", Evidence: []Evidence{saidHere("cohort", "nobody leaves")}}
 	f.risesWith([]string{"a in x", "b in x", "c in y", "d in y", "e in z"})
 	const want = "grew at the same time: a in x, b in x, c in y, 2 more; which of them is the cause is open"
 	if f.Text != "It grows. Grew"+want[len("grew"):]+"." || f.Evidence[0].Text != want || len(f.Evidence) != 2 {

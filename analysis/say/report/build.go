@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -71,6 +72,8 @@ type JudgedSeries struct {
 	// kinds are those of its objects, orphans the descriptors that nothing holds.
 	kinds   []object.Kind
 	orphans []object.Orphans
+	// snapshotLabels are those of the snapshots.
+	snapshotLabels []string
 	// limits name the snapshots that show less than others of the series.
 	limits []string
 	// known is the catalogue's result for each family, by fingerprint.
@@ -221,10 +224,9 @@ func (j *JudgedSeries) judgeFamilies(o Options) {
 	in.Events, in.Loads = o.Events, j.loads(o.Loads)
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
-	for _, f := range j.Trend.Families {
-		judgement := j.Judged[f.Fingerprint]
-		judgement.Evidence = counting(judgement.Evidence, string(f.Kind), wording.Kinds(f.Kind))
-		j.Judged[f.Fingerprint] = judgement
+	j.snapshotLabels = make([]string, len(j.Snapshots))
+	for i, s := range j.Snapshots {
+		j.snapshotLabels[i] = s.Label
 	}
 	stacks := map[string][]*analysis.Stack{}
 	enough := map[*analysis.Family]bool{}
@@ -401,7 +403,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out := Family{
 		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
 		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
-		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Life: judgement.Life, DecidesIn: judgement.DecidesIn, Classes: []string{}, Known: []string{},
+		Verdict: judgement.Verdict, Evidence: j.Evidence(f), Rise: judgement.Rise, Life: judgement.Life, DecidesIn: judgement.DecidesIn, Classes: []string{}, Known: []string{},
 	}
 	if out.Title == "" {
 		out.Title = f.Title
@@ -414,9 +416,6 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	}
 	if out.Attributes == nil {
 		out.Attributes = map[string]string{}
-	}
-	if out.Evidence == nil {
-		out.Evidence = []analysis.Evidence{}
 	}
 	if judgement.RecoveredAt >= 0 && judgement.RecoveredAt < len(j.Snapshots) {
 		id := j.Snapshots[judgement.RecoveredAt].ID // its address would keep all snapshots
@@ -507,7 +506,7 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 // wouldBeSeen words how small a growth the series would have shown, "" where nothing can be compared.
 func (j *JudgedSeries) wouldBeSeen() string {
 	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
-		return visible.Text() + "."
+		return evidence.Visible(visible) + "."
 	}
 	return ""
 }

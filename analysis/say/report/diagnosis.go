@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -546,7 +547,7 @@ func (d *diagnosing) onset(s *Series, f *Finding) *Onset {
 func (f *Finding) markedOf() (n int) {
 	for _, e := range f.Evidence {
 		if e.Rule == "leaked_mark" {
-			fmt.Sscanf(e.Text, "the runtime marked %d", &n)
+			n = e.N
 		}
 	}
 	return n
@@ -554,16 +555,20 @@ func (f *Finding) markedOf() (n int) {
 
 // marked reports that the runtime itself called the members leaked.
 func (f *Finding) marked() bool {
-	return slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" })
+	return slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Rule == "leaked_mark" })
 }
 
 // perLoad is how many there are for each unit of the load that the finding follows, after a
 // colon, "" where no load is told that way.
 //
 //	": 3 goroutines for each request per second (http_requests_total)"
-func (f *Finding) perLoad() string {
+func (s *Series) perLoad(f *Finding) string {
+	words := evidence.Words{One: string(analysis.KindGoroutine), Many: wording.Kinds(analysis.KindGoroutine)}
+	if lead := s.lead(f); lead != nil {
+		words.One, words.Many = string(lead.Kind), wording.Kinds(lead.Kind)
+	}
 	for _, e := range f.Evidence {
-		if text, _, scales := strings.Cut(e.Text, ", which went from "); e.Rule == "load" && scales && strings.Contains(text, " per second (") {
+		if text := words.PerLoad(e.Evidence); text != "" {
 			return ": " + text
 		}
 	}
@@ -584,9 +589,9 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == Leaks:
 		return &Certainty{likely, "by counts alone"}
 	case c.State == NoLeak && c.EndedAt > 0:
-		return &Certainty{certain, "it rises and falls with the load" + l.finding.perLoad()}
+		return &Certainty{certain, "it rises and falls with the load" + s.perLoad(l.finding)}
 	case c.State == NoLeak:
-		return &Certainty{certain, "it rises with the load" + l.finding.perLoad()}
+		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
 	case c.State == GrewOnce && c.Followed:
 		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
 	case c.State == MayLeak:

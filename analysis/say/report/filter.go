@@ -40,7 +40,7 @@ func (c *Case) Members(series int, fingerprint string) *analysis.Members {
 func FactsOf(f *Family) *filter.Facts {
 	facts := &filter.Facts{
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
-		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
+		Verdict: f.Verdict, Rules: rulesOf(f.Evidence), Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
 	}
 	if facts.Triage == nil {
 		facts.Triage = &analysis.Triage{} // without a decision it is unreviewed
@@ -100,4 +100,12 @@ func (f *Filtered) said() string {
 		return fmt.Sprintf("Filter %s: none of %d families passes; verdicts and findings are of all.", f.Text, f.Of)
 	}
 	return fmt.Sprintf("Filter %s: %d of %d families listed; verdicts and findings are of all.", f.Text, f.Families, f.Of)
+}
+
+// rulesOf are the rules of evidence.
+func rulesOf(all []Evidence) (rules []string) {
+	for _, e := range all {
+		rules = append(rules, e.Rule)
+	}
+	return rules
 }

@@ -130,8 +130,8 @@ func (j *JudgedSeries) retained(p trend.Point) bool {
 }
 
 // withoutDeciding removes from the evidence what would decide a verdict.
-func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, decides string) {
-	for _, e := range evidence {
+func withoutDeciding(all []Evidence) (rest []Evidence, decides string) {
+	for _, e := range all {
 		if e.Rule == "decides" {
 			decides = sentence(e.Text)
 			continue
@@ -215,12 +215,12 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		first := byPrint[f.Families[0]]
 		f.Counts = u.Counts
-		f.Evidence = []analysis.Evidence{{Rule: "unit", Text: u.Text()}}
-		alone := first.Verdict == u.Verdict && !slices.ContainsFunc(first.Evidence, func(e analysis.Evidence) bool {
-			return e.Rule == "unit" && strings.Contains(e.Text, "alone it would be")
+		f.Evidence = []Evidence{saidHere("unit", u.Text())}
+		alone := first.Verdict == u.Verdict && !slices.ContainsFunc(first.Evidence, func(e Evidence) bool {
+			return e.Rule == "unit" && e.Form == "added_up"
 		})
 		if !alone {
-			f.Evidence = append(f.Evidence, counting(u.Evidence, "piece", kindsOf(&u, byPrint))...)
+			f.Evidence = append(f.Evidence, j.worded(u.Evidence, "piece", kindsOf(&u, byPrint))...)
 		}
 		for _, e := range first.Evidence {
 			switch {
@@ -228,7 +228,7 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 			case alone:
 				f.Evidence = append(f.Evidence, e)
 			case ofLead[e.Rule]:
-				e.Text = ofFirst + e.Text
+				e.Text, e.OfFirst = ofFirst+e.Text, true
 				f.Evidence = append(f.Evidence, e)
 			}
 		}
@@ -352,7 +352,7 @@ func raise(what string) string {
 func (j *JudgedSeries) units() []Unit {
 	out := []Unit{}
 	for _, u := range j.Trend.Units() {
-		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances)), Members: u.Counts}
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: j.worded(u.Evidence, "member", "members"), Counts: make([]*int, len(u.Instances)), Members: u.Counts}
 		if o, ok := j.Trend.UnitOnset(u.ID); ok {
 			unit.Onset = j.onset(o, j.Trend.UnitOnsetText(u.ID))
 		}
@@ -412,7 +412,7 @@ func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
 }
 
 // limiting reports evidence that names what a verdict leaves open.
-func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
+func limiting(e Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
 
 // limits are what the verdicts of all findings leave open, each once, most frequent first.
 func limits(families []Family, findings []Finding) []string {

@@ -24,7 +24,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			continue // beside an accusation the table suffices
 		}
 		f := Finding{
-			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: counting(k.Judgement.Evidence, string(k.Kind), wording.Kinds(k.Kind)),
+			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: j.worded(k.Judgement.Evidence, string(k.Kind), wording.Kinds(k.Kind)),
 			Key: &FindingKey{By: k.By, Kind: k.Kind, Name: k.Name, Families: k.Of, Life: k.Judgement.Life, DecidesIn: k.Judgement.DecidesIn},
 		}
 		for _, print := range k.Families[:min(len(k.Families), mostKeyed)] {

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -208,7 +209,7 @@ func (j *JudgedSeries) explain(out *Family) {
 		out.KnownLeaks = append(out.KnownLeaks, knownLeak(m))
 	}
 	if h := r.Healthy; h != nil {
-		out.Normal = &Normal{ID: h.Normal.ID, Library: h.Normal.Library, Reason: sentence(h.Text), Expected: h.Normal.Expected.Text, Note: h.Normal.Note}
+		out.Normal = &Normal{ID: h.Normal.ID, Library: h.Normal.Library, Reason: sentence(evidence.Normal(h.Reason)), Expected: h.Normal.Expected.Text, Note: h.Normal.Note}
 		if h.Known {
 			allowed := h.Expected
 			out.Normal.Allowed = &allowed
@@ -219,7 +220,7 @@ func (j *JudgedSeries) explain(out *Family) {
 func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
 	return KnownLeak{
-		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: m.Text, RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
+		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: evidence.Meaning(m), RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
 		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: m.Versions.Text, Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
 	}
 }

@@ -41,8 +41,8 @@ type Object struct {
 	InStep   []InStep   `json:"in_step,omitempty"`
 	Holders  []HolderOf `json:"holders,omitempty"`
 	// Families are the fingerprints of its goroutines.
-	Families []string            `json:"families"`
-	Evidence []analysis.Evidence `json:"evidence,omitempty"`
+	Families []string   `json:"families"`
+	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
 // ObjectParts are the parts of one kind that each object has.
@@ -88,7 +88,7 @@ func (j *JudgedSeries) objects() []Object {
 		k := &kinds[i]
 		o := Object{
 			Name: k.Name, Type: k.Type, Counts: k.Counts, Born: k.Born, Ended: k.Ended, Verdict: k.Judgement.Verdict,
-			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: counting(k.Judgement.Evidence, "object", "objects"),
+			Level: k.Level, Rest: k.Rest, Families: append([]string{}, k.Families...), Evidence: j.worded(k.Judgement.Evidence, "object", "objects"),
 		}
 		o.Each = []ObjectParts{j.partsOf(k)}
 		if k.Descriptors > 0 {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
@@ -133,7 +132,7 @@ func TestAFindingOnObjectsNamesThem(t *testing.T) {
 	if !strings.HasPrefix(f.Text, "58 of 58 started since t0 are still there at t6.") {
 		t.Errorf("the text counts something else: %s", f.Text)
 	}
-	if !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool {
+	if !slices.ContainsFunc(f.Evidence, func(e report.Evidence) bool {
 		return e.Rule == "cohort" && strings.Contains(e.Text, "58 objects came after t0 (")
 	}) {
 		t.Errorf("the evidence counts something else: %+v", f.Evidence)

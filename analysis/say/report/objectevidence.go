@@ -5,23 +5,36 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/expression"
+	"leakdiff/analysis/say/evidence"
+	"leakdiff/analysis/say/wording"
 )
 
-var memberWord = expression.Lazy(`\bmembers?\b`)
+// Evidence is one reason for a verdict: a sentence, and the figures that it is made of.
+type Evidence struct {
+	Text string `json:"text"`
+	// OfFirst reports evidence that is about the first of several families alone.
+	OfFirst bool `json:"of_first,omitempty"`
+	analysis.Evidence
+}
 
-// counting is evidence in words of what was counted, in place of members.
-func counting(evidence []analysis.Evidence, one, many string) []analysis.Evidence {
-	out := slices.Clone(evidence)
-	for i := range out {
-		out[i].Text = memberWord.ReplaceAllStringFunc(out[i].Text, func(word string) string {
-			if word == "member" {
-				return one
-			}
-			return many
-		})
+// worded is evidence with its sentences, in words of what was counted.
+func (j *JudgedSeries) worded(all []analysis.Evidence, one, many string) []Evidence {
+	words := evidence.Words{Labels: j.snapshotLabels, One: one, Many: many}
+	out := make([]Evidence, 0, len(all))
+	for _, e := range all {
+		out = append(out, Evidence{Text: words.Text(e), Evidence: e})
 	}
 	return out
+}
+
+// Evidence is that of the verdict on a family.
+func (j *JudgedSeries) Evidence(f *analysis.Family) []Evidence {
+	return j.worded(j.Judged[f.Fingerprint].Evidence, string(f.Kind), wording.Kinds(f.Kind))
+}
+
+// saidHere is evidence that the report itself found.
+func saidHere(rule, text string) Evidence {
+	return Evidence{Text: text, Evidence: analysis.Evidence{Rule: rule}}
 }
 
 // aboutLives are the rules that follow members by identity.
@@ -33,11 +46,11 @@ func (f *Finding) livesOfObjects(o *Object) {
 	f.Evidence = slices.Clone(f.Evidence)
 	for i := range f.Evidence {
 		e := &f.Evidence[i]
-		at := slices.IndexFunc(o.Evidence, func(x analysis.Evidence) bool { return x.Rule == e.Rule })
-		if at < 0 || !slices.Contains(aboutLives, e.Rule) || strings.HasPrefix(e.Text, ofFirst) {
+		at := slices.IndexFunc(o.Evidence, func(x Evidence) bool { return x.Rule == e.Rule })
+		if at < 0 || !slices.Contains(aboutLives, e.Rule) || e.OfFirst {
 			continue
 		}
-		e.Text = o.Evidence[at].Text
+		*e = o.Evidence[at]
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // orphanObject is the object of descriptors that were opened and that nothing holds.
-func orphanObject(k *object.Orphans) Object {
+func (j *JudgedSeries) orphanObject(k *object.Orphans) Object {
 	role := ObjectRole{Role: "no goroutine waits for it", N: 1, Level: analysis.ByDescriptor}
 	return Object{
 		Name: k.Sort.One, Type: k.Sort.One + " without a goroutine", Counts: k.Counts, Born: k.Born, Ended: k.Ended,
 		Verdict: k.Judgement.Verdict, Level: analysis.ByDescriptor, Orphaned: true, Families: append([]string{}, k.Families...),
-		Evidence: counting(k.Judgement.Evidence, k.Sort.One, k.Sort.Many),
+		Evidence: j.worded(k.Judgement.Evidence, k.Sort.One, k.Sort.Many),
 		Each:     []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{role}}},
 	}
 }
@@ -24,7 +24,7 @@ func orphanObject(k *object.Orphans) Object {
 // of the same descriptors.
 func (j *JudgedSeries) withOrphans(objects []Object) []Object {
 	for i := range j.orphans {
-		o := orphanObject(&j.orphans[i])
+		o := j.orphanObject(&j.orphans[i])
 		objects = slices.DeleteFunc(objects, func(x Object) bool {
 			return len(x.Families) > 0 && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(o.Families, print) })
 		})
@@ -58,7 +58,7 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 	}
 	for i := range j.orphans {
 		if o := &j.orphans[i]; rest[o] && len(o.Families) > 0 {
-			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: counting(o.Judgement.Evidence, o.Sort.One, o.Sort.Many)}
+			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: j.worded(o.Judgement.Evidence, o.Sort.One, o.Sort.Many)}
 			f.Text = orphansText([]*object.Orphans{o})
 			j.sayForgotten(&f, []*object.Orphans{o}, objects)
 			at := 0

@@ -7,14 +7,22 @@ import (
 )
 
 func TestALoadIsNamedByWhatItCounts(t *testing.T) {
-	for text, want := range map[string]string{
-		"3 goroutines for each request per second (http_requests_total), which went from 12 to 24 per second: within chance": ": 3 goroutines for each request per second (http_requests_total)",
-		"3 for each unit of kubelet_running_pods, which went from 12 to 24: within 15 % of that in every snapshot":           "",
-		"the requests (http_requests_total) went from 12 to 24 per second and do not explain it":                             "",
+	load := func(form analysis.Form, names ...string) Evidence {
+		return Evidence{Evidence: analysis.Evidence{Rule: "load", Form: form, Names: names, Figures: map[analysis.Figure]float64{"factor": 3, "first": 12, "last": 24}}}
+	}
+	s := &Series{Families: []Family{{Fingerprint: "t1:a", Kind: analysis.KindThread}}}
+	for _, tt := range []struct {
+		name string
+		load Evidence
+		want string
+	}{
+		{"the rate of a counter", load("explains", "http_requests_total", "request"), ": 3 threads for each request per second (http_requests_total)"},
+		{"a load that people entered", load("explains", "kubelet_running_pods"), ""},
+		{"a rate that does not explain it", load("other", "http_requests_total", "request"), ""},
 	} {
-		f := Finding{Evidence: []analysis.Evidence{{Rule: "series", Text: "rose"}, {Rule: "load", Text: text}}}
-		if got := f.perLoad(); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
+		f := Finding{Families: []string{"t1:a"}, Evidence: []Evidence{saidHere("series", "rose"), tt.load}}
+		if got := s.perLoad(&f); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

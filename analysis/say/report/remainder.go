@@ -91,7 +91,8 @@ func (j *JudgedSeries) sayRemainder(findings []Finding, objects []Object, k *obj
 	if r.fewer {
 		stay += ", with fewer goroutines than before"
 	}
-	e := analysis.Evidence{Rule: "remainder", Text: fmt.Sprintf("%d %s ended at %s; %s", ended, k.Name, label, stay)}
+	e := saidHere("remainder", fmt.Sprintf("%d %s ended at %s; %s", ended, k.Name, label, stay))
+	e.N, e.At = r.n, new(at)
 	say := func(f *Finding) {
 		f.Text += " " + e.Text + "."
 		f.Evidence = append(slices.Clone(f.Evidence), e)
@@ -109,7 +110,7 @@ func (j *JudgedSeries) sayRemainder(findings []Finding, objects []Object, k *obj
 		return findings
 	}
 	f := Finding{
-		Verdict: analysis.Stopped, Families: families, Evidence: []analysis.Evidence{e}, Counts: r.kind.Counts,
+		Verdict: analysis.Stopped, Families: families, Evidence: []Evidence{e}, Counts: r.kind.Counts,
 		Title: fmt.Sprintf("%d %s %s still there after %s, where %d ended", r.n, r.kind.Name, wording.Fit(r.n, "is", "are"), label, ended),
 		Text:  strings.TrimSpace(e.Text + "."),
 		Next:  fmt.Sprintf("Compare one of them with one that ended at %s: what ended the others did not reach these.", label),
@@ -136,7 +137,7 @@ func (j *JudgedSeries) findingOn(findings []Finding, objects []Object, k *object
 		return -1
 	}
 	return slices.IndexFunc(findings, func(f Finding) bool {
-		return f.Object == o.ID && !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool { return e.Rule == "remainder" && len(f.Evidence) == 1 })
+		return f.Object == o.ID && !slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Rule == "remainder" && len(f.Evidence) == 1 })
 	})
 }
 

@@ -158,16 +158,16 @@ type Family struct {
 	// Handle is a short name for talk about this report, such as "g-3". See handles.
 	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.
-	Frames      []string            `json:"frames"`
-	CreatedBy   string              `json:"created_by"`
-	Variants    []Variant           `json:"variants,omitempty"`
-	Attributes  map[string]string   `json:"attributes"`
-	States      map[string]int      `json:"states"`
-	Counts      []*int              `json:"counts"`
-	Verdict     analysis.Verdict    `json:"verdict"`
-	RecoveredAt *string             `json:"recovered_at"`
-	Evidence    []analysis.Evidence `json:"evidence"`
-	Survivors   *int                `json:"survivors"`
+	Frames      []string          `json:"frames"`
+	CreatedBy   string            `json:"created_by"`
+	Variants    []Variant         `json:"variants,omitempty"`
+	Attributes  map[string]string `json:"attributes"`
+	States      map[string]int    `json:"states"`
+	Counts      []*int            `json:"counts"`
+	Verdict     analysis.Verdict  `json:"verdict"`
+	RecoveredAt *string           `json:"recovered_at"`
+	Evidence    []Evidence        `json:"evidence"`
+	Survivors   *int              `json:"survivors"`
 	// Life counts its members by identity, nil without identities.
 	Life *analysis.Life `json:"life,omitempty"`
 	// DecidesIn is how many hours after the last snapshot more of them decide.
@@ -221,7 +221,7 @@ type Unit struct {
 	// Text is the unit in words: "7 families rise together, ...".
 	Text string `json:"text"`
 	// Evidence is about the summed counts of all its families.
-	Evidence []analysis.Evidence `json:"evidence"`
+	Evidence []Evidence `json:"evidence"`
 }
 
 // Bound is a limit of the system, how much of it is used, and how long it lasts.
@@ -321,8 +321,8 @@ type Finding struct {
 	BehindOf *FindingRef `json:"behind_of,omitempty"`
 	holder   *holderRef
 	// Counts are the members of all its families. Evidence is about them.
-	Counts   []*int              `json:"counts,omitempty"`
-	Evidence []analysis.Evidence `json:"evidence,omitempty"`
+	Counts   []*int     `json:"counts,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
 	// Classes and Known are those of its families. Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
 	Classes []string `json:"classes,omitempty"`

@@ -449,8 +449,14 @@ func (p *printer) families(s *Series, compared bool) {
 }
 
 // levelled reports evidence of a rise that does not go on.
-func levelled(e analysis.Evidence) bool {
-	return e.Rule == "rose_once" && strings.HasPrefix(e.Text, "rose") || e.Rule == "series" && strings.Contains(e.Text, "rose") && strings.Contains(e.Text, "the newer half hardly moves")
+func levelled(e Evidence) bool {
+	switch e.Rule {
+	case "rose_once":
+		return e.N > 0
+	case "series":
+		return e.Form == "levelled" && slices.ContainsFunc(e.Courses, func(c analysis.Course) bool { return c.Last > c.First && c.Counts > 2 })
+	}
+	return false
 }
 
 // largest lists the largest families of one snapshot.

@@ -92,9 +92,9 @@ func versions(series []SeriesJudgement) {
 				continue
 			}
 			f.Versions = bisected(&b)
-			said := []analysis.Evidence{{Rule: "versions", Text: b.Text()}}
+			said := []Evidence{saidHere("versions", b.Text())}
 			if f.Versions.Fix != nil {
-				said = append(said, analysis.Evidence{Rule: "fix", Text: f.Versions.Fix.Text})
+				said = append(said, saidHere("fix", f.Versions.Fix.Text))
 			}
 			for _, e := range said {
 				f.Text += " " + sentence(e.Text)
