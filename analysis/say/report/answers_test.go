@@ -50,7 +50,7 @@ var answers = map[string]claimed{
 	"series/prometheus-hanging-targets": {state: "no leak", says: []string{`240 scrape loops`, `3 goroutines and 1 connection`, `t7`, `[Nn]othing to mend`},
 		never: []string{`leaking`, `closes none`}},
 	"series/restart":     {state: "leaking", says: []string{`159 goroutines in main.prober`, `none ended`, `restarted after t5`, `16 again`, `main.prober|main.main`}, never: []string{`stable`, `recovered`}},
-	"series/socket-leak": {state: "leaking", says: []string{`40 are open`, `127.0.0.1:38847`, `closes none`, `inode`, `CLOSE_WAIT`}},
+	"series/socket-leak": {state: "leaking", says: []string{`40 are open`, `to itself \(127.0.0.1:38847\)`, `closes none`, `inode`, `CLOSE_WAIT`}},
 	"../../samples/two-dumps": {of: []string{"samples/two-dumps"}, state: "grew", says: []string{`main.\(\*worker\).wait`, `212 to 253`, `41 new`, `212 of 212`, `main.startWorkers`, `between t0 and t1, or before`, `leakdiff collect`},
 		never: []string{`leaking`, `othing grew`}},
 	"large (100,305 goroutines, any form)": {of: []string{"large"}, state: "one dump", says: []string{`100000 of them`, `gRPC calls in health.\(\*Server\).Watch`}, never: []string{`at least`}},

@@ -770,6 +770,9 @@ func (d *diagnosing) courseOf(s *Series, x *subject) Rise {
 // next is one action, with a command where one can be copied.
 func (d *diagnosing) next(l answer) *Action {
 	s := &d.r.Series[l.series]
+	if l.finding.Kind == ObserverFinding {
+		return &Action{Text: fmt.Sprintf("Look at what %s waits for: one that holds its own lock, or waits for itself, never ends. Scrape less until then.", strings.TrimPrefix(strings.TrimSpace(l.subject.place), "in "))}
+	}
 	out := &Action{Text: l.finding.Next}
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:

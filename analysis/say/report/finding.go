@@ -69,7 +69,9 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 			out = append(out, j.observer(p, byPrint))
 			continue
 		}
-		out = append(out, j.point(p, byPrint))
+		for _, thing := range j.things(p, objects, byPrint) {
+			out = append(out, j.point(thing, byPrint))
+		}
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]

@@ -59,6 +59,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
+	if x.peerClosed && c.RestartedAt < 0 {
+		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
+	}
 	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
 		if rate := d.perUnit(s, x.counts); rate != "" {
 			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
@@ -110,6 +113,14 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 		return []string{text}
 	}
 	return []string{text + each, text}
+}
+
+// self names the process in a sentence that has named it, or may not need to.
+func (s *Series) self() string {
+	if s.Process == "" {
+		return "this process"
+	}
+	return s.named()
 }
 
 // opener reports a subject that the process itself opened: not ends of connections that peers

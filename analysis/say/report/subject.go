@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"leakdiff/analysis"
@@ -18,6 +19,8 @@ type subject struct {
 	// connection reports ends of connections, which are opened at a rate; accepted those that
 	// a peer dialled.
 	connection, accepted bool
+	// peerClosed reports connections that the peer has closed and the process has not.
+	peerClosed bool
 	// each is what one of them keeps, "" for nothing beside itself.
 	each string
 	// counts are per snapshot. came and went are followed since the first snapshot; they are
@@ -120,7 +123,9 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 	case n != nil:
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 	case strings.HasSuffix(o.Type, " connection"):
-		out = connections(o.Name)
+		if f, itself := s.ends(o); f != nil {
+			out = connections(f, itself)
+		}
 	case strings.HasSuffix(o.Type, " thread pools"):
 		out.one, out.many, out.ended = o.Name+" thread pool", o.Name+" thread pools", "shut down"
 	case o.Level == analysis.ByGoroutine && lead != nil:
@@ -193,36 +198,49 @@ func (s *Series) family(fingerprint string) *Family {
 	return nil
 }
 
-// connections names connections by the title of their family:
+// connections names connections by their ends, as one of them shows them. itself reports that
+// both ends are of the process.
 //
-//	TCP client to 127.0.0.1:42635, ESTABLISHED                     connections to 127.0.0.1:42635
-//	TCP server on 127.0.0.1:80 for 127.0.0.1, ESTABLISHED          connections from 127.0.0.1 to 127.0.0.1:80
-//	TCP connection to 127.0.0.1:80 with both ends in this process  connections to 127.0.0.1:80 within the process
-func connections(title string) subject {
-	out := subject{began: "opened", ended: "closed", connection: true}
-	name, state, _ := strings.Cut(title, ", ")
-	where := ""
-	if _, to, ok := strings.Cut(name, " to "); ok {
-		to, within := strings.CutSuffix(to, " with both ends in this process")
-		if where = " to " + to; within {
-			where += " within the process"
-		}
-	} else if _, on, ok := strings.Cut(name, " on "); ok {
-		out.accepted = true
-		local, from, _ := strings.Cut(on, " for ")
-		where = " to " + local
-		if from != "" {
-			where = " from " + from + where
-		}
+//	client to 127.0.0.1:42635                  connections to 127.0.0.1:42635
+//	server on 127.0.0.1:80 for 127.0.0.1       connections from 127.0.0.1 to 127.0.0.1:80
+//	both ends in this process                  connections to itself (127.0.0.1:80)
+func connections(f *Family, itself bool) subject {
+	out := subject{one: "connection", many: "connections", began: "opened", ended: "closed", connection: true}
+	local, remote := f.Attributes["local"], f.Attributes["remote"]
+	switch {
+	case itself:
+		out.place = " to itself (" + cmp.Or(local, remote) + ")"
+	case f.Attributes["role"] == "server" && remote != "":
+		out.accepted, out.place = true, " from "+remote+" to "+local
+	case f.Attributes["role"] == "server":
+		out.accepted, out.place = true, " to "+local
+	case remote != "":
+		out.place = " to " + remote
+	default:
+		out.place = " (" + f.Title + ")"
+		return out
 	}
-	if where == "" {
-		where = " (" + title + ")"
+	if state := f.Attributes["state"]; state != "" && state != "ESTABLISHED" {
+		out.place += " in " + state
+		out.peerClosed = state == "CLOSE_WAIT"
 	}
-	if state != "" && state != "ESTABLISHED" {
-		where += " in " + state
-	}
-	out.one, out.many, out.place = "connection", "connections", where
 	return out
+}
+
+// ends are the family that shows the ends of a connection, the client's before the server's, and
+// whether both ends are of the process. The family is nil where none shows them.
+func (s *Series) ends(o *Object) (f *Family, itself bool) {
+	roles := map[string]bool{}
+	for _, print := range o.Families {
+		x := s.family(print)
+		if x == nil || x.Attributes["protocol"] == "" {
+			continue
+		}
+		if roles[x.Attributes["role"]] = true; f == nil || x.Attributes["role"] == "client" {
+			f = x
+		}
+	}
+	return f, roles["client"] && roles["server"]
 }
 
 // nameOf is the subject that a family gives: by the noun of the call that it is in, of what
@@ -254,7 +272,7 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out.one, out.many, out.place = "thread", "threads", " “"+f.Title+"”"
 	case analysis.KindDescriptor:
 		if f.Attributes["protocol"] != "" {
-			return connections(f.Title)
+			return connections(f, false)
 		}
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
