@@ -47,7 +47,7 @@ func TestABodyThatIsNotExpectedIsToldInWordsOfJSON(t *testing.T) {
 
 func TestAWordThatIsNoVerdictIsRefused(t *testing.T) {
 	s := newSite(t)
-	s.put("dump.txt", []byte(tinyDump))
+	s.waitForSummary(s.put("dump.txt", []byte(tinyDump)).Case)
 	const words = "leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable, too_few_points"
 	s.run(t, []scenario{
 		{name: "by the API", path: "/api/v1/cases?verdict=zz", status: 400, want: []string{`"code": "bad_request"`, words}},

@@ -24,8 +24,8 @@ var budgets = []budget{
 	{"server", 16328},
 	{"store", 18488},
 	{"cmd/leakdiff", 9854},
-	{"rest", 241},   // migrations, samples
-	{"all", 157375}, // the sum of those above
+	{"rest", 349},   // migrations, samples
+	{"all", 157483}, // the sum of those above
 	{"apart", 7798},
 	{"templ", 3530},
 	{"generated", 17207},

@@ -480,7 +480,7 @@ func TestFilesHoldWhatTheTableSays(t *testing.T) {
 			if n, ok := otherwise[row["path"]]; ok {
 				want["descriptors"] = []int{n}
 			}
-			if len(want) == 0 {
+			if len(want) == 0 || !corpus.Has(t, row["path"]) {
 				continue
 			}
 			checked++
@@ -508,8 +508,12 @@ func TestFilesHoldWhatTheTableSays(t *testing.T) {
 			})
 		}
 	})
-	if checked < 300 {
-		t.Errorf("%d rows of the table were checked; it has more than 300 with numbers", checked)
+	least := 300
+	if !corpus.Has(t, "bundles") {
+		least = 250 // of our own
+	}
+	if checked < least {
+		t.Errorf("%d rows of the table were checked; it has more than %d with numbers", checked, least)
 	}
 	for _, format := range slices.Sorted(maps.Keys(tallies)) {
 		t.Logf("%-40s %3d of %3d", format, tallies[format].read, tallies[format].expected)

@@ -134,7 +134,7 @@ func onlySnapshot(t *testing.T, up upload) report.Snapshot {
 func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
 	corpus.Heavy(t)
 	needProc(t)
-	large := filepath.Join(corpus.Path(t), "large")
+	large := corpus.Path(t, "large")
 	cut := filepath.Join(large, "grpc-100k-pprof-debug2-TRUNCATED-64MiB.txt.gz")
 	twin := filepath.Join(large, "grpc-100k-debug1.txt")
 	tests := []struct {

@@ -1,6 +1,8 @@
-// Package corpus is for tests alone: it finds the collection of real captures with known
-// truth, which is not part of the checkout, and leaves what is heavy to the pass of make
-// test that runs without the race detector.
+// Package corpus is for tests alone: it finds real captures with known truth, and leaves what is
+// heavy to the pass of make test that runs without the race detector.
+//
+// Captures of our own programs are in corpus.tar.zst. Where the larger collection is here, which
+// also has files of other people and is not part of the checkout, tests read that instead.
 package corpus
 
 import (
@@ -11,11 +13,15 @@ import (
 	"testing"
 )
 
-// variable names the folder of the collection where it is not beside the checkout.
-const variable = "LEAKDIFF_CORPUS"
+// variable names the folder of the collection where it is not beside the checkout; none stands
+// for no captures at all.
+const (
+	variable = "LEAKDIFF_CORPUS"
+	none     = "none"
+)
 
-// Root is the folder of the collection, and whether it is here.
-func Root() (dir string, here bool) {
+// collection is the folder of the larger collection, and whether it is here.
+func collection() (dir string, here bool) {
 	dir = os.Getenv(variable)
 	if dir == "" {
 		dir = filepath.Join(checkout(), "..", "shared", "corpus")
@@ -24,14 +30,41 @@ func Root() (dir string, here bool) {
 	return dir, err == nil
 }
 
-// Path is that of a file or directory of the collection, or a pattern of such, by its
-// elements; none give the folder itself. Without the collection the test is skipped: nothing can install it, and
-// the samples of the checkout stand for it. What the collection lacks is a failure.
+// Root is the folder of the captures, that of the collection or else of those of the checkout,
+// and whether there is one.
+func Root(t testing.TB) (dir string, here bool) {
+	t.Helper()
+	if dir, here = collection(); here || os.Getenv(variable) == none {
+		return dir, here
+	}
+	dir, err := unpacked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, true
+}
+
+// Has reports whether a file, or a pattern of such, must be here: with the collection always,
+// else if the checkout has it.
+func Has(t testing.TB, elements ...string) bool {
+	t.Helper()
+	root, here := Root(t)
+	found, _ := filepath.Glob(filepath.Join(append([]string{root}, elements...)...))
+	_, whole := collection()
+	return here && (whole || len(found) > 0)
+}
+
+// Path is that of a file or directory of the captures, or a pattern of such, by its elements;
+// none give the folder itself. Without the collection, a test is skipped that asks for what the
+// checkout does not have: nothing can install it. What the collection lacks is a failure.
 func Path(t testing.TB, elements ...string) string {
 	t.Helper()
-	root, here := Root()
+	root, here := Root(t)
 	if !here {
-		LeaveOut(t, "the collection of real captures is not at %s (%s names another folder); no package has it", root, variable)
+		LeaveOut(t, "%s=%s: no captures", variable, none)
+	}
+	if !Has(t, elements...) {
+		LeaveOut(t, "the checkout has no captures of other people; the collection is not here (%s names its folder), no package has it", variable)
 	}
 	path := filepath.Join(append([]string{root}, elements...)...)
 	if found, err := filepath.Glob(path); len(found) == 0 {

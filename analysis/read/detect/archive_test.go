@@ -38,6 +38,9 @@ func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 		"series/inotify-leak/t0/leaker/direct-tar-empty.tar":         {detect.EmptyFDInfo: 22},
 		"series/inotify-leak/t3/leaker/direct-tar-empty.tar":         {detect.EmptyFDInfo: 111},
 	} {
+		if !corpus.Has(t, name) {
+			continue
+		}
 		if diff := cmp.Diff(want, kinds(sniffed(t, root, name))); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
@@ -46,8 +49,9 @@ func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 
 // TestTroubleshootBundlesHoldNoDump also holds for the one with nested archives.
 func TestTroubleshootBundlesHoldNoDump(t *testing.T) {
-	root := corpus.Path(t)
-	for p, r := range sniffed(t, root, "bundles/public/troubleshoot-baseline.tar.gz") {
+	const name = "bundles/public/troubleshoot-baseline.tar.gz"
+	corpus.Path(t, name)
+	for p, r := range sniffed(t, corpus.Path(t), name) {
 		switch r.Kind {
 		case detect.GoroutineDebug1, detect.GoroutineDebug2, detect.GoroutineProto, detect.GoroutineCrash, detect.Wrapped, detect.ThreadDump, detect.LsofTable, detect.FDInfo:
 			t.Errorf("%s is taken for %s because %q", p, r.Kind, r.Reason)

@@ -163,7 +163,7 @@ func TestEveryFileOfTheTableIsNamed(t *testing.T) {
 	files := 0
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		columns := strings.Split(lines.Text(), "\t")
-		if columns[0] == "path" || isArchive(columns[0]) {
+		if columns[0] == "path" || isArchive(columns[0]) || !corpus.Has(t, columns[0]) {
 			continue
 		}
 		files++
@@ -178,8 +178,12 @@ func TestEveryFileOfTheTableIsNamed(t *testing.T) {
 			}
 		}
 	}
-	if files < 390 {
-		t.Errorf("%d files were sniffed, want at least 390", files)
+	least := 390
+	if !corpus.Has(t, "bundles") {
+		least = 300 // of our own
+	}
+	if files < least {
+		t.Errorf("%d files were sniffed, want at least %d", files, least)
 	}
 }
 

@@ -151,6 +151,9 @@ func TestEveryWrappedFileOfTheTableIsReadWhole(t *testing.T) {
 	plain := parse(t, content(t, corpus.Path(t, "goroutine", "gen", "debug2-go1.26.8.txt")))
 	signal := parse(t, content(t, corpus.Path(t, "goroutine", "signals", "containerd-SIGUSR1.stacks.log")))
 	for _, row := range all {
+		if !corpus.Has(t, row.path) {
+			continue
+		}
 		t.Run(row.path, func(t *testing.T) {
 			data := content(t, corpus.Path(t, row.path))
 			sections, info, problems := unwrap(t, data, envelope.Config{})

@@ -192,7 +192,7 @@ func TestTheSameFilesGiveTheSameSnapshotsWhateverTheyArePackedIn(t *testing.T) {
 	for _, name := range samples {
 		captures["sample "+strings.TrimSuffix(path.Base(name), ".tar.gz")] = filesIn(t, name)
 	}
-	if root, here := corpus.Root(); here {
+	if root, here := corpus.Root(t); here {
 		series, err := filepath.Glob(filepath.Join(root, "series", "*"))
 		if err != nil || len(series) == 0 {
 			t.Fatalf("no series: %v", err)

@@ -726,6 +726,7 @@ func parseAs(t *testing.T, format string, raw []byte) Listing {
 // TestPublicExcerptsMeetTheirExpectedCount asks for the numeric descriptors among the
 // rows of all sorts.
 func TestPublicExcerptsMeetTheirExpectedCount(t *testing.T) {
+	corpus.Path(t, "descriptors", "realworld")
 	root, read := corpus.Path(t), 0
 	for path, cells := range expected(t, root, "descriptors/realworld") {
 		if !strings.HasPrefix(cells[1], "lsof") && !strings.HasPrefix(cells[1], "ls ") {
@@ -870,7 +871,7 @@ func TestConnectionsGrowInTheSocketLeak(t *testing.T) {
 // TestAListingOfAllProcessesBehindWarnings reads the lsof of a whole host out of
 // its report.
 func TestAListingOfAllProcessesBehindWarnings(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus.Path(t), "bundles", "sosreport-*.tar.xz"))
+	files, err := filepath.Glob(corpus.Path(t, "bundles", "sosreport-*.tar.xz"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}

@@ -117,9 +117,9 @@ func TestRowsOfSocketTables(t *testing.T) {
 }
 
 func TestPublicSocketTablesMeetTheirExpectedRows(t *testing.T) {
-	root := corpus.Path(t)
+	root := corpus.Path(t, "descriptors", "realworld")
 	for file, want := range map[string]int{"06-kubeproxy-netstat.txt": 6, "07-garmadon-ss.txt": 2} {
-		raw, err := os.ReadFile(filepath.Join(root, "descriptors", "realworld", file))
+		raw, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ import (
 // nomadMetrics are the four metrics.json of the nomad bundle, in order.
 func nomadMetrics(t *testing.T) [][]byte {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(corpus.Path(t), "bundles", "nomad", "*.tar.gz"))
+	found, err := filepath.Glob(corpus.Path(t, "bundles", "nomad", "*.tar.gz"))
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

@@ -256,7 +256,7 @@ func TestTablesOfInotifyScriptsAreRead(t *testing.T) {
 }
 
 func TestAPublicInotifyTableIsReadAndItsDoubtSaid(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(corpus.Path(t), "descriptors", "realworld", "21-npd-inotify-instances-per-pid.txt"))
+	raw, err := os.ReadFile(corpus.Path(t, "descriptors", "realworld", "21-npd-inotify-instances-per-pid.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

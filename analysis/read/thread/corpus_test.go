@@ -136,7 +136,10 @@ var dumpsOf = map[string][]int{
 
 func TestEveryRowOfTheTableHasItsThreads(t *testing.T) {
 	for _, r := range rows(t) {
-		name := corpus.Path(t, filepath.FromSlash(r.path))
+		if !corpus.Has(t, r.path) {
+			continue
+		}
+		name := corpus.Path(t, r.path)
 		p := parse(t, name, content(t, name))
 		want := r.threads
 		if sum, ok := dumpsOf[r.path]; ok {

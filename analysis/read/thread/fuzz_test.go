@@ -17,7 +17,7 @@ func seeds(f *testing.F, pattern string, own ...string) {
 	for _, text := range own {
 		f.Add(text)
 	}
-	root, _ := corpus.Root()
+	root, _ := corpus.Root(f)
 	names, _ := filepath.Glob(filepath.Join(root, "threads", "jdk-matrix", pattern))
 	for _, name := range names {
 		if b, err := os.ReadFile(name); err == nil {

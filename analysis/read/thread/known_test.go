@@ -68,6 +68,9 @@ func TestKnownBodiesChangeNothingInRealDumps(t *testing.T) {
 	root := corpus.Path(t)
 	files, recalled := 0, 0
 	for _, dir := range []string{"threads", "series", "bundles"} {
+		if !corpus.Has(t, dir) {
+			continue
+		}
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err

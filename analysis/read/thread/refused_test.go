@@ -208,6 +208,9 @@ func TestThreadsAndRefusedAreThoseSeen(t *testing.T) {
 func TestNoDumpOfTheCollectionIsRefused(t *testing.T) {
 	dumps := 0
 	for _, r := range rows(t) {
+		if !corpus.Has(t, r.path) {
+			continue
+		}
 		name := corpus.Path(t, r.path)
 		p := parse(t, name, content(t, name))
 		dumps += len(p.dumps)
@@ -217,7 +220,11 @@ func TestNoDumpOfTheCollectionIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if dumps < 110 {
+	least := 110
+	if !corpus.Has(t, "threads", "public") {
+		least = 75 // of our own
+	}
+	if dumps < least {
 		t.Errorf("only %d dumps were looked at", dumps)
 	}
 }
