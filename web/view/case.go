@@ -227,11 +227,9 @@ type CaseFinding struct {
 	Memory       string
 	Evidence     []Pair
 	MoreEvidence []Pair
-	// Versions has a row for each version of the program; results that were frozen by older
-	// versions have none.
+	// Versions has a row for each version of the program.
 	Versions [][]string `json:",omitempty"`
-	// Stack is where its members are, nil where nothing shows one; results that were frozen
-	// by older versions have none.
+	// Stack is where its members are, nil where nothing shows one.
 	Stack          *Trace `json:",omitempty"`
 	Next           string
 	Spark          *chart.SparkData

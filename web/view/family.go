@@ -91,9 +91,8 @@ type Family struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
-	// First is the first screen; records that older versions froze have none, and are shown
-	// as they were.
-	First *FirstScreen `json:",omitempty"`
+	// First is the first screen.
+	First FirstScreen
 	// Sentence is the headline without the name, for below the title.
 	Sentence    string
 	Name        FamilyName
