@@ -92,8 +92,6 @@ type Case struct {
 	Answer *Answer `json:",omitempty"`
 	// Form is what the forms that rename and delete the case show.
 	Form CaseForm
-	// Words is the version of the words that stand in templates.
-	Words int `json:",omitempty"`
 	// Progress is that of the bundle that is being read, nil for none.
 	Progress *CaseReading `json:"-"`
 	// Nothing stands in place of an answer where no dump was found, Lost is what the uploads
@@ -374,7 +372,7 @@ func NewCase(in CaseInput) Case {
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
-	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen, Words: caseWords}
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
 	m.paginate(&c)
 	m.filter(&c)
 	m.align()

@@ -150,8 +150,7 @@ type Family struct {
 	Sightings     []Sighting
 	MoreSightings string
 	// Triage is nil on frozen pages where nobody said anything.
-	Triage *FamilyTriage
-	// Knowledge is nil on pages that were frozen before there was a catalogue.
+	Triage    *FamilyTriage
 	Knowledge *FamilyKnowledge
 }
 
