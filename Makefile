@@ -96,7 +96,7 @@ quick: build
 	@$(LEFT_OUT_LINE)
 
 # Soak: all tests again and again, those of the store on PostgreSQL and over a bucket, CHAOS uploads to servers that are killed and paused, counted steps of hostile inputs, FAULTS power cuts and a kill within every statement of
-# every migration, every fuzz target for a minute, and the laboratory.
+# the schema, every fuzz target for a minute, and the laboratory.
 FAULTS ?= 2000
 CHAOS ?= 500
 LITESTREAM := $(CURDIR)/$(BUILD)/litestream/litestream

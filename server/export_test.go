@@ -1,14 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/csv"
-	"encoding/json"
 	"encoding/xml"
 	"io"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,8 +18,6 @@ import (
 	"leakdiff/server/intake"
 	"leakdiff/server/response"
 	"leakdiff/server/share"
-	"leakdiff/store"
-	"leakdiff/web/view"
 )
 
 // kubelet is the sample on a server: two snapshots of the kubelet and a growing family.
@@ -408,83 +403,4 @@ func TestFrozenResultsHaveTheSameTwinsRedacted(t *testing.T) {
 			}
 		})
 	}
-}
-
-// record freezes the page at an address without redaction and returns its record.
-func (s *site) record(address string) (f share.Record) {
-	s.t.Helper()
-	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view": "`+address+`", "redact": false}`))
-	if r.status != http.StatusCreated {
-		s.t.Fatalf("freezing %s gave %d: %s", address, r.status, r.body)
-	}
-	p, err := s.s.cfg.Store.(*store.Store).Permalink(s.t.Context(), decode[share.Result](s.t, r.body).ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return decode[share.Record](s.t, string(p.Record))
-}
-
-// A record of an older version has neither whole names nor tables of members.
-func TestOlderRecordsHaveTwinsToo(t *testing.T) {
-	s := newSite(t)
-	k := uploadKubelet(t, s)
-	for name, at := range k.pages() {
-		t.Run(name, func(t *testing.T) {
-			f := s.record(at[0] + "?case=" + k.up.Case)
-			f.Model, f.Data = without(t, f.Model, "Whole"), without(t, f.Data, "members", "families_of_snapshot", "at", "members_total")
-			e, err := f.Unpack()
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := e.Page.Document()
-			for form, text := range map[string]string{"Markdown": d.Markdown(), "Jira": d.Jira(), "text": d.Text()} {
-				if !strings.Contains(text, "housekeeping") {
-					t.Errorf("%s names no family", form)
-				}
-			}
-			var b bytes.Buffer
-			switch err := e.CSV(&b); {
-			case name == "the family":
-				if err == nil || !strings.Contains(err.Error(), "has no table") {
-					t.Errorf("the table that is not there: %v: %.200s", err, b.String())
-				}
-			case err != nil || sheet(t, b.String()) == nil:
-				t.Errorf("the table: %v: %.200s", err, b.String())
-			}
-			if file, names := view.ChartFile(e.Page, "", ""); file == nil {
-				t.Errorf("no chart of %v", names)
-			}
-		})
-	}
-}
-
-// without removes members from every object in a document.
-func without(t *testing.T, doc []byte, names ...string) []byte {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		t.Fatal(err)
-	}
-	var drop func(any)
-	drop = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, n := range names {
-				delete(v, n)
-			}
-			for _, x := range v {
-				drop(x)
-			}
-		case []any:
-			for _, x := range v {
-				drop(x)
-			}
-		}
-	}
-	drop(v)
-	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

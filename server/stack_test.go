@@ -77,28 +77,3 @@ func TestEveryFormOfACaseShowsOnWhichLineItGrows(t *testing.T) {
 		{name: "and as text", path: diff + ".txt?case=" + k.up.Case, status: 200, want: []string{"Stack of all 64 goroutines at t7:", "container.go:575\n"}},
 	})
 }
-
-// A record of an older version has no stacks.
-func TestAnOlderRecordSaysNothingOfStacks(t *testing.T) {
-	s := newSite(t)
-	k := uploadKubelet(t, s)
-	for name, at := range map[string][2]string{"the case": k.pages()["the case"], "the diff": k.pages()["the diff"]} {
-		t.Run(name, func(t *testing.T) {
-			f := s.record(at[0] + "?case=" + k.up.Case)
-			f.Model, f.Data = without(t, f.Model, "Stack"), without(t, f.Data, "stack", "stack_of", "stack_note")
-			e, err := f.Unpack()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var page strings.Builder
-			if err := e.Alone(e.Shell).Render(t.Context(), &page); err != nil {
-				t.Fatal(err)
-			}
-			for form, text := range map[string]string{"page": page.String(), "Markdown": e.Page.Document().Markdown(), "text": e.Page.Document().Text()} {
-				if strings.Contains(text, `class="stk"`) || strings.Contains(text, "Stack of") || !strings.Contains(text, "housekeepingTick") {
-					t.Errorf("the %s of the old record: %.2000s", form, text)
-				}
-			}
-		})
-	}
-}

@@ -614,5 +614,5 @@ func packList[T any](p *packer, list []T, value func(*headWriter, *T)) ([]byte, 
 	}
 	w := &headWriter{}
 	writeList(&w.compactWriter, list, func(v *T) { value(w, v) })
-	return p.sealTexts(w.b)
+	return p.seal(w.b)
 }

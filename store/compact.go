@@ -9,13 +9,11 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // A sealed blob contains compact values:
 //
-//	byte     form: sealedPlain, sealedZstd or, with the dictionary of commonTexts, sealedTexts
+//	byte     form: sealedPlain or sealedZstd
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	values   as they are or as one zstd frame
 //
@@ -23,7 +21,6 @@ import (
 const (
 	sealedPlain = 2
 	sealedZstd  = 3
-	sealedTexts = 4
 
 	sealedHeader = 1 + 4
 )
@@ -31,18 +28,9 @@ const (
 // seal compresses values if that saves an eighth of them: to a reader, opening a frame costs
 // as much as decoding some hundred values.
 func (p *packer) seal(values []byte) ([]byte, error) {
-	return sealWith(p.encoder, sealedZstd, values)
-}
-
-// sealTexts is seal for values that consist mostly of texts that leakdiff generates.
-func (p *packer) sealTexts(values []byte) ([]byte, error) {
-	return sealWith(p.textEncoder, sealedTexts, values)
-}
-
-func sealWith(encoder func() (*zstd.Encoder, error), form byte, values []byte) ([]byte, error) {
-	out := append(make([]byte, 0, sealedHeader+len(values)), form, 0, 0, 0, 0)
+	out := append(make([]byte, 0, sealedHeader+len(values)), sealedZstd, 0, 0, 0, 0)
 	if len(values) >= zstdWorth {
-		enc, err := encoder()
+		enc, err := p.encoder()
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +57,7 @@ func (p *packer) unseal(blob, room []byte) ([]byte, error) {
 	switch blob[0] {
 	case sealedPlain:
 		return body, nil
-	case sealedZstd, sealedTexts:
+	case sealedZstd:
 		dec, err := p.decoder()
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ import (
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w := &headWriter{compactWriter{make([]byte, 0, 512)}}
 	w.snapshot(snap)
-	return p.sealTexts(w.b)
+	return p.seal(w.b)
 }
 
 // unpackHead undoes packHead.

@@ -26,8 +26,6 @@ const (
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
-	// texts uses the dictionary of commonTexts, and so does dec.
-	texts *zstd.Encoder
 	// quickEnc and quickDec are for MinLZ.
 	quickEnc *minlz.Writer
 	out      *bufio.Writer
@@ -49,22 +47,6 @@ func (p *packer) encoder() (*zstd.Encoder, error) {
 	return enc, err
 }
 
-// textEncoder returns an encoder with the dictionary of commonTexts, for short values.
-func (p *packer) textEncoder() (*zstd.Encoder, error) {
-	if p.texts != nil {
-		return p.texts, nil
-	}
-	enc, err := zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithEncoderConcurrency(1),
-		zstd.WithLowerEncoderMem(true),
-		zstd.WithWindowSize(1<<16),
-		zstd.WithEncoderCRC(false), // sealed values have a checksum
-		zstd.WithEncoderDictRaw(commonTextsID, []byte(commonTexts)))
-	p.texts = enc
-	return enc, err
-}
-
 // buffered returns a buffer before w for small writes.
 func (p *packer) buffered(w io.Writer) *bufio.Writer {
 	if p.out == nil {
@@ -81,7 +63,6 @@ func (p *packer) decoder() (*zstd.Decoder, error) {
 	dec, err := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderDictRaw(commonTextsID, []byte(commonTexts)),
 		zstd.WithDecoderMaxMemory(unpackLimit))
 	p.dec = dec
 	return dec, err
@@ -112,9 +93,6 @@ func (p *packer) quick(r io.Reader) io.Reader {
 func (p *packer) close() {
 	if p.enc != nil {
 		p.enc.Close()
-	}
-	if p.texts != nil {
-		p.texts.Close()
 	}
 	if p.dec != nil {
 		p.dec.Close()

@@ -78,7 +78,10 @@ func kinds() []Kind {
 			func(v view.Compare, c report.Several) response.Export {
 				return response.Export{Alone: AloneCompare(v), CSV: c.CSV}
 			}),
-		frozen(Kind{Name: "family", at: "families", freeze: (*Service).freezeFamily, Counts: fromCase("One family over time"), Title: familyTitle}, familyExport),
+		frozen(Kind{Name: "family", at: "families", freeze: (*Service).freezeFamily, Counts: fromCase("One family over time"), Title: familyTitle},
+			func(v view.Family, m report.Membership) response.Export {
+				return response.Export{Alone: AloneFamily(v), CSV: m.CSV}
+			}),
 		frozen(Kind{Name: "objects", at: "objects", freeze: (*Service).freezeObjects, Counts: fromCase("One kind of objects over time"), Title: titled("Frozen objects")},
 			func(v view.Object, m report.ObjectMembership) response.Export {
 				return response.Export{Alone: AloneObject(v), CSV: m.CSV}
@@ -115,16 +118,6 @@ func kindAt(path string) (k Kind, id string, ok bool) {
 		}
 	}
 	return Kind{}, "", false
-}
-
-func familyExport(v view.Family, m report.Membership) response.Export {
-	table := m.CSV
-	if m.At == "" {
-		table = func(io.Writer) error {
-			return response.Refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
-		}
-	}
-	return response.Export{Alone: AloneFamily(v), CSV: table}
 }
 
 func always(text string) func(*loader.Loaded) string {

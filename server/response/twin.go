@@ -100,7 +100,7 @@ func rowsOf(suffix string, e Export) (Content, error) {
 	return Content{Kind: "application/vnd.apache.parquet", Body: b.Bytes(), file: saveName(e.Name, suffix), saved: true}, err
 }
 
-// HasTicket reports a page with an answer. Results that earlier versions froze have none.
+// HasTicket reports a page with an answer. A case in which nothing was read has none.
 func (e *Export) HasTicket() bool { return e.Report != nil && e.Report.Diagnosis.Sentence != "" }
 
 // textOf is the page as text.

@@ -7,8 +7,7 @@ import (
 	"leakdiff/server/response"
 )
 
-// A frozen record stays readable for ever, also one that another version or a damaged disk
-// wrote.
+// A frozen record stays readable for ever, also one that a damaged disk wrote.
 func FuzzRecord(f *testing.F) {
 	for _, kind := range []string{"case", "flame", "diff", "compare", "family", "objects", "snapshot", "x"} {
 		f.Add([]byte(`{"kind": "` + kind + `", "model": {"Shell": {}}, "data": {"series": [{}], "families": [{}], "members": [{}]}, "headline": "h"}`))

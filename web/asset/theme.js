@@ -11,12 +11,6 @@
     root.dataset.theme = theme;
     document.cookie = 'leakdiff-theme=' + theme + '; path=/; max-age=31536000; samesite=lax';
   }
-  // Older versions kept the choice elsewhere.
-  try {
-    var old = localStorage.getItem('leakdiff.theme');
-    if (old === 'dark' || old === 'light') keep(old);
-    localStorage.removeItem('leakdiff.theme');
-  } catch (e) { /* private mode */ }
   root.classList.add('js');
   document.addEventListener('click', function (e) {
     if (e.target.closest && e.target.closest('#theme')) keep(dark() ? 'light' : 'dark');

@@ -15,7 +15,7 @@ import (
 )
 
 // Answer is the first screen of a case: the diagnosis with its proof. Everything else of
-// the page is folded below it. Results that were frozen by older versions have none.
+// the page is folded below it.
 type Answer struct {
 	Chips []AnswerChip
 	// About is the process or the host, the day and the dumps.

@@ -92,8 +92,6 @@ type Case struct {
 	Answer *Answer `json:",omitempty"`
 	// Form is what the forms that rename and delete the case show.
 	Form CaseForm
-	// Words is the version of the words that stand in templates.
-	Words int `json:",omitempty"`
 	// Progress is that of the bundle that is being read, nil for none.
 	Progress *CaseReading `json:"-"`
 	// Nothing stands in place of an answer where no dump was found, Lost is what the uploads
@@ -227,11 +225,9 @@ type CaseFinding struct {
 	Memory       string
 	Evidence     []Pair
 	MoreEvidence []Pair
-	// Versions has a row for each version of the program; results that were frozen by older
-	// versions have none.
+	// Versions has a row for each version of the program.
 	Versions [][]string `json:",omitempty"`
-	// Stack is where its members are, nil where nothing shows one; results that were frozen
-	// by older versions have none.
+	// Stack is where its members are, nil where nothing shows one.
 	Stack          *Trace `json:",omitempty"`
 	Next           string
 	Spark          *chart.SparkData
@@ -376,7 +372,7 @@ func NewCase(in CaseInput) Case {
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
-	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen, Words: caseWords}
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
 	m.paginate(&c)
 	m.filter(&c)
 	m.align()

@@ -71,10 +71,10 @@ func (c Case) Document() document.Document {
 	}
 	for _, f := range c.Findings {
 		m.Heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
-		f.write(&m, c.Words)
+		f.write(&m)
 		for _, held := range f.Behind {
 			m.Heading(4, held.Number+". Behind it: "+held.Title+" ("+held.Verdict+", "+held.Process+")")
-			held.write(&m, c.Words)
+			held.write(&m)
 		}
 	}
 	for _, l := range c.Listed {
@@ -89,7 +89,7 @@ func (c Case) Document() document.Document {
 	}
 	m.Gap()
 	for _, d := range c.Doubts {
-		m.Paragraph(c.OpenWords(d.Name) + ": " + d.Value)
+		m.Paragraph(openWords + d.Name + ": " + d.Value)
 	}
 	c.listLocks(&m)
 	writeContention(&m, c.Contention)
@@ -108,7 +108,7 @@ func (c Case) Document() document.Document {
 		}
 	}
 	for _, x := range c.Context {
-		m.Heading(2, x.Process+": "+wording.Lower(c.SeenWords()))
+		m.Heading(2, x.Process+": "+wording.Lower(seenWords))
 		for _, t := range x.Thresholds {
 			m.Item(t.Name + ": " + t.Value)
 		}
@@ -130,7 +130,7 @@ func (c Case) Document() document.Document {
 }
 
 // write adds what stands below the heading of a finding.
-func (f *CaseFinding) write(m *document.Document, words int) {
+func (f *CaseFinding) write(m *document.Document) {
 	m.Paragraph(f.Text)
 	m.Paragraph(f.TriageText)
 	m.Paragraph(f.Memory)
@@ -145,7 +145,7 @@ func (f *CaseFinding) write(m *document.Document, words int) {
 	writeShares(m, f.Shares)
 	writeKnown(m, f.Advice, f.Known, f.KnownNote)
 	if f.Next != "" {
-		m.Paragraph(wordSince(words, 2, "Next", report.DoThis) + ": " + f.Next)
+		m.Paragraph(report.DoThis + ": " + f.Next)
 	}
 }
 

@@ -55,7 +55,7 @@ func (c Case) FindingBlocks() document.Blocks {
 		out.Say("note", q)
 	}
 	for _, d := range c.Doubts {
-		doubt := labelled(c.OpenWords(d.Name), d.Value)
+		doubt := labelled(openWords+d.Name, d.Value)
 		doubt.Look = "note"
 		out.Add(doubt)
 	}
@@ -129,7 +129,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	}
 	body.Add(KnownBoxes(f.Advice, f.Known, f.KnownNote)...)
 	if f.Next != "" {
-		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Strong, wordSince(c.Words, 2, "Next", report.DoThis)), document.Plain(f.Next)}})
+		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Strong, report.DoThis), document.Plain(f.Next)}})
 	}
 	open := func(url, text string) {
 		body.Add(document.Paragraph{Look: "next noprint", Text: document.Text{document.LinkTo(url, text)}})

@@ -204,9 +204,7 @@ func (v *FamilyVariant) sources() (out []*string) {
 // Sources are the addresses of lines on the page. One that redaction changes leads
 // elsewhere and must be removed.
 func (f *Family) Sources() (out []*string) {
-	if f.First != nil {
-		out = f.First.Code.sources()
-	}
+	out = f.First.Code.sources()
 	for i := range f.Variants {
 		out = append(out, f.Variants[i].sources()...)
 	}
@@ -216,9 +214,7 @@ func (f *Family) Sources() (out []*string) {
 // Sources are the addresses of lines on the page. One that redaction changes leads
 // elsewhere and must be removed.
 func (v *Object) Sources() (out []*string) {
-	if v.First != nil {
-		out = v.First.Code.sources()
-	}
+	out = v.First.Code.sources()
 	for i := range v.Roles {
 		out = append(out, v.Roles[i].Stack.sources()...)
 	}
@@ -226,8 +222,8 @@ func (v *Object) Sources() (out []*string) {
 }
 
 // first is the first screen of a family, with what is folded at the end of the page.
-func (m *familyMaker) first(f *Family) *FirstScreen {
-	out := &FirstScreen{Code: newCode(m.in.Code, f.At)}
+func (m *familyMaker) first(f *Family) FirstScreen {
+	out := FirstScreen{Code: newCode(m.in.Code, f.At)}
 	add := func(key, title, inside string) {
 		out.Folds = append(out.Folds, AnswerFold{Key: key, Title: title, Inside: inside})
 	}
@@ -250,8 +246,8 @@ func (m *familyMaker) first(f *Family) *FirstScreen {
 
 // first is the first screen of a kind of objects, with what is folded at the end of the
 // page.
-func (m *objectMaker) first(v *Object) *FirstScreen {
-	out := &FirstScreen{Code: newCode(m.in.Code, v.At)}
+func (m *objectMaker) first(v *Object) FirstScreen {
+	out := FirstScreen{Code: newCode(m.in.Code, v.At)}
 	if first := m.o.FirstStack(); first != nil && out.Code != nil {
 		out.Code.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(out.Code.Caption, "Stack", "stack", 1)
 		if more := len(m.o.Stacks) - 1; more > 0 {

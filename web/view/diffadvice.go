@@ -23,8 +23,7 @@ type DiffAdvice struct {
 	Verdict string
 	Facts   []Pair
 	Stack   *Trace `json:",omitempty"`
-	// Todo is in Facts of results that were frozen by older versions.
-	Todo []Pair `json:",omitempty"`
+	Todo    []Pair `json:",omitempty"`
 }
 
 // advice repeats the first findings of the series that are about families with more

@@ -93,9 +93,8 @@ type Family struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
-	// First is the first screen; records that older versions froze have none, and are shown
-	// as they were.
-	First *FirstScreen `json:",omitempty"`
+	// First is the first screen.
+	First FirstScreen
 	// Sentence is the headline without the name, for below the title.
 	Sentence    string
 	Name        FamilyName
@@ -153,8 +152,7 @@ type Family struct {
 	Sightings     []Sighting
 	MoreSightings string
 	// Triage is nil on frozen pages where nobody said anything.
-	Triage *FamilyTriage
-	// Knowledge is nil on pages that were frozen before there was a catalogue.
+	Triage    *FamilyTriage
 	Knowledge *FamilyKnowledge
 }
 

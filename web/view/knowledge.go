@@ -22,8 +22,6 @@ type ClassAdvice struct {
 	// Seen says at which finding the class is told in full, empty where it is here.
 	Seen  string
 	Signs []string
-	// Words is the version of the words around them.
-	Words int `json:",omitempty"`
 
 	LooksLike, Expected, FirstCheck string
 	Idle, Stuck, Corner             string
@@ -86,7 +84,7 @@ func knowledgeURL(kind, id string) string {
 // newClassAdvice puts a class into words ready to print.
 func newClassAdvice(c *knowledge.Class, corrections []knowledge.Correction) ClassAdvice {
 	out := ClassAdvice{
-		Words: 1, Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
+		Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
 		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(c.Remedy), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
 		UpstreamWhen: Visible(c.Upstream.When), Attach: visibles(c.Upstream.Attach),
 	}
@@ -361,17 +359,17 @@ func writeKnown(m *document.Document, advice []ClassAdvice, known []KnownLeak, n
 			text += " (" + strings.Join(a.Signs, "; ") + ")"
 		}
 		if a.Seen != "" {
-			m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text + ", " + a.Seen)
+			m.Item(report.WhatItIs + ": " + text + ", " + a.Seen)
 			continue
 		}
-		m.Item(wordSince(a.Words, 1, "Cause", report.WhatItIs) + ": " + text)
-		m.Item(wordSince(a.Words, 1, "First check", report.CheckFirst) + ": " + a.FirstCheck)
-		m.Item(wordSince(a.Words, 1, "Remedy", report.DoThis) + ": " + strings.Join(a.Remedy, " "))
+		m.Item(report.WhatItIs + ": " + text)
+		m.Item(report.CheckFirst + ": " + a.FirstCheck)
+		m.Item(report.DoThis + ": " + strings.Join(a.Remedy, " "))
 		if len(a.Warnings) > 0 {
-			m.Item(wordSince(a.Words, 1, "Mind", report.TakeCare) + ": " + strings.Join(a.Warnings, " "))
+			m.Item(report.TakeCare + ": " + strings.Join(a.Warnings, " "))
 		}
-		m.Item(wordSince(a.Words, 1, "Validate", report.Afterwards) + ": " + strings.Join(a.Validate, " "))
-		m.Item(wordSince(a.Words, 1, "File upstream when ", report.Upstream+" when ") + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
+		m.Item(report.Afterwards + ": " + strings.Join(a.Validate, " "))
+		m.Item(report.Upstream + " when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
 	}
 	for _, k := range known {
 		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}

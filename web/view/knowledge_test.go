@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -34,23 +33,6 @@ func TestOnlyWebAddressesBecomeLinks(t *testing.T) {
 		if got := reference(address); got != want {
 			t.Errorf("%q gives %q, want %q", address, got, want)
 		}
-	}
-}
-
-func TestAPageFrozenBeforeTheCatalogueStillReads(t *testing.T) {
-	var f Family
-	if err := json.Unmarshal([]byte(`{"Headline": "old", "Verdict": "leaking"}`), &f); err != nil {
-		t.Fatal(err)
-	}
-	if f.Knowledge != nil || !strings.Contains(f.Markdown(), "Fingerprint") {
-		t.Errorf("%+v", f.Knowledge)
-	}
-	var c Case
-	if err := json.Unmarshal([]byte(`{"Findings": [{"Number": "1", "Title": "old"}]}`), &c); err != nil {
-		t.Fatal(err)
-	}
-	if md := c.Markdown(); strings.Contains(md, "Known leaks") {
-		t.Errorf("an old record says %s", md)
 	}
 }
 

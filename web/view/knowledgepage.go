@@ -32,14 +32,11 @@ func labelled(word, text string) document.Paragraph {
 	return document.Paragraph{Text: document.Text{document.Marked(document.Strong, word), document.Plain(" " + text)}}
 }
 
-const (
-	foldedAdvice       = "What to do, what to take care of, how to check afterwards, when to report"
-	foldedAdviceBefore = "Remedy, what to mind, how to validate, when to report"
-)
+const foldedAdvice = "What to do, what to take care of, how to check afterwards, when to report"
 
 // box says first what to check; the rest opens.
 func (a *ClassAdvice) box() document.Group {
-	cause := document.Text{document.Marked(document.Strong, wordSince(a.Words, 1, "Cause", report.WhatItIs)), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
+	cause := document.Text{document.Marked(document.Strong, report.WhatItIs), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
 	if a.Seen != "" {
 		cause = append(cause, document.Plain(" ("+a.Seen+")"))
 	}
@@ -49,7 +46,7 @@ func (a *ClassAdvice) box() document.Group {
 		out.Paragraph(s)
 	}
 	if a.FirstCheck != "" {
-		out.Add(labelled(wordSince(a.Words, 1, "First check", report.CheckFirst), a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(wordSince(a.Words, 1, foldedAdviceBefore, foldedAdvice)), Blocks: document.Blocks{a.terms(a.LooksLike)}})
+		out.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms(a.LooksLike)}})
 	}
 	return out
 }
@@ -70,7 +67,7 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 		for _, m := range a.Metrics {
 			text := ": " + m.Why
 			if m.Warning != "" {
-				text += " ; warning sign: " + m.Warning // frozen pages have the space
+				text += "; warning sign: " + m.Warning
 			}
 			metrics.Add(document.Paragraph{Text: document.Text{document.Marked(document.Literal, m.Name), document.Plain(text)}})
 		}
@@ -81,14 +78,14 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 		remedy.Mind(w)
 	}
 	remedy.Add(steps(a.Remedy))
-	add(wordSince(a.Words, 1, "Remedy", report.DoThis), remedy)
+	add(report.DoThis, remedy)
 	for _, s := range a.Validate {
 		validate.Paragraph(s)
 	}
-	add(wordSince(a.Words, 1, "Validate", report.Afterwards), validate)
+	add(report.Afterwards, validate)
 	upstream.Paragraph("When " + a.UpstreamWhen + ". Attach:")
 	upstream.Add(steps(a.Attach))
-	add(wordSince(a.Words, 1, "Report upstream", report.Upstream), upstream)
+	add(report.Upstream, upstream)
 	for _, c := range a.Corrections {
 		out.Rows = append(out.Rows, oftenSaid(c))
 	}
@@ -154,7 +151,7 @@ func (c Case) ContextBlocks() document.Blocks {
 	if len(c.Context) == 0 {
 		return nil
 	}
-	out := document.NewSection("h-ctx", c.SeenWords(), c.SeenNote())
+	out := document.NewSection("h-ctx", seenWords, seenNote)
 	for _, x := range c.Context {
 		out.Heading(3, x.Process)
 		if len(x.Thresholds) > 0 {

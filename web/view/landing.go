@@ -29,34 +29,13 @@ type CaseNothing struct {
 	Files []Link
 }
 
-// caseWords is the version of the words that stand in templates and not in the record of a
-// case. Results that were frozen with others keep those.
-const caseWords = 2
-
-// SeenWords heads what does not prove anything.
-func (c Case) SeenWords() string {
-	if c.Words < 1 {
-		return "Beside the proof"
-	}
-	return "Also seen"
-}
-
-// wordSince is the word of this version, or that of results that were frozen before version n.
-func wordSince(words, n int, before, now string) string {
-	if words < n {
-		return before
-	}
-	return now
-}
-
-// SeenNote says what stands below SeenWords, OpenWords heads what is open of a process.
-func (c Case) SeenNote() string {
-	return wordSince(c.Words, 2, "Thresholds in circulation are hints, never a verdict; normal stacks say what is healthy.", "Rules of thumb are hints, never a verdict; normal stacks say what is healthy.")
-}
-
-func (c Case) OpenWords(process string) string {
-	return wordSince(c.Words, 2, "What the verdicts cannot exclude of ", "Open, of ") + process
-}
+const (
+	// seenWords heads what does not prove anything, and seenNote says what stands below it.
+	seenWords = "Also seen"
+	seenNote  = "Rules of thumb are hints, never a verdict; normal stacks say what is healthy."
+	// openWords precedes the process of which something is open.
+	openWords = "Open, of "
+)
 
 // reading makes the progress of the bundle that is read first, nil where none is read.
 func (m *caseMaker) reading() *CaseReading {

@@ -42,17 +42,12 @@ type FamilyName struct {
 	// Attributes are "state CLOSE_WAIT" and the like, for kinds without stacks.
 	Attributes []Pair
 	URL        string
-	// Whole is the title in plain words; frozen records of older versions lack it.
-	Whole string `json:",omitempty"`
+	// Whole is the title in plain words.
+	Whole string
 }
 
 // Text is the whole title in plain words.
-func (f FamilyName) Text() string {
-	if f.Whole != "" {
-		return f.Whole
-	}
-	return strings.TrimSpace(f.Title.Path + f.Title.Name + " " + f.Aside)
-}
+func (f FamilyName) Text() string { return f.Whole }
 
 // Pair is a named value.
 type Pair struct {

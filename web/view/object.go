@@ -41,9 +41,8 @@ type Object struct {
 	Shell    Shell
 	Frozen   bool
 	Headline string
-	// First is the first screen; records that older versions froze have none, and are shown
-	// as they were.
-	First *FirstScreen `json:",omitempty"`
+	// First is the first screen.
+	First FirstScreen
 	// Sentence is the headline without the name, Path the import path of the type.
 	Sentence string
 	Name     Func

@@ -120,17 +120,12 @@ func SnapshotCSV(w io.Writer, r Report, id string) error {
 			continue
 		}
 		verdicts := map[string]analysis.Verdict{}
-		families := snap.Families
 		for _, series := range r.Series {
-			i := slices.Index(series.Snapshots, id)
 			for _, f := range series.Families {
 				verdicts[f.Fingerprint] = f.Verdict
-				if snap.Families == nil && i >= 0 && i < len(f.Counts) && f.Counts[i] != nil && *f.Counts[i] > 0 {
-					families = append(families, SnapshotFamily{Fingerprint: f.Fingerprint, Kind: f.Kind, Title: f.Title, Members: *f.Counts[i]})
-				}
 			}
 		}
-		for _, f := range families {
+		for _, f := range snap.Families {
 			s.row([]any{snap.Process, snap.Label, snap.CapturedAt, string(f.Kind), f.Title, f.Fingerprint, f.Members, countsInWords(f.States), f.OldestWait, string(verdicts[f.Fingerprint])})
 		}
 	}

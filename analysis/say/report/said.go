@@ -300,8 +300,8 @@ func readColumn(b []byte) (column []*int, rest []byte, err error) {
 	return column, b, nil
 }
 
-// DecodeCase undoes Encode. What another version of the program wrote is none of its
-// business: who stores it keeps the version beside it.
+// DecodeCase undoes Encode of the same version: who stores a report keeps the version beside
+// it.
 func DecodeCase(text []byte) (*CaseReport, error) {
 	var in stored
 	if err := jsonv2.Unmarshal(text, &in); err != nil {
