@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,5 +97,26 @@ func TestARecursiveLockLeadsWhatGrowsBehindIt(t *testing.T) {
 	const want = "110 goroutines wait for one lock in main.(*Store): goroutine 17 likely holds it and waits for it itself, in (*Store).Get called from (*Store).List."
 	if got := strings.ReplaceAll(r.Diagnosis.Sentence, " in app wait", " wait"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The watchers of six dumps, 50 more in each, lie in 64 blocks of 64 MiB: some of the blocks
+// have one watcher alone.
+func TestAllObjectsOfALargeHeapAreInTheSentence(t *testing.T) {
+	var inputs []bundle.Input
+	for i := range 6 {
+		var text strings.Builder
+		for k := range 50 * (i + 1) {
+			block, at := k*37%64, k*0x4140
+			if k >= 64 {
+				block = k % 32 // half of the blocks get no second one
+			}
+			text.WriteString(goroutineText(100+k, "select", "main.start in goroutine 1", "main.(*Watcher).run("+fmt.Sprintf("0x%x", 0xc000000000+block<<26+at)+")"))
+		}
+		inputs = append(inputs, bundle.Input{Name: fmt.Sprintf("app/t%d/goroutines.txt", i), Size: int64(text.Len()), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil }})
+	}
+	const want = "250 main.Watcher objects were created and none ended."
+	if got := built(t, inputs).Report.Diagnosis.Sentence; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
