@@ -64,6 +64,10 @@ type Holding struct {
 	For  Reason
 	// Lock is the index of the lock that it waits for itself, -1 for none of the graph.
 	Lock int
+	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
+	// Inside. Taken reports that others wait for it in Inside too, Longest that none has waited
+	// longer.
+	Recursive, Taken, Longest bool
 	// Children are goroutines that it may have started, most first.
 	Children []Child
 }
@@ -121,7 +125,7 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 		n := Node{Waiters: l.Waiters, Oldest: l.Oldest, Entries: most(l.Entries), Crowd: len(l.Families) > 0, Nameless: len(l.Types) == 0}
 		for _, h := range l.Holders {
 			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1}
-			if len(l.Holders) == 1 && !idle(&h, byPrint[h.Fingerprint]) {
+			if len(l.Holders) == 1 && len(l.Recursive) == 0 && !idle(&h, byPrint[h.Fingerprint]) {
 				x.Certainty = Likely
 			}
 			if next, known := at[h.WaitsFor]; known && h.WaitsFor != 0 {
@@ -136,9 +140,23 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 		}
 		// The one that has waited longest is the one to examine.
 		slices.SortStableFunc(n.Holders, func(a, b Holding) int { return b.Wait - a.Wait })
+		n.Holders = slices.Concat(recursive(l), n.Holders)
 		g.Locks = append(g.Locks, n)
 	}
 	return g
+}
+
+// recursive are the waiters that may hold the lock themselves. They are likely to, if nobody
+// else is seen inside the object, and others wait in the outer method or not as long.
+func recursive(l *Lock) (out []Holding) {
+	for _, h := range l.Recursive {
+		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest}
+		if h.Sole && (h.Taken || h.Longest) {
+			x.Certainty = Likely
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // idle reports a candidate whose outermost function is the method that makes it one, and that

@@ -49,6 +49,9 @@ type queue struct {
 	// lock. receivers are the addresses of these objects.
 	types     []string
 	receivers map[uint64]bool
+	// waiting are the waiters by family. recursives are those that may hold the lock.
+	waiting    []waiting
+	recursives []Holder
 	// holders are all candidates if they are few enough to be named. families are the
 	// families of the candidates, each with its smallest id.
 	found    int
@@ -86,6 +89,9 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 	for g := range d.groups {
 		d.addWaiters(g)
 	}
+	for g := range d.groups {
+		d.addUnprinted(g)
+	}
 	if len(d.order) == 0 {
 		return nil, 0
 	}
@@ -102,6 +108,9 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 	for g := range d.groups {
 		d.search(g, byType)
 	}
+	for _, q := range d.order {
+		d.recursive(q)
+	}
 	d.countChildren()
 	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
@@ -113,9 +122,12 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 // addWaiters adds the members of a family to the queues of the locks that they wait
 // for.
 func (d *lockSearch) addWaiters(g int) {
+	d.enter(g, d.objects[d.groups[g].Family.Fingerprint])
+}
+
+// enter adds the members of a family that name a lock among objects.
+func (d *lockSearch) enter(g int, objects []analysis.Object) {
 	group := &d.groups[g]
-	fingerprint := group.Family.Fingerprint
-	objects := d.objects[fingerprint]
 	var entered []*queue
 	known, cut := 0, false // not all waiters of a lock are named
 	for _, o := range objects {
@@ -130,6 +142,7 @@ func (d *lockSearch) addWaiters(g int) {
 		q.count += o.Count
 		q.enter(entryOfGroup(group), o.Count)
 		known += o.Count
+		q.waiting = append(q.waiting, waiting{g, o.Count, o.Members})
 		cut = cut || o.Count > len(o.Members)
 		for _, id := range o.Members {
 			q.ids = append(q.ids, id)
@@ -212,7 +225,7 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Obje
 		}
 		for _, id := range o.Members {
 			for _, w := range d.waiters[id] {
-				if q := w.queue; o.Address <= q.lock && q.lock-o.Address <= 4096 {
+				if q := w.queue; near(o.Address, q.lock) {
 					if q.receivers == nil {
 						q.receivers = make(map[uint64]bool)
 					}
@@ -388,7 +401,7 @@ func (d *lockSearch) countChildren() {
 
 // lock is the result for a queue.
 func (d *lockSearch) lock(q *queue) *Lock {
-	l := &Lock{Address: q.lock, Waiters: q.count, Oldest: max(0, q.oldest), First: q.least, Entries: q.entries, Types: q.types, Holders: q.holders}
+	l := &Lock{Address: q.lock, Waiters: q.count, Oldest: max(0, q.oldest), First: q.least, Entries: q.entries, Types: q.types, Recursive: q.recursives, Holders: q.holders}
 	if q.found > MostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
 		for _, f := range q.families {

@@ -25,6 +25,8 @@ type Lock struct {
 	// lock. They are empty for closures and plain functions. Then no holder can be
 	// named.
 	Types []string
+	// Recursive are waiters that may hold the lock themselves. They stand beside Holders.
+	Recursive []Holder
 	// Holders are at most five candidates. If there are more, Holders is empty and
 	// Families names their families.
 	Holders  []Holder
@@ -54,6 +56,10 @@ type Holder struct {
 	Children []Offspring
 	// WaitsFor is the address of the lock that the holder itself waits for, 0 for none.
 	WaitsFor uint64
+	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
+	// Func. Taken reports that others wait for the lock in Func, Longest that none has waited
+	// longer, Sole that no other goroutine is seen inside the object.
+	Recursive, Taken, Longest, Sole bool
 }
 
 // Offspring counts the members of one family that a holder may have started.

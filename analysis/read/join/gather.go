@@ -6,7 +6,8 @@ import (
 )
 
 // keepHeap drops the tokens that are no objects: an address is in the heap if its block
-// holds two addresses of one receiver type. The first word of a generic method may be the
+// holds two addresses of one receiver type, or one in its area does: a large heap has blocks
+// with one object of each type. The first word of a generic method may be the
 // dictionary of its types, which is no object: such types prove no heap.
 func (j *joiner) keepHeap() {
 	shift := j.blockShift()
@@ -14,7 +15,7 @@ func (j *joiner) keepHeap() {
 		typ   int32
 		block uint64
 	}
-	first, heap := map[typeBlock]uint64{}, map[uint64]bool{}
+	first, heap, areas := map[typeBlock]uint64{}, map[uint64]bool{}, map[uint64]bool{}
 	see := func(address uint64, place uint32) {
 		block, typ := address>>shift, j.places[place].typ
 		if typ < 0 || heap[block] || strings.Contains(j.types.all[typ], "[...]") {
@@ -25,7 +26,11 @@ func (j *joiner) keepHeap() {
 			first[typeBlock{typ, block}] = address
 		} else if known != address {
 			heap[block] = true
+			areas[address>>areaShift] = true
 		}
+	}
+	within := func(address uint64) bool {
+		return heap[address>>shift] || shift == largeShift && areas[address>>areaShift]
 	}
 	for _, slab := range j.slabs {
 		for _, k := range slab {
@@ -39,10 +44,10 @@ func (j *joiner) keepHeap() {
 	}
 	for i := range j.sites {
 		s := &j.sites[i]
-		s.pair = s.pair && len(s.blocks) <= mostBlocks && !slices.ContainsFunc(s.blocks, func(b uint64) bool { return heap[b>>(shift-smallShift)] })
+		s.pair = s.pair && len(s.blocks) <= mostBlocks && !slices.ContainsFunc(s.blocks, func(b uint64) bool { return within(b << smallShift) })
 	}
 	keep := func(address uint64, p *place) bool {
-		return heap[address>>shift] && !p.dead && (!p.pair || j.sites[p.site].pair)
+		return within(address) && !p.dead && (!p.pair || j.sites[p.site].pair)
 	}
 	for i := range j.places {
 		if p := &j.places[i]; !keep(p.same, p) {

@@ -331,6 +331,20 @@ func TestWhatLiesOutsideTheHeapJoinsNothing(t *testing.T) {
 	}
 }
 
+// A heap of 4 GiB has 64 blocks of 64 MiB. Here each type has one object in most of them, and
+// two in the last.
+func TestObjectsOfALargeHeapAreAllJoined(t *testing.T) {
+	for _, base := range []int{0xc000000000, 0x146edac00000} {
+		var d dump
+		for i := range 65 {
+			at := base + min(i, 63)<<26 + 0x10000 + i*0x100
+			d.add(100+2*i, "ex.org/w.Start", fmt.Sprintf("ex.org/w.(*Watcher).read(0x%x)", at))
+			d.add(101+2*i, "ex.org/w.Start", fmt.Sprintf("ex.org/w.(*Watcher).send(0x%x)", at))
+		}
+		check(t, d.String(), []shape{{"*w.Watcher", 65, []string{"1 ex.org/w.(*Watcher).read", "1 ex.org/w.(*Watcher).send"}, nil}})
+	}
+}
+
 func TestAnObjectHasAtMostTwoHundredAndFiftySixParts(t *testing.T) {
 	// Each node is shown by its own goroutine and by that of the node before: a chain of
 	// 300. Pairs of goroutines share a task as well, which joins less than the chain.

@@ -18,6 +18,9 @@ const (
 	mostParts = 256
 	// smallShift is that of the blocks of a heap with 32 bits, largeShift that of others.
 	smallShift, largeShift = 22, 26
+	// areaShift is that of the areas in which a heap with 64 bits grows: 64 GiB. Programs,
+	// libraries and foreign memory lie in others.
+	areaShift = 36
 )
 
 // common reports whether part is at least 80 % of whole.

@@ -667,6 +667,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		if l.queue.Holders[0].Certainty == Proven {
 			word = certain
 		}
+		if why := l.queue.Holders[0].Why; why != "" {
+			return &Certainty{word, why}
+		}
 		return &Certainty{word, "the holder is inside the locked object"}
 	}
 	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })

@@ -68,6 +68,10 @@ type LockHolder struct {
 	// other. Lock is the id of the lock that it waits for.
 	WaitsFor wait.Reason `json:"waits_for,omitempty"`
 	Lock     string      `json:"lock,omitempty"`
+	// Recursive reports that it waits for this lock itself, in At, and may have taken it in
+	// Inside. Why is the reason for that.
+	Recursive bool   `json:"recursive,omitempty"`
+	Why       string `json:"why,omitempty"`
 	// Children are goroutines that it may have started.
 	Children []LockSite `json:"children,omitempty"`
 	Text     string     `json:"text"`
@@ -147,7 +151,10 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
 	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For}
+		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive}
+		if h.Recursive {
+			x.Why = recursiveWhy(&h)
+		}
 		if h.Lock >= 0 {
 			x.Lock = ids[h.Lock]
 		}
@@ -226,6 +233,9 @@ func (h *LockHolder) words(kind analysis.Kind) string {
 	if what := h.awaited(); what != "" {
 		text += ", which " + what
 	}
+	if h.Why != "" {
+		text += ": " + h.Why
+	}
 	return text
 }
 
@@ -245,6 +255,9 @@ func (h *LockHolder) awaited() string {
 	}
 	switch h.WaitsFor {
 	case wait.ForLock:
+		if h.Recursive {
+			return waits + " for this lock itself"
+		}
 		if h.Lock != "" {
 			return waits + " for " + h.Lock
 		}

@@ -89,7 +89,13 @@ func (d *diagnosing) queued(s *Series) string {
 // deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
 // is possible.
 func (s *Series) deadlock() string {
-	if s.Locks == nil || len(s.Locks.Cycles) == 0 {
+	if s.Locks == nil {
+		return ""
+	}
+	if len(s.Locks.Cycles) == 0 {
+		if x := s.recursiveLock(); x != nil {
+			return s.recursion(x, s.place("in"), "")[0]
+		}
 		return ""
 	}
 	first := &s.Locks.Cycles[0]
@@ -140,6 +146,9 @@ func (s *Series) untie() *Action {
 	if s.deadlock() == "" {
 		return nil
 	}
+	if len(s.Locks.Cycles) == 0 {
+		return s.recursiveLock().unlock()
+	}
 	var places []string
 	for _, h := range s.Locks.holders(&s.Locks.Cycles[0]) {
 		if at := shortRole(h.At); at != "" && !slices.Contains(places, at) {
@@ -163,6 +172,9 @@ func (d *diagnosing) waiting(l answer) []string {
 	in := s.place("in")
 	if d.placed {
 		in = ""
+	}
+	if len(l.queue.recursive()) > 0 {
+		return s.recursion(l.queue, in, until)
 	}
 	h := &l.queue.Holders[0]
 	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, waits, until)
@@ -206,6 +218,8 @@ func holderWaits(nouns noun.List, h *LockHolder) string {
 		}
 		c := h.Children[0]
 		return wording.Plural(c.Count, "goroutine", "goroutines") + " in " + shortRole(c.Function)
+	case h.Recursive:
+		return ""
 	case h.Lock != "" || h.WaitsFor == wait.ForLock:
 		return "another lock"
 	case h.WaitsFor == wait.ForIO:
@@ -227,6 +241,9 @@ func (d *diagnosing) queueLinks(l answer) []Link {
 	text := "in " + shortRole(h.At)
 	if h.ID != 0 {
 		text += fmt.Sprintf(", goroutine %d", h.ID)
+	}
+	if h.Recursive {
+		text += ", waits for it itself"
 	}
 	who := "holder of the lock"
 	if h.Certainty != Proven {

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"leakdiff/analysis/judge/wait"
+	"leakdiff/analysis/say/wording"
+)
+
+// recursive are the holders of a lock that wait for it themselves, if they are likely to hold
+// it.
+func (l *Lock) recursive() []LockHolder {
+	n := 0
+	for n < len(l.Holders) && l.Holders[n].Recursive && l.Holders[n].Certainty != wait.Possible {
+		n++
+	}
+	return l.Holders[:n]
+}
+
+// recursiveLock is the lock with most waiters of the last snapshot that a waiter holds itself,
+// nil without one.
+func (s *Series) recursiveLock() *Lock {
+	if s.Locks == nil {
+		return nil
+	}
+	for i := range s.Locks.List {
+		if x := &s.Locks.List[i]; x.Waiters >= leastQueue && len(x.recursive()) > 0 {
+			return x
+		}
+	}
+	return nil
+}
+
+// recursion words a lock that a waiter holds itself, the fullest wording first. until is
+// empty while they still wait.
+//
+//	110 goroutines wait for one lock in app.(*Store): goroutine 17 likely holds it and waits for it itself, in (*Store).Get called from (*Store).List
+func (s *Series) recursion(l *Lock, in, until string) []string {
+	holders := l.recursive()
+	n := l.Waiters - len(holders)
+	waits, wait, holds := "waits", "wait", "holds"
+	if until != "" {
+		waits, wait, holds = "waited", "waited", "held"
+	}
+	h := &holders[0]
+	who := fmt.Sprintf("goroutine %d likely %s it and %s for it itself", h.ID, holds, waits)
+	if len(holders) > 1 {
+		who = fmt.Sprintf("%d goroutines likely %s it and %s for it themselves", len(holders), wording.Fit(2, holds, strings.TrimSuffix(holds, "s")), wait)
+	}
+	itself := fmt.Sprintf(", in %s called from %s", methodOf(h.At), methodOf(h.Inside))
+	head := fmt.Sprintf("%s%s %s for one lock in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), receiverOf(h.At), until)
+	return []string{head + who + itself, head + who}
+}
+
+// unlock says what ends a recursive lock.
+func (l *Lock) unlock() *Action {
+	h := &l.Holders[0]
+	return &Action{Text: fmt.Sprintf("Do not lock again: split %s into a part that expects the lock held, and call that part in %s, or unlock before the call.", methodOf(h.At), methodOf(h.Inside))}
+}
+
+// recursiveWhy is the reason why a waiter is taken for the holder.
+func recursiveWhy(h *wait.Holding) string {
+	why := "its own stack is inside the object twice"
+	switch {
+	case h.Taken:
+		why += ", others wait for the lock in " + methodOf(h.Inside) + " too"
+	case h.Longest:
+		why += ", none has waited longer"
+	}
+	if h.Certainty != wait.Possible {
+		why += ", and nobody else is seen inside"
+	}
+	return why
+}
+
+// methodOf is a method without its package: "(*Store).Get" of "example.org/app.(*Store).Get".
+func methodOf(function string) string {
+	name := shortRole(function)
+	if _, method, ok := strings.Cut(name, ".("); ok {
+		return "(" + method
+	}
+	return name
+}
+
+// receiverOf is the type of a method with its package: "app.(*Store)".
+func receiverOf(function string) string {
+	name := shortRole(function)
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		return name[:dot]
+	}
+	return name
+}
