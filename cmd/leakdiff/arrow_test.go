@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"store/cluster":            {"samples/corpus"}, // for tests alone
 	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
-	"web/view":                 {"analysis", "analysis/say/document", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
+	"web/view":                 {"analysis", "analysis/say/document", "analysis/say/evidence", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"web"},
 	"web/block":                {"analysis/say/document", "web", "web/chart"},
 	"web/page":                 {"web", "web/block", "web/chart", "web/view"},

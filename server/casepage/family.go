@@ -301,11 +301,11 @@ func related(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) 
 		}
 	}
 	for _, suspect := range series.Trend.Suspects(fingerprint) {
-		out.Holders = append(out.Holders, view.Kin{Family: byPrint[suspect.Fingerprint], Why: suspect.Why})
+		out.Holders = append(out.Holders, view.Kin{Family: byPrint[suspect.Fingerprint], Why: series.Reasons(suspect.Why)})
 	}
 	for _, p := range series.Trend.Explain() {
 		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == fingerprint {
-			out.Behind = append(out.Behind, view.Kin{Family: byPrint[p.Of], Why: p.Why})
+			out.Behind = append(out.Behind, view.Kin{Family: byPrint[p.Of], Why: series.Reasons(p.Why)})
 		}
 	}
 	return out

@@ -213,7 +213,7 @@ func sampleFamily(t *testing.T) view.FamilyInput {
 	in := view.FamilyInput{
 		CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", Process: "containerd", Family: f, Labels: sampleLabels, Times: times(t), Counts: f.Counts, SnapshotIndex: 7, Engine: "leakdiff 1.0, engine 1",
 		Judgement: analysis.Judgement{Verdict: analysis.Leaking, RecoveredAt: 8, Survivors: 24, Slope: 384, SlopeUnit: "per hour", Rise: 24}, Evidence: f.Evidence,
-		Steps:     family.Explain(lock), Groups: make([]*analysis.Group, 9), RawTitle: "t7/containerd/goroutine-debug2.txt, line 1121",
+		Steps: family.Explain(lock), Groups: make([]*analysis.Group, 9), RawTitle: "t7/containerd/goroutine-debug2.txt, line 1121",
 		RawExcerpt: []view.RawLine{{Number: "1 121", Text: "goroutine 14143 [semacquire, 4 minutes]:", Marked: true}, {Number: "1 122", Text: "sync.runtime_SemacquireMutex(0x2000107?, 0x0?, 0xc6d35f?)"}, {Number: "1 123", Text: "        runtime/sema.go:77 +0x25"}},
 	}
 	in.Groups[7] = &analysis.Group{Count: 24, States: map[string]int{"semacquire": 24}, Waits: [9]int{4, 12, 8}, OldestWait: 4, Variants: []analysis.Variant{{Fingerprint: "e1:aa", Stack: lock, Count: 24}}}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -206,6 +207,7 @@ func (m *caseMaker) reasons(series int, f *report.Finding) map[string]string {
 		return nil
 	}
 	points := m.more(series).Points
+	words := evidence.Words{Labels: m.known(&m.in.Report.Series[series]).labels}
 	of := ""
 	for _, p := range points {
 		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == f.Families[0] {
@@ -216,7 +218,7 @@ func (m *caseMaker) reasons(series int, f *report.Finding) map[string]string {
 	out := map[string]string{}
 	for _, p := range points {
 		if p.Section == trend.MayHold && p.Of == of && len(p.Families) > 0 {
-			out[p.Families[0]] = capital(strings.Join(p.Why, "; ")) + "."
+			out[p.Families[0]] = capital(strings.Join(words.Reasons(p.Why), "; ")) + "."
 		}
 	}
 	return out
@@ -240,7 +242,7 @@ func spanOf(o *report.Onset, column func(id string) int) *chart.Span {
 func eventMarks(events []trend.Event, times []time.Time) []chart.Event {
 	var out []chart.Event
 	for _, e := range events {
-		if e.Kind == "restart" && strings.HasPrefix(e.Text, "before ") {
+		if e.Shown != nil && e.Shown.Is == "" {
 			continue
 		}
 		if mark, ok := placed(e, times); ok {
@@ -267,7 +269,7 @@ func (m *caseMaker) columnEvents(s *report.Series, events []trend.Event, times [
 }
 
 func placed(e trend.Event, times []time.Time) (chart.Event, bool) {
-	mark := chart.Event{At: -1, Text: Visible(strings.TrimSpace(e.Kind + " " + e.Text))}
+	mark := chart.Event{At: -1, Text: Visible(strings.TrimSpace(evidence.Words{}.Event(e)))}
 	for i, t := range times {
 		if t.IsZero() || t.After(e.At) {
 			continue
@@ -453,14 +455,14 @@ func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLim
 		Share: wording.PageShare(b.Used, b.Bound, 0),
 	}
 	out.Rate, out.Left = rateAndLeft(b)
-	if strings.Contains(b.What, "(bytes)") {
+	if b.Bytes {
 		out.What, out.Used, out.Bound = "Memory", wording.Bytes(int64(b.Used)), wording.Bytes(int64(b.Bound))
 		if b.PerHour != nil {
 			p := *b.PerHour
 			out.Rate = fmt.Sprintf("%s (%s to %s)", wording.Bytes(int64(p[0])), wording.Bytes(int64(p[1])), wording.Bytes(int64(p[2])))
 		}
 	}
-	if strings.Contains(b.Text, "sooner where others") {
+	if b.Scope != trend.OfProcess && b.PerHour != nil && b.Used < b.Bound {
 		out.Left += ", sooner where others of the same user use it too"
 	}
 	whole := make([]*int, len(b.Counts))
@@ -489,8 +491,13 @@ func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLim
 // rateAndLeft writes rate and time left with the ends of their intervals.
 func rateAndLeft(b *report.Bound) (rate, left string) {
 	if b.PerHour == nil {
-		_, why, _ := strings.Cut(b.Text, "; ")
-		return "n/a", cmp.Or(Visible(why), "full")
+		switch {
+		case !b.Level:
+			return "n/a", "the snapshots tell no rate"
+		case b.Used >= b.Bound:
+			return "n/a", "full"
+		}
+		return "n/a", "does not rise"
 	}
 	p := *b.PerHour
 	rate = fmt.Sprintf("%s (%s to %s)", perHour(p[0]), perHour(p[1]), perHour(p[2]))

@@ -68,7 +68,7 @@ func unitCase() CaseInput {
 	}
 	s.Bounds = []report.Bound{{What: "open files", Bound: 20, Used: 8, PerHour: &[3]float64{240, 200, 280}, HoursLeft: &[3]float64{.05, .04, .06}, Counts: []*float64{ptr(0), ptr(4), ptr(8)}}}
 	return CaseInput{ID: "c", Report: r, More: []CaseMore{{
-		Points: []trend.Point{{Section: trend.MayHold, Families: []string{"g1:1"}, Of: "g1:0", Why: []string{"older than the growth", "does not grow"}}},
+		Points: []trend.Point{{Section: trend.MayHold, Families: []string{"g1:1"}, Of: "g1:0", Why: []analysis.Evidence{{Rule: trend.RuleSuspect, Form: "same_creator", Names: []string{"main.serve"}}, {Rule: trend.RuleSuspect, Form: "came_before", At: new(1)}}}},
 		Events: []trend.Event{{At: time.Date(2026, 11, 21, 3, 0, 30, 0, time.UTC), Kind: "deploy", Text: "build 7"}},
 	}}}
 }
@@ -105,7 +105,7 @@ func TestAHolderIsAPossibleCulpritWithItsReasons(t *testing.T) {
 	if f.Verdict != "possible culprit" || len(f.Evidence) != 0 || f.Spark != nil {
 		t.Errorf("finding is %+v", f)
 	}
-	if len(f.Shares) != 1 || f.Shares[0].Reason != "Older than the growth; does not grow." {
+	if len(f.Shares) != 1 || f.Shares[0].Reason != "Was started by main.serve as well; does not grow, was not there before t1." {
 		t.Errorf("holders are %+v", f.Shares)
 	}
 	if !strings.HasPrefix(f.Text, "Possible, not proven") {

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -208,7 +209,7 @@ func (m *familyMaker) versions(f *Family) {
 	if len(b.Rows) < 2 {
 		return
 	}
-	out := &FamilyVersions{Text: capital(Visible(b.Text())) + "."}
+	out := &FamilyVersions{Text: capital(Visible(evidence.Bisection(b))) + "."}
 	for _, r := range b.Rows {
 		line := VersionLine{Version: Visible(r.Version), Rate: "n/a", Verdict: string(r.Verdict), Share: "n/a"}
 		if !math.IsNaN(r.Rate) {

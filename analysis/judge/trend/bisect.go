@@ -2,7 +2,6 @@ package trend
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/demand"
-	"leakdiff/analysis/say/wording"
 )
 
 // Exposure is what one epoch of one program showed of a family: one row of a bisection.
@@ -157,86 +155,6 @@ type Fix struct {
 	// missing.
 	Proven bool
 	More   float64
-}
-
-// Text is the answer in a sentence.
-func (b Bisection) Text() string {
-	var text string
-	switch {
-	case b.FirstBad != "":
-		text = "first bad version: " + b.FirstBad
-		if b.LastGood != "" {
-			text += "; last good: " + b.LastGood
-		}
-	case b.EarliestBad == "":
-		return "no version is known to be bad"
-	case b.Unordered:
-		return b.unordered()
-	case b.EarliestBad == Before && b.Fixed == After:
-		return "bad before the change, good after it"
-	case b.EarliestBad == Before:
-		return "bad before the change" + b.replaced()
-	case b.LastGood == "":
-		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
-	default:
-		text = fmt.Sprintf("it began between %s (good) and %s (bad)", b.LastGood, b.EarliestBad)
-	}
-	if b.Fixed != "" {
-		text += "; fixed in " + b.Fixed
-	}
-	if len(b.Set) > 1 {
-		text += "; 95 % of the probability: " + wording.Commas(b.Set, 6)
-	}
-	if b.Next != "" {
-		text += fmt.Sprintf("; next to test: %s, at least %s with a snapshot every %s, under the same load", b.Next,
-			wording.AtLeast(b.NextHours), wording.AtLeast(b.NextHours/5))
-	}
-	text += b.replaced()
-	if len(b.Confounds) > 0 {
-		text += "; also different: " + strings.Join(b.Confounds, ", ")
-	}
-	return text
-}
-
-// replaced names what leaks in versions that lack the family.
-func (b Bisection) replaced() string {
-	text, said := "", 0
-	for _, r := range b.Rows {
-		if r.Instead == nil {
-			continue
-		}
-		if said++; said > 2 {
-			return text + "; and more versions alike"
-		}
-		text += fmt.Sprintf("; not in %s, where %s, perhaps the same by another name", r.Version, r.Instead.Words())
-	}
-	return text
-}
-
-// Words name the family and its pace.
-func (i *Instead) Words() string {
-	if i.Rate <= 0 {
-		return i.Title + " leaks"
-	}
-	figure, unit := wording.Pace(i.Rate)
-	return i.Title + " leaks at " + figure + " " + unit
-}
-
-// unordered is the answer about commits: which are bad and which good.
-func (b Bisection) unordered() string {
-	var parts []string
-	for _, verdict := range []VersionVerdict{Bad, Good, Unknown} {
-		var list []string
-		for _, r := range b.Rows {
-			if r.Verdict == verdict {
-				list = append(list, r.Version)
-			}
-		}
-		if len(list) > 0 {
-			parts = append(parts, string(verdict)+": "+wording.Commas(list, 6))
-		}
-	}
-	return strings.Join(parts, "; ") + b.replaced() + "; the order of commits is not known"
 }
 
 // Exposures are the epochs of this series in which a family can be counted, with the

@@ -33,89 +33,89 @@ func TestBisect(t *testing.T) {
 		exposures []Exposure
 		verdicts  string
 		firstBad  string
-		text      string
+		answer    string
 	}{
 		{
 			// The public example: 5.5.4 good, 5.5.5 bad.
 			name:      "neighbours, both long enough",
 			exposures: []Exposure{ran("5.5.4", 48, 0), ran("5.5.5", 24, 120)},
-			verdicts:  "good bad", firstBad: "5.5.5", text: "first bad version: 5.5.5",
+			verdicts:  "good bad", firstBad: "5.5.5", answer: "good=5.5.4 bad=5.5.5",
 		},
 		{
 			// At 5/h the effect of ten needs six hours.
 			name:      "an hour clears nobody",
 			exposures: []Exposure{ran("1.0", 48, 1), ran("1.1", 1, 0), ran("1.2", 24, 120)},
-			verdicts:  "good unknown bad", firstBad: "", text: "it began between 1.0 (good) and 1.2 (bad)",
+			verdicts:  "good unknown bad", firstBad: "", answer: "good=1.0 bad=1.2",
 		},
 		{
 			name:      "everything grows",
 			exposures: []Exposure{ran("1.0", 24, 120), ran("1.1", 24, 110)},
-			verdicts:  "bad bad", firstBad: "", text: "bad from 1.0 at the latest; no older version is known to be good",
+			verdicts:  "bad bad", firstBad: "", answer: "bad=1.0",
 		},
 		{
 			name:      "nothing grows",
 			exposures: []Exposure{ran("1.0", 24, 0), ran("1.1", 24, 1)},
-			verdicts:  "unknown unknown", firstBad: "", text: "no version is known to be bad",
+			verdicts:  "unknown unknown", firstBad: "", answer: "",
 		},
 		{
 			name:      "versions between two neighbours of the table were not seen",
 			exposures: []Exposure{ran("v1.5.2", 48, 0), ran("v1.5.5", 24, 120)},
-			verdicts:  "good bad", firstBad: "", text: "it began between v1.5.2 (good) and v1.5.5 (bad); next to test: v1.5.3, at least 6 h with a snapshot every 1 h 12 min",
+			verdicts:  "good bad", firstBad: "", answer: "good=v1.5.2 bad=v1.5.5 next=v1.5.3 hours=6",
 		},
 		{
 			name:      "a good version after the bad ones is the fix, and does not unsay which was first",
 			exposures: []Exposure{ran("v1.5.2", 48, 0), ran("v1.5.3", 24, 120), ran("v1.5.4", 24, 110), ran("v1.5.5", 48, 0)},
-			verdicts:  "good bad bad good", firstBad: "v1.5.3", text: "first bad version: v1.5.3; last good: v1.5.2; fixed in v1.5.5",
+			verdicts:  "good bad bad good", firstBad: "v1.5.3", answer: "good=v1.5.2 bad=v1.5.3 fixed=v1.5.5",
 		},
 		{
 			name:      "a version that was hardly seen after the bad one is no fix",
 			exposures: []Exposure{ran("v1.5.2", 48, 0), ran("v1.5.3", 24, 120), ran("v1.5.4", 1, 0)},
-			verdicts:  "good bad unknown", firstBad: "v1.5.3", text: "first bad version: v1.5.3; last good: v1.5.2",
+			verdicts:  "good bad unknown", firstBad: "v1.5.3", answer: "good=v1.5.2 bad=v1.5.3",
 		},
 		{
 			name:      "commits have no order",
 			exposures: []Exposure{ran("3f2a1bc", 48, 0), ran("9e8d7c6", 24, 120)},
-			verdicts:  "good bad", firstBad: "", text: "bad: 9e8d7c6; good: 3f2a1bc; the order of commits is not known",
+			verdicts:  "good bad", firstBad: "", answer: "bad=9e8d7c6 unordered",
 		},
 		{
 			name:      "counts that vary hide a growth of a tenth of the pace",
 			exposures: []Exposure{varied("1.0", 48, 20), ran("1.1", 24, 120)},
-			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+			verdicts:  "unknown bad", firstBad: "", answer: "bad=1.1",
 		},
 		{
 			name:      "three that came and stay are never good, however long it was watched",
 			exposures: []Exposure{staying("1.0", 480, 3), ran("1.1", 24, 120)},
-			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+			verdicts:  "unknown bad", firstBad: "", answer: "bad=1.1",
 		},
 		{
 			name:      "two that came and stay are chance",
 			exposures: []Exposure{staying("1.0", 480, 2), ran("1.1", 24, 120)},
-			verdicts:  "good bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+			verdicts:  "good bad", firstBad: "1.1", answer: "good=1.0 bad=1.1",
 		},
 		{
 			name:      "a tenth of the load clears nobody in the same time",
 			exposures: []Exposure{under(ran("1.0", 48, 0), 10), under(ran("1.1", 24, 120), 100)},
-			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+			verdicts:  "unknown bad", firstBad: "", answer: "bad=1.1",
 		},
 		{
 			name:      "and does in ten times as long",
 			exposures: []Exposure{under(ran("1.0", 60, 0), 10), under(ran("1.1", 24, 120), 100)},
-			verdicts:  "good bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+			verdicts:  "good bad", firstBad: "1.1", answer: "good=1.0 bad=1.1",
 		},
 		{
 			name:      "no load clears nobody at all",
 			exposures: []Exposure{idle("1.0", 4800), under(ran("1.1", 24, 120), 100)},
-			verdicts:  "unknown bad", firstBad: "", text: "bad from 1.1 at the latest",
+			verdicts:  "unknown bad", firstBad: "", answer: "bad=1.1",
 		},
 		{
 			name:      "the pace of a bad version under more load is that of its load",
 			exposures: []Exposure{under(ran("1.0", 48, 0), 100), under(ran("1.1", 24, 60), 50), under(ran("1.2", 24, 1200), 1000)},
-			verdicts:  "good bad bad", firstBad: "1.1", text: "first bad version: 1.1; last good: 1.0",
+			verdicts:  "good bad bad", firstBad: "1.1", answer: "good=1.0 bad=1.1",
 		},
 		{
 			name:      "a version that is good is never in the set of those that may be first",
 			exposures: []Exposure{ran("1.0", 48, 0), slowly("1.1", 48, 18), ran("1.2", 6, 30)},
-			verdicts:  "good good bad", firstBad: "1.2", text: "first bad version: 1.2; last good: 1.1",
+			verdicts:  "good good bad", firstBad: "1.2", answer: "good=1.1 bad=1.2",
 		},
 	}
 	for _, tc := range tests {
@@ -131,8 +131,8 @@ func TestBisect(t *testing.T) {
 			if b.FirstBad != tc.firstBad {
 				t.Errorf("first bad %q, want %q", b.FirstBad, tc.firstBad)
 			}
-			if !strings.HasPrefix(b.Text(), tc.text) {
-				t.Errorf("text %q, want %q", b.Text(), tc.text)
+			if got := answerOf(b); got != tc.answer && !strings.HasPrefix(got, tc.answer+" ") {
+				t.Errorf("answer %q, want %q", got, tc.answer)
 			}
 		})
 	}
@@ -434,11 +434,29 @@ func TestAFamilyThatLeaksInsteadIsNamed(t *testing.T) {
 	if r := b.Rows[2]; r.Verdict != Unknown || r.Instead == nil || b.Fixed != "" || b.Rows[3].Verdict != Good {
 		t.Errorf("%+v; want 1.2 unknown, and no fix in it", b.Rows)
 	}
-	if got, want := b.Text(), "first bad version: 1.1; last good: 1.0; not in 1.2, where serve leaks at 4 an hour, perhaps the same by another name"; got != want {
+	if got, want := answerOf(b), "good=1.0 bad=1.1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b = Bisect([]Exposure{ran("1.0", 48, 0), here(ran("1.1", 24, 120))}, Instead{"1.0", "serve", 4})
 	if b.FirstBad != "" || b.LastGood != "" || b.Next != "" {
 		t.Errorf("first bad %q, last good %q, next %q: a version whose leak may have another name is none of them", b.FirstBad, b.LastGood, b.Next)
 	}
+}
+
+// answerOf writes the answer of a bisection: the last good and the earliest bad version, what
+// ended it and what to test next.
+func answerOf(b Bisection) string {
+	var words []string
+	for _, w := range []struct{ name, version string }{{"good", b.LastGood}, {"bad", b.EarliestBad}, {"fixed", b.Fixed}, {"next", b.Next}} {
+		if w.version != "" {
+			words = append(words, w.name+"="+w.version)
+		}
+	}
+	if b.Next != "" {
+		words = append(words, fmt.Sprintf("hours=%.4g", b.NextHours))
+	}
+	if b.Unordered {
+		words = append(words, "unordered")
+	}
+	return strings.Join(words, " ")
 }

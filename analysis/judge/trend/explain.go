@@ -24,8 +24,8 @@ type Point struct {
 	// Of is the fingerprint that a culprit may hold or an effect follows from. It is
 	// empty in other sections.
 	Of string
-	// Why are the reasons in words.
-	Why []string
+	// Why are the reasons that it may hold another.
+	Why []analysis.Evidence
 }
 
 // Section is the place of a point in the explanation.
@@ -51,7 +51,7 @@ func (s *Series) Explain() []Point {
 	var grown, observed, scaled, neutral []Point
 	done := make(map[string]bool)
 	for _, u := range s.Units() {
-		p := Point{Section: WhatGrows, Unit: u.ID, Verdict: u.Verdict, RecoveredAt: u.RecoveredAt, Why: []string{u.Text()}}
+		p := Point{Section: WhatGrows, Unit: u.ID, Verdict: u.Verdict, RecoveredAt: u.RecoveredAt}
 		for _, f := range u.Families {
 			p.Families = append(p.Families, f.Fingerprint)
 			p.Rise += f.Rise

@@ -1,18 +1,18 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Limit is a bound that the system sets for a process, how much of it is used, and how
 // long it lasts at the present rate.
 type Limit struct {
-	// What names the resource: "open files", "inotify watches".
-	What string
+	// What names the resource: "open files", "inotify watches". Bytes reports that it is
+	// counted in bytes.
+	What  string
+	Bytes bool
 	// Bound and Used are from the last snapshot that has both. At is its index.
 	Bound, Used float64
 	At          int
@@ -45,50 +45,12 @@ const (
 	OfHost    Scope = "host"
 )
 
-// Text words a limit: "open files: 812 of 1024 (79 %); at +40/h (95 % interval +31/h to
-// +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
-func (l Limit) Text() string {
-	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, wording.Decimal(l.Used), wording.Decimal(l.Bound), wording.Share(l.Used/l.Bound))
-	switch {
-	case !l.Known:
-		return text + "; the snapshots tell no rate"
-	case l.Used >= l.Bound:
-		return text + ": full"
-	case math.IsInf(l.Hours, 1):
-		return text + "; does not rise"
-	}
-	text += fmt.Sprintf("; at +%s/h (95 %% interval %s/h to %s/h) full in %s", wording.Decimal(l.Rate), signed(l.RateLow), signed(l.RateHigh), hoursText(l.Hours))
-	if math.IsInf(l.HoursHigh, 1) {
-		text += fmt.Sprintf(" (%s at the earliest)", hoursText(l.HoursLow))
-	} else {
-		text += fmt.Sprintf(" (%s to %s)", hoursText(l.HoursLow), hoursText(l.HoursHigh))
-	}
-	if l.Scope != OfProcess {
-		text += ", sooner where others of the same user use them too"
-	}
-	return text
-}
-
-func signed(v float64) string {
-	if v > 0 {
-		return "+" + wording.Decimal(v)
-	}
-	return wording.Decimal(v)
-}
-
-// hoursText words a time left. More than ten years is no forecast.
-func hoursText(h float64) string {
-	if h > 10*365*24 {
-		return "more than 10 years"
-	}
-	return wording.Duration(hoursLong(h))
-}
-
 // bound is a limit that snapshots may have, and how its use is found.
 type bound struct {
 	figure, what string
 	used         func(*Series, int) (float64, bool)
 	scope        Scope
+	bytes        bool
 }
 
 func bounds() []bound {
@@ -120,17 +82,17 @@ func bounds() []bound {
 		return total(analysis.KindThread)(s, i)
 	}
 	return []bound{
-		{"limit_open_files", "open files", openFiles, OfProcess},
-		{"process_max_fds", "open files", openFiles, OfProcess},
-		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser},
-		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser},
-		{"inotify_max_user_instances", "inotify instances", (*Series).instances, OfUser},
-		{"fs.inotify.max_user_instances", "inotify instances", (*Series).instances, OfUser},
-		{"limit_processes", "threads", threads, OfUser},
-		{"pids_max", "threads", threads, OfHost},
-		{"kernel.threads-max", "threads", threads, OfHost},
-		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess},
-		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess},
+		{"limit_open_files", "open files", openFiles, OfProcess, false},
+		{"process_max_fds", "open files", openFiles, OfProcess, false},
+		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser, false},
+		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser, false},
+		{"inotify_max_user_instances", "inotify instances", (*Series).instances, OfUser, false},
+		{"fs.inotify.max_user_instances", "inotify instances", (*Series).instances, OfUser, false},
+		{"limit_processes", "threads", threads, OfUser, false},
+		{"pids_max", "threads", threads, OfHost, false},
+		{"kernel.threads-max", "threads", threads, OfHost, false},
+		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
+		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 	}
 }
 
@@ -167,7 +129,7 @@ func (s *Series) Limits() []Limit {
 }
 
 func (s *Series) limit(b bound) (Limit, bool) {
-	l := Limit{What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Scope: b.scope}
+	l := Limit{What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Scope: b.scope, Bytes: b.bytes}
 	for i, snap := range s.Snapshots {
 		used, ok := b.used(s, i)
 		if !ok {

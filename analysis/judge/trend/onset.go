@@ -1,13 +1,11 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Event is something that happened to the program and may have started a growth.
@@ -16,7 +14,18 @@ type Event struct {
 	// Kind is deploy, upgrade, config, restart, outage, version or a word of the person
 	// who entered it.
 	Kind string
+	// Text is what the person entered.
 	Text string
+	// Shown is what the snapshots show themselves, nil for an event that was entered.
+	Shown *Change
+}
+
+// Change is a restart or another version.
+type Change struct {
+	// Before is the first snapshot after it.
+	Before int
+	// Was and Is are the versions, empty for a restart.
+	Was, Is string
 }
 
 // Window is the time between two neighbouring snapshots.
@@ -47,46 +56,13 @@ type Onset struct {
 	// Evenly reports that identities confirm this: as many members that stayed came in
 	// the first interval as later.
 	Evenly bool
+	// Whole reports that the windows are three or more and cover the whole series: the
+	// counts cannot date it.
+	Whole bool
 }
 
-// text words the windows and the events in them: "between t1 and t3 (95 %): deploy 1.4
-// at 03:12".
-func (o Onset) text(s *Series) string {
-	var words []string
-	var events []string
-	for _, w := range o.joined() {
-		words = append(words, fmt.Sprintf("between %s and %s", s.label(w.From), s.label(w.To)))
-		for _, e := range w.Events {
-			events = append(events, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, wording.EventTime(e.At)))
-		}
-	}
-	var text string
-	switch {
-	case o.Before && o.Evenly && len(o.Windows) > 2:
-		text = "began before " + s.label(o.Windows[0].To) + ", perhaps before " + s.label(o.Windows[0].From) + ": as many came in the first interval as later"
-	case len(o.Windows) > 2 && o.Windows[0].From == 0 && o.Windows[len(o.Windows)-1].To == len(s.Snapshots)-1:
-		text = "cannot be dated by its counts: it may have begun anywhere between " + s.label(0) + " and " + s.label(len(s.Snapshots)-1)
-	case len(words) == 0:
-		text = "began before the first snapshot"
-	case o.Before:
-		text = "began before " + s.label(o.Windows[len(o.Windows)-1].To) + ", perhaps before " + s.label(o.Windows[0].From) +
-			": it was as fast in the first interval as later"
-	case len(o.Windows) == 1:
-		text = "began " + words[0]
-	default:
-		text = "began " + wording.Commas(words, 4) + " (95 % of the probability)"
-	}
-	if !o.Oldest.IsZero() {
-		text += "; the oldest member that stayed is from " + wording.Minute(o.Oldest)
-	}
-	if len(events) > 0 {
-		text += "; in that time: " + wording.Commas(events, 5)
-	}
-	return text
-}
-
-// joined merges neighbouring windows.
-func (o Onset) joined() []Window {
+// Joined merges neighbouring windows.
+func (o Onset) Joined() []Window {
 	var out []Window
 	for _, w := range o.Windows {
 		if k := len(out) - 1; k >= 0 && out[k].To == w.From {
@@ -97,14 +73,6 @@ func (o Onset) joined() []Window {
 		out = append(out, w)
 	}
 	return out
-}
-
-// OnsetText is the sentence for Onset, "" if it is unknown.
-func (s *Series) OnsetText(fingerprint string) string {
-	if o, ok := s.Onset(fingerprint); ok {
-		return o.text(s)
-	}
-	return ""
 }
 
 // Onset returns when the growth of a family began. It combines the series, by a hinge
@@ -150,14 +118,6 @@ func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
 	return Onset{}, false
 }
 
-// UnitOnsetText is the sentence for UnitOnset, "" if it is unknown.
-func (s *Series) UnitOnsetText(id string) string {
-	if o, ok := s.UnitOnset(id); ok {
-		return o.text(s)
-	}
-	return ""
-}
-
 // onset takes the ages of the last dump, and the count left when the cause went away,
 // or -1.
 func (p *part) onset(a ages, left int) (o Onset, ok bool) {
@@ -182,7 +142,13 @@ func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	if !o.Oldest.IsZero() && !o.From.IsZero() {
 		o.Before = o.Before && !o.Oldest.After(o.From)
 	}
+	o.Whole = coverAll(o.Windows, len(s.Snapshots))
 	return o, len(o.Windows) > 0 || !o.Oldest.IsZero()
+}
+
+// coverAll reports three windows or more that reach from the first to the last snapshot.
+func coverAll(windows []Window, snapshots int) bool {
+	return len(windows) > 2 && windows[0].From == 0 && windows[len(windows)-1].To == snapshots-1
 }
 
 // grewBefore reports a growth whose onset lies in the first interval of the series, if
@@ -286,10 +252,10 @@ func (s *Series) newEvents() []Event {
 			if began, ok := s.began(i); ok {
 				when = began
 			}
-			out = append(out, Event{At: when, Kind: "restart", Text: "before " + s.label(i)})
+			out = append(out, Event{At: when, Kind: "restart", Shown: &Change{Before: i}})
 		}
 		if before, after := s.Snapshots[i-1].Process.Version.Value, s.Snapshots[i].Process.Version.Value; differ(before, after) {
-			out = append(out, Event{At: at, Kind: "version", Text: before + " to " + after})
+			out = append(out, Event{At: at, Kind: "version", Shown: &Change{Before: i, Was: before, Is: after}})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Event) int { return a.At.Compare(b.At) })

@@ -1,17 +1,18 @@
 package trend
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 func TestOnsetIsTheWindowInWhichTheCountsBend(t *testing.T) {
@@ -32,9 +33,14 @@ func TestOnsetIsTheWindowInWhichTheCountsBend(t *testing.T) {
 	if !inside {
 		t.Errorf("windows %+v do not hold t3 to t4", o.Windows)
 	}
-	text := s.OnsetText(onlyFamily)
-	if !strings.Contains(text, "deploy 1.4 at 2026-11-21 06:30:00Z") || strings.Contains(text, "1.5") {
-		t.Errorf("text %q names other events than the deploy in the window", text)
+	var found []string
+	for _, w := range o.Windows {
+		for _, e := range w.Events {
+			found = append(found, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, e.At.Format(time.TimeOnly)))
+		}
+	}
+	if diff := cmp.Diff([]string{"deploy 1.4 at 06:30:00"}, found); diff != "" {
+		t.Errorf("events in the windows (-want +got):\n%s", diff)
 	}
 }
 
@@ -72,9 +78,9 @@ func TestRestartsAndVersionsAreEventsOfTheirOwn(t *testing.T) {
 	}
 	var got []string
 	for _, e := range seriesOf(snaps).Events() {
-		got = append(got, e.Kind+" "+e.Text)
+		got = append(got, fmt.Sprintf("%s %+v", e.Kind, *e.Shown))
 	}
-	if diff := cmp.Diff([]string{"restart before t2", "version 1.3 to 1.4"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"restart {Before:2 Was: Is:}", "version {Before:2 Was:1.3 Is:1.4}"}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
@@ -128,8 +134,11 @@ func TestLimitsTellTheTimeLeft(t *testing.T) {
 		t.Fatalf("%d limits, want open files once: %+v", len(limits), limits)
 	}
 	// 800 left at 40 an hour.
-	if got, want := limits[0].Text(), "open files: 220 of 1020 (22 %); at +40/h (95 % interval +40/h to +40/h) full in 20 h (20 h to 20 h)"; got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
+	want := Limit{What: "open files", Bound: 1020, Used: 220, At: 3, Rate: 40, RateLow: 40, RateHigh: 40, Hours: 20, HoursLow: 20, HoursHigh: 20, Known: true}
+	got := limits[0]
+	got.Counts = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("limit (-want +got):\n%s", diff)
 	}
 }
 
@@ -138,11 +147,11 @@ func TestLimitsOfALevelUseAndOfOneSnapshot(t *testing.T) {
 	for _, snap := range watches {
 		snap.Figures = map[string]float64{"inotify_max_user_watches": 8192}
 	}
-	if got, want := seriesOf(watches).Limits()[0].Text(), "inotify watches: 50 of 8192 (0.61 %); does not rise"; !strings.HasPrefix(got, "inotify watches: 50 of 8192") || !strings.HasSuffix(got, "does not rise") {
-		t.Errorf("got %q, want like %q", got, want)
+	if l := seriesOf(watches).Limits()[0]; l.What != "inotify watches" || l.Used != 50 || l.Bound != 8192 || !l.Known || !math.IsInf(l.Hours, 1) {
+		t.Errorf("%+v, want 50 of 8192 inotify watches that do not rise", l)
 	}
-	if got := seriesOf(watches[:1]).Limits()[0].Text(); !strings.HasSuffix(got, "the snapshots tell no rate") {
-		t.Errorf("got %q", got)
+	if l := seriesOf(watches[:1]).Limits()[0]; l.Known {
+		t.Errorf("one snapshot has a rate: %+v", l)
 	}
 	if got := only("1-9").series(t).Limits(); len(got) != 0 {
 		t.Errorf("limits nobody captured: %+v", got)
@@ -164,8 +173,8 @@ func TestInotifyInstancesAreCountedByTheirDescriptors(t *testing.T) {
 		t.Fatalf("%+v; want 100 inotify instances", limits)
 	}
 	// 16, 30 and 40 an hour: half of all pairs rise faster than 29.
-	if l := limits[0]; l.Hours <= 0 || l.Hours > 2 || !strings.HasSuffix(l.Text(), "sooner where others of the same user use them too") {
-		t.Errorf("%v hours left: %q", l.Hours, l.Text())
+	if l := limits[0]; l.Hours <= 0 || l.Hours > 2 || l.Scope != OfUser {
+		t.Errorf("%v hours left, of %s", l.Hours, l.Scope)
 	}
 }
 
@@ -183,14 +192,14 @@ func TestARestartGivesTheLimitBack(t *testing.T) {
 
 func TestOnsetNeverContradictsTheCounts(t *testing.T) {
 	for _, tt := range []struct{ name, counts, want string }{
-		{"a rise in the first interval that is more than scatter", "37 121 177 232 288 344 400 456", "began before t1, perhaps before t0: it was as fast in the first interval as later"},
-		{"nothing there until the third snapshot", "0 0 17 35 53 68 84 100", "began between t1 and t2"},
-		{"from nothing at once", "0 10 20 30 40 50 60", "began between t0 and t1"},
-		{"as fast from the first snapshot on", "60 120 180 240 300 360", "began before t1, perhaps before t0: it was as fast in the first interval as later"},
-		{"back to where it started", "37 121 177 232 288 344 400 456 36", "began between t0 and t1"},
+		{"a rise in the first interval that is more than scatter", "37 121 177 232 288 344 400 456", "before t0 to t1"},
+		{"nothing there until the third snapshot", "0 0 17 35 53 68 84 100", "t1 to t2"},
+		{"from nothing at once", "0 10 20 30 40 50 60", "t0 to t1"},
+		{"as fast from the first snapshot on", "60 120 180 240 300 360", "before t0 to t1"},
+		{"back to where it started", "37 121 177 232 288 344 400 456 36", "t0 to t1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := only(piling(tt.counts)).series(t).OnsetText(onlyFamily); got != tt.want {
+			if got := began(only(piling(tt.counts)).series(t)); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
@@ -205,19 +214,24 @@ func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T
 	if got := s.JudgeAll()[onlyFamily].Verdict; got != analysis.Leaking {
 		t.Fatalf("verdict %s", got)
 	}
-	if got := s.OnsetText(onlyFamily); got != "began before t1, perhaps before t0: as many came in the first interval as later" {
-		t.Errorf("%s", got)
+	if o, _ := s.Onset(onlyFamily); !o.Before || !o.Evenly || len(o.Windows) < 3 || o.Windows[0].From != 0 {
+		t.Errorf("%+v, want before t0 and as many in the first interval as later", o)
 	}
 	late := only(piling("409 409 409 409 414 419 424 429 434 439 444 449")).at("0 5 10 15 20 25 30 35 40 45 50 55")
-	if got := late.series(t).OnsetText(onlyFamily); strings.Contains(got, "before t0") {
-		t.Errorf("a growth that began at t3 %s", got)
+	if got := began(late.series(t)); strings.HasPrefix(got, "before") {
+		t.Errorf("a growth that began at t3 began %s", got)
 	}
 }
 
-func TestLessThanAllIsNotAHundredPercent(t *testing.T) {
-	for share, want := range map[float64]string{19910.0 / 20000: "99 %", 1: "100 %", 0.994: "99 %", 1.2: "120 %", 0.5: "50 %"} {
-		if got := wording.Share(share); got != want {
-			t.Errorf("%v is %s, want %s", share, got, want)
-		}
+// began writes the windows in which the growth of the family began, "" if it is unknown.
+func began(s *Series) string {
+	o, ok := s.Onset(onlyFamily)
+	if !ok || len(o.Windows) == 0 {
+		return ""
 	}
+	text := ""
+	if o.Before {
+		text = "before "
+	}
+	return text + fmt.Sprintf("t%d to t%d", o.Windows[0].From, o.Windows[len(o.Windows)-1].To)
 }

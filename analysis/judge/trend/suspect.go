@@ -2,13 +2,11 @@ package trend
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
-	"leakdiff/analysis/say/wording"
 )
 
 // Role is the role of a family in a growth. It is never a verdict.
@@ -26,12 +24,18 @@ type Suspect struct {
 	Fingerprint string
 	// Members are the ids that may hold the lock, at most five.
 	Members []int64
-	// Why are the reasons, the strongest first, in words.
-	Why []string
+	// Why are the reasons, the strongest first.
+	Why []analysis.Evidence
 	// weight orders suspects: an object outweighs a function, a function outweighs an
 	// age.
 	weight int
 }
+
+// RuleSuspect is the rule of the reasons for a suspect.
+const RuleSuspect = "suspect"
+
+// mostTypes is how many shared types a reason names.
+const mostTypes = 2
 
 // byAddress is the weight from which a suspect is named by an object's address.
 // mostSuspects is how many are returned.
@@ -100,21 +104,18 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 			f := suspect(found, c.Fingerprint)
 			f.weight += 100
 			f.Members = append(f.Members, c.ID)
-			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock %d goroutines wait for", c.ID, c.Func, h.Waiters)
-			if n := s.childrenOf(c); n > 0 {
-				why += ", and has " + wording.Plural(n, "child", "children")
-			}
-			f.Why = append(f.Why, why)
+			holder := analysis.LockHolder{Goroutine: c.ID, In: c.At, Of: c.Func, Children: s.childrenOf(c)}
+			f.Why = append(f.Why, analysis.Evidence{Rule: RuleSuspect, Form: "in_object", N: h.Waiters, Holders: []analysis.LockHolder{holder}})
 			for _, o := range c.Children {
 				child := suspect(found, o.Fingerprint)
 				child.weight += 50
-				child.Why = append(child.Why, fmt.Sprintf("%d of them may have been started by goroutine %d", o.Count, c.ID))
+				child.Why = append(child.Why, analysis.Evidence{Rule: RuleSuspect, Form: "child", N: o.Count, Holders: []analysis.LockHolder{holder}})
 			}
 		}
 		for _, family := range h.Families {
 			f := suspect(found, family)
 			f.weight += 20
-			f.Why = append(f.Why, fmt.Sprintf("several are inside an object whose lock %d goroutines wait for", h.Waiters))
+			f.Why = append(f.Why, analysis.Evidence{Rule: RuleSuspect, Form: "several_in_object", N: h.Waiters})
 		}
 	}
 }
@@ -140,20 +141,20 @@ func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at 
 		if other.family.Fingerprint == waiting.Family.Fingerprint || other.family.Kind != waiting.Family.Kind || first >= 0 && other.born > first {
 			continue
 		}
-		var why []string
+		var why []analysis.Evidence
 		weight := 0
 		if shared := inBoth(types, other.types); len(shared) > 0 {
 			weight += 10
-			why = append(why, "is in methods of "+wording.Commas(shared, 2)+" as well")
+			why = append(why, analysis.Evidence{Rule: RuleSuspect, Form: "same_type", N: len(shared), Names: shared[:min(len(shared), mostTypes)]})
 		}
 		if shared := inBoth(creators, other.creators); len(shared) > 0 {
 			weight += 3
-			why = append(why, "was started by "+shared[0]+" as well")
+			why = append(why, analysis.Evidence{Rule: RuleSuspect, Form: "same_creator", N: len(shared), Names: shared[:1]})
 		}
 		if weight == 0 {
 			continue
 		}
-		why = append(why, fmt.Sprintf("does not grow, was not there before %s", s.label(other.born)))
+		why = append(why, analysis.Evidence{Rule: RuleSuspect, Form: "came_before", At: new(other.born)})
 		f := suspect(found, other.family.Fingerprint)
 		f.weight += weight
 		f.Why = append(f.Why, why...)

@@ -80,10 +80,10 @@ func TestGrowthBeganBeforeOnBothSidesOfHalfTheRate(t *testing.T) {
 	}
 	// Four fifths of the start are left when the cause is gone: the start was healthy.
 	for left, want := range map[string]string{
-		"80": "began between t0 and t1",
-		"79": "began before t1, perhaps before t0: it was as fast in the first interval as later",
+		"80": "t0 to t1",
+		"79": "before t0 to t1",
 	} {
-		if got := only(piling("100 160 220 280 340 400 " + left)).series(t).OnsetText(onlyFamily); got != want {
+		if got := began(only(piling("100 160 220 280 340 400 " + left)).series(t)); got != want {
 			t.Errorf("%s left: %q, want %q", left, got, want)
 		}
 	}
@@ -101,43 +101,34 @@ func TestGrowthHadBegunWhereCountsLeaveTheirScatter(t *testing.T) {
 }
 
 func TestAnOnsetNeedsThreeCounts(t *testing.T) {
-	for counts, want := range map[string]string{"0 20": "", "0 0 20": "began between t1 and t2"} {
-		if got := only(piling(counts)).series(t).OnsetText(onlyFamily); got != want {
+	for counts, want := range map[string]string{"0 20": "", "0 0 20": "t1 to t2"} {
+		if got := began(only(piling(counts)).series(t)); got != want {
 			t.Errorf("%s: %q, want %q", counts, got, want)
 		}
 	}
 }
 
-func TestTheOnsetInWordsTurnsAtThreeWindows(t *testing.T) {
+func TestThreeWindowsThatAreAllDateNothing(t *testing.T) {
 	windows := func(from ...int) (out []Window) {
 		for _, k := range from {
 			out = append(out, Window{From: k, To: k + 1})
 		}
 		return out
 	}
-	events := make([]Event, 7)
-	for k := range events {
-		events[k] = Event{At: hour(float64(k)), Kind: "deploy", Text: "1." + itoa(k)}
-	}
-	happened := windows(1)
-	happened[0].Events = events
-	tests := []struct {
-		name  string
-		onset Onset
-		n     int
-		want  string
+	for _, tc := range []struct {
+		name      string
+		windows   []Window
+		snapshots int
+		want      bool
 	}{
-		{"three windows and even births", Onset{Windows: windows(0, 1, 2), Before: true, Evenly: true}, 9, "began before t1, perhaps before t0: as many came in the first interval as later"},
-		{"two windows and even births", Onset{Windows: windows(0, 1), Before: true, Evenly: true}, 9, "began before t2, perhaps before t0: it was as fast in the first interval as later"},
-		{"three windows that are all", Onset{Windows: windows(0, 1, 2)}, 4, "cannot be dated by its counts: it may have begun anywhere between t0 and t3"},
-		{"two windows that are all", Onset{Windows: windows(0, 1)}, 3, "began between t0 and t2 (95 % of the probability)"},
-		{"six windows apart", Onset{Windows: windows(1, 3, 5, 7, 9, 11)}, 20, "began between t1 and t2, between t3 and t4, between t5 and t6, between t7 and t8 and 2 more (95 % of the probability)"},
-		{"seven events", Onset{Windows: happened}, 9, "began between t1 and t2; in that time: deploy 1.0 at 2026-11-21 03:00:00Z, deploy 1.1 at 2026-11-21 04:00:00Z, deploy 1.2 at 2026-11-21 05:00:00Z, deploy 1.3 at 2026-11-21 06:00:00Z, deploy 1.4 at 2026-11-21 07:00:00Z and 2 more"},
-	}
-	for _, tc := range tests {
-		s := only(strings.TrimSpace(strings.Repeat("1 ", tc.n))).series(t)
-		if got := tc.onset.text(s); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		{"three windows that are all", windows(0, 1, 2), 4, true},
+		{"two windows that are all", windows(0, 1), 3, false},
+		{"three windows before the last snapshot", windows(0, 1, 2), 5, false},
+		{"three windows after the first interval", windows(1, 2, 3), 5, false},
+		{"none", nil, 2, false},
+	} {
+		if got := coverAll(tc.windows, tc.snapshots); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
 }

@@ -74,8 +74,11 @@ func TestSuspectsByTheirStacks(t *testing.T) {
 	for _, name := range []string{"example.org/app.(*Line).Wait", "example.org/app.(*Job).Wait"} {
 		stack.Frames = append(stack.Frames, analysis.Frame{Func: name})
 	}
-	why := NewSeries(in).Suspects("waiters")[0].Why
-	if want := "is in methods of example.org/app.Pool, example.org/app.Line and 1 more as well"; !slices.Contains(why, want) {
+	var why []string
+	for _, e := range NewSeries(in).Suspects("waiters")[0].Why {
+		why = append(why, figuresOf(e))
+	}
+	if want := "same_type 3 (example.org/app.Pool, example.org/app.Line)"; !slices.Contains(why, want) {
 		t.Errorf("%q, want %q", why, want)
 	}
 }

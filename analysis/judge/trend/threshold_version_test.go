@@ -1,26 +1,10 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 )
-
-func TestVersionsAreToldUpToSix(t *testing.T) {
-	eight := strings.Fields("1.0 1.1 1.2 1.3 1.4 1.5 1.6 1.7")
-	b := Bisection{FirstBad: "1.4", EarliestBad: "1.4", Set: eight, Next: "1.3", NextHours: 10, Confounds: []string{"hosts", "loads"}}
-	if got, want := b.Text(), "first bad version: 1.4; 95 % of the probability: 1.0, 1.1, 1.2, 1.3, 1.4, 1.5 and 2 more; next to test: 1.3, at least 10 h with a snapshot every 2 h, under the same load; also different: hosts, loads"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	commits := Bisection{EarliestBad: "abcdef0", Unordered: true}
-	for _, version := range eight {
-		commits.Rows = append(commits.Rows, VersionRow{Version: version, Verdict: Bad})
-	}
-	if got, want := commits.Text(), "bad: 1.0, 1.1, 1.2, 1.3, 1.4, 1.5 and 2 more; the order of commits is not known"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
 
 // versioned is a series whose snapshots name these versions.
 func versioned(t *testing.T, line, versions string) *Series {
@@ -144,22 +128,6 @@ func TestNumbersOfFiveDigitsHaveNoMiddle(t *testing.T) {
 	for versions, want := range map[[2]string]string{{"1.2024.3", "1.2026.0"}: "1.2025.0", {"1.20240.3", "1.20260.0"}: ""} {
 		if got := halfway(versions[0], versions[1]); got != want {
 			t.Errorf("%v: %q, want %q", versions, got, want)
-		}
-	}
-}
-
-func TestTwoVersionsWithAnotherNameAreTold(t *testing.T) {
-	rows := func(n int) Bisection {
-		var b Bisection
-		for k := range n {
-			b.Rows = append(b.Rows, VersionRow{Version: fmt.Sprint("1.", k), Instead: &Instead{fmt.Sprint("1.", k), "serve", 4}})
-		}
-		return b
-	}
-	for n, want := range map[int]bool{1: false, 2: false, 3: true} {
-		text := rows(n).replaced()
-		if got := strings.Contains(text, "and more versions alike"); got != want || strings.Count(text, "not in") != min(n, 2) {
-			t.Errorf("%d versions: %q", n, text)
 		}
 	}
 }

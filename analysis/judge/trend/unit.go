@@ -2,13 +2,11 @@ package trend
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Unit is a set of families that rise together at a constant ratio: one leaked session
@@ -21,9 +19,9 @@ type Unit struct {
 	// RecoveredAt is the snapshot at which the members went away together, or -1. Units
 	// are formed from the snapshots before it.
 	RecoveredAt int
-	// KeptAt is the label of the snapshot at which other families that had risen with
-	// these went away, or empty.
-	KeptAt string
+	// KeptAt is the snapshot at which other families that had risen with these went away,
+	// or -1.
+	KeptAt int
 	// Families are in order of rise, the seed first.
 	Families []Share
 	// Counts are the sums over all families per snapshot, nil if a family has no
@@ -59,58 +57,6 @@ func (u Unit) Countable() bool {
 		}
 	}
 	return len(u.Families) > 0
-}
-
-// Each words one instance by kind: "12 goroutines, 5 descriptors". It is "" if
-// instances cannot be counted.
-func (u Unit) Each() string {
-	if !u.Countable() {
-		return ""
-	}
-	var words []string
-	for _, kind := range analysis.Kinds() {
-		ratio := 0.0
-		for _, f := range u.Families {
-			if f.Kind == kind {
-				ratio += f.Ratio
-			}
-		}
-		switch {
-		case ratio == 1:
-			words = append(words, "1 "+string(kind))
-		case ratio > 0:
-			words = append(words, wording.Decimal(ratio)+" "+wording.Kinds(kind))
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// ratios writes the shares in the order of the families: "2:1:1".
-func (u Unit) ratios() string {
-	words := make([]string, len(u.Families))
-	for i, f := range u.Families {
-		words[i] = wording.Decimal(f.Ratio)
-	}
-	return strings.Join(words, ":")
-}
-
-// Text words a unit: "3 groups grow by the same steps, 1:1:2; +24: 3 goroutines, 1 watch
-// each", or "3 groups grow by the same steps, in the ratio 4.3:2.1:1".
-func (u Unit) Text() string {
-	together := fmt.Sprintf("%d groups grow by the same steps", len(u.Families))
-	if u.KeptAt != "" {
-		together = fmt.Sprintf("%d groups keep what they gained, although what grew with them ended at %s", len(u.Families), u.KeptAt)
-	}
-	if !u.Countable() {
-		return together + ", in the ratio " + u.ratios()
-	}
-	text := together + ", " + u.ratios()
-	for i := len(u.Instances) - 1; i >= 0; i-- {
-		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
-			return text + fmt.Sprintf("; +%s: %s", wording.Decimal(math.Round(*n)), u.Each()+" each")
-		}
-	}
-	return text
 }
 
 // Units are the families that rise together, largest rise first.
@@ -517,7 +463,7 @@ func (t *tracking) merge(other *tracking) {
 func (u *unit) result() Unit {
 	p := u.part
 	out := Unit{
-		ID: u.id, Verdict: u.verdict, RecoveredAt: -1,
+		ID: u.id, Verdict: u.verdict, RecoveredAt: -1, KeptAt: -1,
 		Counts: make([]*int, len(p.series.Snapshots)), Instances: make([]*float64, len(p.series.Snapshots)),
 	}
 	ratio := 0.0
@@ -528,7 +474,7 @@ func (u *unit) result() Unit {
 	}
 	out.RecoveredAt = u.endedAt()
 	if u.keptAt > 0 {
-		out.KeptAt = p.series.label(u.keptAt)
+		out.KeptAt = u.keptAt
 	}
 	u.count(&out, ratio)
 	out.Evidence = append(countEvidence(p, u.signals), cohortEvidence(p, u.signals)...)

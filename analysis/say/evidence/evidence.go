@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -70,6 +71,8 @@ func (w Words) Text(e analysis.Evidence) string {
 		return shortSpan(e)
 	case "decides":
 		return w.decides(e)
+	case trend.RuleSuspect:
+		return w.suspect(e)
 	case knowledge.RuleNormal:
 		return normal(e)
 	case knowledge.RuleKnown:

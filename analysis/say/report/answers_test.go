@@ -141,7 +141,7 @@ func TestAnswersClaimWhatTheCollectionKnows(t *testing.T) {
 			if paths == nil {
 				paths = []string{row[0]}
 			}
-			if root, _ := corpus.Root(); strings.HasPrefix(row[0], "large") {
+			if root, _ := corpus.Root(t); strings.HasPrefix(row[0], "large") {
 				if _, err := os.Stat(filepath.Join(root, "large")); err != nil {
 					corpus.LeaveOut(t, "the large captures are not in the checkout")
 				}

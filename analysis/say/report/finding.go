@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -116,7 +117,7 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 		f.Evidence, f.Next = withoutDeciding(first.Evidence)
 	}
 	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
-		f.Text += " " + sentence(strings.Join(p.Why, "; "))
+		f.Text += " " + sentence(strings.Join(j.Reasons(p.Why), "; "))
 	}
 	if len(j.Snapshots) == 1 {
 		f.Text += j.births(first.Fingerprint)
@@ -217,7 +218,7 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		first := byPrint[f.Families[0]]
 		f.Counts = u.Counts
-		f.Evidence = []Evidence{saidHere("unit", u.Text())}
+		f.Evidence = []Evidence{saidHere("unit", j.words().Unit(u))}
 		alone := first.Verdict == u.Verdict && !slices.ContainsFunc(first.Evidence, func(e Evidence) bool {
 			return e.Rule == "unit" && e.Form == "added_up"
 		})
@@ -263,7 +264,7 @@ func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family)
 	for _, p := range points {
 		held := byPrint[p.Families[0]]
 		f.Families = append(f.Families, p.Families[0])
-		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, j.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
+		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, j.inWords(held.Counts, held.Kind), strings.Join(j.Reasons(p.Why), "; ")))
 	}
 	f.Text = strings.Join(words, ". ") + "."
 	f.Next = "See what the first of them waits for itself; report that one, not those that wait for it."
@@ -354,9 +355,9 @@ func raise(what string) string {
 func (j *JudgedSeries) units() []Unit {
 	out := []Unit{}
 	for _, u := range j.Trend.Units() {
-		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: j.worded(u.Evidence, "member", "members"), Counts: make([]*int, len(u.Instances)), Members: u.Counts}
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: evidence.Each(u), Text: j.words().Unit(u), Evidence: j.worded(u.Evidence, "member", "members"), Counts: make([]*int, len(u.Instances)), Members: u.Counts}
 		if o, ok := j.Trend.UnitOnset(u.ID); ok {
-			unit.Onset = j.onset(o, j.Trend.UnitOnsetText(u.ID))
+			unit.Onset = j.onset(o)
 		}
 		for _, share := range u.Families {
 			unit.Ratio[share.Fingerprint] = math.Round(share.Ratio*10) / 10
@@ -375,7 +376,7 @@ func (j *JudgedSeries) units() []Unit {
 func (j *JudgedSeries) bounds() []Bound {
 	out := []Bound{}
 	for _, b := range j.Trend.Limits() {
-		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts, Peak: b.Peak, Scope: b.Scope}
+		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: evidence.Limit(b), Counts: b.Counts, Peak: b.Peak, Scope: b.Scope, Bytes: b.Bytes, Level: b.Known && math.IsInf(b.Hours, 0)}
 		if b.Known && !math.IsInf(b.Hours, 0) {
 			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
 			if !math.IsInf(b.HoursHigh, 0) {
@@ -392,11 +393,11 @@ func (j *JudgedSeries) familyOnset(fingerprint string) *Onset {
 	if !ok {
 		return nil
 	}
-	return j.onset(o, j.Trend.OnsetText(fingerprint))
+	return j.onset(o)
 }
 
-func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
-	out := &Onset{Text: text, Before: o.Before, Windows: []Window{}}
+func (j *JudgedSeries) onset(o trend.Onset) *Onset {
+	out := &Onset{Text: j.words().Onset(o), Before: o.Before, Windows: []Window{}}
 	if !o.From.IsZero() {
 		out.From = &o.From
 	}
@@ -406,7 +407,7 @@ func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
 	for _, w := range o.Windows {
 		window := Window{From: j.Snapshots[w.From].ID, To: j.Snapshots[w.To].ID, Share: math.Round(w.Mass*1000) / 1000}
 		for _, e := range w.Events {
-			window.Events = append(window.Events, e.Kind+" "+e.Text)
+			window.Events = append(window.Events, j.words().Event(e))
 		}
 		out.Windows = append(out.Windows, window)
 	}

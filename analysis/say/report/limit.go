@@ -34,6 +34,7 @@ const (
 type LimitClaim struct {
 	State LimitState `json:"state"`
 	What  string     `json:"what"`
+	Bytes bool       `json:"bytes,omitempty"`
 	Used  float64    `json:"used"`
 	Bound float64    `json:"bound"`
 	// Peak reports that the use was highest before the last capture.
@@ -96,7 +97,7 @@ func (s *Series) nearest() *LimitClaim {
 	if found == nil {
 		return nil
 	}
-	out := &LimitClaim{State: found.state(), What: found.What, Used: found.Peak, Bound: found.Bound, Peak: found.Peak > found.Used, NextCapture: found.nextCapture(), Scope: found.Scope, Processes: len(found.Shares)}
+	out := &LimitClaim{State: found.state(), What: found.What, Bytes: found.Bytes, Used: found.Peak, Bound: found.Bound, Peak: found.Peak > found.Used, NextCapture: found.nextCapture(), Scope: found.Scope, Processes: len(found.Shares)}
 	if h := found.left(); !math.IsInf(h, 0) {
 		out.HoursLeft = h
 	}
@@ -158,18 +159,15 @@ func (l *LimitClaim) Chip() string {
 
 // figures are "618 of 1024", use adds what is used, "618 of 1024 open files".
 func (l *LimitClaim) figures() string {
-	if l.What == memoryBytes {
+	if l.Bytes {
 		return wording.Bytes(int64(l.Used)) + " of " + wording.Bytes(int64(l.Bound))
 	}
 	return wording.Number(int64(l.Used)) + " of " + wording.Number(int64(l.Bound))
 }
 
 func (l *LimitClaim) use() string {
-	if l.What == memoryBytes {
+	if l.Bytes {
 		return l.figures() + " of memory"
 	}
 	return l.figures() + " " + l.What
 }
-
-// memoryBytes is the resource whose figures are bytes.
-const memoryBytes = "memory (bytes)"

@@ -19,13 +19,20 @@ type Evidence struct {
 
 // worded is evidence with its sentences, in words of what was counted.
 func (j *JudgedSeries) worded(all []analysis.Evidence, one, many string) []Evidence {
-	words := evidence.Words{Labels: j.snapshotLabels, One: one, Many: many}
+	words := j.words()
+	words.One, words.Many = one, many
 	out := make([]Evidence, 0, len(all))
 	for _, e := range all {
 		out = append(out, Evidence{Text: words.Text(e), Evidence: e})
 	}
 	return out
 }
+
+// words name the snapshots of the series in sentences.
+func (j *JudgedSeries) words() evidence.Words { return evidence.Words{Labels: j.snapshotLabels} }
+
+// Reasons are why a family may hold what another waits for.
+func (j *JudgedSeries) Reasons(why []analysis.Evidence) []string { return j.words().Reasons(why) }
 
 // Evidence is that of the verdict on a family.
 func (j *JudgedSeries) Evidence(f *analysis.Family) []Evidence {

@@ -226,7 +226,9 @@ type Unit struct {
 
 // Bound is a limit of the system, how much of it is used, and how long it lasts.
 type Bound struct {
-	What  string  `json:"what"`
+	What string `json:"what"`
+	// Bytes reports that it is counted in bytes.
+	Bytes bool    `json:"bytes,omitempty"`
 	Bound float64 `json:"bound"`
 	Used  float64 `json:"used"`
 	// PerHour is the rate with its 95 % interval. HoursLeft is the time until it is
@@ -234,7 +236,9 @@ type Bound struct {
 	// or the use does not rise.
 	PerHour   *[3]float64 `json:"per_hour"`
 	HoursLeft *[3]float64 `json:"hours_left"`
-	Text      string      `json:"text"`
+	// Level reports that the rate is known and the use does not rise.
+	Level bool   `json:"level,omitempty"`
+	Text  string `json:"text"`
 	// Counts are the uses, one per snapshot.
 	Counts []*float64 `json:"counts"`
 	// Peak is the highest use, of one of the snapshots: after a recovery the last use says

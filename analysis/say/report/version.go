@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -92,7 +93,7 @@ func versions(series []SeriesJudgement) {
 				continue
 			}
 			f.Versions = bisected(&b)
-			said := []Evidence{saidHere("versions", b.Text())}
+			said := []Evidence{saidHere("versions", evidence.Bisection(b))}
 			if f.Versions.Fix != nil {
 				said = append(said, saidHere("fix", f.Versions.Fix.Text))
 			}
@@ -183,7 +184,7 @@ type Fix struct {
 }
 
 func bisected(b *trend.Bisection) *Bisected {
-	out := &Bisected{Text: b.Text(), FirstBad: b.FirstBad, LastGood: b.LastGood, EarliestBad: b.EarliestBad, Fixed: b.Fixed}
+	out := &Bisected{Text: evidence.Bisection(*b), FirstBad: b.FirstBad, LastGood: b.LastGood, EarliestBad: b.EarliestBad, Fixed: b.Fixed}
 	for i := range b.Rows {
 		r := &b.Rows[i]
 		row := VersionRow{
@@ -220,7 +221,9 @@ func bisected(b *trend.Bisection) *Bisected {
 }
 
 // renamed words a family that leaks where the one that is looked for does not.
-func renamed(i *trend.Instead) string { return "that leak is gone, but " + i.Words() + ": renamed?" }
+func renamed(i *trend.Instead) string {
+	return "that leak is gone, but " + evidence.Instead(i) + ": renamed?"
+}
 
 // finite is nil for what is not known.
 func finite(v float64) *float64 {
@@ -266,7 +269,7 @@ func fixText(f *trend.Fix) string {
 	switch {
 	case f.Proven:
 	case f.After.Instead != nil:
-		text += "; not proven: " + f.After.Instead.Words() + " now, perhaps the same by another name"
+		text += "; not proven: " + evidence.Instead(f.After.Instead) + " now, perhaps the same by another name"
 	case f.After.Stays():
 		text += fmt.Sprintf("; not proven: %d came and none ended", f.After.Stay)
 	case f.Idle:

@@ -136,3 +136,11 @@ func TestAPartIsNeverRoundedToTheWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestLessThanAllIsNotAHundredPercent(t *testing.T) {
+	for share, want := range map[float64]string{19910.0 / 20000: "99 %", 1: "100 %", 0.994: "99 %", 1.2: "120 %", 0.5: "50 %"} {
+		if got := strings.ReplaceAll(Share(share), "\u00a0", " "); got != want {
+			t.Errorf("%v is %s, want %s", share, got, want)
+		}
+	}
+}
