@@ -73,7 +73,7 @@ func TestFindingsOfTheSampleShowWhereTheirGoroutinesAre(t *testing.T) {
 > k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run k8s.io/kubernetes@v1.34.4/pkg/kubelet/prober/worker.go:189
 > created by k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod k8s.io/kubernetes@v1.34.4/pkg/kubelet/prober/prober_manager.go:210
 `,
-		"containerd 3": `24 of 24 goroutines at t7
+		"containerd 5": `24 of 24 goroutines at t7
   sync.runtime_SemacquireMutex runtime/sema.go:77
   sync.(*Mutex).lockSlow sync/mutex.go:171
   sync.(*Mutex).Lock sync/mutex.go:90
@@ -92,7 +92,7 @@ func TestFindingsOfTheSampleShowWhereTheirGoroutinesAre(t *testing.T) {
   google.golang.org/grpc.(*Server).serveStreams.func1.2 google.golang.org/grpc/server.go:871
   created by google.golang.org/grpc.(*Server).serveStreams.func1 google.golang.org/grpc/server.go:869
 `,
-		"containerd 4": `1 of 1 goroutines at t7
+		"containerd 6": `1 of 1 goroutines at t7
   sync.runtime_Semacquire runtime/sema.go:62
   sync.(*WaitGroup).Wait sync/waitgroup.go:139
 > github.com/containerd/containerd/metrics/cgroups/v1.(*Collector).Collect github.com/containerd/containerd/metrics/cgroups/v1/metrics.go:132

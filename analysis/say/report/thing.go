@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
 )
 
 // Families that rise at one pace are not always one thing: two leaks of two a second do so as
@@ -74,6 +75,10 @@ func oneThing(a, b *Family, objects []Object) bool {
 	}
 	switch {
 	case hasStack(a) && hasStack(b):
+		if library(a) != library(b) {
+			// The standard library keeps goroutines for the code that calls it.
+			return inSteps(a.Counts, b.Counts) || inSteps(b.Counts, a.Counts)
+		}
 		return a.Kind == b.Kind && (a.CreatedBy != "" && a.CreatedBy == b.CreatedBy || a.entry() == b.entry() || startedWithin(a, b) || startedWithin(b, a) || samePool(a, b))
 	case hasStack(a) || hasStack(b):
 		code, held := a, b
@@ -85,6 +90,11 @@ func oneThing(a, b *Family, objects []Object) bool {
 		return twoEnds(a, b)
 	}
 	return a.Kind == b.Kind && a.Attributes["type"] == b.Attributes["type"] || inSteps(a.Counts, b.Counts) || inSteps(b.Counts, a.Counts)
+}
+
+// library reports goroutines that the standard library started and that are in it alone.
+func library(f *Family) bool {
+	return f.CreatedBy != "" && family.OfStandardLibrary(f.CreatedBy) && !slices.ContainsFunc(f.Frames, func(frame string) bool { return !family.OfStandardLibrary(frame) })
 }
 
 // has reports that a family is a part of the objects, or rises in step with them.
