@@ -513,7 +513,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	}
 	got := table()
 	if got.FirstBad != "1.31.0" || len(got.Rows) != 2 || got.Rows[0].Verdict != trend.Good || got.Rows[1].Rate != 20 {
-		t.Errorf("%+v", got)
+		t.Errorf("first bad %s: %+v", got.FirstBad, got.Rows)
 	}
 	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
 		{name: "the finding names the version", path: up.Link, status: 200, want: []string{"Versions", "first bad version: 1.31.0"}, never: []string{"test 1.3"}},
@@ -529,7 +529,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	}
 	s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, n), nil)
 	if got := table(); len(got.Rows) != 1 || got.FirstBad != "" {
-		t.Errorf("after undoing: %+v: %+v", got, got.Rows)
+		t.Errorf("after undoing: first bad %q: %+v", got.FirstBad, got.Rows)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/loader"
@@ -242,7 +243,7 @@ func (c *several) warnings() []string {
 			relation = diff.OtherEpoch
 		}
 	}
-	out := diff.Warnings(first.snapshot(), last.snapshot(), relation)
+	out := evidence.Warnings(diff.Warnings(first.snapshot(), last.snapshot(), relation))
 	for _, refused := range []bool{false, true} {
 		how := "are cut"
 		if refused {

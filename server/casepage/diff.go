@@ -169,7 +169,7 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 		return diff.Compare(c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b], diff.Options{Judgements: c.seriesB.Judged, Relation: c.relation()})
 	})
 	if c.la != c.l {
-		c.result.Warnings = append([]string{"A is of another case. Verdicts and small lines are those of B's case."}, c.result.Warnings...)
+		c.result.Warnings = append([]diff.Warning{{Form: "other_case"}}, c.result.Warnings...)
 	}
 	c.baseline, err = s.baseline(r.Context(), c.l, c.seriesB)
 	return c, err

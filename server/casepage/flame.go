@@ -2,10 +2,10 @@ package casepage
 
 import (
 	"net/http"
-	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
@@ -92,7 +92,7 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	a, b := c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b]
 	g := graph{c.l, view.FlameInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.seriesB), A: a, B: b, Kinds: view.FlameKinds(a, b),
-		Titles: c.seriesB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
+		Titles: c.seriesB.Titles, Warnings: evidence.Warnings(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
 	}}
 	if c.la != c.l {
 		g.in.OtherID = c.la.ID

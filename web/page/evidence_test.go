@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
@@ -37,7 +38,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 			wants: []string{
 				"kubelet grew by 128 goroutines in 7\u00a0min\u00a020\u00a0s: 131 were born, 3 ended.", "▲", "+239", "+111\u00a0%", "CLOSE_WAIT",
 				`aria-sort="descending"`, "only in B", "5 frames of google.golang.org/grpc", "≥\u00a03\u00a0min",
-				"Shrunk</b> <span class=\"muted\">none", "read 3 min 38 s later", `href="/diff/skubelet6..skubelet1?case=cprobe"`,
+				"Shrunk</b> <span class=\"muted\">none", "The dump of t1 is cut", `href="/diff/skubelet6..skubelet1?case=cprobe"`,
 			},
 		},
 		{
@@ -169,7 +170,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	d.Result.Rows[1].VariantB.Frames[6].Func = hostile
 	d.Result.Rows[1].StatesB = map[string]int{hostile: 1}
 	d.Result.Rows[2].Family.Attributes[hostile] = hostile
-	d.Result.Warnings = []string{hostile}
+	d.Result.Warnings = []diff.Warning{{Form: "versions", A: hostile, B: hostile, Was: hostile, Is: hostile}}
 	f := sampleFamily(t)
 	f.Family.Title, f.Process, f.RawTitle = hostile, hostile, hostile
 	f.Steps[0].Printed = hostile

@@ -188,7 +188,7 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 		CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", Series: r.Series[0], Query: query, Labels: sampleLabels, AIndex: 1, BIndex: 6, Engine: "leakdiff 1.0, engine 1",
 		Result: diff.Result{Followed: true, A: a, B: b, Rows: rows, TotalA: a.Totals, TotalB: b.Totals,
 			Born: map[analysis.Kind]int{analysis.KindGoroutine: 131}, Ended: map[analysis.Kind]int{analysis.KindGoroutine: 3}, Survived: map[analysis.Kind]int{analysis.KindGoroutine: 112},
-			Warnings: []string{"The descriptors and watches of t1 were read 3 min 38 s later than its goroutines."}},
+			Warnings: []diff.Warning{{Form: "cut_with_twin", A: "t1", B: "t6", At: "t1"}}},
 		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{},
 	}
 	counts, evidence := map[string][]*int{}, map[string][]report.Evidence{}

@@ -8,6 +8,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -310,7 +311,7 @@ func NewDiff(in DiffInput) Diff {
 	}
 	m.summary(&d, main)
 	m.totals(&d)
-	for _, w := range in.Result.Warnings {
+	for _, w := range evidence.Warnings(in.Result.Warnings) {
 		d.Minds = append(d.Minds, Visible(w))
 	}
 	if foreign := in.Baseline.foreign(in.Result.B); m.columns.show == showBase && foreign != "" {

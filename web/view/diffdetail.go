@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -90,10 +91,10 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 func (m *diffMaker) nearest(f *analysis.Family, d *DiffDetail) *analysis.Stack {
 	g, why := diff.Nearest(m.in.Result.A, f)
 	if g == nil {
-		d.Lead += " Nothing near it either: " + Visible(why) + "."
+		d.Lead += " Nothing near it either: " + Visible(evidence.Likeness(why)) + "."
 		return nil
 	}
-	d.Lead += fmt.Sprintf(" Nearest at A: %s, %s.", many(f.Kind, g.Count), Visible(why))
+	d.Lead += fmt.Sprintf(" Nearest at A: %s, %s.", many(f.Kind, g.Count), Visible(evidence.Likeness(why)))
 	d.WhyNot = m.whyURL(f.Fingerprint, g.Family.Fingerprint)
 	if len(g.Variants) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 // Package diff compares two snapshots of one program: which families rose, came,
 // stayed, fell and went, which of their members were born, survived or ended, and how
 // two stacks differ frame by frame. It takes snapshots that are grouped into families
-// and returns rows in the order of the page. Warnings in words name what makes the two
+// and returns rows in the order of the page. Warnings name what makes the two
 // hard to compare. The package is pure. It does not judge: a verdict comes from trend
 // and only decides the section of a family that had no members before.
 package diff
@@ -82,8 +82,8 @@ type Result struct {
 	// Followed reports that both snapshots are of one process start, so that members
 	// can be followed. Counts of two starts do not grow or shrink.
 	Followed bool
-	// Warnings name in words what makes the two hard to compare.
-	Warnings []string
+	// Warnings are what makes the two hard to compare.
+	Warnings []Warning
 }
 
 // Relation is whether two snapshots are of one process start.

@@ -201,45 +201,45 @@ func TestWarnings(t *testing.T) {
 		want   []string
 	}{
 		{"nothing to warn of", func(sides) {}, Options{}, nil},
-		{"the same snapshot", func(s sides) { s.b.ID = s.a.ID }, Options{}, []string{"A and B are the same snapshot."}},
+		{"the same snapshot", func(s sides) { s.b.ID = s.a.ID }, Options{}, []string{"same_snapshot"}},
 		{"another program", func(s sides) { s.a.Process.Name.Value, s.b.Process.Name.Value = "kubelet", "containerd" }, Options{},
-			[]string{"Two programs: kubelet at t1, containerd at t6. Members are not followed."}},
+			[]string{"programs kubelet containerd"}},
 		{"another host", func(s sides) { s.a.Process.Host.Value, s.b.Process.Host.Value = "node-a", "node-b" }, Options{},
-			[]string{"Two hosts: node-a at t1, node-b at t6. Members are not followed."}},
+			[]string{"hosts node-a node-b"}},
 		{"another pid", func(s sides) { s.a.Process.PID.Value, s.b.Process.PID.Value = "7", "8" }, Options{},
-			[]string{"Two processes: pid 7 at t1, 8 at t6. Members are not followed."}},
+			[]string{"processes 7 8"}},
 		{"another start of the same pid", func(s sides) { s.a.Process.Start.Value, s.b.Process.Start.Value = "100", "200" }, Options{},
-			[]string{"The process was restarted between t1 and t6. Members are not followed, and counts start again."}},
+			[]string{"restarted"}},
 		{"another epoch of the series", func(sides) {}, Options{Relation: OtherEpoch},
-			[]string{"The process was restarted between t1 and t6. Members are not followed, and counts start again."}},
+			[]string{"restarted"}},
 		{"another version", func(s sides) { s.a.Process.Version.Value, s.b.Process.Version.Value = "1.34.4", "1.35.0" }, Options{},
-			[]string{"Two versions: 1.34.4 at t1, 1.35.0 at t6. A family may be new only because a function was renamed."}},
+			[]string{"versions 1.34.4 1.35.0"}},
 		{"a cut dump", func(s sides) { s.b.Truncated, s.b.LowerBound = true, true }, Options{},
-			[]string{"The dump of t6 is cut: its counts are lower bounds and prove neither growth nor shrinking."}},
+			[]string{"cut at=t6"}},
 		{"a cut dump with a complete twin", func(s sides) { s.a.Truncated = true }, Options{},
-			[]string{"The dump of t1 is cut: counts are from its complete twin, members only from what was read."}},
+			[]string{"cut_with_twin at=t1"}},
 		{"a kind of one side", func(s sides) { s.a.Totals.Watches = number(4) }, Options{},
-			[]string{"Watches were captured only at t1 and are not compared."}},
+			[]string{"captured_once watch at=t1"}},
 		{"a kind of the other side", func(s sides) { s.b.Totals.Descriptors = number(4) }, Options{},
-			[]string{"Descriptors were captured only at t6 and are not compared."}},
+			[]string{"captured_once descriptor at=t6"}},
 		{"descriptors that were counted and not listed", func(s sides) {
 			s.a.Totals.Descriptors, s.b.Totals.Descriptors = number(31), number(0)
-		}, Options{}, []string{"Descriptors of t1 were counted and not listed: their families are not compared."}},
+		}, Options{}, []string{"not_listed descriptor at=t1"}},
 		{"evidence of other times", func(s sides) {
 			s.a.Totals.Descriptors, s.b.Totals.Descriptors = number(0), number(0)
 			s.a.Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: testStart.Add(218 * time.Second)}
-		}, Options{}, []string{"Descriptors were read from 03:02:14 to 03:05:56, over 3 min 42 s and not over 7 min 20 s."}},
+		}, Options{}, []string{"other_span descriptor 3m42s of 7m20s"}},
 		{"evidence a moment later", func(s sides) {
 			s.b.Times = map[analysis.Kind]time.Time{analysis.KindGoroutine: s.b.CapturedAt.Add(2 * time.Second)}
 		}, Options{}, nil},
-		{"B before A", func(s sides) { s.b.CapturedAt = testStart.Add(-time.Minute) }, Options{}, []string{"B was captured before A, by 1 min 0 s."}},
-		{"no times", func(s sides) { s.a.CapturedAt = time.Time{} }, Options{}, []string{"No capture time of t1: the length of the interval is unknown."}},
+		{"B before A", func(s sides) { s.b.CapturedAt = testStart.Add(-time.Minute) }, Options{}, []string{"reversed of -1m0s"}},
+		{"no times", func(s sides) { s.a.CapturedAt = time.Time{} }, Options{}, []string{"untimed at=t1"}},
 		{"another limit", func(s sides) {
 			s.a.Figures = map[string]float64{"limit_open_files": 1024, "process_open_fds": 9}
 			s.b.Figures = map[string]float64{"limit_open_files": 65536, "process_open_fds": 12}
-		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 65536 at t6."}},
+		}, Options{}, []string{"other_limit limit_open_files 1024 65536"}},
 		{"two captures that nobody filed under one process", func(s sides) {}, Options{Relation: Unproven},
-			[]string{"Nothing says that t1 and t6 are of one process. Members are not followed."}},
+			[]string{"perhaps_other_process"}},
 		{"two captures that name one process", func(s sides) {
 			for _, p := range []*analysis.Process{&s.a.Process, &s.b.Process} {
 				p.PID.Value, p.Start.Value = "7", "100"
@@ -247,28 +247,55 @@ func TestWarnings(t *testing.T) {
 		}, Options{Relation: Unproven}, nil},
 		{"a limit known from metrics", func(s sides) {
 			s.a.Figures, s.b.Figures = map[string]float64{"process_max_fds": 1024}, map[string]float64{"process_max_fds": 2048}
-		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 2048 at t6."}},
+		}, Options{}, []string{"other_limit process_max_fds 1024 2048"}},
 		{"another sysctl", func(s sides) {
 			s.a.Figures, s.b.Figures = map[string]float64{"inotify_max_user_watches": 8192}, map[string]float64{"inotify_max_user_watches": 1048576}
-		}, Options{}, []string{"Another limit: fs.inotify.max_user_watches is 8192 at t1 and 1048576 at t6."}},
+		}, Options{}, []string{"other_limit inotify_max_user_watches 8192 1048576"}},
 		{"sockets whose ends one side does not show", func(s sides) {
 			s.a.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormBare}
 			s.b.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormEnds}
-		}, Options{}, []string{"Descriptors were captured in two forms: t1 knows sockets by their inodes alone, t6 says where sockets lead. A family may be new or gone only because of that."}},
+		}, Options{}, []string{"two_forms descriptor " + analysis.FormBare + " " + analysis.FormEnds}},
 		{"evidence that shows less than others", func(s sides) { s.b.Incomplete = []analysis.Kind{analysis.KindGoroutine} }, Options{},
-			[]string{"The evidence of goroutines at t6 shows less than that of others: counts of its families are lower bounds."}},
+			[]string{"shows_less goroutine at=t6"}},
 		{"a time without a zone", func(s sides) { s.b.Zoneless = true }, Options{},
-			[]string{"The time of t6 was read without a zone and taken as UTC: the length of the interval may be off by hours."}},
+			[]string{"zoneless at=t6"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			s := plain()
 			tc.change(s)
-			if diff := cmp.Diff(tc.want, Compare(s.a, s.b, tc.opts).Warnings); diff != "" {
+			var got []string
+			for _, w := range Compare(s.a, s.b, tc.opts).Warnings {
+				if got = append(got, warningOf(w)); w.A != "t1" || w.B != "t6" {
+					t.Errorf("%s is of %s and %s", w.Form, w.A, w.B)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// warningOf writes a warning in a line: its form, kind, name, values, snapshot and lengths of
+// time.
+func warningOf(w Warning) string {
+	words := []string{string(w.Form)}
+	for _, word := range []string{string(w.Kind), w.Name, w.Was, w.Is} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if w.At != "" {
+		words = append(words, "at="+w.At)
+	}
+	if !w.From.IsZero() {
+		words = append(words, w.To.Sub(w.From).String())
+	}
+	if !w.Captured[0].IsZero() {
+		words = append(words, "of", w.Captured[1].Sub(w.Captured[0]).String())
+	}
+	return strings.Join(words, " ")
 }
 
 func TestKindsOfOneSideHaveNoRows(t *testing.T) {
@@ -301,18 +328,18 @@ func TestNearest(t *testing.T) {
 		name   string
 		of     *analysis.Family
 		want   string
-		reason string
+		reason Likeness
 	}{
 		{"the same creator and the longest common way", family("g1:pods", "UpdatePod", "RunPodSandbox", "podWorkerLoop", "UpdatePod.func1"),
-			"g1:kill", "the same creator, 2 outer frames in common, then another way"},
-		{"the same creator alone", family("g1:other", "AddPod", "worker.run"), "g1:probe", "the same creator, no frame in common"},
-		{"no creator", family("g1:start", "", "main.init", "main.main"), "g1:main", "also without a creator, 1 outer frame in common, then another way"},
-		{"nothing near", family("g1:far", "Serve", "conn.serve"), "", "no goroutine of t1 has its creator or its outer frames"},
-		{"the family itself", family("g1:idle", "UpdatePod"), "g1:idle", "the same family"},
+			"g1:kill", Likeness{Form: "creator", Outer: 2}},
+		{"the same creator alone", family("g1:other", "AddPod", "worker.run"), "g1:probe", Likeness{Form: "creator"}},
+		{"no creator", family("g1:start", "", "main.init", "main.main"), "g1:main", Likeness{Form: "no_creator", Outer: 1}},
+		{"nothing near", family("g1:far", "Serve", "conn.serve"), "", Likeness{Form: "no_frames", Kind: analysis.KindGoroutine, At: "t1"}},
+		{"the family itself", family("g1:idle", "UpdatePod"), "g1:idle", Likeness{Form: "same_family"}},
 		{"a socket in another state", socket("d1:wait", "protocol", "TCP", "remote", "10.0.0.1:443", "state", "CLOSE_WAIT"),
-			"d1:established", "same protocol, remote; other state"},
+			"d1:established", Likeness{Form: "attributes", Equal: []string{"protocol", "remote"}, Other: []string{"state"}}},
 		{"a socket to somebody else", socket("d1:far", "protocol", "TCP", "remote", "10.9.9.9:80", "state", "CLOSE_WAIT"),
-			"", "no descriptor of t1 shares half of its attributes"},
+			"", Likeness{Form: "no_attributes", Kind: analysis.KindDescriptor, At: "t1"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -321,8 +348,8 @@ func TestNearest(t *testing.T) {
 			if group != nil {
 				got = group.Family.Fingerprint
 			}
-			if got != tc.want || reason != tc.reason {
-				t.Errorf("nearest = %q, %q; want %q, %q", got, reason, tc.want, tc.reason)
+			if diff := cmp.Diff(tc.reason, reason); got != tc.want || diff != "" {
+				t.Errorf("nearest = %q, want %q (-want +got):\n%s", got, tc.want, diff)
 			}
 		})
 	}

@@ -1,20 +1,17 @@
 package diff
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // Nearest finds, for a family without members in snapshot a, the most similar group of
-// a, and words the reason. Families with stacks must have the same creator, or no
+// a, and the reason. Families with stacks must have the same creator, or no
 // creator and common outer frames. The longest common path wins. Families without
 // stacks must share at least half of the attributes. If nothing is similar it returns
-// nil and a reason.
-func Nearest(a *analysis.Snapshot, f *analysis.Family) (*analysis.Group, string) {
+// nil and what it looked for.
+func Nearest(a *analysis.Snapshot, f *analysis.Family) (*analysis.Group, Likeness) {
 	var best candidate
 	for i := range a.Groups {
 		group := &a.Groups[i]
@@ -22,25 +19,39 @@ func Nearest(a *analysis.Snapshot, f *analysis.Family) (*analysis.Group, string)
 			continue
 		}
 		if group.Family.Fingerprint == f.Fingerprint {
-			return group, "the same family"
+			return group, Likeness{Form: "same_family"}
 		}
 		if c := likeness(group, f); c.better(best) {
 			best = c
 		}
 	}
 	if best.group != nil {
-		return best.group, best.reason
+		return best.group, best.likeness
 	}
+	none := Likeness{Form: "no_attributes", Kind: f.Kind, At: label(a, "A")}
 	if f.Loose != nil {
-		return nil, fmt.Sprintf("no %s of %s has its creator or its outer frames", f.Kind, label(a, "A"))
+		none.Form = "no_frames"
 	}
-	return nil, fmt.Sprintf("no %s of %s shares half of its attributes", f.Kind, label(a, "A"))
+	return nil, none
+}
+
+// Likeness is what two families have in common.
+type Likeness struct {
+	// Form is same_family, creator, no_creator or attributes, and no_frames or no_attributes
+	// for none of the Kind in the snapshot At.
+	Form analysis.Form
+	Kind analysis.Kind
+	At   string
+	// Outer is the number of equal frames from the outermost inwards.
+	Outer int
+	// Equal and Other are the names of attributes.
+	Equal, Other []string
 }
 
 type candidate struct {
-	group  *analysis.Group
-	score  int
-	reason string
+	group    *analysis.Group
+	score    int
+	likeness Likeness
 }
 
 func (c candidate) better(than candidate) bool {
@@ -71,15 +82,9 @@ func alike(group *analysis.Group, f *analysis.Family) candidate {
 	case f.LooseCreator == "" && outer == 0:
 		return candidate{}
 	case f.LooseCreator == "":
-		return candidate{group, outer, "also without a creator, " + inCommon(outer)}
-	case outer == 0:
-		return candidate{group, 0, "the same creator, no frame in common"}
+		return candidate{group, outer, Likeness{Form: "no_creator", Outer: outer}}
 	}
-	return candidate{group, outer, "the same creator, " + inCommon(outer)}
-}
-
-func inCommon(outer int) string {
-	return wording.Plural(outer, "outer frame", "outer frames") + " in common, then another way"
+	return candidate{group, outer, Likeness{Form: "creator", Outer: outer}}
 }
 
 // commonOuter counts equal names from the outermost frame inwards.
@@ -105,9 +110,5 @@ func alikeInAttributes(group *analysis.Group, f *analysis.Family) candidate {
 	}
 	slices.Sort(equal)
 	slices.Sort(other)
-	reason := "same " + strings.Join(equal, ", ")
-	if len(other) > 0 {
-		reason += "; other " + strings.Join(other, ", ")
-	}
-	return candidate{group, len(equal), reason}
+	return candidate{group, len(equal), Likeness{Form: "attributes", Equal: equal, Other: other}}
 }

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/wording"
 )
 
 // related reports whether members of a can be looked for in b.
@@ -42,14 +40,28 @@ func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }
 
 func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value != b.Value }
 
-// Warnings names in words what makes two snapshots hard to compare, the worst first, as
-// Compare does, without comparing them.
-func Warnings(a, b *analysis.Snapshot, relation Relation) []string {
+// Warning is what makes two snapshots hard to compare.
+type Warning struct {
+	Form analysis.Form
+	// A and B are the labels of the snapshots, At that of the one that it is about.
+	A, B, At string
+	// Kind is the kind that it is about.
+	Kind analysis.Kind
+	// Name is what is compared, Was and Is are its values at A and B.
+	Name, Was, Is string
+	// From and To are when the kind was read, Captured when the snapshots were.
+	From, To time.Time
+	Captured [2]time.Time
+}
+
+// Warnings lists what makes two snapshots hard to compare, the worst first, as Compare does,
+// without comparing them.
+func Warnings(a, b *analysis.Snapshot, relation Relation) []Warning {
 	return warnings(a, b, related(a, b, relation), relation)
 }
 
 // warnings lists what makes two snapshots hard to compare, the worst first.
-func warnings(a, b *analysis.Snapshot, same bool, relation Relation) []string {
+func warnings(a, b *analysis.Snapshot, same bool, relation Relation) []Warning {
 	c := comparison{a: a, b: b, relation: relation, nameA: label(a, "A"), nameB: label(b, "B")}
 	c.process(same)
 	c.completeness()
@@ -64,11 +76,17 @@ type comparison struct {
 	a, b         *analysis.Snapshot
 	nameA, nameB string
 	relation     Relation
-	out          []string
+	out          []Warning
 }
 
-func (c *comparison) say(format string, args ...any) {
-	c.out = append(c.out, fmt.Sprintf(format, args...))
+func (c *comparison) add(w Warning) {
+	w.A, w.B = c.nameA, c.nameB
+	c.out = append(c.out, w)
+}
+
+// values adds that the values of a fact differ.
+func (c *comparison) values(form analysis.Form, was, is analysis.Fact) {
+	c.add(Warning{Form: form, Was: was.Value, Is: is.Value})
 }
 
 func label(snap *analysis.Snapshot, otherwise string) string {
@@ -82,22 +100,21 @@ func (c *comparison) process(same bool) {
 	x, y := c.a.Process, c.b.Process
 	switch {
 	case c.a == c.b || c.a.ID != "" && c.a.ID == c.b.ID:
-		c.say("A and B are the same snapshot.")
+		c.add(Warning{Form: "same_snapshot"})
 	case differ(x.Name, y.Name):
-		c.say("Two programs: %s at %s, %s at %s. Members are not followed.", x.Name.Value, c.nameA, y.Name.Value, c.nameB)
+		c.values("programs", x.Name, y.Name)
 	case differ(x.Host, y.Host):
-		c.say("Two hosts: %s at %s, %s at %s. Members are not followed.", x.Host.Value, c.nameA, y.Host.Value, c.nameB)
+		c.values("hosts", x.Host, y.Host)
 	case same:
 	case otherPID(c.a, c.b):
-		c.say("Two processes: pid %s at %s, %s at %s. Members are not followed.", x.PID.Value, c.nameA, y.PID.Value, c.nameB)
+		c.values("processes", x.PID, y.PID)
 	case c.relation == Unproven && !otherStart(c.a, c.b):
-		c.say("Nothing says that %s and %s are of one process. Members are not followed.", c.nameA, c.nameB)
+		c.add(Warning{Form: "perhaps_other_process"})
 	default:
-		c.say("The process was restarted between %s and %s. Members are not followed, and counts start again.", c.nameA, c.nameB)
+		c.add(Warning{Form: "restarted"})
 	}
 	if differ(x.Version, y.Version) {
-		c.say("Two versions: %s at %s, %s at %s. A family may be new only because a function was renamed.",
-			x.Version.Value, c.nameA, y.Version.Value, c.nameB)
+		c.values("versions", x.Version, y.Version)
 	}
 }
 
@@ -108,15 +125,15 @@ func (c *comparison) completeness() {
 	}{{c.a, c.nameA}, {c.b, c.nameB}} {
 		switch {
 		case side.snap.Refused > 0:
-			c.say("A part of the dump of %s was not understood: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
+			c.add(Warning{Form: "not_understood", At: side.name})
 		case side.snap.LowerBound:
-			c.say("The dump of %s is cut: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
+			c.add(Warning{Form: "cut", At: side.name})
 		case side.snap.Truncated:
-			c.say("The dump of %s is cut: counts are from its complete twin, members only from what was read.", side.name)
+			c.add(Warning{Form: "cut_with_twin", At: side.name})
 		}
 		for _, kind := range side.snap.Incomplete {
 			if side.snap.Totals.Of(kind) != nil {
-				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", wording.Kinds(kind), side.name)
+				c.add(Warning{Form: "shows_less", At: side.name, Kind: kind})
 			}
 		}
 	}
@@ -128,14 +145,14 @@ func (c *comparison) kinds() {
 		before, after := c.a.Totals.Of(kind), c.b.Totals.Of(kind)
 		switch {
 		case before != nil && after == nil:
-			c.say("%s were captured only at %s and are not compared.", several(kind), c.nameA)
+			c.add(Warning{Form: "captured_once", At: c.nameA, Kind: kind})
 		case before == nil && after != nil:
-			c.say("%s were captured only at %s and are not compared.", several(kind), c.nameB)
+			c.add(Warning{Form: "captured_once", At: c.nameB, Kind: kind})
 		case before == nil:
 		case !listed(c.a, kind):
-			c.say("%s of %s were counted and not listed: their families are not compared.", several(kind), c.nameA)
+			c.add(Warning{Form: "not_listed", At: c.nameA, Kind: kind})
 		case !listed(c.b, kind):
-			c.say("%s of %s were counted and not listed: their families are not compared.", several(kind), c.nameB)
+			c.add(Warning{Form: "not_listed", At: c.nameB, Kind: kind})
 		}
 	}
 }
@@ -147,41 +164,16 @@ func (c *comparison) forms() {
 		if before == "" || after == "" || before == after {
 			continue
 		}
-		c.say("%s were captured in two forms: %s %s, %s %s. A family may be new or gone only because of that.",
-			several(kind), c.nameA, shows(before), c.nameB, shows(after))
+		c.add(Warning{Form: "two_forms", Kind: kind, Was: before, Is: after})
 	}
 }
-
-// shows words what a form of evidence shows.
-func shows(form string) string {
-	switch form {
-	case analysis.FormEnds:
-		return "says where sockets lead"
-	case analysis.FormBare:
-		return "knows sockets by their inodes alone"
-	case analysis.FormSockets:
-		return "lists sockets and no other descriptor"
-	case analysis.FormFull:
-		return "lists the threads of the virtual machine too"
-	case analysis.FormJava:
-		return "lists the threads of Java alone"
-	case analysis.FormCapped:
-		return "cuts every stack after a few frames"
-	case analysis.FormVirtual:
-		return "lists virtual threads"
-	}
-	return "is of the form " + form
-}
-
-// several is a kind as a sentence begins with it: "Goroutines".
-func several(kind analysis.Kind) string { return wording.Capital(wording.Kinds(kind)) }
 
 // times compares when each kind was read. A spread of more than a tenth of the interval
 // is reported.
 func (c *comparison) times() {
 	from, to := c.a.CapturedAt, c.b.CapturedAt
 	if from.IsZero() || to.IsZero() {
-		c.say("No capture time of %s: the length of the interval is unknown.", wording.List(c.untimed(), 2))
+		c.untimed()
 		return
 	}
 	if c.a.Zoneless != c.b.Zoneless {
@@ -189,10 +181,10 @@ func (c *comparison) times() {
 		if c.b.Zoneless {
 			name = c.nameB
 		}
-		c.say("The time of %s was read without a zone and taken as UTC: the length of the interval may be off by hours.", name)
+		c.add(Warning{Form: "zoneless", At: name})
 	}
 	if to.Before(from) {
-		c.say("B was captured before A, by %s.", wording.Interval(from.Sub(to)))
+		c.add(Warning{Form: "reversed", Captured: [2]time.Time{from, to}})
 	}
 	whole := to.Sub(from).Abs()
 	for _, kind := range analysis.Kinds() {
@@ -201,21 +193,21 @@ func (c *comparison) times() {
 		}
 		start, end := takenAt(c.a, kind), takenAt(c.b, kind)
 		if start.Sub(from).Abs()*10 > whole || end.Sub(to).Abs()*10 > whole {
-			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), wording.Clock(start), wording.Clock(end),
-				wording.Interval(end.Sub(start)), wording.Interval(to.Sub(from)))
+			c.add(Warning{Form: "other_span", Kind: kind, From: start, To: end, Captured: [2]time.Time{from, to}})
 		}
 	}
 }
 
-func (c *comparison) untimed() []string {
-	var names []string
-	if c.a.CapturedAt.IsZero() {
-		names = append(names, c.nameA)
+// untimed adds which of the two has no time.
+func (c *comparison) untimed() {
+	w := Warning{Form: "untimed"}
+	switch {
+	case !c.b.CapturedAt.IsZero():
+		w.At = c.nameA
+	case !c.a.CapturedAt.IsZero():
+		w.At = c.nameB
 	}
-	if c.b.CapturedAt.IsZero() {
-		names = append(names, c.nameB)
-	}
-	return names
+	c.add(w)
 }
 
 func takenAt(snap *analysis.Snapshot, kind analysis.Kind) time.Time {
@@ -236,24 +228,9 @@ func (c *comparison) limits() {
 		}
 		was := c.a.Figures[name]
 		if is, known := c.b.Figures[name]; known && is != was {
-			c.say("Another limit: %s is %s at %s and %s at %s.", limitWords(name), number(was), c.nameA, number(is), c.nameB)
+			c.add(Warning{Form: "other_limit", Name: name, Was: number(was), Is: number(is)})
 		}
 	}
-}
-
-// limitWords names a limit as people look it up:
-//
-//	limitWords("limit_open_files") = "open files (RLIMIT_NOFILE)"
-//	limitWords("inotify_max_user_watches") = "fs.inotify.max_user_watches"
-func limitWords(name string) string {
-	switch name {
-	case "limit_open_files", "process_max_fds":
-		return "open files (RLIMIT_NOFILE)"
-	}
-	if sysctl, ok := strings.CutPrefix(name, "inotify_"); ok {
-		return "fs.inotify." + sysctl
-	}
-	return strings.ReplaceAll(strings.TrimPrefix(name, "limit_"), "_", " ")
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

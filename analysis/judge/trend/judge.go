@@ -1,6 +1,8 @@
 package trend
 
 import (
+	"maps"
+	"math"
 	"runtime"
 	"sync"
 
@@ -243,6 +245,10 @@ func (j *judgement) result() analysis.Judgement {
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
 	if judged.Life != nil {
 		judged.Life.RenewedAt = p.renewedAt()
+	}
+	for _, e := range judged.Evidence {
+		// JSON has no such numbers. Loads may be any.
+		maps.DeleteFunc(e.Figures, func(_ analysis.Figure, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	}
 	switch judged.Verdict {
 	case analysis.Grew, analysis.New, analysis.Suspicious:

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -199,5 +200,16 @@ func TestACountFollowsARateOnBothSidesOfItsThresholds(t *testing.T) {
 		if got := follows(points, tc.factor); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
+	}
+}
+
+func TestALoadWithoutBoundLeavesNoNumberThatJSONLacks(t *testing.T) {
+	s := NewSeries(Input{Snapshots: only(piling("10 20 30 40 50 60")).snapshots(t), Loads: map[string][]float64{"targets": {1, 2, 3, 4, 5, math.Inf(1)}}})
+	judged := s.JudgeAll()[onlyFamily]
+	if evidenceOf(judged, ruleLoad) == "" {
+		t.Fatal("no load is told")
+	}
+	if _, err := json.Marshal(judged.Evidence); err != nil {
+		t.Error(err)
 	}
 }

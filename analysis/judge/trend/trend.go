@@ -1,7 +1,6 @@
 // Package trend decides which families of a series grow, and on what evidence. It takes
 // the snapshots of one program on one host in time order. It returns epochs, counts,
-// survivors, lifelines and a judgement on every family, each with its evidence in words
-// and figures. It also returns the units of families that rise together, the onset of a
+// survivors, lifelines and a judgement on every family, each with its evidence in figures. It also returns the units of families that rise together, the onset of a
 // growth, its possible holders, the limit that it reaches and the version that brought
 // it. Comparisons stay inside one epoch, and identities outrank counts. The package is
 // pure: it uses no file, clock, store or randomness. It does not know the name of a
@@ -237,12 +236,4 @@ func (s *Series) takenAt(i int, kind analysis.Kind) time.Time {
 		return at
 	}
 	return s.Snapshots[i].CapturedAt
-}
-
-// label names a snapshot in texts: its own label, else "#3" for the third.
-func (s *Series) label(i int) string {
-	if label := s.Snapshots[i].Label; label != "" {
-		return label
-	}
-	return "#" + itoa(i+1)
 }

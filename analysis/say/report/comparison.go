@@ -3,6 +3,7 @@ package report
 import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -46,7 +47,7 @@ type ComparisonRow struct {
 func NewComparison(result diff.Result, series *JudgedSeries) Comparison {
 	out := Comparison{
 		Schema: comparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
-		Rows: []ComparisonRow{}, Warnings: append([]string{}, result.Warnings...),
+		Rows: []ComparisonRow{}, Warnings: append([]string{}, evidence.Warnings(result.Warnings)...),
 	}
 	if dropped := wording.PairDropped(result.A.Thinned, result.B.Thinned); dropped != "" && result.Followed {
 		out.Warnings = append(out.Warnings, dropped)

@@ -81,7 +81,9 @@ type LockHolder struct {
 type LockCycle struct {
 	Certainty wait.Certainty `json:"certainty"`
 	Locks     []string       `json:"locks"`
-	Text      string         `json:"text"`
+	// Steps are who holds which lock and waits for the next.
+	Steps []string `json:"steps,omitempty"`
+	Text  string   `json:"text"`
 }
 
 // LocksAt returns the locks of snapshot i, nil if none is worth a word.
@@ -292,7 +294,6 @@ func (h *LockHolder) awaited() string {
 
 func cycleOf(g *wait.Graph, cycle []int, ids []string) LockCycle {
 	c := LockCycle{Certainty: g.Sure(cycle)}
-	var steps []string
 	for k, i := range cycle {
 		c.Locks = append(c.Locks, ids[i])
 		next := cycle[(k+1)%len(cycle)]
@@ -302,14 +303,20 @@ func cycleOf(g *wait.Graph, cycle []int, ids []string) LockCycle {
 		if c.Certainty != wait.Proven {
 			verb = "may hold"
 		}
-		steps = append(steps, fmt.Sprintf("%s %s %s and waits for %s", h.Who(g.Kind), verb, ids[i], ids[next]))
+		c.Steps = append(c.Steps, fmt.Sprintf("%s %s %s and waits for %s", h.Who(g.Kind), verb, ids[i], ids[next]))
 	}
-	head := "Deadlock: "
-	if c.Certainty != wait.Proven {
-		head = "Possible deadlock: "
-	}
-	c.Text = head + strings.Join(steps, "; ") + "."
+	line := c.line()
+	c.Text = line.Head + ": " + strings.Join(c.Steps, "; ") + "."
 	return c
+}
+
+// line is the deadlock as an entry of a list.
+func (c *LockCycle) line() LockLine {
+	head := "Deadlock"
+	if c.Certainty != wait.Proven {
+		head = "Possible deadlock"
+	}
+	return LockLine{head, wording.Capital(strings.Join(c.Steps, "; ") + ".")}
 }
 
 // ShortFunction leaves out the import path of a Go function and the package of a Java class.
@@ -338,8 +345,7 @@ type LockLine struct{ Head, Text string }
 func (l *Locks) Lines() []LockLine {
 	var out []LockLine
 	for _, c := range l.Cycles[:min(len(l.Cycles), mostLocksSaid)] {
-		head, text, _ := strings.Cut(c.Text, ": ")
-		out = append(out, LockLine{head, wording.Capital(text)})
+		out = append(out, c.line())
 	}
 	more, waiters, said := l.More, l.MoreWaiters, 0
 	alone, grouped := l.alone(), map[string]bool{}

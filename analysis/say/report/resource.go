@@ -22,7 +22,7 @@ func (j *JudgedSeries) resources(monitors []Object) []Object {
 			out = append(out, *o)
 		}
 	}
-	if o := j.instances("inotify instance"); o != nil {
+	if o := j.instances("inotify instance", "inotify"); o != nil {
 		out = append(out, *o)
 	}
 	return append(out, j.pools(monitors)...)
@@ -115,11 +115,12 @@ func (j *JudgedSeries) lives(fingerprint string) (born, ended []*int) {
 	return born, ended
 }
 
-// instances are the descriptors of one kind whose families differ by what they hold alone.
-func (j *JudgedSeries) instances(prefix string) *Object {
-	o := Object{Name: prefix, Type: prefix, Counts: make([]*int, len(j.Snapshots)), Verdict: analysis.TooFewPoints, Level: analysis.ByInode, Families: []string{}}
+// instances are the anonymous descriptors of one name whose families differ by what they hold
+// alone.
+func (j *JudgedSeries) instances(name, anon string) *Object {
+	o := Object{Name: name, Type: name, Counts: make([]*int, len(j.Snapshots)), Verdict: analysis.TooFewPoints, Level: analysis.ByInode, Families: []string{}}
 	for _, f := range j.Trend.Families {
-		if f.Kind != analysis.KindDescriptor || !strings.HasPrefix(f.Title, prefix) {
+		if f.Kind != analysis.KindDescriptor || f.Attributes["name"] != anon {
 			continue
 		}
 		o.Families = append(o.Families, f.Fingerprint)
@@ -140,7 +141,7 @@ func (j *JudgedSeries) instances(prefix string) *Object {
 		return nil
 	}
 	o.Born, o.Ended = j.livesOfAll(o.Families, o.Counts)
-	o.Each = []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{{Role: prefix, N: 1, Level: analysis.ByInode}}}}
+	o.Each = []ObjectParts{{Kind: analysis.KindDescriptor, N: 1, Roles: []ObjectRole{{Role: name, N: 1, Level: analysis.ByInode}}}}
 	return &o
 }
 
