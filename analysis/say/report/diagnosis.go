@@ -221,6 +221,9 @@ func (d *diagnosing) state(l answer) string {
 	return word
 }
 
+// nothingGrew is the state of several snapshots in which nothing rose.
+const nothingGrew = "nothing grew"
+
 // quietState is the answer where nothing rose.
 func (d *diagnosing) quietState() string {
 	several, comparable := false, false
@@ -241,7 +244,7 @@ func (d *diagnosing) quietState() string {
 	case several && !comparable:
 		return "cannot be compared"
 	case several:
-		return "nothing grew"
+		return nothingGrew
 	case len(d.r.Series) == 1:
 		return "one dump"
 	}
