@@ -79,9 +79,12 @@ func forgetWritten(snap *analysis.Snapshot) {
 type headWriter struct{ compactWriter }
 
 func (w *headWriter) snapshot(s *analysis.Snapshot) {
-	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil)
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil, s.Process.Called.Known())
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		w.fact(f)
+	}
+	if s.Process.Called.Known() {
+		w.fact(&s.Process.Called)
 	}
 	w.time(s.CapturedAt)
 	writeMap(&w.compactWriter, s.Times, w.time)
@@ -242,6 +245,10 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	set := r.flags()
 	s.Zoneless, s.Truncated, s.LowerBound = set(0), set(1), set(2)
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
+		f.Value, f.Source, f.Confidence = r.text(), r.text(), analysis.Confidence(r.text())
+	}
+	if set(6) {
+		f := &s.Process.Called
 		f.Value, f.Source, f.Confidence = r.text(), r.text(), analysis.Confidence(r.text())
 	}
 	s.CapturedAt = r.time()

@@ -16,7 +16,7 @@ func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 		"clientgo-informer-recreate": "58 informer factories were started and none was stopped: each keeps 12 goroutines and 1 connection.",
 		"inotify-leak":               "86 inotify instances were opened in leaker and none was closed.",
 		"kubelet-probe-leak":         "24 pod starts in containerd waited for one lock until t8; its likely holder waited for 8 shim calls; kubelet grew too.",
-		"node-agent-leak":            "node opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
+		"node-agent-leak":            "watch-loop.mjs opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
 		"okhttp-leak":                "87 OkHttp clients were created in java and none was closed: each keeps 5 threads and 3 connections.",
 		"prometheus-hanging-targets": "No leak: the 240 scrape loops of prometheus follow its load, each with 3 goroutines and 1 connection.",
 		"restart":                    "159 goroutines in main.prober were started and none ended before the restart, 16 again since.",
