@@ -64,6 +64,9 @@ type Process struct {
 	Start Fact `json:"start"`
 	// Version is a hint for people, never part of a key.
 	Version Fact `json:"version"`
+	// Called is the main class or jar of a JVM and the script of Node.js, by which a person
+	// knows the process. It is never part of a key: some captures of a process show it.
+	Called Fact `json:"called,omitzero"`
 }
 
 // Release is the version of the program itself, without that of its runtime:

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -320,6 +321,7 @@ func (j *JudgedSeries) contract() Series {
 	}
 	for i, x := range j.Snapshots {
 		s.Snapshots[i] = x.ID
+		s.Called = cmp.Or(x.Process.Called.Value, s.Called)
 	}
 	roles := j.Trend.Roles()
 	for _, f := range j.Trend.Families {
@@ -545,7 +547,11 @@ func nothingSaid(cut, refused, all int) string {
 }
 
 func plainProcess(j *JudgedSeries) string {
-	if name := j.Snapshots[0].Process.Name.Value; name != "" {
+	name := j.Snapshots[0].Process.Name.Value
+	for _, s := range j.Snapshots {
+		name = cmp.Or(s.Process.Called.Value, name)
+	}
+	if name != "" {
 		if pid := j.pid(); pid != nil {
 			name += fmt.Sprintf(", pid %d", *pid)
 		}

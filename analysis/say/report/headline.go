@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func (s *Series) before(text string) string {
 
 // named is the process as sentences name it.
 func (s *Series) named() string {
-	name := s.Process
+	name := cmp.Or(s.Called, s.Process)
 	if name == "" {
 		name = "an unnamed process"
 	}

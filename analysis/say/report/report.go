@@ -77,8 +77,11 @@ type Artifact struct {
 
 // Series is one program on one host over time.
 type Series struct {
-	Process string  `json:"process"`
-	Host    *string `json:"host"`
+	Process string `json:"process"`
+	// Called is the name by which a person knows the process, if that is another: the main
+	// class or jar of a JVM, the script of Node.js.
+	Called string  `json:"called,omitempty"`
+	Host   *string `json:"host"`
 	// PID is set if several processes of this name run at the same time.
 	PID *int `json:"pid,omitempty"`
 	// Snapshots are ids in time order. Every list of counts has one entry for each.

@@ -227,6 +227,9 @@ func short(text string) string {
 	return text + "…"
 }
 
+// StackLines is a stack in the few lines of a ticket.
+func StackLines(frames []StackFrame) []string { return ticketStack(frames) }
+
 // ticketStack is the stack in a few lines: own code, the function where they wait and what
 // started them before other frames, in the order of the dump, with a mark for each gap.
 func ticketStack(frames []StackFrame) []string {
