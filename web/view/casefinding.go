@@ -333,22 +333,16 @@ func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
 	return out
 }
 
-// evidence puts the first three reasons into cells and takes them out of the
-// running text, which repeats them for readers without cells.
+// evidence puts the first three reasons into cells, but those that the running text has.
 func (m *caseMaker) evidence(out *CaseFinding, evidence []report.Evidence) {
-	for i, e := range evidence {
-		text := Visible(arrow(e.Text))
-		p := Pair{Name: ruleWord(e.Rule), Value: text}
-		if i < 3 {
+	for _, e := range evidence {
+		p := Pair{Name: ruleWord(e.Rule), Value: Visible(arrow(e.Text))}
+		switch {
+		case e.Told:
+		case len(out.Evidence) < 3:
 			out.Evidence = append(out.Evidence, p)
-		} else {
+		default:
 			out.MoreEvidence = append(out.MoreEvidence, p)
-		}
-		for _, form := range []string{capital(text) + ".", capital(text), text} {
-			if form != "" && strings.Contains(out.Text, " "+form) {
-				out.Text = strings.Replace(out.Text, " "+form, "", 1)
-				break
-			}
 		}
 	}
 }

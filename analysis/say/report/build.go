@@ -69,6 +69,7 @@ type JudgedSeries struct {
 	Trend     *trend.Series
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
+	names     map[string]family.Name
 	Snapshots []*analysis.Snapshot
 	// kinds are those of its objects, orphans the descriptors that nothing holds.
 	kinds   []object.Kind
@@ -245,7 +246,11 @@ func (j *JudgedSeries) judgeFamilies(o Options) {
 			enough[f] = len(stacks[f.Fingerprint]) >= mostTitled
 		}
 	}
-	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+	variants := func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] }
+	j.Titles, j.names = family.Titles(j.Trend.Families, variants), map[string]family.Name{}
+	for _, f := range j.Trend.Families {
+		j.names[f.Fingerprint] = family.NameOf(f, variants)
+	}
 }
 
 // mostTitled is the number of stacks of a family from which its title is made.
@@ -410,6 +415,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	if out.Title == "" {
 		out.Title = f.Title
 	}
+	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
 	for i, s := range j.Snapshots {
 		// A form that cannot show the family does not prove its absence.
 		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {

@@ -23,8 +23,10 @@ type Diagnosis struct {
 	Sentence string `json:"sentence"`
 	// Verdict is the worst that no person set aside.
 	Verdict analysis.Verdict `json:"verdict"`
-	// State is the answer in a word or two: "leaking", "leaking until t7", "no leak".
-	State string `json:"state"`
+	// State is the answer in a word or two: "leaking", "leaking until t7", "no leak". Stated
+	// reports that the sentence begins with it.
+	State  string `json:"state"`
+	Stated bool   `json:"stated,omitempty"`
 	// Series is the index of the series that it is about, Finding the rank of the finding
 	// there, Object the id of its objects.
 	Series  *int   `json:"series,omitempty"`
@@ -89,7 +91,12 @@ const (
 type Action struct {
 	Text    string `json:"text"`
 	Command string `json:"command,omitempty"`
+	// captures reports a step that is nothing but its command.
+	captures bool
 }
+
+// takeCaptures is the step whose command takes the captures that decide.
+const takeCaptures = "Take five captures over two minutes:"
 
 // longest is the bound of a sentence in characters.
 const longest = 160
@@ -116,7 +123,13 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Chain = d.chain(l, leads[1:])
 	out.Next = d.next(l)
 	out.Also, out.More = d.also(l, leads[1:])
+	out.Stated = begins(out.Sentence, out.State)
 	return out
+}
+
+// begins reports a sentence that begins with the state: it need not be told again.
+func begins(sentence, state string) bool {
+	return strings.HasPrefix(strings.ToLower(sentence), state)
 }
 
 type diagnosing struct {
@@ -799,7 +812,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case out.Text == "" && out.Command == "":
 		return nil
 	case out.Text == "":
-		out.Text = "Five more captures: " + d.decisive(l) + ":"
+		out.Text, out.captures = "Take five more captures, "+d.decisive(l)+":", true
 	}
 	return out
 }

@@ -357,7 +357,7 @@ func (j *JudgedSeries) totalsRisen() []TotalRise {
 			rise.Born, rise.Gone = &t.Born, &t.Gone
 		}
 		for _, f := range t.Families {
-			title, _, _ := strings.Cut(j.Titles[f.Fingerprint], " <- ")
+			title := cmp.Or(j.names[f.Fingerprint].Function, j.Titles[f.Fingerprint])
 			rise.Families = append(rise.Families, NamedRise{Fingerprint: f.Fingerprint, Title: title, Rise: f.Rise})
 		}
 		for _, f := range t.Creators {

@@ -243,7 +243,7 @@ func (f *Finding) ordered(other, words string) {
 	}
 	text := words + "; it grew with " + other
 	f.Text += " " + sentence(text)
-	f.Evidence = append([]Evidence{saidHere("order", text)}, f.Evidence...)
+	f.tell("order", text)
 }
 
 // merged makes one of orders that say the same of several findings.

@@ -158,6 +158,10 @@ type Family struct {
 	Fingerprint string        `json:"fingerprint"`
 	Kind        analysis.Kind `json:"kind"`
 	Title       string        `json:"title"`
+	// Name is Title without what started the goroutines, which Starter is, and of watches
+	// where they are. Both are empty for other kinds.
+	Name    string `json:"name,omitempty"`
+	Starter string `json:"starter,omitempty"`
 	// Handle is a short name for talk about this report, such as "g-3". See handles.
 	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.

@@ -44,7 +44,7 @@ const (
 func NewTicket(r *Report) Ticket {
 	d := &r.Diagnosis
 	t := Ticket{Sentence: d.Sentence, State: wording.Capital(d.State + ".")}
-	if strings.HasPrefix(strings.ToLower(d.Sentence), d.State) {
+	if d.Stated {
 		t.State = ""
 	}
 	t.fact("Proof", d.Proof)
@@ -75,7 +75,7 @@ func NewTicket(r *Report) Ticket {
 		}
 	}
 	if d.Next != nil {
-		t.Facts = append(t.Facts, Fact{Label: "Do", Text: strings.TrimSuffix(short(d.Next.Text), "."), Command: d.Next.Command})
+		t.Facts = append(t.Facts, Fact{Label: "Do", Text: short(unstopped(d.Next.Text)), Command: d.Next.Command})
 	}
 	told := 0
 	for _, also := range d.Also {
@@ -129,6 +129,9 @@ func chainLine(d *Diagnosis) string {
 	}
 	return strings.Join(cells, "; ")
 }
+
+// unstopped is a text without the full stop at its end: a command or an address may follow.
+func unstopped(text string) string { return strings.TrimSuffix(text, ".") }
 
 // sinceAndRate joins since when, how fast and until when.
 func sinceAndRate(d *Diagnosis) string {

@@ -61,6 +61,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	out.LimitClaim, out.Compared = s.nearest(), d.compared(s)
 	out.Limit = out.LimitClaim.text()
 	out.Next = d.nextOf(first)
+	out.Stated = begins(out.Sentence, out.State)
 	if first.state == OneDump && out.Next != nil && out.Next.Command != "" {
 		out.Proof = "One dump cannot say what grows."
 	}
@@ -301,12 +302,12 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		limit := s.nearest()
 		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
 	case CannotTell, Grew:
-		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump:
 		if crash := d.crash(s); crash != nil {
 			return &Action{Text: capital(crash.Hint) + "."}
 		}
-		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}
 	return nil
 }
