@@ -255,7 +255,7 @@ func TestWarnings(t *testing.T) {
 			s.a.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormBare}
 			s.b.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormEnds}
 		}, Options{}, []string{"Descriptors were captured in two forms: t1 knows sockets by their inodes alone, t6 says where sockets lead. A family may be new or gone only because of that."}},
-		{"evidence that shows less than others", func(s sides) { s.b.Incomplete = []analysis.Kind{analysis.KindGoroutine} }, Options{},
+		{"evidence that shows less than others", func(s sides) { s.b.Inexact = analysis.Inexact{analysis.KindGoroutine: analysis.NotComparable} }, Options{},
 			[]string{"The evidence of goroutines at t6 shows less than that of others: counts of its families are lower bounds."}},
 		{"a time without a zone", func(s sides) { s.b.Zoneless = true }, Options{},
 			[]string{"The time of t6 was read without a zone and taken as UTC: the length of the interval may be off by hours."}},

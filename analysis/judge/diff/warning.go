@@ -114,9 +114,13 @@ func (c *comparison) completeness() {
 		case side.snap.Truncated:
 			c.say("The dump of %s is cut: counts are from its complete twin, members only from what was read.", side.name)
 		}
-		for _, kind := range side.snap.Incomplete {
-			if side.snap.Totals.Of(kind) != nil {
+		for _, kind := range analysis.Kinds() {
+			switch how := side.snap.Inexact[kind]; {
+			case side.snap.Totals.Of(kind) == nil:
+			case how == analysis.NotComparable:
 				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", wording.Kinds(kind), side.name)
+			case how == analysis.AtLeast && side.snap.Refused == 0:
+				c.say("The evidence of %s at %s is not whole: its counts are lower bounds.", wording.Kinds(kind), side.name)
 			}
 		}
 	}

@@ -356,9 +356,13 @@ func capital(text string) string {
 }
 
 // bounds reports that a snapshot of a subject shows a lower bound: there may be more.
-func (d *diagnosing) bounds(s *Series, counts []*int) bool {
-	for i, n := range counts {
-		if snap := d.snapshot(s, i); n != nil && snap.LowerBound {
+func (d *diagnosing) bounds(l answer) bool {
+	s, kind := &d.r.Series[l.series], analysis.KindGoroutine
+	if lead := s.lead(l.finding); lead != nil {
+		kind = lead.Kind
+	}
+	for i, n := range l.subject.counts {
+		if n != nil && d.snapshot(s, i).Bounded(kind) {
 			return true
 		}
 	}
