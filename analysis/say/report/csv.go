@@ -113,6 +113,9 @@ func SnapshotCSV(w io.Writer, r Report, id string) error {
 		}
 		verdicts := map[string]analysis.Verdict{}
 		for _, series := range r.Series {
+			if !slices.Contains(series.Snapshots, id) {
+				continue // another process may have the same families
+			}
 			for _, f := range series.Families {
 				verdicts[f.Fingerprint] = f.Verdict
 			}

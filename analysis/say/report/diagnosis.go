@@ -676,14 +676,13 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		}
 		return &Certainty{word, "the holder is inside the locked object"}
 	}
-	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
-		if o.First == names[l.series] {
+		if o.FirstSeries == l.series {
 			word := likely
 			if o.Level != edge.ByEndpoint {
 				word = certain
 			}
-			return &Certainty{word, names[l.series] + " holds what grew in " + wording.Ands(o.Held)}
+			return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
 		}
 	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
