@@ -4,7 +4,6 @@
 package analysis
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -270,9 +269,9 @@ type Snapshot struct {
 	// Refused counts blocks of that dump that begin like a goroutine record or thread
 	// and were not understood.
 	Refused int `json:"refused,omitempty"`
-	// Incomplete names kinds whose families cannot be compared with those of other
-	// snapshots, because a part of their evidence was cut off.
-	Incomplete []Kind `json:"incomplete,omitempty"`
+	// Inexact has the kinds of which a part of the evidence is missing, apart from those of
+	// a cut dump. See Exactness.
+	Inexact Inexact `json:"inexact,omitempty"`
 	// Forms is the form of a kind's evidence, if snapshots with more detail cannot be
 	// compared with those with less. See the Form constants.
 	Forms     map[Kind]string `json:"forms,omitempty"`
@@ -417,13 +416,6 @@ const (
 	FormCapped  = "capped"
 	FormVirtual = "virtual"
 )
-
-// Bounded reports whether the counts of a kind's families are lower bounds or otherwise
-// not comparable: the dump was cut or not fully understood and has no complete twin, or
-// a part of the evidence was cut off.
-func (s *Snapshot) Bounded(k Kind) bool {
-	return s.LowerBound && (k == KindGoroutine || k == KindThread) || slices.Contains(s.Incomplete, k)
-}
 
 // Family is what its members have in common, in every snapshot and bundle.
 type Family struct {

@@ -53,7 +53,7 @@ func (w *headWriter) snapshot(s *analysis.Snapshot) {
 	w.number(s.Order)
 	w.number(s.Refused)
 	w.varint(s.MaxGoroutineID)
-	writeList(&w.compactWriter, s.Incomplete, func(k *analysis.Kind) { w.text(string(*k)) })
+	writeMap(&w.compactWriter, s.Inexact, func(e analysis.Exactness) { w.text(string(e)) })
 	writeMap(&w.compactWriter, s.Forms, w.text)
 	for _, total := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Descriptors, s.Totals.Watches} {
 		if total == nil {
@@ -209,7 +209,7 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	s.CapturedAt = r.time()
 	s.Times = readMap[analysis.Kind](&r.compactReader, r.time)
 	s.Order, s.Refused, s.MaxGoroutineID = r.number(), r.number(), r.varint()
-	s.Incomplete = readList(&r.compactReader, func(k *analysis.Kind) { *k = analysis.Kind(r.text()) })
+	s.Inexact = readMap[analysis.Kind](&r.compactReader, func() analysis.Exactness { return analysis.Exactness(r.text()) })
 	s.Forms = readMap[analysis.Kind](&r.compactReader, r.text)
 	for _, total := range []**int{&s.Totals.Goroutines, &s.Totals.Threads, &s.Totals.Descriptors, &s.Totals.Watches} {
 		if v := r.uvarint(); v > 0 {

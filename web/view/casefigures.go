@@ -179,7 +179,7 @@ func (m *caseMaker) choice(s *report.Series, i int) string {
 	}
 	for _, k := range analysis.Kinds() {
 		if v := snap.Totals.Of(k); v != nil {
-			parts = append(parts, atLeast(many(snap.Totals.Counted(k), *v), bounded(snap, k)))
+			parts = append(parts, atLeast(many(snap.Totals.Counted(k), *v), snap.Bounded(k)))
 			break
 		}
 	}

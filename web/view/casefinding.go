@@ -111,7 +111,7 @@ func (m *caseMaker) findings(c *Case) {
 		found.Behind = m.below(r.below, number)
 		c.Findings = append(c.Findings, found)
 		if m.number < 2 {
-			m.short(c, r)
+			m.tellShort(c, r)
 		}
 	}
 	m.listed(c, list[len(c.Findings):])
@@ -169,12 +169,11 @@ func (m *caseMaker) findings(c *Case) {
 // maxShort is how many processes are told in short.
 const maxShort = 3
 
-// short tells the finding that was added last, where it is the first of its process that
+// tellShort tells the finding that was added last, where it is the first of its process that
 // says what grows.
-func (m *caseMaker) short(c *Case, r placedFinding) {
+func (m *caseMaker) tellShort(c *Case, r placedFinding) {
 	f := &c.Findings[len(c.Findings)-1]
-	told := slices.ContainsFunc(c.Short, func(s CaseShort) bool { return s.Process == f.Process })
-	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || told || len(c.Short) == maxShort {
+	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || slices.Contains(m.short, r.series) || len(c.Short) == maxShort {
 		return
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
@@ -185,7 +184,7 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 			break
 		}
 	}
-	c.Short = append(c.Short, s)
+	c.Short, m.short = append(c.Short, s), append(m.short, r.series)
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with

@@ -159,6 +159,8 @@ type fdinfoSet struct {
 	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int
+	// cut reports that an archive stops within it.
+	cut bool
 }
 
 // listing holds the rows of lsof for one process.

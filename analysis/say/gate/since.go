@@ -47,7 +47,7 @@ func (s *since) growths() {
 	if len(s.unclear) > 0 {
 		s.leave(wording.BaselineCut(s.Process, s.unclear))
 	}
-	if g := s.gated; g.cut() && (s.then.kinds[analysis.KindGoroutine] || s.then.kinds[analysis.KindThread]) {
+	if g := s.gated; g.cut(analysis.KindGoroutine, analysis.KindThread) && (s.then.kinds[analysis.KindGoroutine] || s.then.kinds[analysis.KindThread]) {
 		s.leave(wording.LastCut(s.Process))
 	}
 }

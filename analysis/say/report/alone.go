@@ -47,7 +47,7 @@ func (d *diagnosing) alone(s *Series) string {
 	whole := text
 	// What is named is of one kind: the others would stand between it and its number.
 	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), *totals[0]))
-	if d.snapshot(s, 0).bounded(kind) {
+	if d.snapshot(s, 0).Bounded(kind) {
 		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, *totals[0]))
 	}
 	if queue := d.queued(s); queue != "" {

@@ -301,7 +301,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 	for i, s := range j.Snapshots {
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
+			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
@@ -418,7 +418,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
 	for i, s := range j.Snapshots {
 		// A form that cannot show the family does not prove its absence.
-		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
+		if n := out.Counts[i]; n != nil && *n == 0 && s.Inexact[f.Kind] != analysis.Exact {
 			out.Counts[i] = nil
 		}
 	}

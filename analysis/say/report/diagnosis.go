@@ -369,9 +369,13 @@ func capital(text string) string {
 }
 
 // bounds reports that a snapshot of a subject shows a lower bound: there may be more.
-func (d *diagnosing) bounds(s *Series, counts []*int) bool {
-	for i, n := range counts {
-		if snap := d.snapshot(s, i); n != nil && snap.LowerBound {
+func (d *diagnosing) bounds(l answer) bool {
+	s, kind := &d.r.Series[l.series], analysis.KindGoroutine
+	if lead := s.lead(l.finding); lead != nil {
+		kind = lead.Kind
+	}
+	for i, n := range l.subject.counts {
+		if n != nil && d.snapshot(s, i).Bounded(kind) {
 			return true
 		}
 	}
@@ -685,14 +689,13 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		}
 		return &Certainty{word, "the holder is inside the locked object"}
 	}
-	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
-		if o.First == names[l.series] {
+		if o.FirstSeries == l.series {
 			word := likely
 			if o.Level != edge.ByEndpoint {
 				word = certain
 			}
-			return &Certainty{word, names[l.series] + " holds what grew in " + wording.Ands(o.Held)}
+			return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
 		}
 	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {

@@ -55,9 +55,12 @@ type Snapshot struct {
 	Truncated  bool       `json:"truncated"`
 	LowerBound bool       `json:"lower_bound,omitempty"`
 	// Refused counts members that were seen and not understood.
-	Refused   int             `json:"refused,omitempty"`
-	Totals    analysis.Totals `json:"totals"`
-	Artifacts []Artifact      `json:"artifacts"`
+	Refused int `json:"refused,omitempty"`
+	// Inexact has the kinds whose counts are lower bounds or not comparable: "lower_bound",
+	// "not_comparable". See Exactness.
+	Inexact   analysis.Inexact `json:"inexact,omitempty"`
+	Totals    analysis.Totals  `json:"totals"`
+	Artifacts []Artifact       `json:"artifacts"`
 	// Contention has its mutex and block profiles.
 	Contention []Contention `json:"contention,omitempty"`
 	// Families are those of this snapshot, in the report of a single one.

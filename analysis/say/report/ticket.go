@@ -168,8 +168,8 @@ func link(address string) string {
 // taken says how many dumps of which processes there are, and from when to when.
 func (r *Report) taken() string {
 	var names []string
-	for i := range r.Series {
-		if name := r.Series[i].named(); !slices.Contains(names, name) && r.Series[i].Process != "" {
+	for i, name := range processNames(len(r.Series), func(i int) *Series { return &r.Series[i] }) {
+		if r.Series[i].Process != "" {
 			names = append(names, name)
 		}
 	}

@@ -102,7 +102,7 @@ func (d *diagnosing) figures(l answer) string {
 	}
 	if len(s.Snapshots) > 1 {
 		kind := s.lead(l.finding).Kind
-		counts := listed(l.subject.counts, func(i int) bool { return d.snapshot(s, i).bounded(kind) })
+		counts := listed(l.subject.counts, func(i int) bool { return d.snapshot(s, i).Bounded(kind) })
 		out = append(out, fmt.Sprintf("%s to %s: %s.", d.label(s, 0), d.label(s, len(s.Snapshots)-1), counts))
 	}
 	return strings.Join(out, " ")
