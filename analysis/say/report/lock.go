@@ -82,6 +82,15 @@ type LockCycle struct {
 	Certainty wait.Certainty `json:"certainty"`
 	Locks     []string       `json:"locks"`
 	Text      string         `json:"text"`
+	// Stacks are those of the holders, as far as the dump shows them.
+	Stacks []CycleStack `json:"stacks,omitempty"`
+}
+
+// CycleStack is where one holder of a deadlock waits.
+type CycleStack struct {
+	// Who is "“Deadlock-1”" or "goroutine 17".
+	Who   string       `json:"who"`
+	Stack []StackFrame `json:"stack"`
 }
 
 // LocksAt returns the locks of snapshot i, nil if none is worth a word.
@@ -112,7 +121,11 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 		}
 	}
 	for _, cycle := range g.Cycles {
-		out.Cycles = append(out.Cycles, cycleOf(g, cycle, ids))
+		c := cycleOf(g, cycle, ids)
+		if len(out.Cycles) < mostCyclesShown {
+			c.Stacks = j.cycleStacks(j.Snapshots[i], g, cycle)
+		}
+		out.Cycles = append(out.Cycles, c)
 	}
 	return out
 }

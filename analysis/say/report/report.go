@@ -55,7 +55,9 @@ type Snapshot struct {
 	Truncated  bool       `json:"truncated"`
 	LowerBound bool       `json:"lower_bound,omitempty"`
 	// Refused counts members that were seen and not understood.
-	Refused   int             `json:"refused,omitempty"`
+	Refused int `json:"refused,omitempty"`
+	// Declared is the number of goroutines that an incomplete profile declares.
+	Declared  int             `json:"declared_goroutines,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
 	// Contention has its mutex and block profiles.
@@ -89,6 +91,8 @@ type Series struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Locks are those of the last snapshot that goroutines or threads wait for.
 	Locks *Locks `json:"locks,omitempty"`
+	// Died is why the process ended, nil unless the last snapshot shows it dying.
+	Died *Death `json:"died,omitempty"`
 	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`

@@ -127,13 +127,26 @@ func (j *JudgedSeries) sights() (out []ObjectSights) {
 	return out[:min(len(out), mostObjects)]
 }
 
-// stackFrames are the frames of the stacks of all findings.
+// stackFrames are the frames of the stacks of all findings and deadlocks.
 func (s *Series) stackFrames() iter.Seq[*StackFrame] {
 	return func(yield func(*StackFrame) bool) {
 		for _, findings := range [][]Finding{s.Findings, s.SetAside} {
 			for i := range findings {
 				for k := range findings[i].Stack {
 					if !yield(&findings[i].Stack[k]) {
+						return
+					}
+				}
+			}
+		}
+		if s.Locks == nil {
+			return
+		}
+		for i := range s.Locks.Cycles {
+			for k := range s.Locks.Cycles[i].Stacks {
+				stack := s.Locks.Cycles[i].Stacks[k].Stack
+				for n := range stack {
+					if !yield(&stack[n]) {
 						return
 					}
 				}

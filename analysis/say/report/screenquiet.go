@@ -43,7 +43,7 @@ func (s *screen) inventory() []string {
 	if x.deadlock() != "" {
 		out, locks = append(locks, out...), nil
 	}
-	if len(x.Snapshots) == 1 {
+	if len(x.Snapshots) == 1 && len(x.Locks.deadlockStacks()) == 0 {
 		out = append(out, s.largest(x, mostScreenRows-min(len(out), mostScreenRows/2))...)
 		out = append(out, s.objects(x)...)
 	}
@@ -115,6 +115,24 @@ func (s *screen) largest(x *Series, most int) []string {
 	}
 	if rest := len(all) - len(out); rest > 0 && len(out) > 0 {
 		out = append(out, s.label("")+fmt.Sprintf("%*s  %s", 13+wide, "", wording.Plural(rest, "more group", "more groups")))
+	}
+	return out
+}
+
+// cycle are the stacks of those in the deadlock of the first process.
+func (s *screen) cycle() (out []string) {
+	order := s.r.seriesInOrder()
+	if len(order) == 0 || s.State != string(Deadlock) || s.Verbose {
+		return nil
+	}
+	stacks := s.r.Series[order[0]].Locks.deadlockStacks()
+	for i := range stacks {
+		frames := stacks[i].Stack
+		picked := pickFrames(frames, mostScreenFrames-1)
+		out = append(out, s.paint(dim, fmt.Sprintf("where %s waits, %d of %d frames", wording.Printable(stacks[i].Who), len(picked), len(frames))))
+		for _, at := range picked {
+			out = append(out, s.frame(&frames[at]))
+		}
 	}
 	return out
 }
