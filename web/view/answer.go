@@ -31,7 +31,7 @@ type Answer struct {
 	Lives                 *chart.LivesData `json:",omitempty"`
 	LivesTitle, LivesNote string
 	Stack                 *Trace `json:",omitempty"`
-	// Stacks are those of a deadlock.
+	// Stacks are those of a deadlock, or of the goroutine that failed.
 	Stacks []*Trace `json:",omitempty"`
 	// Known is what is known where there is no stack.
 	Known []Pair
@@ -144,7 +144,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	case d.Series != nil && *d.Series < len(m.in.Report.Series):
 		m.accuse(c, a, d)
 	case m.single():
-		if a.Stacks = m.deadlockStacks(d); a.Stacks == nil {
+		if a.Stacks = m.stuckStacks(d); a.Stacks == nil {
 			m.largest(a)
 		}
 		if len(c.Locks) > 0 && len(c.Locks[0].Lines) > 0 {
@@ -505,13 +505,14 @@ func split(text, at string) Pair {
 	return Pair{text, ""}
 }
 
-// deadlockStacks are where those in the deadlock of an answer wait, nil for any other answer.
-func (m *caseMaker) deadlockStacks(d *report.Diagnosis) (out []*Trace) {
-	if d.State != string(report.Deadlock) {
+// stuckStacks are where those in the deadlock of an answer wait, or where the goroutine failed;
+// nil for any other answer.
+func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []*Trace) {
+	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) {
 		return nil
 	}
 	for _, i := range m.page {
-		for _, t := range m.in.Report.Series[i].DeadlockTraces() {
+		for _, t := range m.in.Report.Series[i].StuckTraces() {
 			out = append(out, newTrace(t).Short(answerFrames))
 		}
 		if len(out) > 0 {

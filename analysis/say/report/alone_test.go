@@ -184,3 +184,23 @@ func TestADeadlockShowsTheThreadsInIt(t *testing.T) {
 		t.Errorf("the screen shows %d stacks:\n%s", n, out)
 	}
 }
+
+func TestTheScreenOfACrashShowsTheGoroutineThatFailed(t *testing.T) {
+	dump, err := os.ReadFile(corpus.Path(t, "goroutine/public/syncthing-panic.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := built(t, []bundle.Input{{Name: "panic.log", Size: int64(len(dump)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(dump)), nil }}})
+	out := printed(t, c, report.Terminal{})
+	for _, want := range []string{"▲ CRASHED", "where goroutine 171 failed\n", "(*service).setConnectionStatus", "service.go:689", "service.go:838", "created by", "service.go:836"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("lacks %q", want)
+		}
+	}
+	if strings.Contains(out, "suture") {
+		t.Error("shows groups that did not fail")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}

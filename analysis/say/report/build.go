@@ -343,7 +343,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Objects = j.objects()
 	s.Findings = j.findings(s.Families, s.Objects)
 	s.Locks = j.LocksAt(s.lastGrown())
-	s.Died = deathOf(j.Snapshots[len(j.Snapshots)-1])
+	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()

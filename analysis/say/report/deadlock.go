@@ -14,7 +14,7 @@ const (
 )
 
 // cycleStacks are the stacks of the holders of a deadlock, in the order of its locks.
-func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []int) (out []CycleStack) {
+func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []int) (out []MemberStack) {
 	own := j.OwnCode()
 	for k, i := range cycle {
 		next := cycle[(k+1)%len(cycle)]
@@ -25,7 +25,7 @@ func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []
 		h := &g.Locks[i].Holders[at]
 		if stack := holderStack(s, g.Kind, h); stack != nil {
 			holder := LockHolder{ID: h.ID, Name: h.Name}
-			out = append(out, CycleStack{Who: holder.Who(g.Kind), Stack: markedFrames(own, stack, marksOf(own, g.Kind, stack))})
+			out = append(out, MemberStack{Who: holder.Who(g.Kind), Stack: markedFrames(own, stack, marksOf(own, g.Kind, stack))})
 		}
 	}
 	return out
@@ -61,17 +61,24 @@ func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) *ana
 	return nil
 }
 
-// deadlockStacks are those of the first deadlock, nil without any.
-func (l *Locks) deadlockStacks() []CycleStack {
-	if l == nil || len(l.Cycles) == 0 {
-		return nil
+// stuck are the stacks of those in the first deadlock, or of the goroutine that failed; nil for
+// a process without either.
+func (s *Series) stuck() []MemberStack {
+	switch {
+	case s.Died != nil && !s.Died.Deadlock:
+		return s.Died.Stacks
+	case s.Locks != nil && len(s.Locks.Cycles) > 0:
+		return s.Locks.Cycles[0].Stacks
+	case s.Died != nil:
+		return s.Died.Stacks
 	}
-	return l.Cycles[0].Stacks
+	return nil
 }
 
-// DeadlockTraces are the stacks of the first deadlock of a process for pages.
-func (s *Series) DeadlockTraces() (out []*Trace) {
-	for _, x := range s.Locks.deadlockStacks() {
+// StuckTraces are the stacks of those in the first deadlock of a process, or of the goroutine
+// that failed, for pages.
+func (s *Series) StuckTraces() (out []*Trace) {
+	for _, x := range s.stuck() {
 		t := &Trace{Caption: "Stack of " + x.Who}
 		var rows []TraceRow
 		for i := range x.Stack {

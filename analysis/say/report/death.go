@@ -9,19 +9,46 @@ type Death struct {
 	// Reason is "nil pointer dereference in connections.(*service).dial". Do says what to do.
 	Reason string `json:"reason"`
 	Do     string `json:"do"`
+	// Stacks has the stack of the goroutine that failed, none if the dump shows it alone.
+	Stacks []MemberStack `json:"stacks,omitempty"`
 }
 
 // deathOf is what a snapshot states of the end of its process, nil for one that lives.
-func deathOf(s *analysis.Snapshot) *Death {
+func (j *JudgedSeries) deathOf(s *analysis.Snapshot) *Death {
 	for i := range s.Statements {
-		switch x := &s.Statements[i]; x.Key {
-		case analysis.CrashStatement:
-			return &Death{Reason: x.Title, Do: x.Text}
-		case analysis.AsleepStatement:
-			return &Death{Deadlock: true, Reason: x.Title, Do: x.Text}
+		x := &s.Statements[i]
+		if x.Key == analysis.CrashStatement || x.Key == analysis.AsleepStatement {
+			return &Death{Deadlock: x.Key == analysis.AsleepStatement, Reason: x.Title, Do: x.Text, Stacks: j.firstStack(s, x.Path)}
 		}
 	}
 	return nil
+}
+
+// firstStack is the stack of the first goroutine of a file: the runtime prints the one that
+// failed before all others (runtime/panic.go, dopanic_m).
+func (j *JudgedSeries) firstStack(s *analysis.Snapshot, path string) []MemberStack {
+	var first analysis.Member
+	var stack *analysis.Stack
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != analysis.KindGoroutine {
+			continue
+		}
+		for m := range g.Members.All() {
+			if at := m.Place.Artifact; m.Variant < 0 || at < 0 || at >= len(s.Artifacts) || s.Artifacts[at].Path != path {
+				continue
+			}
+			if stack == nil || m.Place.Offset < first.Place.Offset {
+				first, stack = m, g.Variants[m.Variant].Stack
+			}
+		}
+	}
+	if stack == nil || len(stack.Frames) == 0 {
+		return nil
+	}
+	own := j.OwnCode()
+	who := LockHolder{ID: first.Identity.ID}
+	return []MemberStack{{Who: who.Who(analysis.KindGoroutine), Stack: markedFrames(own, stack, marksOf(own, analysis.KindGoroutine, stack))}}
 }
 
 // ended words why a process ended: "syncthing crashed: nil pointer dereference in

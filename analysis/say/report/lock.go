@@ -83,11 +83,11 @@ type LockCycle struct {
 	Locks     []string       `json:"locks"`
 	Text      string         `json:"text"`
 	// Stacks are those of the holders, as far as the dump shows them.
-	Stacks []CycleStack `json:"stacks,omitempty"`
+	Stacks []MemberStack `json:"stacks,omitempty"`
 }
 
-// CycleStack is where one holder of a deadlock waits.
-type CycleStack struct {
+// MemberStack is the stack of one goroutine or thread.
+type MemberStack struct {
 	// Who is "“Deadlock-1”" or "goroutine 17".
 	Who   string       `json:"who"`
 	Stack []StackFrame `json:"stack"`

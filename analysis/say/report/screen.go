@@ -71,7 +71,7 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack, versions []string
 	if s.lead == nil {
-		figures, stack = s.inventory(), s.cycle()
+		figures, stack = s.inventory(), s.stuck()
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
