@@ -322,6 +322,10 @@ type Snapshot struct {
 // NetworkNamespace is the figure with the inode of the network namespace of a process.
 const NetworkNamespace = "network_namespace"
 
+// DeclaredGoroutines is the figure with the number of goroutines that a profile declares whose
+// records hold fewer.
+const DeclaredGoroutines = "declared_goroutines"
+
 // UserID is the figure with the real user id of a process, for which the kernel counts the
 // limits of a user.
 const UserID = "uid"
@@ -400,6 +404,13 @@ type Statement struct {
 	// Path names the artifact with the statement.
 	Path string `json:"path"`
 }
+
+// The keys of the statements of a dump that a dying process wrote: why it crashed, or that the
+// scheduler found a deadlock. Text says what to do.
+const (
+	CrashStatement  = "crash"
+	AsleepStatement = "all goroutines are asleep"
+)
 
 // The forms of evidence.
 const (

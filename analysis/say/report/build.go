@@ -304,6 +304,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
+		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
 			out[i].PID = &pid
 		}
@@ -349,6 +350,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Objects = j.objects()
 	s.Findings = j.findings(s.Families, s.Objects)
 	s.Locks = j.LocksAt(s.lastGrown())
+	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()

@@ -105,7 +105,7 @@ const longest = 160
 func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
-	if len(leads) == 0 {
+	if i := d.dead(); len(leads) == 0 || i >= 0 && i == leads[0].series {
 		return d.unaccused()
 	}
 	l := leads[0]

@@ -13,7 +13,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "7"
+const SentenceVersion = "8"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -245,6 +245,8 @@ func (h *headline) inventory(s *Series, i int) string {
 	for _, k := range analysis.Kinds() {
 		switch n := snap.Totals.Of(k); {
 		case n == nil:
+		case k == analysis.KindGoroutine && snap.Declared > 0:
+			words = append(words, snap.declared())
 		case snap.Bounded(k):
 			words = append(words, "at least "+wording.Members(k, *n))
 		default:

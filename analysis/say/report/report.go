@@ -58,9 +58,11 @@ type Snapshot struct {
 	Refused int `json:"refused,omitempty"`
 	// Inexact has the kinds whose counts are lower bounds or not comparable: "lower_bound",
 	// "not_comparable". See Exactness.
-	Inexact   analysis.Inexact `json:"inexact,omitempty"`
-	Totals    analysis.Totals  `json:"totals"`
-	Artifacts []Artifact       `json:"artifacts"`
+	Inexact analysis.Inexact `json:"inexact,omitempty"`
+	// Declared is the number of goroutines that an incomplete profile declares.
+	Declared  int             `json:"declared_goroutines,omitempty"`
+	Totals    analysis.Totals `json:"totals"`
+	Artifacts []Artifact      `json:"artifacts"`
 	// Contention has its mutex and block profiles.
 	Contention []Contention `json:"contention,omitempty"`
 	// Families are those of this snapshot, in the report of a single one.
@@ -95,6 +97,8 @@ type Series struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Locks are those of the last snapshot that goroutines or threads wait for.
 	Locks *Locks `json:"locks,omitempty"`
+	// Died is why the process ended, nil unless the last snapshot shows it dying.
+	Died *Death `json:"died,omitempty"`
 	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`
