@@ -4,7 +4,6 @@
 package analysis
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +63,9 @@ type Process struct {
 	Start Fact `json:"start"`
 	// Version is a hint for people, never part of a key.
 	Version Fact `json:"version"`
+	// Called is the main class or jar of a JVM and the script of Node.js, by which a person
+	// knows the process. It is never part of a key: some captures of a process show it.
+	Called Fact `json:"called,omitzero"`
 }
 
 // Release is the version of the program itself, without that of its runtime:
@@ -267,9 +269,9 @@ type Snapshot struct {
 	// Refused counts blocks of that dump that begin like a goroutine record or thread
 	// and were not understood.
 	Refused int `json:"refused,omitempty"`
-	// Incomplete names kinds whose families cannot be compared with those of other
-	// snapshots, because a part of their evidence was cut off.
-	Incomplete []Kind `json:"incomplete,omitempty"`
+	// Inexact has the kinds of which a part of the evidence is missing, apart from those of
+	// a cut dump. See Exactness.
+	Inexact Inexact `json:"inexact,omitempty"`
 	// Forms is the form of a kind's evidence, if snapshots with more detail cannot be
 	// compared with those with less. See the Form constants.
 	Forms     map[Kind]string `json:"forms,omitempty"`
@@ -319,6 +321,10 @@ type Snapshot struct {
 
 // NetworkNamespace is the figure with the inode of the network namespace of a process.
 const NetworkNamespace = "network_namespace"
+
+// DeclaredGoroutines is the figure with the number of goroutines that a profile declares whose
+// records hold fewer.
+const DeclaredGoroutines = "declared_goroutines"
 
 // UserID is the figure with the real user id of a process, for which the kernel counts the
 // limits of a user.
@@ -399,6 +405,13 @@ type Statement struct {
 	Path string `json:"path"`
 }
 
+// The keys of the statements of a dump that a dying process wrote: why it crashed, or that the
+// scheduler found a deadlock. Text says what to do.
+const (
+	CrashStatement  = "crash"
+	AsleepStatement = "all goroutines are asleep"
+)
+
 // The forms of evidence.
 const (
 	// FormEnds lists the ends of sockets. FormBare has sockets with only an inode.
@@ -414,13 +427,6 @@ const (
 	FormCapped  = "capped"
 	FormVirtual = "virtual"
 )
-
-// Bounded reports whether the counts of a kind's families are lower bounds or otherwise
-// not comparable: the dump was cut or not fully understood and has no complete twin, or
-// a part of the evidence was cut off.
-func (s *Snapshot) Bounded(k Kind) bool {
-	return s.LowerBound && (k == KindGoroutine || k == KindThread) || slices.Contains(s.Incomplete, k)
-}
 
 // Family is what its members have in common, in every snapshot and bundle.
 type Family struct {

@@ -253,7 +253,7 @@ func forgetWritten(snap *analysis.Snapshot) {
 	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
 	rest.CapturedAt, rest.Times, rest.Order, rest.Refused, rest.MaxGoroutineID = analysis.Snapshot{}.CapturedAt, nil, 0, 0, 0
 	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
-	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
+	rest.Inexact, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
 	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
 	rest.Sockets, rest.Monitors, rest.Contention = nil, nil, nil
 	rest.Joined, rest.Pairs = nil, nil         // in the value of the objects

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -42,16 +41,19 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 type headWriter struct{ compactWriter }
 
 func (w *headWriter) snapshot(s *analysis.Snapshot) {
-	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil, s.Sockets.Len() > 0, s.Monitors != nil)
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil, s.Totals.Sockets != nil, s.Contention != nil, s.Sockets.Len() > 0, s.Monitors != nil, s.Process.Called.Known())
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		w.fact(f)
+	}
+	if s.Process.Called.Known() {
+		w.fact(&s.Process.Called)
 	}
 	w.time(s.CapturedAt)
 	writeMap(&w.compactWriter, s.Times, w.time)
 	w.number(s.Order)
 	w.number(s.Refused)
 	w.varint(s.MaxGoroutineID)
-	writeList(&w.compactWriter, s.Incomplete, func(k *analysis.Kind) { w.text(string(*k)) })
+	writeMap(&w.compactWriter, s.Inexact, func(e analysis.Exactness) { w.text(string(e)) })
 	writeMap(&w.compactWriter, s.Forms, w.text)
 	for _, total := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Descriptors, s.Totals.Watches} {
 		if total == nil {
@@ -185,11 +187,7 @@ func (w *headWriter) statement(s *analysis.Statement) {
 }
 
 func (w *headWriter) problem(p *analysis.Problem) {
-	severity := string(p.Severity)
-	if p.Code != "" {
-		severity += "\t" + string(p.Code) // in one text, because problems had no code at first
-	}
-	for _, text := range []string{p.Path, severity, p.What, p.Why, p.Hint} {
+	for _, text := range []string{p.Path, string(p.Severity), string(p.Code), p.What, p.Why, p.Hint} {
 		w.text(text)
 	}
 	w.varint(p.Line)
@@ -204,10 +202,14 @@ func (r *headReader) snapshot(s *analysis.Snapshot) {
 	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
 		f.Value, f.Source, f.Confidence = r.text(), r.text(), analysis.Confidence(r.text())
 	}
+	if set(8) {
+		f := &s.Process.Called
+		f.Value, f.Source, f.Confidence = r.text(), r.text(), analysis.Confidence(r.text())
+	}
 	s.CapturedAt = r.time()
 	s.Times = readMap[analysis.Kind](&r.compactReader, r.time)
 	s.Order, s.Refused, s.MaxGoroutineID = r.number(), r.number(), r.varint()
-	s.Incomplete = readList(&r.compactReader, func(k *analysis.Kind) { *k = analysis.Kind(r.text()) })
+	s.Inexact = readMap[analysis.Kind](&r.compactReader, func() analysis.Exactness { return analysis.Exactness(r.text()) })
 	s.Forms = readMap[analysis.Kind](&r.compactReader, r.text)
 	for _, total := range []**int{&s.Totals.Goroutines, &s.Totals.Threads, &s.Totals.Descriptors, &s.Totals.Watches} {
 		if v := r.uvarint(); v > 0 {
@@ -318,9 +320,7 @@ func (r *headReader) statement(s *analysis.Statement) {
 }
 
 func (r *headReader) problem(p *analysis.Problem) {
-	p.Path = r.text()
-	severity, code, _ := strings.Cut(r.text(), "\t")
-	p.Severity, p.Code = analysis.Severity(severity), analysis.ProblemCode(code)
+	p.Path, p.Severity, p.Code = r.text(), analysis.Severity(r.text()), analysis.ProblemCode(r.text())
 	p.What, p.Why, p.Hint = r.text(), r.text(), r.text()
 	p.Line, p.Offset = r.varint(), r.varint()
 }

@@ -45,6 +45,7 @@ var arrows = map[string][]string{
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},
 	// It knows the program only by its report.
 	"cmd/lab/simulation":       {},
+	"cmd/lab/contradiction":    {},
 	"cmd/lab/mutation":         {},
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/expression", "analysis/read/family", words}, // it words a comparison of versions

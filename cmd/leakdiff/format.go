@@ -40,7 +40,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 			return err
 		}
 		if r.Format == "sarif" {
-			return gate.SARIF(w, all.Gate, version, r.places())
+			return gate.SARIF(w, all.Gate, version, r.places(), r.accused())
 		}
 		return gate.JUnit(w, all.Gate, &all, r.pipelineVerdicts())
 	case "md", "jira", "html":
@@ -93,7 +93,7 @@ func (r *reportCommand) writeGate(w io.Writer, c report.Case, hide *redact.Redac
 	if err != nil {
 		return err
 	}
-	d := gate.Document(&held)
+	d := gate.Document(&held, r.accused())
 	text := ""
 	switch r.Format {
 	case "md", "ticket":
@@ -101,7 +101,7 @@ func (r *reportCommand) writeGate(w io.Writer, c report.Case, hide *redact.Redac
 	case "jira", "ticket-jira":
 		text = d.Jira()
 	default:
-		text = gate.Text(&held)
+		text = gate.Text(&held, r.accused())
 	}
 	if text != "" {
 		_, err = io.WriteString(w, text+"\n")

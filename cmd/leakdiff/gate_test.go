@@ -551,7 +551,7 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 	}
 	want := []result{
 		{"leaking", "error", "updated", "store/cart.go", "%SRCROOT%"},
-		{"new", "note", "new", "store/cart.go", "%SRCROOT%"},
+		{"new", "warning", "new", "store/cart.go", "%SRCROOT%"},
 		{"over_budget", "error", "", "store/cart.go", "%SRCROOT%"},
 	}
 	if !slices.Equal(results, want) {
@@ -609,4 +609,35 @@ type suites struct {
 			} `xml:"error"`
 		} `xml:"testcase"`
 	} `xml:"testsuite"`
+}
+
+// 301 goroutines (and main) throughout four captures do not grow by themselves; the baseline has 5.
+func TestAGateThatFailsSaysWhatFailedAndNotThatNothingGrew(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 4 {
+		put(t, filepath.Join(dir, "then", fmt.Sprintf("shop-t%d.txt", i)), goroutines(map[string]int{"watch": 5}))
+		put(t, filepath.Join(dir, "now", fmt.Sprintf("shop-t%d.txt", i)), goroutines(map[string]int{"watch": 301}))
+	}
+	for format, own := range map[string]string{"text": "shop: 302 goroutines throughout; more than in the baseline.", "md": "# shop: 302 goroutines", "ticket": "**shop: 302 goroutines", "jira": "shop: 302", "ticket-jira": "*shop: 302"} {
+		got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--format", format, filepath.Join(dir, "now"))
+		first, _, _ := strings.Cut(got.stdout, "\n")
+		if got.status != exitVerdict || !strings.HasPrefix(first, "Fails: goroutines in ") || !strings.HasSuffix(first, " of shop grew from 5 to 301 since the baseline.") {
+			t.Errorf("%s: status %d, first line %q", format, got.status, first)
+		}
+		if strings.Contains(strings.ToLower(got.stdout), "nothing grew") || !strings.Contains(got.stdout, own) || !strings.Contains(got.stdout, "created by main.main") {
+			t.Errorf("%s: nothing grew, or no course, or no stack:\n%s", format, got.stdout)
+		}
+	}
+	got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--format", "sarif", filepath.Join(dir, "now"))
+	if !strings.Contains(got.stdout, `"level": "warning"`) || strings.Contains(got.stdout, `"level": "note"`) {
+		t.Errorf("the level of what fails:\n%s", got.stdout)
+	}
+	got = execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--fail-on", "leaking", "--format", "sarif", filepath.Join(dir, "now"))
+	if !strings.Contains(got.stdout, `"level": "note"`) || got.status != exitDone {
+		t.Errorf("the level of what does not fail:\n%s", got.stdout)
+	}
+	got = execute(t, nil, "report", "--baseline", filepath.Join(dir, "now"), filepath.Join(dir, "now"))
+	if got.status != exitDone || strings.Contains(got.stdout, "Fails") || !strings.Contains(got.stdout, "Nothing grew in shop") {
+		t.Errorf("the same as the baseline: status %d\n%s", got.status, got.stdout)
+	}
 }

@@ -376,7 +376,7 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 			break
 		}
 	}
-	return view.Choice{Value: s.ID, Text: strings.Join(words, ", "), Group: s.Process.Name.Value}
+	return view.Choice{Value: s.ID, Label: s.Label, Text: strings.Join(words, ", "), Group: s.Process.Name.Value}
 }
 
 // RawDownload sends one whole artifact as text, whatever it holds.

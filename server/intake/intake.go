@@ -43,6 +43,7 @@ type Store interface {
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
 	FailedOn(ctx context.Context, code string, hashes []string) (bundleIDs []string, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
+	Waits(ctx context.Context, caseID string) (bool, error)
 	SetKind(ctx context.Context, bundleID, path, kind string) error
 	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
 	RemoveBundle(ctx context.Context, id string) error

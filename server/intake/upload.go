@@ -160,6 +160,9 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			s.respond.FailAPI(w, r, err)
 			return
 		}
+		if b.Status == store.Done {
+			s.sumUp(ctx, b)
+		}
 	}
 	answer, err := s.answer(ctx, b)
 	if err != nil {
@@ -176,6 +179,19 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		s.remember(ctx, key, store.Answer{RequestHash: hash, Status: status, Body: body}, p.again)
 	}
 	s.writeAnswer(w, r, status, append(body, '\n'))
+}
+
+// sumUp stores the row of a bundle's case in the list of cases, which the worker may still be
+// at: who asks for the list after the answer finds the sentence. Of several bundles that are
+// queued for a case the last one does it, once the case has a sentence.
+func (s *Service) sumUp(ctx context.Context, b store.Bundle) {
+	waits, err := s.store.Waits(ctx, b.CaseID)
+	if c, unknown := s.store.Case(ctx, b.CaseID); err == nil && unknown == nil && waits && c.Headline != "" {
+		return
+	}
+	if err := s.summaries.Summarise(ctx, b.CaseID); err != nil && ctx.Err() == nil && !response.IsNotFound(err) {
+		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+	}
 }
 
 // receipts has an upload with an Idempotency-Key answered when it is recorded, as one that waits

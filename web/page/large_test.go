@@ -106,7 +106,7 @@ func large(r report.Report, query url.Values) view.CaseInput {
 func largeChoices(r report.Report) []view.Choice {
 	var out []view.Choice
 	for _, s := range r.Snapshots {
-		out = append(out, view.Choice{Value: s.ID, Text: s.Label + ", 03:05:56, 300 goroutines", Group: s.Process})
+		out = append(out, view.Choice{Value: s.ID, Label: s.Label, Text: s.Label + ", 03:05:56, 300 goroutines", Group: s.Process})
 	}
 	return out
 }

@@ -199,7 +199,7 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 	in.Evidence = func(f *analysis.Family) []report.Evidence { return evidence[f.Fingerprint] }
 	in.Counts = func(fingerprint string) []*int { return counts[fingerprint] }
 	for i, id := range r.Series[0].Snapshots {
-		in.Snapshots = append(in.Snapshots, view.Choice{Value: id, Text: sampleLabels[i] + ", " + sampleTimes[i], Group: "kubelet"})
+		in.Snapshots = append(in.Snapshots, view.Choice{Value: id, Label: sampleLabels[i], Text: sampleLabels[i] + ", " + sampleTimes[i], Group: "kubelet"})
 	}
 	return in
 }
@@ -247,7 +247,7 @@ func sampleSnapshot(t *testing.T, query url.Values) view.SnapshotInput {
 	}
 	s.Problems = sampleReport(t).Problems
 	return view.SnapshotInput{CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", Snapshot: s, BundleID: "b1", Query: query, Others: d.Snapshots, Engine: "leakdiff 1.0, engine 1",
-		Previous: view.Choice{Value: "skubelet5", Text: "t5, 03:05:18"}, Next: view.Choice{Value: "skubelet7", Text: "t7, 03:06:33"}}
+		Previous: view.Choice{Value: "skubelet5", Label: "t5", Text: "t5, 03:05:18"}, Next: view.Choice{Value: "skubelet7", Label: "t7", Text: "t7, 03:06:33"}}
 }
 
 func render(t *testing.T, c templ.Component) string {

@@ -31,6 +31,8 @@ type Answer struct {
 	Lives                 *chart.LivesData `json:",omitempty"`
 	LivesTitle, LivesNote string
 	Stack                 *Trace `json:",omitempty"`
+	// Stacks are those of a deadlock, or of the goroutine that failed.
+	Stacks []*Trace `json:",omitempty"`
 	// Known is what is known where there is no stack.
 	Known []Pair
 	Do    *AnswerDo `json:",omitempty"`
@@ -142,7 +144,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	case d.Series != nil && *d.Series < len(m.in.Report.Series):
 		m.accuse(c, a, d)
 	case m.single():
-		m.largest(a)
+		if a.Stacks = m.stuckStacks(d); a.Stacks == nil {
+			m.largest(a)
+		}
 		if len(c.Locks) > 0 && len(c.Locks[0].Lines) > 0 {
 			a.Waits = &c.Locks[0].Lines[0]
 		}
@@ -501,6 +505,23 @@ func split(text, at string) Pair {
 	return Pair{text, ""}
 }
 
+// stuckStacks are where those in the deadlock of an answer wait, or where the goroutine failed;
+// nil for any other answer.
+func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []*Trace) {
+	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) {
+		return nil
+	}
+	for _, i := range m.page {
+		for _, t := range m.in.Report.Series[i].StuckTraces() {
+			out = append(out, newTrace(t).Short(answerFrames))
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
 // largest lists the largest groups of single dumps.
 func (m *caseMaker) largest(a *Answer) {
 	type group struct {
@@ -561,6 +582,9 @@ func (a *Answer) write(m *document.Document) {
 	m.Gap()
 	if a.Stack != nil {
 		writeTrace(m, a.Stack.Short(ticketFrames))
+	}
+	for _, t := range a.Stacks {
+		writeTrace(m, t.Short(ticketFrames))
 	}
 	for _, k := range a.Known {
 		m.Item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))

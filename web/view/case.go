@@ -288,6 +288,7 @@ type CaseFamily struct {
 	Handle string
 
 	fingerprint string
+	series      *report.Series
 }
 
 // CaseBundle is one bundle in the side column.
@@ -347,7 +348,9 @@ type caseMaker struct {
 	// dated says that the columns are of several days.
 	dated bool
 	// told is the finding that tells a class in full, by process and class.
-	told   map[string]string
+	told map[string]string
+	// short are the series that are told in short.
+	short  []int
 	traces report.Traces
 	// page are the numbers of the series that the page shows, order those of all by rank
 	// where the case has several pages; number is the one shown then, from 1, and before

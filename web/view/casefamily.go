@@ -58,7 +58,7 @@ func (m *caseMaker) families(c *Case) {
 	c.MoreFamilies = m.passed - most
 	unit := map[*report.Unit]int{}
 	for _, r := range m.passing[:most] {
-		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
+		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint, series: r.s}
 		row.Counts = m.shownCells(r.s, r.f.Counts, m.lower(r.s, r.f.Kind))
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -78,13 +78,13 @@ func (m *caseMaker) families(c *Case) {
 		}
 		c.Units[at].Families = append(c.Units[at].Families, row)
 	}
-	names := map[string]*together{} // of each process
+	names := map[*report.Series]*together{}
 	tell := func(rows []CaseFamily) {
 		for i := range rows {
-			if names[rows[i].Process] == nil {
-				names[rows[i].Process] = &together{}
+			if names[rows[i].series] == nil {
+				names[rows[i].series] = &together{}
 			}
-			names[rows[i].Process].add(&rows[i].Name, rows[i].fingerprint)
+			names[rows[i].series].add(&rows[i].Name, rows[i].fingerprint)
 		}
 	}
 	for i := range c.Units {

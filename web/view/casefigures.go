@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -178,7 +179,7 @@ func (m *caseMaker) choice(s *report.Series, i int) string {
 	}
 	for _, k := range analysis.Kinds() {
 		if v := snap.Totals.Of(k); v != nil {
-			parts = append(parts, atLeast(many(snap.Totals.Counted(k), *v), bounded(snap, k)))
+			parts = append(parts, atLeast(many(snap.Totals.Counted(k), *v), snap.Bounded(k)))
 			break
 		}
 	}
@@ -458,7 +459,7 @@ func (m *caseMaker) placed() (snapshots, instants int64) {
 
 // named is the process of a series, told from others of its name by its pid.
 func named(s *report.Series) string {
-	text := printable(s.Process)
+	text := printable(cmp.Or(s.Called, s.Process))
 	if s.PID != nil {
 		text += ", pid " + itoa(int64(*s.PID))
 	}

@@ -111,7 +111,7 @@ func (m *caseMaker) findings(c *Case) {
 		found.Behind = m.below(r.below, number)
 		c.Findings = append(c.Findings, found)
 		if m.number < 2 {
-			m.short(c, r)
+			m.tellShort(c, r)
 		}
 	}
 	m.listed(c, list[len(c.Findings):])
@@ -169,12 +169,11 @@ func (m *caseMaker) findings(c *Case) {
 // maxShort is how many processes are told in short.
 const maxShort = 3
 
-// short tells the finding that was added last, where it is the first of its process that
+// tellShort tells the finding that was added last, where it is the first of its process that
 // says what grows.
-func (m *caseMaker) short(c *Case, r placedFinding) {
+func (m *caseMaker) tellShort(c *Case, r placedFinding) {
 	f := &c.Findings[len(c.Findings)-1]
-	told := slices.ContainsFunc(c.Short, func(s CaseShort) bool { return s.Process == f.Process })
-	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || told || len(c.Short) == maxShort {
+	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || slices.Contains(m.short, r.series) || len(c.Short) == maxShort {
 		return
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
@@ -185,7 +184,7 @@ func (m *caseMaker) short(c *Case, r placedFinding) {
 			break
 		}
 	}
-	c.Short = append(c.Short, s)
+	c.Short, m.short = append(c.Short, s), append(m.short, r.series)
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with
@@ -333,22 +332,16 @@ func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
 	return out
 }
 
-// evidence puts the first three reasons into cells and takes them out of the
-// running text, which repeats them for readers without cells.
+// evidence puts the first three reasons into cells, but those that the running text has.
 func (m *caseMaker) evidence(out *CaseFinding, evidence []report.Evidence) {
-	for i, e := range evidence {
-		text := Visible(arrow(e.Text))
-		p := Pair{Name: ruleWord(e.Rule), Value: text}
-		if i < 3 {
+	for _, e := range evidence {
+		p := Pair{Name: ruleWord(e.Rule), Value: Visible(arrow(e.Text))}
+		switch {
+		case e.Told:
+		case len(out.Evidence) < 3:
 			out.Evidence = append(out.Evidence, p)
-		} else {
+		default:
 			out.MoreEvidence = append(out.MoreEvidence, p)
-		}
-		for _, form := range []string{capital(text) + ".", capital(text), text} {
-			if form != "" && strings.Contains(out.Text, " "+form) {
-				out.Text = strings.Replace(out.Text, " "+form, "", 1)
-				break
-			}
 		}
 	}
 }

@@ -3,12 +3,13 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Choice is one entry of a select box.
 type Choice struct {
 	Value, Text string
+	// Label is how a person names the snapshot: "t3". Text begins with it.
+	Label string
 	// Group is the process that the entry belongs to.
 	Group string
 }
@@ -92,11 +93,10 @@ func Named(all []Choice, text, near string) string {
 	}
 	first, own := "", ""
 	for _, c := range all {
-		label, _, _ := strings.Cut(c.Text, ", ")
 		if c.Value == text {
 			return text
 		}
-		if label != text && c.Group+" "+label != text {
+		if c.Label != text && c.Group+" "+c.Label != text {
 			continue
 		}
 		first = cmp.Or(first, c.Value)

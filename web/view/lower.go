@@ -9,21 +9,6 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// bounded reports whether the figure of a kind is a lower bound: a listing with rows that
-// were not understood, or a cut dump without
-// a complete twin says how many there were at least.
-func bounded(s *report.Snapshot, k analysis.Kind) bool {
-	switch {
-	case s == nil:
-		return false
-	case k == analysis.KindDescriptor:
-		return s.Refused > 0 && !s.LowerBound
-	case k == analysis.KindThread:
-		return s.LowerBound || s.Truncated
-	}
-	return s.LowerBound && k == analysis.KindGoroutine
-}
-
 // lower says of each snapshot of a series whether its figures of any of the kinds
 // are lower bounds; nil where none is.
 func (m *caseMaker) lower(s *report.Series, kinds ...analysis.Kind) []bool {
@@ -52,7 +37,7 @@ func (m *caseMaker) lowerOf(s *report.Series, k analysis.Kind) []bool {
 	}
 	lower := make([]bool, len(s.Snapshots))
 	for i, snap := range known.snapshots {
-		lower[i] = bounded(snap, k)
+		lower[i] = snap != nil && snap.Bounded(k)
 	}
 	if !slices.Contains(lower, true) {
 		lower = nil

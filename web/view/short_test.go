@@ -49,6 +49,14 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 	}
 }
 
+func TestTwoProcessesOfOneNameAreToldEach(t *testing.T) {
+	in := shortCase()
+	in.Report.Series[1].Process = "app"
+	if c := NewCase(in); len(c.Short) != 2 || c.Short[1].Title != "main.other: 0 to 9 goroutines" {
+		t.Errorf("told: %+v", c.Short)
+	}
+}
+
 func TestWhatIsBenignOrStillIsNotToldInShort(t *testing.T) {
 	in := shortCase()
 	for i := range in.Report.Series {

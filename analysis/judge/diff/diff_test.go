@@ -255,7 +255,7 @@ func TestWarnings(t *testing.T) {
 			s.a.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormBare}
 			s.b.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormEnds}
 		}, Options{}, []string{"two_forms descriptor " + analysis.FormBare + " " + analysis.FormEnds}},
-		{"evidence that shows less than others", func(s sides) { s.b.Incomplete = []analysis.Kind{analysis.KindGoroutine} }, Options{},
+		{"evidence that shows less than others", func(s sides) { s.b.Inexact = analysis.Inexact{analysis.KindGoroutine: analysis.NotComparable} }, Options{},
 			[]string{"shows_less goroutine at=t6"}},
 		{"a time without a zone", func(s sides) { s.b.Zoneless = true }, Options{},
 			[]string{"zoneless at=t6"}},

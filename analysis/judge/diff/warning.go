@@ -131,9 +131,13 @@ func (c *comparison) completeness() {
 		case side.snap.Truncated:
 			c.add(Warning{Form: "cut_with_twin", At: side.name})
 		}
-		for _, kind := range side.snap.Incomplete {
-			if side.snap.Totals.Of(kind) != nil {
+		for _, kind := range analysis.Kinds() {
+			switch how := side.snap.Inexact[kind]; {
+			case side.snap.Totals.Of(kind) == nil:
+			case how == analysis.NotComparable:
 				c.add(Warning{Form: "shows_less", At: side.name, Kind: kind})
+			case how == analysis.AtLeast && side.snap.Refused == 0:
+				c.add(Warning{Form: "not_whole", At: side.name, Kind: kind})
 			}
 		}
 	}

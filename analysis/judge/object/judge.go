@@ -48,7 +48,7 @@ func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 func bare(s *analysis.Snapshot) *analysis.Snapshot {
 	return &analysis.Snapshot{
 		ID: s.ID, Label: s.Label, Process: s.Process, CapturedAt: s.CapturedAt, Times: s.Times, LowerBound: s.LowerBound, Truncated: s.Truncated,
-		Incomplete: s.Incomplete, Figures: s.Figures,
+		Inexact: s.Inexact, Figures: s.Figures,
 	}
 }
 

@@ -207,7 +207,7 @@ func (s *Series) usable(i int, kind analysis.Kind) bool {
 // belongs to no family.
 func (s *Series) captured(i int, kind analysis.Kind) bool {
 	total := s.Snapshots[i].Totals.Of(kind)
-	if total == nil || slices.Contains(s.Snapshots[i].Incomplete, kind) {
+	if total == nil || s.Snapshots[i].Inexact[kind] != analysis.Exact {
 		return false
 	}
 	familyless := 0

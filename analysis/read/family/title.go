@@ -21,6 +21,8 @@ type Title struct {
 	// Text is short: last path elements, and after an arrow the creator if it is
 	// another function.
 	Text string
+	// Name is Text without the creator.
+	Name string
 	// Function is the full loose name of the discriminating function, Creator that
 	// of the creator; either may be empty.
 	Function string
@@ -54,8 +56,10 @@ func titleOf(frames []function, creator string) Title {
 		if at := foreign(frames); at >= 0 && frames[at].loose != named {
 			t.Text += " in " + short(frames[at].loose)
 		}
+		t.Name = t.Text
 		return t
 	}
+	t.Name = t.Text
 	if creator != "" {
 		t.Text += " <- " + short(creator)
 	}
@@ -141,6 +145,32 @@ func short(name string) string {
 		return name
 	}
 	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// Name is what a sentence calls a family: its function and, if that is another one, the
+// function that started it; of watches where they are. Both are empty for other kinds, whose
+// title is their name.
+type Name struct{ Function, Creator string }
+
+// NameOf returns the name of a family. variants is as for Titles.
+//
+//	"main.(*worker).wait <- main.start"                  main.(*worker).wait, main.start
+//	"inotify watch inside ext4 /, IN_CREATE|IN_DELETE"   inside ext4 /
+func NameOf(f *analysis.Family, variants func(fingerprint string) []*analysis.Stack) Name {
+	switch f.Kind {
+	case analysis.KindGoroutine:
+		_, t := framesOf(f, variants)
+		if t.Name == "" {
+			return Name{Function: t.Text}
+		}
+		if t.Name == t.Text {
+			return Name{Function: t.Name}
+		}
+		return Name{Function: t.Name, Creator: short(t.Creator)}
+	case analysis.KindWatch:
+		return Name{Function: watchPlace(f.Attributes["fstype"], f.Attributes["mount"], f.Attributes["inode"], f.Attributes["status"])}
+	}
+	return Name{}
 }
 
 // titled is a family among others.

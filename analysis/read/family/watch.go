@@ -288,8 +288,16 @@ func rootInode(fstype string) uint64 {
 //	"inotify watch on the root of tmpfs /dev/shm, IN_CREATE|IN_DELETE"
 //	"inotify watch on the root of a file system not in mountinfo, IN_CREATE"
 func watchTitle(fstype, mount, inode, status, mask string) string {
+	title := "inotify watch " + watchPlace(fstype, mount, inode, status)
+	if mask != "" {
+		title += ", " + mask
+	}
+	return title
+}
+
+// watchPlace says where a watch is: "on the root of tmpfs /dev/shm".
+func watchPlace(fstype, mount, inode, status string) string {
 	var b strings.Builder
-	b.WriteString("inotify watch ")
 	switch {
 	case status == statusRemoved:
 		b.WriteString("on a removed cgroup of ")
@@ -305,9 +313,6 @@ func watchTitle(fstype, mount, inode, status, mask string) string {
 		b.WriteString("an unknown file system")
 	default:
 		b.WriteString("a file system " + status)
-	}
-	if mask != "" {
-		b.WriteString(", " + mask)
 	}
 	return b.String()
 }

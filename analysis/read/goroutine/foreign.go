@@ -35,6 +35,7 @@ type panicState struct {
 type crashState struct {
 	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
 	dashes         bool // "-----", after which threads go on with the same dump
+	cause          string
 }
 
 // opens reports whether a goroutine is the first of another dump: a signal shows all
@@ -42,6 +43,26 @@ type crashState struct {
 func (c *crashState) opens(g *Goroutine) bool {
 	return c.signal || c.failed && (g.State == "running" || g.ID <= 0)
 }
+
+// maxCause bounds the line that says why a process died.
+const maxCause = 300
+
+// fails notes a failure. A panic value may hold lines that look like further failures, and a
+// panic in a deferred call follows the one that caused it: the first line counts.
+func (c *crashState) fails(line []byte) {
+	c.failed = true
+	c.because(line)
+}
+
+// because keeps the first reason.
+func (c *crashState) because(line []byte) {
+	if c.cause == "" {
+		c.cause = string(line[:min(len(line), maxCause)])
+	}
+}
+
+// deadly are the signals that come of a fault of the program itself.
+var deadly = map[string]bool{"SIGSEGV": true, "SIGBUS": true, "SIGFPE": true, "SIGILL": true}
 
 // other reads the rarer lines of a block and recognises foreign ones.
 func (p *textParser) other(b []byte, indent int) {
@@ -190,16 +211,19 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 	switch {
 	case has("panic: "):
 		p.crashBegins()
-		p.crash.failed = true
+		p.crash.fails(b)
 		if !p.panics.text {
 			p.panics = panicState{text: true, indent: indent}
 		}
 	case has("fatal error: "):
 		p.crashBegins()
-		p.crash.failed = true
+		p.crash.fails(b)
 	case isSignal(b):
 		p.crashBegins()
 		name, _, _ := bytes.Cut(b, []byte(": "))
+		if deadly[string(name)] {
+			p.crash.because(b)
+		}
 		p.crash.signal = p.crash.signal || !p.crash.dashes && analysis.ShowsGoroutines(string(name))
 	case has("runtime stack:"):
 		p.crashBegins()
@@ -279,7 +303,9 @@ func (p *textParser) judge(indent int) (genuine, doubtful bool) {
 		p.panics.text = false
 	}
 	if p.open && p.doubtful {
-		p.open = lost
+		if p.open = lost; !lost {
+			p.crash.cause = p.g.Cause // the header was text of the panic
+		}
 		p.doubtful = false
 	}
 	return true, !lost && !p.blank

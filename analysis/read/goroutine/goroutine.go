@@ -80,6 +80,9 @@ type Goroutine struct {
 	// shows all goroutines, or of this goroutine. Those that other threads of a crash
 	// show after "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
 	Opens bool
+	// Cause is the line with the reason why the process died, if g is the first goroutine
+	// after it: "panic: boom", "fatal error: concurrent map writes".
+	Cause string
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
 	Stack *analysis.Stack

@@ -345,18 +345,21 @@ func (m *captureManifest) podNames() map[string]string {
 	return out
 }
 
-// halfRead keeps the kinds out of comparisons whose descriptors were not read to the
-// end.
-func (b *builder) halfRead() {
+// cut reports an fdinfo that was not read to its end: its archive stops within it, or the
+// capture says so.
+func (b *builder) cut(fdinfo *part) bool {
+	if fdinfo == nil || fdinfo.fdinfo == nil {
+		return false
+	}
+	return fdinfo.fdinfo.cut || b.partial("fdinfo")
+}
+
+// partial reports a step of the capture that did not get to its end.
+func (b *builder) partial(step string) bool {
 	p := b.g.capture()
-	if p == nil {
-		return
-	}
-	for _, s := range p.capture.Steps {
-		if s.Status == "partial" && s.Name == "fdinfo" {
-			b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
-		}
-	}
+	return p != nil && slices.ContainsFunc(p.capture.Steps, func(s captureStep) bool {
+		return s.Status == "partial" && s.Name == step
+	})
 }
 
 // networkNamespace is the inode of the network namespace, 0 if it is unknown.

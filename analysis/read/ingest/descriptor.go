@@ -23,8 +23,21 @@ func (b *builder) descriptors() {
 	}
 	links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets)
 	listed := b.richest()
-	if b.lacking(fdinfo, links, listed) {
-		fdinfo = nil
+	cut := links != nil && listed == nil && b.partial("fd")
+	if listed != nil && b.partial("fd") {
+		links = nil
+	}
+	// Other files that count the descriptors are as exact without fdinfo. An excerpt does not
+	// say how many there are.
+	less := b.lacking(fdinfo, links, listed) || b.cut(fdinfo)
+	if less {
+		cut = cut || descriptorTotal(nil, links, listed) == nil
+		if links != nil || listed != nil {
+			fdinfo = nil
+		}
+	}
+	if cut {
+		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}
 	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
 	source, rows := b.rows(fdinfo, links, listed)
@@ -49,6 +62,10 @@ func (b *builder) descriptors() {
 		}
 	}
 	b.countDescriptors(source, rows, watches)
+	if less && b.hasInotify() {
+		// Their families are by the number of watches, which nobody knows here.
+		b.inexact(analysis.KindDescriptor, analysis.NotComparable)
+	}
 	form := socketForm(rows)
 	if form != "" && source != links && source != fdinfo {
 		form = analysis.FormEnds // a listing shows the ends if there are any
@@ -59,11 +76,21 @@ func (b *builder) descriptors() {
 	b.form(analysis.KindDescriptor, form)
 	if source.refused > 0 {
 		b.s.Refused += source.refused
-		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor)
+		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}
+}
+
+// hasInotify reports whether the snapshot has an inotify instance.
+func (b *builder) hasInotify() bool {
+	for _, g := range b.byPrint {
+		if g.Family.Kind == analysis.KindDescriptor && g.Family.Attributes["type"] == "anon_inode" && g.Family.Attributes["name"] == "inotify" {
+			return true
+		}
+	}
+	return false
 }
 
 // onlySockets reports whether the rows are of a socket table without the numbers of
@@ -205,7 +232,7 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	}
 	if !b.reported {
 		b.reported = true
-		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		b.inexact(analysis.KindWatch, analysis.AtLeast)
 		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
 			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
 			Why:  "the other files of this capture name more descriptors; an archive that was cut or a copy that was stopped loses some",

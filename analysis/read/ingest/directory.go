@@ -60,7 +60,9 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 			r.progress.Watches += set.infos[i].Watched()
 		}
 	}
-	return r.file(d, m, body, failed)
+	stop := r.file(d, m, body, failed)
+	d.part.fdinfo.cut = d.part.fdinfo.cut || m.Truncated()
+	return stop
 }
 
 // file counts a file of a directory; failed is the error of reading it, if any.

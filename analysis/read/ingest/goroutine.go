@@ -84,9 +84,11 @@ func (b *builder) goroutines() {
 		b.s.Totals.Goroutines = &total
 		b.s.Truncated, b.s.Refused = twin.profile.profile.Truncated, twin.profile.profile.Refused
 		b.s.LowerBound = !twin.profile.profile.Whole()
+		b.declared(twin, total)
 		return
 	}
 	dump := text.text.dump
+	b.died(text)
 	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers+dump.Refused < 3 {
 		// One goroutine under a panic does not show how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note, Code: analysis.CrashOnly,
@@ -121,10 +123,19 @@ func (b *builder) goroutines() {
 			Hint: "take the next capture with debug=1 as well, as here; it is small and never cut"})
 	case partial:
 		b.s.LowerBound, b.s.Refused = true, dump.Refused
+		b.declared(twin, total)
 	case complete:
 		b.compareTwin(text, twin, total)
 	}
 	b.s.Totals.Goroutines = &total
+}
+
+// declared keeps the number of goroutines that an incomplete profile declares.
+func (b *builder) declared(twin *part, total int) {
+	if twin == nil || twin.profile.profile.Total <= total {
+		return
+	}
+	b.figure(analysis.DeclaredGoroutines, float64(twin.profile.profile.Total))
 }
 
 // noObjects reports that a dump has none because it has too many addresses.
@@ -204,6 +215,7 @@ func (r *reader) form(t *textDump) {
 	r.join(t)
 	b := &builder{r: r, byPrint: map[string]*analysis.Group{}, byExact: map[string]map[string]int{}}
 	t.program = programOf(t.order)
+	t.failure.locate(t.order)
 	t.objects = b.objects(t)
 	for _, stack := range t.order {
 		c := t.stacks[stack]

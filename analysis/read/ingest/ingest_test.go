@@ -309,7 +309,7 @@ func TestAnFdinfoThatWasCutOffAccusesNobody(t *testing.T) {
 	r := run(t, files)
 	s := r.Snapshots[0]
 	if *s.Totals.Descriptors != 20 || s.Totals.Watches != nil || !s.Bounded(analysis.KindDescriptor) {
-		t.Errorf("descriptors %d, watches %v, incomplete %v", *s.Totals.Descriptors, s.Totals.Watches, s.Incomplete)
+		t.Errorf("descriptors %d, watches %v, inexact %v", *s.Totals.Descriptors, s.Totals.Watches, s.Inexact)
 	}
 	for _, p := range r.Problems {
 		if strings.Contains(p.What, "2 of 20 descriptors") {

@@ -77,6 +77,9 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
+	if b.cut(fdinfo) {
+		b.inexact(analysis.KindWatch, analysis.AtLeast)
+	}
 	n, unkept := 0, 0
 	for i := range fdinfo.fdinfo.infos {
 		n += len(fdinfo.fdinfo.infos[i].Watches)
@@ -272,7 +275,7 @@ func (b *builder) countedWatches() {
 			return
 		}
 		b.s.Totals.Descriptors = &total
-		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor)
+		b.inexact(analysis.KindDescriptor, analysis.NotComparable)
 		g := b.group(family.NewSockets(nil).OfDescriptor(analysis.Descriptor{FD: -1, Type: "anon", Name: "anon_inode:inotify"}, -1))
 		g.Count = total
 		b.r.problem(analysis.Problem{Path: table.path, Offset: -1, Severity: analysis.Note,

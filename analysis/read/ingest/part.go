@@ -86,6 +86,8 @@ type textDump struct {
 	dump goroutine.Dump
 	// crash is true for a dump within a text that began otherwise.
 	crash bool
+	// failure is why the process died, nil for a dump of one that lives.
+	failure *failure
 	// groups and objects are the result of form, program is the name that the stacks
 	// give to the process.
 	groups  packedGroups
@@ -159,6 +161,8 @@ type fdinfoSet struct {
 	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int
+	// cut reports that an archive stops within it.
+	cut bool
 }
 
 // listing holds the rows of lsof for one process.
@@ -234,7 +238,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, groups: t.groups, objects: t.objects, joined: t.joined, program: t.program}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, joined: t.joined, program: t.program}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.
@@ -254,6 +258,7 @@ func (t *textDump) again(g *goroutine.Goroutine) bool {
 func (t *textDump) add(g *goroutine.Goroutine) {
 	c := t.of(g)
 	t.count(g)
+	t.fails(g)
 	if g.System || g.Dumper || g.ID == 0 {
 		return
 	}

@@ -33,6 +33,7 @@ func (b *builder) identify() {
 		b.identifyBy(p, q)
 	}
 	b.nameProcess(p, all, dirName)
+	callProcess(p, all)
 }
 
 func (b *builder) identifyBy(p *analysis.Process, q *part) {

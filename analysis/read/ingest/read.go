@@ -210,6 +210,8 @@ func (p *part) cut(why string) {
 		for i := range p.contention {
 			p.contention[i].LowerBound = true
 		}
+	case p.fdinfo != nil:
+		p.fdinfo.cut = true
 	case p.threads != nil && !p.threads.dump.Truncated:
 		p.threads.dump.Truncated, p.threads.dump.TruncatedWhy = true, why
 	}

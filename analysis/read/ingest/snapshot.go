@@ -231,7 +231,6 @@ func (b *builder) build() analysis.Snapshot {
 	b.threads()
 	b.descriptors()
 	b.watches()
-	b.halfRead()
 	b.pairs()
 	b.contentions()
 	b.figures()
@@ -256,6 +255,11 @@ func (b *builder) build() analysis.Snapshot {
 		}
 	}
 	return b.s
+}
+
+// inexact lowers the exactness of a kind.
+func (b *builder) inexact(kind analysis.Kind, e analysis.Exactness) {
+	b.s.Inexact = b.s.Inexact.With(kind, e)
 }
 
 // addArtifact lists the artifact of a part once.

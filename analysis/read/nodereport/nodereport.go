@@ -81,13 +81,13 @@ func (r Report) Figures() map[string]float64 {
 	return out
 }
 
-// program is the base name of the script that a command line runs, or of its
+// ProgramOf is the base name of the script that a command line runs, or of its
 // executable. Options before the script are Node's own.
 //
 //	["/opt/bin/node", "--no-warnings", "/srv/watch.mjs", "10"]   "watch.mjs"
 //	["node", "-r", "dotenv/config", "server.js"]                 "server.js"
 //	["node", "-e", "setInterval(f, 1e9)"]                        "node"
-func program(words []string) string {
+func ProgramOf(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}

@@ -68,7 +68,7 @@ type parser struct {
 
 // finish turns the end of the document into the report's.
 func (p *parser) finish(end error) {
-	p.report.Program = program(p.report.CommandLine)
+	p.report.Program = ProgramOf(p.report.CommandLine)
 	p.report.Time = eventTime(p.stamp, p.clock)
 	var syntax *json.SyntaxError
 	var limit *json.LimitError

@@ -42,6 +42,8 @@ func warning(w diff.Warning) string {
 		return fmt.Sprintf("The dump of %s is cut: its counts are lower bounds and prove neither growth nor shrinking.", w.At)
 	case "cut_with_twin":
 		return fmt.Sprintf("The dump of %s is cut: counts are from its complete twin, members only from what was read.", w.At)
+	case "not_whole":
+		return fmt.Sprintf("The evidence of %s at %s is not whole: its counts are lower bounds.", wording.Kinds(w.Kind), w.At)
 	case "shows_less":
 		return fmt.Sprintf("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", wording.Kinds(w.Kind), w.At)
 	case "captured_once":

@@ -25,6 +25,7 @@ func TestWarningsInWords(t *testing.T) {
 		{diff.Warning{Form: "not_understood", At: "t6"}, "A part of the dump of t6 was not understood: its counts are lower bounds and prove neither growth nor shrinking."},
 		{diff.Warning{Form: "cut", At: "t6"}, "The dump of t6 is cut: its counts are lower bounds and prove neither growth nor shrinking."},
 		{diff.Warning{Form: "cut_with_twin", At: "t1"}, "The dump of t1 is cut: counts are from its complete twin, members only from what was read."},
+		{diff.Warning{Form: "not_whole", At: "t6", Kind: analysis.KindThread}, "The evidence of threads at t6 is not whole: its counts are lower bounds."},
 		{diff.Warning{Form: "shows_less", At: "t6", Kind: analysis.KindGoroutine}, "The evidence of goroutines at t6 shows less than that of others: counts of its families are lower bounds."},
 		{diff.Warning{Form: "captured_once", At: "t1", Kind: analysis.KindWatch}, "Watches were captured only at t1 and are not compared."},
 		{diff.Warning{Form: "not_listed", At: "t1", Kind: analysis.KindDescriptor}, "Descriptors of t1 were counted and not listed: their families are not compared."},

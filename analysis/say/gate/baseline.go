@@ -21,8 +21,8 @@ type thenCount struct {
 type thenProcess struct {
 	families map[string]thenCount
 	series   []*report.Series
-	// whole reports that a dump of it is not cut, and cut that one is.
-	whole, cut bool
+	// exact has the kinds of which a snapshot counts any: whether the counts of one are exact.
+	exact map[analysis.Kind]bool
 	// creators reports that it names who created goroutines.
 	creators bool
 	// kinds are those of which the baseline has evidence.
@@ -92,7 +92,7 @@ func newBaseline(then, now *report.Report) *baseline {
 		s := &then.Series[i]
 		p := b.processes[s.Process]
 		if p == nil {
-			p = &thenProcess{families: map[string]thenCount{}, kinds: map[analysis.Kind]bool{}}
+			p = &thenProcess{families: map[string]thenCount{}, kinds: map[analysis.Kind]bool{}, exact: map[analysis.Kind]bool{}}
 			b.processes[s.Process] = p
 		}
 		p.series = append(p.series, s)
@@ -107,9 +107,15 @@ func newBaseline(then, now *report.Report) *baseline {
 		}
 	}
 	for i := range then.Snapshots {
-		if x := &then.Snapshots[i]; b.processes[x.Process] != nil && (x.Totals.Goroutines != nil || x.Totals.Threads != nil) {
-			p := b.processes[x.Process]
-			p.whole, p.cut = p.whole || !x.LowerBound, p.cut || x.LowerBound
+		x := &then.Snapshots[i]
+		p := b.processes[x.Process]
+		if p == nil {
+			continue
+		}
+		for _, kind := range analysis.Kinds() {
+			if x.Totals.Of(kind) != nil {
+				p.exact[kind] = p.exact[kind] || !x.Bounded(kind)
+			}
 		}
 	}
 	names := map[string]bool{}
@@ -151,10 +157,11 @@ func (b *baseline) match() {
 	}
 }
 
-// bounded reports a kind of which the baseline has cut dumps alone: what is not in them may have
-// been there.
+// bounded reports a kind of which the baseline has no exact counts: what is not in them may
+// have been there.
 func (p *thenProcess) bounded(kind analysis.Kind) bool {
-	return p.cut && !p.whole && (kind == analysis.KindGoroutine || kind == analysis.KindThread)
+	exact, counted := p.exact[kind]
+	return counted && !exact
 }
 
 // partnerOf is the series of the baseline whose partner a series now is, nil if it is of none.

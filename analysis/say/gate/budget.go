@@ -132,6 +132,18 @@ func (l *budgetLine) kind() analysis.Kind {
 	return ""
 }
 
+// kinds are those that a line can count.
+func (l *budgetLine) kinds() []analysis.Kind {
+	switch kind := l.kind(); kind {
+	case "":
+		return analysis.Kinds()
+	case analysis.KindGoroutine:
+		return []analysis.Kind{kind, analysis.KindThread}
+	default:
+		return []analysis.Kind{kind}
+	}
+}
+
 // spending holds all series of a case against a budget.
 type spending struct {
 	of     *report.Case
@@ -272,8 +284,8 @@ func (g *gated) spend(all *spending) {
 		}
 		allowed := l.each * value
 		if float64(now) <= allowed {
-			if kind := l.kind(); g.cut() && l.means(g.Process) && kind != analysis.KindDescriptor && kind != analysis.KindWatch {
-				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Hint: hintOfCut})
+			if g.cut(l.kinds()...) && l.means(g.Process) {
+				all.leave(k, g.Process, g.Host, &analysis.Fault{What: "the budget cannot be checked: the last capture of " + cmp.Or(g.Process, "the process") + " is cut, so that more may be there", Hint: l.hintOfCut()})
 			}
 			continue
 		}
@@ -289,14 +301,20 @@ func (g *gated) spend(all *spending) {
 	}
 }
 
-const hintOfCut = "capture again, with debug=1 beside debug=2 where there are many"
+// hintOfCut is what to do where the last capture is cut.
+func (l *budgetLine) hintOfCut() string {
+	if kind := l.kind(); kind == analysis.KindDescriptor || kind == analysis.KindWatch {
+		return "capture again"
+	}
+	return "capture again, with debug=1 beside debug=2 where there are many"
+}
 
-// cut reports that the last capture is truncated and has only a lower bound.
-func (g *gated) cut() bool {
+// cut reports that the last capture has only lower bounds of one of some kinds.
+func (g *gated) cut(kinds ...analysis.Kind) bool {
 	ids := g.Snapshots
 	for i := range g.of.Report.Snapshots {
 		if s := &g.of.Report.Snapshots[i]; len(ids) > 0 && s.ID == ids[len(ids)-1] {
-			return s.LowerBound
+			return slices.ContainsFunc(kinds, s.Bounded)
 		}
 	}
 	return false

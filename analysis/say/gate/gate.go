@@ -160,6 +160,12 @@ func (g *gated) put(item report.GateItem, why string) {
 	if len(item.Stack) == 0 && len(item.Families) > 0 {
 		item.Stack = g.of.StackOf(g.number, item.Families)
 	}
+	if item.Sentence == "" {
+		item.Sentence = line(&report.Gate{Items: []report.GateItem{item}}, &item)
+		if g.Process != "" {
+			item.Sentence = name(g.Process, g.Host) + ": " + item.Sentence
+		}
+	}
 	if item.Why = why; why != "" {
 		g.result.SetAside = append(g.result.SetAside, item)
 		return

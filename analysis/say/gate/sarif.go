@@ -103,7 +103,9 @@ type (
 // SARIF writes items as a log of SARIF 2.1.0, those that are set aside with the reason as
 // suppressed. Each result has the first line of own code in its stack as its place. What could
 // not be checked, and notes, are notifications of the run.
-func SARIF(w io.Writer, r *report.Gate, version string, places Places) error {
+//
+// What fails by the verdicts is a warning at least.
+func SARIF(w io.Writer, r *report.Gate, version string, places Places, verdicts []analysis.Verdict) error {
 	run := sarifRun{Results: []sarifResult{}}
 	driver := &run.Tool.Driver
 	*driver = sarifDriver{Name: "leakdiff", Version: version, Rules: []sarifRule{}}
@@ -115,6 +117,9 @@ func SARIF(w io.Writer, r *report.Gate, version string, places Places) error {
 		}
 		result := resultOf(r, &item, places)
 		result.RuleIndex = rule
+		if result.Level == "note" && item.Why == "" && item.Accuses(verdicts) {
+			result.Level = "warning"
+		}
 		run.Results = append(run.Results, result)
 	}
 	ran := sarifInvocation{Successful: len(r.Unchecked) == 0}

@@ -47,7 +47,7 @@ func (s *since) growths() {
 	if len(s.unclear) > 0 {
 		s.leave(wording.BaselineCut(s.Process, s.unclear))
 	}
-	if g := s.gated; g.cut() && (s.then.kinds[analysis.KindGoroutine] || s.then.kinds[analysis.KindThread]) {
+	if g := s.gated; g.cut(analysis.KindGoroutine, analysis.KindThread) && (s.then.kinds[analysis.KindGoroutine] || s.then.kinds[analysis.KindThread]) {
 		s.leave(wording.LastCut(s.Process))
 	}
 }
@@ -101,7 +101,21 @@ func (s *since) tell(verdict analysis.Verdict, title string, kind analysis.Kind,
 	}
 	item := s.item(string(verdict), title, wording.SinceBaseline(before, now, kind), families)
 	item.Before, item.Now = &before, &now
+	item.Sentence = s.sentence(&item, kind)
 	s.put(item, why)
+}
+
+// sentence says how a thing grew: "goroutines in cart.(*Cart).watch of shop grew from 5 to 301
+// since the baseline".
+func (s *since) sentence(item *report.GateItem, kind analysis.Kind) string {
+	thing := item.Title
+	if len(item.Families) == 1 {
+		item.Stack = s.of.StackOf(s.number, item.Families)
+		if f := ownFrame(item.Stack); f != nil {
+			thing = wording.Kinds(kind) + " in " + report.ShortFunction(kind, f.Function)
+		}
+	}
+	return wording.GrewSinceBaseline(thing, s.Process, *item.Before, *item.Now)
 }
 
 // pairedFamilies adds the families that grew by the rules for two dumps, which know members by

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -106,13 +107,29 @@ func notes(r *report.Gate) (out []string) {
 	return append(out, r.Notes...)
 }
 
-// Text is what counts in lines for a terminal or a log, a heading first. It is empty for a
-// report that is held against nothing.
-func Text(r *report.Gate) string {
+// fails is the first sentence of a report that fails by the verdicts, with the stack of what
+// failed. It is empty for one that passes.
+func fails(r *report.Gate, verdicts []analysis.Verdict) (text string, stack []string) {
+	i := r.Failed(verdicts)
+	if i == nil {
+		return "", nil
+	}
+	return "Fails: " + strings.TrimSuffix(i.Sentence, ".") + ".", report.StackLines(i.Stack)
+}
+
+// Text is what counts in lines for a terminal or a log: what fails by the verdicts, then a
+// heading. It is empty for a report that is held against nothing.
+func Text(r *report.Gate, verdicts []analysis.Verdict) string {
 	if !r.Baseline && !r.Budget {
 		return ""
 	}
 	var b strings.Builder
+	if text, stack := fails(r, verdicts); text != "" {
+		fmt.Fprintln(&b, wording.Printable(text))
+		for _, frame := range stack {
+			fmt.Fprintf(&b, "  %s\n", wording.Printable(frame))
+		}
+	}
 	fmt.Fprintln(&b, heading(r))
 	items, more := listed(r, r.Items)
 	for _, item := range items {
@@ -135,10 +152,16 @@ func Text(r *report.Gate) string {
 }
 
 // Document is Text for a comment in an issue or a pull request.
-func Document(r *report.Gate) document.Document {
+func Document(r *report.Gate, verdicts []analysis.Verdict) document.Document {
 	var d document.Document
 	if !r.Baseline && !r.Budget {
 		return d
+	}
+	if text, stack := fails(r, verdicts); text != "" {
+		d.Paragraph(text)
+		if len(stack) > 0 {
+			d.Fence(stack)
+		}
 	}
 	d.Paragraph(heading(r))
 	items, more := listed(r, r.Items)

@@ -388,8 +388,8 @@ func (r *Redactor) allowCase(c *Case) {
 
 func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 	p := &snap.Process
-	r.allow(free, snap.Label, snap.Upload, p.Name.Value, p.Host.Value, p.PID.Value, p.Start.Value, p.Version.Value, snap.TimeFact.Value)
-	r.allow(listings, p.Name.Source, p.Host.Source, p.PID.Source, p.Start.Source, p.Version.Source, snap.TimeFact.Source)
+	r.allow(free, snap.Label, snap.Upload, p.Name.Value, p.Host.Value, p.PID.Value, p.Start.Value, p.Version.Value, p.Called.Value, snap.TimeFact.Value)
+	r.allow(listings, p.Name.Source, p.Host.Source, p.PID.Source, p.Start.Source, p.Version.Source, p.Called.Source, snap.TimeFact.Source)
 	r.allow(free, snap.Users...)
 	for _, a := range snap.Artifacts {
 		r.allow(listings, a.Path, a.Kind, a.Reason, a.Outcome)

@@ -137,14 +137,23 @@ func (c *Case) users(names map[string]bool) {
 // as any other.
 func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 	for _, snapshots := range c.Series {
-		switch name := snapshots[0].Process.Name.Value; {
-		case users[strings.ToLower(name)]:
-			r.know(Users, name)
-		case r.harmless(name, free):
-			r.keep(name)
-		default:
-			r.know(Programs, name)
+		r.keepProgram(snapshots[0].Process.Name.Value, users)
+		for _, s := range snapshots {
+			if name := s.Process.Called.Value; name != "" {
+				r.keepProgram(name, users)
+			}
 		}
+	}
+}
+
+func (r *Redactor) keepProgram(name string, users map[string]bool) {
+	switch {
+	case users[strings.ToLower(name)]:
+		r.know(Users, name)
+	case r.harmless(name, free):
+		r.keep(name)
+	default:
+		r.know(Programs, name)
 	}
 }
 

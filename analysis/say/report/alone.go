@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -34,31 +36,37 @@ func (s *Series) longestWait(kind analysis.Kind) string {
 	return ""
 }
 
-// alone words the only dump of a process: what is in it, and most of what.
-func (d *diagnosing) alone(s *Series) string {
+// alone words the only dump of a process, the fullest wording first: what is in it, and most of
+// what.
+func (d *diagnosing) alone(s *Series) []string {
+	if f := d.closeWait(s); f != nil {
+		return []string{s.leftOpen(f)}
+	}
 	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
 	kind, totals := d.leading(s)
 	if kind == "" && d.crash(s) != nil {
-		return s.actor() + " crashed, and the file shows the goroutine that failed, not all of them"
+		return []string{s.actor() + " crashed, and the file shows the goroutine that failed, not all of them"}
 	}
 	if kind == "" || *totals[0] == 0 {
-		return text
+		return []string{text}
 	}
-	whole := text
+	whole := []string{text}
 	// What is named is of one kind: the others would stand between it and its number.
 	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), *totals[0]))
-	if d.snapshot(s, 0).bounded(kind) {
+	if snap := d.snapshot(s, 0); snap.Declared > 0 && kind == analysis.KindGoroutine {
+		text = fmt.Sprintf("One dump%s: %s", s.place("of"), snap.declared())
+	} else if snap.Bounded(kind) {
 		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, *totals[0]))
 	}
 	if queue := d.queued(s); queue != "" {
-		return text + queue
+		return []string{text + queue}
 	}
 	if *totals[0] <= mostInExcerpt {
 		if wait := s.longestWait(kind); wait != "" {
 			if *totals[0] > 1 {
 				wait = "one " + wait
 			}
-			return text + ", " + wait
+			return []string{text + ", " + wait}
 		}
 	}
 	for i := range s.Objects {
@@ -66,7 +74,7 @@ func (d *diagnosing) alone(s *Series) string {
 		parts := o.Parts()
 		if n := highest(o.Counts); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed**totals[0] {
 			x := s.subjectOfObject(d.nouns, &Finding{}, o, nil)
-			return fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)
+			return []string{fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)}
 		}
 	}
 	var most *Family
@@ -86,8 +94,92 @@ func (d *diagnosing) alone(s *Series) string {
 	if x.many != wording.Kinds(kind) || place == "" {
 		place = strings.TrimSpace(x.all())
 	}
+	some := fmt.Sprintf("%d of them", *most.Counts[0])
 	if *most.Counts[0] == *totals[0] {
-		return text + ", all of them " + place
+		some = "all of them"
 	}
-	return fmt.Sprintf("%s, %d of them %s", text, *most.Counts[0], place)
+	return withState(text+", "+some+" "+place, most)
+}
+
+// leastSame is the share of a group in percent from which one state is that of the group.
+const leastSame = 90
+
+// withState adds to a text about a group what its members wait for, and for how long.
+func withState(text string, f *Family) []string {
+	n := 0
+	for _, k := range f.States {
+		n += k
+	}
+	for state, k := range f.States {
+		words := wording.Blocked(state)
+		if words == "" || 100*k < leastSame*n {
+			continue
+		}
+		words = text + ", " + words
+		if f.OldestWait == nil || *f.OldestWait == 0 {
+			return []string{words, text}
+		}
+		return []string{words + ", the oldest for " + wording.Duration(time.Duration(*f.OldestWait)*time.Minute), words, text}
+	}
+	return []string{text}
+}
+
+// declared words a profile that declares more goroutines than its records hold.
+func (s *Snapshot) declared() string {
+	return fmt.Sprintf("%s goroutines declared, stacks of %s", wording.Number(int64(s.Declared)), wording.Number(int64(*s.Totals.Goroutines)))
+}
+
+// The least connections in CLOSE_WAIT that lead an answer, and their least share in percent of
+// the connections with the same remote end.
+const (
+	leastLeftOpen      = 3
+	leastLeftOpenShare = 90
+)
+
+// closeWait is a family like those connections to one end that the peer has closed and the
+// process has not, with their number in its counts; nil unless they are the largest thing of a
+// dump and nearly all of their kind.
+func (d *diagnosing) closeWait(s *Series) *Family {
+	if len(s.Snapshots) != 1 {
+		return nil
+	}
+	left, all := map[[3]string]int{}, map[[3]string]int{}
+	var found *Family
+	largest, other := 0, 0
+	for i := range s.Families {
+		f := &s.Families[i]
+		n := lastCount(f.Counts)
+		state := f.Attributes["state"]
+		if f.Kind != analysis.KindDescriptor || state == "" || state == "LISTEN" {
+			other = max(other, n)
+			continue
+		}
+		e := endOf(f)
+		if all[e] += n; state != "CLOSE_WAIT" {
+			other = max(other, n)
+			continue
+		}
+		if left[e] += n; left[e] > largest {
+			largest, found = left[e], f
+		}
+	}
+	if largest < leastLeftOpen || largest < other || 100*largest < leastLeftOpenShare*all[endOf(found)] {
+		return nil
+	}
+	out := *found
+	out.Counts, out.Attributes = []*int{&largest}, maps.Clone(found.Attributes)
+	delete(out.Attributes, "state")
+	return &out
+}
+
+// endOf is what connections have in common whatever their state: role, local and remote end.
+func endOf(f *Family) [3]string {
+	return [3]string{f.Attributes["role"], f.Attributes["local"], f.Attributes["remote"]}
+}
+
+// leftOpen words connections that only the peers have closed: "6 connections to 10.0.0.9:443 are
+// in CLOSE_WAIT: the peers have closed, app has not".
+func (s *Series) leftOpen(f *Family) string {
+	x := connections(f, false)
+	return x.words(lastCount(f.Counts)) + " are in CLOSE_WAIT: the peers have closed, " + s.self() + " has not"
 }

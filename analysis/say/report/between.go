@@ -150,7 +150,7 @@ func (f *Finding) risesWith(others []string) {
 	text := "grew at the same time: " + strings.Join(others, ", ") + "; which of them is the cause is open"
 	f.Text += " " + sentence(text)
 	// It comes first: it names another process, which no figure does.
-	f.Evidence = append([]Evidence{saidHere("across_processes", text)}, f.Evidence...)
+	f.tell("across_processes", text)
 }
 
 func leadTitle(s *Series, f *Finding) string {

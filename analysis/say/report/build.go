@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -68,6 +69,7 @@ type JudgedSeries struct {
 	Trend     *trend.Series
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
+	names     map[string]family.Name
 	Snapshots []*analysis.Snapshot
 	// kinds are those of its objects, orphans the descriptors that nothing holds.
 	kinds   []object.Kind
@@ -244,7 +246,11 @@ func (j *JudgedSeries) judgeFamilies(o Options) {
 			enough[f] = len(stacks[f.Fingerprint]) >= mostTitled
 		}
 	}
-	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+	variants := func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] }
+	j.Titles, j.names = family.Titles(j.Trend.Families, variants), map[string]family.Name{}
+	for _, f := range j.Trend.Families {
+		j.names[f.Fingerprint] = family.NameOf(f, variants)
+	}
 }
 
 // mostTitled is the number of stacks of a family from which its title is made.
@@ -295,9 +301,10 @@ func (j *JudgedSeries) summaries() []Snapshot {
 	for i, s := range j.Snapshots {
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
+			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
+		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
 			out[i].PID = &pid
 		}
@@ -320,6 +327,7 @@ func (j *JudgedSeries) contract() Series {
 	}
 	for i, x := range j.Snapshots {
 		s.Snapshots[i] = x.ID
+		s.Called = cmp.Or(x.Process.Called.Value, s.Called)
 	}
 	roles := j.Trend.Roles()
 	for _, f := range j.Trend.Families {
@@ -342,6 +350,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Objects = j.objects()
 	s.Findings = j.findings(s.Families, s.Objects)
 	s.Locks = j.LocksAt(s.lastGrown())
+	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
@@ -408,9 +417,10 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	if out.Title == "" {
 		out.Title = f.Title
 	}
+	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
 	for i, s := range j.Snapshots {
 		// A form that cannot show the family does not prove its absence.
-		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
+		if n := out.Counts[i]; n != nil && *n == 0 && s.Inexact[f.Kind] != analysis.Exact {
 			out.Counts[i] = nil
 		}
 	}
@@ -545,7 +555,11 @@ func nothingSaid(cut, refused, all int) string {
 }
 
 func plainProcess(j *JudgedSeries) string {
-	if name := j.Snapshots[0].Process.Name.Value; name != "" {
+	name := j.Snapshots[0].Process.Name.Value
+	for _, s := range j.Snapshots {
+		name = cmp.Or(s.Process.Called.Value, name)
+	}
+	if name != "" {
 		if pid := j.pid(); pid != nil {
 			name += fmt.Sprintf(", pid %d", *pid)
 		}

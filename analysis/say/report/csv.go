@@ -95,21 +95,13 @@ func (r Report) label(id *string) string {
 // lowerBounds returns the labels of snapshots whose counts of the kind are lower
 // bounds.
 func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
-	if !mayBeBounds(kind) {
-		return ""
-	}
 	var out []string
-	for _, s := range r.Snapshots {
-		if s.LowerBound && slices.Contains(series.Snapshots, s.ID) {
+	for i := range r.Snapshots {
+		if s := &r.Snapshots[i]; s.Bounded(kind) && slices.Contains(series.Snapshots, s.ID) {
 			out = append(out, s.Label)
 		}
 	}
 	return strings.Join(out, " ")
-}
-
-// mayBeBounds reports a kind whose dumps can be cut.
-func mayBeBounds(kind analysis.Kind) bool {
-	return kind == analysis.KindGoroutine || kind == analysis.KindThread
 }
 
 // SnapshotCSV writes the families of one snapshot of a report, one row each.
@@ -121,6 +113,9 @@ func SnapshotCSV(w io.Writer, r Report, id string) error {
 		}
 		verdicts := map[string]analysis.Verdict{}
 		for _, series := range r.Series {
+			if !slices.Contains(series.Snapshots, id) {
+				continue // another process may have the same families
+			}
 			for _, f := range series.Families {
 				verdicts[f.Fingerprint] = f.Verdict
 			}

@@ -23,8 +23,10 @@ type Diagnosis struct {
 	Sentence string `json:"sentence"`
 	// Verdict is the worst that no person set aside.
 	Verdict analysis.Verdict `json:"verdict"`
-	// State is the answer in a word or two: "leaking", "leaking until t7", "no leak".
-	State string `json:"state"`
+	// State is the answer in a word or two: "leaking", "leaking until t7", "no leak". Stated
+	// reports that the sentence begins with it.
+	State  string `json:"state"`
+	Stated bool   `json:"stated,omitempty"`
 	// Series is the index of the series that it is about, Finding the rank of the finding
 	// there, Object the id of its objects.
 	Series  *int   `json:"series,omitempty"`
@@ -89,7 +91,12 @@ const (
 type Action struct {
 	Text    string `json:"text"`
 	Command string `json:"command,omitempty"`
+	// captures reports a step that is nothing but its command.
+	captures bool
 }
+
+// takeCaptures is the step whose command takes the captures that decide.
+const takeCaptures = "Take five captures over two minutes:"
 
 // longest is the bound of a sentence in characters.
 const longest = 160
@@ -98,7 +105,7 @@ const longest = 160
 func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
-	if len(leads) == 0 {
+	if i := d.dead(); len(leads) == 0 || i >= 0 && i == leads[0].series {
 		return d.unaccused()
 	}
 	l := leads[0]
@@ -116,7 +123,13 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Chain = d.chain(l, leads[1:])
 	out.Next = d.next(l)
 	out.Also, out.More = d.also(l, leads[1:])
+	out.Stated = begins(out.Sentence, out.State)
 	return out
+}
+
+// begins reports a sentence that begins with the state: it need not be told again.
+func begins(sentence, state string) bool {
+	return strings.HasPrefix(strings.ToLower(sentence), state)
 }
 
 type diagnosing struct {
@@ -356,9 +369,13 @@ func capital(text string) string {
 }
 
 // bounds reports that a snapshot of a subject shows a lower bound: there may be more.
-func (d *diagnosing) bounds(s *Series, counts []*int) bool {
-	for i, n := range counts {
-		if snap := d.snapshot(s, i); n != nil && snap.LowerBound {
+func (d *diagnosing) bounds(l answer) bool {
+	s, kind := &d.r.Series[l.series], analysis.KindGoroutine
+	if lead := s.lead(l.finding); lead != nil {
+		kind = lead.Kind
+	}
+	for i, n := range l.subject.counts {
+		if n != nil && d.snapshot(s, i).Bounded(kind) {
 			return true
 		}
 	}
@@ -672,14 +689,13 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		}
 		return &Certainty{word, "the holder is inside the locked object"}
 	}
-	names := processNames(len(d.r.Series), func(i int) *Series { return &d.r.Series[i] })
 	for _, o := range d.r.Order {
-		if o.First == names[l.series] {
+		if o.FirstSeries == l.series {
 			word := likely
 			if o.Level != edge.ByEndpoint {
 				word = certain
 			}
-			return &Certainty{word, names[l.series] + " holds what grew in " + wording.Ands(o.Held)}
+			return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
 		}
 	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
@@ -799,7 +815,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case out.Text == "" && out.Command == "":
 		return nil
 	case out.Text == "":
-		out.Text = "Five more captures: " + d.decisive(l) + ":"
+		out.Text, out.captures = "Take five more captures, "+d.decisive(l)+":", true
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 		"clientgo-informer-recreate": "informer started 58 informer factories and stopped none: each keeps 12 goroutines and 1 connection.",
 		"inotify-leak":               "leaker opened 86 inotify instances and closed none.",
 		"kubelet-probe-leak":         "8 shim calls that never returned blocked 24 pod starts in containerd, until t8.",
-		"node-agent-leak":            "node opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
+		"node-agent-leak":            "watch-loop.mjs opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
 		"okhttp-leak":                "java created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections.",
 		"prometheus-hanging-targets": "No leak: the 240 scrape loops of prometheus follow its load, each with 3 goroutines and 1 connection.",
 		"restart":                    "prober started 159 goroutines in main.prober and none ended; restarted after t5, 16 again by t6.",

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -55,6 +56,8 @@ type GateItem struct {
 	Finding bool `json:"finding,omitempty"`
 	// Families are fingerprints, the one to examine first in front.
 	Families []string `json:"families"`
+	// Sentence says what counts, in lower case and without a full stop.
+	Sentence string `json:"sentence,omitempty"`
 	// Before is the highest count of the baseline, nil without one and where several families
 	// are meant. Now is the count that was compared.
 	Before *int `json:"before,omitempty"`
@@ -93,8 +96,56 @@ func (r *Gate) Open(verdicts []analysis.Verdict) (open []GateUnchecked) {
 	return open
 }
 
+// Failed is the first item that accuses by the verdicts, nil without one.
+func (r *Gate) Failed(verdicts []analysis.Verdict) *GateItem {
+	if i := slices.IndexFunc(r.Items, func(i GateItem) bool { return i.Accuses(verdicts) }); i >= 0 {
+		return &r.Items[i]
+	}
+	return nil
+}
+
 // Hold adds what counts to the report.
-func (c *Case) Hold(g *Gate) { c.Report.Gate, c.listed.Gate = g, g }
+func (c *Case) Hold(g *Gate) {
+	for _, r := range []*Report{&c.Report, &c.listed} {
+		r.Gate = g
+		r.held(g)
+	}
+}
+
+// held takes back that nothing grew, where something did since the baseline or is over the
+// budget.
+func (r *Report) held(g *Gate) {
+	if len(g.Items) == 0 || r.Diagnosis.State != string(NoLeakSeen) {
+		return
+	}
+	said := false
+	for i := range r.Series {
+		s := &r.Series[i]
+		at := slices.IndexFunc(g.Items, func(x GateItem) bool {
+			return x.Process == s.Process && (x.Host == s.Host || x.Host != nil && s.Host != nil && *x.Host == *s.Host)
+		})
+		if at < 0 {
+			continue
+		}
+		s.Quiet = ""
+		if said {
+			continue
+		}
+		said = true
+		d, item := r.diagnosing(nil), &g.Items[at]
+		tail := "more than in the baseline"
+		if item.Rule == OverBudget {
+			tail = "over the budget"
+		} else {
+			r.Diagnosis.Verdict = analysis.Verdict(item.Rule)
+		}
+		r.Diagnosis.State = strings.ReplaceAll(item.Rule, "_", " ")
+		if kind, totals := d.leading(s); kind != "" {
+			tail = d.course(s, kind, totals, "") + "; " + tail
+		}
+		r.Diagnosis.Sentence = shortened(s.before(tail), longest-1) + "."
+	}
+}
 
 // LastWhole is the last snapshot of a series that is not cut, or the last one if all are. It is
 // nil in a case that is a report alone.

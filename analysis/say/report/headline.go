@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func (s *Series) before(text string) string {
 
 // named is the process as sentences name it.
 func (s *Series) named() string {
-	name := s.Process
+	name := cmp.Or(s.Called, s.Process)
 	if name == "" {
 		name = "an unnamed process"
 	}
@@ -156,19 +157,23 @@ func (h *headline) whole(s *Series, k analysis.Kind, counts []*int) []*int {
 	out := make([]*int, len(s.Snapshots))
 	copy(out, counts)
 	for i := range out {
-		if h.snapshot(s, i).bounded(k) {
+		if h.snapshot(s, i).Bounded(k) {
 			out[i] = nil
 		}
 	}
 	return out
 }
 
-func (s *Snapshot) bounded(k analysis.Kind) bool {
-	if k == analysis.KindDescriptor {
-		return s.Refused > 0 && !s.LowerBound
-	}
-	return s.LowerBound && (k == analysis.KindGoroutine || k == analysis.KindThread)
+// Exactness is what the judged snapshot says of a kind. A report from before, which says
+// nothing of kinds, has the mark of its cut dump.
+func (s *Snapshot) Exactness(k analysis.Kind) analysis.Exactness {
+	judged := analysis.Snapshot{LowerBound: s.LowerBound, Inexact: s.Inexact}
+	return judged.Exactness(k)
 }
+
+// Bounded reports a kind whose counts are not exact: there are at least so many, and nothing
+// is compared with them.
+func (s *Snapshot) Bounded(k analysis.Kind) bool { return s.Exactness(k) != analysis.Exact }
 
 func (h *headline) label(s *Series, i int) string { return h.snapshot(s, i).Label }
 func (h *headline) epoch(s *Series, i int) int    { return h.snapshot(s, i).Epoch }
@@ -218,7 +223,7 @@ func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string 
 func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts []*int) string {
 	var words []string
 	for i, n := range counts {
-		if n == nil || !h.snapshot(s, i).bounded(kind) {
+		if n == nil || !h.snapshot(s, i).Bounded(kind) {
 			continue
 		}
 		figure := strconv.Itoa(*n)
@@ -240,7 +245,9 @@ func (h *headline) inventory(s *Series, i int) string {
 	for _, k := range analysis.Kinds() {
 		switch n := snap.Totals.Of(k); {
 		case n == nil:
-		case snap.bounded(k):
+		case k == analysis.KindGoroutine && snap.Declared > 0:
+			words = append(words, snap.declared())
+		case snap.Bounded(k):
 			words = append(words, "at least "+wording.Members(k, *n))
 		default:
 			words = append(words, wording.Members(snap.Totals.Counted(k), *n))
@@ -356,7 +363,7 @@ func (j *JudgedSeries) totalsRisen() []TotalRise {
 			rise.Born, rise.Gone = &t.Born, &t.Gone
 		}
 		for _, f := range t.Families {
-			title, _, _ := strings.Cut(j.Titles[f.Fingerprint], " <- ")
+			title := cmp.Or(j.names[f.Fingerprint].Function, j.Titles[f.Fingerprint])
 			rise.Families = append(rise.Families, NamedRise{Fingerprint: f.Fingerprint, Title: title, Rise: f.Rise})
 		}
 		for _, f := range t.Creators {

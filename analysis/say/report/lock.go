@@ -84,6 +84,15 @@ type LockCycle struct {
 	// Steps are who holds which lock and waits for the next.
 	Steps []string `json:"steps,omitempty"`
 	Text  string   `json:"text"`
+	// Stacks are those of the holders, as far as the dump shows them.
+	Stacks []MemberStack `json:"stacks,omitempty"`
+}
+
+// MemberStack is the stack of one goroutine or thread.
+type MemberStack struct {
+	// Who is "“Deadlock-1”" or "goroutine 17".
+	Who   string       `json:"who"`
+	Stack []StackFrame `json:"stack"`
 }
 
 // LocksAt returns the locks of snapshot i, nil if none is worth a word.
@@ -114,7 +123,11 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 		}
 	}
 	for _, cycle := range g.Cycles {
-		out.Cycles = append(out.Cycles, cycleOf(g, cycle, ids))
+		c := cycleOf(g, cycle, ids)
+		if len(out.Cycles) < mostCyclesShown {
+			c.Stacks = j.cycleStacks(j.Snapshots[i], g, cycle)
+		}
+		out.Cycles = append(out.Cycles, c)
 	}
 	return out
 }

@@ -73,7 +73,7 @@ func (j *JudgedSeries) leaveOut(which []int, kind analysis.Kind, why string) {
 	}
 	for _, i := range which {
 		s := *j.Snapshots[i]
-		s.Incomplete = append(slices.Clone(s.Incomplete), kind)
+		s.Inexact = s.Inexact.With(kind, analysis.NotComparable)
 		j.Snapshots[i] = &s
 	}
 	j.mixed(which, why)

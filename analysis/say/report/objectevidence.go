@@ -14,6 +14,8 @@ type Evidence struct {
 	Text string `json:"text"`
 	// OfFirst reports evidence that is about the first of several families alone.
 	OfFirst bool `json:"of_first,omitempty"`
+	// Told reports that the text of its finding has the sentence.
+	Told bool `json:"told,omitempty"`
 	analysis.Evidence
 }
 
@@ -42,6 +44,13 @@ func (j *JudgedSeries) Evidence(f *analysis.Family) []Evidence {
 // saidHere is evidence that the report itself found.
 func saidHere(rule, text string) Evidence {
 	return Evidence{Text: text, Evidence: analysis.Evidence{Rule: rule}}
+}
+
+// tell puts a reason that stands in the text of the finding before the others.
+func (f *Finding) tell(rule, text string) {
+	e := saidHere(rule, text)
+	e.Told = true
+	f.Evidence = append([]Evidence{e}, f.Evidence...)
 }
 
 // aboutLives are the rules that follow members by identity.

@@ -34,6 +34,10 @@ type Edge struct {
 type Order struct {
 	First string   `json:"first"`
 	Held  []string `json:"held"`
+	// FirstSeries and HeldSeries are the indexes of their series: two processes may have one
+	// name.
+	FirstSeries int   `json:"first_series"`
+	HeldSeries  []int `json:"held_series"`
 	// Objects are the ids of the objects that are held, in the series of Held. Families are
 	// the first families of the findings.
 	Objects  []string `json:"objects,omitempty"`
@@ -84,13 +88,12 @@ func processNames(n int, series func(i int) *Series) []string {
 
 // seriesInOrder are the indexes of the series, one that was seen to hold another before it.
 func (r *Report) seriesInOrder() []int {
-	names := processNames(len(r.Series), func(i int) *Series { return &r.Series[i] })
-	out := make([]int, len(names))
+	out := make([]int, len(r.Series))
 	for i := range out {
 		out[i] = i
 	}
 	for _, o := range r.Order {
-		first, held := slices.IndexFunc(out, func(i int) bool { return names[i] == o.First }), slices.IndexFunc(out, func(i int) bool { return slices.Contains(o.Held, names[i]) })
+		first, held := slices.Index(out, o.FirstSeries), slices.IndexFunc(out, func(i int) bool { return slices.Contains(o.HeldSeries, i) })
 		if !o.Level.Joined() && held >= 0 && first > held {
 			moved := out[first]
 			out = slices.Insert(slices.Delete(out, first, first+1), held, moved)
@@ -173,7 +176,7 @@ func (p pairOfGrowths) compare(joined *edge.Case, together map[*Finding][]string
 func (p pairOfGrowths) say(order edge.Order, first, held *Finding) Order {
 	a, b := &p.all[p.a], &p.all[p.b]
 	out := Order{
-		First: p.names[p.a], Held: []string{p.names[p.b]}, Families: []string{held.Families[0]},
+		First: p.names[p.a], Held: []string{p.names[p.b]}, FirstSeries: p.a, HeldSeries: []int{p.b}, Families: []string{held.Families[0]},
 		Rule: order.Rule, Level: order.Level, Text: p.words(order, first, held),
 	}
 	if held.Object != "" {
@@ -243,14 +246,14 @@ func (f *Finding) ordered(other, words string) {
 	}
 	text := words + "; it grew with " + other
 	f.Text += " " + sentence(text)
-	f.Evidence = append([]Evidence{saidHere("order", text)}, f.Evidence...)
+	f.tell("order", text)
 }
 
 // merged makes one of orders that say the same of several findings.
 func merged(orders []Order) (out []Order) {
 	for _, o := range orders {
 		at := slices.IndexFunc(out, func(x Order) bool {
-			return x.First == o.First && slices.Equal(x.Held, o.Held) && x.Rule == o.Rule && x.Level == o.Level && x.Snapshot == o.Snapshot && x.Text == o.Text
+			return x.FirstSeries == o.FirstSeries && slices.Equal(x.HeldSeries, o.HeldSeries) && x.Rule == o.Rule && x.Level == o.Level && x.Snapshot == o.Snapshot && x.Text == o.Text
 		})
 		if at < 0 {
 			out = append(out, o)

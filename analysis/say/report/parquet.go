@@ -74,7 +74,7 @@ func Parquet(w io.Writer, r Report) error {
 // snapshotRow is what the rows of one snapshot share.
 type snapshotRow struct {
 	parquetRow
-	bounded bool
+	of *Snapshot
 }
 
 // snapshotRows returns a row without family for each snapshot of a series.
@@ -97,7 +97,7 @@ func snapshotRows(series *Series, index int32, snapshots map[string]*Snapshot, v
 		if s.CapturedAt != nil {
 			row.CapturedAt = new(s.CapturedAt.UnixMicro())
 		}
-		out[i] = snapshotRow{parquetRow: row, bounded: s.LowerBound}
+		out[i] = snapshotRow{parquetRow: row, of: s}
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func writeFamily(out *parquet.GenericWriter[parquetRow], buffer []parquetRow, sn
 		row := s.parquetRow
 		row.Kind, row.Fingerprint, row.Title, row.CreatedBy = string(f.Kind), f.Fingerprint, title, createdBy
 		row.Attributes, row.Verdict = attributes, string(f.Verdict)
-		row.LowerBound = s.bounded && mayBeBounds(f.Kind)
+		row.LowerBound = s.of != nil && s.of.Bounded(f.Kind)
 		if i < len(f.Counts) && f.Counts[i] != nil {
 			row.Count = new(int64(*f.Counts[i]))
 		}

@@ -21,7 +21,7 @@ func (c Case) Redacted(r *redact.Redactor) (Case, error) {
 	for _, j := range c.Series {
 		series := JudgedSeries{Key: j.Key, Trend: j.Trend}
 		for _, s := range j.Snapshots {
-			copied := &analysis.Snapshot{ID: s.ID, Label: shown[0].Label, CapturedAt: s.CapturedAt, Totals: s.Totals, LowerBound: s.LowerBound, Incomplete: s.Incomplete}
+			copied := &analysis.Snapshot{ID: s.ID, Label: shown[0].Label, CapturedAt: s.CapturedAt, Totals: s.Totals, LowerBound: s.LowerBound, Inexact: s.Inexact}
 			copied.Process.PID = s.Process.PID
 			copied.Process.Name.Value = shown[0].Process
 			series.Snapshots = append(series.Snapshots, copied)

@@ -57,7 +57,7 @@ func TestTheOnlyDumpOfOneOrTwoSaysHowLongOneWaits(t *testing.T) {
 	}{
 		{"two", map[string][]int64{"main.leak": {41}, "main.pool": {77}}, 5774, "One dump of app: 2 goroutines, one 5774 minutes in select"},
 		{"one", map[string][]int64{"main.leak": {41}}, 1, "One dump of app: 1 goroutine, 1 minute in select"},
-		{"three", map[string][]int64{"main.leak": {41}, "main.pool": {77, 78}}, 5774, "One dump of app: 3 goroutines, 2 of them in main.pool"},
+		{"three", map[string][]int64{"main.leak": {41}, "main.pool": {77, 78}}, 5774, "One dump of app: 3 goroutines, 2 of them in main.pool, blocked in select, the oldest for 4 d"},
 		{"two that show no wait", map[string][]int64{"main.leak": {41}, "main.pool": {77}}, -1, "One dump of app: 2 goroutines"},
 	} {
 		s := snapshot("app", "t0", 0, tc.ids)

@@ -93,6 +93,7 @@ func (j *JudgedSeries) sayRemainder(findings []Finding, objects []Object, k *obj
 	}
 	e := saidHere("remainder", fmt.Sprintf("%d %s ended at %s; %s", ended, k.Name, label, stay))
 	e.N, e.At = r.n, new(at)
+	e.Told = true
 	say := func(f *Finding) {
 		f.Text += " " + e.Text + "."
 		f.Evidence = append(slices.Clone(f.Evidence), e)

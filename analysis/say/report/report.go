@@ -55,7 +55,12 @@ type Snapshot struct {
 	Truncated  bool       `json:"truncated"`
 	LowerBound bool       `json:"lower_bound,omitempty"`
 	// Refused counts members that were seen and not understood.
-	Refused   int             `json:"refused,omitempty"`
+	Refused int `json:"refused,omitempty"`
+	// Inexact has the kinds whose counts are lower bounds or not comparable: "lower_bound",
+	// "not_comparable". See Exactness.
+	Inexact analysis.Inexact `json:"inexact,omitempty"`
+	// Declared is the number of goroutines that an incomplete profile declares.
+	Declared  int             `json:"declared_goroutines,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
 	// Contention has its mutex and block profiles.
@@ -77,8 +82,11 @@ type Artifact struct {
 
 // Series is one program on one host over time.
 type Series struct {
-	Process string  `json:"process"`
-	Host    *string `json:"host"`
+	Process string `json:"process"`
+	// Called is the name by which a person knows the process, if that is another: the main
+	// class or jar of a JVM, the script of Node.js.
+	Called string  `json:"called,omitempty"`
+	Host   *string `json:"host"`
 	// PID is set if several processes of this name run at the same time.
 	PID *int `json:"pid,omitempty"`
 	// Snapshots are ids in time order. Every list of counts has one entry for each.
@@ -89,6 +97,8 @@ type Series struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Locks are those of the last snapshot that goroutines or threads wait for.
 	Locks *Locks `json:"locks,omitempty"`
+	// Died is why the process ended, nil unless the last snapshot shows it dying.
+	Died *Death `json:"died,omitempty"`
 	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`
@@ -155,6 +165,10 @@ type Family struct {
 	Fingerprint string        `json:"fingerprint"`
 	Kind        analysis.Kind `json:"kind"`
 	Title       string        `json:"title"`
+	// Name is Title without what started the goroutines, which Starter is, and of watches
+	// where they are. Both are empty for other kinds.
+	Name    string `json:"name,omitempty"`
+	Starter string `json:"starter,omitempty"`
 	// Handle is a short name for talk about this report, such as "g-3". See handles.
 	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.

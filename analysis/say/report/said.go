@@ -127,7 +127,7 @@ func (j *JudgedSeries) sights() (out []ObjectSights) {
 	return out[:min(len(out), mostObjects)]
 }
 
-// stackFrames are the frames of the stacks of all findings.
+// stackFrames are the frames of the stacks of all findings and of memberStacks.
 func (s *Series) stackFrames() iter.Seq[*StackFrame] {
 	return func(yield func(*StackFrame) bool) {
 		for _, findings := range [][]Finding{s.Findings, s.SetAside} {
@@ -139,7 +139,27 @@ func (s *Series) stackFrames() iter.Seq[*StackFrame] {
 				}
 			}
 		}
+		for _, x := range s.memberStacks() {
+			for n := range x.Stack {
+				if !yield(&x.Stack[n]) {
+					return
+				}
+			}
+		}
 	}
+}
+
+// memberStacks are the stacks of those in deadlocks and of the goroutine that failed.
+func (s *Series) memberStacks() (out []MemberStack) {
+	if s.Locks != nil {
+		for i := range s.Locks.Cycles {
+			out = append(out, s.Locks.Cycles[i].Stacks...)
+		}
+	}
+	if s.Died != nil {
+		out = append(out, s.Died.Stacks...)
+	}
+	return out
 }
 
 // Facts returns what is known of a family of a series, for filters, but its members: the

@@ -71,7 +71,7 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack, versions []string
 	if s.lead == nil {
-		figures = s.inventory()
+		figures, stack = s.inventory(), s.stuck()
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
@@ -84,7 +84,7 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 		}
 		return n - 1
 	}
-	if over := lines() - mostLines; over > 0 && len(stack) > 0 && !t.Verbose {
+	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 && !t.Verbose {
 		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
 	}
 	var list []string
@@ -167,7 +167,7 @@ func (s *screen) head() string {
 		mark = "="
 	}
 	accused := s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious
-	if state == "DEADLOCK" {
+	if s.State == string(Deadlock) || s.State == string(Crashed) {
 		mark, accused = marks["leaking"], true
 	}
 	if state == "ONE DUMP" || state == "ONE DUMP EACH" || state == "CANNOT BE COMPARED" || len(s.r.Series) == 0 {

@@ -43,7 +43,7 @@ func (s *screen) inventory() []string {
 	if x.deadlock() != "" {
 		out, locks = append(locks, out...), nil
 	}
-	if len(x.Snapshots) == 1 {
+	if len(x.Snapshots) == 1 && len(x.stuck()) == 0 {
 		out = append(out, s.largest(x, mostScreenRows-min(len(out), mostScreenRows/2))...)
 		out = append(out, s.objects(x)...)
 	}
@@ -115,6 +115,31 @@ func (s *screen) largest(x *Series, most int) []string {
 	}
 	if rest := len(all) - len(out); rest > 0 && len(out) > 0 {
 		out = append(out, s.label("")+fmt.Sprintf("%*s  %s", 13+wide, "", wording.Plural(rest, "more group", "more groups")))
+	}
+	return out
+}
+
+// stuck are the stacks of those in the deadlock of the first process, or of the goroutine that
+// failed.
+func (s *screen) stuck() (out []string) {
+	order := s.r.seriesInOrder()
+	if len(order) == 0 || s.Verbose || s.State != string(Deadlock) && s.State != string(Crashed) {
+		return nil
+	}
+	what := "waits"
+	if s.State == string(Crashed) {
+		what = "failed"
+	}
+	for _, x := range s.r.Series[order[0]].stuck() {
+		picked := pickFrames(x.Stack, mostScreenFrames-1)
+		caption := "where " + wording.Printable(x.Who) + " " + what
+		if rest := len(x.Stack) - len(picked); rest > 0 {
+			caption += fmt.Sprintf(", %d of %d frames", len(picked), len(x.Stack))
+		}
+		out = append(out, s.paint(dim, caption))
+		for _, at := range picked {
+			out = append(out, s.frame(&x.Stack[at]))
+		}
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func (d *diagnosing) wordings(l answer) []string {
 // grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90".
 func (d *diagnosing) grewFrom(l answer, of string) string {
 	to := "to "
-	if d.bounds(&d.r.Series[l.series], l.subject.counts) {
+	if d.bounds(l) {
 		to = "to at least "
 	}
 	return fmt.Sprintf("%s%s grew from %d %s%d", capital(l.subject.all()), of, l.claims.From, to, l.claims.N)
@@ -99,7 +99,7 @@ func (d *diagnosing) grewFrom(l answer, of string) string {
 func (d *diagnosing) opened(l answer, yet, each string) []string {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
 	atLeast := ""
-	if d.bounds(s, x.counts) {
+	if d.bounds(l) {
 		atLeast = "at least "
 	}
 	text := ""

@@ -247,7 +247,7 @@ func (s *Series) ends(o *Object) (f *Family, itself bool) {
 // created it or of its first function, by own code, or by its function.
 func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 	out := subject{began: "started", ended: "ended"}
-	title, creator, _ := strings.Cut(f.Title, " <- ")
+	title, creator := cmp.Or(f.Name, f.Title), f.Starter
 	if n := nounOf(nouns, f, title); n != nil {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 		if n.Within && f.Kind == analysis.KindGoroutine {
@@ -276,9 +276,7 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		}
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
-		rest, _ := strings.CutPrefix(f.Title, "inotify watch")
-		rest, _, _ = strings.Cut(rest, ", IN_") // the events that it waits for are no part of its name
-		out = subject{one: "inotify watch", many: "inotify watches", place: " " + strings.TrimSpace(rest), began: "added", ended: "removed"}
+		out = subject{one: "inotify watch", many: "inotify watches", place: " " + cmp.Or(f.Name, f.Title), began: "added", ended: "removed"}
 	}
 	return out
 }

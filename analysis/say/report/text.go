@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -519,7 +520,7 @@ func (r *Report) about() (process, host string) {
 	}
 	for _, i := range order {
 		s := &r.Series[i]
-		add(&processes, s.Process)
+		add(&processes, cmp.Or(s.Called, s.Process))
 		if s.Host != nil {
 			add(&hosts, *s.Host)
 		}

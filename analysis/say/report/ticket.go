@@ -44,7 +44,7 @@ const (
 func NewTicket(r *Report) Ticket {
 	d := &r.Diagnosis
 	t := Ticket{Sentence: d.Sentence, State: wording.Capital(d.State + ".")}
-	if strings.HasPrefix(strings.ToLower(d.Sentence), d.State) {
+	if d.Stated {
 		t.State = ""
 	}
 	t.fact("Proof", d.Proof)
@@ -75,7 +75,7 @@ func NewTicket(r *Report) Ticket {
 		}
 	}
 	if d.Next != nil {
-		t.Facts = append(t.Facts, Fact{Label: "Do", Text: strings.TrimSuffix(short(d.Next.Text), "."), Command: d.Next.Command})
+		t.Facts = append(t.Facts, Fact{Label: "Do", Text: short(unstopped(d.Next.Text)), Command: d.Next.Command})
 	}
 	told := 0
 	for _, also := range d.Also {
@@ -130,6 +130,9 @@ func chainLine(d *Diagnosis) string {
 	return strings.Join(cells, "; ")
 }
 
+// unstopped is a text without the full stop at its end: a command or an address may follow.
+func unstopped(text string) string { return strings.TrimSuffix(text, ".") }
+
 // sinceAndRate joins since when, how fast and until when.
 func sinceAndRate(d *Diagnosis) string {
 	var parts []string
@@ -165,8 +168,8 @@ func link(address string) string {
 // taken says how many dumps of which processes there are, and from when to when.
 func (r *Report) taken() string {
 	var names []string
-	for i := range r.Series {
-		if name := r.Series[i].named(); !slices.Contains(names, name) && r.Series[i].Process != "" {
+	for i, name := range processNames(len(r.Series), func(i int) *Series { return &r.Series[i] }) {
+		if r.Series[i].Process != "" {
 			names = append(names, name)
 		}
 	}
@@ -226,6 +229,9 @@ func short(text string) string {
 	}
 	return text + "…"
 }
+
+// StackLines is a stack in the few lines of a ticket.
+func StackLines(frames []StackFrame) []string { return ticketStack(frames) }
 
 // ticketStack is the stack in a few lines: own code, the function where they wait and what
 // started them before other frames, in the order of the dump, with a mark for each gap.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"leakdiff/analysis"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ func (r *Report) entitle(nouns noun.List) {
 				_, f.Proof = d.proof(l)
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
-			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !strings.HasSuffix(next.Text, ":") { // else a command follows
+			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.captures { // else a command follows
 				f.Next = next.Text
 			}
 		}
@@ -101,7 +102,7 @@ func (d *diagnosing) figures(l answer) string {
 	}
 	if len(s.Snapshots) > 1 {
 		kind := s.lead(l.finding).Kind
-		counts := listed(l.subject.counts, func(i int) bool { return d.snapshot(s, i).bounded(kind) })
+		counts := listed(l.subject.counts, func(i int) bool { return d.snapshot(s, i).Bounded(kind) })
 		out = append(out, fmt.Sprintf("%s to %s: %s.", d.label(s, 0), d.label(s, len(s.Snapshots)-1), counts))
 	}
 	return strings.Join(out, " ")
@@ -128,7 +129,10 @@ func (s *Series) shares(f *Finding) string {
 			words = append(words, fmt.Sprintf("%d more", len(f.Families)-mostShares))
 			break
 		}
-		title, _, _ := strings.Cut(x.Title, ", IN_") // the events of a watch
+		title := x.Title
+		if x.Kind == analysis.KindWatch && x.Name != "" {
+			title = "inotify watch " + x.Name // without its events
+		}
 		words = append(words, fmt.Sprintf("%s × %s", wording.Ratio(u.Ratio[print]), title))
 	}
 	if len(words) < 2 {

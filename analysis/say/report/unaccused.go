@@ -17,6 +17,7 @@ const (
 	NoLeakSeen  State = "no leak seen"
 	OneDump     State = "one dump"
 	OneDumpEach State = "one dump each"
+	Crashed     State = "crashed"
 	Deadlock    State = "deadlock"
 	NothingRead State = "nothing read"
 )
@@ -26,6 +27,8 @@ type resting struct {
 	series int
 	state  State
 	text   string
+	// shorter are wordings of text that leave something out, the fullest first.
+	shorter []string
 	// rank orders the processes of a case: what is wrong, what rose, several captures, one.
 	rank int
 }
@@ -53,7 +56,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	if n := len(all) - 1; n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
-	out.Sentence, out.State = shortened(first.text, longest-len(tail)-1)+tail+".", string(first.state)
+	out.Sentence, out.State = fitting(append([]string{first.text}, first.shorter...), longest-len(tail)-1)+tail+".", string(first.state)
 	if first.state == OneDump && len(d.r.Series) > 1 {
 		out.State = string(OneDumpEach)
 	}
@@ -61,6 +64,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	out.LimitClaim, out.Compared = s.nearest(), d.compared(s)
 	out.Limit = out.LimitClaim.text()
 	out.Next = d.nextOf(first)
+	out.Stated = begins(out.Sentence, out.State)
 	if first.state == OneDump && out.Next != nil && out.Next.Command != "" {
 		out.Proof = "One dump cannot say what grows."
 	}
@@ -86,8 +90,15 @@ func (d *diagnosing) resting() []resting {
 func (d *diagnosing) rest(series int) resting {
 	s := &d.r.Series[series]
 	out := resting{series: series, state: NoLeakSeen, rank: restsSeveral}
-	if text := s.deadlock(); text != "" {
+	if text := s.deadlock(); text != "" && (s.Died == nil || s.Died.Deadlock) {
 		out.state, out.text, out.rank = Deadlock, text, restsBroken
+		return out
+	}
+	if s.Died != nil {
+		out.state, out.text, out.rank = Crashed, s.ended(), restsBroken
+		if s.Died.Deadlock {
+			out.state = Deadlock
+		}
 		return out
 	}
 	if len(s.Snapshots) == 1 {
@@ -98,8 +109,12 @@ func (d *diagnosing) rest(series int) resting {
 		return out
 	}
 	if len(s.Snapshots) == 1 {
-		out.text = d.alone(s)
-		if d.queued(s) != "" {
+		words := d.alone(s)
+		out.text, out.shorter = words[0], words[1:]
+		switch {
+		case d.closeWait(s) != nil:
+			out.rank = restsRisen
+		case d.queued(s) != "":
 			out.rank = restsSeveral // a process in which many wait comes before the others
 		}
 		return out
@@ -298,18 +313,26 @@ func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
 func (d *diagnosing) nextOf(r *resting) *Action {
 	s := &d.r.Series[r.series]
 	switch r.state {
+	case Crashed:
+		return &Action{Text: s.Died.Do}
 	case Deadlock:
-		return s.untie()
+		if action := s.untie(); action != nil {
+			return action
+		}
+		return &Action{Text: s.Died.Do}
 	case AtItsLimit:
 		limit := s.nearest()
 		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
 	case CannotTell, Grew:
-		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump:
+		if d.closeWait(s) != nil {
+			return &Action{Text: "Close each connection when its peer has closed."}
+		}
 		if crash := d.crash(s); crash != nil {
 			return &Action{Text: capital(crash.Hint) + "."}
 		}
-		return &Action{Text: "Take five captures over two minutes:", Command: d.collect(s, 0)}
+		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}
 	return nil
 }

@@ -90,6 +90,18 @@ func SinceBaseline(before, now int, kind analysis.Kind) string {
 	return fmt.Sprintf("%s in the baseline, %d now.", Members(kind, before), now)
 }
 
+// GrewSinceBaseline is SinceBaseline as a sentence about a thing of a process, without a full
+// stop.
+func GrewSinceBaseline(thing, process string, before, now int) string {
+	if process != "" {
+		thing += " of " + process
+	}
+	if before == 0 {
+		return fmt.Sprintf("%s are new since the baseline: %d", thing, now)
+	}
+	return fmt.Sprintf("%s grew from %d to %d since the baseline", thing, before, now)
+}
+
 // TotalRose says that a total rose that no family explains.
 func TotalRose(kinds string, from, to int) string {
 	return fmt.Sprintf("All %s rose from %d to %d, in no group by itself.", kinds, from, to)

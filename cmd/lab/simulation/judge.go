@@ -94,32 +94,41 @@ func levelOf(verdict string) Level {
 // Run gives the first n captures to the program at path and judges its report. Dir is for
 // the archive.
 func (s *Series) Run(path, dir string, n int) (Answer, error) {
-	name := filepath.Join(dir, "bundle.tar")
-	out, err := os.Create(name)
+	text, err := s.Report(path, dir, n)
 	if err != nil {
 		return Answer{}, err
 	}
-	defer os.Remove(name)
-	if err := s.Pack(out, n); err != nil {
-		return Answer{}, err
-	}
-	if err := out.Close(); err != nil {
-		return Answer{}, err
-	}
-	report := exec.Command(path, "report", "--format", "json", name)
-	var stdout, stderr bytes.Buffer
-	report.Stdout, report.Stderr = &stdout, &stderr
-	if err := report.Run(); err != nil {
-		return Answer{}, fmt.Errorf("leakdiff report: %w: %.300s", err, stderr.String())
-	}
 	var d document
-	if err := json.Unmarshal(stdout.Bytes(), &d); err != nil {
+	if err := json.Unmarshal(text, &d); err != nil {
 		return Answer{}, err
 	}
 	if s.Apart[0] != nil {
 		return s.both(d), nil
 	}
 	return d.about(s.Marks, slices.Concat(s.Marks, s.ended)), nil
+}
+
+// Report is what the program at path reports of the first n captures, as JSON.
+func (s *Series) Report(path, dir string, n int) ([]byte, error) {
+	name := filepath.Join(dir, "bundle.tar")
+	out, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(name)
+	if err := s.Pack(out, n); err != nil {
+		return nil, err
+	}
+	if err := out.Close(); err != nil {
+		return nil, err
+	}
+	report := exec.Command(path, "report", "--format", "json", name)
+	var stdout, stderr bytes.Buffer
+	report.Stdout, report.Stderr = &stdout, &stderr
+	if err := report.Run(); err != nil {
+		return nil, fmt.Errorf("leakdiff report: %w: %.300s", err, stderr.String())
+	}
+	return stdout.Bytes(), nil
 }
 
 // both is the weaker of the answers about two causes.

@@ -1,0 +1,176 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/goroutine"
+	"leakdiff/analysis/say/wording"
+)
+
+// failure is why a process died, as its runtime printed it before the stacks.
+type failure struct {
+	// line is the reason: "panic: boom", "fatal error: concurrent map writes".
+	line      string
+	goroutine int64
+	state     string
+	stack     *analysis.Stack
+	// at is the frame that failed, see locate.
+	at analysis.Frame
+}
+
+// fails notes the reason before a goroutine and the goroutine that failed: the first one of the
+// program. A handler that recovers from a panic and logs its stack ends nothing.
+func (t *textDump) fails(g *goroutine.Goroutine) {
+	if g.Cause != "" && t.failure == nil && !g.Dumper && !recovered(g.Stack) {
+		t.failure = &failure{line: g.Cause}
+	}
+	if f := t.failure; f != nil && f.stack == nil && g.ID > 0 {
+		f.goroutine, f.state, f.stack = g.ID, g.State, g.Stack
+	}
+}
+
+// recovered reports a stack that the goroutine wrote itself.
+func recovered(s *analysis.Stack) bool {
+	return slices.ContainsFunc(s.Frames, func(f analysis.Frame) bool {
+		return strings.HasPrefix(f.Func, "runtime/debug.") || f.Func == "runtime.Stack"
+	})
+}
+
+// locate finds the frame that failed: the first of own code below the first panic, else the
+// first that is not of the standard library, else the first.
+func (f *failure) locate(stacks []*analysis.Stack) {
+	if f == nil || f.stack == nil || len(f.stack.Frames) == 0 {
+		return
+	}
+	frames := f.stack.Frames
+	marks := family.OwnOf(slices.Values(stacks)).Mark(f.stack)
+	from := 0
+	for i := range frames {
+		if frames[i].Func == "panic" && i+1 < len(frames) {
+			from = i + 1 // a deferred call failed again: the frames before are its own
+		}
+	}
+	f.at = frames[from]
+	for _, wanted := range []func(i int) bool{
+		func(i int) bool { return marks.Frames[i] },
+		func(i int) bool { return !family.OfStandardLibrary(frames[i].Func) },
+	} {
+		for i := from; i < len(frames); i++ {
+			if wanted(i) {
+				f.at = frames[i]
+				return
+			}
+		}
+	}
+}
+
+// function is the name without the import path: "connections.(*service).Serve".
+func (f *failure) function() string {
+	return f.at.Func[strings.LastIndexByte(f.at.Func, '/')+1:]
+}
+
+// place is "service.go:689", or empty.
+func (f *failure) place() string {
+	file := f.at.File[strings.LastIndexAny(f.at.File, `/\`)+1:]
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", file, f.at.Line)
+}
+
+// asleep is the reason of the deadlock that the scheduler finds (runtime/proc.go, checkdead).
+const asleep = "fatal error: all goroutines are asleep - deadlock!"
+
+// mostReason bounds the words of a panic.
+const mostReason = 80
+
+var (
+	// outcome is what the runtime prints after the value of a panic that a deferred call
+	// recovered (runtime/panic.go, printpanics).
+	outcome = expression.Lazy(` \[(recovered|recovered, repanicked|reraised)\]$`)
+	// valueAddress is the value of a type without a text.
+	valueAddress = expression.Lazy(` ?\((0x[0-9a-f]+(, ?)?)+\)$| 0x[0-9a-f]+$`)
+	// spoken are reasons that have a shorter name.
+	spoken = map[string]string{
+		"invalid memory address or nil pointer dereference": "nil pointer dereference",
+	}
+)
+
+// reason words why a process died.
+//
+//	"panic: runtime error: invalid memory address or nil pointer dereference" = "nil pointer dereference"
+//	"fatal error: sync: unlock of unlocked mutex" = "unlock of unlocked mutex"
+//	"panic: boom [recovered]" = "panic “boom”"
+//	"SIGSEGV: segmentation violation" = "segmentation violation"
+func reason(line string) string {
+	word, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+	text = outcome.ReplaceAllString(text, "")
+	value := word == "panic"
+	for _, prefix := range []string{"runtime error: ", "runtime: ", "sync: "} {
+		if rest, ok := strings.CutPrefix(text, prefix); ok {
+			text, value = rest, false
+		}
+	}
+	if short, ok := spoken[text]; ok {
+		text = short
+	}
+	text = valueAddress.ReplaceAllString(text, "")
+	if runes := []rune(text); len(runes) > mostReason {
+		text = string(runes[:mostReason]) + "…"
+	}
+	if value {
+		return "panic “" + text + "”"
+	}
+	return text
+}
+
+// remedies are what to do about reasons, at a place.
+var remedies = map[string]string{
+	"nil pointer dereference":                "Find what is nil%s.",
+	"concurrent map writes":                  "Guard the map with a lock%s and wherever else it is used.",
+	"concurrent map read and map write":      "Guard the map with a lock%s and wherever else it is used.",
+	"concurrent map iteration and map write": "Guard the map with a lock%s and wherever else it is used.",
+	"stack overflow":                         "Find the recursion that does not end%s.",
+	"unlock of unlocked mutex":               "Unlock once for each Lock%s.",
+}
+
+// died states why the process of a dump died.
+func (b *builder) died(text *part) {
+	f := text.text.failure
+	if f == nil || f.stack == nil {
+		return
+	}
+	function, at := f.function(), ""
+	if place := f.place(); place != "" {
+		at = " at " + place
+	}
+	s := analysis.Statement{Key: analysis.CrashStatement, Path: text.path}
+	if f.line == asleep {
+		s.Key, s.Title = analysis.AsleepStatement, "all goroutines are asleep"
+		if blocked := wording.Blocked(f.state); blocked != "" && function != "" {
+			s.Title += ", " + function + " is " + blocked
+		}
+		s.Text = "Find who should have sent, closed or unlocked what " + function + " waits for" + at + ": nobody is left to do it."
+		b.s.Statements = append(b.s.Statements, s)
+		return
+	}
+	why := reason(f.line)
+	s.Title = why
+	if function != "" {
+		s.Title += " in " + function
+	}
+	if remedy := remedies[why]; remedy != "" {
+		s.Text = fmt.Sprintf(remedy, at)
+	} else {
+		s.Text = fmt.Sprintf("Look at the stack of goroutine %d, which failed%s.", f.goroutine, at)
+	}
+	if text.text.dump.Headers == 1 {
+		s.Text += " To see all goroutines of the next crash, set GOTRACEBACK=all."
+	}
+	b.s.Statements = append(b.s.Statements, s)
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
+)
+
+// The deadlocks of which stacks are kept, and the stacks of one.
+const (
+	mostCyclesShown = 3
+	mostCycleStacks = 4
+)
+
+// cycleStacks are the stacks of the holders of a deadlock, in the order of its locks.
+func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []int) (out []MemberStack) {
+	own := j.OwnCode()
+	for k, i := range cycle {
+		next := cycle[(k+1)%len(cycle)]
+		at := slices.IndexFunc(g.Locks[i].Holders, func(h wait.Holding) bool { return h.Lock == next })
+		if at < 0 || len(out) == mostCycleStacks {
+			continue
+		}
+		h := &g.Locks[i].Holders[at]
+		if stack := holderStack(s, g.Kind, h); stack != nil {
+			holder := LockHolder{ID: h.ID, Name: h.Name}
+			out = append(out, MemberStack{Who: holder.Who(g.Kind), Stack: markedFrames(own, stack, marksOf(own, g.Kind, stack))})
+		}
+	}
+	return out
+}
+
+// holderStack is the stack of the member with the id of a holder. Dumps without ids of threads
+// show it by its first frame, if no other stack has that.
+func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) *analysis.Stack {
+	var found []*analysis.Stack
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind != kind {
+			continue
+		}
+		for k := range g.Variants {
+			stack := g.Variants[k].Stack
+			if stack == nil || !slices.ContainsFunc(stack.Frames, func(f analysis.Frame) bool { return f.Func == h.At }) {
+				continue
+			}
+			if found = append(found, stack); h.ID <= 0 || !g.Members.Identified() {
+				continue
+			}
+			for m := range g.Members.InVariants(func(variant int) bool { return variant == k }) {
+				if m.Identity.ID == h.ID {
+					return stack
+				}
+			}
+		}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return nil
+}
+
+// stuck are the stacks of those in the first deadlock, or of the goroutine that failed; nil for
+// a process without either.
+func (s *Series) stuck() []MemberStack {
+	switch {
+	case s.Died != nil && !s.Died.Deadlock:
+		return s.Died.Stacks
+	case s.Locks != nil && len(s.Locks.Cycles) > 0:
+		return s.Locks.Cycles[0].Stacks
+	case s.Died != nil:
+		return s.Died.Stacks
+	}
+	return nil
+}
+
+// StuckTraces are the stacks of those in the first deadlock of a process, or of the goroutine
+// that failed, for pages.
+func (s *Series) StuckTraces() (out []*Trace) {
+	for _, x := range s.stuck() {
+		t := &Trace{Caption: "Stack of " + x.Who}
+		var rows []TraceRow
+		for i := range x.Stack {
+			frame := &x.Stack[i]
+			rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
+			t.Own = t.Own || frame.Own
+		}
+		t.Rows = fold(rows, mostFrames)
+		out = append(out, t)
+	}
+	return out
+}
