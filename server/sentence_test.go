@@ -96,15 +96,15 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]string{
-		"a second process in one snapshot": "in app and none ended so far.",
-		"within noise":                     "within noise",
+		"a second process in one snapshot": "app started 40 goroutines in main.leak and none ended so far.",
+		"within noise":                     "No leak seen: 88 to 89 goroutines in 2 captures, within noise.",
 		"two-dumps":                        "Goroutines in main.(*worker).wait of leaky grew from 212 to 253 in 20 s: 41 new, none ended.",
 	} {
 		if got := decode[report.Report](t, s.get(cases[name].Link+".json").body).Diagnosis.Sentence; !strings.Contains(got, want) {
 			t.Errorf("%s: %q lacks %q", name, got, want)
 		}
 	}
-	if page := s.get(cases["a second process in one snapshot"].Link).body; strings.Contains(page, "Nothing grew in beta") {
+	if page := s.get(cases["a second process in one snapshot"].Link).body; strings.Contains(page, "No leak seen in beta") {
 		t.Error("a process with one snapshot is said not to grow")
 	}
 }

@@ -106,7 +106,7 @@ func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
 	leak := series.Findings[0].Families[0]
 	q := "?case=" + up.Case
 	chip := `</i> benign</span>`
-	never := []string{"0 of ", "there is no series to judge yet", "Nothing grew"}
+	never := []string{"0 of ", "there is no series to judge yet", "No leak seen"}
 	wordy := []string{"marked benign by a person", "“a pool that fills”", "Nothing else grows. In 4 snapshots", " would have been seen"}
 	s.run(t, []scenario{
 		{name: "the case page", path: up.Link, status: 200, want: append([]string{"1 group that grows was hidden by a person.", chip}, wordy...), never: never},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -342,12 +343,16 @@ func backlog(t *testing.T, step, captures, stays int) string {
 	return dir
 }
 
+// besidesEntry is the verdict in evidence that the figures alone would have, without the entry
+// of the catalogue. No family and no finding has it.
+var besidesEntry = regexp.MustCompile(`("form": "backlog_[a-z]+"), "verdict": "[a-z]+"`)
+
 func TestAKnownBacklogIsSetAsideOnlyWhereItWasSeenToDrain(t *testing.T) {
 	run := func(dir string, args ...string) (int, string) {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: &out}
 		status := m.Run(t.Context(), append([]string{"report", "--verbose", "--fail-on", "suspicious", dir}, args...))
-		return status, strings.Join(strings.Fields(out.String()), " ")
+		return status, besidesEntry.ReplaceAllString(strings.Join(strings.Fields(out.String()), " "), "$1")
 	}
 	short, drains, stays := backlog(t, 1, 5, 60), backlog(t, 2, 10, 8), backlog(t, 60, 5, 600)
 	for _, tt := range []struct {

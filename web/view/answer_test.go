@@ -21,14 +21,14 @@ func answeredCase() CaseInput {
 	f.StackOf = &report.StackOf{Family: "g1:0", Kind: analysis.KindGoroutine, Snapshot: app.Snapshots[2], Members: 24, Of: 24}
 	zero := 0
 	in.Report.Diagnosis = report.Diagnosis{
-		Sentence: "24 sessions were started in app and none ended.", Verdict: analysis.Leaking, State: "leaking", Series: &zero, Finding: 1, Holder: "main.serve",
+		Sentence: "app started 24 sessions and none ended.", Verdict: analysis.Leaking, State: "leaking", Series: &zero, Finding: 1, Holder: "main.serve",
 		Chain: []report.Link{
 			{Figure: "1", Noun: "main.serve", Text: "starts them", Finding: 1},
-			{Figure: "24", Noun: "sessions", Text: "0 to 24", Finding: 1},
+			{Figure: "24", Noun: "sessions", Text: "0 to 24", Course: &report.Rise{Counts: []int{0, 24}}, Finding: 1},
 			{Figure: "each", Noun: "2 goroutines", Finding: 1},
-			{Figure: "9", Noun: "calls", Text: "in db, 0 to 9", Series: 1, Finding: 2},
+			{Figure: "9", Noun: "calls", Process: "db", Text: "0 to 9", Course: &report.Rise{Counts: []int{0, 9}}, Series: 1, Finding: 2},
 		},
-		Proof: "24 of 24 started since t0 are still there at t2.", Since: "before the first dump, t0", Rate: "+12 a minute", Limit: "none near: 3 of 20 files",
+		Proved: "24 of 24", Proof: "24 of 24 started since t0 are still there at t2.", Since: "before the first dump, t0", Rate: "+12 a minute", Limit: "none near: 3 of 20 files",
 		Growth: &report.Certainty{Word: "certain", Reason: "each followed by goroutine id"}, Cause: &report.Certainty{Word: "likely", Reason: "main.serve starts them"},
 		Next: &report.Action{Text: "Stop each.", Command: "leakdiff collect --pid 12 --every 30s --count 5 -o app.tar.gz"},
 		Also: []string{"db: calls 0 to 9"},
@@ -44,9 +44,9 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	}
 	chain := []AnswerCell{
 		{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Text: "starts them", Anchor: "f-1", Cause: true},
-		{Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1"},
+		{Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1", Counted: true},
 		{Role: "each keeps", Noun: "2 goroutines", Anchor: "f-1"},
-		{Role: "db", Figure: "9", Noun: "calls", Text: "0 → 9", Anchor: "f-3"},
+		{Role: "db", Figure: "9", Noun: "calls", Text: "0 → 9", Anchor: "f-3", Counted: true},
 	}
 	if d := cmp.Diff(chain, a.Chain); d != "" {
 		t.Error(d)
@@ -64,7 +64,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	if d := cmp.Diff([]AnswerChip{{"leaking", "leaking"}}, a.Chips); d != "" {
 		t.Error(d)
 	}
-	if f := a.Fold(FoldFindings); f == nil || f.Title != "Also found" || f.Inside != "db: calls 0 → 9" || f.Open {
+	if f := a.Fold(FoldFindings); f == nil || f.Title != "Also found" || f.Inside != "db: calls 0 to 9" || f.Open {
 		t.Errorf("findings: %+v", f)
 	}
 	if got := a.Do.Lines(); got != "leakdiff collect --pid 12 --every 30s \\\n  --count 5 -o app.tar.gz" {
@@ -75,7 +75,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 func TestDocumentsBeginWithTheAnswer(t *testing.T) {
 	text := NewCase(answeredCase()).Document().Markdown()
 	at := 0
-	for _, want := range []string{"# 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growth: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
+	for _, want := range []string{"# app started 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growth: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
 		i := strings.Index(text[at:], want)
 		if i < 0 {
 			t.Fatalf("%q is missing or too early:\n%s", want, text)

@@ -39,7 +39,7 @@ func oneSeries(process string, verdict analysis.Verdict, quiet string, totals ..
 
 func TestTheHeadlineOfACaseIsItsDiagnosisOrWhatIsMissing(t *testing.T) {
 	said := oneSeries("app", analysis.Stable, "", 5, 5, 5)
-	said.Diagnosis.Sentence = "Nothing grew in app: 5 goroutines throughout."
+	said.Diagnosis.Sentence = "No leak seen in app: no goroutines grew in 2 min."
 	nothing := report.Report{}
 	nothing.Diagnosis = nothing.Diagnose(nil)
 	for _, tt := range []struct {
@@ -47,7 +47,7 @@ func TestTheHeadlineOfACaseIsItsDiagnosisOrWhatIsMissing(t *testing.T) {
 		in   CaseInput
 		want string
 	}{
-		{"a series", CaseInput{Report: said}, "Nothing grew in app: 5 goroutines throughout."},
+		{"a series", CaseInput{Report: said}, "No leak seen in app: no goroutines grew in 2 min."},
 		{"an empty case", CaseInput{}, "This case is empty: no file was added to it yet."},
 		{"a bundle under way", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "running"}}}, "a.tgz is being read."},
 		{"nothing found", CaseInput{Report: nothing, Bundles: []BundleLine{{Name: "a.tgz", Status: "read"}}}, "No dump was found in these files."},

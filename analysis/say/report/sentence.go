@@ -54,8 +54,11 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.EndedAt > 0:
 		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
 	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
-		again := fmt.Sprintf("; restarted after %s, %d again by %s", d.label(s, c.RestartedAt-1), c.Left, d.label(s, c.Last))
-		return d.opened(l, "", again)
+		again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
+		if n := x.counts[c.RestartedAt]; c.RestartedAt < c.Last && n != nil && *n >= c.Left {
+			again = fmt.Sprintf("%d since", c.Left) // the new process does not grow
+		}
+		return d.opened(l, "", fmt.Sprintf("; restarted after %s, %s", d.label(s, c.RestartedAt-1), again))
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}

@@ -164,7 +164,7 @@ func (d *diagnosing) noneGrew(s *Series) string {
 		totals := d.whole(s, k, d.totals(s, k))
 		first, _ := ends(totals)
 		if last := lastKnown(totals); *totals[last] > *totals[first] {
-			rose = append(rose, d.course(s, k, d.totals(s, k), "")+", within noise")
+			rose = append(rose, d.course(s, k, d.totals(s, k), ""))
 			continue
 		}
 		still = append(still, wording.Kinds(d.worded(s, k)))
@@ -174,11 +174,14 @@ func (d *diagnosing) noneGrew(s *Series) string {
 	if over == "" {
 		over = fmt.Sprintf(" in %d captures", len(s.Snapshots))
 	}
+	var words []string
 	if len(still) > 0 {
-		rose = append([]string{"no " + wording.Ors(still) + " grew" + over}, rose...)
-		over = ""
+		words, over = append(words, "no "+wording.Ors(still)+" grew"+over), ""
 	}
-	text += ": " + strings.Join(rose, "; ") + over
+	for _, course := range rose {
+		words, over = append(words, course+over+", within noise"), ""
+	}
+	text += ": " + strings.Join(words, "; ")
 	if s.Memory != nil {
 		text += fmt.Sprintf("; its memory grew from %s to %s", wording.Bytes(int64(s.Memory[0])), wording.Bytes(int64(s.Memory[1])))
 	}
