@@ -114,6 +114,11 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },
 		},
 		{
+			name:    "more came than are there",
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.steady() && c.Came-c.Ended > c.Left },
+			instead: func(_ *answer, c *Claims) { c.Came = c.Left + c.Ended },
+		},
+		{
 			name:    "followed and nobody came",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Came == 0 && c.Ended == 0 && c.N > c.From },
 			instead: func(_ *answer, c *Claims) { c.Followed = false },
@@ -143,11 +148,14 @@ func sumOf(counts []*int) (n int) {
 // missing is how many of those that were there at the peak are gone at the last capture, where
 // no recovery and no restart explains it.
 func (c *Claims) missing() int {
-	if c.EndedAt > 0 || c.RestartedAt > 0 {
+	if !c.steady() {
 		return 0
 	}
 	return max(0, c.N-c.Left)
 }
+
+// steady reports that neither a recovery nor a restart explains who is gone.
+func (c *Claims) steady() bool { return c.EndedAt <= 0 && c.RestartedAt <= 0 }
 
 // renewed reports a thing of whose members none stays: none of the first half of the captures
 // is left.

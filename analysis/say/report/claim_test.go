@@ -1,0 +1,185 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+// numbers are counts, -1 for not captured.
+func numbers(all ...int) []*int {
+	out := make([]*int, len(all))
+	for i, n := range all {
+		if n >= 0 {
+			out[i] = &n
+		}
+	}
+	return out
+}
+
+// TestEachRuleReplacesWhatItForbids has a row for each rule of forbidden: claims that it forbids,
+// what stands in their place, and the nearest claims that it leaves alone.
+func TestEachRuleReplacesWhatItForbids(t *testing.T) {
+	before := 3
+	tests := map[string]struct {
+		life            *analysis.Life
+		counts          []*int
+		forbidden, left Claims
+		instead         func(Claims) bool
+	}{
+		"stopped at the last capture": {
+			forbidden: Claims{State: GrewOnce, Top: 7, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: GrewOnce, Top: 6, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Grew },
+		},
+		"none ended and fewer are left": {
+			forbidden: Claims{State: Leaks, Followed: true, Came: 40, N: 40, Left: 30, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Leaks, Followed: true, Came: 40, N: 40, Left: 0, EndedAt: 5, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.Ended == 10 },
+		},
+		"more came than are there": {
+			forbidden: Claims{State: Leaks, Followed: true, Came: 120, N: 119, Left: 119, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Leaks, Followed: true, Came: 119, N: 119, Left: 119, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.Came == 119 },
+		},
+		"followed and nobody came": {
+			forbidden: Claims{State: Leaks, Followed: true, From: 2, N: 20, Left: 20, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Leaks, Followed: true, From: 2, N: 20, Left: 20, Came: 18, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return !c.Followed },
+		},
+		"grew and all were replaced": {
+			life: &analysis.Life{Followed: 20, RenewedAt: &before}, counts: numbers(10, 20, 30, 40, 50),
+			forbidden: Claims{State: Grew, From: 10, N: 50, Left: 50, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Leaks, From: 10, N: 50, Left: 50, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Replaced },
+		},
+		"since before a capture that has none": {
+			counts:    numbers(0, 0, 12, 24),
+			forbidden: Claims{State: Leaks, Before: true, Since: 0, From: 0, N: 24, Left: 24, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Leaks, Before: true, Since: 0, From: 3, N: 24, Left: 24, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return !c.Before && c.Since == 2 },
+		},
+	}
+	for _, r := range forbidden() {
+		row, ok := tests[r.name]
+		if !ok {
+			t.Errorf("the rule %q has no row", r.name)
+			continue
+		}
+		l := &answer{life: row.life, subject: subject{counts: row.counts}}
+		c := row.forbidden
+		if !r.forbids(l, &c) {
+			t.Errorf("%s: allowed", r.name)
+			continue
+		}
+		if r.instead(l, &c); !row.instead(c) || r.forbids(l, &c) {
+			t.Errorf("%s: became %+v", r.name, c)
+		}
+		if left := row.left; r.forbids(l, &left) {
+			t.Errorf("%s: forbids %+v as well", r.name, left)
+		}
+	}
+	if len(tests) != len(forbidden()) {
+		t.Errorf("%d rows for %d rules", len(tests), len(forbidden()))
+	}
+}
+
+func TestAThingIsClosedWhereItsOwnCloseStartedTheMembers(t *testing.T) {
+	for creator, want := range map[string]bool{
+		"github.com/moby/spdystream.(*Connection).Close":       true,
+		"github.com/moby/spdystream.(*Connection).Close.func1": true,
+		"example.org/app.(*Pool).Shutdown":                     true,
+		"example.org/app.(*Pool).CloseNotify":                  false,
+		"example.org/close/app.Run":                            false,
+		"":                                                     false,
+	} {
+		s := &Series{Families: []Family{{Fingerprint: "g1:a", CreatedBy: creator}}}
+		if got := s.startedByClose(&Finding{Families: []string{"g1:a"}}); got != want {
+			t.Errorf("%q: %v", creator, got)
+		}
+	}
+}
+
+func TestALimitIsToldByItsHighestUse(t *testing.T) {
+	hour := &[3]float64{1, .5, 2}
+	for name, tt := range map[string]struct {
+		bound Bound
+		want  string
+	}{
+		"over it":                       {Bound{What: "open files", Bound: 60, Used: 61, Peak: 61}, "at its limit: 61 of 60 open files"},
+		"at nine tenths":                {Bound{What: "open files", Bound: 1000, Used: 900, Peak: 900}, "at its limit: 900 of 1000 open files"},
+		"just below nine tenths":        {Bound{What: "open files", Bound: 1000, Used: 899, Peak: 899}, "open files: 899 of 1000 (90 %)"},
+		"just above half":               {Bound{What: "open files", Bound: 1000, Used: 501, Peak: 501}, "open files: 501 of 1000 (50 %)"},
+		"half":                          {Bound{What: "open files", Bound: 1000, Used: 500, Peak: 500}, "none near: 500 of 1000 open files"},
+		"full within the week":          {Bound{What: "open files", Bound: 1000, Used: 100, Peak: 100, HoursLeft: hour}, "open files full in 1.0 h: 100 of 1000"},
+		"a forecast at a twentieth":     {Bound{What: "open files", Bound: 1000, Used: 49, Peak: 49, HoursLeft: hour}, "none near: 49 of 1000 open files"},
+		"gone back since":               {Bound{What: "open files", Bound: 20000, Used: 12, Peak: 1400}, "none near: 1400 of 20\u202f000 open files, at the peak"},
+		"of a user, one process seen":   {Bound{What: "inotify instances", Bound: 128, Used: 38, Peak: 38, Scope: "user"}, "38 of 128 inotify instances by this process alone: the limit counts all processes of its user"},
+		"of a user, all processes seen": {Bound{What: "inotify instances", Bound: 128, Used: 114, Peak: 114, Scope: "user", Shares: make([]BoundShare, 3)}, "inotify instances: 114 of 128 (89 %), by 3 processes of its user"},
+	} {
+		s := &Series{Bounds: []Bound{tt.bound}}
+		if got := s.nearest().text(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := (*LimitClaim)(nil).text(); got != noLimit {
+		t.Errorf("without a limit: %q", got)
+	}
+}
+
+func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
+	stack := func(frames ...string) []string { return frames }
+	family := func(print, creator string, kind analysis.Kind, counts []*int, frames []string) *Family {
+		return &Family{Fingerprint: print, Kind: kind, CreatedBy: creator, Frames: frames, Counts: counts, Rise: *counts[len(counts)-1] - *counts[0]}
+	}
+	up, half, uneven := numbers(0, 2, 4, 6), numbers(0, 1, 2, 3), numbers(0, 5, 8, 14)
+	probe := family("g1:a", "k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"))
+	pod := family("g1:b", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet.(*podWorkers).run"))
+	child := family("g1:c", "k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.probe"))
+	transport := family("g1:d", "net/http.(*Transport).dialConn", analysis.KindGoroutine, up, stack("net/http.(*persistConn).readLoop"))
+	files := family("d1:e", "", analysis.KindDescriptor, half, nil)
+	twice := family("d1:f", "", analysis.KindDescriptor, numbers(0, 4, 8, 12), nil)
+	skewed := family("d1:g", "", analysis.KindDescriptor, uneven, nil)
+	client := family("d1:h", "", analysis.KindDescriptor, up, nil)
+	client.Attributes = map[string]string{"protocol": "TCP", "role": "client", "remote": "10.0.0.1:80", "state": "ESTABLISHED"}
+	waiting := family("d1:i", "", analysis.KindDescriptor, up, nil)
+	waiting.Attributes = map[string]string{"protocol": "TCP", "role": "client", "remote": "10.0.0.1:80", "state": "CLOSE_WAIT"}
+	server := family("d1:j", "", analysis.KindDescriptor, up, nil)
+	server.Attributes = map[string]string{"protocol": "TCP", "role": "server", "local": "10.0.0.1:80", "remote": "10.0.0.2", "state": "ESTABLISHED"}
+	held := []Object{{ID: "o1", Families: []string{"g1:a"}, InStep: []InStep{{Fingerprint: "g1:b"}}}}
+	for _, tt := range []struct {
+		name    string
+		a, b    *Family
+		objects []Object
+		want    bool
+	}{
+		{"different creators", probe, pod, nil, false},
+		{"different creators, and one object holds both", probe, pod, held, true},
+		{"one started the other", probe, child, nil, true},
+		{"what the standard library keeps for it", probe, transport, nil, true},
+		{"half as many descriptors as goroutines", probe, files, nil, false},
+		{"two descriptors for each goroutine", probe, twice, nil, true},
+		{"descriptors at another pace", probe, skewed, nil, false},
+		{"both ends of the same connections", client, server, nil, true},
+		{"connections in two states", client, waiting, nil, false},
+	} {
+		if got := oneThing(tt.a, tt.b, tt.objects); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestCodeThatKeepsDescriptorsLeads(t *testing.T) {
+	s := &Series{Families: []Family{
+		{Fingerprint: "d1:a", Kind: analysis.KindDescriptor, Counts: numbers(0, 4, 8, 12)},
+		{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, CreatedBy: "main.start", Frames: []string{"main.read"}, Counts: numbers(0, 1, 2, 3)},
+	}}
+	pipes := answer{finding: &Finding{Families: []string{"d1:a"}, Verdict: analysis.Leaking}, subject: subject{one: "pipe end", many: "pipe ends", counts: s.Families[0].Counts}}
+	code := answer{finding: &Finding{Families: []string{"g1:b"}, Verdict: analysis.Leaking}, subject: subject{one: "transport", many: "transports", counts: s.Families[1].Counts}}
+	own := []answer{pipes, code}
+	new(diagnosing).leadFirst(s, own)
+	if own[0].subject.one != "transport" || own[0].subject.each != "4 pipe ends" || !slices.ContainsFunc(own, func(l answer) bool { return l.subject.one == "pipe end" }) {
+		t.Errorf("%+v", own)
+	}
+}
