@@ -134,7 +134,7 @@ func TestLimitsTellTheTimeLeft(t *testing.T) {
 		t.Fatalf("%d limits, want open files once: %+v", len(limits), limits)
 	}
 	// 800 left at 40 an hour.
-	want := Limit{What: "open files", Bound: 1020, Used: 220, At: 3, Rate: 40, RateLow: 40, RateHigh: 40, Hours: 20, HoursLow: 20, HoursHigh: 20, Known: true}
+	want := Limit{What: "open files", Bound: 1020, Used: 220, At: 3, Peak: 220, PeakAt: 3, Scope: OfProcess, Rate: 40, RateLow: 40, RateHigh: 40, Hours: 20, HoursLow: 20, HoursHigh: 20, Known: true}
 	got := limits[0]
 	got.Counts = nil
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -23,32 +23,32 @@ func TestTitleOf(t *testing.T) {
 		{
 			"the frame nearest the leaf that is neither standard library nor plumbing",
 			stackOf("sync.(*Mutex).Lock", "google.golang.org/grpc.(*ClientConn).Invoke", "example.com/app/store.(*DB).Get", "example.com/app/api.serve", "net/http.(*conn).serve", "<- net/http.(*Server).Serve"),
-			family.Title{Text: "store.(*DB).Get <- net/http.(*Server).Serve", Function: "example.com/app/store.(*DB).Get", Creator: "net/http.(*Server).Serve"},
+			family.Title{Text: "store.(*DB).Get <- net/http.(*Server).Serve", Name: "store.(*DB).Get", Function: "example.com/app/store.(*DB).Get", Creator: "net/http.(*Server).Serve"},
 		},
 		{
 			"else the creator, in the plumbing that it runs",
 			stackOf("k8s.io/apimachinery/pkg/util/wait.BackoffUntilWithContext", "k8s.io/apimachinery/pkg/util/wait.Until", "<- k8s.io/kubernetes/pkg/kubelet.(*Kubelet).StartGarbageCollection"),
-			family.Title{Text: "kubelet.(*Kubelet).StartGarbageCollection in wait.BackoffUntilWithContext", Function: "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).StartGarbageCollection", Creator: "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).StartGarbageCollection"},
+			family.Title{Text: "kubelet.(*Kubelet).StartGarbageCollection in wait.BackoffUntilWithContext", Name: "kubelet.(*Kubelet).StartGarbageCollection in wait.BackoffUntilWithContext", Function: "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).StartGarbageCollection", Creator: "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).StartGarbageCollection"},
 		},
 		{
 			"else the outermost plumbing",
 			stackOf("io.ReadFull", "github.com/containerd/ttrpc.readMessageHeader", "github.com/containerd/ttrpc.(*serverConn).run.func1", "<- github.com/containerd/ttrpc.(*serverConn).run"),
-			family.Title{Text: "ttrpc.(*serverConn).run in ttrpc.readMessageHeader", Function: "github.com/containerd/ttrpc.(*serverConn).run", Creator: "github.com/containerd/ttrpc.(*serverConn).run"},
+			family.Title{Text: "ttrpc.(*serverConn).run in ttrpc.readMessageHeader", Name: "ttrpc.(*serverConn).run in ttrpc.readMessageHeader", Function: "github.com/containerd/ttrpc.(*serverConn).run", Creator: "github.com/containerd/ttrpc.(*serverConn).run"},
 		},
 		{
 			"else the outermost standard library frame outside its machinery",
 			stackOf("internal/poll.runtime_pollWait", "internal/poll.(*FD).Read", "net.(*netFD).Read", "net/http.(*persistConn).readLoop", "<- net/http.(*Transport).dialConn"),
-			family.Title{Text: "net/http.(*persistConn).readLoop <- net/http.(*Transport).dialConn", Function: "net/http.(*persistConn).readLoop", Creator: "net/http.(*Transport).dialConn"},
+			family.Title{Text: "net/http.(*persistConn).readLoop <- net/http.(*Transport).dialConn", Name: "net/http.(*persistConn).readLoop", Function: "net/http.(*persistConn).readLoop", Creator: "net/http.(*Transport).dialConn"},
 		},
 		{
 			"else the creator",
 			stackOf("sync.(*Mutex).Lock", "<- time.goFunc"),
-			family.Title{Text: "time.goFunc", Function: "time.goFunc", Creator: "time.goFunc"},
+			family.Title{Text: "time.goFunc", Name: "time.goFunc", Function: "time.goFunc", Creator: "time.goFunc"},
 		},
 		{
 			"else the outermost frame",
 			stackOf("runtime.gopark", "runtime.bgsweep", "runtime.goexit"),
-			family.Title{Text: "runtime.bgsweep", Function: "runtime.bgsweep"},
+			family.Title{Text: "runtime.bgsweep", Name: "runtime.bgsweep", Function: "runtime.bgsweep"},
 		},
 		{
 			"what a parser did not keep is others",
@@ -61,7 +61,7 @@ func TestTitleOf(t *testing.T) {
 				{Func: "github.com/containerd/containerd/api/runtime/task/v2.(*taskClient).Stats", File: "/b/shim.pb.go", Line: 1},
 				{Func: "github.com/containerd/containerd/runtime/v2.(*shimTask).Stats", File: "/b/shim.go", Line: 1},
 			}},
-			family.Title{Text: "v2.(*shimTask).Stats", Function: "github.com/containerd/containerd/runtime/v2.(*shimTask).Stats"},
+			family.Title{Text: "v2.(*shimTask).Stats", Name: "v2.(*shimTask).Stats", Function: "github.com/containerd/containerd/runtime/v2.(*shimTask).Stats"},
 		},
 		{
 			"a stack that was not available is named for its creator",
