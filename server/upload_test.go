@@ -213,7 +213,7 @@ func TestAnUploadAnswersInTextWhereItIsAsked(t *testing.T) {
 	}
 	first := put("/api/v1/bundles/one.txt?wait=1", "text/plain")
 	lines := strings.Split(strings.TrimSpace(first.body), "\n")
-	if first.status != http.StatusCreated || len(lines) != 3 || lines[0] != "One dump: 91 goroutines, 90 of them in main.leak." ||
+	if first.status != http.StatusCreated || len(lines) != 3 || lines[0] != "One dump: 91 goroutines, 90 of them in main.leak, blocked in channel receive." ||
 		!strings.HasPrefix(lines[1], s.url+"/cases/") || !strings.HasPrefix(lines[2], "owner key ") {
 		t.Errorf("%d: %q", first.status, lines)
 	}
