@@ -91,8 +91,8 @@ const (
 type Action struct {
 	Text    string `json:"text"`
 	Command string `json:"command,omitempty"`
-	// captures reports a step that is nothing but its command.
-	captures bool
+	// Captures reports a step that is nothing but its command.
+	Captures bool `json:"captures,omitempty"`
 }
 
 // takeCaptures is the step whose command takes the captures that decide.
@@ -815,7 +815,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case out.Text == "" && out.Command == "":
 		return nil
 	case out.Text == "":
-		out.Text, out.captures = "Take five more captures, "+d.decisive(l)+":", true
+		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
 	}
 	return out
 }

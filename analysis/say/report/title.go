@@ -31,7 +31,7 @@ func (r *Report) entitle(nouns noun.List) {
 				_, f.Proof = d.proof(l)
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
-			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.captures { // else a command follows
+			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.Captures { // else a command follows
 				f.Next = next.Text
 			}
 		}

@@ -324,7 +324,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		limit := s.nearest()
 		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
 	case CannotTell, Grew:
-		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
+		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump:
 		if d.closeWait(s) != nil {
 			return &Action{Text: "Close each connection when its peer has closed."}
@@ -332,7 +332,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		if crash := d.crash(s); crash != nil {
 			return &Action{Text: capital(crash.Hint) + "."}
 		}
-		return &Action{captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
+		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}
 	return nil
 }
