@@ -16,19 +16,19 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 2382}, // with demand and expression
-	{"analysis/read", 45473},
+	{"analysis", 2571}, // with demand and expression
+	{"analysis/read", 45879},
 	{"analysis/judge", 18334},
-	{"analysis/say", 21410},
+	{"analysis/say", 24580},
 	{"web", 24865},
 	{"server", 16328},
-	{"store", 18488},
+	{"store", 18035},
 	{"cmd/leakdiff", 9854},
-	{"rest", 349},   // migrations, samples
-	{"all", 157483}, // the sum of those above
-	{"apart", 7798},
+	{"rest", 352},   // migrations, samples
+	{"all", 160691}, // the sum of those above
+	{"apart", 8170},
 	{"templ", 3530},
-	{"generated", 17207},
+	{"generated", 17031},
 }
 
 type budget struct {
