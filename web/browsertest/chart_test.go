@@ -34,8 +34,9 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 	tb.open(t, address)
 	step(t, "a pointer in one chart shows its snapshot in all, with the figures of both processes", func(t *testing.T) {
 		ask[bool](t, tb, onChart("pointermove", "0", "t6", false))
-		if n := ask[int](t, tb, crossed); n != 3 {
-			t.Errorf("%d charts show it, want 3", n)
+		// The answer draws the process that it is about, the timeline both.
+		if n := ask[int](t, tb, crossed); n != 2 {
+			t.Errorf("%d charts show it, want 2", n)
 		}
 		const want = "t6  03:05:56; kubelet, goroutines 243 (+24 since t5); containerd, goroutines 324 (+33 since t5)"
 		if got := ask[string](t, tb, tipSays); got != want {
