@@ -401,6 +401,8 @@ type Statement struct {
 	Key   string `json:"key"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
+	// Threads are the names of those that it is about: who waits and who holds.
+	Threads []string `json:"threads,omitempty"`
 	// Path names the artifact with the statement.
 	Path string `json:"path"`
 }

@@ -110,15 +110,15 @@ func TestEveryViewShowsWhatPeopleSaid(t *testing.T) {
 	pair := "/diff/" + at["t0"] + ".." + at["t2"]
 	s.run(t, []scenario{
 		{name: "the case page", path: up.Link, status: 200, want: []string{"prober-renamed", "node-seven"}, never: []string{"13 goroutines"}},
-		{name: "its JSON", path: up.Link + ".json", status: 200, want: []string{`"process": "prober-renamed"`, `"host": "node-seven"`}, never: []string{at["t1"]}},
+		{name: "its JSON", path: up.Link + ".json", status: 200, want: []string{`"process":"prober-renamed"`, `"host":"node-seven"`}, never: []string{at["t1"]}},
 		{name: "its Markdown", path: up.Link + ".md", status: 200, want: []string{"prober-renamed"}},
-		{name: "the API", path: "/api/v1/cases/" + up.Case, status: 200, want: []string{`"process": "prober-renamed"`}, never: []string{at["t1"]}},
+		{name: "the API", path: "/api/v1/cases/" + up.Case, status: 200, want: []string{`"process":"prober-renamed"`}, never: []string{at["t1"]}},
 		{name: "the comparison", path: pair + "?case=" + up.Case, status: 200, want: []string{"prober-renamed"}, never: []string{at["t1"]}},
 		{name: "the comparison's JSON", path: pair + ".json?case=" + up.Case, status: 200},
 		{name: "the snapshot", path: "/snapshots/" + at["t2"] + "?case=" + up.Case, status: 200, want: []string{"prober-renamed", "node-seven"}, never: []string{at["t1"]}},
 		{name: "the family", path: "/families/" + family + "?case=" + up.Case, status: 200, want: []string{"prober-renamed"}, never: []string{at["t1"]}},
 		{name: "the bundle", path: "/bundles/" + up.ID, status: 200, want: []string{"prober-renamed", "entered by a person (was: not known)"}},
-		{name: "the upload's answer", path: "/api/v1/bundles/" + up.ID, status: 200, want: []string{`"process": "prober-renamed"`}, never: []string{at["t1"]}},
+		{name: "the upload's answer", path: "/api/v1/bundles/" + up.ID, status: 200, want: []string{`"process":"prober-renamed"`}, never: []string{at["t1"]}},
 		{name: "the list of cases", path: "/", status: 200, want: []string{"prober-renamed"}},
 		{name: "a snapshot that was left out says so", path: "/snapshots/" + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case", "identity page"}},
 		{name: "a comparison with it as well", path: "/diff/" + at["t0"] + ".." + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case"}},

@@ -532,7 +532,7 @@ func TestTwoDumpsOfOneCaseHaveTwoLabels(t *testing.T) {
 		t.Fatalf("%d %s", second.status, second.body)
 	}
 	doc := s.get(first.Link + ".json").body
-	for _, label := range []string{`"label": "#1"`, `"label": "#2"`} {
+	for _, label := range []string{`"label":"#1"`, `"label":"#2"`} {
 		if strings.Count(doc, label) != 1 {
 			t.Errorf("%s stands %d times", label, strings.Count(doc, label))
 		}

@@ -38,7 +38,7 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 	s.s.worker.CatchUp(t.Context())
 	s.run(t, []scenario{
 		{name: "the finding is set aside with its reason", path: up.Link, status: 200, want: []string{"marked benign", "a pool that fills"}},
-		{name: "and stands in the JSON", path: up.Link + ".json", status: 200, want: []string{`"set_aside"`, `"state": "benign"`}},
+		{name: "and stands in the JSON", path: up.Link + ".json", status: 200, want: []string{`"set_aside"`, `"state":"benign"`}},
 		{name: "the list of cases does not call it leaking any more", path: "/", status: 200, want: []string{"Nothing else grows", "hidden by a person", "</i> benign</span>"}, never: []string{"no growing family was found", "family is leaking", `class="v leaking"`, `class="v stable"`}},
 		{name: "the family says who decided what", path: family + up.Case, status: 200, want: []string{"a pool that fills", "not a leak", `id="triage"`}},
 		{name: "another case of the process remembers it", path: "/cases/" + other.Case, status: 200, want: []string{"marked benign", "in another case"}},

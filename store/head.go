@@ -184,6 +184,7 @@ func (w *headWriter) statement(s *analysis.Statement) {
 	for _, text := range []string{s.Key, s.Title, s.Text, s.Path} {
 		w.text(text)
 	}
+	writeList(&w.compactWriter, s.Threads, func(x *string) { w.text(*x) })
 }
 
 func (w *headWriter) problem(p *analysis.Problem) {
@@ -317,6 +318,7 @@ func (r *headReader) target(t *analysis.Target) {
 
 func (r *headReader) statement(s *analysis.Statement) {
 	s.Key, s.Title, s.Text, s.Path = r.text(), r.text(), r.text(), r.text()
+	s.Threads = readList(&r.compactReader, func(x *string) { *x = r.text() })
 }
 
 func (r *headReader) problem(p *analysis.Problem) {

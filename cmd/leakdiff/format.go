@@ -33,7 +33,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		case "parquet":
 			return report.Parquet(w, listed)
 		}
-		return report.JSON(w, listed)
+		return report.IndentedJSON(w, listed)
 	case "sarif", "junit":
 		all, err := redact.Copy(hide, c.Report)
 		if err != nil {

@@ -190,7 +190,7 @@ func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error)
 	v, was, status := view.NewNoSuchPermalink(), (*endedJSON)(nil), http.StatusNotFound
 	var gone *store.Gone
 	if errors.As(err, &gone) {
-		v = view.NewGone(view.GoneInput{Title: gone.Title, Counts: strings.TrimSuffix(gone.Counts, "."), Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
+		v = view.NewGone(view.GoneInput{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
 		was, status = &endedJSON{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended}, http.StatusGone
 	} else if !response.IsNotFound(err) {
 		s.respond.Fail(w, r, err)

@@ -34,7 +34,8 @@ type Answer struct {
 	// Stacks are those of a deadlock, or of the goroutine that failed.
 	Stacks []*Trace `json:",omitempty"`
 	// Known is what is known where there is no stack.
-	Known []Pair
+	KnownTitle string `json:",omitempty"`
+	Known      []Pair
 	Do    *AnswerDo `json:",omitempty"`
 	Facts []AnswerFact
 	// Groups are the largest of a single dump.
@@ -417,36 +418,61 @@ func (m *caseMaker) answerMetrics(a *Answer, of []int) {
 	}
 }
 
-// answerLives draws the members of the first group of a finding.
+// answerLives draws the members of the thing that the answer is about: those of its groups whose
+// counts are the figure of the sentence. Without such groups nothing is drawn.
 func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *report.Finding) {
+	told := m.lived(s, series, f)
+	if len(told) == 0 {
+		return
+	}
+	d := &chart.LivesData{ID: "lives", Title: kindTitle(told[0].Kind) + ", each from start to end", Labels: m.labels(s), RecoveredAt: -1}
+	for _, x := range told {
+		for _, r := range m.more(series).Lives[x.Fingerprint] {
+			d.Runs = append(d.Runs, chart.Run(r))
+		}
+		if x.RecoveredAt != nil {
+			d.RecoveredAt = slices.Index(s.Snapshots, *x.RecoveredAt)
+		}
+	}
+	slices.SortStableFunc(d.Runs, func(x, y chart.Run) int { return cmp.Or(cmp.Compare(x.First, y.First), cmp.Compare(x.Last, y.Last)) })
+	if per := d.PerLine(); per > 1 {
+		a.LivesNote = fmt.Sprintf("one line = %d", per)
+	}
+	a.Lives, a.LivesTitle = d, d.Title
+}
+
+// lived are the groups of a finding, with identities, that are the thing of the answer: one of
+// as many members as it has at its peak, else all of one kind that have as many together.
+func (m *caseMaker) lived(s *report.Series, series int, f *report.Finding) []*report.Family {
+	c := m.in.Report.Diagnosis.Claims
+	if c == nil || c.Top < 0 {
+		return nil
+	}
 	prints := f.Families
 	if f.StackOf != nil {
 		prints = append([]string{f.StackOf.Family}, prints...)
 	}
+	together, n := map[analysis.Kind][]*report.Family{}, map[analysis.Kind]int{}
 	for _, print := range prints {
-		runs := m.more(series).Lives[print]
-		if len(runs) == 0 {
+		i := slices.IndexFunc(s.Families, func(x report.Family) bool { return x.Fingerprint == print })
+		if i < 0 || len(m.more(series).Lives[print]) == 0 || c.Top >= len(s.Families[i].Counts) || s.Families[i].Counts[c.Top] == nil {
 			continue
 		}
-		d := &chart.LivesData{ID: "lives", Labels: m.labels(s), RecoveredAt: -1}
-		for _, r := range runs {
-			d.Runs = append(d.Runs, chart.Run(r))
+		x := &s.Families[i]
+		if *x.Counts[c.Top] == c.N {
+			return []*report.Family{x}
 		}
-		for i := range s.Families {
-			if x := &s.Families[i]; x.Fingerprint == print {
-				a.LivesTitle = kindTitle(x.Kind) + ", born and there"
-				if x.RecoveredAt != nil {
-					d.RecoveredAt = slices.Index(s.Snapshots, *x.RecoveredAt)
-				}
-			}
+		if !slices.Contains(together[x.Kind], x) {
+			together[x.Kind] = append(together[x.Kind], x)
+			n[x.Kind] += *x.Counts[c.Top]
 		}
-		d.Title = a.LivesTitle
-		if per := d.PerLine(); per > 1 {
-			a.LivesNote = fmt.Sprintf("1 line for %d", per)
-		}
-		a.Lives = d
-		return
 	}
+	for kind, of := range together {
+		if n[kind] == c.N {
+			return of
+		}
+	}
+	return nil
 }
 
 // withoutStack lists what is known of a finding that has no stack.
@@ -468,6 +494,7 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 			if n >= 0 && all >= n {
 				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind, all)
 			}
+			a.KnownTitle = strings.Replace(kindTitle(x.Kind), "Descriptors", "Open files", 1) + " by kind"
 			a.Known = append(a.Known, Pair{m.name(s, x).Text(), count})
 		}
 	}
@@ -477,15 +504,16 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 	since := AnswerFact{Name: "Since", Lines: []Pair{split(cmp.Or(Visible(d.Since), "not known"), ", ")}}
 	rate := cmp.Or(Visible(d.Rate), "not known")
-	if n, per, ok := strings.Cut(rate, " "); ok && noun != "" && strings.HasPrefix(per, "a") {
-		rate = n + " " + noun + " " + per
+	if c := d.Claims; c != nil && c.PerHour > 0 && noun != "" {
+		figure, unit := wording.Pace(c.PerHour)
+		rate = "+" + figure + " " + noun + " " + unit
 	}
 	fast := AnswerFact{Name: "How fast", Lines: []Pair{{rate, ""}}}
 	sure := AnswerFact{Name: "How sure"}
 	for _, x := range []struct {
 		name string
 		of   *report.Certainty
-	}{{"Growth", d.Growth}, {"Cause", d.Cause}} {
+	}{{"Growing", d.Growth}, {"Cause", d.Cause}} {
 		if x.of != nil && !(x.name == "Cause" && d.State == noLeak) {
 			sure.Lines = append(sure.Lines, Pair{x.name + ": " + x.of.Word, ", " + Visible(x.of.Reason)})
 		}

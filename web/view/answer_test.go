@@ -29,9 +29,10 @@ func answeredCase() CaseInput {
 			{Figure: "9", Noun: "calls", Process: "db", Text: "0 to 9", Course: &report.Rise{Counts: []int{0, 9}}, Series: 1, Finding: 2},
 		},
 		Proved: "24 of 24", Proof: "24 of 24 started since t0 are still there at t2.", Since: "before the first dump, t0", Rate: "+12 a minute", Limit: "none near: 3 of 20 files",
-		Growth: &report.Certainty{Word: "certain", Reason: "each followed by goroutine id"}, Cause: &report.Certainty{Word: "likely", Reason: "main.serve starts them"},
+		Growth: &report.Certainty{Word: "certain", Reason: "every goroutine tracked by id"}, Cause: &report.Certainty{Word: "likely", Reason: "main.serve starts them"},
 		Next: &report.Action{Text: "Stop each.", Command: "leakdiff collect --pid 12 --every 30s --count 5 -o app.tar.gz"},
-		Also: []string{"db: calls 0 to 9"},
+		Also:   []string{"db: calls 0 to 9"},
+		Claims: &report.Claims{N: 24, Top: 2, Last: 2, PerHour: 720, EndedAt: -1, RestartedAt: -1},
 	}
 	in.More = []CaseMore{{Lives: map[string][]report.Lives{"g1:0": {{First: 1, Last: 2, N: 12}, {First: 2, Last: 2, N: 12}}}}, {}}
 	return in
@@ -53,7 +54,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	}
 	facts := []AnswerFact{
 		{"Since", []Pair{{"before the first dump", ", t0"}}}, {"How fast", []Pair{{"+12 sessions a minute", ""}}}, {"Limit", []Pair{{"none near", ": 3 of 20 files"}}},
-		{"How sure", []Pair{{"Growth: certain", ", each followed by goroutine id"}, {"Cause: likely", ", main.serve starts them"}}},
+		{"How sure", []Pair{{"Growing: certain", ", every goroutine tracked by id"}, {"Cause: likely", ", main.serve starts them"}}},
 	}
 	if d := cmp.Diff(facts, a.Facts); d != "" {
 		t.Error(d)
@@ -75,7 +76,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 func TestDocumentsBeginWithTheAnswer(t *testing.T) {
 	text := NewCase(answeredCase()).Document().Markdown()
 	at := 0
-	for _, want := range []string{"# app started 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growth: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
+	for _, want := range []string{"# app started 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growing: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
 		i := strings.Index(text[at:], want)
 		if i < 0 {
 			t.Fatalf("%q is missing or too early:\n%s", want, text)
@@ -136,5 +137,29 @@ func TestAFrozenAnswerKeepsNoLinks(t *testing.T) {
 	c := NewCase(in)
 	if c.Answer == nil || c.Answer.Fold(FoldForms) != nil {
 		t.Errorf("%+v", c.Answer)
+	}
+}
+
+func TestLifelinesAreThoseOfTheThing(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		n     int
+		lines int
+	}{
+		{"a group with as many members as the sentence says is drawn", 24, 2},
+		{"one with fewer is another thing", 25, 0},
+		{"one with more is another thing", 23, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := answeredCase()
+			in.Report.Diagnosis.Claims.N = test.n
+			drawn := 0
+			if lives := NewCase(in).Answer.Lives; lives != nil {
+				drawn = len(lives.Runs)
+			}
+			if drawn != test.lines {
+				t.Errorf("%d lines, want %d", drawn, test.lines)
+			}
+		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -432,7 +431,7 @@ func (c *Case) titled() string {
 	if c.Answer == nil || c.Headline == "" {
 		return c.Title
 	}
-	return strings.TrimSuffix(c.Headline, ".")
+	return wording.Clause(c.Headline)
 }
 
 // live keeps an address on live pages and drops it on frozen ones.

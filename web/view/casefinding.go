@@ -122,7 +122,7 @@ func (m *caseMaker) findings(c *Case) {
 	if more := found - len(c.Short); len(c.Short) > 0 && more > 0 {
 		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
 		if m.number > 0 {
-			c.ShortNote = strings.TrimSuffix(c.ShortNote, ".") + " and on the other pages."
+			c.ShortNote = wording.Clause(c.ShortNote) + " and on the other pages."
 		}
 	}
 	for _, i := range m.page {
@@ -177,10 +177,10 @@ func (m *caseMaker) tellShort(c *Case, r placedFinding) {
 		return
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
-	s.Sure = Visible(strings.TrimSuffix(r.f.Proof, "."))
+	s.Sure = Visible(wording.Clause(r.f.Proof))
 	for _, a := range f.Advice {
 		if a.Cause != "" && len(a.Remedy) > 0 {
-			s.Todo = strings.TrimSuffix(a.Cause, ".") + ". " + a.Remedy[0]
+			s.Todo = wording.Clause(a.Cause) + ". " + a.Remedy[0]
 			break
 		}
 	}

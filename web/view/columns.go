@@ -191,7 +191,7 @@ func decimal(v float64) string {
 		places = 1
 	}
 	text := strings.TrimRight(strconv.FormatFloat(v, 'f', places, 64), "0")
-	return strings.Replace(strings.TrimSuffix(text, "."), "-", minus, 1)
+	return strings.Replace(wording.Clause(text), "-", minus, 1)
 }
 
 // words say what the figures are, "" where they are members.

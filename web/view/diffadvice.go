@@ -71,7 +71,7 @@ func (m *diffMaker) labelOf(id string) string {
 func (m *diffMaker) todo(f *report.Finding) (out []Pair) {
 	for _, k := range f.Known[:min(len(f.Known), 2)] {
 		known := newKnownLeak(k)
-		out = append(out, Pair{Name: known.Label, Value: strings.TrimSuffix(known.Title+". "+known.Versions, ". ")})
+		out = append(out, Pair{Name: known.Label, Value: strings.Join(nonEmpty(known.Title, known.Versions), ". ")})
 	}
 	for _, key := range f.Classes {
 		class := m.in.Catalogue.Class(key)

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,7 +140,7 @@ func (m *familyMaker) stated() []Pair {
 	var out []Pair
 	for _, s := range m.in.Statements {
 		for _, fm := range m.in.Members {
-			if name := fm.Member.Detail; name != "" && strings.Contains(s.Title+s.Text, strconv.Quote(name)) {
+			if slices.Contains(s.Threads, fm.Member.Detail) {
 				out = append(out, Pair{Visible(s.Title), Visible(s.Text)})
 				break
 			}

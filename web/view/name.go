@@ -44,6 +44,9 @@ type FamilyName struct {
 	URL        string
 	// Whole is the title in plain words.
 	Whole string
+
+	// rest are the words of Whole that the page leaves out: who started it, the mask of a watch.
+	rest string
 }
 
 // Text is the whole title in plain words.
@@ -118,11 +121,12 @@ var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
 func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
 	out := FamilyName{Kind: kindWord(kind, 1), Whole: Visible(arrow(title))}
 	if kind != analysis.KindGoroutine {
-		out.Title = resourceName(title, attributes["mask"])
+		out.Title, out.rest = resourceName(title, attributes["mask"])
 		out.Attributes = attributePairs(attributes)
 		return out
 	}
 	main, aside := splitTitle(title)
+	out.rest = Visible(arrow(aside))
 	if creator != "" {
 		aside = withoutCreator(aside)
 	}
@@ -145,17 +149,17 @@ func newFamilyName(title string, kind analysis.Kind, frames []string, creator st
 // and drops the mask, which stands among the attributes:
 //
 //	"inotify watch inside cgroup /sys/fs/cgroup/pids, IN_CREATE|IN_DELETE"
-//	→ "inotify watch inside cgroup /sys/fs/cgroup/", "pids"
-func resourceName(title, mask string) Func {
+//	→ "inotify watch inside cgroup /sys/fs/cgroup/", "pids", and the mask
+func resourceName(title, mask string) (name Func, dropped string) {
 	short := title
-	if names, _, _ := strings.Cut(mask, " ("); names != "" {
-		short = strings.TrimSuffix(title, ", "+names)
+	if names, _, _ := strings.Cut(mask, " ("); names != "" && strings.HasSuffix(title, ", "+names) {
+		short, dropped = strings.TrimSuffix(title, ", "+names), Visible(names)
 	}
 	at := strings.LastIndexByte(short, '/') + 1
 	if at == len(short) {
 		at = 0
 	}
-	return Func{Path: Visible(short[:at]), Name: Visible(short[at:]), Full: Visible(title)}
+	return Func{Path: Visible(short[:at]), Name: Visible(short[at:]), Full: Visible(title)}, dropped
 }
 
 // splitTitle separates the function from the words behind it:
@@ -210,14 +214,7 @@ func (t *together) add(n *FamilyName, fingerprint string) {
 func (t *together) tellApart() {
 	names := t.names
 	for _, more := range []func(i int) string{
-		func(i int) string {
-			n := names[i]
-			if n.Function {
-				_, rest := splitTitle(n.Whole)
-				return rest
-			}
-			return strings.TrimLeft(strings.TrimPrefix(n.Whole, n.Title.Path+n.Title.Name), ", ")
-		},
+		func(i int) string { return names[i].rest },
 		func(i int) string { return strings.TrimSpace(names[i].Aside + " in " + names[i].Package) },
 		func(i int) string {
 			_, hex, _ := strings.Cut(t.fingerprints[i], ":")

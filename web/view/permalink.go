@@ -179,9 +179,9 @@ func NewGone(in GoneInput) Gone {
 	}
 	g.Sentence = "This result " + verb + " on " + wording.Day(in.Ended) + "."
 	if in.Title != "" {
-		g.Showed = "“" + strings.TrimSuffix(Visible(in.Title), ".") + "”: "
+		g.Showed = "“" + wording.Clause(Visible(in.Title)) + "”: "
 	}
-	g.Showed += strings.TrimSuffix(Visible(in.Counts), ".") + ". Made on " + wording.Day(in.Made) + "."
+	g.Showed += wording.Clause(Visible(in.Counts)) + ". Made on " + wording.Day(in.Made) + "."
 	over, withdrew, deleted := "Its time was over: 90 days unless its owner chose another.", "Its owner withdrew it.", "The case it was made of was deleted together with its permalinks."
 	g.Reasons = []string{over, withdrew, deleted}
 	if in.Withdrawn {

@@ -52,7 +52,8 @@ func TestNamesOfResourcesLeaveTheMaskToTheAttributes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if d := cmp.Diff(test.want, resourceName(test.title, test.mask)); d != "" {
+			got, _ := resourceName(test.title, test.mask)
+			if d := cmp.Diff(test.want, got); d != "" {
 				t.Error(d)
 			}
 		})

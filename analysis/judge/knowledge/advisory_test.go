@@ -85,7 +85,7 @@ func TestAnAdvisoryIsNamedWithTheVersionThatWasSeen(t *testing.T) {
 		{handshake, "etcd", "3.5.9", "etcd-22130", "CVE-2026-73500 (GHSA-6vch-q96h-7gc3, GO-2026-6107), fixed in 3.5.33, 3.6.14, 3.7.1, you run 3.5.9 (metrics.txt): affected", true},
 		{handshake, "etcd", "3.5.33", "etcd-22130", "the fix is in it", false},
 	} {
-		tt.seen.Program, tt.seen.Versions = tt.program, SeenVersions{Program: tt.program, Text: tt.version, Source: "metrics.txt"}
+		tt.seen.Program, tt.seen.Versions = tt.program, SeenVersions{Program: tt.program, Release: tt.version, Source: "metrics.txt"}
 		r := m.Match(tt.seen)
 		at := slices.IndexFunc(r.Known, func(m Match) bool { return m.Entry.ID == tt.id })
 		if at < 0 || !strings.Contains(r.Known[at].Versions.Text, tt.want) || r.Known[at].Speaks() != tt.speaks {

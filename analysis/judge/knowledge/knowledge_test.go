@@ -674,13 +674,13 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 		want              VersionVerdict
 		text              string
 	}{
-		{"containerd-10568", "containerd", "1.6.20~ds1, go1.19.8", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
+		{"containerd-10568", "containerd", "1.6.20~ds1", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
 		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
 		{"containerd-11120", "containerd", "1.7.29~rc.1", nil, VersionAffected, ""},
 		{"containerd-11120", "containerd", "1.7.29~ds1", nil, VersionFixed, ""},
 		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
 		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, "older than the release that brought it"},
-		{"containerd-10568", "kubelet", "v1.34.4, go1.26.8", nil, "", "the version of containerd was not seen"},
+		{"containerd-10568", "kubelet", "v1.34.4", nil, "", "the version of containerd was not seen"},
 		{"k8s-83333", "kube-apiserver", "v1.15.4", nil, VersionAffected, ""},
 		{"k8s-83333", "kube-apiserver", "v1.15.5", nil, VersionFixed, ""},
 		{"k8s-83333", "kube-apiserver", "v1.13.10", nil, VersionAffected, ""},
@@ -693,7 +693,7 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 		{"k8s-114751", "kubelet", "v1.34.4", nil, "", "no release with a fix is known here"},
 	} {
 		t.Run(tt.id+" "+tt.program+" "+tt.seen+strings.Join(tt.files, ""), func(t *testing.T) {
-			got := compare(c, entry(tt.id), SeenVersions{Program: tt.program, Text: tt.seen, Source: "metrics.txt", Files: func() []string { return tt.files }})
+			got := compare(c, entry(tt.id), SeenVersions{Program: tt.program, Release: tt.seen, Source: "metrics.txt", Files: func() []string { return tt.files }})
 			if got.Verdict != tt.want || !strings.Contains(got.Text, tt.text) {
 				t.Errorf("%q: %s, want %q: %s", got.Verdict, got.Text, tt.want, tt.text)
 			}
@@ -1082,7 +1082,7 @@ func TestAnOwnEntryIsComparedWithTheVersionOfItsProgram(t *testing.T) {
 			t.Fatal(problems)
 		}
 		seen := growing(pool, "select", 40)
-		seen.Versions = SeenVersions{Program: tt.program, Text: tt.seen, Source: "metrics.txt"}
+		seen.Versions = SeenVersions{Program: tt.program, Release: tt.seen, Source: "metrics.txt"}
 		known := c.NewMatcher().Match(seen).Known
 		if len(known) != 1 || known[0].Versions.Verdict != tt.want {
 			t.Errorf("%s %q: %+v", tt.program, tt.words, known)

@@ -12,9 +12,9 @@ import (
 
 // SeenVersions are the versions in the evidence.
 type SeenVersions struct {
-	// Program is the name of the process. Text is its version as printed, followed by a
-	// comma and that of Go: "v1.34.4, go1.26.8". Source names the artifact.
-	Program, Text, Source string
+	// Program is the name of the process, Release its own version without that of its runtime:
+	// "v1.34.4". Source names the artifact.
+	Program, Release, Source string
 	// Files returns file names in stacks of the process, those of the family first, or
 	// nil. Names in module caches contain a version:
 	// "k8s.io/client-go@v0.34.4/tools/cache/reflector.go". It is called only for
@@ -108,11 +108,7 @@ func (c Component) find(seen SeenVersions) (r release, source string, ok bool) {
 	if len(c.Programs) == 0 || !oneOf(c.Programs, seen.Program) {
 		return release{}, "", false
 	}
-	own, _, _ := strings.Cut(seen.Text, ", ")
-	if strings.HasPrefix(own, "go1.") {
-		return release{}, "", false
-	}
-	r, ok = newRelease(own)
+	r, ok = newRelease(seen.Release)
 	return r, seen.Source, ok
 }
 

@@ -119,16 +119,18 @@ func (b *builder) contended(p *part) {
 		}
 		title := fmt.Sprintf("%d threads wait for one lock, a %s", w.waiters, w.class)
 		text := fmt.Sprintf("%s and %d others in %s wait for %s (a %s)", strconv.Quote(clip(w.first, 60)), w.waiters-1, path.Base(p.path), object, w.class)
+		threads := []string{w.first}
 		if h, ok := m.holds[object]; ok {
 			text += fmt.Sprintf(", which %s holds while it is %s", strconv.Quote(clip(h.name, 60)), h.state)
 			if h.at != "" {
 				text += " in " + h.at
 			}
+			threads = append(threads, h.name)
 			text += ". That is contention, no leak: look at what the holder does."
 		} else {
 			text += ". The dump does not show who holds it."
 		}
-		b.s.Statements = append(b.s.Statements, analysis.Statement{Key: "contended " + w.class, Title: title, Text: text, Path: p.path})
+		b.s.Statements = append(b.s.Statements, analysis.Statement{Key: "contended " + w.class, Title: title, Text: text, Threads: threads, Path: p.path})
 	}
 	b.owners(p)
 }

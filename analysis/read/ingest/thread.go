@@ -329,8 +329,9 @@ func (b *builder) otherThreads(best *part, all []*part) {
 // deadlocks become statements: one dump proves them.
 func (b *builder) deadlocks(p *part) {
 	for i, d := range p.threads.dump.Deadlocks {
-		var names, steps []string
+		var threads, names, steps []string
 		for _, link := range d.Threads {
+			threads = append(threads, link.Name)
 			names = append(names, strconv.Quote(clip(link.Name, 60)))
 			steps = append(steps, strconv.Quote(clip(link.Name, 60))+" waits for "+link.Waits+", which "+strconv.Quote(clip(link.HeldBy, 60))+" holds")
 		}
@@ -339,7 +340,7 @@ func (b *builder) deadlocks(p *part) {
 			Title: "Deadlock of " + wording.Plural(len(d.Threads), "thread", "threads") + ": " + strings.Join(names, ", "),
 			Text: strings.Join(steps, "; ") + ". " + foundBy(d) + " (deadlock " + strconv.Itoa(i+1) + " of " + strconv.Itoa(len(p.threads.dump.Deadlocks)) +
 				"): these threads will never go on, and everything that needs their locks waits behind them. Restart the process after saving a heap dump, and fix the order in which the locks are taken.",
-			Path: p.path,
+			Threads: threads, Path: p.path,
 		})
 	}
 	if w := p.threads.dump.Unresponsive; w != "" {

@@ -259,7 +259,7 @@ func TestTheLargestGroupIsToldWhereItsRateIsAnother(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	visible.Unit = analysis.PerSnapshot
+	visible.Unit, visible.LargestSlope = analysis.PerSnapshot, 13
 	if got, want := Visible(visible), "In 8 snapshots, 3 intervals, a rise of 10 per snapshot would have been seen, in the largest group, of 90, one of 13 per snapshot"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

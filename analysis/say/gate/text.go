@@ -36,7 +36,7 @@ func line(r *report.Gate, i *report.GateItem) string {
 	case i.Finding && i.Before != nil && i.Now != nil:
 		text += ": " + wording.NoMoreThanInBaseline(*i.Before, *i.Now)
 	case !i.Finding:
-		text += ": " + strings.TrimSuffix(i.Text, ".")
+		text += ": " + wording.Clause(i.Text)
 	}
 	return text + place(i)
 }
@@ -114,7 +114,7 @@ func fails(r *report.Gate, verdicts []analysis.Verdict) (text string, stack []st
 	if i == nil {
 		return "", nil
 	}
-	return "Fails: " + strings.TrimSuffix(i.Sentence, ".") + ".", report.StackLines(i.Stack)
+	return "Fails: " + wording.Clause(i.Sentence) + ".", report.StackLines(i.Stack)
 }
 
 // Text is what counts in lines for a terminal or a log: what fails by the verdicts, then a

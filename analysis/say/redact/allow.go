@@ -407,6 +407,7 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 	}
 	for _, s := range snap.Statements {
 		r.allow(free, s.Key, s.Title, s.Text, s.Path)
+		r.allow(free, s.Threads...)
 	}
 	for _, p := range snap.Problems {
 		r.allow(free, p.Path, p.What, p.Why, p.Hint)

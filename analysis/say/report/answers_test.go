@@ -32,7 +32,7 @@ type claimed struct {
 }
 
 var answers = map[string]claimed{
-	"series/clientgo-informer-recreate": {state: "leaking", says: []string{`58 informer factories`, `12 goroutines and 1 connection`, `stopped none`, `58 of 58`, `[Oo]ne informer factory per process`, `goroutine id`},
+	"series/clientgo-informer-recreate": {state: "leaking", says: []string{`58 informer factories`, `12 goroutines and 1 connection`, `stopped none`, `58 of 58`, `[Oo]ne informer factory per process`, `goroutine tracked by id`},
 		never: []string{`propagateCancel`, `persistConn`}},
 	"series/clientgo-informer-recreate t2,t3": {of: []string{"series/clientgo-informer-recreate/t2", "series/clientgo-informer-recreate/t3"}, state: "grew", says: []string{`21 to 31`, `10 new`, `none ended`, `between t2 and t3`, `leakdiff collect`},
 		never: []string{`leaking`, `othing grew`}},

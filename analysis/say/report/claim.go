@@ -29,6 +29,8 @@ type Claims struct {
 	Followed bool `json:"followed"`
 	Came     int  `json:"came"`
 	Ended    int  `json:"ended"`
+	// PerHour is its pace from the last low to the peak, 0 where that has no times.
+	PerHour float64 `json:"per_hour,omitempty"`
 	// Closed reports that its own Close, Stop or Shutdown started the members: what waits
 	// was closed.
 	Closed bool `json:"closed,omitempty"`
@@ -75,6 +77,7 @@ func (d *diagnosing) claim(l *answer) Claims {
 	if c.First, c.Top = ends(x.counts); c.First < 0 {
 		return c
 	}
+	c.PerHour = d.perHour(s, x.counts)
 	c.From, c.N, c.Left = *x.counts[c.First], *x.counts[c.Top], *x.counts[c.Last]
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil && c.EndedAt > 0 && c.Followed {
 		c.Ended = sumOf(o.Ended[:c.EndedAt]) // until the cause went away

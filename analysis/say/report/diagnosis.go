@@ -74,7 +74,7 @@ type Link struct {
 
 // Certainty is how sure something is, with the reason.
 type Certainty struct {
-	// Word is certain, likely, possible or open.
+	// Word is certain, likely, possible, open, or unknown where the captures cannot show it.
 	Word   string `json:"word"`
 	Reason string `json:"reason"`
 }
@@ -85,6 +85,7 @@ const (
 	likely   = "likely"
 	possible = "possible"
 	open     = "open"
+	unknown  = "unknown"
 )
 
 // Action is the next step: what to do, and a command to copy where there is one.
@@ -382,17 +383,17 @@ func (d *diagnosing) bounds(l answer) bool {
 	return false
 }
 
-// perUnit is a rate in the unit that gives 1 to 100, with % for the noun: "15 % a second".
-func (d *diagnosing) perUnit(s *Series, counts []*int) string {
+// perHour is the pace of counts from their last low to their peak, 0 where it has no time.
+func (d *diagnosing) perHour(s *Series, counts []*int) float64 {
 	first, top := ends(counts)
 	if first < 0 || top <= first {
-		return ""
+		return 0
 	}
 	for first < top && d.epoch(s, first) != d.epoch(s, top) {
 		first++
 	}
 	if counts[first] == nil {
-		return ""
+		return 0
 	}
 	for i := first + 1; i < top; i++ { // the growth begins at the last low
 		if counts[i] != nil && *counts[i] <= *counts[first] {
@@ -402,17 +403,16 @@ func (d *diagnosing) perUnit(s *Series, counts []*int) string {
 	a, b := d.snapshot(s, first).CapturedAt, d.snapshot(s, top).CapturedAt
 	rise := float64(*counts[top] - *counts[first])
 	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
-		return ""
+		return 0
 	}
-	figure, unit := wording.Pace(rise * float64(time.Hour) / float64(b.Sub(*a)))
-	return figure + " % " + unit
+	return rise * float64(time.Hour) / float64(b.Sub(*a))
 }
 
 // rate is how fast the subject grows: "+15 a second".
 func (d *diagnosing) rate(l answer) string {
-	s := &d.r.Series[l.series]
-	if rate := d.perUnit(s, l.subject.counts); rate != "" {
-		return "+" + strings.Replace(rate, " %", "", 1)
+	if l.claims.PerHour > 0 {
+		figure, unit := wording.Pace(l.claims.PerHour)
+		return "+" + figure + " " + unit
 	}
 	first, top := ends(l.subject.counts)
 	if first < 0 || top <= first {
@@ -602,7 +602,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case l.finding.marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case c.State == Leaks && c.Followed:
-		return &Certainty{certain, "each followed by " + x.identity}
+		return &Certainty{certain, "every " + x.identity}
 	case c.State == Leaks:
 		return &Certainty{likely, "by counts alone"}
 	case c.State == NoLeak && c.EndedAt > 0:
@@ -610,7 +610,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == NoLeak:
 		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
 	case c.State == GrewOnce && c.Followed:
-		return &Certainty{certain, "each followed by " + x.identity + ", and no more came"}
+		return &Certainty{certain, "every " + x.identity + ", and no more came"}
 	case c.State == MayLeak:
 		return &Certainty{possible, d.undecided(s, l.finding)}
 	case c.State == Replaced:
@@ -712,7 +712,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		}
 	}
 	if len(l.finding.Stack) == 0 {
-		return &Certainty{open, "a listing has no stack"}
+		return &Certainty{unknown, "the listing shows no code"}
 	}
 	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
 		return &Certainty{likely, "started by " + shortRole(last.Function)}
@@ -786,6 +786,15 @@ func (d *diagnosing) courseOf(s *Series, x *subject) Rise {
 	return RiseOf(x.counts, epochs)
 }
 
+// unless says of what grew and stopped when it needs a look again.
+func (d *diagnosing) unless(l answer) string {
+	c, level := &l.claims, "At most"
+	if c.Left == c.N {
+		level = "Stable at"
+	}
+	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
+}
+
 // next is one action, with a command where one can be copied.
 func (d *diagnosing) next(l answer) *Action {
 	s := &d.r.Series[l.series]
@@ -799,7 +808,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case s.recoveredAt(l.finding) > 0:
 		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
 	case v == analysis.Stopped:
-		out.Text = fmt.Sprintf("It stands. Look again when there are more than %d.", highest(l.subject.counts))
+		out.Text = d.unless(l)
 	case v == analysis.Grew || v == analysis.New:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:

@@ -22,7 +22,7 @@ func TestTwoProcessesOfOneNameAreNotMixedUp(t *testing.T) {
 		t.Errorf("in order: %v", got)
 	}
 	d := r.diagnosing(noun.Builtin())
-	for series, want := range []string{open, open, certain} {
+	for series, want := range []string{unknown, unknown, certain} {
 		if got := d.cause(answer{series: series, finding: &Finding{}}); got == nil || got.Word != want {
 			t.Errorf("the cause of process %d is %+v, want %s", series, got, want)
 		}

@@ -41,7 +41,7 @@ func TestWhatWasNotUnderstoodIsSaidFirst(t *testing.T) {
 			if err := JSON(&out, c.Report); err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(out.String(), `"refused": 2`); n != len(tc.refused) {
+			if n := strings.Count(out.String(), `"refused":2`); n != len(tc.refused) {
 				t.Errorf("refused is said %d times, want %d", n, len(tc.refused))
 			}
 		})

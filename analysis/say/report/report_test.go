@@ -167,7 +167,7 @@ func TestTheContractHasNoNullLists(t *testing.T) {
 	if err := JSON(&b, Build(nil, nil, Options{}).Report); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"snapshots": []`, `"series": []`, `"problems": []`} {
+	for _, want := range []string{`"snapshots":[]`, `"series":[]`, `"problems":[]`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s is missing in %s", want, b.String())
 		}

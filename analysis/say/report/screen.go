@@ -298,7 +298,7 @@ func (s *screen) figures() []string {
 	}
 	var sure []string
 	if c := s.Growth; c != nil {
-		sure = append(sure, "growth "+c.Word+", "+c.Reason)
+		sure = append(sure, "growing "+c.Word+", "+c.Reason)
 	}
 	if c := s.Cause; c != nil {
 		sure = append(sure, "cause "+c.Word+", "+c.Reason)

@@ -124,7 +124,7 @@ func TestTheScreenOfEachStateHasItsForm(t *testing.T) {
 		problems []analysis.Problem
 	}{
 		{"what leaks has proof, begin, pace, certainty, course, stack and next step", []int{2, 12, 22, 32, 42, 52},
-			[]string{"▲ LEAKING   shop   6 dumps in 50 min\n", "\nproof   50 of 50 ", "\nsince   ", "\npace    +1 a minute\n", "\nsure    growth certain", " 2 ▁▂▄▅▇█ 52\n", "\nwhere the 52 wait at t5\n  sync.(*Mutex).Lock ", "\n▌ main.wait  ", "\n▌ created by main.main", "\ndo      ", "\nmore    --verbose"},
+			[]string{"▲ LEAKING   shop   6 dumps in 50 min\n", "\nproof   50 of 50 ", "\nsince   ", "\npace    +1 a minute\n", "\nsure    growing certain", " 2 ▁▂▄▅▇█ 52\n", "\nwhere the 52 wait at t5\n  sync.(*Mutex).Lock ", "\n▌ main.wait  ", "\n▌ created by main.main", "\ndo      ", "\nmore    --verbose"},
 			[]string{"until", "limit"}, nil},
 		{"what ended says when", []int{2, 12, 22, 32, 42, 2},
 			[]string{"▲ LEAKING until t4   shop   6 dumps in 50 min\n", "\nuntil   t5", " peak 42\n"}, nil, nil},

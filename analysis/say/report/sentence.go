@@ -66,8 +66,9 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
 	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
-		if rate := d.perUnit(s, x.counts); rate != "" {
-			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
+		if c.PerHour > 0 {
+			figure, unit := wording.Pace(c.PerHour)
+			text := fmt.Sprintf("%s opens %s %s %s%s and closes none", s.actor(), figure, x.many, unit, x.place)
 			return []string{fmt.Sprintf("%s: %d are open", text, c.Left), text}
 		}
 	}

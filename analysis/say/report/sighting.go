@@ -148,8 +148,8 @@ func (j *JudgedSeries) proven(fingerprint string, judgement analysis.Judgement) 
 func (j *JudgedSeries) versionsOf(g *analysis.Group, at int) knowledge.SeenVersions {
 	out := knowledge.SeenVersions{Program: j.Snapshots[at].Process.Name.Value}
 	for i := at; i >= j.Trend.EpochStart(at); i-- {
-		if v := j.Snapshots[i].Process.Version; v.Known() {
-			out.Text, out.Source = v.Value, v.Source
+		if p := &j.Snapshots[i].Process; p.Version.Known() {
+			out.Release, out.Source = p.Release(), p.Version.Source
 			break
 		}
 	}

@@ -271,7 +271,7 @@ func TestAFindingWithoutAStackHasAnEmptyListAndPrintsNothing(t *testing.T) {
 	if err := report.JSON(&doc, c.Report); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.Report.Series[0].Findings); n == 0 || strings.Count(doc.String(), `"stack": []`) != n || strings.Contains(doc.String(), "stack_") || strings.Contains(text.String(), "Stack of") {
+	if n := len(c.Report.Series[0].Findings); n == 0 || strings.Count(doc.String(), `"stack":[]`) != n || strings.Contains(doc.String(), "stack_") || strings.Contains(text.String(), "Stack of") {
 		t.Errorf("%d findings:\n%s\n%s", n, text.String(), doc.String())
 	}
 }

@@ -57,12 +57,13 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	return out
 }
 
-// identities are what members of a kind are followed by.
+// identities are how members of a kind are followed.
 var identities = map[analysis.Kind]string{
-	analysis.KindGoroutine: "goroutine id", analysis.KindThread: "thread id", analysis.KindDescriptor: "inode or number", analysis.KindWatch: "watch descriptor",
+	analysis.KindGoroutine: "goroutine tracked by id", analysis.KindThread: "thread tracked by id",
+	analysis.KindDescriptor: "descriptor tracked by inode or number", analysis.KindWatch: "watch tracked by its descriptor",
 }
 
-// identity is what objects are followed by: by that of their first part, which goroutines and
+// identity is how objects are followed: by that of their first part, which goroutines and
 // threads keep, and by inode where a connection makes them one.
 func (o *Object) identity() string {
 	if len(o.Each) == 0 {
@@ -70,7 +71,7 @@ func (o *Object) identity() string {
 	}
 	switch o.Level {
 	case analysis.ByInode, analysis.ByEndpoint:
-		return "inode"
+		return "one tracked by inode"
 	}
 	return identities[o.Each[0].Kind]
 }

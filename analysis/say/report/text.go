@@ -18,10 +18,16 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// JSON writes the report as the public contract leakdiff.report/1, indented.
-func JSON(w io.Writer, r Report) error {
+// JSON writes the report as the public contract leakdiff.report/1, without spaces: over the wire
+// indentation is a sixth of it.
+func JSON(w io.Writer, r Report) error { return writeJSON(w, r) }
+
+// IndentedJSON is JSON for a terminal.
+func IndentedJSON(w io.Writer, r Report) error { return writeJSON(w, r, jsontext.WithIndent(" ")) }
+
+func writeJSON(w io.Writer, r Report, more ...jsonv2.Options) error {
 	// The options of version 1 keep every byte of the contract; it is written in one pass.
-	if err := jsonv2.MarshalWrite(w, r, jsonv1.DefaultOptionsV1(), jsontext.WithIndent(" "), jsontext.EscapeForHTML(false)); err != nil {
+	if err := jsonv2.MarshalWrite(w, r, append(more, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))...); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

@@ -75,7 +75,7 @@ func NewTicket(r *Report) Ticket {
 		}
 	}
 	if d.Next != nil {
-		t.Facts = append(t.Facts, Fact{Label: "Do", Text: short(unstopped(d.Next.Text)), Command: d.Next.Command})
+		t.Facts = append(t.Facts, Fact{Label: "Do", Text: short(wording.Clause(d.Next.Text)), Command: d.Next.Command})
 	}
 	told := 0
 	for _, also := range d.Also {
@@ -129,9 +129,6 @@ func chainLine(d *Diagnosis) string {
 	}
 	return strings.Join(cells, "; ")
 }
-
-// unstopped is a text without the full stop at its end: a command or an address may follow.
-func unstopped(text string) string { return strings.TrimSuffix(text, ".") }
 
 // sinceAndRate joins since when, how fast and until when.
 func sinceAndRate(d *Diagnosis) string {
@@ -207,7 +204,7 @@ func (r *Report) taken() string {
 func sureness(d *Diagnosis) string {
 	var parts []string
 	if d.Growth != nil {
-		parts = append(parts, "growth "+d.Growth.Word+" ("+d.Growth.Reason+")")
+		parts = append(parts, "growing "+d.Growth.Word+" ("+d.Growth.Reason+")")
 	}
 	if d.Cause != nil {
 		parts = append(parts, "cause "+d.Cause.Word)

@@ -53,6 +53,9 @@ func Members(k analysis.Kind, n int) string { return Plural(n, string(k), Kinds(
 // Capital begins a text with a capital letter. The text begins with an ASCII letter.
 func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
+// Clause is a sentence without its full stop, to be followed by others.
+func Clause(sentence string) string { return strings.TrimSuffix(sentence, ".") }
+
 // Lower begins a text with a small letter. The text begins with an ASCII letter or is
 // empty.
 func Lower(s string) string {

@@ -210,11 +210,11 @@ func rows() []row {
 		},
 			func(r *Report) bool { return len(r.about().Snapshots) > 3 }},
 		{"followed by an id that its kind does not have", func(r *Report) bool {
-			return r.Diagnosis.Growth != nil && strings.Contains(r.Diagnosis.Growth.Reason, "followed by")
+			return r.Diagnosis.Growth != nil && strings.Contains(r.Diagnosis.Growth.Reason, "tracked by")
 		}, func(r *Report) bool {
 			f := r.lead()
 			reason := r.Diagnosis.Growth.Reason
-			return f != nil && (strings.Contains(reason, "goroutine id") && f.Kind != "goroutine" && f.Kind != "thread" || strings.Contains(reason, "thread id") && f.Kind != "thread")
+			return f != nil && (strings.Contains(reason, "goroutine tracked") && f.Kind != "goroutine" && f.Kind != "thread" || strings.Contains(reason, "thread tracked") && f.Kind != "thread")
 		}},
 		{"who came is not known beside identities", func(r *Report) bool { return unknown.MatchString(r.Diagnosis.Proof) },
 			func(r *Report) bool { f := r.lead(); return f != nil && f.Life != nil && f.Life.Followed > 0 }},
