@@ -118,7 +118,7 @@ func TestEveryViewShowsWhatPeopleSaid(t *testing.T) {
 		{name: "the snapshot", path: "/snapshots/" + at["t2"] + "?case=" + up.Case, status: 200, want: []string{"prober-renamed", "node-seven"}, never: []string{at["t1"]}},
 		{name: "the family", path: "/families/" + family + "?case=" + up.Case, status: 200, want: []string{"prober-renamed"}, never: []string{at["t1"]}},
 		{name: "the bundle", path: "/bundles/" + up.ID, status: 200, want: []string{"prober-renamed", "entered by a person (was: not known)"}},
-		{name: "the upload's answer", path: "/api/v1/bundles/" + up.ID, status: 200, want: []string{`"process":"prober-renamed"`}, never: []string{at["t1"]}},
+		{name: "the upload's answer", path: "/api/v1/bundles/" + up.ID, status: 200, want: []string{`"process": "prober-renamed"`}, never: []string{at["t1"]}},
 		{name: "the list of cases", path: "/", status: 200, want: []string{"prober-renamed"}},
 		{name: "a snapshot that was left out says so", path: "/snapshots/" + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case", "identity page"}},
 		{name: "a comparison with it as well", path: "/diff/" + at["t0"] + ".." + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case"}},

@@ -36,8 +36,8 @@ type Answer struct {
 	// Known is what is known where there is no stack.
 	KnownTitle string `json:",omitempty"`
 	Known      []Pair
-	Do    *AnswerDo `json:",omitempty"`
-	Facts []AnswerFact
+	Do         *AnswerDo `json:",omitempty"`
+	Facts      []AnswerFact
 	// Groups are the largest of a single dump.
 	Groups     []AnswerGroup
 	GroupsNote string

@@ -30,7 +30,7 @@ func answeredCase() CaseInput {
 		},
 		Proved: "24 of 24", Proof: "24 of 24 started since t0 are still there at t2.", Since: "before the first dump, t0", Rate: "+12 a minute", Limit: "none near: 3 of 20 files",
 		Growth: &report.Certainty{Word: "certain", Reason: "every goroutine tracked by id"}, Cause: &report.Certainty{Word: "likely", Reason: "main.serve starts them"},
-		Next: &report.Action{Text: "Stop each.", Command: "leakdiff collect --pid 12 --every 30s --count 5 -o app.tar.gz"},
+		Next:   &report.Action{Text: "Stop each.", Command: "leakdiff collect --pid 12 --every 30s --count 5 -o app.tar.gz"},
 		Also:   []string{"db: calls 0 to 9"},
 		Claims: &report.Claims{N: 24, Top: 2, Last: 2, PerHour: 720, EndedAt: -1, RestartedAt: -1},
 	}
