@@ -152,7 +152,7 @@ func TestAResultForAccountsIsForNobodyElse(t *testing.T) {
 	if r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","audience":"world"}`), append([]string{"Content-Type", jsonKind}, ci...)...); r.status != 400 {
 		t.Errorf("another audience gives %d", r.status)
 	}
-	for _, suffix := range []string{"", ".md", ".txt", ".html", ".json", ".csv", ".parquet", "/a-title"} {
+	for _, suffix := range []string{"", ".md", ".txt", ".html", ".json", ".csv", "/a-title"} {
 		if r := s.get(public.Link + suffix); r.status != 200 {
 			t.Errorf("%s of a public one gives %d", suffix, r.status)
 		}

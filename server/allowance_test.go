@@ -247,7 +247,7 @@ func plantedRound(round int) map[string]string {
 // twinsRedacted are the redacted twins of live pages that are searched. They are written
 // from what a permalink holds, so a few stand for all.
 var twinsRedacted = map[string][]string{
-	"the case": {".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".parquet", ".html"}, "several": {".md"}, "stacks": {".md"},
+	"the case": {".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html"}, "several": {".md"}, "stacks": {".md"},
 	"a snapshot of series 0": {".json", ".md"}, "a pair of series 0": {".jira"}, "family 0 of series 0": {".md"}, "objects of series 0": {".txt"},
 }
 
@@ -261,9 +261,6 @@ func encodings(body, suffix string) []string {
 			io.Copy(&b, zip)
 			out = append(out, strings.ToLower(b.String()))
 		}
-	}
-	if suffix == ".parquet" && strings.HasPrefix(body, "PAR1") {
-		out = append(out, strings.ToLower(parquetValues(body)))
 	}
 	if plain := html.UnescapeString(body); plain != body {
 		out = append(out, strings.ToLower(plain))
@@ -408,7 +405,7 @@ func TestNothingUnknownIsShared(t *testing.T) {
 			}
 		}
 		check("the answer", "", r.body)
-		for _, suffix := range []string{"", ".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".parquet", ".html", ".svg", ".folded", ".pb.gz"} {
+		for _, suffix := range []string{"", ".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"} {
 			page := s.get("/p/" + made.ID + suffix)
 			check("the twin ", suffix, page.body)
 			check("a header of", suffix, fmt.Sprint(page.header))

@@ -239,18 +239,15 @@ func TestNothingPlantedIsShared(t *testing.T) {
 				}
 				clean(t, "the answer", r.body)
 				made := decode[share.Result](t, r.body)
-				suffixes := []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".parquet", ".html", ".svg"}
+				suffixes := []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".html", ".svg"}
 				if preview != "full" {
 					suffixes = []string{"", ".html"} // the others have no preview
 				}
 				for _, suffix := range suffixes {
 					page := s.get("/p/" + made.ID + suffix)
-					hasNone := suffix == ".svg" && strings.HasPrefix(address, "/compare") || suffix == ".parquet" && !strings.HasPrefix(address, "/cases/")
+					hasNone := suffix == ".svg" && strings.HasPrefix(address, "/compare")
 					if page.status != 200 && !(hasNone && page.status == 404) {
 						t.Fatalf("%s gives %d", suffix, page.status)
-					}
-					if suffix == ".parquet" && page.status == 200 {
-						page.body += parquetValues(page.body)
 					}
 					clean(t, "the page"+suffix+" with preview "+preview, page.body)
 					for k, v := range page.header {
@@ -294,11 +291,8 @@ func TestNamesOfUploadedFilesAreNotShared(t *testing.T) {
 			address := "/cases/" + up.Case
 			r := s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"view":%q,"preview":"full"}`, address)))
 			made := decode[share.Result](t, r.body)
-			for _, suffix := range []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".parquet", ".html", ".svg"} {
+			for _, suffix := range []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".html", ".svg"} {
 				page := s.get("/p/" + made.ID + suffix).body
-				if suffix == ".parquet" {
-					page += parquetValues(page)
-				}
 				for _, secret := range strings.Split(tc.secret, "|") {
 					if at := strings.Index(strings.ToLower(page), secret); at >= 0 {
 						t.Errorf("the page%s tells %s: …%s…", suffix, secret, page[max(0, at-120):min(len(page), at+60)])

@@ -90,7 +90,6 @@ func TestWhatWasSaidOutlivesTheProcess(t *testing.T) {
 		"with a filter":                      grown.Link + "?q=func:wait",
 		"its Markdown":                       grown.Link + ".md",
 		"its CSV":                            grown.Link + ".csv",
-		"its Parquet":                        grown.Link + ".parquet",
 		"one snapshot, asked for once":       alone.Link,
 		"the JSON":                           grown.Link + ".json",
 		"the JSON by the API":                "/api/v1" + grown.Link,

@@ -16,7 +16,7 @@ import (
 
 // routes lists every URL of the server, and rules who may use each. A page has twins with
 // the suffixes .md, .jira, .txt, .html, .csv, .json and .svg, redacted with ?redact=1.
-// Cases also have .parquet, snapshots and comparisons .folded and .pb.gz.
+// Snapshots and comparisons .folded and .pb.gz.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
@@ -82,7 +82,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/diff-other", s.cases.ElsewherePage)
 	r.Get("/compare", s.cases.ComparePage)
 	for _, suffix := range response.Suffixes {
-		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".parquet" && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page is no case and has no charts and no stacks
+		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page is no case and has no charts and no stacks
 			r.Get("/compare"+suffix, s.share.OrRedacted(s.cases.ComparePage))
 		}
 	}

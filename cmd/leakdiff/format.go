@@ -22,16 +22,13 @@ import (
 // knows. Markdown, Jira markup and HTML are those of the page of a case in the web app.
 func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, hide *redact.Redactor) error {
 	switch r.Format {
-	case "json", "csv", "parquet":
+	case "json", "csv":
 		listed, err := redact.Copy(hide, *c.Listed())
 		if err != nil {
 			return err
 		}
-		switch r.Format {
-		case "csv":
+		if r.Format == "csv" {
 			return report.CSV(w, listed)
-		case "parquet":
-			return report.Parquet(w, listed)
 		}
 		return report.IndentedJSON(w, listed)
 	case "sarif", "junit":

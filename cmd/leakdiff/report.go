@@ -24,7 +24,7 @@ import (
 
 type reportCommand struct {
 	Paths           []string           `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string             `help:"text, md, json, html, csv, parquet or jira; ticket and ticket-jira are the answer in a few lines for an issue; sarif and junit are for pipelines and editors." enum:"text,md,json,html,csv,parquet,jira,ticket,ticket-jira,sarif,junit" default:"text"`
+	Format          string             `help:"text, md, json, html, csv or jira; ticket and ticket-jira are the answer in a few lines for an issue; sarif and junit are for pipelines and editors." enum:"text,md,json,html,csv,jira,ticket,ticket-jira,sarif,junit" default:"text"`
 	FailOn          string             `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it. auto is grew with --baseline and never without." enum:"auto,never,leaking,suspicious,grew" default:"auto"`
 	Baseline        string             `help:"A report (--format json) or captures of the same program from before: only what is new or grew since counts for --fail-on, and what was set aside in it stays aside." placeholder:"PATH" type:"path"`
 	Budget          string             `help:"File of what a process may have in its last capture, in families or objects, for each unit of a load. What is over it ends with status 1." placeholder:"FILE" type:"path"`
@@ -54,7 +54,6 @@ With --bisect: 0 good, 1 bad, 125 cannot tell or nothing could be read, 129 an e
 Examples:
   leakdiff report t0.txt t1.txt t2.txt
   leakdiff report --verbose --format md bundle.tar.gz
-  leakdiff report --format parquet captures/ > captures.parquet
   leakdiff report --verbose --source . --source ~/go/pkg/mod t0.txt t1.txt
   leakdiff report --fail-on leaking --redact captures/
   leakdiff report --before v1.5.2.tgz v1.5.3.tgz

@@ -24,7 +24,7 @@ const (
 )
 
 // Suffixes are those of the twins of pages. Ids hold no dot.
-var Suffixes = [...]string{".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".parquet", ".html", ".svg", ".folded", ".pb.gz"}
+var Suffixes = [...]string{".ticket.md", ".ticket.jira", ".json", ".md", ".txt", ".jira", ".csv", ".html", ".svg", ".folded", ".pb.gz"}
 
 // Twin splits the suffix of a twin off an id.
 func Twin(id string) (string, string) {
@@ -69,8 +69,6 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 		var b bytes.Buffer
 		err := e.CSV(&b)
 		return Content{Kind: "text/csv; charset=utf-8; header=present", Body: b.Bytes(), file: saveName(e.Name, suffix), saved: true}, err
-	case ".parquet":
-		return rowsOf(suffix, e)
 	}
 	if e.Stacks == nil {
 		return Content{}, Refuse("not_found", "this page has no twin "+suffix, "", "only snapshots and comparisons have stacks", "open one of them and take its "+suffix)
@@ -88,16 +86,6 @@ func ticketOf(suffix string, e Export) (Content, error) {
 		return Content{Kind: "text/plain; charset=utf-8", Body: []byte(t.Jira(e.Link))}, nil
 	}
 	return Content{Kind: "text/markdown; charset=utf-8", Body: []byte(t.Markdown(e.Link))}, nil
-}
-
-// rowsOf is a row for each family and snapshot of a case, for other tools.
-func rowsOf(suffix string, e Export) (Content, error) {
-	if e.Report == nil {
-		return Content{}, Refuse("not_found", "this page has no twin "+suffix, "", "only a case has a row for each family and snapshot", "take that of the case, or the "+".csv of this page")
-	}
-	var b bytes.Buffer
-	err := report.Parquet(&b, *e.Report)
-	return Content{Kind: "application/vnd.apache.parquet", Body: b.Bytes(), file: saveName(e.Name, suffix), saved: true}, err
 }
 
 // HasTicket reports a page with an answer. A case in which nothing was read has none.

@@ -45,9 +45,6 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 		fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 		"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 	}
-	if e.Report != nil {
-		freezes = append(freezes, "A row for each family and snapshot as Parquet, at the link with .parquet.")
-	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		NeedsKey:    s.access.NeedsKey(r.Context(), l.ID),

@@ -27,7 +27,7 @@ func apiLines(base string) []Capture {
 		{"Upload and wait", "curl -sS -T bundle.tgz '" + base + "/api/v1/bundles/?wait=1' | tee upload.json",
 			"Waits at most 60 s for the result; the status says whether it is done. The answer holds the case and, this once, its owner key."},
 		{"Read the findings", `curl -sS "` + base + "/cases/" + caseID + `.md"`,
-			"As Markdown for a ticket. With .json in the place of .md the same is data, with .txt it is text, with .csv a table, with .parquet rows for DuckDB."},
+			"As Markdown for a ticket. With .json in the place of .md the same is data, with .txt it is text, with .csv a table."},
 		{"Freeze a link", `curl -sS -H Content-Type:application/json -d "{\"case\":\"` + caseID + `\"}" ` + base + "/api/v1/permalinks",
 			"Redacted and kept for 90 days, unless redact and keep say otherwise. url in the answer is the address for the ticket."},
 	}

@@ -417,7 +417,6 @@ func NewCase(in CaseInput) Case {
 		}
 		c.Shell.Offer(caseURL(in.ID), query, WithoutStacks)
 		c.Shell.OfferTicket(caseURL(in.ID), query)
-		c.Shell.OfferRows(caseURL(in.ID), query)
 		if c.Progress != nil {
 			c.Shell.Refresh = refreshSeconds
 		}

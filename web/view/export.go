@@ -47,11 +47,6 @@ func (s *Shell) OfferTicket(base, query string) {
 	}
 }
 
-// OfferRows adds the twin of a case with a row for each family and snapshot.
-func (s *Shell) OfferRows(base, query string) {
-	s.Twins = append(s.Twins, Link{Text: "Parquet", URL: base + ".parquet" + query})
-}
-
 // RedactParameter in the query of a twin asks for its redacted form.
 const RedactParameter = "redact"
 
