@@ -672,30 +672,30 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 		id, program, seen string
 		files             []string
 		want              VersionVerdict
-		text              string
+		printed           string
 	}{
-		{"containerd-10568", "containerd", "1.6.20~ds1", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
-		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
+		{"containerd-10568", "containerd", "1.6.20~ds1", nil, VersionAffected, "1.6.20~ds1"},
+		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, ""},
 		{"containerd-11120", "containerd", "1.7.29~rc.1", nil, VersionAffected, ""},
 		{"containerd-11120", "containerd", "1.7.29~ds1", nil, VersionFixed, ""},
 		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
-		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, "older than the release that brought it"},
-		{"containerd-10568", "kubelet", "v1.34.4", nil, "", "the version of containerd was not seen"},
+		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, ""},
+		{"containerd-10568", "kubelet", "v1.34.4", nil, "", ""},
 		{"k8s-83333", "kube-apiserver", "v1.15.4", nil, VersionAffected, ""},
 		{"k8s-83333", "kube-apiserver", "v1.15.5", nil, VersionFixed, ""},
 		{"k8s-83333", "kube-apiserver", "v1.13.10", nil, VersionAffected, ""},
-		{"clientgo-939", "informer", "", []string{"/go/pkg/mod/k8s.io/client-go@v0.34.4/transport/cert_rotation.go"}, VersionAffected, "seen k8s.io/client-go v0.34.4 (file names of the stack), fixed in 1.36.0: affected"},
+		{"clientgo-939", "informer", "", []string{"/go/pkg/mod/k8s.io/client-go@v0.34.4/transport/cert_rotation.go"}, VersionAffected, "k8s.io/client-go v0.34.4"},
 		{"clientgo-939", "informer", "", []string{"k8s.io/client-go@v0.36.1/transport/cert_rotation.go"}, VersionFixed, ""},
 		{"k8s-100241", "kubelet", "v1.34.4", []string{"github.com/google/cadvisor@v0.52.1/manager/container.go"}, VersionFixed, ""},
-		{"pgx-1999", "app", "", []string{"/mod/github.com/jackc/pgx/v5@v5.5.4/pgconn/x.go"}, VersionBefore, "older than the release"},
+		{"pgx-1999", "app", "", []string{"/mod/github.com/jackc/pgx/v5@v5.5.4/pgconn/x.go"}, VersionBefore, ""},
 		{"pgx-1999", "app", "", []string{"/mod/github.com/jackc/pgx/v5@v5.7.1/pgconn/x.go"}, VersionAffected, ""},
 		{"moby-33781", "dockerd", "17.06.0-ce", nil, VersionAffected, ""},
-		{"k8s-114751", "kubelet", "v1.34.4", nil, "", "no release with a fix is known here"},
+		{"k8s-114751", "kubelet", "v1.34.4", nil, "", ""},
 	} {
 		t.Run(tt.id+" "+tt.program+" "+tt.seen+strings.Join(tt.files, ""), func(t *testing.T) {
 			got := compare(c, entry(tt.id), SeenVersions{Program: tt.program, Release: tt.seen, Source: "metrics.txt", Files: func() []string { return tt.files }})
-			if got.Verdict != tt.want || !strings.Contains(got.Text, tt.text) {
-				t.Errorf("%q: %s, want %q: %s", got.Verdict, got.Text, tt.want, tt.text)
+			if got.Verdict != tt.want || (got.Seen == "") != (tt.want == "") || tt.printed != "" && got.Seen != tt.printed {
+				t.Errorf("%+v, want %q of %s", got, tt.want, tt.printed)
 			}
 		})
 	}

@@ -144,10 +144,11 @@ func (m Match) accuses() bool {
 // ClassHit is a class of a family and its form. Cause is the name of this form if it
 // has one. Upgrades are those of the class, each compared with the seen version.
 type ClassHit struct {
-	Class    *Class
-	Sign     string
-	Cause    string
-	Upgrades []string
+	Class *Class
+	Sign  string
+	Cause string
+	// Upgrades compare the seen versions with those of the upgrades of the class, in their order.
+	Upgrades []Comparison
 	// Rest reports that the members are at rest.
 	Rest bool
 	// WithGrowth reports a statement that accuses only beside a growing family.
@@ -187,7 +188,7 @@ func (m *Matcher) Match(s Seen) Result {
 		}
 		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign, Cause: in.pattern.Cause, Rest: in.atRest(s.Family)}
 		for _, u := range in.class.Upgrades {
-			hit.Upgrades = append(hit.Upgrades, m.c.upgrade(u, s.Versions))
+			hit.Upgrades = append(hit.Upgrades, m.c.compare(Versions{Component: u.Component, Fixed: u.Fixed}, s.Versions))
 		}
 		if in.pattern.WithUnit {
 			r.Follows = addClass(r.Follows, hit)

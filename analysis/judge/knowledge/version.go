@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis/expression"
-	"leakdiff/analysis/say/wording"
 )
 
 // SeenVersions are the versions in the evidence.
@@ -34,14 +33,13 @@ const (
 	VersionUnclear  VersionVerdict = "unclear"
 )
 
-// Comparison compares the seen version with those of an entry.
+// Comparison compares the seen version of a component with releases that mended it.
 type Comparison struct {
-	// Seen is empty if no version of the component was seen.
-	Seen    string
-	Verdict VersionVerdict
-	// Text is the comparison in words: "seen v1.6.20 (metrics.txt), fixed in v1.6.36 and
-	// v1.7.21: affected".
-	Text string
+	// Component is empty where nothing can be compared.
+	Component string
+	// Seen is the version as printed, empty if none was seen. Source names where.
+	Seen, Source string
+	Verdict      VersionVerdict
 }
 
 // release is a version in numbers. pre sorts it before its release.
@@ -132,72 +130,24 @@ func (m Module) in(file string) (release, bool) {
 	return r, true
 }
 
-// compare words the relation of the seen version to an entry.
+// compare compares the seen version with the releases of an entry.
 func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
-	if e.Versions.Component == "" || len(e.Versions.Fixed) == 0 && e.Versions.Introduced == "" {
-		return Comparison{Text: fixedWords(e, "")}
+	if len(e.Versions.Fixed) == 0 && e.Versions.Introduced == "" {
+		return Comparison{}
 	}
-	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == e.Versions.Component })
+	return c.compare(e.Versions, seen)
+}
+
+func (c *Catalogue) compare(v Versions, seen SeenVersions) Comparison {
+	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == v.Component })
 	if at < 0 {
-		return Comparison{Text: fixedWords(e, "")}
+		return Comparison{}
 	}
-	r, source, ok := c.doc.Components[at].find(seen)
-	if !ok {
-		text := "the version of " + e.Versions.Component + " was not seen; " + fixedWords(e, "")
-		if len(e.Advisories) > 0 {
-			text = e.advisoryWords() + ", fixed in " + strings.Join(e.Versions.Fixed, ", ") + "; the version of " + e.Versions.Component + " was not seen"
-		}
-		return Comparison{Text: text}
+	out := Comparison{Component: v.Component}
+	if r, source, ok := c.doc.Components[at].find(seen); ok {
+		out.Seen, out.Source, out.Verdict = r.printed, source, v.verdict(r)
 	}
-	out := Comparison{Seen: r.printed, Verdict: e.Versions.verdict(r)}
-	by := ""
-	if source != "" {
-		by = " (" + source + ")"
-	}
-	text := "seen " + r.printed + by + ", " + fixedWords(e, strings.Join(e.Versions.Fixed, ", "))
-	if len(e.Advisories) > 0 {
-		text = e.advisoryWords() + ", fixed in " + strings.Join(e.Versions.Fixed, ", ") + ", you run " + r.printed + by
-	}
-	switch out.Verdict {
-	case VersionAffected:
-		text += ": affected"
-	case VersionFixed:
-		text += ": the fix is in it, so that this growth has another cause or the fix does not hold"
-	case VersionBefore:
-		text += ": older than the release that brought it"
-	default:
-		text += ": whether it is in this line of releases is not known"
-	}
-	out.Text = text
 	return out
-}
-
-// upgrade is a step of a remedy, with a note if the seen version already contains it.
-func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
-	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == u.Component })
-	if at < 0 {
-		return u.Text
-	}
-	r, source, ok := c.doc.Components[at].find(seen)
-	if !ok || (Versions{Fixed: u.Fixed}).verdict(r) != VersionFixed {
-		return u.Text
-	}
-	text := "No upgrade of " + u.Component + " is needed for what " + wording.Ands(u.Fixed) + " mended: seen " + r.printed
-	if source != "" {
-		text += " (" + source + ")"
-	}
-	return text + ", the fix is in it."
-}
-
-// fixedWords lists the releases with the fix, in numbers if they are compared.
-func fixedWords(e *Entry, numbers string) string {
-	switch {
-	case numbers != "":
-		return "fixed in " + numbers
-	case e.FixedIn != "":
-		return "fix as reported: " + e.FixedIn
-	}
-	return "no release with a fix is known here"
 }
 
 // verdict compares by lines of releases. A line with its own fix decides. A line newer
@@ -255,15 +205,6 @@ func (v Versions) inRanges(r release) VersionVerdict {
 		return VersionBefore
 	}
 	return VersionFixed
-}
-
-// advisoryWords are the ids of a leak, the first one in front:
-// "CVE-2022-23471 (GHSA-2qjp-425j-52j9, GO-2022-1147)".
-func (e *Entry) advisoryWords() string {
-	if len(e.Advisories) == 1 {
-		return e.Advisories[0]
-	}
-	return e.Advisories[0] + " (" + strings.Join(e.Advisories[1:], ", ") + ")"
 }
 
 // numbered are releases in a sentence.

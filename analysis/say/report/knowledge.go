@@ -76,7 +76,7 @@ func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassN
 	note, have := notes[key]
 	switch {
 	case !have:
-		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: hit.Upgrades, Rest: hit.Rest}
+		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: evidence.Upgrades(hit.Class, hit.Upgrades), Rest: hit.Rest}
 	case hit.Cause == "":
 		note.Cause = hit.Class.Cause
 	}
@@ -221,7 +221,7 @@ func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
 	return KnownLeak{
 		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: evidence.Meaning(m), RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
-		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: m.Versions.Text, Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
+		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: evidence.Releases(e, m.Versions), Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
 	}
 }
 
