@@ -746,16 +746,16 @@ func highest(counts []*int) int {
 func (d *diagnosing) chain(l answer, others []answer) []Link {
 	var out []Link
 	s, x := &d.r.Series[l.series], &l.subject
+	if p := l.claims.Opener; p != nil {
+		out = append(out, Link{Figure: wording.Number(int64(p.Connections)), Noun: wording.Fit(p.Connections, "connection", "connections"), Process: p.Process, Text: "gone by " + d.label(s, p.At), Series: p.Series})
+	}
 	if l.queue != nil {
-		out = d.queueLinks(l)
+		out = append(out, d.queueLinks(l)...)
 	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
 		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy && shortRole(f.Function) == holder }) && !d.started(l, holder) {
-			out[0].Text = "holds them"
+			out[len(out)-1].Text = "holds them"
 		}
-	}
-	if p := l.claims.Opener; p != nil {
-		out = append(out, Link{Figure: wording.Number(int64(p.Connections)), Noun: wording.Fit(p.Connections, "connection", "connections"), Process: p.Process, Text: "gone by " + d.label(s, p.At), Series: p.Series})
 	}
 	n, own := highest(x.counts), d.courseOf(s, x)
 	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})

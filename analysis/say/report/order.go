@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
@@ -237,7 +238,7 @@ func (p pairOfGrowths) words(order edge.Order, first, held *Finding) string {
 func (p pairOfGrowths) members(n, series int, f *Finding) string {
 	s := &p.all[series].Series
 	if o := s.object(f.Object); o != nil {
-		return fmt.Sprintf("%d %s of %s", n, o.Name, p.names[series])
+		return fmt.Sprintf("%d %s of %s", n, strings.TrimPrefix(o.Name, "*"), p.names[series])
 	}
 	if lead := s.lead(f); lead != nil {
 		return fmt.Sprintf("%s of %s", wording.Plural(n, string(lead.Kind), wording.Kinds(lead.Kind)), p.names[series])

@@ -3,9 +3,12 @@ package report_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/report"
 )
 
@@ -123,5 +126,70 @@ func TestWhatEndsInAnIntervalWithItsPeerIsNotLookedForInLogs(t *testing.T) {
 	f := c.Report.Series[*c.Report.Diagnosis.Series].Findings[0]
 	if e := f.Evidence[0]; e.Rule != "peer_ended" || e.N != 56 || e.At == nil || *e.At != 8 || f.EndedWith == nil || f.EndedWith.Connections != 56 {
 		t.Errorf("evidence %+v, ended with %+v", e, f.EndedWith)
+	}
+}
+
+// streamed are nine captures of a client and a server. Each stream is an object of several
+// goroutines at both, and all of them run over 56 connections. The client is gone in the last one.
+func streamed() (out []bundle.Input) {
+	file := func(name, text string) {
+		out = append(out, bundle.Input{Name: name, Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }})
+	}
+	for i := range 9 {
+		at := time.Date(2026, 11, 21, 3, i, 0, 0, time.UTC).Format(time.RFC3339)
+		for _, p := range []struct {
+			name, object, creator string
+			methods               []string
+			rows                  []string
+		}{
+			{"client", "feed.(*Stream)", "feed.(*Client).Open", []string{"run", "read", "write", "keep"}, sharesOf(56, 8, 40000, true)(0, i)},
+			{"server", "hub.(*session)", "hub.(*Server).accept", []string{"serve", "pump", "watch"}, sharesOf(56, 8, 40000, false)(0, i)},
+		} {
+			n := 40 * i
+			if i == 8 && p.name == "client" {
+				continue
+			} else if i == 8 {
+				n = 0
+			}
+			var dump, listing strings.Builder
+			fmt.Fprintf(&dump, "goroutine %d [running]:\nmain.tick()\n\t/src/main.go:8 +0x1\n\n", 9000+i)
+			for k := range 32 {
+				fmt.Fprintf(&dump, "goroutine %d [select]:\nmain.idle()\n\t/src/main.go:9 +0x1\n\n", 5000+k)
+			}
+			for k := range n {
+				for g, method := range p.methods {
+					fmt.Fprintf(&dump, "goroutine %d [select]:\nexample.org/%s.%s(0x%x)\n\t/src/x.go:%d +0x1\ncreated by example.org/%s in goroutine 1\n\t/src/x.go:9 +0x1\n\n", 10+len(p.methods)*k+g, p.object, method, 0xc000100000+k*0x400, 40+g, p.creator)
+				}
+			}
+			fmt.Fprintf(&listing, "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n%s %d root cwd DIR 254,0 4096 9978228 /\n", p.name, 1000+len(p.methods))
+			for k, row := range p.rows {
+				fmt.Fprintf(&listing, "%s %d root %du IPv4 %d 0t0 TCP %s\n", p.name, 1000+len(p.methods), 3+k, 1_000_000*len(p.methods)+k, row)
+			}
+			dir := fmt.Sprintf("t%d/%s/", i, p.name)
+			file(dir+"captured_at", at+"\n")
+			file(dir+"goroutine-debug2.txt", dump.String())
+			file(dir+"lsof.txt", listing.String())
+		}
+	}
+	return out
+}
+
+func TestStreamsOfSeveralGoroutinesAreCountedAsStreams(t *testing.T) {
+	d := built(t, streamed()).Report.Diagnosis
+	if want := "client opened 280 feed streams and closed none; server served them until client was gone."; d.Sentence != want {
+		t.Errorf("got  %s\nwant %s", d.Sentence, want)
+	}
+	var chain []string
+	for _, l := range d.Chain {
+		chain = append(chain, strings.TrimSpace(l.Figure+" "+l.Noun+" "+l.Process))
+	}
+	if got, want := strings.Join(chain, "; "), "1 feed.(*Client).Open; 280 feed streams; each 4 goroutines; 280 hub.session objects server"; got != want {
+		t.Errorf("chain %q, want %q", got, want)
+	}
+	if want := "server itself is healthy: back at 0 at t8."; !strings.HasSuffix(d.Next.Text, want) {
+		t.Errorf("do %q, want an end of %q", d.Next.Text, want)
+	}
+	if want := "280 of 280 opened since t0 were still there at t7."; d.Proof != want {
+		t.Errorf("proof %q, want %q", d.Proof, want)
 	}
 }
