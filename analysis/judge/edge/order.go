@@ -35,6 +35,8 @@ type Growth struct {
 	// Calling and Serving report stacks inside calls to another process, or for one. Unary
 	// are those that wait for the answer to one call.
 	Calling, Serving, Unary bool
+	// Streams reports stacks of streams, or of calls, that share connections with others.
+	Streams bool
 	// Descriptors reports that Alive are descriptors: only those whose other end the process
 	// had can end or stay by it.
 	Descriptors bool
@@ -66,7 +68,10 @@ const (
 	// ByDescriptor is that goroutines of both wait for the ends of the same connections.
 	ByDescriptor Level = "descriptor"
 	ByEndpoint   Level = "endpoint"
-	Step         Level = "step"
+	// ByStreams is that one process dialled the connections over which the streams of both
+	// run, in whatever number.
+	ByStreams Level = "streams"
+	Step      Level = "step"
 )
 
 // Order says which of two growths is first.
@@ -75,6 +80,10 @@ type Order struct {
 	First, Held int
 	Rule        Rule
 	Level       Level
+	// Coupled is how both belong together. Connections are the most between both where each
+	// carries several members of what is held, else 0.
+	Coupled     Level
+	Connections int
 	// N are the connections that the rule is about, or the members that ended or stay.
 	N int
 	// Snapshot is that of Held in which its members ended, or that of First in which they
@@ -105,15 +114,24 @@ func (c *Case) Between(a, b Growth) (order Order, known bool, level Level) {
 			}
 		}
 	}
+	held := a
+	if order.Held == b.Process {
+		held = b
+	}
+	order.Coupled = level
+	if n := highest(c.matchedCounts(a.Process, b.Process)); known && 2*n <= highest(held.Alive) {
+		order.Connections = n
+	}
 	return order, known, level
 }
 
 // Joined reports a level at which connections are proven to join two growths.
-func (l Level) Joined() bool { return l == ByEndpoint || l == ByDescriptor }
+func (l Level) Joined() bool { return l == ByEndpoint || l == ByDescriptor || l == ByStreams }
 
 // coupled is how two growths belong together: goroutines of both wait for the ends of the same
-// connections; or both rise in step, and connections join their processes all the time; or one
-// side is inside calls that the other serves. Counts alone would join any two steady growths.
+// connections; or both rise in step with connections that join their processes all the time;
+// or with streams over connections that they share; or one side is inside calls that the other
+// serves. Counts alone would join any two steady growths.
 func (c *Case) coupled(a, b Growth) Level {
 	if a.Process == b.Process || !c.sameHost(a.Process, b.Process) && !c.Linked(a.Process, b.Process) {
 		return ""
@@ -127,8 +145,10 @@ func (c *Case) coupled(a, b Growth) Level {
 	}
 	there, back := c.matchedCounts(a.Process, b.Process), c.matchedCounts(b.Process, a.Process)
 	switch {
-	case c.joinedThroughout(a, b, there) && (calls || c.carried(a, there) || c.carried(b, back)):
+	case c.joinedThroughout(a, b, there) && (c.carried(a, there) || c.carried(b, back)):
 		return ByEndpoint
+	case c.multiplexed(a, b):
+		return ByStreams
 	case calls || c.left(a, b) || c.left(b, a):
 		return Step
 	}
@@ -334,8 +354,12 @@ func (c *Case) seenToLeave(p, q int) (at int, lives bool) {
 	return -1, false
 }
 
-// ended is rule 2: a ended between two snapshots, and what b had of it ended with it.
+// ended is rule 2: a ended between two snapshots, and what b had of it ended with it. Equal
+// numbers of processes that share no connection are no edge.
 func (c *Case) ended(a, b Growth, _ Level) (Order, bool) {
+	if !c.Linked(a.Process, b.Process) {
+		return Order{}, false
+	}
 	before, now, at := c.around(a.Process, b)
 	n := before - now
 	if before > 0 && at < len(b.Ended) && b.Ended[at] != nil {
@@ -391,7 +415,8 @@ func (c *Case) endOf(p, q int) int {
 func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
 	// Goroutines that wait for a descriptor of these connections need no comparison of counts.
 	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && (level == ByDescriptor || c.carried(b, c.matchedCounts(b.Process, a.Process)))
-	if !level.Joined() || a.Unary || !reads && b.Wait != ServesStream {
+	streams := level == ByStreams && a.Calling && b.Wait != WaitsElsewhere
+	if !level.Joined() || a.Unary || !reads && !streams && b.Wait != ServesStream {
 		return Order{}, false
 	}
 	dialled := c.count(a.Process, func(r *Row, j *joinedRow, i int) bool {

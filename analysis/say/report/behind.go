@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"leakdiff/analysis"
 )
 
 // holderRef names the finding that holds another one while ranks are not yet final.
@@ -10,6 +12,7 @@ type holderRef struct {
 	series   int
 	title    string
 	families []string
+	kind     analysis.Kind
 }
 
 // refer names in each finding that stands behind another one which that is. Of findings that

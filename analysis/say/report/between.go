@@ -16,10 +16,11 @@ var (
 		"google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*clientStream).", "google.golang.org/grpc.newClientStream",
 		"github.com/containerd/ttrpc.(*Client).Call", "github.com/containerd/ttrpc.(*Client).dispatch",
 		"net/http.(*Client).do", "net/http.(*persistConn).roundTrip", "net/http.(*Transport).roundTrip", "net/rpc.(*Client).Call",
+		"golang.org/x/net/http2.(*clientStream).", "net/http.(*http2clientStream).", "golang.org/x/net/http2.transportResponseBody.", "net/http.http2transportResponseBody.",
 	}
 	serving = []string{
 		"google.golang.org/grpc.(*Server).", "github.com/containerd/ttrpc.(*serverConn).", "net/http.(*conn).serve", "net/http.(*Server).Serve",
-		"net/rpc.(*Server).",
+		"net/rpc.(*Server).", "golang.org/x/net/http2.(*serverConn).runHandler", "net/http.(*http2serverConn).runHandler",
 	}
 )
 
@@ -32,6 +33,18 @@ var (
 	}
 	streaming = []string{"google.golang.org/grpc.(*Server).processStreamingRPC"}
 )
+
+// sharing are functions in the stack of a goroutine of one stream, or of one call, of a transport
+// that carries many over one connection, on either side.
+var sharing = []string{
+	"google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*clientStream).", "google.golang.org/grpc.newClientStream",
+	"google.golang.org/grpc.(*Server).handleStream", "google.golang.org/grpc.(*Server).process",
+	"golang.org/x/net/http2.(*clientStream).", "net/http.(*http2clientStream).", "golang.org/x/net/http2.transportResponseBody.", "net/http.http2transportResponseBody.", "golang.org/x/net/http2.(*ClientConn).roundTrip", "net/http.(*http2ClientConn).roundTrip",
+	"golang.org/x/net/http2.(*serverConn).runHandler", "net/http.(*http2serverConn).runHandler",
+	"github.com/containerd/ttrpc.(*Client).dispatch", "github.com/containerd/ttrpc.(*serverConn).run.",
+	"github.com/hashicorp/yamux.(*Stream).", "github.com/libp2p/go-yamux/v4.(*Stream).", "github.com/xtaci/smux.(*stream).", "github.com/xtaci/smux.(*Stream).",
+	"github.com/moby/spdystream.(*Stream).", "github.com/docker/spdystream.(*Stream).",
+}
 
 // Functions at the top of the stack of a goroutine that waits for the connection that it
 // serves, for any connection, and for something else.
@@ -84,6 +97,7 @@ func between(all []SeriesJudgement, names []string) (edges []Edge, orders []Orde
 	for f, others := range together {
 		f.risesWith(others)
 	}
+	endings(all, names, joined)
 	return edgesOf(joined, names), merged(orders)
 }
 
@@ -144,13 +158,14 @@ const mostTogether = 3
 
 // risesWith adds the findings of other processes that rise together with this one.
 func (f *Finding) risesWith(others []string) {
-	if more := len(others) - mostTogether; more > 0 {
+	n := len(others)
+	if more := n - mostTogether; more > 0 {
 		others = append(others[:mostTogether:mostTogether], fmt.Sprintf("%d more", more))
 	}
 	text := "grew at the same time: " + strings.Join(others, ", ") + "; which of them is the cause is open"
 	f.Text += " " + sentence(text)
 	// It comes first: it names another process, which no figure does.
-	f.tell("across_processes", text)
+	f.tell(text, analysis.Evidence{Rule: "across_processes", N: n})
 }
 
 func leadTitle(s *Series, f *Finding) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 )
 
 // Claims are what an answer says of one thing, in figures. Its sentence and the lines beside
@@ -42,6 +43,13 @@ type Claims struct {
 	// process was another one. They are -1 without such an end.
 	EndedAt     int `json:"ended_at"`
 	RestartedAt int `json:"restarted_at"`
+	// Serves is the process that serves what this one opened, Opener the one that dialled
+	// connections of this one and ended when the members did. Both are nil where no edge
+	// joins the processes.
+	Serves *Peer `json:"serves,omitempty"`
+	Opener *Peer `json:"opener,omitempty"`
+	// Released reports that those that grew are gone and that what released them is not known.
+	Released bool `json:"released,omitempty"`
 	// Replaced are the names of the rules that replaced a claim.
 	Replaced []string `json:"replaced,omitempty"`
 }
@@ -85,6 +93,7 @@ func (d *diagnosing) claim(l *answer) Claims {
 	if onset := d.onset(s, l.finding); onset != nil {
 		c.Since, c.Before = c.First, onset.Before || onset.From == nil || onset.To == nil
 	}
+	c.Serves, c.Released = d.served(l.series, l.finding), c.EndedAt > 0
 	for _, r := range forbidden() {
 		if r.forbids(l, &c) {
 			r.instead(l, &c)
@@ -136,8 +145,35 @@ func forbidden() []rule {
 			forbids: func(_ *answer, c *Claims) bool { return c.Before && c.From == 0 },
 			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, firstWithAny(l.subject.counts) },
 		},
+		{
+			name:    "opened here and ended with a peer",
+			forbids: func(l *answer, c *Claims) bool { return l.finding.EndedWith != nil && c.EndedAt > 0 && c.Opener == nil },
+			instead: func(l *answer, c *Claims) { c.Opener = l.finding.EndedWith },
+		},
+		{
+			name:    "released by something and an opener ended",
+			forbids: func(_ *answer, c *Claims) bool { return c.Released && c.Opener != nil },
+			instead: func(_ *answer, c *Claims) { c.Released = false },
+		},
+		{
+			name:    "released by something and calls were answered",
+			forbids: func(l *answer, c *Claims) bool { return c.Released && l.awaits() },
+			instead: func(_ *answer, c *Claims) { c.Released = false },
+		},
 	}
 }
+
+// awaits reports a queue whose holder waits for calls that it made itself: their answers end it.
+func (l *answer) awaits() bool {
+	if l.queue == nil {
+		return false
+	}
+	h := &l.queue.Holders[0]
+	return h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0
+}
+
+// gone reports that the process which opened the things is gone, and was not started again.
+func (c *Claims) gone() bool { return c.Serves != nil && c.Serves.At > 0 && c.RestartedAt <= 0 }
 
 func sumOf(counts []*int) (n int) {
 	for _, c := range counts {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 )
 
 // numbers are counts, -1 for not captured.
@@ -24,6 +25,8 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 	before := 3
 	tests := map[string]struct {
 		life            *analysis.Life
+		ended           *Peer
+		queue           *Lock
 		counts          []*int
 		forbidden, left Claims
 		instead         func(Claims) bool
@@ -60,6 +63,23 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			left:      Claims{State: Leaks, Before: true, Since: 0, From: 3, N: 24, Left: 24, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return !c.Before && c.Since == 2 },
 		},
+		"opened here and ended with a peer": {
+			ended:     &Peer{Process: "ordersync", Connections: 56, At: 8},
+			forbidden: Claims{State: Leaks, N: 280, EndedAt: 8, RestartedAt: -1},
+			left:      Claims{State: Leaks, N: 280, Left: 280, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.Opener != nil && c.Opener.Process == "ordersync" },
+		},
+		"released by something and an opener ended": {
+			forbidden: Claims{State: Leaks, N: 280, EndedAt: 8, RestartedAt: -1, Released: true, Opener: &Peer{Process: "ordersync"}},
+			left:      Claims{State: Leaks, N: 280, EndedAt: 8, RestartedAt: -1, Released: true},
+			instead:   func(c Claims) bool { return !c.Released },
+		},
+		"released by something and calls were answered": {
+			queue:     &Lock{Holders: []LockHolder{{WaitsFor: wait.ForWaitGroup, Children: []LockSite{{Function: "main.call", Count: 8}}}}},
+			forbidden: Claims{State: Leaks, N: 24, EndedAt: 8, RestartedAt: -1, Released: true},
+			left:      Claims{State: Leaks, N: 24, EndedAt: 8, RestartedAt: -1},
+			instead:   func(c Claims) bool { return !c.Released },
+		},
 	}
 	for _, r := range forbidden() {
 		row, ok := tests[r.name]
@@ -67,7 +87,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			t.Errorf("the rule %q has no row", r.name)
 			continue
 		}
-		l := &answer{life: row.life, subject: subject{counts: row.counts}}
+		l := &answer{life: row.life, queue: row.queue, finding: &Finding{EndedWith: row.ended}, subject: subject{counts: row.counts}}
 		c := row.forbidden
 		if !r.forbids(l, &c) {
 			t.Errorf("%s: allowed", r.name)

@@ -122,7 +122,7 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Limit = out.LimitClaim.text()
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
-	out.Next = d.next(l)
+	out.Next = d.doThere(l, d.next(l))
 	out.Also, out.More = d.also(l, leads[1:])
 	out.Stated = begins(out.Sentence, out.State)
 	return out
@@ -312,8 +312,12 @@ func (d *diagnosing) restartedAt(s *Series, counts []*int) int {
 
 // state is what became of the subject: "leaking", "leaking until t7".
 func (d *diagnosing) state(l answer) string {
-	if at := l.claims.EndedAt; at > 0 && l.claims.State != NoLeak {
-		return string(l.claims.State) + " until " + d.label(&d.r.Series[l.series], at-1)
+	at := l.claims.EndedAt - 1
+	if l.claims.gone() {
+		at = l.claims.Last
+	}
+	if at >= 0 && l.claims.State != NoLeak {
+		return string(l.claims.State) + " until " + d.label(&d.r.Series[l.series], at)
 	}
 	return string(l.claims.State)
 }
@@ -466,7 +470,7 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 		return nOfN(max(0, c.From-c.Ended), c.From, "of "+from+" are still there at "+at)
 	}
 	still := "are"
-	if c.EndedAt > 0 || c.RestartedAt > 0 {
+	if c.EndedAt > 0 || c.RestartedAt > 0 || c.gone() {
 		still = "were"
 	}
 	rest := fmt.Sprintf("%s since %s %s still there at %s", x.began, from, still, at)
@@ -519,6 +523,9 @@ func (d *diagnosing) since(l answer) (since, until string) {
 	s, c := &d.r.Series[l.series], &l.claims
 	if c.EndedAt > 0 {
 		until = d.dated(s, c.EndedAt)
+	}
+	if c.gone() {
+		until = d.dated(&d.r.Series[c.Serves.Series], c.Serves.At)
 	}
 	switch {
 	case c.Since < 0 && len(s.Snapshots) == 2 && c.From > 0:
@@ -689,14 +696,18 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		}
 		return &Certainty{word, "the holder is inside the locked object"}
 	}
-	for _, o := range d.r.Order {
-		if o.FirstSeries == l.series {
-			word := likely
-			if o.Level != edge.ByEndpoint {
-				word = certain
-			}
-			return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
+	if o, _ := d.r.orderOf(l.series, l.finding); o != nil {
+		word := certain
+		if o.Level == edge.ByEndpoint || o.Level == edge.ByStreams || o.shared() {
+			word = likely
 		}
+		if o.Rule == edge.ByEnd && o.shared() {
+			return &Certainty{word, fmt.Sprintf("%d in %s ended in the interval in which %s ended", o.N, wording.Ands(o.Held), d.processOf(l.series))}
+		}
+		return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
+	}
+	if p := l.claims.Opener; p != nil {
+		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
 		return &Certainty{open, "many functions started them"}
@@ -735,12 +746,15 @@ func highest(counts []*int) int {
 func (d *diagnosing) chain(l answer, others []answer) []Link {
 	var out []Link
 	s, x := &d.r.Series[l.series], &l.subject
+	if p := l.claims.Opener; p != nil {
+		out = append(out, Link{Figure: wording.Number(int64(p.Connections)), Noun: wording.Fit(p.Connections, "connection", "connections"), Process: p.Process, Text: "gone by " + d.label(s, p.At), Series: p.Series})
+	}
 	if l.queue != nil {
-		out = d.queueLinks(l)
+		out = append(out, d.queueLinks(l)...)
 	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
 		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy && shortRole(f.Function) == holder }) && !d.started(l, holder) {
-			out[0].Text = "holds them"
+			out[len(out)-1].Text = "holds them"
 		}
 	}
 	n, own := highest(x.counts), d.courseOf(s, x)
@@ -805,8 +819,12 @@ func (d *diagnosing) next(l answer) *Action {
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
-	case s.recoveredAt(l.finding) > 0:
-		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
+	case l.claims.Opener != nil:
+		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
+	case l.awaits():
+		out.Text = d.lookAtCalls(l)
+	case l.claims.Released:
+		out.Text = "Look in the logs " + d.within(s, l.claims.EndedAt) + ": what ended there held them."
 	case v == analysis.Stopped:
 		out.Text = d.unless(l)
 	case v == analysis.Grew || v == analysis.New:
@@ -843,13 +861,13 @@ func startedAt(stack []StackFrame) string {
 	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
 }
 
-// lookBefore says in which logs the end of what held a subject is found.
-func (d *diagnosing) lookBefore(s *Series, at int) string {
+// within is the interval before a snapshot, "between 03:06:33 and 03:07:16".
+func (d *diagnosing) within(s *Series, at int) string {
 	from, to := d.snapshot(s, at-1).CapturedAt, d.snapshot(s, at).CapturedAt
 	if from == nil || to == nil {
-		return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", d.label(s, at-1), d.label(s, at))
+		return fmt.Sprintf("between %s and %s", d.label(s, at-1), d.label(s, at))
 	}
-	return fmt.Sprintf("Look in the logs between %s and %s: what ended there held them.", wording.Clock(*from), wording.Clock(*to))
+	return fmt.Sprintf("between %s and %s", wording.Clock(*from), wording.Clock(*to))
 }
 
 // crash is the note that the only file of a process shows the goroutine of a crash alone, nil

@@ -49,6 +49,9 @@ type Growth struct {
 	Calling, Serving bool
 	// Unary reports a family whose members all wait for the answer to one call.
 	Unary bool `json:",omitempty"`
+	// Streams reports a family whose members all work for, or wait for, streams of a
+	// transport that carries many over one connection.
+	Streams bool `json:",omitempty"`
 	// Connections index the connections of the process that goroutines of the finding wait
 	// for, in ascending order, where captures have pairs.
 	Connections []int `json:",omitempty"`
@@ -101,6 +104,7 @@ func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
 			Calling: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, calling) }),
 			Serving: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, serving) }),
 			Unary:   j.everyStack(f, func(s *analysis.Stack) bool { return within(s, unary) }),
+			Streams: j.everyStack(f, func(s *analysis.Stack) bool { return within(s, sharing) }),
 			Wait:    j.waits(f),
 
 			Connections: waited.of(j, f, out.Series.object(f.Object)),

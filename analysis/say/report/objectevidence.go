@@ -47,10 +47,8 @@ func saidHere(rule, text string) Evidence {
 }
 
 // tell puts a reason that stands in the text of the finding before the others.
-func (f *Finding) tell(rule, text string) {
-	e := saidHere(rule, text)
-	e.Told = true
-	f.Evidence = append([]Evidence{e}, f.Evidence...)
+func (f *Finding) tell(text string, e analysis.Evidence) {
+	f.Evidence = append([]Evidence{{Text: text, Told: true, Evidence: e}}, f.Evidence...)
 }
 
 // aboutLives are the rules that follow members by identity.
@@ -75,7 +73,7 @@ func (f *Finding) livesOfObjects(o *Object) {
 func (f *Finding) evidenceInWords() string {
 	var words []string
 	for _, e := range f.Evidence {
-		if !limiting(e) && e.Rule != "order" && e.Rule != "across_processes" {
+		if !limiting(e) && e.Rule != "order" && e.Rule != "across_processes" && e.Rule != "peer_ended" {
 			words = append(words, sentence(e.Text))
 		}
 	}

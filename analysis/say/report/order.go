@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
@@ -43,13 +44,21 @@ type Order struct {
 	Objects  []string `json:"objects,omitempty"`
 	Families []string `json:"families"`
 	// Rule is close_wait, stays, end, opener or callee. Level is kernel state, end,
-	// descriptor or endpoint: how it is known.
+	// descriptor, endpoint or streams: how it is known.
 	Rule  edge.Rule  `json:"rule"`
 	Level edge.Level `json:"level"`
+	// Edge is how the growths are joined, and Connections are those between both where each
+	// carries several members. N are the members or connections that the rule is about.
+	Edge        edge.Level `json:"edge"`
+	Connections int        `json:"connections,omitempty"`
+	N           int        `json:"n"`
 	// Snapshot is the label of the one in which the end was seen.
 	Snapshot string `json:"snapshot,omitempty"`
 	Text     string `json:"text"`
 }
+
+// shared reports growths whose members do not have a connection each.
+func (o *Order) shared() bool { return o.Connections > 0 || o.Edge == edge.Step }
 
 // mostEdges bounds the edges of a report.
 const mostEdges = 1000
@@ -112,7 +121,7 @@ type pairOfGrowths struct {
 func (p pairOfGrowths) growth(series, finding int) (*Finding, edge.Growth) {
 	s := &p.all[series].Series
 	f, g := &s.Findings[finding], p.all[series].Growths[finding]
-	out := edge.Growth{Process: series, Counts: f.Counts, Alive: f.Counts, Calling: g.Calling, Serving: g.Serving, Unary: g.Unary, Wait: g.Wait, Connections: g.Connections}
+	out := edge.Growth{Process: series, Counts: f.Counts, Alive: f.Counts, Calling: g.Calling, Serving: g.Serving, Unary: g.Unary, Streams: g.Streams, Wait: g.Wait, Connections: g.Connections}
 	if o := s.object(f.Object); o != nil {
 		out.Alive, out.Ended, out.Descriptors = o.Counts, o.Ended, o.Orphaned
 	} else if lead := s.lead(f); lead != nil {
@@ -177,7 +186,7 @@ func (p pairOfGrowths) say(order edge.Order, first, held *Finding) Order {
 	a, b := &p.all[p.a], &p.all[p.b]
 	out := Order{
 		First: p.names[p.a], Held: []string{p.names[p.b]}, FirstSeries: p.a, HeldSeries: []int{p.b}, Families: []string{held.Families[0]},
-		Rule: order.Rule, Level: order.Level, Text: p.words(order, first, held),
+		Rule: order.Rule, Level: order.Level, Edge: order.Coupled, Connections: order.Connections, N: order.N, Text: p.words(order, first, held),
 	}
 	if held.Object != "" {
 		out.Objects = []string{held.Object}
@@ -190,11 +199,12 @@ func (p pairOfGrowths) say(order edge.Order, first, held *Finding) Order {
 		out.Snapshot = b.Snapshots[order.Snapshot].Label
 	}
 	held.Behind = true
-	if held.holder == nil {
-		held.holder = &holderRef{series: p.a, title: first.Title, families: first.Families}
+	kind := a.Growths[p.i].Kind
+	if own := b.Growths[p.k].Kind; held.holder == nil || held.holder.kind != own && kind == own { // streams of one before connections of the other
+		held.holder = &holderRef{series: p.a, title: first.Title, families: first.Families, kind: kind}
 	}
-	first.ordered(leadTitle(&b.Series, held)+" in "+out.Held[0], out.Text)
-	held.ordered(leadTitle(&a.Series, first)+" in "+out.First, out.Text)
+	first.ordered(leadTitle(&b.Series, held)+" in "+out.Held[0], &out)
+	held.ordered(leadTitle(&a.Series, first)+" in "+out.First, &out)
 	return out
 }
 
@@ -212,7 +222,11 @@ func (p pairOfGrowths) words(order edge.Order, first, held *Finding) string {
 		}
 		return fmt.Sprintf("%s first (%s): %s stay after %s", a, order.Level, p.members(order.N, p.a, first), after)
 	case edge.ByEnd:
-		return fmt.Sprintf("%s first (%s): %s ended when it ended", a, order.Level, p.members(order.N, p.b, held))
+		over := ""
+		if order.Connections > 0 {
+			over = " over " + wording.Plural(order.Connections, "connection", "connections")
+		}
+		return fmt.Sprintf("%s first (%s): %s%s ended when it ended", a, order.Level, p.members(order.N, p.b, held), over)
 	case edge.ByOpener:
 		return fmt.Sprintf("by %s (%s): it opened %s to %s, which are open at both ends, and %s waits for what comes over them", a, order.Level, connections, b, b)
 	}
@@ -224,7 +238,7 @@ func (p pairOfGrowths) words(order edge.Order, first, held *Finding) string {
 func (p pairOfGrowths) members(n, series int, f *Finding) string {
 	s := &p.all[series].Series
 	if o := s.object(f.Object); o != nil {
-		return fmt.Sprintf("%d %s of %s", n, o.Name, p.names[series])
+		return fmt.Sprintf("%d %s of %s", n, strings.TrimPrefix(o.Name, "*"), p.names[series])
 	}
 	if lead := s.lead(f); lead != nil {
 		return fmt.Sprintf("%s of %s", wording.Plural(n, string(lead.Kind), wording.Kinds(lead.Kind)), p.names[series])
@@ -234,7 +248,7 @@ func (p pairOfGrowths) members(n, series int, f *Finding) string {
 
 // ordered adds to a finding one that rises together with it, and which of them is first. Of
 // many the first ones are said.
-func (f *Finding) ordered(other, words string) {
+func (f *Finding) ordered(other string, o *Order) {
 	said := 0
 	for _, e := range f.Evidence {
 		if e.Rule == "order" {
@@ -244,9 +258,10 @@ func (f *Finding) ordered(other, words string) {
 	if said >= mostTogether {
 		return
 	}
-	text := words + "; it grew with " + other
+	text := o.Text + "; it grew with " + other
 	f.Text += " " + sentence(text)
-	f.tell("order", text)
+	f.tell(text, analysis.Evidence{Rule: "order", Form: analysis.Form(o.Rule), N: o.N, Names: []string{o.First, o.Held[0]},
+		Figures: map[analysis.Figure]float64{"connections": float64(o.Connections)}})
 }
 
 // merged makes one of orders that say the same of several findings.

@@ -41,6 +41,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 	}
 	out.life = s.life(f)
 	out.claims = d.claim(&out)
+	d.callStreams(&out)
 	return out
 }
 
@@ -207,6 +208,23 @@ func holderCalls(nouns noun.List, h *LockHolder) string {
 		return n.Words(c.Count)
 	}
 	return ""
+}
+
+// lookAtCalls says where a queue ends: at what does not answer the calls of its holder.
+func (d *diagnosing) lookAtCalls(l answer) string {
+	s, c := &d.r.Series[l.series], l.queue.Holders[0].Children[0]
+	calls := wording.Plural(c.Count, "goroutine", "goroutines") + " in " + shortRole(c.Function)
+	look := "Find what they wait for"
+	if n := d.nouns.Of(c.Function); n != nil {
+		calls = n.Words(c.Count)
+		if n.Remedy != "" {
+			look = strings.TrimSuffix(n.Remedy, ".")
+		}
+	}
+	if at := l.claims.EndedAt; at > 0 {
+		return fmt.Sprintf("%s: %s had no answer until %s.", look, calls, d.label(s, at))
+	}
+	return fmt.Sprintf("%s: %s %s no answer.", look, calls, wording.Fit(c.Count, "has", "have"))
 }
 
 // holderWaits words what a holder waits for, "" if that is not known.

@@ -338,6 +338,9 @@ type Finding struct {
 	// BehindOf is the finding that holds it, nil where that was set aside.
 	BehindOf *FindingRef `json:"behind_of,omitempty"`
 	holder   *holderRef
+	// EndedWith is the process that dialled connections of this one and ended in the interval
+	// in which the members ended, nil where none is known to.
+	EndedWith *Peer `json:"ended_with,omitempty"`
 	// Counts are the members of all its families. Evidence is about them.
 	Counts   []*int     `json:"counts,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`

@@ -104,7 +104,10 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 		atLeast = "at least "
 	}
 	text := ""
-	if s.Process != "" && !d.placed && x.opener() {
+	if p := c.Opener; p != nil {
+		yet = " until " + p.left()
+	}
+	if s.Process != "" && !d.placed && x.opener() && c.Opener == nil {
 		text = fmt.Sprintf("%s %s %s%s and %s", s.named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
 	} else {
 		in := s.place("in")
@@ -112,6 +115,12 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 			in = ""
 		}
 		text = fmt.Sprintf("%s %s %s%s and %s", capital(atLeast+x.words(c.Came)), wording.Fit(c.Came, "was", "were"), x.began, in, noneEnded(x, yet))
+	}
+	if p := c.Serves; p != nil && s.Process != "" && !d.placed {
+		each = fmt.Sprintf("; %s serves them", p.Process)
+		if c.gone() {
+			each = fmt.Sprintf("; %s served them until %s was gone", p.Process, s.named())
+		}
 	}
 	if each == "" {
 		return []string{text}

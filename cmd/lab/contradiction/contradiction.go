@@ -71,6 +71,9 @@ type Finding struct {
 	BehindOf *struct {
 		Series int `json:"series"`
 	} `json:"behind_of"`
+	EndedWith *struct {
+		Series int `json:"series"`
+	} `json:"ended_with"`
 	Stack []any `json:"stack"`
 }
 
@@ -98,6 +101,9 @@ type Diagnosis struct {
 		Series  int `json:"series"`
 		Finding int `json:"finding"`
 	} `json:"chain"`
+	Next *struct {
+		Text string `json:"text"`
+	} `json:"next"`
 	Growth *Certainty `json:"growth_certainty"`
 	Claims *struct {
 		Left     int  `json:"left"`
@@ -130,6 +136,7 @@ var (
 	tooFew    = regexp.MustCompile(`too few`)
 	unknown   = regexp.MustCompile(`[Ww]ho came and who left is not known`)
 	dropped   = regexp.MustCompile(`; \S+ grew too|more things? grew too|can never go on`)
+	logs      = regexp.MustCompile(`[Ll]ook in the logs`)
 	nOfN      = regexp.MustCompile(`^(\d+) of (\d+) `)
 )
 
@@ -181,12 +188,16 @@ func rows() []row {
 			}},
 		{"a chain without a connection", func(r *Report) bool { return len(r.Diagnosis.Chain) > 0 }, func(r *Report) bool {
 			for _, l := range r.Diagnosis.Chain {
-				if f := r.finding(l.Series, l.Finding); l.Series != *r.Diagnosis.Series && (f == nil || f.BehindOf == nil) {
+				f, told := r.finding(l.Series, l.Finding), r.told()
+				ended := told != nil && told.EndedWith != nil && told.EndedWith.Series == l.Series
+				if l.Series != *r.Diagnosis.Series && !ended && (f == nil || f.BehindOf == nil) {
 					return true
 				}
 			}
 			return false
 		}},
+		{"looks in logs beside a process that ended then", func(r *Report) bool { return r.Diagnosis.Next != nil && logs.MatchString(r.Diagnosis.Next.Text) },
+			func(r *Report) bool { f := r.told(); return f != nil && f.EndedWith != nil }},
 		{"since before a first capture that has none", func(r *Report) bool {
 			return strings.HasPrefix(r.Diagnosis.Since, "before the first") && r.Diagnosis.Claims != nil
 		},
