@@ -61,7 +61,8 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
 func subjectOfKey(f *Finding) subject {
 	kind := cmp.Or(f.Key.Kind, analysis.KindGoroutine)
-	out := subject{one: string(kind), many: wording.Kinds(kind), began: "started", ended: "ended", counts: f.Counts, identity: identities[kind]}
+	out := subject{one: string(kind), many: wording.Kinds(kind), began: "started", ended: "ended", counts: f.Counts}
+	out.follow(kind, f.Evidence)
 	switch f.Key.By {
 	case trend.ByCreator:
 		out.place = " of " + shortRole(f.Key.Name)

@@ -62,12 +62,16 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
-	if x.peerClosed && c.RestartedAt < 0 {
+	if x.peerClosed && c.RestartedAt < 0 && !s.Unowned {
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
 	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
 		if rate := d.perUnit(s, x.counts); rate != "" {
-			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), strings.Replace(rate, "%", x.many, 1)+x.place)
+			rate = strings.Replace(rate, "%", x.many, 1) + x.place
+			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), rate)
+			if s.Unowned {
+				text = capital(rate) + of + " are opened and none is closed"
+			}
 			return []string{fmt.Sprintf("%s: %d are open", text, c.Left), text}
 		}
 	}
@@ -103,7 +107,7 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 		atLeast = "at least "
 	}
 	text := ""
-	if s.Process != "" && !d.placed && x.opener() {
+	if s.Process != "" && !s.Unowned && !d.placed && x.opener() {
 		text = fmt.Sprintf("%s %s %s%s and %s", s.named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
 	} else {
 		in := s.place("in")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -28,8 +29,18 @@ type subject struct {
 	counts     []*int
 	came, went int
 	followed   bool
-	// identity says by what they are followed: "goroutine id", "inode".
+	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
+	// later one may have the same.
 	identity string
+	reused   bool
+}
+
+// sure is how sure it is that each is the same as before, and why.
+func (s *subject) sure() (word, reason string) {
+	if s.reused {
+		return likely, "each followed by " + s.identity
+	}
+	return certain, "each followed by " + s.identity
 }
 
 // words are a number of them, "58 informer factories"; all names them, "informer factories".
@@ -53,9 +64,20 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	if l := lead.Life; l != nil {
 		out.came, out.went, out.followed = l.Born, l.Gone, true
 	}
-	out.identity = identities[lead.Kind]
+	out.follow(lead.Kind, lead.Evidence)
 	return out
 }
+
+// follow sets what members of a kind are followed by, as evidence shows it.
+func (s *subject) follow(kind analysis.Kind, evidence []Evidence) {
+	s.identity = identities[kind]
+	if slices.ContainsFunc(evidence, func(e Evidence) bool { return e.Identity == analysis.Ends }) {
+		s.identity, s.reused = ownEnds, true
+	}
+}
+
+// ownEnds are what a socket of a table without inodes is followed by.
+const ownEnds = "its addresses and ports"
 
 // identities are what members of a kind are followed by.
 var identities = map[analysis.Kind]string{
@@ -71,6 +93,8 @@ func (o *Object) identity() string {
 	switch o.Level {
 	case analysis.ByInode, analysis.ByEndpoint:
 		return "inode"
+	case analysis.ByEnds:
+		return ownEnds
 	}
 	return identities[o.Each[0].Kind]
 }
@@ -138,7 +162,7 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
 	}
 	out.came, out.went, out.followed = came, went, followed
-	out.identity = o.identity()
+	out.identity, out.reused = o.identity(), o.Level == analysis.ByEnds
 	parts := 0
 	for _, p := range o.Each {
 		parts += p.N

@@ -56,6 +56,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	if n := len(all) - 1; n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
+	tail = d.r.Series[first.series].owner() + tail
 	out.Sentence, out.State = fitting(append([]string{first.text}, first.shorter...), longest-len(tail)-1)+tail+".", string(first.state)
 	if first.state == OneDump && len(d.r.Series) > 1 {
 		out.State = string(OneDumpEach)
@@ -312,6 +313,9 @@ func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
 // capture that decides.
 func (d *diagnosing) nextOf(r *resting) *Action {
 	s := &d.r.Series[r.series]
+	if s.Unowned && r.state != NoLeakSeen {
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
+	}
 	switch r.state {
 	case Crashed:
 		return &Action{Text: s.Died.Do}
