@@ -63,6 +63,15 @@ func TestEachProcessOfATableIsASnapshotAndASeries(t *testing.T) {
 			"tcp4       0      0  192.168.1.5.51515      192.168.1.7.443        CLOSE_WAIT   131072  131768    501      0 00102 00000008\n" +
 			"tcp4       0      0  192.168.1.5.51516      192.168.1.7.443        CLOSE_WAIT   131072  131768    777      0 00102 00000008\n",
 			[]string{" 501 2s", " 777 1s"}},
+		{"netstat of Windows with pids", "Active Connections\n\n  Proto  Local Address          Foreign Address        State           PID\n" +
+			"  TCP    10.0.0.5:49152         10.0.0.7:443           ESTABLISHED     4321\n  TCP    10.0.0.5:49153         10.0.0.7:443           TIME_WAIT       0\n",
+			[]string{" 4321 1s"}},
+		{"ss without owners, of which TIME-WAIT is nobody's", "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n" +
+			"LISTEN 0 5 *:80 *:*\nESTAB 0 0 10.0.0.5:80 10.0.0.9:50000\nCLOSE-WAIT 1 0 10.0.0.5:80 10.0.0.9:50001\nTIME-WAIT 0 0 10.0.0.5:80 10.0.0.9:50002\n",
+			[]string{"  3s"}},
+		{"ss with the owners of one of two connections and of no listener", ssOf("postgres", 3001) +
+			"LISTEN 0 5 *:2049 *:*\nCLOSE-WAIT 1 0 10.0.0.5:80 10.0.0.9:50001\nTIME-WAIT 0 0 10.0.0.5:80 10.0.0.9:50002\n",
+			[]string{"  1s", "postgres 3001 1s"}},
 		{"lsof with three workers", "COMMAND  PID     USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\n" +
 			"nginx   1200     root    6u  IPv4  21000      0t0  TCP *:80 (LISTEN)\nnginx   1202     root    6u  IPv4  21000      0t0  TCP *:80 (LISTEN)\nnginx   1203     root    6u  IPv4  21000      0t0  TCP *:80 (LISTEN)\n",
 			[]string{"nginx 1200 1d", "nginx 1202 1d", "nginx 1203 1d"}},

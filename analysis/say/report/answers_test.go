@@ -72,7 +72,7 @@ var answers = map[string]claimed{
 	"inputs3/14.txt": {open: "a thread dump without a header: whose capture it is"},
 	"inputs3/15.txt": {open: "a total without records: whose capture it is"},
 	"inputs3/16.txt": {open: "instances of leak checkers: whose capture it is"},
-	"inputs3/17.txt": {open: "sockets without an owner: whose capture it is"},
+	"inputs3/17.txt": {state: "one dump", says: []string{`15 connections .*to 10.0.0.1:80`, `CLOSE_WAIT, owner not known`, `[Pp]eers have closed, the process has not`, `ss -tunap`}, never: []string{`an unnamed process`, `--pid PID`}},
 	"inputs3/18.txt": {open: "owners of listings: whose capture it is"},
 	"inputs3/19":     {open: "names and times in file names: whose capture it is"},
 	"inputs3/20":     {open: "replicas: whose capture it is"},
