@@ -12,7 +12,7 @@ import (
 //	goroutine   ID = goroutine id
 //	thread      ID = #N, Hash = name
 //	descriptor  ID = fd, Sub = inode (0 where the inode identifies nothing)
-//	socket      of a table without inodes: ID = fd or -1, Hash = protocol and both ends
+//	socket      of a table of ss or netstat: ID = fd or -1, Sub = inode or 0, Hash = protocol and both ends
 //	watch       ID = fd, Sub = wd, Hash = device and file handle
 type Identity struct {
 	ID   int64

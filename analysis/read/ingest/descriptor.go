@@ -333,13 +333,26 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		}
 		c.text = appendDetail(c.text[:0], d)
 		id := descriptorIdentity(d)
-		if table && d.Inode == 0 && d.Local != "" {
-			// The ends tell a connection from an earlier one of the same descriptor number.
-			id.Hash = identityHash([]byte(d.Protocol + " " + d.Local + " " + d.Remote))
+		if table {
+			id.Hash = endsHash(d)
 		}
 		g.Members.Rows.Append(id, d.Place, c.detail())
 	}
 	c.seal()
+}
+
+// endsHash folds the protocol and both ends of a socket, 0 for one without; each table of the
+// same socket gives the same.
+//
+//	"TCP", "[::ffff:10.0.0.1]:40000", "10.0.0.2:80" = hash of "tcp 10.0.0.1:40000 10.0.0.2:80"
+func endsHash(d *analysis.Descriptor) uint64 {
+	if d.Local == "" || d.Protocol == "unix" {
+		return 0
+	}
+	if c, ok := connectionOf(d.Protocol, d.Type, d.Local, d.Remote, d.State, d.Inode); ok {
+		return identityHash([]byte(c.Protocol + " " + c.Local.String() + " " + c.Remote.String()))
+	}
+	return identityHash([]byte(d.Protocol + " " + d.Local + " " + d.Remote))
 }
 
 // descriptorIdentity follows a descriptor by number and inode. A number that lsof cut is -1

@@ -133,6 +133,30 @@ func TestOneSetOfSocketsHasOneAnswerInEachForm(t *testing.T) {
 	}
 }
 
+// TestSocketsAreTheSameInEachTable mixes the tables of one growth: what only some of them show
+// follows no socket.
+func TestSocketsAreTheSameInEachTable(t *testing.T) {
+	for _, owned := range []bool{true, false} {
+		var captures [][]connection
+		for _, n := range []int{3, 6, 9, 12, 15} {
+			captures = append(captures, connections(n, 40000, "ESTABLISHED"))
+		}
+		i := -1
+		d := hourly(t, func(all []connection) map[string]string {
+			for {
+				i++
+				form := socketForms[i%len(socketForms)]
+				if files := form.files(all); form.owned == owned && (files["ss.txt"] != "" || files["netstat.txt"] != "") {
+					return files
+				}
+			}
+		}, captures...).Diagnosis
+		if d.State != "leaking" || d.Proved != "12 of 12" || d.Growth == nil || d.Growth.Word != "likely" {
+			t.Errorf("with owners %v: %s: %s %s, %+v", owned, d.State, d.Sentence, d.Proved, d.Growth)
+		}
+	}
+}
+
 // TestSocketsThatStayAsManyLeakInNoForm holds the nearest innocent sets: as many each hour, of
 // which the ports say that all are new, and the same ones, which the peer closes.
 func TestSocketsThatStayAsManyLeakInNoForm(t *testing.T) {
