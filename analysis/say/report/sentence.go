@@ -62,7 +62,10 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
-	if x.peerClosed && c.RestartedAt < 0 && !s.Unowned {
+	switch {
+	case x.peerClosed && c.RestartedAt < 0 && s.Unowned:
+		return []string{course}
+	case x.peerClosed && c.RestartedAt < 0:
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
 	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {

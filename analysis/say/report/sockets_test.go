@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -130,6 +131,33 @@ func TestOneSetOfSocketsHasOneAnswerInEachForm(t *testing.T) {
 				t.Errorf("%d series, owner not known: %v", len(r.Series), r.Series[0].Unowned)
 			}
 		})
+	}
+}
+
+// TestSocketsOfManyFamiliesAndStatesAreNamed holds what a growth of sockets is called: those to
+// many peers grow as sockets, and those that the peers closed were not opened in that state.
+func TestSocketsOfManyFamiliesAndStatesAreNamed(t *testing.T) {
+	netstat, ss := socketForms[3].files, socketForms[5].files
+	var all, closed [][]connection
+	for _, n := range []int{3, 6, 9, 12, 15} {
+		all, closed = append(all, connections(n, 40000, "ESTABLISHED")), append(closed, connections(n, 40000, "CLOSE_WAIT"))
+	}
+	many := func(all []connection) map[string]string {
+		out := netstat(all)
+		for i, c := range all {
+			port := fmt.Sprintf(":%d 10.0.0", c.port)
+			out["netstat.txt"] = strings.Replace(out["netstat.txt"], port+".2", fmt.Sprintf("%s.%d", port, 10+i), 1)
+		}
+		return out
+	}
+	for want, got := range map[string]report.Report{
+		"app opened 12 sockets and closed none.":                                                                      hourly(t, many, all...),
+		"Connections to 10.0.0.2:80 in CLOSE_WAIT grew from 3 to 15, owner not known.":                                hourly(t, ss, closed...),
+		"Connections to 10.0.0.2:80 in CLOSE_WAIT of app grew from 3 to 15: the peers have closed them, app has not.": hourly(t, netstat, closed...),
+	} {
+		if d := got.Diagnosis; d.Sentence != want || d.State != "leaking" {
+			t.Errorf("%s: %s\nwant leaking: %s", d.State, d.Sentence, want)
+		}
 	}
 }
 

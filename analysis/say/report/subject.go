@@ -51,7 +51,7 @@ func (s *subject) all() string        { return s.many + s.place }
 func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	lead := s.lead(f)
 	if f.Key != nil {
-		return subjectOfKey(f)
+		return s.subjectOfKey(f)
 	}
 	if o := s.objectOf(f, lead); o != nil {
 		return s.subjectOfObject(nouns, f, o, lead)
