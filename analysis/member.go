@@ -12,6 +12,7 @@ import (
 //	goroutine   ID = goroutine id
 //	thread      ID = #N, Hash = name
 //	descriptor  ID = fd, Sub = inode (0 where the inode identifies nothing)
+//	socket      of a table of ss or netstat: ID = fd or -1, Sub = inode or 0, Hash = protocol and both ends
 //	watch       ID = fd, Sub = wd, Hash = device and file handle
 type Identity struct {
 	ID   int64
@@ -94,7 +95,7 @@ func (m *Members) Ages() []int32 { return m.Age }
 // Join appends the rows of other members with identities and details, such as descriptors.
 func (m *Members) Join(other *Members) {
 	for x := range other.All() {
-		m.ID, m.Sub = append(m.ID, x.Identity.ID), append(m.Sub, x.Identity.Sub)
+		m.ID, m.Sub, m.Hash = append(m.ID, x.Identity.ID), append(m.Sub, x.Identity.Sub), append(m.Hash, x.Identity.Hash)
 		m.Artifact, m.Line = append(m.Artifact, int32(x.Place.Artifact)), append(m.Line, x.Place.Line)
 		m.Offset, m.Length = append(m.Offset, x.Place.Offset), append(m.Length, int32(x.Place.Length))
 		m.Detail = append(m.Detail, x.Detail)

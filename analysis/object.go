@@ -90,8 +90,10 @@ const (
 	// ByDescriptor is the level of a descriptor that a goroutine of the object waits for.
 	ByDescriptor ObjectLevel = "descriptor"
 	// ByInode is the level of what the kernel identifies, ByEndpoint that of two sockets with
-	// mirrored endpoints, ByStep that of equal numbers alone.
+	// mirrored endpoints, ByEnds that of a socket which is known by its own ends, ByStep that
+	// of equal numbers alone.
 	ByInode    ObjectLevel = "inode"
+	ByEnds     ObjectLevel = "ends"
 	ByEndpoint ObjectLevel = "endpoint"
 	ByStep     ObjectLevel = "step"
 )

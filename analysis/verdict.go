@@ -108,6 +108,8 @@ const (
 	Inode        IdentityKind = "inode"
 	Number       IdentityKind = "descriptor"
 	WatchNumber  IdentityKind = "watch"
+	// Ends are protocol, local and remote end of a socket. A later connection may have the same.
+	Ends IdentityKind = "ends"
 )
 
 // Point is a count at a snapshot, by its index. A rule that names snapshots alone counts 0.

@@ -30,7 +30,7 @@ const (
 // members are replaced, chance must be excluded.
 func (p *part) measureBalance(s *signals) {
 	runs := p.comparable()
-	moves := p.family != nil && p.family.Kind == analysis.KindWatch // between families
+	moves := p.family != nil && changesFamily(p.family)
 	if len(runs) == 0 || s.fit.rise < leastBalance && !moves {
 		return
 	}
@@ -101,7 +101,7 @@ func (p *part) balanceOf(runs [][]point) balance {
 
 // moved counts the members of a snapshot that another one lists in another family.
 func (p *part) moved(snapshot, other int) int {
-	if p.family == nil || p.family.Kind != analysis.KindWatch {
+	if p.family == nil || !changesFamily(p.family) {
 		return 0
 	}
 	there := make(map[int32]bool, len(p.tracking.members[other]))

@@ -423,7 +423,7 @@ func (p *part) presence(before, at point, form analysis.Form, n, of int) analysi
 	if old, now, other := p.versions(before, at); other {
 		e.Form, e.Names = form+"_in_version", []string{old, now}
 	} else if n > 0 {
-		e.Form, e.N, e.Of = form+"_elsewhere", n, of
+		e.Form, e.N, e.Of, e.Identity = form+"_elsewhere", n, of, p.identity()
 	}
 	return e
 }

@@ -4,10 +4,16 @@ import (
 	"leakdiff/analysis"
 )
 
-// listing is the first and the last snapshot of an epoch in which a watch was listed,
-// in any family. A watch whose mount or cgroup goes away is listed in another family
-// from then on. It was neither born nor has it ended.
+// listing is the first and the last snapshot of an epoch in which a watch or a socket was
+// listed, in any family. A watch whose mount or cgroup goes away, and a connection that the
+// peer closes, is listed in another family from then on. It was neither born nor has it ended.
 type listing struct{ first, last int32 }
+
+// changesFamily reports a family whose members may be listed in another one later: watches,
+// and sockets, whose state is part of the family.
+func changesFamily(f *analysis.Family) bool {
+	return f.Kind == analysis.KindWatch || f.Kind == analysis.KindDescriptor && f.Attributes["protocol"] != ""
+}
 
 // epochIdentity is a member of one epoch.
 type epochIdentity struct {
@@ -15,16 +21,19 @@ type epochIdentity struct {
 	identity analysis.Identity
 }
 
-// newWatches follows all watches of the series.
-func (s *Series) newWatches() map[epochIdentity]listing {
+// newListings follows all watches and sockets of the series.
+func (s *Series) newListings() map[epochIdentity]listing {
 	out := map[epochIdentity]listing{}
 	for i, snap := range s.Snapshots {
 		for k := range snap.Groups {
 			g := &snap.Groups[k]
-			if g.Family.Kind != analysis.KindWatch || !g.Members.Identified() {
+			if !changesFamily(g.Family) || !g.Members.Identified() {
 				continue
 			}
 			for identity := range g.Members.Identities() {
+				if g.Family.Kind == analysis.KindDescriptor && identity.Sub == 0 && identity.Hash == 0 {
+					continue // a number alone, which another socket may have next
+				}
 				key := epochIdentity{s.Epochs[i], identity}
 				l, known := out[key]
 				if !known {
@@ -41,10 +50,10 @@ func (s *Series) newWatches() map[epochIdentity]listing {
 // listing returns where a member of the part was listed in any family of its kind. ok
 // is false for kinds whose members never change family.
 func (p *part) listing(number int32, snapshot int) (listing, bool) {
-	if p.family == nil || p.family.Kind != analysis.KindWatch || p.tracking == nil {
+	if p.family == nil || !changesFamily(p.family) || p.tracking == nil {
 		return listing{}, false
 	}
-	l, ok := p.series.watches()[epochIdentity{p.series.Epochs[snapshot], p.tracking.identity(int(number))}]
+	l, ok := p.series.listings()[epochIdentity{p.series.Epochs[snapshot], p.tracking.identity(int(number))}]
 	return l, ok
 }
 

@@ -10,19 +10,27 @@ import (
 
 // moving are watches by family in each of three snapshots: ids of 1, 2, 3 …
 func moving(rounds ...map[string][]int64) *Series {
+	return movingOf(analysis.KindWatch, "", func(id int64) analysis.Identity {
+		return analysis.Identity{ID: 4, Sub: id, Hash: uint64(1000 + id)}
+	}, rounds...)
+}
+
+func movingOf(kind analysis.Kind, protocol string, identity func(id int64) analysis.Identity, rounds ...map[string][]int64) *Series {
 	var snaps []*analysis.Snapshot
 	for i, round := range rounds {
 		snap := &analysis.Snapshot{Label: "t" + itoa(i), Order: i, CapturedAt: testEpoch.Add(time.Duration(i) * time.Minute)}
 		total := 0
 		for print, ids := range round {
-			g := analysis.Group{Family: &analysis.Family{Fingerprint: print, Kind: analysis.KindWatch, Title: print}, Count: len(ids), OldestWait: -1}
+			family := &analysis.Family{Fingerprint: print, Kind: kind, Title: print, Attributes: map[string]string{"protocol": protocol}}
+			g := analysis.Group{Family: family, Count: len(ids), OldestWait: -1}
 			for _, id := range ids {
-				g.Members.ID, g.Members.Sub, g.Members.Hash = append(g.Members.ID, 4), append(g.Members.Sub, id), append(g.Members.Hash, uint64(1000+id))
+				x := identity(id)
+				g.Members.ID, g.Members.Sub, g.Members.Hash = append(g.Members.ID, x.ID), append(g.Members.Sub, x.Sub), append(g.Members.Hash, x.Hash)
 			}
 			snap.Groups = append(snap.Groups, g)
 			total += len(ids)
 		}
-		setTotal(snap, analysis.KindWatch, total)
+		setTotal(snap, kind, total)
 		snaps = append(snaps, snap)
 	}
 	return seriesOf(snaps)
@@ -46,5 +54,38 @@ func TestAWatchWhoseMountGoesIsNeitherBornNorEnded(t *testing.T) {
 	s = moving(map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:dead": {11, 12, 13}, "w1:kept": {9}})
 	if a, b := s.JudgeAll()["w1:dead"].Verdict, s.JudgeAll()["w1:there"].Verdict; a != analysis.New || b != analysis.Gone {
 		t.Errorf("%s and %s", a, b)
+	}
+}
+
+// A socket whose peer closes it is in the family of another state. It is followed there by its
+// inode or its ends, and not by its number, which another one may have.
+func TestASocketThatChangesItsStateIsNeitherBornNorEnded(t *testing.T) {
+	byInode := func(id int64) analysis.Identity { return analysis.Identity{ID: id, Sub: 1000 + id} }
+	byEnds := func(id int64) analysis.Identity { return analysis.Identity{ID: -1, Hash: uint64(1000 + id)} }
+	byNumber := func(id int64) analysis.Identity { return analysis.Identity{ID: id} }
+	all := []int64{1, 2, 3, 4, 5, 6}
+	for name, c := range map[string]struct {
+		protocol string
+		identity func(int64) analysis.Identity
+		same     bool
+		kind     analysis.IdentityKind
+	}{
+		"by inode":         {"TCP", byInode, true, analysis.Inode},
+		"by its ends":      {"TCP", byEnds, true, analysis.Ends},
+		"by number":        {"TCP", byNumber, false, analysis.Number},
+		"a file, by inode": {"", byInode, false, analysis.Inode},
+	} {
+		s := movingOf(analysis.KindDescriptor, c.protocol, c.identity,
+			map[string][]int64{"d1:open": all}, map[string][]int64{"d1:open": all}, map[string][]int64{"d1:closed": all})
+		opened, closed := s.JudgeAll()["d1:open"], s.JudgeAll()["d1:closed"]
+		if same := opened.Verdict == analysis.Stable && closed.Verdict == analysis.Stable; same != c.same {
+			t.Errorf("%s: %s and %s", name, opened.Verdict, closed.Verdict)
+		}
+		if !c.same && (opened.Verdict != analysis.Gone || closed.Verdict != analysis.New) {
+			t.Errorf("%s: %s and %s, want gone and new", name, opened.Verdict, closed.Verdict)
+		}
+		if got := s.parts["d1:open"].identity(); got != c.kind {
+			t.Errorf("%s: followed by %s, want %s", name, got, c.kind)
+		}
 	}
 }

@@ -69,8 +69,8 @@ type Series struct {
 	oldest []float64
 	starts []int
 
-	// watches follows watches through all their families. It is computed on first use.
-	watches func() map[epochIdentity]listing
+	// listings follows watches and sockets through all their families. It is computed on first use.
+	listings func() map[epochIdentity]listing
 
 	// events are those of Events.
 	events func() []Event
@@ -102,7 +102,7 @@ func NewSeries(in Input) *Series {
 	if s.Epochs == nil {
 		s.Epochs = Epochs(in.Snapshots)
 	}
-	s.watches = sync.OnceValue(s.newWatches)
+	s.listings = sync.OnceValue(s.newListings)
 	s.events = sync.OnceValue(s.newEvents)
 	for i := range in.Snapshots {
 		s.held = append(s.held, sync.OnceValue(func() map[uint64]*wait.Lock { return wait.Search(s.Snapshots[i].Groups, s.objectsAt(i)) }))

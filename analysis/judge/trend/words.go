@@ -30,8 +30,11 @@ func (p *part) identity() analysis.IdentityKind {
 		return analysis.WatchNumber
 	}
 	for _, rest := range p.tracking.rest {
-		if rest.sub != 0 {
+		switch {
+		case rest.sub != 0:
 			return analysis.Inode
+		case rest.hash != 0:
+			return analysis.Ends
 		}
 	}
 	return analysis.Number

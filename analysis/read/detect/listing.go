@@ -257,14 +257,15 @@ var socketHeaders = []struct {
 	kind    Kind
 	what    string
 }{
-	{expression.Lazy(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), SocketTable, "the header of ss"},
+	{expression.Lazy(`^(Netid\s+)?(State\s+)?Recv-Q\s+Send-Q\s+Local`), SocketTable, "the header of ss"},
 	{expression.Lazy(`^Proto\s+(RefCnt|Recv-Q)\s`), SocketTable, "the header of netstat"},
+	{expression.Lazy(`^\s*Proto\s+Local Address\s+Foreign Address\s`), SocketTable, "the header of netstat of Windows"},
 	{expression.Lazy(`^Active (Internet connections|UNIX domain sockets|LOCAL \(UNIX\) domain sockets)`), SocketTable, "the first line of netstat"},
 	{expression.Lazy(`^\s*sl\s+local_address\s`), NetTable, "the header of /proc/net/tcp or udp"},
 	{expression.Lazy(`^Num\s+RefCount\s+Protocol\s`), NetTable, "the header of /proc/net/unix"},
 	{expression.Lazy(`^sk\s+(Eth|RefCnt)\s`), NetTable, "the header of /proc/net/netlink or packet"},
 	{expression.Lazy(`^(sockets: used|TCP6?: inuse) \d`), SocketSummary, "the first line of /proc/net/sockstat"},
-	{expression.Lazy(`^Total: \d+`), SocketSummary, "the first line of ss -s"},
+	{expression.Lazy(`^Total: \d+`), SocketSummary, "counts of ss -s, which lists no socket"},
 }
 
 var (

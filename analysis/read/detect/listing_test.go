@@ -12,6 +12,8 @@ func TestTablesOfSocketsWatchesAndInodesAreNamed(t *testing.T) {
 	}{
 		"ss":                       {"x", "State      Recv-Q Send-Q Local Address:Port Peer Address:Port Process\nESTAB 0 0 a:1 b:2\n", SocketTable},
 		"ss with unix sockets":     {"x", "u_str ESTAB 0 0 * 314878 * 314879\nu_seq ESTAB 0 0 * 1 * 2\n", SocketTable},
+		"ss of one state":          {"x", "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n1 0 10.0.0.1:4000 10.0.0.2:80\n", SocketTable},
+		"netstat of Windows":       {"x", "\r\nActive Connections\r\n\r\n  Proto  Local Address          Foreign Address        State           PID\r\n  TCP    0.0.0.0:135            0.0.0.0:0              LISTENING       888\r\n", SocketTable},
 		"ss -s":                    {"x", "Total: 54\nTCP:   70 (estab 7, closed 60, orphaned 0, timewait 50)\n", SocketSummary},
 		"netstat of macOS":         {"x", "tcp4       0      0  192.168.1.5.52345      17.57.144.84.443     ESTABLISHED\n", SocketTable},
 		"netstat of macOS, whole":  {"x", "Active Internet connections (including servers)\nProto Recv-Q Send-Q  Local Address          Foreign Address        (state)\n", SocketTable},

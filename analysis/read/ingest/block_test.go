@@ -21,7 +21,7 @@ var tables = []struct{ name, text, want string }{
 	{"lsof behind grep", strings.SplitAfterN(ferryTable, "\n", 2)[1], "ferry 41 3d"},
 	{"ss", "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n" +
 		"ESTAB 0 0 10.0.0.5:5432 10.0.0.9:40001 users:((\"ferry\",pid=41,fd=9))\n" +
-		"ESTAB 0 0 10.0.0.5:5432 10.0.0.9:40002 users:((\"ferry\",pid=41,fd=10))\n", "ferry 41 2d"},
+		"ESTAB 0 0 10.0.0.5:5432 10.0.0.9:40002 users:((\"ferry\",pid=41,fd=10))\n", "ferry 41 2s"},
 	{"netstat", "Active Internet connections (servers and established)\n" +
 		"Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name\n" +
 		"tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      41/ferry\n" +

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/lsof"
@@ -29,18 +30,44 @@ func owned(context []*part) []*part {
 			p.leftRows += len(owned[pid])
 		}
 		for _, pid := range pids[:min(len(pids), mostProcesses)] {
-			q := *p
-			q.pid, q.name, q.sockets = pid, programs[pid], nil
-			q.listing = &listing{command: q.name, rows: &rows{words: words}}
-			for i := range owned[pid] {
-				q.listing.rows.add(&owned[pid][i])
-			}
-			q.listing.sockets = onlySockets(&q, list{plain: owned[pid]})
-			q.outcome = wording.Plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
-			out = append(out, &q)
+			q := p.ofOwner(owned[pid], words)
+			q.pid, q.name = pid, programs[pid]
+			q.listing.command = q.name
+			q.outcome += " of " + q.name
+			out = append(out, q)
+		}
+		if rest := lsof.UnownedDescriptors(p.sockets); len(pids) > 0 && slices.ContainsFunc(rest, connected) {
+			out = append(out, p.ofOwner(slices.DeleteFunc(rest, func(d analysis.Descriptor) bool { return !connected(d) }), words))
 		}
 	}
 	return out
+}
+
+// connected reports a socket with a peer: of those without an owner others are the kernel's.
+func connected(d analysis.Descriptor) bool { return d.Remote != "" && d.Protocol != "unix" }
+
+// unowned makes a listing of each socket table that names no owner, of the sockets whose owner
+// is not known.
+func unowned(context []*part) []*part {
+	var out []*part
+	for _, p := range context {
+		// A table of /proc/PID/net is joined with the descriptors of the process.
+		if rest := lsof.UnownedDescriptors(p.sockets); len(rest) > 0 && p.ofTable() {
+			out = append(out, p.ofOwner(rest, newRowWords()))
+		}
+	}
+	return out
+}
+
+// ofOwner is the part of a socket table with the sockets of one owner.
+func (p *part) ofOwner(sockets []analysis.Descriptor, words *rowWords) *part {
+	q := *p
+	q.sockets, q.listing = nil, &listing{rows: &rows{words: words}, sockets: true}
+	for i := range sockets {
+		q.listing.rows.add(&sockets[i])
+	}
+	q.outcome = wording.Plural(len(sockets), "socket", "sockets")
+	return &q
 }
 
 // contextOnly makes a snapshot of figures alone (a metrics page), of mutex and block

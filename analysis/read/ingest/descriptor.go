@@ -46,7 +46,7 @@ func (b *builder) descriptors() {
 		return
 	}
 	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
-		if onlySockets(source, rows) {
+		if source.ofTable() {
 			b.s.Totals.Sockets = &n
 		} else {
 			b.s.Totals.Descriptors = &n
@@ -93,19 +93,9 @@ func (b *builder) hasInotify() bool {
 	return false
 }
 
-// onlySockets reports whether the rows are of a socket table without the numbers of
-// descriptors, as netstat prints it: how many descriptors the process has is not known.
-func onlySockets(p *part, rows list) bool {
-	if p.form != detect.SocketTable {
-		return false
-	}
-	for d := range rows.all() {
-		if d.FD >= 0 {
-			return false
-		}
-	}
-	return true
-}
+// ofTable reports a part whose descriptors are those of a socket table, in which a process has
+// its sockets alone: how many descriptors it has is not known.
+func (p *part) ofTable() bool { return p.form == detect.SocketTable }
 
 // rows are the descriptors of the richest source, joined with the rows of socket tables
 // and of a Node report.
@@ -332,7 +322,8 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		}
 		c.count(sockets.OfDescriptor(*d, held))
 	}
-	c.rows(at, false)
+	table := source.ofTable()
+	c.rows(at, table)
 	i := 0
 	for d := range rows.all() {
 		g := c.group(i)
@@ -341,9 +332,27 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 			g.States[d.State]++
 		}
 		c.text = appendDetail(c.text[:0], d)
-		g.Members.Rows.Append(descriptorIdentity(d), d.Place, c.detail())
+		id := descriptorIdentity(d)
+		if table {
+			id.Hash = endsHash(d)
+		}
+		g.Members.Rows.Append(id, d.Place, c.detail())
 	}
 	c.seal()
+}
+
+// endsHash folds the protocol and both ends of a socket, 0 for one without; each table of the
+// same socket gives the same.
+//
+//	"TCP", "[::ffff:10.0.0.1]:40000", "10.0.0.2:80" = hash of "tcp 10.0.0.1:40000 10.0.0.2:80"
+func endsHash(d *analysis.Descriptor) uint64 {
+	if d.Local == "" || d.Protocol == "unix" {
+		return 0
+	}
+	if c, ok := connectionOf(d.Protocol, d.Type, d.Local, d.Remote, d.State, d.Inode); ok {
+		return identityHash([]byte(c.Protocol + " " + c.Local.String() + " " + c.Remote.String()))
+	}
+	return identityHash([]byte(d.Protocol + " " + d.Local + " " + d.Remote))
 }
 
 // descriptorIdentity follows a descriptor by number and inode. A number that lsof cut is -1

@@ -199,6 +199,10 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	say := func(p analysis.Problem) { r.problems.list = append(r.problems.list, p) }
 	code := analysis.NoDumps
 	what, why := fmt.Sprintf("none of the %d files holds a dump", len(r.artifacts)), "their kinds are found by content, and no kind of them is about a process"
+	hint := "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP"
+	if len(r.artifacts) == 1 && r.artifacts[0].Kind == detect.SocketSummary {
+		hint = "upload the sockets themselves: ss -tunap as root"
+	}
 	switch {
 	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
 		what, why = "no file of this upload could be read", "the problems above say why"
@@ -211,8 +215,8 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		why := "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner"
 		hint := "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode"
 		if slices.ContainsFunc(r.artifacts, func(a analysis.Artifact) bool { return a.Kind == detect.SocketTable }) {
-			why = "the table of ss or netstat names no owner of a socket"
-			hint = "take it as root and with -p: ss -tunap or netstat -anp; or upload lsof -nP -p PID of the process beside it"
+			why = "no process holds a socket of the table: those in TIME_WAIT, and others whose process is gone, are the kernel's"
+			hint = "take it as root and with all states: ss -tunap or netstat -anp; or upload lsof -nP -p PID of the process beside it"
 		}
 		say(analysis.Problem{
 			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
@@ -226,7 +230,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		Path: r.firstPath(), Offset: -1, Severity: analysis.Error, Code: code,
 		What: what,
 		Why:  why,
-		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",
+		Hint: hint,
 	})
 }
 

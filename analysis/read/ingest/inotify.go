@@ -330,6 +330,11 @@ func watchHash(w *analysis.Watch) uint64 {
 	} else {
 		b = strconv.AppendUint(b, w.Inode, 16)
 	}
+	return identityHash(b)
+}
+
+// identityHash is FNV-1a.
+func identityHash(b []byte) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for _, c := range b {
 		h = (h ^ uint64(c)) * 0x100000001b3

@@ -253,7 +253,7 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 // unowned notes that a table names the owners of few of its sockets, as one that was taken
 // without the rights to see them.
 func (r *reader) unowned(path string, all *lsof.Sockets) {
-	if n := all.Unowned; 2*n > all.Rows && n < all.Rows {
+	if n := all.Unowned; 2*n > all.Rows {
 		r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note,
 			What: fmt.Sprintf("%d of %d sockets have no owner in the table", n, all.Rows), Why: "only root sees the processes of other users; sockets of the kernel have none",
 			Hint: "take it as root: ss -tunap or netstat -anp"})

@@ -66,7 +66,12 @@ func groups(parts []*part) []*group {
 	sort.Slice(dirs, func(i, j int) bool { return naturalLess(dirs[i], dirs[j]) })
 	var out []*group
 	for _, dir := range dirs {
-		out = append(out, splitDirectory(dir, byDir[dir])...)
+		out = append(out, splitDirectory(dir, byDir[dir], owned)...)
+	}
+	if len(out) == 0 { // nothing names a process
+		for _, dir := range dirs {
+			out = append(out, splitDirectory(dir, byDir[dir], unowned)...)
+		}
 	}
 	out = joinRepeats(out)
 	out = pairMetrics(out)
@@ -117,8 +122,8 @@ func archiveOf(p string) string {
 
 // splitDirectory forms the groups of one capture directory. The directory is one
 // instant if no two numbers in the names differ and no two dumps of one form are of
-// different instants.
-func splitDirectory(dir string, parts []*part) []*group {
+// different instants. Without evidence it has what tables makes of its context.
+func splitDirectory(dir string, parts []*part, tables func(context []*part) []*part) []*group {
 	var evidence, context []*part
 	for _, p := range parts {
 		if p.evidence() {
@@ -128,7 +133,7 @@ func splitDirectory(dir string, parts []*part) []*group {
 		}
 	}
 	if len(evidence) == 0 {
-		evidence = owned(context)
+		evidence = tables(context)
 	}
 	if len(evidence) == 0 {
 		return contextOnly(dir, context)

@@ -141,12 +141,28 @@ func OwnedDescriptors(sockets []analysis.Socket) map[int][]analysis.Descriptor {
 			if owner.PID <= 0 {
 				continue
 			}
-			d := analysis.Descriptor{FD: owner.FD, Access: "u", Inode: s.Inode, Name: socketName(s), Place: s.Place}
-			joinSocket(&d, s)
-			out[owner.PID] = append(out[owner.PID], d)
+			out[owner.PID] = append(out[owner.PID], socketDescriptor(s, owner.FD))
 		}
 	}
 	return out
+}
+
+// UnownedDescriptors makes descriptors of the rows of a socket table that name no owner and may
+// have one.
+func UnownedDescriptors(sockets []analysis.Socket) []analysis.Descriptor {
+	var out []analysis.Descriptor
+	for i := range sockets {
+		if s := &sockets[i]; len(s.Owners) == 0 && !holdsNothing(s) {
+			out = append(out, socketDescriptor(s, -1))
+		}
+	}
+	return out
+}
+
+func socketDescriptor(s *analysis.Socket, fd int) analysis.Descriptor {
+	d := analysis.Descriptor{FD: fd, Access: "u", Inode: s.Inode, Name: socketName(s), Place: s.Place}
+	joinSocket(&d, s)
+	return d
 }
 
 // socketName names a socket as lsof does.

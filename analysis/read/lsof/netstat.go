@@ -28,10 +28,11 @@ const (
 	sectionBSDUnix = "bsd-unix"
 	sectionVSock   = "vsock"
 	sectionKernel  = "kernel"
+	sectionWindows = "windows"
 	sectionOther   = "other"
 )
 
-// netstatHeader recognises the titles of net-tools, busybox, the BSDs and macOS, and
+// netstatHeader recognises the titles of net-tools, busybox, the BSDs, macOS and Windows, and
 // the line above them (protopr in inet.c, unixpr in unix.c and kctl and kevt in systm.c
 // of the netstat of macOS).
 //
@@ -40,6 +41,7 @@ const (
 //	"Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)    rhiwat shiwat    pid"
 //	"Socket           Flowhash Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)"
 //	"Proto Recv-Q Send-Q   unit     id name"
+//	"Proto  Local Address          Foreign Address        State           PID"
 func netstatHeader(text string) (netstatSection, bool) {
 	if strings.HasPrefix(text, "Active ") && (strings.Contains(text, "onnections") || strings.Contains(text, "sockets")) {
 		return netstatSection{}, true
@@ -63,6 +65,8 @@ func netstatHeader(text string) (netstatSection, bool) {
 	case fields[0] == "Proto" && fields[1] == "Recv-Q":
 		section.sort = sectionIP
 		section.findProcess(fields)
+	case fields[0] == "Proto" && fields[1] == "Local":
+		section.sort, section.owner = sectionWindows, slices.Contains(fields, "PID")
 	case fields[0] == "Proto" && fields[1] == "Type":
 		section.sort = sectionVSock
 	case fields[0] == "Proto" && fields[1] == "RefCnt":
@@ -101,6 +105,8 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 		return bsdUnixRow(text, s)
 	case sectionKernel, sectionVSock:
 		return kernelRow(text, s)
+	case sectionWindows:
+		return windowsRow(strings.Fields(text), s)
 	}
 	word, rest, _ := strings.Cut(text, " ")
 	if word == "unix" {
@@ -133,6 +139,33 @@ func (t *socketReader) netstatRow(text string, s *analysis.Socket) bool {
 	}
 	if !bsd {
 		t.netstatOwner(rest, fields, s)
+	}
+	return true
+}
+
+// windowsRow reads a row of Windows; -o adds the pid.
+//
+//	"TCP" "[::1]:4001" "[::1]:80" "CLOSE_WAIT" "4321"   PID 4321
+//	"UDP" "0.0.0.0:123" "*:*" "1020"                    PID 1020
+func windowsRow(fields []string, s *analysis.Socket) bool {
+	if len(fields) < 3 || fields[0] != "TCP" && fields[0] != "UDP" || !strings.Contains(fields[1], ":") {
+		return false
+	}
+	s.Protocol, s.Local, s.Remote = strings.ToLower(fields[0]), strings.Clone(fields[1]), strings.Clone(fields[2])
+	if strings.HasPrefix(s.Local, "[") {
+		s.Protocol += "6"
+	}
+	rest := fields[3:]
+	if len(rest) > 0 && isSocketState(rest[0]) {
+		s.State, rest = socketState(s.Protocol, rest[0]), rest[1:]
+	}
+	if nobody(s.Remote) || s.State == "LISTEN" {
+		s.Remote = ""
+	}
+	if len(rest) > 0 {
+		if pid, ok := number(rest[0]); ok && pid > 0 {
+			s.Owners = []analysis.Owner{{PID: pid, FD: -1}}
+		}
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package lsof
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -76,10 +77,10 @@ type socketReader struct {
 	err     error
 	held    analysis.Socket
 	holding bool
-	// netid is true if the table of ss begins with the column Netid; protocol is that
-	// of its rows otherwise.
-	netid    bool
-	protocol string
+	// stateless is true if the table of ss has no column State; selected is the state that the
+	// command above it selects.
+	stateless bool
+	selected  string
 	// section is the header of netstat above the rows.
 	section netstatSection
 	// owners is true if the table has a column for them.
@@ -113,6 +114,11 @@ func (t *socketReader) line(l line.Line) {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case trimmed == "":
+		return
+	case t.section.sort == sectionWindows && t.holding && trimmed[0] == '[' && strings.HasSuffix(trimmed, "]"): // -b
+		for i := range t.held.Owners {
+			t.held.Owners[i].Program = trimmed[1 : len(trimmed)-1]
+		}
 		return
 	case text[0] == '\t' && t.holding && t.Form == formSS: // -i
 		t.held.Place.Length = l.Offset + l.Length - t.held.Place.Offset
@@ -247,12 +253,10 @@ func holdsNothing(s *analysis.Socket) bool {
 func (t *socketReader) header(text string) bool {
 	fields := strings.Fields(text)
 	switch {
-	case len(fields) > 3 && (fields[0] == "State" && fields[1] == "Recv-Q" || fields[0] == "Netid" && fields[1] == "State"):
-		t.Form, t.netid = formSS, fields[0] == "Netid"
+	case len(fields) > 3 && (fields[0] == "State" && fields[1] == "Recv-Q" || fields[0] == "Netid" && (fields[1] == "State" || fields[1] == "Recv-Q")),
+		len(fields) > 3 && fields[0] == "Recv-Q" && fields[1] == "Send-Q": // ss with one state alone
+		t.Form, t.stateless = formSS, !slices.Contains(fields, "State")
 		t.owners = t.owners || fields[len(fields)-1] == "Process"
-		return true
-	case len(fields) > 3 && fields[0] == "Recv-Q" && fields[1] == "Send-Q": // ss with one state alone
-		t.Form = formSS
 		return true
 	}
 	section, ok := netstatHeader(text)
@@ -275,8 +279,9 @@ func (t *socketReader) noise(l line.Line, text string) {
 			kind = "message"
 		}
 	}
-	if kind == "command line" && t.Command == "" {
-		t.Command = text[:min(len(text), maxExample)]
+	if kind == "command line" {
+		t.selected = stateOfCommand(text)
+		t.Command = orElse(t.Command, text[:min(len(text), maxExample)])
 	}
 	if kind == "other" && t.section.sort == sectionOther {
 		kind = "row of another section"

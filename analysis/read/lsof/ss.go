@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,8 @@ const maxOwners = 1 << 10
 //
 //	`ESTAB 0 0 127.0.0.1:39308 127.0.0.1:42635 users:(("node",pid=28156,fd=163)) ino:226850 sk:1`
 //	`u_str LISTEN 0 5 zoo.sock 314880 * 0 users:(("zoo (a b",pid=14406,fd=44))`
+//
+// A table of one state has no column for it: the command above the table may name it.
 func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 	ends, details := cutDetails(text)
 	fields := strings.Fields(ends)
@@ -22,10 +25,15 @@ func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 	if len(fields) > 0 && isNetid(fields[0]) {
 		word, fields = fields[0], fields[1:]
 	}
-	if len(fields) < 4 || !isSocketState(fields[0]) || !isPlainNumber(fields[1]) || !isPlainNumber(fields[2]) {
+	if t.stateless && len(fields) > 0 && isPlainNumber(fields[0]) {
+		fields = slices.Insert(fields, 0, t.selected)
+	} else if len(fields) == 0 || !isSocketState(fields[0]) {
 		return false
 	}
-	s.Protocol = socketProtocol(orElse(word, orElse(t.protocol, "tcp")))
+	if len(fields) < 4 || !isPlainNumber(fields[1]) || !isPlainNumber(fields[2]) {
+		return false
+	}
+	s.Protocol = socketProtocol(orElse(word, "tcp"))
 	state := fields[0]
 	switch fields = fields[3:]; {
 	case s.Protocol == "unix":
@@ -43,6 +51,17 @@ func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 		s.Inode = ssInode(details)
 	}
 	return true
+}
+
+// stateOfCommand is the state that a command of ss selects, "" if it names none.
+//
+//	"$ ss -tnp state close-wait" = "close-wait"   "ss -tnp" = ""
+func stateOfCommand(command string) string {
+	_, rest, _ := strings.Cut(command, " state ")
+	if word, _, _ := strings.Cut(strings.TrimSpace(rest), " "); isSocketState(strings.ToUpper(word)) {
+		return word
+	}
+	return ""
 }
 
 // isNetid recognises the first column of a table of several protocols. A state is
@@ -100,9 +119,12 @@ func ssEnds(fields []string, s *analysis.Socket) {
 // bracketed puts an IPv6 address into brackets, where netstat and old releases of ss
 // print none.
 //
-//	"::1:46779" = "[::1]:46779"   "127.0.0.1:80" = "127.0.0.1:80"
+//	"::1:46779" = "[::1]:46779"   "127.0.0.1:80" = "127.0.0.1:80"   "[fe80::1]%eth0:22" = "[fe80::1%eth0]:22"
 func bracketed(address string) string {
 	host, port, _ := cutLast(address, ':')
+	if bare, zone, ok := strings.Cut(host, "]%"); ok {
+		return bare + "%" + zone + "]:" + port
+	}
 	if strings.HasPrefix(host, "[") || !strings.Contains(host, ":") {
 		return strings.Clone(address)
 	}

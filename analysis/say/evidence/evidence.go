@@ -209,16 +209,29 @@ func (w Words) survivors(e analysis.Evidence) string {
 	case "none_before":
 		return fmt.Sprintf("no %s of %s was there at %s", w.One, w.label(e.To), w.label(e.From)) + born
 	case "from_elsewhere":
+		if ofSockets(e) {
+			return fmt.Sprintf("%d of %d %s of %s were in another state at %s", e.N, e.Of, w.Many, w.label(e.To), w.label(e.From)) + born
+		}
 		return fmt.Sprintf("%d of %d %s of %s watched something that still existed at %s", e.N, e.Of, w.Many, w.label(e.To), w.label(e.From)) + born
 	}
 	text := fmt.Sprintf("%d of %d %s of %s are still there at %s", e.N, e.Of, w.Many, w.label(e.From), w.label(e.To))
+	went, came := ", %d in another group, since what they watched is gone", ", %d watched something that still existed then"
+	if ofSockets(e) {
+		went, came = ", %d in another state", ", %d were in another state then"
+	}
 	if n := int(e.Figures["went_elsewhere"]); n > 0 {
-		text += fmt.Sprintf(", %d in another group, since what they watched is gone", n)
+		text += fmt.Sprintf(went, n)
 	}
 	if n := int(e.Figures["from_elsewhere"]); n > 0 {
-		text += fmt.Sprintf(", %d watched something that still existed then", n)
+		text += fmt.Sprintf(came, n)
 	}
 	return text + born
+}
+
+// ofSockets reports evidence of members whose family has their state: of all others that change
+// their family, the watches, the target changed.
+func ofSockets(e analysis.Evidence) bool {
+	return e.Identity == analysis.Inode || e.Identity == analysis.Ends
 }
 
 func (w Words) plateau(e analysis.Evidence) string {
@@ -277,10 +290,18 @@ func (w Words) presence(e analysis.Evidence) string {
 		return fmt.Sprintf("absent in version %s, there in version %s", name(e, 0), name(e, 1))
 	case "gone_in_version":
 		return fmt.Sprintf("there in version %s, absent in version %s", name(e, 0), name(e, 1))
-	case "new_elsewhere":
+	case "new_elsewhere", "gone_elsewhere":
+		if ofSockets(e) {
+			since, then := "not there before", "were in another state at "+w.label(e.From)
+			if e.Form == "gone_elsewhere" {
+				since, then = "gone since", "are in another state now"
+			}
+			return fmt.Sprintf("%s %s; %d of its %s %s", since, w.label(e.At), e.N, w.counted(e.Of), then)
+		}
+		if e.Form == "gone_elsewhere" {
+			return fmt.Sprintf("gone since %s; %d of its %s at %s are in another group now: the watch is still there, and what it watched is not", w.label(e.At), e.N, w.counted(e.Of), w.label(e.From))
+		}
 		return fmt.Sprintf("not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", w.label(e.At), e.N, w.counted(e.Of), w.label(e.From))
-	case "gone_elsewhere":
-		return fmt.Sprintf("gone since %s; %d of its %s at %s are in another group now: the watch is still there, and what it watched is not", w.label(e.At), e.N, w.counted(e.Of), w.label(e.From))
 	case "new":
 		return "not there before " + w.label(e.At)
 	}

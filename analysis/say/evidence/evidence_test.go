@@ -60,6 +60,8 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "survivors", Form: "stayed", N: 20, Of: 20, From: at(0), To: at(1)}, "20 of 20 goroutines of t0 are still there at t1"},
 		{analysis.Evidence{Rule: "survivors", Form: "stayed", N: 0, Of: 6, From: at(0), To: at(2), Figures: figures{"went_elsewhere": 6}}, "0 of 6 goroutines of t0 are still there at t2, 6 in another group, since what they watched is gone"},
 		{analysis.Evidence{Rule: "survivors", Form: "stayed", N: 2, Of: 6, From: at(0), To: at(2), Figures: figures{"from_elsewhere": 3, "new": 1}}, "2 of 6 goroutines of t0 are still there at t2, 3 watched something that still existed then, 1 are new"},
+		{analysis.Evidence{Rule: "survivors", Form: "stayed", N: 2, Of: 6, From: at(0), To: at(2), Identity: analysis.Ends, Figures: figures{"went_elsewhere": 4, "from_elsewhere": 3, "new": 1}}, "2 of 6 goroutines of t0 are still there at t2, 4 in another state, 3 were in another state then, 1 are new"},
+		{analysis.Evidence{Rule: "survivors", Form: "from_elsewhere", N: 6, Of: 6, From: at(1), To: at(2), Identity: analysis.Inode, Figures: figures{"new": 0}}, "6 of 6 goroutines of t2 were in another state at t1"},
 		{analysis.Evidence{Rule: "survivors", Form: "from_elsewhere", N: 6, Of: 6, From: at(1), To: at(2), Figures: figures{"new": 0}}, "6 of 6 goroutines of t2 watched something that still existed at t1"},
 		{analysis.Evidence{Rule: "survivors", Form: "none_before", Of: 5, From: at(1), To: at(2), Figures: figures{"new": 5}}, "no goroutine of t2 was there at t1, 5 are new"},
 
@@ -79,6 +81,8 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "presence", Form: "gone", At: at(2)}, "gone since t2"},
 		{analysis.Evidence{Rule: "presence", Form: "new_in_version", Names: []string{"1.1", "1.2"}}, "absent in version 1.1, there in version 1.2"},
 		{analysis.Evidence{Rule: "presence", Form: "gone_in_version", Names: []string{"1.1", "1.2"}}, "there in version 1.1, absent in version 1.2"},
+		{analysis.Evidence{Rule: "presence", Form: "new_elsewhere", N: 2, Of: 3, From: at(1), At: at(2), Identity: analysis.Ends}, "not there before t2; 2 of its 3 goroutines were in another state at t1"},
+		{analysis.Evidence{Rule: "presence", Form: "gone_elsewhere", N: 2, Of: 3, From: at(1), At: at(2), Identity: analysis.Ends}, "gone since t2; 2 of its 3 goroutines are in another state now"},
 		{analysis.Evidence{Rule: "presence", Form: "new_elsewhere", N: 2, Of: 3, From: at(1), At: at(2)}, "not there before t2; 2 of its 3 goroutines then watched something that still existed at t1, so that the watch is older"},
 		{analysis.Evidence{Rule: "presence", Form: "gone_elsewhere", N: 2, Of: 3, From: at(1), At: at(2)}, "gone since t2; 2 of its 3 goroutines at t1 are in another group now: the watch is still there, and what it watched is not"},
 

@@ -181,5 +181,8 @@ func endOf(f *Family) [3]string {
 // in CLOSE_WAIT: the peers have closed, app has not".
 func (s *Series) leftOpen(f *Family) string {
 	x := connections(f, false)
+	if s.Unowned {
+		return x.words(lastCount(f.Counts)) + " are in CLOSE_WAIT"
+	}
 	return x.words(lastCount(f.Counts)) + " are in CLOSE_WAIT: the peers have closed, " + s.self() + " has not"
 }

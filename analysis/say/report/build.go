@@ -329,6 +329,7 @@ func (j *JudgedSeries) contract() Series {
 		s.Snapshots[i] = x.ID
 		s.Called = cmp.Or(x.Process.Called.Value, s.Called)
 	}
+	s.Unowned = j.unowned()
 	roles := j.Trend.Roles()
 	for _, f := range j.Trend.Families {
 		out := j.family(f)
@@ -554,6 +555,13 @@ func nothingSaid(cut, refused, all int) string {
 	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }
 
+// unowned reports sockets of tables that do not name their owner.
+func (j *JudgedSeries) unowned() bool {
+	return !slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool {
+		return s.Process.PID.Known() || s.Forms[analysis.KindDescriptor] != analysis.FormSockets
+	})
+}
+
 func plainProcess(j *JudgedSeries) string {
 	name := j.Snapshots[0].Process.Name.Value
 	for _, s := range j.Snapshots {
@@ -564,6 +572,9 @@ func plainProcess(j *JudgedSeries) string {
 			name += fmt.Sprintf(", pid %d", *pid)
 		}
 		return name
+	}
+	if j.unowned() {
+		return "owner not known"
 	}
 	return "an unnamed process"
 }

@@ -99,6 +99,9 @@ type Action struct {
 // takeCaptures is the step whose command takes the captures that decide.
 const takeCaptures = "Take five captures over two minutes:"
 
+// takeOwners is the step whose command names the owners of sockets.
+const takeOwners = "Take the table as root, with the owners:"
+
 // longest is the bound of a sentence in characters.
 const longest = 160
 
@@ -325,9 +328,9 @@ func (d *diagnosing) state(l answer) string {
 // sentence is the first wording that fits, from the fullest to the shortest. Of the same
 // program on other hosts it says on how many it does the same.
 func (d *diagnosing) sentence(l answer, others []answer) string {
-	tail := ""
+	tail := d.r.Series[l.series].owner()
 	if n := d.hostsLike(l, others); n > 0 {
-		tail = "; the same on " + wording.Plural(n, "more host", "more hosts")
+		tail += "; the same on " + wording.Plural(n, "more host", "more hosts")
 	}
 	all := d.wordings(l)
 	for _, text := range all {
@@ -609,7 +612,8 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case l.finding.marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case c.State == Leaks && c.Followed:
-		return &Certainty{certain, "every " + x.identity}
+		word, reason := x.sure()
+		return &Certainty{word, reason}
 	case c.State == Leaks:
 		return &Certainty{likely, "by counts alone"}
 	case c.State == NoLeak && c.EndedAt > 0:
@@ -617,7 +621,8 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == NoLeak:
 		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
 	case c.State == GrewOnce && c.Followed:
-		return &Certainty{certain, "every " + x.identity + ", and no more came"}
+		word, reason := x.sure()
+		return &Certainty{word, reason + ", and no more came"}
 	case c.State == MayLeak:
 		return &Certainty{possible, d.undecided(s, l.finding)}
 	case c.State == Replaced:
@@ -814,6 +819,9 @@ func (d *diagnosing) next(l answer) *Action {
 	s := &d.r.Series[l.series]
 	if l.finding.Kind == ObserverFinding {
 		return &Action{Text: fmt.Sprintf("Look at what %s waits for: one that holds its own lock, or waits for itself, never ends. Scrape less until then.", strings.TrimPrefix(strings.TrimSpace(l.subject.place), "in "))}
+	}
+	if s.Unowned && l.finding.Verdict != analysis.Scaling {
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
 	}
 	out := &Action{Text: l.finding.Next}
 	switch v := l.finding.Verdict; {

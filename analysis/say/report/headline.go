@@ -67,13 +67,24 @@ func (s *Series) before(text string) string {
 // named is the process as sentences name it.
 func (s *Series) named() string {
 	name := cmp.Or(s.Called, s.Process)
-	if name == "" {
+	switch {
+	case name == "" && s.Unowned:
+		name = "owner not known"
+	case name == "":
 		name = "an unnamed process"
 	}
 	if s.PID != nil {
 		name += fmt.Sprintf(", pid %d", *s.PID)
 	}
 	return name
+}
+
+// owner is what a sentence says of the owner of sockets whose table does not name it.
+func (s *Series) owner() string {
+	if s.Unowned {
+		return ", owner not known"
+	}
+	return ""
 }
 
 // course words counts over the snapshots of a series: "87 to 263 goroutines between t0

@@ -59,9 +59,15 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 }
 
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
-func subjectOfKey(f *Finding) subject {
+func (s *Series) subjectOfKey(f *Finding) subject {
 	kind := cmp.Or(f.Key.Kind, analysis.KindGoroutine)
-	out := subject{one: string(kind), many: wording.Kinds(kind), began: "started", ended: "ended", counts: f.Counts, identity: identities[kind]}
+	worded := kind
+	file := func(print string) bool { x := s.family(print); return x == nil || x.Attributes["protocol"] == "" }
+	if kind == analysis.KindDescriptor && !slices.ContainsFunc(f.Families, file) {
+		worded = analysis.KindSocket
+	}
+	out := subject{one: string(worded), many: wording.Kinds(worded), began: "started", ended: "ended", counts: f.Counts}
+	out.follow(kind, f.Evidence)
 	switch f.Key.By {
 	case trend.ByCreator:
 		out.place = " of " + shortRole(f.Key.Name)

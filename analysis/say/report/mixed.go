@@ -37,7 +37,60 @@ func (j *JudgedSeries) levelForms() {
 		}
 		j.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
 	}
+	j.levelSockets(sockets[analysis.FormSockets])
 	j.thinned()
+}
+
+// levelSockets follows the sockets of tables by what all of them show: netstat and ss without
+// -e have no inodes, netstat no numbers of descriptors.
+func (j *JudgedSeries) levelSockets(tables []int) {
+	rows, inodes, numbers := 0, 0, 0
+	for _, i := range tables {
+		for _, g := range j.Snapshots[i].Groups {
+			for id := range g.Members.Identities() {
+				if g.Family.Kind != analysis.KindDescriptor || id.Hash == 0 {
+					continue
+				}
+				rows++
+				if id.Sub != 0 {
+					inodes++
+				}
+				if id.ID >= 0 {
+					numbers++
+				}
+			}
+		}
+	}
+	if (inodes == 0 || inodes == rows) && (numbers == 0 || numbers == rows) {
+		return
+	}
+	for _, i := range tables {
+		s := *j.Snapshots[i]
+		s.Groups = slices.Clone(s.Groups)
+		for k := range s.Groups {
+			if g := &s.Groups[k]; g.Family.Kind == analysis.KindDescriptor && g.Members.Identified() {
+				g.Members = byEnds(&g.Members, inodes == rows, numbers == rows)
+			}
+		}
+		j.Snapshots[i] = &s
+	}
+}
+
+// byEnds are members without the inodes or the numbers that not all tables show.
+func byEnds(m *analysis.Members, inodes, numbers bool) (out analysis.Members) {
+	out.Join(m)
+	for i, hash := range out.Hash {
+		if hash == 0 {
+			continue // without ends
+		}
+		if !inodes {
+			out.Sub[i] = 0
+		}
+		if !numbers {
+			out.ID[i] = -1
+		}
+	}
+	return out
 }
 
 // thinned says how many snapshots lost their members to a policy.

@@ -33,7 +33,8 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 	out := answer{series: series, finding: f, subject: s.subjectOf(d.nouns, f), queue: s.queueOf(f)}
 	if lead := s.lead(f); out.queue != nil {
 		named := s.nameOf(d.nouns, lead, f)
-		named.counts, named.identity = lead.Counts, identities[lead.Kind]
+		named.counts = lead.Counts
+		named.follow(lead.Kind, lead.Evidence)
 		if l := lead.Life; l != nil {
 			named.came, named.went, named.followed = l.Born, l.Gone, true
 		}

@@ -89,6 +89,9 @@ type Series struct {
 	Host   *string `json:"host"`
 	// PID is set if several processes of this name run at the same time.
 	PID *int `json:"pid,omitempty"`
+	// Unowned reports that it is no process: a socket table lists its sockets and does not name
+	// their owner.
+	Unowned bool `json:"owner_not_known,omitempty"`
 	// Snapshots are ids in time order. Every list of counts has one entry for each.
 	Snapshots []string `json:"snapshots"`
 	Families  []Family `json:"families"`

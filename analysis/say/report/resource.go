@@ -43,8 +43,13 @@ func (j *JudgedSeries) connection(f *analysis.Family) (o *Object, other string) 
 		Name: j.Titles[f.Fingerprint], Type: f.Attributes["protocol"] + " connection", Counts: counts, Verdict: j.Judged[f.Fingerprint].Verdict,
 		Level: analysis.ByInode, Families: []string{f.Fingerprint},
 	}
+	for id := range j.last(f.Fingerprint).Members.Identities() {
+		if id.Sub == 0 && id.Hash != 0 {
+			o.Level = analysis.ByEnds
+		}
+	}
 	o.Born, o.Ended = j.lives(f.Fingerprint)
-	role := ObjectRole{Role: "socket", N: 1, Level: analysis.ByInode}
+	role := ObjectRole{Role: "socket", N: 1, Level: o.Level}
 	if end := j.acceptedEnds(f, false); end != nil {
 		o.Name = fmt.Sprintf("%s connection to %s with both ends in this process", f.Attributes["protocol"], f.Attributes["remote"])
 		o.Level, o.Families, other = analysis.ByEndpoint, append(o.Families, end.Fingerprint), end.Fingerprint

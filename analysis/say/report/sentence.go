@@ -62,13 +62,20 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
-	if x.peerClosed && c.RestartedAt < 0 {
+	switch {
+	case x.peerClosed && c.RestartedAt < 0 && s.Unowned:
+		return []string{course}
+	case x.peerClosed && c.RestartedAt < 0:
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
 	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
 		if c.PerHour > 0 {
 			figure, unit := wording.Pace(c.PerHour)
-			text := fmt.Sprintf("%s opens %s %s %s%s and closes none", s.actor(), figure, x.many, unit, x.place)
+			rate := fmt.Sprintf("%s %s %s%s", figure, x.many, unit, x.place)
+			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), rate)
+			if s.Unowned {
+				text = capital(rate) + of + " are opened and none is closed"
+			}
 			return []string{fmt.Sprintf("%s: %d are open", text, c.Left), text}
 		}
 	}
@@ -107,7 +114,7 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 	if p := c.Opener; p != nil {
 		yet = " until " + p.left()
 	}
-	if s.Process != "" && !d.placed && x.opener() && c.Opener == nil {
+	if s.Process != "" && !s.Unowned && !d.placed && x.opener() && c.Opener == nil {
 		text = fmt.Sprintf("%s %s %s%s and %s", s.named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
 	} else {
 		in := s.place("in")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -28,8 +29,18 @@ type subject struct {
 	counts     []*int
 	came, went int
 	followed   bool
-	// identity says by what they are followed: "goroutine id", "inode".
+	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
+	// later one may have the same.
 	identity string
+	reused   bool
+}
+
+// sure is how sure it is that each is the same as before, and why.
+func (s *subject) sure() (word, reason string) {
+	if s.reused {
+		return likely, "every " + s.identity
+	}
+	return certain, "every " + s.identity
 }
 
 // words are a number of them, "58 informer factories"; all names them, "informer factories".
@@ -40,7 +51,7 @@ func (s *subject) all() string        { return s.many + s.place }
 func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	lead := s.lead(f)
 	if f.Key != nil {
-		return subjectOfKey(f)
+		return s.subjectOfKey(f)
 	}
 	if o := s.objectOf(f, lead); o != nil {
 		return s.subjectOfObject(nouns, f, o, lead)
@@ -53,9 +64,20 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	if l := lead.Life; l != nil {
 		out.came, out.went, out.followed = l.Born, l.Gone, true
 	}
-	out.identity = identities[lead.Kind]
+	out.follow(lead.Kind, lead.Evidence)
 	return out
 }
+
+// follow sets how members of a kind are followed, as evidence shows it.
+func (s *subject) follow(kind analysis.Kind, evidence []Evidence) {
+	s.identity = identities[kind]
+	if slices.ContainsFunc(evidence, func(e Evidence) bool { return e.Identity == analysis.Ends }) {
+		s.identity, s.reused = ownEnds, true
+	}
+}
+
+// ownEnds is how a socket of a table without inodes is followed.
+const ownEnds = "one tracked by its addresses and ports"
 
 // identities are how members of a kind are followed.
 var identities = map[analysis.Kind]string{
@@ -72,6 +94,8 @@ func (o *Object) identity() string {
 	switch o.Level {
 	case analysis.ByInode, analysis.ByEndpoint:
 		return "one tracked by inode"
+	case analysis.ByEnds:
+		return ownEnds
 	}
 	return identities[o.Each[0].Kind]
 }
@@ -139,7 +163,7 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
 	}
 	out.came, out.went, out.followed = came, went, followed
-	out.identity = o.identity()
+	out.identity, out.reused = o.identity(), o.Level == analysis.ByEnds
 	parts := 0
 	for _, p := range o.Each {
 		parts += p.N

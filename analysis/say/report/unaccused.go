@@ -40,6 +40,7 @@ const (
 	restsRisen
 	restsSeveral
 	restsAlone
+	restsUnowned
 )
 
 // unaccused is the diagnosis of a case in which no finding rose.
@@ -56,6 +57,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	if n := len(all) - 1; n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
+	tail = d.r.Series[first.series].owner() + tail
 	out.Sentence, out.State = fitting(append([]string{first.text}, first.shorter...), longest-len(tail)-1)+tail+".", string(first.state)
 	if first.state == OneDump && len(d.r.Series) > 1 {
 		out.State = string(OneDumpEach)
@@ -65,7 +67,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 	out.Limit = out.LimitClaim.text()
 	out.Next = d.nextOf(first)
 	out.Stated = begins(out.Sentence, out.State)
-	if first.state == OneDump && out.Next != nil && out.Next.Command != "" {
+	switch {
+	case s.Unowned && d.closeWait(s) != nil:
+		out.Proof = "The peers have closed, the process has not."
+	case first.state == OneDump && out.Next != nil && out.Next.Command != "":
 		out.Proof = "One dump cannot say what grows."
 	}
 	return out
@@ -77,7 +82,7 @@ func (d *diagnosing) resting() []resting {
 	order := d.r.seriesInOrder()
 	for _, i := range order {
 		r := d.rest(i)
-		if d.r.Series[i].Process == "" && i > 0 && r.rank > restsRisen {
+		if x := &d.r.Series[i]; x.Process == "" && (i > 0 || x.Unowned && len(order) > 1) && r.rank > restsRisen {
 			continue // of files without a process one is told
 		}
 		out = append(out, r)
@@ -103,6 +108,9 @@ func (d *diagnosing) rest(series int) resting {
 	}
 	if len(s.Snapshots) == 1 {
 		out.state, out.rank = OneDump, restsAlone
+	}
+	if s.Unowned {
+		out.rank = restsUnowned
 	}
 	if limit := s.nearest(); limit != nil && limit.State == LimitReached && !limit.Peak {
 		out.state, out.text, out.rank = AtItsLimit, d.atLimit(s, limit), restsFull
@@ -312,6 +320,9 @@ func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
 // capture that decides.
 func (d *diagnosing) nextOf(r *resting) *Action {
 	s := &d.r.Series[r.series]
+	if s.Unowned && r.state != NoLeakSeen {
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
+	}
 	switch r.state {
 	case Crashed:
 		return &Action{Text: s.Died.Do}
