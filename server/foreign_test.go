@@ -22,7 +22,7 @@ func TestNoLinkOfAComparisonOfTwoCasesLeadsNowhere(t *testing.T) {
 	pair := "/diff/" + there.Snapshots[0].ID + ".." + here.Snapshots[1].ID
 	cases := "?case=" + here.Case + "&acase=" + there.Case
 	for _, address := range []string{
-		pair + cases, pair + "/flame" + cases, pair + "/pprof" + cases,
+		pair + cases, pair + "/flame" + cases,
 		"/compare?case=" + here.Case + "&s=" + url.QueryEscape(there.Case+"/"+there.Snapshots[0].ID) + "&s=" + here.Snapshots[1].ID,
 	} {
 		page := s.get(address)

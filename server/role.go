@@ -44,7 +44,6 @@ var rules = map[string]rule{
 	"DELETE /api/v1/permalinks/{id}":     {public, access.Withdraw},
 	"POST /p/{id}/extend":                {public, access.Extend},
 	"PATCH /api/v1/permalinks/{id}":      {public, access.Extend},
-	"GET /x/{token}/{view}":              {public, ""}, // the address is the proof: a frame of its own origin sends no cookie
 	"GET /":                              {access.Reader, ""},
 	"GET /search":                        {access.Reader, ""},
 	"GET /fleet":                         {access.Reader, ""},

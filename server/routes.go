@@ -76,7 +76,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Post("/bundles/{id}/kind", s.intake.KindForm)
 
 	r.Get("/snapshots/{id}", s.share.OrRedacted(s.cases.SnapshotPage))
-	r.Get("/snapshots/{id}/pprof", s.expert.SnapshotPage)
+	r.Get("/snapshots/{id}/pprof", s.toFlame)
 	r.Get("/diff-pick", s.cases.PickDiff)
 	r.Get("/diff/{pair}", s.share.OrRedacted(s.cases.DiffPage))
 	r.Get("/diff-other", s.cases.ElsewherePage)
@@ -87,9 +87,8 @@ func (s *Server) pageRoutes(r chi.Router) {
 		}
 	}
 	r.Get("/snapshots/{id}/{page}", s.share.OrRedacted(s.cases.SnapshotFlame))
-	r.Get("/diff/{pair}/pprof", s.expert.DiffPage)
+	r.Get("/diff/{pair}/pprof", s.toFlame)
 	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.DiffFlame))
-	r.Get("/x/{token}/{view}", s.expert.View)
 	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.FamilyPage))
 	r.Get("/objects/{id}", s.share.OrRedacted(s.cases.ObjectPage))
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
@@ -164,4 +163,11 @@ func head(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// toFlame answers the addresses of pprof's own pages, which a snapshot and a comparison once had.
+func (s *Server) toFlame(w http.ResponseWriter, r *http.Request) {
+	address := *r.URL
+	address.Path = strings.TrimSuffix(address.Path, "/pprof") + "/flame"
+	s.respond.Redirect(w, r, address.RequestURI())
 }

@@ -1,6 +1,6 @@
 // Package server is the web application. It lists every URL, checks each request, and
 // wires the rooms that answer. A room is a package below: intake takes uploads, casepage
-// shows cases, share freezes results, expert mounts pprof, page shows the rest, api lists
+// shows cases, share freezes results, page shows the rest, api lists
 // for programs, mcp answers agents. Each room declares small interfaces for what it needs.
 package server
 
@@ -26,7 +26,6 @@ import (
 	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
-	"leakdiff/server/expert"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	pages "leakdiff/server/page"
@@ -133,7 +132,6 @@ type Server struct {
 	intake  *intake.Service
 	cases   *casepage.Service
 	share   *share.Service
-	expert  *expert.Service
 	pages   *pages.Service
 	api     *api.Service
 	account *account.Service
@@ -199,7 +197,6 @@ func (s *Server) openRooms() {
 	s.share = share.New(share.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
 	})
-	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now, Keep: cfg.Keep,

@@ -77,12 +77,11 @@ var arrows = map[string][]string{
 	"server/intake":            {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/read/ingest", "analysis/say/report", "server/access", "server/response", "store", "store/blob", "web/page", "web/view"},
 	"server/casepage":          {"analysis", "analysis/say/evidence", "analysis/say/source", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/family", "analysis/say/filter", "analysis/say/report", "server/access", "server/catalogue", "server/loader", "server/response", "store", "web/page", "web/view"},
 	"server/share":             {"analysis", "analysis/read/family", "analysis/read/ingest", "analysis/say/redact", "analysis/say/report", "server/access", "server/casepage", "server/loader", "server/response", "store", "web/page", "web/view"},
-	"server/expert":            {"analysis/say/profile", "server/casepage", "server/response", "web/page", "web/view"},
 	"server/page":              {"analysis", "analysis/say/report", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/alert":             {"analysis", "analysis/say/document", "store"},
 	"server/mcp":               {"analysis", "analysis/say/report", "server/api", "server/loader", "server/response", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
-	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/account", "server/alert", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/mcp", "server/page", "server/response", "server/share", "store", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/say/source", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/account", "server/alert", "server/api", "server/casepage", "server/catalogue", "server/intake", "server/loader", "server/mcp", "server/page", "server/response", "server/share", "store", "web", "web/page", "web/view"},
 	// Code that opens a live process stands apart. No reader imports it, and of the
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/read/procfs"},

@@ -1,16 +1,10 @@
 package browsertest
 
 import (
-	"bytes"
-	"context"
-	"image/png"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -78,81 +72,6 @@ func TestOneKeyCopiesThePageForATicket(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestPprofDrawsItsFlameGraphInsideOfTheFrame(t *testing.T) {
-	t.Parallel()
-	tb := openTab(t, startProgram(t))
-	up := uploadSample(t, tb.base)
-	for name, address := range map[string]string{
-		"a snapshot": "/snapshots/" + up.kubelet("t6") + "/pprof" + up.query(), "a comparison": "/diff/" + up.kubelet("t1") + ".." + up.kubelet("t6") + "/pprof" + up.query(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			var box [4]float64
-			look := func() {
-				tb.open(t, address)
-				box = ask[[4]float64](t, tb, `(r => [r.left, r.top, r.width, r.height])(document.querySelector('iframe.expert').getBoundingClientRect())`)
-			}
-			look()
-			// The frame has an origin of its own, which no script outside reaches: what
-			// can be looked at is the picture. The flame graph is drawn by pprof's script
-			// in many pastel colours.
-			// On a busy machine its script may run before the frame has its size.
-			colours := 0
-			for end, again := time.Now().Add(45*time.Second), time.Now().Add(10*time.Second); colours < 8 && time.Now().Before(end); {
-				if time.Now().After(again) {
-					look()
-					again = time.Now().Add(10 * time.Second)
-				}
-				colours = coloursOf(t, tb, box)
-			}
-			if colours < 8 {
-				t.Errorf("the frame shows %d colours: no flame graph was drawn", colours)
-			}
-			if ask[bool](t, tb, `(f => { try { return !!f.contentDocument; } catch (e) { return false; } })(document.querySelector('iframe.expert'))`) {
-				t.Error("the page can read the frame: it has no origin of its own")
-			}
-			tb.open(t, ask[string](t, tb, `new URL(document.querySelector('iframe.expert').src).pathname`))
-			if got := ask[int](t, tb, `document.querySelectorAll('.boxbg').length`); got < 50 {
-				t.Errorf("pprof drew %d boxes, want more than 50", got)
-			}
-			if got := ask[string](t, tb, `self.origin`); got != "null" {
-				t.Errorf("pprof runs in the origin %s", got)
-			}
-		})
-	}
-}
-
-// coloursOf counts the colours that cover at least 60 pixels of a part of the window,
-// greys left out.
-func coloursOf(t *testing.T, tb *tab, box [4]float64) int {
-	t.Helper()
-	shot := run(t, tb, func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
-		got, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{
-			Format: page.CaptureScreenshotFormatPng, Clip: &page.Viewport{X: box[0], Y: box[1], Width: box[2], Height: box[3], Scale: 1},
-		})
-		return got.Data, err
-	})
-	img, err := png.Decode(bytes.NewReader([]byte(shot)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[[3]uint32]int{}
-	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
-		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
-			r, g, b, _ := img.At(x, y).RGBA()
-			if r != g || g != b {
-				seen[[3]uint32{r >> 8, g >> 8, b >> 8}]++
-			}
-		}
-	}
-	n := 0
-	for _, count := range seen {
-		if count >= 60 {
-			n++
-		}
-	}
-	return n
 }
 
 func TestFilesThatStandAloneFollowTheColourScheme(t *testing.T) {

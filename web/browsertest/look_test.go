@@ -113,7 +113,6 @@ func everyPage(t *testing.T, base string) []sight {
 		{"case-charts", "/cases/" + up.Case + "?charts=1"},
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
-		{"expert", "/snapshots/" + up.kubelet("t6") + "/pprof?case=" + up.Case},
 		{"knowledge", "/knowledge"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},

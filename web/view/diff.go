@@ -429,7 +429,6 @@ func (m *diffMaker) shell(title, here string) Shell {
 			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
 		}
 		s.Offer(m.base, "?"+sameView(m.parts(), m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
-		s.offerExpert(m.base, q)
 	}
 	return s
 }

@@ -98,13 +98,6 @@ func (s Shell) LongKey(form Link) string {
 	return ""
 }
 
-// offerExpert adds the way to pprof's own pages where there are stacks.
-func (s *Shell) offerExpert(base, query string) {
-	if len(s.Twins) == len(twinNames) {
-		s.Actions = append(s.Actions, Link{Text: "Expert view", URL: base + "/pprof?" + query})
-	}
-}
-
 // Stacks says whether a page is of members with stacks.
 type Stacks bool
 

@@ -180,9 +180,7 @@ func (m *snapshotMaker) shell(headline string) Shell {
 		Crumbs: []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}},
 	}
 	if !m.in.Frozen {
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
 		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
-		s.offerExpert(m.base, q)
 	}
 	return s
 }
