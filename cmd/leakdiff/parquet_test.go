@@ -140,8 +140,8 @@ func rowsOfJSON(r report.Report) []parquetRow {
 				if f.CreatedBy != "" {
 					row.CreatedBy = &f.CreatedBy
 				}
-				if f.Counts[i] != nil {
-					row.Count = new(int64(*f.Counts[i]))
+				if f.Counts[i].Known() {
+					row.Count = new(int64(f.Counts[i].N))
 				}
 				out = append(out, row)
 			}

@@ -166,23 +166,22 @@ func (s *Series) rowOf(family *analysis.Family) []*analysis.Group {
 	return row
 }
 
-// Counts returns the members of a family in every snapshot: nil if its kind was not
-// captured, 0 if it was and the family is absent. It returns nil for an unknown family.
-func (s *Series) Counts(fingerprint string) []*int {
+// Counts returns the members of a family in every snapshot: not captured if its
+// kind was not, 0 if it was and the family is absent. It returns nil for an unknown family.
+func (s *Series) Counts(fingerprint string) analysis.Counts {
 	row := s.groups[fingerprint]
 	if row == nil {
 		return nil
 	}
 	kind := s.kindOf(row)
-	counts, values := make([]*int, len(row)), make([]int, len(row))
+	counts := make(analysis.Counts, len(row))
 	for i, group := range row {
-		if group == nil && !s.captured(i, kind) {
-			continue
+		switch {
+		case group != nil:
+			counts[i] = analysis.Counted(group.Count)
+		case s.captured(i, kind):
+			counts[i] = analysis.Counted(0)
 		}
-		if group != nil {
-			values[i] = group.Count
-		}
-		counts[i] = &values[i]
 	}
 	return counts
 }

@@ -420,8 +420,8 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
 	for i, s := range j.Snapshots {
 		// A form that cannot show the family does not prove its absence.
-		if n := out.Counts[i]; n != nil && *n == 0 && s.Inexact[f.Kind] != analysis.Exact {
-			out.Counts[i] = nil
+		if n := out.Counts[i]; n.Known() && n.N == 0 && s.Inexact[f.Kind] != analysis.Exact {
+			out.Counts[i] = analysis.Count{}
 		}
 	}
 	if out.Attributes == nil {

@@ -8,15 +8,7 @@ import (
 )
 
 // numbers are counts, -1 for not captured.
-func numbers(all ...int) []*int {
-	out := make([]*int, len(all))
-	for i, n := range all {
-		if n >= 0 {
-			out[i] = &n
-		}
-	}
-	return out
-}
+func numbers(all ...int) analysis.Counts { return analysis.CountsOf(all...) }
 
 // TestEachRuleReplacesWhatItForbids has a row for each rule of forbidden: claims that it forbids,
 // what stands in their place, and the nearest claims that it leaves alone.
@@ -24,7 +16,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 	before := 3
 	tests := map[string]struct {
 		life            *analysis.Life
-		counts          []*int
+		counts          analysis.Counts
 		forbidden, left Claims
 		instead         func(Claims) bool
 	}{
@@ -130,8 +122,8 @@ func TestALimitIsToldByItsHighestUse(t *testing.T) {
 
 func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	stack := func(frames ...string) []string { return frames }
-	family := func(print, creator string, kind analysis.Kind, counts []*int, frames []string) *Family {
-		return &Family{Fingerprint: print, Kind: kind, CreatedBy: creator, Frames: frames, Counts: counts, Rise: *counts[len(counts)-1] - *counts[0]}
+	family := func(print, creator string, kind analysis.Kind, counts analysis.Counts, frames []string) *Family {
+		return &Family{Fingerprint: print, Kind: kind, CreatedBy: creator, Frames: frames, Counts: counts, Rise: counts[len(counts)-1].N - counts[0].N}
 	}
 	up, half, uneven := numbers(0, 2, 4, 6), numbers(0, 1, 2, 3), numbers(0, 5, 8, 14)
 	probe := family("g1:a", "k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"))

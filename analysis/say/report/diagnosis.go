@@ -251,14 +251,14 @@ func (s *Series) keeps(a, b *answer) bool {
 
 // sameSteps is how many of b come with each of a, at least 1, where both rise in the same
 // intervals by that ratio; 0 where they do not.
-func sameSteps(a, b []*int) int {
+func sameSteps(a, b analysis.Counts) int {
 	ratio, beforeA, beforeB, steps := 0, -1, -1, 0
 	for i := range a {
-		if i >= len(b) || a[i] == nil || b[i] == nil {
+		if i >= len(b) || !a[i].Known() || !b[i].Known() {
 			continue
 		}
 		if beforeA >= 0 {
-			da, db := *a[i]-beforeA, *b[i]-beforeB
+			da, db := a[i].N-beforeA, b[i].N-beforeB
 			switch {
 			case da == 0 && db == 0:
 			case da <= 0 || db <= 0 || db%da != 0 || ratio != 0 && db/da != ratio:
@@ -267,7 +267,7 @@ func sameSteps(a, b []*int) int {
 				ratio, steps = db/da, steps+1
 			}
 		}
-		beforeA, beforeB = *a[i], *b[i]
+		beforeA, beforeB = a[i].N, b[i].N
 	}
 	if steps < 2 {
 		return 0
@@ -295,9 +295,9 @@ func (s *Series) recoveredAt(f *Finding) int {
 }
 
 // restartedAt is the index of the snapshot that follows a restart after the growth, or -1.
-func (d *diagnosing) restartedAt(s *Series, counts []*int) int {
-	_, top := ends(counts)
-	last := lastKnown(counts)
+func (d *diagnosing) restartedAt(s *Series, counts analysis.Counts) int {
+	top := counts.HighestAt()
+	last := counts.LastAt()
 	if top < 0 || d.epoch(s, top) == d.epoch(s, last) {
 		return -1
 	}
@@ -375,7 +375,7 @@ func (d *diagnosing) bounds(l answer) bool {
 		kind = lead.Kind
 	}
 	for i, n := range l.subject.counts {
-		if n != nil && d.snapshot(s, i).Bounded(kind) {
+		if n.Known() && d.snapshot(s, i).Bounded(kind) {
 			return true
 		}
 	}
@@ -383,24 +383,24 @@ func (d *diagnosing) bounds(l answer) bool {
 }
 
 // perUnit is a rate in the unit that gives 1 to 100, with % for the noun: "15 % a second".
-func (d *diagnosing) perUnit(s *Series, counts []*int) string {
-	first, top := ends(counts)
+func (d *diagnosing) perUnit(s *Series, counts analysis.Counts) string {
+	first, top := counts.FirstAt(), counts.HighestAt()
 	if first < 0 || top <= first {
 		return ""
 	}
 	for first < top && d.epoch(s, first) != d.epoch(s, top) {
 		first++
 	}
-	if counts[first] == nil {
+	if !counts[first].Known() {
 		return ""
 	}
 	for i := first + 1; i < top; i++ { // the growth begins at the last low
-		if counts[i] != nil && *counts[i] <= *counts[first] {
+		if counts[i].Known() && counts[i].N <= counts[first].N {
 			first = i
 		}
 	}
 	a, b := d.snapshot(s, first).CapturedAt, d.snapshot(s, top).CapturedAt
-	rise := float64(*counts[top] - *counts[first])
+	rise := float64(counts[top].N - counts[first].N)
 	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
 		return ""
 	}
@@ -414,11 +414,11 @@ func (d *diagnosing) rate(l answer) string {
 	if rate := d.perUnit(s, l.subject.counts); rate != "" {
 		return "+" + strings.Replace(rate, " %", "", 1)
 	}
-	first, top := ends(l.subject.counts)
+	first, top := l.subject.counts.FirstAt(), l.subject.counts.HighestAt()
 	if first < 0 || top <= first {
 		return ""
 	}
-	return fmt.Sprintf("+%d in %s without times", *l.subject.counts[top]-*l.subject.counts[first], wording.Plural(top-first, "interval", "intervals"))
+	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))
 }
 
 // proof is the one line that proves it, "n of n" where identities are known: what it begins
@@ -491,7 +491,7 @@ func nOfN(n, of int, rest string) (proved, text string) {
 // proofOfGrowth says of a growth that is no accusation who of the first capture is still there.
 func (d *diagnosing) proofOfGrowth(l answer, from, at string) (proved, text string) {
 	s, c := &d.r.Series[l.series], &l.claims
-	was, stayed, came := *l.subject.counts[c.First], 0, c.Came
+	was, stayed, came := l.subject.counts[c.First].N, 0, c.Came
 	if s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil || l.life == nil || l.life.Followed == 0 {
 		stayed = max(0, was-c.Ended)
 	} else {
@@ -704,7 +704,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
-				if all := lastCount(o.Counts); all > h.N && 2*h.N >= all {
+				if all := o.Counts.Last(); all > h.N && 2*h.N >= all {
 					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, all, shortRole(h.Type))}
 				}
 				return &Certainty{likely, "started by " + shortRole(h.Type)}
@@ -720,16 +720,6 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
 }
 
-func highest(counts []*int) int {
-	n := 0
-	for _, c := range counts {
-		if c != nil {
-			n = max(n, *c)
-		}
-	}
-	return n
-}
-
 // chain is the cause first: what starts them, how many, what each keeps; then what grew in
 // other processes.
 func (d *diagnosing) chain(l answer, others []answer) []Link {
@@ -743,7 +733,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 			out[0].Text = "holds them"
 		}
 	}
-	n, own := highest(x.counts), d.courseOf(s, x)
+	n, own := x.counts.Highest(), d.courseOf(s, x)
 	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})
 	if x.each != "" {
 		out = append(out, Link{Figure: "each", Noun: x.each, Series: l.series, Finding: l.finding.Rank})
@@ -754,7 +744,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 			continue // processes that merely rise together stand in no chain
 		}
 		told[o.series] = true
-		n, course := highest(o.subject.counts), d.courseOf(&d.r.Series[o.series], &o.subject)
+		n, course := o.subject.counts.Highest(), d.courseOf(&d.r.Series[o.series], &o.subject)
 		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Process: d.processOf(o.series), Text: course.Text(), Course: &course, Series: o.series, Finding: o.finding.Rank})
 	}
 	if len(out) < 2 {
@@ -799,7 +789,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case s.recoveredAt(l.finding) > 0:
 		out.Text = d.lookBefore(s, s.recoveredAt(l.finding))
 	case v == analysis.Stopped:
-		out.Text = fmt.Sprintf("It stands. Look again when there are more than %d.", highest(l.subject.counts))
+		out.Text = fmt.Sprintf("It stands. Look again when there are more than %d.", l.subject.counts.Highest())
 	case v == analysis.Grew || v == analysis.New:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:

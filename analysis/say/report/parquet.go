@@ -114,8 +114,8 @@ func writeFamily(out *parquet.GenericWriter[parquetRow], buffer []parquetRow, sn
 		row.Kind, row.Fingerprint, row.Title, row.CreatedBy = string(f.Kind), f.Fingerprint, title, createdBy
 		row.Attributes, row.Verdict = attributes, string(f.Verdict)
 		row.LowerBound = s.of != nil && s.of.Bounded(f.Kind)
-		if i < len(f.Counts) && f.Counts[i] != nil {
-			row.Count = new(int64(*f.Counts[i]))
+		if i < len(f.Counts) && f.Counts[i].Known() {
+			row.Count = new(int64(f.Counts[i].N))
 		}
 		buffer = append(buffer, row)
 		if last := i == len(snapshots)-1; last || len(buffer) == cap(buffer) {

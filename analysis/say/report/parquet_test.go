@@ -40,11 +40,11 @@ func mixedReport() Report {
 		},
 		Series: []Series{
 			{Process: "shopd", Host: new("node-7"), Snapshots: []string{"s0", "s1"}, Families: []Family{
-				{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, Title: "main.wait", CreatedBy: "main.serve", Verdict: analysis.Leaking, Counts: []*int{new(0), new(7)}},
-				{Fingerprint: "d1:a", Kind: analysis.KindDescriptor, Title: "pipe", Attributes: map[string]string{"type": "pipe", "path": "/a&b", "role": ""}, Verdict: analysis.Stable, Counts: []*int{new(3), nil}},
+				{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, Title: "main.wait", CreatedBy: "main.serve", Verdict: analysis.Leaking, Counts: analysis.Counts{analysis.Counted(0), analysis.Counted(7)}},
+				{Fingerprint: "d1:a", Kind: analysis.KindDescriptor, Title: "pipe", Attributes: map[string]string{"type": "pipe", "path": "/a&b", "role": ""}, Verdict: analysis.Stable, Counts: analysis.Counts{analysis.Counted(3), analysis.Count{}}},
 			}},
 			{Process: "other", Snapshots: []string{"s2"}, Families: []Family{
-				{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, Title: "main.\xffwait", Verdict: analysis.TooFewPoints, Counts: []*int{new(1)}},
+				{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, Title: "main.\xffwait", Verdict: analysis.TooFewPoints, Counts: analysis.Counts{analysis.Counted(1)}},
 			}},
 		},
 	}
@@ -131,7 +131,7 @@ func manyRows(families, snapshots int) Report {
 	for i := range families {
 		f := Family{Fingerprint: fmt.Sprintf("g1:%032d", i), Kind: analysis.KindGoroutine, Title: "main.run" + strings.Repeat("x", i%7), Verdict: analysis.Stable}
 		for k := range snapshots {
-			f.Counts = append(f.Counts, new(i*k%1000))
+			f.Counts = append(f.Counts, analysis.Counted(i*k%1000))
 		}
 		s.Families = append(s.Families, f)
 	}

@@ -177,7 +177,7 @@ type Family struct {
 	Variants    []Variant         `json:"variants,omitempty"`
 	Attributes  map[string]string `json:"attributes"`
 	States      map[string]int    `json:"states"`
-	Counts      []*int            `json:"counts"`
+	Counts      analysis.Counts   `json:"counts"`
 	Verdict     analysis.Verdict  `json:"verdict"`
 	RecoveredAt *string           `json:"recovered_at"`
 	Evidence    []Evidence        `json:"evidence"`
@@ -225,8 +225,8 @@ type Unit struct {
 	Ratio map[string]float64 `json:"ratio"`
 	// Counts are the instances since the first snapshot. Members are the members of all
 	// its families. Both are null if a family of the unit has no evidence.
-	Counts  []*int           `json:"counts"`
-	Members []*int           `json:"members"`
+	Counts  analysis.Counts  `json:"counts"`
+	Members analysis.Counts  `json:"members"`
 	Verdict analysis.Verdict `json:"verdict"`
 	// Each is one instance by kind, "1 goroutine, 6 watches". It is empty if instances
 	// cannot be counted.
@@ -339,8 +339,8 @@ type Finding struct {
 	BehindOf *FindingRef `json:"behind_of,omitempty"`
 	holder   *holderRef
 	// Counts are the members of all its families. Evidence is about them.
-	Counts   []*int     `json:"counts,omitempty"`
-	Evidence []Evidence `json:"evidence,omitempty"`
+	Counts   analysis.Counts `json:"counts,omitempty"`
+	Evidence []Evidence      `json:"evidence,omitempty"`
 	// Classes and Known are those of its families. Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
 	Classes []string `json:"classes,omitempty"`

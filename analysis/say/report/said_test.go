@@ -99,8 +99,7 @@ func TestAReportJoinedFromStoredJudgementsSaysTheSame(t *testing.T) {
 }
 
 func TestColumnsOfCountsAreStoredAsTheyAre(t *testing.T) {
-	number := func(n int) *int { return &n }
-	columns := [][]*int{nil, {}, {nil}, {number(0)}, {number(5), nil, number(-3), number(1 << 40)}}
+	columns := []analysis.Counts{nil, {}, {analysis.Count{}}, analysis.CountsOf(0), {analysis.Counted(5), analysis.Count{}, analysis.Counted(-3), analysis.Counted(1 << 40)}}
 	said := report.CaseReport{Report: report.Report{Series: []report.Series{{}}}, Series: make([]report.SeriesReport, 1)}
 	for _, c := range columns {
 		said.Report.Series[0].Families = append(said.Report.Series[0].Families, report.Family{Counts: c})
