@@ -140,6 +140,9 @@ func (c Counts) Sum() (n int, known bool) {
 	return n, known
 }
 
+// Hidden reports a snapshot after i that could not show the thing.
+func (c Counts) Hidden(i int) bool { return slices.Contains(c[i+1:], Count{State: NotShown}) }
+
 // Add adds n to a count, which is known from then on.
 func (c Counts) Add(i, n int) { c[i] = Counted(c[i].N + n) }
 

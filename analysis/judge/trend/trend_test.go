@@ -20,6 +20,24 @@ func TestCountsTellAbsentFromNotCaptured(t *testing.T) {
 	}
 }
 
+func TestWhatAnEncodingCannotShowIsNoEnd(t *testing.T) {
+	snaps := only("1-10 1-20 1-30 1-40 . .").snapshots(t)
+	if got := seriesOf(snaps).JudgeAll()[onlyFamily]; got.RecoveredAt != 4 {
+		t.Fatalf("where the encoding can show it: recovered at %d, want 4", got.RecoveredAt)
+	}
+	s := NewSeries(Input{Snapshots: snaps, NotShown: map[string][]bool{onlyFamily: {false, false, false, false, true, true}}})
+	want := append(analysis.CountsOf(10, 20, 30, 40), analysis.Count{State: analysis.NotShown}, analysis.Count{State: analysis.NotShown})
+	if diff := cmp.Diff(want, s.Counts(onlyFamily)); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if got := s.JudgeAll()[onlyFamily]; got.RecoveredAt != -1 || got.Verdict != analysis.Leaking {
+		t.Errorf("%s, recovered at %d, want leaking and not recovered", got.Verdict, got.RecoveredAt)
+	}
+	if got := s.Counts("g1:main").Known(); len(got) != 6 {
+		t.Errorf("the other family is known at %d snapshots, want 6", len(got))
+	}
+}
+
 func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
 	snaps := scenario{families: map[string]string{onlyFamily: ". 1-4"}, kind: analysis.KindDescriptor}.snapshots(t)
 	files := 31

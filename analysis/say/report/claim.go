@@ -109,6 +109,11 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.State = Grew },
 		},
 		{
+			name:    "stopped and later captures cannot show it",
+			forbids: func(l *answer, c *Claims) bool { return c.State == GrewOnce && l.subject.counts.Hidden(c.Last) },
+			instead: func(_ *answer, c *Claims) { c.State = Grew },
+		},
+		{
 			name:    "none ended and fewer are left",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended < c.missing() },
 			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },

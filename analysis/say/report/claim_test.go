@@ -25,6 +25,12 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			left:      Claims{State: GrewOnce, Top: 6, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return c.State == Grew },
 		},
+		"stopped and later captures cannot show it": {
+			counts:    append(numbers(0, 20, 40, 40), analysis.Count{}, analysis.Count{State: analysis.NotShown}),
+			forbidden: Claims{State: GrewOnce, Top: 2, Last: 3, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: GrewOnce, Top: 2, Last: 5, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Grew },
+		},
 		"none ended and fewer are left": {
 			forbidden: Claims{State: Leaks, Followed: true, Came: 40, N: 40, Left: 30, EndedAt: -1, RestartedAt: -1},
 			left:      Claims{State: Leaks, Followed: true, Came: 40, N: 40, Left: 0, EndedAt: 5, RestartedAt: -1},

@@ -271,8 +271,8 @@ func (s *Series) columns() iter.Seq[*analysis.Counts] {
 	}
 }
 
-// appendColumn writes 0 for nil, else the length and one; then for each entry 0 for nil, else
-// the difference to the entry before, zigzag and one; all as uvarints.
+// appendColumn writes 0 for nil, else the length and one; then for each entry its state where it
+// is not known, else the difference to the known one before, zigzag and two; all as uvarints.
 func appendColumn(b []byte, column analysis.Counts) []byte {
 	if column == nil {
 		return binary.AppendUvarint(b, 0)
@@ -281,11 +281,11 @@ func appendColumn(b []byte, column analysis.Counts) []byte {
 	last := 0
 	for _, n := range column {
 		if !n.Known() {
-			b = append(b, 0)
+			b = append(b, byte(n.State))
 			continue
 		}
 		by := n.N - last
-		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+1)
+		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+uint64(analysis.Known))
 		last = n.N
 	}
 	return b
@@ -309,10 +309,11 @@ func readColumn(b []byte) (column analysis.Counts, rest []byte, err error) {
 		if size <= 0 {
 			return nil, nil, errDamaged
 		}
-		if b = b[size:]; by == 0 {
+		if b = b[size:]; by < uint64(analysis.Known) {
+			column[i].State = analysis.CountState(by)
 			continue
 		}
-		by--
+		by -= uint64(analysis.Known)
 		last += int(by>>1) ^ -int(by&1)
 		column[i] = analysis.Counted(last)
 	}
