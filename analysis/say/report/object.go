@@ -248,7 +248,7 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Parts() == 0 && !o.Threads() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.Parts() == 0 && !o.Threads() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) || !o.covers(byPrint[f.Families[0]]) {
 			continue
 		}
 		inside, all := 0, 0
@@ -266,6 +266,10 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	return nil
 }
+
+// covers reports objects that are counted up to the last snapshot with a family. A debug=1 text
+// or a profile shows the goroutines and not on which objects they are.
+func (o *Object) covers(f *Family) bool { return o.Counts.LastAt() >= f.Counts.LastAt() }
 
 // Parts is how many goroutines an object has.
 func (o *Object) Parts() int {

@@ -90,7 +90,7 @@ func (s *Series) objectOf(f *Finding, lead *Family) *Object {
 	}
 	for i := range s.Objects {
 		o := &s.Objects[i]
-		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind {
+		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind || !o.covers(lead) {
 			continue
 		}
 		for _, print := range f.Families {
