@@ -265,7 +265,7 @@ func compare(snaps []*analysis.Snapshot, truth *analysis.Snapshot) kernelScore {
 		verdict := verdicts[f.Fingerprint]
 		blamed := verdict == analysis.Leaking || verdict == analysis.Suspicious
 		counts := s.Counts(f.Fingerprint)
-		rose := *counts[len(counts)-1] - *counts[0]
+		rose := counts[len(counts)-1].N - counts[0].N
 		switch n := marked[f.Fingerprint]; {
 		case n >= kernelRounds && rose >= kernelRounds:
 			score.leaking++
@@ -290,12 +290,12 @@ func compare(snaps []*analysis.Snapshot, truth *analysis.Snapshot) kernelScore {
 	return score
 }
 
-func words(counts []*int) string {
+func words(counts analysis.Counts) string {
 	out := make([]string, len(counts))
 	for i, c := range counts {
 		out[i] = "-"
-		if c != nil {
-			out[i] = strconv.Itoa(*c)
+		if c.Known() {
+			out[i] = strconv.Itoa(c.N)
 		}
 	}
 	return strings.Join(out, " ")

@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/say/document", "analysis/say/evidence", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
-	"web/chart":                {"web"},
+	"web/chart":                {"analysis", "web"},
 	"web/block":                {"analysis/say/document", "web", "web/chart"},
 	"web/page":                 {"web", "web/block", "web/chart", "web/view"},
 	"server/response":          {"analysis", "analysis/say/document", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 	"leakdiff/store"
@@ -142,12 +143,12 @@ func outcomeOf(t testing.TB, body string) outcome {
 }
 
 // countsOf makes counts printable and comparable: -1 for "not captured".
-func countsOf(counts []*int) []int {
+func countsOf(counts analysis.Counts) []int {
 	out := make([]int, len(counts))
 	for i, c := range counts {
 		out[i] = -1
-		if c != nil {
-			out[i] = *c
+		if c.Known() {
+			out[i] = c.N
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/hostile"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
@@ -228,7 +229,7 @@ func TestMemoryStaysFlatOverASeries(t *testing.T) {
 	s.within("six dumps of 12,000 to 22,000 goroutines")
 	var got []int
 	for _, snap := range up.Snapshots {
-		got = append(got, countsOf([]*int{snap.Totals.Goroutines})...)
+		got = append(got, countsOf(analysis.Counts{analysis.CountOf(snap.Totals.Goroutines)})...)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("totals %v, want %v", got, want)
@@ -329,7 +330,7 @@ func TestAReportOfABigListingIsSmall(t *testing.T) {
 			}
 			descriptors := 0
 			for _, s := range all.Snapshots {
-				descriptors += countsOf([]*int{s.Totals.Descriptors})[0]
+				descriptors += analysis.CountOf(s.Totals.Descriptors).N
 			}
 			processes := (rows + tt.each - 1) / tt.each
 			if len(all.Snapshots) != processes || len(all.Series) != processes || descriptors != rows {

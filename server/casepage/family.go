@@ -331,7 +331,7 @@ const (
 type place struct {
 	caseID, caseTitle, process string
 	// counts are of the latest snapshots with the family, the earliest first.
-	counts    []*int
+	counts    analysis.Counts
 	highest   int
 	verdict   analysis.Verdict
 	recovered bool
@@ -344,8 +344,8 @@ func (p *place) course() string {
 		return ""
 	}
 	text := report.Rises(p.counts, nil)
-	if !slices.ContainsFunc(p.counts, func(n *int) bool { return *n != *p.counts[0] }) {
-		text = strconv.Itoa(*p.counts[0])
+	if !slices.ContainsFunc(p.counts, func(n analysis.Count) bool { return n.N != p.counts[0].N }) {
+		text = strconv.Itoa(p.counts[0].N)
 	}
 	text += " in " + wording.PagePlural(int64(len(p.counts)), "snapshot", "snapshots")
 	if p.verdict == analysis.Gone {
@@ -380,7 +380,7 @@ func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) 
 			out.places = append(out.places, place{caseID: x.CaseID, caseTitle: x.CaseTitle, process: x.Process, highest: x.Highest})
 			ids = append(ids, x.CaseID)
 		}
-		out.places[n].counts = append(out.places[n].counts, &x.Count)
+		out.places[n].counts = append(out.places[n].counts, analysis.Counted(x.Count))
 	}
 	for i := range out.places {
 		slices.Reverse(out.places[i].counts)

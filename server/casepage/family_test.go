@@ -49,10 +49,7 @@ func TestThePlaceOfAFamilySaysWhatItsSnapshotsShow(t *testing.T) {
 		{[]int{4, 9}, analysis.Leaking, "4 to 9 in 2\u00a0snapshots"},
 		{[]int{4, 64, 4}, analysis.Stable, "4 to 64 and back to 4 in 3\u00a0snapshots"},
 	} {
-		p := place{verdict: tc.verdict}
-		for i := range tc.counts {
-			p.counts = append(p.counts, &tc.counts[i])
-		}
+		p := place{verdict: tc.verdict, counts: analysis.CountsOf(tc.counts...)}
 		if got := p.course(); got != tc.want {
 			t.Errorf("%v %s: %q, want %q", tc.counts, tc.verdict, got, tc.want)
 		}

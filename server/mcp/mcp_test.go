@@ -69,8 +69,8 @@ func hostileReport() *report.Report {
 		host := hostile
 		s := report.Series{Process: hostile, Host: &host, Snapshots: []string{id, fmt.Sprint("s", (i+1)%40)}, Limits: []string{hostile}}
 		n := 1
-		s.Families = []report.Family{{Fingerprint: fmt.Sprint("g1:", i), Handle: fmt.Sprint("g-", i), Title: hostile, Counts: []*int{&n, &n}, DecidesIn: 2, Verdict: analysis.Suspicious, Evidence: []report.Evidence{{Text: hostile}}}}
-		s.Objects = []report.Object{{ID: "o1", Name: hostile, Type: hostile, Counts: []*int{&n, &n}, Each: []report.ObjectParts{{N: 1, Kind: analysis.KindGoroutine, Roles: []report.ObjectRole{{Role: hostile, N: 1}}}}, Holders: []report.HolderOf{{Type: hostile, Role: hostile, N: 1}}, Families: []string{hostile}}}
+		s.Families = []report.Family{{Fingerprint: fmt.Sprint("g1:", i), Handle: fmt.Sprint("g-", i), Title: hostile, Counts: analysis.Counts{analysis.Counted(n), analysis.Counted(n)}, DecidesIn: 2, Verdict: analysis.Suspicious, Evidence: []report.Evidence{{Text: hostile}}}}
+		s.Objects = []report.Object{{ID: "o1", Name: hostile, Type: hostile, Counts: analysis.Counts{analysis.Counted(n), analysis.Counted(n)}, Each: []report.ObjectParts{{N: 1, Kind: analysis.KindGoroutine, Roles: []report.ObjectRole{{Role: hostile, N: 1}}}}, Holders: []report.HolderOf{{Type: hostile, Role: hostile, N: 1}}, Families: []string{hostile}}}
 		f := report.Finding{Rank: 1, Verdict: analysis.Leaking, Title: hostile, Text: strings.Repeat(hostile, 200), Next: hostile, Families: []string{"g1:0"}, StackOf: &report.StackOf{Kind: analysis.KindGoroutine, Snapshot: id, Members: 1, Of: 1}, Known: []report.KnownLeak{{ID: hostile, Title: hostile}}}
 		for range 60 {
 			f.Stack = append(f.Stack, report.StackFrame{Function: hostile, File: hostile, Line: 7})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
 	"leakdiff/web/chart"
 )
@@ -47,7 +48,7 @@ func TestEveryBlockIsPrintedAndHostileTextStaysText(t *testing.T) {
 	if got := html(t, document.TextOnly{Blocks: in}); got != "" {
 		t.Errorf("a page prints what is for texts: %s", got)
 	}
-	if got := html(t, document.Drawing{Chart: chart.SparkData{ID: "s", Labels: []string{"t0", "t1"}, Values: []*int{new(int), new(int)}}}); !strings.Contains(got, "<svg") {
+	if got := html(t, document.Drawing{Chart: chart.SparkData{ID: "s", Labels: []string{"t0", "t1"}, Values: analysis.Counts{analysis.Counted(0), analysis.Counted(0)}}}); !strings.Contains(got, "<svg") {
 		t.Errorf("a chart is not drawn: %s", got)
 	}
 }

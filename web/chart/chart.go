@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -234,11 +235,11 @@ func appendNum(b []byte, f float64) []byte {
 func figure(n int) string { return wording.Number(int64(n)) }
 
 // cell writes a count for a table, or that nothing was captured.
-func cell(n *int, lower bool) string {
-	if n == nil {
+func cell(n analysis.Count, lower bool) string {
+	if !n.Known() {
 		return "not captured"
 	}
-	return atLeast(*n, lower)
+	return atLeast(n.N, lower)
 }
 
 // atLeast writes a count, with a sign if it is a lower bound: "≥ 175".
@@ -253,17 +254,11 @@ func atLeast(n int, lower bool) string {
 func isLower(lower []bool, i int) bool { return i >= 0 && i < len(lower) && lower[i] }
 
 // whole are the values without lower bounds. Only these may be joined by a line.
-func whole(values []*int, lower []bool) []*int {
+func whole(values analysis.Counts, lower []bool) analysis.Counts {
 	if !slices.Contains(lower, true) {
 		return values
 	}
-	out := slices.Clone(values)
-	for i := range out {
-		if isLower(lower, i) {
-			out[i] = nil
-		}
-	}
-	return out
+	return values.Only(func(i int) bool { return !isLower(lower, i) })
 }
 
 // textWidth estimates the width of 12 px text. It is exact enough for collisions only.
@@ -302,38 +297,12 @@ func niceStep(raw float64) int {
 	}
 }
 
-// peak returns the largest value and its column, -1 if nothing was captured.
-func peak(values []*int) (top, at int) {
-	at = -1
-	for i, v := range values {
-		if v != nil && (at < 0 || *v > top) {
-			top, at = *v, i
-		}
-	}
-	return top, at
-}
-
-// ends returns the columns of the first and last captured values, -1 if there are none.
-func ends(values []*int) (first, last int) {
-	first, last = -1, -1
-	for i, v := range values {
-		if v == nil {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		last = i
-	}
-	return first, last
-}
-
 // say lists captured values: "t0 87, t1 115, t2 at least 40".
-func say(labels []string, values []*int, lower []bool) string {
+func say(labels []string, values analysis.Counts, lower []bool) string {
 	var b strings.Builder
 	b.Grow(16 * len(values))
 	for i, v := range values {
-		if v == nil || i >= len(labels) {
+		if !v.Known() || i >= len(labels) {
 			continue
 		}
 		if b.Len() > 0 {
@@ -344,7 +313,7 @@ func say(labels []string, values []*int, lower []bool) string {
 			b.WriteString(" at least")
 		}
 		b.WriteByte(' ')
-		b.WriteString(figure(*v))
+		b.WriteString(figure(v.N))
 	}
 	if b.Len() == 0 {
 		return "not captured"
@@ -354,9 +323,9 @@ func say(labels []string, values []*int, lower []bool) string {
 
 // inWords describes the course of captured values for readers who do not see the line:
 // "Rises from 87 at t0 to 263 at t8, highest 357 at t6."
-func inWords(labels []string, values []*int, lower []bool) string {
+func inWords(labels []string, values analysis.Counts, lower []bool) string {
 	values = values[:min(len(values), len(labels))]
-	first, last := ends(values)
+	first, last := values.FirstAt(), values.LastAt()
 	if first < 0 {
 		return "Nothing was captured."
 	}
@@ -366,24 +335,24 @@ func inWords(labels []string, values []*int, lower []bool) string {
 		if isLower(lower, i) {
 			b = append(b, "at least "...)
 		}
-		b = append(append(append(b, figure(*values[i])...), " at "...), labels[i]...)
+		b = append(append(append(b, figure(values[i].N)...), " at "...), labels[i]...)
 	}
 	if first == last {
 		say("One value, ", first)
 		return string(append(b, '.'))
 	}
-	_, top := peak(values)
+	top := values.HighestAt()
 	bottom := first
 	for i, v := range values {
-		if v != nil && *v < *values[bottom] {
+		if v.Known() && v.N < values[bottom].N {
 			bottom = i
 		}
 	}
-	from, to := *values[first], *values[last]
+	from, to := values[first].N, values[last].N
 	s := "Runs"
 	switch {
 	case slices.Contains(lower, true): // a lower bound is neither a rise nor a fall
-	case *values[top] == *values[bottom]:
+	case values[top].N == values[bottom].N:
 		s = "Stays level"
 	case to > from:
 		s = "Rises"
@@ -393,10 +362,10 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	b = append(b, s...)
 	say(" from ", first)
 	say(" to ", last)
-	if *values[top] > max(from, to) {
+	if values[top].N > max(from, to) {
 		say(", highest ", top)
 	}
-	if *values[bottom] < min(from, to) {
+	if values[bottom].N < min(from, to) {
 		say(", lowest ", bottom)
 	}
 	return string(append(b, '.'))
@@ -404,10 +373,10 @@ func inWords(labels []string, values []*int, lower []bool) string {
 
 // lineClass distinguishes a line that ever rises above its first value from one that
 // does not.
-func lineClass(values []*int) string {
-	first, _ := ends(values)
-	top, _ := peak(values)
-	if first >= 0 && top > *values[first] {
+func lineClass(values analysis.Counts) string {
+	first := values.FirstAt()
+	top := values.Highest()
+	if first >= 0 && top > values[first].N {
 		return "up"
 	}
 	return "flat"

@@ -16,17 +16,11 @@ import (
 	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
 )
 
-func values(n ...int) []*int {
-	out := make([]*int, len(n))
-	for i := range n {
-		if n[i] >= 0 {
-			out[i] = &n[i]
-		}
-	}
-	return out
-}
+func values(n ...int) analysis.Counts { return analysis.CountsOf(n...) }
 
 func clock(minutes ...float64) []time.Time {
 	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -216,7 +210,7 @@ func TestASparkWithoutEvidenceSaysSo(t *testing.T) {
 func TestDrawingsAreWellFormedWhateverTheyShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 30).Draw(t, "n")
-		series := func(name string) []*int {
+		series := func(name string) analysis.Counts {
 			return values(rapid.SliceOfN(rapid.IntRange(-1, 2_000_000), 0, n+2).Draw(t, name)...)
 		}
 		labels := rapid.SliceOfN(rapid.StringMatching(`[a-z<>&"]{0,30}`), n, n).Draw(t, "labels")

@@ -1,6 +1,8 @@
 package chart
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestAStrokeMeetsTheBoxItRunsThrough(t *testing.T) {
 	room := box{10, 10, 20, 20}
@@ -26,13 +28,6 @@ func TestAStrokeMeetsTheBoxItRunsThrough(t *testing.T) {
 }
 
 func TestFiguresStandClearOfLinesAndVerticals(t *testing.T) {
-	values := func(n ...int) []*int {
-		out := make([]*int, len(n))
-		for i := range n {
-			out[i] = &n[i]
-		}
-		return out
-	}
 	for _, width := range []float64{1216, 358} {
 		timeline := TimelineData{
 			ID: "t", Labels: []string{"t0", "t1", "t2", "t3"}, A: 0, B: 2,

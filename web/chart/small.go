@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -16,7 +17,7 @@ type SparkData struct {
 	// ID is unique in the page.
 	ID     string
 	Labels []string
-	Values []*int
+	Values analysis.Counts
 	// A and B are columns, or -1.
 	A, B int
 	// Large selects the size for a finding.
@@ -43,18 +44,18 @@ func (s SparkData) drawIn(room []mark) drawing {
 	if n == 0 {
 		return d
 	}
-	top, _ := peak(s.Values)
+	top := s.Values.Highest()
 	at := func(i int) point {
 		p := point{w / 2, base}
 		if n > 1 {
 			p.x = 4 + (w-8)*float64(i)/float64(n-1)
 		}
-		if v := s.Values[i]; v != nil && top > 0 {
-			p.y = base - (base-4)*float64(*v)/float64(top)
+		if v := s.Values[i]; v.Known() && top > 0 {
+			p.y = base - (base-4)*float64(v.N)/float64(top)
 		}
 		return p
 	}
-	inside := func(i int) bool { return i >= 0 && i < n && s.Values[i] != nil }
+	inside := func(i int) bool { return i >= 0 && i < n && s.Values[i].Known() }
 	if inside(s.A) && inside(s.B) {
 		from, to := at(min(s.A, s.B)).x, at(max(s.A, s.B)).x
 		d.rect("c-abw", from, 0, to-from, base)
@@ -68,7 +69,7 @@ func (s SparkData) drawIn(room []mark) drawing {
 		}
 	})
 	for i, v := range s.Values {
-		if v != nil && isLower(s.Lower, i) {
+		if v.Known() && isLower(s.Lower, i) {
 			d.triangle("c-dot "+class, at(i).x, at(i).y, 3)
 		}
 	}
@@ -92,10 +93,10 @@ func (s SparkData) say() string {
 	if n <= mostSaid {
 		return say(s.Labels, s.Values, s.Lower)
 	}
-	first, last := ends(s.Values)
-	_, top := peak(s.Values)
+	first, last := s.Values.FirstAt(), s.Values.LastAt()
+	top := s.Values.HighestAt()
 	var labels []string
-	var values []*int
+	var values analysis.Counts
 	var lower []bool
 	for i := range s.Values {
 		if (i == first || i == last || i == top || i == s.A || i == s.B) && i < len(s.Labels) {
@@ -137,17 +138,17 @@ func thinned(run []point) []point {
 
 // runs returns the stretches of captured neighbours of one epoch. A lower bound neither
 // belongs to a stretch nor ends it.
-func runs(values []*int, epochs []int, lower []bool, at func(int) point, draw func([]point)) {
+func runs(values analysis.Counts, epochs []int, lower []bool, at func(int) point, draw func([]point)) {
 	var run []point
 	for i, v := range values {
 		if slices.Contains(epochs, i) && len(run) > 0 {
 			draw(run)
 			run = nil
 		}
-		if v != nil && isLower(lower, i) {
+		if v.Known() && isLower(lower, i) {
 			continue
 		}
-		if v != nil {
+		if v.Known() {
 			run = append(run, at(i))
 			continue
 		}
@@ -166,7 +167,7 @@ type SmallData struct {
 	ID, Title   string
 	Labels      []string
 	Times       []time.Time
-	Values      []*int
+	Values      analysis.Counts
 	RecoveredAt int
 	// Max is the top of the scale that all charts of the page share.
 	Max int
@@ -180,7 +181,7 @@ type SmallData struct {
 
 // Top is the highest value, or the limit if its line is drawn.
 func (s SmallData) Top() int {
-	top, _ := peak(s.Values)
+	top := s.Values.Highest()
 	return ceiling(s.Limit, top)
 }
 
@@ -197,7 +198,7 @@ func (s SmallData) draw(w, h float64) drawing {
 	a := newAxis(len(s.Labels), s.Times, 8, right-4)
 	d.at(s.Labels, a.x)
 	at := func(i int) point {
-		return point{a.x[i], base - (base-16)*float64(*s.Values[i])/float64(scale)}
+		return point{a.x[i], base - (base-16)*float64(s.Values[i].N)/float64(scale)}
 	}
 	if r := s.RecoveredAt; r >= 0 && r < len(a.x) {
 		d.recovery(a.x[r]-6, 8, 14, base-8)
@@ -240,12 +241,12 @@ func (s SmallData) draw(w, h float64) drawing {
 	values := whole(s.Values[:n], s.Lower)
 	class := lineClass(values)
 	for i, v := range s.Values[:n] {
-		if v != nil && isLower(s.Lower, i) {
+		if v.Known() && isLower(s.Lower, i) {
 			d.triangle("c-dot "+class, at(i).x, at(i).y, 3)
-			d.explain(s.Labels[i] + ": " + atLeast(*v, true) + ", the dump is cut")
+			d.explain(s.Labels[i] + ": " + atLeast(v.N, true) + ", the dump is cut")
 		}
 	}
-	first, last := ends(values)
+	first, last := values.FirstAt(), values.LastAt()
 	if first < 0 {
 		return d
 	}
@@ -261,7 +262,7 @@ func (s SmallData) draw(w, h float64) drawing {
 		}
 	}
 	for i, v := range values {
-		if v == nil {
+		if !v.Known() {
 			continue
 		}
 		p := at(i)
@@ -282,13 +283,13 @@ func (s SmallData) draw(w, h float64) drawing {
 			d.circle("c-dot full "+class, at(i).x, at(i).y, 2)
 		}
 	}
-	_, top := peak(values)
+	top := values.HighestAt()
 	mark := "k"
 	if class == "up" {
 		mark = "up"
 	}
 	p := at(top)
-	s2 := figure(*values[top])
+	s2 := figure(values[top].N)
 	d.label(mark, "middle", min(max(p.x, textWidth(s2)/2), right-4), max(p.y-7, 10), s2)
 	var room spread
 	for _, i := range []int{first, last, top} {
@@ -307,7 +308,7 @@ type MembersData struct {
 	ID, Title   string
 	Labels      []string
 	Times       []time.Time
-	Values      []*int
+	Values      analysis.Counts
 	RecoveredAt int
 	Epochs      []int
 	A, B        int
@@ -329,7 +330,7 @@ func (m MembersData) draw(width float64) drawing {
 	if narrow {
 		f.left, f.right, f.top, f.laneH = 8, width-4, 34, 140
 	}
-	f.max, _ = peak(m.Values)
+	f.max = m.Values.Highest()
 	f.max = max(f.max, 1)
 	if all := ticks(f.max, 4); !narrow && len(all) > 0 {
 		f.left = max(f.left, 1.1*textWidth(figure(all[len(all)-1]))+12)
@@ -375,7 +376,7 @@ type Life struct {
 type LifelinesData struct {
 	ID, Title string
 	Labels    []string
-	Values    []*int
+	Values    analysis.Counts
 	Lives     []Life
 	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
@@ -451,8 +452,8 @@ func (l LifelinesData) draw(w float64) drawing {
 		if names.free(at-half, at+half) {
 			d.label("", "middle", at, h-6, s)
 		}
-		if i < len(l.Values) && l.Values[i] != nil {
-			c := figure(*l.Values[i])
+		if i < len(l.Values) && l.Values[i].Known() {
+			c := figure(l.Values[i].N)
 			half := textWidth(c)/2 + 2
 			if counts.free(x(i)-half, x(i)+half) {
 				d.label("s", "middle", x(i), 12, c)

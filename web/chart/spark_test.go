@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"leakdiff/analysis"
 )
 
 func TestALongSmallLineSaysAndDrawsWhatMatters(t *testing.T) {
 	var labels []string
-	var values []*int
+	var values analysis.Counts
 	for i := range 1000 {
 		n := 10
 		if i == 617 {
 			n = 90
 		}
-		labels, values = append(labels, fmt.Sprintf("t%d", i)), append(values, &n)
+		labels, values = append(labels, fmt.Sprintf("t%d", i)), append(values, analysis.Counted(n))
 	}
 	s := SparkData{ID: "x", Labels: labels, Values: values, A: 3, B: 800}
 	if got, want := s.say(), "t0 10, t3 10, t617 90, t800 10, t999 10, of 1000 snapshots"; got != want {

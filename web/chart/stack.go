@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -15,7 +16,7 @@ type Layer struct {
 	// Name stands in the legend. Full is shown when the reader points at the layer.
 	// Course describes the values in a few words.
 	Name, Full, Course string
-	Values             []*int
+	Values             analysis.Counts
 	// Grows draws the part in the colour of growth.
 	Grows bool
 	// Rest marks the layer of all other parts together.
@@ -30,7 +31,7 @@ type StackData struct {
 	// bounds, which are drawn as marks.
 	Times  []time.Time
 	Layers []Layer
-	Totals []*int
+	Totals analysis.Counts
 	Epochs []int
 	Lower  []bool
 }
@@ -56,8 +57,8 @@ func (s StackData) draw(w float64) drawing {
 	f.max = 1
 	for i := range s.Labels {
 		f.max = max(f.max, s.whole(i))
-		if i < len(s.Totals) && s.Totals[i] != nil && isLower(s.Lower, i) {
-			f.max = max(f.max, *s.Totals[i])
+		if i < len(s.Totals) && s.Totals[i].Known() && isLower(s.Lower, i) {
+			f.max = max(f.max, s.Totals[i].N)
 		}
 	}
 	if all := ticks(f.max, 4); !f.narrow && len(all) > 0 {
@@ -84,8 +85,8 @@ func (s StackData) draw(w float64) drawing {
 func (s StackData) whole(i int) int {
 	sum := 0
 	for _, l := range s.Layers {
-		if i < len(l.Values) && l.Values[i] != nil {
-			sum += *l.Values[i]
+		if i < len(l.Values) {
+			sum += l.Values[i].N
 		}
 	}
 	return sum
@@ -97,7 +98,7 @@ func (s StackData) known(i int) bool {
 		return false
 	}
 	for _, l := range s.Layers {
-		if i >= len(l.Values) || l.Values[i] == nil {
+		if i >= len(l.Values) || !l.Values[i].Known() {
 			return false
 		}
 	}
@@ -183,7 +184,7 @@ func (f *stackFrame) run(columns []int) {
 		var lower, upper []point
 		for i, c := range columns {
 			from := below[i]
-			below[i] += *l.Values[c]
+			below[i] += l.Values[c].N
 			for _, x := range f.width(columns, i, alone) {
 				lower, upper = append(lower, point{x, f.y(from)}), append(upper, point{x, f.y(below[i])})
 			}
@@ -238,9 +239,9 @@ func (f *stackFrame) numbers(runs [][]int) {
 			for i, c := range run {
 				below := 0
 				for _, l := range f.s.Layers[:k] {
-					below += *l.Values[c]
+					below += l.Values[c].N
 				}
-				top := f.y(below + *f.s.Layers[k].Values[c])
+				top := f.y(below + f.s.Layers[k].Values[c].N)
 				// The area is a point at the ends of a run, so the number stands
 				// inside.
 				x := f.a.x[c]
@@ -263,11 +264,11 @@ func (f *stackFrame) numbers(runs [][]int) {
 // bounds draws the wholes of cut dumps as marks outside the area.
 func (f *stackFrame) bounds() {
 	for i, v := range f.s.Totals {
-		if v == nil || i >= len(f.a.x) || !isLower(f.s.Lower, i) {
+		if !v.Known() || i >= len(f.a.x) || !isLower(f.s.Lower, i) {
 			continue
 		}
-		f.d.triangle("c-dot", f.a.x[i], f.y(*v), 4.5)
-		f.d.explain(f.s.Labels[i] + ": " + atLeast(*v, true) + ", the dump is cut")
+		f.d.triangle("c-dot", f.a.x[i], f.y(v.N), 4.5)
+		f.d.explain(f.s.Labels[i] + ": " + atLeast(v.N, true) + ", the dump is cut")
 	}
 }
 
@@ -361,7 +362,7 @@ func (s StackData) table() Table {
 	for k, l := range s.Layers {
 		row := []string{strconv.Itoa(k+1) + " " + l.Full}
 		for i := range s.Labels {
-			var v *int
+			var v analysis.Count
 			if i < len(l.Values) {
 				v = l.Values[i]
 			}

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
 )
 
 // stacked is a whole of two parts, of which the upper one grows.
-func stacked(lower, upper []*int, times []time.Time) StackData {
+func stacked(lower, upper analysis.Counts, times []time.Time) StackData {
 	s := StackData{ID: "s", Title: "Parts", Unit: "goroutines", Times: times}
 	for i := range lower {
 		s.Labels = append(s.Labels, fmt.Sprint("t", i))
@@ -30,8 +32,8 @@ func TestAnAreaJoinsWhatMayBeJoined(t *testing.T) {
 		{"neighbours", func(*StackData) {}, even, [][]int{{0, 1, 2, 3, 4}}},
 		{"not over a restart", func(s *StackData) { s.Epochs = []int{3} }, even, [][]int{{0, 1, 2}, {3, 4}}},
 		{"not over a gap", func(*StackData) {}, clock(0, 1, 2, 30, 31), [][]int{{0, 1, 2}, {3, 4}}},
-		{"not over a snapshot without this kind", func(s *StackData) { s.Layers[0].Values[2], s.Layers[1].Values[2] = nil, nil }, even, [][]int{{0, 1}, {3, 4}}},
-		{"not over one whose parts are not all known", func(s *StackData) { s.Layers[1].Values[2] = nil }, even, [][]int{{0, 1}, {3, 4}}},
+		{"not over a snapshot without this kind", func(s *StackData) { s.Layers[0].Values[2], s.Layers[1].Values[2] = analysis.Count{}, analysis.Count{} }, even, [][]int{{0, 1}, {3, 4}}},
+		{"not over one whose parts are not all known", func(s *StackData) { s.Layers[1].Values[2] = analysis.Count{} }, even, [][]int{{0, 1}, {3, 4}}},
 		{"over a cut dump, which it leaves out", func(s *StackData) { s.Lower = []bool{false, false, true, false, false} }, even, [][]int{{0, 1, 3, 4}}},
 		{"every dump is cut", func(s *StackData) { s.Lower = []bool{true, true, true, true, true} }, even, nil},
 		{"nothing is known", func(s *StackData) { s.Layers = nil }, even, nil},

@@ -3,6 +3,8 @@ package chart
 import (
 	"slices"
 	"strconv"
+
+	"leakdiff/analysis"
 )
 
 // A drawing has about as many columns as it has room for. Of a longer series those stay
@@ -30,14 +32,14 @@ type thinning struct {
 // thin chooses about most of n columns: the ends, those of must, and the highest of
 // each of the values. It divides the others into equal stretches and takes the column
 // of each that differs most from its stretch.
-func thin(n, most int, must []int, values ...[]*int) *thinning {
+func thin(n, most int, must []int, values ...analysis.Counts) *thinning {
 	if n <= most {
 		return nil
 	}
 	keep := make([]bool, n)
 	keep[0], keep[n-1] = true, true
 	for _, v := range values {
-		must = append(must, highest(v))
+		must = append(must, v.HighestAt())
 	}
 	for _, i := range must {
 		if i >= 0 && i < n {
@@ -58,21 +60,16 @@ func thin(n, most int, must []int, values ...[]*int) *thinning {
 	return t
 }
 
-func highest(values []*int) int {
-	_, at := peak(values)
-	return at
-}
-
 // strangest is the column between from and to whose values differ most from the mean of
 // its stretch.
-func strangest(from, to int, values [][]*int) int {
+func strangest(from, to int, values []analysis.Counts) int {
 	out, best := from, -1.0
 	means := make([]float64, len(values))
 	for k, v := range values {
 		sum, n := 0.0, 0
 		for i := from; i < min(to, len(v)); i++ {
-			if v[i] != nil {
-				sum, n = sum+float64(*v[i]), n+1
+			if v[i].Known() {
+				sum, n = sum+float64(v[i].N), n+1
 			}
 		}
 		means[k] = sum / float64(max(n, 1))
@@ -80,8 +77,8 @@ func strangest(from, to int, values [][]*int) int {
 	for i := from; i < to; i++ {
 		far := 0.0
 		for k, v := range values {
-			if i < len(v) && v[i] != nil {
-				far += abs(float64(*v[i]) - means[k])
+			if i < len(v) && v[i].Known() {
+				far += abs(float64(v[i].N) - means[k])
 			}
 		}
 		if far > best {
@@ -161,12 +158,12 @@ func (t *thinning) events(all []Event) []Event {
 // dotted reports whether the value of a column has a dot. In a drawing of up to most
 // columns each value has one. In a longer one only the ends, the highest, restarts and
 // values that no line shows have one.
-func dotted(values []*int, epochs []int, i, most int) bool {
-	if values[i] == nil {
+func dotted(values analysis.Counts, epochs []int, i, most int) bool {
+	if !values[i].Known() {
 		return false
 	}
-	alone := (i == 0 || values[i-1] == nil) && (i+1 == len(values) || values[i+1] == nil)
-	return len(values) <= most || alone || i == 0 || i+1 == len(values) || i == highest(values) || slices.Contains(epochs, i)
+	alone := (i == 0 || !values[i-1].Known()) && (i+1 == len(values) || !values[i+1].Known())
+	return len(values) <= most || alone || i == 0 || i+1 == len(values) || i == values.HighestAt() || slices.Contains(epochs, i)
 }
 
 // partly writes "8 of 40 snapshots" after the given words, or nothing if all are shown.
@@ -196,7 +193,7 @@ func (s *Span) ends() []int {
 // thinned returns the chart with the columns that it has room for.
 func (t TimelineData) thinned() TimelineData {
 	must := []int{t.A, t.B}
-	var values [][]*int
+	var values []analysis.Counts
 	for _, l := range t.Lanes {
 		values = append(values, l.Values)
 		must = slices.Concat(must, steps(l.Epochs), l.Onset.ends(), []int{l.RecoveredAt})
@@ -254,7 +251,7 @@ func (m MembersData) thinned() MembersData {
 }
 
 func (s StackData) thinned() StackData {
-	values := [][]*int{s.Totals}
+	values := []analysis.Counts{s.Totals}
 	for _, l := range s.Layers {
 		values = append(values, l.Values)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -14,7 +15,7 @@ import (
 // evidence.
 type Lane struct {
 	Name, Unit string
-	Values     []*int
+	Values     analysis.Counts
 	// Epochs are the columns at which a restart begins a new epoch.
 	Epochs []int
 	// RecoveredAt is the column at which the cause went away, or -1.
@@ -117,7 +118,7 @@ func (t TimelineData) draw(width float64) drawing {
 		f.left, f.right, f.top, f.laneH = 8, width-4, 52, 112
 	}
 	for _, lane := range t.Lanes {
-		top, _ := peak(lane.Values)
+		top := lane.Values.Highest()
 		f.max = max(f.max, ceiling(lane.Limit, top))
 	}
 	f.max = max(f.max, 1)
@@ -169,7 +170,7 @@ func (f *timelineFrame) width(s string) float64 {
 func (f *timelineFrame) scale() {
 	before, after := 14.0, 20.0
 	for _, lane := range f.t.Lanes {
-		first, last := ends(lane.Values)
+		first, last := lane.Values.FirstAt(), lane.Values.LastAt()
 		if first == 0 {
 			before = max(before, f.width(lane.figure(first))+10-f.margin())
 		}
@@ -181,7 +182,7 @@ func (f *timelineFrame) scale() {
 }
 
 // figure writes value i as its label.
-func (l Lane) figure(i int) string { return atLeast(*l.Values[i], isLower(l.Lower, i)) }
+func (l Lane) figure(i int) string { return atLeast(l.Values[i].N, isLower(l.Lower, i)) }
 
 // margin is the room to the left of the drawing that figures may use. On wide pages it
 // holds the ticks.
@@ -360,7 +361,7 @@ const onsetWords = "growth began here"
 
 // limit draws the bound of what the lane counts, with its figure.
 func (f *timelineFrame) limit(i int, lane Lane) {
-	top, _ := peak(lane.Values)
+	top := lane.Values.Highest()
 	if !near(lane.Limit, top) {
 		return
 	}
@@ -442,7 +443,7 @@ func (a axis) between(e Event) (float64, bool) {
 // interrupts it.
 func (f *timelineFrame) lineOf(i int, lane Lane) {
 	lane.Values = whole(lane.Values, lane.Lower)
-	first, _ := ends(lane.Values)
+	first := lane.Values.FirstAt()
 	if first < 0 && slices.Contains(lane.Lower, true) {
 		return
 	}
@@ -450,7 +451,7 @@ func (f *timelineFrame) lineOf(i int, lane Lane) {
 		f.d.label("", "start", f.left+14, f.y(i, 0)-8, "no "+lane.Unit+" captured")
 		return
 	}
-	f.d.line("c-base", f.left, f.y(i, *lane.Values[first]), f.right, f.y(i, *lane.Values[first]))
+	f.d.line("c-base", f.left, f.y(i, lane.Values[first].N), f.right, f.y(i, lane.Values[first].N))
 	loose := map[int]bool{}
 	for _, g := range Gaps(f.t.Times) {
 		loose[g.At] = true
@@ -460,7 +461,7 @@ func (f *timelineFrame) lineOf(i int, lane Lane) {
 		restart[e] = true
 	}
 	class := "c-line " + lineClass(lane.Values)
-	run := []point{{f.a.x[first], f.y(i, *lane.Values[first])}}
+	run := []point{{f.a.x[first], f.y(i, lane.Values[first].N)}}
 	last := first
 	for at := first + 1; at < len(lane.Values); at++ {
 		if restart[at] {
@@ -468,10 +469,10 @@ func (f *timelineFrame) lineOf(i int, lane Lane) {
 			run, last = nil, -1
 		}
 		v := lane.Values[at]
-		if v == nil {
+		if !v.Known() {
 			continue
 		}
-		p := point{f.a.x[at], f.y(i, *v)}
+		p := point{f.a.x[at], f.y(i, v.N)}
 		if last >= 0 && (at-last > 1 || loose[at]) {
 			f.stroke(class, run)
 			f.d.dashedPath(class, []point{run[len(run)-1], p})
@@ -495,10 +496,10 @@ func (f *timelineFrame) points(i int, lane Lane) {
 	complete := whole(lane.Values, lane.Lower)
 	class := lineClass(complete)
 	for at, v := range lane.Values {
-		if v == nil || at >= len(f.a.x) {
+		if !v.Known() || at >= len(f.a.x) {
 			continue
 		}
-		x, y := f.a.x[at], f.y(i, *v)
+		x, y := f.a.x[at], f.y(i, v.N)
 		switch {
 		case isLower(lane.Lower, at):
 			f.d.triangle("c-dot "+class, x, y, 4.5)
@@ -515,7 +516,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 	needed := f.needed(complete)
 	for k, at := range f.important(complete, lane.Values) {
 		s := lane.figure(at)
-		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, f.width(s)/2, f.y(i, 0), line, taken)
+		place, hits := f.place(point{f.a.x[at], f.y(i, lane.Values[at].N)}, f.width(s)/2, f.y(i, 0), line, taken)
 		if hits > 0 && k >= needed || hits >= blocked {
 			continue
 		}
@@ -532,15 +533,15 @@ func (f *timelineFrame) points(i int, lane Lane) {
 }
 
 // strokes are the segments of the line of lane i, from left to right.
-func (f *timelineFrame) strokes(i int, values []*int) []segment {
+func (f *timelineFrame) strokes(i int, values analysis.Counts) []segment {
 	var out []segment
 	last := -1
 	for at, v := range values {
-		if v == nil {
+		if !v.Known() {
 			continue
 		}
 		if last >= 0 {
-			out = append(out, segment{point{f.a.x[last], f.y(i, *values[last])}, point{f.a.x[at], f.y(i, *v)}})
+			out = append(out, segment{point{f.a.x[last], f.y(i, values[last].N)}, point{f.a.x[at], f.y(i, v.N)}})
 		}
 		last = at
 	}
@@ -670,12 +671,12 @@ func (s segment) meets(b box) bool {
 
 // needed is the number of columns at the head of important that have a label even on a
 // stroke.
-func (f *timelineFrame) needed(values []*int) int {
-	_, top := peak(values)
-	first, last := ends(values)
+func (f *timelineFrame) needed(values analysis.Counts) int {
+	top := values.HighestAt()
+	first, last := values.FirstAt(), values.LastAt()
 	seen := map[int]bool{}
 	for _, at := range []int{f.t.A, f.t.B, top, last, first} {
-		if at >= 0 && at < len(values) && values[at] != nil {
+		if at >= 0 && at < len(values) && values[at].Known() {
 			seen[at] = true
 		}
 	}
@@ -684,24 +685,24 @@ func (f *timelineFrame) needed(values []*int) int {
 
 // important orders the captured columns: first those that a reader looks for, then the
 // lower bounds, which are in all too.
-func (f *timelineFrame) important(values, all []*int) []int {
-	_, top := peak(values)
-	first, last := ends(values)
+func (f *timelineFrame) important(values, all analysis.Counts) []int {
+	top := values.HighestAt()
+	first, last := values.FirstAt(), values.LastAt()
 	var out []int
 	seen := map[int]bool{}
 	add := func(at int) {
-		if at >= 0 && at < len(all) && all[at] != nil && !seen[at] {
+		if at >= 0 && at < len(all) && all[at].Known() && !seen[at] {
 			seen[at] = true
 			out = append(out, at)
 		}
 	}
 	for _, at := range []int{f.t.A, f.t.B, top, last, first} {
-		if at >= 0 && at < len(values) && values[at] != nil {
+		if at >= 0 && at < len(values) && values[at].Known() {
 			add(at)
 		}
 	}
 	for at := range all {
-		if values[at] == nil {
+		if !values[at].Known() {
 			add(at)
 		}
 	}

@@ -62,7 +62,7 @@ func largeFamily(series, f, n int) report.Family {
 		if f%22 == 0 {
 			v = 5 + i*(series+1)
 		}
-		out.Counts = append(out.Counts, &v)
+		out.Counts = append(out.Counts, analysis.Counted(v))
 	}
 	if f%2 == 1 {
 		out.Normal = &report.Normal{ID: "n", Library: "client-go", Reason: "A reflector has one of it for every kind of object that is watched."}
@@ -167,7 +167,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	d.Series, d.Labels, d.AIndex, d.BIndex, d.Snapshots = *s, labels, 0, len(labels)-1, choices
 	d.Result.A.ID, d.Result.B.ID = s.Snapshots[0], s.Snapshots[len(labels)-1]
 	d.Result.Rows = nil
-	counts := map[string][]*int{}
+	counts := map[string]analysis.Counts{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		counts[f.Fingerprint] = f.Counts
@@ -176,7 +176,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 			A:      5, B: 5 + i, Delta: i, New: i, Survived: 5, Identified: true, OldestWait: -1, Section: "growing", VariantA: stack(f.CreatedBy, f.Frames...), VariantB: stack(f.CreatedBy, f.Frames...),
 		})
 	}
-	d.Counts = func(print string) []*int { return counts[print] }
+	d.Counts = func(print string) analysis.Counts { return counts[print] }
 	out["diff"] = Written(view.NewDiff(d).Written())
 
 	f := sampleFamily(t)

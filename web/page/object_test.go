@@ -16,7 +16,7 @@ import (
 func sampleObjects() report.Object {
 	const conn = "example.org/app/wire.(*Conn)"
 	return report.Object{
-		ID: "o1", Name: "*wire.Conn", Type: conn, Counts: counts(2, 4, 6), Born: []*int{nil, counts(2)[0], counts(3)[0]}, Ended: []*int{nil, counts(0)[0], counts(1)[0]},
+		ID: "o1", Name: "*wire.Conn", Type: conn, Counts: counts(2, 4, 6), Born: analysis.Counts{analysis.Count{}, counts(2)[0], counts(3)[0]}, Ended: analysis.Counts{analysis.Count{}, counts(0)[0], counts(1)[0]},
 		Verdict: analysis.Leaking, Level: analysis.ByAddress, PartsLost: 1,
 		Each: []report.ObjectParts{{Kind: analysis.KindGoroutine, N: 3, Roles: []report.ObjectRole{
 			{Role: conn + ".read", N: 2, Level: analysis.ByAddress}, {Role: "golang.org/x/group.Go.func1 < " + conn + ".write", N: 1, Level: analysis.ByParent},

@@ -47,17 +47,13 @@ func times(t *testing.T) []time.Time {
 	return out
 }
 
-func counts(values ...int) []*int {
-	out := make([]*int, len(values))
-	for i := range values {
-		out[i] = &values[i]
-	}
-	return out
+func counts(values ...int) analysis.Counts {
+	return analysis.CountsOf(values...)
 }
 
 func snapshotID(process string, i int) string { return fmt.Sprintf("s%s%d", process, i) }
 
-func sampleSeries(t *testing.T, r *report.Report, process string, pid int, goroutines, descriptors, watches []*int, families []report.Family) {
+func sampleSeries(t *testing.T, r *report.Report, process string, pid int, goroutines, descriptors, watches analysis.Counts, families []report.Family) {
 	t.Helper()
 	s := report.Series{Process: process, Families: families, Units: []report.Unit{}, Findings: []report.Finding{}}
 	for i, label := range sampleLabels {
@@ -66,7 +62,7 @@ func sampleSeries(t *testing.T, r *report.Report, process string, pid int, gorou
 		s.Snapshots = append(s.Snapshots, id)
 		r.Snapshots = append(r.Snapshots, report.Snapshot{
 			ID: id, Label: label, Process: process, PID: &pid, CapturedAt: &when, TimeSource: "captured_at of " + label,
-			Totals: analysis.Totals{Goroutines: goroutines[i], Descriptors: descriptors[i], Watches: watches[i]},
+			Totals: analysis.Totals{Goroutines: &goroutines[i].N, Descriptors: &descriptors[i].N, Watches: &watches[i].N},
 		})
 	}
 	for i := range s.Families {
@@ -191,13 +187,13 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 			Warnings: []diff.Warning{{Form: "cut_with_twin", A: "t1", B: "t6", At: "t1"}}},
 		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{},
 	}
-	counts, evidence := map[string][]*int{}, map[string][]report.Evidence{}
+	counts, evidence := map[string]analysis.Counts{}, map[string][]report.Evidence{}
 	for _, f := range r.Series[0].Families {
 		in.Verdicts[f.Fingerprint] = analysis.Judgement{Verdict: f.Verdict}
 		counts[f.Fingerprint], evidence[f.Fingerprint] = f.Counts, f.Evidence
 	}
 	in.Evidence = func(f *analysis.Family) []report.Evidence { return evidence[f.Fingerprint] }
-	in.Counts = func(fingerprint string) []*int { return counts[fingerprint] }
+	in.Counts = func(fingerprint string) analysis.Counts { return counts[fingerprint] }
 	for i, id := range r.Series[0].Snapshots {
 		in.Snapshots = append(in.Snapshots, view.Choice{Value: id, Label: sampleLabels[i], Text: sampleLabels[i] + ", " + sampleTimes[i], Group: "kubelet"})
 	}

@@ -355,11 +355,11 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 		if lead != nil {
 			kind = lead.Kind
 		}
-		if first, _ := bounds(m.totals(s, m.in.Metric)); m.in.Metric != "" && first >= 0 {
+		if first := m.totals(s, m.in.Metric).FirstAt(); m.in.Metric != "" && first >= 0 {
 			kind = m.in.Metric
 		}
 		for _, k := range analysis.Kinds() {
-			if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
+			if first := m.totals(s, k).FirstAt(); kind == "" && first >= 0 {
 				kind = k
 			}
 		}
@@ -395,8 +395,8 @@ func (m *caseMaker) answerMetrics(a *Answer, of []int) {
 	}
 	for _, k := range analysis.Kinds() {
 		if !slices.ContainsFunc(of, func(i int) bool {
-			first, top := bounds(m.totals(&m.in.Report.Series[i], k))
-			return first >= 0 && *m.totals(&m.in.Report.Series[i], k)[top] > 0 && len(m.in.Report.Series[i].Snapshots) > 1
+			first, top := m.totals(&m.in.Report.Series[i], k).FirstAt(), m.totals(&m.in.Report.Series[i], k).HighestAt()
+			return first >= 0 && m.totals(&m.in.Report.Series[i], k)[top].N > 0 && len(m.in.Report.Series[i].Snapshots) > 1
 		}) {
 			continue
 		}
@@ -455,16 +455,16 @@ func (m *caseMaker) lived(s *report.Series, series int, f *report.Finding) []*re
 	together, n := map[analysis.Kind][]*report.Family{}, map[analysis.Kind]int{}
 	for _, print := range prints {
 		i := slices.IndexFunc(s.Families, func(x report.Family) bool { return x.Fingerprint == print })
-		if i < 0 || len(m.more(series).Lives[print]) == 0 || c.Top >= len(s.Families[i].Counts) || s.Families[i].Counts[c.Top] == nil {
+		if i < 0 || len(m.more(series).Lives[print]) == 0 || c.Top >= len(s.Families[i].Counts) || !s.Families[i].Counts[c.Top].Known() {
 			continue
 		}
 		x := &s.Families[i]
-		if *x.Counts[c.Top] == c.N {
+		if x.Counts[c.Top].N == c.N {
 			return []*report.Family{x}
 		}
 		if !slices.Contains(together[x.Kind], x) {
 			together[x.Kind] = append(together[x.Kind], x)
-			n[x.Kind] += *x.Counts[c.Top]
+			n[x.Kind] += x.Counts[c.Top].N
 		}
 	}
 	for kind, of := range together {
@@ -484,10 +484,10 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 				continue
 			}
 			n, all := -1, -1
-			if last := lastKnown(x.Counts); last >= 0 {
-				n = *x.Counts[last]
-				if totals := m.totals(s, x.Kind); totals[last] != nil {
-					all = *totals[last]
+			if last := x.Counts.LastAt(); last >= 0 {
+				n = x.Counts[last].N
+				if totals := m.totals(s, x.Kind); totals[last].Known() {
+					all = totals[last].N
 				}
 			}
 			count := ""
@@ -561,10 +561,10 @@ func (m *caseMaker) largest(a *Answer) {
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		kinds := analysis.Kinds()
-		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0] != nil })
+		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0].Known() })
 		for k := range s.Families {
-			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0] != nil {
-				all = append(all, group{s, f, *f.Counts[0]})
+			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0].Known() {
+				all = append(all, group{s, f, f.Counts[0].N})
 			}
 		}
 	}
@@ -574,8 +574,8 @@ func (m *caseMaker) largest(a *Answer) {
 		if len(m.in.Report.Series) > 1 {
 			row.Process = named(g.s)
 		}
-		if total := m.totals(g.s, g.f.Kind)[0]; total != nil && *total > 0 {
-			row.Share = wording.PageShare(float64(g.n), float64(*total), 0)
+		if total := m.totals(g.s, g.f.Kind)[0]; total.Any() {
+			row.Share = wording.PageShare(float64(g.n), float64(total.N), 0)
 		}
 		switch w := g.f.OldestWait; {
 		case w == nil:

@@ -135,8 +135,8 @@ func (m *caseMaker) aligned() []int {
 }
 
 // spreadOut puts one value per snapshot of a series into the case's columns.
-func (m *caseMaker) spreadOut(s *report.Series, values []*int) []*int {
-	out := make([]*int, len(m.columns))
+func (m *caseMaker) spreadOut(s *report.Series, values analysis.Counts) analysis.Counts {
+	out := make(analysis.Counts, len(m.columns))
 	for i, id := range s.Snapshots {
 		if k, ok := m.place[id]; ok && i < len(values) {
 			out[k] = values[i]
@@ -159,18 +159,18 @@ func (m *caseMaker) spreadLower(s *report.Series, lower []bool) []bool {
 	return out
 }
 
-func (m *caseMaker) totals(s *report.Series, k analysis.Kind) []*int {
-	out := make([]*int, len(s.Snapshots))
+func (m *caseMaker) totals(s *report.Series, k analysis.Kind) analysis.Counts {
+	out := make(analysis.Counts, len(s.Snapshots))
 	for i, snap := range m.known(s).snapshots {
 		if snap != nil {
-			out[i] = snap.Totals.Of(k)
+			out[i] = analysis.CountOf(snap.Totals.Of(k))
 		}
 	}
 	return out
 }
 
 // complete are the totals that are no lower bounds.
-func (m *caseMaker) complete(s *report.Series, k analysis.Kind) []*int {
+func (m *caseMaker) complete(s *report.Series, k analysis.Kind) analysis.Counts {
 	return whole(m.totals(s, k), m.lower(s, k))
 }
 

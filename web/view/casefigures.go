@@ -152,7 +152,7 @@ func (m *caseMaker) worthRows() []bool {
 func (m *caseMaker) other(s *report.Series) CaseOther {
 	out := CaseOther{Process: named(s), About: strings.TrimPrefix(m.about(s)+", "+wording.PagePlural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
 	for _, k := range analysis.Kinds() {
-		if values := m.complete(s, k); lastKnown(values) >= 0 {
+		if values := m.complete(s, k); values.LastAt() >= 0 {
 			out.Course = kindWord(k, 2) + " " + course(values, m.restarts(s))
 			break
 		}
@@ -198,7 +198,7 @@ func (m *caseMaker) defaultPick() (a, b string) {
 			}
 			a, b = m.endsOf(s)
 			if f != nil {
-				if first, top := bounds(whole(f.Counts, m.lower(s, f.Kind))); first >= 0 && top > first && top < len(s.Snapshots) {
+				if first, top := whole(f.Counts, m.lower(s, f.Kind)).FirstAt(), whole(f.Counts, m.lower(s, f.Kind)).HighestAt(); first >= 0 && top > first && top < len(s.Snapshots) {
 					a, b = s.Snapshots[first], s.Snapshots[top]
 				}
 			}
@@ -241,7 +241,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	}
 	for _, k := range analysis.Kinds() {
 		values := m.totals(s, k)
-		if first, _ := bounds(values); first < 0 {
+		if first := values.FirstAt(); first < 0 {
 			continue
 		}
 		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
@@ -348,7 +348,7 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 		kind = f.Kind
 	}
 	for _, k := range analysis.Kinds() {
-		if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
+		if first := m.totals(s, k).FirstAt(); kind == "" && first >= 0 {
 			kind = k
 		}
 	}

@@ -14,23 +14,6 @@ import (
 	"leakdiff/web/chart"
 )
 
-// bounds are the first captured value and the largest.
-func bounds(values []*int) (first, top int) {
-	first, top = -1, -1
-	for i, v := range values {
-		if v == nil {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		if top < 0 || *v > *values[top] {
-			top = i
-		}
-	}
-	return first, top
-}
-
 // topFamily is the worst family that grows, one that a person called benign only where
 // no other does; nil where none does.
 func topFamily(s *report.Series) *report.Family {
@@ -362,9 +345,9 @@ func ruleWord(rule string) string { return capital(strings.ReplaceAll(Visible(ru
 
 // spark draws a finding's counts and tells their course: of those that are no lower
 // bounds, and of two at least, as one alone has none.
-func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool, epochs []int) {
+func (f *CaseFinding) spark(id string, labels []string, all analysis.Counts, lower []bool, epochs []int) {
 	counts := whole(all, lower)
-	first, top := bounds(counts)
+	first, top := counts.FirstAt(), counts.HighestAt()
 	if first < 0 || len(labels) < 2 {
 		return
 	}
@@ -372,11 +355,5 @@ func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool
 	if len(epochs) > 0 {
 		f.Course = course(counts, epochs)
 	}
-	f.From, f.Peak = wording.Number(int64(*counts[first])), wording.Number(int64(*counts[top]))
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] != nil {
-			f.To = wording.Number(int64(*counts[i]))
-			break
-		}
-	}
+	f.From, f.Peak, f.To = wording.Number(int64(counts[first].N)), wording.Number(int64(counts[top].N)), wording.Number(int64(counts.Last()))
 }

@@ -268,8 +268,8 @@ func (m *caseMaker) known(s *report.Series) *caseSeries {
 }
 
 // shownCells writes the counts of a series for the columns that the tables show.
-func (m *caseMaker) shownCells(s *report.Series, values []*int, lower []bool) []string {
-	counts, bounds := make([]*int, len(m.shown)), make([]bool, len(m.shown))
+func (m *caseMaker) shownCells(s *report.Series, values analysis.Counts, lower []bool) []string {
+	counts, bounds := make(analysis.Counts, len(m.shown)), make([]bool, len(m.shown))
 	for _, x := range m.shownOf(s) {
 		if x.snapshot < len(values) {
 			counts[x.place] = values[x.snapshot]

@@ -157,7 +157,7 @@ func (m *caseMaker) process(s *report.Series, series int) ProcessCharts {
 func (m *caseMaker) stackedKinds(s *report.Series) []analysis.Kind {
 	var captured, growing []analysis.Kind
 	for _, k := range analysis.Kinds() {
-		if first, _ := bounds(m.totals(s, k)); first < 0 {
+		if first := m.totals(s, k).FirstAt(); first < 0 {
 			continue
 		}
 		captured = append(captured, k)
@@ -175,19 +175,19 @@ func (m *caseMaker) stackedKinds(s *report.Series) []analysis.Kind {
 }
 
 // swing is how much a family rose inside one epoch, and its highest count.
-func swing(counts []*int, epochs []int) (rise, top int) {
+func swing(counts analysis.Counts, epochs []int) (rise, top int) {
 	first := -1
 	for i, v := range counts {
 		if slices.Contains(epochs, i) {
 			first = -1
 		}
-		if v == nil {
+		if !v.Known() {
 			continue
 		}
 		if first < 0 {
-			first = *v
+			first = v.N
 		}
-		rise, top = max(rise, *v-first), max(top, *v)
+		rise, top = max(rise, v.N-first), max(top, v.N)
 	}
 	return rise, top
 }
@@ -216,10 +216,10 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	}
 	d := chart.StackData{Title: named(s) + ": " + kindWord(k, 2) + " by family", Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
 	var layers []chart.Layer
-	sum := make([]*int, len(s.Snapshots))
+	sum := make(analysis.Counts, len(s.Snapshots))
 	for i := range sum {
-		if i < len(totals) && totals[i] != nil {
-			sum[i] = new(int)
+		if i < len(totals) && totals[i].Known() {
+			sum[i] = analysis.Counted(0)
 		}
 	}
 	for _, r := range all[:shown] {
@@ -241,27 +241,27 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 }
 
 // add adds counts up where all of them are known.
-func add(sum, counts []*int) {
+func add(sum, counts analysis.Counts) {
 	for i := range sum {
 		switch {
-		case sum[i] == nil:
-		case i >= len(counts) || counts[i] == nil:
-			sum[i] = nil
+		case !sum[i].Known():
+		case i >= len(counts) || !counts[i].Known():
+			sum[i] = analysis.Count{}
 		default:
-			n := *sum[i] + *counts[i]
-			sum[i] = &n
+			n := sum[i].N + counts[i].N
+			sum[i] = analysis.Counted(n)
 		}
 	}
 }
 
 // remainder is what the parts leave of the whole, and whether that is ever more
 // than nothing.
-func remainder(totals, sum []*int) (rest []*int, some bool) {
-	rest = make([]*int, len(sum))
+func remainder(totals, sum analysis.Counts) (rest analysis.Counts, some bool) {
+	rest = make(analysis.Counts, len(sum))
 	for i := range sum {
-		if sum[i] != nil && i < len(totals) && totals[i] != nil {
-			n := max(*totals[i]-*sum[i], 0)
-			rest[i], some = &n, some || n > 0
+		if sum[i].Known() && i < len(totals) && totals[i].Known() {
+			n := max(totals[i].N-sum[i].N, 0)
+			rest[i], some = analysis.Counted(n), some || n > 0
 		}
 	}
 	return rest, some
@@ -310,24 +310,24 @@ func stackStates(d *chart.StackData, states []map[string]int) bool {
 	names := slices.SortedFunc(maps.Keys(tops), func(a, b string) int {
 		return cmp.Or(cmp.Compare(tops[b], tops[a]), strings.Compare(a, b))
 	})
-	sum := make([]*int, len(d.Labels))
+	sum := make(analysis.Counts, len(d.Labels))
 	for i := range sum {
 		// A column without members has no states, and that is known of it.
-		if i < len(d.Totals) && d.Totals[i] != nil && (*d.Totals[i] == 0 || i < len(states) && len(states[i]) > 0) {
-			sum[i] = new(int)
+		if i < len(d.Totals) && d.Totals[i].Known() && (d.Totals[i].N == 0 || i < len(states) && len(states[i]) > 0) {
+			sum[i] = analysis.Counted(0)
 		}
 	}
 	for _, name := range names[:min(len(names), maxLayers)] {
-		values := make([]*int, len(d.Labels))
+		values := make(analysis.Counts, len(d.Labels))
 		for i := range values {
-			if sum[i] == nil {
+			if !sum[i].Known() {
 				continue
 			}
 			n := 0
 			if i < len(states) {
 				n = states[i][name]
 			}
-			values[i] = &n
+			values[i] = analysis.Counted(n)
 		}
 		shown := Visible(name)
 		if shown == "" {

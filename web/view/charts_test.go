@@ -103,7 +103,7 @@ func TestThePartsAddUpToTheWhole(t *testing.T) {
 		for i := range totals {
 			sum := 0
 			for _, l := range d.Layers {
-				sum += *l.Values[i]
+				sum += l.Values[i].N
 			}
 			if sum != totals[i] {
 				t.Fatalf("at t%d the parts are %d, the whole %d", i, sum, totals[i])

@@ -290,10 +290,10 @@ func (m *compareMaker) sorted(rows []diff.Course) []diff.Course {
 		default:
 			// What was not counted comes last, whichever way.
 			x, y := a.Counts[at], b.Counts[at]
-			if x == nil || y == nil {
-				return cmp.Compare(missing(x), missing(y))
+			if !x.Known() || !y.Known() {
+				return cmp.Compare(y.State, x.State)
 			}
-			order = cmp.Compare(*x, *y)
+			order = cmp.Compare(x.N, y.N)
 		}
 		if down {
 			return -order

@@ -11,20 +11,13 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-func missing(n *int) int {
-	if n == nil {
-		return 1
-	}
-	return 0
-}
-
 func (m *compareMaker) totals(c *Compare) {
 	for _, k := range analysis.Kinds() {
 		row, known := CompareTotal{Name: kindTitle(k)}, false
 		for _, s := range m.in.Result.Snapshots {
 			n := s.Totals.Of(k)
 			known = known || n != nil
-			row.Cells = append(row.Cells, CompareCell{Text: atLeast(orDash(n), n != nil && s.Bounded(k))})
+			row.Cells = append(row.Cells, CompareCell{Text: atLeast(orDash(analysis.CountOf(n)), n != nil && s.Bounded(k))})
 		}
 		if known && (m.kind == "" || m.kind == k) {
 			c.Totals = append(c.Totals, row)
@@ -75,11 +68,11 @@ func (m *compareMaker) facts(r *diff.Course) *filter.Facts {
 		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
 	}
 	for i, n := range r.Counts {
-		if n == nil {
+		if !n.Known() {
 			continue
 		}
-		facts.Count = filter.Known(max(facts.Count.Value, float64(*n)))
-		if *n > 0 {
+		facts.Count = filter.Known(max(facts.Count.Value, float64(n.N)))
+		if n.N > 0 {
 			facts.Labels = append(facts.Labels, m.in.Result.Snapshots[i].Label)
 		}
 	}
@@ -192,7 +185,7 @@ func (m *compareMaker) familyURL(r *diff.Course) string {
 	}
 	caseID := m.in.CaseID
 	for i, n := range r.Counts {
-		if n != nil && *n > 0 {
+		if n.Any() {
 			caseID = cmp.Or(m.in.Columns[i].CaseID, m.in.CaseID)
 		}
 	}
@@ -214,8 +207,8 @@ func (m *compareMaker) row(r *diff.Course) CompareRow {
 	}
 	for i, n := range r.Counts {
 		row.Cells[i].Text = "–"
-		if n != nil {
-			cell := m.columns.of(m.in.Result.Snapshots[i], f, *n)
+		if n.Known() {
+			cell := m.columns.of(m.in.Result.Snapshots[i], f, n.N)
 			row.Cells[i] = CompareCell{Text: cell.Text, Sign: cell.Sign}
 		}
 	}

@@ -28,7 +28,7 @@ type DiffInput struct {
 	// Counts gives the members of a family over the snapshots of the series, for the
 	// small lines; nil for none. Labels names these snapshots, AIndex and BIndex are -1
 	// where A or B is none of them.
-	Counts         func(fingerprint string) []*int
+	Counts         func(fingerprint string) analysis.Counts
 	Labels         []string
 	AIndex, BIndex int
 	// Restarts are the snapshots of the series that begin a new process start.
@@ -368,7 +368,7 @@ func (m *diffMaker) groupOfB(fingerprint string) *analysis.Group {
 
 // counts are the members of a family over the snapshots of the series, nil where it has
 // none.
-func (m *diffMaker) counts(fingerprint string) []*int {
+func (m *diffMaker) counts(fingerprint string) analysis.Counts {
 	if m.in.Counts == nil {
 		return nil
 	}
@@ -378,8 +378,7 @@ func (m *diffMaker) counts(fingerprint string) []*int {
 // familyURL is the page of a family: in the case of B, or in that of A where the series
 // of B never has it.
 func (m *diffMaker) familyURL(fingerprint string) string {
-	has := func(n *int) bool { return n != nil && *n > 0 }
-	if m.in.OtherID != "" && !slices.ContainsFunc(m.counts(fingerprint), has) {
+	if m.in.OtherID != "" && m.counts(fingerprint).FirstWithAny() < 0 {
 		return m.live(familyURL(fingerprint, m.in.OtherID, ""))
 	}
 	return m.live(familyPath(fingerprint) + m.familyQuery)
@@ -455,7 +454,7 @@ func (m *diffMaker) mainKind() analysis.Kind {
 func (m *diffMaker) side(s *analysis.Snapshot, caseID string, kind analysis.Kind) DiffSide {
 	out := DiffSide{
 		ID: s.ID, Label: Visible(s.Label), Full: wording.Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
-		URL: m.live(snapshotURL(s.ID, caseID)), Count: atLeast(orDash(s.Totals.Of(kind)), s.Bounded(kind)),
+		URL: m.live(snapshotURL(s.ID, caseID)), Count: atLeast(orDash(analysis.CountOf(s.Totals.Of(kind))), s.Bounded(kind)),
 	}
 	if !s.CapturedAt.IsZero() {
 		out.Clock = wording.Clock(s.CapturedAt)
@@ -503,7 +502,7 @@ func (m *diffMaker) totals(d *Diff) {
 			continue
 		}
 		t := DiffTotal{
-			Kind: kindTitle(k), A: atLeast(orDash(a), m.in.Result.A.Bounded(k)), B: atLeast(orDash(b), m.in.Result.B.Bounded(k)),
+			Kind: kindTitle(k), A: atLeast(orDash(analysis.CountOf(a)), m.in.Result.A.Bounded(k)), B: atLeast(orDash(analysis.CountOf(b)), m.in.Result.B.Bounded(k)),
 			Known: a != nil && b != nil && len(m.cut(k)) == 0,
 		}
 		if t.Known {

@@ -175,7 +175,7 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 	}
 	if m.asked.Uses(filter.Label) {
 		for i, n := range m.counts(f.Fingerprint) {
-			if n != nil && *n > 0 && i < len(m.in.Labels) {
+			if n.Any() && i < len(m.in.Labels) {
 				facts.Labels = append(facts.Labels, m.in.Labels[i])
 			}
 		}

@@ -38,8 +38,8 @@ func (m *diffMaker) objects(d *Diff) {
 	var all []changed
 	for i := range m.in.Series.Objects {
 		o := &m.in.Series.Objects[i]
-		if o.Matters() && max(a, b) < len(o.Counts) && o.Counts[a] != nil && o.Counts[b] != nil && *o.Counts[a] != *o.Counts[b] {
-			all = append(all, changed{o, *o.Counts[b] - *o.Counts[a]})
+		if o.Matters() && max(a, b) < len(o.Counts) && o.Counts[a].Known() && o.Counts[b].Known() && o.Counts[a].N != o.Counts[b].N {
+			all = append(all, changed{o, o.Counts[b].N - o.Counts[a].N})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y changed) int {
@@ -59,13 +59,13 @@ func (m *diffMaker) objects(d *Diff) {
 }
 
 // between sums what is known of every snapshot after a up to b, else it is a dash.
-func between(counts []*int, a, b int) string {
+func between(counts analysis.Counts, a, b int) string {
 	sum := 0
 	for i := a + 1; i <= b && i < len(counts); i++ {
-		if counts[i] == nil {
+		if !counts[i].Known() {
 			return "–"
 		}
-		sum += *counts[i]
+		sum += counts[i].N
 	}
 	if a > b {
 		return "–"

@@ -256,11 +256,11 @@ func (m *diffMaker) fate(r diff.Row) string {
 	counts := m.counts(r.Family.Fingerprint)
 	at, word := -1, "shrunk"
 	for i := max(m.in.BIndex, 0); i < min(len(counts), len(m.in.Labels)); i++ {
-		if counts[i] == nil {
+		if !counts[i].Known() {
 			continue
 		}
 		at = i
-		if *counts[i] == 0 {
+		if counts[i].N == 0 {
 			word = "gone"
 			break
 		}

@@ -42,31 +42,31 @@ func (m *diffMaker) band(u *report.Unit) DiffUnit {
 	counts, _, _ := told(u)
 	a, b := m.bandFigure(counts, m.in.Result.A), m.bandFigure(counts, m.in.Result.B)
 	out.A, out.SignA, out.B, out.SignB = a.Text, a.Sign, b.Text, b.Sign
-	if x, y := m.unitCount(counts, m.in.Result.A), m.unitCount(counts, m.in.Result.B); x != nil && y != nil && m.in.Result.Followed {
-		out.Known, out.Delta = true, *y-*x
+	if x, y := m.unitCount(counts, m.in.Result.A), m.unitCount(counts, m.in.Result.B); x.Known() && y.Known() && m.in.Result.Followed {
+		out.Known, out.Delta = true, y.N-x.N
 	}
 	return out
 }
 
-// unitCount is what a unit counts in a snapshot of its series, nil where it counts
+// unitCount is what a unit counts in a snapshot of its series, not captured where it counts
 // nothing there.
-func (m *diffMaker) unitCount(counts []*int, s *analysis.Snapshot) *int {
+func (m *diffMaker) unitCount(counts analysis.Counts, s *analysis.Snapshot) analysis.Count {
 	if s == nil {
-		return nil
+		return analysis.Count{}
 	}
 	at := slices.Index(m.in.Series.Snapshots, s.ID)
 	if at < 0 || at >= len(counts) {
-		return nil
+		return analysis.Count{}
 	}
 	return counts[at]
 }
 
-func (m *diffMaker) bandFigure(counts []*int, s *analysis.Snapshot) figure {
+func (m *diffMaker) bandFigure(counts analysis.Counts, s *analysis.Snapshot) figure {
 	n := m.unitCount(counts, s)
-	if n == nil {
+	if !n.Known() {
 		return figure{Text: "n/a"}
 	}
-	value, ok := m.columns.scaled(s, *n)
+	value, ok := m.columns.scaled(s, n.N)
 	if !ok {
 		return figure{Text: "n/a"}
 	}
@@ -75,10 +75,10 @@ func (m *diffMaker) bandFigure(counts []*int, s *analysis.Snapshot) figure {
 	}
 	to := m.columns.against(s)
 	before := m.unitCount(counts, to)
-	if before == nil {
+	if !before.Known() {
 		return figure{Text: "n/a"}
 	}
-	from, ok := m.columns.scaled(to, *before)
+	from, ok := m.columns.scaled(to, before.N)
 	if !ok {
 		return figure{Text: "n/a"}
 	}

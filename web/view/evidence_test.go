@@ -27,10 +27,10 @@ func oneSeries(process string, verdict analysis.Verdict, quiet string, totals ..
 		r.Snapshots = append(r.Snapshots, snap)
 		s.Snapshots = append(s.Snapshots, snap.ID)
 	}
-	counts := make([]*int, len(totals))
+	counts := make(analysis.Counts, len(totals))
 	for i := range totals {
 		if totals[i] >= 0 {
-			counts[i] = &totals[i]
+			counts[i] = analysis.Counted(totals[i])
 		}
 	}
 	s.Families = []report.Family{{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.leak", Verdict: verdict, Counts: counts}}

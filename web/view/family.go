@@ -28,7 +28,7 @@ type FamilyInput struct {
 	Evidence []report.Evidence
 	Labels   []string
 	Times    []time.Time
-	Counts   []*int
+	Counts   analysis.Counts
 	// Epochs are the epoch of each snapshot, nil for one epoch.
 	Epochs []int
 	// Lower says of each snapshot whether its count is a lower bound.
@@ -175,7 +175,7 @@ type KeyFigure struct {
 type familyMaker struct {
 	in FamilyInput
 	// whole are the counts that are no lower bounds.
-	whole []*int
+	whole analysis.Counts
 }
 
 // NewFamily makes the page of a family.
@@ -247,9 +247,9 @@ func (m *familyMaker) shell(f Family) Shell {
 // sentence is the family in figures: "containerd: 0 goroutines at t0, 24 at t7,
 // 0 at t8."
 func (m *familyMaker) sentence() string {
-	first, top := bounds(m.whole)
-	if at := lastKnown(m.in.Counts); first < 0 && at >= 0 {
-		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, *m.in.Counts[at]), true) + " at " + m.label(at) + ", a lower bound."
+	first, top := m.whole.FirstAt(), m.whole.HighestAt()
+	if at := m.in.Counts.LastAt(); first < 0 && at >= 0 {
+		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, m.in.Counts[at].N), true) + " at " + m.label(at) + ", a lower bound."
 	}
 	if first < 0 {
 		return printable(m.in.Process) + ": not captured in any snapshot."
@@ -263,40 +263,31 @@ func (m *familyMaker) sentence() string {
 			break
 		}
 	}
-	if k := m.firstOf(top); start > 0 || m.whole[first] == nil {
+	if k := m.firstOf(top); start > 0 || !m.whole[first].Known() {
 		first = k
 	}
 	var parts []string
 	said := map[int]bool{}
-	for _, i := range []int{first, top, lastKnown(m.whole[:end])} {
-		if said[i] || i < 0 || m.whole[i] == nil {
+	for _, i := range []int{first, top, (m.whole[:end]).LastAt()} {
+		if said[i] || i < 0 || !m.whole[i].Known() {
 			continue
 		}
 		said[i] = true
-		text := wording.Number(int64(*m.in.Counts[i]))
+		text := wording.Number(int64(m.in.Counts[i].N))
 		if len(parts) == 0 {
-			text = many(m.in.Family.Kind, *m.in.Counts[i])
+			text = many(m.in.Family.Kind, m.in.Counts[i].N)
 		}
 		parts = append(parts, text+" at "+m.label(i))
 	}
 	for _, at := range m.restarts() {
-		if at >= end && m.whole[at] != nil {
-			parts = append(parts, "restarted with "+wording.Number(int64(*m.in.Counts[at]))+" at "+m.label(at))
+		if at >= end && m.whole[at].Known() {
+			parts = append(parts, "restarted with "+wording.Number(int64(m.in.Counts[at].N))+" at "+m.label(at))
 		}
 	}
-	if last := lastKnown(m.whole); last > end && !slices.Contains(m.restarts(), last) {
-		parts = append(parts, wording.Number(int64(*m.in.Counts[last]))+" at "+m.label(last))
+	if last := m.whole.LastAt(); last > end && !slices.Contains(m.restarts(), last) {
+		parts = append(parts, wording.Number(int64(m.in.Counts[last].N))+" at "+m.label(last))
 	}
 	return printable(m.in.Process) + ": " + strings.Join(parts, ", ") + "."
-}
-
-func lastKnown(counts []*int) int {
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] != nil {
-			return i
-		}
-	}
-	return -1
 }
 
 func (m *familyMaker) label(i int) string {
@@ -317,22 +308,22 @@ func (m *familyMaker) chips(f *Family) {
 }
 
 func (m *familyMaker) figures(f *Family) {
-	first, top := bounds(m.in.Counts)
+	first, top := m.in.Counts.FirstAt(), m.in.Counts.HighestAt()
 	if first < 0 {
 		return
 	}
 	at := m.in.SnapshotIndex
-	if at < 0 || at >= len(m.in.Counts) || m.in.Counts[at] == nil {
+	if at < 0 || at >= len(m.in.Counts) || !m.in.Counts[at].Known() {
 		at = top
 	}
-	n := *m.in.Counts[at]
+	n := m.in.Counts[at].N
 	first = m.firstOf(at)
 	cut := isLower(m.in.Lower, at)
 	f.Figures = append(f.Figures, KeyFigure{Value: atLeast(wording.Number(int64(n)), cut), Text: "members at " + m.label(at)})
 	if cut {
 		// A lower bound is no change since anything.
 	} else if first != at {
-		f.Figures = append(f.Figures, KeyFigure{IsChange: true, Delta: n - *m.in.Counts[first], Text: "since " + m.label(first)})
+		f.Figures = append(f.Figures, KeyFigure{IsChange: true, Delta: n - m.in.Counts[first].N, Text: "since " + m.label(first)})
 	} else if m.epochStart(at) > 0 {
 		f.Figures = append(f.Figures, KeyFigure{Value: "restarted", Text: "before " + m.label(at) + ": nobody is older"})
 	}

@@ -112,7 +112,7 @@ func (m *familyMaker) membersNote(f *Family) string {
 
 // firstSeen is the first snapshot that captured the kind at all.
 func (m *familyMaker) firstSeen() int {
-	first, _ := bounds(m.in.Counts)
+	first := m.in.Counts.FirstAt()
 	return max(first, 0)
 }
 

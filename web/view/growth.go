@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/filter"
@@ -107,7 +108,7 @@ func lockstep(u *report.Unit) string {
 
 // told are the counts to show of a unit: its instances, or its members where those
 // cannot be counted.
-func told(u *report.Unit) (counts []*int, noun, nouns string) {
+func told(u *report.Unit) (counts analysis.Counts, noun, nouns string) {
 	if u.Each == "" {
 		return u.Members, "member", "members"
 	}
@@ -119,20 +120,20 @@ func ratio(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, '
 
 // course is a count from first to last with its peak between: "4 → 64 → 4". What
 // fell at a restart is no way back and is said: "3 → 162, restarted with 16".
-func course(counts []*int, epochs []int) string {
+func course(counts analysis.Counts, epochs []int) string {
 	start := -1
 	var runs [][]int
 	for i, v := range counts {
 		if slices.Contains(epochs, i) {
 			start = -1
 		}
-		if v == nil {
+		if !v.Known() {
 			continue
 		}
 		if start < 0 {
 			start, runs = i, append(runs, nil)
 		}
-		runs[len(runs)-1] = append(runs[len(runs)-1], *v)
+		runs[len(runs)-1] = append(runs[len(runs)-1], v.N)
 	}
 	if len(runs) == 0 {
 		return "not captured"
@@ -309,9 +310,9 @@ func (m *caseMaker) minis(c *Case) {
 		for k := range s.Units {
 			if u := &s.Units[k]; grows(u.Verdict) {
 				counts, _, _ := told(u)
-				_, top := bounds(whole(counts, m.unitLower(s, u)))
+				top := whole(counts, m.unitLower(s, u)).HighestAt()
 				if top >= 0 {
-					list = append(list, ranked{func() CaseMini { return m.unitMini(s, i, u) }, u.Verdict.Rank(), true, *counts[top]})
+					list = append(list, ranked{func() CaseMini { return m.unitMini(s, i, u) }, u.Verdict.Rank(), true, counts[top].N})
 				}
 			}
 		}
@@ -379,7 +380,7 @@ func (m *caseMaker) miniMarks(minis []CaseMini) string {
 }
 
 // small is a chart over the snapshots of one series.
-func (m *caseMaker) small(s *report.Series, series int, title string, values []*int) chart.SmallData {
+func (m *caseMaker) small(s *report.Series, series int, title string, values analysis.Counts) chart.SmallData {
 	d := chart.SmallData{Title: title, Labels: m.labels(s), Times: m.times(s), Values: values, RecoveredAt: -1, Epochs: m.restarts(s)}
 	d.Events = eventMarks(m.more(series).Events, d.Times)
 	return d
@@ -465,24 +466,24 @@ func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLim
 	if b.Scope != trend.OfProcess && b.PerHour != nil && b.Used < b.Bound {
 		out.Left += ", sooner where others of the same user use it too"
 	}
-	whole := make([]*int, len(b.Counts))
+	whole := make(analysis.Counts, len(b.Counts))
 	for i, v := range b.Counts {
 		if v != nil {
 			n := int(math.Round(*v))
-			whole[i] = &n
+			whole[i] = analysis.Counted(n)
 		}
 	}
 	out.Chart = m.small(s, series, out.Process+", "+out.What+" in use, limit "+out.Bound, whole)
 	out.Chart.Limit = int(math.Round(b.Bound))
-	_, top := bounds(whole)
+	top := whole.HighestAt()
 	out.Chart.Max = max(out.Chart.Top(), 1)
 	out.Note = out.Used + " of " + out.Bound + " used"
-	if top >= 0 && out.Chart.Max < out.Chart.Limit && *whole[top] > 0 {
-		out.Note = fmt.Sprintf("the limit of %s lies %s times above this chart", out.Bound, wording.Number(int64(b.Bound/float64(*whole[top]))))
+	if top >= 0 && out.Chart.Max < out.Chart.Limit && whole[top].N > 0 {
+		out.Note = fmt.Sprintf("the limit of %s lies %s times above this chart", out.Bound, wording.Number(int64(b.Bound/float64(whole[top].N))))
 	} else if top >= 0 {
 		out.Note += "; dashed: the limit"
 	}
-	if last := lastKnown(whole); top >= 0 && 5**whole[last] < 4**whole[top] {
+	if last := whole.LastAt(); top >= 0 && 5*whole[last].N < 4*whole[top].N {
 		out.Left += "; its use has gone back since"
 	}
 	return out
@@ -543,8 +544,8 @@ func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
 	lower := m.unitLower(s, u)
 	row.Counts = m.shownCells(s, counts, lower)
 	counts = whole(counts, lower)
-	if first, top := bounds(counts); top >= 0 {
-		row.Rise = wording.Signed(*counts[top] - *counts[first])
+	if first, top := counts.FirstAt(), counts.HighestAt(); top >= 0 {
+		row.Rise = wording.Signed(counts[top].N - counts[first].N)
 	}
 	return row
 }

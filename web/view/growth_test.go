@@ -14,20 +14,12 @@ import (
 	"leakdiff/web/chart"
 )
 
-func numbers(values ...int) []*int {
-	out := make([]*int, len(values))
-	for i := range values {
-		if values[i] >= 0 {
-			out[i] = &values[i]
-		}
-	}
-	return out
-}
+func numbers(values ...int) analysis.Counts { return analysis.CountsOf(values...) }
 
 func TestACourseNamesPeakAndRestart(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		counts []*int
+		counts analysis.Counts
 		epochs []int
 		want   string
 	}{

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/web/chart"
 )
 
 // Home is the start page.
@@ -67,6 +68,15 @@ type CaseRow struct {
 	// Ticket, day of the upload and whether it is put away.
 	Ticket, Day string
 	Archived    bool
+}
+
+// Spark draws the totals; the labels are places in the series.
+func (r CaseRow) Spark(id string) chart.SparkData {
+	s := chart.SparkData{ID: id, A: -1, B: -1, Values: analysis.CountsOf(r.Points...), Lower: r.Lower}
+	for i := range r.Points {
+		s.Labels = append(s.Labels, "#"+strconv.Itoa(i+1))
+	}
+	return s
 }
 
 // Chip is the verdict as it is shown: a single dump has none.

@@ -97,7 +97,7 @@ func (m *familyMaker) restarts() []int {
 // firstOf is the first snapshot of the epoch of snapshot i that was captured whole.
 func (m *familyMaker) firstOf(i int) int {
 	for k := m.epochStart(i); k <= i && k < len(m.whole); k++ {
-		if m.whole[k] != nil {
+		if m.whole[k].Known() {
 			return k
 		}
 	}

@@ -256,23 +256,16 @@ func (m *caseMaker) normals(s *report.Series, most int) []CaseNormal {
 	var all []*report.Family
 	for i := range s.Families {
 		f := &s.Families[i]
-		if f.Normal != nil && !grows(f.Verdict) && last(f.Counts) > 0 {
+		if f.Normal != nil && !grows(f.Verdict) && f.Counts.Last() > 0 {
 			all = append(all, f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *report.Family) int { return last(b.Counts) - last(a.Counts) })
+	slices.SortStableFunc(all, func(a, b *report.Family) int { return b.Counts.Last() - a.Counts.Last() })
 	var out []CaseNormal
 	for _, f := range all[:min(len(all), most)] {
-		out = append(out, CaseNormal{Name: m.name(s, f), Count: wording.Number(int64(last(f.Counts))), Reason: Visible(f.Normal.Reason)})
+		out = append(out, CaseNormal{Name: m.name(s, f), Count: wording.Number(int64(f.Counts.Last())), Reason: Visible(f.Normal.Reason)})
 	}
 	return out
-}
-
-func last(counts []*int) int {
-	if at := lastKnown(counts); at >= 0 {
-		return *counts[at]
-	}
-	return 0
 }
 
 // FamilyKnowledge is what the catalogue says of one family.

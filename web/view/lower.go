@@ -63,17 +63,11 @@ func (m *caseMaker) unitLower(s *report.Series, u *report.Unit) []bool {
 }
 
 // whole are the counts without lower bounds, which prove neither a rise nor a fall.
-func whole(counts []*int, lower []bool) []*int {
+func whole(counts analysis.Counts, lower []bool) analysis.Counts {
 	if !slices.Contains(lower, true) {
 		return counts
 	}
-	out := slices.Clone(counts)
-	for i := range out {
-		if i < len(lower) && lower[i] {
-			out[i] = nil
-		}
-	}
-	return out
+	return counts.Only(func(i int) bool { return !isLower(lower, i) })
 }
 
 // isLower reports whether entry i is a lower bound.
@@ -88,12 +82,12 @@ func atLeast(text string, lower bool) string {
 }
 
 // cells writes counts for a table, lower bounds as such.
-func cells(counts []*int, lower []bool) []string {
+func cells(counts analysis.Counts, lower []bool) []string {
 	return withCells(make([]string, 0, len(counts)), counts, lower)
 }
 
 // withCells writes them behind other cells of their row.
-func withCells(row []string, counts []*int, lower []bool) []string {
+func withCells(row []string, counts analysis.Counts, lower []bool) []string {
 	row = slices.Grow(row, len(counts))
 	for i, v := range counts {
 		row = append(row, atLeast(orDash(v), isLower(lower, i)))

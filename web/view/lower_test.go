@@ -58,8 +58,8 @@ func TestACutDumpIsALowerBoundWhereverItsFigureStands(t *testing.T) {
 
 func TestTheFigureOfACutDumpIsALowerBoundOnItsOwnPage(t *testing.T) {
 	for name, s := range map[string]*analysis.Snapshot{
-		"of goroutines": {Totals: analysis.Totals{Goroutines: numbers(255)[0]}, LowerBound: true},
-		"of threads":    {Totals: analysis.Totals{Threads: numbers(255)[0]}, LowerBound: true, Truncated: true},
+		"of goroutines": {Totals: analysis.Totals{Goroutines: new(255)}, LowerBound: true},
+		"of threads":    {Totals: analysis.Totals{Threads: new(255)}, LowerBound: true, Truncated: true},
 	} {
 		if got := NewSnapshot(SnapshotInput{Snapshot: s}).Totals[0].Value; got != "≥\u00a0255" {
 			t.Errorf("%s it is %q", name, got)
@@ -80,8 +80,8 @@ func TestACutDumpWithACompleteTwinIsNoLowerBound(t *testing.T) {
 
 func cutDiff() DiffInput {
 	process := analysis.Process{Name: analysis.Fact{Value: "app"}}
-	a := &analysis.Snapshot{ID: "a", Label: "t4", Process: process, Totals: analysis.Totals{Goroutines: numbers(641)[0]}}
-	b := &analysis.Snapshot{ID: "b", Label: "t5", Process: process, Totals: analysis.Totals{Goroutines: numbers(255)[0]}, LowerBound: true}
+	a := &analysis.Snapshot{ID: "a", Label: "t4", Process: process, Totals: analysis.Totals{Goroutines: new(641)}}
+	b := &analysis.Snapshot{ID: "b", Label: "t5", Process: process, Totals: analysis.Totals{Goroutines: new(255)}, LowerBound: true}
 	rows := []diff.Row{
 		{Family: &analysis.Family{Fingerprint: "g1:1", Kind: analysis.KindGoroutine, Title: "main.small"}, A: 5, B: 5, Survived: 5, Identified: true, Section: diff.Unchanged},
 		{Family: &analysis.Family{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.leak"}, A: 600, B: 213, Delta: -387, Gone: 400, New: 13, Survived: 200, Identified: true, Section: diff.Shrunk},

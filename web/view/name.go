@@ -379,9 +379,9 @@ type State struct {
 }
 
 // orDash writes a count; a dash says that the kind was not captured there.
-func orDash(n *int) string {
-	if n == nil {
+func orDash(n analysis.Count) string {
+	if !n.Known() {
 		return "–"
 	}
-	return wording.Number(int64(*n))
+	return wording.Number(int64(n.N))
 }

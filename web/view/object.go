@@ -163,16 +163,16 @@ func (m *objectMaker) shell(v Object) Shell {
 
 func (m *objectMaker) figures(v *Object) {
 	at := m.in.SnapshotIndex
-	if at >= 0 && at < len(m.o.Counts) && m.o.Counts[at] != nil {
-		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(*m.o.Counts[at])), Text: "objects at " + v.At})
+	if at >= 0 && at < len(m.o.Counts) && m.o.Counts[at].Known() {
+		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(m.o.Counts[at].N)), Text: "objects at " + v.At})
 		first := at
 		for i := at; i >= 0; i-- {
-			if m.o.Counts[i] != nil && m.sameEpoch(i, at) {
+			if m.o.Counts[i].Known() && m.sameEpoch(i, at) {
 				first = i
 			}
 		}
 		if first != at {
-			v.Figures = append(v.Figures, KeyFigure{IsChange: true, Delta: *m.o.Counts[at] - *m.o.Counts[first], Text: "since " + m.labels[first]})
+			v.Figures = append(v.Figures, KeyFigure{IsChange: true, Delta: m.o.Counts[at].N - m.o.Counts[first].N, Text: "since " + m.labels[first]})
 		}
 	}
 	for _, p := range m.o.Each {
@@ -308,9 +308,9 @@ func (m *objectMaker) charts(v *Object) {
 }
 
 // dashAt is a count, a dash where there is none.
-func dashAt(counts []*int, i int) string {
+func dashAt(counts analysis.Counts, i int) string {
 	if i >= len(counts) {
-		return orDash(nil)
+		return orDash(analysis.Count{})
 	}
 	return orDash(counts[i])
 }

@@ -14,7 +14,7 @@ func TestAFamilyOfWatchesSaysWhatItWatches(t *testing.T) {
 	count := 5
 	f := NewFamily(FamilyInput{
 		Process: "kubelet", Family: report.Family{Fingerprint: "w1:0", Kind: analysis.KindWatch, Title: "inotify watch on a removed cgroup of cgroup2 /sys/fs/cgroup"},
-		Labels: []string{"t0"}, Counts: []*int{&count},
+		Labels: []string{"t0"}, Counts: analysis.Counts{analysis.Counted(count)},
 		Watched: []analysis.Target{
 			{What: "/kubepods/pod1", FSType: "cgroup2", State: analysis.TargetRemoved, Why: "its file handle leads to no cgroup any more; it was there at t0", PodUID: "1b2c", Pod: "shop/cart", Container: "0123456789abcdef", Count: 3},
 			{What: "/etc/x", FSType: "ext4", State: analysis.TargetThere, Count: 1},

@@ -10,20 +10,19 @@ import (
 )
 
 func TestARisingRowOfAFallingSeriesSaysWhenItEnded(t *testing.T) {
-	count := func(n int) *int { return &n }
 	tests := []struct {
 		name    string
 		a, b    int
 		verdict analysis.Verdict
-		counts  []*int
+		counts  analysis.Counts
 		want    string
 	}{
-		{"gone at the end", 0, 5, analysis.Gone, []*int{count(0), count(5), count(5), count(0)}, "gone by t3"},
-		{"gone before the end", 0, 5, analysis.Gone, []*int{count(0), count(5), count(0), count(0)}, "gone by t2"},
-		{"not captured in between", 0, 5, analysis.Gone, []*int{count(0), count(5), nil, count(0)}, "gone by t3"},
-		{"shrunk", 2, 5, analysis.Shrinking, []*int{count(2), count(5), count(4), count(1)}, "shrunk by t3"},
-		{"a row that falls keeps its verdict", 5, 2, analysis.Shrinking, []*int{count(5), count(2), count(2), count(1)}, ""},
-		{"a leak keeps its verdict", 0, 5, analysis.Leaking, []*int{count(0), count(5), count(6), count(7)}, ""},
+		{"gone at the end", 0, 5, analysis.Gone, analysis.CountsOf(0, 5, 5, 0), "gone by t3"},
+		{"gone before the end", 0, 5, analysis.Gone, analysis.CountsOf(0, 5, 0, 0), "gone by t2"},
+		{"not captured in between", 0, 5, analysis.Gone, analysis.CountsOf(0, 5, -1, 0), "gone by t3"},
+		{"shrunk", 2, 5, analysis.Shrinking, analysis.CountsOf(2, 5, 4, 1), "shrunk by t3"},
+		{"a row that falls keeps its verdict", 5, 2, analysis.Shrinking, analysis.CountsOf(5, 2, 2, 1), ""},
+		{"a leak keeps its verdict", 0, 5, analysis.Leaking, analysis.CountsOf(0, 5, 6, 7), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -111,8 +110,8 @@ func TestASearchHitSeparatesTheFunctionFromItsCreator(t *testing.T) {
 }
 
 // only gives the counts of one family.
-func only(fingerprint string, counts []*int) func(string) []*int {
-	return func(asked string) []*int {
+func only(fingerprint string, counts analysis.Counts) func(string) analysis.Counts {
+	return func(asked string) analysis.Counts {
 		if asked == fingerprint {
 			return counts
 		}

@@ -17,7 +17,7 @@ type Course struct {
 	Family *analysis.Family
 	// Counts has an entry for each snapshot, nil if it captured nothing of the kind or
 	// did not list it.
-	Counts []*int
+	Counts analysis.Counts
 	// Delta is the last complete count minus the first. Compared is false if there are
 	// no two complete counts. Section is then empty.
 	Delta    int
@@ -54,11 +54,11 @@ func CompareMany(snapshots []*analysis.Snapshot, judgements map[string]analysis.
 			group := &snap.Groups[k]
 			row := rows[group.Family.Fingerprint]
 			if row == nil {
-				row = &Course{Family: group.Family, Counts: make([]*int, len(snapshots)), OldestWait: -1}
+				row = &Course{Family: group.Family, Counts: make(analysis.Counts, len(snapshots)), OldestWait: -1}
 				rows[group.Family.Fingerprint] = row
 				order = append(order, row)
 			}
-			row.Counts[i] = &group.Count
+			row.Counts[i] = analysis.Counted(group.Count)
 			if group.Count > 0 {
 				row.OldestWait, row.States, row.Members = group.OldestWait, group.States, &group.Members
 			}
@@ -94,9 +94,9 @@ func (c *Course) fill(present []bool, snapshots []*analysis.Snapshot) bool {
 	found := false
 	for i := range snapshots {
 		switch {
-		case c.Counts[i] == nil && present[i]:
-			c.Counts[i] = new(int)
-		case c.Counts[i] != nil && *c.Counts[i] > 0:
+		case !c.Counts[i].Known() && present[i]:
+			c.Counts[i] = analysis.Counted(0)
+		case c.Counts[i].Known() && c.Counts[i].N > 0:
 			found = true
 		}
 	}
@@ -106,8 +106,8 @@ func (c *Course) fill(present []bool, snapshots []*analysis.Snapshot) bool {
 func (c *Course) compare(snapshots []*analysis.Snapshot, judged analysis.Judgement) {
 	var complete []int
 	for i, n := range c.Counts {
-		if n != nil && !lowerBound(snapshots[i], c.Family.Kind) {
-			complete = append(complete, *n)
+		if n.Known() && !lowerBound(snapshots[i], c.Family.Kind) {
+			complete = append(complete, n.N)
 		}
 	}
 	if len(complete) < 2 {
@@ -125,17 +125,7 @@ func inManyOrder(a, b Course) int {
 	return cmp.Or(
 		cmp.Compare(a.Section.rank(), b.Section.rank()),
 		cmp.Compare(abs(b.Delta), abs(a.Delta)),
-		cmp.Compare(b.largest(), a.largest()),
+		cmp.Compare(b.Counts.Highest(), a.Counts.Highest()),
 		strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint),
 	)
-}
-
-func (c Course) largest() int {
-	n := 0
-	for _, count := range c.Counts {
-		if count != nil {
-			n = max(n, *count)
-		}
-	}
-	return n
 }

@@ -25,8 +25,8 @@ func counted(c Course) []int {
 	out := make([]int, len(c.Counts))
 	for i, n := range c.Counts {
 		out[i] = -1
-		if n != nil {
-			out[i] = *n
+		if n.Known() {
+			out[i] = n.N
 		}
 	}
 	return out

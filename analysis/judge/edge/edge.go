@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // Moment is when a snapshot shows its process.
@@ -63,7 +65,7 @@ type Edge struct {
 	// N are the connections in each snapshot of From, Matched those whose other end was
 	// seen at the same moment. Both are nil where no snapshot shows sockets. Born and Ended
 	// are also nil where nothing came before in the epoch.
-	N, Matched, Born, Ended []*int
+	N, Matched, Born, Ended analysis.Counts
 }
 
 // sameMoment is how far apart the snapshots of two processes may be to show one moment,
@@ -423,7 +425,7 @@ func (c *Case) Edges() []Edge {
 		}
 		own := c.edgesOf(p)
 		slices.SortStableFunc(own, func(a, b Edge) int {
-			return cmp.Or(cmp.Compare(uint(a.To), uint(b.To)), cmp.Compare(highest(b.N), highest(a.N)), cmp.Compare(a.Address, b.Address),
+			return cmp.Or(cmp.Compare(uint(a.To), uint(b.To)), cmp.Compare(b.N.Highest(), a.N.Highest()), cmp.Compare(a.Address, b.Address),
 				cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Direction, b.Direction), cmp.Compare(a.State, b.State))
 		})
 		outside := 0
@@ -448,7 +450,7 @@ func (c *Case) once(all []Edge) []Edge {
 	}
 	have := map[pair]bool{}
 	for _, e := range all {
-		if highest(e.Matched) > 0 {
+		if e.Matched.Highest() > 0 {
 			have[pair{e.From, e.To, e.Protocol, e.Direction}] = true
 		}
 	}
@@ -498,7 +500,7 @@ func (c *Case) edgesOf(p int) []Edge {
 
 // counter counts the connections of one edge.
 type counter struct {
-	n, matched, born, ended []*int
+	n, matched, born, ended analysis.Counts
 	// before is the snapshot with sockets before each of the same epoch, -1 for none.
 	before []int
 }
@@ -506,17 +508,17 @@ type counter struct {
 func newCounter(shown []bool, moments []Moment) *counter {
 	out := &counter{before: make([]int, len(shown))}
 	last := -1
-	for _, list := range []*[]*int{&out.n, &out.matched, &out.born, &out.ended} {
-		*list = make([]*int, len(shown))
+	for _, list := range []*analysis.Counts{&out.n, &out.matched, &out.born, &out.ended} {
+		*list = make(analysis.Counts, len(shown))
 	}
 	for i := range shown {
 		out.before[i] = -1
 		if !shown[i] {
 			continue
 		}
-		out.n[i], out.matched[i] = new(int), new(int)
+		out.n[i], out.matched[i] = analysis.Counted(0), analysis.Counted(0)
 		if last >= 0 && moments[last].Epoch == moments[i].Epoch {
-			out.before[i], out.born[i], out.ended[i] = last, new(int), new(int)
+			out.before[i], out.born[i], out.ended[i] = last, analysis.Counted(0), analysis.Counted(0)
 		}
 		last = i
 	}
@@ -527,34 +529,25 @@ func newCounter(shown []bool, moments []Moment) *counter {
 func (t *counter) add(r *Row, s int, matched []bool) {
 	span := r.Spans[s]
 	for i := span.First; i <= span.Last; i++ {
-		if t.n[i] == nil {
+		if !t.n[i].Known() {
 			continue
 		}
-		*t.n[i]++
+		t.n[i].N++
 		if matched[i] {
-			*t.matched[i]++
+			t.matched[i].N++
 		}
 		if b := t.before[i]; b >= 0 {
 			if _, present := r.at(b); !present {
-				*t.born[i]++
+				t.born[i].N++
 			}
 		}
 	}
 	for i := span.Last + 1; i < len(t.n); i++ {
 		if t.before[i] == span.Last {
 			if _, present := r.at(i); !present {
-				*t.ended[i]++
+				t.ended[i].N++
 			}
 			break
 		}
 	}
-}
-
-func highest(counts []*int) (n int) {
-	for _, c := range counts {
-		if c != nil {
-			n = max(n, *c)
-		}
-	}
-	return n
 }

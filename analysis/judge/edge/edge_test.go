@@ -68,11 +68,11 @@ func words(edges []edge.Edge, names []string) (out []string) {
 		}
 		text := fmt.Sprintf("%s %s %s %s %s", names[e.From], e.Direction, to, e.Protocol, e.State)
 		for i, n := range e.N {
-			if n == nil {
+			if !n.Known() {
 				text += " -"
 				continue
 			}
-			text += fmt.Sprintf(" %d/%d", *n, *e.Matched[i])
+			text += fmt.Sprintf(" %d/%d", n.N, e.Matched[i].N)
 		}
 		out = append(out, text)
 	}
@@ -165,14 +165,14 @@ func TestConnectionsAreJoinedByTheirEnds(t *testing.T) {
 }
 
 // grown are counts, with "-" where there is none.
-func grown(text string) (out []*int) {
+func grown(text string) (out analysis.Counts) {
 	for word := range strings.FieldsSeq(text) {
 		n := 0
 		if _, err := fmt.Sscan(word, &n); err != nil {
-			out = append(out, nil)
+			out = append(out, analysis.Count{})
 			continue
 		}
-		out = append(out, &n)
+		out = append(out, analysis.Counted(n))
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package edge
 import (
 	"math"
 	"slices"
+
+	"leakdiff/analysis"
 )
 
 // Wait is what the members of a growth that serve another process wait for, as far as their
@@ -27,10 +29,10 @@ const (
 type Growth struct {
 	Process int
 	// Counts are the members of all that rises.
-	Counts []*int
+	Counts analysis.Counts
 	// Alive are its objects, or the members of its first family. Ended are the objects that
 	// ended in each snapshot, nil where they are not followed.
-	Alive, Ended []*int
+	Alive, Ended analysis.Counts
 	Wait         Wait
 	// Calling and Serving report stacks inside calls to another process, or for one. Unary
 	// are those that wait for the answer to one call.
@@ -119,7 +121,7 @@ func (c *Case) Between(a, b Growth) (order Order, known bool, level Level) {
 		held = b
 	}
 	order.Coupled = level
-	if n := highest(c.matchedCounts(a.Process, b.Process)); known && 2*n <= highest(held.Alive) {
+	if n := c.matchedCounts(a.Process, b.Process).Highest(); known && 2*n <= held.Alive.Highest() {
 		order.Connections = n
 	}
 	return order, known, level
@@ -161,14 +163,14 @@ const leastPaired = 2
 // paired reports growths whose goroutines wait for both ends of as many connections as at
 // least half of the smaller growth.
 func (c *Case) paired(a, b Growth) bool {
-	n := highest(c.shared(a, b))
-	return n >= leastPaired && 2*n >= min(riseOf(a.Alive), riseOf(b.Alive))
+	n := c.shared(a, b).Highest()
+	return n >= leastPaired && 2*n >= min(a.Alive.Rise(), b.Alive.Rise())
 }
 
 // shared are the connections in each snapshot of a of which a goroutine of a waits for one
 // end, and one of b for the other.
-func (c *Case) shared(a, b Growth) []*int {
-	out := make([]*int, len(c.processes[a.Process].Moments))
+func (c *Case) shared(a, b Growth) analysis.Counts {
+	out := make(analysis.Counts, len(c.processes[a.Process].Moments))
 	if len(a.Connections) == 0 || len(b.Connections) == 0 || c.processes[a.Process].Course == nil {
 		return out
 	}
@@ -182,10 +184,7 @@ func (c *Case) shared(a, b Growth) []*int {
 		}
 		for i, matched := range j.matched {
 			if matched {
-				if out[i] == nil {
-					out[i] = new(int)
-				}
-				*out[i]++
+				out.Add(i, 1)
 			}
 		}
 	}
@@ -203,16 +202,6 @@ func (c *Case) otherEndIn(ref rowRef, b Growth) bool {
 		_, waits := slices.BinarySearch(b.Connections, other.row)
 		return other.process == b.Process && waits
 	})
-}
-
-// riseOf is the highest count minus the first.
-func riseOf(counts []*int) int {
-	for _, n := range counts {
-		if n != nil {
-			return highest(counts) - *n
-		}
-	}
-	return 0
 }
 
 func (c *Case) inStep(a, b Growth) bool {
@@ -236,19 +225,19 @@ func (c *Case) pairs(p, q int) (out [][2]int) {
 
 // matchedCounts are the connections of p to q in each snapshot of p of which both ends were
 // seen, nil where no snapshot shows sockets.
-func (c *Case) matchedCounts(p, q int) []*int {
+func (c *Case) matchedCounts(p, q int) analysis.Counts {
 	return c.count(p, func(_ *Row, j *joinedRow, i int) bool { return j.peer == q && j.matched[i] })
 }
 
-func (c *Case) count(p int, counts func(r *Row, j *joinedRow, i int) bool) []*int {
-	out := make([]*int, len(c.processes[p].Moments))
+func (c *Case) count(p int, counts func(r *Row, j *joinedRow, i int) bool) analysis.Counts {
+	out := make(analysis.Counts, len(c.processes[p].Moments))
 	course := c.processes[p].Course
 	if course == nil {
 		return out
 	}
 	for i, shown := range course.shown(false, len(out)) {
 		if shown {
-			out[i] = new(int)
+			out[i] = analysis.Counted(0)
 		}
 	}
 	for k := range course.Rows {
@@ -259,7 +248,7 @@ func (c *Case) count(p int, counts func(r *Row, j *joinedRow, i int) bool) []*in
 		for _, s := range r.Spans {
 			for i := s.First; i <= s.Last; i++ {
 				if counts(r, j, i) {
-					*out[i]++
+					out[i].N++
 				}
 			}
 		}
@@ -269,14 +258,14 @@ func (c *Case) count(p int, counts func(r *Row, j *joinedRow, i int) bool) []*in
 
 // joinedThroughout reports connections between both processes at each moment at which both
 // growths stand, and at two such moments at least.
-func (c *Case) joinedThroughout(a, b Growth, between []*int) bool {
+func (c *Case) joinedThroughout(a, b Growth, between analysis.Counts) bool {
 	n := 0
 	for _, r := range c.pairs(a.Process, b.Process) {
 		x, y := a.Counts[r[0]], b.Counts[r[1]]
-		if x == nil || y == nil || *x == 0 || *y == 0 {
+		if !x.Known() || !y.Known() || x.N == 0 || y.N == 0 {
 			continue
 		}
-		if between[r[0]] == nil || *between[r[0]] == 0 {
+		if !between[r[0]].Known() || between[r[0]].N == 0 {
 			return false
 		}
 		n++
@@ -285,7 +274,7 @@ func (c *Case) joinedThroughout(a, b Growth, between []*int) bool {
 }
 
 // carried reports a growth that rises in step with the connections.
-func (c *Case) carried(g Growth, connections []*int) bool {
+func (c *Case) carried(g Growth, connections analysis.Counts) bool {
 	return InStep(g.Counts, connections, own(len(g.Counts)))
 }
 
@@ -303,7 +292,7 @@ func (c *Case) left(a, b Growth) bool {
 }
 
 // closedBy are the connections of p in CLOSE_WAIT whose other end was q's.
-func (c *Case) closedBy(p, q int) []*int {
+func (c *Case) closedBy(p, q int) analysis.Counts {
 	return c.count(p, func(r *Row, j *joinedRow, i int) bool {
 		state, _ := r.at(i)
 		return j.peer == q && State(state) == CloseWait
@@ -316,17 +305,17 @@ func (c *Case) closeWait(a, b Growth, _ Level) (Order, bool) {
 	if !InStep(a.Counts, closed, own(len(a.Counts))) {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByCloseWait, Level: KernelState, N: highest(closed), Snapshot: -1}, true
+	return Order{First: a.Process, Held: b.Process, Rule: ByCloseWait, Level: KernelState, N: closed.Highest(), Snapshot: -1}, true
 }
 
 // stays is the other half of rule 1: b was seen to end, or to have none of its connections with
 // a any more, and what a has of it stays. That nobody captured b is no end.
 func (c *Case) stays(a, b Growth, level Level) (Order, bool) {
 	at, lives := c.seenToLeave(b.Process, a.Process)
-	if at < 1 || !level.Joined() || a.Alive[at-1] == nil || a.Alive[at] == nil {
+	if at < 1 || !level.Joined() || !a.Alive[at-1].Known() || !a.Alive[at].Known() {
 		return Order{}, false
 	}
-	before, now := *a.Alive[at-1], *a.Alive[at]
+	before, now := a.Alive[at-1].N, a.Alive[at].N
 	if before == 0 || 5*now < 4*before {
 		return Order{}, false
 	}
@@ -347,7 +336,7 @@ func (c *Case) seenToLeave(p, q int) (at int, lives bool) {
 		if theirs[now].Epoch != theirs[before].Epoch {
 			return i, false
 		}
-		if connections[before] != nil && connections[now] != nil && *connections[before] > 0 && *connections[now] == 0 {
+		if connections[before].Known() && connections[now].Known() && connections[before].N > 0 && connections[now].N == 0 {
 			return i, true
 		}
 	}
@@ -362,8 +351,8 @@ func (c *Case) ended(a, b Growth, _ Level) (Order, bool) {
 	}
 	before, now, at := c.around(a.Process, b)
 	n := before - now
-	if before > 0 && at < len(b.Ended) && b.Ended[at] != nil {
-		n = *b.Ended[at]
+	if before > 0 && at < len(b.Ended) && b.Ended[at].Known() {
+		n = b.Ended[at].N
 	}
 	if before == 0 || n < 2 || 2*now > before {
 		return Order{}, false
@@ -373,8 +362,8 @@ func (c *Case) ended(a, b Growth, _ Level) (Order, bool) {
 
 // connected is n, but of descriptors no more than were connected with a process before at.
 func (c *Case) connected(g Growth, process, at, n int) int {
-	if matched := c.matchedCounts(g.Process, process); g.Descriptors && matched[at-1] != nil && *matched[at-1] > 0 {
-		return min(n, *matched[at-1])
+	if matched := c.matchedCounts(g.Process, process); g.Descriptors && matched[at-1].Any() {
+		return min(n, matched[at-1].N)
 	}
 	return n
 }
@@ -383,10 +372,10 @@ func (c *Case) connected(g Growth, process, at, n int) int {
 // is 0 where it was not seen to end.
 func (c *Case) around(process int, g Growth) (before, now, at int) {
 	at = c.endOf(process, g.Process)
-	if at < 1 || g.Alive[at-1] == nil || g.Alive[at] == nil {
+	if at < 1 || !g.Alive[at-1].Known() || !g.Alive[at].Known() {
 		return 0, 0, at
 	}
-	return *g.Alive[at-1], *g.Alive[at], at
+	return g.Alive[at-1].N, g.Alive[at].N, at
 }
 
 // endOf is the first snapshot of q, which lived on, after process p ended: p has another
@@ -403,7 +392,7 @@ func (c *Case) endOf(p, q int) int {
 		if now >= 0 && theirs[now].Epoch != theirs[before].Epoch {
 			return i
 		}
-		gone := connections[i-1] != nil && connections[i] != nil && *connections[i-1] > 0 && *connections[i] == 0
+		gone := connections[i-1].Known() && connections[i].Known() && connections[i-1].N > 0 && connections[i].N == 0
 		if now < 0 && before == len(theirs)-1 && gone {
 			return i
 		}
@@ -426,10 +415,10 @@ func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
 	back := c.count(a.Process, func(_ *Row, j *joinedRow, i int) bool {
 		return j.peer == b.Process && j.matched[i] && j.direction != Dialled
 	})
-	if highest(dialled) == 0 || highest(back) > 0 {
+	if dialled.Highest() == 0 || back.Highest() > 0 {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByOpener, Level: level, N: highest(dialled), Snapshot: -1}, true
+	return Order{First: a.Process, Held: b.Process, Rule: ByOpener, Level: level, N: dialled.Highest(), Snapshot: -1}, true
 }
 
 // called is rule 4: b waits for the answers to its calls, and a works on them and waits for
@@ -441,25 +430,25 @@ func (c *Case) called(a, b Growth, level Level) (Order, bool) {
 	dialled := c.count(b.Process, func(_ *Row, j *joinedRow, i int) bool {
 		return j.peer == a.Process && j.matched[i] && j.direction == Dialled
 	})
-	if highest(dialled) == 0 {
+	if dialled.Highest() == 0 {
 		return Order{}, false
 	}
-	return Order{First: a.Process, Held: b.Process, Rule: ByCallee, Level: level, N: highest(dialled), Snapshot: -1}, true
+	return Order{First: a.Process, Held: b.Process, Rule: ByCallee, Level: level, N: dialled.Highest(), Snapshot: -1}, true
 }
 
 // InStep reports two counts that rise together at a constant ratio, over at least four
 // moments up to the first fall of one of them.
-func InStep(a, b []*int, rounds [][2]int) bool {
+func InStep(a, b analysis.Counts, rounds [][2]int) bool {
 	var x, y []float64
 	for _, r := range rounds {
 		m, n := a[r[0]], b[r[1]]
-		if m == nil || n == nil {
+		if !m.Known() || !n.Known() {
 			continue
 		}
-		if k := len(x) - 1; k >= 0 && (float64(*m) < x[k]/2 || float64(*n) < y[k]/2) {
+		if k := len(x) - 1; k >= 0 && (float64(m.N) < x[k]/2 || float64(n.N) < y[k]/2) {
 			break // the cause went away, or a restart
 		}
-		x, y = append(x, float64(*m)), append(y, float64(*n))
+		x, y = append(x, float64(m.N)), append(y, float64(n.N))
 	}
 	if len(x) < 4 {
 		return false

@@ -1,5 +1,7 @@
 package edge
 
+import "leakdiff/analysis"
+
 // Transports like HTTP/2 carry many streams over one connection, so streams rise while their
 // connections stand, or rise at another pace. Two growths of streams belong together where one
 // process dialled all connections between both, and the server has no other clients or the
@@ -23,7 +25,7 @@ func (c *Case) carries(client, server Growth) bool {
 	if !c.hasOtherClients(server.Process, client.Process) {
 		return true
 	}
-	mine, all := riseOf(client.Alive), riseOf(server.Alive)
+	mine, all := client.Alive.Rise(), server.Alive.Rise()
 	return atMost5Percent(mine-all, all) || allEnded(server.Alive, before, now)
 }
 
@@ -58,14 +60,8 @@ func atMost5Percent(difference, all int) bool {
 }
 
 // allEnded reports that nine tenths of what a growth has gained ended between two snapshots.
-func allEnded(counts []*int, before, now int) bool {
-	gained := 0
-	for _, n := range counts {
-		if n != nil {
-			gained = before - *n
-			break
-		}
-	}
+func allEnded(counts analysis.Counts, before, now int) bool {
+	gained := before - counts.First()
 	return gained > 0 && 10*(before-now) >= 9*gained
 }
 
@@ -80,7 +76,7 @@ type Ending struct {
 // EndedAt is the process that ended between the snapshot before at and at of another one, q,
 // which had accepted connections from it. counts are what grew in q. It returns false where
 // several ended, and where q has other clients and did not lose all of it.
-func (c *Case) EndedAt(q, at int, counts []*int) (out Ending, ok bool) {
+func (c *Case) EndedAt(q, at int, counts analysis.Counts) (out Ending, ok bool) {
 	for p := range c.processes {
 		if p == q || !c.Linked(p, q) || !c.dialler(p, q) || c.endOf(p, q) != at {
 			continue
@@ -89,12 +85,12 @@ func (c *Case) EndedAt(q, at int, counts []*int) (out Ending, ok bool) {
 			return Ending{}, false
 		}
 		n := c.count(q, func(_ *Row, j *joinedRow, _ int) bool { return j.peer == p })[at-1]
-		if n == nil || *n == 0 {
+		if !n.Known() || n.N == 0 {
 			continue
 		}
-		out, ok = Ending{Process: p, N: *n, Restarted: c.roundOf(q, p)[at] >= 0}, true
+		out, ok = Ending{Process: p, N: n.N, Restarted: c.roundOf(q, p)[at] >= 0}, true
 	}
-	if ok && c.hasOtherClients(q, out.Process) && (counts[at-1] == nil || counts[at] == nil || !allEnded(counts, *counts[at-1], *counts[at])) {
+	if ok && c.hasOtherClients(q, out.Process) && (!counts[at-1].Known() || !counts[at].Known() || !allEnded(counts, counts[at-1].N, counts[at].N)) {
 		return Ending{}, false
 	}
 	return out, ok

@@ -105,14 +105,14 @@ func TestTheConnectionsOfASeriesAreCountedAndFollowed(t *testing.T) {
 				}
 				matched := e.N
 				if !want.matched {
-					matched = make([]*int, len(e.N))
+					matched = make(analysis.Counts, len(e.N))
 				}
 				same(t, "counts", e.N, r.counts)
 				same(t, "born", e.Born[1:], r.born)
 				same(t, "ended", e.Ended[1:], r.ended)
 				for i, m := range e.Matched {
-					if w := matched[i]; w == nil && *m != 0 || w != nil && *w != *m {
-						t.Errorf("snapshot %d: %d matched", i, *m)
+					if w := matched[i]; !w.Known() && m.N != 0 || w.Known() && w.N != m.N {
+						t.Errorf("snapshot %d: %d matched", i, m.N)
 					}
 				}
 			}
@@ -123,13 +123,13 @@ func TestTheConnectionsOfASeriesAreCountedAndFollowed(t *testing.T) {
 	}
 }
 
-func same(t *testing.T, what string, got []*int, want []string) {
+func same(t *testing.T, what string, got analysis.Counts, want []string) {
 	t.Helper()
 	text := make([]string, len(got))
 	for i, n := range got {
 		text[i] = "unknown"
-		if n != nil {
-			text[i] = strconv.Itoa(*n)
+		if n.Known() {
+			text[i] = strconv.Itoa(n.N)
 		}
 	}
 	if strings.Join(text, ",") != strings.Join(want, ",") {

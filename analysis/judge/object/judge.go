@@ -18,9 +18,9 @@ func judge(all []Kind, snapshots []*analysis.Snapshot, epochs []int) {
 	for i := range all {
 		k := &all[i]
 		k.Judgement = analysis.Judgement{Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1}
-		if k.moves() >= leastMove {
+		if moves(k.Counts) >= leastMove {
 			moved = append(moved, k)
-		} else if k.dumps() > 1 {
+		} else if len(k.Counts.Known()) > 1 {
 			k.Judgement.Verdict = analysis.Stable
 		}
 	}
@@ -55,45 +55,28 @@ func bare(s *analysis.Snapshot) *analysis.Snapshot {
 // addTo adds the objects of snapshot i to one that has objects in place of goroutines.
 func (k *Kind) addTo(only *analysis.Snapshot, i int) {
 	n := k.Counts[i]
-	if n == nil {
+	if !n.Known() {
 		return
 	}
 	if only.Totals.Goroutines == nil {
 		only.Totals.Goroutines = new(int)
 	}
-	*only.Totals.Goroutines += *n
-	if *n > 0 {
-		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: *n, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
+	*only.Totals.Goroutines += n.N
+	if n.N > 0 {
+		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: n.N, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
 	}
 }
 
 // Moved reports that the number of objects changed, or that one took the place of another.
 func (k *Kind) Moved() bool {
-	return k.moves() > 0 || slices.ContainsFunc(k.Born, func(n *int) bool { return n != nil && *n > 0 })
+	return moves(k.Counts) > 0 || slices.ContainsFunc(k.Born, analysis.Count.Any)
 }
-
-func (k *Kind) moves() int { return moves(k.Counts) }
 
 // moves is how far the highest count is from the lowest.
-func moves(counts []*int) int {
-	lowest, highest := -1, 0
-	for _, n := range counts {
-		if n != nil {
-			highest = max(highest, *n)
-			if lowest < 0 || *n < lowest {
-				lowest = *n
-			}
-		}
+func moves(counts analysis.Counts) int {
+	known := counts.Known()
+	if len(known) == 0 {
+		return 0
 	}
-	return highest - max(lowest, 0)
-}
-
-// dumps is the number of snapshots that show objects.
-func (k *Kind) dumps() (n int) {
-	for _, c := range k.Counts {
-		if c != nil {
-			n++
-		}
-	}
-	return n
+	return slices.Max(known) - slices.Min(known)
 }

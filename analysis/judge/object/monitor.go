@@ -24,13 +24,13 @@ func countMonitors(snapshots []*analysis.Snapshot) (out []Kind) {
 			dumped := &s.Joined.Kinds[at]
 			k := kinds[dumped.Type]
 			if k == nil {
-				k = &Kind{Name: dumped.Name, Type: dumped.Type, Threads: true, Counts: make([]*int, len(snapshots)), Born: make([]*int, len(snapshots)), Ended: make([]*int, len(snapshots)), roots: make([][]int64, len(snapshots))}
+				k = &Kind{Name: dumped.Name, Type: dumped.Type, Threads: true, Counts: make(analysis.Counts, len(snapshots)), Born: make(analysis.Counts, len(snapshots)), Ended: make(analysis.Counts, len(snapshots)), roots: make([][]int64, len(snapshots))}
 				hash := sha256.Sum256([]byte("monitor\n" + dumped.Type))
 				k.family = &analysis.Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: analysis.KindGoroutine, Title: k.Name}
 				kinds[dumped.Type] = k
 				order = append(order, dumped.Type)
 			}
-			add(k.Counts, i, dumped.Count)
+			k.Counts.Add(i, dumped.Count)
 			if usual[dumped.Type] == nil || dumped.Count >= usual[dumped.Type].Count {
 				usual[dumped.Type] = dumped
 			}
@@ -38,14 +38,14 @@ func countMonitors(snapshots []*analysis.Snapshot) (out []Kind) {
 	}
 	for _, typ := range order {
 		k, shape := kinds[typ], usual[typ]
-		if k.highest() < 2 {
+		if k.Counts.Highest() < 2 {
 			continue
 		}
 		k.Each, k.Parts, k.Level = shape.Each, shape.Parts, shape.Level
 		k.PartsLost, k.PartsReplaced = make([]int, len(snapshots)), make([]int, len(snapshots))
 		for i, s := range snapshots {
 			if s.Joined != nil && s.Joined.Threads {
-				add(k.Counts, i, 0)
+				k.Counts.Add(i, 0)
 			}
 		}
 		k.best = k.mostAt()
@@ -58,7 +58,7 @@ func countMonitors(snapshots []*analysis.Snapshot) (out []Kind) {
 // mostAt is the last snapshot with most objects.
 func (k *Kind) mostAt() (at int) {
 	for i, n := range k.Counts {
-		if n != nil && (k.Counts[at] == nil || *n >= *k.Counts[at]) {
+		if n.Known() && (!k.Counts[at].Known() || n.N >= k.Counts[at].N) {
 			at = i
 		}
 	}

@@ -28,7 +28,7 @@ type Kind struct {
 	Holders []analysis.ObjectHolder
 	// Counts, Born and Ended have an entry for each snapshot, nil where no dump shows
 	// objects. Born and Ended are also nil where nothing came before in the epoch.
-	Counts, Born, Ended []*int
+	Counts, Born, Ended analysis.Counts
 	// PartsLost and PartsReplaced count the objects that have fewer parts than before in
 	// each snapshot, and those with other ones.
 	PartsLost, PartsReplaced []int
@@ -75,10 +75,10 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 		dumped := &s.Joined.Kinds[i]
 		kind := f.kindOf(dumped)
 		kind.hold(dumped)
-		add(kind.Counts, 0, dumped.Count)
+		kind.Counts.Add(0, dumped.Count)
 	}
 	for _, k := range f.order {
-		if k.highest() < 2 {
+		if k.Counts.Highest() < 2 {
 			continue
 		}
 		for i := range s.Joined.Kinds {
@@ -101,7 +101,7 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 // order puts those first that have most objects at the end, then at their highest.
 func order(kinds []Kind) {
 	slices.SortStableFunc(kinds, func(a, b Kind) int {
-		return cmp.Or(cmp.Compare(b.final(), a.final()), cmp.Compare(b.highest(), a.highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
+		return cmp.Or(cmp.Compare(b.Counts.Last(), a.Counts.Last()), cmp.Compare(b.Counts.Highest(), a.Counts.Highest()), strings.Compare(a.Type, b.Type), strings.Compare(a.key.roles, b.key.roles))
 	})
 }
 
@@ -130,7 +130,7 @@ func follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 	f.end()
 	var out []Kind
 	for _, k := range f.order {
-		if k.highest() >= 2 && !k.absorbed(epochs) {
+		if k.Counts.Highest() >= 2 && !k.absorbed(epochs) {
 			out = append(out, *k)
 		}
 	}
@@ -146,34 +146,16 @@ func (k *Kind) absorbed(epochs []int) bool {
 	last := -1 // the last snapshot that shows one
 	for i, n := range k.Counts {
 		switch {
-		case n == nil:
-		case *n > 0:
+		case !n.Known():
+		case n.N > 0:
 			last = i
-		case k.Ended[i] != nil && *k.Ended[i] > 0:
+		case k.Ended[i].Any():
 			return false
 		case last >= 0 && epochs[i] != epochs[last]:
 			return false // a restart
 		}
 	}
-	return last >= 0 && k.final() == 0 && !slices.ContainsFunc(k.Ended, func(n *int) bool { return n != nil && *n > 0 })
-}
-
-func (k *Kind) highest() (n int) {
-	for _, c := range k.Counts {
-		if c != nil {
-			n = max(n, *c)
-		}
-	}
-	return n
-}
-
-func (k *Kind) final() int {
-	for i := len(k.Counts) - 1; i >= 0; i-- {
-		if k.Counts[i] != nil {
-			return *k.Counts[i]
-		}
-	}
-	return 0
+	return last >= 0 && k.Counts.Last() == 0 && !slices.ContainsFunc(k.Ended, analysis.Count.Any)
 }
 
 type follower struct {
@@ -231,7 +213,7 @@ func (f *follower) kind(key kindKey, usual shape) *Kind {
 	if kind == nil {
 		kind = &Kind{
 			Name: usual.name, Type: key.typ, Each: usual.each, Parts: usual.parts, Level: usual.level, key: key,
-			Counts: make([]*int, f.n), Born: make([]*int, f.n), Ended: make([]*int, f.n), PartsLost: make([]int, f.n), PartsReplaced: make([]int, f.n), roots: make([][]int64, f.n),
+			Counts: make(analysis.Counts, f.n), Born: make(analysis.Counts, f.n), Ended: make(analysis.Counts, f.n), PartsLost: make([]int, f.n), PartsReplaced: make([]int, f.n), roots: make([][]int64, f.n),
 		}
 		hash := sha256.Sum256([]byte(key.typ + "\n" + key.roles))
 		kind.family = &analysis.Family{Fingerprint: "o1:" + hex.EncodeToString(hash[:16]), Kind: analysis.KindGoroutine, Title: kind.Name}
@@ -267,7 +249,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 				number = int32(len(f.all))
 				f.all = append(f.all, object{root: row.Root, kind: kind, first: i, ended: -1})
 				if !first && !known {
-					add(kind.Born, i, 1)
+					kind.Born.Add(i, 1)
 				}
 			}
 			f.all[number].claimed = true
@@ -301,7 +283,7 @@ func (f *follower) snapshot(i int, o *analysis.Objects) {
 		}
 		o.kind, o.last, o.parts, o.ended = kind, i, s.parts, -1
 		kind.roots[i] = append(kind.roots[i], o.root)
-		add(kind.Counts, i, 1)
+		kind.Counts.Add(i, 1)
 	}
 	f.keepParts(i, now)
 	f.leave(i)
@@ -399,18 +381,11 @@ func (f *follower) end() {
 	for i := range f.all {
 		o := &f.all[i]
 		if o.ended >= 0 {
-			add(o.kind.Ended, o.ended, 1)
+			o.kind.Ended.Add(o.ended, 1)
 		}
 		o.kind.Objects = append(o.kind.Objects, Lifeline{Root: o.root, First: o.first, Last: o.last, Parts: o.parts})
 	}
 	f.completeFigures()
-}
-
-func add(counts []*int, i, n int) {
-	if counts[i] == nil {
-		counts[i] = new(int)
-	}
-	*counts[i] += n
 }
 
 // completeFigures turns what is not counted to 0 where a dump shows objects.
@@ -421,10 +396,10 @@ func (f *follower) completeFigures() {
 			if !f.shown[i] {
 				continue
 			}
-			add(k.Counts, i, 0)
+			k.Counts.Add(i, 0)
 			if before >= 0 && f.epochs[before] == f.epochs[i] {
-				add(k.Born, i, 0)
-				add(k.Ended, i, 0)
+				k.Born.Add(i, 0)
+				k.Ended.Add(i, 0)
 			}
 			before = i
 		}

@@ -117,7 +117,7 @@ func TestTheObjectsOfASeriesAreFollowed(t *testing.T) {
 			if second { // the last snapshots, of which nothing may be matched with those before
 				from := len(snapshots) - len(r.counts)
 				near(t, "count", from, k.Counts[from], r.counts[0], want.tolerance)
-				if k.Born[from] != nil || k.Ended[from] != nil {
+				if k.Born[from].Known() || k.Ended[from].Known() {
 					t.Errorf("born %s and ended %s over a restart", text(k.Born), text(k.Ended))
 				}
 				return
@@ -150,20 +150,20 @@ func hasRole(k object.Kind, role string) bool {
 	return slices.ContainsFunc(k.Each, func(r analysis.ObjectRole) bool { return strings.Contains(r.Role, role) })
 }
 
-func near(t *testing.T, what string, i int, got *int, want, tolerance int) {
+func near(t *testing.T, what string, i int, got analysis.Count, want, tolerance int) {
 	t.Helper()
-	if got == nil || max(*got-want, want-*got) > tolerance {
-		t.Errorf("%s of snapshot %d: %s, want %d", what, i, text([]*int{got}), want)
+	if !got.Known() || max(got.N-want, want-got.N) > tolerance {
+		t.Errorf("%s of snapshot %d: %s, want %d", what, i, text(analysis.Counts{got}), want)
 	}
 }
 
-func text(counts []*int) string {
+func text(counts analysis.Counts) string {
 	var out []string
 	for _, n := range counts {
-		if n == nil {
+		if !n.Known() {
 			out = append(out, "-")
 		} else {
-			out = append(out, strconv.Itoa(*n))
+			out = append(out, strconv.Itoa(n.N))
 		}
 	}
 	return strings.Join(out, ",")
@@ -172,7 +172,7 @@ func text(counts []*int) string {
 func TestObjectsThatOneDumpJoinsAndOthersLeaveApartStayApart(t *testing.T) {
 	snapshots := seriesOf(t, "kubelet-probe-leak", "kubelet")
 	kinds := object.Follow(snapshots, trend.Epochs(snapshots))
-	at := slices.IndexFunc(kinds, func(k object.Kind) bool { return k.Name == "*prober.worker" && *k.Counts[7] == 40 })
+	at := slices.IndexFunc(kinds, func(k object.Kind) bool { return k.Name == "*prober.worker" && k.Counts[7].N == 40 })
 	if at < 0 {
 		t.Fatal("no such kind")
 	}
@@ -183,11 +183,11 @@ func TestObjectsThatOneDumpJoinsAndOthersLeaveApartStayApart(t *testing.T) {
 	for _, k := range kinds {
 		came, went := 0, 0
 		for i, n := range k.Counts {
-			if i > 0 && n != nil && k.Born[i] != nil {
-				came, went = came+*k.Born[i], went+*k.Ended[i]
+			if i > 0 && n.Known() && k.Born[i].Known() {
+				came, went = came+k.Born[i].N, went+k.Ended[i].N
 			}
 		}
-		if first, last := *k.Counts[0], *k.Counts[8]; first+came-went != last {
+		if first, last := k.Counts[0].N, k.Counts[8].N; first+came-went != last {
 			t.Errorf("%s of %d: %s, born %s, ended %s", k.Name, k.Parts, text(k.Counts), text(k.Born), text(k.Ended))
 		}
 	}

@@ -16,9 +16,9 @@ type Orphans struct {
 	Sort Sort
 	// Counts, Born and Ended have an entry for each snapshot, nil where the snapshot does not
 	// show which goroutine waits for which descriptor.
-	Counts, Born, Ended []*int
+	Counts, Born, Ended analysis.Counts
 	// All are the descriptors of the sort in each snapshot, those with a goroutine included.
-	All []*int
+	All analysis.Counts
 	// Families are the families of descriptors of which most are orphans in the last snapshot
 	// that has orphans, by fingerprint.
 	Families []string
@@ -173,7 +173,7 @@ func (f *orphanFinder) snapshot(i int) {
 			if id.ID <= standardError {
 				continue // who started the process has opened it
 			}
-			add(o.All, i, 1)
+			o.All.Add(i, 1)
 			if !fds[id.ID] && (id.Sub == 0 || !inodes[id.Sub]) {
 				o.members[i] = append(o.members[i], id)
 				inside++
@@ -193,7 +193,7 @@ func (f *orphanFinder) of(sort Sort) *orphans {
 	if o == nil {
 		n := len(f.snapshots)
 		o = &orphans{members: make([][]analysis.Identity, n)}
-		o.Sort, o.Counts, o.Born, o.Ended, o.All = sort, make([]*int, n), make([]*int, n), make([]*int, n), make([]*int, n)
+		o.Sort, o.Counts, o.Born, o.Ended, o.All = sort, make(analysis.Counts, n), make(analysis.Counts, n), make(analysis.Counts, n), make(analysis.Counts, n)
 		o.family = &analysis.Family{Fingerprint: "o1:" + sort.One, Kind: analysis.KindDescriptor, Title: sort.One}
 		f.bySort[sort] = o
 		f.order = append(f.order, sort)
@@ -206,8 +206,8 @@ func (f *orphanFinder) judge() {
 	for i := range f.snapshots {
 		for _, o := range f.bySort {
 			if f.shown[i] {
-				add(o.Counts, i, len(o.members[i]))
-				add(o.All, i, 0)
+				o.Counts.Add(i, len(o.members[i]))
+				o.All.Add(i, 0)
 			}
 		}
 	}
@@ -241,14 +241,14 @@ func (f *orphanFinder) judge() {
 
 // addTo adds the orphans of snapshot i to one that has orphans in place of descriptors.
 func (o *orphans) addTo(only *analysis.Snapshot, i int) {
-	if o.Counts[i] == nil {
+	if !o.Counts[i].Known() {
 		return
 	}
 	if only.Totals.Descriptors == nil {
 		only.Totals.Descriptors = new(int)
 	}
-	*only.Totals.Descriptors += *o.Counts[i]
-	if *o.Counts[i] == 0 {
+	*only.Totals.Descriptors += o.Counts[i].N
+	if o.Counts[i].N == 0 {
 		return
 	}
 	members := analysis.Members{}
@@ -271,7 +271,7 @@ func (f *orphanFinder) inSystemCalls(o *orphans) bool {
 		}
 	}
 	calls := stateCount(f.snapshots[last], "syscall") - stateCount(f.snapshots[first], "syscall")
-	return calls > 0 && 2*calls >= *o.Counts[last]-*o.Counts[first]
+	return calls > 0 && 2*calls >= o.Counts[last].N-o.Counts[first].N
 }
 
 // follow counts the descriptors that became orphans and that were closed or taken by a
@@ -293,8 +293,8 @@ func (f *orphanFinder) follow(o *orphans) {
 					stayed++
 				}
 			}
-			add(o.Born, i, len(o.members[i])-stayed)
-			add(o.Ended, i, len(o.members[before])-stayed)
+			o.Born.Add(i, len(o.members[i])-stayed)
+			o.Ended.Add(i, len(o.members[before])-stayed)
 		}
 		before = i
 	}

@@ -92,11 +92,11 @@ func TestDescriptorsThatNobodyHoldsAndThatGrow(t *testing.T) {
 			for _, o := range object.FindOrphans(all, make([]int, len(all))) {
 				text := o.Sort.One
 				for _, n := range o.Counts {
-					text += fmt.Sprint(" ", *n)
+					text += fmt.Sprint(" ", n.N)
 				}
 				born, ended := 0, 0
 				for i := 1; i < len(all); i++ {
-					born, ended = born+*o.Born[i], ended+*o.Ended[i]
+					born, ended = born+o.Born[i].N, ended+o.Ended[i].N
 				}
 				got = append(got, fmt.Sprintf("%s, %d born, %d ended", text, born, ended))
 			}

@@ -63,7 +63,7 @@ func (k *Kind) findDescriptors(s *analysis.Snapshot) {
 			fds[int64(p.FD)] = true
 		}
 	}
-	objects := *k.Counts[k.best]
+	objects := k.Counts[k.best].N
 	if objects == 0 || len(fds) == 0 || len(fds)%objects != 0 {
 		return
 	}

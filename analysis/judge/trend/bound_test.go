@@ -26,7 +26,7 @@ func TestOfTooManyFamiliesThoseThatRiseMostAreJudged(t *testing.T) {
 	if len(s.Families) != most || s.LeftOut != snapshots*each+1-most {
 		t.Errorf("%d families are judged and %d left out, want %d of %d", len(s.Families), s.LeftOut, most, snapshots*each+1)
 	}
-	if counts := s.Counts(growing.Fingerprint); len(counts) != snapshots || *counts[snapshots-1] != 10+snapshots-1 {
+	if counts := s.Counts(growing.Fingerprint); len(counts) != snapshots || counts[snapshots-1].N != 10+snapshots-1 {
 		t.Errorf("the one that grows has %d counts", len(counts))
 	}
 	in.Snapshots = in.Snapshots[:400]

@@ -26,8 +26,8 @@ type truth struct {
 }
 
 type truthRow struct {
-	Contains []string `json:"contains"`
-	Counts   []*int   `json:"counts"`
+	Contains []string        `json:"contains"`
+	Counts   analysis.Counts `json:"counts"`
 }
 
 // at is the series that one row of counts describes, members identified by ids.
@@ -50,10 +50,10 @@ func (tr truth) at(t *testing.T, ids string) []*analysis.Snapshot {
 func (row truthRow) words() (string, bool) {
 	words := make([]string, len(row.Counts))
 	for i, count := range row.Counts {
-		if count == nil {
+		if !count.Known() {
 			return "", false
 		}
-		words[i] = strconv.Itoa(*count)
+		words[i] = strconv.Itoa(count.N)
 	}
 	return strings.Join(words, " "), true
 }
@@ -104,14 +104,14 @@ func TestEveryPrefixOfTheCorpus(t *testing.T) {
 }
 
 func checkGrowing(t *testing.T, name string, snaps []*analysis.Snapshot, row truthRow) int {
-	checked, rises, highest := 0, 0, *row.Counts[0]
+	checked, rises, highest := 0, 0, row.Counts[0].N
 	for k := 2; k <= len(snaps); k++ {
-		last := *row.Counts[k-1]
-		if last > *row.Counts[k-2] {
+		last := row.Counts[k-1].N
+		if last > row.Counts[k-2].N {
 			rises++
 		}
 		highest = max(highest, last)
-		if rises < 4 || last < highest || needsUnit(*row.Counts[0], last) {
+		if rises < 4 || last < highest || needsUnit(row.Counts[0].N, last) {
 			continue
 		}
 		checked++

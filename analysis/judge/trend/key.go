@@ -19,7 +19,7 @@ type Key struct {
 	// Families rose, most first. Of is how many families have the key.
 	Families  []string
 	Of        int
-	Counts    []*int
+	Counts    analysis.Counts
 	Judgement analysis.Judgement
 }
 

@@ -38,9 +38,11 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		e.Rule = ruleMissing
 		evidence = append(evidence, e)
 	}
-	var cut, none []int
+	var cut, none, hidden []int
 	for i := range p.series.Snapshots[:p.end()+1] {
 		switch {
+		case p.series.in.notShown(p.family.Fingerprint, i):
+			hidden = append(hidden, i)
 		case p.series.usable(i, p.family.Kind):
 		case p.series.captured(i, p.family.Kind):
 			cut = append(cut, i)
@@ -52,6 +54,9 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		e := lacking("not_captured", none)
 		e.Kind = p.family.Kind
 		add(e)
+	}
+	if len(hidden) > 0 {
+		add(lacking("not_shown", hidden))
 	}
 	if len(cut) > 0 {
 		add(lacking("cut", cut))

@@ -110,8 +110,8 @@ func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
 			continue
 		}
 		left := -1
-		if told := u.result(); told.RecoveredAt >= 0 && told.Counts[told.RecoveredAt] != nil {
-			left = *told.Counts[told.RecoveredAt]
+		if told := u.result(); told.RecoveredAt >= 0 && told.Counts[told.RecoveredAt].Known() {
+			left = told.Counts[told.RecoveredAt].N
 		}
 		return u.part.onset(ages{}, left)
 	}

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"slices"
 	"time"
 
 	"leakdiff/analysis"
@@ -97,7 +98,14 @@ type mark struct{ index, members int }
 
 // newPart collects the usable counts and the members of a family.
 func (s *Series) newPart(family *analysis.Family, g *grid) *part {
-	p := &part{series: s, family: family, dated: g.dated, first: g.first, tracking: s.newTracking(family, g.usable)}
+	usable := g.usable
+	if s.in.NotShown[family.Fingerprint] != nil {
+		usable = slices.Clone(usable)
+		for i := range usable {
+			usable[i] = usable[i] && !s.in.notShown(family.Fingerprint, i)
+		}
+	}
+	p := &part{series: s, family: family, dated: g.dated, first: g.first, tracking: s.newTracking(family, usable)}
 	row := s.groups[family.Fingerprint]
 	for i, group := range row {
 		if group != nil && group.Leaked > 0 {
@@ -105,14 +113,19 @@ func (s *Series) newPart(family *analysis.Family, g *grid) *part {
 		}
 	}
 	for _, run := range g.runs {
-		own := make([]point, len(run))
-		copy(own, run)
-		for k := range own {
-			if group := row[own[k].index]; group != nil {
-				own[k].count = group.Count
+		own := make([]point, 0, len(run))
+		for _, pt := range run {
+			if !usable[pt.index] {
+				continue
 			}
+			if group := row[pt.index]; group != nil {
+				pt.count = group.Count
+			}
+			own = append(own, pt)
 		}
-		p.runs = append(p.runs, own)
+		if len(own) > 0 {
+			p.runs = append(p.runs, own)
+		}
 	}
 	return p
 }

@@ -35,9 +35,18 @@ type Input struct {
 	// order of Group.Members, if a dump prints them (a JVM's elapsed=). A negative
 	// value means none. Without Elapsed the header minutes are the ages.
 	Elapsed []map[string][]float64
+	// NotShown has the snapshots whose encoding cannot show a family, by fingerprint. The
+	// family is absent there, and its absence is not 0.
+	NotShown map[string][]bool
 	// Observer names the families that exist because of an observer (metrics handlers
 	// of a hung page, the dumping request), by fingerprint.
 	Observer map[string]bool
+}
+
+// notShown reports that the encoding of snapshot i cannot show a family.
+func (in *Input) notShown(fingerprint string, i int) bool {
+	hidden := in.NotShown[fingerprint]
+	return hidden != nil && hidden[i]
 }
 
 // Series is one program on one host over time. It does not change after
@@ -166,23 +175,25 @@ func (s *Series) rowOf(family *analysis.Family) []*analysis.Group {
 	return row
 }
 
-// Counts returns the members of a family in every snapshot: nil if its kind was not
-// captured, 0 if it was and the family is absent. It returns nil for an unknown family.
-func (s *Series) Counts(fingerprint string) []*int {
+// Counts returns the members of a family in every snapshot: not captured if its
+// kind was not, 0 if it was and the family is absent, not shown if what was captured does
+// not prove its absence. It returns nil for an unknown family.
+func (s *Series) Counts(fingerprint string) analysis.Counts {
 	row := s.groups[fingerprint]
 	if row == nil {
 		return nil
 	}
 	kind := s.kindOf(row)
-	counts, values := make([]*int, len(row)), make([]int, len(row))
+	counts := make(analysis.Counts, len(row))
 	for i, group := range row {
-		if group == nil && !s.captured(i, kind) {
-			continue
+		switch {
+		case group != nil:
+			counts[i] = analysis.Counted(group.Count)
+		case s.captured(i, kind) && !s.in.notShown(fingerprint, i):
+			counts[i] = analysis.Counted(0)
+		case s.Snapshots[i].Totals.Of(kind) != nil:
+			counts[i].State = analysis.NotShown
 		}
-		if group != nil {
-			values[i] = group.Count
-		}
-		counts[i] = &values[i]
 	}
 	return counts
 }

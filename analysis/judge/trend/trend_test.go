@@ -10,8 +10,7 @@ import (
 )
 
 func TestCountsTellAbsentFromNotCaptured(t *testing.T) {
-	number := func(n int) *int { return &n }
-	want := []*int{number(0), number(4), nil, number(7)}
+	want := analysis.CountsOf(0, 4, -1, 7)
 	s := scenario{families: map[string]string{onlyFamily: ". 1-4 - #7"}}.series(t)
 	if diff := cmp.Diff(want, s.Counts(onlyFamily)); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -21,13 +20,31 @@ func TestCountsTellAbsentFromNotCaptured(t *testing.T) {
 	}
 }
 
+func TestWhatAnEncodingCannotShowIsNoEnd(t *testing.T) {
+	snaps := only("1-10 1-20 1-30 1-40 . .").snapshots(t)
+	if got := seriesOf(snaps).JudgeAll()[onlyFamily]; got.RecoveredAt != 4 {
+		t.Fatalf("where the encoding can show it: recovered at %d, want 4", got.RecoveredAt)
+	}
+	s := NewSeries(Input{Snapshots: snaps, NotShown: map[string][]bool{onlyFamily: {false, false, false, false, true, true}}})
+	want := append(analysis.CountsOf(10, 20, 30, 40), analysis.Count{State: analysis.NotShown}, analysis.Count{State: analysis.NotShown})
+	if diff := cmp.Diff(want, s.Counts(onlyFamily)); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if got := s.JudgeAll()[onlyFamily]; got.RecoveredAt != -1 || got.Verdict != analysis.Leaking {
+		t.Errorf("%s, recovered at %d, want leaking and not recovered", got.Verdict, got.RecoveredAt)
+	}
+	if got := s.Counts("g1:main").Known(); len(got) != 6 {
+		t.Errorf("the other family is known at %d snapshots, want 6", len(got))
+	}
+}
+
 func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
 	snaps := scenario{families: map[string]string{onlyFamily: ". 1-4"}, kind: analysis.KindDescriptor}.snapshots(t)
 	files := 31
 	snaps[0].Totals.Descriptors = &files
 	s := seriesOf(snaps)
-	if got := s.Counts(onlyFamily)[0]; got != nil {
-		t.Errorf("count at t0 = %d, want nil: 31 descriptors were counted and none was named", *got)
+	if got := s.Counts(onlyFamily)[0]; got.Known() {
+		t.Errorf("count at t0 = %d, want nil: 31 descriptors were counted and none was named", got.N)
 	}
 	if s.usable(0, analysis.KindDescriptor) {
 		t.Error("t0 is usable, want not")
@@ -42,7 +59,7 @@ func TestALowerBoundIsACountThatNoTestMayUse(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, false, false}, got); diff != "" {
 		t.Errorf("usable (-want +got):\n%s", diff)
 	}
-	if got := *s.Counts(onlyFamily)[1]; got != 20 {
+	if got := s.Counts(onlyFamily)[1].N; got != 20 {
 		t.Errorf("count at t1 = %d, want what was read, 20", got)
 	}
 }

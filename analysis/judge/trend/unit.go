@@ -27,7 +27,7 @@ type Unit struct {
 	// Counts are the sums over all families per snapshot, nil if a family has no
 	// evidence. Instances are the units since the first snapshot of the part: the
 	// summed rise divided by the summed ratio.
-	Counts    []*int
+	Counts    analysis.Counts
 	Instances []*float64
 	// Evidence is about the summed counts.
 	Evidence []analysis.Evidence
@@ -464,7 +464,7 @@ func (u *unit) result() Unit {
 	p := u.part
 	out := Unit{
 		ID: u.id, Verdict: u.verdict, RecoveredAt: -1, KeptAt: -1,
-		Counts: make([]*int, len(p.series.Snapshots)), Instances: make([]*float64, len(p.series.Snapshots)),
+		Counts: make(analysis.Counts, len(p.series.Snapshots)), Instances: make([]*float64, len(p.series.Snapshots)),
 	}
 	ratio := 0.0
 	for _, r := range u.families {
@@ -499,7 +499,7 @@ func (u *unit) count(out *Unit, ratio float64) {
 			start, epoch = total, e
 		}
 		instances := float64(total-start) / ratio
-		out.Counts[i], out.Instances[i] = &total, &instances
+		out.Counts[i], out.Instances[i] = analysis.Counted(total), &instances
 	}
 }
 

@@ -108,7 +108,7 @@ func TestAFamilyOfSixIsProvenByItsUnit(t *testing.T) {
 		t.Errorf("alone it is %s", got)
 	}
 	u := s.Units()[0]
-	if u.Verdict != analysis.Leaking || u.RecoveredAt != 7 || *u.Counts[6] != 54 || *u.Instances[6] != 6 {
+	if u.Verdict != analysis.Leaking || u.RecoveredAt != 7 || u.Counts[6].N != 54 || *u.Instances[6] != 6 {
 		t.Errorf("unit %+v; want leaking, recovered at 7, 54 members, 6 instances", u)
 	}
 }

@@ -9,6 +9,7 @@ package family
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -125,9 +126,21 @@ func (c *Stacks) name(printed string) naming {
 
 // Adopters maps the fingerprint of a family in forms without creators to the family
 // itself. So the figures of a debug=1 text or a proto find the family that a dump with
-// creators named. Frames that several creators share belong to none of them and are
-// left out, as are families whose fingerprint is the same in every form.
+// creators named. Frames that several creators share belong to none of them.
 func Adopters(families []*analysis.Family) map[string]string {
+	out := map[string]string{}
+	for orphan, claimants := range Claimants(families) {
+		if len(claimants) == 1 {
+			out[orphan] = claimants[0]
+		}
+	}
+	return out
+}
+
+// Claimants maps the fingerprint of a family in forms without creators to the families, by
+// fingerprint, whose members it may count. Families whose fingerprint is the same in every
+// form are left out.
+func Claimants(families []*analysis.Family) map[string][]string {
 	likely, possible := claims{}, claims{}
 	for _, f := range families {
 		if f.Kind != analysis.KindGoroutine || f.LooseCreator == "" || len(f.Loose) == 0 {
@@ -139,21 +152,11 @@ func Adopters(families []*analysis.Family) map[string]string {
 			possible.add(f, f.Loose[:outer])
 		}
 	}
-	out := map[string]string{}
-	for orphan, claimants := range possible {
-		if _, taken := likely[orphan]; !taken && len(claimants) == 1 {
-			out[orphan] = claimants[0]
-		}
-	}
-	for orphan, claimants := range likely {
-		if len(claimants) == 1 {
-			out[orphan] = claimants[0]
-		}
-	}
+	maps.Copy(possible, likely)
 	for _, f := range families {
-		delete(out, f.Fingerprint)
+		delete(possible, f.Fingerprint)
 	}
-	return out
+	return possible
 }
 
 // claims are the families, by fingerprint, whose members may look like an orphan in a

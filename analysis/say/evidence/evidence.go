@@ -348,6 +348,8 @@ func (w Words) missing(e analysis.Evidence) string {
 	switch e.Form {
 	case "not_captured":
 		return fmt.Sprintf("no %s were captured at %s", wording.Kinds(e.Kind), w.labels(e.Points, e.N))
+	case "not_shown":
+		return "left out, because several functions start this stack and not every snapshot names them: " + w.labels(e.Points, e.N)
 	case "cut":
 		return "left out, because the dump is cut and its counts are lower bounds: " + w.labels(e.Points, e.N)
 	case "no_count":

@@ -96,6 +96,7 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "recovery", Form: "followed", N: 62, Of: 64, Points: points(6, 64, 7, 6), Figures: figures{"above_start": 2}}, "fell from 64 (t6) to 6 at t7, 2 more than at the start; 62 of the 64 goroutines of t6 had ended"},
 
 		{analysis.Evidence{Rule: "missing", Form: "not_captured", Kind: analysis.KindWatch, N: 7, Points: first5}, "no watches were captured at t2, t3, t4, t5, t6 and 2 more"},
+		{analysis.Evidence{Rule: "missing", Form: "not_shown", N: 2, Points: first5[:2]}, "left out, because several functions start this stack and not every snapshot names them: t2, t3"},
 		{analysis.Evidence{Rule: "missing", Form: "cut", N: 1, Points: first5[:1]}, "left out, because the dump is cut and its counts are lower bounds: t2"},
 		{analysis.Evidence{Rule: "missing", Form: "no_count"}, "no snapshot gives a usable count"},
 		{analysis.Evidence{Rule: "missing", Form: "one_count"}, "one usable snapshot: growth needs two"},

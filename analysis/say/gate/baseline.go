@@ -100,7 +100,7 @@ func newBaseline(then, now *report.Report) *baseline {
 			f := &s.Families[k]
 			p.creators = p.creators || f.CreatedBy != ""
 			have := p.families[f.Fingerprint]
-			p.families[f.Fingerprint] = thenCount{max(have.highest, highest(f.Counts)), have.benign || f.Benign() || f.SetAside != nil}
+			p.families[f.Fingerprint] = thenCount{max(have.highest, f.Counts.Highest()), have.benign || f.Benign() || f.SetAside != nil}
 		}
 		for kind := range b.then[i].kinds {
 			p.kinds[kind] = true

@@ -243,11 +243,11 @@ func (g *gated) spend(all *spending) {
 	facts := g.of.Said().Facts(g.number)
 	for i := range g.Families {
 		f := &g.Families[i]
-		if last(f.Counts) == 0 {
+		if f.Counts.Last() == 0 {
 			continue
 		}
 		row := facts(f)
-		row.Count = filter.Known(float64(last(f.Counts)))
+		row.Count = filter.Known(float64(f.Counts.Last()))
 		for k := range all.budget.lines {
 			if l := &all.budget.lines[k]; l.object == "" && l.filter.Match(row) {
 				spent[k] = append(spent[k], f)
@@ -268,10 +268,10 @@ func (g *gated) spend(all *spending) {
 				}
 			}
 		}
-		slices.SortStableFunc(spent[k], func(a, b *report.Family) int { return cmp.Compare(last(b.Counts), last(a.Counts)) })
+		slices.SortStableFunc(spent[k], func(a, b *report.Family) int { return cmp.Compare(b.Counts.Last(), a.Counts.Last()) })
 		for _, f := range spent[k] {
 			all.seen[k] = true
-			now += last(f.Counts)
+			now += f.Counts.Last()
 			item.Families = append(item.Families, f.Fingerprint)
 		}
 		value := 0.0

@@ -48,7 +48,7 @@ func TestAProcessIsFoundInABaselineByNameOrIfBothHaveOne(t *testing.T) {
 		r := &report.Report{}
 		for _, name := range names {
 			n := len(name)
-			r.Series = append(r.Series, report.Series{Process: name, Families: []report.Family{{Fingerprint: "g1:x", Counts: []*int{&n}}}})
+			r.Series = append(r.Series, report.Series{Process: name, Families: []report.Family{{Fingerprint: "g1:x", Counts: analysis.Counts{analysis.Counted(n)}}}})
 		}
 		return r
 	}

@@ -151,7 +151,7 @@ func (g *gated) item(rule, title, text string, families []string) report.GateIte
 // compare adds the counts of a family to its item, where the baseline is of its process.
 func (g *gated) compare(item *report.GateItem, f *report.Family) {
 	if g.then != nil && g.then.kinds[f.Kind] && !g.then.bounded(f.Kind) {
-		before, now := g.then.families[f.Fingerprint].highest, highest(f.Counts)
+		before, now := g.then.families[f.Fingerprint].highest, f.Counts.Highest()
 		item.Before, item.Now = &before, &now
 	}
 }
@@ -186,8 +186,8 @@ func (g *gated) aside(families []*report.Family) string {
 		switch {
 		case f.Benign() || then.benign:
 			why = cmp.Or(why, wording.MarkedBenign)
-		case known && then.highest > 0 && trend.NoMore(then.highest, highest(f.Counts)):
-			why = cmp.Or(why, wording.NoMoreThanInBaseline(then.highest, highest(f.Counts)))
+		case known && then.highest > 0 && trend.NoMore(then.highest, f.Counts.Highest()):
+			why = cmp.Or(why, wording.NoMoreThanInBaseline(then.highest, f.Counts.Highest()))
 		case g.options.IgnoreRecovered && f.RecoveredAt != nil:
 			why = cmp.Or(why, wording.Recovered)
 		case slices.Contains(counted, f.Verdict) || len(families) == 1:
@@ -195,25 +195,4 @@ func (g *gated) aside(families []*report.Family) string {
 		}
 	}
 	return why
-}
-
-// highest is the largest count, 0 without any.
-func highest(counts []*int) int {
-	most := 0
-	for _, n := range counts {
-		if n != nil {
-			most = max(most, *n)
-		}
-	}
-	return most
-}
-
-// last is the last known count, 0 without any.
-func last(counts []*int) int {
-	for _, n := range slices.Backward(counts) {
-		if n != nil {
-			return *n
-		}
-	}
-	return 0
 }

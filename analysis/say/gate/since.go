@@ -38,7 +38,7 @@ func (s *since) growths() {
 	}
 	for i := range s.Families {
 		f := &s.Families[i]
-		before, now := s.then.families[f.Fingerprint].highest, last(f.Counts)
+		before, now := s.then.families[f.Fingerprint].highest, f.Counts.Last()
 		if verdict := trend.Compared(before, now); verdict != analysis.Stable && s.open(f) && !s.paired(f.Kind) {
 			s.add(f, verdict, before, now)
 		}
@@ -127,7 +127,7 @@ func (s *since) pairedFamilies() {
 		if !f.Verdict.Rose() || !s.open(f) {
 			continue
 		}
-		before, now := max(s.then.families[f.Fingerprint].highest, first(f.Counts)), last(f.Counts)
+		before, now := max(s.then.families[f.Fingerprint].highest, f.Counts.First()), f.Counts.Last()
 		switch {
 		case before == 0:
 			s.add(f, analysis.New, before, now)
@@ -142,7 +142,7 @@ func (s *since) pairedFamilies() {
 		before, now, life := 0, 0, &analysis.Life{}
 		for _, f := range small[kind] {
 			prints = append(prints, f.Fingerprint)
-			before, now = before+first(f.Counts), now+last(f.Counts)
+			before, now = before+f.Counts.First(), now+f.Counts.Last()
 			if f.Life == nil || f.Life.Gone > 0 {
 				life = nil
 			}
@@ -160,7 +160,7 @@ const leastSmall = 3
 // grew by itself.
 func (s *since) pairedKeys() {
 	for _, k := range s.both.Pair.Trend.Keys() {
-		before, now := first(k.Counts), last(k.Counts)
+		before, now := k.Counts.First(), k.Counts.Last()
 		title := "All " + wording.Kinds(k.Kind)
 		switch k.By {
 		case trend.ByCreator:
@@ -228,7 +228,7 @@ func (s *since) sum(kind analysis.Kind, creator, title string) {
 		if f.Kind != kind || creator != "" && f.CreatedBy != creator || !s.open(f) {
 			continue
 		}
-		n := last(f.Counts)
+		n := f.Counts.Last()
 		if now += n; n > s.then.families[f.Fingerprint].highest {
 			risen = append(risen, f.Fingerprint)
 		}
@@ -253,8 +253,8 @@ func (s *since) most(kind analysis.Kind, creator string, all bool) (most int) {
 				continue
 			}
 			for k, n := range f.Counts {
-				if n != nil && k < len(sums) {
-					sums[k] += *n
+				if k < len(sums) {
+					sums[k] += n.N
 				}
 			}
 		}
@@ -276,14 +276,4 @@ func grewFrom(before int) analysis.Verdict {
 		return analysis.New
 	}
 	return analysis.Grew
-}
-
-// first is the first known count, 0 without any.
-func first(counts []*int) int {
-	for _, n := range counts {
-		if n != nil {
-			return *n
-		}
-	}
-	return 0
 }

@@ -47,23 +47,23 @@ func (d *diagnosing) alone(s *Series) []string {
 	if kind == "" && d.crash(s) != nil {
 		return []string{s.actor() + " crashed, and the file shows the goroutine that failed, not all of them"}
 	}
-	if kind == "" || *totals[0] == 0 {
+	if kind == "" || totals[0].N == 0 {
 		return []string{text}
 	}
 	whole := []string{text}
 	// What is named is of one kind: the others would stand between it and its number.
-	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), *totals[0]))
+	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), totals[0].N))
 	if snap := d.snapshot(s, 0); snap.Declared > 0 && kind == analysis.KindGoroutine {
 		text = fmt.Sprintf("One dump%s: %s", s.place("of"), snap.declared())
 	} else if snap.Bounded(kind) {
-		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, *totals[0]))
+		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, totals[0].N))
 	}
 	if queue := d.queued(s); queue != "" {
 		return []string{text + queue}
 	}
-	if *totals[0] <= mostInExcerpt {
+	if totals[0].N <= mostInExcerpt {
 		if wait := s.longestWait(kind); wait != "" {
-			if *totals[0] > 1 {
+			if totals[0].N > 1 {
 				wait = "one " + wait
 			}
 			return []string{text + ", " + wait}
@@ -72,18 +72,18 @@ func (d *diagnosing) alone(s *Series) []string {
 	for i := range s.Objects {
 		o := &s.Objects[i]
 		parts := o.Parts()
-		if n := highest(o.Counts); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed**totals[0] {
+		if n := o.Counts.Highest(); kind == analysis.KindGoroutine && parts > 1 && 100*parts*n >= leastNamed*totals[0].N {
 			x := s.subjectOfObject(d.nouns, &Finding{}, o, nil)
 			return []string{fmt.Sprintf("%s, of these %s with %s each", text, x.words(n), x.each)}
 		}
 	}
 	var most *Family
 	for i := range s.Families {
-		if f := &s.Families[i]; f.Kind == kind && f.Counts[0] != nil && (most == nil || *f.Counts[0] > *most.Counts[0]) {
+		if f := &s.Families[i]; f.Kind == kind && f.Counts[0].Known() && (most == nil || f.Counts[0].N > most.Counts[0].N) {
 			most = f
 		}
 	}
-	if most == nil || 100**most.Counts[0] < leastNamed**totals[0] || *most.Counts[0] < 2 {
+	if most == nil || 100*most.Counts[0].N < leastNamed*totals[0].N || most.Counts[0].N < 2 {
 		return whole
 	}
 	if most.Title == "unknown" {
@@ -94,8 +94,8 @@ func (d *diagnosing) alone(s *Series) []string {
 	if x.many != wording.Kinds(kind) || place == "" {
 		place = strings.TrimSpace(x.all())
 	}
-	some := fmt.Sprintf("%d of them", *most.Counts[0])
-	if *most.Counts[0] == *totals[0] {
+	some := fmt.Sprintf("%d of them", most.Counts[0].N)
+	if most.Counts[0].N == totals[0].N {
 		some = "all of them"
 	}
 	return withState(text+", "+some+" "+place, most)
@@ -148,7 +148,7 @@ func (d *diagnosing) closeWait(s *Series) *Family {
 	largest, other := 0, 0
 	for i := range s.Families {
 		f := &s.Families[i]
-		n := lastCount(f.Counts)
+		n := f.Counts.Last()
 		state := f.Attributes["state"]
 		if f.Kind != analysis.KindDescriptor || state == "" || state == "LISTEN" {
 			other = max(other, n)
@@ -167,7 +167,7 @@ func (d *diagnosing) closeWait(s *Series) *Family {
 		return nil
 	}
 	out := *found
-	out.Counts, out.Attributes = []*int{&largest}, maps.Clone(found.Attributes)
+	out.Counts, out.Attributes = analysis.CountsOf(largest), maps.Clone(found.Attributes)
 	delete(out.Attributes, "state")
 	return &out
 }
@@ -182,7 +182,7 @@ func endOf(f *Family) [3]string {
 func (s *Series) leftOpen(f *Family) string {
 	x := connections(f, false)
 	if s.Unowned {
-		return x.words(lastCount(f.Counts)) + " are in CLOSE_WAIT"
+		return x.words(f.Counts.Last()) + " are in CLOSE_WAIT"
 	}
-	return x.words(lastCount(f.Counts)) + " are in CLOSE_WAIT: the peers have closed, " + s.self() + " has not"
+	return x.words(f.Counts.Last()) + " are in CLOSE_WAIT: the peers have closed, " + s.self() + " has not"
 }

@@ -154,8 +154,10 @@ func (c *Case) sortOut() {
 }
 
 // adopt assigns the families of snapshots without creators (debug=1, proto, execution
-// traces) to the families that a dump with creators named in the same series.
-func (j *JudgedSeries) adopt() {
+// traces) to the families that a dump with creators named in the same series. Frames that
+// several creators share show none of their families there, and their own family is not
+// shown where the dump tells the creators apart: it returns these snapshots by fingerprint.
+func (j *JudgedSeries) adopt() (notShown map[string][]bool) {
 	var named []*analysis.Family
 	byPrint := map[string]*analysis.Family{}
 	identified := map[*analysis.Family]bool{} // snapshots share their families
@@ -174,10 +176,8 @@ func (j *JudgedSeries) adopt() {
 			}
 		}
 	}
-	adopters := family.Adopters(named)
-	if len(adopters) == 0 {
-		return
-	}
+	claimants := family.Claimants(named)
+	shared := map[string][]string{} // families whose frames several creators share, with those that claim them
 	for _, s := range j.Snapshots {
 		own, creators := false, hasCreators(s)
 		for i := range s.Groups {
@@ -185,16 +185,48 @@ func (j *JudgedSeries) adopt() {
 			if creators && g.Members.Identified() {
 				continue
 			}
-			f := byPrint[adopters[g.Family.Fingerprint]]
-			if f != nil && GroupOf(s, f.Fingerprint) == nil {
+			claimed := claimants[g.Family.Fingerprint]
+			if len(claimed) > 1 {
+				shared[g.Family.Fingerprint] = claimed
+				continue
+			}
+			if len(claimed) == 1 && GroupOf(s, claimed[0]) == nil {
 				if !own {
 					// The caller's snapshots must not change.
 					s.Groups, own = slices.Clone(s.Groups), true
 				}
-				s.Groups[i].Family = f
+				s.Groups[i].Family = byPrint[claimed[0]]
 			}
 		}
 	}
+	return j.hiddenBy(shared)
+}
+
+// hiddenBy are the snapshots that do not show a family although its members may be in them, by
+// fingerprint. shared has families without a creator, with those that share their frames.
+func (j *JudgedSeries) hiddenBy(shared map[string][]string) map[string][]bool {
+	out := map[string][]bool{}
+	hide := func(i int, print string) {
+		if GroupOf(j.Snapshots[i], print) == nil {
+			if out[print] == nil {
+				out[print] = make([]bool, len(j.Snapshots))
+			}
+			out[print][i] = true
+		}
+	}
+	for orphan, claimed := range shared {
+		for i, s := range j.Snapshots {
+			for _, print := range claimed {
+				if GroupOf(s, orphan) != nil {
+					hide(i, print)
+				}
+				if GroupOf(s, print) != nil {
+					hide(i, orphan)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // hasCreators reports whether the evidence names who started the goroutines.
@@ -216,9 +248,9 @@ func (j *JudgedSeries) judge(o Options) {
 }
 
 func (j *JudgedSeries) judgeFamilies(o Options) {
-	j.adopt()
+	notShown := j.adopt()
 	j.levelForms()
-	in := trend.Input{Snapshots: j.Snapshots, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}
+	in := trend.Input{Snapshots: j.Snapshots, NotShown: notShown, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}
 	for i, s := range j.Snapshots {
 		in.Objects[i] = s.Objects
 		in.Elapsed[i] = agesOf(s)
@@ -419,12 +451,6 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.Title = f.Title
 	}
 	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
-	for i, s := range j.Snapshots {
-		// A form that cannot show the family does not prove its absence.
-		if n := out.Counts[i]; n != nil && *n == 0 && s.Inexact[f.Kind] != analysis.Exact {
-			out.Counts[i] = nil
-		}
-	}
 	if out.Attributes == nil {
 		out.Attributes = map[string]string{}
 	}

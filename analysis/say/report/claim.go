@@ -80,15 +80,15 @@ func (d *diagnosing) claim(l *answer) Claims {
 	s, x := &d.r.Series[l.series], &l.subject
 	c := Claims{
 		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Ended: x.went,
-		Closed: s.startedByClose(l.finding), Since: -1, EndedAt: s.recoveredAt(l.finding), RestartedAt: d.restartedAt(s, x.counts), Last: lastKnown(x.counts),
+		Closed: s.startedByClose(l.finding), Since: -1, EndedAt: s.recoveredAt(l.finding), RestartedAt: d.restartedAt(s, x.counts), Last: x.counts.LastAt(),
 	}
-	if c.First, c.Top = ends(x.counts); c.First < 0 {
+	if c.First, c.Top = x.counts.FirstAt(), x.counts.HighestAt(); c.First < 0 {
 		return c
 	}
 	c.PerHour = d.perHour(s, x.counts)
-	c.From, c.N, c.Left = *x.counts[c.First], *x.counts[c.Top], *x.counts[c.Last]
+	c.From, c.N, c.Left = x.counts[c.First].N, x.counts[c.Top].N, x.counts[c.Last].N
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil && c.EndedAt > 0 && c.Followed {
-		c.Ended = sumOf(o.Ended[:c.EndedAt]) // until the cause went away
+		c.Ended, _ = o.Ended[:c.EndedAt].Sum() // until the cause went away
 	}
 	if onset := d.onset(s, l.finding); onset != nil {
 		c.Since, c.Before = c.First, onset.Before || onset.From == nil || onset.To == nil
@@ -121,6 +121,11 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.State = Grew },
 		},
 		{
+			name:    "stopped and later captures cannot show it",
+			forbids: func(l *answer, c *Claims) bool { return c.State == GrewOnce && l.subject.counts.Hidden(c.Last) },
+			instead: func(_ *answer, c *Claims) { c.State = Grew },
+		},
+		{
 			name:    "none ended and fewer are left",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended < c.missing() },
 			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },
@@ -143,7 +148,7 @@ func forbidden() []rule {
 		{
 			name:    "since before a capture that has none",
 			forbids: func(_ *answer, c *Claims) bool { return c.Before && c.From == 0 },
-			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, firstWithAny(l.subject.counts) },
+			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, l.subject.counts.FirstWithAny() },
 		},
 		{
 			name:    "opened here and ended with a peer",
@@ -175,15 +180,6 @@ func (l *answer) awaits() bool {
 // gone reports that the process which opened the things is gone, and was not started again.
 func (c *Claims) gone() bool { return c.Serves != nil && c.Serves.At > 0 && c.RestartedAt <= 0 }
 
-func sumOf(counts []*int) (n int) {
-	for _, c := range counts {
-		if c != nil {
-			n += *c
-		}
-	}
-	return n
-}
-
 // missing is how many of those that were there at the peak are gone at the last capture, where
 // no recovery and no restart explains it.
 func (c *Claims) missing() int {
@@ -199,12 +195,7 @@ func (c *Claims) steady() bool { return c.EndedAt <= 0 && c.RestartedAt <= 0 }
 // renewed reports a thing of whose members none stays: none of the first half of the captures
 // is left.
 func (l *answer) renewed() bool {
-	return l.life != nil && l.life.RenewedAt != nil && 2**l.life.RenewedAt >= lastKnown(l.subject.counts)-1
-}
-
-// firstWithAny is the first capture that has any, -1 without one.
-func firstWithAny(counts []*int) int {
-	return slices.IndexFunc(counts, func(n *int) bool { return n != nil && *n > 0 })
+	return l.life != nil && l.life.RenewedAt != nil && 2**l.life.RenewedAt >= l.subject.counts.LastAt()-1
 }
 
 // closers are the methods that end a thing. What they start waits for its end.

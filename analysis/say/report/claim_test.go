@@ -9,15 +9,7 @@ import (
 )
 
 // numbers are counts, -1 for not captured.
-func numbers(all ...int) []*int {
-	out := make([]*int, len(all))
-	for i, n := range all {
-		if n >= 0 {
-			out[i] = &n
-		}
-	}
-	return out
-}
+func numbers(all ...int) analysis.Counts { return analysis.CountsOf(all...) }
 
 // TestEachRuleReplacesWhatItForbids has a row for each rule of forbidden: claims that it forbids,
 // what stands in their place, and the nearest claims that it leaves alone.
@@ -27,13 +19,19 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 		life            *analysis.Life
 		ended           *Peer
 		queue           *Lock
-		counts          []*int
+		counts          analysis.Counts
 		forbidden, left Claims
 		instead         func(Claims) bool
 	}{
 		"stopped at the last capture": {
 			forbidden: Claims{State: GrewOnce, Top: 7, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
 			left:      Claims{State: GrewOnce, Top: 6, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Grew },
+		},
+		"stopped and later captures cannot show it": {
+			counts:    append(numbers(0, 20, 40, 40), analysis.Count{}, analysis.Count{State: analysis.NotShown}),
+			forbidden: Claims{State: GrewOnce, Top: 2, Last: 3, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: GrewOnce, Top: 2, Last: 5, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return c.State == Grew },
 		},
 		"none ended and fewer are left": {
@@ -150,8 +148,8 @@ func TestALimitIsToldByItsHighestUse(t *testing.T) {
 
 func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	stack := func(frames ...string) []string { return frames }
-	family := func(print, creator string, kind analysis.Kind, counts []*int, frames []string) *Family {
-		return &Family{Fingerprint: print, Kind: kind, CreatedBy: creator, Frames: frames, Counts: counts, Rise: *counts[len(counts)-1] - *counts[0]}
+	family := func(print, creator string, kind analysis.Kind, counts analysis.Counts, frames []string) *Family {
+		return &Family{Fingerprint: print, Kind: kind, CreatedBy: creator, Frames: frames, Counts: counts, Rise: counts[len(counts)-1].N - counts[0].N}
 	}
 	up, half, uneven := numbers(0, 2, 4, 6), numbers(0, 1, 2, 3), numbers(0, 5, 8, 14)
 	probe := family("g1:a", "k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"))

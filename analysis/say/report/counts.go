@@ -19,11 +19,11 @@ type Rise struct {
 }
 
 // RiseOf is the course of counts. Epochs may be nil. A restart is no recovery.
-func RiseOf(counts []*int, epochs []int) Rise {
+func RiseOf(counts analysis.Counts, epochs []int) Rise {
 	var runs [][]int
 	epoch := -1
 	for i, c := range counts {
-		if c == nil {
+		if !c.Known() {
 			continue
 		}
 		at := 0
@@ -33,7 +33,7 @@ func RiseOf(counts []*int, epochs []int) Rise {
 		if at != epoch || len(runs) == 0 {
 			runs, epoch = append(runs, nil), at
 		}
-		runs[len(runs)-1] = append(runs[len(runs)-1], *c)
+		runs[len(runs)-1] = append(runs[len(runs)-1], c.N)
 	}
 	if len(runs) == 0 {
 		return Rise{}
@@ -83,7 +83,7 @@ func (r Rise) joined(up, down string) string {
 }
 
 // Rises words the course of counts.
-func Rises(counts []*int, epochs []int) string { return RiseOf(counts, epochs).Text() }
+func Rises(counts analysis.Counts, epochs []int) string { return RiseOf(counts, epochs).Text() }
 
 // A sentence lists at most mostCounts figures. Of more it lists endCounts at both ends
 // and the highest one.
@@ -94,31 +94,25 @@ const (
 
 // inWords lists counts in the order of the snapshots, of many only the informative
 // ones: "5 7 9 11 … 403 … 3 2 1 0". Those of a cut dump are lower bounds.
-func (j *JudgedSeries) inWords(counts []*int, kind analysis.Kind) string {
+func (j *JudgedSeries) inWords(counts analysis.Counts, kind analysis.Kind) string {
 	return listed(counts, func(i int) bool { return j.Snapshots[i].Bounded(kind) })
 }
 
 // listed lists counts as inWords does; bounded reports lower bounds.
-func listed(counts []*int, bounded func(i int) bool) string {
+func listed(counts analysis.Counts, bounded func(i int) bool) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {
 		words[i] = "–"
-		if c != nil {
-			words[i] = strconv.Itoa(*c)
+		if c.Known() {
+			words[i] = strconv.Itoa(c.N)
 			if bounded(i) {
 				words[i] = "≥" + words[i]
 			}
 		}
 	}
 	if n := len(words); n > mostCounts {
-		top := -1
-		for i, c := range counts {
-			if c != nil && (top < 0 || *c > *counts[top]) {
-				top = i
-			}
-		}
 		middle := []string{"…"}
-		if top >= endCounts && top < n-endCounts {
+		if top := counts.HighestAt(); top >= endCounts && top < n-endCounts {
 			middle = []string{"…", words[top], "…"}
 		}
 		words = slices.Concat(words[:endCounts], middle, words[n-endCounts:])
@@ -127,21 +121,6 @@ func listed(counts []*int, bounded func(i int) bool) string {
 }
 
 // rises is Rises over the snapshots whose counts are no lower bounds.
-func (j *JudgedSeries) rises(counts []*int, kind analysis.Kind) string {
-	whole := slices.Clone(counts)
-	for i := range whole {
-		if j.Snapshots[i].Bounded(kind) {
-			whole[i] = nil
-		}
-	}
-	return Rises(whole, j.Trend.Epochs)
-}
-
-func lastCount(counts []*int) int {
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] != nil {
-			return *counts[i]
-		}
-	}
-	return 0
+func (j *JudgedSeries) rises(counts analysis.Counts, kind analysis.Kind) string {
+	return Rises(counts.Only(func(i int) bool { return !j.Snapshots[i].Bounded(kind) }), j.Trend.Epochs)
 }

@@ -7,14 +7,14 @@ import (
 )
 
 func TestASentenceListsFewOfManyCounts(t *testing.T) {
-	series := func(n, peak int) (*JudgedSeries, []*int) {
-		j, counts := &JudgedSeries{}, make([]*int, n)
+	series := func(n, peak int) (*JudgedSeries, analysis.Counts) {
+		j, counts := &JudgedSeries{}, make(analysis.Counts, n)
 		for i := range counts {
 			v := i
 			if i == peak {
 				v = 900
 			}
-			counts[i] = &v
+			counts[i] = analysis.Counted(v)
 			j.Snapshots = append(j.Snapshots, &analysis.Snapshot{})
 		}
 		return j, counts

@@ -266,6 +266,10 @@ func sheetCell(v any) string {
 		if v != nil {
 			return strconv.Itoa(*v)
 		}
+	case analysis.Count:
+		if v.Known() {
+			return strconv.Itoa(v.N)
+		}
 	case *int64:
 		if v != nil {
 			return strconv.FormatInt(*v, 10)

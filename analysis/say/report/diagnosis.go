@@ -255,14 +255,14 @@ func (s *Series) keeps(a, b *answer) bool {
 
 // sameSteps is how many of b come with each of a, at least 1, where both rise in the same
 // intervals by that ratio; 0 where they do not.
-func sameSteps(a, b []*int) int {
+func sameSteps(a, b analysis.Counts) int {
 	ratio, beforeA, beforeB, steps := 0, -1, -1, 0
 	for i := range a {
-		if i >= len(b) || a[i] == nil || b[i] == nil {
+		if i >= len(b) || !a[i].Known() || !b[i].Known() {
 			continue
 		}
 		if beforeA >= 0 {
-			da, db := *a[i]-beforeA, *b[i]-beforeB
+			da, db := a[i].N-beforeA, b[i].N-beforeB
 			switch {
 			case da == 0 && db == 0:
 			case da <= 0 || db <= 0 || db%da != 0 || ratio != 0 && db/da != ratio:
@@ -271,7 +271,7 @@ func sameSteps(a, b []*int) int {
 				ratio, steps = db/da, steps+1
 			}
 		}
-		beforeA, beforeB = *a[i], *b[i]
+		beforeA, beforeB = a[i].N, b[i].N
 	}
 	if steps < 2 {
 		return 0
@@ -299,9 +299,9 @@ func (s *Series) recoveredAt(f *Finding) int {
 }
 
 // restartedAt is the index of the snapshot that follows a restart after the growth, or -1.
-func (d *diagnosing) restartedAt(s *Series, counts []*int) int {
-	_, top := ends(counts)
-	last := lastKnown(counts)
+func (d *diagnosing) restartedAt(s *Series, counts analysis.Counts) int {
+	top := counts.HighestAt()
+	last := counts.LastAt()
 	if top < 0 || d.epoch(s, top) == d.epoch(s, last) {
 		return -1
 	}
@@ -383,7 +383,7 @@ func (d *diagnosing) bounds(l answer) bool {
 		kind = lead.Kind
 	}
 	for i, n := range l.subject.counts {
-		if n != nil && d.snapshot(s, i).Bounded(kind) {
+		if n.Known() && d.snapshot(s, i).Bounded(kind) {
 			return true
 		}
 	}
@@ -391,24 +391,24 @@ func (d *diagnosing) bounds(l answer) bool {
 }
 
 // perHour is the pace of counts from their last low to their peak, 0 where it has no time.
-func (d *diagnosing) perHour(s *Series, counts []*int) float64 {
-	first, top := ends(counts)
+func (d *diagnosing) perHour(s *Series, counts analysis.Counts) float64 {
+	first, top := counts.FirstAt(), counts.HighestAt()
 	if first < 0 || top <= first {
 		return 0
 	}
 	for first < top && d.epoch(s, first) != d.epoch(s, top) {
 		first++
 	}
-	if counts[first] == nil {
+	if !counts[first].Known() {
 		return 0
 	}
 	for i := first + 1; i < top; i++ { // the growth begins at the last low
-		if counts[i] != nil && *counts[i] <= *counts[first] {
+		if counts[i].Known() && counts[i].N <= counts[first].N {
 			first = i
 		}
 	}
 	a, b := d.snapshot(s, first).CapturedAt, d.snapshot(s, top).CapturedAt
-	rise := float64(*counts[top] - *counts[first])
+	rise := float64(counts[top].N - counts[first].N)
 	if a == nil || b == nil || !b.After(*a) || rise <= 0 {
 		return 0
 	}
@@ -421,11 +421,11 @@ func (d *diagnosing) rate(l answer) string {
 		figure, unit := wording.Pace(l.claims.PerHour)
 		return "+" + figure + " " + unit
 	}
-	first, top := ends(l.subject.counts)
+	first, top := l.subject.counts.FirstAt(), l.subject.counts.HighestAt()
 	if first < 0 || top <= first {
 		return ""
 	}
-	return fmt.Sprintf("+%d in %s without times", *l.subject.counts[top]-*l.subject.counts[first], wording.Plural(top-first, "interval", "intervals"))
+	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))
 }
 
 // proof is the one line that proves it, "n of n" where identities are known: what it begins
@@ -498,7 +498,7 @@ func nOfN(n, of int, rest string) (proved, text string) {
 // proofOfGrowth says of a growth that is no accusation who of the first capture is still there.
 func (d *diagnosing) proofOfGrowth(l answer, from, at string) (proved, text string) {
 	s, c := &d.r.Series[l.series], &l.claims
-	was, stayed, came := *l.subject.counts[c.First], 0, c.Came
+	was, stayed, came := l.subject.counts[c.First].N, 0, c.Came
 	if s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil || l.life == nil || l.life.Followed == 0 {
 		stayed = max(0, was-c.Ended)
 	} else {
@@ -720,7 +720,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
-				if all := lastCount(o.Counts); all > h.N && 2*h.N >= all {
+				if all := o.Counts.Last(); all > h.N && 2*h.N >= all {
 					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, all, shortRole(h.Type))}
 				}
 				return &Certainty{likely, "started by " + shortRole(h.Type)}
@@ -734,16 +734,6 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		return &Certainty{likely, "started by " + shortRole(last.Function)}
 	}
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
-}
-
-func highest(counts []*int) int {
-	n := 0
-	for _, c := range counts {
-		if c != nil {
-			n = max(n, *c)
-		}
-	}
-	return n
 }
 
 // chain is the cause first: what starts them, how many, what each keeps; then what grew in
@@ -762,7 +752,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 			out[len(out)-1].Text = "holds them"
 		}
 	}
-	n, own := highest(x.counts), d.courseOf(s, x)
+	n, own := x.counts.Highest(), d.courseOf(s, x)
 	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})
 	if x.each != "" {
 		out = append(out, Link{Figure: "each", Noun: x.each, Series: l.series, Finding: l.finding.Rank})
@@ -773,7 +763,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 			continue // processes that merely rise together stand in no chain
 		}
 		told[o.series] = true
-		n, course := highest(o.subject.counts), d.courseOf(&d.r.Series[o.series], &o.subject)
+		n, course := o.subject.counts.Highest(), d.courseOf(&d.r.Series[o.series], &o.subject)
 		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: o.subject.noun(n), Process: d.processOf(o.series), Text: course.Text(), Course: &course, Series: o.series, Finding: o.finding.Rank})
 	}
 	if len(out) < 2 {

@@ -54,10 +54,8 @@ func FactsOf(f *Family) *filter.Facts {
 	if f.OldestWait != nil {
 		facts.Wait = filter.Known(float64(*f.OldestWait))
 	}
-	for _, n := range f.Counts {
-		if n != nil {
-			facts.Count = filter.Known(max(facts.Count.Value, float64(*n)))
-		}
+	if f.Counts.FirstAt() >= 0 {
+		facts.Count = filter.Known(float64(f.Counts.Highest()))
 	}
 	return facts
 }

@@ -355,7 +355,7 @@ func raise(what string) string {
 func (j *JudgedSeries) units() []Unit {
 	out := []Unit{}
 	for _, u := range j.Trend.Units() {
-		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: evidence.Each(u), Text: j.words().Unit(u), Evidence: j.worded(u.Evidence, "member", "members"), Counts: make([]*int, len(u.Instances)), Members: u.Counts}
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: evidence.Each(u), Text: j.words().Unit(u), Evidence: j.worded(u.Evidence, "member", "members"), Counts: make(analysis.Counts, len(u.Instances)), Members: u.Counts}
 		if o, ok := j.Trend.UnitOnset(u.ID); ok {
 			unit.Onset = j.onset(o)
 		}
@@ -365,7 +365,7 @@ func (j *JudgedSeries) units() []Unit {
 		for i, n := range u.Instances {
 			if n != nil {
 				whole := int(math.Round(*n))
-				unit.Counts[i] = &whole
+				unit.Counts[i] = analysis.Counted(whole)
 			}
 		}
 		out = append(out, unit)

@@ -253,14 +253,7 @@ type ObjectCount struct {
 func (c *Case) ObjectCounts(series int) (out []ObjectCount) {
 	for i := range c.Series[series].kinds {
 		k := &c.Series[series].kinds[i]
-		n := 0
-		for _, count := range slices.Backward(k.Counts) {
-			if count != nil {
-				n = *count
-				break
-			}
-		}
-		out = append(out, ObjectCount{k.Name, k.Type, n, k.Families})
+		out = append(out, ObjectCount{k.Name, k.Type, k.Counts.Last(), k.Families})
 	}
 	return out
 }

@@ -38,10 +38,9 @@ func handles(series []Series) {
 }
 
 // firstSeen is the first snapshot with members, or the number of snapshots.
-func firstSeen(counts []*int) int {
-	i := slices.IndexFunc(counts, func(n *int) bool { return n != nil && *n > 0 })
-	if i < 0 {
-		return len(counts)
+func firstSeen(counts analysis.Counts) int {
+	if i := counts.FirstWithAny(); i >= 0 {
+		return i
 	}
-	return i
+	return len(counts)
 }

@@ -9,12 +9,7 @@ import (
 )
 
 func TestHandlesAreStable(t *testing.T) {
-	counts := func(all ...int) (out []*int) {
-		for _, n := range all {
-			out = append(out, &n)
-		}
-		return out
-	}
+	counts := analysis.CountsOf
 	of := func(series ...[]Family) (out []map[string]string) {
 		all := make([]Series, len(series))
 		for i := range all {

@@ -13,7 +13,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "11"
+const SentenceVersion = "12"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -89,18 +89,18 @@ func (s *Series) owner() string {
 
 // course words counts over the snapshots of a series: "87 to 263 goroutines between t0
 // and t7, back at 87 at t8". Counts of cut dumps are worded separately.
-func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject string) string {
+func (h *headline) course(s *Series, kind analysis.Kind, counts analysis.Counts, subject string) string {
 	whole := h.whole(s, kind, counts)
-	first, top := ends(whole)
+	first, top := whole.FirstAt(), whole.HighestAt()
 	if first < 0 {
 		return "not captured"
 	}
-	last := lastKnown(whole)
-	from, to, end := *whole[first], *whole[top], *whole[last]
+	last := whole.LastAt()
+	from, to, end := whole[first].N, whole[top].N, whole[last].N
 	counted := h.worded(s, kind)
 	var text string
 	switch {
-	case len(slices.Compact(known(whole))) == 1:
+	case len(slices.Compact(whole.Known())) == 1:
 		text = fmt.Sprintf("%s%s throughout", wording.Members(counted, from), subject)
 	case to <= from:
 		text = fmt.Sprintf("%d to %d %s%s", from, end, wording.Kinds(counted), subject)
@@ -124,10 +124,10 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 
 // leading is the kind that represents a series best: goroutines, else the first that
 // half of its snapshots have.
-func (h *headline) leading(s *Series) (analysis.Kind, []*int) {
+func (h *headline) leading(s *Series) (analysis.Kind, analysis.Counts) {
 	for _, k := range analysis.Kinds() {
 		totals := h.totals(s, k)
-		if n := len(known(totals)); n*2 >= len(totals) && n > 0 {
+		if n := len(totals.Known()); n*2 >= len(totals) && n > 0 {
 			return k, totals
 		}
 	}
@@ -141,10 +141,10 @@ func (h *headline) snapshot(s *Series, i int) *Snapshot {
 	return &Snapshot{}
 }
 
-func (h *headline) totals(s *Series, k analysis.Kind) []*int {
-	out := make([]*int, len(s.Snapshots))
+func (h *headline) totals(s *Series, k analysis.Kind) analysis.Counts {
+	out := make(analysis.Counts, len(s.Snapshots))
 	for i := range out {
-		out[i] = h.snapshot(s, i).Totals.Of(k)
+		out[i] = analysis.CountOf(h.snapshot(s, i).Totals.Of(k))
 	}
 	return out
 }
@@ -164,15 +164,8 @@ func (h *headline) worded(s *Series, k analysis.Kind) analysis.Kind {
 }
 
 // whole returns counts without lower bounds.
-func (h *headline) whole(s *Series, k analysis.Kind, counts []*int) []*int {
-	out := make([]*int, len(s.Snapshots))
-	copy(out, counts)
-	for i := range out {
-		if h.snapshot(s, i).Bounded(k) {
-			out[i] = nil
-		}
-	}
-	return out
+func (h *headline) whole(s *Series, k analysis.Kind, counts analysis.Counts) analysis.Counts {
+	return counts.Only(func(i int) bool { return !h.snapshot(s, i).Bounded(k) })
 }
 
 // Exactness is what the judged snapshot says of a kind. A report from before, which says
@@ -198,7 +191,7 @@ func (h *headline) comparable(s *Series) bool {
 func (h *headline) comparableKind(s *Series, k analysis.Kind) bool {
 	seen := map[int]bool{}
 	for i, n := range h.whole(s, k, h.totals(s, k)) {
-		if n == nil {
+		if !n.Known() {
 			continue
 		}
 		if seen[h.epoch(s, i)] {
@@ -210,7 +203,7 @@ func (h *headline) comparableKind(s *Series, k analysis.Kind) bool {
 }
 
 // nothing words why a series with several snapshots cannot show growth.
-func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string {
+func (h *headline) nothing(s *Series, kind analysis.Kind, totals analysis.Counts) string {
 	cut, refused := 0, 0
 	for i := range s.Snapshots {
 		if snap := h.snapshot(s, i); snap.LowerBound || snap.Refused > 0 {
@@ -231,15 +224,15 @@ func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string 
 //
 //	"at least 57 threads at t2 and 61 at t3"
 //	"at least 57 threads at t2 and lower bounds at 3 more snapshots"
-func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts []*int) string {
+func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts analysis.Counts) string {
 	var words []string
 	for i, n := range counts {
-		if n == nil || !h.snapshot(s, i).Bounded(kind) {
+		if !n.Known() || !h.snapshot(s, i).Bounded(kind) {
 			continue
 		}
-		figure := strconv.Itoa(*n)
+		figure := strconv.Itoa(n.N)
 		if len(words) == 0 {
-			figure = "at least " + wording.Members(kind, *n)
+			figure = "at least " + wording.Members(kind, n.N)
 		}
 		words = append(words, figure+" at "+h.label(s, i))
 	}
@@ -268,44 +261,6 @@ func (h *headline) inventory(s *Series, i int) string {
 		return "nothing that can be counted"
 	}
 	return strings.Join(words, ", ")
-}
-
-// ends returns the indexes of the first known count and of the largest, -1 without any.
-func ends(counts []*int) (first, top int) {
-	first, top = -1, -1
-	for i, n := range counts {
-		if n == nil {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		if top < 0 || *n > *counts[top] {
-			top = i
-		}
-	}
-	return first, top
-}
-
-// known returns the known counts.
-func known(counts []*int) []int {
-	var out []int
-	for _, n := range counts {
-		if n != nil {
-			out = append(out, *n)
-		}
-	}
-	return out
-}
-
-// lastKnown is the index of the last known count, -1 without any.
-func lastKnown(counts []*int) int {
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] != nil {
-			return i
-		}
-	}
-	return -1
 }
 
 // TotalRise is a total whose rise no single family explains.

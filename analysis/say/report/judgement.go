@@ -153,15 +153,15 @@ func (j *JudgedSeries) course() (out Course) {
 	kind, counts := leadingKind(*j)
 	known := false
 	for i, n := range counts {
-		if n == nil {
+		if !n.Known() {
 			continue
 		}
-		if len(out.Spark) == 0 || *n < out.Lowest {
-			out.Lowest = *n
+		if len(out.Spark) == 0 || n.N < out.Lowest {
+			out.Lowest = n.N
 		}
-		out.Highest = max(out.Highest, *n)
+		out.Highest = max(out.Highest, n.N)
 		lower := j.Snapshots[i].Bounded(kind)
-		out.Spark, out.Lower, known = append(out.Spark, *n), append(out.Lower, lower), known || lower
+		out.Spark, out.Lower, known = append(out.Spark, n.N), append(out.Lower, lower), known || lower
 	}
 	if !known {
 		out.Lower = nil

@@ -261,7 +261,7 @@ func (j *JudgedSeries) above(families []Family) []Finding {
 			continue
 		}
 		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: j.next(f),
-			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, lastCount(f.Counts)))})
+			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, f.Counts.Last()))})
 	}
 	return out
 }
@@ -302,7 +302,7 @@ func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 					order = append(order, key)
 					place[key] = signPlace(hit)
 				}
-				signs[key] += peak(family.Counts)
+				signs[key] += family.Counts.Highest()
 			}
 		}
 		for _, m := range r.Known {
@@ -361,7 +361,7 @@ func (j *JudgedSeries) allOf(s sign, byPrint map[string]*Family) int {
 	all := 0
 	for print, r := range j.known {
 		if f := byPrint[print]; f != nil && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Sign != "" && signOf(f.Kind, hit) == s }) {
-			all += peak(f.Counts)
+			all += f.Counts.Highest()
 		}
 	}
 	return all
@@ -379,16 +379,6 @@ func kindOrSign(k analysis.Kind, sign string) string {
 		return wording.Kinds(k) + " " + sign
 	}
 	return sign
-}
-
-func peak(counts []*int) int {
-	most := 0
-	for _, c := range counts {
-		if c != nil {
-			most = max(most, *c)
-		}
-	}
-	return most
 }
 
 // stated returns the classes of a snapshot's own statement.

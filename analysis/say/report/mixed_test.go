@@ -64,10 +64,10 @@ func TestFormsThatShowLessAccuseAndAcquitNobody(t *testing.T) {
 			for _, f := range r.Series[0].Families {
 				var counts []string
 				for _, n := range f.Counts {
-					if n == nil {
+					if !n.Known() {
 						counts = append(counts, "n/a")
 					} else {
-						counts = append(counts, fmt.Sprint(*n))
+						counts = append(counts, fmt.Sprint(n.N))
 					}
 				}
 				got += fmt.Sprintf("%s %v %s; ", f.Title, counts, f.Verdict)

@@ -22,8 +22,8 @@ func (o *Object) Threads() bool {
 func (j *JudgedSeries) judgeMonitors(o *Object) {
 	for _, print := range o.Families {
 		counts := j.Trend.Counts(print)
-		rise := riseOf(o.Counts)
-		if rise <= 0 || riseOf(counts)%rise != 0 || !stepsWith(counts, o.Counts, riseOf(counts)/rise) {
+		rise := o.Counts.Rise()
+		if rise <= 0 || counts.Rise()%rise != 0 || !stepsWith(counts, o.Counts, counts.Rise()/rise) {
 			continue
 		}
 		if v := j.Judged[print].Verdict; v.Rank() < o.Verdict.Rank() {

@@ -38,7 +38,7 @@ func TestClientsThatMonitorsProveAreSaidOnce(t *testing.T) {
 
 func TestOneThreadDumpListsItsObjects(t *testing.T) {
 	s := &reportOf(t, corpus.Path(t, "series", "okhttp-leak", "t4")).Series[0]
-	if len(s.Objects) != 1 || s.Objects[0].Shape() != "1 thread waits on it" || *s.Objects[0].Counts[0] != 90 {
+	if len(s.Objects) != 1 || s.Objects[0].Shape() != "1 thread waits on it" || s.Objects[0].Counts[0].N != 90 {
 		t.Fatalf("got %+v", s.Objects)
 	}
 	for _, f := range s.Findings {

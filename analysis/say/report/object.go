@@ -22,9 +22,9 @@ type Object struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	// Counts, Born and Ended have an entry for each snapshot, nil without evidence.
-	Counts []*int `json:"counts"`
-	Born   []*int `json:"born"`
-	Ended  []*int `json:"ended"`
+	Counts analysis.Counts `json:"counts"`
+	Born   analysis.Counts `json:"born"`
+	Ended  analysis.Counts `json:"ended"`
 	// PartsLost counts the objects that went on with fewer goroutines, PartsReplaced those
 	// that have other goroutines than before.
 	PartsLost     int              `json:"parts_lost,omitempty"`
@@ -170,12 +170,12 @@ func (j *JudgedSeries) inStep(o *Object, paired []string) {
 			continue
 		}
 		for _, s := range u.Families {
-			rise := riseOf(o.Counts)
+			rise := o.Counts.Rise()
 			if slices.Contains(o.Families, s.Fingerprint) || slices.Contains(paired, s.Fingerprint) || rise <= 0 {
 				continue
 			}
 			counts := j.Trend.Counts(s.Fingerprint)
-			if r := math.Round(float64(riseOf(counts)) / float64(rise)); r > 0 && stepsWith(counts, o.Counts, int(r)) {
+			if r := math.Round(float64(counts.Rise()) / float64(rise)); r > 0 && stepsWith(counts, o.Counts, int(r)) {
 				o.InStep = append(o.InStep, InStep{Fingerprint: s.Fingerprint, Kind: s.Kind, Ratio: r})
 			}
 		}
@@ -186,14 +186,14 @@ func (j *JudgedSeries) inStep(o *Object, paired []string) {
 // stepsWith reports counts that change by ratio times as much as those of the objects in
 // every interval, but for one in twenty. One in eight may be missing as well: the files of one
 // instant are read one after another.
-func stepsWith(counts, objects []*int, ratio int) bool {
+func stepsWith(counts, objects analysis.Counts, ratio int) bool {
 	last := -1
 	for i := range counts {
-		if counts[i] == nil || objects[i] == nil {
+		if !counts[i].Known() || !objects[i].Known() {
 			continue
 		}
 		if last >= 0 {
-			want, got := ratio*(*objects[i]-*objects[last]), *counts[i]-*counts[last]
+			want, got := ratio*(objects[i].N-objects[last].N), counts[i].N-counts[last].N
 			if off, step := max(got-want, want-got), max(want, -want); 20*off > step && (off > 1 || step < 8) {
 				return false
 			}
@@ -205,30 +205,7 @@ func stepsWith(counts, objects []*int, ratio int) bool {
 
 // rise is the last count minus the first.
 func (o *Object) rise() int {
-	first, last := -1, 0
-	for _, c := range o.Counts {
-		if c != nil {
-			if last = *c; first < 0 {
-				first = *c
-			}
-		}
-	}
-	return last - max(first, 0)
-}
-
-// riseOf is the largest count minus the first.
-func riseOf(counts []*int) int {
-	first, highest := -1, 0
-	for _, n := range counts {
-		if n == nil {
-			continue
-		}
-		if first < 0 {
-			first = *n
-		}
-		highest = max(highest, *n)
-	}
-	return highest - max(first, 0)
+	return o.Counts.Last() - o.Counts.First()
 }
 
 // ofObjects makes findings on families that are parts of objects findings on the objects:
@@ -271,7 +248,7 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	}
 	for i := range objects {
 		o := &objects[i]
-		if !o.Verdict.Rose() || o.Parts() == 0 && !o.Threads() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) {
+		if !o.Verdict.Rose() || o.Parts() == 0 && !o.Threads() || o.Level == analysis.ByGoroutine || !slices.Contains(o.Families, f.Families[0]) || !o.covers(byPrint[f.Families[0]]) {
 			continue
 		}
 		inside, all := 0, 0
@@ -290,6 +267,10 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
+// covers reports objects that are counted up to the last snapshot with a family. A debug=1 text
+// or a profile shows the goroutines and not on which objects they are.
+func (o *Object) covers(f *Family) bool { return o.Counts.LastAt() >= f.Counts.LastAt() }
+
 // Parts is how many goroutines an object has.
 func (o *Object) Parts() int {
 	for _, p := range o.Each {
@@ -301,8 +282,8 @@ func (o *Object) Parts() int {
 }
 
 // BornTotal and EndedTotal are how many came and ended in all since they are followed.
-func (o *Object) BornTotal() (n int, known bool)  { return total(o.Born) }
-func (o *Object) EndedTotal() (n int, known bool) { return total(o.Ended) }
+func (o *Object) BornTotal() (n int, known bool)  { return o.Born.Sum() }
+func (o *Object) EndedTotal() (n int, known bool) { return o.Ended.Sum() }
 
 // Title names the objects with their figures. epochs are those of the snapshots, nil for
 // one epoch.
@@ -312,7 +293,7 @@ func (o *Object) Title(epochs []int) string {
 		switch {
 		case n > 0:
 			return text + fmt.Sprintf(", %d ended", n)
-		case riseOf(o.Counts) == o.rise():
+		case o.Counts.Rise() == o.rise():
 			return text + ", none ended"
 		}
 	}
@@ -441,15 +422,6 @@ func (o *Object) hangsOn() string {
 		return fmt.Sprintf(", %d started by %s", h.N, shortRole(h.Type))
 	}
 	return fmt.Sprintf(", %d on one %s", h.N, shortRole(h.Type))
-}
-
-func total(counts []*int) (n int, known bool) {
-	for _, c := range counts {
-		if c != nil {
-			n, known = n+*c, true
-		}
-	}
-	return n, known
 }
 
 // shortRole leaves the import paths out of a role.

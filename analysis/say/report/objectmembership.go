@@ -133,7 +133,7 @@ const (
 // ObjectSnapshot is the index of the snapshot in which a kind of objects is worth a look:
 // the last one before the cause of its growth went away, else the last one that shows any.
 func (j *JudgedSeries) ObjectSnapshot(o Object) int {
-	shows := func(i int) bool { return i >= 0 && o.Counts[i] != nil && *o.Counts[i] > 0 }
+	shows := func(i int) bool { return i >= 0 && o.Counts[i].Any() }
 	if k := j.kindOf(&o); k != nil && shows(k.Judgement.RecoveredAt-1) {
 		return k.Judgement.RecoveredAt - 1
 	}
@@ -171,8 +171,8 @@ func (j *JudgedSeries) ObjectMembership(o Object, at, limit int) ObjectMembershi
 	for _, s := range j.Snapshots {
 		out.Snapshots = append(out.Snapshots, s.Label)
 	}
-	if o.Counts[at] != nil {
-		out.MembersTotal = *o.Counts[at]
+	if o.Counts[at].Known() {
+		out.MembersTotal = o.Counts[at].N
 	}
 	kind := j.kindOf(&o)
 	if kind == nil {

@@ -77,12 +77,12 @@ func (j *JudgedSeries) observer(p trend.Point, byPrint map[string]*Family) Findi
 	for i := range counts {
 		for _, print := range prints[1:] {
 			n := byPrint[print].Counts[i]
-			if counts[i] == nil || n == nil {
-				counts[i] = nil
+			if !counts[i].Known() || !n.Known() {
+				counts[i] = analysis.Count{}
 				break
 			}
-			sum := *counts[i] + *n
-			counts[i] = &sum
+			sum := counts[i].N + n.N
+			counts[i] = analysis.Counted(sum)
 		}
 	}
 	f := Finding{Kind: ObserverFinding, Verdict: p.Verdict, Families: prints, Counts: counts}

@@ -25,10 +25,10 @@ type Edge struct {
 	// N are the connections in each snapshot of From, Matched those of which the other end
 	// was seen. Entries are null without evidence, of Born and Ended also where nothing came
 	// before in the epoch.
-	N       []*int `json:"n"`
-	Matched []*int `json:"matched"`
-	Born    []*int `json:"born"`
-	Ended   []*int `json:"ended"`
+	N       analysis.Counts `json:"n"`
+	Matched analysis.Counts `json:"matched"`
+	Born    analysis.Counts `json:"born"`
+	Ended   analysis.Counts `json:"ended"`
 }
 
 // Order says that growths of one process hold those of others.

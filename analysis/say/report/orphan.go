@@ -75,7 +75,7 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 func (j *JudgedSeries) sayForgotten(f *Finding, of []*object.Orphans, objects []Object) {
 	var words []string
 	for _, o := range of {
-		words = append(words, fmt.Sprintf("%s (%s)", wording.Plural(lastCount(o.Counts), o.Sort.One, o.Sort.Many), j.rises(o.Counts, analysis.KindDescriptor)))
+		words = append(words, fmt.Sprintf("%s (%s)", wording.Plural(o.Counts.Last(), o.Sort.One, o.Sort.Many), j.rises(o.Counts, analysis.KindDescriptor)))
 	}
 	f.Title = "Opened and forgotten: " + wording.List(words, len(words))
 	if slices.ContainsFunc(of, func(o *object.Orphans) bool { return o.Sort.One == "TCP connection" }) {
@@ -101,9 +101,9 @@ func manyOf(of []*object.Orphans) (out []string) {
 func orphansText(of []*object.Orphans) string {
 	var words []string
 	for _, o := range of {
-		text := fmt.Sprintf("%d of %s", lastCount(o.Counts), wording.Plural(lastCount(o.All), o.Sort.One, o.Sort.Many))
-		if ended, known := total(o.Ended); known {
-			born, _ := total(o.Born)
+		text := fmt.Sprintf("%d of %s", o.Counts.Last(), wording.Plural(o.All.Last(), o.Sort.One, o.Sort.Many))
+		if ended, known := o.Ended.Sum(); known {
+			born, _ := o.Born.Sum()
 			text += fmt.Sprintf(" (%d came and %d ended)", born, ended)
 		}
 		words = append(words, text)

@@ -90,8 +90,8 @@ func (d *diagnosing) served(series int, f *Finding) *Peer {
 	p := &Peer{Process: d.processOf(held.Series), Series: held.Series, Connections: o.Connections, At: -1}
 	if s := &d.r.Series[held.Series]; o.Rule == edge.ByEnd {
 		p.At = slices.IndexFunc(s.Snapshots, func(id string) bool { return d.snapshots[id].Label == o.Snapshot })
-		if counts := s.lead(held.Finding).Counts; p.At >= 0 && counts[p.At] != nil {
-			p.Left = *counts[p.At]
+		if counts := s.lead(held.Finding).Counts; p.At >= 0 && counts[p.At].Known() {
+			p.Left = counts[p.At].N
 			p.Healthy = !slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Kind == "" && f.Verdict.Rose() && !f.Behind })
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Series) queueOf(f *Finding) *Lock {
 		if len(x.In) == 0 || x.In[0].Count < leastQueue || len(x.Holders) == 0 || x.Holders[0].Certainty == wait.Possible {
 			continue
 		}
-		if n := lead.Counts[at]; n != nil && 2*x.In[0].Count >= *n && slices.Contains(lead.Frames, x.In[0].Function) {
+		if n := lead.Counts[at]; n.Known() && 2*x.In[0].Count >= n.N && slices.Contains(lead.Frames, x.In[0].Function) {
 			return x
 		}
 	}

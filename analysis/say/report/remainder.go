@@ -29,7 +29,7 @@ func (j *JudgedSeries) remainders(findings []Finding, objects []Object) []Findin
 	for i := range j.kinds {
 		k := &j.kinds[i]
 		at := k.Judgement.RecoveredAt
-		if k.Rest || k.Level == analysis.ByGoroutine || at < 1 || k.Ended[at] == nil || *k.Ended[at] < leastRemaining {
+		if k.Rest || k.Level == analysis.ByGoroutine || at < 1 || !k.Ended[at].Known() || k.Ended[at].N < leastRemaining {
 			continue
 		}
 		for _, r := range j.staying(k, at) {
@@ -43,13 +43,7 @@ func (j *JudgedSeries) remainders(findings []Finding, objects []Object) []Findin
 func (j *JudgedSeries) staying(k *object.Kind, at int) (out []remainder) {
 	for i := range j.kinds {
 		m := &j.kinds[i]
-		base, before := 0, 0
-		if m.Counts[0] != nil {
-			base = *m.Counts[0]
-		}
-		if m.Counts[at-1] != nil {
-			before = *m.Counts[at-1]
-		}
+		base, before := m.Counts[0].N, m.Counts[at-1].N
 		r := remainder{kind: m, n: j.lasting(m, at), fewer: m.Rest || m.PartsLost[at] > 0}
 		switch {
 		case r.n-base < leastRemaining || m != k && m.Level == analysis.ByGoroutine && !m.Rest:
@@ -69,7 +63,7 @@ const mostRemainders = 3
 // lasting is how many objects of a kind were there before a snapshot and are in the last one.
 func (j *JudgedSeries) lasting(k *object.Kind, at int) (n int) {
 	last := len(j.Snapshots) - 1
-	for last > 0 && k.Counts[last] == nil {
+	for last > 0 && !k.Counts[last].Known() {
 		last--
 	}
 	for _, l := range k.Objects {
@@ -83,7 +77,7 @@ func (j *JudgedSeries) lasting(k *object.Kind, at int) (n int) {
 // sayRemainder says in the finding on what ended what stays, and makes a finding of this.
 func (j *JudgedSeries) sayRemainder(findings []Finding, objects []Object, k *object.Kind, r remainder) []Finding {
 	at := k.Judgement.RecoveredAt
-	ended, label := *k.Ended[at], j.Snapshots[at].Label
+	ended, label := k.Ended[at].N, j.Snapshots[at].Label
 	stay := fmt.Sprintf("%d %s %s still there", r.n, r.kind.Name, wording.Fit(r.n, "is", "are"))
 	if r.kind == k {
 		stay = fmt.Sprintf("%d %s still there", r.n, wording.Fit(r.n, "is", "are"))
@@ -157,7 +151,7 @@ func (j *JudgedSeries) objectOf(objects []Object, k *object.Kind) *Object {
 func (j *JudgedSeries) remainingFamilies(kinds ...*object.Kind) (out []string) {
 	for _, k := range kinds {
 		for _, print := range append([]string{k.RootFamily}, k.Families...) {
-			if counts := j.Trend.Counts(print); print != "" && len(counts) > 0 && lastCount(counts) > 0 && !slices.Contains(out, print) {
+			if counts := j.Trend.Counts(print); print != "" && len(counts) > 0 && counts.Last() > 0 && !slices.Contains(out, print) {
 				out = append(out, print)
 			}
 		}

@@ -180,7 +180,7 @@ type Family struct {
 	Variants    []Variant         `json:"variants,omitempty"`
 	Attributes  map[string]string `json:"attributes"`
 	States      map[string]int    `json:"states"`
-	Counts      []*int            `json:"counts"`
+	Counts      analysis.Counts   `json:"counts"`
 	Verdict     analysis.Verdict  `json:"verdict"`
 	RecoveredAt *string           `json:"recovered_at"`
 	Evidence    []Evidence        `json:"evidence"`
@@ -228,8 +228,8 @@ type Unit struct {
 	Ratio map[string]float64 `json:"ratio"`
 	// Counts are the instances since the first snapshot. Members are the members of all
 	// its families. Both are null if a family of the unit has no evidence.
-	Counts  []*int           `json:"counts"`
-	Members []*int           `json:"members"`
+	Counts  analysis.Counts  `json:"counts"`
+	Members analysis.Counts  `json:"members"`
 	Verdict analysis.Verdict `json:"verdict"`
 	// Each is one instance by kind, "1 goroutine, 6 watches". It is empty if instances
 	// cannot be counted.
@@ -345,8 +345,8 @@ type Finding struct {
 	// in which the members ended, nil where none is known to.
 	EndedWith *Peer `json:"ended_with,omitempty"`
 	// Counts are the members of all its families. Evidence is about them.
-	Counts   []*int     `json:"counts,omitempty"`
-	Evidence []Evidence `json:"evidence,omitempty"`
+	Counts   analysis.Counts `json:"counts,omitempty"`
+	Evidence []Evidence      `json:"evidence,omitempty"`
 	// Classes and Known are those of its families. Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
 	Classes []string `json:"classes,omitempty"`

@@ -75,8 +75,8 @@ func TestAFamilyWithoutCreatorsIsAdoptedInACopy(t *testing.T) {
 	if n := len(r.Series[0].Families); n != 1 {
 		t.Fatalf("%d families, want one: %+v", n, r.Series[0].Families)
 	}
-	if f := r.Series[0].Families[0]; f.Fingerprint != named.Groups[0].Family.Fingerprint || *f.Counts[0] != 5 || *f.Counts[1] != 7 {
-		t.Errorf("%s has %d and %d", f.Fingerprint, *f.Counts[0], *f.Counts[1])
+	if f := r.Series[0].Families[0]; f.Fingerprint != named.Groups[0].Family.Fingerprint || f.Counts[0].N != 5 || f.Counts[1].N != 7 {
+		t.Errorf("%s has %d and %d", f.Fingerprint, f.Counts[0].N, f.Counts[1].N)
 	}
 	if groups[0].Family != orphan {
 		t.Error("the groups that were given have another family")
@@ -92,7 +92,7 @@ func TestALeakIsTheFirstFinding(t *testing.T) {
 	f := s.Families[0]
 	var counts []int
 	for _, n := range f.Counts {
-		counts = append(counts, *n)
+		counts = append(counts, n.N)
 	}
 	if d := cmp.Diff([]int{10, 20, 30, 40, 50, 60}, counts); d != "" {
 		t.Error(d)

@@ -36,7 +36,7 @@ func (j *JudgedSeries) connection(f *analysis.Family) (o *Object, other string) 
 		return nil, ""
 	}
 	counts := j.Trend.Counts(f.Fingerprint)
-	if riseOf(counts) < leastResources {
+	if counts.Rise() < leastResources {
 		return nil, ""
 	}
 	o = &Object{
@@ -82,39 +82,35 @@ func (j *JudgedSeries) acceptedEnds(f *analysis.Family, reverse bool) *analysis.
 	counts := j.Trend.Counts(f.Fingerprint)
 	for _, o := range j.Trend.Families {
 		if o.Kind == f.Kind && o.Attributes["role"] == theirs && o.Attributes["state"] == "ESTABLISHED" && o.Attributes["protocol"] == f.Attributes["protocol"] &&
-			o.Attributes[of] == f.Attributes[at] && equalCounts(counts, j.Trend.Counts(o.Fingerprint)) {
+			o.Attributes[of] == f.Attributes[at] && slices.Equal(counts, j.Trend.Counts(o.Fingerprint)) {
 			return o
 		}
 	}
 	return nil
 }
 
-func equalCounts(a, b []*int) bool {
-	return slices.EqualFunc(a, b, func(x, y *int) bool { return x == nil && y == nil || x != nil && y != nil && *x == *y })
-}
-
 // lives counts the members of a family that came and that went in each snapshot, nil where
 // they cannot be followed from the snapshot before.
-func (j *JudgedSeries) lives(fingerprint string) (born, ended []*int) {
+func (j *JudgedSeries) lives(fingerprint string) (born, ended analysis.Counts) {
 	n := len(j.Snapshots)
-	born, ended = make([]*int, n), make([]*int, n)
+	born, ended = make(analysis.Counts, n), make(analysis.Counts, n)
 	followed := func(i int) bool {
 		g := j.Trend.Groups(fingerprint)[i]
-		return j.Trend.Counts(fingerprint)[i] != nil && (g == nil || g.Members.Identified())
+		return j.Trend.Counts(fingerprint)[i].Known() && (g == nil || g.Members.Identified())
 	}
 	shown := make([]bool, n)
 	for i := range n {
 		shown[i] = followed(i)
 		if i > 0 && shown[i] && shown[i-1] && j.Trend.Epochs[i] == j.Trend.Epochs[i-1] {
-			born[i], ended[i] = new(int), new(int)
+			born[i], ended[i] = analysis.Counted(0), analysis.Counted(0)
 		}
 	}
 	for _, l := range j.Trend.Lifelines(fingerprint, -1) {
-		if born[l.First] != nil {
-			*born[l.First]++
+		if born[l.First].Known() {
+			born[l.First].N++
 		}
-		if l.Last+1 < n && ended[l.Last+1] != nil {
-			*ended[l.Last+1]++
+		if l.Last+1 < n && ended[l.Last+1].Known() {
+			ended[l.Last+1].N++
 		}
 	}
 	return born, ended
@@ -123,26 +119,22 @@ func (j *JudgedSeries) lives(fingerprint string) (born, ended []*int) {
 // instances are the anonymous descriptors of one name whose families differ by what they hold
 // alone.
 func (j *JudgedSeries) instances(name, anon string) *Object {
-	o := Object{Name: name, Type: name, Counts: make([]*int, len(j.Snapshots)), Verdict: analysis.TooFewPoints, Level: analysis.ByInode, Families: []string{}}
+	o := Object{Name: name, Type: name, Counts: make(analysis.Counts, len(j.Snapshots)), Verdict: analysis.TooFewPoints, Level: analysis.ByInode, Families: []string{}}
 	for _, f := range j.Trend.Families {
 		if f.Kind != analysis.KindDescriptor || f.Attributes["name"] != anon {
 			continue
 		}
 		o.Families = append(o.Families, f.Fingerprint)
 		for i, n := range j.Trend.Counts(f.Fingerprint) {
-			if n == nil {
-				continue
+			if n.Known() {
+				o.Counts.Add(i, n.N)
 			}
-			if o.Counts[i] == nil {
-				o.Counts[i] = new(int)
-			}
-			*o.Counts[i] += *n
 		}
 		if v := j.Judged[f.Fingerprint].Verdict; v.Rank() < o.Verdict.Rank() {
 			o.Verdict = v
 		}
 	}
-	if riseOf(o.Counts) < leastResources {
+	if o.Counts.Rise() < leastResources {
 		return nil
 	}
 	o.Born, o.Ended = j.livesOfAll(o.Families, o.Counts)
@@ -151,9 +143,9 @@ func (j *JudgedSeries) instances(name, anon string) *Object {
 }
 
 // livesOfAll is lives for members that may change between some families.
-func (j *JudgedSeries) livesOfAll(families []string, counts []*int) (born, ended []*int) {
+func (j *JudgedSeries) livesOfAll(families []string, counts analysis.Counts) (born, ended analysis.Counts) {
 	n := len(j.Snapshots)
-	born, ended = make([]*int, n), make([]*int, n)
+	born, ended = make(analysis.Counts, n), make(analysis.Counts, n)
 	var before map[analysis.Identity]bool
 	for i := range n {
 		now, listed := map[analysis.Identity]bool{}, 0
@@ -165,7 +157,7 @@ func (j *JudgedSeries) livesOfAll(families []string, counts []*int) (born, ended
 				}
 			}
 		}
-		if counts[i] == nil || len(now) < listed {
+		if !counts[i].Known() || len(now) < listed {
 			before = nil // nobody can be followed
 			continue
 		}
@@ -177,7 +169,7 @@ func (j *JudgedSeries) livesOfAll(families []string, counts []*int) (born, ended
 				}
 			}
 			came, went := len(now)-stayed, len(before)-stayed
-			born[i], ended[i] = &came, &went
+			born[i], ended[i] = analysis.Counted(came), analysis.Counted(went)
 		}
 		before = now
 	}

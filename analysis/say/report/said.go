@@ -171,7 +171,7 @@ func (c *CaseReport) Facts(series int) func(*Family) *filter.Facts {
 		facts := FactsOf(f)
 		facts.Process = s.Process
 		for i, n := range f.Counts {
-			if n != nil && *n > 0 {
+			if n.Any() {
 				facts.Labels = append(facts.Labels, labels()[i])
 			}
 		}
@@ -244,8 +244,8 @@ func (s *Series) readColumns(packed []byte) (rest []byte, err error) {
 }
 
 // columns are the lists of counts of a series, in a fixed order.
-func (s *Series) columns() iter.Seq[*[]*int] {
-	return func(yield func(*[]*int) bool) {
+func (s *Series) columns() iter.Seq[*analysis.Counts] {
+	return func(yield func(*analysis.Counts) bool) {
 		for i := range s.Families {
 			if !yield(&s.Families[i].Counts) {
 				return
@@ -271,22 +271,22 @@ func (s *Series) columns() iter.Seq[*[]*int] {
 	}
 }
 
-// appendColumn writes 0 for nil, else the length and one; then for each entry 0 for nil, else
-// the difference to the entry before, zigzag and one; all as uvarints.
-func appendColumn(b []byte, column []*int) []byte {
+// appendColumn writes 0 for nil, else the length and one; then for each entry its state where it
+// is not known, else the difference to the known one before, zigzag and two; all as uvarints.
+func appendColumn(b []byte, column analysis.Counts) []byte {
 	if column == nil {
 		return binary.AppendUvarint(b, 0)
 	}
 	b = binary.AppendUvarint(b, uint64(len(column))+1)
 	last := 0
 	for _, n := range column {
-		if n == nil {
-			b = append(b, 0)
+		if !n.Known() {
+			b = append(b, byte(n.State))
 			continue
 		}
-		by := *n - last
-		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+1)
-		last = *n
+		by := n.N - last
+		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+uint64(analysis.Known))
+		last = n.N
 	}
 	return b
 }
@@ -294,7 +294,7 @@ func appendColumn(b []byte, column []*int) []byte {
 var errDamaged = errors.New("a stored report: its counts or names of files are damaged")
 
 // readColumn undoes appendColumn and returns what follows.
-func readColumn(b []byte) (column []*int, rest []byte, err error) {
+func readColumn(b []byte) (column analysis.Counts, rest []byte, err error) {
 	n, size := binary.Uvarint(b)
 	if b = b[max(size, 0):]; size <= 0 || n > uint64(len(b))+1 {
 		return nil, nil, errDamaged
@@ -302,20 +302,20 @@ func readColumn(b []byte) (column []*int, rest []byte, err error) {
 	if n == 0 {
 		return nil, b, nil
 	}
-	column, values := make([]*int, n-1), make([]int, n-1)
+	column = make(analysis.Counts, n-1)
 	last := 0
 	for i := range column {
 		by, size := binary.Uvarint(b)
 		if size <= 0 {
 			return nil, nil, errDamaged
 		}
-		if b = b[size:]; by == 0 {
+		if b = b[size:]; by < uint64(analysis.Known) {
+			column[i].State = analysis.CountState(by)
 			continue
 		}
-		by--
+		by -= uint64(analysis.Known)
 		last += int(by>>1) ^ -int(by&1)
-		values[i] = last
-		column[i] = &values[i]
+		column[i] = analysis.Counted(last)
 	}
 	return column, b, nil
 }

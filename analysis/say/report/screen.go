@@ -390,12 +390,12 @@ func (s *screen) epochs(x *Series) []int {
 }
 
 // drawn is the sparkline of counts with its figures.
-func (s *screen) drawn(counts []*int, epochs []int) string {
-	known := known(counts)
+func (s *screen) drawn(counts analysis.Counts, epochs []int) string {
+	known := counts.Known()
 	if len(known) == 0 {
 		return ""
 	}
-	first, last, top := known[0], known[len(known)-1], highest(counts)
+	first, last, top := known[0], known[len(known)-1], counts.Highest()
 	if len(known) == 1 {
 		return wording.Number(int64(first))
 	}

@@ -91,7 +91,7 @@ func (s *screen) kinds(x *Series) []string {
 // count, share, longest wait, and title.
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
-	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || lastCount(f.Counts) == 0 })
+	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 })
 	label, wide := "groups", 0
 	var out []string
 	shown := all[:min(len(all), most)]
@@ -102,10 +102,10 @@ func (s *screen) largest(x *Series, most int) []string {
 	}
 	for i := range shown {
 		f := &shown[i]
-		n := lastCount(f.Counts)
+		n := f.Counts.Last()
 		share, wait := "", ""
-		if total := totals[0]; total != nil && *total > 0 {
-			share = wording.Share(float64(n) / float64(*total))
+		if total := totals[0]; total.Any() {
+			share = wording.Share(float64(n) / float64(total.N))
 		}
 		if f.OldestWait != nil && *f.OldestWait > 0 {
 			wait = wording.Wait(*f.OldestWait)
@@ -148,15 +148,15 @@ func (s *screen) stuck() (out []string) {
 func (s *screen) objects(x *Series) []string {
 	var proven []*Object
 	for i := range x.Objects {
-		if o := &x.Objects[i]; o.Level != analysis.ByGoroutine && most(o.Counts) > 0 {
+		if o := &x.Objects[i]; o.Level != analysis.ByGoroutine && o.Counts.Highest() > 0 {
 			proven = append(proven, o)
 		}
 	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*most(b.Counts) - a.Each[0].N*most(a.Counts) })
+	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*b.Counts.Highest() - a.Each[0].N*a.Counts.Highest() })
 	label := "objects"
 	var out []string
 	for _, o := range proven[:min(len(proven), mostScreenObjects)] {
-		text := fmt.Sprintf("%6d  ", most(o.Counts))
+		text := fmt.Sprintf("%6d  ", o.Counts.Highest())
 		out, label = append(out, s.label(label)+text+cut(wording.Printable(o.Name+", each "+o.Shape()), columns-labelWidth-len(text))), ""
 	}
 	return out

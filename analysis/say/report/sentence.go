@@ -55,7 +55,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
 	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
 		again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
-		if n := x.counts[c.RestartedAt]; c.RestartedAt < c.Last && n != nil && *n >= c.Left {
+		if n := x.counts[c.RestartedAt]; c.RestartedAt < c.Last && n.Known() && n.N >= c.Left {
 			again = fmt.Sprintf("%d since", c.Left) // the new process does not grow
 		}
 		return d.opened(l, "", fmt.Sprintf("; restarted after %s, %s", d.label(s, c.RestartedAt-1), again))

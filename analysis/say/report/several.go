@@ -36,7 +36,7 @@ type SeveralRow struct {
 	Kind        analysis.Kind    `json:"kind"`
 	Title       string           `json:"title"`
 	Section     string           `json:"section"`
-	Counts      []*int           `json:"counts"`
+	Counts      analysis.Counts  `json:"counts"`
 	Delta       *int             `json:"delta"`
 	Verdict     analysis.Verdict `json:"verdict"`
 	// Triage is a person's decision about the family, or nil.

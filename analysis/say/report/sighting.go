@@ -100,12 +100,7 @@ func (j *JudgedSeries) stayed(fingerprint string, at sighting) int {
 func (j *JudgedSeries) riseOf(fingerprint string, at sighting) knowledge.Rise {
 	out := knowledge.Rise{Present: -1}
 	counts, start := j.Trend.Counts(fingerprint), j.Trend.EpochStart(at.snapshot)
-	count := func(i int) int {
-		if counts[i] == nil {
-			return 0
-		}
-		return *counts[i]
-	}
+	count := func(i int) int { return counts[i].N }
 	first, began := -1, -1
 	for i := start; i <= at.snapshot; i++ {
 		if first < 0 && count(i) > 0 {

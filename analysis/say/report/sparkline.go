@@ -1,6 +1,11 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
 
 // heights are the columns of a sparkline, the lowest first.
 var heights = []rune("▁▂▃▄▅▆▇█")
@@ -14,19 +19,12 @@ const mostColumns = 24
 // dots. A bar marks the restarts that epochs tell.
 //
 //	3 8 20 45 90 → "▁▁▂▄█"
-func sparkline(counts []*int, epochs []int) string {
-	low, high := -1, 0
-	for _, n := range counts {
-		if n != nil {
-			high = max(high, *n)
-			if low < 0 || *n < low {
-				low = *n
-			}
-		}
-	}
-	if low < 0 {
+func sparkline(counts analysis.Counts, epochs []int) string {
+	known := counts.Known()
+	if len(known) == 0 {
 		return ""
 	}
+	low, high := slices.Min(known), slices.Max(known)
 	if 2*low > high {
 		low = 0
 	}
@@ -43,18 +41,12 @@ func sparkline(counts []*int, epochs []int) string {
 }
 
 // level is the column of the highest of some counts.
-func level(counts []*int, low, high int) rune {
-	top := -1
-	for _, n := range counts {
-		if n != nil {
-			top = max(top, *n)
-		}
-	}
+func level(counts analysis.Counts, low, high int) rune {
 	switch {
-	case top < 0:
+	case counts.FirstAt() < 0:
 		return '·'
 	case high == low:
 		return heights[0]
 	}
-	return heights[((top-low)*(len(heights)-1)*2+high-low)/(2*(high-low))]
+	return heights[((counts.Highest()-low)*(len(heights)-1)*2+high-low)/(2*(high-low))]
 }

@@ -4,22 +4,15 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"leakdiff/analysis"
 )
 
 func TestASparklineShowsTheCourseOfCounts(t *testing.T) {
-	of := func(all ...int) (out []*int) {
-		for _, n := range all {
-			if n < 0 {
-				out = append(out, nil)
-				continue
-			}
-			out = append(out, &n)
-		}
-		return out
-	}
+	of := analysis.CountsOf
 	for _, tt := range []struct {
 		name   string
-		counts []*int
+		counts analysis.Counts
 		epochs []int
 		want   string
 	}{

@@ -26,7 +26,7 @@ type subject struct {
 	each string
 	// counts are per snapshot. came and went are followed since the first snapshot; they are
 	// valid if followed is set.
-	counts     []*int
+	counts     analysis.Counts
 	came, went int
 	followed   bool
 	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
@@ -114,7 +114,7 @@ func (s *Series) objectOf(f *Finding, lead *Family) *Object {
 	}
 	for i := range s.Objects {
 		o := &s.Objects[i]
-		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind {
+		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind || !o.covers(lead) {
 			continue
 		}
 		for _, print := range f.Families {
@@ -159,7 +159,7 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 	out.counts = o.Counts
 	came, followed := inEpoch(o.Born, o.Counts)
 	went, _ := inEpoch(o.Ended, o.Counts)
-	if !followed && lead != nil && lead.Life != nil && equalCounts(lead.Counts, o.Counts) {
+	if !followed && lead != nil && lead.Life != nil && slices.Equal(lead.Counts, o.Counts) {
 		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
 	}
 	out.came, out.went, out.followed = came, went, followed
@@ -352,20 +352,18 @@ func ofLibrary(f *Family) bool {
 
 // inEpoch adds up what is known of the start of the process at which the count was highest:
 // who came before a restart is not there after it. Values are nil where a start begins.
-func inEpoch(values, counts []*int) (n int, known bool) {
-	peak := lastKnown(counts)
-	for i, c := range counts {
-		if c != nil && *c > *counts[peak] {
-			peak = i
-		}
+func inEpoch(values, counts analysis.Counts) (n int, known bool) {
+	peak := counts.LastAt()
+	if top := counts.HighestAt(); top >= 0 && counts[top].N > counts[peak].N {
+		peak = top
 	}
 	for i, v := range values {
 		switch {
-		case v != nil:
-			n, known = n+*v, true
-		case counts[i] != nil && i > peak:
+		case v.Known():
+			n, known = n+v.N, true
+		case counts[i].Known() && i > peak:
 			return n, known
-		case counts[i] != nil:
+		case counts[i].Known():
 			n = 0
 		}
 	}

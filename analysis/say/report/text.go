@@ -90,17 +90,13 @@ func Text(w io.Writer, c Case, t Terminal) error {
 
 // leadingKind is the kind that represents a series best: goroutines, else the first
 // that was captured.
-func leadingKind(j JudgedSeries) (analysis.Kind, []*int) {
+func leadingKind(j JudgedSeries) (analysis.Kind, analysis.Counts) {
 	for _, k := range analysis.Kinds() {
-		counts := make([]*int, len(j.Snapshots))
-		known := 0
+		counts := make(analysis.Counts, len(j.Snapshots))
 		for i, s := range j.Snapshots {
-			counts[i] = s.Totals.Of(k)
-			if counts[i] != nil {
-				known++
-			}
+			counts[i] = analysis.CountOf(s.Totals.Of(k))
 		}
-		if known*2 >= len(j.Snapshots) && known > 0 {
+		if known := len(counts.Known()); known*2 >= len(j.Snapshots) && known > 0 {
 			return k, counts
 		}
 	}
@@ -321,18 +317,8 @@ func (p *printer) passing(s *Series) {
 	}
 	p.line("%-14s %-10s %8s %7s  %-5s %s", "verdict", "kind", "most", "rise", "", "group")
 	for _, f := range s.Families {
-		p.line("%-14s %-10s %8d %+7d  %-5s %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, most(f.Counts), f.Rise, f.Handle, cut(f.Title, max(20, p.width-50)))
+		p.line("%-14s %-10s %8d %+7d  %-5s %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, f.Counts.Highest(), f.Rise, f.Handle, cut(f.Title, max(20, p.width-50)))
 	}
-}
-
-func most(counts []*int) int {
-	n := 0
-	for _, c := range counts {
-		if c != nil {
-			n = max(n, *c)
-		}
-	}
-	return n
 }
 
 // totals prints the table with one column for each snapshot. Long series show the
@@ -476,13 +462,13 @@ func (p *printer) largest(s *Series) {
 			return
 		}
 		shown++
-		p.line("%-10s %8d  %s", f.Kind, lastCount(f.Counts), cut(f.Title, max(20, p.width-21)))
+		p.line("%-10s %8d  %s", f.Kind, f.Counts.Last(), cut(f.Title, max(20, p.width-21)))
 	}
 }
 
 func sortedByCount(families []Family) []Family {
 	out := slices.Clone(families)
-	slices.SortStableFunc(out, func(a, b Family) int { return lastCount(b.Counts) - lastCount(a.Counts) })
+	slices.SortStableFunc(out, func(a, b Family) int { return b.Counts.Last() - a.Counts.Last() })
 	return out
 }
 

@@ -29,7 +29,7 @@ func (p *printer) objects(s *Series) {
 	if len(proven) == 0 {
 		return
 	}
-	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*most(b.Counts) - a.Each[0].N*most(a.Counts) })
+	slices.SortStableFunc(proven, func(a, b *Object) int { return b.Each[0].N*b.Counts.Highest() - a.Each[0].N*a.Counts.Highest() })
 	p.line("")
 	named, width := map[string]int{}, 16
 	for _, o := range proven {
@@ -38,7 +38,7 @@ func (p *printer) objects(s *Series) {
 	}
 	p.line("%8s  %-*s %s", "objects", width, "each", "what they are")
 	for _, o := range proven[:min(len(proven), mostPrinted)] {
-		p.line("%8d  %-*s %s", most(o.Counts), width, o.Shape(), cut(o.apart(named)+o.hangsOn(), max(20, p.width-width-11)))
+		p.line("%8d  %-*s %s", o.Counts.Highest(), width, o.Shape(), cut(o.apart(named)+o.hangsOn(), max(20, p.width-width-11)))
 	}
 	if more := len(proven) - mostPrinted; more > 0 {
 		fewer := "fewer " + wording.Kinds(proven[0].Each[0].Kind)
@@ -51,7 +51,7 @@ func (p *printer) objects(s *Series) {
 func (p *printer) courses(s *Series, epochs []int) {
 	var shown []*Object
 	for i := range s.Objects {
-		if o := &s.Objects[i]; o.Matters() && riseOf(o.Counts) > 0 {
+		if o := &s.Objects[i]; o.Matters() && o.Counts.Rise() > 0 {
 			shown = append(shown, o)
 		}
 	}

@@ -121,13 +121,13 @@ func twoEnds(a, b *Family) bool {
 
 // inSteps reports that b rises with a by a whole number each time, as far as captures of two
 // kinds that are taken one after another can show it: within a tenth.
-func inSteps(a, b []*int) bool {
-	firstA, topA := ends(a)
-	firstB, topB := ends(b)
+func inSteps(a, b analysis.Counts) bool {
+	firstA, topA := a.FirstAt(), a.HighestAt()
+	firstB, topB := b.FirstAt(), b.HighestAt()
 	if firstA < 0 || firstB < 0 {
 		return false
 	}
-	riseA, riseB := float64(*a[topA]-*a[firstA]), float64(*b[topB]-*b[firstB])
+	riseA, riseB := float64(a[topA].N-a[firstA].N), float64(b[topB].N-b[firstB].N)
 	if riseA <= 0 || riseB <= 0 {
 		return false
 	}

@@ -60,11 +60,11 @@ func (d *diagnosing) title(l answer) string {
 // 60 to 2".
 func (d *diagnosing) movement(l answer) string {
 	x := &l.subject
-	first, top := ends(x.counts)
+	first, top := x.counts.FirstAt(), x.counts.HighestAt()
 	if first < 0 {
 		return capital(x.all())
 	}
-	from, high, end := *x.counts[first], *x.counts[top], *x.counts[lastKnown(x.counts)]
+	from, high, end := x.counts[first].N, x.counts[top].N, x.counts[x.counts.LastAt()].N
 	text := capital(x.all())
 	switch {
 	case end < from:

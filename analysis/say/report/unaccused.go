@@ -170,8 +170,8 @@ func (d *diagnosing) noneGrew(s *Series) string {
 	var still, rose []string
 	for _, k := range d.compared(s) {
 		totals := d.whole(s, k, d.totals(s, k))
-		first, _ := ends(totals)
-		if last := lastKnown(totals); *totals[last] > *totals[first] {
+		first := totals.FirstAt()
+		if last := totals.LastAt(); totals[last].N > totals[first].N {
 			rose = append(rose, d.course(s, k, d.totals(s, k), ""))
 			continue
 		}
@@ -210,37 +210,25 @@ const (
 func (d *diagnosing) doubt(s *Series) string {
 	for _, k := range d.compared(s) {
 		totals := d.whole(s, k, d.totals(s, k))
-		first, _ := ends(totals)
-		last := lastKnown(totals)
-		rise := *totals[last] - *totals[first]
-		if d.epoch(s, first) != d.epoch(s, last) || !(rise >= leastRise && float64(rise) >= leastRiseShare*float64(*totals[first]) || rise >= leastClimb && climbs(totals)) {
+		first := totals.FirstAt()
+		last := totals.LastAt()
+		rise := totals[last].N - totals[first].N
+		if d.epoch(s, first) != d.epoch(s, last) || !(rise >= leastRise && float64(rise) >= leastRiseShare*float64(totals[first].N) || rise >= leastClimb && climbs(totals)) {
 			continue
 		}
 		why := "the counts alone do not prove a growth"
 		if s.followed(k) {
 			why = "those that came and ended may balance by chance"
 		}
-		return fmt.Sprintf("Cannot tell whether %s%s leak: %d to %d, and %s", wording.Kinds(d.worded(s, k)), s.place("of"), *totals[first], *totals[last], why)
+		return fmt.Sprintf("Cannot tell whether %s%s leak: %d to %d, and %s", wording.Kinds(d.worded(s, k)), s.place("of"), totals[first].N, totals[last].N, why)
 	}
 	return ""
 }
 
 // climbs reports counts that rise in each interval, at least leastSteps of them.
-func climbs(counts []*int) bool {
-	steps, before := 0, -1
-	for _, n := range counts {
-		if n == nil {
-			continue
-		}
-		if before >= 0 {
-			if *n <= before {
-				return false
-			}
-			steps++
-		}
-		before = *n
-	}
-	return steps >= leastSteps
+func climbs(counts analysis.Counts) bool {
+	known := counts.Known()
+	return len(known) > leastSteps && len(slices.Compact(slices.Clone(known))) == len(known) && slices.IsSorted(known)
 }
 
 // followed reports that some group of a kind is followed by identity.
@@ -257,7 +245,7 @@ func (d *diagnosing) renewed(s *Series) *Family {
 		if f.Life == nil || f.Life.RenewedAt == nil || f.Verdict != analysis.Stable || f.Rise < leastClimb {
 			continue
 		}
-		if out == nil || lastCount(f.Counts) > lastCount(out.Counts) {
+		if out == nil || f.Counts.Last() > out.Counts.Last() {
 			out = f
 		}
 	}
@@ -268,12 +256,12 @@ func (d *diagnosing) renewed(s *Series) *Family {
 // replaced: none is older than 1 h".
 func (d *diagnosing) replacedText(s *Series, f *Family) string {
 	x := s.nameOf(d.nouns, f, nil)
-	last := lastKnown(f.Counts)
+	last := f.Counts.LastAt()
 	older := "none of those of " + d.label(s, *f.Life.RenewedAt) + " is left"
 	if age := d.over(s, *f.Life.RenewedAt, last); age != "" {
 		older = "none is older than" + strings.TrimPrefix(age, " in")
 	}
-	return fmt.Sprintf("No leak seen: %s%s at a time, all of them replaced, %s", x.words(highest(f.Counts)), s.place("of"), older)
+	return fmt.Sprintf("No leak seen: %s%s at a time, all of them replaced, %s", x.words(f.Counts.Highest()), s.place("of"), older)
 }
 
 // atLimit words a process at a limit, with what holds most of it: "worker is at its limit: 61 of
@@ -309,8 +297,8 @@ func (d *diagnosing) sharesText(b *Bound) string {
 func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
 	for i := range s.Families {
 		f := &s.Families[i]
-		if at := lastKnown(f.Counts); f.Kind == kind && at >= 0 && *f.Counts[at] > n {
-			most, n = f, *f.Counts[at]
+		if at := f.Counts.LastAt(); f.Kind == kind && at >= 0 && f.Counts[at].N > n {
+			most, n = f, f.Counts[at].N
 		}
 	}
 	return most, n

@@ -45,14 +45,9 @@ func Bisect(judged []JudgedSeries, program string, family *analysis.Family) tren
 }
 
 // varies reports counts of which one is above another: no other family can leak.
-func varies(counts []*int) bool {
-	low, high := math.MaxInt, 0
-	for _, n := range counts {
-		if n != nil {
-			low, high = min(low, *n), max(high, *n)
-		}
-	}
-	return high > low || len(counts) > 0 && slices.Contains(counts, nil)
+func varies(counts analysis.Counts) bool {
+	known := counts.Known()
+	return len(known) < len(counts) || len(slices.Compact(known)) > 1
 }
 
 // others are the exposures of the families of a program beside that of a growth, of the same
