@@ -477,11 +477,15 @@ func (m *caseMaker) lived(s *report.Series, series int, f *report.Finding) []*re
 
 // withoutStack lists what is known of a finding that has no stack.
 func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding) {
+	a.KnownTitle = "Open files by kind"
 	for _, print := range f.Families {
 		for i := range s.Families {
 			x := &s.Families[i]
 			if x.Fingerprint != print || len(a.Known) == 4 {
 				continue
+			}
+			if x.Kind != analysis.KindDescriptor {
+				a.KnownTitle = "What grew, by kind"
 			}
 			n, all := -1, -1
 			if last := x.Counts.LastAt(); last >= 0 {
@@ -494,7 +498,6 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 			if n >= 0 && all >= n {
 				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind, all)
 			}
-			a.KnownTitle = strings.Replace(kindTitle(x.Kind), "Descriptors", "Open files", 1) + " by kind"
 			a.Known = append(a.Known, Pair{m.name(s, x).Text(), count})
 		}
 	}
