@@ -136,8 +136,8 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.Came = c.Left + c.Ended },
 		},
 		{
-			name:    "followed and nobody came",
-			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Came == 0 && c.Ended == 0 && c.N > c.From },
+			name:    "followed and more rose than came",
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.N-c.From > c.Came },
 			instead: func(_ *answer, c *Claims) { c.Followed = false },
 		},
 		{

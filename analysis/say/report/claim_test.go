@@ -44,8 +44,8 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			left:      Claims{State: Leaks, Followed: true, Came: 119, N: 119, Left: 119, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return c.Came == 119 },
 		},
-		"followed and nobody came": {
-			forbidden: Claims{State: Leaks, Followed: true, From: 2, N: 20, Left: 20, EndedAt: -1, RestartedAt: -1},
+		"followed and more rose than came": {
+			forbidden: Claims{State: Leaks, Followed: true, From: 2, N: 20, Left: 20, Came: 17, EndedAt: -1, RestartedAt: -1},
 			left:      Claims{State: Leaks, Followed: true, From: 2, N: 20, Left: 20, Came: 18, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return !c.Followed },
 		},

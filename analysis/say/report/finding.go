@@ -81,7 +81,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	out = j.ofObjects(j.withKeys(out, byPrint), objects, byPrint)
 	out = j.forgotten(out, objects, byPrint)
 	out = j.remainders(out, objects)
-	out = append(out, j.above(families)...)
+	out = append(out, j.above(families, out)...)
 	for i := range out {
 		j.learn(&out[i], byPrint)
 	}

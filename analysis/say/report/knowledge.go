@@ -253,11 +253,11 @@ const setAside trend.Section = "no_leak"
 
 // above returns findings on families above their expected count, for which trend alone
 // has no finding.
-func (j *JudgedSeries) above(families []Family) []Finding {
+func (j *JudgedSeries) above(families []Family, found []Finding) []Finding {
 	var out []Finding
 	for i := range families {
 		f := &families[i]
-		if !j.weighed[f.Fingerprint] || !rising(f.Verdict) {
+		if !j.weighed[f.Fingerprint] || !rising(f.Verdict) || slices.ContainsFunc(found, func(x Finding) bool { return x.Kind == "" && slices.Contains(x.Families, f.Fingerprint) }) {
 			continue
 		}
 		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: j.next(f),

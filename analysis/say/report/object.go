@@ -267,9 +267,12 @@ func (j *JudgedSeries) explains(f *Finding, objects []Object, byPrint map[string
 	return nil
 }
 
-// covers reports objects that are counted up to the last snapshot with a family. A debug=1 text
-// or a profile shows the goroutines and not on which objects they are.
-func (o *Object) covers(f *Family) bool { return o.Counts.LastAt() >= f.Counts.LastAt() }
+// covers reports objects that are counted wherever a family is. A debug=1 text or a profile shows
+// the goroutines and not on which objects they are, and so does a heap of few objects far apart.
+func (o *Object) covers(f *Family) bool {
+	first := f.Counts.FirstAt()
+	return o.Counts.LastAt() >= f.Counts.LastAt() && (first < 0 || !f.Counts[first].Any() || o.Counts[first].Any())
+}
 
 // Parts is how many goroutines an object has.
 func (o *Object) Parts() int {

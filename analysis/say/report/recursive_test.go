@@ -115,7 +115,7 @@ func TestAllObjectsOfALargeHeapAreInTheSentence(t *testing.T) {
 		}
 		inputs = append(inputs, bundle.Input{Name: fmt.Sprintf("app/t%d/goroutines.txt", i), Size: int64(text.Len()), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil }})
 	}
-	const want = "250 main.Watcher objects were created and none ended."
+	const want = "250 goroutines in main.(*Watcher).run were started and none ended."
 	if got := built(t, inputs).Report.Diagnosis.Sentence; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
