@@ -92,6 +92,9 @@ func (d *diagnosing) claim(l *answer) Claims {
 	}
 	if onset := d.onset(s, l.finding); onset != nil {
 		c.Since, c.Before = c.First, onset.Before || onset.From == nil || onset.To == nil
+		if c.Followed && c.Ended == 0 && !c.Before { // the first that came stays
+			c.Since = slices.IndexFunc(x.counts, func(n analysis.Count) bool { return n.N > c.From })
+		}
 	}
 	c.Serves, c.Released = d.served(l.series, l.finding), c.EndedAt > 0
 	for _, r := range forbidden() {

@@ -165,7 +165,8 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	waiting.Attributes = map[string]string{"protocol": "TCP", "role": "client", "remote": "10.0.0.1:80", "state": "CLOSE_WAIT"}
 	server := family("d1:j", "", analysis.KindDescriptor, up, nil)
 	server.Attributes = map[string]string{"protocol": "TCP", "role": "server", "local": "10.0.0.1:80", "remote": "10.0.0.2", "state": "ESTABLISHED"}
-	held := []Object{{ID: "o1", Families: []string{"g1:a"}, InStep: []InStep{{Fingerprint: "g1:b"}}}}
+	held := []Object{{ID: "o1", Families: []string{"g1:a", "g1:b"}}}
+	asFast := []Object{{ID: "o1", Families: []string{"g1:a"}, InStep: []InStep{{Fingerprint: "g1:b"}, {Fingerprint: "g1:d"}, {Fingerprint: "d1:e"}}}}
 	for _, tt := range []struct {
 		name    string
 		a, b    *Family
@@ -174,6 +175,9 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	}{
 		{"different creators", probe, pod, nil, false},
 		{"different creators, and one object holds both", probe, pod, held, true},
+		{"different creators, and one is as fast as the objects of the other", probe, pod, asFast, false},
+		{"what the standard library keeps for objects", probe, transport, asFast, true},
+		{"descriptors in step with objects", probe, files, asFast, true},
 		{"one started the other", probe, child, nil, true},
 		{"what the standard library keeps for it", probe, transport, nil, true},
 		{"half as many descriptors as goroutines", probe, files, nil, false},

@@ -540,14 +540,23 @@ func (d *diagnosing) since(l answer) (since, until string) {
 	case c.Before:
 		return "before the first dump, " + d.dated(s, 0), until
 	}
-	if onset := d.onset(s, l.finding); onset != nil && !onset.Before && onset.From != nil && onset.To != nil {
+	at := d.snapshot(s, c.Since).CapturedAt
+	if onset := d.onset(s, l.finding); onset != nil && !onset.Before && onset.From != nil && onset.To != nil && !(c.Since > c.First && d.reaches(s, c.Since+1, *onset.To)) {
 		return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*onset.To), wording.Duration(onset.To.Sub(*onset.From))), until
 	}
-	at := d.snapshot(s, c.Since).CapturedAt
 	if c.Since == 0 || at == nil || d.snapshot(s, c.Since-1).CapturedAt == nil {
 		return d.dated(s, c.Since) + ", or since the capture before it", until
 	}
 	return fmt.Sprintf("%s, at most %s earlier", wording.Clock(*at), wording.Duration(at.Sub(*d.snapshot(s, c.Since-1).CapturedAt))), until
+}
+
+// reaches reports a time at or behind that of snapshot i, if there is one.
+func (d *diagnosing) reaches(s *Series, i int, at time.Time) bool {
+	if i >= len(s.Snapshots) {
+		return false
+	}
+	taken := d.snapshot(s, i).CapturedAt
+	return taken != nil && !at.Before(*taken)
 }
 
 // dated is the label of a capture with its time: "t8, 03:07:16".

@@ -206,7 +206,7 @@ func TestTopBoundsTheFurtherFindings(t *testing.T) {
 			t.Errorf("--top %d lists %d:\n%s", n, got, of(n))
 		}
 	}
-	if text := of(0); !strings.Contains(text, "\n\nalso    9 more findings\nmore    ") {
+	if text := of(0); !strings.Contains(text, "\n\nalso    10 more findings\nmore    ") {
 		t.Errorf("--top 0 does not count them:\n%s", text)
 	}
 }

@@ -69,7 +69,7 @@ func hasStack(f *Family) bool {
 // oneThing reports two families of one cause.
 func oneThing(a, b *Family, objects []Object) bool {
 	for i := range objects {
-		if o := &objects[i]; o.Level != analysis.ByGoroutine && o.has(a.Fingerprint) && o.has(b.Fingerprint) {
+		if o := &objects[i]; o.Level != analysis.ByGoroutine && o.keepsBoth(a, b) {
 			return true
 		}
 	}
@@ -97,9 +97,14 @@ func library(f *Family) bool {
 	return f.CreatedBy != "" && family.OfStandardLibrary(f.CreatedBy) && !slices.ContainsFunc(f.Frames, func(frame string) bool { return !family.OfStandardLibrary(frame) })
 }
 
-// has reports that a family is a part of the objects, or rises in step with them.
-func (o *Object) has(print string) bool {
-	return slices.Contains(o.Families, print) || slices.ContainsFunc(o.InStep, func(x InStep) bool { return x.Fingerprint == print })
+// keepsBoth reports two families of the objects: parts of them, or what rises in step with them.
+// Goroutines and threads that other code starts are parts or nothing: two leaks may be as fast.
+func (o *Object) keepsBoth(a, b *Family) bool {
+	has := func(f *Family) bool {
+		return slices.Contains(o.Families, f.Fingerprint) ||
+			(!hasStack(f) || library(f)) && slices.ContainsFunc(o.InStep, func(x InStep) bool { return x.Fingerprint == f.Fingerprint })
+	}
+	return has(a) && has(b)
 }
 
 // startedWithin reports that b was started by a function that stands in the stack of a.
