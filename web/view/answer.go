@@ -274,8 +274,8 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	if l := d.LimitClaim; l != nil && d.State != string(report.AtItsLimit) && (l.State == report.LimitReached || l.State == report.LimitSoon && l.HoursLeft <= nearHours) {
 		out = append(out, AnswerChip{Look: "limit", Text: Visible(l.Chip())})
 	}
-	if c := d.Claims; c != nil && d.Until != "" {
-		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + m.labelOf(m.in.Report.Series[*d.Series].Snapshots[c.EndedAt])})
+	if series, at := d.End(); at >= 0 {
+		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + m.labelOf(m.in.Report.Series[series].Snapshots[at])})
 	}
 	return out
 }
@@ -509,6 +509,9 @@ func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 	rate := cmp.Or(Visible(d.Rate), "not known")
 	if c := d.Claims; c != nil && c.PerHour > 0 && noun != "" {
 		figure, unit := wording.Pace(c.PerHour)
+		if figure == "1" && c.One != "" {
+			noun = c.One
+		}
 		rate = "+" + figure + " " + noun + " " + unit
 	}
 	fast := AnswerFact{Name: "How fast", Lines: []Pair{{rate, ""}}}

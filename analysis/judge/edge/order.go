@@ -400,12 +400,14 @@ func (c *Case) endOf(p, q int) int {
 	return -1
 }
 
-// opened is rule 3: a dialled the connections, both ends are open, and b waits for them.
+// opened is rule 3: a dialled the connections, both ends are open, and b waits for them, or what
+// grows in both are the ends themselves.
 func (c *Case) opened(a, b Growth, level Level) (Order, bool) {
 	// Goroutines that wait for a descriptor of these connections need no comparison of counts.
 	reads := b.Wait == WaitsToRead || b.Wait == ReadsAny && (level == ByDescriptor || c.carried(b, c.matchedCounts(b.Process, a.Process)))
 	streams := level == ByStreams && a.Calling && b.Wait != WaitsElsewhere
-	if !level.Joined() || a.Unary || !reads && !streams && b.Wait != ServesStream {
+	ends := a.Descriptors && b.Descriptors
+	if !level.Joined() || a.Unary || !reads && !streams && !ends && b.Wait != ServesStream {
 		return Order{}, false
 	}
 	dialled := c.count(a.Process, func(r *Row, j *joinedRow, i int) bool {

@@ -58,6 +58,19 @@ type Diagnosis struct {
 	Compared   []analysis.Kind `json:"compared,omitempty"`
 }
 
+// End is the snapshot, by its index in a series, at which what the answer is about had ended; at
+// is -1 without an end.
+func (d *Diagnosis) End() (series, at int) {
+	switch c := d.Claims; {
+	case c == nil:
+	case c.EndedAt > 0:
+		return *d.Series, c.EndedAt
+	case c.gone():
+		return c.Serves.Series, c.Serves.At
+	}
+	return 0, -1
+}
+
 // Link is one cell of the chain: a figure, a noun and a line about it.
 type Link struct {
 	Figure string `json:"figure"`
@@ -724,6 +737,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+		if s.lead(l.finding) == nil || !hasStack(s.lead(l.finding)) {
+			return &Certainty{unknown, "the listing shows no code"}
+		}
 		return &Certainty{open, "many functions started them"}
 	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
@@ -810,6 +826,9 @@ func (d *diagnosing) unless(l answer) string {
 	if c.Left == c.N {
 		level = "Stable at"
 	}
+	if b := d.r.Series[l.series].nearest(); b != nil && b.State == LimitReached {
+		return fmt.Sprintf("It stopped because it is full: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
+	}
 	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
 }
 
@@ -830,6 +849,10 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
 	case l.awaits():
 		out.Text = d.lookAtCalls(l)
+	case l.tied(s):
+		return s.untie()
+	case l.queue != nil && len(l.queue.recursive()) == 0:
+		out.Text = d.lookAtHolder(l)
 	case l.claims.Released:
 		out.Text = "Look in the logs " + d.within(s, l.claims.EndedAt) + ": what ended there held them."
 	case v == analysis.Stopped:

@@ -178,6 +178,10 @@ func (d *diagnosing) waiting(l answer) []string {
 	if len(l.queue.recursive()) > 0 {
 		return s.recursion(l.queue, in, until)
 	}
+	if l.tied(s) {
+		text := s.deadlock()
+		return []string{fmt.Sprintf("%s; %s %s behind them%s", text, l.subject.words(n), waits, until), text}
+	}
 	h := &l.queue.Holders[0]
 	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, waits, until)
 	if calls := holderCalls(d.nouns, h); calls != "" {
@@ -197,6 +201,24 @@ func (d *diagnosing) waiting(l answer) []string {
 		return []string{text + "; " + holder + " " + holds + " for " + on, text}
 	}
 	return []string{text + "; " + holder + " is in " + shortRole(h.At), text}
+}
+
+// tied reports a queue for a lock of a proven deadlock: no call and no time ends it.
+func (l *answer) tied(s *Series) bool {
+	return l.queue != nil && s.Locks != nil && len(s.Locks.Cycles) > 0 && s.Locks.Cycles[0].Certainty == Proven
+}
+
+// lookAtHolder says where to look in a queue whose holder is known.
+func (d *diagnosing) lookAtHolder(l answer) string {
+	h := &l.queue.Holders[0]
+	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(d.r.Series[l.series].Locks.Kind), shortRole(h.At))
+	if h.Certainty != Proven {
+		text = strings.Replace(text, "it holds", "it "+string(h.Certainty)+" holds", 1)
+	}
+	if on := holderWaits(d.nouns, h); on != "" {
+		text += " and waits for " + on
+	}
+	return text + "."
 }
 
 // holderCalls words the calls that a holder waits for, which it started itself, "" without any.
@@ -258,8 +280,8 @@ func (d *diagnosing) queueLinks(l answer) []Link {
 		out = append(out, Link{Figure: figure, Noun: noun, Text: "without an answer", Series: l.series, Finding: l.finding.Rank})
 	}
 	text := "in " + shortRole(h.At)
-	if h.ID != 0 {
-		text += fmt.Sprintf(", goroutine %d", h.ID)
+	if kind := d.r.Series[l.series].Locks.Kind; h.ID != 0 || h.Name != "" {
+		text += ", " + h.Who(kind)
 	}
 	if h.Recursive {
 		text += ", waits for it itself"

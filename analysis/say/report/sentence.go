@@ -37,7 +37,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	case f.marked() && c.N <= c.From:
 		n := f.markedOf()
 		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(n), of, wording.Fit(n, "is", "are"), wording.Fit(n, "it", "them"))}
-	case c.Closed && c.State != NoLeak:
+	case c.Closed && c.State != NoLeak && x.began != "started":
 		return d.closed(l, of)
 	}
 	switch c.State {
@@ -68,10 +68,14 @@ func (d *diagnosing) wordings(l answer) []string {
 	case x.peerClosed && c.RestartedAt < 0:
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
-	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted {
+	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted && !c.gone() {
 		if c.PerHour > 0 {
 			figure, unit := wording.Pace(c.PerHour)
-			rate := fmt.Sprintf("%s %s %s%s", figure, x.many, unit, x.place)
+			noun := x.many
+			if figure == "1" {
+				noun = x.one
+			}
+			rate := fmt.Sprintf("%s %s %s%s", figure, noun, unit, x.place)
 			text := fmt.Sprintf("%s opens %s and closes none", s.actor(), rate)
 			if s.Unowned {
 				text = capital(rate) + of + " are opened and none is closed"
@@ -175,7 +179,11 @@ func (d *diagnosing) closed(l answer, of string) []string {
 	if c.Followed && c.Ended == 0 {
 		n = c.Came
 	}
-	text := fmt.Sprintf("%s%s %s closed, but what %s started has not ended", x.words(n), of, wording.Fit(n, "was", "were"), closer)
+	waits := "has not ended"
+	if c.EndedAt > 0 {
+		waits = "had not ended until " + d.label(&d.r.Series[l.series], c.EndedAt)
+	}
+	text := fmt.Sprintf("%s%s %s closed, but what %s started %s", x.words(n), of, wording.Fit(n, "was", "were"), closer, waits)
 	return []string{text, d.grewFrom(l, of)}
 }
 

@@ -29,6 +29,8 @@ type resting struct {
 	text   string
 	// shorter are wordings of text that leave something out, the fullest first.
 	shorter []string
+	// shared are how many processes the text is about, 0 for one.
+	shared int
 	// rank orders the processes of a case: what is wrong, what rose, several captures, one.
 	rank int
 }
@@ -54,7 +56,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	}
 	first := &all[0]
 	tail := ""
-	if n := len(all) - 1; n > 0 {
+	if n := len(all) - max(1, first.shared); n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
 	tail = d.r.Series[first.series].owner() + tail
@@ -113,7 +115,7 @@ func (d *diagnosing) rest(series int) resting {
 		out.rank = restsUnowned
 	}
 	if limit := s.nearest(); limit != nil && limit.State == LimitReached && !limit.Peak {
-		out.state, out.text, out.rank = AtItsLimit, d.atLimit(s, limit), restsFull
+		out.state, out.text, out.rank, out.shared = AtItsLimit, d.atLimit(s, limit), restsFull, limit.Processes
 		return out
 	}
 	if len(s.Snapshots) == 1 {
