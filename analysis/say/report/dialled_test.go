@@ -90,7 +90,7 @@ func TestAGrowthThatStopsAtItsLimitIsFull(t *testing.T) {
 }
 
 func TestADeadlockLeadsThoseThatWaitBehindIt(t *testing.T) {
-	const head = "2026-11-01 10:%d0:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n"
+	const head = "2026-11-01 10:%d0:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n\"main\" #1 prio=5 os_prio=0 cpu=1.63ms elapsed=%d.00s tid=0x00007f3200000001 nid=0xfa1 runnable  [0x00007f3240000001]\n   java.lang.Thread.State: RUNNABLE\n\tat com.acme.Server.main(Server.java:44)\n\n"
 	thread := func(name string, id, moment int, waits, holds string) string {
 		text := fmt.Sprintf("%q #%d prio=5 os_prio=0 cpu=1.63ms elapsed=%d.00s tid=0x%016x nid=0x%x waiting for monitor entry  [0x00007f3340000000]\n   java.lang.Thread.State: BLOCKED (on object monitor)\n\tat com.acme.Account.deposit(Account.java:21)\n\t- waiting to lock <%s> (a com.acme.Account)\n", name, id, 6000+600*moment, 0x7f3300000000+id, 4000+id, waits)
 		if holds != "" {
@@ -108,10 +108,11 @@ func TestADeadlockLeadsThoseThatWaitBehindIt(t *testing.T) {
 	} {
 		var inputs []bundle.Input
 		for i := range 5 {
-			text := fmt.Sprintf(head, i) + thread("transfer-1", 21, i, other, one) + strings.Replace(thread("transfer-2", 22, i, one, other), "- waiting to lock <"+one, "- waiting to lock <"+map[bool]string{true: one, false: "0x00000000ff0b0099"}[tt.holds != ""], 1)
+			text := fmt.Sprintf(head, i, 6000+600*i) + thread("transfer-1", 21, i, other, one) + strings.Replace(thread("transfer-2", 22, i, one, other), "- waiting to lock <"+one, "- waiting to lock <"+map[bool]string{true: one, false: "0x00000000ff0b0099"}[tt.holds != ""], 1)
 			for k := range 5 + 6*i {
 				text += strings.Replace(thread(fmt.Sprintf("http-%d", k), 100+k, i, other, ""), "deposit(Account.java:21)", "balance(Account.java:30)", 1)
 			}
+			text += "\"VM Thread\" os_prio=0 cpu=1.63ms elapsed=6000.00s tid=0x00007f3100000001 nid=0xff1 runnable\n\nJNI global refs: 15, weak refs: 0\n\n"
 			inputs = append(inputs, bundle.Input{Name: fmt.Sprintf("case/t%d/threads.txt", i), Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }})
 		}
 		d := built(t, inputs).Report.Diagnosis
