@@ -154,6 +154,7 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	up, half, uneven := numbers(0, 2, 4, 6), numbers(0, 1, 2, 3), numbers(0, 5, 8, 14)
 	probe := family("g1:a", "k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"))
 	pod := family("g1:b", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet.(*podWorkers).run"))
+	dialDB, dialCache := family("g1:k", "main.dialDB", analysis.KindGoroutine, up, stack("main.readLoop")), family("g1:l", "main.dialCache", analysis.KindGoroutine, up, stack("main.readLoop"))
 	child := family("g1:c", "k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.probe"))
 	transport := family("g1:d", "net/http.(*Transport).dialConn", analysis.KindGoroutine, up, stack("net/http.(*persistConn).readLoop"))
 	files := family("d1:e", "", analysis.KindDescriptor, half, nil)
@@ -178,6 +179,7 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 		{"different creators, and one is as fast as the objects of the other", probe, pod, asFast, false},
 		{"what the standard library keeps for objects", probe, transport, asFast, true},
 		{"descriptors in step with objects", probe, files, asFast, true},
+		{"one function that two places start", dialDB, dialCache, nil, false},
 		{"one started the other", probe, child, nil, true},
 		{"what the standard library keeps for it", probe, transport, nil, true},
 		{"half as many descriptors as goroutines", probe, files, nil, false},

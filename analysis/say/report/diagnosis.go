@@ -982,7 +982,7 @@ const mostAlso = 6
 // also words the other findings that rose. Those that stand in the chain are told there.
 func (d *diagnosing) also(l answer, others []answer) (words []string, more int) {
 	for _, o := range others {
-		text := d.alsoText(o)
+		text := d.alsoText(o, &l)
 		switch {
 		case d.r.heldBy(o.finding, l) && o.series != l.series || slices.Contains(words, text):
 		case len(words) == mostAlso:
@@ -994,9 +994,14 @@ func (d *diagnosing) also(l answer, others []answer) (words []string, more int) 
 	return words, more
 }
 
-func (d *diagnosing) alsoText(o answer) string {
-	s := &d.r.Series[o.series]
-	text := o.subject.all() + " " + d.courseOf(s, &o.subject).Text()
+// alsoText is a thing with the course of its counts. A namesake of the first one is told by who
+// started it.
+func (d *diagnosing) alsoText(o answer, first *answer) string {
+	s, text := &d.r.Series[o.series], o.subject.all()
+	if x := s.lead(o.finding); o.series == first.series && text == first.subject.all() && x != nil && x.CreatedBy != "" {
+		text += " started by " + shortRole(x.CreatedBy)
+	}
+	text += " " + d.courseOf(s, &o.subject).Text()
 	if len(d.r.Series) > 1 {
 		text = d.processOf(o.series) + ": " + text
 	}

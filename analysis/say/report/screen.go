@@ -508,8 +508,9 @@ func (s *screen) further(most int) []string {
 	for ref := range told {
 		s.told[ref] = true
 	}
-	for _, o := range s.leads() {
-		add(o.series, o.finding, s.alsoText(o))
+	leads := s.leads()
+	for _, o := range leads {
+		add(o.series, o.finding, s.alsoText(o, &leads[0]))
 	}
 	for _, i := range s.r.seriesInOrder() {
 		x := &s.r.Series[i]

@@ -117,6 +117,9 @@ func (s *Series) objectOf(f *Finding, lead *Family) *Object {
 		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind || !o.covers(lead) {
 			continue
 		}
+		if o.Level == analysis.ByGoroutine && slices.ContainsFunc(o.Families, func(print string) bool { return !slices.Contains(f.Families, print) }) {
+			continue // others have the rest of them, and start it elsewhere
+		}
 		for _, print := range f.Families {
 			for _, own := range o.Families {
 				if own == print {

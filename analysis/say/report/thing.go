@@ -79,7 +79,7 @@ func oneThing(a, b *Family, objects []Object) bool {
 			// The standard library keeps goroutines for the code that calls it.
 			return inSteps(a.Counts, b.Counts) || inSteps(b.Counts, a.Counts)
 		}
-		return a.Kind == b.Kind && (a.CreatedBy != "" && a.CreatedBy == b.CreatedBy || a.entry() == b.entry() || startedWithin(a, b) || startedWithin(b, a) || samePool(a, b))
+		return a.Kind == b.Kind && (a.CreatedBy != "" && a.CreatedBy == b.CreatedBy || a.entry() == b.entry() && !apart(a, b) || startedWithin(a, b) || startedWithin(b, a) || samePool(a, b))
 	case hasStack(a) || hasStack(b):
 		code, held := a, b
 		if hasStack(b) {
@@ -90,6 +90,11 @@ func oneThing(a, b *Family, objects []Object) bool {
 		return twoEnds(a, b)
 	}
 	return a.Kind == b.Kind && a.Attributes["type"] == b.Attributes["type"] || inSteps(a.Counts, b.Counts) || inSteps(b.Counts, a.Counts)
+}
+
+// apart reports families that different functions of the program started: two places to mend.
+func apart(a, b *Family) bool {
+	return a.CreatedBy != "" && b.CreatedBy != "" && a.CreatedBy != b.CreatedBy && !family.OfStandardLibrary(a.CreatedBy) && !family.OfStandardLibrary(b.CreatedBy)
 }
 
 // library reports goroutines that the standard library started and that are in it alone.
