@@ -169,7 +169,7 @@ func TestTheKubeletSampleIsToldWithTheRightAdvice(t *testing.T) {
 	}
 	for format, known := range map[string][]string{
 		"text": {"Known leak: k8s-114751", "Known leaks: none matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
-			"Do this: Look in the logs between 03:06:33 and 03:07:16: what ended there held them. Where the workers stand in ExecSync, look at the container runtime first"},
+			"Do this: Something released all 40 between 03:06:33 and 03:07:16: check what restarted or was deleted. Where the workers stand in ExecSync, look at the container runtime first"},
 		"md": {"Known leak k8s-114751: ", "Known leaks: None matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
 			"Check first: kubectl get pods -A --field-selector spec.nodeName=NODE", "Do this: Where the workers stand in ExecSync, look at the container runtime first", "Take care: Restarting the kubelet is disruptive", "+176 from t0 to t7"},
 	} {

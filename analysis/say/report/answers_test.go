@@ -40,7 +40,7 @@ var answers = map[string]claimed{
 	"series/inotify-leak": {state: "leaking", says: []string{`leaker opened 86 inotify instances`, `closed none`, `inode`, `03:00:10`, `100 of 128`, `full in 12 s`, `[Cc]lose each watcher, or share one`},
 		never: []string{`none near`}},
 	"series/kubelet-probe-leak": {state: "leaking until t7", says: []string{`24 pod starts in containerd`, `8 shim calls`, `v1.\(\*Collector\).Collect`, `likely`, `03:03:32`, `none near.*at the peak`, `t8`, `kubelet: cAdvisor containers`, `probe workers`, `Look at the shims: 8 shim calls`},
-		never: []string{`kubelet grew too`, `19 of 20`, `in the logs`}},
+		never: []string{`kubelet grew too`, `19 of 20`, `in the logs`, `Something released`}},
 	"series/kubelet-probe-leak t3": {of: []string{"series/kubelet-probe-leak/t3"}, state: "one dump each", says: []string{`9 of them wait for one lock`, `containerd`, `likely holder waits for 8 shim calls`, `none near`, `leakdiff collect`}, never: []string{`grew`}},
 	"series/kubelet-probe-leak t7 containerd": {of: []string{"series/kubelet-probe-leak/t7/containerd"}, state: "one dump", says: []string{`29 of them wait for one lock`, `8 shim calls`},
 		never: []string{`grew`, `normal`}},

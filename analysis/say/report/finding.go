@@ -476,7 +476,7 @@ func (j *JudgedSeries) next(f *Family) string {
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
-			return "Look in the logs shortly before " + j.label(*f.RecoveredAt) + ": what ended there held them."
+			return "Something released them shortly before " + j.label(*f.RecoveredAt) + ": check what restarted or was deleted."
 		}
 	case analysis.KindThread:
 		if f.Attributes["pool"] != "" {

@@ -136,7 +136,7 @@ var (
 	tooFew    = regexp.MustCompile(`too few`)
 	unknown   = regexp.MustCompile(`[Ww]ho came and who left is not known`)
 	dropped   = regexp.MustCompile(`; \S+ grew too|more things? grew too|can never go on`)
-	logs      = regexp.MustCompile(`[Ll]ook in the logs`)
+	logs      = regexp.MustCompile(`[Ll]ook in the logs|Something released`)
 	nOfN      = regexp.MustCompile(`^(\d+) of (\d+) `)
 )
 
