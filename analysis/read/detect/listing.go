@@ -95,6 +95,7 @@ var (
 	// fdinfoHeading joins fdinfo files: "== 25 -> anon_inode:inotify" of a loop,
 	// "==> /proc/7/fdinfo/25 <==" of tail.
 	fdinfoHeading = expression.Lazy(`^==>? (\d+ -> |\S*\d+ <==$)`)
+	fdinfoPath    = expression.Lazy(`^==> \S*/\d+/fdinfo/\d+ <==$`)
 	inotifyLine   = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
 )
 
@@ -108,6 +109,9 @@ func (v *view) fdinfo() (Result, bool) {
 			return high(FDInfo, "it begins with pos and flags; "+v.more(watches)+" inotify or fanotify lines follow")
 		}
 		return high(FDInfo, "it begins with pos and flags")
+	}
+	if fdinfoPath.MatchString(v.first()) {
+		return high(FDInfoGrep, "several fdinfo files, each below its path: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoHeading.MatchString(v.lines[0]) && fdinfoPos.MatchString(v.lines[1]) {
 		return high(FDInfo, "several fdinfo files joined below headings: "+quote(v.first()))
@@ -126,11 +130,12 @@ func isFlags(line string) bool {
 }
 
 var (
-	// lsLink is ls -l of a link named by a number, quoted by -Q.
-	lsLink = expression.Lazy(`^\s*l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?\d+"?( -> |$)`)
-	// findLink is "4 -> target" of find -printf '%f -> %l\n'; statLink the first
-	// line of stat's block.
-	findLink = expression.Lazy(`^\d+ -> \S`)
+	// lsLink is ls -l of a link named by a number, quoted by -Q, or by its path, or find -ls
+	// of it, which begins with inode and blocks.
+	lsLink = expression.Lazy(`^\s*(\d+\s+\d+\s+)?l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?(\S*/fd/|\./|fd/)?\d+"?( -> |$)`)
+	// findLink is "4 -> target" of find -printf '%f -> %l\n', or the path of a link with
+	// and without its target; statLink the first line of stat's block.
+	findLink = expression.Lazy(`^(\d+ -> \S|\S*/proc/\d+/fd/\d+( -> \S| \S|$))`)
 	statLink = expression.Lazy(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
 )
 
@@ -138,7 +143,7 @@ func (v *view) fdListing() (Result, bool) {
 	if n := v.half(lsLink.MatchString); n > 0 {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
-	if n := v.half(findLink.MatchString); n > 1 {
+	if n := v.half(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
 	}
 	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
@@ -316,10 +321,25 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
 	case v.most(1, inotifyTarget.MatchString):
 		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
-	case v.most(1, uniqRow.MatchString) && (strings.Contains(strings.ToLower(v.base), "inotify") || v.has("inotify")):
+	case v.most(1, uniqRow.MatchString) && v.countsInotify():
 		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
 	}
 	return v.inodes()
+}
+
+// countsInotify reports whether the name of the file, or the command nearest above the rows of
+// uniq -c, says that they count inotify.
+func (v *view) countsInotify() bool {
+	counts := strings.Contains(strings.ToLower(v.base), "inotify")
+	for _, l := range v.lines {
+		if uniqRow.MatchString(l) {
+			break
+		}
+		if command, ok := line.ReadCommand(l); ok && command.Text != "" || strings.Contains(l, "|") {
+			counts = strings.Contains(l, "inotify")
+		}
+	}
+	return counts
 }
 
 var (

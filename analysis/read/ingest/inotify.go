@@ -80,10 +80,11 @@ func (b *builder) watches() {
 	if b.cut(fdinfo) {
 		b.inexact(analysis.KindWatch, analysis.AtLeast)
 	}
-	n, unkept := 0, 0
+	n, unkept, counted := 0, 0, 0
 	for i := range fdinfo.fdinfo.infos {
 		n += len(fdinfo.fdinfo.infos[i].Watches)
 		unkept += fdinfo.fdinfo.infos[i].More
+		counted += fdinfo.fdinfo.infos[i].Counted()
 	}
 	all := make([]analysis.Watch, 0, n)
 	for i := range fdinfo.fdinfo.infos {
@@ -115,7 +116,10 @@ func (b *builder) watches() {
 	if unkept > 0 {
 		b.group(b.r.bounds.others(analysis.KindWatch)).Count += unkept
 	}
-	total := len(all) + unkept
+	if counted > 0 { // by grep -c, which prints no watch
+		b.group(b.g.scene().Mounts.OfWatch(analysis.Watch{})).Count += counted
+	}
+	total := len(all) + unkept + counted
 	b.s.Totals.Watches = &total
 }
 
