@@ -95,8 +95,10 @@ var (
 	// fdinfoHeading joins fdinfo files: "== 25 -> anon_inode:inotify" of a loop,
 	// "==> /proc/7/fdinfo/25 <==" of tail.
 	fdinfoHeading = expression.Lazy(`^==>? (\d+ -> |\S*\d+ <==$)`)
-	fdinfoPath    = expression.Lazy(`^==> \S*/\d+/fdinfo/\d+ <==$`)
-	inotifyLine   = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
+	// fdinfoFile is the one file that a command prints.
+	fdinfoFile  = expression.Lazy(`/fdinfo/\d+\s*$`)
+	fdinfoPath  = expression.Lazy(`^==> \S*/\d+/fdinfo/\d+ <==$`)
+	inotifyLine = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
 )
 
 func (v *view) fdinfo() (Result, bool) {
@@ -110,7 +112,7 @@ func (v *view) fdinfo() (Result, bool) {
 		}
 		return high(FDInfo, "it begins with pos and flags")
 	}
-	if fdinfoPath.MatchString(v.first()) {
+	if fdinfoPath.MatchString(v.first()) || len(v.lines) >= 2 && line.IsPrompt(v.first()) && fdinfoFile.MatchString(v.first()) && (fdinfoPos.MatchString(v.lines[1]) || inotifyLine.MatchString(v.lines[1])) {
 		return high(FDInfoGrep, "several fdinfo files, each below its path: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoHeading.MatchString(v.lines[0]) && fdinfoPos.MatchString(v.lines[1]) {
@@ -140,7 +142,7 @@ var (
 )
 
 func (v *view) fdListing() (Result, bool) {
-	if n := v.half(lsLink.MatchString); n > 0 {
+	if n := v.count(lsLink.MatchString); n > 0 && (v.Below || 2*n+v.count(aboveLinks) >= len(v.lines)) {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
 	if n := v.half(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
@@ -150,6 +152,14 @@ func (v *view) fdListing() (Result, bool) {
 		return medium(FDListing, v.more(n)+" blocks of stat about links named by numbers")
 	}
 	return no()
+}
+
+// aboveLinks reports a line that ls prints beside the links of a directory.
+//
+//	"/proc/50/fd:"   "total 0"   "dr-x------ 2 root root 82 Nov 21 03:02 ."   true
+func aboveLinks(l string) bool {
+	return strings.HasPrefix(l, "total ") || strings.HasPrefix(l, "d") && (strings.HasSuffix(l, " .") || strings.HasSuffix(l, " ..")) ||
+		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsPrompt(l)
 }
 
 // lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
@@ -275,7 +285,7 @@ var socketHeaders = []struct {
 
 var (
 	netstatRow = expression.Lazy(`^(tcp|udp)(4|6|46)?\s+\d+\s+\d+\s+\S+[:.]\S+\s+\S+[:.]\S+`)
-	ssRow      = expression.Lazy(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s`)
+	ssRow      = expression.Lazy(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s|^(tcp|udp|u_str|u_dgr|u_seq)\s+\d+\s+\d+\s.*\susers:\(\(`)
 	// netRow is a row of /proc/net/tcp: addresses and a state in hex.
 	netRow = expression.Lazy(`^\s*\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{2} `)
 )

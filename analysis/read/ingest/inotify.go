@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/say/wording"
@@ -31,29 +32,39 @@ func (c *inotifyCounts) total() int {
 }
 
 // readInotifyTable reads the output of the common one-liners: a part for every
-// process that it names.
+// process that it names, in each of its tables.
 func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	rows, what, problems, err := procfs.ParseInotifyTable(body, p.path)
+	dates := envelope.NewDates(r.written(p))
+	rows, what, begins, problems, err := procfs.ParseInotifyTable(io.TeeReader(body, dates), p.path)
 	r.problem(problems...)
 	if err != nil && len(rows) == 0 {
 		return err
 	}
-	byPID := map[int]*part{}
+	times := dates.Of(begins)
+	type key struct{ table, pid int }
+	byProcess := map[key]*part{}
+	pids := map[int]bool{}
 	total := 0
 	for _, row := range rows {
-		q := byPID[row.PID]
+		q := byProcess[key{row.Part, row.PID}]
 		if q == nil {
-			q = p.another(0)
-			q.pid, q.name, q.counts = row.PID, row.Command, &inotifyCounts{what: what}
-			byPID[row.PID] = q
+			q = p.another(row.Part)
+			program, _, _ := strings.Cut(row.Command, " ")
+			q.pid, q.name, q.counts = row.PID, strings.TrimSuffix(programName(program), ":"), &inotifyCounts{what: what}
+			q.section = len(begins) > 1
+			q.dated(times[row.Part])
+			byProcess[key{row.Part, row.PID}], pids[row.PID] = q, true
 			r.parts = append(r.parts, q)
 		}
 		q.counts.rows = append(q.counts.rows, row)
 		total += row.Count
 	}
 	a.Rows = len(rows)
-	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(byPID), "process", "processes"))
-	for _, q := range byPID {
+	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(pids), "process", "processes"))
+	if len(begins) > 1 {
+		a.Outcome = fmt.Sprintf("inotify %s of %s in %d tables", what, wording.Plural(len(pids), "process", "processes"), len(begins))
+	}
+	for _, q := range byProcess {
 		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)
 	}
 	return err
@@ -291,7 +302,10 @@ func (b *builder) countedWatches() {
 	for _, row := range table.counts.rows {
 		w := analysis.Watch{FD: row.FD, Inode: row.Inode, Device: row.Device}
 		f := scene.Mounts.OfWatch(w)
-		if row.Inode != 0 {
+		switch {
+		case row.Gone:
+			f = family.OfTarget(w, family.Unmounted(w))
+		case row.Inode != 0:
 			f = family.OfTarget(w, scene.Name([]analysis.Watch{w})[0])
 		}
 		b.group(f).Count += row.Count

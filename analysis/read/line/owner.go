@@ -216,7 +216,7 @@ var (
 func (o *Owner) heading(text string, words []string, framed bool) bool {
 	if m := statedPID.FindStringSubmatch(text); m != nil {
 		o.PID, _ = strconv.Atoi(m[2])
-		if o.Program = m[1]; o.Program == "" {
+		if o.Program = strings.ToLower(m[1]); o.Program == "" { // "Kubelet Pid: 2430"
 			o.Program = m[3]
 		}
 		return o.PID != 0

@@ -30,7 +30,7 @@ func TestACommandOrHeadingNamesTheOwnerOfTheLinesBelow(t *testing.T) {
 		"== 50":                                                                    {PID: 50},
 		"PID: 50":                                                                  {PID: 50},
 		"kubelet pid=2430":                                                         {PID: 2430, Program: "kubelet"},
-		"Kubelet Pid: 2430":                                                        {PID: 2430, Program: "Kubelet"},
+		"Kubelet Pid: 2430":                                                        {PID: 2430, Program: "kubelet"},
 		"--- /proc/50/fd":                                                          {PID: 50},
 		"=== web-1 ===":                                                            {Host: "web-1"},
 		"== node: n1 ==":                                                           {Host: "n1"},

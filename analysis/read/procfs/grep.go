@@ -48,7 +48,7 @@ func ParseGrep(r io.Reader, path string) (captures []Capture, begins []int64, pr
 			}
 		case t.headed && !date:
 			if t.file != nil {
-				t.file.read(l, l.Text)
+				t.file.grepLine(l, l.Text)
 			}
 		default:
 			t.border.Pass(strings.TrimSpace(l.Text))
@@ -155,13 +155,21 @@ func (t *grepReader) next() {
 	t.border.Begin()
 }
 
-// fileHeading is the path in a heading of tail.
+// fileHeading is the path in a heading of tail, or the one file that a command prints.
 //
-//	"==> /proc/50/fdinfo/5 <=="   "/proc/50/fdinfo/5"
+//	"==> /proc/50/fdinfo/5 <=="  "$ cat /proc/50/fdinfo/5"   "/proc/50/fdinfo/5"
 func fileHeading(text string) (string, bool) {
-	name, ok := strings.CutPrefix(text, "==> ")
-	name, end := strings.CutSuffix(strings.TrimRight(name, " "), " <==")
-	return name, ok && end
+	if name, ok := strings.CutPrefix(text, "==> "); ok {
+		return strings.CutSuffix(strings.TrimRight(name, " "), " <==")
+	}
+	if !line.IsPrompt(text) {
+		return "", false
+	}
+	words := strings.Fields(text)
+	name := words[len(words)-1]
+	_, number, ok := strings.Cut(name, "/fdinfo/")
+	digits, rest := leadingDigits(number)
+	return name, ok && digits != "" && rest == ""
 }
 
 // grepLine reads the part after the file name: a line of fdinfo, one with the
