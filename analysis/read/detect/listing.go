@@ -102,7 +102,7 @@ var (
 )
 
 func (v *view) fdinfo() (Result, bool) {
-	if n := v.half(fdinfoGrep.MatchString); n > 0 {
+	if n := v.rows(fdinfoGrep.MatchString); n > 0 {
 		return high(FDInfoGrep, "lines of grep over fdinfo files: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoPos.MatchString(v.lines[0]) && isFlags(v.lines[1]) {
@@ -142,10 +142,10 @@ var (
 )
 
 func (v *view) fdListing() (Result, bool) {
-	if n := v.count(lsLink.MatchString); n > 0 && (v.Below || 2*n+v.count(aboveLinks) >= len(v.lines)) {
+	if n := v.rows(lsLink.MatchString); n > 0 {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
-	if n := v.half(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
+	if n := v.rows(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
 	}
 	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
@@ -154,12 +154,21 @@ func (v *view) fdListing() (Result, bool) {
 	return no()
 }
 
-// aboveLinks reports a line that ls prints beside the links of a directory.
+// rows is half for the rows of loops and commands, of which each output may have but one.
+func (v *view) rows(test func(string) bool) int {
+	n := v.count(test)
+	if n == 0 || !v.Below && 2*n+v.count(besideRows) < len(v.lines) {
+		return 0
+	}
+	return n
+}
+
+// besideRows reports a line that a loop or ls prints beside rows.
 //
-//	"/proc/50/fd:"   "total 0"   "dr-x------ 2 root root 82 Nov 21 03:02 ."   true
-func aboveLinks(l string) bool {
+//	"/proc/50/fd:"   "total 0"   "dr-x------ 2 root root 82 Nov 21 03:02 ."   "03:00:00"   true
+func besideRows(l string) bool {
 	return strings.HasPrefix(l, "total ") || strings.HasPrefix(l, "d") && (strings.HasSuffix(l, " .") || strings.HasSuffix(l, " ..")) ||
-		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsPrompt(l)
+		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsPrompt(l) || line.IsDate(l)
 }
 
 // lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
@@ -331,7 +340,7 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
 	case v.most(1, inotifyTarget.MatchString):
 		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
-	case v.most(1, uniqRow.MatchString) && v.countsInotify():
+	case v.rows(uniqRow.MatchString) > 0 && v.countsInotify():
 		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
 	}
 	return v.inodes()

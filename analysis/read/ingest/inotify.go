@@ -290,12 +290,9 @@ func (b *builder) countedWatches() {
 			return
 		}
 		b.s.Totals.Descriptors = &total
-		b.inexact(analysis.KindDescriptor, analysis.NotComparable)
 		g := b.group(family.NewSockets(nil).OfDescriptor(analysis.Descriptor{FD: -1, Type: "anon", Name: "anon_inode:inotify"}, -1))
 		g.Count = total
-		b.r.problem(analysis.Problem{Path: table.path, Offset: -1, Severity: analysis.Note,
-			What: "only inotify instances are counted", Why: "the table lists no other descriptor, and says nothing of the watches",
-			Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
+		b.instancesAlone(table)
 		return
 	}
 	scene := b.g.scene()
@@ -311,6 +308,14 @@ func (b *builder) countedWatches() {
 		b.group(f).Count += row.Count
 	}
 	b.s.Totals.Watches = &total
+}
+
+// instancesAlone notes that inotify instances are all that is known of the descriptors.
+func (b *builder) instancesAlone(p *part) {
+	b.form(analysis.KindDescriptor, analysis.FormInstances)
+	b.r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
+		What: "only inotify instances are counted", Why: "the file lists no other descriptor, and says nothing of the watches",
+		Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
 }
 
 // appendWatch appends a watch in words, with its target if that is known.

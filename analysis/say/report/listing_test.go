@@ -147,3 +147,25 @@ func TestATableBesideTheWordInotifyCountsNoInstance(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOutputsOfALoopAreComparedAndNeverAddedUp(t *testing.T) {
+	const command = "$ while sleep 600; do date; find /proc/*/fd -lname anon_inode:inotify | cut -d/ -f3 | xargs -I {} ps --no-headers -o '%p %U %c' -p {} | uniq -c; done\n"
+	var text strings.Builder
+	text.WriteString(command)
+	for i := range 5 {
+		fmt.Fprintf(&text, "Mon Feb  2 03:%d0:00 UTC 2026\n   %d     50 root     java\n", i, 5+20*i)
+	}
+	r := reportOfText(t, "x.txt", text.String())
+	want := []string{"java 50 - 03:00:00 5 -", "java 50 - 03:10:00 25 -", "java 50 - 03:20:00 45 -", "java 50 - 03:30:00 65 -", "java 50 - 03:40:00 85 -"}
+	if diff := cmp.Diff(want, shown(&r)); diff != "" || r.Diagnosis.State != "leaking" || !strings.Contains(r.Diagnosis.Sentence, "from 5 to 85") {
+		t.Errorf("%s, %q (-want +got):\n%s", r.Diagnosis.State, r.Diagnosis.Sentence, diff)
+	}
+}
+
+func TestInotifyInstancesAloneAreNotComparedWithAllDescriptors(t *testing.T) {
+	text := "$ ls -l /proc/50/fd\n" + links(3, 5000, "") + "lr-x------ 1 root root 64 Feb  2 02:02 3 -> anon_inode:inotify\n$ find /proc/50/fd -lname anon_inode:inotify -ls\n" + fmt.Sprintf(instance, 4711, 50, 3)
+	r := reportOfText(t, "x.txt", text)
+	if r.Diagnosis.State != "one dump" && r.Diagnosis.State != "cannot be compared" {
+		t.Errorf("%s, %q: %v", r.Diagnosis.State, r.Diagnosis.Sentence, shown(&r))
+	}
+}
