@@ -417,10 +417,11 @@ const (
 // The forms of evidence.
 const (
 	// FormEnds lists the ends of sockets. FormBare has sockets with only an inode.
-	// FormSockets lists sockets and no other descriptor.
-	FormEnds    = "ends"
-	FormBare    = "bare"
-	FormSockets = "sockets"
+	// FormSockets lists sockets and no other descriptor, FormInstances inotify instances.
+	FormEnds      = "ends"
+	FormBare      = "bare"
+	FormSockets   = "sockets"
+	FormInstances = "instances"
 	// FormFull lists the threads of the virtual machine too, FormJava does not.
 	// FormCapped cuts every stack after a few frames. FormVirtual lists virtual
 	// threads, which no other form does.

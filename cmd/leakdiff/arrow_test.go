@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"analysis/read/hostile":    {},                 // for tests alone
 	"analysis/read/bundle":     {"analysis", "analysis/expression"},
 	"analysis/read/detect":     {"analysis", "analysis/expression", "analysis/read/envelope", "analysis/read/line"},
-	"analysis/read/envelope":   {"analysis"},
+	"analysis/read/envelope":   {"analysis", "analysis/read/line"},
 	"analysis/read/line":       {"analysis", "analysis/expression"},
 	"analysis/read/json":       {"analysis", "analysis/expression", "analysis/read/line"},
 	"analysis/read/goroutine":  {"analysis"},

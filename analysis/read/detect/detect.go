@@ -28,6 +28,7 @@ const (
 	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
 	ListingBlocks   Kind = "wrapped-listing"   // lsof, ss or netstat in code blocks of a ticket
+	CommandOutput   Kind = "command-output"    // listings below the prompts or headings of several commands
 	ContentionText  Kind = "contention-debug1" // mutex and block profiles
 	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
@@ -94,6 +95,8 @@ type Head struct {
 	Link string
 	// Block is true for a block of a ticket: no others are looked for in it.
 	Block bool
+	// Below is true for the output of one command of a session.
+	Below bool
 }
 
 // Result is a kind with its reason.
@@ -144,6 +147,7 @@ func sniff(h Head) Result {
 		(*view).json,
 		(*view).threads,
 		(*view).race,
+		(*view).commands,
 		(*view).fdinfo,
 		(*view).fdListing,
 		(*view).enclosed,
@@ -224,8 +228,12 @@ func (v *view) count(test func(string) bool) int {
 func (v *view) most(n int, test func(string) bool) bool { return v.half(test) >= max(n, 1) }
 
 // half counts the lines that a test accepts, 0 if they are fewer than half: most files are
-// not what is asked for, and half of their lines say so.
+// not what is asked for, and half of their lines say so. The output of one command may have
+// one row below its command and its title.
 func (v *view) half(test func(string) bool) int {
+	if v.Below {
+		return v.count(test)
+	}
 	n := 0
 	for i, l := range v.lines {
 		if test(l) {

@@ -95,11 +95,14 @@ var (
 	// fdinfoHeading joins fdinfo files: "== 25 -> anon_inode:inotify" of a loop,
 	// "==> /proc/7/fdinfo/25 <==" of tail.
 	fdinfoHeading = expression.Lazy(`^==>? (\d+ -> |\S*\d+ <==$)`)
-	inotifyLine   = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
+	// fdinfoFile is the one file that a command prints.
+	fdinfoFile  = expression.Lazy(`/fdinfo/\d+\s*$`)
+	fdinfoPath  = expression.Lazy(`^==> \S*/\d+/fdinfo/\d+ <==$`)
+	inotifyLine = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
 )
 
 func (v *view) fdinfo() (Result, bool) {
-	if n := v.half(fdinfoGrep.MatchString); n > 0 {
+	if n := v.rows(fdinfoGrep.MatchString); n > 0 {
 		return high(FDInfoGrep, "lines of grep over fdinfo files: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoPos.MatchString(v.lines[0]) && isFlags(v.lines[1]) {
@@ -108,6 +111,9 @@ func (v *view) fdinfo() (Result, bool) {
 			return high(FDInfo, "it begins with pos and flags; "+v.more(watches)+" inotify or fanotify lines follow")
 		}
 		return high(FDInfo, "it begins with pos and flags")
+	}
+	if fdinfoPath.MatchString(v.first()) || len(v.lines) >= 2 && line.IsPrompt(v.first()) && fdinfoFile.MatchString(v.first()) && (fdinfoPos.MatchString(v.lines[1]) || inotifyLine.MatchString(v.lines[1])) {
+		return high(FDInfoGrep, "several fdinfo files, each below its path: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoHeading.MatchString(v.lines[0]) && fdinfoPos.MatchString(v.lines[1]) {
 		return high(FDInfo, "several fdinfo files joined below headings: "+quote(v.first()))
@@ -126,25 +132,43 @@ func isFlags(line string) bool {
 }
 
 var (
-	// lsLink is ls -l of a link named by a number, quoted by -Q.
-	lsLink = expression.Lazy(`^\s*l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?\d+"?( -> |$)`)
-	// findLink is "4 -> target" of find -printf '%f -> %l\n'; statLink the first
-	// line of stat's block.
-	findLink = expression.Lazy(`^\d+ -> \S`)
+	// lsLink is ls -l of a link named by a number, quoted by -Q, or by its path, or find -ls
+	// of it, which begins with inode and blocks.
+	lsLink = expression.Lazy(`^\s*(\d+\s+\d+\s+)?l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?(\S*/fd/|\./|fd/)?\d+"?( -> |$)`)
+	// findLink is "4 -> target" of find -printf '%f -> %l\n', or the path of a link with
+	// and without its target; statLink the first line of stat's block.
+	findLink = expression.Lazy(`^(\d+ -> \S|\S*/proc/\d+/fd/\d+( -> \S| \S|$))`)
 	statLink = expression.Lazy(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
 )
 
 func (v *view) fdListing() (Result, bool) {
-	if n := v.half(lsLink.MatchString); n > 0 {
+	if n := v.rows(lsLink.MatchString); n > 0 {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
-	if n := v.half(findLink.MatchString); n > 1 {
+	if n := v.rows(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
 	}
 	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
 		return medium(FDListing, v.more(n)+" blocks of stat about links named by numbers")
 	}
 	return no()
+}
+
+// rows is half for the rows of loops and commands, of which each output may have but one.
+func (v *view) rows(test func(string) bool) int {
+	n := v.count(test)
+	if n == 0 || !v.Below && 2*n+v.count(besideRows) < len(v.lines) {
+		return 0
+	}
+	return n
+}
+
+// besideRows reports a line that a loop or ls prints beside rows.
+//
+//	"/proc/50/fd:"   "total 0"   "dr-x------ 2 root root 82 Nov 21 03:02 ."   "03:00:00"   true
+func besideRows(l string) bool {
+	return strings.HasPrefix(l, "total ") || strings.HasPrefix(l, "d") && (strings.HasSuffix(l, " .") || strings.HasSuffix(l, " ..")) ||
+		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsPrompt(l) || line.IsDate(l)
 }
 
 // lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
@@ -270,7 +294,7 @@ var socketHeaders = []struct {
 
 var (
 	netstatRow = expression.Lazy(`^(tcp|udp)(4|6|46)?\s+\d+\s+\d+\s+\S+[:.]\S+\s+\S+[:.]\S+`)
-	ssRow      = expression.Lazy(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s`)
+	ssRow      = expression.Lazy(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s|^(tcp|udp|u_str|u_dgr|u_seq)\s+\d+\s+\d+\s.*\susers:\(\(`)
 	// netRow is a row of /proc/net/tcp: addresses and a state in hex.
 	netRow = expression.Lazy(`^\s*\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{2} `)
 )
@@ -316,10 +340,25 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
 	case v.most(1, inotifyTarget.MatchString):
 		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
-	case v.most(1, uniqRow.MatchString) && (strings.Contains(strings.ToLower(v.base), "inotify") || v.has("inotify")):
+	case v.rows(uniqRow.MatchString) > 0 && v.countsInotify():
 		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
 	}
 	return v.inodes()
+}
+
+// countsInotify reports whether the name of the file, or the command nearest above the rows of
+// uniq -c, says that they count inotify.
+func (v *view) countsInotify() bool {
+	counts := strings.Contains(strings.ToLower(v.base), "inotify")
+	for _, l := range v.lines {
+		if uniqRow.MatchString(l) {
+			break
+		}
+		if command, ok := line.ReadCommand(l); ok && command.Text != "" || strings.Contains(l, "|") {
+			counts = strings.Contains(l, "inotify")
+		}
+	}
+	return counts
 }
 
 var (

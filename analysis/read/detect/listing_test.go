@@ -24,7 +24,7 @@ func TestTablesOfSocketsWatchesAndInodesAreNamed(t *testing.T) {
 		"sockstat":                 {"x", "sockets: used 1312\nTCP: inuse 1266 orphan 0 tw 47 alloc 1279 mem 94\n", SocketSummary},
 		"sockstat6":                {"x", "TCP6: inuse 0\nUDP6: inuse 0\n", SocketSummary},
 		"inotify with a header":    {"x", "COUNT\tPID\tUSER\tCOMMAND\n7491\t8412\troot /bin/kubelet\n", InotifyTable},
-		"inotify targets":          {"x", "Kubelet Pid: 8412\nCount: 7491\nINUM       DEV        COUNT  TARGET\n1          0:231      6649   \n", InotifyTable},
+		"inotify targets":          {"x", "Kubelet Pid: 8412\nCount: 7491\nINUM       DEV        COUNT  TARGET\n1          0:231      6649   \n", CommandOutput},
 		"inotify-consumers":        {"x", "   INOTIFY   INSTANCES\n   WATCHES      PER\n    COUNT     PROCESS   PID USER         COMMAND\n------\n 5 1 7 a b\n", InotifyTable},
 		"uniq -c, named":           {"inotify-per-pid.txt", "      5  6795 root     kubelet\n      2  6956 polkitd  polkitd\n", InotifyTable},
 		"uniq -c, its command":     {"x", "$ ... |grep inotify |uniq -c\n      5  6795 root     kubelet\n      2  6956 polkitd  polkitd\n", InotifyTable},

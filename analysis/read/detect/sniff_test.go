@@ -87,7 +87,7 @@ func TestContentDecides(t *testing.T) {
 		"fdinfo with watches, indented":         {"x", "   pos: 0\n   flags: 00\n   inotify wd:1 ino:2 sdev:3 mask:fce ignored_mask:0\n", detect.FDInfo, "1 inotify"},
 		"grep over fdinfo":                      {"x", "/proc/7/fdinfo/25:inotify wd:1 ino:2 sdev:3\n/proc/7/fdinfo/25:inotify wd:2 ino:2 sdev:3\n", detect.FDInfoGrep, "grep"},
 		"counts of grep over fdinfo":            {"x", "/proc/7/fdinfo/25:398\n/proc/7/fdinfo/26:0\n", detect.FDInfoGrep, "grep"},
-		"tail over fdinfo":                      {"x", "==> /proc/7/fdinfo/25 <==\npos:\t0\nflags:\t00\n", detect.FDInfo, "headings"},
+		"tail over fdinfo":                      {"x", "==> /proc/7/fdinfo/25 <==\npos:\t0\nflags:\t00\n", detect.FDInfoGrep, "below its path"},
 		"ls -l of fd":                           {"x", "total 0\nlrwx------. 1 root root 64 Jun 20 12:56 0 -> /dev/pts/0\n", detect.FDListing, "ls -l"},
 		"ls -l of another directory":            {"x", "total 0\nlrwxrwxrwx 1 root root 64 Jun 20 12:56 current -> /srv/a\n", detect.Text, "no known form"},
 		"find over fd":                          {"x", ". -> \n0 -> /dev/null\n3 -> socket:[1]\n", detect.FDListing, "number -> target"},

@@ -26,8 +26,10 @@ type Source struct {
 const (
 	KindGoroutine = "goroutine"
 	KindThread    = "thread"
-	// KindBlock promises nothing: it is a block of Config.Blocks.
-	KindBlock = "block"
+	// KindBlock promises nothing: it is a block of Config.Blocks. KindOutput is what a command
+	// of Config.Commands printed.
+	KindBlock  = "block"
+	KindOutput = "output"
 )
 
 // Section is one dump, unwrapped to plain text. Its text is held compressed.
@@ -117,6 +119,10 @@ type Config struct {
 	// Blocks asks for all code blocks, indented blocks and quotations of a ticket instead
 	// of the dumps in it; the reader judges what stands in each.
 	Blocks bool
+	// Commands asks for the output of each command of a shell session, below the line with
+	// its prompt or the heading that a loop prints, which names the source. Its time is that
+	// of the last line of date above.
+	Commands bool
 	// Stream, if set, reads the text of a dump while Unwrap is still reading the input,
 	// so that the text is never held. It is called once for each dump, in a goroutine
 	// of its own. The call for one dump has returned before the next begins, and the

@@ -86,7 +86,7 @@ func (s *scanner) run() {
 		return
 	}
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
-	if s.cfg.Blocks {
+	if s.cfg.Blocks || s.cfg.Commands {
 		s.scan()
 	}
 	for s.in.seek(s.marks) {
@@ -258,7 +258,7 @@ func (s *scanner) scan() {
 		s.take(p)
 		s.scanned = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() && !s.cfg.Blocks {
+		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() && !s.cfg.Blocks && !s.cfg.Commands {
 			break
 		}
 	}
@@ -310,7 +310,7 @@ func (s *scanner) take(p *piece) {
 				s.colours = dropColours(s.colours[:0], b)
 				b, at.exact = s.colours, false
 			}
-			if m := markerIn(b); m >= 0 && !s.cfg.Blocks {
+			if m := markerIn(b); m >= 0 && !s.cfg.Blocks && !s.cfg.Commands {
 				s.learn(b, m)
 			}
 		}
@@ -322,6 +322,10 @@ func (s *scanner) take(p *piece) {
 func (s *scanner) whole(b []byte, at place) {
 	if s.cfg.Blocks {
 		s.source(nil, nil).enclosed(b, at)
+		return
+	}
+	if s.cfg.Commands {
+		s.source(nil, nil).printed(b, at)
 		return
 	}
 	if len(s.layers) > 0 {

@@ -88,6 +88,7 @@ type source struct {
 	announced announcement
 	block     block
 	enclosure enclosure
+	session   session
 	leak      leak
 	title     title
 	told      bool // something says of the next goroutine that it waits

@@ -207,16 +207,21 @@ func (t *WatchTarget) led(h analysis.Handle) {
 	}
 }
 
+// Unmounted is the target of a watch on a device that is in no line of mountinfo.
+func Unmounted(w analysis.Watch) WatchTarget {
+	return WatchTarget{
+		FSType: "unknown", Status: statusUnmounted,
+		Why: fmt.Sprintf("device %d:%d is in no line of mountinfo", w.Device>>20, w.Device&0xfffff),
+	}
+}
+
 func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {
 	if m == nil {
 		return WatchTarget{FSType: "unknown", Status: statusUnknown, Why: "no mountinfo was captured"}
 	}
 	found, ok := m.byDevice[w.Device]
 	if !ok {
-		return WatchTarget{
-			FSType: "unknown", Status: statusUnmounted,
-			Why: fmt.Sprintf("device %d:%d is in no line of mountinfo", w.Device>>20, w.Device&0xfffff),
-		}
+		return Unmounted(w)
 	}
 	target := WatchTarget{Path: t.names[inodeKey{w.Device, w.Inode}], FSType: found.FSType, Mount: found.Point, Status: statusMounted}
 	if target.Path == "" && t.lack(w, found.FSType) {

@@ -74,6 +74,9 @@ func (b *builder) descriptors() {
 		form = analysis.FormSockets
 	}
 	b.form(analysis.KindDescriptor, form)
+	if source.form == detect.FDListing && !slices.ContainsFunc(source.links, func(d analysis.Descriptor) bool { return d.Name != "anon_inode:inotify" }) && len(source.links) > 0 {
+		b.instancesAlone(source) // of find -lname
+	}
 	if source.refused > 0 {
 		b.s.Refused += source.refused
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)

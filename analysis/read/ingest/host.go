@@ -12,10 +12,10 @@ import (
 // those that may run on another host of a cluster.
 func shareHost(snapshots []analysis.Snapshot, all []*group) {
 	var host analysis.Fact
-	for _, s := range snapshots {
+	for i, s := range snapshots {
 		h := s.Process.Host
-		if !h.Known() {
-			continue
+		if !h.Known() || slices.ContainsFunc(all[i].parts, (*part).printed) {
+			continue // a command runs where it says, and the next one elsewhere
 		}
 		if host.Known() && host.Value != h.Value {
 			return

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/say/wording"
@@ -31,29 +32,39 @@ func (c *inotifyCounts) total() int {
 }
 
 // readInotifyTable reads the output of the common one-liners: a part for every
-// process that it names.
+// process that it names, in each of its tables.
 func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	rows, what, problems, err := procfs.ParseInotifyTable(body, p.path)
+	dates := envelope.NewDates(r.written(p))
+	rows, what, begins, problems, err := procfs.ParseInotifyTable(io.TeeReader(body, dates), p.path)
 	r.problem(problems...)
 	if err != nil && len(rows) == 0 {
 		return err
 	}
-	byPID := map[int]*part{}
+	times := dates.Of(begins)
+	type key struct{ table, pid int }
+	byProcess := map[key]*part{}
+	pids := map[int]bool{}
 	total := 0
 	for _, row := range rows {
-		q := byPID[row.PID]
+		q := byProcess[key{row.Part, row.PID}]
 		if q == nil {
-			q = p.another(0)
-			q.pid, q.name, q.counts = row.PID, row.Command, &inotifyCounts{what: what}
-			byPID[row.PID] = q
+			q = p.another(row.Part)
+			program, _, _ := strings.Cut(row.Command, " ")
+			q.pid, q.name, q.counts = row.PID, strings.TrimSuffix(programName(program), ":"), &inotifyCounts{what: what}
+			q.section = len(begins) > 1
+			q.dated(times[row.Part])
+			byProcess[key{row.Part, row.PID}], pids[row.PID] = q, true
 			r.parts = append(r.parts, q)
 		}
 		q.counts.rows = append(q.counts.rows, row)
 		total += row.Count
 	}
 	a.Rows = len(rows)
-	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(byPID), "process", "processes"))
-	for _, q := range byPID {
+	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(pids), "process", "processes"))
+	if len(begins) > 1 {
+		a.Outcome = fmt.Sprintf("inotify %s of %s in %d tables", what, wording.Plural(len(pids), "process", "processes"), len(begins))
+	}
+	for _, q := range byProcess {
 		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)
 	}
 	return err
@@ -80,10 +91,11 @@ func (b *builder) watches() {
 	if b.cut(fdinfo) {
 		b.inexact(analysis.KindWatch, analysis.AtLeast)
 	}
-	n, unkept := 0, 0
+	n, unkept, counted := 0, 0, 0
 	for i := range fdinfo.fdinfo.infos {
 		n += len(fdinfo.fdinfo.infos[i].Watches)
 		unkept += fdinfo.fdinfo.infos[i].More
+		counted += fdinfo.fdinfo.infos[i].Counted()
 	}
 	all := make([]analysis.Watch, 0, n)
 	for i := range fdinfo.fdinfo.infos {
@@ -115,7 +127,10 @@ func (b *builder) watches() {
 	if unkept > 0 {
 		b.group(b.r.bounds.others(analysis.KindWatch)).Count += unkept
 	}
-	total := len(all) + unkept
+	if counted > 0 { // by grep -c, which prints no watch
+		b.group(b.g.scene().Mounts.OfWatch(analysis.Watch{})).Count += counted
+	}
+	total := len(all) + unkept + counted
 	b.s.Totals.Watches = &total
 }
 
@@ -275,24 +290,32 @@ func (b *builder) countedWatches() {
 			return
 		}
 		b.s.Totals.Descriptors = &total
-		b.inexact(analysis.KindDescriptor, analysis.NotComparable)
 		g := b.group(family.NewSockets(nil).OfDescriptor(analysis.Descriptor{FD: -1, Type: "anon", Name: "anon_inode:inotify"}, -1))
 		g.Count = total
-		b.r.problem(analysis.Problem{Path: table.path, Offset: -1, Severity: analysis.Note,
-			What: "only inotify instances are counted", Why: "the table lists no other descriptor, and says nothing of the watches",
-			Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
+		b.instancesAlone(table)
 		return
 	}
 	scene := b.g.scene()
 	for _, row := range table.counts.rows {
 		w := analysis.Watch{FD: row.FD, Inode: row.Inode, Device: row.Device}
 		f := scene.Mounts.OfWatch(w)
-		if row.Inode != 0 {
+		switch {
+		case row.Gone:
+			f = family.OfTarget(w, family.Unmounted(w))
+		case row.Inode != 0:
 			f = family.OfTarget(w, scene.Name([]analysis.Watch{w})[0])
 		}
 		b.group(f).Count += row.Count
 	}
 	b.s.Totals.Watches = &total
+}
+
+// instancesAlone notes that inotify instances are all that is known of the descriptors.
+func (b *builder) instancesAlone(p *part) {
+	b.form(analysis.KindDescriptor, analysis.FormInstances)
+	b.r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
+		What: "only inotify instances are counted", Why: "the file lists no other descriptor, and says nothing of the watches",
+		Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
 }
 
 // appendWatch appends a watch in words, with its target if that is known.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -132,18 +133,18 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	if len(order) == rounds {
 		refusedRows(order, &all)
 	}
-	if len(order) <= 1 {
+	if len(order) == 0 {
 		p.links = []analysis.Descriptor{}
-		if len(order) == 1 {
-			p.links, p.pid, p.refused = order[0].links, order[0].pid, order[0].refused
-		}
 		return nil
 	}
 	r.timed(order, all.PerPart, dates)
 	for _, q := range order {
-		q.outcome = fmt.Sprintf("%s, listing %d", wording.Plural(len(q.links), "descriptor", "descriptors"), q.ordinal+1)
+		q.outcome = wording.Plural(len(q.links), "descriptor", "descriptors")
 		if q.pid != 0 {
-			q.outcome = fmt.Sprintf("%s of pid %d, listing %d", wording.Plural(len(q.links), "descriptor", "descriptors"), q.pid, q.ordinal+1)
+			q.outcome += fmt.Sprintf(" of pid %d", q.pid)
+		}
+		if len(order) > 1 {
+			q.outcome += fmt.Sprintf(", listing %d", q.ordinal+1)
 		}
 		q.section = rounds > 1
 	}
@@ -177,18 +178,35 @@ func (r *reader) timed(parts []*part, listings []lsof.Part, dates *envelope.Date
 	}
 }
 
+// readGrep reads the lines of grep over fdinfo files: a part for every process of each point
+// in time.
 func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	infos, pid, problems, err := procfs.ParseGrep(body, p.path)
+	dates := envelope.NewDates(r.written(p))
+	captures, begins, problems, err := procfs.ParseGrep(io.TeeReader(body, dates), p.path)
 	r.problem(problems...)
-	p.pid = pid
-	if err != nil && len(infos) == 0 {
+	if err != nil && len(captures) == 0 {
 		return err
 	}
-	p.fdinfo = &fdinfoSet{infos: infos}
-	for i := range infos {
-		r.bounds.keep(p.fdinfo, &infos[i], p.path)
+	times := dates.Of(begins)
+	members, watches := 0, 0
+	for _, c := range captures {
+		if c.Part >= mostListings {
+			r.bounds.rows++
+			continue
+		}
+		q := p.another(c.Part)
+		q.pid, q.section, q.fdinfo = cmp.Or(c.PID, q.pid), len(begins) > 1, &fdinfoSet{infos: c.Infos}
+		for i := range c.Infos {
+			r.bounds.keep(q.fdinfo, &c.Infos[i], p.path)
+		}
+		countWatches(r, q.fdinfo, a)
+		members, watches = members+a.Members, watches+a.Watches
+		q.outcome = a.Outcome
+		q.dated(times[c.Part])
+		r.parts = append(r.parts, q)
 	}
-	countWatches(r, p.fdinfo, a)
+	a.Members, a.Watches = members, watches
+	a.Outcome = fmt.Sprintf("%s, %s", wording.Plural(members, "descriptor", "descriptors"), wording.Plural(watches, "watch", "watches"))
 	return nil
 }
 

@@ -284,6 +284,8 @@ func together(p, q *part) bool {
 		return p.threads.dump.Form != q.threads.dump.Form || !p.inner.IsZero() && !q.inner.IsZero()
 	case p.form == detect.FDListing:
 		return true
+	case p.form == detect.FDInfoGrep:
+		return p.artifact == q.artifact
 	}
 	return false
 }
@@ -291,8 +293,18 @@ func together(p, q *part) bool {
 // alike reports that together answers the same for two parts: those of the thousands of
 // processes of one listing are.
 func alike(p, q *part) bool {
-	listed := (p.listing != nil || p.counts != nil) && (q.listing != nil || q.counts != nil)
-	return listed && p.artifact == q.artifact && p.ordinal == q.ordinal && p.form == q.form && p.inner.Equal(q.inner)
+	return p.listed() && q.listed() && p.artifact == q.artifact && p.ordinal == q.ordinal && p.form == q.form && p.inner.Equal(q.inner)
+}
+
+// listed reports a part of a listing that may name several processes.
+func (p *part) listed() bool {
+	return p.listing != nil || p.counts != nil || p.form == detect.FDListing || p.form == detect.FDInfoGrep
+}
+
+// process is what tells the processes of one listing apart.
+type process struct {
+	pid  int
+	host string
 }
 
 // sameInstant is how far apart the inner times of one instant's files may be.
@@ -308,36 +320,42 @@ func (p *part) dumps() bool {
 // that the directory speaks of keeps the other evidence.
 func splitProcesses(g *group, context []*part) []*group {
 	var listings, rest []*part
-	pids := map[int]bool{}
+	linked := map[process]bool{} // by the links and fdinfo files of one file
 	for _, p := range g.parts {
-		if p.listing != nil || p.counts != nil {
+		if p.listed() && p.listing == nil && p.counts == nil {
+			linked[process{p.pid, p.host}] = true
+		}
+	}
+	processes, pids := map[process]bool{}, map[int]bool{}
+	for _, p := range g.parts {
+		if p.listing != nil || p.counts != nil || p.listed() && len(linked) > 1 {
 			listings = append(listings, p)
-			pids[p.pid] = true
+			processes[process{p.pid, p.host}], pids[p.pid] = true, true
 		} else {
 			rest = append(rest, p)
 		}
 	}
 	own := ownPID(rest, context)
-	if len(pids) <= 1 && (own == 0 || len(listings) == 0 || pids[own]) {
+	if len(processes) <= 1 && (own == 0 || len(listings) == 0 || pids[own]) {
 		return []*group{g}
 	}
 	if own == 0 {
 		own = namedPID(g.dir, listings)
 	}
-	byPID := map[int]*group{}
+	byProcess := map[process]*group{}
 	var out []*group
 	if len(rest) > 0 {
 		first := &group{dir: g.dir, stem: g.stem, ordinal: g.ordinal, parts: rest}
 		out = append(out, first)
 		if own != 0 {
-			byPID[own] = first
+			byProcess[process{own, rest[0].host}] = first
 		}
 	}
 	for _, p := range listings {
-		q := byPID[p.pid]
+		q := byProcess[process{p.pid, p.host}]
 		if q == nil {
 			q = &group{dir: g.dir, stem: g.stem, ordinal: g.ordinal}
-			byPID[p.pid] = q
+			byProcess[process{p.pid, p.host}] = q
 			out = append(out, q)
 		}
 		q.parts = append(q.parts, p)

@@ -203,6 +203,8 @@ func (p *part) own() (int, bool) {
 		return p.listing.rows.len(), true
 	case p.links != nil:
 		return len(p.links), true
+	case p.fdinfo != nil:
+		return len(p.fdinfo.infos), true
 	case p.text != nil:
 		return p.text.dump.Headers, true
 	case p.threads != nil:

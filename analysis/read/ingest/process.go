@@ -48,6 +48,8 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 		p.Start = analysis.Fact{Value: q.capture.Process.start(), Source: "ticks since boot in " + where, Confidence: analysis.High}
 	}
 	switch host := hostOf(q.cmdline); {
+	case q.host != "" && q.printed():
+		p.Host = analysis.Fact{Value: q.host, Source: "command in " + where, Confidence: analysis.High}
 	case q.host != "" && q.section && q.form != detect.OTLPProfiles && (q.threads == nil || q.threads.dump.Node != q.host):
 		p.Host = analysis.Fact{Value: q.host, Source: "prefix of the log lines in " + where, Confidence: analysis.High}
 	case q.host != "" && (q.form == detect.Manifest || q.form == detect.Capture):
@@ -68,7 +70,7 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 // line, the binary of a proto, a listing's COMMAND, the directory, the program's
 // own functions.
 func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) {
-	var captured, kernel, argv, binary, listed, logged, placed string
+	var captured, kernel, argv, binary, listed, logged, commanded, placed string
 	var placing placing
 	for _, q := range all {
 		switch {
@@ -84,6 +86,8 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			listed = q.name
 		case q.node != nil && q.name != "":
 			argv = q.name
+		case q.name != "" && q.printed():
+			commanded = q.name
 		case q.name != "":
 			logged = q.name
 		}
@@ -121,6 +125,8 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			source += ", completed from the binary or directory"
 		}
 		set(name, source, analysis.High)
+	case commanded != "":
+		set(commanded, "command or heading above the listing", analysis.High)
 	case logged != "":
 		set(logged, "prefix of the log lines", analysis.High)
 	case placed != "" && (binary == "" || genericName(binary)):

@@ -353,6 +353,7 @@ var formats = map[string]formatReader{
 	detect.InodeList:       readInodes,
 	detect.Wrapped:         readWrapped,
 	detect.ListingBlocks:   readBlocks,
+	detect.CommandOutput:   readOutputs,
 	detect.Log:             readWrapped,
 	detect.Text:            readWrapped,
 	detect.JSON:            readWrapped,

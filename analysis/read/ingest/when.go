@@ -72,7 +72,7 @@ func (b *builder) oneCapture() bool {
 // timeSource names the source of the inner time.
 func (p *part) timeSource() string {
 	source := "time inside " + path.Base(p.path)
-	if p.source != "" {
+	if p.source != "" && !p.printed() {
 		source = "time of the log lines in " + path.Base(p.path)
 	}
 	if p.zoneless {

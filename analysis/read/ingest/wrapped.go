@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +23,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
 		Path: p.path, Now: r.cfg.Now(),
-		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p, false)) },
+		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p, envelope.KindGoroutine)) },
 	})
 	r.problem(problems...)
 	var parts []*part
@@ -87,11 +89,35 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 // readBlocks reads the listings in the code blocks of a ticket, each named by its content
 // like any file. What stands around them is prose.
 func readBlocks(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	sections, _, problems, err := envelope.Unwrap(body, envelope.Config{Path: p.path, Now: r.cfg.Now(), Blocks: true})
+	return r.listings(body, envelope.Config{Blocks: true}, p, a)
+}
+
+// readOutputs reads the listings that the commands of a shell session printed.
+func readOutputs(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return r.listings(body, envelope.Config{Commands: true}, p, a)
+}
+
+// listings reads each part of a text as the file that it would have been. Listings of one
+// process in one form are captures in time.
+func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analysis.Artifact) error {
+	cfg.Path, cfg.Now = p.path, r.written(p)
+	sections, _, problems, err := envelope.Unwrap(body, cfg)
 	r.problem(problems...)
 	var parts []*part
 	var outcomes []string
-	next := map[bool]int{} // ordinal of the next listing of descriptors or sockets
+	type series struct {
+		process
+		name    string
+		sockets bool
+		form    string
+	}
+	next := map[series]int{}
+	of := func(q *part) series {
+		if !cfg.Commands {
+			return series{sockets: q.sockets != nil}
+		}
+		return series{process{q.pid, q.host}, q.name, q.sockets != nil, q.form}
+	}
 	for i := range sections {
 		w := r.held(&sections[i], p)
 		if w.fault != nil {
@@ -101,17 +127,17 @@ func readBlocks(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		if len(read) == 0 {
 			continue
 		}
-		sockets := read[0].sockets != nil
-		first := next[sockets]
+		last := map[series]int{}
 		for _, q := range read {
-			q.ordinal += first
-			next[sockets] = max(next[sockets], q.ordinal+1)
+			q.ordinal += next[of(q)]
+			last[of(q)] = max(last[of(q)], q.ordinal+1)
 		}
-		a.Members, a.Rows = a.Members+w.counts.Members, a.Rows+w.counts.Rows
+		maps.Copy(next, last)
+		a.Members, a.Rows, a.Watches = a.Members+w.counts.Members, a.Rows+w.counts.Rows, a.Watches+w.counts.Watches
 		parts, outcomes = append(parts, read...), append(outcomes, w.counts.Outcome)
 	}
 	for _, q := range parts {
-		q.section = next[q.sockets != nil] > 1
+		q.section = next[of(q)] > 1
 	}
 	a.Outcome = strings.Join(outcomes, "; ")
 	r.parts = append(r.parts, parts...)
@@ -146,12 +172,12 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 		return &wrapped{fault: err}
 	}
 	defer body.Close()
-	return r.dump(body, p, s.Kind == envelope.KindBlock)
+	return r.dump(body, p, s.Kind)
 }
 
-// dump reads one unwrapped dump, or a block of a ticket, as the file that it would have
-// been.
-func (r *reader) dump(text io.Reader, p *part, block bool) *wrapped {
+// dump reads one unwrapped dump, a block of a ticket or the output of a command as the file
+// that it would have been.
+func (r *reader) dump(text io.Reader, p *part, kind string) *wrapped {
 	w := &wrapped{}
 	// One byte more than is looked at shows whether that is all.
 	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
@@ -160,9 +186,10 @@ func (r *reader) dump(text io.Reader, p *part, block bool) *wrapped {
 		w.fault = err
 		return w
 	}
-	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit, Block: block})
+	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit,
+		Block: kind == envelope.KindBlock || kind == envelope.KindOutput, Below: kind == envelope.KindOutput})
 	read := r.formats[found.Kind]
-	if read == nil || !holdsMembers[found.Kind] {
+	if read == nil || !holdsMembers[found.Kind] && !(kind == envelope.KindOutput && printedKinds[found.Kind]) {
 		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
@@ -176,6 +203,12 @@ func (r *reader) dump(text io.Reader, p *part, block bool) *wrapped {
 	return w
 }
 
+// moved is a place in the file, of one in the unwrapped text.
+func moved(at analysis.Place, places *envelope.Places) analysis.Place {
+	at.Line, at.Offset = places.Locate(at.Offset)
+	return at
+}
+
 // section adds to the parts of a dump what is known from the log around it.
 func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) []*part {
 	for _, at := range w.problems {
@@ -186,7 +219,10 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 	}
 	for _, q := range w.parts {
 		q.relocate(s)
-		if s.Kind != envelope.KindBlock {
+		switch {
+		case s.Kind == envelope.KindOutput:
+			q.name, q.host = cmp.Or(q.name, s.Source.Program), cmp.Or(q.host, s.Source.Host)
+		case s.Kind != envelope.KindBlock:
 			q.name, q.host = s.Source.Program, s.Source.Host
 		}
 		if q.name == "" {
@@ -222,6 +258,15 @@ var holdsMembers = map[string]bool{
 	detect.LsofTable: true, detect.Lsfd: true, detect.SocketTable: true,
 }
 
+// printed reports whether a command printed the part.
+func (p *part) printed() bool { return p.source == envelope.FormCommand }
+
+// printedKinds are read of the output of a command as well.
+var printedKinds = map[string]bool{
+	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true,
+	detect.LsofFields: true, detect.LsofJSON: true,
+}
+
 // relocate turns places in the unwrapped text into places in the file.
 func (p *part) relocate(s *envelope.Section) {
 	places := s.Places()
@@ -242,8 +287,17 @@ func (p *part) relocate(s *envelope.Section) {
 		p.listing.rows = p.listing.rows.relocated(places)
 	}
 	for i := range p.sockets {
-		at := &p.sockets[i].Place
-		at.Line, at.Offset = places.Locate(at.Offset)
+		p.sockets[i].Place = moved(p.sockets[i].Place, places)
+	}
+	for i := range p.links {
+		p.links[i].Place = moved(p.links[i].Place, places)
+	}
+	if p.fdinfo != nil {
+		for _, info := range p.fdinfo.infos {
+			for i := range info.Watches {
+				info.Watches[i].Place = moved(info.Watches[i].Place, places)
+			}
+		}
 	}
 	if p.profile != nil {
 		for i := range p.profile.offsets {

@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -11,11 +12,12 @@ import (
 )
 
 // ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
-// --time-style, under SELinux, indented, or without rights to read the targets; and "4
-// -> target" as find and stat print it. visit receives each descriptor once, in the
-// lexical order of the listing; a target with a line feed is joined again. part counts
-// the listings in time of the file from 0, pid is that of a heading like
-// "/proc/2706/fd:", 0 without a heading. The error is that of visit or of r.
+// --time-style, under SELinux, indented, or without rights to read the targets; "4 ->
+// target" as find and stat print it; and the paths /proc/PID/fd/4 of ls -l, find -ls and
+// find -printf. visit receives each descriptor once, in the lexical order of the listing;
+// a target with a line feed is joined again. part counts the listings in time of the
+// file from 0, pid is that of the path, or of a heading like "/proc/2706/fd:", 0 without
+// both. The error is that of visit or of r.
 func ParseListing(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := linkReader{listingState: newListingState(path), words: words{}, visit: visit}
@@ -46,6 +48,7 @@ type linkReader struct {
 	pid   int
 	// held is the entry not yet visited, more the lines after it.
 	held    analysis.Descriptor
+	heldPID int
 	heldRow line.Line
 	holding bool
 	more    []line.Line
@@ -53,6 +56,8 @@ type linkReader struct {
 	long bool
 	// elsewhere is true below the heading of a directory other than fd.
 	elsewhere bool
+	// pattern is what the command above selects by -lname: find prints no target then.
+	pattern string
 }
 
 func (t *linkReader) line(l line.Line) {
@@ -74,7 +79,7 @@ func (t *linkReader) line(l line.Line) {
 		t.Size = size
 		return
 	}
-	d, ok := t.entry(l, text)
+	d, pid, ok := t.entry(l, text)
 	if !ok {
 		t.other(l, text)
 		return
@@ -86,7 +91,7 @@ func (t *linkReader) line(l line.Line) {
 	}
 	t.flush()
 	d.Place = l.Place()
-	t.held, t.heldRow, t.holding = d, l, true
+	t.held, t.heldPID, t.heldRow, t.holding = d, cmp.Or(pid, t.pid), l, true
 }
 
 func (t *linkReader) cut(l line.Line) {
@@ -121,12 +126,13 @@ func (t *linkReader) noise(l line.Line, text string) {
 		if text[0] != 'l' || t.elsewhere || isProcessLink(text) {
 			kind = "entry that is no descriptor"
 		}
-	case strings.HasPrefix(text, "ls: "):
+	case strings.HasPrefix(text, "ls: "), strings.HasPrefix(text, "find: "):
 		kind = "message of ls"
-		t.probs.Add(analysis.Warning, l, "ls could not read a link", line.Quote(text), "run ls as root, while the process lives")
+		t.probs.Add(analysis.Warning, l, text[:strings.IndexByte(text, ':')]+" could not read a link", line.Quote(text), "run it as root, while the process lives")
 	}
-	if kind == "command line" && t.Command == "" {
-		t.Command = text[:min(len(text), maxExample)]
+	if kind == "command line" {
+		t.Command = cmp.Or(t.Command, text[:min(len(text), maxExample)])
+		t.pattern = linkPattern(text)
 	}
 	if t.holding || likeEntry(text) {
 		t.begin(l)
@@ -184,37 +190,72 @@ func (t *linkReader) flush() {
 		t.noise(l, strings.TrimSpace(l.Text))
 	}
 	t.Form = formLinks
-	row := Row{PID: t.pid, FD: t.held.FD, IsDescriptor: true}
+	row := Row{PID: t.heldPID, FD: t.held.FD, IsDescriptor: true}
 	if t.count(t.heldRow, &row) {
 		t.words.descriptor(&t.held)
-		t.err = t.visit(t.Parts, t.pid, &t.held)
+		t.err = t.visit(t.Parts, t.heldPID, &t.held)
 	}
 }
 
-// entry reads one descriptor of the listing.
+// entry reads one descriptor of the listing, and the process that its path names.
 //
-//	"lr-x------. 1 root root 64 Jun 20 12:56 10 -> /dev/null"   FD 10, Access "r"
-//	`lrwx------ 1 root root 64 Nov 21 03:02 "12" -> "/a\\b"`     FD 12, Access "u"
-//	"4 -> socket:[1]"                                           FD 4
-func (t *linkReader) entry(l line.Line, text string) (analysis.Descriptor, bool) {
+//	"lr-x------. 1 root root 64 Jun 20 12:56 10 -> /dev/null"           FD 10, Access "r"
+//	`lrwx------ 1 root root 64 Nov 21 03:02 "12" -> "/a\\b"`             FD 12, Access "u"
+//	"4711 0 lr-x------ 1 root root 64 Feb 2 02:02 /proc/50/fd/4 -> x"   FD 4, pid 50
+//	"4 -> socket:[1]"   "/proc/50/fd/4 socket:[1]"                      FD 4
+func (t *linkReader) entry(l line.Line, text string) (d analysis.Descriptor, pid int, ok bool) {
 	left, target, arrow := strings.Cut(text, " -> ")
 	if arrow { // blanks at the end belong to the target
 		_, target, _ = strings.Cut(l.Text, " -> ")
 	}
+	if name, after, _ := strings.Cut(text, " "); !arrow && strings.HasPrefix(name, "/proc/") {
+		left, target, arrow = name, strings.TrimSpace(after), true
+	}
 	mode := linkMode(left)
 	_, name := lastToken(left)
-	fd, ok := number(unquote(name))
+	name, pid, ok = linkName(unquote(name))
+	fd, isNumber := number(name)
 	switch {
-	case !ok, mode != "" && !arrow && !behindTime(left):
-		return analysis.Descriptor{}, false
+	case !ok, !isNumber, mode != "" && !arrow && !behindTime(left):
+		return d, 0, false
 	case mode != "":
 		t.long = true
-	case t.long || !arrow || !isBare(left):
-		return analysis.Descriptor{}, false
+	case t.long || !arrow || pid == 0 && !isBare(left):
+		return d, 0, false
 	}
-	d := link(fd, unquote(target))
+	if target == "" && pid > 0 {
+		target = t.pattern
+	}
+	d = link(fd, unquote(target))
 	d.Access = linkAccess(mode)
-	return d, true
+	return d, pid, true
+}
+
+// linkName splits the path of a link of a descriptor; a bare name is one of the directory
+// that is listed.
+//
+//	"/proc/50/fd/4" = "4", 50   "./fd/4" = "4", 0   "4" = "4", 0   "/dev/dri/4" fails
+func linkName(name string) (fd string, pid int, ok bool) {
+	dir, fd, found := cutLast(name, '/')
+	if !found {
+		return name, 0, true
+	}
+	return fd, line.PathPID(dir), dir == "." || dir == "fd" || strings.HasSuffix(dir, "/fd")
+}
+
+// linkPattern is the target that a command of find selects, "" if it may be one of several.
+//
+//	"$ find /proc/*/fd -lname '*inotify'" = "anon_inode:inotify"
+func linkPattern(command string) string {
+	_, after, _ := strings.Cut(command, "-lname ")
+	word, _, _ := strings.Cut(after, " ")
+	switch word = strings.Trim(word, `'"*`); {
+	case word == "inotify":
+		return "anon_inode:inotify"
+	case strings.HasPrefix(word, "anon_inode:") && !strings.ContainsAny(word, "*?[]"):
+		return word
+	}
+	return ""
 }
 
 // behindTime reports whether the last word of an entry without a target stands behind its
@@ -293,10 +334,7 @@ func directory(text string) (pid int, ok bool) {
 	if !ok || !strings.HasPrefix(dir, "/") || strings.Contains(dir, " -> ") {
 		return 0, false
 	}
-	if _, after, found := strings.Cut(dir, "/proc/"); found {
-		pid, _ = number(after[:countDigits(after)])
-	}
-	return pid, true
+	return line.PathPID(dir), true
 }
 
 // own reads the entry of the directory itself, whose size newer kernels set to the

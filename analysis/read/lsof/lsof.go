@@ -173,7 +173,7 @@ func (b *listingState) count(l line.Line, row *Row) bool {
 	if row.IsDescriptor && row.TID == 0 && !row.Star {
 		number = int64(row.PID)<<32 | int64(row.FD)
 	}
-	if number < 0 || number != b.last { // a row that stands twice begins nothing
+	if number < 0 || number != b.last || b.border.Begins(-1) { // a row that stands twice begins nothing
 		if b.border.Begins(number) {
 			b.next()
 		}

@@ -62,7 +62,7 @@ func noiseKind(text string) string {
 		return "warning, second line"
 	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
 		return "password prompt"
-	case isPrompt(text):
+	case line.IsPrompt(text):
 		return "command line"
 	case isPlainNumber(text):
 		return "pid"
@@ -72,18 +72,4 @@ func noiseKind(text string) string {
 		return "date"
 	}
 	return "other"
-}
-
-// isPrompt recognises a shell prompt with or without a command.
-//
-//	"# sudo ./lsof -p 1"   "root@vm:/# "   "[me@vm ~]$ lsof"   true
-func isPrompt(text string) bool {
-	if strings.HasPrefix(text, "$ ") || strings.HasPrefix(text, "# ") || text == "$" || text == "#" {
-		return true
-	}
-	head, _, ok := strings.Cut(text+" ", "$ ")
-	if !ok {
-		head, _, ok = strings.Cut(text+" ", "# ")
-	}
-	return ok && strings.Contains(head, "@") && !strings.Contains(head, "->") && len(head) < 80
 }

@@ -17,7 +17,8 @@ const maxOwners = 1 << 10
 //	`ESTAB 0 0 127.0.0.1:39308 127.0.0.1:42635 users:(("node",pid=28156,fd=163)) ino:226850 sk:1`
 //	`u_str LISTEN 0 5 zoo.sock 314880 * 0 users:(("zoo (a b",pid=14406,fd=44))`
 //
-// A table of one state has no column for it: the command above the table may name it.
+// A table of one state has no column for it: the command above the table may name it. Rows
+// without a header show the lack by the number in its place.
 func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 	ends, details := cutDetails(text)
 	fields := strings.Fields(ends)
@@ -25,7 +26,7 @@ func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 	if len(fields) > 0 && isNetid(fields[0]) {
 		word, fields = fields[0], fields[1:]
 	}
-	if t.stateless && len(fields) > 0 && isPlainNumber(fields[0]) {
+	if (t.stateless || word != "" && strings.Contains(details, "users:((")) && len(fields) > 0 && isPlainNumber(fields[0]) {
 		fields = slices.Insert(fields, 0, t.selected)
 	} else if len(fields) == 0 || !isSocketState(fields[0]) {
 		return false
@@ -94,13 +95,24 @@ func ssUnix(fields []string, s *analysis.Socket) {
 	if n < 4 {
 		return
 	}
-	s.Inode, _ = strconv.ParseUint(fields[n-3], 10, 64)
+	s.Inode = unixInode(fields[n-3])
 	if s.Local = strings.Join(fields[:n-3], " "); s.Local == "*" {
 		s.Local = ""
 	}
 	if s.Remote = fields[n-2]; s.Remote == "*" {
 		s.Remote = ""
 	}
+}
+
+// unixInode reads the inode of a unix socket, which old releases print as a signed number.
+//
+//	"314880" = 314880   "-1445160328" = 2849806968
+func unixInode(digits string) uint64 {
+	if n, err := strconv.ParseInt(digits, 10, 32); err == nil {
+		return uint64(uint32(n))
+	}
+	n, _ := strconv.ParseUint(digits, 10, 64)
+	return n
 }
 
 // ssEnds reads the ends of an IP socket; an address in brackets makes it one of

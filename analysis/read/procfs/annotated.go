@@ -82,10 +82,9 @@ func noteNoHeading(probs *line.Problems, l line.Line) {
 //	"== 25 -> anon_inode:inotify"      FD 25, Target "anon_inode:inotify"
 //	"==> /proc/2706/fdinfo/25 <=="     PID 2706, FD 25
 func heading(l line.Line) (Annotated, bool) {
-	if name, ok := strings.CutPrefix(l.Text, "==> "); ok {
-		name, ok = strings.CutSuffix(strings.TrimRight(name, " "), " <==")
+	if name, ok := fileHeading(l.Text); ok {
 		pid, fd, _, found := splitGrep(name + ":")
-		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}}, ok && found
+		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}}, found
 	}
 	rest, ok := strings.CutPrefix(l.Text, "== ")
 	if !ok {

@@ -100,7 +100,15 @@ type Target struct {
 }
 
 // Watched returns how many watches the file shows, kept or not.
-func (f FDInfo) Watched() int { return len(f.Watches) + f.More }
+func (f FDInfo) Watched() int { return len(f.Watches) + f.More + f.Counted() }
+
+// Counted returns how many watches "grep -c" counted without their lines.
+func (f FDInfo) Counted() int {
+	if f.Rare == nil {
+		return 0
+	}
+	return f.Rare.Counted
+}
 
 // access is r, w or u from the open flags; empty for O_PATH descriptors.
 func (f FDInfo) access() string {

@@ -58,10 +58,12 @@ func FuzzFDInfo(f *testing.F) {
 		for _, a := range all {
 			checkWatches(t, in, a.Watches)
 		}
-		infos, _, problems, err := ParseGrep(bytes.NewReader(in), "f")
+		captures, _, problems, err := ParseGrep(bytes.NewReader(in), "f")
 		checkBounds(t, in, problems, err)
-		for _, i := range infos {
-			checkWatches(t, in, i.Watches)
+		for _, c := range captures {
+			for _, i := range c.Infos {
+				checkWatches(t, in, i.Watches)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"hash/fnv"
 	"io"
 	"strconv"
 	"strings"
@@ -12,54 +13,163 @@ import (
 // maxEntries bounds how many descriptors one listing may name.
 const maxEntries = 1 << 17
 
+// Capture is what a text shows of the fdinfo files of one process at one time.
+type Capture struct {
+	// PID is 0 if the paths have none. Part counts the points in time of the text from 0.
+	PID, Part int
+	// Infos has one FDInfo for each descriptor, in the order of their first line.
+	Infos []FDInfo
+}
+
 // ParseGrep reads what "grep -H inotify /proc/PID/fdinfo/*" or "grep -H ." over the
-// same files prints: every line after the file it came from. It returns one FDInfo per
-// (PID, FD) in the order of their first line, and the pid if all agree (0 otherwise;
-// see FDInfo.PID). Line numbers of "grep -n" are skipped; the counts of "grep -c"
-// become Rare.Counted. The error is that of r only.
-func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, error) {
-	type key struct{ pid, fd int }
+// same files prints, every line after the file it came from, and what tail prints of
+// several files, each below its path. The files of a thread repeat those of its process
+// and count once. begins has the offset of each point in time: one begins with a line
+// of a file that came before, or below a line of date. Line numbers of "grep -n" are skipped; the
+// counts of "grep -c" become Rare.Counted. The error is that of r only.
+func ParseGrep(r io.Reader, path string) (captures []Capture, begins []int64, problems []analysis.Problem, err error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
-	var order []*fdinfoReader
-	byKey := map[key]*fdinfoReader{}
-	full, watches := false, 0
+	t := grepReader{probs: probs}
 	for l := range in.All() {
-		pid, fd, text, ok := splitGrep(l.Text)
-		if !ok {
-			noteNoGrep(probs, l)
-			continue
-		}
-		k := key{pid, fd}
-		b := byKey[k]
-		if b == nil && len(order) >= maxEntries {
-			if !full {
-				probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",
-					"split the listing by process")
+		if name, ok := fileHeading(l.Text); ok {
+			t.file, t.headed = nil, true
+			if pid, fd, _, ok := splitGrep(name + ":"); ok {
+				t.visit(l, grepFile{pid, fd}, name[:strings.LastIndexByte(name, '/')+1], "==>")
 			}
-			full = true
 			continue
 		}
-		if b == nil {
-			b = newFDInfoReader(fd, probs, &watches)
-			b.info.PID = pid
-			byKey[k] = b
-			order = append(order, b)
-		}
-		b.grepLine(l, text)
-	}
-	infos := make([]FDInfo, 0, len(order))
-	pid := 0
-	for i, b := range order {
-		infos = append(infos, b.finish())
-		if i == 0 {
-			pid = b.info.PID
-		}
-		if b.info.PID != pid {
-			pid = 0
+		pid, fd, text, ok := splitGrep(l.Text)
+		switch date := line.IsDate(l.Text); {
+		case ok && !date:
+			t.headed = false
+			if t.visit(l, grepFile{pid, fd}, l.Text[:max(strings.Index(l.Text, "fdinfo/"), 0)], text); t.file != nil {
+				t.file.grepLine(l, text)
+			}
+		case t.headed && !date:
+			if t.file != nil {
+				t.file.grepLine(l, l.Text)
+			}
+		default:
+			t.border.Pass(strings.TrimSpace(l.Text))
+			noteNoGrep(probs, l)
 		}
 	}
-	return infos, pid, probs.All(), in.Failure(path)
+	t.next()
+	return t.captures, t.begins, probs.All(), in.Failure(path)
+}
+
+// grepFile is one file of a process.
+type grepFile struct{ pid, fd int }
+
+// grepReader gathers the files of the present point in time.
+type grepReader struct {
+	captures []Capture
+	begins   []int64
+	probs    *line.Problems
+	border   line.Border
+	// order are the files of the point, byFile their place in it; dirs is where each was
+	// read from.
+	order  []*fdinfoReader
+	byFile map[grepFile]int
+	dirs   []string
+	begin  int64
+	// last is the number of the line before in border. file reads the file of the line, nil
+	// if it is left out; headed is true if it stands below a heading.
+	last         int64
+	file         *fdinfoReader
+	headed       bool
+	all, watches int
+}
+
+// visit moves on to the file of a line.
+func (t *grepReader) visit(l line.Line, file grepFile, dir, text string) {
+	at, seen := t.byFile[file]
+	if seen && dir != t.dirs[at] {
+		t.file = nil // a thread shows the files of its process
+		return
+	}
+	number := file.line(text)
+	if number < 0 || number != t.last || t.border.Begins(-1) { // a line that stands twice begins nothing
+		if t.border.Begins(number) {
+			t.next()
+			seen = false
+		}
+		t.border.Add(number)
+		t.last = number
+	}
+	if seen {
+		t.file = t.order[at]
+		return
+	}
+	t.file = nil
+	if t.all >= maxEntries {
+		if t.all == maxEntries {
+			t.probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read", "split the listing by process")
+		}
+		t.all = maxEntries + 1
+		return
+	}
+	if len(t.order) == 0 {
+		t.byFile, t.begin = map[grepFile]int{}, l.Offset
+	}
+	t.all++
+	t.file = newFDInfoReader(file.fd, t.probs, &t.watches)
+	t.file.info.PID = file.pid
+	t.byFile[file] = len(t.order)
+	t.order, t.dirs = append(t.order, t.file), append(t.dirs, strings.Clone(dir))
+}
+
+// line numbers the lines that a file has once, -1 for others.
+//
+//	"pos:\t0"   "inotify wd:1 ino:1 sdev:16 .."   "48"
+func (f grepFile) line(text string) int64 {
+	key, rest, _ := strings.Cut(text, " ino:")
+	if digits, after := leadingDigits(text); after == "" && digits != "" {
+		key = ""
+	} else if !strings.HasPrefix(key, "pos:") && !strings.HasPrefix(key, "==>") && rest == "" {
+		return -1
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, strconv.Itoa(f.pid)+"/"+strconv.Itoa(f.fd)+"/"+key)
+	return int64(h.Sum64() >> 1)
+}
+
+// next ends the point in time.
+func (t *grepReader) next() {
+	if len(t.order) == 0 {
+		return
+	}
+	byPID := map[int]int{}
+	for _, file := range t.order {
+		at, seen := byPID[file.info.PID]
+		if !seen {
+			at = len(t.captures)
+			byPID[file.info.PID] = at
+			t.captures = append(t.captures, Capture{PID: file.info.PID, Part: len(t.begins)})
+		}
+		t.captures[at].Infos = append(t.captures[at].Infos, file.finish())
+	}
+	t.begins = append(t.begins, t.begin)
+	t.order, t.dirs, t.byFile, t.file = nil, nil, nil, nil
+	t.border.Begin()
+}
+
+// fileHeading is the path in a heading of tail, or the one file that a command prints.
+//
+//	"==> /proc/50/fdinfo/5 <=="  "$ cat /proc/50/fdinfo/5"   "/proc/50/fdinfo/5"
+func fileHeading(text string) (string, bool) {
+	if name, ok := strings.CutPrefix(text, "==> "); ok {
+		return strings.CutSuffix(strings.TrimRight(name, " "), " <==")
+	}
+	if !line.IsPrompt(text) {
+		return "", false
+	}
+	words := strings.Fields(text)
+	name := words[len(words)-1]
+	_, number, ok := strings.Cut(name, "/fdinfo/")
+	digits, rest := leadingDigits(number)
+	return name, ok && digits != "" && rest == ""
 }
 
 // grepLine reads the part after the file name: a line of fdinfo, one with the
@@ -78,7 +188,8 @@ func (b *fdinfoReader) grepLine(l line.Line, text string) {
 		b.read(l, text)
 		return
 	}
-	if n, err := strconv.Atoi(digits); err == nil {
+	if n, err := strconv.Atoi(digits); err == nil && n > 0 {
+		b.info.Type = "inotify"
 		b.rare().Counted += n
 	}
 }
@@ -86,11 +197,11 @@ func (b *fdinfoReader) grepLine(l line.Line, text string) {
 // noteNoGrep reports a line without a file name, unless it is one of grep's own.
 func noteNoGrep(probs *line.Problems, l line.Line) {
 	text := strings.TrimSpace(l.Text)
-	if text == "" || text == "--" {
+	if text == "" || text == "--" || line.IsDate(text) || line.IsPrompt(text) {
 		return
 	}
-	if strings.HasPrefix(text, "grep:") {
-		probs.Add(analysis.Warning, l, "grep could not read a file", line.Quote(text), "run it as root, while the process lives")
+	if tool, _, ok := strings.Cut(text, ": "); ok && (tool == "grep" || tool == "find" || tool == "xargs") {
+		probs.Add(analysis.Warning, l, tool+" could not read a file", line.Quote(text), "run it as root, while the process lives")
 		return
 	}
 	probs.Add(analysis.Note, l, "a line names no fdinfo file", line.Quote(text)+" does not begin with .../fdinfo/N:",
@@ -123,11 +234,8 @@ func splitGrep(text string) (pid, fd int, rest string, ok bool) {
 //	"bundle/2706/"            2706
 //	"kubelet/"                0
 func pidOfPath(dir string) int {
-	if _, after, ok := strings.Cut(dir, "proc/"); ok {
-		digits, _ := leadingDigits(after)
-		if pid, err := strconv.Atoi(digits); err == nil {
-			return pid
-		}
+	if pid := line.PathPID(dir); pid > 0 {
+		return pid
 	}
 	dir = strings.TrimSuffix(dir, "/")
 	pid, err := strconv.Atoi(dir[strings.LastIndexByte(dir, '/')+1:])

@@ -1,6 +1,8 @@
 package procfs
 
 import (
+	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 	"strconv"
@@ -31,7 +33,11 @@ type InotifyCount struct {
 	Device     uint32
 	DeviceText string
 	Target     string
-	Place      analysis.Place
+	// Gone is true if the script found no mount of the device.
+	Gone bool
+	// Part counts the tables in time of the text from 0.
+	Part  int
+	Place analysis.Place
 }
 
 // ParseInotifyTable reads the output of the scripts that people run against "too many
@@ -41,9 +47,9 @@ type InotifyCount struct {
 // TARGET or "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of
 // Count. The header or the command line copied along decides it. Otherwise the form
 // decides, with a problem. The DEV column of that script splits sdev by 256, which is
-// wrong for disks and above 255 anonymous devices; it is put right. The error is that
-// of r only.
-func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {
+// wrong for disks and above 255 anonymous devices; it is put right. begins has the offset
+// of the first row of each table in time. The error is that of r only.
+func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, begins []int64, problems []analysis.Problem, err error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	t := inotifyTable{}
@@ -54,6 +60,7 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 		}
 		t.line(l)
 	}
+	t.rest()
 	if len(t.rows) == 0 && in.Offset() > 0 {
 		probs.Add(analysis.Note, line.Line{}, "no count of inotify instances or watches was found", "no line has the form of a known script's",
 			"save the files of /proc/PID/fdinfo themselves: they name every watch")
@@ -64,7 +71,7 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 			"rows of uniq -c without a header are inotify instances in most scripts, which says nothing of watches",
 			"save the files of /proc/PID/fdinfo themselves: they name every watch")
 	}
-	return t.rows, t.what, probs.All(), in.Failure(path)
+	return t.rows, t.what, t.begins, probs.All(), in.Failure(path)
 }
 
 // inotifyTable holds what the lines above mean for the rows below.
@@ -76,6 +83,13 @@ type inotifyTable struct {
 	pid    int
 	// targets is true if the rows are targets of the process pid.
 	targets bool
+	// begins are the offsets of the tables, border sees the next one begin.
+	begins []int64
+	border line.Border
+	// stated is the sum that a script prints above its targets, 0 if it does not; summed is
+	// true until they come.
+	stated int
+	summed bool
 }
 
 func (t *inotifyTable) line(l line.Line) {
@@ -91,6 +105,8 @@ func (t *inotifyTable) line(l line.Line) {
 	ok := t.perFD(text, &row)
 	switch {
 	case ok:
+	case t.gone(text, &row):
+		ok = true
 	case t.targets:
 		ok = t.target(text, fields, &row)
 	case len(t.titles) > 0:
@@ -98,8 +114,62 @@ func (t *inotifyTable) line(l line.Line) {
 	default:
 		ok = t.hexTarget(fields, &row) || t.uniq(fields, &row)
 	}
-	if ok {
-		t.rows = append(t.rows, row)
+	if !ok {
+		t.border.Pass(text)
+		return
+	}
+	number := row.number()
+	if len(t.begins) == 0 || t.summed || t.border.Begins(number) {
+		if !t.summed {
+			t.rest()
+		}
+		t.summed = false
+		t.border.Begin()
+		t.begins = append(t.begins, l.Offset)
+	}
+	t.border.Add(number)
+	row.Part = len(t.begins) - 1
+	t.rows = append(t.rows, row)
+}
+
+// number tells the rows of one table apart.
+func (c *InotifyCount) number() int64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, c.PID, "/", c.FD, "/", c.Inode, "/", c.Device, "/", c.Command)
+	return int64(h.Sum64() >> 1)
+}
+
+// gone reads the complaint of a script about a target whose device is not mounted. It prints
+// one for each target, however many watches are on it.
+//
+//	"Can't find mount info for 0:100"
+func (t *inotifyTable) gone(text string, row *InotifyCount) bool {
+	device, ok := strings.CutPrefix(text, "Can't find mount info for ")
+	if !ok {
+		return false
+	}
+	row.Device, _ = scriptDevice(device)
+	row.Count, row.Gone, row.DeviceText = 1, true, clip(device)
+	return true
+}
+
+// rest adds what a script counted and its rows do not show: the watches on targets whose
+// mount is gone, else on targets that were cut off.
+func (t *inotifyTable) rest() {
+	left, gone := t.stated, -1
+	t.stated = 0
+	for i := len(t.rows) - 1; i >= 0 && t.rows[i].Part == len(t.begins)-1; i-- {
+		left -= t.rows[i].Count
+		if t.rows[i].Gone && gone < 0 {
+			gone = i
+		}
+	}
+	switch {
+	case left <= 0 || len(t.begins) == 0:
+	case gone >= 0:
+		t.rows[gone].Count += left
+	default:
+		t.rows = append(t.rows, InotifyCount{Count: left, FD: -1, PID: t.pid, Part: len(t.begins) - 1})
 	}
 }
 
@@ -129,6 +199,10 @@ func (t *inotifyTable) above(text string, fields []string) bool {
 	case strings.Contains(text, "fdinfo") && strings.Contains(text, "grep"):
 		t.what = Watches
 		return true
+	case fields[0] == "Count:" && len(fields) == 2: // of grep over the same files
+		t.rest()
+		t.summed = setCount(&t.stated, fields[1])
+		return t.summed
 	}
 	for _, mark := range []string{"pid=", "Pid: "} { // "kubelet pid=2430", "Kubelet Pid: 2430"
 		if _, digits, ok := strings.Cut(text, mark); ok && len(fields) <= 3 {

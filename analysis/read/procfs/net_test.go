@@ -235,15 +235,16 @@ func TestTablesOfInotifyScriptsAreRead(t *testing.T) {
 				{Count: 2, PID: 8412, FD: -1, Inode: 1, Device: 300, DeviceText: "1:44", Target: "/var/lib/kubelet/pods/a b"},
 				{Count: 3, PID: 8412, FD: -1, Inode: 258855, Device: 8<<20 | 1, DeviceText: "32768:1", Target: "/etc/ca.crt"},
 				{Count: 1, PID: 8412, FD: -1, Inode: 5, Device: 254 << 20, DeviceText: "254:0", Target: "/x"},
+				{Count: 7491 - 6655, PID: 8412, FD: -1},
 			},
 		},
 		"targets of debugfs": {
 			"kubelet pid=2430\nCount: 120\n1 10b 1259 128a ...\n1   1   72  Inode   Pathname\n10b 267 1   267 /etc/systemd/system/\n", Watches,
-			[]InotifyCount{{Count: 72, PID: 2430, FD: -1, Inode: 1}, {Count: 1, PID: 2430, FD: -1, Inode: 267, Target: "/etc/systemd/system/"}},
+			[]InotifyCount{{Count: 72, PID: 2430, FD: -1, Inode: 1}, {Count: 1, PID: 2430, FD: -1, Inode: 267, Target: "/etc/systemd/system/"}, {Count: 120 - 73, PID: 2430, FD: -1}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows, what, problems, err := ParseInotifyTable(strings.NewReader(tt.in), "x")
+			rows, what, _, problems, err := ParseInotifyTable(strings.NewReader(tt.in), "x")
 			wantClean(t, problems, err)
 			for i := range rows {
 				rows[i].Place = analysis.Place{}
@@ -260,7 +261,7 @@ func TestAPublicInotifyTableIsReadAndItsDoubtSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, what, problems, err := ParseInotifyTable(bytes.NewReader(raw), "21.txt")
+	rows, what, _, problems, err := ParseInotifyTable(bytes.NewReader(raw), "21.txt")
 	if err != nil || len(rows) != 9 || what != Instances || len(problems) != 1 {
 		t.Fatalf("got %d rows, %s, %+v, %v", len(rows), what, problems, err)
 	}
@@ -351,7 +352,7 @@ func FuzzInotifyTable(f *testing.F) {
 	f.Add([]byte("      5  6795 root     kubelet\n10b 267 1   267 /etc/systemd/system/\nPID 1, FD 4 has 311 watches\n"))
 	f.Add([]byte("debugfs 1.46\nInode\tPathname\n77\t/sys\n 77 0 drwxr-xr-x 3 root root 0 Nov 21 02:57 /sys/fs\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		rows, what, problems, err := ParseInotifyTable(bytes.NewReader(in), "f")
+		rows, what, _, problems, err := ParseInotifyTable(bytes.NewReader(in), "f")
 		checkBounds(t, in, problems, err)
 		for _, r := range rows {
 			if r.Count < 0 || r.PID < 0 || r.FD < -1 || what == "" || r.Place.Offset+r.Place.Length > int64(len(in)) {

@@ -253,43 +253,42 @@ func TestAnEmptyFileIsNotAFileWithoutWatches(t *testing.T) {
 	}
 }
 
-func TestGrepOverFdinfoGivesDescriptorsAndProcess(t *testing.T) {
+func TestGrepOverFdinfoGivesDescriptorsOfEachProcessAndTime(t *testing.T) {
 	const w = "inotify wd:1 ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:1 fhandle-type:1 f_handle:0a"
+	// Each descriptor is "part pid fd watches".
 	tests := map[string]struct {
-		in      string
-		pid     int
-		fds     []int
-		watches []int
-		counted int
+		in   string
+		want []string
 	}{
-		"file names":             {"/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/9:" + w + "\n", 2706, []int{25, 9}, []int{2, 1}, 0},
-		"line numbers":           {"/proc/2706/fdinfo/25:5:" + w + "\n", 2706, []int{25}, []int{1}, 0},
-		"counts":                 {"/proc/2706/fdinfo/25:48\n/proc/2706/fdinfo/3:0\n", 2706, []int{25, 3}, []int{0, 0}, 48},
-		"relative names":         {"25:pos:\t0\n25:" + w + "\n", 0, []int{25}, []int{1}, 0},
-		"a bundle's directory":   {"t0/2706/fdinfo/25:" + w + "\n", 2706, []int{25}, []int{1}, 0},
-		"several processes":      {"/proc/1/fdinfo/5:" + w + "\n/proc/2/fdinfo/5:" + w + "\n", 0, []int{5, 5}, []int{1, 1}, 0},
-		"a task's own directory": {"/proc/2706/task/2710/fdinfo/25:" + w + "\n", 2706, []int{25}, []int{1}, 0},
+		"file names":             {"/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/9:" + w + "\n", []string{"0 2706 25 2", "0 2706 9 1"}},
+		"line numbers":           {"/proc/2706/fdinfo/25:5:" + w + "\n", []string{"0 2706 25 1"}},
+		"counts":                 {"/proc/2706/fdinfo/25:48\n/proc/2706/fdinfo/3:0\n", []string{"0 2706 25 48", "0 2706 3 0"}},
+		"relative names":         {"25:pos:\t0\n25:" + w + "\n", []string{"0 0 25 1"}},
+		"a bundle's directory":   {"t0/2706/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
+		"several processes":      {"/proc/1/fdinfo/5:" + w + "\n/proc/2/fdinfo/5:" + w + "\n", []string{"0 1 5 1", "0 2 5 1"}},
+		"a task's own directory": {"/proc/2706/task/2710/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
+		"threads repeat it":      {"/proc/7/task/7/fdinfo/25:" + w + "\n/proc/7/task/8/fdinfo/25:" + w + "\n/proc/7/fdinfo/25:" + w + "\n", []string{"0 7 25 1"}},
+		"the same file again":    {"/proc/7/fdinfo/5:2\n/proc/7/fdinfo/6:1\n/proc/7/fdinfo/5:3\n/proc/7/fdinfo/6:1\n", []string{"0 7 5 2", "0 7 6 1", "1 7 5 3", "1 7 6 1"}},
+		"dates between":          {"03:00:00\n/proc/7/fdinfo/5:2\n03:01:00\n/proc/7/fdinfo/5:2\n/proc/8/fdinfo/5:4\n", []string{"0 7 5 2", "1 7 5 2", "1 8 5 4"}},
+		"headings of tail":       {"==> /proc/7/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w + "\n\n==> /proc/8/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w + "\n" + w + "\n", []string{"0 7 5 1", "0 8 5 2"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			infos, pid, problems, err := ParseGrep(strings.NewReader(tt.in), "grep.txt")
+			captures, begins, problems, err := ParseGrep(strings.NewReader(tt.in), "grep.txt")
 			wantClean(t, problems, err)
-			var fds, watches []int
-			counted := 0
-			for _, i := range infos {
-				fds = append(fds, i.FD)
-				watches = append(watches, len(i.Watches))
-				if i.Rare != nil {
-					counted += i.Rare.Counted
-				}
-				for _, w := range i.Watches {
-					if w.FD != i.FD {
-						t.Errorf("watch of %d says %d", i.FD, w.FD)
+			var got []string
+			for _, c := range captures {
+				for _, i := range c.Infos {
+					got = append(got, fmt.Sprintf("%d %d %d %d", c.Part, c.PID, i.FD, i.Watched()))
+					for _, w := range i.Watches {
+						if w.FD != i.FD {
+							t.Errorf("watch of %d says %d", i.FD, w.FD)
+						}
 					}
 				}
 			}
-			if pid != tt.pid || !cmp.Equal(fds, tt.fds) || !cmp.Equal(watches, tt.watches) || counted != tt.counted {
-				t.Errorf("got pid %d, fds %v, watches %v, counted %d", pid, fds, watches, counted)
+			if diff := cmp.Diff(tt.want, got); diff != "" || len(begins) != captures[len(captures)-1].Part+1 {
+				t.Errorf("%d points (-want +got):\n%s", len(begins), diff)
 			}
 		})
 	}

@@ -78,6 +78,8 @@ func shows(form string) string {
 		return "knows sockets by their inodes alone"
 	case analysis.FormSockets:
 		return "lists sockets and no other descriptor"
+	case analysis.FormInstances:
+		return "lists inotify instances and no other descriptor"
 	case analysis.FormFull:
 		return "lists the threads of the virtual machine too"
 	case analysis.FormJava:

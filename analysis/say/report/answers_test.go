@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
@@ -27,6 +29,8 @@ type claimed struct {
 	state string
 	says  []string
 	never []string
+	// holds are the snapshots of the report, each as "name pid host time descriptors watches".
+	holds []string
 	// open names what is not done yet, and the issue that brings it.
 	open string
 }
@@ -55,13 +59,13 @@ var answers = map[string]claimed{
 		never: []string{`leaking`, `othing grew`}},
 	"large (100,305 goroutines, any form)": {of: []string{"large"}, state: "one dump", says: []string{`100000 of them`, `gRPC calls in health.\(\*Server\).Watch`}, never: []string{`at least`}},
 
-	"inputs3/01.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/02.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/03.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/04.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/05.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/06.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/07.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/01.txt": {state: "one dump each", says: []string{`pid 60: 3 descriptors`}, holds: []string{"50 - - 2 -", "60 - - 3 -"}, never: []string{`grew`}},
+	"inputs3/02.txt": {state: "one dump each", says: []string{`pid 60: 30 descriptors`}, holds: []string{"50 - - 2 -", "60 - - 30 -"}, never: []string{`grew`, `replaced`}},
+	"inputs3/03.txt": {state: "one dump each", says: []string{`pid 50: 1 descriptor`}, holds: []string{"50 - - 1 -", "60 - - 1 -"}, never: []string{`9423`, `grew`}},
+	"inputs3/04.txt": {state: "one dump each", says: []string{`pid 60: 1 descriptor, 800 watches`}, holds: []string{"50 - - 1 12", "60 - - 1 800"}, never: []string{`\b0 watches`}},
+	"inputs3/05.txt": {state: "one dump each", says: []string{`pid 50: 1 descriptor, 1 watch`}, holds: []string{"50 - - 1 1", "60 - - 1 1"}, never: []string{`2 descriptors`}},
+	"inputs3/06.txt": {open: "threads that ps counts by process: whose capture it is"},
+	"inputs3/07.txt": {state: "one dump each", says: []string{`pid 60: 3 descriptors`}, holds: []string{"50 - - 2 -", "60 - - 3 -"}, never: []string{`grew`}},
 	"inputs3/08": {state: "leaking", says: []string{`200 goroutines in main.\(\*C\).Collect`, `none ended`, `holds? its own lock|waits? for itself`},
 		never: []string{`othing grew`}},
 	"inputs3/09":     {state: "leaking", says: []string{`12`, `3 to 15|12 of 12`}, never: []string{`othing grew`}},
@@ -73,7 +77,7 @@ var answers = map[string]claimed{
 	"inputs3/15.txt": {open: "a total without records: whose capture it is"},
 	"inputs3/16.txt": {open: "instances of leak checkers: whose capture it is"},
 	"inputs3/17.txt": {state: "one dump", says: []string{`15 connections .*to 10.0.0.1:80`, `CLOSE_WAIT, owner not known`, `[Pp]eers have closed, the process has not`, `ss -tunap`}, never: []string{`an unnamed process`, `--pid PID`}},
-	"inputs3/18.txt": {open: "owners of listings: whose capture it is"},
+	"inputs3/18.txt": {state: "one dump", says: []string{`dockerd: 2 sockets`}, holds: []string{"dockerd 50 - - - -"}, never: []string{`owner not known`}},
 	"inputs3/19":     {open: "names and times in file names: whose capture it is"},
 	"inputs3/20":     {open: "replicas: whose capture it is"},
 
@@ -163,6 +167,9 @@ func TestAnswersClaimWhatTheCollectionKnows(t *testing.T) {
 				if !regexp.MustCompile(pattern).MatchString(text) {
 					t.Errorf("lacks %q", pattern)
 				}
+			}
+			if diff := cmp.Diff(want.holds, shown(&r)); want.holds != nil && diff != "" {
+				t.Errorf("snapshots (-want +got):\n%s", diff)
 			}
 			for _, pattern := range want.never {
 				if found := regexp.MustCompile(pattern).FindString(text); found != "" {

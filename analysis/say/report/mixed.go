@@ -31,6 +31,11 @@ func (j *JudgedSeries) levelForms() {
 	if len(sockets[analysis.FormEnds])+len(sockets[analysis.FormBare]) > 0 {
 		j.leaveOut(sockets[analysis.FormSockets], analysis.KindDescriptor, "list sockets and no other descriptor, and are left out of verdicts on descriptors")
 	}
+	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool {
+		return s.Totals.Descriptors != nil && s.Forms[analysis.KindDescriptor] != analysis.FormInstances
+	}) {
+		j.leaveOut(sockets[analysis.FormInstances], analysis.KindDescriptor, "list inotify instances and no other descriptor, and are left out of verdicts on descriptors")
+	}
 	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
 		for i := range j.Snapshots {
 			j.Snapshots[i] = joinSockets(j.Snapshots[i])

@@ -1,0 +1,71 @@
+package envelope
+
+import "leakdiff/analysis/read/line"
+
+// session is what the commands of a shell session say of the lines below them.
+type session struct {
+	// within is where the shell runs: what ssh or exec opened, until it ends.
+	within line.Owner
+	// moment is that of the last line of date.
+	moment moment
+	// date is such a line, held back: above the next command it belongs to that.
+	date   []byte
+	dateAt place
+	block  block
+}
+
+// printed takes a line of a shell session whose outputs are wanted.
+func (s *source) printed(b []byte, at place) {
+	t := trim(b)
+	if len(t) == 0 {
+		if s.open != nil {
+			s.open.blankLine()
+		}
+		return
+	}
+	in := &s.session
+	if in.block.see(t) { // the fence of a ticket
+		s.close()
+		return
+	}
+	if m, ok := dateLine(t, s.to.cfg.Now); ok {
+		in.moment, in.date, in.dateAt = m, append(in.date[:0], b...), at
+		return
+	}
+	command, ok := line.ReadCommand(string(t[:min(len(t), maxPending)]))
+	if ok || s.open == nil {
+		s.close()
+		o := s.begins(KindOutput, at)
+		o.Form = FormCommand
+		o.Source = sourceOf(command.Owner, in.within)
+		o.at(in.moment)
+		switch {
+		case command.Opens:
+			in.within = command.Owner
+		case command.Ends:
+			in.within = line.Owner{}
+		}
+	}
+	if len(in.date) > 0 && !ok {
+		s.open.mark(in.dateAt)
+		s.open.write(in.date, true)
+	}
+	in.date = in.date[:0]
+	s.open.Headers++
+	s.open.mark(at)
+	s.open.write(b, true)
+}
+
+// sourceOf is the source of what a command prints in the shell of another one.
+func sourceOf(o, within line.Owner) Source {
+	if o.Host == "" && o.Pod == "" {
+		o.Pod, o.Container = within.Pod, within.Container
+	}
+	if within.Host != "" {
+		o.Host = within.Host
+	}
+	return Source{Program: o.Program, Host: o.Host, Pod: o.Pod, Container: o.Container, PID: o.PID}
+}
+
+// FormCommand is Section.Form of the output of a command.
+const FormCommand = "output of a command"

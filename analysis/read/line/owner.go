@@ -1,0 +1,261 @@
+package line
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis/expression"
+)
+
+// Owner is the process whose evidence stands below a heading or a command of a text. What
+// the line does not name is zero.
+type Owner struct {
+	PID int
+	// Pod is a pod or container that has a host name of its own, Container one of a pod.
+	Program, Pod, Container, Host string
+}
+
+// Command is a line of a shell session, or a heading that a loop prints.
+type Command struct {
+	// Text is the line without its prompt and frame.
+	Text  string
+	Owner Owner
+	// Opens is true if the command opens a shell in which the next ones run, Ends if it
+	// ends one.
+	Opens, Ends bool
+}
+
+// ReadCommand reads a prompt with its command, a command without a prompt that runs
+// elsewhere, or a heading that names a process.
+//
+//	"$ ls -l /proc/60/fd"                                 PID 60
+//	"kubectl exec web-1 -c app -- ls -l /proc/1/fd"       PID 1, Pod "web-1", Container "app"
+//	"[root@node1 ~]# ls -l /proc/$(pidof kubelet)/fd"     Host "node1", Program "kubelet"
+//	"=== pid 50 ==="  "kubelet pid=2430"                  PID 50; PID 2430, Program "kubelet"
+func ReadCommand(text string) (c Command, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > 1000 || IsDate(text) {
+		return c, false
+	}
+	host, command, ok := cutPrompt(text)
+	if ok {
+		c.Text, c.Owner.Host = command, host
+		c.run(strings.Fields(command))
+		return c, true
+	}
+	bare := strings.Trim(text, "=-#*<> ")
+	framed := bare != text && strings.IndexByte("=-#*", text[0]) >= 0
+	words := strings.Fields(bare)
+	switch {
+	case len(words) > 2 && elsewhere(words) > 0:
+		c.Text = bare
+		c.run(words)
+		return c, c.Owner != Owner{}
+	case framed && len(words) > 0 || len(words) > 1 && len(words) <= 3:
+		c.Text = bare
+		return c, c.Owner.heading(bare, words, framed)
+	}
+	return c, false
+}
+
+// IsPrompt reports whether a line is a shell prompt, with or without a command.
+//
+//	"# sudo ./lsof -p 1"   "root@vm:/# "   "[me@vm ~]$ lsof"   true
+func IsPrompt(text string) bool {
+	_, _, ok := cutPrompt(text)
+	return ok
+}
+
+// shellPrompt is the prompt of a shell without a user's name, or of one in a container.
+var shellPrompt = expression.Lazy(`^(?:(?:ba|a|z|k|da)?sh-[\d.]+|[~/][\w./-]*) ?[$#] `)
+
+// cutPrompt takes the prompt off a line; host is the one that the prompt names.
+func cutPrompt(text string) (host, command string, ok bool) {
+	if text == "$" || text == "#" {
+		return "", "", true
+	}
+	for _, mark := range []string{"$ ", "# ", "+ "} {
+		if command, ok := strings.CutPrefix(text, mark); ok {
+			return "", command, true
+		}
+	}
+	if at := shellPrompt.FindStringIndex(text); at != nil {
+		return "", text[at[1]:], true
+	}
+	head, command, ok := strings.Cut(text+" ", "$ ")
+	if !ok {
+		head, command, ok = strings.Cut(text+" ", "# ")
+	}
+	_, host, named := strings.Cut(head, "@")
+	if !ok || !named || strings.Contains(head, "->") || len(head) >= 80 {
+		return "", "", false
+	}
+	if end := strings.IndexAny(host, ": ]~"); end >= 0 {
+		host = host[:end]
+	}
+	return host, strings.TrimSpace(command), true
+}
+
+var (
+	procPID = expression.Lazy(`/proc/(\d{1,9})(?:/|$|[\s;&|)"'])`)
+	// lookedUp is the program that a command looks the pid of up.
+	lookedUp = expression.Lazy("(?:pidof|pgrep)(?: -\\S+)* '?\"?([A-Za-z][\\w./-]*)")
+	// exec are programs that run a command in a container, ssh on another host.
+	containers = []string{"kubectl", "oc", "docker", "podman", "nerdctl", "crictl", "microk8s.kubectl", "k3s"}
+	// valued are flags of theirs that take the next word.
+	valued = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q")
+	shells = strings.Fields("sh bash ash zsh su")
+)
+
+// elsewhere is the place behind the word of a command that runs the rest elsewhere, 0 if
+// there is none.
+func elsewhere(words []string) int {
+	for i, word := range words {
+		switch word = path.Base(word); {
+		case word == "ssh":
+			return i + 1
+		case slices.Contains(containers, word):
+			if at := slices.Index(words, "exec"); at > i {
+				return at + 1
+			}
+			return 0
+		case word != "sudo" && word != "time" && word != "timeout" && word != "-n" && strings.Trim(word, "0123456789s") != "":
+			return 0
+		}
+	}
+	return 0
+}
+
+// run reads a command, and the one that it runs elsewhere.
+func (c *Command) run(words []string) {
+	if len(words) == 1 && (words[0] == "exit" || words[0] == "logout") {
+		c.Ends = true
+		return
+	}
+	at := elsewhere(words)
+	if at == 0 {
+		c.Owner.within(strings.Join(words, " "))
+		return
+	}
+	remote := path.Base(words[at-1]) == "ssh"
+	target := ""
+	rest := words[at:]
+	for len(rest) > 0 {
+		word := rest[0]
+		rest = rest[1:]
+		flag, value, assigned := strings.Cut(word, "=")
+		takes := func() string {
+			if !assigned && len(rest) > 0 {
+				value, rest = rest[0], rest[1:]
+			}
+			return value
+		}
+		switch {
+		case word == "--":
+		case !remote && (flag == "-c" || flag == "--container"):
+			c.Owner.Container = takes()
+			continue
+		case !remote && (flag == "-i" || flag == "-it" || flag == "-ti"), remote && flag == "-t":
+			continue
+		case strings.HasPrefix(word, "-"):
+			if slices.Contains(valued, flag) {
+				takes()
+			}
+			continue
+		case target == "":
+			target = word
+			continue
+		default:
+			rest = append([]string{word}, rest...)
+		}
+		break
+	}
+	if remote {
+		_, host, named := strings.Cut(target, "@")
+		if !named {
+			host = target
+		}
+		c.Owner.Host, c.Owner.Pod, c.Owner.Container = host, "", ""
+	} else {
+		c.Owner.Pod = strings.TrimPrefix(strings.TrimPrefix(target, "pods/"), "pod/")
+	}
+	if len(rest) == 0 || len(rest) == 1 && slices.Contains(shells, path.Base(rest[0])) {
+		c.Opens = target != ""
+		return
+	}
+	rest[0] = strings.TrimLeft(rest[0], `'"`)
+	c.run(rest)
+}
+
+// within takes the process out of the words of a command: the one whose directory below
+// /proc it names, unless there are several.
+func (o *Owner) within(command string) {
+	for _, m := range procPID.FindAllStringSubmatch(command, -1) {
+		pid, _ := strconv.Atoi(m[1])
+		if o.PID != 0 && pid != o.PID {
+			o.PID = 0
+			return
+		}
+		o.PID = pid
+	}
+	if m := lookedUp.FindStringSubmatch(command); m != nil && o.PID == 0 {
+		o.Program = path.Base(m[1])
+	}
+}
+
+var (
+	statedPID = expression.Lazy(`(?i)^(?:([a-z][\w.-]*) )?(?:pid|process)[ :=#]{1,3}(\d{1,9}):?(?: \(?([A-Za-z][\w.-]*)\)?)?$`)
+	// kindOfHost is a word that says what the next one names.
+	kindOfHost = expression.Lazy(`(?i)^(pod|container|node|host|hostname|server)[ :=]{1,2}([\w][\w.-]*)$`)
+	hostName   = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^\d+\.\d+\.\d+\.\d+$`)
+)
+
+// heading reads a line that a script prints above its output.
+func (o *Owner) heading(text string, words []string, framed bool) bool {
+	if m := statedPID.FindStringSubmatch(text); m != nil {
+		o.PID, _ = strconv.Atoi(m[2])
+		if o.Program = strings.ToLower(m[1]); o.Program == "" { // "Kubelet Pid: 2430"
+			o.Program = m[3]
+		}
+		return o.PID != 0
+	}
+	if m := kindOfHost.FindStringSubmatch(text); m != nil {
+		if o.Host = m[2]; strings.EqualFold(m[1], "pod") || strings.EqualFold(m[1], "container") {
+			o.Host, o.Pod = "", m[2]
+		}
+		return true
+	}
+	if !framed || len(words) != 1 {
+		return false
+	}
+	if pid, err := strconv.Atoi(text); err == nil && pid > 0 && len(text) < 8 {
+		o.PID = pid
+		return true
+	}
+	if o.PID = PathPID(text); o.PID > 0 {
+		return !strings.Contains(text, "/fdinfo/") && !strings.Contains(text, "/fd/") // those are descriptors
+	}
+	if name := strings.TrimSuffix(path.Base(text), ".txt"); hostName.MatchString(name) {
+		o.Host = name
+		return true
+	}
+	return false
+}
+
+// PathPID reads the process of a path below a copy of /proc, 0 if it names none.
+//
+//	"/proc/2706/task/2710/fdinfo"  "proc/2706"   2706
+func PathPID(name string) int {
+	_, after, ok := strings.Cut(name, "proc/")
+	if !ok {
+		return 0
+	}
+	digits, _, _ := strings.Cut(after, "/")
+	pid, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(pid)
+}

@@ -1,0 +1,72 @@
+package line
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestACommandOrHeadingNamesTheOwnerOfTheLinesBelow(t *testing.T) {
+	for text, want := range map[string]Owner{
+		"$ ls -l /proc/60/fd":                                                      {PID: 60},
+		"# ls -l /proc/60/fd/":                                                     {PID: 60},
+		"+ ls -l /proc/60/fd":                                                      {PID: 60},
+		"$ cd /proc/60/fd && ls -l":                                                {PID: 60},
+		"$ ls -l /proc/50/fd /proc/60/fd":                                          {},
+		"$ ls -l /proc/*/fd":                                                       {},
+		"$ sudo ls -l /proc/$(pidof kubelet)/fd":                                   {Program: "kubelet"},
+		"$ sudo ls -l /proc/$(pgrep -o -x dockerd)/fd":                             {Program: "dockerd"},
+		"[root@node1 ~]# ls -l /proc/60/fd":                                        {PID: 60, Host: "node1"},
+		"root@ip-10-0-0-1:/# grep -c inotify /proc/7/fdinfo/*":                     {PID: 7, Host: "ip-10-0-0-1"},
+		"sh-4.4# ls -l /proc/1/fd":                                                 {PID: 1},
+		"/ # ls -l /proc/1/fd":                                                     {PID: 1},
+		"kubectl exec web-1 -c app -- ls -l /proc/1/fd":                            {PID: 1, Pod: "web-1", Container: "app"},
+		"$ kubectl -n prod exec -it pod/web-1 --container=app -- ls -l /proc/1/fd": {PID: 1, Pod: "web-1", Container: "app"},
+		"$ kubectl exec -n prod web-2 -- sh -c 'ls -l /proc/1/fd'":                 {PID: 1, Pod: "web-2"},
+		"$ sudo docker exec -u root db ls -l /proc/1/fd":                           {PID: 1, Pod: "db"},
+		"--- ssh -p 2222 me@node1 sudo ls -l /proc/60/fd ---":                      {PID: 60, Host: "node1"},
+		"$ ssh node1 sudo docker exec db ls -l /proc/1/fd":                         {PID: 1, Host: "node1", Pod: "db"},
+		"=== pid 50 ===":                                                           {PID: 50},
+		"== 50":                                                                    {PID: 50},
+		"PID: 50":                                                                  {PID: 50},
+		"kubelet pid=2430":                                                         {PID: 2430, Program: "kubelet"},
+		"Kubelet Pid: 2430":                                                        {PID: 2430, Program: "kubelet"},
+		"--- /proc/50/fd":                                                          {PID: 50},
+		"=== web-1 ===":                                                            {Host: "web-1"},
+		"== node: n1 ==":                                                           {Host: "n1"},
+		"== pod web-0 ==":                                                          {Pod: "web-0"},
+		"$ date":                                                                   {},
+	} {
+		got, ok := ReadCommand(text)
+		if diff := cmp.Diff(want, got.Owner); diff != "" || !ok {
+			t.Errorf("%q: %v (-want +got):\n%s", text, ok, diff)
+		}
+	}
+}
+
+func TestOtherLinesNameNoOwner(t *testing.T) {
+	for _, text := range []string{
+		"", "total 0", "/proc/50/fd:", "=======", "=== 2026-11-21T03:00:00Z ===", "Sat Nov 21 03:00:00 UTC 2026",
+		"lrwx------ 1 root root 64 Feb  2 02:02 0 -> socket:[5000]", "/proc/50/fdinfo/5:12", "==> /proc/50/fdinfo/5 <==", "== 25 -> anon_inode:inotify",
+		"COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME", "     90     50 root     java", "--", "=== descriptors ===", "Count: 120", "PID 1, FD 10 has 1 watches",
+		"tail: inotify cannot be used, reverting to polling", "Unique target 12", "Can't find mount info for 0:100",
+	} {
+		if got, ok := ReadCommand(text); ok {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}
+
+func TestACommandOpensAShellElsewhereAndEndsIt(t *testing.T) {
+	for text, want := range map[string]Command{
+		"$ ssh me@node1":                      {Text: "ssh me@node1", Owner: Owner{Host: "node1"}, Opens: true},
+		"$ kubectl exec -it web-1 -- /bin/sh": {Text: "kubectl exec -it web-1 -- /bin/sh", Owner: Owner{Pod: "web-1"}, Opens: true},
+		"$ docker exec -it db bash":           {Text: "docker exec -it db bash", Owner: Owner{Pod: "db"}, Opens: true},
+		"/ # exit":                            {Text: "exit", Ends: true},
+		"$ ssh node1 ls -l /proc/1/fd":        {Text: "ssh node1 ls -l /proc/1/fd", Owner: Owner{PID: 1, Host: "node1"}},
+	} {
+		if got, ok := ReadCommand(text); !ok || got != want {
+			t.Errorf("%q: got %+v, %v", text, got, ok)
+		}
+	}
+}
