@@ -132,7 +132,7 @@ func TestWatchesOnMountsThatAScriptDoesNotFindAreOnOnesThatAreGone(t *testing.T)
 	r := reportOfText(t, "x.txt", text)
 	counts := map[string]int{}
 	for _, f := range r.Series[0].Families {
-		counts[f.Attributes["status"]] += *f.Counts[0]
+		counts[f.Attributes["status"]] += f.Counts[0].N
 	}
 	if want := map[string]int{"unknown": 3, "not in mountinfo": 17}; !cmp.Equal(want, counts) {
 		t.Errorf("watches by status: %v, want %v", counts, want)
