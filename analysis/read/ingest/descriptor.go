@@ -29,7 +29,7 @@ func (b *builder) descriptors() {
 	}
 	// Other files that count the descriptors are as exact without fdinfo. An excerpt does not
 	// say how many there are.
-	less := b.lacking(fdinfo, links, listed) || b.cut(fdinfo)
+	less := b.lacking(fdinfo, links, listed) || b.cut(fdinfo) || len(b.unread(fdinfo)) > 0
 	if less {
 		cut = cut || descriptorTotal(nil, links, listed) == nil
 		if links != nil || listed != nil {
@@ -74,7 +74,7 @@ func (b *builder) descriptors() {
 		form = analysis.FormSockets
 	}
 	b.form(analysis.KindDescriptor, form)
-	if source.refused > 0 {
+	if source.refused > 0 || source.stops {
 		b.s.Refused += source.refused
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}

@@ -73,6 +73,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
 		r.timed(order, all.PerPart, dates)
+		if q != nil && all.Truncated {
+			q.stops, a.Truncated = true, true // rows of this process are missing
+		}
 		if len(order) == rounds { // of several processes nobody knows which the line is of
 			refusedRows(order, &all)
 		}
@@ -129,13 +132,16 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.progress.Descriptors += a.Members
 	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+	if all.Truncated && len(order) > 0 {
+		order[len(order)-1].stops, a.Truncated = true, true
+	}
 	if len(order) == rounds {
 		refusedRows(order, &all)
 	}
 	if len(order) <= 1 {
 		p.links = []analysis.Descriptor{}
 		if len(order) == 1 {
-			p.links, p.pid, p.refused = order[0].links, order[0].pid, order[0].refused
+			p.links, p.pid, p.refused, p.stops = order[0].links, order[0].pid, order[0].refused, order[0].stops
 		}
 		return nil
 	}
@@ -187,6 +193,7 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	p.fdinfo = &fdinfoSet{infos: infos}
 	for i := range infos {
 		r.bounds.keep(p.fdinfo, &infos[i], p.path)
+		p.fdinfo.cut = p.fdinfo.cut || infos[i].Cut
 	}
 	countWatches(r, p.fdinfo, a)
 	return nil
@@ -233,12 +240,15 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		return parts[ordinal].socket(s)
 	})
 	r.unowned(p.path, &all)
+	a.Truncated = all.Truncated
 	if len(parts) <= 1 {
+		p.stops = all.Truncated
 		if len(parts) == 1 {
 			p.sockets = parts[0].sockets
 		}
 		return r.tabled(p, a, problems, err)
 	}
+	parts[len(parts)-1].stops = all.Truncated
 	r.problem(problems...)
 	r.timed(parts, all.PerPart, dates)
 	for _, q := range parts {

@@ -376,12 +376,18 @@ func capital(text string) string {
 	return wording.Capital(text)
 }
 
+// kindOf is that of what a finding is about.
+func (s *Series) kindOf(f *Finding) analysis.Kind {
+	if lead := s.lead(f); lead != nil {
+		return lead.Kind
+	}
+	return analysis.KindGoroutine
+}
+
 // bounds reports that a snapshot of a subject shows a lower bound: there may be more.
 func (d *diagnosing) bounds(l answer) bool {
-	s, kind := &d.r.Series[l.series], analysis.KindGoroutine
-	if lead := s.lead(l.finding); lead != nil {
-		kind = lead.Kind
-	}
+	s := &d.r.Series[l.series]
+	kind := s.kindOf(l.finding)
 	for i, n := range l.subject.counts {
 		if n.Known() && d.snapshot(s, i).Bounded(kind) {
 			return true
