@@ -836,16 +836,17 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
-	if key := l.finding.Key; out.Text == "" && (key == nil || key.By == trend.ByCreator) {
-		out.Text = startedAt(l.finding.Stack)
+	if out.Text == "" {
+		out.Text = d.otherwise(l)
 	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
 		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {
-	case out.Text == "" && out.Command == "":
+	case out.Text == "" && out.Command == "" && (len(s.Snapshots) == 1 || l.claims.Serves != nil):
 		return nil
 	case out.Text == "":
+		out.Command = d.collect(s, d.decidesIn(l))
 		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
 	}
 	return out
