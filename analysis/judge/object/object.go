@@ -116,7 +116,10 @@ func Follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 }
 
 func follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
-	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots))}
+	f := &follower{epochs: epochs, kinds: map[kindKey]*Kind{}, n: len(snapshots), shown: make([]bool, len(snapshots)), cut: make([]bool, len(snapshots))}
+	for i, s := range snapshots {
+		f.cut[i] = s.Bounded(analysis.KindGoroutine) || s.Bounded(analysis.KindThread)
+	}
 	objects := objectsOf(snapshots)
 	f.chooseShapes(objects)
 	if len(snapshots) == 1 && objects[0] != nil {
@@ -175,6 +178,8 @@ type follower struct {
 	began bool
 	// shown are the snapshots with a dump that shows objects, or that there are none.
 	shown []bool
+	// cut are the snapshots whose dump may lack some.
+	cut   []bool
 	spare []part
 	found []seen
 	votes []vote
@@ -380,12 +385,23 @@ func (f *follower) leave(i int) {
 func (f *follower) end() {
 	for i := range f.all {
 		o := &f.all[i]
-		if o.ended >= 0 {
-			o.kind.Ended.Add(o.ended, 1)
+		if at := f.proven(o.ended); at >= 0 {
+			o.kind.Ended.Add(at, 1)
 		}
 		o.kind.Objects = append(o.kind.Objects, Lifeline{Root: o.root, First: o.first, Last: o.last, Parts: o.parts})
 	}
 	f.completeFigures()
+}
+
+// proven is the first whole dump from one on that does not show an object, -1 without one: what
+// a cut dump lacks has not ended.
+func (f *follower) proven(ended int) int {
+	for i := ended; i >= 0 && i < f.n && f.epochs[i] == f.epochs[ended]; i++ {
+		if f.shown[i] && !f.cut[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 // completeFigures turns what is not counted to 0 where a dump shows objects.

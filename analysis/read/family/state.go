@@ -11,15 +11,7 @@ import (
 // own class. s may be nil: it refines only "semacquire", which Go 1.18 and 1.19 print
 // for every lock.
 func StateClass(raw string, s *analysis.Stack) string {
-	state := raw
-	for changed := true; changed; {
-		changed = false
-		for _, flag := range []string{" (leaked)", " (durable)", " (scan)"} {
-			if cut, ok := strings.CutSuffix(state, flag); ok {
-				state, changed = cut, true
-			}
-		}
-	}
+	state := BareState(raw)
 	switch state {
 	case "semacquire":
 		return semaphoreClass(s)
@@ -38,6 +30,21 @@ func StateClass(raw string, s *analysis.Stack) string {
 	} {
 		if strings.HasPrefix(state, system) {
 			return "system"
+		}
+	}
+	return state
+}
+
+// BareState is a state without its flags.
+//
+//	"chan receive (nil chan) (leaked)" = "chan receive (nil chan)"
+func BareState(state string) string {
+	for changed := true; changed; {
+		changed = false
+		for _, flag := range []string{" (leaked)", " (durable)", " (scan)"} {
+			if cut, ok := strings.CutSuffix(state, flag); ok {
+				state, changed = cut, true
+			}
 		}
 	}
 	return state

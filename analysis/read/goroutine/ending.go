@@ -144,7 +144,7 @@ func (p *textParser) breaksOff(tail []byte) bool {
 	if args := bytes.IndexByte(tail, '('); args >= 0 {
 		tail = tail[:args]
 	}
-	return isPlace || bytes.HasPrefix(tail, []byte(creatorWord)) || bytes.IndexByte(tail, ' ') < 0
+	return isPlace || bytes.HasPrefix(tail, []byte(creatorWord)) || bytes.HasPrefix([]byte(creatorWord), tail) || bytes.IndexByte(tail, ' ') < 0
 }
 
 // isMain reports whether the last goroutine can have no creator: the main

@@ -29,7 +29,7 @@ func (b *builder) descriptors() {
 	}
 	// Other files that count the descriptors are as exact without fdinfo. An excerpt does not
 	// say how many there are.
-	less := b.lacking(fdinfo, links, listed) || b.cut(fdinfo)
+	less := b.lacking(fdinfo, links, listed) || b.cut(fdinfo) || len(b.unread(fdinfo)) > 0
 	if less {
 		cut = cut || descriptorTotal(nil, links, listed) == nil
 		if links != nil || listed != nil {
@@ -77,7 +77,7 @@ func (b *builder) descriptors() {
 	if source.form == detect.FDListing && !slices.ContainsFunc(source.links, func(d analysis.Descriptor) bool { return d.Name != "anon_inode:inotify" }) && len(source.links) > 0 {
 		b.instancesAlone(source) // of find -lname
 	}
-	if source.refused > 0 {
+	if source.refused > 0 || source.stops {
 		b.s.Refused += source.refused
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}

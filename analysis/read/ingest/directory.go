@@ -112,6 +112,7 @@ func (s *fdinfoSet) add(info procfs.FDInfo) {
 		s.infos = slices.Grow(s.infos, max(16, len(s.infos))) // they are large
 	}
 	s.infos = append(s.infos, info)
+	s.cut = s.cut || info.Cut
 }
 
 // read adds one file of /proc/PID/fdinfo, or many that were joined into one below

@@ -88,8 +88,15 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
-	if b.cut(fdinfo) {
+	unread := b.unread(fdinfo)
+	if b.cut(fdinfo) || len(unread) > 0 {
 		b.inexact(analysis.KindWatch, analysis.AtLeast)
+	}
+	if len(unread) > 0 {
+		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
+			What: "the watches of inotify descriptor " + strconv.Itoa(unread[0]) + others(len(unread)-1) + " are missing",
+			Why:  "the other files of this capture list it, and its file of fdinfo is not here or empty: how many watches it has is not known",
+			Hint: "copy /proc/PID/fdinfo again with cp -r, as root; the watches of this capture are not compared"})
 	}
 	n, unkept, counted := 0, 0, 0
 	for i := range fdinfo.fdinfo.infos {
@@ -124,6 +131,9 @@ func (b *builder) watches() {
 	}
 	c.seal()
 	b.watched(all, targets, byFamily)
+	if len(unread) > 0 && len(all)+unkept == 0 {
+		return // nothing is known of them
+	}
 	if unkept > 0 {
 		b.group(b.r.bounds.others(analysis.KindWatch)).Count += unkept
 	}
@@ -132,6 +142,43 @@ func (b *builder) watches() {
 	}
 	total := len(all) + unkept + counted
 	b.s.Totals.Watches = &total
+}
+
+// others is " and 2 more".
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and of %d more", n)
+}
+
+// unread are the inotify descriptors that other files of the capture list and that fdinfo does
+// not hold: the number of their watches is unknown, not 0.
+func (b *builder) unread(fdinfo *part) []int {
+	if fdinfo == nil || fdinfo.fdinfo == nil || fdinfo.form == detect.FDInfoGrep {
+		return nil
+	}
+	held := map[int]bool{}
+	for i := range fdinfo.fdinfo.infos {
+		held[fdinfo.fdinfo.infos[i].FD] = true
+	}
+	var out []int
+	add := func(d *analysis.Descriptor) {
+		if name := strings.Trim(strings.TrimPrefix(d.Name, "anon_inode:"), "[]"); name == "inotify" && d.FD >= 0 && !held[d.FD] {
+			held[d.FD] = true
+			out = append(out, d.FD)
+		}
+	}
+	if links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets); links != nil {
+		for i := range links.links {
+			add(&links.links[i])
+		}
+	} else if listed := b.richest(); listed != nil {
+		for d := range listed.listing.rows.all() {
+			add(d)
+		}
+	}
+	return out
 }
 
 // watched sums up what the watches of each family are on.

@@ -74,6 +74,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
 		r.timed(order, all.PerPart, dates)
+		if q != nil && all.Truncated {
+			q.stops, a.Truncated = true, true // rows of this process are missing
+		}
 		if len(order) == rounds { // of several processes nobody knows which the line is of
 			refusedRows(order, &all)
 		}
@@ -130,6 +133,9 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.progress.Descriptors += a.Members
 	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+	if all.Truncated && len(order) > 0 {
+		order[len(order)-1].stops, a.Truncated = true, true
+	}
 	if len(order) == rounds {
 		refusedRows(order, &all)
 	}
@@ -198,6 +204,7 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		q.pid, q.section, q.fdinfo = cmp.Or(c.PID, q.pid), len(begins) > 1, &fdinfoSet{infos: c.Infos}
 		for i := range c.Infos {
 			r.bounds.keep(q.fdinfo, &c.Infos[i], p.path)
+			q.fdinfo.cut = q.fdinfo.cut || c.Infos[i].Cut
 		}
 		countWatches(r, q.fdinfo, a)
 		members, watches = members+a.Members, watches+a.Watches
@@ -251,12 +258,15 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		return parts[ordinal].socket(s)
 	})
 	r.unowned(p.path, &all)
+	a.Truncated = all.Truncated
 	if len(parts) <= 1 {
+		p.stops = all.Truncated
 		if len(parts) == 1 {
 			p.sockets = parts[0].sockets
 		}
 		return r.tabled(p, a, problems, err)
 	}
+	parts[len(parts)-1].stops = all.Truncated
 	r.problem(problems...)
 	r.timed(parts, all.PerPart, dates)
 	for _, q := range parts {

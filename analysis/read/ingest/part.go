@@ -46,6 +46,8 @@ type part struct {
 	placing placing
 	// refused counts rows of a listing that were not understood.
 	refused int
+	// stops reports a listing that ends within a row, or with its archive.
+	stops bool
 	// leftRows counts rows of a socket table that belong to processes that are not kept.
 	leftRows int
 	// source names the wrapping that the part was freed of, "" for a plain file.
@@ -161,7 +163,7 @@ type fdinfoSet struct {
 	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int
-	// cut reports that an archive stops within it.
+	// cut reports that an archive or one of its files stops within it.
 	cut bool
 }
 

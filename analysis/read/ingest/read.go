@@ -214,6 +214,8 @@ func (p *part) cut(why string) {
 		p.fdinfo.cut = true
 	case p.threads != nil && !p.threads.dump.Truncated:
 		p.threads.dump.Truncated, p.threads.dump.TruncatedWhy = true, why
+	default:
+		p.stops = true
 	}
 }
 

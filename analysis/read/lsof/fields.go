@@ -17,7 +17,7 @@ import (
 // and error are as for ParseTable; the place of a row is its whole file set.
 func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	f := fieldReader{listingState: newListingState(path), visit: visit}
+	f := fieldReader{listingState: newListingState(path), visit: visit, ends: map[string]string{}}
 	for l := range in.All() {
 		if f.line(l); f.err != nil {
 			break
@@ -44,7 +44,10 @@ type fieldReader struct {
 	inFile          bool
 	// letters has a bit for each field of the file set.
 	letters uint64
-	first   line.Line // of the file set
+	// last is the last field of the file set, ends those of the file sets of each type.
+	last  string
+	ends  map[string]string
+	first line.Line // of the file set
 }
 
 // line takes one line: a field, or the NUL-terminated fields of one set.
@@ -75,7 +78,7 @@ func (f *fieldReader) line(l line.Line) {
 	zeros := strings.Contains(text, "\x00")
 	for text != "" && f.err == nil {
 		field, rest, ended := strings.Cut(text, "\x00")
-		if !l.Ended && !(zeros && ended) {
+		if !l.Ended && !(zeros && ended) && !f.completes(field) {
 			f.cut(l)
 			return
 		}
@@ -87,6 +90,20 @@ func (f *fieldReader) line(l line.Line) {
 	if f.inFile {
 		f.row.Descriptor.Place.Length = l.Offset + l.Length - f.first.Offset
 	}
+}
+
+// completes reports that a last field without its end is the one with which files of that type
+// end: the line end alone is missing.
+func (f *fieldReader) completes(field string) bool {
+	return f.inFile && field != "" && f.ends[f.row.Type] == fieldName(field)
+}
+
+// fieldName is what tells a field from others: "n", "TST".
+func fieldName(field string) string {
+	if name, _, ok := strings.Cut(field, "="); ok && field[0] == 'T' {
+		return name
+	}
+	return field[:1]
 }
 
 func (f *fieldReader) cut(l line.Line) {
@@ -117,6 +134,7 @@ func (f *fieldReader) field(l line.Line, field string) {
 		f.flush()
 		f.beginFile(l, value)
 	case f.inFile:
+		f.last = fieldName(field)
 		f.repeated(l, letter)
 		f.fileField(l, letter, field[1:])
 	default:
@@ -256,6 +274,7 @@ func (f *fieldReader) flush() {
 	}
 	f.inFile = false
 	r := &f.row
+	f.ends[r.Type] = f.last
 	access := f.access
 	if access == "" && f.lock != "" {
 		access = "-" // as the table prints it

@@ -54,6 +54,8 @@ type linkReader struct {
 	more    []line.Line
 	// long is true if entries have modes, so that "4 -> x" is not one.
 	long bool
+	// targets reports that entries have them: without rights none has.
+	targets bool
 	// elsewhere is true below the heading of a directory other than fd.
 	elsewhere bool
 	// pattern is what the command above selects by -lname: find prints no target then.
@@ -84,14 +86,23 @@ func (t *linkReader) line(l line.Line) {
 		t.other(l, text)
 		return
 	}
-	if !l.Ended && d.Name == "" {
+	if !l.Ended && (d.Name == "" && t.targets || openBracket(d.Name)) {
 		t.flush()
 		t.cut(l)
 		return
 	}
 	t.flush()
+	t.targets = t.targets || d.Name != ""
 	d.Place = l.Place()
 	t.held, t.heldPID, t.heldRow, t.holding = d, cmp.Or(pid, t.pid), l, true
+}
+
+// openBracket reports a target of the kernel without its end.
+//
+//	"socket:[12" "anon_inode:[event"   true
+func openBracket(target string) bool {
+	_, inside, opened := strings.Cut(target, ":[")
+	return opened && !strings.HasPrefix(target, "/") && !strings.Contains(inside, "]")
 }
 
 func (t *linkReader) cut(l line.Line) {

@@ -40,6 +40,8 @@ type tableReader struct {
 	row     Row
 	// busybox is true if row has the columns of busybox.
 	busybox bool
+	// states reports that the listing shows those of TCP connections.
+	states bool
 }
 
 func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
@@ -65,13 +67,11 @@ func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
 		t.noise(l, text)
 		return nil
 	}
-	if !l.Ended && t.row.NameText == "" {
+	if !l.Ended && t.breaksOff() {
 		t.cut(l)
 		return nil
 	}
-	if !l.Ended && t.row.Descriptor.Protocol == "TCP" && t.row.Descriptor.State == "" && t.row.Descriptor.Remote != "" {
-		t.Truncated = true // the row lost the end of its name
-	}
+	t.states = t.states || t.row.Descriptor.State != ""
 	if t.Form != formTable {
 		t.Form = Headerless
 	}
@@ -92,6 +92,18 @@ func (t *tableReader) head(l line.Line, c columns) {
 	t.begin(l)
 	t.Form, t.columns, t.fd, t.owner = formTable, c, c.find(cellFD), owner{}
 	t.Columns = c.titles()
+}
+
+// breaksOff reports that a last row without a line end lacks the end of its name. Of a path
+// nobody knows it.
+//
+//	"10.0.0.5:1->10.0.0.7:" "10.0.0.5:1->10.0.0.7:80 (ESTAB" "10.0.0.5:1->10.0.0.7:8", where other rows have states   true
+func (t *tableReader) breaksOff() bool {
+	d := &t.row.Descriptor
+	if t.row.NameText == "" || d.Protocol != "TCP" || d.State != "" {
+		return t.row.NameText == ""
+	}
+	return t.states || strings.HasSuffix(d.Name, ":") || strings.HasSuffix(d.Name, "-") || strings.Contains(d.Name, "(")
 }
 
 func (t *tableReader) cut(l line.Line) {

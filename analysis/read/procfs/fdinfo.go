@@ -54,7 +54,9 @@ type FDInfo struct {
 	Bodies int
 	// Empty is true if there was not one byte: an archiver trusted the size that procfs
 	// reports. It never means "no watches".
-	Empty    bool
+	Empty bool
+	// Cut is true if the text stops within a line: more may have followed.
+	Cut      bool
 	HasInode bool
 }
 
@@ -221,6 +223,10 @@ func isHeaderKey(body string) bool {
 //	"scm_fds: 3"              SCMFds = 3
 func (b *fdinfoReader) pair(l line.Line, body string) {
 	key, value, ok := keyValue(body)
+	if !ok && !l.Ended {
+		b.cut(l, "line", body)
+		return
+	}
 	if !ok {
 		b.probs.Add(analysis.Warning, l, "a line of fdinfo has no key", line.Quote(body)+" holds no colon",
 			"nothing: the other lines were read")
@@ -248,6 +254,13 @@ func (b *fdinfoReader) pair(l line.Line, body string) {
 	default:
 		b.other(l, key, value)
 	}
+}
+
+// cut notes the last line of a file that stops within it.
+func (b *fdinfoReader) cut(l line.Line, what, body string) {
+	b.info.Cut = true
+	b.probs.Add(analysis.Warning, l, "the last "+what+" is cut off", "the file ends inside "+line.Quote(body),
+		"take the file again; watches after this one are missing")
 }
 
 // number parses a header value; of several bodies the first one counts.
@@ -348,8 +361,7 @@ func (b *fdinfoReader) watch(l line.Line, body string) {
 	w.Mask = uint32(fields.hex("mask", 32))
 	w.HandleType, w.Handle = fields.handle()
 	if !l.Ended && !fields.whole("ignored_mask") {
-		b.probs.Add(analysis.Warning, l, "the last watch is cut off", "the file ends inside "+line.Quote(body),
-			"take the file again; watches after this one are missing")
+		b.cut(l, "watch", body)
 		return
 	}
 	if fields.bad != "" {

@@ -86,7 +86,13 @@ func (d *diagnosing) claim(l *answer) Claims {
 		return c
 	}
 	c.PerHour = d.perHour(s, x.counts)
-	c.From, c.N, c.Left = x.counts[c.First].N, x.counts[c.Top].N, x.counts[c.Last].N
+	c.From, c.N = x.counts[c.First].N, x.counts[c.Top].N
+	if at := d.whole(s, s.kindOf(l.finding), x.counts).LastAt(); at >= 0 {
+		c.Last = at // what a later capture lacks that is cut has not ended
+	}
+	if c.Left = x.counts[c.Last].N; c.Top > c.Last {
+		c.Left = c.N
+	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil && c.EndedAt > 0 && c.Followed {
 		c.Ended, _ = o.Ended[:c.EndedAt].Sum() // until the cause went away
 	}

@@ -389,12 +389,18 @@ func capital(text string) string {
 	return wording.Capital(text)
 }
 
+// kindOf is that of what a finding is about.
+func (s *Series) kindOf(f *Finding) analysis.Kind {
+	if lead := s.lead(f); lead != nil {
+		return lead.Kind
+	}
+	return analysis.KindGoroutine
+}
+
 // bounds reports that a snapshot of a subject shows a lower bound: there may be more.
 func (d *diagnosing) bounds(l answer) bool {
-	s, kind := &d.r.Series[l.series], analysis.KindGoroutine
-	if lead := s.lead(l.finding); lead != nil {
-		kind = lead.Kind
-	}
+	s := &d.r.Series[l.series]
+	kind := s.kindOf(l.finding)
 	for i, n := range l.subject.counts {
 		if n.Known() && d.snapshot(s, i).Bounded(kind) {
 			return true
@@ -862,16 +868,17 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
-	if key := l.finding.Key; out.Text == "" && (key == nil || key.By == trend.ByCreator) {
-		out.Text = startedAt(l.finding.Stack)
+	if out.Text == "" {
+		out.Text = d.otherwise(l)
 	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
 		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {
-	case out.Text == "" && out.Command == "":
+	case out.Text == "" && out.Command == "" && (len(s.Snapshots) == 1 || l.claims.Serves != nil):
 		return nil
 	case out.Text == "":
+		out.Command = d.collect(s, d.decidesIn(l))
 		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
 	}
 	return out

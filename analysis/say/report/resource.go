@@ -109,8 +109,12 @@ func (j *JudgedSeries) lives(fingerprint string) (born, ended analysis.Counts) {
 		if born[l.First].Known() {
 			born[l.First].N++
 		}
-		if l.Last+1 < n && ended[l.Last+1].Known() {
-			ended[l.Last+1].N++
+		end := l.Last + 1
+		for end < n && shown[end] && j.Snapshots[end].Bounded(j.Trend.Groups(fingerprint)[l.Last].Family.Kind) {
+			end++ // what a cut listing lacks has not ended
+		}
+		if end < n && ended[end].Known() {
+			ended[end].N++
 		}
 	}
 	return born, ended
@@ -148,6 +152,12 @@ func (j *JudgedSeries) livesOfAll(families []string, counts analysis.Counts) (bo
 	born, ended = make(analysis.Counts, n), make(analysis.Counts, n)
 	var before map[analysis.Identity]bool
 	for i := range n {
+		if i > 0 && j.Trend.Epochs[i] != j.Trend.Epochs[i-1] {
+			before = nil
+		}
+		if j.Snapshots[i].Bounded(analysis.KindDescriptor) {
+			continue // what a cut listing lacks has not ended
+		}
 		now, listed := map[analysis.Identity]bool{}, 0
 		for _, print := range families {
 			if g := j.Trend.Groups(print)[i]; g != nil {
@@ -161,7 +171,7 @@ func (j *JudgedSeries) livesOfAll(families []string, counts analysis.Counts) (bo
 			before = nil // nobody can be followed
 			continue
 		}
-		if before != nil && j.Trend.Epochs[i] == j.Trend.Epochs[i-1] {
+		if before != nil {
 			stayed := 0
 			for id := range now {
 				if before[id] {

@@ -93,10 +93,20 @@ var ssStates = map[string]string{"ESTABLISHED": "ESTAB", "CLOSE_WAIT": "CLOSE-WA
 // hourly are captures of connections, an hour apart, each in a directory of its own.
 func hourly(t *testing.T, files func([]connection) map[string]string, captures ...[]connection) report.Report {
 	t.Helper()
+	var all []map[string]string
+	for _, of := range captures {
+		all = append(all, files(of))
+	}
+	return every(t, all)
+}
+
+// every reads captures of files, an hour apart.
+func every(t *testing.T, captures []map[string]string) report.Report {
+	t.Helper()
 	tree := fstest.MapFS{}
-	for i, all := range captures {
+	for i, files := range captures {
 		tree[fmt.Sprintf("t%d/captured_at", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "2026-11-21T0%d:00:00Z\n", i)}
-		for name, text := range files(all) {
+		for name, text := range files {
 			tree[fmt.Sprintf("t%d/%s", i, name)] = &fstest.MapFile{Data: []byte(text)}
 		}
 	}

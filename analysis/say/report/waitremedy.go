@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+)
+
+// remedies are what ends a wait, by the state of the goroutine (answer.md 5.5). %s is its own
+// line. What has no row waits for something that the state does not tell.
+var remedies = map[string]string{
+	"chan send":               "Nobody receives at %s: buffer the channel, or select on ctx.Done().",
+	"chan receive":            "Nobody sends or closes at %s: close the channel where its sender ends, or select on ctx.Done().",
+	"chan send (nil chan)":    "The channel at %s is nil: make it before it is used.",
+	"chan receive (nil chan)": "The channel at %s is nil: make it before it is used.",
+	"select":                  "The select at %s has no way out: add a case for ctx.Done().",
+	"select (no cases)":       "The select at %s has no cases and never ends: receive from ctx.Done() instead.",
+	"sleep":                   "The loop that sleeps at %s does not end: select on a timer and ctx.Done() instead.",
+	"IO wait":                 "The wait for the peer at %s has no deadline: set one, or close the connection when ctx ends.",
+	"sync.Mutex.Lock":         heldLock,
+	"sync.RWMutex.Lock":       heldLock,
+	"sync.RWMutex.RLock":      heldLock,
+	"sync.WaitGroup.Wait":     missingDone,
+	"sync.Cond.Wait":          "Nobody signals at %s: call Broadcast where the condition changes, and where the program ends.",
+	"semacquire":              "Nobody wakes what waits at %s: look for a Done or an Unlock that is not reached.",
+}
+
+const (
+	heldLock    = "The lock at %s is held and not released: find who holds it, and defer Unlock there."
+	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
+)
+
+// otherwise is what to do where neither the catalogue nor the noun says it: by lock, by state
+// and own line, by creator, by what is still to be seen.
+func (d *diagnosing) otherwise(l answer) string {
+	s, f := &d.r.Series[l.series], l.finding
+	if l.queue != nil && len(l.queue.recursive()) > 0 {
+		return l.queue.unlock().Text
+	}
+	if f.Key != nil && f.Key.By != trend.ByCreator {
+		if len(f.Stack) == 0 {
+			return "Look for one place that opens them in turn, to many targets, and close each there."
+		}
+		return ""
+	}
+	if text := s.byState(f); text != "" && l.claims.Serves == nil {
+		return text // another process serves what this one opens: the wait there is not the cause
+	}
+	if text := startedAt(f.Stack); text != "" {
+		return text
+	}
+	if len(f.Stack) == 0 || l.claims.Serves != nil {
+		return ""
+	}
+	last := &f.Stack[len(f.Stack)-1]
+	if last.CreatedBy && l.claims.Closed {
+		return fmt.Sprintf("Look at what %s started and what that waits for; if that code is not yours, report it with this stack.", shortRole(last.Function))
+	}
+	if last.CreatedBy {
+		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(last.Function))
+	}
+	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function))
+}
+
+// byState is what ends the wait of most members of a finding, "" where the dump shows no state
+// or no line of the reader's own.
+func (s *Series) byState(f *Finding) string {
+	counts, all, state := map[string]int{}, 0, ""
+	for _, print := range f.Families {
+		x := s.family(print)
+		if x == nil {
+			continue
+		}
+		for raw, n := range x.States {
+			counts[family.BareState(raw)] += n
+			all += n
+		}
+	}
+	for word, n := range counts {
+		if 2*n > all {
+			state = word
+		}
+	}
+	if state == "semacquire" {
+		state = semaphoreOf(f.Stack)
+	}
+	remedy := remedies[state]
+	for i := range f.Stack {
+		frame := &f.Stack[i]
+		if place := frame.place(); remedy != "" && place != "" && !frame.CreatedBy && (frame.Own || strings.HasPrefix(frame.Function, "main.")) {
+			return fmt.Sprintf(remedy, place)
+		}
+	}
+	return ""
+}
+
+// semaphoreOf is the state that newer releases of Go print for what a semaphore is used for.
+func semaphoreOf(stack []StackFrame) string {
+	for i := range stack {
+		switch name := strings.TrimPrefix(stack[i].Function, "internal/"); {
+		case strings.HasPrefix(name, "sync.(*WaitGroup)."):
+			return "sync.WaitGroup.Wait"
+		case strings.HasPrefix(name, "sync.(*Mutex)."), strings.HasPrefix(name, "sync.(*RWMutex)."):
+			return "sync.Mutex.Lock"
+		}
+	}
+	return "semacquire"
+}

@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Each state of a wait has its own remedy, with the line of the reader's own code.
+func TestEachStateHasItsRemedy(t *testing.T) {
+	const group = "sync.runtime_Semacquire(0x1)\n\t/usr/local/go/src/runtime/sema.go:71 +0x25\nsync.(*WaitGroup).Wait(0x1)\n\t/usr/local/go/src/sync/waitgroup.go:118 +0x48\n"
+	for state, want := range map[string]struct{ above, text string }{
+		"chan send":               {"", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"chan receive":            {"", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+		"chan send (nil chan)":    {"", "The channel at work.go:21 is nil: make it before it is used."},
+		"chan receive (nil chan)": {"", "The channel at work.go:21 is nil: make it before it is used."},
+		"select":                  {"", "The select at work.go:21 has no way out: add a case for ctx.Done()."},
+		"select (no cases)":       {"", "The select at work.go:21 has no cases and never ends: receive from ctx.Done() instead."},
+		"sleep":                   {"", "The loop that sleeps at work.go:21 does not end: select on a timer and ctx.Done() instead."},
+		"IO wait":                 {"", "The wait for the peer at work.go:21 has no deadline: set one, or close the connection when ctx ends."},
+		"sync.Mutex.Lock":         {"", "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there."},
+		"sync.RWMutex.RLock":      {"", "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there."},
+		"sync.WaitGroup.Wait":     {"", "Not everyone calls Done for the Wait at work.go:21: defer it as the first statement of each."},
+		"sync.Cond.Wait":          {"", "Nobody signals at work.go:21: call Broadcast where the condition changes, and where the program ends."},
+		"semacquire":              {group, "Not everyone calls Done for the Wait at work.go:21: defer it as the first statement of each."},
+		"syscall":                 {"", "Each is started at main.go:12, in main.main: give it a way to end there, or start fewer."},
+	} {
+		d := every(t, waitingIn(state, want.above, "main.work")).Diagnosis
+		if d.State != "leaking" || d.Next == nil || d.Next.Text != want.text {
+			t.Errorf("%s: %s, %+v", state, d.State, d.Next)
+		}
+	}
+}
+
+// Code that is not the reader's own is not to be changed by the reader.
+func TestAWaitInALibraryIsToBeReported(t *testing.T) {
+	captures := waitingIn("chan receive", "", "example.com/mcp.(*Stdio).readLoop")
+	for _, files := range captures {
+		files["app/goroutine.txt"] = strings.NewReplacer("created by main.main", "created by example.com/mcp.(*Stdio).Start",
+			"/src/app/work.go", "/go/pkg/mod/example.com/mcp@v1.2.3/stdio.go", "/src/app/main.go:12", "/go/pkg/mod/example.com/mcp@v1.2.3/stdio.go:40").Replace(files["app/goroutine.txt"])
+	}
+	d := every(t, captures).Diagnosis
+	if want := "Look for what calls mcp.(*Stdio).Start and does not end it; if that code is not yours, report it with this stack."; d.Next == nil || d.Next.Text != want {
+		t.Errorf("%s: %+v", d.Sentence, d.Next)
+	}
+}
+
+// What a Close started is not ended by another Close: what it waits for is.
+func TestAWaitInACloseOfALibraryIsLookedAt(t *testing.T) {
+	captures := waitingIn("chan receive", "", "example.com/mux.(*Session).drain")
+	for _, files := range captures {
+		files["app/goroutine.txt"] = strings.NewReplacer("created by main.main", "created by example.com/mux.(*Session).Close",
+			"/src/app/work.go", "/go/pkg/mod/example.com/mux@v1.2.3/session.go", "/src/app/main.go:12", "/go/pkg/mod/example.com/mux@v1.2.3/session.go:40").Replace(files["app/goroutine.txt"])
+	}
+	d := every(t, captures).Diagnosis
+	if want := "Look at what mux.(*Session).Close started and what that waits for; if that code is not yours, report it with this stack."; d.Next == nil || d.Next.Text != want {
+		t.Errorf("%s: %+v", d.Sentence, d.Next)
+	}
+}
+
+// A growth that only profiles show has a next step too: they name neither state nor creator.
+func TestAGrowthInProfilesHasANextStep(t *testing.T) {
+	var captures []map[string]string
+	for _, n := range []int{5, 15, 25, 35, 45} {
+		captures = append(captures, map[string]string{"app/goroutine.txt": fmt.Sprintf("goroutine profile: total %d\n%d @ 0x1\n#\t0x1\tmain.work+0x1\t/src/app/work.go:21\n\n", n, n)})
+	}
+	d := every(t, captures).Diagnosis
+	if d.Next == nil || d.Next.Text == "" {
+		t.Errorf("%s, %s: %+v", d.State, d.Sentence, d.Next)
+	}
+}
+
+// waitingIn are five dumps of 5 to 45 goroutines that wait in a function.
+func waitingIn(state, above, function string) (out []map[string]string) {
+	for _, n := range []int{5, 15, 25, 35, 45} {
+		text := "goroutine 1 [running]:\nmain.main()\n\t/src/app/main.go:10 +0x1d\n"
+		for i := range n {
+			text += fmt.Sprintf("\ngoroutine %d [%s, 1 minutes]:\n%s%s()\n\t/src/app/work.go:21 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:12 +0x5a\n", 100+i, state, above, function)
+		}
+		out = append(out, map[string]string{"app/goroutine.txt": text})
+	}
+	return out
+}
