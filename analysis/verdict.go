@@ -174,6 +174,10 @@ type Life struct {
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`
 	Stayed   int `json:"stayed"`
+	// Kept of the Had are still there at the end: of those that the first snapshot since the
+	// last start of the process shows. Both are 0 where it cannot be followed.
+	Had  int `json:"had"`
+	Kept int `json:"kept"`
 	// RenewedAt is the last snapshot of which, as of all before it, no member is left: none
 	// is older. It is nil where some stay.
 	RenewedAt *int `json:"renewed_at,omitempty"`

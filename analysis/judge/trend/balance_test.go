@@ -112,6 +112,9 @@ func TestATotalThatDoublesIsNeverDenied(t *testing.T) {
 		{"below the gate", only("#100 #105"), false},
 		{"one new member in each of many families", scenario{families: map[string]string{"g1:a": "1 1-2", "g1:b": "11 11-12", "g1:c": "21 21-22"}}, true},
 		{"members that take turns", scenario{families: map[string]string{"g1:a": "1-50 101-160"}}, false},
+		{"a level at which all are replaced", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001"}}, false},
+		{"a level at which all are replaced, and two more elsewhere", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001-90003"}}, false},
+		{"a level at which all are replaced, and three more elsewhere", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001-90004"}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			risen := false
@@ -120,6 +123,33 @@ func TestATotalThatDoublesIsNeverDenied(t *testing.T) {
 			}
 			if risen != tt.want {
 				t.Errorf("risen %v, want %v", risen, tt.want)
+			}
+		})
+	}
+}
+
+// One end of many is no turnover: only where those that came after an earlier capture were all
+// replaced too, members are replaced all the time.
+func TestMembersAreRenewedOnlyWhereAllAreReplacedTwice(t *testing.T) {
+	for _, tt := range []struct {
+		name, counts string
+		want         int // the snapshot, -1 for none
+	}{
+		{"replaced each time", churning("20 40 41 40 42 41"), 4},
+		{"replaced after two snapshots each", "1-20 1-20 101-140 101-140 201-241 201-241", 3},
+		{"replaced once", "1-20 1-20 1-20 101-140 101-140 101-140", -1},
+		{"the oldest end once", "1-10 1-20 1-30 1-40 19-40", -1},
+		{"a sawtooth", "1-4 1-34 1-64 101-104 101-134 101-164 201-204 201-234 201-264", 5},
+		{"five at the end", churning("10 10 10 5"), 2},
+		{"four at the end", churning("10 10 10 4"), -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := -1
+			if at := only(tt.counts).series(t).parts[onlyFamily].renewedAt(); at != nil {
+				got = *at
+			}
+			if got != tt.want {
+				t.Errorf("renewed at %d, want %d", got, tt.want)
 			}
 		})
 	}

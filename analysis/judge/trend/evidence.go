@@ -287,6 +287,20 @@ func (p *part) life(s *signals) *analysis.Life {
 	return nil
 }
 
+// kept counts the members of the first snapshot of the last epoch, and those of them that are
+// there at its end.
+func (p *part) kept() (had, kept int) {
+	run := p.lastRun()
+	if p.tracking == nil || len(run) < 2 {
+		return 0, 0
+	}
+	first, last := run[0].index, run[len(run)-1].index
+	if !p.tracking.complete[first] || !p.tracking.complete[last] {
+		return 0, 0
+	}
+	return len(p.tracking.members[first]), p.tracking.common(first, last)
+}
+
 // identifies reports whether identities can support or refute a growth in a run. One
 // dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {

@@ -245,6 +245,7 @@ func (j *judgement) result() analysis.Judgement {
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
 	if judged.Life != nil {
 		judged.Life.RenewedAt = p.renewedAt()
+		judged.Life.Had, judged.Life.Kept = p.kept()
 	}
 	for _, e := range judged.Evidence {
 		// JSON has no such numbers. Loads may be any.

@@ -1,5 +1,7 @@
 package trend
 
+import "slices"
+
 // fewestRenewed is from how many members on a family can be called replaced, levelShare by how
 // much its counts may differ meanwhile.
 const (
@@ -8,7 +10,8 @@ const (
 )
 
 // renewedAt is the last snapshot of which, as of all before it, no member is left at the end of
-// the last epoch: nothing is older. It is nil where some stay, or identities are missing.
+// the last epoch: nothing is older. It is nil where some stay, or identities are missing, and
+// where no earlier members were all replaced by it: one end of many is no turnover.
 func (p *part) renewedAt() *int {
 	run := p.lastRun()
 	if p.tracking == nil || len(run) < 2 {
@@ -27,6 +30,11 @@ func (p *part) renewedAt() *int {
 			index := pt.index
 			at = &index
 		}
+	}
+	if at == nil || !slices.ContainsFunc(run, func(pt point) bool {
+		return pt.index < *at && pt.count > 0 && p.tracking.common(pt.index, *at) == 0
+	}) {
+		return nil
 	}
 	return at
 }

@@ -38,8 +38,30 @@ func (s *Series) Totals() []Total {
 	return out
 }
 
+// total judges the total of a kind. Families whose members are all replaced make a total higher
+// and do not grow: its rise counts if it is more than noise without them too.
 func (s *Series) total(kind analysis.Kind) (Total, bool) {
-	g := s.newTotalGrid(kind)
+	out, ok := s.totalWithout(kind, nil)
+	if renewed := s.renewed(kind); out.Risen && len(renewed) > 0 {
+		rest, _ := s.totalWithout(kind, renewed)
+		out.Risen, out.Families, out.Creators = rest.Risen, rest.Families, rest.Creators
+	}
+	return out, ok
+}
+
+// renewed are the families of a kind whose members are all replaced at a level.
+func (s *Series) renewed(kind analysis.Kind) map[string]bool {
+	out := map[string]bool{}
+	for _, j := range s.judgements().all {
+		if j.signals.renewed && j.part.family.Kind == kind {
+			out[j.part.family.Fingerprint] = true
+		}
+	}
+	return out
+}
+
+func (s *Series) totalWithout(kind analysis.Kind, without map[string]bool) (Total, bool) {
+	g := s.newTotalGrid(kind, without)
 	p := &part{series: s, runs: g.runs, dated: g.dated, first: g.first}
 	runs := p.comparable()
 	if len(runs) == 0 {
@@ -58,7 +80,7 @@ func (s *Series) total(kind analysis.Kind) (Total, bool) {
 	signals.up = signals.fit.rising()
 	p.measureOnce(signals)
 	out.Risen = signals.up >= levelSuspicious
-	born, gone, known := s.totalBalance(kind, runs)
+	born, gone, known := s.totalBalance(kind, runs, without)
 	if known {
 		out.Born, out.Gone = born, gone
 		out.Risen = out.Risen || outweighs(born, gone)
@@ -67,17 +89,22 @@ func (s *Series) total(kind analysis.Kind) (Total, bool) {
 		out.Risen = out.Risen || float64(signals.fit.rise) >= signals.fit.gate
 	}
 	if out.Risen {
-		out.Families, out.Creators = s.risenMost(kind)
+		out.Families, out.Creators = s.risenMost(kind, without)
 	}
 	return out, true
 }
 
-// newTotalGrid is a grid whose counts are the totals of a kind.
-func (s *Series) newTotalGrid(kind analysis.Kind) *grid {
+// newTotalGrid is a grid whose counts are the totals of a kind without some families.
+func (s *Series) newTotalGrid(kind analysis.Kind, without map[string]bool) *grid {
 	g := s.newGrid(kind)
 	for _, run := range g.runs {
 		for k := range run {
 			run[k].count = *s.Snapshots[run[k].index].Totals.Of(kind)
+			for print := range without {
+				if group := s.groups[print][run[k].index]; group != nil {
+					run[k].count -= group.Count
+				}
+			}
 		}
 	}
 	return g
@@ -85,10 +112,10 @@ func (s *Series) newTotalGrid(kind analysis.Kind) *grid {
 
 // totalBalance counts who came and who left between the ends of the runs, in any
 // family: a goroutine that moves to another stack is the same one.
-func (s *Series) totalBalance(kind analysis.Kind, runs [][]point) (born, gone int, known bool) {
+func (s *Series) totalBalance(kind analysis.Kind, runs [][]point, without map[string]bool) (born, gone int, known bool) {
 	for _, run := range runs {
-		before, ok := s.identities(kind, run[0])
-		after, same := s.identities(kind, run[len(run)-1])
+		before, ok := s.identities(kind, run[0], without)
+		after, same := s.identities(kind, run[len(run)-1], without)
 		if !ok || !same {
 			return 0, 0, false
 		}
@@ -98,13 +125,14 @@ func (s *Series) totalBalance(kind analysis.Kind, runs [][]point) (born, gone in
 	return born, gone, true
 }
 
-// identities returns the members of a kind in one snapshot, each once and in order. ok
+// identities returns the members of a kind in one snapshot, each once and in order, without
+// those of some families. ok
 // is false if some have no identity or if the families do not add up to the total.
-func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identity, ok bool) {
+func (s *Series) identities(kind analysis.Kind, at point, without map[string]bool) (all []analysis.Identity, ok bool) {
 	snap := s.Snapshots[at.index]
 	for k := range snap.Groups {
 		group := &snap.Groups[k]
-		if group.Family.Kind != kind {
+		if group.Family.Kind != kind || without[group.Family.Fingerprint] {
 			continue
 		}
 		if !allIdentified(group) {
@@ -136,11 +164,11 @@ func shared(a, b []analysis.Identity) int {
 
 // risenMost returns the families of a kind, and the creators of goroutines, with the
 // largest rises.
-func (s *Series) risenMost(kind analysis.Kind) (families, creators []Share) {
+func (s *Series) risenMost(kind analysis.Kind, without map[string]bool) (families, creators []Share) {
 	const mostFamilies, mostCreators = 5, 3
 	rises := map[string]int{}
 	for _, p := range s.ordered {
-		if p.family.Kind != kind {
+		if p.family.Kind != kind || without[p.family.Fingerprint] {
 			continue
 		}
 		gain := 0

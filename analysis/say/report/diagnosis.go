@@ -515,18 +515,19 @@ func nOfN(n, of int, rest string) (proved, text string) {
 }
 
 // proofOfGrowth says of a growth that is no accusation who of the first capture is still there.
+// Who ended may have come later: only identities tell.
 func (d *diagnosing) proofOfGrowth(l answer, from, at string) (proved, text string) {
-	s, c := &d.r.Series[l.series], &l.claims
-	was, stayed, came := l.subject.counts[c.First].N, 0, c.Came
-	if s.objectOf(l.finding, s.lead(l.finding)) != nil && l.queue == nil || l.life == nil || l.life.Followed == 0 {
-		stayed = max(0, was-c.Ended)
-	} else {
-		was, stayed, came = l.life.Followed, l.life.Stayed, l.life.Born
+	c := &l.claims
+	was := l.subject.counts[c.First].N
+	switch {
+	case was == 0:
+		return "", fmt.Sprintf("None was there at %s; %d came until %s.", from, c.Came, at)
+	case c.Ended == 0:
+		return nOfN(was, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, c.Came))
+	case l.life == nil || l.life.Had != was:
+		return "", fmt.Sprintf("%d came since %s, %d ended until %s.", c.Came, from, c.Ended, at)
 	}
-	if was == 0 {
-		return "", fmt.Sprintf("None was there at %s; %d are new at %s.", from, came, at)
-	}
-	return nOfN(stayed, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, came))
+	return nOfN(l.life.Kept, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, max(0, c.Left-l.life.Kept)))
 }
 
 // life is what identities show of a finding, of all families of its key or of its first one.
@@ -654,7 +655,7 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == MayLeak:
 		return &Certainty{possible, d.undecided(s, l.finding)}
 	case c.State == Replaced:
-		return &Certainty{open, "none of them stays: load, or slower answers"}
+		return &Certainty{open, d.older(s, l.life, c.Last) + ": load, or slower answers"}
 	case len(s.Snapshots) > 2 && c.Followed:
 		return &Certainty{open, "it grew, and no rule proves that it goes on"}
 	case c.Followed:

@@ -44,7 +44,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	case NoLeak:
 		return noLeak(of, x, c.N)
 	case Grew, IsNew, Replaced:
-		return grown(course, d.over(s, c.First, c.Top), d.label(s, c.First), c)
+		return d.grown(l, course)
 	case GrewOnce:
 		return []string{course + ", and no more since " + d.label(s, c.Top), course + ", then no more"}
 	}
@@ -199,13 +199,13 @@ func noLeak(of string, x *subject, high int) []string {
 	return []string{text + ", each with " + x.each, text}
 }
 
-// grown words a growth that is no accusation: who came, who ended, or that none of the first
-// ones is left. first is the label of the first capture.
-func grown(course, over, first string, c *Claims) []string {
+// grown words a growth that is no accusation: who came, who ended, or how old they are at most.
+func (d *diagnosing) grown(l answer, course string) []string {
+	s, c := &d.r.Series[l.series], &l.claims
+	over := d.over(s, c.First, c.Top)
 	switch {
 	case c.State == Replaced:
-		text := course + over + ", and none of those of " + first + " is left"
-		return []string{text, course}
+		return []string{course + over + ", and " + d.older(s, l.life, c.Last), course}
 	case !c.Followed:
 		return []string{course + over}
 	}

@@ -259,11 +259,16 @@ func (d *diagnosing) renewed(s *Series) *Family {
 func (d *diagnosing) replacedText(s *Series, f *Family) string {
 	x := s.nameOf(d.nouns, f, nil)
 	last := f.Counts.LastAt()
-	older := "none of those of " + d.label(s, *f.Life.RenewedAt) + " is left"
-	if age := d.over(s, *f.Life.RenewedAt, last); age != "" {
-		older = "none is older than" + strings.TrimPrefix(age, " in")
+	return fmt.Sprintf("No leak seen: %s%s at a time, all of them replaced, %s", x.words(f.Counts[last].N), s.place("of"), d.older(s, f.Life, last))
+}
+
+// older says how old the members of a thing that is replaced are at most: "none is older than
+// 1 h".
+func (d *diagnosing) older(s *Series, life *analysis.Life, last int) string {
+	if age := d.over(s, *life.RenewedAt, last); age != "" {
+		return "none is older than" + strings.TrimPrefix(age, " in")
 	}
-	return fmt.Sprintf("No leak seen: %s%s at a time, all of them replaced, %s", x.words(f.Counts.Highest()), s.place("of"), older)
+	return "none of those of " + d.label(s, *life.RenewedAt) + " is left"
 }
 
 // atLimit words a process at a limit, with what holds most of it: "worker is at its limit: 61 of
