@@ -75,7 +75,7 @@ var answers = map[string]claimed{
 	"inputs3/17.txt": {state: "one dump", says: []string{`15 connections .*to 10.0.0.1:80`, `CLOSE_WAIT, owner not known`, `[Pp]eers have closed, the process has not`, `ss -tunap`}, never: []string{`an unnamed process`, `--pid PID`}},
 	"inputs3/18.txt": {open: "owners of listings: whose capture it is"},
 	"inputs3/19":     {open: "names and times in file names: whose capture it is"},
-	"inputs3/20":     {open: "replicas: whose capture it is"},
+	"inputs3/20":     {state: "one dump each", says: []string{`3 replicas of srv`, `web-0 40, web-1 45, web-2 50 goroutines in main.worker`}, never: []string{`grew`, `may leak`, `stay`}},
 
 	"gauges/groovy-saturated": {open: "counts and circumstances"},
 	"gauges/metrics-series":   {open: "counts and circumstances"},
