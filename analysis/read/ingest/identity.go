@@ -133,11 +133,19 @@ func timeInName(name string) (time.Time, bool) {
 		}
 		return found, true
 	}
+	if found := epochInName.FindStringSubmatch(name); found != nil {
+		seconds, err := strconv.ParseInt(found[1], 10, 64)
+		return time.Unix(seconds, 0).UTC(), err == nil
+	}
 	return time.Time{}, false
 }
 
-// epochInName is a time in seconds or milliseconds since 1970.
-var epochInName = expression.Lazy(`(?:^|[^0-9a-z])(1[0-9]{9}(?:[0-9]{3})?)(?:[^0-9a-z]|$)`)
+var (
+	// epochInName is a time in seconds or milliseconds since 1970.
+	epochInName = expression.Lazy(`(?:^|[^0-9a-z])(1[4-9][0-9]{8})(?:[0-9]{3})?(?:[^0-9a-z]|$)`)
+	// dayInName is a day without a time.
+	dayInName = expression.Lazy(`20\d\d[-_.][01]\d[-_.][0-3]\d`)
+)
 
 // withoutTime returns a name without the times in it.
 func withoutTime(name string) string {
@@ -151,9 +159,9 @@ func withoutTime(name string) string {
 		}
 	}
 	if at := epochInName.FindStringSubmatchIndex(name); at != nil {
-		name = name[:at[2]] + name[at[3]:]
+		name = name[:at[2]] + strings.TrimLeft(name[at[3]:], "0123456789")
 	}
-	return name
+	return dayInName.ReplaceAllString(name, "")
 }
 
 // ordinalWords order names with words for before and after.

@@ -66,7 +66,7 @@ var answers = map[string]claimed{
 		never: []string{`othing grew`}},
 	"inputs3/09":     {state: "leaking", says: []string{`12`, `3 to 15|12 of 12`}, never: []string{`othing grew`}},
 	"inputs3/10":     {state: "may leak", says: []string{`900 of 1024`}, never: []string{`none near`, `nothing can be counted`}, open: "counts of a metrics page: counts and circumstances"},
-	"inputs3/11":     {open: "names and times in file names: whose capture it is"},
+	"inputs3/11":     {state: "leaking", says: []string{`24 threads`, `24 of 24`, `5 dumps`}, never: []string{`pid 2025`, `pid 2026`, `restarted`}},
 	"inputs3/12.txt": {open: "names cut by hard wraps: whose capture it is"},
 	"inputs3/13.txt": {open: "records without a total: whose capture it is"},
 	"inputs3/14.txt": {open: "a thread dump without a header: whose capture it is"},
@@ -74,7 +74,7 @@ var answers = map[string]claimed{
 	"inputs3/16.txt": {open: "instances of leak checkers: whose capture it is"},
 	"inputs3/17.txt": {state: "one dump", says: []string{`15 connections .*to 10.0.0.1:80`, `CLOSE_WAIT, owner not known`, `[Pp]eers have closed, the process has not`, `ss -tunap`}, never: []string{`an unnamed process`, `--pid PID`}},
 	"inputs3/18.txt": {open: "owners of listings: whose capture it is"},
-	"inputs3/19":     {open: "names and times in file names: whose capture it is"},
+	"inputs3/19":     {state: "leaking", says: []string{`of kubelet grew from 20 to 195`}, never: []string{`kubelet-`, `on kubelet`}},
 	"inputs3/20":     {state: "one dump each", says: []string{`3 replicas of srv`, `web-0 40, web-1 45, web-2 50 goroutines in main.worker`}, never: []string{`grew`, `may leak`, `stay`}},
 
 	"gauges/groovy-saturated": {open: "counts and circumstances"},
