@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -28,54 +27,6 @@ func shareHost(snapshots []analysis.Snapshot, all []*group) {
 			snapshots[i].Process.Host = analysis.Fact{Value: host.Value, Confidence: analysis.Medium, Source: "another process of the same bundle"}
 		}
 	}
-}
-
-// hostsByDirectory separates hosts that only their directories name: captures of one
-// program in two directories that were taken over the same time, or have the same
-// labels, are not one process after the other.
-func hostsByDirectory(snapshots []analysis.Snapshot, all []*group) {
-	type place struct{ key, where string }
-	at := map[place][]int{}
-	wheres := map[string][]string{}
-	for i, s := range snapshots {
-		where := whereOf(all[i].dir, s.Process.Name.Value)
-		if s.Process.Host.Known() || s.Process.PID.Known() || where == "" {
-			continue
-		}
-		p := place{s.Process.Key(), where}
-		if len(at[p]) == 0 {
-			wheres[p.key] = append(wheres[p.key], where)
-		}
-		at[p] = append(at[p], i)
-	}
-	for key, list := range wheres {
-		apart := false
-		for i, a := range list {
-			for _, b := range list[i+1:] {
-				apart = apart || sideBySide(snapshots, at[place{key, a}], at[place{key, b}])
-			}
-		}
-		if !apart {
-			continue
-		}
-		for _, where := range list {
-			for _, i := range at[place{key, where}] {
-				snapshots[i].Process.Host = analysis.Fact{Value: where, Source: "directory name", Confidence: analysis.Low}
-			}
-		}
-	}
-}
-
-// whereOf returns a directory's path without its parts about time and program.
-func whereOf(dir, process string) string {
-	var words []string
-	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
-		said := strings.Trim(formWord.ReplaceAllString(word, ""), "._- ")
-		if word != "" && word != process && !token.MatchString(word) && said != "" && !ordinal(strings.ToLower(said)) {
-			words = append(words, word)
-		}
-	}
-	return strings.Join(words, "/")
 }
 
 // sideBySide reports whether two lists of snapshots overlap in time or, without

@@ -104,9 +104,9 @@ func shorten(label string) string {
 // nameTimes are the ways in which collectors write a time into a name: year to second,
 // with or without separators.
 var nameTimes = []*expression.Expression{
-	expression.Lazy(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
+	expression.Lazy(`(?i)\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
 	expression.Lazy(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
-	expression.Lazy(`\d{8}[-_T.]\d{6}`),
+	expression.Lazy(`(?i)\d{8}[-_T.]\d{6}`),
 	expression.Lazy(`\b20\d{12}\b`),
 }
 
@@ -133,7 +133,35 @@ func timeInName(name string) (time.Time, bool) {
 		}
 		return found, true
 	}
+	if found := epochInName.FindStringSubmatch(name); found != nil {
+		seconds, err := strconv.ParseInt(found[1], 10, 64)
+		return time.Unix(seconds, 0).UTC(), err == nil
+	}
 	return time.Time{}, false
+}
+
+var (
+	// epochInName is a time in seconds or milliseconds since 1970.
+	epochInName = expression.Lazy(`(?:^|[^0-9a-z])(1[4-9][0-9]{8})(?:[0-9]{3})?(?:[^0-9a-z]|$)`)
+	// dayInName is a day without a time.
+	dayInName = expression.Lazy(`20\d\d[-_.][01]\d[-_.][0-3]\d`)
+)
+
+// withoutTime returns a name without the times in it.
+func withoutTime(name string) string {
+	for _, pattern := range nameTimes {
+		if at := pattern.FindStringIndex(name); at != nil {
+			rest := name[at[1]:]
+			if zone := nameZone.FindStringSubmatchIndex(rest); zone != nil {
+				rest = rest[zone[5]:]
+			}
+			name = name[:at[0]] + rest
+		}
+	}
+	if at := epochInName.FindStringSubmatchIndex(name); at != nil {
+		name = name[:at[2]] + strings.TrimLeft(name[at[3]:], "0123456789")
+	}
+	return dayInName.ReplaceAllString(name, "")
 }
 
 // ordinalWords order names with words for before and after.

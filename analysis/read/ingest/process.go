@@ -199,7 +199,7 @@ var homeDirectory = expression.Lazy(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|
 
 func labelOfStem(stem string) string {
 	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {
-		return stem
+		return strings.ReplaceAll(stem, "--", "-") // around the word for the kind
 	}
 	return ""
 }
@@ -238,5 +238,5 @@ func (r *reader) processWordOfStem(stem string) string {
 }
 
 func wordOfStem(stem string) string {
-	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
+	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(withoutTime(stem), ""), ""), "._- ")
 }

@@ -62,7 +62,7 @@ var products = []product{
 	{"Cilium sysdump", pattern(`gops-(?P<host>[a-z0-9-]+?)-(?P<process>cilium-[a-z-]+|clustermesh-[a-z-]+|hubble-[a-z-]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), ""},
 	{"Cilium sysdump", pattern(`gops-(?P<host>cilium-[a-z0-9]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), "cilium-agent"},
 	{"kube-burner", pattern(`(?:^|/)(?P<process>[a-z][a-z-]*?)-(?P<host>[a-z0-9.-]+)-(?P<unix>1[5-9]\d{8})\.pprof$`), ""},
-	{"Rancher profile collector", pattern(`(?:^|/)(?P<host>[a-z0-9-]+)-goroutine-(?P<time>\d{4}-\d\d-\d\d[T_-][^/]+)$`), ""},
+	{"Rancher profile collector", pattern(`(?:^|/)(?P<host>(?:rancher|cattle|fleet)[a-z0-9-]*)-goroutine-(?P<time>\d{4}-\d\d-\d\d[T_-][^/]+)$`), ""},
 	{"Rancher logs collector", pattern(`(?:^|/)(?P<host>[^/]+)-\d{4}-\d\d-\d\d_\d\d_\d\d_\d\d/networking/`), ""},
 	{"TiDB diag", pattern(`(?:^|/)(?P<host>[^/]+)/(?P<process>tidb|tikv|pd|ticdc|tiflash)[^/]*/perf/goroutine\.txt$`), ""},
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/(?P<host>master)/`), "jenkins"},
@@ -139,6 +139,9 @@ func placingOf(p string) placing {
 		out := placing{product: rule.name, process: rule.process}
 		for i, name := range rule.path.SubexpNames() {
 			out.take(name, found[i])
+		}
+		if day := dayInName.FindString(path.Base(p)); out.pid != 0 && strings.HasPrefix(day, strconv.Itoa(out.pid)) {
+			continue // the year of "jstack-2026-11-01.txt"
 		}
 		return out
 	}

@@ -56,7 +56,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	}
 	completeNames(out)
 	shareHost(out, all)
-	hostsByDirectory(out, all)
+	hostsByName(out, all, func(i int) []analysis.Group { return r.table.unpack(formed[i]) })
 	out = r.name(out)
 	arrange(out)
 	packed := make([]packedGroups, len(out))

@@ -182,7 +182,11 @@ type answer struct {
 // first, a holder before what it holds, one of each series before the second of any. Where
 // none rose, requests for metrics that hang, and what waits for them, are the answer.
 func (d *diagnosing) leads() []answer {
-	if out := d.leadsOf(func(f *Finding) bool { return f.Kind == "" }); len(out) > 0 {
+	out := d.leadsOf(func(f *Finding) bool { return f.Kind == "" })
+	if d.replicas() != nil {
+		out = notAged(out)
+	}
+	if len(out) > 0 {
 		return out
 	}
 	return d.leadsOf(func(f *Finding) bool { return f.Kind == ObserverFinding || f.Kind == FollowFinding })

@@ -59,6 +59,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 	if n := len(all) - max(1, first.shared); n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
+	if side := d.replicas(); side != nil && first.rank == restsAlone && first.state == OneDump {
+		first.shorter, tail = d.sideBySide(side), ""
+		first.text = first.shorter[0]
+	}
 	tail = d.r.Series[first.series].owner() + tail
 	out.Sentence, out.State = fitting(append([]string{first.text}, first.shorter...), longest-len(tail)-1)+tail+".", string(first.state)
 	if first.state == OneDump && len(d.r.Series) > 1 {

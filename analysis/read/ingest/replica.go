@@ -1,0 +1,291 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
+)
+
+// A replicaPlace has the captures of one program whose directories and file names are equal but for time
+// and order: "web-0" for "web-0-goroutine-2026-11-01T10-00-00.txt" and "t1/web-0/goroutine.txt".
+type replicaPlace struct {
+	// dir and file are what the names say; file is "" if the directory alone says something.
+	dir, file string
+	// sure is false if the file's name may also number captures.
+	sure bool
+	list []int
+	// first and last identify the process in the first and the last of the captures.
+	first, last processIdentity
+	// steps are the least and the greatest number of a capture in its series: t3 to t5.
+	steps [2]int
+	// owner is the place whose process this one's is.
+	owner *replicaPlace
+}
+
+// The sources of hosts that names state.
+const (
+	byDirectory = "directory name"
+	byFile      = "file name"
+)
+
+// mostNeighbours bounds the places with which one is compared.
+const mostNeighbours = 32
+
+// hostsByName separates processes that only names tell apart: captures of one program in two
+// places that were taken over the same time, that have the same labels, or whose identities or
+// names exclude one process, such as replicas. unpacked returns the groups of a snapshot.
+func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i int) []analysis.Group) {
+	files := map[string]map[string]bool{}
+	for i := range snapshots {
+		key := snapshots[i].Process.Key()
+		if files[key] == nil {
+			files[key] = map[string]bool{}
+		}
+		file, _ := all[i].fileWithout(snapshots[i].Process.Name.Value)
+		files[key][file] = true
+	}
+	at := map[[3]string]*replicaPlace{}
+	programs := map[string][]*replicaPlace{}
+	for i := range snapshots {
+		p := &snapshots[i].Process
+		dir := whereOf(all[i].dir, p.Name.Value)
+		file, sure := all[i].fileWithout(p.Name.Value)
+		if len(files[p.Key()]) == 1 { // it tells nothing apart
+			file, sure = "", false
+		}
+		if p.Host.Known() || file == "" && (dir == "" || pidTells(p)) {
+			continue
+		}
+		key := [3]string{p.Key(), dir, file}
+		if at[key] == nil {
+			at[key] = &replicaPlace{dir: dir, file: file, sure: sure}
+			at[key].owner = at[key]
+			programs[key[0]] = append(programs[key[0]], at[key])
+		}
+		step := -1
+		if series, n := all[i].tokenOfPath(); series != "" {
+			step = n
+		}
+		if x := at[key]; len(x.list) == 0 {
+			x.steps = [2]int{step, step}
+		} else {
+			x.steps = [2]int{min(x.steps[0], step), max(x.steps[1], step)}
+		}
+		at[key].list = append(at[key].list, i)
+	}
+	for _, places := range programs {
+		if len(places) < 2 {
+			continue
+		}
+		apart, common := false, true
+		for i, p := range places {
+			first, last := p.list[0], p.list[len(p.list)-1]
+			p.first = identityOf(&snapshots[first], unpacked(first))
+			p.last = p.first
+			if last != first {
+				p.last = identityOf(&snapshots[last], unpacked(last))
+			}
+			common = common && p.dir == places[0].dir
+			for _, q := range places[max(0, i-mostNeighbours):i] {
+				switch same, known := p.oneProcess(q); {
+				case same:
+					p.owner = q.owner
+				case p.follows(q), q.follows(p): // a restart
+				case known, sideBySide(snapshots, p.list, q.list):
+					apart = true
+				}
+			}
+		}
+		for _, p := range places {
+			for _, i := range p.list {
+				if apart {
+					snapshots[i].Process.Host = p.owner.host(common)
+				}
+			}
+		}
+	}
+}
+
+// host names the process of a place. A directory that all places have is left out.
+func (p *replicaPlace) host(common bool) analysis.Fact {
+	switch {
+	case p.file == "":
+		return analysis.Fact{Value: p.dir, Source: byDirectory, Confidence: analysis.Low}
+	case common || p.dir == "":
+		return analysis.Fact{Value: p.file, Source: byFile, Confidence: analysis.Low}
+	}
+	return analysis.Fact{Value: p.dir + "/" + p.file, Source: byFile, Confidence: analysis.Low}
+}
+
+// follows reports that the names number the captures of p as those after the captures of q.
+func (p *replicaPlace) follows(q *replicaPlace) bool {
+	return q.steps[0] >= 0 && p.steps[0] > q.steps[1]
+}
+
+// pidTells reports a pid that tells processes apart: each container has a pid 1.
+func pidTells(p *analysis.Process) bool { return p.PID.Known() && p.PID.Value != "1" }
+
+// whereOf returns a directory's path without its parts about time and program.
+func whereOf(dir, process string) string {
+	var words []string
+	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
+		said := strings.Trim(formWord.ReplaceAllString(word, ""), "._- ")
+		if word != "" && word != process && !token.MatchString(word) && said != "" && !ordinal(strings.ToLower(said)) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "/")
+}
+
+// captureWord is a word of a file's name that says when or in which state a capture was
+// taken, or of which version: "t3", "before", "loaded", "v1.5.2".
+var captureWord = expression.Lazy(`(?i)^(?:[a-z]|(?:t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)[.]?\d+|idle|load(?:ed)?|leak(?:ed|ing|s|y)?|incident|restart(?:ed)?|fixed|normal|healthy|stuck|hang(?:ing)?|peak|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|noon|evening|night|today|yesterday|v?\d+(?:\.\d+)+|v\d+)$`)
+
+// commitWord is a word that may be the hash of a commit, or of the replica set of a pod.
+var commitWord = expression.Lazy(`^(?:\d+[a-f][0-9a-f]{5,39}|[a-f]+\d[0-9a-f]{5,39})$`)
+
+// fileWithout returns the words of the file's name without those about time, order and kind, ""
+// if nothing but the program is left. sure is false for the program with a number, which may
+// number captures or replicas.
+func (g *group) fileWithout(process string) (name string, sure bool) {
+	if len(g.parts) > 0 && g.parts[0].placing.product != "" {
+		return "", false
+	}
+	var words []string
+	all := strings.FieldsFunc(withoutTime(g.stem), func(c rune) bool { return strings.ContainsRune("_-+ ", c) })
+	for i, word := range all {
+		first := len(words) == 0 && strings.Trim(word, "0123456789.") == ""
+		if first || ordinal(word) || captureWord.MatchString(word) || i == len(all)-1 && commitWord.MatchString(word) {
+			continue
+		}
+		words = append(words, word)
+	}
+	if len(words) == 0 || len(words) == 1 && (words[0] == strings.ToLower(process) || fileWord.MatchString(words[0])) {
+		return "", false
+	}
+	program := words[0] == strings.ToLower(process) || programs[words[0]] || fileWord.MatchString(words[0])
+	return strings.Join(words, "-"), !(program && len(words) == 2 && strings.Trim(words[1], "0123456789") == "")
+}
+
+// processIdentity has what stays the same in captures of one process: numbers of goroutines and
+// threads with their families, inodes of sockets and pipes.
+type processIdentity struct {
+	pid, start string
+	kinds      [2]identities
+}
+
+// identities are hashes of members, in order: those up to bound of too many.
+type identities struct {
+	hashes []uint64
+	bound  uint64
+	// highest is the largest number of a member.
+	highest int64
+}
+
+const (
+	// mostIdentities bounds the members of a capture that are compared.
+	mostIdentities = 4096
+	// startNumbers are the numbers that goroutines and threads of the start have in every
+	// process of a program.
+	startNumbers = 64
+)
+
+func identityOf(s *analysis.Snapshot, groups []analysis.Group) processIdentity {
+	out := processIdentity{start: s.Process.Start.Value}
+	if pidTells(&s.Process) {
+		out.pid = s.Process.PID.Value
+	}
+	for i := range groups {
+		f := groups[i].Family
+		switch f.Kind {
+		case analysis.KindGoroutine, analysis.KindThread:
+			for id := range groups[i].Members.IDs() {
+				if id > startNumbers {
+					out.kinds[0].add(id, f.Fingerprint)
+				}
+			}
+		case analysis.KindDescriptor:
+			if f.Attributes["protocol"] == "" && f.Attributes["type"] != "pipe" {
+				continue
+			}
+			for id := range groups[i].Members.Identities() {
+				if id.Sub > 0 {
+					out.kinds[1].add(id.Sub, "")
+				}
+			}
+		}
+	}
+	for k := range out.kinds {
+		x := &out.kinds[k]
+		slices.Sort(x.hashes)
+		x.hashes, x.bound = slices.Compact(x.hashes), math.MaxUint64
+		if len(x.hashes) > mostIdentities {
+			x.hashes = slices.Clone(x.hashes[:mostIdentities])
+			x.bound = x.hashes[mostIdentities-1]
+		}
+	}
+	return out
+}
+
+func (x *identities) add(number int64, family string) {
+	h := fnv.New64a()
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(number))
+	h.Write(b[:])
+	h.Write([]byte(family))
+	x.hashes, x.highest = append(x.hashes, h.Sum64()), max(x.highest, number)
+}
+
+// oneProcess reports whether the captures of two places are of one process, and whether that is
+// known: pid, start or members that stay say so. Without any of them, names of files do.
+func (p *replicaPlace) oneProcess(q *replicaPlace) (same, known bool) {
+	for _, pair := range [][2]*processIdentity{{&p.last, &q.first}, {&q.last, &p.first}} {
+		a, b := pair[0], pair[1]
+		if a.pid != "" && b.pid != "" {
+			return a.pid == b.pid, true
+		}
+		if a.start != "" && a.start == b.start {
+			return true, true
+		}
+		for k := range a.kinds {
+			some, told := a.kinds[k].survive(&b.kinds[k])
+			if some {
+				return true, true
+			}
+			known = known || told
+		}
+	}
+	return false, known || p.sure && q.sure
+}
+
+// survive reports whether some members of one capture are in the other, and whether both have
+// members that tell. Large families share numbers by chance: more than twice as many must stay.
+func (x *identities) survive(y *identities) (some, known bool) {
+	bound := min(x.bound, y.bound)
+	n, all := 0, [2]int{}
+	for i, list := range [][]uint64{x.hashes, y.hashes} {
+		all[i], _ = slices.BinarySearch(list, bound)
+	}
+	j := 0
+	for _, h := range x.hashes[:all[0]] {
+		for j < all[1] && y.hashes[j] < h {
+			j++
+		}
+		if j < all[1] && y.hashes[j] == h {
+			n++
+		}
+	}
+	least := min(all[0], all[1])
+	if least == 0 || n == 0 {
+		return false, least > 0
+	}
+	share := float64(bound) / math.MaxUint64
+	chance := float64(all[0]) * float64(all[1]) / share / float64(max(x.highest, y.highest))
+	some = 2*n >= least || float64(n) > 2*chance
+	return some, some
+}

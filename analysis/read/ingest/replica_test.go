@@ -1,0 +1,94 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// textOf is a debug=2 dump of the program srv with main and workers of some numbers.
+func textOf(numbers ...int) string {
+	var text strings.Builder
+	text.WriteString("goroutine 1 [select, 900 minutes]:\nmain.main()\n\t/srv/m.go:1 +0x1\n\n")
+	for _, n := range numbers {
+		fmt.Fprintf(&text, "goroutine %d [select, 5 minutes]:\nmain.worker(0x1)\n\t/srv/a.go:1 +0x1\ncreated by main.main\n\t/srv/m.go:9 +0x1\n\n", n)
+	}
+	return text.String()
+}
+
+// srvCounts is a debug=1 dump of the program srv.
+func srvCounts(n int) string {
+	return fmt.Sprintf("goroutine profile: total %d\n1 @ 0x1\n#\t0x1\tmain.main+0x1\t/srv/m.go:1\n\n%d @ 0x2\n#\t0x2\tmain.worker+0x1\t/srv/a.go:1\n\n", n+1, n)
+}
+
+func between(from, to int) (out []int) {
+	for n := from; n < to; n++ {
+		out = append(out, 100*n+n%7)
+	}
+	return out
+}
+
+func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		// want are the hosts, "" for one process.
+		want string
+	}{
+		{"no number is in two dumps", map[string]string{"web-0.txt": textOf(between(1, 40)...), "web-1.txt": textOf(between(40, 90)...), "web-2.txt": textOf(between(90, 140)...)}, "web-0 web-1 web-2"},
+		{"names in directories", map[string]string{"web-0/goroutine.txt": textOf(between(1, 40)...), "web-1/goroutine.txt": textOf(between(40, 90)...)}, "web-0 web-1"},
+		{"names with times", map[string]string{"web-0-2026-11-01T10-00-00.txt": textOf(between(1, 40)...), "web-1-2026-11-01T10-00-05.txt": textOf(between(40, 90)...)}, "web-0 web-1"},
+		{"the second dump has most of the first", map[string]string{"web-0.txt": textOf(between(1, 40)...), "web-1.txt": textOf(between(10, 60)...)}, ""},
+		{"some goroutines stay", map[string]string{"web-0.txt": textOf(between(1, 40)...), "web-1.txt": textOf(between(37, 140)...)}, ""},
+		{"a restart: only the time differs", map[string]string{"web-2026-11-01T10-00-00.txt": textOf(between(1, 40)...), "web-2026-11-01T11-00-00.txt": textOf(between(40, 90)...)}, ""},
+		{"a restart: only tN differs", map[string]string{"web-t0.txt": textOf(between(1, 40)...), "web-t1.txt": textOf(between(40, 90)...)}, ""},
+		{"a restart: before and after", map[string]string{"before.txt": textOf(between(1, 40)...), "after.txt": textOf(between(40, 90)...)}, ""},
+		{"a restart: numbers follow one another", map[string]string{"p1-t1.txt": textOf(between(1, 40)...), "p2-t2.txt": textOf(between(40, 90)...)}, ""},
+		{"counts of several names", map[string]string{"web-0.txt": srvCounts(40), "web-1.txt": srvCounts(50)}, "web-0 web-1"},
+		{"counts of pods", map[string]string{"web-7d9f8b6c5-x2x4z.txt": srvCounts(40), "web-7d9f8b6c5-qq7lm.txt": srvCounts(50)}, "web-7d9f8b6c5-qq7lm web-7d9f8b6c5-x2x4z"},
+		{"counts that the program's name numbers", map[string]string{"srv-1.txt": srvCounts(40), "srv-2.txt": srvCounts(50)}, ""},
+		{"counts before and after", map[string]string{"web-before.txt": srvCounts(40), "web-after.txt": srvCounts(50)}, ""},
+		{"counts of two states", map[string]string{"idle.txt": srvCounts(40), "loaded.txt": srvCounts(50)}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := run(t, tc.files)
+			if len(r.Snapshots) != len(tc.files) {
+				t.Fatalf("%d snapshots of %d files", len(r.Snapshots), len(tc.files))
+			}
+			var hosts []string
+			for _, s := range r.Snapshots {
+				if s.Process.Name.Value != "srv" {
+					t.Errorf("process %q", s.Process.Name.Value)
+				}
+				if s.Process.Host.Known() {
+					hosts = append(hosts, s.Process.Host.Value)
+				}
+			}
+			slices.Sort(hosts)
+			if got := strings.Join(hosts, " "); got != tc.want {
+				t.Errorf("hosts %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestThousandsOfWorkersShareNumbersByChance(t *testing.T) {
+	// Two in ten of the numbers of each are in the other, as two in ten of all numbers are taken.
+	var a, b []int
+	for n := 100; n < 30000; n++ {
+		if n*7919%10 < 2 {
+			a = append(a, n)
+		}
+		if n*104729%97 < 20 {
+			b = append(b, n)
+		}
+	}
+	hosts := map[string]bool{}
+	for _, s := range run(t, map[string]string{"web-0.txt": textOf(a...), "web-1.txt": textOf(b...)}).Snapshots {
+		hosts[s.Process.Host.Value] = true
+	}
+	if !hosts["web-0"] || !hosts["web-1"] {
+		t.Errorf("hosts %v", hosts)
+	}
+}
