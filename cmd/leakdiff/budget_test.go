@@ -16,19 +16,19 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 2571}, // with demand and expression
-	{"analysis/read", 45879},
-	{"analysis/judge", 18334},
-	{"analysis/say", 24580},
-	{"web", 24865},
-	{"server", 16328},
-	{"store", 18035},
+	{"analysis", 2741}, // with demand and expression
+	{"analysis/read", 47188},
+	{"analysis/judge", 18373},
+	{"analysis/say", 25146},
+	{"web", 24703},
+	{"server", 15855},
+	{"store", 18037},
 	{"cmd/leakdiff", 9854},
 	{"rest", 352},   // migrations, samples
-	{"all", 160691}, // the sum of those above
-	{"apart", 8170},
+	{"all", 162245}, // the sum of those above
+	{"apart", 8181},
 	{"templ", 3530},
-	{"generated", 17031},
+	{"generated", 16835},
 }
 
 type budget struct {
