@@ -395,7 +395,7 @@ func TestThePagesOfTheSampleHoldTogether(t *testing.T) {
 	diff := "/diff/" + a + ".." + b
 	s.run(t, []scenario{
 		{name: "the case page tells both series", path: up.Link, status: 200, want: []string{"kubelet", "containerd", "263", "357", "leaking"}},
-		{name: "the case is data as well", path: up.Link + ".json", status: 200, want: []string{`"schema": "leakdiff.report/1"`}},
+		{name: "the case is data as well", path: up.Link + ".json", status: 200, want: []string{`"schema":"leakdiff.report/1"`}},
 		{name: "the case is Markdown as well", path: up.Link + ".md", status: 200, want: []string{"# ", "263"}},
 		{name: "the diff shows totals and growth", path: diff + "?case=" + up.Case, status: 200, want: []string{"115", "243", "housekeepingTick", "RunPodSandbox"}},
 		{name: "the diff finds its case by itself", path: diff, status: 200},
