@@ -187,10 +187,10 @@ func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
 		More     string
 	}
 	callTool(t, session, "findings", map[string]any{"case": d.Case, "limit": 2}, &found)
-	if len(found.Findings) != 2 || found.Total != 10 || found.More != "8 more: ask again with from=2" {
-		t.Errorf("two findings of 10 are %+v", found)
+	if len(found.Findings) != 2 || found.Total != 11 || found.More != "9 more: ask again with from=2" {
+		t.Errorf("two findings of 11 are %+v", found)
 	}
-	callTool(t, session, "findings", map[string]any{"case": d.Case, "from": 9}, &found)
+	callTool(t, session, "findings", map[string]any{"case": d.Case, "from": 10}, &found)
 	if len(found.Findings) != 1 || found.More != "" {
 		t.Errorf("the last finding is %+v", found)
 	}
