@@ -460,6 +460,9 @@ func (m *caseMaker) placed() (snapshots, instants int64) {
 // named is the process of a series, told from others of its name by its pid.
 func named(s *report.Series) string {
 	text := printable(cmp.Or(s.Called, s.Process))
+	if s.Unowned {
+		text = "owner not known"
+	}
 	if s.PID != nil {
 		text += ", pid " + itoa(int64(*s.PID))
 	}

@@ -837,8 +837,9 @@ func (d *diagnosing) unless(l answer) string {
 	if c.Left == c.N {
 		level = "Stable at"
 	}
-	if b := d.r.Series[l.series].nearest(); b != nil && b.State == LimitReached {
-		return fmt.Sprintf("It stopped because it is full: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
+	s := &d.r.Series[l.series]
+	if b := s.nearest(); b != nil && b.State == LimitReached && bounded[b.What] == s.kindOf(l.finding) {
+		return fmt.Sprintf("It stopped at its limit: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
 	}
 	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
 }

@@ -66,7 +66,7 @@ func TestAGrowthThatStopsAtItsLimitIsFull(t *testing.T) {
 		bound int
 		do    string
 	}{
-		{40, "It stopped because it is full: 36 of 40 open files. Find who keeps the connections to 10.0.0.9:5432; a higher limit gains time only."},
+		{40, "It stopped at its limit: 36 of 40 open files. Find who keeps the connections to 10.0.0.9:5432; a higher limit gains time only."},
 		{41, "Stable at 33 since t2. Nothing to do unless it passes 33."}, // 36 are less than nine tenths of it
 	} {
 		counts := []int{13, 23, 33, 33, 33, 33}
@@ -104,7 +104,7 @@ func TestADeadlockLeadsThoseThatWaitBehindIt(t *testing.T) {
 		sentence, do string
 	}{
 		{"each waits for the other", other, "Deadlock: threads “transfer-1” and “transfer-2” wait for each other; 29 threads ", "Take these locks in the same order in com.acme.Account.deposit."},
-		{"the holder waits for no lock", "", "", ""},
+		{"the other one waits for a lock that nobody of them holds", "", "", ""},
 	} {
 		var inputs []bundle.Input
 		for i := range 5 {

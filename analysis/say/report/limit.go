@@ -80,7 +80,7 @@ func (s *Series) nearest() *LimitClaim {
 	rank := map[LimitState]int{LimitReached: 0, LimitSoon: 1, LimitHalf: 2, LimitAlone: 3, LimitFar: 3}
 	for i := range s.Bounds {
 		b := &s.Bounds[i]
-		if b.Bound <= 0 || b.Peak <= 0 {
+		if b.Bound <= 0 {
 			continue
 		}
 		nearer := found == nil || rank[b.state()] < rank[found.state()]

@@ -203,9 +203,14 @@ func (d *diagnosing) waiting(l answer) []string {
 	return []string{text + "; " + holder + " is in " + shortRole(h.At), text}
 }
 
-// tied reports a queue for a lock of a proven deadlock: no call and no time ends it.
+// tied reports a queue for a lock of a proven deadlock, or for one whose holder waits for such a
+// lock: no call and no time ends it.
 func (l *answer) tied(s *Series) bool {
-	return l.queue != nil && s.Locks != nil && len(s.Locks.Cycles) > 0 && s.Locks.Cycles[0].Certainty == Proven
+	if l.queue == nil || s.Locks == nil || len(s.Locks.Cycles) == 0 || s.Locks.Cycles[0].Certainty != Proven {
+		return false
+	}
+	inside := func(lock string) bool { return slices.Contains(s.Locks.Cycles[0].Locks, lock) }
+	return inside(l.queue.ID) || len(l.queue.Holders) > 0 && inside(l.queue.Holders[0].Lock)
 }
 
 // lookAtHolder says where to look in a queue whose holder is known.

@@ -38,7 +38,7 @@ func (d *diagnosing) replicas() []int {
 	return out
 }
 
-// sideBySide compares replicas: who is the odd one out, else that none is. The fullest wording
+// sideBySide compares replicas: who is the odd one out, else that none stands out. The fullest wording
 // comes first.
 func (d *diagnosing) sideBySide(all []int) []string {
 	first := &d.r.Series[all[0]]
@@ -57,7 +57,7 @@ func (d *diagnosing) sideBySide(all []int) []string {
 		short := fmt.Sprintf("%s is the odd one out of %s: %s", *s.Host, head, what.words(f.Counts.Last()))
 		return []string{short + ", in the others " + others, short}
 	}
-	const none = "none differs, and one dump cannot show growth"
+	const none = "none stands out, and one dump cannot show growth"
 	counts, of := d.compares(all, kind)
 	var each []string
 	for k, i := range all {

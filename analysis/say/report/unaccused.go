@@ -275,6 +275,9 @@ func (d *diagnosing) older(s *Series, life *analysis.Life, last int) string {
 	return "none of those of " + d.label(s, *life.RenewedAt) + " is left"
 }
 
+// bounded are the kinds of members that limits count.
+var bounded = map[string]analysis.Kind{"open files": analysis.KindDescriptor, "threads": analysis.KindThread, "inotify watches": analysis.KindWatch}
+
 // atLimit words a process at a limit, with what holds most of it: "worker is at its limit: 61 of
 // 60 open files, 44 of them to 10.0.0.9:5432".
 func (d *diagnosing) atLimit(s *Series, l *LimitClaim) string {
@@ -282,8 +285,7 @@ func (d *diagnosing) atLimit(s *Series, l *LimitClaim) string {
 	if l.Processes > 1 {
 		return fmt.Sprintf("%d processes are at the limit of their user: %s, %s", l.Processes, l.use(), d.sharesText(s.bound(l.What)))
 	}
-	kind := map[string]analysis.Kind{"open files": analysis.KindDescriptor, "threads": analysis.KindThread, "inotify watches": analysis.KindWatch}[l.What]
-	most, last := s.largestOf(kind)
+	most, last := s.largestOf(bounded[l.What])
 	if most == nil || 10*last < int(l.Used) {
 		return text
 	}
