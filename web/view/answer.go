@@ -578,7 +578,7 @@ func (m *caseMaker) largest(a *Answer) {
 	for _, g := range all[:min(len(all), answerGroups)] {
 		row := AnswerGroup{Count: wording.Number(int64(g.n)), Name: m.name(g.s, g.f)}
 		if len(m.in.Report.Series) > 1 {
-			row.Process = named(g.s)
+			row.Process = m.processName(g.s)
 		}
 		if total := m.totals(g.s, g.f.Kind)[0]; total.Any() {
 			row.Share = wording.PageShare(float64(g.n), float64(total.N), 0)

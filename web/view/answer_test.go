@@ -163,3 +163,17 @@ func TestLifelinesAreThoseOfTheThing(t *testing.T) {
 		})
 	}
 }
+
+func TestGroupsOfReplicasNameTheirHosts(t *testing.T) {
+	in := CaseInput{ID: "c1", Report: oneSeries("srv", analysis.TooFewPoints, "", 10)}
+	in.Report.Series = append(in.Report.Series, in.Report.Series[0])
+	for i, host := range []string{"web-0", "web-1"} {
+		in.Report.Series[i].Host = &host
+		in.Report.Series[i].Families = []report.Family{{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.a", Counts: numbers(9 - i)}}
+	}
+	in.More = []CaseMore{{}, {}}
+	in.Report.Diagnosis = in.Report.Diagnose(noun.Builtin())
+	if got := NewCase(in).Answer.Groups; len(got) != 2 || got[0].Process != "srv on web-0" || got[1].Process != "srv on web-1" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -457,14 +456,5 @@ func (m *caseMaker) placed() (snapshots, instants int64) {
 	return snapshots, instants
 }
 
-// named is the process of a series, told from others of its name by its pid.
-func named(s *report.Series) string {
-	text := printable(cmp.Or(s.Called, s.Process))
-	if s.Unowned {
-		text = "owner not known"
-	}
-	if s.PID != nil {
-		text += ", pid " + itoa(int64(*s.PID))
-	}
-	return text
-}
+// named is the process of a series as sentences name it.
+func named(s *report.Series) string { return Visible(s.Named()) }

@@ -866,7 +866,8 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.queue != nil && len(l.queue.recursive()) == 0:
 		out.Text = d.lookAtHolder(l)
 	case l.claims.Released:
-		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", allOf(l.claims.N-l.claims.Left), d.within(s, l.claims.EndedAt))
+		n := l.claims.N - l.claims.Left
+		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
 	case v == analysis.Stopped:
 		out.Text = d.unless(l)
 	case v == analysis.Grew || v == analysis.New:
@@ -902,14 +903,6 @@ func startedAt(stack []StackFrame) string {
 		return ""
 	}
 	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
-}
-
-// allOf are n things that went away together.
-func allOf(n int) string {
-	if n < 2 {
-		return "it"
-	}
-	return fmt.Sprintf("all %d", n)
 }
 
 // within is the interval before a snapshot, "between 03:06:33 and 03:07:16".

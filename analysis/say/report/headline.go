@@ -45,7 +45,7 @@ func (s *Series) place(preposition string) string {
 	if s.Process == "" && s.PID == nil {
 		return ""
 	}
-	return " " + preposition + " " + s.named()
+	return " " + preposition + " " + s.Named()
 }
 
 // actor is the process as the subject of a sentence.
@@ -53,7 +53,7 @@ func (s *Series) actor() string {
 	if s.Process == "" && s.PID == nil {
 		return "The process"
 	}
-	return s.named()
+	return s.Named()
 }
 
 // before is a sentence about the process.
@@ -61,11 +61,11 @@ func (s *Series) before(text string) string {
 	if s.Process == "" && s.PID == nil {
 		return wording.Capital(text)
 	}
-	return s.named() + ": " + text
+	return s.Named() + ": " + text
 }
 
-// named is the process as sentences name it.
-func (s *Series) named() string {
+// Named is the process as sentences name it.
+func (s *Series) Named() string {
 	name := cmp.Or(s.Called, s.Process)
 	switch {
 	case name == "" && s.Unowned:

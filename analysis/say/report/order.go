@@ -84,7 +84,7 @@ func processNames(n int, series func(i int) *Series) []string {
 	out := make([]string, n)
 	count := map[string]int{}
 	for i := range out {
-		out[i] = series(i).named()
+		out[i] = series(i).Named()
 		count[out[i]]++
 	}
 	for i := range out {

@@ -108,7 +108,7 @@ func (d *diagnosing) doThere(l answer, next *Action) *Action {
 	if next == nil {
 		next = &Action{Text: "End each of them."}
 	}
-	next.Text = fmt.Sprintf("In %s, %s", s.named(), wording.Lower(next.Text))
+	next.Text = fmt.Sprintf("In %s, %s", s.Named(), wording.Lower(next.Text))
 	if p.Healthy {
 		next.Text += fmt.Sprintf(" %s itself is healthy: back at %d at %s.", p.Process, p.Left, d.label(&d.r.Series[p.Series], p.At))
 	}

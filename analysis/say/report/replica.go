@@ -26,7 +26,7 @@ func (d *diagnosing) replicas() []int {
 	var out []int
 	for i := range d.r.Series {
 		s, first := &d.r.Series[i], &d.r.Series[0]
-		if len(s.Snapshots) != 1 || s.Host == nil || s.named() != first.named() {
+		if len(s.Snapshots) != 1 || s.Host == nil || s.Named() != first.Named() {
 			return nil
 		}
 		out = append(out, i)
@@ -57,17 +57,16 @@ func (d *diagnosing) sideBySide(all []int) []string {
 		short := fmt.Sprintf("%s is the odd one out of %s: %s", *s.Host, head, what.words(f.Counts.Last()))
 		return []string{short + ", in the others " + others, short}
 	}
-	const none = "none stands out, and one dump cannot show growth"
 	counts, of := d.compares(all, kind)
 	var each []string
 	for k, i := range all {
 		each = append(each, fmt.Sprintf("%s %d", *d.r.Series[i].Host, counts[k]))
 	}
-	between := fmt.Sprintf("%s: %d to %d %s; %s", head, slices.Min(counts), slices.Max(counts), of, none)
+	between := fmt.Sprintf("%s: %d to %d %s; none stands out", head, slices.Min(counts), slices.Max(counts), of)
 	if len(all) > mostReplicas {
 		return []string{between}
 	}
-	return []string{fmt.Sprintf("%s: %s %s; %s", head, wording.Commas(each, mostReplicas), of, none), between}
+	return []string{fmt.Sprintf("%s: %s %s; none stands out", head, wording.Commas(each, mostReplicas), of), between}
 }
 
 // compares are the members by which replicas are compared, with their name: those of the largest

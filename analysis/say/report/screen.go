@@ -204,7 +204,7 @@ func (s *screen) where(room int) string {
 		}
 		seen[i] = true
 		x := &s.r.Series[i]
-		if name := wording.Printable(x.named()); !slices.Contains(names, name) {
+		if name := wording.Printable(x.Named()); !slices.Contains(names, name) {
 			names = append(names, name) // the hosts are counted
 		}
 		if x.Host != nil {

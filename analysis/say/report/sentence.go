@@ -19,7 +19,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{s.before(f.Title)}
 	}
 	of := s.place("of")
-	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), s.named()) {
+	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), s.Named()) {
 		of = "" // it would stand there twice
 	}
 	each := ""
@@ -119,7 +119,7 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 		yet = " until " + p.left()
 	}
 	if s.Process != "" && !s.Unowned && !d.placed && x.opener() && c.Opener == nil {
-		text = fmt.Sprintf("%s %s %s%s and %s", s.named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
+		text = fmt.Sprintf("%s %s %s%s and %s", s.Named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
 	} else {
 		in := s.place("in")
 		if d.placed {
@@ -130,7 +130,7 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 	if p := c.Serves; p != nil && s.Process != "" && !d.placed {
 		each = fmt.Sprintf("; %s serves them", p.Process)
 		if c.gone() {
-			each = fmt.Sprintf("; %s served them until %s was gone", p.Process, s.named())
+			each = fmt.Sprintf("; %s served them until %s was gone", p.Process, s.Named())
 		}
 	}
 	if each == "" {
@@ -144,7 +144,7 @@ func (s *Series) self() string {
 	if s.Process == "" {
 		return "this process"
 	}
-	return s.named()
+	return s.Named()
 }
 
 // opener reports a subject that the process itself opened: not ends of connections that peers
