@@ -168,6 +168,9 @@ func NameOf(f *analysis.Family, variants func(fingerprint string) []*analysis.St
 		}
 		return Name{Function: t.Name, Creator: short(t.Creator)}
 	case analysis.KindWatch:
+		if f.Attributes["handle"] != "" {
+			return Name{}
+		}
 		return Name{Function: watchPlace(f.Attributes["fstype"], f.Attributes["mount"], f.Attributes["inode"], f.Attributes["status"])}
 	}
 	return Name{}

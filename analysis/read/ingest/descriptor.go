@@ -318,6 +318,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		sockets.Add(d)
 	}
 	c := counter{b: b}
+	noInode := source.ofTable() || source.node != nil
 	for d := range rows.all() {
 		held, ok := watches[d.FD]
 		if !ok {
@@ -325,8 +326,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		}
 		c.count(sockets.OfDescriptor(*d, held))
 	}
-	table := source.ofTable()
-	c.rows(at, table)
+	c.rows(at, noInode)
 	i := 0
 	for d := range rows.all() {
 		g := c.group(i)
@@ -336,7 +336,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		}
 		c.text = appendDetail(c.text[:0], d)
 		id := descriptorIdentity(d)
-		if table {
+		if noInode {
 			id.Hash = endsHash(d)
 		}
 		g.Members.Rows.Append(id, d.Place, c.detail())
@@ -344,12 +344,17 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 	c.seal()
 }
 
-// endsHash folds the protocol and both ends of a socket, 0 for one without; each table of the
-// same socket gives the same.
+// endsHash identifies a descriptor without inode: a socket by its protocol and both ends, so
+// that each table of the same socket gives the same, a handle of Node without ends by its
+// address, which stays while it is open. 0 for what has neither.
 //
 //	"TCP", "[::ffff:10.0.0.1]:40000", "10.0.0.2:80" = hash of "tcp 10.0.0.1:40000 10.0.0.2:80"
+//	"handle 0x2e081ea0"                             = hash of that
 func endsHash(d *analysis.Descriptor) uint64 {
-	if d.Local == "" || d.Protocol == "unix" {
+	switch {
+	case strings.HasPrefix(d.Name, "handle ") && (d.Local == "" || d.Remote == ""):
+		return identityHash([]byte(d.Name))
+	case d.Local == "" || d.Protocol == "unix":
 		return 0
 	}
 	if c, ok := connectionOf(d.Protocol, d.Type, d.Local, d.Remote, d.State, d.Inode); ok {
@@ -359,19 +364,9 @@ func endsHash(d *analysis.Descriptor) uint64 {
 }
 
 // descriptorIdentity follows a descriptor by number and inode. A number that lsof cut is -1
-// and cannot be followed; the inode alone can, and so can the address of a handle of Node,
-// whose reports leave the numbers out on Windows: it stays while the handle is open.
+// and cannot be followed; the inode alone can.
 func descriptorIdentity(d *analysis.Descriptor) analysis.Identity {
-	id := analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}
-	if d.FD >= 0 || d.Inode != 0 {
-		return id
-	}
-	if digits, ok := strings.CutPrefix(d.Name, "handle 0x"); ok {
-		if address, err := strconv.ParseInt(digits, 16, 64); err == nil {
-			id.Sub = address
-		}
-	}
-	return id
+	return analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}
 }
 
 // counter makes the groups of members that are sorted into families first.

@@ -83,6 +83,9 @@ func (b *builder) watches() {
 	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
 	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
 		b.countedWatches()
+		if b.s.Totals.Watches == nil {
+			b.handleWatches()
+		}
 		return
 	}
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {

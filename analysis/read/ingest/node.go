@@ -6,22 +6,28 @@ import (
 	"strconv"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/nodereport"
 	"leakdiff/analysis/say/wording"
 )
 
 // nodeReport is a diagnostic report of Node.js with the handles that hold a
-// descriptor.
+// descriptor, and those that watch a file.
 type nodeReport struct {
-	report  nodereport.Report
-	handles []analysis.Descriptor
+	report           nodereport.Report
+	handles, watches []analysis.Descriptor
 }
 
 func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	n := &nodeReport{handles: []analysis.Descriptor{}}
 	report, problems, err := nodereport.Parse(body, p.path, func(d *analysis.Descriptor) error {
-		if len(n.handles) >= mostHandles {
+		if len(n.handles)+len(n.watches) >= mostHandles {
 			p.refused++
+			return nil
+		}
+		if d.Type == "fs_event" || d.Type == "fs_poll" {
+			n.watches = append(n.watches, *d)
 			return nil
 		}
 		n.handles = append(n.handles, *d)
@@ -29,7 +35,7 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return nil
 	})
 	r.problem(problems...)
-	if err != nil && len(n.handles) == 0 {
+	if err != nil && len(n.handles)+len(n.watches) == 0 {
 		return err
 	}
 	n.report = report
@@ -38,8 +44,11 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	if report.NodeVersion != "" {
 		p.version = "Node.js " + report.NodeVersion
 	}
-	a.Members = len(n.handles)
+	a.Members = len(n.handles) + len(n.watches)
 	a.Outcome = atLeast(wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor"), false, p.refused)
+	if len(n.watches) > 0 {
+		a.Outcome += ", " + wording.Plural(len(n.watches), "watch", "watches")
+	}
 	if p.refused > 0 {
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(p.refused, "handle was", "handles were") + " not kept",
 			Why: fmt.Sprintf("at most %d of a report are", mostHandles), Hint: "the count of descriptors is a lower bound"})
@@ -74,6 +83,30 @@ func (b *builder) node() *nodeReport {
 		}
 	}
 	return nil
+}
+
+// handleWatches are the watches of files that a report lists. A report of a process without
+// any says so: there are none.
+func (b *builder) handleWatches() {
+	node := b.g.form(detect.NodeReport)
+	if node == nil || node.node.report.Truncated || node.node.report.Handles == nil {
+		return
+	}
+	at := int32(b.addArtifact(node))
+	c := counter{b: b}
+	for i := range node.node.watches {
+		c.count(family.OfHandle(node.node.watches[i].Type))
+	}
+	c.rows(at, true)
+	for i := range node.node.watches {
+		w := &node.node.watches[i]
+		c.text = append(append(append(c.text[:0], w.Local...), ", "...), w.Name...)
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: -1, Hash: endsHash(w)}, w.Place, c.detail())
+	}
+	c.seal()
+	if n := len(node.node.watches); n > 0 {
+		b.s.Totals.Watches = &n
+	}
 }
 
 // pooled states how many sockets no code of a Node process waits for.

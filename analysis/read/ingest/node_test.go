@@ -1,10 +1,10 @@
 package ingest
 
 import (
-	"bytes"
-	"io"
+	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"leakdiff/analysis"
@@ -24,7 +24,7 @@ func TestHandlesWithoutANumberAreFollowedByTheirAddress(t *testing.T) {
 		if len(text) == len(data) {
 			t.Fatal("the report has no numbers")
 		}
-		inputs = append(inputs, bundle.Input{Name: at + "/node/node-report.json", Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
+		inputs = append(inputs, given(at+"/node/node-report.json", text))
 	}
 	result, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, inputs)
 	if err != nil || len(result.Snapshots) != 2 {
@@ -50,5 +50,40 @@ func TestHandlesWithoutANumberAreFollowedByTheirAddress(t *testing.T) {
 	}
 	if len(seen[0]) != 86 || len(seen[1]) != 184 || stayed < 80 {
 		t.Errorf("%d handles, then %d, of which %d are the same; want 86, 184 and at least 80", len(seen[0]), len(seen[1]), stayed)
+	}
+}
+
+// TestANumberThatIsUsedAgainIsAnotherSocket: descriptors have the lowest free number, so a
+// pool that is replaced keeps its numbers.
+func TestANumberThatIsUsedAgainIsAnotherSocket(t *testing.T) {
+	report := func(port int, address string) string {
+		return fmt.Sprintf(`{"header":{"processId":7,"dumpEventTimeStamp":"1793527200000","commandLine":["node","a.js"]},"javascriptStack":{},"libuv":[
+{"type":"tcp","is_active":true,"is_referenced":true,"address":"0x10","localEndpoint":{"ip4":"10.0.0.5","port":%d},"remoteEndpoint":{"ip4":"10.0.0.7","port":5432},"fd":22,"readable":true,"writable":true},
+{"type":"fs_event","is_active":true,"is_referenced":true,"address":"%s","filename":"/srv/a.json"},
+{"type":"fs_event","is_active":true,"is_referenced":true,"address":"0x30","filename":"/srv/b.json"}]}`, port, address)
+	}
+	result, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{
+		given("t0/report.json", []byte(report(30000, "0x20"))), given("t1/report.json", []byte(report(30001, "0x21"))), given("t2/report.json", []byte(report(30001, "0x21")))})
+	if err != nil || len(result.Snapshots) != 3 {
+		t.Fatalf("%d snapshots, %v", len(result.Snapshots), err)
+	}
+	members := func(at int, kind analysis.Kind) []analysis.Identity {
+		var out []analysis.Identity
+		for _, g := range result.Snapshots[at].Groups {
+			if g.Family.Kind == kind {
+				out = append(out, slices.Collect(g.Members.Identities())...)
+			}
+		}
+		return out
+	}
+	if a, b, c := members(0, analysis.KindDescriptor), members(1, analysis.KindDescriptor), members(2, analysis.KindDescriptor); len(a) != 1 || slices.Equal(a, b) || !slices.Equal(b, c) {
+		t.Errorf("sockets %v, %v, %v: want another at t1, and the same at t2", a, b, c)
+	}
+	a, b, c := members(0, analysis.KindWatch), members(1, analysis.KindWatch), members(2, analysis.KindWatch)
+	if len(a) != 2 || len(b) != 2 || a[0] == b[0] || a[1] != b[1] || !slices.Equal(b, c) {
+		t.Errorf("watches %v, %v, %v: want one of two to be another at t1", a, b, c)
+	}
+	if n := result.Snapshots[0].Totals.Watches; n == nil || *n != 2 {
+		t.Errorf("%v watches, want 2", n)
 	}
 }

@@ -1,8 +1,8 @@
 // Package nodereport reads diagnostic reports of Node.js (process.report, signals,
 // fatal errors). It takes a reader and hands every libuv handle that holds a descriptor
-// to a visitor, the handles of worker threads included. Limits, identity and memory are
-// in one Report. It does not know which handles are too many, keeps neither the
-// environment nor the network interfaces, and reads no descriptor that libuv does not
+// or watches a file to a visitor, the handles of worker threads included. Limits, identity
+// and memory are in one Report. It does not know which handles are too many, keeps neither
+// the environment nor the network interfaces, and reads no descriptor that libuv does not
 // own: files opened through fs are not in a report.
 package nodereport
 
@@ -33,11 +33,8 @@ type Report struct {
 	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced tcp
 	// handle is a pooled connection that no code waits for.
 	ReferencedTCP, UnreferencedTCP int
-	// Descriptors is how many were visited.
-	Descriptors int
-	// Watched counts the fs_event and fs_poll handles by the file that they look at,
-	// bounded in number. On Linux those of one loop share a single descriptor.
-	Watched map[string]int
+	// Descriptors and Watches are how many of each were visited.
+	Descriptors, Watches int
 	// HeapUsed, HeapLimit and RSS are in bytes and 0 if unknown; the heap is that of
 	// the main thread.
 	HeapUsed, HeapLimit, RSS int64

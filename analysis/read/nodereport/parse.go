@@ -16,10 +16,9 @@ import (
 // Bounds of what is kept of one report.
 const (
 	// maxText is how much of a string is kept.
-	maxText    = 4 << 10
-	maxWords   = 256
-	maxTypes   = 64
-	maxWatched = 1000
+	maxText  = 4 << 10
+	maxWords = 256
+	maxTypes = 64
 	// maxNesting is how deep reports of workers are read inside each other.
 	maxNesting = 4
 )
@@ -31,7 +30,9 @@ var limits = json.Limits{Value: 1 << 20, Depth: 200}
 // Parse reads one report of any version (doc/api/report.md of Node.js; verified with
 // 20.20 and 22.23), pretty or compact, and visits its descriptors in the order of the
 // file: tcp, udp, pipe, tty and poll handles. A handle that has neither descriptor nor
-// address has no socket yet and is counted only.
+// address has no socket yet and is counted only. Watches of files are visited too: fs_event
+// (fs.watch) and fs_poll (fs.watchFile) with the file in Local; they hold no descriptor of
+// their own, those of one loop share one.
 //
 // FD is -1 if the report leaves it out, and Inode is always 0. Local and Remote are
 // numeric addresses, or paths for pipes. Name is the path of a pipe, else the handle's
@@ -45,7 +46,7 @@ var limits = json.Limits{Value: 1 << 20, Depth: 200}
 func Parse(r io.Reader, path string, visit func(*analysis.Descriptor) error) (Report, []analysis.Problem, error) {
 	p := &parser{
 		Reader: json.NewReader(r, limits), path: path, visit: visit,
-		report: Report{Handles: map[string]int{}, Watched: map[string]int{}},
+		report: Report{Handles: map[string]int{}},
 	}
 	p.finish(p.thread(0))
 	return p.report, p.problems, p.err
@@ -289,7 +290,11 @@ func (p *parser) handle() error {
 		return nil
 	}
 	d.Place = place
-	p.report.Descriptors++
+	if h.watches() {
+		p.report.Watches++
+	} else {
+		p.report.Descriptors++
+	}
 	p.err = p.visit(d)
 	return p.err
 }
@@ -370,17 +375,17 @@ func (p *parser) count(h handle) {
 	case kind == "tcp":
 		p.report.UnreferencedTCP++
 	}
-	if h.file == "" {
-		return
-	}
-	if _, known := p.report.Watched[h.file]; known || len(p.report.Watched) < maxWatched {
-		p.report.Watched[h.file]++
-	}
 }
 
-// descriptor is that of the handle, nil for timers and the like, and for sockets that
+// watches reports a handle that looks at a file.
+func (h handle) watches() bool { return h.kind == "fs_event" || h.kind == "fs_poll" }
+
+// descriptor is that of the handle, or its watch, nil for timers and the like, and for sockets that
 // do not exist yet.
 func (h handle) descriptor() *analysis.Descriptor {
+	if h.watches() {
+		return &analysis.Descriptor{FD: -1, Type: h.kind, Name: "handle " + h.address, Local: h.file}
+	}
 	switch h.kind {
 	case "tcp", "udp", "pipe", "tty", "poll":
 	default:

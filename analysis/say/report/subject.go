@@ -82,7 +82,7 @@ const ownEnds = "one tracked by its addresses and ports"
 // identities are how members of a kind are followed.
 var identities = map[analysis.Kind]string{
 	analysis.KindGoroutine: "goroutine tracked by id", analysis.KindThread: "thread tracked by id",
-	analysis.KindDescriptor: "descriptor tracked by inode or number", analysis.KindWatch: "watch tracked by its descriptor",
+	analysis.KindDescriptor: "descriptor tracked by inode or number", analysis.KindWatch: "watch tracked by its descriptor or handle",
 }
 
 // identity is how objects are followed: by that of their first part, which goroutines and
@@ -305,6 +305,9 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
 		out = subject{one: "inotify watch", many: "inotify watches", place: " " + cmp.Or(f.Name, f.Title), began: "added", ended: "removed"}
+		if f.Attributes["handle"] != "" { // of Node
+			out.one, out.many, out.place = "watch of a file", "watches of files", ""
+		}
 	}
 	return out
 }
