@@ -136,13 +136,13 @@ const (
 	leastLeftOpenShare = 90
 )
 
+// closeEach is what to do about connections in CLOSE_WAIT.
+const closeEach = "Close each connection when its peer has closed."
+
 // closeWait is a family like those connections to one end that the peer has closed and the
-// process has not, with their number in its counts; nil unless they are the largest thing of a
-// dump and nearly all of their kind.
+// process has not, with their number in its counts; nil unless they are the largest thing of
+// the last dump and nearly all of their kind.
 func (d *diagnosing) closeWait(s *Series) *Family {
-	if len(s.Snapshots) != 1 {
-		return nil
-	}
 	left, all := map[[3]string]int{}, map[[3]string]int{}
 	var found *Family
 	largest, other := 0, 0

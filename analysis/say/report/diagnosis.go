@@ -841,6 +841,9 @@ func (d *diagnosing) unless(l answer) string {
 	if b := s.nearest(); b != nil && b.State == LimitReached && bounded[b.What] == s.kindOf(l.finding) {
 		return fmt.Sprintf("It stopped at its limit: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
 	}
+	if l.subject.peerClosed {
+		return closeEach
+	}
 	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
 }
 

@@ -209,8 +209,12 @@ func TestSocketsThatStayAsManyLeakInNoForm(t *testing.T) {
 				closed = append(closed, connections(15, 40000, state))
 			}
 			for name, captures := range map[string][][]connection{"replaced": replaced, "closed by the peer": closed} {
-				if d := hourly(t, form.files, captures...).Diagnosis; d.State != "no leak seen" {
+				d := hourly(t, form.files, captures...).Diagnosis
+				if d.State != "no leak seen" {
 					t.Errorf("%s: %s: %s", name, d.State, d.Sentence)
+				}
+				if told := strings.Contains(d.Sentence, "in CLOSE_WAIT"); told != (name == "closed by the peer") || told != (d.Next != nil) {
+					t.Errorf("%s: %s, and what to do: %v", name, d.Sentence, d.Next)
 				}
 			}
 		})

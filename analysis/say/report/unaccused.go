@@ -153,6 +153,8 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank = CannotTell, d.doubt(s), restsRisen
 	case slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }):
 		out.text = "No leak: what grows" + in + " is known and normal; " + d.course(s, kind, totals, "")
+	case d.closeWait(s) != nil:
+		out.text, out.rank = "No leak seen"+in+", but "+s.leftOpen(d.closeWait(s)), restsRisen
 	default:
 		out.text = d.noneGrew(s)
 	}
@@ -321,7 +323,7 @@ func (s *Series) largestOf(kind analysis.Kind) (most *Family, n int) {
 // capture that decides.
 func (d *diagnosing) nextOf(r *resting) *Action {
 	s := &d.r.Series[r.series]
-	if s.Unowned && r.state != NoLeakSeen {
+	if s.Unowned && (r.state != NoLeakSeen || d.closeWait(s) != nil) {
 		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
 	}
 	switch r.state {
@@ -337,9 +339,12 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
 	case CannotTell, Grew:
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
-	case OneDump:
+	case OneDump, NoLeakSeen:
 		if d.closeWait(s) != nil {
-			return &Action{Text: "Close each connection when its peer has closed."}
+			return &Action{Text: closeEach}
+		}
+		if r.state == NoLeakSeen {
+			return nil
 		}
 		if crash := d.crash(s); crash != nil {
 			return &Action{Text: capital(crash.Hint) + "."}
