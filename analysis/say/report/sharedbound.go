@@ -79,9 +79,17 @@ func addUp(series []SeriesJudgement, names []string, of []int, what string) {
 			}
 			sum := 0.0
 			for m, k := range of {
-				sum += usedAt(&series[k], &own[m], &series[i].Snapshots[at])
+				sum += usedAt(&series[k], &own[m], series[i].Snapshots, at)
 			}
 			b.Counts[at], b.Used, b.Peak = &sum, sum, max(b.Peak, sum)
+		}
+	}
+	for _, i := range of {
+		b := series[i].Series.bound(what)
+		for _, k := range of {
+			if rest := series[k].Snapshots; series[i].goneBy(rest[:len(rest)-1]) {
+				b.Used = series[k].Series.bound(what).Used // what those use that are left
+			}
 		}
 		b.PerHour, b.HoursLeft = jointPace(own, b.Bound-b.Used)
 		b.Text = b.sharedText()
@@ -106,10 +114,21 @@ func (s *Series) bound(what string) *Bound {
 	return nil
 }
 
-// usedAt is what a process used at the moment of a snapshot of another one: in the snapshot of
-// the same name, else in the last one before it, 0 where none was.
-func usedAt(s *SeriesJudgement, b *Bound, moment *Snapshot) float64 {
-	used := 0.0
+// goneBy reports that the last capture of a process is among captures of another one, each of
+// which has a later one: there the process was looked for and is no more.
+func (s *SeriesJudgement) goneBy(before []Snapshot) bool {
+	last := s.Snapshots[len(s.Snapshots)-1].Label
+	return slices.ContainsFunc(before, func(x Snapshot) bool { return x.Label == last })
+}
+
+// usedAt is what a process used at the moment of snapshot at of another one: in the snapshot of
+// the same name, else in the last one before it, 0 where none was. A process that stood in
+// captures of the other one and stands in no later ones is gone, and uses nothing.
+func usedAt(s *SeriesJudgement, b *Bound, others []Snapshot, at int) float64 {
+	used, moment := 0.0, &others[at]
+	if s.goneBy(others[:at]) {
+		return 0
+	}
 	for i := range s.Snapshots {
 		if b.Counts[i] == nil {
 			continue
