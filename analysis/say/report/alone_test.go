@@ -146,6 +146,11 @@ func TestAnIncompleteProfileSaysWhatItDeclares(t *testing.T) {
 	if got := one(t, "debug1.txt", text).Diagnosis.Sentence; strings.Contains(got, "declared") {
 		t.Errorf("a whole profile: %q", got)
 	}
+	const record = "\n7 @ 0x43a0c1 0x470001\n#\t0x470001\tmain.wait+0x20\t/src/m/main.go:9\n"
+	got = every(t, []map[string]string{{"goroutine.txt": head + "1000" + record}, {"goroutine.txt": head + "1900" + record}}).Diagnosis.Sentence
+	if want := "1000 to 1900 goroutines declared, stacks of 7: the dumps do not show which grew."; !strings.HasSuffix(got, want) {
+		t.Errorf("a series of them: %q, want %q", got, want)
+	}
 }
 
 func TestADeadlockShowsTheThreadsInIt(t *testing.T) {

@@ -213,11 +213,26 @@ func (h *headline) nothing(s *Series, kind analysis.Kind, totals analysis.Counts
 			refused++
 		}
 	}
+	if text := h.declared(s); text != "" {
+		return text
+	}
 	text := nothingSaid(cut, refused, len(s.Snapshots))
 	if bounds := h.lowerBounds(s, kind, totals); bounds != "" {
 		text = bounds + "; " + text
 	}
 	return text
+}
+
+// declared words what profiles without most of their records declare, "" if one of them declares
+// nothing: "1,000 to 1,900 goroutines declared, stacks of 507: the dumps do not show which grew".
+func (h *headline) declared(s *Series) string {
+	for i := range s.Snapshots {
+		if h.snapshot(s, i).Declared == 0 {
+			return ""
+		}
+	}
+	first, last := h.snapshot(s, 0), h.snapshot(s, len(s.Snapshots)-1)
+	return fmt.Sprintf("%s to %s: the dumps do not show which grew", wording.Number(int64(first.Declared)), last.declared())
 }
 
 // lowerBounds words which counts of the kind are lower bounds, or returns "".
