@@ -35,6 +35,9 @@ type Claims struct {
 	// Closed reports that its own Close, Stop or Shutdown started the members: what waits
 	// was closed.
 	Closed bool `json:"closed,omitempty"`
+	// Again reports that the process was restarted before First: the growth is that of the new
+	// process.
+	Again bool `json:"again,omitempty"`
 	// Since is the capture with the first of those that came; Before reports that they came
 	// before it. It is -1 where that is not known.
 	Since  int  `json:"since"`
@@ -84,6 +87,13 @@ func (d *diagnosing) claim(l *answer) Claims {
 	}
 	if c.First, c.Top = x.counts.FirstAt(), x.counts.HighestAt(); c.First < 0 {
 		return c
+	}
+	for c.First < c.Top && (d.epoch(s, c.First) != d.epoch(s, c.Top) || !x.counts[c.First].Known()) {
+		c.First++
+	}
+	c.Again = c.First < c.Top && d.epoch(s, x.counts.FirstAt()) != d.epoch(s, c.Top)
+	if c.First == c.Top {
+		c.First = x.counts.FirstAt()
 	}
 	c.PerHour = d.perHour(s, x.counts)
 	c.From, c.N = x.counts[c.First].N, x.counts[c.Top].N

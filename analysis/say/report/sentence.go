@@ -54,11 +54,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.EndedAt > 0:
 		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
 	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
-		again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
-		if n := x.counts[c.RestartedAt]; c.RestartedAt < c.Last && n.Known() && n.N >= c.Left {
-			again = fmt.Sprintf("%d since", c.Left) // the new process does not grow
-		}
-		return d.opened(l, "", fmt.Sprintf("; restarted after %s, %s", d.label(s, c.RestartedAt-1), again))
+		return d.opened(l, "", d.restarted(l))
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
@@ -80,7 +76,7 @@ func (d *diagnosing) wordings(l answer) []string {
 			if s.Unowned {
 				text = capital(rate) + of + " are opened and none is closed"
 			}
-			return []string{fmt.Sprintf("%s: %d are open", text, c.Left), text}
+			return []string{fmt.Sprintf("%s: %d are open", text, c.Left) + d.again(l), text}
 		}
 	}
 	switch {
@@ -93,16 +89,39 @@ func (d *diagnosing) wordings(l answer) []string {
 	if c.State == MayLeak {
 		yet = " so far"
 	}
-	return append(d.opened(l, yet, each), course)
+	return append(d.opened(l, yet, each+d.again(l)), course)
 }
 
-// grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90".
+// restarted tells of a restart behind the growth, and how many the new process has.
+func (d *diagnosing) restarted(l answer) string {
+	s, c := &d.r.Series[l.series], &l.claims
+	again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
+	if n := l.subject.counts[c.RestartedAt]; c.RestartedAt < c.Last && n.Known() && n.N >= c.Left {
+		again = fmt.Sprintf("%d since", c.Left) // the new process does not grow
+	}
+	return fmt.Sprintf("; restarted after %s, %s", d.label(s, c.RestartedAt-1), again)
+}
+
+// again tells that the process was restarted before the growth of which the sentence is.
+func (d *diagnosing) again(l answer) string {
+	if !l.claims.Again {
+		return ""
+	}
+	return "; restarted after " + d.label(&d.r.Series[l.series], l.claims.First-1)
+}
+
+// grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90", since a restart
+// that the captures show.
 func (d *diagnosing) grewFrom(l answer, of string) string {
 	to := "to "
 	if d.bounds(l) {
 		to = "to at least "
 	}
-	return fmt.Sprintf("%s%s grew from %d %s%d", capital(l.subject.all()), of, l.claims.From, to, l.claims.N)
+	since := ""
+	if l.claims.Again {
+		since = " since the restart"
+	}
+	return fmt.Sprintf("%s%s grew from %d %s%d%s", capital(l.subject.all()), of, l.claims.From, to, l.claims.N, since)
 }
 
 // opened are the sentences about what came and did not end: active with the process as the one
@@ -212,6 +231,9 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	news := fmt.Sprintf("%d new, %d ended", c.Came, c.Ended)
 	if c.Ended == 0 {
 		news = fmt.Sprintf("%d new, none ended", c.Came)
+	}
+	if c.RestartedAt > 0 {
+		news += d.restarted(l)
 	}
 	return []string{course + over + ": " + news, course + ": " + news}
 }

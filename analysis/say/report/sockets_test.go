@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/report"
 )
@@ -218,5 +220,36 @@ func TestSocketsThatStayAsManyLeakInNoForm(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestARestartIsToldBesideAGrowth(t *testing.T) {
+	forms := map[string]string{}
+	for _, process := range []struct {
+		name   string
+		counts [2][]int // of the first process and of the next one
+	}{
+		{"the new one grows higher", [2][]int{{5, 25, 45}, {6, 26, 46}}},
+		{"the new one does not grow", [2][]int{{5, 25, 45}, {6, 6, 6}}},
+	} {
+		var captures []map[string]string
+		for epoch, counts := range process.counts {
+			for _, n := range counts {
+				var lsof strings.Builder
+				lsof.WriteString("COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n")
+				for k := range n {
+					fmt.Fprintf(&lsof, "agent %d app %du IPv4 %d 0t0 TCP 10.0.0.1:%d->10.0.0.77:443 (ESTABLISHED)\n", 300+40*epoch, 10+k, 10000+1000*epoch+k, 40000+500*epoch+k)
+				}
+				captures = append(captures, map[string]string{"lsof.txt": lsof.String()})
+			}
+		}
+		forms[process.name] = every(t, captures).Diagnosis.Sentence
+	}
+	want := map[string]string{
+		"the new one grows higher":  "agent opens 20 connections an hour to 10.0.0.77:443 and closes none: 46 are open; restarted after t2.",
+		"the new one does not grow": "Connections to 10.0.0.77:443 of agent grew from 5 to 45 in 2 h: 40 new, none ended; restarted after t2, 6 since.",
+	}
+	if diff := cmp.Diff(want, forms); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
