@@ -174,6 +174,8 @@ type Life struct {
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`
 	Stayed   int `json:"stayed"`
+	// At is the snapshot at which they are still there: the last one that shows identities.
+	At int `json:"at"`
 	// Kept of the Had are still there at the end: of those that the first snapshot since the
 	// last start of the process shows. Both are 0 where it cannot be followed.
 	Had  int `json:"had"`

@@ -485,7 +485,7 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 	case l.finding.marked():
 		return "", "The runtime marked them as leaked: nothing that can still run can wake them."
 	case !c.Followed && l.life != nil && l.life.Followed > 0:
-		return nOfN(l.life.Stayed, l.life.Followed, "that could be followed are still there at "+at)
+		return d.followed(s, l.life, last)
 	case !c.Followed:
 		return "", fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
 	case c.State == Replaced:
@@ -505,11 +505,21 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 		rest += ", before the restart"
 	case c.Ended == 0:
 	case l.life != nil && l.life.Followed > 0 && l.finding.Object == "":
-		return nOfN(l.life.Stayed, l.life.Followed, "that could be followed are still there at "+at)
+		return d.followed(s, l.life, last)
 	default:
 		rest += fmt.Sprintf(", %d ended", c.Ended)
 	}
 	return nOfN(max(0, c.Came-c.Ended), c.Came, rest)
+}
+
+// followed says of those that could be followed how many are there at the last capture that
+// shows identities, which may be an earlier one than the last.
+func (d *diagnosing) followed(s *Series, life *analysis.Life, last int) (proved, text string) {
+	still, at := "are", last
+	if life.At < last {
+		still, at = "were", life.At
+	}
+	return nOfN(life.Stayed, life.Followed, fmt.Sprintf("that could be followed %s still there at %s", still, d.label(s, at)))
 }
 
 // nOfN is "58 of 58", and the line that it begins.

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/report"
+	"leakdiff/samples/corpus"
 )
 
 // TestALeakGoesOnInEncodingsWithoutCreators has a program that opens 30 feeds an hour, 10 for
@@ -60,6 +62,32 @@ func TestALeakGoesOnInEncodingsWithoutCreators(t *testing.T) {
 		}
 		if d := r.Diagnosis; d.Sentence != "Goroutines in package main of orders grew from 31 to 121." {
 			t.Errorf("%s: the answer is %q", name, d.Sentence)
+		}
+	}
+}
+
+// TestWhatLastShowedIdentitiesAndCreatorsIsSaid reads the kubelet's dumps: texts to t3, then an
+// encoding without ids and creators. 12 of its containers came by t1 and 8 by t2, all seen at t3.
+func TestWhatLastShowedIdentitiesAndCreatorsIsSaid(t *testing.T) {
+	for _, later := range []string{"goroutine-debug1.txt", "goroutine-debug0.pb.gz"} {
+		var inputs []bundle.Input
+		for at := range 8 {
+			capture := fmt.Sprintf("t%d", at)
+			dump := "goroutine-debug2.txt"
+			if at > 3 {
+				dump = later
+			}
+			for name, path := range map[string]string{"captured_at": "captured_at", "kubelet/" + dump: "kubelet/" + dump} {
+				file := corpus.Path(t, "series", "kubelet-probe-leak", capture, path)
+				inputs = append(inputs, bundle.Input{Name: capture + "/" + name, Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(file) }})
+			}
+		}
+		got := built(t, inputs).Report.Diagnosis
+		if want := "20 of 20 that could be followed were still there at t3."; got.Proof != want {
+			t.Errorf("%s: %q, want %q", later, got.Proof, want)
+		}
+		if got.Next == nil || !strings.Contains(got.Next.Text, "manager.(*containerData).Start") {
+			t.Errorf("%s: what to do does not name who starts them: %v", later, got.Next)
 		}
 	}
 }

@@ -64,12 +64,30 @@ func (j *JudgedSeries) locate(f *Finding) {
 		if !ok || at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
 			continue
 		}
-		at = j.judgedAt(at.group.Family, at)
+		at = j.withCreator(j.judgedAt(at.group.Family, at))
 		if l := j.located(j.own, at.group, at.snapshot); l != nil {
 			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
 			return
 		}
 	}
+}
+
+// withCreator is a sighting of the same family whose stack shows who started it: an earlier one
+// where the encoding of the last, a profile or debug=1, shows no creators.
+func (j *JudgedSeries) withCreator(last sighting) sighting {
+	if last.group.Family.Kind != analysis.KindGoroutine {
+		return last
+	}
+	for i := last.snapshot; i >= 0; i-- {
+		g := GroupOf(j.Snapshots[i], last.group.Family.Fingerprint)
+		if g == nil {
+			continue
+		}
+		if v := mostFrequent(g.Variants); v != nil && v.Stack.CreatedBy.Func != "" {
+			return sighting{i, g}
+		}
+	}
+	return last
 }
 
 // LocatedStack is the most frequent exact stack of a family in one snapshot.
