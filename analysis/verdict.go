@@ -174,6 +174,8 @@ type Life struct {
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`
 	Stayed   int `json:"stayed"`
+	// FromFirst reports that they are those of the first snapshot.
+	FromFirst bool `json:"from_first,omitempty"`
 	// At is the snapshot at which they are still there: the last one that shows identities.
 	At int `json:"at"`
 	// Kept of the Had are still there at the end: of those that the first snapshot since the

@@ -282,7 +282,7 @@ func (p *part) life(s *signals) *analysis.Life {
 		}
 	}
 	if b := s.balance; b.known {
-		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed, At: b.last}
+		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed, FromFirst: true, At: b.last}
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func (d *diagnosing) alone(s *Series) []string {
 	if f := d.closeWait(s); f != nil {
 		return []string{s.leftOpen(f)}
 	}
+	if gone := d.onWhatIsGone(s); gone != "" {
+		return []string{gone}
+	}
 	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
 	kind, totals := d.leading(s)
 	if kind == "" && d.crash(s) != nil {
@@ -166,10 +169,30 @@ func (d *diagnosing) closeWait(s *Series) *Family {
 	if largest < leastLeftOpen || largest < other || 100*largest < leastLeftOpenShare*all[endOf(found)] {
 		return nil
 	}
+	if found.Life != nil && (found.Life.RenewedAt != nil || 2*found.Life.Kept < found.Life.Had) {
+		return nil // each is closed in the end, and others come
+	}
 	out := *found
 	out.Counts, out.Attributes = analysis.CountsOf(largest), maps.Clone(found.Attributes)
 	delete(out.Attributes, "state")
 	return &out
+}
+
+// onWhatIsGone words inotify watches of the last dump of which most are on mounts or cgroups that
+// are gone: a proof by itself, without any growth. It is "" for others.
+func (d *diagnosing) onWhatIsGone(s *Series) string {
+	gone, all := 0, 0
+	for i := range s.Families {
+		if f := &s.Families[i]; f.Kind == analysis.KindWatch {
+			if all += f.Counts.Last(); f.onWhatIsGone() {
+				gone += f.Counts.Last()
+			}
+		}
+	}
+	if gone < leastLeftOpen || 2*gone <= all {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s%s on mounts or cgroups that are gone", gone, wording.Plural(all, "inotify watch", "inotify watches")+s.place("of"), wording.Fit(all, " is", " are"))
 }
 
 // endOf is what connections have in common whatever their state: role, local and remote end.

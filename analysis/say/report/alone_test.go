@@ -209,3 +209,40 @@ func TestTheScreenOfACrashShowsTheGoroutineThatFailed(t *testing.T) {
 		t.Log(out)
 	}
 }
+
+// TestWatchesOnWhatIsGoneLeadOneDump has a process with few descriptors and many watches, of
+// which two thirds are on a device that its mountinfo does not show.
+func TestWatchesOnWhatIsGoneLeadOneDump(t *testing.T) {
+	capture := func(gone, there int) map[string]string {
+		var fdinfo strings.Builder
+		fdinfo.WriteString("pos:\t0\nflags:\t02004000\nmnt_id:\t15\n")
+		for wd := range gone + there {
+			device := "800001"
+			if wd < gone {
+				device = "5a"
+			}
+			fmt.Fprintf(&fdinfo, "inotify wd:%x ino:%x sdev:%s mask:3c6 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:%016x\n", wd+1, 100+wd, device, 100+wd)
+		}
+		return map[string]string{
+			"kubelet/fdinfo/0": "pos:\t0\nflags:\t02\nmnt_id:\t15\n", "kubelet/fdinfo/5": fdinfo.String(),
+			"kubelet/mountinfo": "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n",
+		}
+	}
+	for _, tt := range []struct {
+		gone, there int
+		want        string
+	}{
+		{40, 20, "40 of 60 inotify watches of kubelet are on mounts or cgroups that are gone."},
+		{30, 30, "One dump of kubelet: "},
+		{2, 0, "One dump of kubelet: "},
+	} {
+		got := every(t, []map[string]string{capture(tt.gone, tt.there)}).Diagnosis
+		if !strings.HasPrefix(got.Sentence, tt.want) {
+			t.Errorf("%d gone, %d there: %q, want %q", tt.gone, tt.there, got.Sentence, tt.want)
+		}
+	}
+	still := every(t, []map[string]string{capture(40, 20), capture(40, 20)}).Diagnosis
+	if want := "No leak seen, but 40 of 60 inotify watches of kubelet are on mounts or cgroups that are gone."; still.Sentence != want || still.Next == nil {
+		t.Errorf("two dumps: %q, %v, want %q", still.Sentence, still.Next, want)
+	}
+}

@@ -512,14 +512,18 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 	return nOfN(max(0, c.Came-c.Ended), c.Came, rest)
 }
 
-// followed says of those that could be followed how many are there at the last capture that
+// followed says how many of those that could be followed are there at the last capture that
 // shows identities, which may be an earlier one than the last.
 func (d *diagnosing) followed(s *Series, life *analysis.Life, last int) (proved, text string) {
 	still, at := "are", last
 	if life.At < last {
 		still, at = "were", life.At
 	}
-	return nOfN(life.Stayed, life.Followed, fmt.Sprintf("that could be followed %s still there at %s", still, d.label(s, at)))
+	who := "seen in two dumps or more"
+	if life.FromFirst {
+		who = "of the first dump"
+	}
+	return nOfN(life.Stayed, life.Followed, fmt.Sprintf("%s %s still there at %s", who, still, d.label(s, at)))
 }
 
 // nOfN is "58 of 58", and the line that it begins.
@@ -657,6 +661,8 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == Leaks && c.Followed:
 		word, reason := x.sure()
 		return &Certainty{word, reason}
+	case c.State == Leaks && l.life != nil && l.life.Followed > 0:
+		return &Certainty{likely, "by those that could be followed"}
 	case c.State == Leaks:
 		return &Certainty{likely, "by counts alone"}
 	case c.State == NoLeak && c.EndedAt > 0:
@@ -883,6 +889,8 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
 	case v == analysis.Stopped:
 		out.Text = d.unless(l)
+	case l.claims.State == Replaced:
+		out.Text = wording.Capital(d.decisive(l)) + ": if any of those that are there now stay, and more come, it is a leak."
 	case v == analysis.Grew || v == analysis.New:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:

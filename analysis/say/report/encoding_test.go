@@ -83,7 +83,7 @@ func TestWhatLastShowedIdentitiesAndCreatorsIsSaid(t *testing.T) {
 			}
 		}
 		got := built(t, inputs).Report.Diagnosis
-		if want := "20 of 20 that could be followed were still there at t3."; got.Proof != want {
+		if want := "20 of 20 seen in two dumps or more were still there at t3."; got.Proof != want {
 			t.Errorf("%s: %q, want %q", later, got.Proof, want)
 		}
 		if got.Next == nil || !strings.Contains(got.Next.Text, "manager.(*containerData).Start") {

@@ -483,6 +483,9 @@ func (j *JudgedSeries) next(f *Family) string {
 			return "Find who makes a pool “" + f.Attributes["pool"] + "” per call; share one, or shut each down."
 		}
 	case analysis.KindDescriptor:
+		if f.Attributes["state"] == "CLOSE_WAIT" {
+			return closeEach
+		}
 		if f.Attributes["role"] == "server" {
 			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
 		}

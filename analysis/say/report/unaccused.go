@@ -126,7 +126,7 @@ func (d *diagnosing) rest(series int) resting {
 		words := d.alone(s)
 		out.text, out.shorter = words[0], words[1:]
 		switch {
-		case d.closeWait(s) != nil:
+		case d.closeWait(s) != nil || d.onWhatIsGone(s) != "":
 			out.rank = restsRisen
 		case d.queued(s) != "":
 			out.rank = restsSeveral // a process in which many wait comes before the others
@@ -155,6 +155,8 @@ func (d *diagnosing) rest(series int) resting {
 		out.text = "No leak: what grows" + in + " is known and normal; " + d.course(s, kind, totals, "")
 	case d.closeWait(s) != nil:
 		out.text, out.rank = "No leak seen"+in+", but "+s.leftOpen(d.closeWait(s)), restsRisen
+	case d.onWhatIsGone(s) != "":
+		out.text, out.rank = "No leak seen, but "+d.onWhatIsGone(s), restsRisen
 	default:
 		out.text = d.noneGrew(s)
 	}
@@ -342,6 +344,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 	case OneDump, NoLeakSeen:
 		if d.closeWait(s) != nil {
 			return &Action{Text: closeEach}
+		}
+		if d.onWhatIsGone(s) != "" {
+			return &Action{Text: "Remove each watch before what it is on is unmounted or removed, or close its instance then."}
 		}
 		if r.state == NoLeakSeen {
 			return nil
