@@ -62,7 +62,7 @@ GO_TEST  := LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) LEAKDIFF_LEFT_OUT=$(LEFT_OUT) go
 
 # The server of buckets for tests, a module of its own, built once for each of its versions:
 # about 100 s. Where that fails, tests leave it out, or fail if CI=true.
-GATEWAY   := store/blob/gateway/versitygw
+GATEWAY   := internal/test/gateway/versitygw
 VERSITYGW := $(BUILD)/versitygw-$(shell sha256sum $(GATEWAY)/go.sum | cut -c1-8)
 $(VERSITYGW):
 	-cd $(GATEWAY) && CGO_ENABLED=0 go build -o $(CURDIR)/$@ github.com/versity/versitygw/cmd/versitygw

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"leakdiff/store/cluster"
+	"leakdiff/internal/test/cluster"
 )
 
 func TestATokenIsKnownByItsSecretUntilItEnds(t *testing.T) {

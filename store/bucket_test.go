@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/internal/test/gateway"
 	"leakdiff/samples/corpus"
 	"leakdiff/store/blob"
-	"leakdiff/store/blob/gateway"
 )
 
 // everyBucketTest is "all" where all tests of this package run over a bucket too.

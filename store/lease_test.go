@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/cluster"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/cluster"
 )
 
 // TestSeveralServersOnOneDatabase has two servers, each with a directory of its own: what one

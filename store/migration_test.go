@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/cluster"
 	"leakdiff/migrations"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/cluster"
 )
 
 // everyFault names a variable; where it is set, tests inject every fault that they have a

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/cluster"
 	"leakdiff/samples/corpus"
 	"leakdiff/store/blob"
-	"leakdiff/store/cluster"
 )
 
 func TestAMoveKnowsEveryTableAndItsKey(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/internal/test/outage"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/blob/outage"
 )
 
 // cuts is the number of power cuts: LEAKDIFF_FAULTS, or a few.

@@ -17,9 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
 )
 
 // everyStatement is set where all tests of this package run on PostgreSQL too.

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/migrations"
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
 )
 
 func TestMain(m *testing.M) {

@@ -18,8 +18,6 @@ var arrows = map[string][]string{
 	"analysis/demand":          {},
 	"analysis/expression":      {},
 	"analysis/say/wording":     {"analysis"},
-	"analysis/read/endless":    {"samples/corpus"}, // for tests alone
-	"analysis/read/hostile":    {},                 // for tests alone
 	"analysis/read/bundle":     {"analysis", "analysis/expression"},
 	"analysis/read/detect":     {"analysis", "analysis/expression", "analysis/read/envelope", "analysis/read/line"},
 	"analysis/read/envelope":   {"analysis", "analysis/read/line"},
@@ -60,9 +58,6 @@ var arrows = map[string][]string{
 	"migrations":               {},
 	"samples":                  {},
 	"store/blob":               {"analysis"},
-	"store/blob/outage":        {"store/blob"},     // for tests alone
-	"store/blob/gateway":       {"samples/corpus"}, // for tests alone
-	"store/cluster":            {"samples/corpus"}, // for tests alone
 	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/say/document", "analysis/say/evidence", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
@@ -88,6 +83,11 @@ var arrows = map[string][]string{
 	"cmd/leakdiff/manual":  {},
 	"cmd/leakdiff":         {"analysis", "analysis/expression", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "store", "web/page", "web/view"},
 	// For tests alone.
+	"internal/test/endless":             {"samples/corpus"},
+	"internal/test/hostile":             {},
+	"internal/test/outage":              {"store/blob"},
+	"internal/test/gateway":             {"samples/corpus"},
+	"internal/test/cluster":             {"samples/corpus"},
 	"cmd/leakdiff/internal/testprogram": {},
 }
 

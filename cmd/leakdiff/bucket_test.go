@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 )
 
 // objectsIn counts the uploads in a bucket.

@@ -16,17 +16,17 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 2741}, // with demand and expression
-	{"analysis/read", 47188},
-	{"analysis/judge", 18373},
-	{"analysis/say", 25146},
+	{"analysis", 2745}, // with demand and expression
+	{"analysis/read", 46707},
+	{"analysis/judge", 18374},
+	{"analysis/say", 25290},
 	{"web", 24703},
 	{"server", 15855},
-	{"store", 18037},
+	{"store", 17144},
 	{"cmd/leakdiff", 9854},
 	{"rest", 352},   // migrations, samples
-	{"all", 162245}, // the sum of those above
-	{"apart", 8181},
+	{"all", 161013}, // the sum of those above
+	{"apart", 9602},
 	{"templ", 3530},
 	{"generated", 16835},
 }
@@ -101,7 +101,7 @@ func partOf(name string, module bool) string {
 		return "generated"
 	case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
 		return ""
-	case module, strings.HasPrefix(name, "cmd/lab/"), strings.Contains(name, "/internal/test"):
+	case module, strings.HasPrefix(name, "cmd/lab/"), strings.Contains("/"+name, "/internal/test"):
 		return "apart"
 	}
 	for _, part := range []string{"analysis/read", "analysis/judge", "analysis/say", "analysis", "web", "server", "store", "cmd/leakdiff"} {
@@ -128,6 +128,7 @@ func TestFilesBelongToTheirParts(t *testing.T) {
 		{"web/browsertest/own.go", true, "apart"},
 		{"cmd/lab/simulation/judge.go", false, "apart"},
 		{"cmd/leakdiff/internal/testprogram/testprogram.go", false, "apart"},
+		{"internal/test/outage/outage.go", false, "apart"},
 		{"cmd/leakdiff/main.go", false, "cmd/leakdiff"},
 		{"samples/samples.go", false, "rest"},
 	} {

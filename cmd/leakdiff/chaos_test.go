@@ -21,9 +21,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
 )
 
 // chaosUploads is how many uploads the chaos test sends. A number beyond the usual one also

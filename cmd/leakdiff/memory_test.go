@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/read/hostile"
 	"leakdiff/analysis/say/report"
+	"leakdiff/internal/test/hostile"
 	"leakdiff/samples/corpus"
 )
 

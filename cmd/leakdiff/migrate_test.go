@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/internal/test/cluster"
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/cluster"
 )
 
 func TestAMovedServerSaysTheSameUnderTheSameLinks(t *testing.T) {

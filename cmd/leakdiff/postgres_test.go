@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/internal/test/cluster"
 	"leakdiff/samples"
-	"leakdiff/store/cluster"
 )
 
 func TestAServerSaysTheSameOnPostgreSQL(t *testing.T) {

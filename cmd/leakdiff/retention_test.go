@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/store"
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
 )
 
 func TestRetentionShowsFirstAndDropsWhenAsked(t *testing.T) {

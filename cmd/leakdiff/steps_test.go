@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/read/hostile"
+	"leakdiff/internal/test/hostile"
 	"leakdiff/samples/corpus"
 )
 

@@ -5,9 +5,9 @@ import (
 	"os/exec"
 	"testing"
 
+	"leakdiff/internal/test/cluster"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/samples/corpus"
-	"leakdiff/store/blob/gateway"
-	"leakdiff/store/cluster"
 )
 
 // TestTheStoriesOfBrowsersAreTheSameOnPostgreSQLAndABucket runs the tests of web/browsertest with

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/internal/test/gateway"
 	"leakdiff/store/blob"
-	"leakdiff/store/blob/gateway"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

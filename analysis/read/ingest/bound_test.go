@@ -9,8 +9,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
-	"leakdiff/analysis/read/hostile"
 	"leakdiff/analysis/read/procfs"
+	"leakdiff/internal/test/hostile"
 	"leakdiff/samples/corpus"
 )
 

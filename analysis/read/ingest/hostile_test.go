@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/read/bundle"
-	"leakdiff/analysis/read/hostile"
+	"leakdiff/internal/test/hostile"
 	"leakdiff/samples/corpus"
 )
 

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/read/endless"
 	"leakdiff/analysis/read/line"
+	"leakdiff/internal/test/endless"
 	"leakdiff/samples/corpus"
 )
 

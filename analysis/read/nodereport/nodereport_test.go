@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/read/endless"
 	"leakdiff/analysis/read/nodereport"
+	"leakdiff/internal/test/endless"
 	"leakdiff/samples/corpus"
 )
 

@@ -1,4 +1,4 @@
-module leakdiff/store/blob/gateway/versitygw
+module leakdiff/internal/test/gateway/versitygw
 
 go 1.26.0
 

@@ -137,7 +137,7 @@ func (s *Server) Files(t testing.TB, bucket string) map[string]string {
 }
 
 // folder has the module of the server, below the root of the checkout.
-const folder = "store/blob/gateway/versitygw"
+const folder = "internal/test/gateway/versitygw"
 
 var once = sync.OnceValues(build)
 
