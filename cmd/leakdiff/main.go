@@ -48,7 +48,7 @@ type commands struct {
 	Report    reportCommand    `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
 	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
-	Ready     readyCommand     `cmd:"" help:"Ask a server whether it takes uploads."`
+	Ready     readyCommand     `cmd:"" hidden:"" help:"Ask a server whether it takes uploads."`
 	Collect   collectCommand   `cmd:"" help:"On a node: make a bundle of running processes, in rounds, that loses nothing. Exit status: 0 done or ended by a signal, 2 nothing captured, 3 the verdict of --until was not reached."`
 	Watch     watchCommand     `cmd:"" help:"On a node: capture running processes for ever, and send them when a leak begins."`
 	Token     tokenCommand     `cmd:"" help:"Make, list and revoke API tokens."`
@@ -59,7 +59,7 @@ type commands struct {
 	Restore   restoreCommand   `cmd:"" help:"Make a data directory of a backup. What was there before is kept."`
 	Migrate   migrateCommand   `cmd:"" help:"Move a data directory to PostgreSQL, or back."`
 	MCP       mcpCommand       `cmd:"" name:"mcp" help:"Answer an agent over standard input and output, by the Model Context Protocol."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Version   versionCommand   `cmd:"" hidden:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Print the script that completes words in a shell."`
 	// Those of scripts and of make generate.
