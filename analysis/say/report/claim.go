@@ -95,9 +95,10 @@ func (d *diagnosing) claim(l *answer) Claims {
 	if c.First == c.Top {
 		c.First = x.counts.FirstAt()
 	}
-	c.PerHour = d.perHour(s, x.counts)
+	whole := d.whole(s, s.kindOf(l.finding), x.counts)
+	c.PerHour = d.perHour(s, whole, c.State == Grew || c.State == IsNew)
 	c.From, c.N = x.counts[c.First].N, x.counts[c.Top].N
-	if at := d.whole(s, s.kindOf(l.finding), x.counts).LastAt(); at >= 0 {
+	if at := whole.LastAt(); at >= 0 {
 		c.Last = at // what a later capture lacks that is cut has not ended
 	}
 	if c.Left = x.counts[c.Last].N; c.Top > c.Last {
@@ -158,6 +159,13 @@ func forbidden() []rule {
 			name:    "followed and more rose than came",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.N-c.From > c.Came },
 			instead: func(_ *answer, c *Claims) { c.Followed = false },
+		},
+		{
+			name: "who came and ended is not what the counts rose",
+			forbids: func(_ *answer, c *Claims) bool {
+				return c.Followed && c.steady() && !c.Again && c.Top == c.Last && c.Came > 0 && c.Came-c.Ended != c.N-c.From && c.Came >= c.N-c.From
+			},
+			instead: func(_ *answer, c *Claims) { c.Ended = c.Came - (c.N - c.From) },
 		},
 		{
 			name:    "grew and all were replaced",

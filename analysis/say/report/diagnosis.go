@@ -413,8 +413,9 @@ func (d *diagnosing) bounds(l answer) bool {
 	return false
 }
 
-// perHour is the pace of counts from their last low to their peak, 0 where it has no time.
-func (d *diagnosing) perHour(s *Series, counts analysis.Counts) float64 {
+// perHour is the pace of counts from their last low to their peak, 0 where it has no time. Of
+// what only grew it is that of the whole span that the sentence names.
+func (d *diagnosing) perHour(s *Series, counts analysis.Counts, whole bool) float64 {
 	first, top := counts.FirstAt(), counts.HighestAt()
 	if first < 0 || top <= first {
 		return 0
@@ -425,7 +426,7 @@ func (d *diagnosing) perHour(s *Series, counts analysis.Counts) float64 {
 	if !counts[first].Known() {
 		return 0
 	}
-	for i := first + 1; i < top; i++ { // the growth begins at the last low
+	for i := first + 1; i < top && !whole; i++ { // the growth begins at the last low
 		if counts[i].Known() && counts[i].N <= counts[first].N {
 			first = i
 		}
@@ -693,6 +694,9 @@ func (d *diagnosing) undecided(s *Series, f *Finding) string {
 			return e.Text
 		}
 	}
+	if b := s.nearest(); b != nil && b.State == LimitReached && !b.Peak && bounded[b.What] == s.kindOf(f) {
+		return "no more can come: it is at its limit"
+	}
 	if n := len(s.Snapshots); n <= fewDumps {
 		return wording.Plural(n, "dump is", "dumps are") + " too few to tell"
 	}
@@ -772,8 +776,8 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
-				if all := o.Counts.Last(); all > h.N && 2*h.N >= all {
-					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", h.N, all, shortRole(h.Type))}
+				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all {
+					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
 				}
 				return &Certainty{likely, "started by " + shortRole(h.Type)}
 			}
@@ -853,14 +857,45 @@ func (d *diagnosing) unless(l answer) string {
 	if c.Left == c.N {
 		level = "Stable at"
 	}
-	s := &d.r.Series[l.series]
-	if b := s.nearest(); b != nil && b.State == LimitReached && bounded[b.What] == s.kindOf(l.finding) {
+	if b := d.full(l); b != nil {
 		return fmt.Sprintf("It stopped at its limit: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
 	}
 	if l.subject.peerClosed {
 		return closeEach
 	}
 	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
+}
+
+// full is the limit that bounds what an answer is about and is reached now, nil without one: no
+// later capture can show more.
+func (d *diagnosing) full(l answer) *LimitClaim {
+	s := &d.r.Series[l.series]
+	if b := s.nearest(); b != nil && b.State == LimitReached && !b.Peak && bounded[b.What] == s.kindOf(l.finding) {
+		return b
+	}
+	return nil
+}
+
+// fewestFlat is how many captures since a restart show that the growth has not come back.
+const fewestFlat = 3
+
+// cured says of a growth that a restart ended that it has not come back, "" where it may have:
+// what the captures since would have shown at the pace before it.
+func (d *diagnosing) cured(l answer) string {
+	s, c := &d.r.Series[l.series], &l.claims
+	if c.RestartedAt <= 0 || c.Last-c.RestartedAt < fewestFlat-1 || c.PerHour == 0 {
+		return ""
+	}
+	since := l.subject.counts[c.RestartedAt:]
+	from, to := d.snapshot(s, c.RestartedAt).CapturedAt, d.snapshot(s, c.Last).CapturedAt
+	if !since[0].Known() || since.Highest() > since[0].N || from == nil || to == nil {
+		return ""
+	}
+	expected := since[0].N + int(c.PerHour*to.Sub(*from).Hours())
+	if expected < 2*max(1, since[0].N) {
+		return "" // too short a time to tell
+	}
+	return fmt.Sprintf("Cured by the restart so far: %s at the earlier pace would have shown %d. What began it was outside, or has not come back.", wording.Duration(to.Sub(*from)), expected)
 }
 
 // next is one action, with a command where one can be copied.
@@ -887,11 +922,15 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.claims.Released:
 		n := l.claims.N - l.claims.Left
 		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
-	case v == analysis.Stopped:
+	case l.claims.State == GrewOnce:
 		out.Text = d.unless(l)
+	case d.cured(l) != "":
+		out.Text = d.cured(l)
 	case l.claims.State == Replaced:
 		out.Text = wording.Capital(d.decisive(l)) + ": if any of those that are there now stay, and more come, it is a leak."
-	case v == analysis.Grew || v == analysis.New:
+	case l.claims.State == MayLeak && d.full(l) != nil:
+		out.Text = d.unless(l)
+	case l.claims.State == Grew || l.claims.State == IsNew:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy

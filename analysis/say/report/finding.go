@@ -39,6 +39,9 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	out := []Finding{}
 	rest, neutral := 0, 0
 	points := j.accused(j.Trend.Explain())
+	told := slices.ContainsFunc(points, func(p trend.Point) bool {
+		return p.Section != trend.Neutral && (p.Section != trend.Observed || accusing(p.Verdict))
+	})
 	for i := 0; i < len(points); i++ {
 		p := points[i]
 		if len(out) == mostFindings {
@@ -47,7 +50,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 		}
 		if p.Section == trend.Neutral && !j.retained(p) {
 			// Beside an accusation the table suffices for what accuses nobody.
-			if neutral == mostNeutral || points[0].Section != trend.Neutral {
+			if neutral == mostNeutral || told {
 				continue
 			}
 			neutral++

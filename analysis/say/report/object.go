@@ -385,9 +385,24 @@ func (o *Object) text() string {
 		fmt.Fprintf(&b, " %s went on with fewer goroutines.", wording.Plural(o.PartsLost, "object", "objects"))
 	}
 	if len(o.Holders) > 0 {
-		fmt.Fprintf(&b, " %d of them %s.", o.Holders[0].N, o.Holders[0].words("were started by"))
+		n := o.Holders[0].N
+		if o.Holders[0].Role == analysis.CreatedBy {
+			n = o.startedBy(o.Holders[0].Type)
+		}
+		fmt.Fprintf(&b, " %d of them %s.", n, o.Holders[0].words("were started by"))
 	}
 	return b.String()
+}
+
+// startedBy is how many of the objects a function started, over all goroutines that ran it.
+func (o *Object) startedBy(function string) int {
+	n := 0
+	for _, h := range o.Holders {
+		if h.Role == analysis.CreatedBy && h.Type == function {
+			n += h.N
+		}
+	}
+	return n
 }
 
 // words says what the objects have to do with the holder; started is the verb of those that

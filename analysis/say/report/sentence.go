@@ -83,7 +83,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	case !c.Followed || c.Came == 0 || c.Ended > c.Came:
 		return []string{course + each, course}
 	case c.Ended > 0: // what lived between two captures was not seen
-		return []string{fmt.Sprintf("%s: %d that came stay, %d ended", course, c.Came-c.Ended, c.Ended), course}
+		return []string{fmt.Sprintf("%s: %d came, %d ended", course, c.Came, c.Ended), course}
 	}
 	yet := ""
 	if c.State == MayLeak {
@@ -221,12 +221,15 @@ func noLeak(of string, x *subject, high int) []string {
 // grown words a growth that is no accusation: who came, who ended, or how old they are at most.
 func (d *diagnosing) grown(l answer, course string) []string {
 	s, c := &d.r.Series[l.series], &l.claims
-	over := d.over(s, c.First, c.Top)
+	over, span := d.over(s, c.First, c.Top), ""
 	switch {
 	case c.State == Replaced:
 		return []string{course + over + ", and " + d.older(s, l.life, c.Last), course}
 	case !c.Followed:
 		return []string{course + over}
+	}
+	if c.Top < c.Last && c.steady() { // who came and ended is of all captures
+		over, span = "", d.over(s, c.First, c.Last)
 	}
 	news := fmt.Sprintf("%d new, %d ended", c.Came, c.Ended)
 	if c.Ended == 0 {
@@ -235,7 +238,7 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	if c.RestartedAt > 0 {
 		news += d.restarted(l)
 	}
-	return []string{course + over + ": " + news, course + ": " + news}
+	return []string{course + over + ": " + news + span, course + ": " + news}
 }
 
 // markedAlone words what the runtime marked in one dump: all of it, and the group of which it

@@ -149,6 +149,8 @@ func (d *diagnosing) rest(series int) resting {
 		out.text = fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), "."))
 	case d.renewed(s) != nil:
 		out.state, out.text, out.rank = Replaced, d.replacedText(s, d.renewed(s)), restsRisen
+	case d.peaked(s) != "":
+		out.state, out.text, out.rank = Grew, d.peaked(s), restsRisen
 	case d.doubt(s) != "":
 		out.state, out.text, out.rank = CannotTell, d.doubt(s), restsRisen
 	case slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }):
@@ -231,6 +233,28 @@ func (d *diagnosing) doubt(s *Series) string {
 			why = "those that came and ended may balance by chance"
 		}
 		return fmt.Sprintf("Cannot tell whether %s%s leak: %d to %d, and %s", wording.Kinds(d.worded(s, k)), s.place("of"), totals[first].N, totals[last].N, why)
+	}
+	return ""
+}
+
+// mostPeaks is up to how many captures a peak between lower ends is told as such: over more of
+// them the verdicts tell a recovery from a load that rises and falls.
+const mostPeaks = 4
+
+// peaked words a total that rose and fell again within few captures, "" without one: what came
+// was there, and is gone.
+func (d *diagnosing) peaked(s *Series) string {
+	for _, k := range d.compared(s) {
+		totals := d.whole(s, k, d.totals(s, k))
+		first, top, last := totals.FirstAt(), totals.HighestAt(), totals.LastAt()
+		if len(totals.Known()) > mostPeaks || top == first || top == last || d.epoch(s, first) != d.epoch(s, last) {
+			continue
+		}
+		ends := max(totals[first].N, totals[last].N)
+		if rise := totals[top].N - ends; rise < leastRise || float64(rise) < leastRiseShare*float64(ends) {
+			continue
+		}
+		return fmt.Sprintf("%s%s grew from %d to %d until %s, and %d are left at %s", wording.Capital(wording.Kinds(d.worded(s, k))), s.place("of"), totals[first].N, totals[top].N, d.label(s, top), totals[last].N, d.label(s, last))
 	}
 	return ""
 }
@@ -337,8 +361,11 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		return &Action{Text: s.Died.Do}
 	case AtItsLimit:
-		limit := s.nearest()
-		return &Action{Text: "Find what holds them. " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
+		limit, hold := s.nearest(), "Find what holds them."
+		if bounded[limit.What] == analysis.KindDescriptor && d.closeWait(s) != nil {
+			hold = closeEach
+		}
+		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
 	case CannotTell, Grew:
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump, NoLeakSeen:

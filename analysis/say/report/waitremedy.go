@@ -45,7 +45,7 @@ func (d *diagnosing) otherwise(l answer) string {
 		}
 		return ""
 	}
-	if text := s.byState(f); text != "" && l.claims.Serves == nil {
+	if text := s.byState(f); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
 		return text // another process serves what this one opens: the wait there is not the cause
 	}
 	if text := startedAt(f.Stack); text != "" {

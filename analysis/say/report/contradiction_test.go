@@ -1,0 +1,62 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// loops is a dump of readers by id, all started by one function.
+func loops(ids ...[2]int) map[string]string {
+	text := "goroutine 1 [chan receive, 200 minutes]:\nmain.main()\n\t/src/app/main.go:44 +0x1d\n\n"
+	for _, r := range ids {
+		for id := r[0]; id < r[1]; id++ {
+			text += fmt.Sprintf("goroutine %d [chan receive, 5 minutes]:\nfeed.(*Reader).loop(0xc%06x)\n\t/src/app/reader.go:41 +0x1d\ncreated by feed.Open in goroutine 1\n\t/src/app/open.go:17 +0x2c\n\n", id, id)
+		}
+	}
+	return map[string]string{"goroutine.txt": text}
+}
+
+// TestNoFigureOfASentenceIsRuledOut has courses of one group by the ids that are there.
+func TestNoFigureOfASentenceIsRuledOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		captures []map[string]string
+		sentence string
+		do       string
+	}{
+		"a peak of few captures is told": {
+			[]map[string]string{loops([2]int{10, 70}), loops([2]int{10, 170}), loops([2]int{10, 270}), loops([2]int{10, 15})},
+			"Goroutines grew from 61 to 261 until t2, and 6 are left at t3.", "Take five captures",
+		},
+		"more at the last capture is no stop": {
+			[]map[string]string{loops([2]int{10, 15}), loops([2]int{10, 35}), loops([2]int{10, 55}), loops([2]int{10, 75}), loops([2]int{10, 75}), loops([2]int{10, 75}), loops([2]int{10, 76})},
+			"feed.Reader objects grew from 5 to 66 in 6 h: 61 new, none ended.", "if more come and none ends",
+		},
+		"who ended may have been there at first": {
+			[]map[string]string{loops([2]int{10, 30}), loops([2]int{20, 50}), loops([2]int{30, 70}), loops([2]int{40, 90}), loops([2]int{50, 110}), loops([2]int{60, 130})},
+			"feed.Reader objects grew from 20 to 70: 100 came, 50 ended.", "Each is started at open.go:17",
+		},
+	} {
+		got := every(t, tt.captures).Diagnosis
+		if got.Sentence != tt.sentence || got.Next == nil || !strings.Contains(got.Next.Text, tt.do) {
+			t.Errorf("%s: %q, %v, want %q and to %q", name, got.Sentence, got.Next, tt.sentence, tt.do)
+		}
+	}
+}
+
+func TestARestartThatEndedAGrowthCuredIt(t *testing.T) {
+	before := []map[string]string{loops([2]int{1000, 1010}), loops([2]int{1000, 1030}), loops([2]int{1000, 1050}), loops([2]int{1000, 1070})}
+	again := func(n int) map[string]string {
+		d := loops([2]int{20, 20 + n})
+		d["goroutine.txt"] = strings.Replace(d["goroutine.txt"], "200 minutes", "2 minutes", 1)
+		return d
+	}
+	flat := every(t, append(before, again(6), again(6), again(6), again(6))).Diagnosis
+	if want := "Cured by the restart so far: 3 h at the earlier pace would have shown 66."; flat.Next == nil || !strings.HasPrefix(flat.Next.Text, want) {
+		t.Errorf("flat: %q, %v, want %q", flat.Sentence, flat.Next, want)
+	}
+	climbs := every(t, append(before, again(6), again(26), again(46), again(66))).Diagnosis
+	if climbs.Next == nil || strings.HasPrefix(climbs.Next.Text, "Cured") {
+		t.Errorf("it climbs again: %q, %v", climbs.Sentence, climbs.Next)
+	}
+}
