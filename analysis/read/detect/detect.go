@@ -28,7 +28,7 @@ const (
 	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped
 	ListingBlocks   Kind = "wrapped-listing"   // lsof, ss or netstat in code blocks of a ticket
-	CommandOutput   Kind = "command-output"    // listings below the prompts or headings of several commands
+	CommandOutput   Kind = "command-output"    // listings and dumps below the prompts or headings of several commands
 	ContentionText  Kind = "contention-debug1" // mutex and block profiles
 	ContentionProto Kind = "contention-proto"
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
@@ -135,6 +135,7 @@ func sniff(h Head) Result {
 		(*view).trace,
 		(*view).proto,
 		(*view).otlp,
+		(*view).dumpCommands,
 		(*view).debug1,
 		(*view).goroutines,
 		(*view).byName,

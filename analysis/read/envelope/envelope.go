@@ -20,6 +20,8 @@ import (
 type Source struct {
 	Host, Program, Unit, Namespace, Pod, Container string
 	PID                                            int
+	// Path is that of the file that a heading above the text names.
+	Path string
 }
 
 // The kinds of dumps that a section may promise.

@@ -1,6 +1,10 @@
 package envelope
 
-import "leakdiff/analysis/read/line"
+import (
+	"cmp"
+
+	"leakdiff/analysis/read/line"
+)
 
 // session is what the commands of a shell session say of the lines below them.
 type session struct {
@@ -59,12 +63,12 @@ func (s *source) printed(b []byte, at place) {
 // sourceOf is the source of what a command prints in the shell of another one.
 func sourceOf(o, within line.Owner) Source {
 	if o.Host == "" && o.Pod == "" {
-		o.Pod, o.Container = within.Pod, within.Container
+		o.Pod, o.Namespace, o.Container = within.Pod, within.Namespace, cmp.Or(o.Container, within.Container)
 	}
 	if within.Host != "" {
 		o.Host = within.Host
 	}
-	return Source{Program: o.Program, Host: o.Host, Pod: o.Pod, Container: o.Container, PID: o.PID}
+	return Source{Program: o.Program, Host: o.Host, Namespace: o.Namespace, Pod: o.Pod, Container: o.Container, PID: o.PID, Path: o.Path}
 }
 
 // FormCommand is Section.Form of the output of a command.

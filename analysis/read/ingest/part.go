@@ -19,6 +19,8 @@ import (
 type part struct {
 	artifact int
 	path     string
+	// within is the path that a heading in the file gives to the text of the part, "" without.
+	within string
 	// dir is the capture directory, without a trailing fdinfo/ or fd/; stem is the
 	// file's name without extensions and without words for the kind of evidence:
 	// "p1-t4" for p1-t4.debug1.txt, "" for lsof.txt.

@@ -125,7 +125,7 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			source += ", completed from the binary or directory"
 		}
 		set(name, source, analysis.High)
-	case commanded != "":
+	case commanded != "" && b.mainPackage() == "":
 		set(commanded, "command or heading above the listing", analysis.High)
 	case logged != "":
 		set(logged, "prefix of the log lines", analysis.High)

@@ -17,8 +17,8 @@ import (
 type product struct {
 	// name is quoted as the source of what the rule found.
 	name string
-	// path matches the whole display path or its end. Its groups named host,
-	// process, pid, time and unix are taken; "capture" is the directory that holds
+	// path matches the whole display path or its end. Its groups named host, namespace
+	// (before host), process, pid, time and unix are taken; "capture" is the directory that holds
 	// one capture, if it is not the file's own; "written" is a file that is written when
 	// it is captured, whatever files of earlier captures are written beside it;
 	// "anywhere" is a file of a process that may run on any host of a cluster.
@@ -49,7 +49,9 @@ var products = []product{
 	{"containerd on SIGUSR1", pattern(`containerd\.(?P<pid>\d+)\.stacks\.log$`), "containerd"},
 	{"EKS log collector", pattern(`docker/docker-trace\.txt$`), "dockerd"},
 	{"must-gather", pattern(`etcd_info/(?P<anywhere>ceo_pprof_goroutine_dump)\.txt$`), "cluster-etcd-operator"},
-	{"must-gather", pattern(`(?:^|/)namespaces/[^/]+/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
+	{"must-gather", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
+	{"pod", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/`), ""},
+	{"kubectl cluster-info dump", pattern(`(?:^|/)cluster-info[^/]*/(?P<namespace>[^/]+)/(?P<host>[^/]+)/logs\.txt$`), ""},
 	{"ipfs diag profile", pattern(`(?:^|/)ipfs-profile-(?P<time>[^/!]+?)(?:\.zip!)?/goroutines\.(?:stacks|pprof)$`), "ipfs"},
 	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_\d{14}/var/log/gitlab/(?P<process>[^/]+)/`), ""},
 	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_(?P<time>\d{14})/[^/]+$`), ""},
@@ -117,6 +119,8 @@ func (p pathPattern) find(path string) []string {
 // A placing is what a product's rule reads out of a path.
 type placing struct {
 	product, host, process string
+	// namespace is that of the pod that host is.
+	namespace string
 	// capture is the directory of one capture; captured is true if the rule found it,
 	// since it may be empty.
 	capture  string
@@ -158,13 +162,15 @@ func (p *placing) take(name, value string) {
 		p.written = true
 	case "anywhere":
 		p.anywhere = true
+	case "namespace":
+		p.namespace = value
 	}
 	if value == "" {
 		return
 	}
 	switch name {
 	case "host":
-		p.host = value
+		p.host = podHost(p.namespace, value)
 	case "pid":
 		p.pid, _ = strconv.Atoi(value)
 	case "time":
@@ -179,14 +185,30 @@ func (p *placing) take(name, value string) {
 // place puts a part into its capture directory and adds what the paths of known
 // collectors prove.
 func place(p *part) {
-	p.dir, p.stem = captureDir(p.path), stemOf(path.Base(strings.TrimSuffix(p.path, "/")))
-	p.placing = placingOf(p.path)
+	where := p.where()
+	p.dir, p.stem = captureDir(where), stemOf(path.Base(strings.TrimSuffix(where, "/")))
+	p.placing = placingOf(where)
 	if p.placing.captured && p.sharesCapture() {
 		p.dir = p.placing.capture
 	}
 	if p.pid == 0 {
 		p.pid = p.placing.pid
 	}
+}
+
+// where is the path of the part's own text.
+func (p *part) where() string {
+	if p.within == "" {
+		return p.path
+	}
+	return directoryOf(p.path) + strings.TrimLeft(p.within, "./")
+}
+
+// podHost is the host of a pod, whose name is unique in its namespace alone.
+//
+//	podHost("prod", "web-1") = "prod/web-1"
+func podHost(namespace, pod string) string {
+	return strings.TrimPrefix(namespace+"/"+pod, "/")
 }
 
 // sharesCapture reports whether the part belongs to the collector's one capture:

@@ -128,7 +128,7 @@ func TestBundlesOfProductsNameHostProcessAndTime(t *testing.T) {
 		{"Troubleshoot's logs and its HTTP collector", map[string]string{
 			"support-bundle-2026-11-21T03_00_05/logs/default/web-0/app-stdout.txt": anonymous(5),
 			"support-bundle-2026-11-21T03_00_05/pprof/result.json":                 `{"response":{"status":200,"body":` + quoteJSON(anonymous(5, 6)) + `,"headers":{}}}`,
-		}, []string{"web-0/app 2g at 2026-11-21 03:00:05", "web-0/ 3g at 2026-11-21 03:00:05"}},
+		}, []string{"default/web-0/app 2g at 2026-11-21 03:00:05", "default/web-0/ 3g at 2026-11-21 03:00:05"}},
 		{"Rancher's profile collector", map[string]string{"rancher-6d8f-goroutine-2026-11-21T03_00_05": proto(t, 3, -1, "/usr/bin/rancher", true)},
 			[]string{"rancher-6d8f/rancher 3g at 2026-11-21 03:00:05"}},
 		{"Cilium", map[string]string{"gops-cilium-x7k2p-cilium-agent-20261121-030005-stack.txt": anonymous(5)},

@@ -132,7 +132,7 @@ func TestSupportBundlesAsTheirCollectorsPackThem(t *testing.T) {
 			"must-gather.local.51/quay-io-x-sha256-ab/namespaces/openshift-etcd/pods/etcd-m1/etcd/etcd/logs/previous.log": stamped(nano, 7, unnamed(5, 6, 7)),
 			"must-gather.local.51/quay-io-x-sha256-ab/namespaces/openshift-etcd/pods/etcd-m1/etcd/etcd/logs/current.log":  "2026-11-21T03:00:09.000000000Z starting\n",
 			"must-gather.local.51/quay-io-x-sha256-ab/version":                                                            "openshift/must-gather\n4.20.0\n",
-		})}, []string{"etcd-m0/etcd 3g at 2026-11-21 03:00:05", "etcd-m1/etcd 4g at 2026-11-21 03:00:07", "/cluster-etcd-operator 2g"}},
+		})}, []string{"openshift-etcd/etcd-m0/etcd 3g at 2026-11-21 03:00:05", "openshift-etcd/etcd-m1/etcd 4g at 2026-11-21 03:00:07", "/cluster-etcd-operator 2g"}},
 		// sosreport/sos 4.11.0: sos/report/plugins/process.py, containerd.py, crio.py, host.py,
 		// date.py; sos/policies/__init__.py for both names.
 		{"sos 4.11", map[string]string{"sosreport-web-3-2026-11-21-abcdefg.tar.gz": tarball(t, map[string]string{
@@ -187,7 +187,7 @@ func TestSupportBundlesAsTheirCollectorsPackThem(t *testing.T) {
 		{"must-gather with the log of one pod, in which the operator does not run", map[string]string{"must-gather.tar.gz": tarball(t, map[string]string{
 			"must-gather.local.51/quay-io-x-sha256-ab/etcd_info/ceo_pprof_goroutine_dump.txt":                             unnamed(5),
 			"must-gather.local.51/quay-io-x-sha256-ab/namespaces/openshift-etcd/pods/etcd-m0/etcd/etcd/logs/previous.log": stamped(nano, 5, unnamed(5, 6)),
-		})}, []string{"etcd-m0/etcd 3g at 2026-11-21 03:00:05", "/cluster-etcd-operator 2g"}},
+		})}, []string{"openshift-etcd/etcd-m0/etcd 3g at 2026-11-21 03:00:05", "/cluster-etcd-operator 2g"}},
 		{"a SupportBundleCollection of Antrea", map[string]string{
 			"node-1.example_slow-42.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5)}),
 			"node-2.example_slow-42.tar.gz": tarball(t, map[string]string{"goroutinestacks": unnamed(5, 6)}),

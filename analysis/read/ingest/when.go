@@ -110,7 +110,7 @@ func (b *builder) namedTime() (time.Time, string, bool) {
 		if !p.placing.at.IsZero() {
 			return p.placing.at, "path of a " + p.placing.product, true
 		}
-		if at, ok := timeInName(path.Base(p.path)); ok {
+		if at, ok := timeInName(path.Base(p.where())); ok {
 			return at, "file name", true
 		}
 	}

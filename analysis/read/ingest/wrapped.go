@@ -92,7 +92,7 @@ func readBlocks(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	return r.listings(body, envelope.Config{Blocks: true}, p, a)
 }
 
-// readOutputs reads the listings that the commands of a shell session printed.
+// readOutputs reads the listings and dumps that the commands of a shell session printed.
 func readOutputs(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return r.listings(body, envelope.Config{Commands: true}, p, a)
 }
@@ -107,16 +107,16 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 	var outcomes []string
 	type series struct {
 		process
-		name    string
-		sockets bool
-		form    string
+		name, within string
+		sockets      bool
+		form         string
 	}
 	next := map[series]int{}
 	of := func(q *part) series {
 		if !cfg.Commands {
 			return series{sockets: q.sockets != nil}
 		}
-		return series{process{q.pid, q.host}, q.name, q.sockets != nil, q.form}
+		return series{process{q.pid, q.host}, q.name, q.within, q.sockets != nil, q.form}
 	}
 	for i := range sections {
 		w := r.held(&sections[i], p)
@@ -230,8 +230,9 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 		}
 		if s.Source.Pod != "" {
 			// A pod's own host name; the pods of one node are not one process.
-			q.host = s.Source.Pod
+			q.host = podHost(s.Source.Namespace, s.Source.Pod)
 		}
+		q.within = cmp.Or(q.within, s.Source.Path)
 		if q.pid == 0 {
 			q.pid = s.Source.PID
 		}
@@ -246,6 +247,9 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 		a.Truncated = a.Truncated || s.Truncated || w.counts.Truncated
 		if q.outcome == "" {
 			q.outcome = w.counts.Outcome
+		}
+		if s.Source.Path != "" {
+			q.outcome = s.Source.Path + ": " + q.outcome
 		}
 	}
 	return w.parts
@@ -264,7 +268,7 @@ func (p *part) printed() bool { return p.source == envelope.FormCommand }
 // printedKinds are read of the output of a command as well.
 var printedKinds = map[string]bool{
 	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true,
-	detect.LsofFields: true, detect.LsofJSON: true,
+	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true,
 }
 
 // relocate turns places in the unwrapped text into places in the file.

@@ -14,7 +14,9 @@ import (
 type Owner struct {
 	PID int
 	// Pod is a pod or container that has a host name of its own, Container one of a pod.
-	Program, Pod, Container, Host string
+	Program, Pod, Namespace, Container, Host string
+	// Path is that of the file whose text stands below "==> path <==".
+	Path string
 }
 
 // Command is a line of a shell session, or a heading that a loop prints.
@@ -33,7 +35,9 @@ type Command struct {
 //	"$ ls -l /proc/60/fd"                                 PID 60
 //	"kubectl exec web-1 -c app -- ls -l /proc/1/fd"       PID 1, Pod "web-1", Container "app"
 //	"[root@node1 ~]# ls -l /proc/$(pidof kubelet)/fd"     Host "node1", Program "kubelet"
+//	"$ curl http://10.0.0.2:6060/debug/pprof/goroutine"   Host "10.0.0.2"
 //	"=== pid 50 ==="  "kubelet pid=2430"                  PID 50; PID 2430, Program "kubelet"
+//	"==> web-1/goroutine.txt <=="                         Path "web-1/goroutine.txt"
 func ReadCommand(text string) (c Command, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > 1000 || IsDate(text) {
@@ -49,10 +53,13 @@ func ReadCommand(text string) (c Command, ok bool) {
 	framed := bare != text && strings.IndexByte("=-#*", text[0]) >= 0
 	words := strings.Fields(bare)
 	switch {
-	case len(words) > 2 && elsewhere(words) > 0:
+	case len(words) > 1 && (elsewhere(words) > 0 || words[0] == "curl" || words[0] == "nsenter"):
 		c.Text = bare
 		c.run(words)
 		return c, c.Owner != Owner{}
+	case strings.HasPrefix(text, "==> ") && strings.HasSuffix(text, " <=="):
+		c.Text = bare
+		return c, c.Owner.file(bare)
 	case framed && len(words) > 0 || len(words) > 1 && len(words) <= 3:
 		c.Text = bare
 		return c, c.Owner.heading(bare, words, framed)
@@ -71,22 +78,30 @@ func IsPrompt(text string) bool {
 // shellPrompt is the prompt of a shell without a user's name, or of one in a container.
 var shellPrompt = expression.Lazy(`^(?:(?:ba|a|z|k|da)?sh-[\d.]+|[~/][\w./-]*) ?[$#] `)
 
+// arrowPrompt is that of oh-my-zsh: "➜  ~ ls", "➜  repo git:(main) ✗ ls".
+var arrowPrompt = expression.Lazy(`^➜ +[~\w./-]+ (?:git:\([^)]*\) )?(?:✗ )?`)
+
 // cutPrompt takes the prompt off a line; host is the one that the prompt names.
 func cutPrompt(text string) (host, command string, ok bool) {
 	if text == "$" || text == "#" {
 		return "", "", true
 	}
-	for _, mark := range []string{"$ ", "# ", "+ "} {
+	for _, mark := range []string{"$ ", "# ", "+ ", "❯ "} {
 		if command, ok := strings.CutPrefix(text, mark); ok {
 			return "", command, true
 		}
 	}
+	if at := arrowPrompt.FindStringIndex(text); at != nil {
+		return "", text[at[1]:], true
+	}
 	if at := shellPrompt.FindStringIndex(text); at != nil {
 		return "", text[at[1]:], true
 	}
-	head, command, ok := strings.Cut(text+" ", "$ ")
-	if !ok {
-		head, command, ok = strings.Cut(text+" ", "# ")
+	var head string
+	for _, mark := range []string{"$ ", "# ", "% "} {
+		if head, command, ok = strings.Cut(text+" ", mark); ok {
+			break
+		}
 	}
 	_, host, named := strings.Cut(head, "@")
 	if !ok || !named || strings.Contains(head, "->") || len(head) >= 80 {
@@ -107,6 +122,11 @@ var (
 	// valued are flags of theirs that take the next word.
 	valued = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q")
 	shells = strings.Fields("sh bash ash zsh su")
+	// entered is the process whose namespaces a command runs in, inspected the container whose
+	// process it looks up, asked the address that it asks.
+	entered   = expression.Lazy(`\bnsenter .*?(?:-t|--target)[ =]?(\d{1,9})\b`)
+	inspected = expression.Lazy(`\$\((?:sudo )?(?:docker|podman|crictl|nerdctl) inspect [^)]*?([A-Za-z0-9][\w.-]*)\)`)
+	asked     = expression.Lazy(`\b(?:curl|wget|pprof|http)\b.*?[ '"](?:https?://(?:[^/\s@]*@)?([\w.-]+|\[[0-9a-fA-F:]+\])|([\w.-]+):\d+/)`)
 )
 
 // elsewhere is the place behind the word of a command that runs the rest elsewhere, 0 if
@@ -141,6 +161,9 @@ func (c *Command) run(words []string) {
 	}
 	remote := path.Base(words[at-1]) == "ssh"
 	target := ""
+	if before := slices.Index(words, "-n"); !remote && before > 0 && before+1 < at {
+		c.Owner.Namespace = words[before+1]
+	}
 	rest := words[at:]
 	for len(rest) > 0 {
 		word := rest[0]
@@ -156,6 +179,9 @@ func (c *Command) run(words []string) {
 		case word == "--":
 		case !remote && (flag == "-c" || flag == "--container"):
 			c.Owner.Container = takes()
+			continue
+		case !remote && (flag == "-n" || flag == "--namespace"):
+			c.Owner.Namespace = takes()
 			continue
 		case !remote && (flag == "-i" || flag == "-it" || flag == "-ti"), remote && flag == "-t":
 			continue
@@ -177,7 +203,7 @@ func (c *Command) run(words []string) {
 		if !named {
 			host = target
 		}
-		c.Owner.Host, c.Owner.Pod, c.Owner.Container = host, "", ""
+		c.Owner = Owner{Host: host}
 	} else {
 		c.Owner.Pod = strings.TrimPrefix(strings.TrimPrefix(target, "pods/"), "pod/")
 	}
@@ -189,9 +215,22 @@ func (c *Command) run(words []string) {
 	c.run(rest)
 }
 
-// within takes the process out of the words of a command: the one whose directory below
-// /proc it names, unless there are several.
+// within takes the process out of the words of a command: the one whose namespaces it enters,
+// else the one whose directory below /proc it names, unless there are several.
 func (o *Owner) within(command string) {
+	if m := asked.FindStringSubmatch(command); m != nil {
+		if host := m[1] + m[2]; host != "localhost" && host != "[::1]" && host != "0.0.0.0" && !strings.HasPrefix(host, "127.") {
+			o.Host, o.Pod, o.Namespace, o.Container = host, "", "", ""
+		}
+		return
+	}
+	if m := inspected.FindStringSubmatch(command); m != nil {
+		o.Pod = m[1]
+	}
+	if m := entered.FindStringSubmatch(command); m != nil {
+		o.PID, _ = strconv.Atoi(m[1])
+		return
+	}
 	for _, m := range procPID.FindAllStringSubmatch(command, -1) {
 		pid, _ := strconv.Atoi(m[1])
 		if o.PID != 0 && pid != o.PID {
@@ -208,8 +247,10 @@ func (o *Owner) within(command string) {
 var (
 	statedPID = expression.Lazy(`(?i)^(?:([a-z][\w.-]*) )?(?:pid|process)[ :=#]{1,3}(\d{1,9}):?(?: \(?([A-Za-z][\w.-]*)\)?)?$`)
 	// kindOfHost is a word that says what the next one names.
-	kindOfHost = expression.Lazy(`(?i)^(pod|container|node|host|hostname|server)[ :=]{1,2}([\w][\w.-]*)$`)
-	hostName   = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^\d+\.\d+\.\d+\.\d+$`)
+	kindOfHost = expression.Lazy(`(?i)^(pod|container|node|host|hostname|server)([ :=]{1,2})([\w][\w.-]*)$`)
+	// containerLog is what kubectl cluster-info dump prints above the log of a container.
+	containerLog = expression.Lazy(`^START logs for container (\S+) of pod ([^/\s]+)/(\S+)$`)
+	hostName     = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^\d+\.\d+\.\d+\.\d+$`)
 )
 
 // heading reads a line that a script prints above its output.
@@ -221,10 +262,14 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 		}
 		return o.PID != 0
 	}
-	if m := kindOfHost.FindStringSubmatch(text); m != nil {
-		if o.Host = m[2]; strings.EqualFold(m[1], "pod") || strings.EqualFold(m[1], "container") {
-			o.Host, o.Pod = "", m[2]
+	if m := kindOfHost.FindStringSubmatch(text); m != nil && (framed || m[2] != " ") {
+		if o.Host = m[3]; strings.EqualFold(m[1], "pod") || strings.EqualFold(m[1], "container") {
+			o.Host, o.Pod = "", m[3]
 		}
+		return true
+	}
+	if m := containerLog.FindStringSubmatch(text); m != nil && framed {
+		o.Container, o.Namespace, o.Pod = m[1], m[2], m[3]
 		return true
 	}
 	if !framed || len(words) != 1 {
@@ -234,14 +279,22 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 		o.PID = pid
 		return true
 	}
-	if o.PID = PathPID(text); o.PID > 0 {
-		return !strings.Contains(text, "/fdinfo/") && !strings.Contains(text, "/fd/") // those are descriptors
+	if PathPID(text) > 0 {
+		return o.file(text)
 	}
 	if name := strings.TrimSuffix(path.Base(text), ".txt"); hostName.MatchString(name) {
 		o.Host = name
 		return true
 	}
 	return false
+}
+
+// file reads the path of a file whose text follows.
+func (o *Owner) file(name string) bool {
+	if o.PID = PathPID(name); o.PID == 0 {
+		o.Path = name
+	}
+	return !strings.Contains(name, "/fdinfo/") && !strings.Contains(name, "/fd/") // those are descriptors
 }
 
 // PathPID reads the process of a path below a copy of /proc, 0 if it names none.

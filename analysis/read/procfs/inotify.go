@@ -204,13 +204,9 @@ func (t *inotifyTable) above(text string, fields []string) bool {
 		t.summed = setCount(&t.stated, fields[1])
 		return t.summed
 	}
-	for _, mark := range []string{"pid=", "Pid: "} { // "kubelet pid=2430", "Kubelet Pid: 2430"
-		if _, digits, ok := strings.Cut(text, mark); ok && len(fields) <= 3 {
-			if pid, err := strconv.Atoi(strings.TrimSpace(digits)); err == nil {
-				t.pid, t.what = pid, Watches
-				return true
-			}
-		}
+	if c, ok := line.ReadCommand(text); ok && c.Owner.PID > 0 && !line.IsPrompt(text) {
+		t.pid, t.what = c.Owner.PID, Watches
+		return true
 	}
 	return false
 }

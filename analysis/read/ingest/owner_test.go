@@ -1,0 +1,107 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+// owner is whose evidence a snapshot is, what it counts and when: "node1/kubelet pid 50: 2d at
+// 03:00:00".
+func ownerOf(s analysis.Snapshot) string {
+	out := strings.TrimPrefix(s.Process.Host.Value+"/"+s.Process.Name.Value, "/")
+	if s.Process.PID.Known() {
+		out = strings.TrimSpace(out + " pid " + s.Process.PID.Value)
+	}
+	var counts []string
+	for _, k := range []struct {
+		n    *int
+		mark string
+	}{{s.Totals.Goroutines, "g"}, {s.Totals.Threads, "t"}, {s.Totals.Descriptors, "d"}, {s.Totals.Watches, "w"}, {s.Totals.Sockets, "s"}} {
+		if k.n != nil {
+			counts = append(counts, fmt.Sprint(*k.n, k.mark))
+		}
+	}
+	out += ": " + strings.Join(counts, " ")
+	if !s.CapturedAt.IsZero() {
+		out += " at " + s.CapturedAt.Format("15:04:05")
+	}
+	return out
+}
+
+// twoLinks and threeLinks are listings of the descriptors of a process.
+const (
+	twoLinks   = "total 0\nlrwx------ 1 root root 64 Nov 21 03:00 0 -> socket:[5000]\nlrwx------ 1 root root 64 Nov 21 03:00 1 -> socket:[5001]\n"
+	threeLinks = "total 0\nlrwx------ 1 root root 64 Nov 21 03:00 0 -> socket:[6000]\nlrwx------ 1 root root 64 Nov 21 03:00 1 -> socket:[6001]\nlrwx------ 1 root root 64 Nov 21 03:00 2 -> socket:[6002]\n"
+	twoRecords = "goroutine profile: total 3\n3 @ 0x1\n#\t0x1\tmain.leak+0x1\t/src/main.go:20\n\n"
+	oneThread  = "1:\n2026-11-21 03:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.1+12 mixed mode):\n\n" +
+		"\"main\" #1 prio=5 os_prio=0 cpu=10.00ms elapsed=10.00s tid=0x00007f0 nid=0x1 waiting on condition  [0x00007f0]\n" +
+		"   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\tat java.lang.Thread.sleep(Native Method)\n\tat A.main(A.java:3)\n\nJNI global refs: 1, weak refs: 0\n"
+	tableOfSS = "State Recv-Q Send-Q Local Address:Port Peer Address:Port\nESTAB 0 0 10.0.0.1:40000 10.0.0.9:80\n"
+)
+
+func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
+	goroutine := "/debug/pprof/goroutine?debug=2\n"
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"curl of two hosts is two processes", map[string]string{
+			"a.txt": "$ curl http://10.0.0.2:6060" + goroutine + dump(5) + "\n$ curl http://10.0.0.3:6060" + goroutine + dump(5, 6)},
+			[]string{"10.0.0.2/prober: 2g", "10.0.0.3/prober: 3g"}},
+		{"curl of one host in two ways is one process", map[string]string{
+			"a.txt": "$ curl http://10.0.0.2:6060" + goroutine + dump(5) + "\n$ curl -s 'http://10.0.0.2:6060/debug/pprof/goroutine?debug=2'\n" + dump(5, 6)},
+			[]string{"10.0.0.2/prober: 2g", "10.0.0.2/prober: 3g"}},
+		{"curl of profiles with counts", map[string]string{
+			"a.txt": "$ curl http://10.0.0.2:6060/debug/pprof/goroutine?debug=1\n" + twoRecords + "$ curl http://10.0.0.3:6060/debug/pprof/goroutine?debug=1\n" + strings.ReplaceAll(twoRecords, "3", "4")},
+			[]string{"10.0.0.2/: 3g", "10.0.0.3/: 4g"}},
+		{"curl inside of two pods of one name in two namespaces", map[string]string{
+			"a.txt": "[me@bastion ~]$ kubectl exec web-1 -n prod -- curl -s localhost:6060" + goroutine + dump(5) +
+				"\n[me@bastion ~]$ kubectl exec web-1 -n stage -- curl -s localhost:6060" + goroutine + dump(5)},
+			[]string{"prod/web-1/prober: 2g", "stage/web-1/prober: 2g"}},
+		{"the time of date above curl", map[string]string{
+			"a.txt": "$ date\nSat Nov 21 03:00:00 UTC 2026\n$ curl http://10.0.0.2:6060" + goroutine + dump(5)},
+			[]string{"10.0.0.2/prober: 2g at 03:00:00"}},
+		{"docker exec of a thread dump", map[string]string{"a.txt": "$ docker exec web jcmd 1 Thread.print\n" + oneThread},
+			[]string{"web/ pid 1: 1t at 03:00:00"}},
+		{"ls in two containers", map[string]string{"a.txt": "$ docker exec web-1 ls -l /proc/1/fd\n" + twoLinks + "$ docker exec web-2 ls -l /proc/1/fd\n" + threeLinks},
+			[]string{"web-1/ pid 1: 2d", "web-2/ pid 1: 3d"}},
+		{"ls in a shell on another host", map[string]string{"a.txt": "$ ssh node1\n$ ls -l /proc/$(pidof kubelet)/fd\n" + twoLinks + "$ exit\n$ ssh node2 ls -l /proc/60/fd\n" + threeLinks},
+			[]string{"node1/kubelet: 2d", "node2/ pid 60: 3d"}},
+		{"sockets of the network of two processes", map[string]string{"a.txt": "# nsenter -t 50 -n ss -tan\n" + tableOfSS + "# nsenter -t 60 -n ss -tan\n" + tableOfSS},
+			[]string{"pid 50: 1s", "pid 60: 1s"}},
+		{"files below the headings of tail", map[string]string{"a.txt": "==> t0/billing/goroutine.txt <==\n" + dump(5) + "\n==> t1/billing/goroutine.txt <==\n" + dump(5, 6)},
+			[]string{"billing: 2g", "billing: 3g"}},
+		{"the directories of two processes below such headings", map[string]string{"a.txt": "==> /proc/50/fd <==\n" + twoLinks + "==> /proc/60/fd <==\n" + threeLinks},
+			[]string{"pid 50: 2d", "pid 60: 3d"}},
+		{"pods of one name in paths of two namespaces", map[string]string{
+			"namespaces/prod/pods/web-1/goroutine.txt": dump(5), "namespaces/prod/pods/web-2/goroutine.txt": dump(5), "namespaces/stage/pods/web-1/goroutine.txt": dump(5)},
+			[]string{"prod/web-1/prober: 2g", "prod/web-2/prober: 2g", "stage/web-1/prober: 2g"}},
+		{"a log of kubectl cluster-info dump", map[string]string{
+			"cluster-info/prod/web-1/logs.txt": "==== START logs for container app of pod prod/web-1 ====\nstarting\n" + crash + "==== END logs for container app of pod prod/web-1 ====\n"},
+			[]string{"prod/web-1/prober: 3g"}},
+		{"two pods in the log of kubectl cluster-info dump", map[string]string{
+			"dump.txt": "==== START logs for container app of pod prod/web-1 ====\nstarting\n" + crash + "==== END logs for container app of pod prod/web-1 ====\n" +
+				"==== START logs for container app of pod prod/web-2 ====\n" + crash + "==== END logs for container app of pod prod/web-2 ====\n"},
+			[]string{"prod/web-1/prober: 3g", "prod/web-2/prober: 3g"}},
+		{"the endpoint's command line beside a dump", map[string]string{"debug/pprof/goroutine": dump(5), "debug/pprof/cmdline": "/usr/local/bin/billing\x00--listen=:6060"},
+			[]string{"billing: 2g"}},
+		{"a command line with blanks beside a dump", map[string]string{"goroutine.txt": dump(5), "cmdline.txt": "/usr/local/bin/billing --listen=:6060\n"},
+			[]string{"billing: 2g"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, s := range run(t, tc.files).Snapshots {
+				got = append(got, ownerOf(s))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
