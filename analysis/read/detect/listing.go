@@ -96,7 +96,7 @@ var (
 	// "==> /proc/7/fdinfo/25 <==" of tail.
 	fdinfoHeading = expression.Lazy(`^==>? (\d+ -> |\S*\d+ <==$)`)
 	// fdinfoFile is the one file that a command prints.
-	fdinfoFile  = expression.Lazy(`/fdinfo/\d+\s*$`)
+	fdinfoFile  = expression.Lazy(`/fdinfo/\d+(?:[\s;)'"]|$)`)
 	fdinfoPath  = expression.Lazy(`^==> \S*/\d+/fdinfo/\d+ <==$`)
 	inotifyLine = expression.Lazy(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
 )
@@ -112,7 +112,7 @@ func (v *view) fdinfo() (Result, bool) {
 		}
 		return high(FDInfo, "it begins with pos and flags")
 	}
-	if fdinfoPath.MatchString(v.first()) || len(v.lines) >= 2 && line.IsPrompt(v.first()) && fdinfoFile.MatchString(v.first()) && (fdinfoPos.MatchString(v.lines[1]) || inotifyLine.MatchString(v.lines[1])) {
+	if fdinfoPath.MatchString(v.first()) || v.oneFile() {
 		return high(FDInfoGrep, "several fdinfo files, each below its path: "+quote(v.first()))
 	}
 	if len(v.lines) >= 2 && fdinfoHeading.MatchString(v.lines[0]) && fdinfoPos.MatchString(v.lines[1]) {
@@ -122,6 +122,19 @@ func (v *view) fdinfo() (Result, bool) {
 		return medium(FDInfo, "inotify lines of fdinfo without the lines above them")
 	}
 	return no()
+}
+
+// oneFile reports the text of one fdinfo file below the command that prints it, or how many lines
+// of it grep counts.
+func (v *view) oneFile() bool {
+	if len(v.lines) < 2 || !line.IsPrompt(v.first()) || !fdinfoFile.MatchString(v.first()) {
+		return false
+	}
+	text := v.lines[1]
+	if line.IsDate(text) && len(v.lines) > 2 {
+		text = v.lines[2]
+	}
+	return fdinfoPos.MatchString(text) || inotifyLine.MatchString(text) || isNumber(strings.TrimSpace(text)) && strings.Contains(v.first(), "grep")
 }
 
 // isFlags accepts "flags:\t02004000": octal with a leading 0.
@@ -136,8 +149,9 @@ var (
 	// of it, which begins with inode and blocks.
 	lsLink = expression.Lazy(`^\s*(\d+\s+\d+\s+)?l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?(\S*/fd/|\./|fd/)?\d+"?( -> |$)`)
 	// findLink is "4 -> target" of find -printf '%f -> %l\n', or the path of a link with
-	// and without its target; statLink the first line of stat's block.
-	findLink = expression.Lazy(`^(\d+ -> \S|\S*/proc/\d+/fd/\d+( -> \S| \S|$))`)
+	// and without its target, of find or stat -c %N; statLink the first line of stat's block.
+	findLink = expression.Lazy(`^(\d+ -> \S|['"‘]?\S*/proc/\d+/fd[/ \t]\d+['"’]?( -> \S|[ \t]\S|$))`)
+	bareLink = expression.Lazy(`^\d+[ \t](/|\[|\w+:)`)
 	statLink = expression.Lazy(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
 )
 
@@ -147,6 +161,9 @@ func (v *view) fdListing() (Result, bool) {
 	}
 	if n := v.rows(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
+	}
+	if n := v.count(bareLink.MatchString); n > 0 && v.Below && strings.Contains(v.first(), "%f %l") {
+		return high(FDListing, v.more(n)+" lines \"number target\" of find -printf")
 	}
 	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
 		return medium(FDListing, v.more(n)+" blocks of stat about links named by numbers")
@@ -324,7 +341,10 @@ var (
 	inotifyPerFD  = expression.Lazy(`^PID \d+, FD \d+ has \d+ watch`)
 	// inotifyTarget is an inode in hex and decimal, a count, and what debugfs printed.
 	inotifyTarget = expression.Lazy(`^[0-9a-f]+\s+\d+\s+\d+\s+(\d+\s+/\S|Inode\s+Pathname)`)
-	uniqRow       = expression.Lazy(`^\s*\d{1,8}\s+\d{1,8}(\s+\S.*)?$`)
+	uniqRow       = expression.Lazy(`^\s*\d{1,8}\s+(\d{1,8}(\s+\S.*)?|[A-Za-z(][\w.():-]*)$`)
+	// uniqPath is a count of links to inotify instances, or of lines of fdinfo files.
+	uniqPath  = expression.Lazy(`^\s*\d{1,8}\s+/proc/\d+/fd(/anon_inode:\[?inotify\]?|info/\d+)$`)
+	unmounted = expression.Lazy(`^Can't find mount info for \d+:\d+$`)
 )
 
 // inotify finds tables that count inotify instances or watches. Those of uniq -c
@@ -340,6 +360,10 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
 	case v.most(1, inotifyTarget.MatchString):
 		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
+	case v.rows(uniqPath.MatchString) > 0:
+		return high(InotifyTable, v.more(v.count(uniqPath.MatchString))+" rows \"count, path\" of inotify instances or their watches")
+	case v.most(1, unmounted.MatchString):
+		return high(InotifyTable, v.more(v.count(unmounted.MatchString))+" targets of inotify watches whose mount a script did not find")
 	case v.rows(uniqRow.MatchString) > 0 && v.countsInotify():
 		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
 	}

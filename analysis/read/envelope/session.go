@@ -10,6 +10,10 @@ import (
 type session struct {
 	// within is where the shell runs: what ssh or exec opened, until it ends.
 	within line.Owner
+	// pid is the process whose directory below /proc the shell is in.
+	pid int
+	// ran is where the last command ran: the headings that it prints are of there.
+	ran Source
 	// moment is that of the last line of date.
 	moment moment
 	// date is such a line, held back: above the next command it belongs to that.
@@ -41,13 +45,29 @@ func (s *source) printed(b []byte, at place) {
 		s.close()
 		o := s.begins(KindOutput, at)
 		o.Form = FormCommand
-		o.Source = sourceOf(command.Owner, in.within)
+		if command.Heading {
+			o.Source = sourceOf(command, line.Owner{Host: in.ran.Host, Pod: in.ran.Pod, Namespace: in.ran.Namespace, Container: in.ran.Container})
+			if o.Source.PID == 0 && o.Source.Program == "" && o.Source.Path == "" { // it names a host
+				o.Source.PID, o.Source.Program = in.ran.PID, in.ran.Program
+			}
+		} else {
+			if command.Enters {
+				in.pid = command.Owner.PID
+			} else if command.Reads && command.Owner.PID == 0 {
+				command.Owner.PID = in.pid
+			}
+			in.ran = sourceOf(command, in.within)
+			o.Source = in.ran
+		}
+		if m, ok := dateLine([]byte(command.Date), s.to.cfg.Now); ok {
+			in.moment = m
+		}
 		o.at(in.moment)
 		switch {
 		case command.Opens:
-			in.within = command.Owner
+			in.within, in.pid = command.Owner, 0
 		case command.Ends:
-			in.within = line.Owner{}
+			in.within, in.pid = line.Owner{}, 0
 		}
 	}
 	if len(in.date) > 0 && !ok {
@@ -61,11 +81,12 @@ func (s *source) printed(b []byte, at place) {
 }
 
 // sourceOf is the source of what a command prints in the shell of another one.
-func sourceOf(o, within line.Owner) Source {
-	if o.Host == "" && o.Pod == "" {
+func sourceOf(c line.Command, within line.Owner) Source {
+	o := c.Owner
+	if !c.Remote && o.Pod == "" {
 		o.Pod, o.Namespace, o.Container = within.Pod, within.Namespace, cmp.Or(o.Container, within.Container)
 	}
-	if within.Host != "" {
+	if within.Host != "" && !c.Remote {
 		o.Host = within.Host
 	}
 	return Source{Program: o.Program, Host: o.Host, Namespace: o.Namespace, Pod: o.Pod, Container: o.Container, PID: o.PID, Path: o.Path}

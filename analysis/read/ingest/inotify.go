@@ -41,28 +41,35 @@ func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) 
 		return err
 	}
 	times := dates.Of(begins)
-	type key struct{ table, pid int }
+	type key struct {
+		table int
+		process
+	}
 	byProcess := map[key]*part{}
-	pids := map[int]bool{}
+	processes := map[process]bool{}
 	total := 0
 	for _, row := range rows {
-		q := byProcess[key{row.Part, row.PID}]
+		program, _, _ := strings.Cut(row.Command, " ")
+		of := process{pid: row.PID}
+		if row.PID == 0 {
+			of.name = program
+		}
+		q := byProcess[key{row.Part, of}]
 		if q == nil {
 			q = p.another(row.Part)
-			program, _, _ := strings.Cut(row.Command, " ")
 			q.pid, q.name, q.counts = row.PID, strings.TrimSuffix(programName(program), ":"), &inotifyCounts{what: what}
 			q.section = len(begins) > 1
 			q.dated(times[row.Part])
-			byProcess[key{row.Part, row.PID}], pids[row.PID] = q, true
+			byProcess[key{row.Part, of}], processes[of] = q, true
 			r.parts = append(r.parts, q)
 		}
 		q.counts.rows = append(q.counts.rows, row)
 		total += row.Count
 	}
 	a.Rows = len(rows)
-	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(pids), "process", "processes"))
+	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(processes), "process", "processes"))
 	if len(begins) > 1 {
-		a.Outcome = fmt.Sprintf("inotify %s of %s in %d tables", what, wording.Plural(len(pids), "process", "processes"), len(begins))
+		a.Outcome = fmt.Sprintf("inotify %s of %s in %d tables", what, wording.Plural(len(processes), "process", "processes"), len(begins))
 	}
 	for _, q := range byProcess {
 		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)

@@ -305,6 +305,17 @@ func (p *part) listed() bool {
 type process struct {
 	pid  int
 	host string
+	// name tells those apart that a table counts by name.
+	name string
+}
+
+// process is the one that the part of a listing is of.
+func (p *part) process() process {
+	out := process{pid: p.pid, host: p.host}
+	if p.pid == 0 && p.counts != nil {
+		out.name = p.name
+	}
+	return out
 }
 
 // sameInstant is how far apart the inner times of one instant's files may be.
@@ -323,14 +334,14 @@ func splitProcesses(g *group, context []*part) []*group {
 	linked := map[process]bool{} // by the links and fdinfo files of one file
 	for _, p := range g.parts {
 		if p.listed() && p.listing == nil && p.counts == nil {
-			linked[process{p.pid, p.host}] = true
+			linked[p.process()] = true
 		}
 	}
 	processes, pids := map[process]bool{}, map[int]bool{}
 	for _, p := range g.parts {
 		if p.listing != nil || p.counts != nil || p.listed() && len(linked) > 1 {
 			listings = append(listings, p)
-			processes[process{p.pid, p.host}], pids[p.pid] = true, true
+			processes[p.process()], pids[p.pid] = true, true
 		} else {
 			rest = append(rest, p)
 		}
@@ -348,14 +359,14 @@ func splitProcesses(g *group, context []*part) []*group {
 		first := &group{dir: g.dir, stem: g.stem, ordinal: g.ordinal, parts: rest}
 		out = append(out, first)
 		if own != 0 {
-			byProcess[process{own, rest[0].host}] = first
+			byProcess[process{pid: own, host: rest[0].host}] = first
 		}
 	}
 	for _, p := range listings {
-		q := byProcess[process{p.pid, p.host}]
+		q := byProcess[p.process()]
 		if q == nil {
 			q = &group{dir: g.dir, stem: g.stem, ordinal: g.ordinal}
-			byProcess[process{p.pid, p.host}] = q
+			byProcess[p.process()] = q
 			out = append(out, q)
 		}
 		q.parts = append(q.parts, p)

@@ -116,7 +116,7 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 		if !cfg.Commands {
 			return series{sockets: q.sockets != nil}
 		}
-		return series{process{q.pid, q.host}, q.name, q.within, q.sockets != nil, q.form}
+		return series{q.process(), q.name, q.within, q.sockets != nil, q.form}
 	}
 	for i := range sections {
 		w := r.held(&sections[i], p)

@@ -24,9 +24,18 @@ type Command struct {
 	// Text is the line without its prompt and frame.
 	Text  string
 	Owner Owner
+	// Remote is true if the command or heading names the host, and not its prompt alone.
+	Remote bool
+	// Heading is true if a script printed the line: it runs where the command above does.
+	Heading bool
 	// Opens is true if the command opens a shell in which the next ones run, Ends if it
 	// ends one.
 	Opens, Ends bool
+	// Enters is true if the command changes to a directory, which is of the owner's process
+	// below /proc or of none; Reads if it reads files below the present one.
+	Enters, Reads bool
+	// Date is the time that stands on the line of watch, as printed.
+	Date string
 }
 
 // ReadCommand reads a prompt with its command, a command without a prompt that runs
@@ -47,6 +56,12 @@ func ReadCommand(text string) (c Command, ok bool) {
 	if ok {
 		c.Text, c.Owner.Host = command, host
 		c.run(strings.Fields(command))
+		c.Remote = c.Owner.Host != host
+		return c, true
+	}
+	if m := watched.FindStringSubmatch(text); m != nil {
+		c.Text, c.Owner.Host, c.Date = m[1], m[2], m[3]
+		c.run(strings.Fields(c.Text))
 		return c, true
 	}
 	bare := strings.Trim(text, "=-#*<> ")
@@ -56,16 +71,25 @@ func ReadCommand(text string) (c Command, ok bool) {
 	case len(words) > 1 && (elsewhere(words) > 0 || words[0] == "curl" || words[0] == "nsenter"):
 		c.Text = bare
 		c.run(words)
+		c.Remote = c.Owner.Host != ""
 		return c, c.Owner != Owner{}
 	case strings.HasPrefix(text, "==> ") && strings.HasSuffix(text, " <=="):
-		c.Text = bare
+		c.Text, c.Heading = bare, true
 		return c, c.Owner.file(bare)
-	case framed && len(words) > 0 || len(words) > 1 && len(words) <= 3:
-		c.Text = bare
-		return c, c.Owner.heading(bare, words, framed)
+	case playedOn.MatchString(text):
+		c.Owner.Host, c.Text, c.Heading, c.Remote = words[0], bare, true, true
+		return c, true
+	case framed && len(words) > 0 || len(words) > 0 && len(words) <= 4:
+		c.Text, c.Heading = bare, true
+		ok = c.Owner.heading(bare, words, framed)
+		c.Remote = c.Owner.Host != ""
+		return c, ok
 	}
 	return c, false
 }
+
+// watched is the first line of watch: how often, the command, the host and the time.
+var watched = expression.Lazy(`^Every \d[\d.,]*s: (.+?)\s{1,}([\w.-]+): ([A-Z][a-z]{2} .*\d\d:\d\d:\d\d.*)$`)
 
 // IsPrompt reports whether a line is a shell prompt, with or without a command.
 //
@@ -98,7 +122,7 @@ func cutPrompt(text string) (host, command string, ok bool) {
 		return "", text[at[1]:], true
 	}
 	var head string
-	for _, mark := range []string{"$ ", "# ", "% "} {
+	for _, mark := range []string{"$ ", "# ", "% ", "~> "} {
 		if head, command, ok = strings.Cut(text+" ", mark); ok {
 			break
 		}
@@ -110,7 +134,11 @@ func cutPrompt(text string) (host, command string, ok bool) {
 	if end := strings.IndexAny(host, ": ]~"); end >= 0 {
 		host = host[:end]
 	}
-	return host, strings.TrimSpace(command), true
+	command = strings.TrimSpace(command)
+	if _, dir, ok := strings.Cut(head, ":"); ok && PathPID(dir) > 0 && !strings.Contains(command, "/") {
+		command = "cd " + dir + "; " + command
+	}
+	return host, command, true
 }
 
 var (
@@ -120,8 +148,9 @@ var (
 	// exec are programs that run a command in a container, ssh on another host.
 	containers = []string{"kubectl", "oc", "docker", "podman", "nerdctl", "crictl", "microk8s.kubectl", "k3s"}
 	// valued are flags of theirs that take the next word.
-	valued = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q")
-	shells = strings.Fields("sh bash ash zsh su")
+	valued  = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q")
+	shells  = strings.Fields("sh bash ash zsh su")
+	readers = strings.Fields("ls find grep cat stat")
 	// entered is the process whose namespaces a command runs in, inspected the container whose
 	// process it looks up, asked the address that it asks.
 	entered   = expression.Lazy(`\bnsenter .*?(?:-t|--target)[ =]?(\d{1,9})\b`)
@@ -137,10 +166,7 @@ func elsewhere(words []string) int {
 		case word == "ssh":
 			return i + 1
 		case slices.Contains(containers, word):
-			if at := slices.Index(words, "exec"); at > i {
-				return at + 1
-			}
-			return 0
+			return 1 + slices.IndexFunc(words, func(word string) bool { return word == "exec" || word == "debug" })
 		case word != "sudo" && word != "time" && word != "timeout" && word != "-n" && strings.Trim(word, "0123456789s") != "":
 			return 0
 		}
@@ -156,6 +182,8 @@ func (c *Command) run(words []string) {
 	}
 	at := elsewhere(words)
 	if at == 0 {
+		c.Enters = len(words) == 2 && words[0] == "cd"
+		c.Reads = slices.ContainsFunc(words[:min(len(words), 2)], func(word string) bool { return slices.Contains(readers, word) })
 		c.Owner.within(strings.Join(words, " "))
 		return
 	}
@@ -205,13 +233,23 @@ func (c *Command) run(words []string) {
 		}
 		c.Owner = Owner{Host: host}
 	} else {
-		c.Owner.Pod = strings.TrimPrefix(strings.TrimPrefix(target, "pods/"), "pod/")
+		kind, name, _ := strings.Cut(target, "/")
+		switch {
+		case name == "":
+			c.Owner.Pod = target
+		case kind == "node" || kind == "nodes": // of debug
+			c.Owner = Owner{Host: name}
+		default:
+			c.Owner.Pod = name
+		}
 	}
 	if len(rest) == 0 || len(rest) == 1 && slices.Contains(shells, path.Base(rest[0])) {
 		c.Opens = target != ""
 		return
 	}
-	rest[0] = strings.TrimLeft(rest[0], `'"`)
+	if rest[0] = strings.TrimLeft(rest[0], `'"`); rest[0] == "chroot" && len(rest) > 2 {
+		rest = rest[2:]
+	}
 	c.run(rest)
 }
 
@@ -245,12 +283,16 @@ func (o *Owner) within(command string) {
 }
 
 var (
-	statedPID = expression.Lazy(`(?i)^(?:([a-z][\w.-]*) )?(?:pid|process)[ :=#]{1,3}(\d{1,9}):?(?: \(?([A-Za-z][\w.-]*)\)?)?$`)
+	statedPID = expression.Lazy(`(?i)^(?:([a-z][\w.-]*) )?(?:pid|process)[ :=#]{1,3}(\d{1,9})[:,]?(?: (?:(?:comm|cmd|command|name)[ :=]{1,2})?\(?([a-z][\w.-]*)\)?)?$`)
+	// bracketedPID is "kubelet (50)", "kubelet[50]:".
+	bracketedPID = expression.Lazy(`^([A-Za-z][\w.-]*) ?[(\[](\d{1,9})[)\]](:?)$`)
+	// playedOn is what ansible prints above the output of a host.
+	playedOn = expression.Lazy(`^([\w.-]+) \| (?:CHANGED|SUCCESS|FAILED!?) \| rc=\d+ >>$`)
 	// kindOfHost is a word that says what the next one names.
 	kindOfHost = expression.Lazy(`(?i)^(pod|container|node|host|hostname|server)([ :=]{1,2})([\w][\w.-]*)$`)
 	// containerLog is what kubectl cluster-info dump prints above the log of a container.
 	containerLog = expression.Lazy(`^START logs for container (\S+) of pod ([^/\s]+)/(\S+)$`)
-	hostName     = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^\d+\.\d+\.\d+\.\d+$`)
+	hostName     = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^(?:node|worker|master|host|server|vm)\d+$|^\d+\.\d+\.\d+\.\d+$`)
 )
 
 // heading reads a line that a script prints above its output.
@@ -261,6 +303,11 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 			o.Program = m[3]
 		}
 		return o.PID != 0
+	}
+	if m := bracketedPID.FindStringSubmatch(text); m != nil && (framed || m[3] != "") {
+		o.Program = m[1]
+		o.PID, _ = strconv.Atoi(m[2])
+		return true
 	}
 	if m := kindOfHost.FindStringSubmatch(text); m != nil && (framed || m[2] != " ") {
 		if o.Host = m[3]; strings.EqualFold(m[1], "pod") || strings.EqualFold(m[1], "container") {

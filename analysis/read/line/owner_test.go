@@ -47,16 +47,26 @@ func TestACommandOrHeadingNamesTheOwnerOfTheLinesBelow(t *testing.T) {
 		"$ sudo docker exec -u root db ls -l /proc/1/fd":                           {PID: 1, Pod: "db"},
 		"--- ssh -p 2222 me@node1 sudo ls -l /proc/60/fd ---":                      {PID: 60, Host: "node1"},
 		"$ ssh node1 sudo docker exec db ls -l /proc/1/fd":                         {PID: 1, Host: "node1", Pod: "db"},
-		"=== pid 50 ===":    {PID: 50},
-		"== 50":             {PID: 50},
-		"PID: 50":           {PID: 50},
-		"kubelet pid=2430":  {PID: 2430, Program: "kubelet"},
-		"Kubelet Pid: 2430": {PID: 2430, Program: "kubelet"},
-		"--- /proc/50/fd":   {PID: 50},
-		"=== web-1 ===":     {Host: "web-1"},
-		"== node: n1 ==":    {Host: "n1"},
-		"== pod web-0 ==":   {Pod: "web-0"},
-		"$ date":            {},
+		"=== pid 50 ===":                {PID: 50},
+		"== 50":                         {PID: 50},
+		"PID: 50":                       {PID: 50},
+		"kubelet pid=2430":              {PID: 2430, Program: "kubelet"},
+		"Kubelet Pid: 2430":             {PID: 2430, Program: "kubelet"},
+		"--- /proc/50/fd":               {PID: 50},
+		"=== web-1 ===":                 {Host: "web-1"},
+		"== node: n1 ==":                {Host: "n1"},
+		"== pod web-0 ==":               {Pod: "web-0"},
+		"== kubelet (50) ==":            {PID: 50, Program: "kubelet"},
+		"kubelet[50]:":                  {PID: 50, Program: "kubelet"},
+		"PID=50 COMM=kubelet":           {PID: 50, Program: "kubelet"},
+		"PID: 50, Name: kubelet":        {PID: 50, Program: "kubelet"},
+		"--- node1 ---":                 {Host: "node1"},
+		"node1 | CHANGED | rc=0 >>":     {Host: "node1"},
+		"root@node1:/proc/50/fd# ls -l": {PID: 50, Host: "node1"},
+		"me@node1 ~> ls -l /proc/50/fd": {PID: 50, Host: "node1"},
+		"$ kubectl exec -n kube-system ds/agent -- ls -l /proc/1/fd": {PID: 1, Pod: "agent", Namespace: "kube-system"},
+		"$ oc debug node/node1 -- chroot /host ls -l /proc/50/fd":    {PID: 50, Host: "node1"},
+		"$ date": {},
 	} {
 		got, ok := ReadCommand(text)
 		if diff := cmp.Diff(want, got.Owner); diff != "" || !ok {
@@ -70,7 +80,7 @@ func TestOtherLinesNameNoOwner(t *testing.T) {
 		"", "total 0", "/proc/50/fd:", "=======", "=== 2026-11-21T03:00:00Z ===", "Sat Nov 21 03:00:00 UTC 2026",
 		"lrwx------ 1 root root 64 Feb  2 02:02 0 -> socket:[5000]", "/proc/50/fdinfo/5:12", "==> /proc/50/fdinfo/5 <==", "== 25 -> anon_inode:inotify",
 		"COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME", "     90     50 root     java", "--", "=== descriptors ===", "Count: 120", "PID 1, FD 10 has 1 watches",
-		"server started", "node ready", "process exited",
+		"=== t3 ===", "--- 3 of 5 ---", "main.run(50)", "kubelet (50)", "server started", "node ready", "process exited",
 		"tail: inotify cannot be used, reverting to polling", "Unique target 12", "Can't find mount info for 0:100",
 	} {
 		if got, ok := ReadCommand(text); ok {
@@ -81,11 +91,19 @@ func TestOtherLinesNameNoOwner(t *testing.T) {
 
 func TestACommandOpensAShellElsewhereAndEndsIt(t *testing.T) {
 	for text, want := range map[string]Command{
-		"$ ssh me@node1":                      {Text: "ssh me@node1", Owner: Owner{Host: "node1"}, Opens: true},
+		"$ ssh me@node1":                      {Text: "ssh me@node1", Owner: Owner{Host: "node1"}, Opens: true, Remote: true},
 		"$ kubectl exec -it web-1 -- /bin/sh": {Text: "kubectl exec -it web-1 -- /bin/sh", Owner: Owner{Pod: "web-1"}, Opens: true},
 		"$ docker exec -it db bash":           {Text: "docker exec -it db bash", Owner: Owner{Pod: "db"}, Opens: true},
 		"/ # exit":                            {Text: "exit", Ends: true},
-		"$ ssh node1 ls -l /proc/1/fd":        {Text: "ssh node1 ls -l /proc/1/fd", Owner: Owner{PID: 1, Host: "node1"}},
+		"$ ssh node1 ls -l /proc/1/fd":        {Text: "ssh node1 ls -l /proc/1/fd", Owner: Owner{PID: 1, Host: "node1"}, Reads: true, Remote: true},
+		"[me@node1 ~]$ curl localhost:6060/":  {Text: "curl localhost:6060/", Owner: Owner{Host: "node1"}},
+		"[me@node1 ~]$ curl node2:6060/":      {Text: "curl node2:6060/", Owner: Owner{Host: "node2"}, Remote: true},
+		"== node1 ==":                         {Text: "node1", Owner: Owner{Host: "node1"}, Heading: true, Remote: true},
+		"$ cd /proc/60/fd":                    {Text: "cd /proc/60/fd", Owner: Owner{PID: 60}, Enters: true},
+		"$ cd":                                {Text: "cd"},
+		"$ ls -l":                             {Text: "ls -l", Reads: true},
+		"=== pid 50 ===":                      {Text: "pid 50", Owner: Owner{PID: 50}, Heading: true},
+		"Every 5.0s: ls -l /proc/50/fd    node1: Sat Nov 21 03:00:00 2026": {Text: "ls -l /proc/50/fd", Owner: Owner{PID: 50, Host: "node1"}, Reads: true, Date: "Sat Nov 21 03:00:00 2026"},
 	} {
 		if got, ok := ReadCommand(text); !ok || got != want {
 			t.Errorf("%q: got %+v, %v", text, got, ok)

@@ -58,6 +58,8 @@ type linkReader struct {
 	targets bool
 	// elsewhere is true below the heading of a directory other than fd.
 	elsewhere bool
+	// pairs is true if the command above prints numbers and targets without an arrow.
+	pairs bool
 	// pattern is what the command above selects by -lname: find prints no target then.
 	pattern string
 }
@@ -143,7 +145,7 @@ func (t *linkReader) noise(l line.Line, text string) {
 	}
 	if kind == "command line" {
 		t.Command = cmp.Or(t.Command, text[:min(len(text), maxExample)])
-		t.pattern = linkPattern(text)
+		t.pattern, t.pairs = linkPattern(text), strings.Contains(text, "%f %l")
 	}
 	if t.holding || likeEntry(text) {
 		t.begin(l)
@@ -213,14 +215,22 @@ func (t *linkReader) flush() {
 //	"lr-x------. 1 root root 64 Jun 20 12:56 10 -> /dev/null"           FD 10, Access "r"
 //	`lrwx------ 1 root root 64 Nov 21 03:02 "12" -> "/a\\b"`             FD 12, Access "u"
 //	"4711 0 lr-x------ 1 root root 64 Feb 2 02:02 /proc/50/fd/4 -> x"   FD 4, pid 50
-//	"4 -> socket:[1]"   "/proc/50/fd/4 socket:[1]"                      FD 4
+//	"4 -> socket:[1]"   "/proc/50/fd/4 socket:[1]"   "/proc/50/fd 4 socket:[1]"   FD 4
 func (t *linkReader) entry(l line.Line, text string) (d analysis.Descriptor, pid int, ok bool) {
 	left, target, arrow := strings.Cut(text, " -> ")
 	if arrow { // blanks at the end belong to the target
 		_, target, _ = strings.Cut(l.Text, " -> ")
 	}
-	if name, after, _ := strings.Cut(text, " "); !arrow && strings.HasPrefix(name, "/proc/") {
-		left, target, arrow = name, strings.TrimSpace(after), true
+	if !arrow && strings.HasPrefix(text, "/proc/") {
+		name, after := cutWord(text)
+		if strings.HasSuffix(name, "/fd") { // of find -printf '%h %f %l\n'
+			fd, rest := cutWord(after)
+			name, after = name+"/"+fd, rest
+		}
+		left, target, arrow = name, after, true
+	}
+	if fd, after := cutWord(text); t.pairs && isPlainNumber(fd) && after != "" {
+		left, target, arrow = fd, after, true
 	}
 	mode := linkMode(left)
 	_, name := lastToken(left)
@@ -240,6 +250,15 @@ func (t *linkReader) entry(l line.Line, text string) (d analysis.Descriptor, pid
 	d = link(fd, unquote(target))
 	d.Access = linkAccess(mode)
 	return d, pid, true
+}
+
+// cutWord splits off the first word.
+func cutWord(text string) (word, rest string) {
+	at := strings.IndexAny(text, " \t")
+	if at < 0 {
+		return text, ""
+	}
+	return text[:at], strings.TrimLeft(text[at:], " \t")
 }
 
 // linkName splits the path of a link of a descriptor; a bare name is one of the directory

@@ -64,6 +64,8 @@ func noiseKind(text string) string {
 		return "password prompt"
 	case line.IsPrompt(text):
 		return "command line"
+	case isHeading(text):
+		return "heading"
 	case isPlainNumber(text):
 		return "pid"
 	case strings.Trim(text, ".…") == "":
@@ -72,4 +74,10 @@ func noiseKind(text string) string {
 		return "date"
 	}
 	return "other"
+}
+
+// isHeading reports a line that a loop prints above the output of each command.
+func isHeading(text string) bool {
+	c, ok := line.ReadCommand(text)
+	return ok && c.Heading
 }

@@ -31,11 +31,16 @@ func ParseGrep(r io.Reader, path string) (captures []Capture, begins []int64, pr
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	t := grepReader{probs: probs}
+	var below grepFile // the file that the heading names
+	dir := ""
 	for l := range in.All() {
 		if name, ok := fileHeading(l.Text); ok {
-			t.file, t.headed = nil, true
+			t.file, t.headed = nil, false
 			if pid, fd, _, ok := splitGrep(name + ":"); ok {
-				t.visit(l, grepFile{pid, fd}, name[:strings.LastIndexByte(name, '/')+1], "==>")
+				below, dir, t.headed = grepFile{pid, fd}, name[:strings.LastIndexByte(name, '/')+1], true
+				if strings.HasPrefix(l.Text, "==>") { // a command may print nothing, or the time first
+					t.visit(l, below, dir, "==>")
+				}
 			}
 			continue
 		}
@@ -47,7 +52,7 @@ func ParseGrep(r io.Reader, path string) (captures []Capture, begins []int64, pr
 				t.file.grepLine(l, text)
 			}
 		case t.headed && !date:
-			if t.file != nil {
+			if t.visit(l, below, dir, l.Text); t.file != nil {
 				t.file.grepLine(l, l.Text)
 			}
 		default:
@@ -74,9 +79,8 @@ type grepReader struct {
 	byFile map[grepFile]int
 	dirs   []string
 	begin  int64
-	// last is the number of the line before in border. file reads the file of the line, nil
+	// file reads the file of the line, nil
 	// if it is left out; headed is true if it stands below a heading.
-	last         int64
 	file         *fdinfoReader
 	headed       bool
 	all, watches int
@@ -90,14 +94,11 @@ func (t *grepReader) visit(l line.Line, file grepFile, dir, text string) {
 		return
 	}
 	number := file.line(text)
-	if number < 0 || number != t.last || t.border.Begins(-1) { // a line that stands twice begins nothing
-		if t.border.Begins(number) {
-			t.next()
-			seen = false
-		}
-		t.border.Add(number)
-		t.last = number
+	if t.border.Begins(number) {
+		t.next()
+		seen = false
 	}
+	t.border.Add(number)
 	if seen {
 		t.file = t.order[at]
 		return
@@ -157,7 +158,7 @@ func (t *grepReader) next() {
 
 // fileHeading is the path in a heading of tail, or the one file that a command prints.
 //
-//	"==> /proc/50/fdinfo/5 <=="  "$ cat /proc/50/fdinfo/5"   "/proc/50/fdinfo/5"
+//	"==> /proc/50/fdinfo/5 <=="  "$ cat /proc/50/fdinfo/5"  "$ while sleep 5; do grep -c x /proc/50/fdinfo/5; done"   "/proc/50/fdinfo/5"
 func fileHeading(text string) (string, bool) {
 	if name, ok := strings.CutPrefix(text, "==> "); ok {
 		return strings.CutSuffix(strings.TrimRight(name, " "), " <==")
@@ -165,11 +166,19 @@ func fileHeading(text string) (string, bool) {
 	if !line.IsPrompt(text) {
 		return "", false
 	}
-	words := strings.Fields(text)
-	name := words[len(words)-1]
-	_, number, ok := strings.Cut(name, "/fdinfo/")
-	digits, rest := leadingDigits(number)
-	return name, ok && digits != "" && rest == ""
+	var name string
+	for _, word := range strings.Fields(text) {
+		word = strings.Trim(word, `;)'"`)
+		_, number, ok := strings.Cut(word, "/fdinfo/")
+		if digits, rest := leadingDigits(number); !ok || digits == "" || rest != "" {
+			continue
+		}
+		if name != "" {
+			return "", false // grep prints the names of several
+		}
+		name = word
+	}
+	return name, name != ""
 }
 
 // grepLine reads the part after the file name: a line of fdinfo, one with the
@@ -197,7 +206,7 @@ func (b *fdinfoReader) grepLine(l line.Line, text string) {
 // noteNoGrep reports a line without a file name, unless it is one of grep's own.
 func noteNoGrep(probs *line.Problems, l line.Line) {
 	text := strings.TrimSpace(l.Text)
-	if text == "" || text == "--" || line.IsDate(text) || line.IsPrompt(text) {
+	if _, command := line.ReadCommand(text); command || text == "" || text == "--" || line.IsDate(text) {
 		return
 	}
 	if tool, _, ok := strings.Cut(text, ": "); ok && (tool == "grep" || tool == "find" || tool == "xargs") {

@@ -150,6 +150,7 @@ func (t *inotifyTable) gone(text string, row *InotifyCount) bool {
 	}
 	row.Device, _ = scriptDevice(device)
 	row.Count, row.Gone, row.DeviceText = 1, true, clip(device)
+	t.what = Watches
 	return true
 }
 
@@ -290,9 +291,25 @@ func setCount(to *int, digits string) bool {
 //
 //	"5  6795 root     kubelet"   Count 5, PID 6795
 //	"7491 8412"                  Count 7491, PID 8412
+//	"5 kubelet"                  Count 5, Command "kubelet"
+//	"5 /proc/50/fd/anon_inode:inotify"  "12 /proc/50/fdinfo/7"   PID 50
 func (t *inotifyTable) uniq(fields []string, row *InotifyCount) bool {
-	if len(fields) < 2 || !setCount(&row.Count, fields[0]) || !setCount(&row.PID, fields[1]) || row.Count == 0 {
+	if len(fields) < 2 || !setCount(&row.Count, fields[0]) || row.Count == 0 {
 		return false
+	}
+	if dir, name, ok := strings.Cut(fields[1], "/fd"); ok && len(fields) == 2 && line.PathPID(dir) > 0 {
+		row.PID = line.PathPID(dir)
+		digits, watches := strings.CutPrefix(name, "info/")
+		if watches {
+			t.what = Watches
+			return setCount(&row.FD, digits)
+		}
+		t.what = Instances
+		return strings.HasPrefix(name, "/anon_inode:")
+	}
+	if !setCount(&row.PID, fields[1]) {
+		row.Command = clip(fields[1])
+		return len(fields) == 2 && isProgram(fields[1])
 	}
 	switch {
 	case len(fields) == 3:
@@ -301,6 +318,12 @@ func (t *inotifyTable) uniq(fields []string, row *InotifyCount) bool {
 		row.User, row.Command = clip(fields[2]), clip(strings.Join(fields[3:], " "))
 	}
 	return true
+}
+
+// isProgram reports whether a word may be the name of a program.
+func isProgram(word string) bool {
+	letter := word[0] >= 'a' && word[0] <= 'z' || word[0] >= 'A' && word[0] <= 'Z' || word[0] == '('
+	return letter && !strings.ContainsAny(word, "=:/|,")
 }
 
 // perFD reads a sentence about one descriptor.

@@ -255,22 +255,27 @@ func TestAnEmptyFileIsNotAFileWithoutWatches(t *testing.T) {
 
 func TestGrepOverFdinfoGivesDescriptorsOfEachProcessAndTime(t *testing.T) {
 	const w = "inotify wd:1 ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:1 fhandle-type:1 f_handle:0a"
+	w2 := strings.Replace(w, "wd:1", "wd:2", 1)
 	// Each descriptor is "part pid fd watches".
 	tests := map[string]struct {
 		in   string
 		want []string
 	}{
-		"file names":             {"/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/9:" + w + "\n", []string{"0 2706 25 2", "0 2706 9 1"}},
-		"line numbers":           {"/proc/2706/fdinfo/25:5:" + w + "\n", []string{"0 2706 25 1"}},
-		"counts":                 {"/proc/2706/fdinfo/25:48\n/proc/2706/fdinfo/3:0\n", []string{"0 2706 25 48", "0 2706 3 0"}},
-		"relative names":         {"25:pos:\t0\n25:" + w + "\n", []string{"0 0 25 1"}},
-		"a bundle's directory":   {"t0/2706/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
-		"several processes":      {"/proc/1/fdinfo/5:" + w + "\n/proc/2/fdinfo/5:" + w + "\n", []string{"0 1 5 1", "0 2 5 1"}},
-		"a task's own directory": {"/proc/2706/task/2710/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
-		"threads repeat it":      {"/proc/7/task/7/fdinfo/25:" + w + "\n/proc/7/task/8/fdinfo/25:" + w + "\n/proc/7/fdinfo/25:" + w + "\n", []string{"0 7 25 1"}},
-		"the same file again":    {"/proc/7/fdinfo/5:2\n/proc/7/fdinfo/6:1\n/proc/7/fdinfo/5:3\n/proc/7/fdinfo/6:1\n", []string{"0 7 5 2", "0 7 6 1", "1 7 5 3", "1 7 6 1"}},
-		"dates between":          {"03:00:00\n/proc/7/fdinfo/5:2\n03:01:00\n/proc/7/fdinfo/5:2\n/proc/8/fdinfo/5:4\n", []string{"0 7 5 2", "1 7 5 2", "1 8 5 4"}},
-		"headings of tail":       {"==> /proc/7/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w + "\n\n==> /proc/8/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w + "\n" + w + "\n", []string{"0 7 5 1", "0 8 5 2"}},
+		"file names":              {"/proc/2706/fdinfo/25:" + w2 + "\n/proc/2706/fdinfo/25:" + w + "\n/proc/2706/fdinfo/9:" + w + "\n", []string{"0 2706 25 2", "0 2706 9 1"}},
+		"line numbers":            {"/proc/2706/fdinfo/25:5:" + w + "\n", []string{"0 2706 25 1"}},
+		"counts":                  {"/proc/2706/fdinfo/25:48\n/proc/2706/fdinfo/3:0\n", []string{"0 2706 25 48", "0 2706 3 0"}},
+		"relative names":          {"25:pos:\t0\n25:" + w + "\n", []string{"0 0 25 1"}},
+		"a bundle's directory":    {"t0/2706/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
+		"several processes":       {"/proc/1/fdinfo/5:" + w + "\n/proc/2/fdinfo/5:" + w + "\n", []string{"0 1 5 1", "0 2 5 1"}},
+		"a task's own directory":  {"/proc/2706/task/2710/fdinfo/25:" + w + "\n", []string{"0 2706 25 1"}},
+		"threads repeat it":       {"/proc/7/task/7/fdinfo/25:" + w + "\n/proc/7/task/8/fdinfo/25:" + w + "\n/proc/7/fdinfo/25:" + w + "\n", []string{"0 7 25 1"}},
+		"the same file again":     {"/proc/7/fdinfo/5:2\n/proc/7/fdinfo/6:1\n/proc/7/fdinfo/5:3\n/proc/7/fdinfo/6:1\n", []string{"0 7 5 2", "0 7 6 1", "1 7 5 3", "1 7 6 1"}},
+		"dates between":           {"03:00:00\n/proc/7/fdinfo/5:2\n03:01:00\n/proc/7/fdinfo/5:2\n/proc/8/fdinfo/5:4\n", []string{"0 7 5 2", "1 7 5 2", "1 8 5 4"}},
+		"headings of tail":        {"==> /proc/7/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w + "\n\n==> /proc/8/fdinfo/5 <==\npos:\t0\nflags:\t00\n" + w2 + "\n" + w + "\n", []string{"0 7 5 1", "0 8 5 2"}},
+		"the only file again":     {"/proc/7/fdinfo/5:2\n/proc/7/fdinfo/5:3\n", []string{"0 7 5 2", "1 7 5 3"}},
+		"the only watch again":    {"/proc/7/fdinfo/5:" + w + "\n/proc/7/fdinfo/5:" + w + "\n", []string{"0 7 5 1", "1 7 5 1"}},
+		"a loop without names":    {"$ while sleep 5; do grep -c inotify /proc/7/fdinfo/5; done\n2\n3\n", []string{"0 7 5 2", "1 7 5 3"}},
+		"one file that cat shows": {"$ cat /proc/7/fdinfo/5\npos:\t0\nflags:\t00\n" + w2 + "\n" + w + "\n", []string{"0 7 5 2"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
