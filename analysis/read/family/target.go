@@ -18,6 +18,20 @@ var (
 	containerPath = expression.Lazy(`(?:^|[/-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
 )
 
+// podLogs is the directory of a pod's logs, which has its namespace, name and uid.
+var podLogs = expression.Lazy(`/pods/([a-z0-9][a-z0-9-]*)_([a-z0-9][a-z0-9.-]*)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})(?:/|$)`)
+
+// PodOfLogs reads the pod, "namespace/name", and its uid out of the path of its logs.
+//
+//	"/var/log/pods/shop_cart-7d9f_1b2c3d4e-…/app/0.log"   "shop/cart-7d9f", "1b2c3d4e-…"
+func PodOfLogs(path string) (name, uid string, ok bool) {
+	m := podLogs.FindStringSubmatch(path)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1] + "/" + m[2], m[3], true
+}
+
 // podOf reads the uid of a pod and the id of a container out of a path on a node.
 //
 //	"/var/lib/kubelet/pods/1b2c3d4e-…/volumes/…"            the uid
@@ -173,6 +187,9 @@ func target(w *analysis.Watch, t *WatchTarget, names map[string]string) analysis
 	if path != "" {
 		out.PodUID, out.Container = podOf(path)
 		out.Pod = names[out.PodUID]
+		if name, uid, ok := PodOfLogs(path); ok {
+			out.Pod, out.PodUID = name, uid
+		}
 	}
 	return out
 }

@@ -44,6 +44,15 @@ func nearer(a, b analysis.Mount) bool {
 	return a.Point < b.Point
 }
 
+// Of is the mount of a device, zero if there is none.
+func (m *Mounts) Of(device uint32) WatchTarget {
+	if m == nil {
+		return WatchTarget{}
+	}
+	found := m.byDevice[device]
+	return WatchTarget{Mount: found.Point, FSType: found.FSType}
+}
+
 // The statuses of what a watch is on.
 const (
 	statusUnknown   = "unknown"

@@ -170,6 +170,44 @@ func TestAWatchIsNamedByAnEarlierCaptureOfIt(t *testing.T) {
 	}
 }
 
+// The pod of a volume that is gone has the name that an earlier list of pods or a path gives it.
+func TestThePodOfAMountThatIsGoneHasItsName(t *testing.T) {
+	const uid, at = "1b2c3d4e-0000-4111-8222-abcdefabcdef", "2026-05-21T03:00:00Z"
+	volume := "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~projected/kube-api-access-x"
+	root := "160 1 254:0 / / rw - ext4 /dev/vda rw\n"
+	mounted := root + "161 160 0:42 / " + volume + " rw - tmpfs tmpfs rw\n"
+	listed := strings.Replace(manifest(0, at), `"steps"`, `"pods": [{"uid": "`+uid+`", "namespace": "shop", "name": "cart-7d9f"}], "steps"`, 1)
+	none := "pos:\t0\nflags:\t00\nmnt_id:\t15\nino:\t1038\n"
+	watch := none + "inotify wd:1 ino:1 sdev:2a mask:300 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:0100000001000000\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		pod   string
+	}{
+		{"of the manifest of the capture before", map[string]string{"t0/x/manifest.json": listed, "t0/x/fdinfo/7": watch}, "shop/cart-7d9f"},
+		{"of the directory of its logs", map[string]string{"t0/x/fdinfo/7": watch, "var/log/pods/shop_cart-7d9f_" + uid + "/app/0.log": "starting\n"}, "shop/cart-7d9f"},
+		{"with its uid alone", map[string]string{"t0/x/fdinfo/7": watch}, ""},
+		{"although the capture before did not see the watch", map[string]string{"t0/x/manifest.json": listed, "t0/x/fdinfo/7": none}, "shop/cart-7d9f"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.files["t0/x/mountinfo"], c.files["t0/x/status"] = mounted, "Name:\tkubelet\nPid:\t4711\n"
+			c.files["t1/x/mountinfo"], c.files["t1/x/status"], c.files["t1/x/fdinfo/7"] = root, "Name:\tkubelet\nPid:\t4711\n", watch
+			if c.files["t0/x/manifest.json"] != "" {
+				c.files["t1/x/manifest.json"] = manifest(1, "2026-05-21T03:01:00Z")
+			}
+			r := run(t, c.files)
+			var got []analysis.Target
+			for _, rows := range r.Snapshots[len(r.Snapshots)-1].Watched {
+				got = append(got, rows...)
+			}
+			want := []analysis.Target{{What: volume, FSType: "tmpfs", State: analysis.TargetUnmounted, PodUID: uid, Pod: c.pod, Count: 1, Why: "device 0:42 is in no line of mountinfo; it was there at t0"}}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestTheStepsOfAManifestAreBounded(t *testing.T) {
 	var steps []string
 	for i := range 20_000 {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,13 +125,24 @@ func (b *builder) watches() {
 	owner := b.g.owner()
 	byFamily := map[string][]int{}
 	c := counter{b: b}
+	former := map[uint32]formerTarget{} // by device
 	for i := range all {
 		// The family is by what this capture shows; what an older one knew of the same
 		// watch only names the target.
 		f := b.r.known.OfTarget(all[i], targets[i])
 		c.count(f)
 		byFamily[f.Fingerprint] = append(byFamily[f.Fingerprint], i)
-		if known, ok := b.r.former[watchKeyOf(owner, all[i])]; ok && targets[i].Gone() {
+		if !targets[i].Gone() {
+			continue
+		}
+		known, ok := b.r.former[watchKeyOf(owner, all[i])]
+		if !ok {
+			if known, ok = former[all[i].Device]; !ok {
+				known, _ = b.formerMount(owner, all[i].Device)
+				former[all[i].Device] = known
+			}
+		}
+		if known.label != "" {
 			targets[i].Recall(known.target, known.label)
 		}
 	}
@@ -193,28 +206,19 @@ func (b *builder) unread(fdinfo *part) []int {
 
 // watched sums up what the watches of each family are on.
 func (b *builder) watched(all []analysis.Watch, targets []family.WatchTarget, byFamily map[string][]int) {
-	names := map[string]string{}
-	for _, p := range b.g.context {
-		if p.capture != nil {
-			names = p.capture.podNames()
-		}
-	}
 	for print, members := range byFamily {
 		if b.s.Watched == nil {
 			b.s.Watched = map[string][]analysis.Target{}
 		}
-		b.s.Watched[print] = family.Targets(all, targets, members, names)
+		b.s.Watched[print] = family.Targets(all, targets, members, b.r.pods)
 	}
 }
 
 // scene is what the snapshot knows of the files that its process watches; its mounts
 // are nil without a mountinfo.
 func (g *group) scene() family.Scene {
-	var s family.Scene
+	s := family.Scene{Mounts: g.namespace()}
 	for _, p := range append(append([]*part{}, g.context...), g.parts...) {
-		if len(p.mounts) > 0 {
-			s.Mounts = family.NewMounts(p.mounts)
-		}
 		if p.inodes != nil {
 			partial := p.inodes.Partial || g.partial(p)
 			s.Lists = append(s.Lists, family.InodeList{Entries: p.inodes.All(), Partial: partial})
@@ -274,10 +278,55 @@ func recall(all []*group) map[watchKey]formerTarget {
 	}
 	out := map[watchKey]formerTarget{}
 	each(all, func(g *group, k watchKey, t family.WatchTarget) {
-		if _, known := out[k]; lost[k] && !t.Strong() && (t.Path != "" || t.Mount != "") && (!known || out[k].target.Path == "") {
-			out[k] = formerTarget{t, g.instant()}
+		if former := out[k].target; lost[k] && !t.Strong() && (t.Path != "" || t.Mount != "" && former.Path == "") {
+			out[k] = formerTarget{t, g.instant()} // the last one
 		}
 	})
+	return out
+}
+
+// formerMount is what the last mountinfo of the process before this one has of a device that is
+// gone.
+func (b *builder) formerMount(owner string, device uint32) (formerTarget, bool) {
+	at := slices.Index(b.r.groups, b.g)
+	for i := at - 1; i >= 0 && owner != ""; i-- {
+		g := b.r.groups[i]
+		if g.owner() != owner {
+			continue
+		}
+		if t := g.namespace().Of(device); t.Mount != "" {
+			return formerTarget{t, g.instant()}, true
+		}
+	}
+	return formerTarget{}, false
+}
+
+// namespace are the mounts of the snapshot, nil without a mountinfo.
+func (g *group) namespace() *family.Mounts {
+	if g.mounts == nil {
+		for _, p := range append(append([]*part{}, g.context...), g.parts...) {
+			if len(p.mounts) > 0 {
+				g.mounts = family.NewMounts(p.mounts)
+			}
+		}
+	}
+	return g.mounts
+}
+
+// podsOf are the names of pods by uid that captures state, of pods that are gone later too, or
+// that paths have.
+func podsOf(parts []*part, artifacts []analysis.Artifact) map[string]string {
+	out := map[string]string{}
+	for i := range artifacts {
+		if name, uid, ok := family.PodOfLogs(artifacts[i].Path); ok {
+			out[uid] = name
+		}
+	}
+	for _, p := range parts {
+		if p.capture != nil {
+			maps.Copy(out, p.capture.podNames())
+		}
+	}
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/family"
 )
 
 // A group is the parts of one snapshot, in the making.
@@ -21,6 +22,8 @@ type group struct {
 	// context parts describe the process and count nothing; groups of one
 	// directory share them.
 	context []*part
+	// mounts are those of namespace, once it was asked.
+	mounts *family.Mounts
 }
 
 func (g *group) form(forms ...string) *part {

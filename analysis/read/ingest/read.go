@@ -49,6 +49,10 @@ type reader struct {
 	tables socketTables
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
+	// groups are those of all snapshots.
+	groups []*group
+	// pods are "namespace/name" by uid.
+	pods map[string]string
 	// skipped are the steps of captures that were not tried, reported once.
 	skipped map[string]bool
 	// recoded are the files whose bytes in the upload are packed or encoded otherwise.

@@ -29,7 +29,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 		}
 	}
 	r.lone = len(all) == 1
-	r.former = recall(all)
+	r.groups, r.former, r.pods = all, recall(all), podsOf(r.parts, r.artifacts)
 	out := make([]analysis.Snapshot, 0, len(all))
 	formed := make([]packedGroups, len(all))
 	for i, g := range all {

@@ -111,7 +111,7 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 	}
 	if p.Unit != "" {
 		j.unit(&f, p.Unit, byPrint)
-		f.Text += remains(members)
+		f.Text += j.remains(members)
 		return f
 	}
 	f.Counts, f.Evidence = first.Counts, first.Evidence
@@ -125,7 +125,7 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 	if len(j.Snapshots) == 1 {
 		f.Text += j.births(first.Fingerprint)
 	}
-	f.Text = strings.TrimSpace(f.Text + remains(members))
+	f.Text = strings.TrimSpace(f.Text + j.remains(members))
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -167,5 +168,34 @@ func TestInotifyInstancesAloneAreNotComparedWithAllDescriptors(t *testing.T) {
 	r := reportOfText(t, "x.txt", text)
 	if r.Diagnosis.State != "one dump" && r.Diagnosis.State != "cannot be compared" {
 		t.Errorf("%s, %q: %v", r.Diagnosis.State, r.Diagnosis.Sentence, shown(&r))
+	}
+}
+
+func TestAPodWhoseMountIsGoneIsNamedWithTheCaptureSinceWhichItIsGone(t *testing.T) {
+	const uid = "1b2c3d4e-0000-4111-8222-abcdefabcdef"
+	root := "160 1 254:0 / / rw - ext4 /dev/vda rw\n"
+	mounted := root + "161 160 0:42 / /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~projected/kube-api-access-x rw - tmpfs tmpfs rw\n"
+	watch := "pos:\t0\nflags:\t00\nmnt_id:\t15\nino:\t1038\ninotify wd:1 ino:1 sdev:2a mask:300 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:0100000001000000\n"
+	files := map[string]string{"var/log/pods/shop_cart-7d9f_" + uid + "/app/0.log": "starting\n"}
+	for i, mounts := range []string{mounted, mounted, root, root} {
+		dir := fmt.Sprintf("t%d/kubelet/", i)
+		files[dir+"fdinfo/7"], files[dir+"mountinfo"], files[dir+"status"] = watch, mounts, "Name:\tkubelet\nPid:\t4711\n"
+	}
+	var inputs []bundle.Input
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		inputs = append(inputs, bundle.Input{Name: name, Size: int64(len(files[name])), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[name])), nil }})
+	}
+	result, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report.Build(result.Snapshots, result.Problems, report.Options{Version: "test"}).Report
+	var told []string
+	for _, f := range r.Series[0].Findings {
+		told = append(told, f.Text)
+	}
+	const want = "1 watch is on what is gone; they belonged to 1 pod: shop/cart-7d9f (gone since t2)."
+	if !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, want) }) {
+		t.Errorf("%q is in none of %q", want, told)
 	}
 }

@@ -57,7 +57,7 @@ func (j *JudgedSeries) dead(told []Finding, byPrint map[string]*Family) []Findin
 	if others > 0 {
 		f.Text += fmt.Sprintf(" %d more such watches grow, see above.", others)
 	}
-	f.Text += " The program did not remove these watches with what they were on, and each counts against the limit until it is removed or its instance is closed. That is proven; nothing here shows that their number grows." + remains(members)
+	f.Text += " The program did not remove these watches with what they were on, and each counts against the limit until it is removed or its instance is closed. That is proven; nothing here shows that their number grows." + j.remains(members)
 	j.learn(&f, byPrint)
 	return []Finding{f}
 }
@@ -74,8 +74,8 @@ const fewPods = 4
 // remains words how many targets of watches are gone, and which pods they belonged to.
 // It is "" if nothing is gone or no pod is known.
 //
-//	" 43 watches are on what is gone; 41 of them belonged to 12 pods: shop/cart-7d9f, … and 8 others."
-func remains(families []*Family) string {
+//	" 43 watches are on what is gone; 41 of them belonged to 12 pods: shop/cart-7d9f (gone since t3), … and 8 others."
+func (j *JudgedSeries) remains(families []*Family) string {
 	gone, known := 0, 0
 	var pods []string
 	for _, f := range families {
@@ -89,6 +89,9 @@ func remains(families []*Family) string {
 				continue
 			}
 			known += t.Count
+			if since := j.goneSince(t.PodUID); since != "" {
+				name += " (gone since " + since + ")"
+			}
 			if !slices.Contains(pods, name) {
 				pods = append(pods, name)
 			}
@@ -107,6 +110,27 @@ func remains(families []*Family) string {
 		whose = fmt.Sprintf("%d of them", known)
 	}
 	return fmt.Sprintf(" %s on what is gone; %s belonged to %s: %s.", wording.Plural(gone, "watch is", "watches are"), whose, wording.Plural(len(pods), "pod", "pods"), named)
+}
+
+// goneSince is the label of the first snapshot in which nothing is there of what was there of a
+// pod in the one before, "" if it was never seen there.
+func (j *JudgedSeries) goneSince(uid string) string {
+	since := ""
+	for i := len(j.Snapshots) - 1; i >= 0; i-- {
+		s := j.Snapshots[i]
+		if s.Totals.Watches == nil {
+			continue
+		}
+		for _, targets := range s.Watched {
+			if slices.ContainsFunc(targets, func(t analysis.Target) bool {
+				return t.PodUID == uid && (t.State == analysis.TargetThere || t.State == analysis.TargetUnknown)
+			}) {
+				return since
+			}
+		}
+		since = s.Label
+	}
+	return ""
 }
 
 func podName(t analysis.Target) string {
