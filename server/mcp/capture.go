@@ -43,7 +43,7 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 	for i := range r.Series {
 		s := &r.Series[i]
 		for _, l := range s.Limits {
-			out.Limits = append(out.Limits, cmp.Or(s.Process, "an unnamed process")+": "+l)
+			out.Limits = append(out.Limits, cmp.Or(s.Process, s.Named())+": "+l)
 		}
 		for _, f := range s.Families {
 			if f.DecidesIn > 0 {

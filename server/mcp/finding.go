@@ -149,7 +149,7 @@ func checkProcess(r *report.Report, part string) error {
 		if holds(name, part) {
 			return nil
 		}
-		if name = cmp.Or(name, "an unnamed process"); !slices.Contains(names, name) {
+		if name = cmp.Or(name, r.Series[i].Named()); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -159,7 +159,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 		for _, p := range found.Processes {
 			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
 			if name == "" {
-				name = "an unnamed process"
+				name = "name not known" // a dump without it, or sockets without an owner
 			}
 			if p.Host != "" {
 				name += " on " + p.Host

@@ -34,7 +34,7 @@ func snapshotsBelow(all []analysis.Snapshot, indices []int) string {
 	}
 	if len(indices) == 1 {
 		s := all[indices[0]]
-		return strings.Join(nonEmpty(processWords(s.Process), totalsWords(s.Totals)), "; ")
+		return strings.Join(nonEmpty(processWords(s), totalsWords(s.Totals)), "; ")
 	}
 	first := all[indices[0]]
 	processes := map[string]bool{}
@@ -45,7 +45,7 @@ func snapshotsBelow(all []analysis.Snapshot, indices []int) string {
 		oneTime = oneTime && s.CapturedAt.Equal(first.CapturedAt) && s.Label == first.Label
 		if !processes[s.Process.Key()] {
 			processes[s.Process.Key()] = true
-			names = append(names, processName(s.Process))
+			names = append(names, snapshotProcess(s))
 		}
 	}
 	if oneTime {
@@ -65,12 +65,20 @@ func timeWords(s analysis.Snapshot) string {
 	return text
 }
 
-func processWords(p analysis.Process) string {
-	text := processName(p)
-	if p.PID.Known() {
-		text += ", pid " + Visible(p.PID.Value)
+func processWords(s analysis.Snapshot) string {
+	text := snapshotProcess(s)
+	if s.Process.PID.Known() {
+		text += ", pid " + Visible(s.Process.PID.Value)
 	}
 	return text
+}
+
+// snapshotProcess is the process of a snapshot; a table of sockets may name none.
+func snapshotProcess(s analysis.Snapshot) string {
+	if !s.Process.Name.Known() && !s.Process.PID.Known() && s.Totals.Sockets != nil {
+		return "owner not known"
+	}
+	return processName(s.Process)
 }
 
 func processName(p analysis.Process) string {
@@ -117,7 +125,7 @@ func times(in BundleInput) ([]TimeRow, string) {
 			index[key] = i
 			rows = append(rows, row)
 		}
-		rows[i].Snapshots = append(rows[i].Snapshots, Link{processName(s.Process), "/snapshots/" + url.PathEscape(s.ID) + "?case=" + query(in.CaseID)})
+		rows[i].Snapshots = append(rows[i].Snapshots, Link{snapshotProcess(s), "/snapshots/" + url.PathEscape(s.ID) + "?case=" + query(in.CaseID)})
 	}
 	note := "Times in UTC."
 	if oneDay && !day.IsZero() {

@@ -54,14 +54,14 @@ func linksOf(t *testing.T, name string) []analysis.Descriptor {
 func socketsOf(t *testing.T, names ...string) []analysis.Socket {
 	t.Helper()
 	var out []analysis.Socket
-	keep := func(s *analysis.Socket) error {
+	keep := func(_ int, s *analysis.Socket) error {
 		out = append(out, *s)
 		return nil
 	}
 	for _, name := range names {
 		var err error
 		if base := filepath.Base(name); strings.HasPrefix(base, "ss") || strings.HasPrefix(base, "netstat") {
-			_, _, err = lsof.ParseSockets(open(t, name), name, func(_ int, s *analysis.Socket) error { return keep(s) })
+			_, _, err = lsof.ParseSockets(open(t, name), name, keep)
 		} else {
 			_, _, err = procfs.ParseNet(open(t, name), name, keep)
 		}

@@ -49,15 +49,39 @@ func connected(d analysis.Descriptor) bool { return d.Remote != "" && d.Protocol
 // unowned makes a listing of each socket table that names no owner, of the sockets whose owner
 // is not known.
 func unowned(context []*part) []*part {
+	type capture struct {
+		ordinal int
+		token   string
+	}
+	namespace := map[capture]*part{} // the tables tcp, udp and unix of /proc/net are one
 	var out []*part
 	for _, p := range context {
-		// A table of /proc/PID/net is joined with the descriptors of the process.
-		if rest := lsof.UnownedDescriptors(p.sockets); len(rest) > 0 && p.ofTable() {
-			out = append(out, p.ofOwner(rest, newRowWords()))
+		rest := lsof.UnownedDescriptors(p.sockets)
+		if len(rest) == 0 {
+			continue
 		}
+		q := p.ofOwner(rest, newRowWords())
+		if p.form == detect.NetTable {
+			named := part{stem: versionSix.ReplaceAllString(p.stem, "$1")}
+			at := capture{p.ordinal, named.token()}
+			if all := namespace[at]; all != nil {
+				for i := range rest {
+					if p.artifact != all.artifact {
+						rest[i].Place = analysis.Place{} // in another file
+					}
+					all.listing.rows.add(&rest[i])
+				}
+				continue
+			}
+			namespace[at] = q
+		}
+		out = append(out, q)
 	}
 	return out
 }
+
+// versionSix is the name of a table of IPv6, whose digit is no time.
+var versionSix = expression.Lazy(`(tcp|udp|udplite|raw)6`)
 
 // ofOwner is the part of a socket table with the sockets of one owner.
 func (p *part) ofOwner(sockets []analysis.Descriptor, words *rowWords) *part {

@@ -98,7 +98,7 @@ func (b *builder) hasInotify() bool {
 
 // ofTable reports a part whose descriptors are those of a socket table, in which a process has
 // its sockets alone: how many descriptors it has is not known.
-func (p *part) ofTable() bool { return p.form == detect.SocketTable }
+func (p *part) ofTable() bool { return p.form == detect.SocketTable || p.form == detect.NetTable }
 
 // rows are the descriptors of the richest source, joined with the rows of socket tables
 // and of a Node report.

@@ -212,17 +212,11 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		code, what, why = analysis.NoDump, "this file holds no dump", r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
-		why := "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner"
-		hint := "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode"
-		if slices.ContainsFunc(r.artifacts, func(a analysis.Artifact) bool { return a.Kind == detect.SocketTable }) {
-			why = "no process holds a socket of the table: those in TIME_WAIT, and others whose process is gone, are the kernel's"
-			hint = "take it as root and with all states: ss -tunap or netstat -anp; or upload lsof -nP -p PID of the process beside it"
-		}
 		say(analysis.Problem{
 			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
 			What: "socket tables alone belong to no process",
-			Why:  why,
-			Hint: hint,
+			Why:  "no process holds a socket of the table: those in TIME_WAIT, and others whose process is gone, are the kernel's",
+			Hint: "take it as root and with all states: ss -tunap or netstat -anp; or upload lsof -nP -p PID of the process beside it",
 		})
 		return
 	}

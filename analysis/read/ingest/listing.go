@@ -73,7 +73,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				What: "an excerpt of a listing, without its header", Why: "the columns are told by their look, and rows that were left out are not known",
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
-		r.timed(order, all.PerPart, dates)
+		r.timed(order, offsets(all.PerPart), dates)
 		if q != nil && all.Truncated {
 			q.stops, a.Truncated = true, true // rows of this process are missing
 		}
@@ -143,7 +143,7 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		p.links = []analysis.Descriptor{}
 		return nil
 	}
-	r.timed(order, all.PerPart, dates)
+	r.timed(order, offsets(all.PerPart), dates)
 	for _, q := range order {
 		q.outcome = wording.Plural(len(q.links), "descriptor", "descriptors")
 		if q.pid != 0 {
@@ -170,12 +170,17 @@ func refusedRows(parts []*part, all *lsof.Listing) {
 	}
 }
 
-// timed gives each part the time of the listing that it is of.
-func (r *reader) timed(parts []*part, listings []lsof.Part, dates *envelope.Dates) {
+// offsets are where the listings begin.
+func offsets(listings []lsof.Part) []int64 {
 	begins := make([]int64, len(listings))
 	for i := range begins {
 		begins[i] = listings[i].Offset
 	}
+	return begins
+}
+
+// timed gives each part the time of the listing that it is of.
+func (r *reader) timed(parts []*part, begins []int64, dates *envelope.Dates) {
 	times := dates.Of(begins)
 	for _, q := range parts {
 		if q.ordinal < len(times) {
@@ -245,9 +250,21 @@ func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *a
 }
 
 func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]int64, bool, error) {
+		all, problems, err := lsof.ParseSockets(body, p.path, visit)
+		r.problem(problems...)
+		r.unowned(p.path, &all)
+		return offsets(all.PerPart), all.Truncated, err
+	})
+}
+
+type socketVisitor func(part int, s *analysis.Socket) error
+
+// inTime makes a part of each socket table in time.
+func (r *reader) inTime(body io.Reader, p *part, a *analysis.Artifact, parse func(io.Reader, socketVisitor) ([]int64, bool, error)) error {
 	var parts []*part
 	dates := envelope.NewDates(r.written(p))
-	all, problems, err := lsof.ParseSockets(io.TeeReader(body, dates), p.path, func(ordinal int, s *analysis.Socket) error {
+	begins, truncated, err := parse(io.TeeReader(body, dates), func(ordinal int, s *analysis.Socket) error {
 		if ordinal >= mostListings {
 			r.bounds.rows++
 			return nil
@@ -255,25 +272,26 @@ func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		for len(parts) <= ordinal {
 			parts = append(parts, p.another(len(parts)))
 		}
-		return parts[ordinal].socket(s)
+		q := parts[ordinal]
+		q.sockets = append(q.sockets, *s)
+		a.Rows++
+		return nil
 	})
-	r.unowned(p.path, &all)
-	a.Truncated = all.Truncated
+	a.Truncated = truncated
+	a.Outcome = wording.Plural(a.Rows, "socket", "sockets")
 	if len(parts) <= 1 {
-		p.stops = all.Truncated
+		p.stops = truncated
 		if len(parts) == 1 {
 			p.sockets = parts[0].sockets
 		}
-		return r.tabled(p, a, problems, err)
+		return err
 	}
-	parts[len(parts)-1].stops = all.Truncated
-	r.problem(problems...)
-	r.timed(parts, all.PerPart, dates)
+	parts[len(parts)-1].stops = truncated
+	r.timed(parts, begins, dates)
 	for _, q := range parts {
 		q.section = true
-		a.Rows += len(q.sockets)
 	}
-	a.Outcome = fmt.Sprintf("%s in %d tables", wording.Plural(a.Rows, "socket", "sockets"), len(parts))
+	a.Outcome += fmt.Sprintf(" in %d tables", len(parts))
 	r.parts = append(r.parts, parts...)
 	return err
 }
@@ -289,20 +307,11 @@ func (r *reader) unowned(path string, all *lsof.Sockets) {
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	_, problems, err := procfs.ParseNet(body, p.path, p.socket)
-	return r.tabled(p, a, problems, err)
-}
-
-func (p *part) socket(s *analysis.Socket) error {
-	p.sockets = append(p.sockets, *s)
-	return nil
-}
-
-func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Problem, err error) error {
-	r.problem(problems...)
-	a.Rows = len(p.sockets)
-	a.Outcome = wording.Plural(len(p.sockets), "socket", "sockets")
-	return err
+	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]int64, bool, error) {
+		all, problems, err := procfs.ParseNet(body, p.path, visit)
+		r.problem(problems...)
+		return all.Begins, all.Truncated, err
+	})
 }
 
 // versionText is "v1.34.4, go1.26.8", or the part of it that the page has.

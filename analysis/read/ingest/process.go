@@ -225,7 +225,7 @@ func wordSet(text string) map[string]bool {
 }
 
 // fileWord names a file and no program.
-var fileWord = expression.Lazy(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
+var fileWord = expression.Lazy(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test|tcp|udp|udplite|raw|unix|netlink|packet|sockets?|connections?)$`)
 
 // processWordOfStem is the program in a file's name: a known one, or a word in the
 // names of several instants ("billing-t0", "billing-t1").

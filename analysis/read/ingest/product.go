@@ -194,6 +194,9 @@ func place(p *part) {
 	if p.pid == 0 {
 		p.pid = p.placing.pid
 	}
+	if p.pid == 0 && len(p.sockets) == 0 { // those of a table are of its network namespace
+		p.pid = pidOf(where)
+	}
 }
 
 // where is the path of the part's own text.

@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"bufio"
 	"io"
 	"slices"
 	"strings"
@@ -50,8 +51,10 @@ type Sockets struct {
 // also those without a descriptor; the row is reused: copy what is kept. part counts the
 // tables in time of the file from 0. The error is that of visit or of r.
 func ParseSockets(r io.Reader, path string, visit func(part int, s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
-	in := line.NewReader(r)
-	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
+	ahead := bufio.NewReaderSize(r, 64<<10)
+	head, _ := ahead.Peek(64 << 10)
+	in := line.NewReader(ahead)
+	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit, protocol: protocolOfRows(head)}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
 	for l := range in.All() {
 		if t.line(l); t.err != nil {
@@ -81,6 +84,8 @@ type socketReader struct {
 	// command above it selects.
 	stateless bool
 	selected  string
+	// protocol is that of the rows of ss without a column for it.
+	protocol string
 	// section is the header of netstat above the rows.
 	section netstatSection
 	// owners is true if the table has a column for them.
@@ -280,7 +285,7 @@ func (t *socketReader) noise(l line.Line, text string) {
 		}
 	}
 	if kind == "command line" {
-		t.selected = stateOfCommand(text)
+		t.selected, t.protocol = stateOfCommand(text), orElse(protocolOfCommand(text), t.protocol)
 		t.Command = orElse(t.Command, text[:min(len(text), maxExample)])
 	}
 	if kind == "other" && t.section.sort == sectionOther {

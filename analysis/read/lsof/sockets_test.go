@@ -239,6 +239,32 @@ func toPeer(t *testing.T, rows []analysis.Descriptor) int {
 	return n
 }
 
+func TestTheProtocolOfRowsWithoutAColumnForItIsThatOfTheCommandOrTheStates(t *testing.T) {
+	const titles = "State  Recv-Q Send-Q Local Address:Port  Peer Address:Port\n"
+	const bound, connected = "UNCONN 0 0 0.0.0.0:5353 0.0.0.0:*\n", "ESTAB 0 0 10.0.0.1:41000 10.0.0.53:53\n"
+	for text, want := range map[string]string{
+		titles + bound + connected:                    "udp,udp",
+		titles + connected + bound:                    "udp,udp",
+		bound:                                         "udp",
+		"$ ss -uan\n" + titles + connected:            "udp",
+		"$ sudo ss -u -a -n -p\n" + titles + bound:    "udp",
+		"$ ss --udp -an\n" + connected:                "udp",
+		"$ ss -tan\n" + titles + bound:                "tcp",
+		"$ ss -wan\n" + titles + bound:                "raw",
+		titles + connected:                            "tcp",
+		titles + "LISTEN 0 5 *:80 *:*\n" + bound:      "tcp,tcp",
+		"$ ss -uan\n" + bound + "$ ss -tan\n" + bound: "udp,tcp",
+	} {
+		var got []string
+		if _, _, err := ParseSockets(strings.NewReader(text), "x", func(_ int, s *analysis.Socket) error {
+			got = append(got, s.Protocol)
+			return nil
+		}); err != nil || strings.Join(got, ",") != want {
+			t.Errorf("%q: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
 func TestErrorsOfTheSocketVisitorComeBack(t *testing.T) {
 	stop := errors.New("stop")
 	visited := 0

@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 	if len(fields) < 4 || !isPlainNumber(fields[1]) || !isPlainNumber(fields[2]) {
 		return false
 	}
-	s.Protocol = socketProtocol(orElse(word, "tcp"))
+	s.Protocol = socketProtocol(orElse(word, t.protocol))
 	state := fields[0]
 	switch fields = fields[3:]; {
 	case s.Protocol == "unix":
@@ -63,6 +64,49 @@ func stateOfCommand(command string) string {
 		return word
 	}
 	return ""
+}
+
+// protocolOfCommand is the protocol that a command of ss asks for, "" if it is not one.
+//
+//	"$ ss -uanp" = "udp"   "ss -t -a" = "tcp"   "ss -tunap" = ""
+func protocolOfCommand(command string) string {
+	_, flags, found := strings.Cut(" "+command+" ", " ss ")
+	asked := ""
+	for _, word := range strings.Fields(flags) {
+		short := strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--")
+		for _, p := range []struct{ flag, long, name string }{{"t", "--tcp", "tcp"}, {"u", "--udp", "udp"}, {"w", "--raw", "raw"}} {
+			if word != p.long && !(short && strings.Contains(word, p.flag)) {
+				continue
+			}
+			if asked != "" && asked != p.name {
+				return ""
+			}
+			asked = p.name
+		}
+	}
+	if !found {
+		return ""
+	}
+	return asked
+}
+
+// protocolOfRows guesses the protocol of rows without a column for it: unconnected sockets beside
+// none in a state that TCP alone has are of UDP.
+func protocolOfRows(head []byte) string {
+	unconnected := false
+	for text := range bytes.Lines(head) {
+		word, _, _ := strings.Cut(strings.TrimSpace(string(text[:min(len(text), 100)])), " ")
+		switch {
+		case word == "UNCONN":
+			unconnected = true
+		case isSocketState(word) && word != "ESTAB":
+			return "tcp"
+		}
+	}
+	if unconnected {
+		return "udp"
+	}
+	return "tcp"
 }
 
 // isNetid recognises the first column of a table of several protocols. A state is

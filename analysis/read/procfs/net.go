@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"io"
 	"net/netip"
 	"path"
@@ -26,7 +27,10 @@ type NetTable struct {
 	NoDescriptor int
 	// Figures are those of sockstat: sockets_used, tcp_inuse, tcp_orphan, tcp_tw,
 	// tcp_alloc, tcp_mem (pages), udp_inuse, tcp6_inuse, ...
-	Figures   map[string]int64
+	Figures map[string]int64
+	// Begins has the offset of the first row of each capture: one begins with a table that
+	// came before, or below a line of date.
+	Begins    []int64
 	Bytes     int64
 	Truncated bool
 }
@@ -41,9 +45,9 @@ const maxFigures = 128
 // Addresses are as lsof -nP prints them, in brackets for IPv6 and without the mapping
 // of IPv4; a missing peer becomes "". The table is that of one network namespace: a
 // socket that is not in it may be in that of another. visit receives every row, also
-// those without an inode; the row is reused: copy what is kept. The error is that of
-// visit or of r.
-func ParseNet(r io.Reader, path string, visit func(s *analysis.Socket) error) (NetTable, []analysis.Problem, error) {
+// those without an inode; the row is reused: copy what is kept. part counts the captures of
+// the file from 0. The error is that of visit or of r.
+func ParseNet(r io.Reader, path string, visit func(part int, s *analysis.Socket) error) (NetTable, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := netReader{probs: &line.Problems{Path: path}, name: path}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
@@ -68,9 +72,24 @@ type netReader struct {
 	probs *line.Problems
 	// name is the path of the file, or of the part of it below a heading of tail.
 	name, table string
+	// border sees the next capture begin, whose first row is not read yet while fresh is true.
+	border line.Border
+	fresh  bool
 }
 
-func (t *netReader) line(l line.Line, visit func(*analysis.Socket) error) error {
+// title takes the line above a table.
+func (t *netReader) title(text string) {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, t.name+text)
+	number := int64(h.Sum64() >> 1)
+	if t.border.Begins(number) {
+		t.border.Begin()
+		t.fresh = true
+	}
+	t.border.Add(number)
+}
+
+func (t *netReader) line(l line.Line, visit func(int, *analysis.Socket) error) error {
 	text := strings.TrimSpace(l.Text)
 	if text == "" {
 		return nil
@@ -78,11 +97,17 @@ func (t *netReader) line(l line.Line, visit func(*analysis.Socket) error) error 
 	if name, ok := strings.CutPrefix(text, "==> "); ok {
 		t.name = strings.TrimSuffix(name, " <==")
 		t.table = netTableOf("", t.name)
+		t.title("")
 		return nil
 	}
 	if isNetHeader(text) {
 		t.table = netTableOf(text, t.name)
 		t.note(t.table)
+		t.title(text)
+		return nil
+	}
+	if line.IsPrompt(text) || line.IsDate(text) {
+		t.border.Pass(text)
 		return nil
 	}
 	if t.figures(text) {
@@ -95,7 +120,14 @@ func (t *netReader) line(l line.Line, visit func(*analysis.Socket) error) error 
 	}
 	s.Place = l.Place()
 	t.count(&s)
-	return visit(&s)
+	if t.border.Begins(-1) {
+		t.border.Begin()
+		t.fresh = true
+	}
+	if t.border.Add(-1); t.fresh || len(t.Begins) == 0 {
+		t.Begins, t.fresh = append(t.Begins, l.Offset), false
+	}
+	return visit(len(t.Begins)-1, &s)
 }
 
 // odd reports a line that is no row; a row that lost its end is a cut file.

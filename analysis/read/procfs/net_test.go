@@ -19,7 +19,7 @@ import (
 func netRows(t testing.TB, raw []byte, path string) (NetTable, []analysis.Socket, []analysis.Problem) {
 	t.Helper()
 	var rows []analysis.Socket
-	sum, problems, err := ParseNet(bytes.NewReader(raw), path, func(s *analysis.Socket) error {
+	sum, problems, err := ParseNet(bytes.NewReader(raw), path, func(_ int, s *analysis.Socket) error {
 		rows = append(rows, *s)
 		return nil
 	})
@@ -43,7 +43,7 @@ func TestFiguresOfNetTables(t *testing.T) {
 		for _, path := range []string{name, "unnamed"} { // the header names all of these
 			got, _, problems := netRows(t, raw, path)
 			wantClean(t, problems, nil)
-			want.Bytes = int64(len(raw))
+			want.Bytes, want.Begins = int64(len(raw)), []int64{int64(bytes.IndexByte(raw, '\n') + 1)}
 			if want.States == nil {
 				want.States = map[string]int{}
 			}
@@ -92,7 +92,7 @@ func TestRowsOfNetTables(t *testing.T) {
 		t.Errorf("got %+v, %+v", sum, problems)
 	}
 	stop := errors.New("stop")
-	if _, _, err := ParseNet(bytes.NewReader(sample(t, "proc_net_tcp.txt")), "x", func(*analysis.Socket) error { return stop }); !errors.Is(err, stop) {
+	if _, _, err := ParseNet(bytes.NewReader(sample(t, "proc_net_tcp.txt")), "x", func(int, *analysis.Socket) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func FuzzNet(f *testing.F) {
 	seed(f, "proc_net_tcp.txt", "proc_net_tcp6.txt", "proc_net_udp.txt", "proc_net_unix.txt", "proc_net_netlink.txt", "proc_net_packet.txt", "sockstat")
 	f.Fuzz(func(t *testing.T, in []byte) {
 		n := 0
-		sum, problems, err := ParseNet(bytes.NewReader(in), "f", func(s *analysis.Socket) error {
+		sum, problems, err := ParseNet(bytes.NewReader(in), "f", func(_ int, s *analysis.Socket) error {
 			n++
 			if s.Protocol == "" || s.Place.Offset+s.Place.Length > int64(len(in)) {
 				t.Fatalf("socket %+v", s)

@@ -289,7 +289,7 @@ func (p *pairing) table(name string, datagram bool, found map[string]target) {
 		return
 	}
 	defer f.Close()
-	_, _, _ = procfs.ParseNet(f, path, func(s *analysis.Socket) error {
+	_, _, _ = procfs.ParseNet(f, path, func(_ int, s *analysis.Socket) error {
 		link := "socket:[" + strconv.FormatUint(s.Inode, 10) + "]"
 		if _, wanted := found[link]; wanted {
 			found[link] = target{listening: s.State == "LISTEN", datagram: datagram}
