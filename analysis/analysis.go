@@ -326,6 +326,10 @@ const NetworkNamespace = "network_namespace"
 // records hold fewer.
 const DeclaredGoroutines = "declared_goroutines"
 
+// UndeclaredRecords is the figure with the number of records of a profile that declares no
+// number of goroutines.
+const UndeclaredRecords = "undeclared_records"
+
 // UserID is the figure with the real user id of a process, for which the kernel counts the
 // limits of a user.
 const UserID = "uid"

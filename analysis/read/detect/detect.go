@@ -144,6 +144,7 @@ func sniff(h Head) Result {
 		(*view).fields,
 		(*view).binary,
 		(*view).wrapped,
+		(*view).records,
 		(*view).lsofJSON,
 		(*view).json,
 		(*view).threads,

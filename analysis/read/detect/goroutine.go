@@ -63,6 +63,27 @@ func (v *view) debug1() (Result, bool) {
 	return no()
 }
 
+// records are what counts goroutines by their stack without a line of the total: the record
+// of debug=1, and what leak checkers of tests print, each with the line that follows it.
+var records = []struct {
+	record, next *expression.Expression
+	what         string
+}{
+	{expression.Lazy(`^\s*\d+ @( 0x[0-9a-f]+)+\s*$`), expression.Lazy(`^\s*#(\s+0x[0-9a-f]+\s|\s+labels: )`), "records of debug=1 without the line that declares their total"},
+	{expression.Lazy(`^\s*\d+ instances? of:\s*$`), expression.Lazy(`^\s*\S+\(.*\)\s*$`), "stacks with their numbers, as leak checkers of tests print them"},
+}
+
+func (v *view) records() (Result, bool) {
+	for i := range v.lines[:max(len(v.lines)-1, 0)] {
+		for _, f := range records {
+			if f.record.MatchString(v.lines[i]) && f.next.MatchString(v.lines[i+1]) {
+				return high(GoroutineDebug1, f.what+": "+quote(v.lines[i]))
+			}
+		}
+	}
+	return no()
+}
+
 var httpHeaderLine = expression.Lazy(`^(HTTP/\d|[A-Za-z][A-Za-z0-9-]*: )`)
 
 func httpHeader(line string) bool { return httpHeaderLine.MatchString(line) }

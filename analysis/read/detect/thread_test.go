@@ -26,6 +26,8 @@ func TestThreadsAreNamedByTheirLines(t *testing.T) {
 		{"indented headers", "  " + header + "  " + header, detect.ThreadDump},
 		{"a carrier has no nid", strings.Repeat("\"ForkJoinPool-1-worker-1\" #42 [11535] daemon prio=5 os_prio=0 cpu=0.66ms elapsed=3.83s tid=0x00007fc80417d310  [0x00007fc7dc7fd000]\n   Carrying virtual thread #41\n", 2), detect.ThreadDump},
 		{"names with quotes in dump_to_file", "11429\n2026-11-21T02:54:16.1Z\n21\n\n#1 \"odd \"quoted\" name\"\n      a.B.c(B.java:1)\n\n#2 \"\" virtual\n", detect.ThreadDump},
+		{"JavaMelody's list in Jenkins", "\"A\" daemon prio=5 RUNNABLE\n\tjava.net.SocketInputStream.socketRead0(Native Method)\n", detect.ThreadDump},
+		{"a sentence about a priority is no thread", "the thread \"A\" has prio=5 RUNNABLE\n", detect.Text},
 		{"JConsole's details", "Name: main\nState: WAITING on java.lang.Object@1b2c\nTotal blocked: 1  Total waited: 1,234\n\nStack trace: \n java.lang.Object.wait(Native Method)\n", detect.ThreadDump},
 		{"a javacore", "0SECTION       TITLE subcomponent dump routine\n1TISIGINFO     Dump Event \"user\" (00004000) received\n3XMTHREADINFO      \"main\" J9VMThread:0x01, j9thread_t:0x02\n", detect.Javacore},
 		{"a javacore that stops before its threads", "0SECTION       TITLE subcomponent dump routine\nNULL           ====\n", detect.Javacore},

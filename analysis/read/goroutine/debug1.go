@@ -33,6 +33,9 @@ type debug1Parser struct {
 	open, headless bool
 	key            []byte
 	end            int64
+	// checked is true for the list of a leak checker. name is the call whose place follows.
+	checked bool
+	name    []byte
 }
 
 // maxProfiles bounds the profiles of one text.
@@ -96,12 +99,14 @@ func (p *debug1Parser) line(b []byte) error {
 		}
 		return nil
 	}
-	if count, ok := cutCount(b); ok {
-		if err := p.deliver(); err != nil || !p.reading {
-			return err
-		}
-		p.begin(count)
+	if p.called(b) {
 		return nil
+	}
+	if count, ok := cutCount(b); ok {
+		return p.begin(count, false)
+	}
+	if count, ok := cutInstances(b); ok {
+		return p.begin(count, true)
 	}
 	if name, total, ok := cutTotal(b); ok {
 		if err := p.deliver(); err != nil {
@@ -202,9 +207,48 @@ func otherProfile(name string) error {
 	}
 }
 
-func (p *debug1Parser) begin(count int) {
+// begin begins a record. The first one may stand in a text that lost the line above it, or
+// in the list of a leak checker, which has none.
+func (p *debug1Parser) begin(count int, checked bool) error {
+	if err := p.deliver(); err != nil {
+		return err
+	}
+	if len(p.profiles) == 0 && p.other == "" {
+		p.header(sampleGoroutine, 0)
+		p.profile().Undeclared, p.checked = !checked, checked
+	}
+	if !p.reading || checked && !p.checked {
+		return nil
+	}
 	p.record = Record{Profile: len(p.profiles) - 1, Count: count, Line: p.lines.num, Offset: p.lines.off}
-	p.open, p.headless, p.key, p.end = true, false, p.key[:0], p.lines.pos()
+	p.open, p.headless, p.key, p.end, p.name = true, false, p.key[:0], p.lines.pos(), p.name[:0]
+	return nil
+}
+
+// called reads a line of a stack in the list of a leak checker, which prints it as debug=2
+// does, and reports whether it is one.
+//
+//	main.work(...)
+//		/s/a.go:1 +0x1
+//	created by main.start in goroutine 1
+func (p *debug1Parser) called(b []byte) bool {
+	if !p.checked || !p.open || len(p.key) > maxKey {
+		return false
+	}
+	if place, ok := cutOffsets(b); ok && len(p.name) > 0 {
+		if creator, ok := bytes.CutPrefix(p.name, []byte(creatorWord)); ok {
+			p.key = append(p.key, markCreator)
+			p.name, _ = cutParent(creator)
+		}
+		p.key, p.name, p.end = appendFrame(p.key, p.name, place), nil, p.lines.pos()
+		return true
+	}
+	name := b
+	if !bytes.HasPrefix(b, []byte(creatorWord)) {
+		name = cutArgs(b)
+	}
+	p.name = bytes.Clone(name)
+	return len(name) > 0
 }
 
 // comment reads what follows the "#" of a line of a record.
@@ -298,10 +342,20 @@ func (p *debug1Parser) endProfile(end int64, whole bool) {
 	if declared == 0 {
 		f.Total = f.Sum
 	}
+	if f.Undeclared || p.checked {
+		declared = f.Sum
+	}
 	if f.Sum >= declared {
 		f.Refused = 0 // nothing is missing, so that these lines were no records
 	}
 	switch {
+	case f.Undeclared:
+		p.lost(analysis.Problem{
+			Line: 1, Offset: f.Offset, Severity: analysis.Warning,
+			What: "the total of the profile is not known",
+			Why:  `no line "goroutine profile: total N" stands above its records`,
+			Hint: "upload the profile from its first line on",
+		})
 	case f.Refused > 0:
 		p.lost(analysis.Problem{
 			Line: p.refused.line, Offset: p.refused.offset, Severity: analysis.Warning,
@@ -383,6 +437,14 @@ func cutCount(b []byte) (int, bool) {
 		return 0, false
 	}
 	return clampCount(n), len(rest) == 2 || rest[2] == ' '
+}
+
+// cutInstances reads what a leak checker prints above a stack (net/http, main_test.go).
+//
+//	"3 instances of:" -> 3
+func cutInstances(b []byte) (int, bool) {
+	n, rest, ok := cutNumber(b)
+	return clampCount(n), ok && n > 0 && (string(rest) == " instances of:" || string(rest) == " instance of:")
 }
 
 // cutColumns splits the columns that text/tabwriter padded with tabs. Where tabs

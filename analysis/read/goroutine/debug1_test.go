@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
@@ -155,4 +156,43 @@ func TestRecordsAndRefusedAreThoseSeen(t *testing.T) {
 			t.Fatalf("%d records and %d refused, want %d and %d", p.Records, p.Refused, len(blocks)-len(damaged), len(damaged))
 		}
 	})
+}
+
+func TestRecordsWithoutATotalAreCounted(t *testing.T) {
+	const record = "811 @ 0x43aad6 0x40862c\n#\t0x122fe68\tnet/http.(*persistConn).writeLoop+0xe5\t/src/transport.go:2421\n\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []int
+		undeclared bool
+	}{
+		{"one record", record, []int{811}, true},
+		{"two records below a sentence", "We see this:\n" + record + "4 @ 0x1\n#\t0x1\tmain.run+0x1\t/src/m.go:1\n", []int{815}, true},
+		{"a record of a profile of something else", "heap profile: 1: 2 [3: 4] @ heap/1048576\n" + record + leakText, []int{3}, false},
+		{"a leak checker, whose list is whole", "Too many goroutines running after all test(s).\n3 instances of:\nmain.work(...)\n\t/s/a.go:1 +0x1\ncreated by main.start\n\t/s/a.go:9 +0x1\n1 instances of:\nmain.(*T).run(0x1)\n\t/s/b.go:2 +0x5\nFAIL\tm\t0.1s\n", []int{4}, false},
+		{"instances in a profile are text", "goroutine profile: total 1\n1 @ 0x1\n#\t0x1\tmain.run+0x1\t/src/m.go:1\n\n3 instances of:\nmain.work(...)\n", []int{1}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			profiles, got, _ := sums(t, tc.text)
+			if !slices.Equal(got, tc.want) || profiles[0].Undeclared != tc.undeclared || profiles[0].Whole() == tc.undeclared {
+				t.Errorf("sums %v, want %v; %+v", got, tc.want, profiles)
+			}
+		})
+	}
+}
+
+func TestTheListOfALeakCheckerHasStacksAndCreators(t *testing.T) {
+	text := "Unexpected goroutines running after all test(s).\n2 instances of:\nmain.(*T).wait(...)\n\t/s/a.go:1 +0x1\nmain.work(0x1, {0x2})\n\t/s/a.go:4 +0x7\ncreated by main.start in goroutine 7\n\t/s/a.go:9 +0x1\n\n"
+	_, _, err := goroutine.ParseDebug1(strings.NewReader(text), goroutine.Config{}, func(r *goroutine.Record) error {
+		want := analysis.Stack{
+			Frames:    []analysis.Frame{{Func: "main.(*T).wait", File: "/s/a.go", Line: 1}, {Func: "main.work", File: "/s/a.go", Line: 4}},
+			CreatedBy: analysis.Frame{Func: "main.start", File: "/s/a.go", Line: 9},
+		}
+		if diff := cmp.Diff(want, *r.Stack); diff != "" || r.Count != 2 {
+			t.Errorf("%d of (-want +got):\n%s", r.Count, diff)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

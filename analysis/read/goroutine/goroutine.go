@@ -160,6 +160,8 @@ type Profile struct {
 	// Sum is over the counts of all Records. Refused counts the records that were seen
 	// and not understood; if Sum is below the declared number, Sum is a lower bound.
 	Sum, Records, Refused int
+	// Undeclared is true if the line with the total is missing: there may be other records.
+	Undeclared bool
 	// Truncated and TruncatedWhy are as in Dump.
 	Truncated    bool
 	TruncatedWhy string
@@ -180,4 +182,4 @@ type Resource struct {
 }
 
 // Whole reports whether nothing is missing of the profile.
-func (p *Profile) Whole() bool { return !p.Truncated && p.Refused == 0 }
+func (p *Profile) Whole() bool { return !p.Truncated && !p.Undeclared && p.Refused == 0 }

@@ -333,6 +333,8 @@ func TestProfileErrorsOfReaderAndVisitorComeBack(t *testing.T) {
 func FuzzDebug1(f *testing.F) {
 	f.Add(read(f, "testdata/debug1-go1.26.8.txt")[:8<<10])
 	f.Add(read(f, "testdata/gccgo12-debug2.txt"))
+	f.Add([]byte("811 @ 0x43aad6\n#\t0x1\tmain.(*Dispat\ncher).await+0x1\t/src/m.go:1\n"))
+	f.Add([]byte("3 instances of:\nmain.work(...)\n\t/s/a.go:1 +0x1\ncreated by main.start in goroutine 7\n\t/s/a.go:9 +0x1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := 0
 		profiles, problems, err := goroutine.ParseDebug1(bytes.NewReader(data), goroutine.Config{}, func(r *goroutine.Record) error {

@@ -132,7 +132,13 @@ func (b *builder) goroutines() {
 
 // declared keeps the number of goroutines that an incomplete profile declares.
 func (b *builder) declared(twin *part, total int) {
-	if twin == nil || twin.profile.profile.Total <= total {
+	if twin == nil {
+		return
+	}
+	if f := &twin.profile.profile; f.Undeclared {
+		b.figure(analysis.UndeclaredRecords, float64(f.Records))
+	}
+	if twin.profile.profile.Total <= total {
 		return
 	}
 	b.figure(analysis.DeclaredGoroutines, float64(twin.profile.profile.Total))

@@ -41,7 +41,7 @@ type threadDump struct {
 
 // javaForms come from thread MX beans and the like, which know nothing of the virtual
 // machine's own threads.
-var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormDumpToFile, thread.FormDumpToFileJSON, thread.FormHotThreads}
+var javaForms = []string{thread.FormSupportCore, thread.FormJenkins, thread.FormThreadInfo, thread.FormStackTraces, thread.FormActuator, thread.FormVisualVM, thread.FormJConsole, thread.FormJavaMelody, thread.FormDumpToFile, thread.FormDumpToFileJSON, thread.FormHotThreads}
 
 // numbered reports whether the threads can be followed to other dumps: older
 // forms print no number, or only the names.

@@ -41,7 +41,7 @@ func (p *textParser) body(s string) bool {
 
 // bare reports whether the dump's form prints frames without "at".
 func (p *textParser) bare() bool {
-	return p.h.form == FormDumpToFile || p.h.form == FormJConsole
+	return p.h.form == FormDumpToFile || p.h.form == FormJConsole || p.h.form == FormJavaMelody
 }
 
 // frame adds a frame. After foreign text and a blank line it is that of an exception in

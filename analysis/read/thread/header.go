@@ -159,6 +159,8 @@ func (h *header) attributes(s string) (ok bool) {
 		return h.hotSpot(s)
 	case strings.Contains(s, "Id="):
 		*h, ok = threadInfoHeader(s)
+	case strings.Contains(s, "prio="):
+		*h, ok = javaMelodyHeader(s)
 	}
 	return ok
 }
@@ -290,6 +292,7 @@ var (
 	visualVM    = expression.Lazy(`^- Thread t@(\d+)$`)
 	threadInfo  = expression.Lazy(`(?s)^(daemon )?(?:prio=\d+ )?Id=(\d+) (Group=.*? )?(?:in )?` + states +
 		`(?: on (?:lock=)?(\S+))?(?: owned by "(.*)" Id=(-?\d+))?(?: \(suspended\))?(?: \((?:running )?in native\))?$`)
+	javaMelody = expression.Lazy(`^(daemon )?prio=\d+ ` + states + `$`)
 
 	getAllStackTraces = expression.Lazy(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
 	virtualToString   = expression.Lazy(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
@@ -385,6 +388,19 @@ func threadInfoHeader(s string) (header, bool) {
 	if m[7] != "" {
 		h.lock.Owner, h.ownerID = text(m[6]), number(m[7])
 	}
+	return h, true
+}
+
+// javaMelodyHeader reads the threads of JavaMelody, which have no ids.
+//
+//	daemon prio=5 RUNNABLE
+func javaMelodyHeader(s string) (header, bool) {
+	m := javaMelody.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormJavaMelody)
+	h.thread.Daemon, h.thread.State = m[1] != "", text(m[2])
 	return h, true
 }
 

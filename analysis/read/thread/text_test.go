@@ -77,6 +77,7 @@ func TestHeadersOfEveryForm(t *testing.T) {
 		{`Thread 16653: (state = BLOCKED)`, thread.FormJstackF, "", "state = BLOCKED", -1, 16653, analysis.JavaThread},
 		{`#48 "vt "4"" virtual`, thread.FormDumpToFile, `vt "4"`, "", 48, 0, analysis.VirtualThread},
 		{`#51 "" BLOCKED 2026-11-21T02:54:23.475659678Z`, thread.FormDumpToFile, "", "BLOCKED", 51, 0, analysis.JavaThread},
+		{`"odd "name"" daemon prio=5 TIMED_WAITING`, thread.FormJavaMelody, `odd "name"`, "TIMED_WAITING", -1, 0, analysis.JavaThread},
 		{"Name: pool-1\nState: WAITING on java.lang.Object@1b2c owned by: other", thread.FormJConsole, "pool-1", "WAITING", -1, 0, analysis.JavaThread},
 	} {
 		p := parse(t, "x", test.text+"\n")

@@ -31,6 +31,8 @@ const (
 	FormVisualVM = "visualvm"
 	// FormJConsole is the paste of one thread's details in JConsole.
 	FormJConsole = "jconsole"
+	// FormJavaMelody is the text of JavaMelody, also as the monitoring plugin of Jenkins.
+	FormJavaMelody = "javamelody"
 	// FormJstackF is jstack -F, which has no names.
 	FormJstackF = "jstack-f"
 	FormJRockit = "jrockit"

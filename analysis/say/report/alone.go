@@ -56,7 +56,7 @@ func (d *diagnosing) alone(s *Series) []string {
 	whole := []string{text}
 	// What is named is of one kind: the others would stand between it and its number.
 	text = fmt.Sprintf("One dump%s: %s", s.place("of"), wording.Members(d.worded(s, kind), totals[0].N))
-	if snap := d.snapshot(s, 0); snap.Declared > 0 && kind == analysis.KindGoroutine {
+	if snap := d.snapshot(s, 0); snap.declared() != "" && kind == analysis.KindGoroutine {
 		text = fmt.Sprintf("One dump%s: %s", s.place("of"), snap.declared())
 	} else if snap.Bounded(kind) {
 		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, totals[0].N))
@@ -127,8 +127,25 @@ func withState(text string, f *Family) []string {
 	return []string{text}
 }
 
-// declared words a profile that declares more goroutines than its records hold.
+// declared words a profile that declares more goroutines than its records hold, or records
+// that no number is declared for; empty for others.
+//
+//	"90 412 goroutines declared, stacks of 31 007"
+//	"811 goroutines of one record, of an unknown total"
 func (s *Snapshot) declared() string {
+	if s.Records > 0 {
+		of := "one record"
+		if s.Records > 1 {
+			of = wording.Plural(s.Records, "record", "records")
+		}
+		return wording.Members(analysis.KindGoroutine, *s.Totals.Goroutines) + " of " + of + ", of an unknown total"
+	}
+	if s.Declared == 0 {
+		return ""
+	}
+	if *s.Totals.Goroutines == 0 {
+		return wording.Number(int64(s.Declared)) + " goroutines declared, no stack"
+	}
 	return fmt.Sprintf("%s goroutines declared, stacks of %s", wording.Number(int64(s.Declared)), wording.Number(int64(*s.Totals.Goroutines)))
 }
 

@@ -264,7 +264,7 @@ func (h *headline) inventory(s *Series, i int) string {
 	for _, k := range analysis.Kinds() {
 		switch n := snap.Totals.Of(k); {
 		case n == nil:
-		case k == analysis.KindGoroutine && snap.Declared > 0:
+		case k == analysis.KindGoroutine && snap.declared() != "":
 			words = append(words, snap.declared())
 		case snap.Bounded(k):
 			words = append(words, "at least "+wording.Members(k, *n))

@@ -60,7 +60,9 @@ type Snapshot struct {
 	// "not_comparable". See Exactness.
 	Inexact analysis.Inexact `json:"inexact,omitempty"`
 	// Declared is the number of goroutines that an incomplete profile declares.
-	Declared  int             `json:"declared_goroutines,omitempty"`
+	Declared int `json:"declared_goroutines,omitempty"`
+	// Records is the number of records of a profile that declares no number of goroutines.
+	Records   int             `json:"undeclared_records,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
 	// Contention has its mutex and block profiles.
