@@ -30,6 +30,7 @@ type building struct {
 	excerpt   bool     // what made them enough
 	foreign   int
 	profile   bool // a profile in text form, not a dump
+	wraps     bool // the line of a profile before ends without the number of its line
 	after     bool // the end of a thread dump was seen
 	deadlocks bool
 	full      bool // no more is kept
@@ -108,20 +109,23 @@ func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 // interrupt leaves out a line that is none of the dump: the fence of a code block.
 // What follows belongs to no block of it unless a header comes.
 func (o *building) interrupt() {
-	o.blank = true
+	o.blank, o.wraps = true, false
 	if o.Kind == KindGoroutine {
 		o.parted = true
 	}
 	o.foreign++
 }
 
-// profileLine takes a line of a profile: a record, a frame or its labels.
+// profileLine takes a line of a profile: a record, a frame or its labels, or what was wrapped
+// off the line before.
 func (o *building) profileLine(b, t []byte, newline bool) {
 	count, _, record := bytes.Cut(t, []byte(" @ 0x"))
-	if t[0] != '#' && !(record && len(bytes.Trim(count, "0123456789")) == 0) {
+	wrapped := o.wraps && len(bytes.Fields(t)) <= 2
+	if t[0] != '#' && !(record && len(bytes.Trim(count, "0123456789")) == 0) && !wrapped {
 		o.foreign++
 		return
 	}
+	o.wraps = !isPlace(t, true)
 	o.sure = o.sure || record
 	o.foreign = 0
 	o.write(b, newline)
@@ -161,7 +165,7 @@ func (o *building) blankLine() {
 	if !o.full {
 		o.w.add([]byte{'\n'})
 	}
-	o.blank = true
+	o.blank, o.wraps = true, false
 }
 
 func (o *building) write(b []byte, newline bool) {

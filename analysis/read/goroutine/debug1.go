@@ -33,6 +33,12 @@ type debug1Parser struct {
 	open, headless bool
 	key            []byte
 	end            int64
+	// frame is the last line of a frame, which begins in the key at frameAt, and frameLine its
+	// number: the next line may continue it.
+	frame     []byte
+	frameAt   int
+	frameLine int64
+	broken    brokenNames
 	// checked is true for the list of a leak checker. name is the call whose place follows.
 	checked bool
 	name    []byte
@@ -113,6 +119,9 @@ func (p *debug1Parser) line(b []byte) error {
 			return err
 		}
 		p.header(name, total)
+		return nil
+	}
+	if p.open && p.continues(b) {
 		return nil
 	}
 	if p.reading && likeRecord(b) && p.lines.ended {
@@ -263,9 +272,53 @@ func (p *debug1Parser) comment(b []byte) {
 		p.labels(labels)
 		return
 	}
+	p.endFrame()
+	p.frameAt, p.frameLine = len(p.key), p.lines.num
 	if name, place, ok := cutFrame(b); ok && len(p.key) <= maxKey {
+		p.key, p.frame = appendFrame(p.key, name, place), append(p.frame[:0], b...)
+	}
+}
+
+// leastWrapped is the length from which on a line of addresses may have been wrapped.
+const leastWrapped = 40
+
+// continues takes a line that was wrapped off the frame above it, or off the addresses of the
+// record, and reports whether it is one.
+//
+//	"0x122fe68	m/subscriptions.(*Dispat", then "cher).await+0x268	/src/d.go:251"
+func (p *debug1Parser) continues(b []byte) bool {
+	if len(p.frame) == 0 {
+		return len(p.key) == 0 && p.end-p.record.Offset >= leastWrapped && len(bytes.Trim(b, "0123456789abcdefx ")) == 0
+	}
+	if p.lines.num != p.frameLine+1 || len(p.frame) > maxKey || b[0] == '`' || b[0] == '{' || len(bytes.Fields(b)) > 2 {
+		return false
+	}
+	_, name, place := cutColumns(p.frame)
+	_, whole := cutOffsets(place)
+	switch {
+	case whole, len(name) == 0 && !bytes.Contains(b, []byte("+0x")):
+		return false
+	case len(place) == 0 && bytes.Contains(name, []byte("+0x")) && bytes.IndexByte(b, '/') == 0:
+		// The line was wrapped between the name and its file.
+		b = append([]byte("\t"), b...)
+		p.frame = bytes.ReplaceAll(p.frame, []byte("  "), []byte("\t"))
+	}
+	p.frame = append(p.frame, b...)
+	p.key, p.end, p.frameLine = p.key[:p.frameAt], p.lines.pos(), p.lines.num
+	if name, place, ok := cutFrame(p.frame); ok {
 		p.key = appendFrame(p.key, name, place)
 	}
+	return true
+}
+
+// endFrame counts a frame whose name breaks off: it lacks its offset and its file.
+func (p *debug1Parser) endFrame() {
+	if _, name, place := cutColumns(p.frame); len(p.frame) > 0 && len(name) > 0 && len(place) == 0 && !bytes.Contains(name, []byte("+0x")) {
+		if p.broken.count++; p.broken.count == 1 {
+			p.broken.line = p.frameLine
+		}
+	}
+	p.frame = p.frame[:0]
 }
 
 // cutFrame reads the line of a frame. Without a function its name is the address.
@@ -302,6 +355,7 @@ func (p *debug1Parser) deliver() error {
 		return nil
 	}
 	p.open = false
+	p.endFrame()
 	p.record.Stack = p.stacks.get(p.key).stack
 	p.record.Length = p.end - p.record.Offset
 	f := p.profile()
@@ -319,6 +373,7 @@ func (p *debug1Parser) finish(whole bool) {
 		p.problems.always(tooManyStacks(p.stacks))
 	}
 	p.endProfile(p.lines.pos(), whole)
+	p.problems.broken(p.broken)
 	if whole && len(p.profiles) == 0 {
 		p.problems.always(analysis.Problem{
 			Offset: -1, Severity: analysis.Error,

@@ -196,3 +196,37 @@ func TestTheListOfALeakCheckerHasStacksAndCreators(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestFramesOfAProfileThatWereWrappedAreMended(t *testing.T) {
+	const record = "40 @ 0x43aad6 0x40862c 0x408098 0x122fe68 0x4689a1\n#\t0x122fe68\tm/subscriptions.(*Dispatcher).await+0x268\t/home/b/src/d.go:251\n"
+	for _, tc := range []struct{ name, at, with string }{
+		{"not wrapped", "@", "@"},
+		{"within the type", "Dispatcher", "Dispat\ncher"},
+		{"within the offset", "0x268", "0x2\n68"},
+		{"between name and file", "\t/home", "\n/home"},
+		{"within the path", "/src/", "/s\nrc/"},
+		{"before the number of the line", "251", "\n251"},
+		{"within the addresses", "0x4689a1", "0x4\n689a1"},
+		{"twice", "subscriptions.(*Dispatcher).await", "subscrip\ntions.(*Dis\npatcher).await"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, separator := range []string{"\t", "       "} {
+				text := strings.ReplaceAll("goroutine profile: total 40\n"+strings.Replace(record, tc.at, tc.with, 1), "\t", separator)
+				_, problems, err := goroutine.ParseDebug1(strings.NewReader(text), goroutine.Config{}, func(r *goroutine.Record) error {
+					want := []analysis.Frame{{Func: "m/subscriptions.(*Dispatcher).await", File: "/home/b/src/d.go", Line: 251}}
+					if diff := cmp.Diff(want, r.Stack.Frames); diff != "" || r.Count != 40 {
+						t.Errorf("%q: %d of (-want +got):\n%s", text, r.Count, diff)
+					}
+					return nil
+				})
+				if err != nil || len(problems) > 0 {
+					t.Errorf("%q: %v, %+v", text, err, problems)
+				}
+			}
+		})
+	}
+	cut := "goroutine profile: total 40\n40 @ 0x1\n#\t0x1\tm/subscriptions.(*Dispat\n#\t0x2\tmain.run+0x1\t/src/m.go:2\n"
+	if _, problems, _ := goroutine.ParseDebug1(strings.NewReader(cut), goroutine.Config{}, nil); len(problems) != 1 || problems[0].What != "1 name of a function is cut" || problems[0].Line != 3 {
+		t.Errorf("a name that is not continued: %+v", problems)
+	}
+}

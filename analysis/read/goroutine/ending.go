@@ -36,6 +36,7 @@ func (p *textParser) finish() {
 			Hint: "a data race is worth a ticket of its own",
 		})
 	}
+	p.problems.broken(p.broken)
 	p.refusals()
 	if d.Headers == 0 && d.Race == 0 {
 		p.problems.always(analysis.Problem{

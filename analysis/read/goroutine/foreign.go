@@ -320,11 +320,66 @@ func (p *textParser) foreign(b []byte, indent int) {
 		p.between(b, indent)
 		return
 	}
+	if p.continuesCreator(b) {
+		return
+	}
 	p.dropStray()
 	p.strays++
 	s := &p.stray
 	s.waits, s.text, s.indent = true, append(s.text[:0], b...), indent
 	s.line, s.off = p.lines.num, p.lines.off
+}
+
+// rejoined takes b as the rest of the call that the stray line before it begins: the line
+// was wrapped.
+//
+//	m/subscriptions.(*Dispat           main.run(0xc000010000,
+//	cher).await(0xc000010000)          0x2)
+func (p *textParser) rejoined(b []byte) bool {
+	s := &p.stray
+	if b[len(b)-1] != ')' || p.pending >= 0 || p.done || s.line+1 != p.lines.num {
+		return false
+	}
+	whole := append(bytes.Clone(s.text), b...)
+	name := cutArgs(whole)
+	if bytes.IndexByte(name, ' ') >= 0 || !isCut(s.text) && !isCut(cutArgs(b)) {
+		return false
+	}
+	s.waits = false
+	p.strays--
+	return p.function(whole, s.indent)
+}
+
+// continuesCreator takes b as the rest of the name of a creator whose line was wrapped.
+//
+//	created by m/subscriptions.(*Dispat
+//	cher).start in goroutine 1
+func (p *textParser) continuesCreator(b []byte) bool {
+	if p.pending < 0 || p.key[p.pending] != markCreator {
+		return false
+	}
+	cut := p.key[p.pending+1 : len(p.key)-1]
+	name, parent := cutParent(append(bytes.Clone(cut), b...))
+	if bytes.IndexByte(name, ' ') >= 0 || !isCut(cut) && bytes.IndexByte(cut, ' ') < 0 {
+		return false
+	}
+	if p.ancestor < 0 && parent > 0 {
+		p.g.Parent = parent
+	}
+	p.key = append(append(p.key[:p.pending+1], name...), '\n')
+	return true
+}
+
+// isCut reports whether a name is a part of one: a parenthesis in it has no partner, or no
+// dot follows its last slash.
+//
+//	"m/subscriptions.(*Dispat", "cher).await", "github.com/m/subscri", "await" -> true
+//	"main.(*T[...]).run", "panic" -> false
+func isCut(name []byte) bool {
+	if bytes.Count(name, []byte("(")) != bytes.Count(name, []byte(")")) {
+		return true
+	}
+	return bytes.IndexByte(name[bytes.LastIndexByte(name, '/')+1:], '.') < 0 && string(name) != "panic" && string(name) != "goexit"
 }
 
 // strayPlace tries b as the file of the stray line before it:
@@ -334,12 +389,23 @@ func (p *textParser) foreign(b []byte, indent int) {
 func (p *textParser) strayPlace(b []byte, indent int) bool {
 	s := &p.stray
 	file, ok := cutOffsets(b)
+	if ok && p.pending >= 0 && s.line+1 == p.lines.num && indent == 0 && bytes.IndexByte(s.text, '/') >= 0 && bytes.IndexByte(s.text, ' ') < 0 {
+		// The path was wrapped.
+		s.waits = false
+		p.strays--
+		return p.place(append(bytes.Clone(s.text), b...), s.indent)
+	}
 	if !ok || p.pending >= 0 || !s.isFunction(file, indent) {
 		p.dropStray()
 		return false
 	}
 	s.waits = false
 	p.strays--
+	if bytes.Count(s.text, []byte("(")) != bytes.Count(s.text, []byte(")")) {
+		if p.broken.count++; p.broken.count == 1 {
+			p.broken.line = s.line
+		}
+	}
 	if p.ancestor < 0 && len(p.key) <= maxKey {
 		p.key = append(append(p.key, s.text...), '\n')
 		p.key = append(append(p.key, file...), '\n')

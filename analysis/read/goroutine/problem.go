@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // problems collects at most a given number of problems and counts the rest.
@@ -28,6 +29,25 @@ func (p *problems) add(found analysis.Problem) {
 func (p *problems) always(found analysis.Problem) {
 	found.Path = p.path
 	p.list = append(p.list, found)
+}
+
+// brokenNames counts the names that a line breaks off and the next one does not continue.
+type brokenNames struct {
+	count int
+	line  int64 // of the first
+}
+
+// broken reports names that are cut.
+func (p *problems) broken(n brokenNames) {
+	if n.count == 0 {
+		return
+	}
+	p.always(analysis.Problem{
+		Line: n.line, Offset: -1, Severity: analysis.Warning,
+		What: wording.Plural(n.count, "name of a function is", "names of functions are") + " cut",
+		Why:  "a line of a stack ends within a name, and the next line does not continue it",
+		Hint: "upload the file itself, or copy the text where lines are not wrapped or cut",
+	})
 }
 
 // all returns the problems, with a summary of those left out.

@@ -60,6 +60,7 @@ type textParser struct {
 	refused refusedLine
 	behind  int // blocks that were not understood since the last goroutine given to visit began
 	dumper  dumperState
+	broken  brokenNames
 }
 
 // dumperState finds the goroutine that writes the dump.
@@ -146,6 +147,7 @@ func (p *textParser) line(b []byte) error {
 	case p.match != nil:
 		p.forget()
 		return p.line(whole)
+	case p.stray.waits && p.rejoined(b):
 	case p.stray.waits && p.strayPlace(b, indent):
 	case p.pending >= 0 && p.open && p.place(b, indent):
 	case b[len(b)-1] == ')' && p.open && !p.done && p.function(b, indent):

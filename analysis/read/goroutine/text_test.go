@@ -1013,3 +1013,40 @@ func TestOnlySignalsThatShowGoroutinesOpenADump(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesThatWereWrappedAreMended(t *testing.T) {
+	const header = "goroutine 5 [select]:\n"
+	want := analysis.Stack{
+		Frames:    []analysis.Frame{{Func: "example.com/m/subscriptions.(*Dispatcher).await", File: "/home/b/src/d.go", Line: 251}},
+		CreatedBy: analysis.Frame{Func: "example.com/m/subscriptions.(*Dispatcher).start", File: "/home/b/src/d.go", Line: 9},
+	}
+	const call, place = "example.com/m/subscriptions.(*Dispatcher).await(0xc000010000, 0x1)\n", "\t/home/b/src/d.go:251 +0x268\n"
+	const creator, created = "created by example.com/m/subscriptions.(*Dispatcher).start in goroutine 1\n", "\t/home/b/src/d.go:9 +0x1\n"
+	for name, text := range map[string]string{
+		"not wrapped":                   header + call + place + creator + created,
+		"a call within its type":        header + strings.Replace(call, "Dispatcher", "Dispat\ncher", 1) + place + creator + created,
+		"a call within its path":        header + strings.Replace(call, "subscr", "sub\nscr", 1) + place + creator + created,
+		"a call within its arguments":   header + strings.Replace(call, ", ", ", \n", 1) + place + creator + created,
+		"a path":                        header + call + strings.Replace(place, "b/src", "b\n/src", 1) + creator + created,
+		"a creator within its type":     header + call + place + strings.Replace(creator, "Dispatcher", "Dis\npatcher", 1) + created,
+		"a creator behind its function": header + call + place + strings.Replace(creator, "goroutine", "gor\noutine", 1) + created,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			_, problems, err := goroutine.ParseText(strings.NewReader(text+"\n"), goroutine.Config{}, func(g *goroutine.Goroutine) error {
+				n++
+				if diff := cmp.Diff(want, *g.Stack); diff != "" || g.Parent != 1 {
+					t.Errorf("parent %d, stack (-want +got):\n%s", g.Parent, diff)
+				}
+				return nil
+			})
+			if n != 1 || err != nil || len(problems) > 0 {
+				t.Errorf("%d goroutines, %v, %+v", n, err, problems)
+			}
+		})
+	}
+	text := header + "example.com/m/subscriptions.(*Dispat\n" + place + "\n"
+	if _, problems, _ := goroutine.ParseText(strings.NewReader(text), goroutine.Config{}, nil); len(problems) != 1 || problems[0].What != "1 name of a function is cut" || problems[0].Line != 2 {
+		t.Errorf("a name that is not continued: %+v", problems)
+	}
+}

@@ -321,7 +321,7 @@ func (p *textParser) alone(b *body, h header, number int64) bool {
 	word, rest, _ := strings.Cut(state, " ")
 	b.state, b.stated, b.onMonitor = p.h.thread.State, stated, stated && waitsOnMonitor(word, rest)
 	switch {
-	case !p.open || p.begin.Number != number || p.section != threads || p.held != "",
+	case !p.open || p.begin.Number != number || p.section != threads || p.held != "" || p.wrapped.Number > 0,
 		p.foreign != foreignText{blank: p.foreign.blank},
 		p.more > 0 || p.h.ownerID != h.ownerID || p.h.lock != h.lock || p.h.thread.Carrying != h.thread.Carrying,
 		stated != p.stated || bytes.Count(b.text, []byte(stateWord)) > 1,

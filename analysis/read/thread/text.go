@@ -69,6 +69,10 @@ type textParser struct {
 	heldAlone bool
 	blankAt   int64
 	border    line.Border
+	// wrapped is a frame whose name the next line continues; broken counts those that it does
+	// not continue.
+	wrapped line.Line
+	broken  int
 	// suspect is a line behind a blank one that is none of a dump.
 	suspect line.Line
 	// early are refused headers of a dump that has not begun.
@@ -179,7 +183,10 @@ func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\
 
 // line sorts one line.
 func (p *textParser) line(l line.Line) error {
-	s := trim(l.Text)
+	s := p.unwrapped(l, trim(l.Text))
+	if p.wrapped.Number == l.Number {
+		return nil
+	}
 	if s == "" {
 		p.foreign.blank, p.blankAt = true, l.Number
 		if p.held != "" {
@@ -226,6 +233,31 @@ func (p *textParser) line(l line.Line) error {
 	}
 	p.remember(l, s)
 	return nil
+}
+
+// unwrapped joins a line with the frame above it whose line was wrapped within its name, and
+// keeps a line that is such a frame.
+//
+//	at com.example.subscriptions.Dispat
+//	cher.await(Dispatcher.java:251)
+func (p *textParser) unwrapped(l line.Line, s string) string {
+	if w := p.wrapped; w.Number > 0 {
+		p.wrapped = line.Line{}
+		if l.Number == w.Number+1 && s != "" && s[len(s)-1] == ')' && !strings.Contains(s, " ") {
+			return w.Text + s
+		}
+		if p.broken++; p.broken == 1 {
+			p.problems.add(analysis.Warning, w, "the name of a call is cut",
+				"a line of a stack ends within a name, and the next line does not continue it: "+line.Quote(w.Text),
+				"upload the file itself, or copy the text where lines are not wrapped or cut; other names may be cut as well")
+		}
+		p.strange(w, w.Text)
+	}
+	if p.open && l.Ended && strings.HasPrefix(s, "at ") && len(s) < maxHeader && strings.IndexByte(s, '(') < 0 && strings.Count(s, " ") == 1 {
+		p.wrapped = l
+		p.wrapped.Text = strings.Clone(s)
+	}
+	return s
 }
 
 // joined is where the header of the next thread begins behind a frame, 0 if none does.

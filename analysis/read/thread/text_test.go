@@ -421,3 +421,34 @@ func TestFormsWithoutAFirstLineBeginAgainWithADateOrTheirFirstThreads(t *testing
 		}
 	}
 }
+
+func TestAFrameThatWasWrappedIsMended(t *testing.T) {
+	const header, frame = "\"main\" #1 prio=5 os_prio=0 tid=0x1 nid=0x2 runnable [0x3]\n   java.lang.Thread.State: RUNNABLE\n", "\tat com.example.Dispatcher.await(Dispatcher.java:251)\n"
+	for _, tc := range []struct {
+		name, frames string
+		want         []string
+		problems     int
+	}{
+		{"within the name of its class", strings.Replace(frame, "Dispatcher.a", "Dispat\ncher.a", 1), []string{"com.example.Dispatcher.await"}, 0},
+		{"and not continued", "\tat com.example.Dispat\n" + frame, []string{"com.example.Dispatcher.await"}, 1},
+		{"and followed by a sentence", "\tat com.example.Dispat\nit hangs (since noon)\n" + frame, []string{"com.example.Dispatcher.await"}, 1},
+	} {
+		for _, times := range []int{1, 3} { // what was read once is known
+			n := 0
+			_, problems, err := thread.ParseText(strings.NewReader(strings.Repeat(header+tc.frames+"\n", times)), thread.Config{}, func(_ int, th *analysis.Thread) error {
+				n++
+				var got []string
+				for _, f := range th.Stack.Frames {
+					got = append(got, f.Func)
+				}
+				if !slices.Equal(got, tc.want) {
+					t.Errorf("%s: frames %q, want %q", tc.name, got, tc.want)
+				}
+				return nil
+			})
+			if err != nil || n != times || len(problems) > 0 != (tc.problems > 0) {
+				t.Errorf("%s: %d threads, %v, %+v", tc.name, n, err, problems)
+			}
+		}
+	}
+}

@@ -71,7 +71,7 @@ var answers = map[string]claimed{
 	"inputs3/09":     {state: "leaking", says: []string{`12`, `3 to 15|12 of 12`}, never: []string{`othing grew`}},
 	"inputs3/10":     {state: "may leak", says: []string{`900 of 1024`}, never: []string{`none near`, `nothing can be counted`}, open: "counts of a metrics page: counts and circumstances"},
 	"inputs3/11":     {state: "leaking", says: []string{`24 threads`, `24 of 24`, `5 dumps`}, never: []string{`pid 2025`, `pid 2026`, `restarted`}},
-	"inputs3/12.txt": {open: "names cut by hard wraps: whose capture it is"},
+	"inputs3/12.txt": {state: "one dump", says: []string{`40 goroutines, all of them in subscriptions.\(\*Dispatcher\).await`}},
 	"inputs3/13.txt": {state: "one dump", says: []string{`811 goroutines of one record, of an unknown total`}, never: []string{`at least`}},
 	"inputs3/14.txt": {state: "one dump", says: []string{`2 threads`}},
 	"inputs3/15.txt": {state: "one dump", says: []string{`12\D?407 goroutines declared, no stack`}, never: []string{`at least`, `stacks of 0`}},
