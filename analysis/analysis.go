@@ -433,6 +433,8 @@ const (
 	FormJava    = "java"
 	FormCapped  = "capped"
 	FormVirtual = "virtual"
+	// FormCounted is the number of threads alone.
+	FormCounted = "counted"
 )
 
 // Family is what its members have in common, in every snapshot and bundle.

@@ -11,7 +11,7 @@ import (
 // outputs are the kinds of what commands print about the descriptors of a process, dumps those
 // of its goroutines and threads.
 var (
-	outputs = []Kind{FDListing, FDInfoGrep, LsofTable, LsofFields, LsofJSON, Lsfd, SocketTable, NetTable, InotifyTable}
+	outputs = []Kind{FDListing, FDInfoGrep, LsofTable, LsofFields, LsofJSON, Lsfd, SocketTable, NetTable, InotifyTable, ThreadTable}
 	dumps   = []Kind{GoroutineDebug2, GoroutineCrash, GoroutineDebug1, ThreadDump, ThreadJSON, Javacore, HotThreads, Wrapped}
 )
 

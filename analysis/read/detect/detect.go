@@ -56,6 +56,7 @@ const (
 	FDTargets       Kind = "fd-targets"    // link targets without numbers
 	InodeList       Kind = "inode-list"    // find -printf '%i %p', debugfs ncheck
 	InotifyTable    Kind = "inotify-table" // what the one-liners print
+	ThreadTable     Kind = "thread-table"  // threads by process, of ps
 	Metrics         Kind = "metrics"       // Prometheus text
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	CapturedAt      Kind = "captured-at"

@@ -350,10 +350,17 @@ var (
 // inotify finds tables that count inotify instances or watches. Those of uniq -c
 // look like any other: the word must stand in the file or its name.
 func (v *view) inotify() (Result, bool) {
-	for _, line := range v.lines[:min(len(v.lines), 20)] {
-		if inotifyHeader.MatchString(line) {
-			return high(InotifyTable, "the header of a table of inotify counts: "+quote(line))
+	for _, l := range v.lines[:min(len(v.lines), 20)] {
+		if inotifyHeader.MatchString(l) {
+			return high(InotifyTable, "the header of a table of inotify counts: "+quote(l))
 		}
+		if _, ok := line.ThreadColumns(strings.Fields(l)); ok {
+			return high(ThreadTable, "the header of a table of threads by ps: "+quote(l))
+		}
+	}
+	counts := ""
+	if v.rows(uniqRow.MatchString) > 0 {
+		counts = v.counted()
 	}
 	switch {
 	case v.most(1, inotifyPerFD.MatchString):
@@ -364,22 +371,32 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(uniqPath.MatchString))+" rows \"count, path\" of inotify instances or their watches")
 	case v.most(1, unmounted.MatchString):
 		return high(InotifyTable, v.more(v.count(unmounted.MatchString))+" targets of inotify watches whose mount a script did not find")
-	case v.rows(uniqRow.MatchString) > 0 && v.countsInotify():
+	case counts == "inotify":
 		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
+	case counts == "threads":
+		return medium(ThreadTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about threads of ps")
 	}
 	return v.inodes()
 }
 
-// countsInotify reports whether the name of the file, or the command nearest above the rows of
-// uniq -c, says that they count inotify.
-func (v *view) countsInotify() bool {
-	counts := strings.Contains(strings.ToLower(v.base), "inotify")
+// counted is what the rows of uniq -c count by the command nearest above them, else by the
+// name of the file: "inotify", "threads", or "".
+func (v *view) counted() string {
+	counts := ""
+	if strings.Contains(strings.ToLower(v.base), "inotify") {
+		counts = "inotify"
+	}
 	for _, l := range v.lines {
 		if uniqRow.MatchString(l) {
 			break
 		}
 		if command, ok := line.ReadCommand(l); ok && command.Text != "" || strings.Contains(l, "|") {
-			counts = strings.Contains(l, "inotify")
+			switch counts = ""; {
+			case line.CountsThreads(l):
+				counts = "threads"
+			case strings.Contains(l, "inotify"):
+				counts = "inotify"
+			}
 		}
 	}
 	return counts

@@ -18,11 +18,19 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// inotifyCounts are the rows of one process in a table of inotify counts.
+// inotifyCounts are the rows of one process in a table of counts.
 type inotifyCounts struct {
 	rows []procfs.InotifyCount
-	// what is procfs.Instances or procfs.Watches.
+	// what is procfs.Instances, procfs.Watches or procfs.Threads.
 	what string
+}
+
+// countedThings words what a table counts: "inotify watches", "threads".
+func countedThings(what string) string {
+	if what == procfs.Threads {
+		return what
+	}
+	return "inotify " + what
 }
 
 func (c *inotifyCounts) total() int {
@@ -46,6 +54,7 @@ func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) 
 	type key struct {
 		table int
 		process
+		what string
 	}
 	byProcess := map[key]*part{}
 	processes := map[process]bool{}
@@ -56,25 +65,26 @@ func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) 
 		if row.PID == 0 {
 			of.name = program
 		}
-		q := byProcess[key{row.Part, of}]
+		at := key{row.Part, of, row.What}
+		q := byProcess[at]
 		if q == nil {
 			q = p.another(row.Part)
-			q.pid, q.name, q.counts = row.PID, strings.TrimSuffix(programName(program), ":"), &inotifyCounts{what: what}
+			q.pid, q.name, q.counts = row.PID, strings.TrimSuffix(programName(program), ":"), &inotifyCounts{what: row.What}
 			q.section = len(begins) > 1
 			q.dated(times[row.Part])
-			byProcess[key{row.Part, of}], processes[of] = q, true
+			byProcess[at], processes[of] = q, true
 			r.parts = append(r.parts, q)
 		}
 		q.counts.rows = append(q.counts.rows, row)
 		total += row.Count
 	}
 	a.Rows = len(rows)
-	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(processes), "process", "processes"))
+	a.Outcome = fmt.Sprintf("%d %s of %s", total, countedThings(what), wording.Plural(len(processes), "process", "processes"))
 	if len(begins) > 1 {
-		a.Outcome = fmt.Sprintf("inotify %s of %s in %d tables", what, wording.Plural(len(processes), "process", "processes"), len(begins))
+		a.Outcome = fmt.Sprintf("%s of %s in %d tables", countedThings(what), wording.Plural(len(processes), "process", "processes"), len(begins))
 	}
 	for _, q := range byProcess {
-		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)
+		q.outcome = fmt.Sprintf("%d %s", q.counts.total(), countedThings(q.counts.what))
 	}
 	return err
 }
@@ -382,7 +392,7 @@ func (g *group) instant() string {
 func (b *builder) countedWatches() {
 	var table *part
 	for _, p := range b.g.parts {
-		if p.counts != nil {
+		if p.counts != nil && p.counts.what != procfs.Threads {
 			table = p
 		}
 	}

@@ -356,6 +356,7 @@ var formats = map[string]formatReader{
 	detect.FDTargets:       readTargets,
 	detect.NodeReport:      readNode,
 	detect.InotifyTable:    readInotifyTable,
+	detect.ThreadTable:     readInotifyTable,
 	detect.InodeList:       readInodes,
 	detect.Wrapped:         readWrapped,
 	detect.ListingBlocks:   readBlocks,

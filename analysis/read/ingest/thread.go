@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/join"
+	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
 	"leakdiff/analysis/say/wording"
 )
@@ -223,6 +224,7 @@ func (b *builder) threads() {
 		}
 	}
 	if len(all) == 0 {
+		b.countedThreads()
 		return
 	}
 	best := slices.MaxFunc(all, func(p, q *part) int { return p.threadRank() - q.threadRank() })
@@ -266,6 +268,20 @@ func (b *builder) threads() {
 	}
 	for executor, n := range d.dump.Containers {
 		b.figure("jvm_containers_"+executor, float64(n))
+	}
+}
+
+// countedThreads takes the number of threads from a table of ps, which shows none of them.
+func (b *builder) countedThreads() {
+	for _, p := range b.g.parts {
+		if p.counts == nil || p.counts.what != procfs.Threads {
+			continue
+		}
+		b.addArtifact(p)
+		total := p.counts.total()
+		b.s.Totals.Threads = &total
+		b.form(analysis.KindThread, analysis.FormCounted)
+		return
 	}
 }
 

@@ -267,7 +267,7 @@ func (p *part) printed() bool { return p.source == envelope.FormCommand }
 
 // printedKinds are read of the output of a command as well.
 var printedKinds = map[string]bool{
-	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true, detect.NetTable: true,
+	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true, detect.ThreadTable: true, detect.NetTable: true,
 	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true,
 }
 

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -12,10 +13,13 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// What a table of inotify counts.
+// What a table counts.
 const (
-	Instances = "instances"
+	Instances = "instances" // of inotify
 	Watches   = "watches"
+	Threads   = "threads" // by ps
+	// nothing is what the output of another command counts.
+	nothing = "-"
 )
 
 // InotifyCount is one row of a table that a script made of fdinfo or of the fd
@@ -23,6 +27,8 @@ const (
 // target. What the table does not name is 0 or ""; FD is then -1.
 type InotifyCount struct {
 	Count int
+	// What is Instances, Watches or Threads.
+	What string
 	// Instances is set if a table has both figures: Count is then of watches.
 	Instances     int
 	PID, FD       int
@@ -45,8 +51,9 @@ type InotifyCount struct {
 // PID, USER and COMMAND (or WATCHES, INSTANCES, APP, EXE); the rows of uniq -c without
 // a header; "PID 1, FD 4 has 311 watches"; the targets of one process, INUM DEV COUNT
 // TARGET or "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of
-// Count. The header or the command line copied along decides it. Otherwise the form
-// decides, with a problem. The DEV column of that script splits sdev by 256, which is
+// Count of the last table. The header or the command line copied along decides it. Otherwise
+// the form decides, with a problem. Tables of threads by ps are read as well, those of other
+// commands are not. The DEV column of that script splits sdev by 256, which is
 // wrong for disks and above 255 anonymous devices; it is put right. begins has the offset
 // of the first row of each table in time. The error is that of r only.
 func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, begins []int64, problems []analysis.Problem, err error) {
@@ -65,11 +72,15 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 		probs.Add(analysis.Note, line.Line{}, "no count of inotify instances or watches was found", "no line has the form of a known script's",
 			"save the files of /proc/PID/fdinfo themselves: they name every watch")
 	}
-	if t.what == "" && len(t.rows) > 0 {
+	stated := t.what == Instances || t.what == Watches // below the rows
+	if !stated && slices.ContainsFunc(t.rows, func(c InotifyCount) bool { return c.What == "" }) {
 		t.what = Instances
 		probs.Add(analysis.Note, line.Line{}, "the table does not say what it counts",
 			"rows of uniq -c without a header are inotify instances in most scripts, which says nothing of watches",
 			"save the files of /proc/PID/fdinfo themselves: they name every watch")
+	}
+	for i := range t.rows {
+		t.rows[i].What = cmp.Or(t.rows[i].What, t.what)
 	}
 	return t.rows, t.what, t.begins, probs.All(), in.Failure(path)
 }
@@ -98,7 +109,7 @@ func (t *inotifyTable) line(l line.Line) {
 	if len(fields) == 0 || strings.Trim(text, "-=") == "" {
 		return
 	}
-	if t.above(text, fields) {
+	if t.above(text, fields) || t.what == nothing {
 		return
 	}
 	row := InotifyCount{FD: -1, PID: t.pid, Place: l.Place()}
@@ -118,6 +129,7 @@ func (t *inotifyTable) line(l line.Line) {
 		t.border.Pass(text)
 		return
 	}
+	row.What = t.what
 	number := row.number()
 	if len(t.begins) == 0 || t.summed || t.border.Begins(number) {
 		if !t.summed {
@@ -135,7 +147,7 @@ func (t *inotifyTable) line(l line.Line) {
 // number tells the rows of one table apart.
 func (c *InotifyCount) number() int64 {
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, c.PID, "/", c.FD, "/", c.Inode, "/", c.Device, "/", c.Command)
+	_, _ = fmt.Fprint(h, c.What, c.PID, "/", c.FD, "/", c.Inode, "/", c.Device, "/", c.Command)
 	return int64(h.Sum64() >> 1)
 }
 
@@ -193,12 +205,23 @@ func (t *inotifyTable) above(text string, fields []string) bool {
 		}
 		return true
 	}
+	if rows, ok := line.ThreadColumns(fields); ok {
+		t.titles, t.what = threadTitles(fields, rows), Threads
+		return true
+	}
+	if line.CountsThreads(text) {
+		t.titles, t.targets, t.what = nil, false, Threads
+		return true
+	}
 	switch {
-	case strings.Contains(text, "/proc/") && (strings.Contains(text, "-lname") || strings.Contains(text, "readlink")) && !strings.Contains(text, "fdinfo"):
+	case strings.Contains(text, "/proc/") && (strings.Contains(text, "-lname") || strings.Contains(text, "readlink") || line.IsPrompt(text) && strings.Contains(text, "inotify")) && !strings.Contains(text, "fdinfo"):
 		t.what = Instances
 		return true
 	case strings.Contains(text, "fdinfo") && strings.Contains(text, "grep"):
 		t.what = Watches
+		return true
+	case line.IsPrompt(text) && strings.Contains(text, "|"):
+		t.titles, t.targets, t.what = nil, false, nothing
 		return true
 	case fields[0] == "Count:" && len(fields) == 2: // of grep over the same files
 		t.rest()
@@ -242,6 +265,29 @@ func inotifyTitles(fields []string) ([]string, bool) {
 	return out, known == len(fields) && known >= 3 && counts && slices.Contains(out, "pid")
 }
 
+// threadTitles maps the titles of a table of ps to fields. A row of one thread has its number
+// as that of a descriptor would be.
+func threadTitles(fields []string, rows bool) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		switch f {
+		case "PID":
+			out[i] = "pid"
+		case "LWP", "SPID", "TID":
+			out[i] = "fd"
+		case "NLWP", "THCNT":
+			if !rows {
+				out[i] = "count"
+			}
+		case "CMD", "COMMAND":
+			out[i] = "command"
+		case "USER", "UID":
+			out[i] = "user"
+		}
+	}
+	return out
+}
+
 // titled reads a row below a header; a command that is the last column keeps its
 // blanks.
 func (t *inotifyTable) titled(fields []string, row *InotifyCount) bool {
@@ -273,7 +319,10 @@ func (t *inotifyTable) titled(fields []string, row *InotifyCount) bool {
 			}
 		}
 	}
-	if seen == 0 {
+	switch {
+	case seen == 0 && t.what == Threads:
+		row.Count = 1
+	case seen == 0:
 		row.Count, row.Instances = row.Instances, 0
 	}
 	return ok

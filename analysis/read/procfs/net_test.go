@@ -238,6 +238,22 @@ func TestTablesOfInotifyScriptsAreRead(t *testing.T) {
 				{Count: 7491 - 6655, PID: 8412, FD: -1},
 			},
 		},
+		"threads of ps": {
+			"tail: inotify cannot be used\n\n$ ps -eLo pid,user,comm --no-headers | sort | uniq -c\n     90     50 root     java\n     40     60 root     dockerd\n", Threads,
+			[]InotifyCount{{Count: 90, PID: 50, FD: -1, User: "root", Command: "java"}, {Count: 40, PID: 60, FD: -1, User: "root", Command: "dockerd"}},
+		},
+		"threads of ps, counted by it": {
+			"    PID NLWP COMMAND\n     50   90 java -jar a.jar\n     60   40 dockerd\n", Threads,
+			[]InotifyCount{{Count: 90, PID: 50, FD: -1, Command: "java -jar a.jar"}, {Count: 40, PID: 60, FD: -1, Command: "dockerd"}},
+		},
+		"threads of ps, a row each": {
+			"    PID    SPID TTY          TIME CMD\n     50      50 ?        00:00:00 java\n     50      51 ?        00:00:01 java\n", Threads,
+			[]InotifyCount{{Count: 1, PID: 50, FD: 50, Command: "java"}, {Count: 1, PID: 50, FD: 51, Command: "java"}},
+		},
+		"instances, and what another command counts": {
+			"$ find /proc/*/fd -lname anon_inode:inotify | cut -d/ -f3 | uniq -c\n 3 50\n$ ps -eo ppid,user | sort | uniq -c\n  7 1 root\n", nothing,
+			[]InotifyCount{{Count: 3, PID: 50, FD: -1}},
+		},
 		"targets of debugfs": {
 			"kubelet pid=2430\nCount: 120\n1 10b 1259 128a ...\n1   1   72  Inode   Pathname\n10b 267 1   267 /etc/systemd/system/\n", Watches,
 			[]InotifyCount{{Count: 72, PID: 2430, FD: -1, Inode: 1}, {Count: 1, PID: 2430, FD: -1, Inode: 267, Target: "/etc/systemd/system/"}, {Count: 120 - 73, PID: 2430, FD: -1}},
@@ -247,7 +263,10 @@ func TestTablesOfInotifyScriptsAreRead(t *testing.T) {
 			rows, what, _, problems, err := ParseInotifyTable(strings.NewReader(tt.in), "x")
 			wantClean(t, problems, err)
 			for i := range rows {
-				rows[i].Place = analysis.Place{}
+				if want := tt.what; rows[i].What != want && want != nothing {
+					t.Errorf("row %d counts %s, want %s", i, rows[i].What, want)
+				}
+				rows[i].Place, rows[i].What = analysis.Place{}, ""
 			}
 			if diff := cmp.Diff(tt.want, rows); diff != "" || what != tt.what {
 				t.Errorf("%s, want %s (-want +got):\n%s", what, tt.what, diff)

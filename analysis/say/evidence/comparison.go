@@ -84,6 +84,8 @@ func shows(form string) string {
 		return "lists the threads of the virtual machine too"
 	case analysis.FormJava:
 		return "lists the threads of Java alone"
+	case analysis.FormCounted:
+		return "counts threads and shows none of them"
 	case analysis.FormCapped:
 		return "cuts every stack after a few frames"
 	case analysis.FormVirtual:

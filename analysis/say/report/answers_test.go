@@ -64,7 +64,7 @@ var answers = map[string]claimed{
 	"inputs3/03.txt": {state: "one dump each", says: []string{`pid 50: 1 descriptor`}, holds: []string{"50 - - 1 -", "60 - - 1 -"}, never: []string{`9423`, `grew`}},
 	"inputs3/04.txt": {state: "one dump each", says: []string{`pid 60: 1 descriptor, 800 watches`}, holds: []string{"50 - - 1 12", "60 - - 1 800"}, never: []string{`\b0 watches`}},
 	"inputs3/05.txt": {state: "one dump each", says: []string{`pid 50: 1 descriptor, 1 watch`}, holds: []string{"50 - - 1 1", "60 - - 1 1"}, never: []string{`2 descriptors`}},
-	"inputs3/06.txt": {open: "threads that ps counts by process: whose capture it is"},
+	"inputs3/06.txt": {state: "one dump each", says: []string{`java: 90 threads`}, holds: []string{"dockerd 60 - - - -", "java 50 - - - -"}, never: []string{`descriptor`, `inotify`}},
 	"inputs3/07.txt": {state: "one dump each", says: []string{`pid 60: 3 descriptors`}, holds: []string{"50 - - 2 -", "60 - - 3 -"}, never: []string{`grew`}},
 	"inputs3/08": {state: "leaking", says: []string{`200 goroutines in main.\(\*C\).Collect`, `none ended`, `holds? its own lock|waits? for itself`},
 		never: []string{`othing grew`}},

@@ -25,6 +25,7 @@ func (j *JudgedSeries) levelForms() {
 	}
 	if whole := len(threads[analysis.FormFull]) + len(threads[analysis.FormJava]); whole > 0 {
 		j.leaveOut(threads[analysis.FormCapped], analysis.KindThread, "show a few frames of each stack only and are left out of verdicts on threads")
+		j.leaveOut(threads[analysis.FormCounted], analysis.KindThread, "count threads, show none of them and are left out of verdicts on threads")
 		j.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
 	}
 	sockets := j.forms(analysis.KindDescriptor)
