@@ -73,7 +73,22 @@ var records = []struct {
 	{expression.Lazy(`^\s*\d+ instances? of:\s*$`), expression.Lazy(`^\s*\S+\(.*\)\s*$`), "stacks with their numbers, as leak checkers of tests print them"},
 }
 
+// pprofText are lines of the text that pprof prints of a profile.
+var (
+	pprofType   = expression.Lazy(`^Type: goroutine(leak)?\s*$`)
+	pprofTitles = expression.Lazy(`^\s*flat\s+flat%\s+sum%\s+cum\s+cum%`)
+	pprofRule   = expression.Lazy(`^-{8,}\+-{8,}$`)
+)
+
 func (v *view) records() (Result, bool) {
+	if v.count(pprofType.MatchString) > 0 {
+		switch {
+		case v.count(pprofRule.MatchString) > 0:
+			return high(GoroutinePprof, "stacks of a goroutine profile with their counts, as pprof -traces prints them")
+		case v.count(pprofTitles.MatchString) > 0:
+			return high(GoroutinePprof, "functions of a goroutine profile with their counts, as pprof -top prints them")
+		}
+	}
 	for i := range v.lines[:max(len(v.lines)-1, 0)] {
 		for _, f := range records {
 			if f.record.MatchString(v.lines[i]) && f.next.MatchString(v.lines[i+1]) {

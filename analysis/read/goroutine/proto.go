@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // ParseProto reads the protobuf profile (debug=0), compressed by gzip or not, and hands
@@ -19,7 +20,7 @@ import (
 // and Labels remain valid.
 //
 // The error is that of r or of visit, or an *analysis.Fault: "other_profile" for a
-// profile of something else (heap, cpu), "too_large" beyond MaxProtoBytes, "unreadable"
+// profile of something else (heap, cpu) or the difference of two, "too_large" beyond MaxProtoBytes, "unreadable"
 // for bytes that are no profile.
 func ParseProto(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
@@ -58,6 +59,9 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 	if err != nil {
 		return err
 	}
+	if err := difference(decoded, value); err != nil {
+		return err
+	}
 	f := &p.profile
 	f.Sample = decoded.SampleType[value].Type
 	if decoded.TimeNanos > 0 {
@@ -66,10 +70,7 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 	if len(decoded.Mapping) > 0 {
 		f.Executable, f.BuildID = decoded.Mapping[0].File, decoded.Mapping[0].BuildID
 	}
-	for i, sample := range decoded.Sample {
-		if sample.Value[value] < 0 {
-			p.negative(i)
-		}
+	for _, sample := range decoded.Sample {
 		record := Record{
 			Count:  clampCount(sample.Value[value]),
 			Stack:  p.stacks.get(p.keyOf(sample)).stack,
@@ -85,6 +86,34 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 		}
 	}
 	return nil
+}
+
+// difference refuses a profile with seconds= of net/http/pprof, or with -base of pprof. A
+// count of an instant has no duration.
+func difference(decoded *profile.Profile, value int) error {
+	more, fewer := 0, 0
+	for _, sample := range decoded.Sample {
+		n := sample.Value[value]
+		more, fewer = add(more, clampCount(n)), add(fewer, clampCount(-n))
+	}
+	if fewer == 0 && decoded.DurationNanos <= 0 {
+		return nil
+	}
+	return differs(more, fewer, time.Duration(max(0, decoded.DurationNanos)))
+}
+
+// differs refuses what counts the goroutines between two captures, and none of an instant.
+func differs(more, fewer int, over time.Duration) error {
+	span := ""
+	if over > 0 {
+		span = " over " + wording.Duration(over)
+	}
+	return &analysis.Fault{
+		Code: "other_profile",
+		What: fmt.Sprintf("the profile is a difference%s: %d goroutines more in some stacks, %d fewer in others", span, more, fewer),
+		Why:  "how many goroutines there were is not in it",
+		Hint: "fetch /debug/pprof/goroutine?debug=2 twice, some minutes apart and without seconds=, and upload both",
+	}
 }
 
 func (p *protoParser) negative(sample int) {

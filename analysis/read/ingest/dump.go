@@ -294,6 +294,22 @@ func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return nil
 }
 
+// readPprof reads what the pprof tool prints of a goroutine profile. Functions of -top make no
+// families, since a goroutine counts for each on its stack.
+func readPprof(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	d := &profileDump{}
+	profile, functions, problems, err := goroutine.ParsePprof(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, d.add)
+	r.problem(problems...)
+	if err != nil {
+		return err
+	}
+	d.profile, d.functions = profile, functions
+	p.profile, p.inner, p.name = d, profile.Time, programName(profile.Executable)
+	a.Members, a.Truncated = profile.Sum, profile.Truncated
+	a.Outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, 0)
+	return nil
+}
+
 func (d *profileDump) add(rec *goroutine.Record) error {
 	d.stacks = append(d.stacks, rec.Stack)
 	d.counts = append(d.counts, rec.Count)

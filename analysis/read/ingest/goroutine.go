@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/say/wording"
 )
@@ -85,6 +86,7 @@ func (b *builder) goroutines() {
 		b.s.Truncated, b.s.Refused = twin.profile.profile.Truncated, twin.profile.profile.Refused
 		b.s.LowerBound = !twin.profile.profile.Whole()
 		b.declared(twin, total)
+		b.functions(twin)
 		return
 	}
 	dump := text.text.dump
@@ -142,6 +144,24 @@ func (b *builder) declared(twin *part, total int) {
 		return
 	}
 	b.figure(analysis.DeclaredGoroutines, float64(twin.profile.profile.Total))
+}
+
+// functions states which function that is not of the standard library most goroutines have on
+// their stack, from a profile that shows no stacks.
+func (b *builder) functions(p *part) {
+	var most *goroutine.FunctionCount
+	for i := range p.profile.functions {
+		f := &p.profile.functions[i]
+		if !family.OfStandardLibrary(f.Func) && (most == nil || f.Count > most.Count) {
+			most = f
+		}
+	}
+	if most == nil {
+		return
+	}
+	b.s.Statements = append(b.s.Statements, analysis.Statement{Key: "functions", Path: p.path,
+		Title: fmt.Sprintf("%d of %d goroutines have %s on their stack", most.Count, p.profile.profile.Total, most.Func),
+		Text:  "pprof -top counts functions and shows no stack. Upload the profile itself, or a dump with debug=2."})
 }
 
 // noObjects reports that a dump has none because it has too many addresses.

@@ -41,7 +41,7 @@ func (g *group) form(forms ...string) *part {
 // whole one, else debug=1 before a proto.
 func (g *group) profiles(leaked bool) *part {
 	var best *part
-	for _, form := range []string{detect.GoroutineDebug1, detect.GoroutineProto, detect.OTLPProfiles} {
+	for _, form := range []string{detect.GoroutineDebug1, detect.GoroutineProto, detect.OTLPProfiles, detect.GoroutinePprof} {
 		i := slices.IndexFunc(g.parts, func(p *part) bool { return p.form == form && p.profile != nil && p.leaked() == leaked })
 		if i >= 0 && (best == nil || !best.profile.profile.Whole()) {
 			best = g.parts[i]

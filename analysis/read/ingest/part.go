@@ -151,6 +151,8 @@ type profileDump struct {
 	stacks  []*analysis.Stack
 	counts  []int
 	offsets []goroutine.Record
+	// functions are those of a profile without stacks.
+	functions []goroutine.FunctionCount
 }
 
 // leaked reports whether the part is a profile of the leaked goroutines alone.

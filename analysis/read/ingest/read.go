@@ -329,6 +329,7 @@ var formats = map[string]formatReader{
 	detect.GoroutineProto:  readProto,
 	detect.ExecutionTrace:  readTrace,
 	detect.OTLPProfiles:    readOTLP,
+	detect.GoroutinePprof:  readPprof,
 	detect.ContentionText:  readContention,
 	detect.ContentionProto: readContentionProto,
 	detect.LsofTable:       listed(lsof.ParseTable),
