@@ -108,6 +108,9 @@ type Result struct {
 	// is a goroutine header; 43 more follow".
 	Reason     string
 	Confidence analysis.Confidence
+	// Help is what to capture instead of a file that is recognised and not read, a clause
+	// without a full stop; empty where the kind is read, or nothing better is known.
+	Help string
 	// NeedMore asks for up to SniffLimit bytes: what was seen is plain text in which a
 	// dump or listing may still begin.
 	NeedMore bool

@@ -320,7 +320,11 @@ func (v *view) sockets() (Result, bool) {
 	for _, line := range v.lines[:min(len(v.lines), 3)] {
 		for _, h := range socketHeaders {
 			if h.pattern.MatchString(line) && (!strings.HasPrefix(line, "Total: ") || v.has("\nTCP: ")) {
-				return high(h.kind, h.what)
+				r, ok := high(h.kind, h.what)
+				if h.kind == SocketSummary {
+					r.Help = helpSockets
+				}
+				return r, ok
 			}
 		}
 	}

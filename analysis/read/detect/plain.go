@@ -15,50 +15,6 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// magics are first bytes of files that hold no evidence, or that the unpacking
-// had to leave packed.
-var magics = []struct {
-	magic string
-	kind  Kind
-	what  string
-}{
-	{"\x89PNG\r\n\x1a\n", Image, "a PNG image"},
-	{"\xff\xd8\xff", Image, "a JPEG image"},
-	{"GIF8", Image, "a GIF image"},
-	{"%PDF-", Binary, "a PDF document"},
-	{"\x7fELF", Binary, "an ELF program or core file"},
-	{"\xca\xfe\xba\xbe", Binary, "a Java class file"},
-	{"JAVA PROFILE 1.0", Binary, "a heap dump of a JVM"},
-	{"SQLite format 3\x00", Binary, "an SQLite database"},
-	{"7z\xbc\xaf\x27\x1c", Binary, "a 7-Zip archive that was not opened"},
-	{"Rar!\x1a\x07", Binary, "a RAR archive that was not opened"},
-	{"D1ag", Binary, "an encrypted TiDB diag archive"},
-	{"Salted__", Binary, "a file encrypted with openssl"},
-	{"age-encryption.org/", Binary, "a file encrypted with age"},
-	{"-----BEGIN AGE ENCRYPTED FILE-----", Binary, "a file encrypted with age"},
-	{"-----BEGIN PGP MESSAGE-----", Binary, "a file encrypted with gpg"},
-	{"PK\x03\x04", Binary, "a zip archive that was not opened"},
-	{"PK\x05\x06", Binary, "an empty zip archive"},
-	{"\x1f\x8b\x08", Binary, "gzip data that was not unpacked"},
-	{"\x28\xb5\x2f\xfd", Binary, "zstd data that was not unpacked"},
-	{"\xfd7zXZ\x00", Binary, "xz data that was not unpacked"},
-	{"BZh", Binary, "bzip2 data that was not unpacked"},
-	{"\x04\x22\x4d\x18", Binary, "lz4 data that was not unpacked"},
-	{"\x02\x21\x4c\x18", Binary, "lz4 data that was not unpacked"},
-}
-
-func (v *view) magic() (Result, bool) {
-	for _, m := range magics {
-		if bytes.HasPrefix(v.Bytes, []byte(m.magic)) {
-			return high(m.kind, m.what)
-		}
-	}
-	if len(v.Bytes) >= 262 && string(v.Bytes[257:262]) == "ustar" {
-		return high(Binary, "a tar archive that was not opened")
-	}
-	return no()
-}
-
 // binary is what holds NULs, or more control bytes than any text does. UTF-16 is
 // named, for the unpacking turns it into UTF-8 when it can.
 func (v *view) binary() (Result, bool) {
@@ -133,7 +89,11 @@ func (v *view) json() (Result, bool) {
 	case jsonLines(v.lines):
 		return v.wide(high(Log, "one JSON object on each line"))
 	}
-	return v.wide(high(JSON, "JSON without anything that is known here"))
+	r, _ := high(JSON, "JSON without anything that is known here")
+	if known, ok := v.refused(); ok {
+		r.Reason, r.Help = known.Reason, known.Help
+	}
+	return v.wide(r, true)
 }
 
 // afterResponse is a text without the head of an HTTP response, as curl -i prints it.
@@ -182,18 +142,6 @@ func (v *view) wide(r Result, ok bool) (Result, bool) {
 // logLine begins with a time, or carries a level.
 var logLine = expression.Lazy(`^(<\d+>)?[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[ .,]|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d|time="?\d{4}|ts=\d{4}|level=\w+ |\[?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[: ])`)
 
-// hints are names in words for texts that are known to hold no evidence.
-var hints = []struct {
-	pattern *expression.Expression
-	what    string
-}{
-	{expression.Lazy(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), "the answer of a server that refused"},
-	{expression.Lazy(`^(F S\s+UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
-	{expression.Lazy(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), "the error output of a command"},
-	{expression.Lazy(`^(apiVersion|kind): `), "a Kubernetes object in YAML"},
-	{expression.Lazy(`^cpu  \d+ `), "the processor times of /proc/stat"},
-}
-
 // plain names what is left: HTML, logs, other text.
 // source finds source code of Go and Java, whose first line below the comments names the
 // package. What it holds of dumps are strings.
@@ -226,10 +174,11 @@ func (v *view) plainText() (Result, bool) {
 			return high(HTML, "it begins with "+quote(first))
 		}
 	}
-	for _, h := range hints {
-		if h.pattern.MatchString(first) {
-			return medium(Text, h.what+": "+quote(first))
+	if r, ok := v.refused(); ok {
+		if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
+			r.Kind = Log
 		}
+		return r, true
 	}
 	if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
 		return medium(Log, v.share(n)+" begin with a time or a level"+v.loneHeader())

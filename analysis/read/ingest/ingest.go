@@ -6,6 +6,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -200,8 +201,8 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	code := analysis.NoDumps
 	what, why := fmt.Sprintf("none of the %d files holds a dump", len(r.artifacts)), "their kinds are found by content, and no kind of them is about a process"
 	hint := "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP"
-	if len(r.artifacts) == 1 && r.artifacts[0].Kind == detect.SocketSummary {
-		hint = "upload the sockets themselves: ss -tunap as root"
+	if len(r.artifacts) == 1 {
+		hint = cmp.Or(r.helps[r.artifacts[0].Path], hint)
 	}
 	switch {
 	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
@@ -226,6 +227,29 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		Why:  why,
 		Hint: hint,
 	})
+	if len(r.artifacts) > 1 {
+		r.helpful()
+	}
+}
+
+// mostHelped bounds the files of an upload without a dump whose kinds are told.
+const mostHelped = 5
+
+// helpful reports what the first files are that hold no dump, and what would help instead.
+func (r *reader) helpful() {
+	n := 0
+	for i := range r.artifacts {
+		a := &r.artifacts[i]
+		help := r.helps[a.Path]
+		if help == "" {
+			continue
+		}
+		if n++; n > mostHelped {
+			return
+		}
+		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Note, Code: analysis.NoDump,
+			What: "this file holds no dump", Why: a.Reason, Hint: help})
+	}
 }
 
 // tablesOnly reports whether all that was read are socket tables.

@@ -185,6 +185,34 @@ func TestAnEmptyFdinfoIsAProblemWithAdvice(t *testing.T) {
 	t.Errorf("no advice in %+v", r.Problems)
 }
 
+func TestFilesWithoutADumpAreNamedWithWhatWouldHelp(t *testing.T) {
+	table := "NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          3d\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"one":     {map[string]string{"pods.txt": table}, []string{"pods.txt: a table of kubectl"}},
+		"several": {map[string]string{"pods.txt": table, "notes.txt": "see pods\n"}, []string{"notes.txt: their kinds", "pods.txt: a table of kubectl"}},
+	} {
+		res := run(t, c.files)
+		var got []string
+		for _, p := range res.Problems {
+			got = append(got, p.Path+": "+p.Why)
+			if strings.Contains(p.Why, "kubectl") != strings.Contains(p.Hint, "kubectl exec") {
+				t.Errorf("%s: hint %q for %q", name, p.Hint, p.Why)
+			}
+		}
+		if len(got) != len(c.want) {
+			t.Fatalf("%s: %q", name, got)
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], c.want[i]) {
+				t.Errorf("%s: %q, want %q", name, got[i], c.want[i])
+			}
+		}
+	}
+}
+
 func TestACutDumpTakesItsTotalsFromACompleteTwin(t *testing.T) {
 	cut := dump(5, 6, 7)
 	cut = cut[:len(cut)-30]

@@ -59,6 +59,8 @@ type reader struct {
 	recoded map[string]bool
 	// empty are the files without a byte.
 	empty []string
+	// helps are what to capture instead of files that hold no dump, by their paths.
+	helps map[string]string
 	// dumped are the stacks that the goroutine dumps of an upload share.
 	dumped goroutine.Stacks
 	// stacks remembers their families, and the names of functions.
@@ -79,7 +81,7 @@ type reader struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, helps: map[string]string{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -149,6 +151,9 @@ func (r *reader) member(m *bundle.Member) error {
 	if found.Kind == detect.Empty {
 		a.Status = analysis.Empty
 		r.empty = append(r.empty, m.Path)
+	}
+	if found.Help != "" && a.Status == analysis.Ignored {
+		r.helps[m.Path] = found.Help
 	}
 	a.Size, a.SHA256 = body.n, body.sum()
 	a.Truncated = a.Truncated || m.Truncated()

@@ -143,8 +143,14 @@ func TestWatchesOnMountsThatAScriptDoesNotFindAreOnOnesThatAreGone(t *testing.T)
 func TestATableBesideTheWordInotifyCountsNoInstance(t *testing.T) {
 	const text = "tail: inotify cannot be used, reverting to polling\n\n$ ps -eLo pid,user,comm --no-headers | sort | uniq -c\n     90     50 root     java\n     40     60 root     dockerd\n"
 	for _, before := range []string{"", "$ find /proc/*/fd -lname anon_inode:inotify 2>/dev/null | wc -l\n5\n"} {
-		if r := reportOfText(t, "x.txt", before+text); len(r.Snapshots) != 0 {
-			t.Errorf("below %q: %v", before, shown(&r))
+		r := reportOfText(t, "x.txt", before+text)
+		if diff := cmp.Diff([]string{"dockerd 60 - - - -", "java 50 - - - -"}, shown(&r)); diff != "" {
+			t.Errorf("below %q (-want +got):\n%s", before, diff)
+		}
+		for _, s := range r.Snapshots {
+			if want := map[string]int{"java": 90, "dockerd": 40}[s.Process]; s.Totals.Threads == nil || *s.Totals.Threads != want {
+				t.Errorf("below %q: threads of %s: %+v, want %d", before, s.Process, s.Totals, want)
+			}
 		}
 	}
 }

@@ -1,0 +1,78 @@
+package detect_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis/read/detect"
+	"leakdiff/samples/corpus"
+)
+
+func TestWhatIsNotReadIsNamedByWhatItIs(t *testing.T) {
+	for name, c := range map[string]struct{ content, what, help string }{
+		"a PNG":                                 {"\x89PNG\r\n\x1a\n\x00\x00", "a PNG image", "paste the text"},
+		"a JPEG":                                {"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG image", "paste the text"},
+		"a PDF":                                 {"%PDF-1.7\n%\xe2\xe3", "a PDF document", "copy the text"},
+		"a heap dump":                           {"JAVA PROFILE 1.0.2\x00\x00", "a heap dump of a JVM", "jcmd PID Thread.print"},
+		"a core file":                           {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x3e\x00", "a core file", "jhsdb jstack"},
+		"a program":                             {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "a program or library", ""},
+		"a minidump":                            {"MDMP\x93\xa7\x00\x00", "a minidump", "lsof"},
+		"a text that begins with BM":            {"BM25 is a ranking function\n", "no known form", ""},
+		"a kernel log":                          {"[    0.000000] Linux version 6.1\n[    1.234567] VFS: file-max limit 1024 reached\n", "a log of the kernel", "lsof"},
+		"a kernel log of syslog":                {"Nov 21 03:00:00 web kernel: TCP: out of memory\nNov 21 03:00:01 web kernel: VFS: file-max\n", "a log of the kernel", "lsof"},
+		"strace":                                {"openat(AT_FDCWD, \"/etc/hosts\", O_RDONLY) = 3\nread(3, \"\", 4096) = 0\nclose(3) = 0\n", "(strace)", "ls -l /proc/PID/fd"},
+		"strace with pids and times":            {"[pid   50] 03:00:00.123456 epoll_wait(4,  <unfinished ...>\n51 03:00:01 futex(0xc0, FUTEX_WAIT, 0, NULL) = -1 EAGAIN (x)\n51 read(3, \"\", 1) = 0\n", "(strace)", "ls -l /proc/PID/fd"},
+		"top":                                   {"top - 03:00:00 up 3 days,  1:02,  1 user,  load average: 0.1, 0.2, 0.3\nTasks: 100 total\n", "the output of top", "lsof"},
+		"vmstat":                                {"procs -----------memory---------- ---swap-- -----io----\n r  b   swpd   free   buff\n", "the output of vmstat", "lsof"},
+		"free":                                  {"               total        used        free      shared\nMem:   1 2 3\n", "the output of free", "lsof"},
+		"free below a prompt":                   {"root@web:~# free -m\n               total        used        free      shared\nMem:   1 2 3\n", "the output of free", "lsof"},
+		"kubectl get pods":                      {"NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          3d\n", "a table of kubectl", "kubectl exec"},
+		"kubectl get pods -A":                   {"NAMESPACE   NAME    READY   STATUS\nshop   web-1   1/1     Running\n", "a table of kubectl", "kubectl exec"},
+		"docker ps":                             {"CONTAINER ID   IMAGE     COMMAND\nabc  nginx  x\n", "a table of containers", "kubectl exec"},
+		"dotnet-stack":                          {"Thread (0x1A2B):\n  [Native Frames]\n  System.Private.CoreLib!System.Threading.Monitor.Wait(class System.Object,int32)\n", "stacks of .NET", "lsof"},
+		"clrstack":                              {"OS Thread Id: 0x1dc1 (0)\n        Child SP               IP Call Site\n00007F 00007E [HelperMethodFrame: 0] System.Threading.Monitor.ReliableEnter\n", "stacks of .NET", "lsof"},
+		"createdump":                            {"[createdump] Gathering state for process 1 dotnet\n[createdump] Writing full dump to file /tmp/core\n", "createdump", "lsof"},
+		"libuv handles":                         {"[RA-] tcp      0x55d0c8e0\n[R--] timer    0x55d0c8f0\n", "a list of libuv handles", "process.report.writeReport()"},
+		"handles of why-is-node-running":        {"There are 5 handle(s) keeping the process running\n\n# TCPSERVERWRAP\n", "handles that keep Node running", "process.report.writeReport()"},
+		"threads that a test of Lucene left":    {"com.carrotsearch.randomizedtesting.ThreadLeakError: 1 thread leaked from SUITE scope at org.apache.lucene.TestX:\n   1) Thread[id=21, name=pool-1-thread-1, state=WAITING, group=TGRP-TestX]\n        at sun.misc.Unsafe.park(Native Method)\n", "Lucene", "jstack"},
+		"a socket table without its columns":    {"State   Local Address:Port   Peer Address:Port\nESTAB   10.0.0.1:80   10.0.0.2:4000\n", "without the columns", "ss -tunap"},
+		"the addresses of sockets alone":        {"10.0.0.1:80 10.0.0.2:4000\n10.0.0.1:80 10.0.0.3:4001\n", "pairs of addresses", "ss -tunap"},
+		"counts of states":                      {"    120 CLOSE_WAIT\n      7 ESTABLISHED\n", "counts of sockets", "ss -tunap"},
+		"counts of ss -s":                       {"Total: 54\nTCP:   70 (estab 7, closed 60)\n", "counts of ss -s", "ss -tunap"},
+		"gdb":                                   {"Thread 2 (Thread 0x7f01 (LWP 51) \"app\"):\n#0  0x00007f0012345678 in poll () from /lib/libc.so.6\n", "stacks of a debugger", "lsof"},
+		"jmap -histo":                           {" num     #instances         #bytes  class name (module)\n   1:  10  20  [B\n", "a histogram of classes", "jcmd PID Thread.print"},
+		"pprof -top of a heap":                  {"Type: inuse_space\nShowing nodes\n      flat  flat%   sum%        cum   cum%\n  512kB   100%   100%  512kB   100%  main.big\n", "text of pprof", "debug=2"},
+		"a heap snapshot of V8":                 {`{"snapshot":{"meta":{"node_fields":["type"]}}}`, "a heap snapshot of V8", "process.report.writeReport()"},
+		"a letter that mentions top and vmstat": {"Hello,\nwe ran top and vmstat, and free shows nothing.\nName: Bob Smith\n", "no known form", ""},
+	} {
+		got := detect.Sniff(whole("x", c.content))
+		if !strings.Contains(got.Reason, c.what) || !strings.Contains(got.Help, c.help) || c.help == "" && got.Help != "" {
+			t.Errorf("%s is %s because %q, help %q; want %q, %q", name, got.Kind, got.Reason, got.Help, c.what, c.help)
+		}
+	}
+}
+
+func TestFilesOfOtherPeopleAreNamedByWhatTheyAre(t *testing.T) {
+	for path, want := range map[string]string{
+		"wild3/other/bencan1a+calendarBot/pyspy.txt":                          "stacks of Python (py-spy)",
+		"wild3/other/bencan1a+calendarBot/pyspy-afterfix.txt":                 "stacks of Python (py-spy)",
+		"wild3/other/AntidoteDB+antidote/erl_crash.dump":                      "a crash dump of Erlang",
+		"wild3/other/dotnet+diagnostics/documentation__tutorial__hung_app.md": "stacks of .NET",
+		"wild/nothing/lsof-org+lsof/support__install-lsof":                    "a script",
+		"wild/nothing/felixge+fgprof/BenchmarkProfilerGoroutines.txt":         "the output of a benchmark of Go",
+	} {
+		t.Run(path, func(t *testing.T) {
+			if !corpus.Has(t, path) {
+				corpus.LeaveOut(t, "files of other people are not in the archive")
+			}
+			content, err := os.ReadFile(corpus.Path(t, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := detect.Sniff(whole(path, string(content))); !strings.Contains(got.Reason, want) || got.Help == "" {
+				t.Errorf("%s because %q, help %q; want %q", got.Kind, got.Reason, got.Help, want)
+			}
+		})
+	}
+}
