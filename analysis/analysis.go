@@ -330,6 +330,13 @@ const DeclaredGoroutines = "declared_goroutines"
 // number of goroutines.
 const UndeclaredRecords = "undeclared_records"
 
+// DeletedFiles and DeletedBytes are the figures with the number and the sizes of files without a
+// name that a process holds open.
+const (
+	DeletedFiles = "deleted_files"
+	DeletedBytes = "deleted_bytes"
+)
+
 // UserID is the figure with the real user id of a process, for which the kernel counts the
 // limits of a user.
 const UserID = "uid"

@@ -239,7 +239,7 @@ func (o *Own) Mark(s *analysis.Stack) Marks {
 		m.Known = true
 		is = func(f analysis.Frame) bool {
 			pkg := importPath(f.Func)
-			return (pkg == module || strings.HasPrefix(pkg, module+"/")) && !foreignTree(directoryOf(f.File))
+			return (pkg == module || strings.HasPrefix(pkg, module+"/")) && !strings.Contains(pkg, "/vendor/") && !foreignTree(directoryOf(f.File))
 		}
 	}
 	for i, f := range s.Frames {

@@ -202,6 +202,10 @@ func TestOwnCodeIsThatOfTheMainModule(t *testing.T) {
 			github.com/a/bc.Get github.com/a/bc/get.go
 			github.com/a/b/vendor/c.Do github.com/a/b/vendor/c/do.go
 			by github.com/a/b/db.Open github.com/a/b/db/open.go`, "-o--+"},
+		{"names without files show what is vendored below a command or a client", `github.com/a/b/cmd/vendor/github.com/c/d.Do
+			github.com/a/b/client/vendor/github.com/c/e.Do
+			github.com/a/b/client.Get
+			by github.com/a/b/db.Open`, "--o+"},
 		{"of a creator of the standard library nothing is known", `example.com/app/db.Get example.com/app/db/get.go
 			by net/http.(*Server).Serve net/http/server.go`, "?"},
 		{"of a creator that carries the work of others nothing is known", `google.golang.org/grpc.(*Server).handleStream google.golang.org/grpc/server.go

@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/procfs"
+	"leakdiff/analysis/say/wording"
 )
 
 // descriptors fills the one list of descriptors: the total from fdinfo, else the fd
@@ -84,6 +85,30 @@ func (b *builder) descriptors() {
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}
+	b.deleted(listed)
+}
+
+// leastDeleted is from how many bytes on deleted files are worth a word.
+const leastDeleted = 1 << 20
+
+// deleted states how much of a disk the deleted files take that the process holds open.
+func (b *builder) deleted(p *part) {
+	if p == nil || p.listing == nil || len(p.listing.deleted) == 0 {
+		return
+	}
+	held := int64(0)
+	for _, size := range p.listing.deleted {
+		held += size
+	}
+	n := len(p.listing.deleted)
+	b.figure(analysis.DeletedFiles, float64(n))
+	b.figure(analysis.DeletedBytes, float64(held))
+	if held < leastDeleted {
+		return
+	}
+	b.s.Statements = append(b.s.Statements, analysis.Statement{Key: "deleted files", Path: p.path,
+		Title: fmt.Sprintf("%s %s %s of disk", wording.Plural(n, "deleted file", "deleted files"), wording.Fit(n, "holds", "hold"), wording.Bytes(held)),
+		Text:  "The space is free again when the process closes them or ends: rotate logs with copytruncate, or have the process open them anew."})
 }
 
 // hasInotify reports whether the snapshot has an inotify instance.

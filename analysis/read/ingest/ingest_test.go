@@ -185,6 +185,50 @@ func TestAnEmptyFdinfoIsAProblemWithAdvice(t *testing.T) {
 	t.Errorf("no advice in %+v", r.Problems)
 }
 
+func TestAListingNamesAProcessByTheFileThatItRuns(t *testing.T) {
+	const header = "COMMAND     PID USER   FD      TYPE DEVICE  SIZE/OFF     NODE NAME\n"
+	for name, c := range map[string]struct{ rows, want string }{
+		"a shim, whose command is cut":      {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/containerd-shim-runc-v2\n", "containerd-shim-runc-v2"},
+		"a shim whose file was replaced":    {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/containerd-shim-runc-v2 (deleted)\n", "containerd-shim-runc-v2"},
+		"a program that another one runs":   {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/python3.11\n", "container"},
+		"a short command and a longer file": {"python3    1234 root  txt       REG    8,1  12345678   123456 /usr/bin/python3.11\n", "python3"},
+	} {
+		command, _, _ := strings.Cut(c.rows, " ")
+		r := run(t, map[string]string{"lsof.txt": header + c.rows + command + "  1234 root    3u      CHR    1,3       0t0        6 /dev/null\n"})
+		if len(r.Snapshots) != 1 || r.Snapshots[0].Process.Name.Value != c.want {
+			t.Errorf("%s: %+v, want %s", name, r.Snapshots, c.want)
+		}
+	}
+}
+
+func TestDeletedFilesAreCountedWithTheirBytes(t *testing.T) {
+	const header = "COMMAND  PID USER   FD      TYPE DEVICE   SIZE/OFF     NODE NAME\n"
+	for name, c := range map[string]struct {
+		rows         string
+		files, bytes float64
+		said         string
+	}{
+		"two descriptors of one file": {"app     1234 root    3w      REG    8,1  524288000   123457 /var/log/a.log (deleted)\napp     1234 root    4w      REG    8,1  524288000   123457 /var/log/a.log (deleted)\n",
+			1, 524288000, "1 deleted file holds 524\u00a0MB of disk"},
+		"two files":                     {"app     1234 root    3w      REG    8,1  524288000   123457 /var/log/a.log (deleted)\napp     1234 root    4w      REG    8,1  475712000   123458 /var/log/b.log (deleted)\n", 2, 1e9, "2 deleted files hold 1.0\u00a0GB of disk"},
+		"a small one, which is no word": {"app     1234 root    3w      REG    8,1       1000   123457 /tmp/a (deleted)\n", 1, 1000, ""},
+		"memory, an offset and a file that is there": {"app     1234 root    3u      REG    0,1    5000000   123457 /memfd:x (deleted)\napp     1234 root    4w      REG    8,1      0t500   123458 /tmp/b (deleted)\napp     1234 root    5w      REG    8,1    5000000   123459 /tmp/c\n",
+			0, 0, ""},
+	} {
+		s := run(t, map[string]string{"lsof.txt": header + c.rows}).Snapshots[0]
+		if s.Figures[analysis.DeletedFiles] != c.files || s.Figures[analysis.DeletedBytes] != c.bytes {
+			t.Errorf("%s: %v", name, s.Figures)
+		}
+		said := ""
+		for _, x := range s.Statements {
+			said += x.Title
+		}
+		if said != c.said {
+			t.Errorf("%s: %q, want %q", name, said, c.said)
+		}
+	}
+}
+
 func TestFilesWithoutADumpAreNamedWithWhatWouldHelp(t *testing.T) {
 	table := "NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          3d\n"
 	for name, c := range map[string]struct {

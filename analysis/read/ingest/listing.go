@@ -56,10 +56,14 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			}
 			q.listing.user(row.User)
 			if !row.IsDescriptor {
+				if row.FDText == "txt" {
+					q.name = runs(q.name, row.Descriptor.Name)
+				}
 				q.listing.other++
 				a.Rows++
 				return nil
 			}
+			q.listing.hold(row)
 			q.listing.rows.add(&row.Descriptor)
 			r.progress.Descriptors++
 			return nil
@@ -98,6 +102,21 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		r.parts = append(r.parts, order...)
 		return nil
 	}
+}
+
+// cutCommand is how many bytes lsof prints of a command by default.
+const cutCommand = 9
+
+// runs is the name of a process by the file that it runs, where the command is its cut
+// beginning.
+//
+//	"container", "/usr/bin/containerd-shim-runc-v2" = "containerd-shim-runc-v2"
+func runs(command, file string) string {
+	base := programName(strings.TrimSuffix(file, " (deleted)"))
+	if len(command) < cutCommand || len(base) <= len(command) || !strings.HasPrefix(base, command) {
+		return command
+	}
+	return strings.Clone(base)
 }
 
 // readListing reads the links of /proc/PID/fd: a part for every process of each of the

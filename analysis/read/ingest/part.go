@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
 )
@@ -181,6 +183,36 @@ type listing struct {
 	// sockets is true if the rows are the sockets of the process and no numbers of
 	// descriptors are known.
 	sockets bool
+	// deleted are the sizes of files without a name that the process holds open.
+	deleted map[fileID]int64
+}
+
+// fileID is a file, however many descriptors refer to it.
+type fileID struct {
+	device string
+	inode  uint64
+}
+
+// mostDeleted bounds the deleted files of one process.
+const mostDeleted = 1 << 16
+
+// hold notes a deleted file with its size. Those in memory (/memfd:, /dev/shm) take no space
+// of a disk, and an offset is no size.
+func (l *listing) hold(row *lsof.Row) {
+	d := &row.Descriptor
+	size, err := strconv.ParseInt(row.Size, 10, 64)
+	if !d.Deleted || d.Type != "regular" || err != nil || d.Inode == 0 || len(l.deleted) >= mostDeleted {
+		return
+	}
+	for _, memory := range []string{"/memfd:", "/dev/shm/", "/dev/zero", "/SYSV", "/run/", "/[aio]", "/i915"} {
+		if strings.HasPrefix(d.Name, memory) {
+			return
+		}
+	}
+	if l.deleted == nil {
+		l.deleted = map[fileID]int64{}
+	}
+	l.deleted[fileID{strings.Clone(d.Device), d.Inode}] = size
 }
 
 // mostUsers bounds the users of one process: it runs as one or two.
