@@ -4,15 +4,16 @@ import (
 	"leakdiff/analysis"
 )
 
-// listing is the first and the last snapshot of an epoch in which a watch or a socket was
-// listed, in any family. A watch whose mount or cgroup goes away, and a connection that the
-// peer closes, is listed in another family from then on. It was neither born nor has it ended.
+// listing is the first and the last snapshot of an epoch in which a watch, socket or file was
+// listed, in any family. A watch whose mount or cgroup goes away, a connection that the peer
+// closes, and a file that is deleted while it is open, is listed in another family from then on. It was neither born nor has it ended.
 type listing struct{ first, last int32 }
 
 // changesFamily reports a family whose members may be listed in another one later: watches,
-// and sockets, whose state is part of the family.
+// sockets, whose state is part of the family, and files, whose name is: that of a file that is
+// deleted changes.
 func changesFamily(f *analysis.Family) bool {
-	return f.Kind == analysis.KindWatch || f.Kind == analysis.KindDescriptor && f.Attributes["protocol"] != ""
+	return f.Kind == analysis.KindWatch || f.Kind == analysis.KindDescriptor && (f.Attributes["protocol"] != "" || f.Attributes["type"] == "file")
 }
 
 // epochIdentity is a member of one epoch.
@@ -21,7 +22,7 @@ type epochIdentity struct {
 	identity analysis.Identity
 }
 
-// newListings follows all watches and sockets of the series.
+// newListings follows all watches, sockets and files of the series.
 func (s *Series) newListings() map[epochIdentity]listing {
 	out := map[epochIdentity]listing{}
 	for i, snap := range s.Snapshots {

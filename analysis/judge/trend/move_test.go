@@ -16,12 +16,16 @@ func moving(rounds ...map[string][]int64) *Series {
 }
 
 func movingOf(kind analysis.Kind, protocol string, identity func(id int64) analysis.Identity, rounds ...map[string][]int64) *Series {
+	return movingWith(kind, map[string]string{"protocol": protocol}, identity, rounds...)
+}
+
+func movingWith(kind analysis.Kind, attributes map[string]string, identity func(id int64) analysis.Identity, rounds ...map[string][]int64) *Series {
 	var snaps []*analysis.Snapshot
 	for i, round := range rounds {
 		snap := &analysis.Snapshot{Label: "t" + itoa(i), Order: i, CapturedAt: testEpoch.Add(time.Duration(i) * time.Minute)}
 		total := 0
 		for print, ids := range round {
-			family := &analysis.Family{Fingerprint: print, Kind: kind, Title: print, Attributes: map[string]string{"protocol": protocol}}
+			family := &analysis.Family{Fingerprint: print, Kind: kind, Title: print, Attributes: attributes}
 			g := analysis.Group{Family: family, Count: len(ids), OldestWait: -1}
 			for _, id := range ids {
 				x := identity(id)
@@ -73,7 +77,7 @@ func TestASocketThatChangesItsStateIsNeitherBornNorEnded(t *testing.T) {
 		"by inode":         {"TCP", byInode, true, analysis.Inode},
 		"by its ends":      {"TCP", byEnds, true, analysis.Ends},
 		"by number":        {"TCP", byNumber, false, analysis.Number},
-		"a file, by inode": {"", byInode, false, analysis.Inode},
+		"a pipe, by inode": {"", byInode, false, analysis.Inode},
 	} {
 		s := movingOf(analysis.KindDescriptor, c.protocol, c.identity,
 			map[string][]int64{"d1:open": all}, map[string][]int64{"d1:open": all}, map[string][]int64{"d1:closed": all})
@@ -86,6 +90,28 @@ func TestASocketThatChangesItsStateIsNeitherBornNorEnded(t *testing.T) {
 		}
 		if got := s.parts["d1:open"].identity(); got != c.kind {
 			t.Errorf("%s: followed by %s, want %s", name, got, c.kind)
+		}
+	}
+}
+
+// A file that is deleted while it is open is in the family of deleted files. The descriptor and
+// the inode are the same.
+func TestAFileThatIsDeletedIsNeitherBornNorEnded(t *testing.T) {
+	all := []int64{1, 2, 3, 4, 5, 6}
+	identity := func(id int64) analysis.Identity { return analysis.Identity{ID: id, Sub: 1000 + id} }
+	for name, c := range map[string]struct {
+		identity func(int64) analysis.Identity
+		later    []int64
+		want     analysis.Verdict
+	}{
+		"the same numbers and inodes": {identity, all, analysis.Stable},
+		"other inodes":                {identity, []int64{11, 12, 13, 14, 15, 16}, analysis.New},
+		"numbers without inodes":      {func(id int64) analysis.Identity { return analysis.Identity{ID: id} }, all, analysis.New},
+	} {
+		s := movingWith(analysis.KindDescriptor, map[string]string{"type": "file"}, c.identity,
+			map[string][]int64{"d1:there": all}, map[string][]int64{"d1:there": all}, map[string][]int64{"d1:deleted": c.later})
+		if got := s.JudgeAll()["d1:deleted"].Verdict; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
