@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/read/line"
 )
 
 // FunctionCount is a row of pprof -top: how many goroutines have a function on their stack.
@@ -27,7 +26,7 @@ type pprofParser struct {
 	visit     func(*Record) error
 	profile   Profile
 	functions []FunctionCount
-	problems  line.Problems
+	lines     *lineReader
 
 	kind     string // of the profile
 	duration time.Duration
@@ -46,21 +45,25 @@ type pprofParser struct {
 // the code "other_profile" for a profile of something else or the difference of two.
 func ParsePprof(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []FunctionCount, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
-	p := &pprofParser{stacks: newStackTable(cfg), visit: visit, profile: Profile{Sample: sampleGoroutine}, problems: line.Problems{Path: cfg.Path}}
-	in := line.NewReader(r)
-	for l := range in.All() {
-		if err := p.line(l); err != nil {
-			return p.profile, nil, p.problems.All(), err
+	p := &pprofParser{stacks: newStackTable(cfg), visit: visit, profile: Profile{Sample: sampleGoroutine}, lines: newLineReader(r)}
+	defer p.lines.close()
+	for {
+		text, ok := p.lines.next()
+		if !ok {
+			break
+		}
+		if err := p.line(strings.TrimSpace(string(text))); err != nil {
+			return p.profile, nil, nil, err
 		}
 	}
 	if err := p.deliver(); err != nil {
-		return p.profile, nil, p.problems.All(), err
+		return p.profile, nil, nil, err
 	}
-	if err := in.Failure(cfg.Path); err != nil {
-		return p.profile, nil, p.problems.All(), err
+	if err := p.lines.failed(); err != nil {
+		return p.profile, nil, nil, err
 	}
 	f := &p.profile
-	f.Bytes = in.Offset()
+	f.Bytes = p.lines.pos()
 	switch {
 	case p.kind != "" && p.kind != sampleGoroutine && p.kind != SampleGoroutineLeak:
 		return Profile{}, nil, nil, otherProfile(p.kind)
@@ -68,10 +71,16 @@ func ParsePprof(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []
 		return Profile{}, nil, nil, differs(p.more, p.fewer, p.duration)
 	}
 	f.Total = max(f.Total, f.Sum)
+	var problems []analysis.Problem
+	if p.stacks.others > 0 {
+		found := tooManyStacks(p.stacks)
+		found.Path = cfg.Path
+		problems = append(problems, found)
+	}
 	if f.Truncated = f.Sum < f.Total; f.Truncated {
 		f.TruncatedWhy = fmt.Sprintf("%d goroutines are counted, the stacks of %d are in the text", f.Total, f.Sum)
 	}
-	return *f, p.functions, p.problems.All(), nil
+	return *f, p.functions, problems, nil
 }
 
 // pprofTime is how pprof prints the time of a profile.
@@ -85,8 +94,7 @@ const pprofTime = "Jan 2, 2006 at 3:04pm (MST)"
 //	-----------+-------------------------------------------------------
 //	        10   runtime.gopark
 //	             main.work
-func (p *pprofParser) line(l line.Line) error {
-	text := strings.TrimSpace(l.Text)
+func (p *pprofParser) line(text string) error {
 	key, value, _ := strings.Cut(text, ": ")
 	fields := strings.Fields(text)
 	switch {
@@ -117,7 +125,7 @@ func (p *pprofParser) line(l line.Line) error {
 			p.profile.Total = clampCount(n)
 		}
 	default:
-		return p.stack(l, fields)
+		return p.stack(fields)
 	}
 	return nil
 }
@@ -141,14 +149,14 @@ func (p *pprofParser) row(fields []string) {
 }
 
 // stack reads a line of a stack of -traces; the first has the count.
-func (p *pprofParser) stack(l line.Line, fields []string) error {
+func (p *pprofParser) stack(fields []string) error {
 	count, err := strconv.ParseInt(fields[0], 10, 64)
 	if err == nil && len(fields) > 1 {
 		if err := p.deliver(); err != nil {
 			return err
 		}
 		p.more, p.fewer = add(p.more, clampCount(count)), add(p.fewer, clampCount(-count))
-		p.record = Record{Count: clampCount(count), Line: l.Number, Offset: l.Offset}
+		p.record = Record{Count: clampCount(count), Line: p.lines.num, Offset: p.lines.off}
 		p.open, p.key, fields = true, p.key[:0], fields[1:]
 	}
 	if !p.open || len(p.key) > maxKey || strings.HasSuffix(fields[0], ":") {
@@ -159,7 +167,7 @@ func (p *pprofParser) stack(l line.Line, fields []string) error {
 		place = fields[1]
 	}
 	p.key = appendFrame(p.key, []byte(fields[0]), []byte(place))
-	p.record.Length = l.Offset + l.Length - p.record.Offset
+	p.record.Length = p.lines.pos() - p.record.Offset
 	return nil
 }
 
