@@ -111,6 +111,8 @@ CREATE TABLE bundle_file (
     name       TEXT NOT NULL,
     sha256     TEXT NOT NULL REFERENCES blob (sha256),
     size       INTEGER NOT NULL,
+    -- When the file was last written, as its sender says; NULL if not known.
+    modified   INTEGER,
     PRIMARY KEY (bundle_seq, place)
 ) STRICT, WITHOUT ROWID;
 
@@ -123,6 +125,7 @@ CREATE TABLE dropped_file (
     name       TEXT NOT NULL,
     sha256     TEXT NOT NULL,
     size       INTEGER NOT NULL,
+    modified   INTEGER,
     PRIMARY KEY (bundle_seq, place)
 ) STRICT, WITHOUT ROWID;
 

@@ -292,6 +292,7 @@ func TestUploadsAreRefusedInWords(t *testing.T) {
 		{name: "an empty body", method: "PUT", path: "/api/v1/bundles/x", status: 400, want: []string{"the upload is empty", `"hint"`}},
 		{name: "a form without a file", method: "POST", path: "/upload", body: "--b--\r\n", header: []string{"Content-Type", "multipart/form-data; boundary=b"}, status: 400, want: []string{"nothing was uploaded"}},
 		{name: "a form that is none", method: "POST", path: "/upload", body: "a=b", header: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 400},
+		{name: "a time that is none", method: "PUT", path: "/api/v1/bundles/x?modified=yesterday", body: tinyDump, status: 400, want: []string{"yesterday is no time of RFC 3339", `"hint"`}},
 		{name: "a case that does not exist", method: "PUT", path: "/api/v1/bundles/x?case=cnone", body: tinyDump, status: 404},
 	})
 	small := startSite(t, openStore(t), Config{UploadLimit: 100})

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 	"leakdiff/store/blob"
@@ -161,6 +164,24 @@ func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
 	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
 	if r.status != http.StatusCreated || len(decode[intake.Uploaded](t, r.body).Snapshots) != 2 {
 		t.Errorf("%d: %s", r.status, r.body)
+	}
+}
+
+func TestDumpsSentOneByOneAreDatedByTheTimesOfTheirFiles(t *testing.T) {
+	s := newSite(t)
+	first := s.do("PUT", "/api/v1/bundles/late.txt?wait=1&modified=2026-11-01T11:00:00%2B01:00", bytes.NewReader(waiting(9)))
+	up := decode[intake.Uploaded](t, first.body)
+	form := "--b\r\nContent-Disposition: form-data; name=\"modified\"\r\n\r\n2026-11-01T09:30:00.250Z\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"soon.txt\"\r\n\r\n" + string(waiting(3)) + "\r\n--b--\r\n"
+	if r := s.do("POST", "/api/v1/bundles?wait=1&case="+up.Case, strings.NewReader(form), "Content-Type", "multipart/form-data; boundary=b", "Authorization", "Bearer "+up.OwnerKey); r.status != http.StatusCreated {
+		t.Fatalf("%d: %s", r.status, r.body)
+	}
+	var got []string
+	for _, snap := range decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Snapshots {
+		got = append(got, fmt.Sprint(snap.CapturedAt.UTC().Format(time.RFC3339Nano), " ", *snap.Totals.Goroutines))
+	}
+	if want := []string{"2026-11-01T09:30:00.25Z 4", "2026-11-01T10:00:00Z 10"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

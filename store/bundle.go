@@ -37,6 +37,8 @@ type File struct {
 	Object string
 	// Size is in uploaded bytes.
 	Size int64
+	// Modified is when the file was last written, as its sender says; zero if not known.
+	Modified time.Time
 }
 
 // Bundle is one upload.
@@ -248,7 +250,7 @@ func (s *Store) insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job)
 		if err := s.referBlob(ctx, tx, f); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, insertFileSQL, seq, place, f.Name, f.SHA256, f.Size); err != nil {
+		if _, err := tx.ExecContext(ctx, insertFileSQL, seq, place, f.Name, f.SHA256, f.Size, microsOrNull(f.Modified)); err != nil {
 			return err
 		}
 	}
@@ -283,8 +285,8 @@ INSERT INTO blob (sha256, size) VALUES (?, ?)
 ON CONFLICT (sha256) DO UPDATE SET forgotten = 0`
 
 const insertFileSQL = `
-INSERT INTO bundle_file (bundle_seq, place, name, sha256, size)
-VALUES (?, ?, ?, ?, ?)`
+INSERT INTO bundle_file (bundle_seq, place, name, sha256, size, modified)
+VALUES (?, ?, ?, ?, ?, ?)`
 
 // A changed case invalidates its summary, see SetCaseSummary.
 const touchCaseSQL = `
@@ -410,7 +412,9 @@ func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, er
 		_, err = collect(ctx, tx, func(rows *sql.Rows) (struct{}, error) {
 			var seq int64
 			var f File
-			err := rows.Scan(&seq, &f.Name, &f.SHA256, &f.Size)
+			var modified sql.NullInt64
+			err := rows.Scan(&seq, &f.Name, &f.SHA256, &f.Size, &modified)
+			f.Modified = timeOrZero(modified)
 			out[at[seq]].Files = append(out[at[seq]].Files, f)
 			return struct{}{}, err
 		}, filesSQL, listOf(seqs))
@@ -434,11 +438,11 @@ func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 }
 
 const filesSQL = `
-SELECT bundle_seq, name, sha256, size
+SELECT bundle_seq, name, sha256, size, modified
 FROM (
-    SELECT bundle_seq, place, name, sha256, size FROM bundle_file
+    SELECT bundle_seq, place, name, sha256, size, modified FROM bundle_file
     UNION ALL
-    SELECT bundle_seq, place, name, sha256, size FROM dropped_file
+    SELECT bundle_seq, place, name, sha256, size, modified FROM dropped_file
 ) file
 WHERE bundle_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 ORDER BY bundle_seq, place`

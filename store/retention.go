@@ -450,8 +450,8 @@ const hashesOfBundleSQL = `
 SELECT DISTINCT sha256 FROM bundle_file WHERE bundle_seq = ?`
 
 const keepFilesSQL = `
-INSERT INTO dropped_file (bundle_seq, place, name, sha256, size)
-SELECT bundle_seq, place, name, sha256, size FROM bundle_file WHERE bundle_seq = ?`
+INSERT INTO dropped_file (bundle_seq, place, name, sha256, size, modified)
+SELECT bundle_seq, place, name, sha256, size, modified FROM bundle_file WHERE bundle_seq = ?`
 
 const dropFilesSQL = `
 DELETE FROM bundle_file WHERE bundle_seq = ?`

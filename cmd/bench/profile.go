@@ -114,7 +114,7 @@ func profileIngest(s *suite, dir, work string) error {
 				failed = heap("ingest-read.heap")
 			}
 		}
-		input := bundle.Input{Name: "dump.txt", Size: ref.Size, ModTime: b.Created, Open: func() (io.ReadCloser, error) { return st.Blobs().Open(ctx, ref.SHA256) }}
+		input := bundle.Input{Name: "dump.txt", Size: ref.Size, Open: func() (io.ReadCloser, error) { return st.Blobs().Open(ctx, ref.SHA256) }}
 		result, err := ingest.Run(ctx, ingest.Config{Progress: progress, Packed: true, SHA256: func() string { return ref.SHA256 }}, []bundle.Input{input})
 		if err != nil || failed != nil {
 			return fmt.Errorf("ingest: %v, %v", err, failed)

@@ -133,11 +133,15 @@ func (i inventory) empty() bool {
 func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed, error) {
 	name, size := "upload.tar", int64(-1)
 	var body io.ReadCloser
+	query := url.Values{"wait": {"1"}}
 	if len(inputs) == 1 && !directory(c.Paths[0]) {
 		name, size = filepath.Base(inputs[0].Name), inputs[0].Size
 		var err error
 		if body, err = inputs[0].Open(); err != nil {
 			return pushed{}, unreadable(inputs[0].Name, err)
+		}
+		if at := inputs[0].ModTime; !at.IsZero() {
+			query.Set("modified", at.UTC().Format(time.RFC3339Nano))
 		}
 		if size == 0 {
 			size = -1 // files of /proc state 0 whatever they hold
@@ -148,7 +152,6 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 		body = r
 	}
 	defer body.Close()
-	query := url.Values{"wait": {"1"}}
 	if c.Case != "" {
 		query.Set("case", c.Case)
 	}

@@ -231,8 +231,7 @@ var failsOn = map[string][]analysis.Verdict{
 }
 
 // inputsOf lists the files that the arguments name and opens none. The files of a single
-// directory have paths below it; with several arguments, each has its name in front. Files
-// named one by one keep their times, as push packs them.
+// directory have paths below it; with several arguments, each has its name in front.
 func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
 	under := prefixes(paths)
@@ -265,7 +264,7 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 			label = path.Base(filepath.ToSlash(name))
 		}
 		inputs = append(inputs, bundle.Input{
-			Name: label, Size: info.Size(), ModTime: info.ModTime(), Dated: len(paths) > 1,
+			Name: label, Size: info.Size(), ModTime: info.ModTime(),
 			Open: func() (io.ReadCloser, error) { return os.Open(name) },
 		})
 	}

@@ -22,7 +22,7 @@ type RawBytes struct {
 func (raw RawBytes) inputs(ctx context.Context, files []store.File) []bundle.Input {
 	out := make([]bundle.Input, len(files))
 	for i, f := range files {
-		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return raw.Blobs.Open(ctx, f.SHA256) }}
+		out[i] = bundle.Input{Name: f.Name, Size: f.Size, ModTime: f.Modified, Open: func() (io.ReadCloser, error) { return raw.Blobs.Open(ctx, f.SHA256) }}
 	}
 	return out
 }

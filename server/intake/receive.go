@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -53,6 +54,10 @@ func (s *Service) roomFor(size int64) error {
 
 // receiveBody stores a raw request body as one file.
 func (s *Service) receiveBody(r *http.Request, name string) (received, error) {
+	modified, err := modifiedAt(r.URL.Query().Get("modified"))
+	if err != nil {
+		return received{}, err
+	}
 	body := &senderReader{r: r.Body}
 	ref, err := s.blobs.Put(r.Context(), body, s.cfg.UploadLimit)
 	if err != nil {
@@ -62,7 +67,19 @@ func (s *Service) receiveBody(r *http.Request, name string) (received, error) {
 		s.discard(r, []store.File{{SHA256: ref.SHA256, Object: ref.Object}})
 		return received{}, response.Refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
-	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size}}), nil
+	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size, Modified: modified}}), nil
+}
+
+// modifiedAt reads the time at which the sender says that a file was last written.
+func modifiedAt(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, response.Refuse("bad_request", "the time of a file cannot be read", "modified", text+" is no time of RFC 3339", "send it as 2026-11-01T10:00:00Z, with + as %2B in a URL, or leave it out")
+	}
+	return at, nil
 }
 
 // senderReader marks errors of reading the body, to tell them from errors of storing it.
@@ -103,6 +120,7 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 	}
 	var files []store.File
 	var pasteName, key string
+	var modified time.Time
 	left := s.cfg.UploadLimit
 	empty := 0
 	defer func() {
@@ -121,15 +139,21 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 		name := fileName(p)
 		field := p.FormName()
 		switch {
-		case field == "paste-name" || field == "name" || field == "key":
+		case field == "paste-name" || field == "name" || field == "key" || field == "modified":
 			text, err := io.ReadAll(io.LimitReader(p, 512))
 			if err != nil {
 				return received{}, s.interrupted(r, err)
 			}
-			if field == "key" {
-				key = strings.TrimSpace(string(text))
-			} else {
-				pasteName = strings.TrimSpace(string(text))
+			value := strings.TrimSpace(string(text))
+			switch field {
+			case "key":
+				key = value
+			case "modified": // that of the next file
+				if modified, err = modifiedAt(value); err != nil {
+					return received{}, err
+				}
+			default:
+				pasteName = value
 			}
 			continue
 		case name == "" && field != "text" && field != "paste":
@@ -154,7 +178,8 @@ func (s *Service) receiveForm(r *http.Request) (up received, err error) {
 			empty++
 		}
 		left -= ref.Size
-		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size})
+		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Object: ref.Object, Size: ref.Size, Modified: modified})
+		modified = time.Time{}
 		if len(files) > maxFormFiles {
 			return received{}, response.Refuse("too_large", "the upload has too many files", "", fmt.Sprintf("the limit is %d files in one form", maxFormFiles), "pack the directory as tar.gz and upload that")
 		}

@@ -364,7 +364,7 @@ func (w *Worker) read(ctx context.Context, b store.Bundle, r *reading, cfg inges
 	inputs := w.cfg.Raw.inputs(ctx, b.Files)
 	r.counted(inputs)
 	if len(inputs) == 1 {
-		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
+		cfg.SHA256 = func() string { return b.Files[0].SHA256 }
 	}
 	result, err := ingest.Run(ctx, cfg, inputs)
 	if ctx.Err() != nil {

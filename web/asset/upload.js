@@ -1,5 +1,5 @@
 // Files and folders dropped anywhere, chosen, or pasted become one multipart
-// request; the names of its parts are relative paths. Figures shown are bytes
+// request; the names of its parts are relative paths, each after the time of its file. Figures shown are bytes
 // that left this computer; 100 % is only said when the server has stored them.
 // Then the page of the case opens: with its answer, or with the progress of its reading.
 (function () {
@@ -98,7 +98,10 @@
     show(); progress(0, Math.max(total, 1));
     $('sending').scrollIntoView({ block: 'nearest' });
     var body = new FormData(), x = new XMLHttpRequest();
-    list.forEach(function (f) { body.append('file', f.file, f.path); });
+    list.forEach(function (f) {
+      body.append('modified', new Date(f.file.lastModified).toISOString()); // that of the next file
+      body.append('file', f.file, f.path);
+    });
     xhr = x;
     x.upload.addEventListener('progress', function (e) { if (x === xhr) progress(Math.min(e.loaded, total), Math.max(total, 1)); });
     x.addEventListener('load', function () { if (x === xhr) answer(x); });
@@ -160,7 +163,8 @@
     if (!$('paste')) return refuse('Choose files first, or drop them on this page.');
     var text = $('paste').value, name = $('paste-name').value.trim() || 'pasted.txt';
     if (!text.trim()) { refuse('There is no text yet. Paste a dump, or choose files.'); $('paste').focus(); return; }
-    send([{ file: new File([text], name, { type: 'text/plain' }), path: name }]);
+    // Text has no time of its own: 1970 is none.
+    send([{ file: new File([text], name, { type: 'text/plain', lastModified: 0 }), path: name }]);
   });
 
   // Entering a child fires before leaving its parent, so the depth is counted.

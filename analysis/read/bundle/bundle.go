@@ -89,12 +89,8 @@ type Input struct {
 	Name string
 	// Size is in bytes, -1 if unknown; it is shown and never relied on.
 	Size int64
-	// ModTime is shown as Member.FileTime. It is no evidence of when a dump was
-	// taken: copies and checkouts set it anew.
+	// ModTime counts like the time of an archive's entry; zero if it is not known.
 	ModTime time.Time
-	// Dated makes ModTime count like the time of an archive's entry: a person named
-	// this one file.
-	Dated bool
 	// Link is the target of a symbolic link, which has no content; Open is then
 	// not called.
 	Link string
@@ -137,10 +133,7 @@ func (w *walk) run(inputs []Input) error {
 		if w.over() || !w.entry() {
 			break
 		}
-		s := stream{path: cleanPath(in.Name), size: in.Size, fileTime: in.ModTime, parts: in.parts}
-		if in.Dated {
-			s.modified = in.ModTime
-		}
+		s := stream{path: cleanPath(in.Name), size: in.Size, modified: in.ModTime, parts: in.parts}
 		if len(uploads) > 1 {
 			s.path = w.names.take(s.path)
 			s.named = true

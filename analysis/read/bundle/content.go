@@ -14,10 +14,10 @@ import (
 type stream struct {
 	// path is the display path. If named is true and the stream is an archive, its
 	// members' paths begin with path and "!/".
-	path               string
-	named              bool
-	size               int64
-	modified, fileTime time.Time
+	path     string
+	named    bool
+	size     int64
+	modified time.Time
 	// depth is how many archives lie around it; parts, how many inputs were joined
 	// to it, 0 for a whole one.
 	depth, parts int

@@ -41,11 +41,11 @@ type Member struct {
 	// Size is what the archive or input declares, -1 if unknown, as below a
 	// packing.
 	Size int64
-	// ModTime is the time inside the archive, or that of an Input that is Dated; zero
-	// for others and if it is implausible: before 2000 or more than a day ahead.
+	// ModTime is the time inside the archive, or that of the Input; zero if it is not
+	// known or implausible: before 2000 or more than a day ahead.
 	ModTime time.Time
-	// FileTime is the Input's own time, for files outside archives.
-	FileTime time.Time
+	// Loose is a file outside archives.
+	Loose bool
 	// Compressed names the packings removed around the content, outermost first.
 	Compressed []string
 	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" if Body was transcoded
@@ -149,7 +149,7 @@ func (w *walk) leaf(s stream, l *countedReader, packings []string) {
 		return
 	}
 	m := &Member{
-		Path: s.path, Type: Regular, Size: s.size, ModTime: w.plausible(s.modified), FileTime: s.fileTime,
+		Path: s.path, Type: Regular, Size: s.size, ModTime: w.plausible(s.modified), Loose: s.depth == 0,
 		Compressed: packings, w: w, br: l.br,
 	}
 	head, _ := l.br.Peek(headSize)
@@ -211,7 +211,7 @@ func (w *walk) link(s stream, t Type, target string) {
 		target = target[:maxLink]
 	}
 	w.visited(&Member{
-		Path: s.path, Type: t, Link: target, ModTime: w.plausible(s.modified), FileTime: s.fileTime,
+		Path: s.path, Type: t, Link: target, ModTime: w.plausible(s.modified), Loose: s.depth == 0,
 		whole: true, w: w, Body: strings.NewReader(""),
 	})
 }

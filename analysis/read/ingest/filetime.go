@@ -69,14 +69,24 @@ func (g *group) written() bool {
 // dateByFiles dates the snapshots for which nothing better is known by the latest time
 // of their files: a copy may keep an older time, as the links of /proc/PID/fd do. Such a
 // time never contradicts the order that tokens in the paths state (t0, t1); a snapshot
-// whose times all do has none, and keeps its place.
+// whose times all do has none, and keeps its place. Times that a checkout set do not count,
+// unless they are those at which another dump says that it was taken.
 func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 	believed := believableTimes(all)
+	var stated []time.Time
+	for i := range snapshots {
+		if s := &snapshots[i]; !believed && s.TimeFact.Confidence == analysis.High {
+			stated = append(stated, s.CapturedAt)
+		}
+	}
 	series := map[string]tokenSeries{}
 	for i, g := range all {
 		d := dated{snapshot: &snapshots[i], group: g}
-		if (believed || g.written()) && snapshots[i].CapturedAt.IsZero() {
-			d.times = g.fileTimes()
+		if snapshots[i].CapturedAt.IsZero() {
+			d.times = slices.DeleteFunc(g.fileTimes(), func(at time.Time) bool {
+				near := func(t time.Time) bool { return t.Sub(at).Abs() <= sameInstant }
+				return !believed && !g.written() && !slices.ContainsFunc(stated, near)
+			})
 		}
 		key, n := g.tokenOfPath()
 		switch {

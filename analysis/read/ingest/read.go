@@ -194,7 +194,7 @@ func sniff(m *bundle.Member, chosen string) detect.Result {
 // knownHash returns the hash of the one input if the member is that input itself and no
 // part of it: evidence as it was sent.
 func (r *reader) knownHash(m *bundle.Member, kind string) func() string {
-	if r.formats[kind] == nil || m.FileTime.IsZero() || m.Size < 0 || len(m.Compressed) > 0 || m.Encoding != "" {
+	if r.formats[kind] == nil || !m.Loose || m.Size < 0 || len(m.Compressed) > 0 || m.Encoding != "" {
 		return nil
 	}
 	return r.cfg.SHA256
