@@ -143,6 +143,11 @@ func (c Counts) Sum() (n int, known bool) {
 // Hidden reports a snapshot after i that could not show the thing.
 func (c Counts) Hidden(i int) bool { return slices.Contains(c[i+1:], Count{State: NotShown}) }
 
+// ClimbsAfter reports more after snapshot i than there, where both are known.
+func (c Counts) ClimbsAfter(i int) bool {
+	return i >= 0 && c[i].Known() && slices.ContainsFunc(c[i+1:], func(n Count) bool { return n.Known() && n.N > c[i].N })
+}
+
 // Add adds n to a count, which is known from then on.
 func (c Counts) Add(i, n int) { c[i] = Counted(c[i].N + n) }
 

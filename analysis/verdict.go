@@ -176,8 +176,8 @@ type Life struct {
 	Stayed   int `json:"stayed"`
 	// FromFirst reports that they are those of the first snapshot.
 	FromFirst bool `json:"from_first,omitempty"`
-	// At is the snapshot at which they are still there: the last one that shows identities.
-	At int `json:"at"`
+	// End is the last snapshot that shows who is still there.
+	End int `json:"end"`
 	// Kept of the Had are still there at the end: of those that the first snapshot since the
 	// last start of the process shows. Both are 0 where it cannot be followed.
 	Had  int `json:"had"`

@@ -140,8 +140,8 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 		if body, err = inputs[0].Open(); err != nil {
 			return pushed{}, unreadable(inputs[0].Name, err)
 		}
-		if at := inputs[0].ModTime; !at.IsZero() {
-			query.Set("modified", at.UTC().Format(time.RFC3339Nano))
+		if info, err := os.Stat(c.Paths[0]); err == nil {
+			query.Set("modified", info.ModTime().UTC().Format(time.RFC3339Nano))
 		}
 		if size == 0 {
 			size = -1 // files of /proc state 0 whatever they hold

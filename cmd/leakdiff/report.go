@@ -231,7 +231,8 @@ var failsOn = map[string][]analysis.Verdict{
 }
 
 // inputsOf lists the files that the arguments name and opens none. The files of a single
-// directory have paths below it; with several arguments, each has its name in front.
+// directory have paths below it; with several arguments, each has its name in front. The time
+// of a file that is alone orders nothing.
 func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
 	under := prefixes(paths)
@@ -263,10 +264,11 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 		if label == "" {
 			label = path.Base(filepath.ToSlash(name))
 		}
-		inputs = append(inputs, bundle.Input{
-			Name: label, Size: info.Size(), ModTime: info.ModTime(),
-			Open: func() (io.ReadCloser, error) { return os.Open(name) },
-		})
+		in := bundle.Input{Name: label, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) }}
+		if len(paths) > 1 {
+			in.ModTime = info.ModTime()
+		}
+		inputs = append(inputs, in)
 	}
 	return inputs, nil
 }

@@ -12,8 +12,10 @@ type balance struct {
 	// known reports that identities are known. Without them only rise is set.
 	known bool
 	// born are present at the end and not at the start, gone the reverse. stayed are
-	// present at both ends. first is the number at the start, last the snapshot at the end.
-	born, gone, stayed, first, last int
+	// present at both ends. first is the number at the start.
+	born, gone, stayed, first int
+	// end is the last snapshot.
+	end int
 	// rise is born minus gone. Without identities it is last minus first.
 	rise int
 }
@@ -78,6 +80,7 @@ func (p *part) balanceOf(runs [][]point) balance {
 	for _, run := range runs {
 		first, last := run[0], run[len(run)-1]
 		b.rise += last.count - first.count
+		b.end = last.index
 		b.known = b.known && p.tracking.complete[first.index] && p.tracking.complete[last.index]
 	}
 	if !b.known {
@@ -94,7 +97,6 @@ func (p *part) balanceOf(runs [][]point) balance {
 		b.gone += before - stayed - p.moved(first.index, last.index)
 		b.stayed += stayed
 		b.first += before
-		b.last = last.index
 	}
 	b.rise = b.born - b.gone
 	return b

@@ -278,11 +278,11 @@ func (p *part) life(s *signals) *analysis.Life {
 		established, alive := sum(c.established), sum(c.alive)
 		if established > 0 {
 			born := sum(c.born)
-			return &analysis.Life{Born: born, Gone: born - c.present(p.tracking), Followed: established, Stayed: alive, At: c.run[len(c.run)-1].index}
+			return &analysis.Life{Born: born, Gone: born - c.present(p.tracking), Followed: established, Stayed: alive, End: c.run[len(c.run)-1].index}
 		}
 	}
 	if b := s.balance; b.known {
-		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed, FromFirst: true, At: b.last}
+		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed, FromFirst: true, End: b.end}
 	}
 	return nil
 }

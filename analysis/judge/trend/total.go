@@ -97,7 +97,11 @@ func (s *Series) totalWithout(kind analysis.Kind, without map[string]bool) (Tota
 // newTotalGrid is a grid whose counts are the totals of a kind without some families.
 func (s *Series) newTotalGrid(kind analysis.Kind, without map[string]bool) *grid {
 	g := s.newGrid(kind)
-	for _, run := range g.runs {
+	parts := func(i int) bool { return s.Snapshots[i].Totals.Counted(kind) != kind } // sockets alone
+	whole := slices.ContainsFunc(s.Snapshots, func(x *analysis.Snapshot) bool { return x.Totals.Of(kind) != nil && x.Totals.Counted(kind) == kind })
+	for r, run := range g.runs {
+		run = slices.DeleteFunc(run, func(pt point) bool { return whole && parts(pt.index) })
+		g.runs[r] = run
 		for k := range run {
 			run[k].count = *s.Snapshots[run[k].index].Totals.Of(kind)
 			for print := range without {

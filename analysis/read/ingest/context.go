@@ -43,6 +43,32 @@ func owned(context []*part) []*part {
 	return out
 }
 
+// ofOtherInstants is the context of which no evidence has the instant, as far as names tell it.
+func ofOtherInstants(context, evidence []*part) []*part {
+	return slices.DeleteFunc(slices.Clone(context), func(c *part) bool {
+		return slices.ContainsFunc(evidence, func(p *part) bool {
+			return p.token() == "" || c.token() == "" || p.token() == c.token()
+		})
+	})
+}
+
+// sayLeftOut names the tables of sockets that are part of no snapshot.
+func (r *reader) sayLeftOut(all []*group) {
+	used := map[int]bool{}
+	for _, g := range all {
+		for _, p := range append(append([]*part{}, g.parts...), g.context...) {
+			used[p.artifact] = true
+		}
+	}
+	for _, p := range r.parts {
+		if len(all) > 0 && p.ofTable() && !used[p.artifact] {
+			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+				What: "the sockets of this table are compared with nothing", Why: "it names no process, and no other file shows a process at its time",
+				Hint: "take it as root with the owners: ss -tunap or netstat -anp"})
+		}
+	}
+}
+
 // connected reports a socket with a peer: of those without an owner others are the kernel's.
 func connected(d analysis.Descriptor) bool { return d.Remote != "" && d.Protocol != "unix" }
 

@@ -164,3 +164,13 @@ func mostRising(times [][]time.Time, after int) int {
 	}
 	return most
 }
+
+func TestEncodingsUnderSeveralNamesAreOneMomentOnlyWithinTwoSeconds(t *testing.T) {
+	for gap, want := range map[int]int{1: 1, 600: 2} {
+		a, b := given("alpha.txt", []byte(dump(5, 6))), given("beta.txt", []byte(profileOf(2)))
+		a.ModTime, b.ModTime = second(0), second(gap)
+		if got := ran(t, a, b).Snapshots; len(got) != want {
+			t.Errorf("%d s apart: %d snapshots, want %d", gap, len(got), want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func archiveOf(p string) string {
 
 // splitDirectory forms the groups of one capture directory. The directory is one
 // instant if no two numbers in the names differ and no two dumps of one form are of
-// different instants. Without evidence it has what tables makes of its context.
+// different instants. Instants without evidence have what tables makes of their context.
 func splitDirectory(dir string, parts []*part, tables func(context []*part) []*part) []*group {
 	var evidence, context []*part
 	for _, p := range parts {
@@ -135,9 +135,7 @@ func splitDirectory(dir string, parts []*part, tables func(context []*part) []*p
 			context = append(context, p)
 		}
 	}
-	if len(evidence) == 0 {
-		evidence = tables(context)
-	}
+	evidence = append(evidence, tables(ofOtherInstants(context, evidence))...)
 	if len(evidence) == 0 {
 		return contextOnly(dir, context)
 	}
@@ -273,8 +271,11 @@ func together(p, q *part) bool {
 	if p.dumps() && q.dumps() && p.pid != 0 && q.pid != 0 && p.pid != q.pid {
 		return false
 	}
-	if !p.inner.IsZero() && !q.inner.IsZero() && p.inner.Sub(q.inner).Abs() > sameInstant && (p.form == q.form || p.dumps() && q.dumps()) {
+	if apart(p.inner, q.inner) && (p.form == q.form || p.dumps() && q.dumps()) {
 		return false
+	}
+	if p.dumps() && q.dumps() && p.stem != q.stem && p.stem != "" && q.stem != "" && apart(p.taken(), q.taken()) {
+		return false // encodings of several moments under several names
 	}
 	if p.form != q.form || p.form == detect.EmptyFDInfo {
 		return true
@@ -291,6 +292,19 @@ func together(p, q *part) bool {
 		return p.artifact == q.artifact
 	}
 	return false
+}
+
+// taken is the time that the part states, else that of its file.
+func (p *part) taken() time.Time {
+	if p.inner.IsZero() {
+		return p.modified
+	}
+	return p.inner
+}
+
+// apart reports two known times that are not of one instant.
+func apart(a, b time.Time) bool {
+	return !a.IsZero() && !b.IsZero() && a.Sub(b).Abs() > sameInstant
 }
 
 // alike reports that together answers the same for two parts: those of the thousands of

@@ -17,6 +17,7 @@ import (
 // snapshots forms the snapshots of the bundle, in time order, and the groups of each.
 func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	all := groups(r.parts)
+	r.sayLeftOut(all)
 	r.looseContention(all)
 	r.stems = map[string]map[string]bool{}
 	for _, g := range all {

@@ -198,7 +198,11 @@ func reportOfAll(t *testing.T, paths []string) report.Report {
 				return err
 			}
 			info, err := d.Info()
-			inputs = append(inputs, bundle.Input{Name: filepath.ToSlash(strings.TrimPrefix(path, filepath.Dir(root)+"/")), Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+			in := bundle.Input{Name: filepath.ToSlash(strings.TrimPrefix(path, filepath.Dir(root)+"/")), Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+			if path != root || len(paths) > 1 { // as the command line does
+				in.ModTime = info.ModTime()
+			}
+			inputs = append(inputs, in)
 			return err
 		})
 		if err != nil {

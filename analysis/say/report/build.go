@@ -249,7 +249,7 @@ func (j *JudgedSeries) judge(o Options) {
 
 func (j *JudgedSeries) judgeFamilies(o Options) {
 	notShown := j.adopt()
-	j.levelForms()
+	j.levelForms(notShown)
 	in := trend.Input{Snapshots: j.Snapshots, NotShown: notShown, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}
 	for i, s := range j.Snapshots {
 		in.Objects[i] = s.Objects

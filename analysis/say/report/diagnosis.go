@@ -466,6 +466,12 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 	if c.RestartedAt > 0 {
 		last = c.RestartedAt - 1
 	}
+	switch { // later captures may count them and not show which they are
+	case c.Followed && x.followed:
+		last = max(first, min(last, x.until))
+	case l.life != nil && l.life.Followed > 0:
+		last = max(first, min(last, l.life.End))
+	}
 	if s.lost(l.finding, x) {
 		return "", "None of them is new."
 	}
@@ -516,15 +522,15 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 // followed says how many of those that could be followed are there at the last capture that
 // shows identities, which may be an earlier one than the last.
 func (d *diagnosing) followed(s *Series, life *analysis.Life, last int) (proved, text string) {
-	still, at := "are", last
-	if life.At < last {
-		still, at = "were", life.At
+	still := "are"
+	if last < len(s.Snapshots)-1 {
+		still = "were"
 	}
 	who := "seen in two dumps or more"
 	if life.FromFirst {
 		who = "of the first dump"
 	}
-	return nOfN(life.Stayed, life.Followed, fmt.Sprintf("%s %s still there at %s", who, still, d.label(s, at)))
+	return nOfN(life.Stayed, life.Followed, fmt.Sprintf("%s %s still there at %s", who, still, d.label(s, last)))
 }
 
 // nOfN is "58 of 58", and the line that it begins.

@@ -142,9 +142,13 @@ func (h *headline) snapshot(s *Series, i int) *Snapshot {
 }
 
 func (h *headline) totals(s *Series, k analysis.Kind) analysis.Counts {
-	out := make(analysis.Counts, len(s.Snapshots))
+	out, as := make(analysis.Counts, len(s.Snapshots)), h.worded(s, k)
 	for i := range out {
-		out[i] = analysis.CountOf(h.snapshot(s, i).Totals.Of(k))
+		if t := h.snapshot(s, i).Totals; t.Counted(k) == as {
+			out[i] = analysis.CountOf(t.Of(k))
+		} else if t.Of(k) != nil {
+			out[i].State = analysis.NotShown // sockets alone, among captures of all descriptors
+		}
 	}
 	return out
 }

@@ -77,8 +77,6 @@ func (s *Series) subjectOfKey(f *Finding) subject {
 	if kind == analysis.KindDescriptor {
 		out.began, out.ended = "opened", "closed"
 	}
-	if l := f.Key.Life; l != nil {
-		out.came, out.went, out.followed = l.Born, l.Gone, true
-	}
+	out.lives(f.Key.Life)
 	return out
 }

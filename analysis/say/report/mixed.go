@@ -13,8 +13,8 @@ import (
 // levelForms makes the snapshots of a series comparable if they were captured in forms
 // that show different things. It drops threads of the virtual machine if other
 // snapshots cannot have them. It leaves evidence that shows less than the others out of
-// verdicts.
-func (j *JudgedSeries) levelForms() {
+// verdicts. notShown gets the snapshots that cannot show a family, by fingerprint.
+func (j *JudgedSeries) levelForms(notShown map[string][]bool) {
 	j.limits = nil
 	threads := j.forms(analysis.KindThread)
 	if len(threads[analysis.FormFull]) > 0 && len(threads[analysis.FormJava]) > 0 {
@@ -29,8 +29,12 @@ func (j *JudgedSeries) levelForms() {
 		j.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
 	}
 	sockets := j.forms(analysis.KindDescriptor)
-	if len(sockets[analysis.FormEnds])+len(sockets[analysis.FormBare]) > 0 {
-		j.leaveOut(sockets[analysis.FormSockets], analysis.KindDescriptor, "list sockets and no other descriptor, and are left out of verdicts on descriptors")
+	tables := sockets[analysis.FormSockets]
+	switch {
+	case len(sockets[analysis.FormBare]) > 0:
+		j.leaveOut(tables, analysis.KindDescriptor, "list sockets and no other descriptor, and are left out of verdicts on descriptors")
+	case len(sockets[analysis.FormEnds]) > 0:
+		j.countTables(tables, notShown)
 	}
 	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool {
 		return s.Totals.Descriptors != nil && s.Forms[analysis.KindDescriptor] != analysis.FormInstances
@@ -43,7 +47,7 @@ func (j *JudgedSeries) levelForms() {
 		}
 		j.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
 	}
-	j.levelSockets(sockets[analysis.FormSockets])
+	j.levelSockets(tables)
 	j.thinned()
 }
 
@@ -80,6 +84,39 @@ func (j *JudgedSeries) levelSockets(tables []int) {
 		}
 		j.Snapshots[i] = &s
 	}
+}
+
+// countTables counts the sockets of tables among those of listings. A table has no other
+// descriptors and follows sockets by other identities.
+func (j *JudgedSeries) countTables(tables []int, notShown map[string][]bool) {
+	if len(tables) == 0 {
+		return
+	}
+	for _, s := range j.Snapshots {
+		for i := range s.Groups {
+			f := s.Groups[i].Family
+			if f.Kind != analysis.KindDescriptor || slices.Contains(internet, f.Attributes["protocol"]) {
+				continue
+			}
+			if notShown[f.Fingerprint] == nil {
+				notShown[f.Fingerprint] = make([]bool, len(j.Snapshots))
+			}
+			for _, table := range tables {
+				notShown[f.Fingerprint][table] = true
+			}
+		}
+	}
+	for _, i := range tables {
+		s := *j.Snapshots[i]
+		s.Groups = slices.Clone(s.Groups)
+		for k := range s.Groups {
+			if g := &s.Groups[k]; g.Family.Kind == analysis.KindDescriptor {
+				g.Members = analysis.Members{}
+			}
+		}
+		j.Snapshots[i] = &s
+	}
+	j.mixed(tables, "list sockets and no other descriptor; these are counted there and not followed")
 }
 
 // byEnds are members without the inodes or the numbers that not all tables show.

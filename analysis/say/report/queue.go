@@ -35,9 +35,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 		named := s.nameOf(d.nouns, lead, f)
 		named.counts = lead.Counts
 		named.follow(lead.Kind, lead.Evidence)
-		if l := lead.Life; l != nil {
-			named.came, named.went, named.followed = l.Born, l.Gone, true
-		}
+		named.lives(lead.Life)
 		out.subject = named
 	}
 	out.life = s.life(f)

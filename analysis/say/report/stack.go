@@ -64,30 +64,12 @@ func (j *JudgedSeries) locate(f *Finding) {
 		if !ok || at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
 			continue
 		}
-		at = j.withCreator(j.judgedAt(at.group.Family, at))
+		at = j.judgedAt(at.group.Family, at)
 		if l := j.located(j.own, at.group, at.snapshot); l != nil {
 			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
 			return
 		}
 	}
-}
-
-// withCreator is a sighting of the same family whose stack shows who started it: an earlier one
-// where the encoding of the last, a profile or debug=1, shows no creators.
-func (j *JudgedSeries) withCreator(last sighting) sighting {
-	if last.group.Family.Kind != analysis.KindGoroutine {
-		return last
-	}
-	for i := last.snapshot; i >= 0; i-- {
-		g := GroupOf(j.Snapshots[i], last.group.Family.Fingerprint)
-		if g == nil {
-			continue
-		}
-		if v := mostFrequent(g.Variants); v != nil && v.Stack.CreatedBy.Func != "" {
-			return sighting{i, g}
-		}
-	}
-	return last
 }
 
 // LocatedStack is the most frequent exact stack of a family in one snapshot.
@@ -122,8 +104,9 @@ func (j *JudgedSeries) located(own *family.Own, g *analysis.Group, snapshot int)
 		return nil
 	}
 	out := &LocatedStack{Of: StackOf{Family: g.Family.Fingerprint, Kind: g.Family.Kind, Snapshot: j.Snapshots[snapshot].ID, Members: v.Count, Of: max(v.Count, g.Count), Elided: v.Stack.Elided}}
-	marks := marksOf(own, g.Family.Kind, v.Stack)
-	out.Stack = markedFrames(own, v.Stack, marks)
+	stack := j.withCreator(v.Stack, g.Family.Fingerprint)
+	marks := marksOf(own, g.Family.Kind, stack)
+	out.Stack = markedFrames(own, stack, marks)
 	switch {
 	case !marks.Known:
 		out.Note = ownNotKnown
@@ -131,6 +114,26 @@ func (j *JudgedSeries) located(own *family.Own, g *analysis.Group, snapshot int)
 		out.Note = noOwnCode
 	}
 	return out
+}
+
+// withCreator is a stack of a family with the creator that the family has in another snapshot, if
+// its own encoding shows none.
+func (j *JudgedSeries) withCreator(stack *analysis.Stack, fingerprint string) *analysis.Stack {
+	if stack.CreatedBy.Func != "" {
+		return stack
+	}
+	for _, s := range slices.Backward(j.Snapshots) {
+		g := GroupOf(s, fingerprint)
+		if g == nil {
+			continue
+		}
+		if v := mostFrequent(g.Variants); v != nil && v.Stack.CreatedBy.Func != "" {
+			out := *stack
+			out.CreatedBy = v.Stack.CreatedBy
+			return &out
+		}
+	}
+	return stack
 }
 
 // marksOf marks own code. Only programs in Go have marks of modules.

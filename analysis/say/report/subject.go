@@ -29,6 +29,8 @@ type subject struct {
 	counts     analysis.Counts
 	came, went int
 	followed   bool
+	// until is the last capture that shows who is still there, if they are followed.
+	until int
 	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
 	// later one may have the same.
 	identity string
@@ -53,7 +55,7 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	if f.Key != nil {
 		return s.subjectOfKey(f)
 	}
-	if o := s.objectOf(f, lead); o != nil {
+	if o := s.objectOf(f, lead); o != nil && !(lead != nil && lead.Counts.ClimbsAfter(o.Counts.LastAt())) {
 		return s.subjectOfObject(nouns, f, o, lead)
 	}
 	if lead == nil {
@@ -61,11 +63,16 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	}
 	out := s.nameOf(nouns, lead, f)
 	out.counts = lead.Counts
-	if l := lead.Life; l != nil {
-		out.came, out.went, out.followed = l.Born, l.Gone, true
-	}
+	out.lives(lead.Life)
 	out.follow(lead.Kind, lead.Evidence)
 	return out
+}
+
+// lives sets who came and left, if identities show it.
+func (s *subject) lives(l *analysis.Life) {
+	if l != nil {
+		s.came, s.went, s.followed, s.until = l.Born, l.Gone, true, l.End
+	}
 }
 
 // follow sets how members of a kind are followed, as evidence shows it.
@@ -162,10 +169,11 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 	out.counts = o.Counts
 	came, followed := inEpoch(o.Born, o.Counts)
 	went, _ := inEpoch(o.Ended, o.Counts)
-	if !followed && lead != nil && lead.Life != nil && slices.Equal(lead.Counts, o.Counts) {
-		came, went, followed = lead.Life.Born, lead.Life.Gone, true // one part each can be followed
-	}
+	out.until = o.Counts.LastAt()
 	out.came, out.went, out.followed = came, went, followed
+	if !followed && lead != nil && slices.Equal(lead.Counts, o.Counts) {
+		out.lives(lead.Life) // one part each can be followed
+	}
 	out.identity, out.reused = o.identity(), o.Level == analysis.ByEnds
 	parts := 0
 	for _, p := range o.Each {

@@ -206,7 +206,7 @@ func (p *printer) series(c *Case, i int) {
 	if len(j.Snapshots) == 1 {
 		p.objects(s)
 	} else {
-		p.courses(s, j.Trend.Epochs)
+		p.courses(s, j)
 	}
 	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
@@ -349,12 +349,14 @@ func (p *printer) totals(j *JudgedSeries) {
 	}
 	for _, k := range analysis.Kinds() {
 		row, counted := "", analysis.Kind("")
+		for _, s := range j.Snapshots {
+			if s.Totals.Of(k) != nil && counted != k {
+				counted = s.Totals.Counted(k)
+			}
+		}
 		for _, i := range cols {
 			cell := "–"
-			if t := j.Snapshots[i].Totals; t.Of(k) != nil {
-				if counted != k {
-					counted = t.Counted(k)
-				}
+			if t := j.Snapshots[i].Totals; t.Of(k) != nil && t.Counted(k) == counted {
 				cell = strconv.Itoa(*t.Of(k))
 				if j.Snapshots[i].Bounded(k) {
 					cell += "+"

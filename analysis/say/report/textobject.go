@@ -48,7 +48,7 @@ func (p *printer) objects(s *Series) {
 
 // courses lists the kinds of objects of several snapshots: how many there were, how many came
 // and ended, and what each is made of.
-func (p *printer) courses(s *Series, epochs []int) {
+func (p *printer) courses(s *Series, j *JudgedSeries) {
 	var shown []*Object
 	for i := range s.Objects {
 		if o := &s.Objects[i]; o.Matters() && o.Counts.Rise() > 0 {
@@ -72,7 +72,11 @@ func (p *printer) courses(s *Series, epochs []int) {
 	}
 	for _, o := range shown[:min(len(shown), mostPrinted)] {
 		each := cut(o.Shape(), 28)
-		p.line("%-16s %6s %6s  %-28s %s", cut(Rises(o.Counts, epochs), 16), figure(o.BornTotal()), figure(o.EndedTotal()), each, cut(o.apart(named)+o.hangsOn(), max(20, p.width-61)))
+		what := o.apart(named) + o.hangsOn()
+		if last := o.Counts.LastAt(); last < len(o.Counts)-1 {
+			what = "shown until " + j.Snapshots[last].Label + ": " + what
+		}
+		p.line("%-16s %6s %6s  %-28s %s", cut(Rises(o.Counts, j.Trend.Epochs), 16), figure(o.BornTotal()), figure(o.EndedTotal()), each, cut(what, max(20, p.width-61)))
 	}
 	if more := len(shown) - mostPrinted; more > 0 {
 		p.line("%s.", wording.Plural(more, "more kind of objects", "more kinds of objects"))
