@@ -76,7 +76,9 @@ type Thread struct {
 	ID int64
 	// Native is nid, the id of the operating system's thread, 0 if unknown.
 	Native int64
-	Daemon bool
+	// Address is tid of HotSpot, which is the thread's for its life and no other's; 0 if unknown.
+	Address uint64
+	Daemon  bool
 	// State is the java.lang.Thread.State word (RUNNABLE, BLOCKED, WAITING,
 	// TIMED_WAITING, NEW, TERMINATED). If none was printed, it is the native condition
 	// as printed ("waiting on condition").

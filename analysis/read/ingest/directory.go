@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/say/wording"
 )
@@ -219,7 +220,7 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 	}
 	d.part.artifact = len(r.artifacts)
-	d.part.pid = pidOf(k.path)
+	d.part.pid = line.PathPID(k.path)
 	r.artifacts = append(r.artifacts, a)
 	place(d.part)
 	r.parts = append(r.parts, d.part)

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/line"
 )
 
 var (
@@ -49,19 +50,6 @@ func stemOf(base string) string {
 	return strings.ToLower(strings.Trim(s, "._-=+, "))
 }
 
-// pidOf reads the pid out of a path such as "proc/21630/fdinfo/".
-func pidOf(p string) int {
-	m := procDir.FindStringSubmatch(p)
-	if m == nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(m[1])
-	if err != nil {
-		return 0
-	}
-	return pid
-}
-
 // programName is the last element of an executable's path, without the mark of a
 // replaced binary: "kubelet" for "/usr/bin/kubelet (deleted)".
 func programName(executable string) string {
@@ -84,7 +72,7 @@ func naming(dir string) (label, process string) {
 		if p == "" || p == "proc" {
 			continue
 		}
-		if token.MatchString(p) && pidOf(dir+"/") == 0 {
+		if token.MatchString(p) && line.PathPID(dir) == 0 {
 			return shorten(p), process
 		}
 		if process == "" && i == len(parts)-1 {
@@ -102,12 +90,13 @@ func shorten(label string) string {
 }
 
 // nameTimes are the ways in which collectors write a time into a name: year to second,
-// with or without separators.
+// with or without separators, or to the minute.
 var nameTimes = []*expression.Expression{
 	expression.Lazy(`(?i)\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
 	expression.Lazy(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
 	expression.Lazy(`(?i)\d{8}[-_T.]\d{6}`),
 	expression.Lazy(`\b20\d{12}\b`),
+	expression.Lazy(`(?i)20\d\d-\d\d-\d\d[T_]\d\d[:_-]?\d\d(?:[Z_]|\b)`),
 }
 
 // nameZone may follow such a time: "+0100", "+01_00".
@@ -122,12 +111,12 @@ func timeInName(name string) (time.Time, bool) {
 			continue
 		}
 		joined := strings.Join(digits.FindAllString(name[at[0]:at[1]], -1), "")
-		found, err := time.Parse("20060102150405", joined)
+		found, err := time.Parse("20060102150405"[:len(joined)], joined)
 		if err != nil || found.Year() < 2000 {
 			continue
 		}
 		if z := nameZone.FindStringSubmatch(name[at[1]:]); z != nil {
-			if zoned, err := time.Parse("20060102150405-0700", joined+z[1]+z[2]); err == nil {
+			if zoned, err := time.Parse("20060102150405"[:len(joined)]+"-0700", joined+z[1]+z[2]); err == nil {
 				found = zoned.UTC()
 			}
 		}

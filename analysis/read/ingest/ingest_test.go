@@ -340,7 +340,13 @@ func TestTimesInNames(t *testing.T) {
 			t.Errorf("%s: %v %v", name, got, ok)
 		}
 	}
-	for _, name := range []string{"t0", "dump-12.txt", "v1.34.4", "2026-99-99T99:99:99"} {
+	want = want.Truncate(time.Minute)
+	for _, name := range []string{"kubelet-goroutine-2026-11-21T02-55.txt", "web_2026-11-21T02:55Z_goroutine.txt", "jstack-2026-11-21_0255.txt", "dump-2026-11-21T03-55+0100"} {
+		if got, ok := timeInName(name); !ok || !got.Equal(want) {
+			t.Errorf("%s: %v %v", name, got, ok)
+		}
+	}
+	for _, name := range []string{"t0", "dump-12.txt", "v1.34.4", "2026-99-99T99:99:99", "jstack-2026-11-21.txt", "2026-11-21T02-551"} {
 		if got, ok := timeInName(name); ok {
 			t.Errorf("%s is no time, got %v", name, got)
 		}

@@ -229,7 +229,7 @@ func (p *part) token() string {
 	for rest := p.stem; rest != ""; {
 		var word string
 		word, rest = chunk(rest)
-		if isDigits(word) && word != strconv.Itoa(p.pid) || ordinal(word) {
+		if isDigits(word) && (p.pid == 0 || word != strconv.Itoa(p.pid)) || ordinal(word) {
 			words = append(words, word)
 		}
 	}

@@ -85,10 +85,10 @@ func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i in
 		apart, common := false, true
 		for i, p := range places {
 			first, last := p.list[0], p.list[len(p.list)-1]
-			p.first = identityOf(&snapshots[first], unpacked(first))
+			p.first = identityOf(&snapshots[first], unpacked(first), all[first])
 			p.last = p.first
 			if last != first {
-				p.last = identityOf(&snapshots[last], unpacked(last))
+				p.last = identityOf(&snapshots[last], unpacked(last), all[last])
 			}
 			common = common && p.dir == places[0].dir
 			for _, q := range places[max(0, i-mostNeighbours):i] {
@@ -173,7 +173,8 @@ func (g *group) fileWithout(process string) (name string, sure bool) {
 }
 
 // processIdentity has what stays the same in captures of one process: numbers of goroutines and
-// threads with their families, inodes of sockets and pipes.
+// threads with their families, inodes of sockets and pipes. JVMs number their threads alike; where
+// a dump prints the addresses of threads, these stand for the numbers.
 type processIdentity struct {
 	pid, start string
 	kinds      [2]identities
@@ -195,8 +196,14 @@ const (
 	startNumbers = 64
 )
 
-func identityOf(s *analysis.Snapshot, groups []analysis.Group) processIdentity {
+func identityOf(s *analysis.Snapshot, groups []analysis.Group, g *group) processIdentity {
 	out := processIdentity{start: s.Process.Start.Value}
+	for _, p := range g.parts {
+		if p.threads != nil && len(out.kinds[0].hashes) == 0 {
+			out.kinds[0] = p.threads.addresses
+		}
+	}
+	addressed := len(out.kinds[0].hashes) > 0
 	if pidTells(&s.Process) {
 		out.pid = s.Process.PID.Value
 	}
@@ -205,7 +212,7 @@ func identityOf(s *analysis.Snapshot, groups []analysis.Group) processIdentity {
 		switch f.Kind {
 		case analysis.KindGoroutine, analysis.KindThread:
 			for id := range groups[i].Members.IDs() {
-				if id > startNumbers {
+				if id > startNumbers && (f.Kind == analysis.KindGoroutine || !addressed) {
 					out.kinds[0].add(id, f.Fingerprint)
 				}
 			}

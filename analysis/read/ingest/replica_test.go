@@ -42,6 +42,9 @@ func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
 		{"the second dump has most of the first", map[string]string{"web-0.txt": textOf(between(1, 40)...), "web-1.txt": textOf(between(10, 60)...)}, ""},
 		{"some goroutines stay", map[string]string{"web-0.txt": textOf(between(1, 40)...), "web-1.txt": textOf(between(37, 140)...)}, ""},
 		{"a restart: only the time differs", map[string]string{"web-2026-11-01T10-00-00.txt": textOf(between(1, 40)...), "web-2026-11-01T11-00-00.txt": textOf(between(40, 90)...)}, ""},
+		{"replicas at times without seconds", map[string]string{"web-0-2026-11-01T10-00.txt": textOf(between(1, 40)...), "web-1-2026-11-01T10-10.txt": textOf(between(40, 90)...)}, "web-0 web-1"},
+		{"a restart: only a time without seconds differs", map[string]string{"web-2026-11-01T10-00.txt": textOf(between(1, 40)...), "web-2026-11-01T11-10.txt": textOf(between(40, 90)...)}, ""},
+		{"a restart over New Year", map[string]string{"web-2026-12-31T23-50.txt": textOf(between(1, 40)...), "web-2027-01-01T00-10.txt": textOf(between(40, 90)...)}, ""},
 		{"a restart: only tN differs", map[string]string{"web-t0.txt": textOf(between(1, 40)...), "web-t1.txt": textOf(between(40, 90)...)}, ""},
 		{"a restart: before and after", map[string]string{"before.txt": textOf(between(1, 40)...), "after.txt": textOf(between(40, 90)...)}, ""},
 		{"a restart: numbers follow one another", map[string]string{"p1-t1.txt": textOf(between(1, 40)...), "p2-t2.txt": textOf(between(40, 90)...)}, ""},
@@ -70,6 +73,31 @@ func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
 				t.Errorf("hosts %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// jvmOf is a thread dump of a JVM whose threads begin at an address: all JVMs number theirs alike.
+func jvmOf(address, workers int) string {
+	var text strings.Builder
+	text.WriteString("2026-11-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (21.0.2+13 mixed mode):\n\n")
+	for i := range workers {
+		fmt.Fprintf(&text, "\"worker-%d\" #%d prio=5 os_prio=0 cpu=1ms elapsed=50s tid=0x%016x nid=0x%x waiting on condition\n   java.lang.Thread.State: WAITING (parking)\n\tat app.Worker.run(Worker.java:9)\n\n", i, 100+i, address+0x1000*i, 100+i)
+	}
+	return text.String() + "JNI global refs: 1, weak refs: 0\n"
+}
+
+func TestAddressesOfThreadsTellJVMsApart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		second int
+		want   int
+	}{"replicas": {0x7fcc00000000, 2}, "one process": {0x7faa00000000, 1}} {
+		hosts := map[string]bool{}
+		for _, s := range run(t, map[string]string{"web-0.txt": jvmOf(0x7faa00000000, 40), "web-1.txt": jvmOf(tc.second, 50)}).Snapshots {
+			hosts[s.Process.Host.Value] = true
+		}
+		if len(hosts) != tc.want {
+			t.Errorf("%s: hosts %v", name, hosts)
+		}
 	}
 }
 

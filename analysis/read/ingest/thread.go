@@ -31,6 +31,8 @@ type threadDump struct {
 	// joins has the threads of each object.
 	joins join.Monitors
 	waits lockWaits
+	// addresses are the threads with their addresses, see processIdentity.
+	addresses identities
 	// aged is true if some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed. Virtual ones that a
@@ -154,6 +156,9 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	d.joins.Add(id, f.Fingerprint, t.Locks)
 	m.ID = append(m.ID, id)
 	m.Hash = append(m.Hash, hash)
+	if t.Address != 0 {
+		d.addresses.add(int64(t.Address), t.Name)
+	}
 	age := int32(-1)
 	if t.Elapsed >= 0 {
 		age = int32(min(t.Elapsed, 1<<30))

@@ -199,6 +199,7 @@ func (h *header) hotSpot(s string) bool {
 			_, rest, _ = cutWord(rest)
 		case key == "tid" && assigned:
 			tid = true
+			t.Address, _ = strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64)
 		case key == "nid" && assigned:
 			nid = true
 			t.Native = native(value)

@@ -28,7 +28,7 @@ const hotSpotThread = "\"worker-1\" #20 [4711] daemon prio=5 os_prio=0 cpu=1.50m
 func TestAThreadOfHotSpotIsReadWhole(t *testing.T) {
 	p := parse(t, "x", "4711:\n2026-11-21 02:46:52\nFull thread dump OpenJDK 64-Bit Server VM (21 mixed mode):\n\n"+hotSpotThread+"\nJNI global refs: 1, weak refs: 0\n")
 	want := analysis.Thread{
-		Name: "worker-1", Sort: analysis.JavaThread, ID: 20, Native: 4711, Daemon: true, State: "WAITING", Carrying: -1, Elapsed: 12.25, CPU: 0.0015,
+		Name: "worker-1", Sort: analysis.JavaThread, ID: 20, Native: 4711, Address: 0x7f01, Daemon: true, State: "WAITING", Carrying: -1, Elapsed: 12.25, CPU: 0.0015,
 		Stack: &analysis.Stack{Frames: []analysis.Frame{
 			{Func: "jdk.internal.misc.Unsafe.park", File: "java.base@21.0.2/Native Method"},
 			{Func: "app.Worker.run", File: "Worker.java", Line: 7},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
@@ -195,5 +196,17 @@ func TestListingsAndTablesOfOneProcessSideBySideAreCompared(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestReplicasInTwoEncodingsAreNotComparedByGroupsThatOneCannotShow(t *testing.T) {
+	var files []bundle.Input
+	for i, in := range encoded("text", "text", "counts") {
+		in.Name, in.ModTime = []string{"", "web-alpha.txt", "web-beta.txt"}[i], time.Date(2026, 11, 1, 10, i, 0, 0, time.UTC)
+		files = append(files, in)
+	}
+	d := built(t, files[1:]).Report.Diagnosis
+	if want := "2 replicas of orders with one dump each: web-alpha 13, web-beta 21 goroutines; none stands out."; d.Sentence != want {
+		t.Errorf("%s\nwant %s", d.Sentence, want)
 	}
 }

@@ -126,13 +126,19 @@ func (d *diagnosing) inOthers(all []int, but int, f *Family) (out []int, known b
 		s, n := &d.r.Series[i], 0
 		if x := s.family(f.Fingerprint); x != nil && x.Counts[0].Known() {
 			n = x.Counts[0].N
-		} else if x != nil || d.snapshot(s, 0).Totals.Of(f.Kind) == nil || d.snapshot(s, 0).Bounded(f.Kind) {
+		} else if x != nil || d.snapshot(s, 0).Totals.Of(f.Kind) == nil || d.snapshot(s, 0).Bounded(f.Kind) || s.creators() != d.r.Series[but].creators() {
 			return nil, false
 		}
 		out = append(out, n)
 	}
 	slices.Sort(out)
 	return out, true
+}
+
+// creators reports that the dumps show who starts the goroutines: where those of one replica do
+// and of another do not, no group of the one is known to be absent in the other.
+func (s *Series) creators() bool {
+	return slices.ContainsFunc(s.Families, func(f Family) bool { return f.CreatedBy != "" })
 }
 
 // notAged leaves out what the ages in a single dump of a replica accuse: what all replicas hold
