@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 2745}, // with demand and expression
-	{"analysis/read", 46707},
-	{"analysis/judge", 18374},
-	{"analysis/say", 25290},
-	{"web", 24703},
-	{"server", 15855},
-	{"store", 17144},
+	{"analysis", 2765}, // with demand and expression
+	{"analysis/read", 48178},
+	{"analysis/judge", 18381},
+	{"analysis/say", 25498},
+	{"web", 24704},
+	{"server", 15880},
+	{"store", 17148},
 	{"cmd/leakdiff", 9854},
 	{"rest", 352},   // migrations, samples
-	{"all", 161013}, // the sum of those above
+	{"all", 162760}, // the sum of those above
 	{"apart", 9602},
 	{"templ", 3530},
 	{"generated", 16835},

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/line"
 )
 
 // A product describes the paths in one collector's bundles. Rules are tried after the
@@ -195,7 +196,7 @@ func place(p *part) {
 		p.pid = p.placing.pid
 	}
 	if p.pid == 0 && len(p.sockets) == 0 { // those of a table are of its network namespace
-		p.pid = pidOf(where)
+		p.pid = line.PathPID(where)
 	}
 }
 
