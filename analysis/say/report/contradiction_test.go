@@ -2,8 +2,15 @@ package report_test
 
 import (
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/samples/corpus"
 )
 
 // loops is a dump of readers by id, all started by one function.
@@ -58,5 +65,31 @@ func TestARestartThatEndedAGrowthCuredIt(t *testing.T) {
 	climbs := every(t, append(before, again(6), again(26), again(46), again(66))).Diagnosis
 	if climbs.Next == nil || strings.HasPrefix(climbs.Next.Text, "Cured") {
 		t.Errorf("it climbs again: %q, %v", climbs.Sentence, climbs.Next)
+	}
+}
+
+// TestTwoDumpsLeadWithTheThingThatHasCode reads pairs of the corpus, of which the truth of the
+// whole series is known.
+func TestTwoDumpsLeadWithTheThingThatHasCode(t *testing.T) {
+	for _, tt := range []struct{ series, a, b, state, sentence string }{
+		{"okhttp-leak", "t1", "t3", "may leak", "java created 37 OkHttp clients and closed none so far."},
+		{"okhttp-leak", "t3", "t4", "may leak", "java created 45 OkHttp clients and closed none so far."},
+		{"prometheus-hanging-targets", "t6", "t7-targets-removed", "no leak seen", "No leak seen in prometheus: "}, // 747 goroutines, then 65
+	} {
+		var inputs []bundle.Input
+		for _, at := range []string{tt.a, tt.b} {
+			root := corpus.Path(t, "series", tt.series, at)
+			if err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					inputs = append(inputs, bundle.Input{Name: at + filepath.ToSlash(strings.TrimPrefix(path, root)), Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := built(t, inputs).Report.Diagnosis; got.State != tt.state || !strings.HasPrefix(got.Sentence, tt.sentence) {
+			t.Errorf("%s %s, %s: %s: %q, want %s: %q", tt.series, tt.a, tt.b, got.State, got.Sentence, tt.state, tt.sentence)
+		}
 	}
 }

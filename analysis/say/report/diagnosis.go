@@ -200,8 +200,11 @@ func (d *diagnosing) leadsOf(wanted func(*Finding) bool) []answer {
 		for _, behind := range []bool{false, true} {
 			for k := range s.Findings {
 				f := &s.Findings[k]
-				if wanted(f) && f.Behind == behind && f.Verdict.Rose() && !s.benign(f) {
-					own = append(own, d.answerOf(i, f))
+				if !wanted(f) || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
+					continue
+				}
+				if l := d.answerOf(i, f); !s.lost(f, &l.subject) || !d.fell(s, s.kindOf(f)) {
+					own = append(own, l)
 				}
 			}
 		}
@@ -240,11 +243,12 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 			better = b.finding.markedOf() > a.finding.markedOf()
 		case b.finding.Behind != a.finding.Behind:
 		case b.finding.Verdict.Rank() != a.finding.Verdict.Rank():
-			better = s.keeps(b, a) && b.finding.Verdict.Rose()
+			better = s.keeps(b, a, 1) && b.finding.Verdict.Rose()
 		case b.queue != nil || a.queue != nil:
 			better = b.queue != nil && a.queue == nil
 		default:
-			better = s.keeps(b, a) || a.subject.remedy == "" && b.subject.remedy != "" && sameSteps(a.subject.counts, b.subject.counts) == 1
+			better = s.keeps(b, a, 1) || a.subject.remedy == "" && b.subject.remedy != "" && sameSteps(a.subject.counts, b.subject.counts, stepsAlike) == 1 ||
+				len(s.Snapshots) == 2 && a.subject.connection && b.subject.remedy != "" && sameSteps(b.subject.counts, a.subject.counts, 1) > 0
 		}
 		if better {
 			led := *b
@@ -254,25 +258,41 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 	}
 	lead := &own[0]
 	for k := 1; k < len(own); k++ {
-		if n := sameSteps(lead.subject.counts, own[k].subject.counts); s.keeps(lead, &own[k]) && n >= 1 && lead.subject.each == "" {
+		if n := sameSteps(lead.subject.counts, own[k].subject.counts, stepsAlike); s.keeps(lead, &own[k], stepsAlike) && n >= 1 && lead.subject.each == "" {
 			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
 		}
 	}
 }
 
+// fell reports that a process has fewer of a kind at the last capture than at the first: what is
+// left of objects that ended has not grown.
+func (d *diagnosing) fell(s *Series, k analysis.Kind) bool {
+	totals := d.whole(s, k, d.totals(s, k))
+	first, last := totals.FirstAt(), totals.LastAt()
+	return first >= 0 && totals[last].N < totals[first].N
+}
+
+// stepsAlike is in how many intervals two things must rise alike before one is said to keep the
+// other. Which of them leads is decided by a single one where two dumps show no more: the one
+// with code.
+const stepsAlike = 2
+
 // keeps reports that what answer a is about has a stack and a creator, and that b is
 // descriptors or watches without one that rise in the same steps: a keeps them.
-func (s *Series) keeps(a, b *answer) bool {
+func (s *Series) keeps(a, b *answer, least int) bool {
 	code, held := s.lead(a.finding), s.lead(b.finding)
 	if code == nil || held == nil || len(code.Frames) == 0 || code.CreatedBy == "" || held.Kind != analysis.KindDescriptor && held.Kind != analysis.KindWatch {
 		return false
 	}
-	return sameSteps(a.subject.counts, b.subject.counts) > 0
+	if len(s.Snapshots) > 2 {
+		least = stepsAlike
+	}
+	return sameSteps(a.subject.counts, b.subject.counts, least) > 0
 }
 
 // sameSteps is how many of b come with each of a, at least 1, where both rise in the same
-// intervals by that ratio; 0 where they do not.
-func sameSteps(a, b analysis.Counts) int {
+// intervals by that ratio, least of them; 0 where they do not.
+func sameSteps(a, b analysis.Counts, least int) int {
 	ratio, beforeA, beforeB, steps := 0, -1, -1, 0
 	for i := range a {
 		if i >= len(b) || !a[i].Known() || !b[i].Known() {
@@ -290,7 +310,7 @@ func sameSteps(a, b analysis.Counts) int {
 		}
 		beforeA, beforeB = a[i].N, b[i].N
 	}
-	if steps < 2 {
+	if steps < least {
 		return 0
 	}
 	return ratio
