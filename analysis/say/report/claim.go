@@ -98,6 +98,9 @@ func (d *diagnosing) claim(l *answer) Claims {
 	whole := d.whole(s, s.kindOf(l.finding), x.counts)
 	c.PerHour = d.perHour(s, whole, c.State == Grew || c.State == IsNew)
 	c.From, c.N = x.counts[c.First].N, x.counts[c.Top].N
+	if s.lost(l.finding, x) { // the group is new, its members are not
+		c.State, c.PerHour = Grew, 0
+	}
 	if at := whole.LastAt(); at >= 0 {
 		c.Last = at // what a later capture lacks that is cut has not ended
 	}

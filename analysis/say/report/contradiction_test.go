@@ -74,7 +74,7 @@ func TestTwoDumpsLeadWithTheThingThatHasCode(t *testing.T) {
 	for _, tt := range []struct{ series, a, b, state, sentence string }{
 		{"okhttp-leak", "t1", "t3", "may leak", "java created 37 OkHttp clients and closed none so far."},
 		{"okhttp-leak", "t3", "t4", "may leak", "java created 45 OkHttp clients and closed none so far."},
-		{"prometheus-hanging-targets", "t6", "t7-targets-removed", "no leak seen", "No leak seen in prometheus: "}, // 747 goroutines, then 65
+		{"prometheus-hanging-targets", "t6", "t7-targets-removed", "grew", "38 scrape loops of prometheus went on with fewer goroutines than before."}, // 747 goroutines, then 65
 	} {
 		var inputs []bundle.Input
 		for _, at := range []string{tt.a, tt.b} {

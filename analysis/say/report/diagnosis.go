@@ -203,9 +203,7 @@ func (d *diagnosing) leadsOf(wanted func(*Finding) bool) []answer {
 				if !wanted(f) || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
 					continue
 				}
-				if l := d.answerOf(i, f); !s.lost(f, &l.subject) || !d.fell(s, s.kindOf(f)) {
-					own = append(own, l)
-				}
+				own = append(own, d.answerOf(i, f))
 			}
 		}
 		if len(own) == 0 {
@@ -262,14 +260,6 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
 		}
 	}
-}
-
-// fell reports that a process has fewer of a kind at the last capture than at the first: what is
-// left of objects that ended has not grown.
-func (d *diagnosing) fell(s *Series, k analysis.Kind) bool {
-	totals := d.whole(s, k, d.totals(s, k))
-	first, last := totals.FirstAt(), totals.LastAt()
-	return first >= 0 && totals[last].N < totals[first].N
 }
 
 // stepsAlike is in how many intervals two things must rise alike before one is said to keep the
@@ -466,7 +456,7 @@ func (d *diagnosing) rate(l answer) string {
 		return "+" + figure + " " + unit
 	}
 	first, top := l.subject.counts.FirstAt(), l.subject.counts.HighestAt()
-	if first < 0 || top <= first {
+	if first < 0 || top <= first || d.r.Series[l.series].lost(l.finding, &l.subject) {
 		return ""
 	}
 	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))
@@ -948,6 +938,8 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.claims.Released:
 		n := l.claims.N - l.claims.Left
 		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
+	case s.lost(l.finding, &l.subject):
+		out.Text = "" // nothing came: one more capture shows whether they go on
 	case l.claims.State == GrewOnce:
 		out.Text = d.unless(l)
 	case d.cured(l) != "":
@@ -961,7 +953,7 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text = l.subject.remedy
 	}
-	if out.Text == "" {
+	if out.Text == "" && !s.lost(l.finding, &l.subject) {
 		out.Text = d.otherwise(l)
 	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {

@@ -116,6 +116,7 @@ type Diagnosis struct {
 		Followed bool `json:"followed"`
 		EndedAt  int  `json:"ended_at"`
 		Restart  int  `json:"restarted_at"`
+		Again    bool `json:"again"`
 	} `json:"claims"`
 }
 
@@ -176,6 +177,27 @@ func rows() []row {
 		}},
 		{"no leak seen beside a total that rose", saysNothing, func(r *Report) bool {
 			return slices.ContainsFunc(r.Series, func(s Series) bool { return len(s.Totals) > 0 || r.totalRose(&s) })
+		}},
+		{"no leak seen beside a peak of few captures", saysNothing, func(r *Report) bool {
+			return slices.ContainsFunc(r.Series, func(s Series) bool { return len(s.Snapshots) <= 4 && r.totalPeaked(&s) })
+		}},
+		{"who came and who ended is not what the counts rose", func(r *Report) bool {
+			c := r.Diagnosis.Claims
+			return c != nil && c.Followed && c.Came > 0 && c.EndedAt < 0 && c.Restart < 0 && c.Top == c.Last && !c.Again
+		}, func(r *Report) bool {
+			c := r.Diagnosis.Claims
+			return c.Came-c.Ended != c.N-c.From
+		}},
+		{"stable since the last capture", func(r *Report) bool {
+			return r.Diagnosis.Next != nil && strings.Contains(r.Diagnosis.Next.Text, "Nothing to do unless") && r.Diagnosis.Claims != nil
+		}, func(r *Report) bool { return r.Diagnosis.Claims.Top >= r.Diagnosis.Claims.Last }},
+		{"a scrape leads beside what else grew", func(r *Report) bool {
+			f := r.told()
+			return f != nil && f.Kind == "observer_effect" && f.Verdict == "grew"
+		}, func(r *Report) bool {
+			return slices.ContainsFunc(r.about().Families, func(f Family) bool {
+				return f.Verdict == "grew" && f.SetAside == nil && !slices.Contains(r.told().Families, f.Fingerprint)
+			})
 		}},
 		{"stopped at the last capture that shows it", func(r *Report) bool {
 			return strings.HasPrefix(r.Diagnosis.State, "grew and stopped") && r.Diagnosis.Claims != nil
@@ -297,6 +319,35 @@ func (r *Report) totalRose(s *Series) bool {
 			}
 		}
 		if last-first >= 10 && last-first >= 0.15*first && first >= 0 {
+			return !r.explained(s)
+		}
+	}
+	return false
+}
+
+// totalPeaked reports a total of a process whose peak within one start lies above both ends by 10
+// and 15 %.
+func (r *Report) totalPeaked(s *Series) bool {
+	for _, kind := range []string{"goroutines", "threads", "descriptors", "watches"} {
+		var counts []float64
+		epoch := -1
+		for _, id := range s.Snapshots {
+			for i := range r.Snapshots {
+				x := &r.Snapshots[i]
+				if x.ID != id || x.Cut || x.Totals[kind] == nil {
+					continue
+				}
+				if x.Epoch != epoch {
+					counts, epoch = nil, x.Epoch
+				}
+				counts = append(counts, *x.Totals[kind])
+			}
+		}
+		if len(counts) < 3 {
+			continue
+		}
+		ends := max(counts[0], counts[len(counts)-1])
+		if rise := slices.Max(counts) - ends; rise >= 10 && rise >= 0.15*ends {
 			return !r.explained(s)
 		}
 	}
