@@ -19,14 +19,14 @@ var budgets = []budget{
 	{"analysis", 2765}, // with demand and expression
 	{"analysis/read", 48178},
 	{"analysis/judge", 18381},
-	{"analysis/say", 25498},
+	{"analysis/say", 25521},
 	{"web", 24704},
 	{"server", 15880},
 	{"store", 17148},
 	{"cmd/leakdiff", 9854},
 	{"rest", 352},   // migrations, samples
-	{"all", 162760}, // the sum of those above
-	{"apart", 9602},
+	{"all", 162783}, // the sum of those above
+	{"apart", 9653},
 	{"templ", 3530},
 	{"generated", 16835},
 }

@@ -20,7 +20,7 @@ func TestDeploymentsUseSettingsThatThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables, flags := map[string]bool{}, map[string]map[string]bool{}
-	for _, command := range parser.Model.Leaves(true) {
+	for _, command := range parser.Model.Leaves(false) {
 		name := strings.Fields(command.Path())[0]
 		if flags[name] == nil {
 			flags[name] = map[string]bool{}

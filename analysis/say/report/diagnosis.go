@@ -911,7 +911,11 @@ func (d *diagnosing) cured(l answer) string {
 	if expected < 2*max(1, since[0].N) {
 		return "" // too short a time to tell
 	}
-	return fmt.Sprintf("Cured by the restart so far: %s at the earlier pace would have shown %d. What began it was outside, or has not come back.", wording.Duration(to.Sub(*from)), expected)
+	shown := fmt.Sprintf("%s at the earlier pace would have shown %d.", wording.Duration(to.Sub(*from)), expected)
+	if v := l.finding.Versions; v != nil && v.Fix != nil {
+		return fmt.Sprintf("Cured by %s so far: %s", v.Fix.After, shown)
+	}
+	return "Cured by the restart so far: " + shown + " What began it was outside, or has not come back."
 }
 
 // next is one action, with a command where one can be copied.
