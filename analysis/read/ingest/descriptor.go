@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,8 @@ func (b *builder) descriptors() {
 	if fdinfo == nil {
 		fdinfo = b.g.form(detect.EmptyFDInfo)
 	}
-	links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets)
+	links := b.g.links()
+	b.leftOut(links)
 	listed := b.richest()
 	cut := links != nil && listed == nil && b.partial("fd")
 	if listed != nil && b.partial("fd") {
@@ -109,6 +111,37 @@ func (b *builder) deleted(p *part) {
 	b.s.Statements = append(b.s.Statements, analysis.Statement{Key: "deleted files", Path: p.path,
 		Title: fmt.Sprintf("%s %s %s of disk", wording.Plural(n, "deleted file", "deleted files"), wording.Fit(n, "holds", "hold"), wording.Bytes(held)),
 		Text:  "The space is free again when the process closes them or ends: rotate logs with copytruncate, or have the process open them anew."})
+}
+
+// links are the links of the process: a copy of its directory, else the longest of the listings
+// that may be of one moment, else their targets.
+func (g *group) links() *part {
+	longest := g.form(detect.FDLink, detect.FDListing, detect.FDTargets)
+	for _, p := range g.parts {
+		if longest != nil && longest.form == detect.FDListing && p.form == detect.FDListing && len(p.links) > len(longest.links) {
+			longest = p
+		}
+	}
+	return longest
+}
+
+// leftOut says of listings of several files, of which one counts, that the others may be captures
+// of their own.
+func (b *builder) leftOut(links *part) {
+	for _, p := range b.g.parts {
+		if links == nil || links.form != detect.FDListing || p.form != detect.FDListing || p.artifact == links.artifact || len(p.links) == len(links.links) || onlyInotify(p.links) || onlyInotify(links.links) {
+			continue
+		}
+		b.r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("this listing of %s was not counted", wording.Plural(len(p.links), "descriptor", "descriptors")),
+			Why:  path.Base(links.path) + " lists the same descriptors and more, and no time in the files or their names tells which came first",
+			Hint: "put the time into the names (fd-2026-11-01T10-00-00.txt), or a line of date above each listing"})
+	}
+}
+
+// onlyInotify reports a listing of find, which has nothing else.
+func onlyInotify(links []analysis.Descriptor) bool {
+	return !slices.ContainsFunc(links, func(d analysis.Descriptor) bool { return !strings.Contains(d.Name, "inotify") })
 }
 
 // hasInotify reports whether the snapshot has an inotify instance.

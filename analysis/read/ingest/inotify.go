@@ -202,7 +202,7 @@ func (b *builder) unread(fdinfo *part) []int {
 			out = append(out, d.FD)
 		}
 	}
-	if links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets); links != nil {
+	if links := b.g.links(); links != nil {
 		for i := range links.links {
 			add(&links.links[i])
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
 )
@@ -287,11 +288,34 @@ func together(p, q *part) bool {
 	case p.threads != nil:
 		return p.threads.dump.Form != q.threads.dump.Form || !p.inner.IsZero() && !q.inner.IsZero()
 	case p.form == detect.FDListing:
-		return true
+		return p.artifact == q.artifact || overlap(p.links, q.links)
 	case p.form == detect.FDInfoGrep:
 		return p.artifact == q.artifact
 	}
 	return false
+}
+
+// overlap reports that two listings may be of one process: of the descriptors of the shorter one
+// at least half stand in the other, under the same number.
+func overlap(a, b []analysis.Descriptor) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	type row struct {
+		fd   int
+		name string
+	}
+	rows := make(map[row]bool, len(b))
+	for i := range b {
+		rows[row{b[i].FD, b[i].Name}] = true
+	}
+	n := 0
+	for i := range a {
+		if rows[row{a[i].FD, a[i].Name}] {
+			n++
+		}
+	}
+	return 2*n >= len(a)
 }
 
 // taken is the time that the part states, else that of its file.
