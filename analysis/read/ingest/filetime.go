@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strconv"
@@ -88,6 +89,16 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 				return !believed && !g.written() && !slices.ContainsFunc(stated, near)
 			})
 		}
+		if day := g.dayInName(); !day.IsZero() && snapshots[i].CapturedAt.IsZero() {
+			d.times = slices.DeleteFunc(d.times, func(at time.Time) bool {
+				return at.Before(day.Add(-anyZone)) || at.After(day.Add(24*time.Hour+anyZone))
+			})
+			if len(d.times) == 0 && len(snapshots) > 1 { // one alone needs no order
+				snapshots[i].CapturedAt = day
+				snapshots[i].TimeFact = analysis.Fact{Value: day.Format(time.RFC3339), Source: "day in the name, which states no time", Confidence: analysis.Low}
+				continue
+			}
+		}
 		key, n := g.tokenOfPath()
 		switch {
 		case key == "":
@@ -113,6 +124,26 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 			s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
 		}
 	}
+}
+
+// anyZone is by how much a day may differ from that of another zone.
+const anyZone = 14 * time.Hour
+
+// dayInName is the day that the name of a file or of its directory states, zero without one. A
+// file that was written on another day is a copy.
+func (g *group) dayInName() time.Time {
+	for _, p := range g.parts {
+		for _, name := range []string{path.Base(p.where()), path.Base(g.dir)} {
+			written := dayInName.FindString(name)
+			if m := compactDay.FindStringSubmatch(name); m != nil {
+				written = m[1]
+			}
+			if day, err := time.Parse("20060102", strings.Join(digits.FindAllString(written, -1), "")); err == nil {
+				return day
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // dated is a snapshot with the times of files that it may have, the latest last; none

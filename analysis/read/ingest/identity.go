@@ -97,6 +97,8 @@ var nameTimes = []*expression.Expression{
 	expression.Lazy(`(?i)\d{8}[-_T.]\d{6}`),
 	expression.Lazy(`\b20\d{12}\b`),
 	expression.Lazy(`(?i)20\d\d-\d\d-\d\d[T_]\d\d[:_-]?\d\d(?:[Z_]|\b)`),
+	expression.Lazy(`20\d\d-\d\d-\d\d[-.]\d\d[-.:]\d\d\b`),
+	expression.Lazy(`(?i)(?:^|[^0-9])20\d{6}[-_T.]\d{4}(?:[Z_]|\b)`),
 }
 
 // nameZone may follow such a time: "+0100", "+01_00".
@@ -134,6 +136,8 @@ var (
 	epochInName = expression.Lazy(`(?:^|[^0-9a-z])(1[4-9][0-9]{8})(?:[0-9]{3})?(?:[^0-9a-z]|$)`)
 	// dayInName is a day without a time.
 	dayInName = expression.Lazy(`20\d\d[-_.][01]\d[-_.][0-3]\d`)
+	// compactDay is such a day without separators.
+	compactDay = expression.Lazy(`(?:^|[^0-9])(20\d\d[01]\d[0-3]\d)(?:[^0-9]|$)`)
 )
 
 // withoutTime returns a name without the times in it.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"leakdiff/analysis/read/bundle"
 )
 
 func TestTimesInNamesAreReadAsTimes(t *testing.T) {
-	at := "2026-11-01T10:00:00Z"
+	at, day := "2026-11-01T10:00:00Z", "2026-11-01T00:00:00Z"
 	for _, tc := range []struct {
 		// first is a file's name; pid, host, process and time are what it says.
 		first, process, host, pid, time string
@@ -21,9 +23,12 @@ func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 		{"kubelet-1793527200123.txt", "kubelet", "", "", at, "kubelet-1793530800123.txt"},
 		{"kubelet_2026-11-01_10-00-00.txt", "kubelet", "", "", at, "kubelet_2027-01-01_10-00-00.txt"},
 		{"kubelet-2026-11-01-10-00-00.txt", "kubelet", "", "", at, "kubelet-2027-01-01-10-00-00.txt"},
-		{"kubelet-2026-11-01.txt", "kubelet", "", "", "", "kubelet-2027-01-01.txt"},
-		{"jstack-2026-11-01.txt", "", "", "", "", "jstack-2027-01-01.txt"},
-		{"jstack_2026_11_01.txt", "", "", "", "", "jstack_2027_01_01.txt"},
+		{"kubelet-20251231-2358.txt", "kubelet", "", "", "2025-12-31T23:58:00Z", "kubelet-20260101-0001.txt"},
+		{"kubelet_20251231_2358.txt", "kubelet", "", "", "2025-12-31T23:58:00Z", "kubelet_20260101_0001.txt"},
+		{"kubelet-2025-12-31-23-58.txt", "kubelet", "", "", "2025-12-31T23:58:00Z", "kubelet-2026-01-01-00-01.txt"},
+		{"kubelet-2026-11-01.txt", "kubelet", "", "", day, "kubelet-2027-01-01.txt"},
+		{"jstack-2026-11-01.txt", "", "", "", day, "jstack-2027-01-01.txt"},
+		{"jstack_2026_11_01.txt", "", "", "", day, "jstack_2027_01_01.txt"},
 		{"jstack-2026-11-01T10-00-00.txt", "", "", "", at, "jstack-2027-01-01T10-00-00.txt"},
 		{"jstack-4711-2026-11-01T10-00-00.txt", "", "", "4711", at, "jstack-4711-2027-01-01T10-00-00.txt"},
 		{"goroutine_dump.2026-11-01T10_00_00.000.123.txt", "cockroach", "", "", at, "goroutine_dump.2027-01-01T10_00_00.000.124.txt"},
@@ -51,3 +56,32 @@ func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 		})
 	}
 }
+
+// TestADayInTheNameIsNotOverruledByACopy gives files in the order of their days the times of a copy
+// in another order, and files that were written on their day the times of that day.
+func TestADayInTheNameIsNotOverruledByACopy(t *testing.T) {
+	dump := func(n int) []byte {
+		return fmt.Appendf(nil, "goroutine profile: total %d\n%d @ 0x1\n#\t0x1\tmain.work+0x1\t/s/a.go:1\n\n", n, n)
+	}
+	for name, tt := range map[string]struct {
+		written [3]time.Time
+		want    [3]string
+	}{
+		"copied in another order": {[3]time.Time{day(27, 9), day(27, 8), day(27, 7)}, [3]string{"2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z", "2026-11-03T00:00:00Z"}},
+		"written on their days":   {[3]time.Time{day(1, 9), day(2, 10), day(3, 11)}, [3]string{"2026-11-01T09:00:00Z", "2026-11-02T10:00:00Z", "2026-11-03T11:00:00Z"}},
+	} {
+		var inputs []bundle.Input
+		for i, at := range tt.written {
+			in := given(fmt.Sprintf("goroutine-2026-11-0%d.txt", i+1), dump(10*i+10))
+			in.ModTime = at
+			inputs = append(inputs, in)
+		}
+		for i, s := range ran(t, inputs...).Snapshots {
+			if got := s.CapturedAt.Format(time.RFC3339); got != tt.want[i] || *s.Totals.Goroutines != 10*i+10 {
+				t.Errorf("%s: %d goroutines at %s, want %s", name, *s.Totals.Goroutines, got, tt.want[i])
+			}
+		}
+	}
+}
+
+func day(of, hour int) time.Time { return time.Date(2026, 11, of, hour, 0, 0, 0, time.UTC) }
