@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 )
 
@@ -76,20 +77,37 @@ func TestTwoDumpsLeadWithTheThingThatHasCode(t *testing.T) {
 		{"okhttp-leak", "t3", "t4", "may leak", "java created 45 OkHttp clients and closed none so far."},
 		{"prometheus-hanging-targets", "t6", "t7-targets-removed", "grew", "38 scrape loops of prometheus went on with fewer goroutines than before."}, // 747 goroutines, then 65
 	} {
-		var inputs []bundle.Input
-		for _, at := range []string{tt.a, tt.b} {
-			root := corpus.Path(t, "series", tt.series, at)
-			if err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-				if err == nil && !d.IsDir() {
-					inputs = append(inputs, bundle.Input{Name: at + filepath.ToSlash(strings.TrimPrefix(path, root)), Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
-				}
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := built(t, inputs).Report.Diagnosis; got.State != tt.state || !strings.HasPrefix(got.Sentence, tt.sentence) {
+		got := windowOf(t, tt.series, "", tt.a, tt.b).Diagnosis
+		if got.State != tt.state || !strings.HasPrefix(got.Sentence, tt.sentence) {
 			t.Errorf("%s %s, %s: %s: %q, want %s: %q", tt.series, tt.a, tt.b, got.State, got.Sentence, tt.state, tt.sentence)
 		}
+	}
+}
+
+// windowOf reads some captures of a series of the corpus, of one directory in each, "" for all.
+func windowOf(t *testing.T, series, only string, captures ...string) report.Report {
+	t.Helper()
+	var inputs []bundle.Input
+	for _, at := range captures {
+		root := corpus.Path(t, "series", series, at)
+		if err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			name := filepath.ToSlash(strings.TrimPrefix(path, root))
+			if err == nil && !d.IsDir() && (strings.HasPrefix(name, "/"+only) || name == "/captured_at") {
+				inputs = append(inputs, bundle.Input{Name: at + name, Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return built(t, inputs).Report
+}
+
+// TestAllWereStartedByTheCreatorOfTheirGroup: two goroutines of the kubelet run the function that
+// starts containers, 60 and 4 of the 64.
+func TestAllWereStartedByTheCreatorOfTheirGroup(t *testing.T) {
+	got := windowOf(t, "kubelet-probe-leak", "kubelet", "t5", "t6", "t7").Diagnosis
+	if got.Cause == nil || got.Cause.Reason != "started by manager.(*containerData).Start" {
+		t.Errorf("%q: %v", got.Sentence, got.Cause)
 	}
 }

@@ -792,7 +792,8 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
 		for _, h := range o.Holders {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
-				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all {
+				lead := s.lead(l.finding) // a group has one creator; of the holders the small ones are left out
+				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all && (lead == nil || lead.CreatedBy != h.Type) {
 					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
 				}
 				return &Certainty{likely, "started by " + shortRole(h.Type)}
