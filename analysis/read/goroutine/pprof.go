@@ -151,7 +151,7 @@ func (p *pprofParser) row(fields []string) {
 // stack reads a line of a stack of -traces; the first has the count.
 func (p *pprofParser) stack(fields []string) error {
 	count, err := strconv.ParseInt(fields[0], 10, 64)
-	if err == nil && len(fields) > 1 {
+	if err == nil && len(fields) > 1 && !strings.HasSuffix(fields[1], ":") {
 		if err := p.deliver(); err != nil {
 			return err
 		}

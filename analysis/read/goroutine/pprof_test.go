@@ -58,6 +58,7 @@ func TestFunctionsOfPprofTopAreNoStacks(t *testing.T) {
 
 func FuzzPprof(f *testing.F) {
 	f.Add([]byte(tracesText))
+	f.Add([]byte("Type: goroutine\n-----------+---\n 0 a:\n 7 b: c\n")) // counts without a frame
 	f.Add([]byte("Type: goroutine\n      flat  flat%   sum%        cum   cum%\n 1 1% 1% 1 1% main.f\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := 0
