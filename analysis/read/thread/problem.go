@@ -1,7 +1,9 @@
 package thread
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"leakdiff/analysis"
@@ -55,8 +57,16 @@ func (p *problems) leftOut(dumps []Dump, tooMany int, stacks *stackTable) []Dump
 	return dumps
 }
 
+// all are the problems in the order of their lines, those of the whole file last: a line that may
+// go on in the next one is judged late.
 func (p *problems) all() []analysis.Problem {
 	list := p.list.All()
+	slices.SortStableFunc(list, func(a, b analysis.Problem) int {
+		if a.Line == 0 || b.Line == 0 {
+			return cmp.Compare(b.Line, a.Line)
+		}
+		return cmp.Compare(a.Line, b.Line)
+	})
 	if p.omitted > 0 {
 		list = append(list, analysis.Problem{
 			Path: p.list.Path, Offset: -1, Severity: analysis.Note,
