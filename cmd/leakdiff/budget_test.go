@@ -17,7 +17,7 @@ import (
 // the test prints.
 var budgets = []budget{
 	{"analysis", 2765}, // with demand and expression
-	{"analysis/read", 48270},
+	{"analysis/read", 48281},
 	{"analysis/judge", 18381},
 	{"analysis/say", 25522},
 	{"web", 24704},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 17148},
 	{"cmd/leakdiff", 9854},
 	{"rest", 352},   // migrations, samples
-	{"all", 162876}, // the sum of those above
+	{"all", 162887}, // the sum of those above
 	{"apart", 9653},
 	{"templ", 3530},
 	{"generated", 16835},

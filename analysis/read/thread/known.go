@@ -154,7 +154,7 @@ func (k *knownBodies) keep(b *body) {
 // block reads a header and the lines below it at once if it can, and reports whether it
 // read anything. The state of p is the same as after reading the lines one by one.
 func (p *textParser) block() (bool, error) {
-	if p.known == nil || p.held != "" || p.section == deadlockLinks || p.section == deadlockStacks {
+	if p.known == nil || p.held != "" || p.wrapped.Number > 0 || p.section == deadlockLinks || p.section == deadlockStacks {
 		return false, nil
 	}
 	peeked := p.lines.Peek(maxBlock)

@@ -140,6 +140,7 @@ func (p *textParser) run(path string) ([]Dump, []analysis.Problem, error) {
 		more, err = p.next()
 	}
 	if err == nil {
+		p.unwrapped(line.Line{}, "") // nothing continues the last frame
 		err = p.endDump()
 	}
 	if err == nil {
