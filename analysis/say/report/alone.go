@@ -200,7 +200,8 @@ func (d *diagnosing) closeWait(s *Series) *Family {
 }
 
 // onWhatIsGone words inotify watches of the last dump of which most are on mounts or cgroups that
-// are gone: a proof by itself, without any growth. It is "" for others.
+// are gone: a proof by itself, without any growth. It is "" for others, and where many wait for a
+// lock, which is worse.
 func (d *diagnosing) onWhatIsGone(s *Series) string {
 	gone, all := 0, 0
 	for i := range s.Families {
@@ -210,7 +211,7 @@ func (d *diagnosing) onWhatIsGone(s *Series) string {
 			}
 		}
 	}
-	if gone < leastLeftOpen || 2*gone <= all {
+	if gone < leastLeftOpen || 2*gone <= all || d.queued(s) != "" {
 		return ""
 	}
 	return fmt.Sprintf("%d of %s%s on mounts or cgroups that are gone", gone, wording.Plural(all, "inotify watch", "inotify watches")+s.place("of"), wording.Fit(all, " is", " are"))

@@ -200,10 +200,9 @@ func (d *diagnosing) leadsOf(wanted func(*Finding) bool) []answer {
 		for _, behind := range []bool{false, true} {
 			for k := range s.Findings {
 				f := &s.Findings[k]
-				if !wanted(f) || f.Behind != behind || !f.Verdict.Rose() || s.benign(f) {
-					continue
+				if wanted(f) && f.Behind == behind && f.Verdict.Rose() && !s.benign(f) {
+					own = append(own, d.answerOf(i, f))
 				}
-				own = append(own, d.answerOf(i, f))
 			}
 		}
 		if len(own) == 0 {

@@ -110,8 +110,8 @@ func (d *diagnosing) again(l answer) string {
 	return "; restarted after " + d.label(&d.r.Series[l.series], l.claims.First-1)
 }
 
-// grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90", since a restart
-// that the captures show.
+// grewFrom is the course of a subject: "Connections to 10.0.0.1:443 of node grew from 5 to 90",
+// of the process since its restart where the captures show one.
 func (d *diagnosing) grewFrom(l answer, of string) string {
 	to := "to "
 	if d.bounds(l) {
