@@ -15,7 +15,7 @@ import (
 func TestAnOlderEnginesResultOffersANewLinkAndStaysWhatItIs(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
-	f, err := json.Marshal(share.Record{Kind: "snapshot", Model: json.RawMessage(`{"Headline":"what engine 1 said"}`), Data: json.RawMessage(`{}`), Headline: "what engine 1 said", Redacted: true})
+	f, err := json.Marshal(share.Record{Kind: "snapshot", Page: json.RawMessage(`[["Heading",{"Level":1,"Text":[{"Text":"what engine 1 said"}]}]]`), Data: json.RawMessage(`{}`), Headline: "what engine 1 said", Redacted: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestAFormLandsOnTheAnswerOfItsCase(t *testing.T) {
 		{"dumps", map[string]string{"t0.txt": dumpOf(20), "t1.txt": dumpOf(60)}, []string{"none ended", `class="part p-files"`}, []string{`id="progress"`, "http-equiv=\"refresh\"", "warn lost"}},
 		{"a dump beside a file without any", map[string]string{"t0.txt": dumpOf(20), "t1.txt": dumpOf(60), "hello.txt": "hello\n"}, []string{"none ended"}, []string{"warn lost"}},
 		{"a dump that is cut", map[string]string{"t0.txt": dumpOf(20), "t1.txt": cutDump()}, []string{`class="warn lost">1 problem: t1.txt: `, `?show=problems#files">Files</a>`}, nil},
-		{"nothing", map[string]string{"hello.txt": "hello\n"}, []string{">hello.txt holds no dump.</h1>", "text that is no known form", "upload a goroutine dump", "/help#formats", `name="file" multiple`}, []string{"evidence", `class="part`, `id="progress"`}},
+		{"nothing", map[string]string{"hello.txt": "hello\n"}, []string{">hello.txt holds no dump.</h1>", "text that is no known form", "upload a goroutine dump", "/help#formats", `type="file" name="file"`}, []string{"evidence", `class="part`, `id="progress"`}},
 		{"nothing in several files", map[string]string{"a.txt": "a\n", "b.txt": "b\n"}, []string{">None of the 2 files holds a dump.</h1>"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

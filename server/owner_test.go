@@ -24,7 +24,7 @@ func frozenByForm(t *testing.T, s *site, caseID string, fields ...string) (link 
 	if r.status != 200 || len(set) != 1 {
 		t.Fatalf("freezing gave %d with the cookies %v", r.status, set)
 	}
-	whole, err := url.Parse(between(r.body, `id="link" readonly value="`, `"`))
+	whole, err := url.Parse(between(r.body, `id="link" autocomplete="off" value="`, `"`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,16 +19,16 @@ var budgets = []budget{
 	{"analysis", 2765}, // with demand and expression
 	{"analysis/read", 48281},
 	{"analysis/judge", 18381},
-	{"analysis/say", 25522},
-	{"web", 24704},
+	{"analysis/say", 25666},
+	{"web", 26482},
 	{"server", 15880},
 	{"store", 17148},
-	{"cmd/leakdiff", 9854},
+	{"cmd/leakdiff", 9869},
 	{"rest", 352},   // migrations, samples
-	{"all", 162887}, // the sum of those above
+	{"all", 164783}, // the sum of those above
 	{"apart", 9653},
-	{"templ", 3530},
-	{"generated", 16835},
+	{"templ", 881},
+	{"generated", 4675},
 }
 
 type budget struct {

@@ -41,7 +41,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		}
 		return gate.JUnit(w, all.Gate, &all, r.pipelineVerdicts())
 	case "md", "jira", "html":
-		v, err := redact.Copy(hide, r.page(c))
+		v, err := hidden(hide, r.page(c).Page())
 		if err != nil {
 			return err
 		}
@@ -114,16 +114,30 @@ func (r *reportCommand) pipelineVerdicts() []analysis.Verdict {
 	return failsOn["suspicious"]
 }
 
+// hidden is a page in which a redactor has replaced secrets, and the page itself without one.
+func hidden(r *redact.Redactor, v view.Page) (view.Page, error) {
+	if r == nil {
+		return v, nil
+	}
+	text, err := page.Keep(v.Body)
+	if err == nil {
+		v.Body, err = page.Kept(text)
+	}
+	r.Value(&v.Body)
+	v.Shell.Here = r.Text(v.Shell.Here)
+	return v, err
+}
+
 // writePage prints the page as one file.
-func writePage(ctx context.Context, w io.Writer, v view.Case, redaction string) error {
+func writePage(ctx context.Context, w io.Writer, v view.Page, redaction string) error {
 	engine := fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", version, ingest.Engine, family.Version)
-	v.Shell = view.Shell{Title: v.Title, Engine: engine, Standalone: true, Seal: &view.Seal{Name: "Report", Engine: engine, Redaction: redaction}}
-	return page.Case(v).Render(page.Alone(ctx), w)
+	v.Shell = view.Shell{Title: v.Shell.Here, Engine: engine, Standalone: true, Seal: &view.Seal{Name: "Report", Engine: engine, Redaction: redaction}}
+	return page.HTML(v).Render(page.Alone(ctx), w)
 }
 
 // writeWords prints the page as Markdown or Jira markup.
-func (r *reportCommand) writeWords(w io.Writer, v view.Case, redaction string) error {
-	d := v.Document()
+func (r *reportCommand) writeWords(w io.Writer, v view.Page, redaction string) error {
+	d := v.Body
 	note := fmt.Sprintf("leakdiff %s, fingerprint g%d", version, family.Version)
 	if r.Redact {
 		note += ", " + redaction

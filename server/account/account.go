@@ -55,7 +55,7 @@ func (s *Service) login(w http.ResponseWriter, r *http.Request, status int, next
 	v := view.NewLogin(next, user, wrong)
 	v.Shell.Engine = s.respond.Engine()
 	w.Header().Set("Cache-Control", "no-store")
-	s.respond.Page(w, r, status, page.Login(v))
+	s.respond.Page(w, r, status, page.HTML(v.Page()))
 }
 
 // Login handles the form of the login page.
@@ -125,7 +125,7 @@ func (s *Service) AuditPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAudit(in)
 	v.Shell.Engine = s.respond.Engine()
 	w.Header().Set("Cache-Control", "no-store")
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }
 
 // chosen reads which entries are asked for.

@@ -60,13 +60,13 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 				return response.Content{}, err
 			}
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: c.Title,
+				Page: v.Page(), Kept: kept(alone.Page()), Shell: s.respond.Copied(v.Shell), Name: c.Title,
 				Report: &c.Said.Report, Link: s.respond.Base(r) + "/cases/" + c.ID,
 				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) },
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, c.ID)
-		return response.PageOf(r.Context(), page.Case(v))
+		return response.PageOf(r.Context(), page.HTML(v.Page()))
 	})
 }
 
@@ -247,13 +247,13 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 		v := s.snapshotView(l, series, i, r.URL.Query(), showing)
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneSnapshot(s.snapshotView(l, series, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+				Page: v.Page(), Kept: kept(s.snapshotView(l, series, i, r.URL.Query(), freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
 				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, series, i), id) },
 				Stacks: []*analysis.Snapshot{series.Snapshots[i]},
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		return response.PageOf(r.Context(), page.Written(v.Written()))
+		return response.PageOf(r.Context(), page.HTML(v.Page()))
 	})
 }
 

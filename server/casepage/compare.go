@@ -62,7 +62,7 @@ func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 			return response.Content{}, err
 		}
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.Written(v.Written()))
+		return response.PageOf(r.Context(), page.HTML(v.Page()))
 	})
 }
 
@@ -290,7 +290,7 @@ func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query 
 	if err != nil {
 		return response.Content{}, err
 	}
-	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
+	return s.respond.TwinOf(r, suffix, response.Export{Page: v.Page(), Kept: kept(alone.Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
 }
 
 // severalData returns the rows that pass the filter, as data.
@@ -375,7 +375,7 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.Shell = view.Shell{Title: v.Headline, Section: "cases", Here: v.Headline, Engine: s.respond.Engine(), Crumbs: []view.Link{{Text: "Cases", URL: "/"}, {Text: view.Visible(l.Title), URL: "/cases/" + url.PathEscape(l.ID)}}}
-	s.respond.Page(w, r, http.StatusOK, page.Written(v.Written()))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 // listElsewhere adds the cases that match the search, the newest first.

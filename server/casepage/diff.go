@@ -87,13 +87,13 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 			}
 			v := s.diffView(r.Context(), c, query, showing)
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneDiff(s.diffView(r.Context(), c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
+				Page: v.Page(), Kept: kept(s.diffView(r.Context(), c, query, freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
 				CSV: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
 		v := s.diffView(r.Context(), c, query, showing)
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.Written(v.Written()))
+		return response.PageOf(r.Context(), page.HTML(v.Page()))
 	})
 }
 

@@ -93,7 +93,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	}
 	if suffix == "" {
 		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		s.respond.Page(w, r, http.StatusOK, page.Family(v))
+		s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 		return
 	}
 	at := chosen(r, series, fingerprint)
@@ -107,7 +107,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
-		Page: v, Alone: AloneFamily(frozen), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+		Page: v.Page(), Kept: kept(frozen.Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
 		CSV: func(w io.Writer) error { return series.Membership(familyOf(l, series, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {

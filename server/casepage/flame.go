@@ -1,6 +1,7 @@
 package casepage
 
 import (
+	"io"
 	"net/http"
 
 	"leakdiff/analysis"
@@ -64,10 +65,10 @@ func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response
 	if suffix != "" {
 		frozen := g.in
 		frozen.Frozen = bool(freezing)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(frozen)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v.Page(), Kept: kept(view.NewFlame(frozen).Page()), Shell: s.respond.Copied(v.Shell), CSV: func(w io.Writer) error { return flameCSV(w, v.Page().Body) }, Name: v.Headline})
 	}
 	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
-	return response.PageOf(r.Context(), page.Flame(v))
+	return response.PageOf(r.Context(), page.HTML(v.Page()))
 }
 
 func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
@@ -115,7 +116,7 @@ func frozenFlame(g graph, err error) (View, *loader.Loaded, error) {
 	}
 	g.in.Frozen = bool(freezing)
 	v := view.NewFlame(g.in)
-	return View{Model: v, Data: flameJSON(g), Headline: v.Headline}, g.l, nil
+	return View{Page: v.Page(), Data: flameJSON(g), Headline: v.Headline}, g.l, nil
 }
 
 type flameNode struct {

@@ -52,7 +52,7 @@ func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader
 	}
 	v := view.NewIdentity(in)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, status, page.Written(v.Written()))
+	s.respond.Page(w, r, status, page.HTML(v.Page()))
 }
 
 // addEdit checks and stores an edit, and updates the list of cases.

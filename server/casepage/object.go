@@ -36,11 +36,11 @@ func (s *Service) ObjectPage(w http.ResponseWriter, r *http.Request) {
 		v := s.objectView(o, showing)
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneObject(s.objectView(o, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title, CSV: o.data.CSV,
+				Page: v.Page(), Kept: kept(s.objectView(o, freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title, CSV: o.data.CSV,
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, o.l.ID)
-		return response.PageOf(r.Context(), page.Object(v))
+		return response.PageOf(r.Context(), page.HTML(v.Page()))
 	})
 }
 

@@ -53,7 +53,7 @@ func (s *Service) RawExcerpt(w http.ResponseWriter, r *http.Request) {
 		Size: size, MarkOffset: offset, MarkLength: length, Download: "/raw/" + b.ID + "/download?path=" + queryEscape(path),
 	})
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Raw(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 type excerpt struct {

@@ -65,7 +65,7 @@ func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error,
 	}
 	in.Wrong = "Nothing was kept: " + f.What + ". " + f.Hint + "."
 	in.NeedsKey, in.Engine = s.access.NeedsKey(r.Context(), in.Case), s.respond.Engine()
-	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
+	s.respond.Page(w, r, http.StatusBadRequest, page.HTML(view.NewEntryPage(in).Page()))
 }
 
 // EntryPage shows the form to change an own entry.
@@ -80,7 +80,7 @@ func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 		entry.Bound = strconv.Itoa(e.BoundMinutes)
 	}
 	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, NeedsKey: s.access.NeedsKey(r.Context(), ""), Kept: true, Engine: s.respond.Engine()})
-	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 // EntryForm changes or deletes an own entry.

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
+	"leakdiff/web/view"
 )
 
 // purpose is why a view is made: to be shown now or to be frozen. A frozen view has no
@@ -17,12 +18,15 @@ const (
 	freezing purpose = true
 )
 
-// View is a page to be frozen: the model of its template, and its JSON twin.
+// View is a page to be frozen, and its JSON twin.
 type View struct {
-	// Kind is the name of a Kind, which decides the types of Model and Data.
-	Kind        string
-	Model, Data any
-	Headline    string
+	// Kind is the name of a Kind, which decides the type of Data.
+	Kind     string
+	Page     view.Page
+	Data     any
+	Headline string
+	// Raw are the lines of the evidence on the page, nil for none.
+	Raw *view.RawLines
 }
 
 // FrozenView makes the view of the page at an address. It returns the case of the page and
@@ -56,7 +60,7 @@ func (s *Service) freezeCase(r *http.Request, id string) (View, *loader.Loaded, 
 		return View{}, nil, err
 	}
 	v, err := s.caseView(r.Context(), &loader.Report{Case: l.Case, Bundles: l.Bundles, Fields: l.Fields, Said: l.Built.Said()}, 0, r.URL.Query(), nil, freezing)
-	return View{Model: v, Data: l.Built.Report, Headline: v.Headline}, l, err
+	return View{Page: v.Page(), Data: l.Built.Report, Headline: v.Headline}, l, err
 }
 
 func (s *Service) freezeDiff(r *http.Request, id string) (View, *loader.Loaded, error) {
@@ -66,7 +70,7 @@ func (s *Service) freezeDiff(r *http.Request, id string) (View, *loader.Loaded, 
 	}
 	data, err := c.data(r.URL.Query())
 	v := s.diffView(r.Context(), c, r.URL.Query(), freezing)
-	return View{Model: v, Data: data, Headline: v.Headline}, c.l, err
+	return View{Page: v.Page(), Data: data, Headline: v.Headline}, c.l, err
 }
 
 func (s *Service) freezeSeveral(r *http.Request, _ string) (View, *loader.Loaded, error) {
@@ -79,7 +83,7 @@ func (s *Service) freezeSeveral(r *http.Request, _ string) (View, *loader.Loaded
 		return View{}, nil, err
 	}
 	v, err := s.severalView(r, c, r.URL.Query(), freezing)
-	return View{Model: v, Data: data, Headline: v.Headline}, c.l, err
+	return View{Page: v.Page(), Data: data, Headline: v.Headline}, c.l, err
 }
 
 func (s *Service) freezeFamily(r *http.Request, id string) (View, *loader.Loaded, error) {
@@ -91,7 +95,7 @@ func (s *Service) freezeFamily(r *http.Request, id string) (View, *loader.Loaded
 	if err != nil {
 		return View{}, nil, err
 	}
-	return View{Model: v, Data: series.Membership(familyOf(l, series, id), chosen(r, series, id), maxMembers), Headline: v.Headline}, l, nil
+	return View{Page: v.Page(), Data: series.Membership(familyOf(l, series, id), chosen(r, series, id), maxMembers), Headline: v.Headline, Raw: v.RawLines()}, l, nil
 }
 
 func (s *Service) freezeObjects(r *http.Request, id string) (View, *loader.Loaded, error) {
@@ -100,7 +104,7 @@ func (s *Service) freezeObjects(r *http.Request, id string) (View, *loader.Loade
 		return View{}, nil, err
 	}
 	v := s.objectView(o, freezing)
-	return View{Model: v, Data: o.data, Headline: v.Headline}, o.l, nil
+	return View{Page: v.Page(), Data: o.data, Headline: v.Headline}, o.l, nil
 }
 
 func (s *Service) freezeSnapshot(r *http.Request, id string) (View, *loader.Loaded, error) {
@@ -109,5 +113,5 @@ func (s *Service) freezeSnapshot(r *http.Request, id string) (View, *loader.Load
 		return View{}, nil, err
 	}
 	v := s.snapshotView(l, series, i, r.URL.Query(), freezing)
-	return View{Model: v, Data: onlySnapshot(l, series, i), Headline: v.Headline}, l, nil
+	return View{Page: v.Page(), Data: onlySnapshot(l, series, i), Headline: v.Headline}, l, nil
 }

@@ -66,7 +66,7 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewBundle(in)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Bundle(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 // inventory adds the result of a finished ingest.

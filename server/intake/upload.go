@@ -55,7 +55,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.respond.Page(w, r, http.StatusOK, page.Stored(view.NewStored(s.respond.Engine(), p.ownerKey, address)))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(view.NewStored(s.respond.Engine(), p.ownerKey, address).Page()))
 }
 
 // Uploaded is the answer of the upload API.

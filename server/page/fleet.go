@@ -106,13 +106,13 @@ var FleetSuffixes = []string{".md", ".txt", ".jira", ".csv"}
 
 // fleetTwin writes a page of the fleet, or the twin with a suffix. It refuses redact=1 of a
 // twin, which would leave names as they are.
-func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name string, v view.Written, csv func(io.Writer) error) {
+func (s *Service) fleetTwin(w http.ResponseWriter, r *http.Request, suffix, name string, v view.Page, csv func(io.Writer) error) {
 	v.Shell.Engine = s.respond.Engine()
 	var made response.Content
 	var err error
 	switch {
 	case suffix == "":
-		s.respond.Page(w, r, http.StatusOK, page.Written(v))
+		s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 		return
 	case r.URL.Query().Get(view.RedactParameter) != "":
 		err = response.Refuse("bad_request", "the fleet is not redacted", r.URL.Path, "only names in the evidence of one case are known well enough to be replaced, and the fleet is of all cases", "leave redact=1 out, or take a twin of a case, or of a family in it, with redact=1")

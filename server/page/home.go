@@ -99,7 +99,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, status, page.Home(v))
+	s.respond.Page(w, r, status, page.HTML(v.Page()))
 }
 
 // limits writes the budget of one bundle.
@@ -129,14 +129,14 @@ func (s *Service) budget() bundle.Budget {
 func (s *Service) Help(w http.ResponseWriter, r *http.Request) {
 	v := view.NewHelp(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }
 
 // APIPage documents the API.
 func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAPI(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }
 
 // Search finds functions, processes and case titles on the whole server.
@@ -171,7 +171,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }
 
 // listedVerdict is the verdict of a case in a list. It is empty if all growth was set

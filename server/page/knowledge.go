@@ -14,7 +14,7 @@ import (
 func (s *Service) KnowledgePage(w http.ResponseWriter, r *http.Request) {
 	c, problems := s.catalogue.Current()
 	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.respond.Engine(), Dir: s.cfg.KnowledgeDir, Remembered: s.catalogue.OwnFile()})
-	s.respond.Page(w, r, http.StatusOK, page.Written(v.Written()))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 // KnowledgeJSON exports the catalogue in the format of own files. With own=1 it has only

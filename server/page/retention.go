@@ -28,5 +28,5 @@ func (s *Service) Retention(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewRetention(in)
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Written(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }

@@ -39,7 +39,7 @@ func (s *Responder) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	v := view.NewError(status, f, id)
 	v.Shell.Engine = s.Engine()
 	setRetry(w, status)
-	s.Page(w, r, status, page.Written(v))
+	s.Page(w, r, status, page.HTML(v))
 }
 
 // WantsPage reports whether Fail would answer with a page: the request is that of a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -39,8 +40,8 @@ func Twin(id string) (string, string) {
 // Export is what the twins of a page are made from, except JSON.
 type Export struct {
 	Page view.Page
-	// Alone renders the page without forms and live links, in another frame.
-	Alone func(view.Shell) templ.Component
+	// Kept is the page without forms and live links, nil where that is the page itself.
+	Kept *view.Page
 	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
@@ -76,6 +77,17 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 	return stacksOf(suffix, r.URL.Query().Get("kind"), e)
 }
 
+// Alone is the page without forms and live links, in another frame.
+func (e *Export) Alone(shell view.Shell) templ.Component {
+	v := e.Page
+	if e.Kept != nil {
+		v = *e.Kept
+	}
+	shell.Scripts, shell.Captured = v.Shell.Scripts, v.Shell.Captured
+	v.Shell = shell
+	return page.HTML(v)
+}
+
 // ticketOf is the answer of the page in the lines of a comment.
 func ticketOf(suffix string, e Export) (Content, error) {
 	if !e.HasTicket() {
@@ -93,7 +105,8 @@ func (e *Export) HasTicket() bool { return e.Report != nil && e.Report.Diagnosis
 
 // textOf is the page as text.
 func textOf(suffix string, e Export) Content {
-	d := e.Page.Document()
+	d := e.Page.Body
+	d.Blocks = slices.Clone(d.Blocks)
 	d.Note(e.Note)
 	return WordsOf(suffix, d)
 }

@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
@@ -42,18 +43,18 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	}
 	title, counts := safe.countsOnly(l)
 	freezes := []string{
-		fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
+		fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", safe.Kind, wording.Bytes(int64(len(safe.Page)+len(safe.Data)))),
 		"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		NeedsKey:    s.access.NeedsKey(r.Context(), l.ID),
 		Freezes:     freezes,
-		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
+		CountsTitle: title, Counts: counts, Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Body.Markdown(),
 		Accounts: s.access.Controlled(),
 	})
 	v.Shell.Engine = s.respond.Engine()
-	s.respond.Page(w, r, http.StatusOK, page.Share(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
@@ -170,7 +171,7 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 		return Result{}, nil, err
 	}
 	defer done()
-	f, l, cases, err := s.record(r, in.View)
+	v, l, cases, err := s.pages.FrozenView(r, in.View)
 	if err != nil {
 		return Result{}, nil, err
 	}
@@ -187,10 +188,13 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 		return Result{}, nil, err
 	}
 	hide.LearnSaid(in.Title)
+	pack := record
 	if redacts {
-		if f, err = f.redacted(hide); err != nil {
-			return Result{}, nil, err
-		}
+		pack = func(v casepage.View) (Record, error) { return redacted(v, hide) }
+	}
+	f, err := pack(v)
+	if err != nil {
+		return Result{}, nil, err
 	}
 	title := strings.TrimSpace(in.Title)
 	if title == "" {
@@ -199,13 +203,13 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 		title = hide.Text(title)
 	}
 	_, counts := f.countsOnly(l)
-	record, err := json.Marshal(f)
+	text, err := json.Marshal(f)
 	if err != nil {
 		return Result{}, nil, err
 	}
 	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
-		Record: record, Preview: in.Preview, Counts: counts, Redacted: f.Redacted,
+		Record: text, Preview: in.Preview, Counts: counts, Redacted: f.Redacted,
 		Audience: in.Audience,
 	})
 	if err != nil {
@@ -254,7 +258,7 @@ func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in freezeRequ
 	v.Shell.Engine = s.respond.Engine()
 	s.keepKey(w, out.ID, out.OwnerKey, expires)
 	w.Header().Set("Cache-Control", "no-store")
-	s.respond.Page(w, r, http.StatusOK, page.Shared(v))
+	s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
 }
 
 // FreezeAPI is POST /api/v1/permalinks.

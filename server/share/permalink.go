@@ -68,7 +68,7 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 		}
 		e.Shell.Seal.Countdown(p.Expires, s.cfg.Now())
 		if key := ownerKey(r); access.Administers(r) || key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
-			e.Shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
+			e.Shell.Seal.Owns("/p/"+p.ID, s.cfg.Now())
 		}
 		made, err := response.PageOf(r.Context(), e.Alone(e.Shell))
 		if err != nil {
@@ -203,7 +203,7 @@ func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error)
 	switch suffix {
 	case "", ".html":
 		v.Shell.Engine = s.respond.Engine()
-		s.respond.Page(w, r, status, page.Written(v.Written()))
+		s.respond.Page(w, r, status, page.HTML(v.Page()))
 	case ".json":
 		f, _ := s.respond.Fault(err)
 		response.WriteProblem(w, status, struct {

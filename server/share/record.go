@@ -2,9 +2,8 @@ package share
 
 import (
 	"encoding/json"
-	"errors"
+	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,14 +13,19 @@ import (
 	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
+	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
-// Record is the record of a permalink. Its page and all twins are rendered from it alone.
+// Record is the record of a permalink. Its page and all twins are printed from it alone.
 type Record struct {
-	// Kind is the name of a casepage.Kind, which decides the types of Model and Data.
-	Kind  string          `json:"kind"`
-	Model json.RawMessage `json:"model"`
+	// Kind is the name of a casepage.Kind, which decides the type of Data.
+	Kind string `json:"kind"`
+	// Page is a document as page.Keep writes it; Scripts are what it needs, Captured says
+	// when its evidence was taken.
+	Page     json.RawMessage `json:"page"`
+	Scripts  []string        `json:"scripts,omitempty"`
+	Captured string          `json:"captured,omitempty"`
 	// Data is the JSON twin.
 	Data     json.RawMessage  `json:"data"`
 	Headline string           `json:"headline"`
@@ -29,91 +33,72 @@ type Record struct {
 	Receipt  []redact.Receipt `json:"receipt,omitempty"`
 }
 
-// record makes the record of the page at an address. It returns the case of the page and
-// all cases that the page shows something of.
-func (s *Service) record(r *http.Request, address string) (Record, *loader.Loaded, []*loader.Loaded, error) {
-	v, l, cases, err := s.pages.FrozenView(r, address)
-	if err != nil {
-		return Record{}, nil, nil, err
-	}
-	f, err := pack(v.Kind, v.Model, v.Data, v.Headline)
-	return f, l, cases, err
-}
-
-func pack(kind string, model, data any, headline string) (Record, error) {
-	m, err := json.Marshal(model)
+// record packs a page.
+func record(v casepage.View) (Record, error) {
+	text, err := page.Keep(v.Page.Body)
 	if err != nil {
 		return Record{}, err
 	}
-	d, err := json.Marshal(data)
-	if err != nil {
-		return Record{}, err
-	}
-	return Record{Kind: kind, Model: m, Data: d, Headline: headline}, nil
+	data, err := json.Marshal(v.Data)
+	return Record{Kind: v.Kind, Page: text, Scripts: v.Page.Shell.Scripts, Captured: v.Page.Shell.Captured, Data: data, Headline: v.Headline}, err
 }
 
 // Unpack decodes the page of a record, with what its twins are written from.
 func (f Record) Unpack() (response.Export, error) {
-	kind, err := casepage.KindNamed(f.Kind)
-	if err != nil {
-		return response.Export{}, err
-	}
-	return kind.Open(f.Model, f.Data)
+	e, _, err := f.unpack()
+	return e, err
 }
 
-// redactedFor replaces secrets in the whole record of a page of these cases.
-func (f Record) redactedFor(cases []*loader.Loaded) (Record, error) {
-	r, err := redactor(cases)
-	if err != nil {
-		return f, err
-	}
-	return f.redacted(r)
-}
-
-// redacted replaces secrets in the whole record. It works on the values before markup:
-// escapes would hide secrets from it.
-func (f Record) redacted(r *redact.Redactor) (Record, error) {
+func (f Record) unpack() (response.Export, any, error) {
 	kind, err := casepage.KindNamed(f.Kind)
 	if err != nil {
-		return f, err
+		return response.Export{}, nil, err
 	}
-	model, data := kind.Empty()
-	if err := errors.Join(json.Unmarshal(f.Model, model), json.Unmarshal(f.Data, data)); err != nil {
-		return f, err
+	body, err := page.Kept(f.Page)
+	if err != nil {
+		return response.Export{}, nil, err
+	}
+	data, err := kind.Data(f.Data)
+	if err != nil {
+		return response.Export{}, nil, err
+	}
+	e := response.Export{Page: view.Page{Body: body, Shell: view.Shell{Scripts: f.Scripts, Captured: f.Captured}}, CSV: func(w io.Writer) error { return casepage.CSV(w, body, data) }}
+	e.Report, _ = data.(*report.Report)
+	return e, data, nil
+}
+
+// redacted replaces secrets in a whole page and its data. It works on the values before
+// markup: escapes would hide secrets from it.
+func redacted(v casepage.View, r *redact.Redactor) (Record, error) {
+	f, err := record(v)
+	if err != nil {
+		return Record{}, err
+	}
+	// What is decoded shares no memory with the case.
+	e, data, err := f.unpack()
+	if err != nil {
+		return Record{}, err
 	}
 	if m, ok := data.(*report.Membership); ok {
 		for i := range m.Members {
 			r.LearnEvidence(m.Members[i].Detail)
 		}
 	}
-	if v, ok := model.(*view.Family); ok {
-		for _, line := range v.Raw {
+	if v.Raw != nil {
+		for _, line := range v.Raw.Lines {
 			r.LearnEvidence(strings.TrimSpace(line.Text))
 		}
-		for _, line := range v.Raw {
+		for _, line := range v.Raw.Lines {
 			if n, err := strconv.ParseInt(onlyDigits(line.Number), 10, 64); err == nil {
-				r.Locate(line.Text, v.RawTitle, n)
+				r.Locate(line.Text, v.Raw.File, n)
 			}
 		}
 	}
-	var links []*string
-	if v, ok := model.(interface{ Sources() []*string }); ok {
-		links = v.Sources()
-	}
-	before := make([]string, len(links))
-	for i, link := range links {
-		before[i] = *link
-	}
-	r.Value([]any{model, data})
-	for i, link := range links {
-		if *link != before[i] {
-			*link = "" // it would lead elsewhere
-		}
-	}
-	f.Headline = r.Text(f.Headline)
-	out, err := pack(f.Kind, model, data, f.Headline)
-	out.Redacted, out.Receipt = true, r.Receipt()
-	return out, err
+	r.Value([]any{&e.Page.Body, data})
+	v.Page.Body, v.Data, v.Headline = e.Page.Body, data, r.Text(v.Headline)
+	f, err = record(v)
+	f.Redacted, f.Receipt = true, r.Receipt()
+	return f, err
 }
 
 // onlyDigits removes the separators from a number.

@@ -76,11 +76,15 @@ func (s *Service) safe(r *http.Request, address string) (Record, *loader.Loaded,
 		return Record{}, nil, err
 	}
 	defer done()
-	f, l, cases, err := s.record(r, address)
+	v, l, cases, err := s.pages.FrozenView(r, address)
 	if err != nil {
 		return Record{}, nil, err
 	}
-	f, err = f.redactedFor(cases)
+	hide, err := redactor(cases)
+	if err != nil {
+		return Record{}, nil, err
+	}
+	f, err := redacted(v, hide)
 	return f, l, err
 }
 

@@ -31,9 +31,13 @@ func always(name, value string, wanted bool) templ.OrderedAttributes {
 
 // entry are the attributes of a field that are left out where they say nothing.
 func entry(f document.Field) []string {
+	capital, spell := "", ""
+	if f.Verbatim {
+		capital, spell = "none", "false"
+	}
 	return []string{
-		"class", f.Look, "id", f.ID, "type", f.Type, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "autocomplete", f.Autocomplete,
-		"aria-label", f.Label, "aria-describedby", f.Describes, "data-key", f.Key, "data-key-label", f.KeyLabel,
+		"autocapitalize", capital, "spellcheck", spell, "class", string(f.Look), "id", string(f.ID), "type", f.Type, "name", f.Name, "placeholder", f.Placeholder, "size", f.Size, "maxlength", f.Length, "list", f.List, "inputmode", f.Mode, "autocomplete", f.Autocomplete,
+		"aria-label", f.Label, "aria-describedby", f.Describes, "data-key", string(f.Key), "data-key-label", f.KeyLabel,
 	}
 }
 
@@ -74,6 +78,14 @@ func encoding(files bool) string {
 func current(shown bool) string {
 	if shown {
 		return "true"
+	}
+	return ""
+}
+
+// focus lets a heading of level 2 take the focus.
+func focus(target bool) string {
+	if target {
+		return "-1"
 	}
 	return ""
 }

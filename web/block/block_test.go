@@ -94,9 +94,9 @@ func FuzzBlocks(f *testing.F) {
 	}
 	page := func(t *testing.T, s string) string {
 		words := document.Words(s)
-		return html(t, words, document.Heading{Level: 2, ID: s, Text: words}, document.Code{Label: s, Lines: []string{s}}, document.Fold{ID: s, Title: s, Summary: words, Blocks: document.Blocks{words}},
-			document.Table{Label: s, Caption: s, Head: []document.Cell{{Title: s, Text: words}}, Parts: []document.Part{{Rows: []document.Row{{ID: s, Cells: []document.Cell{{Name: s, Text: words}}}}}}},
-			document.Text{{Look: document.Function, Path: s, Text: s, Title: s}, {Look: document.Resource, Path: s, Text: s}, {Look: document.Literal, Text: s, URL: "/x", Link: &document.Link{Label: s, ID: s}}},
+		return html(t, words, document.Heading{Level: 2, ID: document.ID(s), Text: words}, document.Code{Label: s, Lines: []string{s}}, document.Fold{ID: document.ID(s), Title: s, Summary: words, Blocks: document.Blocks{words}},
+			document.Table{Label: s, Caption: s, Head: []document.Cell{{Title: s, Text: words}}, Parts: []document.Part{{Rows: []document.Row{{ID: document.ID(s), Cells: []document.Cell{{Name: s, Text: words}}}}}}},
+			document.Text{{Look: document.Function, Path: s, Text: s, Title: s}, {Look: document.Resource, Path: s, Text: s}, {Look: document.Literal, Text: s, URL: "/x", Link: &document.Link{Label: s, ID: document.ID(s)}}},
 			document.Field{Name: s, Value: s, Placeholder: s, List: "l", Suggestions: []string{s}})
 	}
 	f.Fuzz(func(t *testing.T, s string) {

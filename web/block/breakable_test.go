@@ -16,7 +16,7 @@ func TestNamesBreakBehindSlashesAndBars(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got strings.Builder
-			if err := span(document.Span{Look: document.Resource, Path: test.path, Text: test.base}).Render(t.Context(), &got); err != nil {
+			if err := inline(document.Text{{Look: document.Resource, Path: test.path, Text: test.base}}).Render(t.Context(), &got); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(got.String(), test.want) {

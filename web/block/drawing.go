@@ -13,6 +13,18 @@ func drawing(c any) templ.Component {
 		return chart.Spark(c)
 	case chart.SmallData:
 		return chart.SmallMultiple(c)
+	case chart.MembersData:
+		return chart.Members(c)
+	case chart.LifelinesData:
+		return chart.Lifelines(c)
+	case chart.TotalData:
+		return chart.Total(c.SmallData, c.Height)
+	case chart.LivesData:
+		return chart.Lives(c)
+	case chart.StackData:
+		return chart.Stack(c)
+	case chart.RatesData:
+		return chart.Rates(c)
 	case chart.StatesData:
 		return chart.StatesBar(c)
 	case chart.BarsData:

@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis/say/document"
-	"leakdiff/analysis/say/wording"
 	"leakdiff/web"
 	"leakdiff/web/chart"
 )
@@ -59,19 +59,19 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 	if s.URL == "" {
 		return b.word(ctx, s)
 	}
-	if s.Link != nil && s.Link.Rel == "noreferrer" && IsAlone(ctx) {
+	if s.Link != nil && strings.HasPrefix(string(s.Link.Rel), "noreferrer") && IsAlone(ctx) {
 		return b.breaking(s.Text)
 	}
 	l := s.Link
 	if l == nil {
 		return b.raw(`<a href="`).text(string(web.Link(ctx, s.URL))).raw(`">`).word(ctx, s).raw(`</a>`)
 	}
-	b = b.raw(`<a`).attribute("class", l.Look).attribute("id", l.ID).attribute("href", string(web.Link(ctx, s.URL)))
+	b = b.raw(`<a`).attribute("class", string(l.Look)).attribute("id", string(l.ID)).attribute("href", string(web.Link(ctx, s.URL)))
 	if s.Look == "" {
 		b = b.attribute("title", s.Title)
 	}
-	b = b.attribute("aria-expanded", l.Expanded).attribute("aria-label", l.Label).attribute("rel", l.Rel)
-	b = b.attribute("data-key", l.Key).attribute("data-key-label", l.KeyLabel)
+	b = b.attribute("aria-expanded", l.Expanded).attribute("aria-label", l.Label).attribute("rel", string(l.Rel))
+	b = b.attribute("data-key", string(l.Key)).attribute("data-key-label", l.KeyLabel)
 	if l.Current {
 		b = b.raw(` aria-current="true"`)
 	}
@@ -98,7 +98,7 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 			return b.raw(`<b class="num">`).text(s.Text).raw(`</b>`)
 		}
 	case document.Verdict, document.Judged:
-		return b.verdict(s.Text, s.Look == document.Judged)
+		return b.verdict(s.Text, s.Inside.String(), s.Look == document.Judged)
 	case document.Confidence:
 		return b.confidence(s.Text)
 	case document.Function:
@@ -143,7 +143,7 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 	case document.Icon:
 		return b.raw(`<i aria-hidden="true">`).text(s.Text).raw(`</i>`)
 	case document.OnlyA, document.OnlyB:
-		return b.raw(`<b class="`, s.Look, `">`).text(s.Text).raw(`</b>`)
+		return b.raw(`<b class="`, string(s.Look), `">`).text(s.Text).raw(`</b>`)
 	case document.Side:
 		if s.Text == "B" {
 			return b.raw(`<span class="ab b" role="img" aria-label="B">B</span>`)
@@ -155,8 +155,18 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 		return b.raw(`<svg class="sw" width="14" height="12" aria-hidden="true"><g class="fb `).text(s.Text).raw(`"><rect width="14" height="12"></rect></g></svg>`)
 	case document.NewLine:
 		return b.raw(`<br>`)
+	case document.Picture:
+		address := picture(ctx, s.Text)
+		if address == "" {
+			return b
+		}
+		return b.raw(`<a class="svgl noprint"`).attribute("href", string(web.Link(ctx, address))).attribute("aria-label", s.Title).raw(`>SVG</a>`)
+	case document.Destination:
+		return b.text(web.DataGoes(ctx))
+	case document.MayBreak:
+		return b.raw(`<wbr>`)
 	}
-	return b.raw(`<span`).attribute("class", s.Look).attribute("title", s.Title).raw(`>`).text(s.Text).inline(ctx, s.Inside).raw(`</span>`)
+	return b.raw(`<span`).attribute("class", string(s.Look)).attribute("title", s.Title).raw(`>`).text(s.Text).inline(ctx, s.Inside).raw(`</span>`)
 }
 
 // figure prints a figure; a change is drawn with its sign.
@@ -174,11 +184,15 @@ func (b markup) figure(text string, sign int) markup {
 	return b.text(text)
 }
 
-func (b markup) verdict(verdict string, strong bool) markup {
+// verdict prints a verdict, in other words than its own where there are some.
+func (b markup) verdict(verdict, words string, strong bool) markup {
 	if verdict == "" {
 		return b
 	}
 	l := Look(verdict)
+	if words != "" {
+		l.Word = words
+	}
 	class := "v "
 	if strong {
 		class = "v strong "
@@ -214,31 +228,6 @@ func (b markup) mark(state string) markup {
 	return b.raw(`<span class="chip"><i aria-hidden="true">`, m[0], `</i> `, m[1], `</span>`)
 }
 
-// Verdict prints a verdict or role with its glyph.
-func Verdict(verdict string) templ.Component { return span(document.Marked(document.Verdict, verdict)) }
-
-// VerdictStrong prints it solid: once per finding or page head.
-func VerdictStrong(verdict string) templ.Component {
-	return span(document.Marked(document.Judged, verdict))
-}
-
-// Mark prints what somebody decided about a family.
-func Mark(state string) templ.Component { return span(document.Marked(document.Mark, state)) }
-
-// Delta prints a change with glyph and sign.
-func Delta(n int) templ.Component {
-	if n == 0 {
-		return span(document.Span{Look: document.Change, Text: "0"})
-	}
-	return span(document.Span{Look: document.Change, Text: wording.Signed(n), Sign: n})
-}
-
-// Breakable prints text that may break behind "/" and "|", where browsers do not break by
-// themselves: "IN_CREATE|IN_DELETE" gives "IN_CREATE|<wbr>IN_DELETE".
-func Breakable(text string) templ.Component { return span(document.Marked(document.Breakable, text)) }
-
-func span(s document.Span) templ.Component { return inline(document.Text{s}) }
-
 type aloneKey struct{}
 
 // Alone marks the rendering of a page in one file, which leads nowhere: addresses are
@@ -247,6 +236,26 @@ func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, 
 
 // IsAlone reports whether the page is one file.
 func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+
+type picturesKey struct{}
+
+// Pictures says under which address the charts of the page are files: that of the page with
+// the suffix .svg and its query.
+func Pictures(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, picturesKey{}, address)
+}
+
+// picture is the address of a chart as a file, empty where there is none.
+func picture(ctx context.Context, chart string) string {
+	address, _ := ctx.Value(picturesKey{}).(string)
+	if address == "" || chart == "" {
+		return ""
+	}
+	if strings.Contains(address, "?") {
+		return address + "&chart=" + chart
+	}
+	return address + "?chart=" + chart
+}
 
 // number is 0 as nothing.
 func number(n int) string {

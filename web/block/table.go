@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -16,9 +17,9 @@ func table(t document.Table) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		r := rows{ctx: ctx, w: w, b: make(markup, 0, 4096)}
 		if t.Label != "" {
-			r.b = r.b.raw(`<div class="scroll" tabindex="0" role="region"`).attribute("aria-label", t.Label).raw(`>`)
+			r.b = r.b.raw(`<div`).attribute("class", strings.TrimSpace("scroll "+string(t.Region))).raw(` tabindex="0" role="region"`).attribute("aria-label", t.Label).raw(`>`)
 		}
-		r.b = r.b.raw(`<table`).attribute("class", t.Look).raw(`>`)
+		r.b = r.b.raw(`<table`).attribute("id", string(t.ID)).attribute("class", string(t.Look)).raw(`>`)
 		if t.Caption != "" {
 			r.b = r.b.raw(`<caption`)
 			if t.Unseen || t.Label != "" && !t.Shown {
@@ -60,7 +61,7 @@ func (r *rows) head(t *document.Table) {
 	r.b = r.b.raw(`<thead><tr>`)
 	for i := range t.Head {
 		c := &t.Head[i]
-		r.b = r.b.raw(`<th scope="col"`).attribute("class", c.Look).attribute("title", c.Title).attribute("aria-sort", c.Sort).raw(`>`)
+		r.b = r.b.raw(`<th scope="col"`).attribute("class", string(c.Look)).attribute("title", c.Title).attribute("aria-sort", string(c.Sort)).attribute("colspan", number(c.Span)).raw(`>`)
 		r.content(c)
 		r.b = r.b.raw(`</th>`)
 	}
@@ -68,10 +69,14 @@ func (r *rows) head(t *document.Table) {
 }
 
 func (r *rows) part(p *document.Part) {
-	r.b = r.b.raw(`<tbody`).attribute("class", p.Look).raw(`>`)
+	r.b = r.b.raw(`<tbody`).attribute("class", string(p.Look)).raw(`>`)
 	for i := range p.Rows {
 		row := &p.Rows[i]
-		r.b = r.b.raw(`<tr`).attribute("id", row.ID).attribute("class", row.Look).raw(`>`)
+		r.b = r.b.raw(`<tr`).attribute("id", string(row.ID)).attribute("class", string(row.Look))
+		for _, f := range row.Facts {
+			r.b = r.b.raw(` data-`, f.Name, `="`).text(f.Value).raw(`"`)
+		}
+		r.b = r.b.raw(`>`)
 		for k := range row.Cells {
 			r.cell(&row.Cells[k])
 		}
@@ -93,7 +98,7 @@ func (r *rows) cell(c *document.Cell) {
 	default:
 		r.b = r.b.raw(`<td`)
 	}
-	r.b = r.b.attribute("class", c.Look).attribute("id", c.ID).attribute("data-l", c.Name).attribute("title", c.Title)
+	r.b = r.b.attribute("class", string(c.Look)).attribute("id", string(c.ID)).attribute("data-l", c.Name).attribute("title", c.Title)
 	if c.Span > 0 {
 		r.b = r.b.raw(` colspan="`, strconv.Itoa(c.Span), `"`)
 	}
@@ -116,7 +121,7 @@ func (r *rows) blocks(all document.Blocks) {
 			continue
 		case document.Group:
 			if x.Role == "" && x.ID == "" && x.Label == "" && x.Events == "" {
-				r.b = r.b.raw(`<div`).attribute("class", x.Look).raw(`>`)
+				r.b = r.b.raw(`<div`).attribute("class", string(x.Look)).raw(`>`)
 				r.blocks(x.Blocks)
 				r.b = r.b.raw(`</div>`)
 				continue

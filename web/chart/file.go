@@ -41,6 +41,21 @@ func (s StackData) name() string     { return s.ID }
 func (s ShapeData) name() string     { return s.ID }
 func (r RatesData) name() string     { return r.ID }
 
+func (TimelineData) Drawn()  {}
+func (SparkData) Drawn()     {}
+func (SmallData) Drawn()     {}
+func (MembersData) Drawn()   {}
+func (LifelinesData) Drawn() {}
+func (LivesData) Drawn()     {}
+func (BarsData) Drawn()      {}
+func (StatesData) Drawn()    {}
+func (SummaryData) Drawn()   {}
+func (FlameData) Drawn()     {}
+func (StackData) Drawn()     {}
+func (ShapeData) Drawn()     {}
+func (RatesData) Drawn()     {}
+func (Table) Drawn()         {}
+
 // Find returns the chart with a name, or the first chart for an empty name.
 func Find(all []Chart, name string) (Chart, bool) {
 	for _, c := range all {

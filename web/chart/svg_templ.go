@@ -700,8 +700,7 @@ func Stack(s StackData) templ.Component {
 	})
 }
 
-// Rates draws births over time, on the scale that the page has for all families;
-// children stand between the drawing and its figures.
+// Rates draws births over time, on the scale that the page has for all families.
 func Rates(r RatesData) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,10 +727,6 @@ func Rates(r RatesData) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = both(r.draw(272, 104), r.draw(168, 92)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templ_7745c5c3_Var25.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -18,9 +18,9 @@ func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
 		page  templ.Component
 		order []string
 	}{
-		{"a family", Family(view.Family{Frozen: true, Why: "Why leaking", First: first(view.FoldStacks, view.FoldMembers), Variants: []view.FamilyVariant{stack}, RowsNote: "All 3."}),
+		{"a family", HTML(view.Family{Frozen: true, Why: "Why leaking", First: first(view.FoldStacks, view.FoldMembers), Variants: []view.FamilyVariant{stack}, RowsNote: "All 3."}.Page()),
 			[]string{"first.go:1", "Started here", `id="h-why"`, `class="folds"`, "wait.go:7", `id="h-mem"`}},
-		{"a kind of objects", Object(view.Object{Frozen: true, Why: "Why leaking", At: "t3", First: first(view.FoldStacks, view.FoldMembers), Roles: []view.ObjectRole{{Count: "1 ×", Stack: &stack}}}),
+		{"a kind of objects", HTML(view.Object{Frozen: true, Why: "Why leaking", At: "t3", First: first(view.FoldStacks, view.FoldMembers), Roles: []view.ObjectRole{{Count: "1 ×", Stack: &stack}}}.Page()),
 			[]string{"first.go:1", "Started here", `id="h-shape"`, `id="h-why"`, `class="folds"`, `id="h-roles"`, "wait.go:7", `id="h-mem"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,4 +52,14 @@ func rendered(t *testing.T, c templ.Component) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+func TestWhoDeletesACaseIsToldWhatGoes(t *testing.T) {
+	c := view.NewCase(view.CaseInput{ID: "c1", Title: "x", Permalinks: 2, Bundles: []view.BundleLine{{ID: "b1", Name: "x", Status: "failed", Error: "it is encrypted"}}})
+	html := rendered(t, HTML(c.Page()))
+	for _, want := range []string{"Deletes 1\u00a0bundle, 0\u00a0snapshots and every uploaded file", "2 frozen results were made of it", `value="withdraw" checked`, `value="keep"`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
 }

@@ -24,7 +24,7 @@ func BenchmarkLargeCase(b *testing.B) {
 		b.Run(c.name+"/html", func(b *testing.B) {
 			for b.Loop() {
 				var out bytes.Buffer
-				if err := Case(v).Render(context.Background(), &out); err != nil {
+				if err := HTML(v.Page()).Render(context.Background(), &out); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -24,7 +24,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 	}{
 		{
 			name: "case",
-			page: Case(view.NewCase(sampleCase(t))),
+			page: HTML(view.NewCase(sampleCase(t)).Page()),
 			wants: []string{
 				"cAdvisor containers of kubelet grew from 4 to 64, back at 4 at t8",
 				`action="/diff-pick"`, `name="a" value="skubelet0" checked`, "4\u00a0min\u00a050\u00a0s without a snapshot",
@@ -34,7 +34,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "diff",
-			page: Written(view.NewDiff(sampleDiff(t, open)).Written()),
+			page: HTML(view.NewDiff(sampleDiff(t, open)).Page()),
 			wants: []string{
 				"kubelet grew by 128 goroutines in 7\u00a0min\u00a020\u00a0s: 131 were born, 3 ended.", "▲", "+239", "+111\u00a0%", "CLOSE_WAIT",
 				`aria-sort="descending"`, "only in B", "5 frames of google.golang.org/grpc", "≥\u00a03\u00a0min",
@@ -43,13 +43,13 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "diff of one kind",
-			page:  Written(view.NewDiff(sampleDiff(t, url.Values{"kind": {"watch"}})).Written()),
+			page:  HTML(view.NewDiff(sampleDiff(t, url.Values{"kind": {"watch"}})).Page()),
 			wants: []string{"kubelet grew by 239 inotify watches", "fstype"},
 			lacks: []string{"housekeepingTick"},
 		},
 		{
 			name: "family",
-			page: Family(view.NewFamily(sampleFamily(t))),
+			page: HTML(view.NewFamily(sampleFamily(t)).Page()),
 			wants: []string{
 				"github.com/docker/go-metrics", "24 at t7", "Why leaking", "≥\u00a04\u00a0min", "The cause went away at t8",
 				"14140", "t2, 03:03:26", "6\u00a0snapshots", "title of the family", "goroutine 14143 [semacquire, 4 minutes]:", "Figures as a table",
@@ -58,7 +58,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "snapshot",
-			page: Written(view.NewSnapshot(sampleSnapshot(t, nil)).Written()),
+			page: HTML(view.NewSnapshot(sampleSnapshot(t, nil)).Page()),
 			wants: []string{
 				"kubelet at t6 has 243 goroutines", "355 inotify watches", "20\u202f000", "88\u00a0MB", "captured_at of t6",
 				`href="/raw/b1?path=t6%2Fkubelet%2Fgoroutine-debug2.txt`, "inotify max user instances", "2 times",
@@ -66,7 +66,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "snapshot filtered by part of a function",
-			page:  Written(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}})).Written()),
+			page:  HTML(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}})).Page()),
 			wants: []string{"housekeepingTick"},
 			lacks: []string{"RunPodSandbox</span>"},
 		},
@@ -130,7 +130,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
 	ov := view.NewObject(o)
 	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal, ov.Shell.Seal = seal, seal, seal, seal, seal
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Written(dv.Written()), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv.Page()), "objects": HTML(ov.Page())} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			keepPage(t, "frozen-"+name, html)
@@ -147,7 +147,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 			wellFormed(t, html)
 		})
 	}
-	if html := render(t, Written(dv.Written())); !strings.Contains(html, "waitOnHeader") {
+	if html := render(t, HTML(dv.Page())); !strings.Contains(html, "waitOnHeader") {
 		t.Error("a frozen diff lacks the stacks that its reader cannot ask for")
 	}
 }
@@ -188,7 +188,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	o.Objects.Holders[0].Type, o.Objects.Evidence[0].Text = hostile, hostile
 	c.Report.Series[0].Objects = []report.Object{o.Objects.Object}
 	cv, dv, fv, sv, ov := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s), view.NewObject(o)
-	for name, page := range map[string]templ.Component{"case": Case(cv), "diff": Written(dv.Written()), "family": Family(fv), "snapshot": Written(sv.Written()), "objects": Object(ov)} {
+	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv.Page()), "objects": HTML(ov.Page())} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			for _, no := range []string{"<script>alert", "\u202e", " style=", " onclick="} {
@@ -201,7 +201,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 			}
 		})
 	}
-	for name, text := range map[string]string{"case": cv.Markdown(), "diff": dv.Markdown(), "family": fv.Markdown(), "snapshot": sv.Markdown(), "objects": ov.Document().Markdown()} {
+	for name, text := range map[string]string{"case": cv.Page().Body.Markdown(), "diff": dv.Page().Body.Markdown(), "family": fv.Page().Body.Markdown(), "snapshot": sv.Page().Body.Markdown(), "objects": ov.Page().Body.Markdown()} {
 		t.Run(name+" as Markdown", func(t *testing.T) {
 			outside := withoutFences(text)
 			for _, no := range []string{"<script>", "\u202e", "http://evil", "[a](", " `x`"} {
@@ -241,7 +241,7 @@ func TestADiffOfFourHundredFamiliesStaysSmall(t *testing.T) {
 		in.Result.Rows = append(in.Result.Rows, row)
 	}
 	in.Result.Rows[4].VariantA = stack("x.y", "unchanged.stack")
-	html := render(t, Written(view.NewDiff(in).Written()))
+	html := render(t, HTML(view.NewDiff(in).Page()))
 	if strings.Contains(html, "unchanged.stack") {
 		t.Error("an unchanged row carries its stack")
 	}
@@ -257,13 +257,13 @@ func TestADiffOfFourHundredFamiliesStaysSmall(t *testing.T) {
 		}
 	}
 	in.Query = url.Values{"all": {"1"}}
-	if n := strings.Count(render(t, Written(view.NewDiff(in).Written())), `<tr id="unchanged-`); n != 401 {
+	if n := strings.Count(render(t, HTML(view.NewDiff(in).Page())), `<tr id="unchanged-`); n != 401 {
 		t.Errorf("the whole page has %d unchanged rows, want 401", n)
 	}
 }
 
 func TestACaseBeingReadSaysSo(t *testing.T) {
-	html := render(t, Case(view.NewCase(view.CaseInput{ID: "c", Title: "new", Bundles: []view.BundleLine{{ID: "b9", Name: "big.tgz", Status: "reading"}}})))
+	html := render(t, HTML(view.NewCase(view.CaseInput{ID: "c", Title: "new", Bundles: []view.BundleLine{{ID: "b9", Name: "big.tgz", Status: "reading"}}}).Page()))
 	for _, want := range []string{"big.tgz is being read.", `href="/bundles/b9"`, `role="status"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("page lacks %q", want)
@@ -277,7 +277,7 @@ func TestDescriptorFamiliesShowAttributesInsteadOfStacks(t *testing.T) {
 	in.Steps, in.Lifelines, in.Members = nil, nil, nil
 	in.Family.Kind, in.Family.Title = analysis.KindDescriptor, "TCP to 10.0.0.1:443"
 	in.Family.Attributes = map[string]string{"remote": "10.0.0.1:443", "state": "CLOSE_WAIT"}
-	html := render(t, Family(view.NewFamily(in)))
+	html := render(t, HTML(view.NewFamily(in).Page()))
 	for _, want := range []string{"CLOSE_WAIT", "10.0.0.1:443", "They share every one of these attributes", "cannot be followed"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("page lacks %q", want)

@@ -44,7 +44,7 @@ func TestTheFlamePagesAreWellFormedWithEveryControl(t *testing.T) {
 			if in.Tree.Root.Count == 0 {
 				t.Fatal("the sample has no stacks")
 			}
-			html := render(t, Flame(view.NewFlame(in)))
+			html := render(t, HTML(view.NewFlame(in).Page()))
 			keepPage(t, tt.name, html)
 			for _, want := range tt.want {
 				if !strings.Contains(html, want) {
@@ -55,7 +55,7 @@ func TestTheFlamePagesAreWellFormedWithEveryControl(t *testing.T) {
 			in.Frozen = true
 			v := view.NewFlame(in)
 			v.Shell = view.Shell{Title: "kept", Seal: &view.Seal{Made: "2026-11-21"}}
-			kept := render(t, Flame(v))
+			kept := render(t, HTML(v.Page()))
 			wellFormed(t, kept)
 			for _, never := range []string{`href="/snap`, `href="/diff`, `href="/fam`, "<form", "Skip the boxes"} {
 				if strings.Contains(kept, never) {
@@ -80,7 +80,7 @@ func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
 			in.More[i].Drawn.Cohorts[f.Fingerprint] = []trend.Cohort{{From: 0, To: 1, Born: 4}, {From: 1, To: 2, Born: 2}}
 		}
 	}
-	html := render(t, Case(view.NewCase(in)))
+	html := render(t, HTML(view.NewCase(in).Page()))
 	keepPage(t, "case-charts", html)
 	for _, want := range []string{`id="charts"`, `class="morecharts" open`, "Goroutines by family", "States of its goroutines", "Births per hour", "t0 to t1: 4 born", "4\u00a0min\u00a050\u00a0s without a snapshot"} {
 		if !strings.Contains(html, want) {
@@ -102,15 +102,15 @@ func TestRecordsFromBeforeTheseChartsStillRender(t *testing.T) {
 			case "case":
 				var v view.Case
 				unpack(t, record, &v)
-				html = render(t, Case(v))
+				html = render(t, HTML(v.Page()))
 			case "snapshot":
 				var v view.Snapshot
 				unpack(t, record, &v)
-				html = render(t, Written(v.Written()))
+				html = render(t, HTML(v.Page()))
 			default:
 				var v view.Family
 				unpack(t, record, &v)
-				html = render(t, Family(v))
+				html = render(t, HTML(v.Page()))
 			}
 			for _, never := range []string{"More charts", "Flame graph", "States over time"} {
 				if strings.Contains(html, never) {

@@ -44,7 +44,7 @@ func sampleUnit(t *testing.T) view.CaseInput {
 }
 
 func TestTheCasePageShowsUnitsHoldersFactsAndLimits(t *testing.T) {
-	html := render(t, Case(view.NewCase(sampleUnit(t))))
+	html := render(t, HTML(view.NewCase(sampleUnit(t)).Page()))
 	keepPage(t, "case-unit", html)
 	for _, want := range []string{
 		"families of unit u1", "2 each time", `<tbody class="unit">`, `type="checkbox"`,
@@ -72,7 +72,7 @@ func TestTheFamilyPageShowsItsKinAndItsVersions(t *testing.T) {
 	in.Locks = []trend.Hold{{Snapshot: 7, Lock: wait.Lock{Address: 0xc00009c898, Waiters: 29, Holders: []wait.Holder{{ID: 13927, At: "v1.(*Collector).Collect", State: "semacquire", Wait: 4}}}}}
 	in.Bisection = trend.Bisection{Rows: []trend.VersionRow{{Version: "1.1", Verdict: trend.Good, Hours: 5, Epochs: 1, Below: .6}, {Version: "1.2", Verdict: trend.Bad, Hours: 2, Epochs: 1, Rate: 12, Mass: .96}}, FirstBad: "1.2"}
 	v := view.NewFamily(in)
-	html := render(t, Family(v))
+	html := render(t, HTML(v.Page()))
 	keepPage(t, "family-kin", html)
 	for _, want := range []string{
 		"Unit u1", "2 in each instance", "What it waits for, and who may hold it", "0xc00009c898", "goroutine 13927 in v1.(*Collector).Collect", "Older than the growth.",
@@ -85,7 +85,7 @@ func TestTheFamilyPageShowsItsKinAndItsVersions(t *testing.T) {
 	wellFormed(t, html)
 	frozen := in
 	frozen.Frozen = true
-	if html := render(t, Family(view.NewFamily(frozen))); strings.Contains(html, `href="/families/`) {
+	if html := render(t, HTML(view.NewFamily(frozen).Page())); strings.Contains(html, `href="/families/`) {
 		t.Error("the frozen page links to a live family")
 	}
 }
@@ -104,7 +104,7 @@ func TestFrozenGrowthIsDrawnAgainFromItsRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	after.Shell, before.Shell = view.Shell{}, view.Shell{}
-	if render(t, Case(after)) != render(t, Case(before)) {
+	if render(t, HTML(after.Page())) != render(t, HTML(before.Page())) {
 		t.Error("the page drawn from the record differs")
 	}
 }

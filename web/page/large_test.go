@@ -133,7 +133,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	out := map[string]templ.Component{}
 	asked := func(page, q string) url.Values { return url.Values{"page": {page}, "q": {q}} }
 	for name, query := range map[string]url.Values{"case": nil, "case 2": asked("2", ""), "case last": asked("9999", ""), "case filtered": asked("", "manager")} {
-		out[name] = Case(view.NewCase(large(r, query)))
+		out[name] = HTML(view.NewCase(large(r, query)).Page())
 	}
 	drawn := large(r, url.Values{"charts": {"1"}})
 	drawn.Charts, drawn.More = "1", make([]view.CaseMore, len(r.Series))
@@ -149,11 +149,11 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 		}
 		drawn.More[i].Drawn = s
 	}
-	out["case charts"] = Case(view.NewCase(drawn))
+	out["case charts"] = HTML(view.NewCase(drawn).Page())
 	frozen := large(r, nil)
 	frozen.Frozen = true
-	out["case frozen"] = Case(view.NewCase(frozen))
-	out["identity"], out["identity last"] = Written(view.NewIdentity(largeIdentity(r, nil)).Written()), Written(view.NewIdentity(largeIdentity(r, asked("9999", ""))).Written())
+	out["case frozen"] = HTML(view.NewCase(frozen).Page())
+	out["identity"], out["identity last"] = HTML(view.NewIdentity(largeIdentity(r, nil)).Page()), HTML(view.NewIdentity(largeIdentity(r, asked("9999", ""))).Page())
 
 	s := &r.Series[len(r.Series)-1]
 	labels, times := make([]string, len(s.Snapshots)), make([]time.Time, len(s.Snapshots))
@@ -177,7 +177,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 		})
 	}
 	d.Counts = func(print string) analysis.Counts { return counts[print] }
-	out["diff"] = Written(view.NewDiff(d).Written())
+	out["diff"] = HTML(view.NewDiff(d).Page())
 
 	f := sampleFamily(t)
 	f.Family, f.Labels, f.Times, f.Counts, f.Groups, f.SnapshotIndex, f.IDs = s.Families[0], labels, times, s.Families[0].Counts, make([]*analysis.Group, len(labels)), len(labels)-1, s.Snapshots
@@ -187,15 +187,15 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 		f.Groups[i] = &analysis.Group{Count: 5 + i, States: map[string]int{"select": 5, "chan receive": i}}
 		f.Lifelines = append(f.Lifelines, trend.Lifeline{Identity: analysis.Identity{ID: int64(i)}, First: i, Last: len(labels) - 1, Seen: len(labels) - i})
 	}
-	out["family"] = Family(view.NewFamily(f))
+	out["family"] = HTML(view.NewFamily(f).Page())
 
 	snap := sampleSnapshot(t, nil)
 	snap.Snapshot.ID, snap.Others, snap.Families = s.Snapshots[0], choices, s.Families
-	out["snapshot"] = Written(view.NewSnapshot(snap).Written())
-	out["compare"] = Written(view.NewCompare(view.CompareInput{
+	out["snapshot"] = HTML(view.NewSnapshot(snap).Page())
+	out["compare"] = HTML(view.NewCompare(view.CompareInput{
 		CaseID: "clarge", CaseTitle: "many", Series: *s, Snapshots: choices, Result: diff.Many{Snapshots: []*analysis.Snapshot{d.Result.A, d.Result.B}},
 		Columns: []view.CompareColumn{{Value: d.Result.A.ID}, {Value: d.Result.B.ID}},
-	}).Written())
+	}).Page())
 	return out
 }
 
@@ -212,7 +212,7 @@ func TestNoPageIsAboveOneMegabyteWhateverTheCase(t *testing.T) {
 			}
 		}
 		text := view.NewCase(large(r, nil))
-		for kind, words := range map[string]string{"Markdown": text.Markdown(), "Jira": text.Jira(), "text": text.Document().Text()} {
+		for kind, words := range map[string]string{"Markdown": text.Page().Body.Markdown(), "Jira": text.Page().Body.Jira(), "text": text.Page().Body.Text()} {
 			if len(words) > mostPage/4 {
 				t.Errorf("%s, %s: %d kB", name, kind, len(words)/1000)
 			}
@@ -275,7 +275,7 @@ func TestEveryProcessAndEveryFindingOfALargeCaseIsOnOnePage(t *testing.T) {
 		t.Errorf("%d findings of other pages, %q", len(of), of)
 	}
 	at := first.Listed[len(first.Listed)-75]
-	second := render(t, Case(view.NewCase(large(r, url.Values{"page": {"2"}}))))
+	second := render(t, HTML(view.NewCase(large(r, url.Values{"page": {"2"}})).Page()))
 	if at.URL != "/cases/clarge?page=2#f-61" || !strings.Contains(second, `id="f-61"`) {
 		t.Errorf("the first finding of the second page is at %s", at.URL)
 	}
@@ -296,7 +296,7 @@ func TestAFilterLooksIntoAllPages(t *testing.T) {
 
 func TestPagesOfACaseAreLinkedAndSayWhereOneIs(t *testing.T) {
 	r := largeCase(500, 4, 8)
-	html := render(t, Case(view.NewCase(large(r, url.Values{"page": {"2"}}))))
+	html := render(t, HTML(view.NewCase(large(r, url.Values{"page": {"2"}})).Page()))
 	for _, want := range []string{
 		"Processes 21 to 40 of 500.", `<nav class="act" aria-label="Pages of the processes">`, `<nav class="act" aria-label="Pages of the processes, once more">`,
 		`<a class="btn quiet" href="/cases/clarge" rel="prev">Previous</a>`, `<a class="btn quiet" href="/cases/clarge?page=3" rel="next">Next</a>`,
@@ -311,11 +311,11 @@ func TestPagesOfACaseAreLinkedAndSayWhereOneIs(t *testing.T) {
 	}
 	frozen := large(r, url.Values{"page": {"2"}})
 	frozen.Frozen = true
-	html = render(t, Case(view.NewCase(frozen)))
+	html = render(t, HTML(view.NewCase(frozen).Page()))
 	if !strings.Contains(html, "Processes 21 to 40 of 500.") || !strings.Contains(html, "The others are in the JSON") || strings.Contains(html, "Pages of the processes") {
 		t.Error("a kept page does not say what it leaves out, or leads to live pages")
 	}
-	if html := render(t, Case(view.NewCase(large(largeCase(20, 4, 8), nil)))); strings.Contains(html, "Pages of the processes") {
+	if html := render(t, HTML(view.NewCase(large(largeCase(20, 4, 8), nil)).Page())); strings.Contains(html, "Pages of the processes") {
 		t.Error("a case that fits on one page has several")
 	}
 }
@@ -324,7 +324,7 @@ func TestASelectBoxOfALongCaseOffersSomeAndAnyByItsLabel(t *testing.T) {
 	choices := largeChoices(largeCase(2, 1000, 1))
 	in := sampleSnapshot(t, nil)
 	in.Snapshot.ID, in.Others = "s000.00500", choices
-	html := render(t, Written(view.NewSnapshot(in).Written()))
+	html := render(t, HTML(view.NewSnapshot(in).Page()))
 	for _, want := range []string{`value="s000.00000"`, `value="s000.00499"`, `value="s000.00501"`, `value="s000.00999"`, `value="s001.00000"`, `value="s001.00999"`, `name="find-a"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%s is missing", want)

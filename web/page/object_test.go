@@ -85,7 +85,7 @@ func TestThePageOfObjectsSays(t *testing.T) {
 				tc.change(&in)
 			}
 			v := view.NewObject(in)
-			html := render(t, Object(v))
+			html := render(t, HTML(v.Page()))
 			wellFormed(t, html)
 			keepPage(t, "objects-"+strings.ReplaceAll(name, " ", "-"), html)
 			for _, want := range tc.want {
@@ -98,7 +98,7 @@ func TestThePageOfObjectsSays(t *testing.T) {
 					t.Errorf("%q must not be there", not)
 				}
 			}
-			if text := v.Document().Text(); !strings.Contains(text, in.Objects.Name) || strings.Contains(text, "0x") {
+			if text := v.Page().Body.Text(); !strings.Contains(text, in.Objects.Name) || strings.Contains(text, "0x") {
 				t.Errorf("the text: %s", text)
 			}
 		})
@@ -107,8 +107,8 @@ func TestThePageOfObjectsSays(t *testing.T) {
 
 func TestTheCasePageListsObjectsThatMatter(t *testing.T) {
 	in := sampleCase(t)
-	without := render(t, Case(view.NewCase(in)))
-	if strings.Contains(without, `id="h-o"`) || strings.Contains(view.NewCase(in).Markdown(), "## Objects") {
+	without := render(t, HTML(view.NewCase(in).Page()))
+	if strings.Contains(without, `id="h-o"`) || strings.Contains(view.NewCase(in).Page().Body.Markdown(), "## Objects") {
 		t.Error("a case without objects has a table of them")
 	}
 	still, single := sampleObjects(), sampleObjects()
@@ -118,7 +118,7 @@ func TestTheCasePageListsObjectsThatMatter(t *testing.T) {
 	single.Each = []report.ObjectParts{{Kind: analysis.KindGoroutine, N: 1}}
 	in.Report.Series[0].Objects = []report.Object{sampleObjects(), still, single}
 	in.Report.Series[0].Findings[0].Object = "o1"
-	html, text := render(t, Case(view.NewCase(in))), view.NewCase(in).Markdown()
+	html, text := render(t, HTML(view.NewCase(in).Page())), view.NewCase(in).Page().Body.Markdown()
 	wellFormed(t, html)
 	for _, want := range []string{`id="h-o"`, `href="/objects/o1?case=cprobe&amp;series=%2Fkubelet">Open the objects`, `/objects/o2?`, "3 goroutines + 1 descriptor", "2 to 6", "6 hang on one wire.(*Server)"} {
 		if !strings.Contains(html, want) {
@@ -142,7 +142,7 @@ func TestTheCasePageListsObjectsThatMatter(t *testing.T) {
 		t.Errorf("%q tells apart what has no namesake, %q what has some", first, second)
 	}
 	in.Frozen = true
-	if html := render(t, Case(view.NewCase(in))); strings.Contains(html, "/objects/") || !strings.Contains(html, `id="h-o"`) {
+	if html := render(t, HTML(view.NewCase(in).Page())); strings.Contains(html, "/objects/") || !strings.Contains(html, `id="h-o"`) {
 		t.Error("a frozen case must list its objects and link to none")
 	}
 	if slices.ContainsFunc(view.NewCase(in).Objects[0].Rows, func(o view.CaseObject) bool { return o.URL != "" }) {
@@ -172,7 +172,7 @@ func TestTheDiffPageListsObjectsThatChanged(t *testing.T) {
 			}
 			in.Series.Objects = []report.Object{o}
 			v := view.NewDiff(in)
-			html := render(t, Written(v.Written()))
+			html := render(t, HTML(v.Page()))
 			wellFormed(t, html)
 			for _, want := range tc.want {
 				if !strings.Contains(html, want) {
@@ -184,8 +184,8 @@ func TestTheDiffPageListsObjectsThatChanged(t *testing.T) {
 					t.Errorf("%q must not be there", not)
 				}
 			}
-			if name == "from A to B" && !strings.Contains(v.Markdown(), `| \*wire.Conn | 3 goroutines + 1 descriptor | 4 | 27 | +23 | 25 | 2 |`) {
-				t.Errorf("the text lacks the row: %s", v.Markdown())
+			if name == "from A to B" && !strings.Contains(v.Page().Body.Markdown(), `| \*wire.Conn | 3 goroutines + 1 descriptor | 4 | 27 | +23 | 25 | 2 |`) {
+				t.Errorf("the text lacks the row: %s", v.Page().Body.Markdown())
 			}
 		})
 	}

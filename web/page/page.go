@@ -16,17 +16,6 @@ import (
 	"leakdiff/web/view"
 )
 
-// apiAddress turns a permalink into its address in the API:
-//
-//	https://host/p/k7w2 → https://host/api/v1/permalinks/k7w2
-func apiAddress(permalink string) string {
-	i := strings.LastIndex(permalink, "/p/")
-	if i < 0 {
-		return permalink
-	}
-	return permalink[:i] + "/api/v1/permalinks/" + permalink[i+len("/p/"):]
-}
-
 // StandalonePolicy is the content security policy of a page in one file: its own
 // style by its hash, and nothing else from anywhere.
 func StandalonePolicy() string {
@@ -36,8 +25,6 @@ func StandalonePolicy() string {
 // Alone marks the rendering of a page in one file, which leads nowhere: addresses are
 // printed as text.
 func Alone(ctx context.Context) context.Context { return block.Alone(ctx) }
-
-func alone(ctx context.Context) bool { return block.IsAlone(ctx) }
 
 // writes reports whether the reader of a page may use forms that change something.
 func writes(ctx context.Context) bool { return !web.AccountOf(ctx).ReadOnly }

@@ -17,9 +17,11 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web"
+	"leakdiff/web/block"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -44,10 +46,10 @@ func pages(name string) map[string]templ.Component {
 	list := map[string]templ.Component{}
 	home := view.NewHome(homeInput(name))
 	home.Shell.Engine = engine
-	list["home"] = page.Home(home)
+	list["home"] = page.HTML(home.Page())
 	bare := view.NewHome(view.HomeInput{Base: "http://localhost:8080", Upload: view.UploadInput{Free: 200_000_000, Reserved: 1_000_000_000}})
 	bare.Shell.Engine = engine
-	list["home-full"] = page.Home(bare)
+	list["home-full"] = page.HTML(bare.Page())
 	for file, change := range map[string]func(*view.IdentityInput){
 		"identity": func(*view.IdentityInput) {},
 		"identity-refused": func(in *view.IdentityInput) {
@@ -62,7 +64,7 @@ func pages(name string) map[string]templ.Component {
 		change(&in)
 		v := view.NewIdentity(in)
 		v.Shell.Engine = engine
-		list[file] = page.Written(v.Written())
+		list[file] = page.HTML(v.Page())
 	}
 	for file, change := range map[string]func(*view.BundleInput){
 		"bundle":          func(*view.BundleInput) {},
@@ -79,30 +81,30 @@ func pages(name string) map[string]templ.Component {
 		change(&in)
 		b := view.NewBundle(in)
 		b.Shell.Engine = engine
-		list[file] = page.Bundle(b)
+		list[file] = page.HTML(b.Page())
 	}
 	raw := view.NewRaw(view.RawInput{Bundle: "b1", BundleName: name, Path: "t1/kubelet/" + name, Offset: 90112, FirstLine: 1121, Size: 127441,
 		Excerpt:    []byte("goroutine 13960 [semacquire, 3 minutes]:\nsync.runtime_SemacquireMutex(0xc000a1\x1b[0m, 0x0?, 0x1?)\n\t/usr/local/go/src/runtime/sema.go:95 +0x25\n" + name + "\n"),
 		MarkOffset: 90112, MarkLength: 90, Download: "/bundles/b1/files/755a"})
 	raw.Shell.Engine = engine
-	list["raw"] = page.Raw(raw)
+	list["raw"] = page.HTML(raw.Page())
 	share := view.NewShare(shareInput(name))
 	share.Shell.Engine = engine
-	list["share"] = page.Share(share)
+	list["share"] = page.HTML(share.Page())
 	shared := view.NewShared("c1", name, "https://leakdiff.example/p/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef", "ok-3f9c2a7d51", time.Date(2027, 2, 19, 0, 0, 0, 0, time.UTC), rules())
 	shared.Shell.Engine = engine
-	list["shared"] = page.Shared(shared)
+	list["shared"] = page.HTML(shared.Page())
 	gone := view.NewGone(view.GoneInput{Title: name, Counts: "9 snapshots of 2 processes, verdict leaking, 4 findings", Made: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Ended: time.Date(2027, 2, 19, 0, 0, 0, 0, time.UTC)})
 	gone.Shell.Engine = engine
-	list["gone"] = page.Written(gone.Written())
+	list["gone"] = page.HTML(gone.Page())
 	never := view.NewNoSuchPermalink()
-	list["never"] = page.Written(never.Written())
+	list["never"] = page.HTML(never.Page())
 	search := view.NewSearch(name, []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
 		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, nil)
-	list["search"] = page.Written(search)
-	list["search-none"] = page.Written(view.NewSearch("nosuch", nil, nil, nil))
-	list["error"] = page.Written(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
-	list["help"] = page.Written(view.NewHelp("http://localhost:8080"))
+	list["search"] = page.HTML(search)
+	list["search-none"] = page.HTML(view.NewSearch("nosuch", nil, nil, nil))
+	list["error"] = page.HTML(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
+	list["help"] = page.HTML(view.NewHelp("http://localhost:8080"))
 	list["frozen"] = within(frozenBody(name), view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
 		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}})
 	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})
@@ -117,8 +119,16 @@ func within(body templ.Component, shell view.Shell) templ.Component {
 }
 
 func frozenBody(name string) templ.Component {
-	form := view.CaseForm{ID: "c1", Title: view.Visible(name), Holds: wording.PagePlural(1, "bundle", "bundles") + ", " + wording.PagePlural(18, "snapshot", "snapshots"), Permalinks: 2}
-	return templ.Join(page.DeleteCase(form), page.Mind("Files of t1 are 4 min 25 s apart."), page.Delta(40), page.Delta(-3), page.Delta(0), page.VerdictStrong("leaking"))
+	change := func(n int) document.Span {
+		return document.Span{Look: document.Change, Text: wording.Signed(n), Sign: n}
+	}
+	return block.Blocks(document.Blocks{
+		document.Notice{Word: "Mind", Text: document.Words("Files of t1 are 4 min 25 s apart.")},
+		document.Fold{Look: "confirm", SummaryLook: "btn quiet", Summary: document.Words("Delete this case"), Blocks: document.Blocks{
+			document.Form{Look: "box", Post: true, Action: "/cases/c1/delete", Blocks: document.Blocks{document.Press{Look: "btn danger", Text: "Delete " + view.Visible(name)}}},
+		}},
+		document.Text{change(40), change(-3), change(0), document.Marked(document.Judged, "leaking")},
+	})
 }
 
 func homeInput(name string) view.HomeInput {
@@ -345,7 +355,7 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 		"a search that found nothing":         {[]string{"search-none"}, []string{"Nothing matches “nosuch”"}, nil},
 		"a refusal":                           {[]string{"error"}, []string{"413", "3.1 GB", "q7w2-0012", "leave out what is no dump"}, nil},
 		"the help":                            {[]string{"help"}, []string{"cp -r /proc/PID/fdinfo", "possible culprit", "goroutine?debug=2"}, nil},
-		"a frozen page links to no live page": {[]string{"frozen"}, []string{"Frozen result", "redacted: 6 rules", `content="noindex, nofollow"`, `og:description`, "1\u00a0bundle, 18\u00a0snapshots", `value="withdraw" checked`}, []string{`href="/"`, `id="keys"`, `role="search"`}},
+		"a frozen page links to no live page": {[]string{"frozen"}, []string{"Frozen result", "redacted: 6 rules", `content="noindex, nofollow"`, `og:description`}, []string{`href="/"`, `id="keys"`, `role="search"`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -369,7 +379,7 @@ func TestALargeBundleStaysSmallEnoughToLoad(t *testing.T) {
 	for i := range 2000 {
 		in.Artifacts = append(in.Artifacts, analysis.Artifact{Path: fmt.Sprintf("x/%d/%d/file-%d.txt", i%9, i%40, i), Kind: "text", Reason: "no line looks like a dump", Status: analysis.Ignored, Confidence: analysis.Medium, Size: 100, Files: 1})
 	}
-	html := render(t, page.Bundle(view.NewBundle(in)))
+	html := render(t, page.HTML(view.NewBundle(in).Page()))
 	if n := strings.Count(html, "file-"); n < 2000 {
 		t.Errorf("%d files are shown, want at least 2000", n)
 	}

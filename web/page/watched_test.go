@@ -10,7 +10,7 @@ import (
 func TestTargetsOfWatchesAreStackedOnAPhone(t *testing.T) {
 	var b strings.Builder
 	v := view.Family{At: "t8", Watched: []view.WatchedRow{{Watches: "3", What: "/kubepods/pod1", FSType: "cgroup", Still: "no, the cgroup was removed", Pod: "shop/cart"}}}
-	if err := familyWatched(v).Render(t.Context(), &b); err != nil {
+	if err := HTML(v.Page()).Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{`class="data members watched"`, `data-l="Watches"`, `data-l="Still there?"`, `data-l="Pod"`} {

@@ -42,8 +42,8 @@ type AuditInput struct {
 }
 
 // NewAudit makes the page of the audit log; the caller adds the engine line.
-func NewAudit(in AuditInput) Written {
-	v := Written{Shell: Shell{Title: "Audit log", Crumbs: []Link{{"Cases", "/"}}, Here: "Audit log", Twins: []Link{{"JSON lines", "/audit.jsonl"}}}}
+func NewAudit(in AuditInput) Page {
+	v := Page{Shell: Shell{Title: "Audit log", Crumbs: []Link{{"Cases", "/"}}, Here: "Audit log", Twins: []Link{{"JSON lines", "/audit.jsonl"}}}}
 	v.Body.Title("Audit log")
 	v.Body.Say("lead", "Who shared, withdrew, deleted, changed or added what, and who signed in, for a year or 100,000 entries. It holds ids and no evidence.")
 	v.Body.Add(auditChoice(in))

@@ -56,7 +56,7 @@ func pressLine(look document.Look, text string) document.Line {
 }
 
 // keyBlocks ask for the owner key where one is needed.
-func keyBlocks(needed bool, id string) document.Blocks {
+func keyBlocks(needed bool, id document.ID) document.Blocks {
 	if !needed {
 		return nil
 	}
@@ -114,12 +114,12 @@ func nodeList(nodes []*TreeNode) document.List {
 		item := document.Item{}
 		if n.Directory {
 			item.Add(document.Fold{
-				Open: n.Open, SummaryLook: "row dir" + depth,
+				Open: n.Open, SummaryLook: document.Look("row dir" + depth),
 				Summary: document.Text{document.Marked("path", n.Name), document.Marked("num word", n.Size), document.Marked("why", n.Reason), n.outcome()},
 				Blocks:  document.Blocks{nodeList(n.Children)},
 			})
 		} else {
-			item.Add(document.Group{Look: "row" + depth, Blocks: n.cells()})
+			item.Add(document.Group{Look: document.Look("row" + depth), Blocks: n.cells()})
 		}
 		out.Items = append(out.Items, item)
 	}

@@ -13,8 +13,8 @@ import (
 
 var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
 
-// Document is the case as text for a ticket.
-func (c Case) Document() document.Document {
+// words are the case as text for a ticket.
+func (c *Case) words() document.Document {
 	var m document.Document
 	m.Heading(1, c.Headline)
 	if c.Answer != nil {

@@ -10,8 +10,8 @@ import (
 // that a page of thirty still has an end.
 const openFindings = 6
 
-// ShortBlocks say what grows, how sure that is and what to do.
-func (c Case) ShortBlocks() document.Blocks {
+// shortBlocks say what grows, how sure that is and what to do.
+func (c Case) shortBlocks() document.Blocks {
 	if len(c.Short) == 0 {
 		return nil
 	}
@@ -32,8 +32,8 @@ func (c Case) ShortBlocks() document.Blocks {
 	return document.Blocks{out}
 }
 
-// FindingBlocks are the findings: the first ones open, the others folded or in a line.
-func (c Case) FindingBlocks() document.Blocks {
+// findingBlocks are the findings: the first ones open, the others folded or in a line.
+func (c Case) findingBlocks() document.Blocks {
 	var out document.Blocks
 	if len(c.Findings) == 0 {
 		if len(c.Quiet) == 0 {
@@ -123,7 +123,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	if len(f.Versions) > 0 {
 		body.Add(f.versions())
 	}
-	body.Add(TraceBlocks(f.Stack)...)
+	body.Add(traceBlocks(f.Stack)...)
 	if len(f.Shares) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
 	}
@@ -151,7 +151,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 		}
 		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.Behind)), "finding stands behind it", "findings stand behind it")), Blocks: document.Blocks{behind}})
 	}
-	return document.Item{Look: "finding", ID: f.Anchor, Blocks: document.Blocks{document.Text{document.Marked(document.Number, f.Number)}, body}}
+	return document.Item{Look: "finding", ID: document.ID(f.Anchor), Blocks: document.Blocks{document.Text{document.Marked(document.Number, f.Number)}, body}}
 }
 
 // versions is the table of the versions of the program.
@@ -180,7 +180,7 @@ func (c *Case) findingHead(f *CaseFinding) document.Group {
 			course += " → " + f.To
 		}
 	}
-	figures := append(document.Words(course+" "), c.Shell.svg(f.Spark.ID, "This line")...)
+	figures := append(document.Words(course+" "), pictureLink(f.Spark.ID, "This line")...)
 	out.Add(document.Group{Look: "fs", Blocks: document.Blocks{document.Drawing{Chart: *f.Spark}, document.Text{document.Made("num", figures...)}}})
 	return out
 }
@@ -221,8 +221,8 @@ func shareList(rows []CaseShare) document.List {
 	return out
 }
 
-// SideBlocks say what the case is made of: bundles, identity, problems.
-func (c Case) SideBlocks() document.Blocks {
+// sideBlocks say what the case is made of: bundles, identity, problems.
+func (c Case) sideBlocks() document.Blocks {
 	out := document.Group{Role: "complementary", Look: "facts", Label: "About this case"}
 	if len(c.Bundles) > 0 {
 		bundles := document.Terms{}

@@ -84,7 +84,7 @@ func (p *Paging) Blocks(label string) document.Blocks {
 	nav := document.Group{Role: "navigation", Look: "act", Label: label}
 	step := func(url, text, rel string) {
 		if url != "" {
-			nav.Add(document.Text{{URL: url, Text: text, Link: &document.Link{Look: "btn quiet", Rel: rel}}})
+			nav.Add(document.Text{{URL: url, Text: text, Link: &document.Link{Look: "btn quiet", Rel: document.ID(rel)}}})
 		}
 	}
 	step(p.Previous, "Previous", "prev")

@@ -5,20 +5,20 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// TimelineBlocks are the totals of all processes over time, drawn and as figures, with the
+// timelineBlocks are the totals of all processes over time, drawn and as figures, with the
 // ways to compare two snapshots.
-func (c Case) TimelineBlocks() document.Blocks {
+func (c Case) timelineBlocks() document.Blocks {
 	var legend document.Text
 	for _, l := range c.Legend {
 		look := "word"
 		if l.Class != "" {
 			look = "lg " + l.Class
 		}
-		legend = append(legend, document.Marked(look, l.Text))
+		legend = append(legend, document.Marked(document.Look(look), l.Text))
 	}
 	out := document.NewSection("h-time", "Timeline", c.About)
-	out.End.Add(document.Paragraph{Look: "end legend", Text: append(legend, c.Shell.svg(c.Timeline.ID, "Timeline")...)})
-	out.Add(document.Drawing{Chart: c.Timeline})
+	out.End.Add(document.Paragraph{Look: "end legend", Text: append(legend, pictureLink(c.Timeline.ID, "Timeline")...)})
+	out.Add(document.Drawing{Chart: c.Timeline, Main: true})
 	if c.Pickers {
 		out.Add(c.pickers()...)
 	} else {
@@ -141,8 +141,8 @@ func (c *Case) others() document.Fold {
 	return rest(wording.PagePlural(int64(len(c.Others)), "more process", "more processes"), table)
 }
 
-// MiniBlocks are the charts of what grows.
-func (c Case) MiniBlocks() document.Blocks {
+// miniBlocks are the charts of what grows.
+func (c Case) miniBlocks() document.Blocks {
 	if len(c.Minis) == 0 {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (c *Case) minis(all []CaseMini) document.Group {
 // mini is a small chart with its caption and its note.
 func (c *Case) mini(caption document.Text, drawing document.Drawing, note, id string) document.Group {
 	return document.Group{Role: "figure", Look: "mini", Blocks: document.Blocks{
-		document.Group{Role: "caption", Blocks: document.Blocks{caption}}, drawing, document.Paragraph{Text: append(document.Words(note+" "), c.Shell.svg(id, "This chart")...)},
+		document.Group{Role: "caption", Blocks: document.Blocks{caption}}, drawing, document.Paragraph{Text: append(document.Words(note+" "), pictureLink(id, "This chart")...)},
 	}}
 }
 
@@ -190,11 +190,8 @@ func (f *FamilyName) shortText() document.Text {
 	return out
 }
 
-// ShortBlocks is the name of a family where there is little room.
-func (f FamilyName) ShortBlocks() document.Blocks { return document.Blocks{f.shortText()} }
-
-// LimitBlocks are what the system allows and how long it lasts.
-func (c Case) LimitBlocks() document.Blocks {
+// limitBlocks are what the system allows and how long it lasts.
+func (c Case) limitBlocks() document.Blocks {
 	if len(c.Limits) == 0 {
 		return nil
 	}
@@ -215,8 +212,8 @@ func (c Case) LimitBlocks() document.Blocks {
 	return document.Blocks{document.NewSection("h-l", "Limits", "What the system allows, what of it is used, and how long it lasts at the present rate.", table, charts)}
 }
 
-// FamilyBlocks is the table of all families, units first.
-func (c Case) FamilyBlocks() document.Blocks {
+// familyBlocks is the table of all families, units first.
+func (c Case) familyBlocks() document.Blocks {
 	if c.FamilyCount == 0 {
 		return nil
 	}

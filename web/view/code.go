@@ -160,67 +160,6 @@ func (s *CodeStart) excerpt(e *source.Excerpt) {
 	}
 }
 
-// sources are the addresses of lines on a page, which a redactor may not change.
-func (c *Code) sources() (out []*string) {
-	if c == nil {
-		return nil
-	}
-	var add func(rows []CodeRow)
-	add = func(rows []CodeRow) {
-		for i := range rows {
-			out = append(out, &rows[i].URL)
-			add(rows[i].Folded)
-		}
-	}
-	add(c.Rows)
-	if c.Start != nil {
-		out = append(out, &c.Start.URL)
-		if c.Start.Near != nil {
-			out = append(out, &c.Start.Near.URL)
-		}
-	}
-	return out
-}
-
-// sources are the addresses of lines of an exact stack.
-func (v *FamilyVariant) sources() (out []*string) {
-	if v == nil {
-		return nil
-	}
-	for i := range v.Frames {
-		out = append(out, &v.Frames[i].URL)
-	}
-	for i := range v.Runs {
-		for k := range v.Runs[i].Frames {
-			out = append(out, &v.Runs[i].Frames[k].URL)
-		}
-	}
-	if v.Creator != nil {
-		out = append(out, &v.Creator.URL)
-	}
-	return out
-}
-
-// Sources are the addresses of lines on the page. One that redaction changes leads
-// elsewhere and must be removed.
-func (f *Family) Sources() (out []*string) {
-	out = f.First.Code.sources()
-	for i := range f.Variants {
-		out = append(out, f.Variants[i].sources()...)
-	}
-	return out
-}
-
-// Sources are the addresses of lines on the page. One that redaction changes leads
-// elsewhere and must be removed.
-func (v *Object) Sources() (out []*string) {
-	out = v.First.Code.sources()
-	for i := range v.Roles {
-		out = append(out, v.Roles[i].Stack.sources()...)
-	}
-	return out
-}
-
 // first is the first screen of a family, with what is folded at the end of the page.
 func (m *familyMaker) first(f *Family) FirstScreen {
 	out := FirstScreen{Code: newCode(m.in.Code, f.At)}

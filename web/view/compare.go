@@ -12,7 +12,6 @@ import (
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/web/chart"
 )
 
 // CompareInput is what the page with any number of snapshots is made from.
@@ -449,9 +448,3 @@ func CompareFilter(in CompareInput) (func(diff.Course) bool, error) {
 		return (!slices.Contains(analysis.Kinds(), kind) || r.Family.Kind == kind) && (asked.Empty() || asked.Match(m.facts(&r)))
 	}, nil
 }
-
-// Markdown is the table for a ticket.
-func (c Compare) Markdown() string { return c.Document().Markdown() }
-
-// Charts are none: the table is its own figures.
-func (c Compare) Charts() []chart.Chart { return nil }

@@ -8,9 +8,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Written is the page with any number of snapshots side by side.
-func (c Compare) Written() Written {
-	out := Written{Shell: c.Shell}
+// Page is the page with any number of snapshots side by side.
+func (c Compare) Page() Page {
+	out := Page{Shell: c.Shell}
 	out.Shell.Captured = c.Captured()
 	d := &out.Body
 	d.Title(c.Headline)
@@ -35,6 +35,7 @@ func (c Compare) Written() Written {
 	if len(c.Heads) > 0 {
 		d.Add(c.table())
 	}
+	out.Body = twofold(out.Body, c.words())
 	return out
 }
 
@@ -86,7 +87,7 @@ func (c *Compare) table() document.Table {
 	for i := range c.Sections {
 		s := &c.Sections[i]
 		part := document.Part{Rows: []document.Row{{Look: "sec plain", Cells: []document.Cell{
-			{Group: true, ID: "h-" + s.Name, Text: document.Text{document.Plain(s.Title + " "), document.Marked("sub", s.Note)}}, {Span: wide},
+			{Group: true, ID: document.ID("h-" + s.Name), Text: document.Text{document.Plain(s.Title + " "), document.Marked("sub", s.Note)}}, {Span: wide},
 		}}}}
 		for k := range s.Rows {
 			part.Rows = append(part.Rows, s.Rows[k].row())
@@ -122,7 +123,7 @@ func (h *CompareHead) cell() document.Cell {
 	if h.Note != "" {
 		text = append(text, document.Marked("sub", h.Note))
 	}
-	return document.Cell{Look: document.Figured, Title: h.Full, Sort: h.Order.Sort, Text: text}
+	return document.Cell{Look: document.Figured, Title: h.Full, Sort: document.ID(h.Order.Sort), Text: text}
 }
 
 // row is one family over the columns.
@@ -178,8 +179,8 @@ func judgedText(verdict, triage string) document.Text {
 	return out
 }
 
-// Document is the table as text for a ticket.
-func (c Compare) Document() document.Document {
+// words are the table as text for a ticket.
+func (c *Compare) words() document.Document {
 	var m document.Document
 	m.Heading(1, c.Headline)
 	for _, w := range c.Minds {

@@ -87,7 +87,7 @@ func (g *ContentionGroup) section(id string) document.Section {
 			{Look: "num soft", Name: "Delay", Text: document.Words(s.Delay)}, {Look: "num soft", Name: "Share", Text: document.Words(s.Share)},
 		}})
 	}
-	return document.NewSection(id, g.Head, g.Note, table)
+	return document.NewSection(document.ID(id), g.Head, g.Note, table)
 }
 
 func writeContention(m *document.Document, groups []ContentionGroup) {

@@ -48,7 +48,7 @@ func tabBlocks(label string, tabs []DiffTab) document.Blocks {
 // chooseBlocks is a select box of snapshots, and a field for the label of one that it does
 // not offer.
 func chooseBlocks(name, label, current string, groups []ChoiceGroup, more bool, byLabel string) document.Blocks {
-	box := document.Select{Name: name, Label: label, Value: current, Key: name, KeyLabel: "Choose " + label}
+	box := document.Select{Name: name, Label: label, Value: current, Key: document.ID(name), KeyLabel: "Choose " + label}
 	for _, g := range groups {
 		box.Groups = append(box.Groups, document.Choices{Name: g.Name, List: options(g.Choices)})
 	}
@@ -68,7 +68,7 @@ func sortCells(heads []DiffHead) []document.Cell {
 }
 
 func (h DiffHead) cell() document.Cell {
-	out := document.Cell{Sort: h.Sort}
+	out := document.Cell{Sort: document.ID(h.Sort)}
 	if h.Numeric {
 		out.Look = document.Figured
 	}
@@ -106,25 +106,7 @@ func stateText(states []State) document.Text {
 	return out
 }
 
-// svg leads from a chart to the same chart as a file, where there is one.
-func (s Shell) svg(chartID, what string) document.Text {
-	address := s.Picture(chartID)
-	if address == "" {
-		return nil
-	}
-	return document.Text{{URL: address, Text: "SVG", Link: &document.Link{Look: "svgl noprint", Label: what + " as SVG"}}}
+// pictureLink leads from a chart to the same chart as a file, on pages whose charts are files.
+func pictureLink(chartID, what string) document.Text {
+	return document.Text{{Look: document.Picture, Text: chartID, Title: what + " as SVG"}}
 }
-
-// Pieces that templates print.
-
-// FlameLegend says what the boxes of a flame graph mean.
-func FlameLegend(keys []FlameKey) document.Blocks { return document.Blocks{flameLegend(keys)} }
-
-// FactList are statements with their reasons.
-func FactList(facts []Pair) document.Blocks { return document.Blocks{factList(facts)} }
-
-// StateWords are states with their counts.
-func StateWords(states []State) document.Blocks { return document.Blocks{stateText(states)} }
-
-// ShareList lists families with what is said of each.
-func ShareList(rows []CaseShare) document.Blocks { return document.Blocks{shareList(rows)} }

@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Document is the comparison as text for a ticket.
-func (d Diff) Document() document.Document {
+// words are the comparison as text for a ticket.
+func (d *Diff) words() document.Document {
 	var m document.Document
 	m.Heading(1, d.Headline)
 	for _, w := range d.Minds {

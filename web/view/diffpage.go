@@ -4,13 +4,14 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// Written is the page that compares two snapshots.
-func (d Diff) Written() Written {
-	out := Written{Shell: d.Shell}
+// Page is the page that compares two snapshots.
+func (d Diff) Page() Page {
+	out := Page{Shell: d.Shell}
 	out.Shell.Captured = d.Captured()
 	b := &out.Body
 	b.Title(d.Headline)
 	if d.A.ID == "" {
+		out.Body = twofold(out.Body, d.words())
 		return out
 	}
 	b.Add(d.summary()...)
@@ -42,6 +43,7 @@ func (d Diff) Written() Written {
 		b.Add(d.objects())
 	}
 	b.Add(document.Drawing{Chart: d.Twin})
+	out.Body = twofold(out.Body, d.words())
 	return out
 }
 
@@ -66,7 +68,7 @@ func (d *Diff) summary() document.Blocks {
 			return document.Made(look, document.Marked(document.Figured, figure), document.Plain(" "+word))
 		}
 		text := document.Text{counted("word", d.Ended, "ended"), counted("word", d.Survive, "survived"), counted("r", d.Born, "born")}
-		flow.Add(document.Drawing{Chart: *d.Summary}, document.Paragraph{Text: append(text, d.Shell.svg(d.Summary.ID, "This bar")...)})
+		flow.Add(document.Drawing{Chart: *d.Summary}, document.Paragraph{Text: append(text, pictureLink(d.Summary.ID, "This bar")...)})
 	}
 	line.Add(flow)
 	if len(d.Totals) < 2 {
@@ -107,7 +109,7 @@ func (d *Diff) advice() document.Fold {
 		for _, p := range a.Facts {
 			box.Add(labelled(p.Name, p.Value))
 		}
-		box.Add(TraceBlocks(a.Stack)...)
+		box.Add(traceBlocks(a.Stack)...)
 		for _, p := range a.Todo {
 			box.Add(labelled(p.Name, p.Value))
 		}
@@ -181,10 +183,10 @@ func (d *Diff) section(s *DiffSection) document.Blocks {
 	case s.Empty():
 		return document.Blocks{document.Paragraph{Look: "dsec none", Text: title}}
 	case s.Folded:
-		return document.Blocks{document.Fold{Look: "dsec", SummaryID: id, Summary: title, Blocks: d.table(s)}}
+		return document.Blocks{document.Fold{Look: "dsec", SummaryID: document.ID(id), Summary: title, Blocks: d.table(s)}}
 	}
-	out := document.Group{Role: "section", Look: "dsec", LabelledBy: id}
-	out.Add(document.Heading{Level: 3, ID: id, Text: title})
+	out := document.Group{Role: "section", Look: "dsec", LabelledBy: document.ID(id)}
+	out.Add(document.Heading{Level: 3, ID: document.ID(id), Text: title})
 	out.Add(d.table(s)...)
 	return document.Blocks{out}
 }
@@ -250,7 +252,7 @@ func (d *Diff) rows(all []DiffRow) []document.Row {
 func (r *DiffRow) row() document.Row {
 	name := r.Name.inUnit(r.Unit)
 	if r.Toggle != "" {
-		link := document.Span{URL: r.Toggle, Text: "▸", Link: &document.Link{ID: r.Anchor + "-o", Look: "tw", Expanded: "false", Label: "Open " + r.Name.Text()}}
+		link := document.Span{URL: r.Toggle, Text: "▸", Link: &document.Link{ID: document.ID(r.Anchor + "-o"), Look: "tw", Expanded: "false", Label: "Open " + r.Name.Text()}}
 		if r.Open {
 			link.Text, link.Link.Expanded, link.Link.Label = "▾", "true", "Close "+r.Name.Text()
 		}
@@ -260,7 +262,7 @@ func (r *DiffRow) row() document.Row {
 	if r.Fate != "" {
 		judged[0] = document.Made("v later", document.Marked(document.Icon, "×"), document.Plain(r.Fate))
 	}
-	out := document.Row{ID: r.Anchor, Cells: []document.Cell{
+	out := document.Row{ID: document.ID(r.Anchor), Cells: []document.Cell{
 		{Look: "fam", Blocks: name}, {Look: "sp", Blocks: document.Blocks{document.Drawing{Chart: r.Spark}}},
 		figureCell("num", "A", r.A, r.SignA), figureCell("num", "B", r.B, r.SignB), {Look: "num", Name: "Δ", Text: document.Text{deltaSpan(r.Delta, !r.Unknown)}},
 		figureCell("num soft", "%", r.Percent, 0), figureCell("num", "New", r.New, 0), figureCell("num", "Gone", r.Gone, 0), figureCell("num", "Survived", r.Survived, 0),

@@ -31,9 +31,9 @@ type ElsewhereSnapshot struct {
 	Text, URL, Value string
 }
 
-// Written is the page.
-func (e Elsewhere) Written() Written {
-	out := Written{Shell: e.Shell}
+// Page is the page.
+func (e Elsewhere) Page() Page {
+	out := Page{Shell: e.Shell}
 	d := &out.Body
 	d.Title(e.Headline)
 	d.Say("lead", e.Lead)

@@ -11,7 +11,7 @@ import (
 // NewError makes the page of a refusal: what, where, why, what to do. An id finds the
 // request in the server's log and stands for everything that is not told. The caller adds
 // the shell's engine line.
-func NewError(status int, f *analysis.Fault, id string) Written {
+func NewError(status int, f *analysis.Fault, id string) Page {
 	var what, where, why, hint string
 	if f != nil {
 		what, where, why, hint = Visible(f.What), Visible(f.Where), Visible(f.Why), Visible(f.Hint)
@@ -22,7 +22,7 @@ func NewError(status int, f *analysis.Fault, id string) Written {
 	if hint == "" && status >= 500 {
 		hint = "try again; if it stays, give the operator of this server the id below"
 	}
-	v := Written{Shell: Shell{Title: what, Crumbs: []Link{{"Cases", "/"}}, Here: "Refused"}}
+	v := Page{Shell: Shell{Title: what, Crumbs: []Link{{"Cases", "/"}}, Here: "Refused"}}
 	said := document.Terms{Look: "said"}
 	add := func(name, value string, look document.Look) {
 		if value != "" {

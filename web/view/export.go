@@ -101,17 +101,11 @@ func (s Shell) LongKey(form Link) string {
 // Stacks says whether a page is of members with stacks.
 type Stacks bool
 
-// Page is a page that has twins.
-type Page interface {
-	Document() document.Document
-	Charts() []chart.Chart
-}
-
 // ChartFile is a chart of a page as an SVG file; style is that of drawings. An
 // empty name is the first chart. Where there is none of the name it lists those that
 // there are.
 func ChartFile(p Page, name string, style string) (file []byte, names []string) {
-	all := p.Charts()
+	all := p.charts()
 	found, ok := chart.Find(all, name)
 	if !ok {
 		return nil, chart.Names(all)
@@ -144,151 +138,10 @@ func hasStacks(all ...*analysis.Snapshot) bool {
 // WithoutStacks is a page of none.
 const WithoutStacks Stacks = false
 
-// Picture is the address of a chart as a file, empty where there is none.
-func (s Shell) Picture(chartID string) string {
-	if s.Pictures == "" || chartID == "" {
-		return ""
-	}
-	separator := "?"
-	for _, c := range s.Pictures {
-		if c == '?' {
-			separator = "&"
-		}
-	}
-	return s.Pictures + separator + "chart=" + chartID
-}
-
-// Charts are the charts of the page, the one to show first in front.
-func (c Case) Charts() []chart.Chart {
-	out := []chart.Chart{c.Timeline}
-	for _, f := range c.Findings {
-		if f.Spark != nil {
-			out = append(out, *f.Spark)
-		}
-		for _, held := range f.Behind {
-			if held.Spark != nil {
-				out = append(out, *held.Spark)
-			}
-		}
-	}
-	for _, minis := range [][]CaseMini{c.Minis, c.MoreMinis} {
-		for _, m := range minis {
-			out = append(out, m.Chart)
-		}
-	}
-	for _, l := range c.Limits {
-		out = append(out, l.Chart)
-	}
-	for _, g := range c.Objects {
-		for _, rows := range [][]CaseObject{g.Rows, g.MoreRows} {
-			for _, o := range rows {
-				if o.Spark != nil {
-					out = append(out, *o.Spark)
-				}
-			}
-		}
-	}
-	if c.Further != nil {
-		for _, p := range c.Further.Processes {
-			for _, x := range p.Stacks {
-				out = append(out, x.Chart)
-			}
-			for _, x := range p.Births {
-				out = append(out, x.Chart)
-			}
-		}
-	}
-	return out
-}
-
-// Charts are the charts of the page, the one to show first in front.
-func (d Diff) Charts() []chart.Chart {
-	var out []chart.Chart
-	if d.Summary != nil {
-		out = append(out, *d.Summary)
-	}
-	for _, s := range d.Sections {
-		for _, r := range s.all() {
-			out = append(out, r.Spark)
-			if r.Detail == nil {
-				continue
-			}
-			if r.Detail.Waits != nil {
-				out = append(out, *r.Detail.Waits)
-			}
-			for _, bar := range []*chart.StatesData{r.Detail.BarA, r.Detail.BarB} {
-				if bar != nil {
-					out = append(out, *bar)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// Charts are the charts of the page, the one to show first in front.
-func (f Family) Charts() []chart.Chart {
-	out := []chart.Chart{f.Members}
-	if f.Lifelines != nil {
-		out = append(out, *f.Lifelines)
-	}
-	for _, b := range []*chart.BarsData{f.Births, f.HourBars, f.Ages, f.Waits} {
-		if b != nil {
-			out = append(out, *b)
-		}
-	}
-	if f.StatesBar != nil {
-		out = append(out, *f.StatesBar)
-	}
-	if f.StatesOver != nil {
-		out = append(out, *f.StatesOver)
-	}
-	return out
-}
-
-// Charts are the charts of the page, the one to show first in front.
-func (s Snapshot) Charts() []chart.Chart {
-	var out []chart.Chart
-	if s.StatesBar != nil {
-		out = append(out, *s.StatesBar)
-	}
-	if s.Waits != nil {
-		out = append(out, *s.Waits)
-	}
-	if s.Locks != nil {
-		for _, shape := range s.Locks.Shapes {
-			out = append(out, shape)
-		}
-	}
-	for _, families := range [][]SnapshotFamily{s.Families, s.Single} {
-		for _, f := range families {
-			if f.Bar != nil {
-				out = append(out, *f.Bar)
-			}
-		}
-	}
-	return out
-}
-
-// shares lists families with what is said of each.
+// writeShares lists families with what is said of each.
 func writeShares(d *document.Document, rows []CaseShare) {
 	for _, r := range rows {
 		d.Item(strings.TrimSpace(r.Name.Text() + ": " + r.Facts + ". " + r.Reason))
 	}
 	d.Gap()
 }
-
-// Markdown is the case as Markdown.
-func (c Case) Markdown() string { return c.Document().Markdown() }
-
-// Jira is the case as Jira markup.
-func (c Case) Jira() string { return c.Document().Jira() }
-
-// Markdown is the comparison as Markdown.
-func (d Diff) Markdown() string { return d.Document().Markdown() }
-
-// Markdown is the family as Markdown.
-func (f Family) Markdown() string { return f.Document().Markdown() }
-
-// Markdown is the snapshot as Markdown.
-func (s Snapshot) Markdown() string { return s.Document().Markdown() }

@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// Document is the family as text for a ticket.
-func (f Family) Document() document.Document {
+// words are the family as text for a ticket.
+func (f *Family) words() document.Document {
 	var m document.Document
 	m.Heading(1, f.Headline)
 	m.Paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)

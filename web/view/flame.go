@@ -365,19 +365,8 @@ func flameExcerpt(in FlameInput) *chart.FlameData {
 	return d
 }
 
-// Charts is the graph.
-func (f Flame) Charts() []chart.Chart {
-	if f.Chart == nil {
-		return nil
-	}
-	return []chart.Chart{*f.Chart}
-}
-
-// Markdown is the graph as Markdown.
-func (f Flame) Markdown() string { return f.Document().Markdown() }
-
-// Document is the graph as text for a ticket: its widest calls, indented.
-func (f Flame) Document() document.Document {
+// words are the graph as text for a ticket: its widest calls, indented.
+func (f *Flame) words() document.Document {
 	var m document.Document
 	m.Heading(1, f.Headline)
 	m.Paragraph(f.Lead)

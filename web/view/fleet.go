@@ -92,8 +92,8 @@ func (c FleetChoice) neighbours(base string, total int) document.Blocks {
 }
 
 // NewFleet makes the ranked list of families over all hosts. The caller adds the engine line.
-func NewFleet(in FleetInput) Written {
-	v := Written{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
+func NewFleet(in FleetInput) Page {
+	v := Page{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet")
 	v.Body.Title(Visible(in.Title) + ".")
 	fresh := document.Blocks{document.Paragraph{Look: "lead", Text: document.Words(in.Fresh)}}
@@ -172,7 +172,7 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 // form chooses the families.
 func (c FleetChoice) form() document.Form {
 	label := func(id, text string) document.Label {
-		return document.Label{Look: "vh", For: id, Blocks: document.Blocks{document.Words(text)}}
+		return document.Label{Look: "vh", For: document.ID(id), Blocks: document.Blocks{document.Words(text)}}
 	}
 	kinds := []document.Choice{{Value: "", Text: "all families"}}
 	for _, k := range analysis.Kinds() {
@@ -243,9 +243,9 @@ type FleetVersion struct {
 
 // NewFleetFamily makes the page of one family over all hosts. The caller adds the engine
 // line.
-func NewFleetFamily(in FleetFamilyInput) Written {
+func NewFleetFamily(in FleetFamilyInput) Page {
 	one, _ := wording.Ranked(in.Kind)
-	v := Written{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
+	v := Page{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet/"+url.PathEscape(in.Fingerprint))
 	v.Body.Title(Visible(in.Sentence) + ".")
 	if in.Type != "" && in.Type != in.Title {

@@ -190,7 +190,7 @@ func TestARestartIsMarkedInTables(t *testing.T) {
 	if c.Columns[2].Restart != "app" || c.Columns[1].Restart != "" {
 		t.Errorf("columns are %+v", c.Columns)
 	}
-	if md := c.Markdown(); !strings.Contains(md, "t2 (restarted: app)") {
+	if md := c.Page().Body.Markdown(); !strings.Contains(md, "t2 (restarted: app)") {
 		t.Errorf("Markdown marks no restart:\n%s", md)
 	}
 }
@@ -238,7 +238,7 @@ func TestNothingIsCountedOverARestart(t *testing.T) {
 	if want := "16 are of the process that was started before t2"; !strings.Contains(f.BirthNote, want) {
 		t.Errorf("note %q lacks %q", f.BirthNote, want)
 	}
-	if md := f.Markdown(); !strings.Contains(md, "t2 (restarted)") {
+	if md := f.Page().Body.Markdown(); !strings.Contains(md, "t2 (restarted)") {
 		t.Errorf("Markdown marks no restart:\n%s", md)
 	}
 	in := restarted()

@@ -7,10 +7,10 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// Written is the page, with a form behind every value. A form opens by its value, without
+// Page is the page, with a form behind every value. A form opens by its value, without
 // scripts.
-func (v Identity) Written() Written {
-	out := Written{Shell: v.Shell}
+func (v Identity) Page() Page {
+	out := Page{Shell: v.Shell}
 	d := &out.Body
 	d.Title(v.Sentence)
 	d.Say("lead", "A value opens its form. Every change is worked out at once, holds when the bundles are read again, and can be undone below.")
@@ -77,7 +77,7 @@ func (v *Identity) series(s *IdentitySeries) document.Section {
 		whole.Add(v.merge(s.Target, "Merge it into", s.Others))
 	}
 	whole.Add(v.leave(s.Target, "Leave it out of the case"))
-	out := document.Section{Look: "block", Anchor: s.ID, ID: s.ID + "-h", Title: document.Words(s.Name), Note: document.Words(about)}
+	out := document.Section{Look: "block", Anchor: document.ID(s.ID), ID: document.ID(s.ID + "-h"), Title: document.Words(s.Name), Note: document.Words(about)}
 	out.End.Add(document.Group{Look: "end", Blocks: document.Blocks{document.Fold{
 		Look: "ed r", Name: "ed", Summary: document.Text{document.Plain("whole series"), document.Marked(document.Hidden, " of "+s.Name)}, Blocks: document.Blocks{whole},
 	}}})
@@ -111,7 +111,7 @@ func (v *Identity) row(s *IdentitySeries, r *IdentitySnapshot) document.Row {
 func (v *Identity) loads(s *IdentitySeries) document.Fold {
 	l := &s.Loads
 	out := document.Fold{
-		Look: "fold", ID: s.ID + "-asked", Open: len(l.Rows) > 0 || l.Error != "",
+		Look: "fold", ID: document.ID(s.ID + "-asked"), Open: len(l.Rows) > 0 || l.Error != "",
 		Summary: document.Text{document.Plain(l.About), document.Marked(document.Hidden, ": "+s.Name)},
 	}
 	out.Say("note", "A family that rises in step with a demand from outside, such as sessions, pods or requests, is scaling and no leak. A load of the same name replaces the one before.")
@@ -119,15 +119,15 @@ func (v *Identity) loads(s *IdentitySeries) document.Fold {
 	note := s.ID + "-asked-n"
 	name, numbers := s.ID+"-name", s.ID+"-numbers"
 	form := v.form("compare", "load", s.Target,
-		label(name, "Load"), wanted(document.Field{ID: name, Name: "name", Value: l.Name, Placeholder: "sessions", Describes: note}, l.Wrong == "name"),
-		label(numbers, "in each snapshot"), wanted(document.Field{Type: "textarea", ID: numbers, Name: "numbers", Value: l.Numbers, Placeholder: "12 12 14 -", Describes: note}, l.Wrong == "numbers"))
+		label(document.ID(name), "Load"), wanted(document.Field{ID: document.ID(name), Name: "name", Value: l.Name, Placeholder: "sessions", Describes: note}, l.Wrong == "name"),
+		label(document.ID(numbers), "in each snapshot"), wanted(document.Field{Type: "textarea", ID: document.ID(numbers), Name: "numbers", Value: l.Numbers, Placeholder: "12 12 14 -", Describes: note}, l.Wrong == "numbers"))
 	form.Add(v.send("btn", "Save")...)
-	out.Add(form, document.Paragraph{Look: "note", ID: note, Text: alerted(l.Error, l.Hint)})
+	out.Add(form, document.Paragraph{Look: "note", ID: document.ID(note), Text: alerted(l.Error, l.Hint)})
 	return out
 }
 
 // label names the field with an id.
-func label(id, text string) document.Label {
+func label(id document.ID, text string) document.Label {
 	return document.Label{For: id, Blocks: document.Blocks{document.Words(text)}}
 }
 
@@ -175,9 +175,9 @@ func (v *Identity) editable(c *Cell, of string) document.Fold {
 	if c.Source != "" {
 		hint = strings.TrimSpace(hint + " From: " + c.Source + ".")
 	}
-	field := document.Field{Look: "field", ID: c.ID, Name: "value", Value: c.Entry, Autocomplete: "off", Required: c.Kind != "time", Focus: c.Error != "", Invalid: c.Error != "", Describes: c.ID + "-n"}
+	field := document.Field{Look: "field", ID: document.ID(c.ID), Name: "value", Value: c.Entry, Autocomplete: "off", Required: c.Kind != "time", Focus: c.Error != "", Invalid: c.Error != "", Describes: c.ID + "-n"}
 	form := document.Form{Look: "box", Post: true, Action: v.URL("")}
-	form.Add(document.Hide("kind", c.Kind), label(c.ID, c.Label+" of "+of), field, document.Paragraph{ID: c.ID + "-n", Text: alerted(c.Error, hint)})
+	form.Add(document.Hide("kind", c.Kind), label(document.ID(c.ID), c.Label+" of "+of), field, document.Paragraph{ID: document.ID(c.ID + "-n"), Text: alerted(c.Error, hint)})
 	if len(c.Scopes) == 1 {
 		form.Add(document.Hide("target", c.Scopes[0].Value))
 	} else {
@@ -240,9 +240,9 @@ func (v *Identity) more(s *IdentitySeries, r *IdentitySnapshot) document.Fold {
 		box.Add(v.merge(r.From, "Move "+r.Label+" to", s.Others))
 	}
 	field, note := r.ID+"-s", r.ID+"-sn"
-	split := v.form("", "series", r.SplitTarget, label(field, "Split from "+r.Label+" on, as"),
-		document.Field{Look: "field", ID: field, Name: "value", Value: r.SplitValue, Placeholder: "host/program", Autocomplete: "off", Required: true, Describes: note},
-		document.Paragraph{ID: note, Text: alerted(r.SplitError, r.Label+" and the later ones become a series of their own. Without a host: /program.")})
+	split := v.form("", "series", r.SplitTarget, label(document.ID(field), "Split from "+r.Label+" on, as"),
+		document.Field{Look: "field", ID: document.ID(field), Name: "value", Value: r.SplitValue, Placeholder: "host/program", Autocomplete: "off", Required: true, Describes: note},
+		document.Paragraph{ID: document.ID(note), Text: alerted(r.SplitError, r.Label+" and the later ones become a series of their own. Without a host: /program.")})
 	split.Add(v.send("btn", "Split")...)
 	box.Add(split)
 	return document.Fold{
@@ -332,7 +332,7 @@ func (v *Identity) edit(h *HistoryRow) document.Form {
 		if h.Lost {
 			look = "st bad"
 		}
-		text = append(text, document.Marked(look, "changes nothing: "+h.Unused), document.Plain(" "))
+		text = append(text, document.Marked(document.Look(look), "changes nothing: "+h.Unused), document.Plain(" "))
 	}
 	form := document.Form{Post: true, Action: v.URL("/undo"), Blocks: document.Blocks{text}}
 	if !h.Undone {

@@ -109,7 +109,7 @@ func TestAVersionThatRulesAnEntryOutIsTheReasonGiven(t *testing.T) {
 	if got := strings.ReplaceAll(k.KnownNote, hardSpace, " "); got != "None is accused: 1 entry has this signature and its growth, and the version that was seen rules it out." {
 		t.Errorf("family: %s", got)
 	}
-	text := Family{Knowledge: k}.Markdown()
+	text := Family{Knowledge: k}.Page().Body.Markdown()
 	for _, want := range []string{"containerd-11120", "the fix is in it"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("the text of the family lacks %q: %s", want, text)

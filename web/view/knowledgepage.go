@@ -145,9 +145,9 @@ func (k *KnownLeak) terms() document.Blocks {
 	return out
 }
 
-// ContextBlocks stand beside the proofs: thresholds in circulation, and what is healthy,
+// contextBlocks stand beside the proofs: thresholds in circulation, and what is healthy,
 // folded.
-func (c Case) ContextBlocks() document.Blocks {
+func (c Case) contextBlocks() document.Blocks {
 	if len(c.Context) == 0 {
 		return nil
 	}
@@ -205,9 +205,9 @@ func (k *FamilyKnowledge) Blocks() document.Blocks {
 	return document.Blocks{out}
 }
 
-// Written is the page of the catalogue.
-func (k Knowledge) Written() Written {
-	v := Written{Shell: k.Shell}
+// Page is the page of the catalogue.
+func (k Knowledge) Page() Page {
+	v := Page{Shell: k.Shell}
 	v.Body.Title("What is known: causes, published leaks, normal stacks")
 	v.Body.Say("lead", "A signature alone accuses nobody: state and growth, or a count above what is expected, must say so too. A proof by identities beats the catalogue.")
 	v.Body.Add(k.search())
@@ -261,7 +261,7 @@ func (k *Knowledge) classes() document.Section {
 	out := document.NewSection("h-kc", "Classes", "Causes, with the first thing to check.")
 	for i := range k.Classes {
 		a := &k.Classes[i]
-		box := document.Group{Look: "box advice", ID: "c-" + a.Key}
+		box := document.Group{Look: "box advice", ID: document.ID("c-" + a.Key)}
 		box.Heading(3, a.Cause)
 		box.Paragraph(a.LooksLike)
 		box.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms("")}})
@@ -285,7 +285,7 @@ func (k *Knowledge) published() document.Section {
 
 // entry is a known leak in the catalogue.
 func (k *KnownLeak) entry(open bool) document.Fold {
-	out := document.Fold{Look: "fold", ID: "k-" + k.ID, Open: open, Summary: document.Text{document.Marked(document.Strong, k.ID), document.Plain(" " + k.Title + " "), document.Marked(document.Muted, k.Status)}}
+	out := document.Fold{Look: "fold", ID: document.ID("k-" + k.ID), Open: open, Summary: document.Text{document.Marked(document.Strong, k.ID), document.Plain(" " + k.Title + " "), document.Marked(document.Muted, k.Status)}}
 	out.Add(document.Paragraph{Look: document.Soft, Text: document.Words(k.Text)})
 	out.Add(k.terms()...)
 	if k.Edit != "" {
@@ -303,7 +303,7 @@ func (k *KnownLeak) entry(open bool) document.Fold {
 func (k *Knowledge) healthy() document.Section {
 	terms := document.Terms{Look: "said"}
 	for _, n := range k.Normal {
-		row := document.Term{ID: "n-" + n.ID, Name: document.Words(n.Library)}
+		row := document.Term{ID: document.ID("n-" + n.ID), Name: document.Words(n.Library)}
 		row.Add(document.Paragraph{Text: document.Words(n.Expected)})
 		for _, f := range n.Frames {
 			row.Add(document.Paragraph{Text: document.Text{document.Marked(document.Mono, f)}})

@@ -115,8 +115,8 @@ func TestACutSideIsNotCompared(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, no := range []string{"shrank", "387", "386", "60 %"} {
-		if strings.Contains(d.Markdown()+d.Shell.Title, no) {
-			t.Errorf("the page says %q: %s", no, d.Markdown())
+		if strings.Contains(d.Page().Body.Markdown()+d.Shell.Title, no) {
+			t.Errorf("the page says %q: %s", no, d.Page().Body.Markdown())
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestAFamilyPageTellsACutDumpApart(t *testing.T) {
 	if len(f.Figures) == 0 || f.Figures[0].Value != "≥\u00a020" || slices.ContainsFunc(f.Figures, func(k KeyFigure) bool { return k.IsChange }) {
 		t.Errorf("figures are %+v", f.Figures)
 	}
-	if !strings.Contains(f.MembersNote, "△") || !strings.Contains(f.Markdown(), "≥\u00a020") {
+	if !strings.Contains(f.MembersNote, "△") || !strings.Contains(f.Page().Body.Markdown(), "≥\u00a020") {
 		t.Errorf("note is %q", f.MembersNote)
 	}
 }
@@ -210,7 +210,7 @@ func TestADayIsNamedWhereItChanges(t *testing.T) {
 	if got := c.Choices[0].Choices[3].Text; got != "t3, 2\u00a0May 14:00:00, 4 goroutines" {
 		t.Errorf("the choice is %q", got)
 	}
-	if got := c.Markdown(); !strings.Contains(got, "2\u00a0May 09:00:00") {
+	if got := c.Page().Body.Markdown(); !strings.Contains(got, "2\u00a0May 09:00:00") {
 		t.Errorf("the text is %s", got)
 	}
 	same := NewCase(CaseInput{Report: oneSeries("app", analysis.Leaking, "", 1, 2)})

@@ -86,9 +86,6 @@ func (f *FamilyName) titleBlock() document.Group {
 	return document.Group{Look: "ft", Blocks: document.Blocks{text}}
 }
 
-// TitleBlocks is the name in a list.
-func (f FamilyName) TitleBlocks() document.Blocks { return document.Blocks{f.titleBlock()} }
-
 // byBlock is the second line: package and creator, or attributes.
 func (f *FamilyName) byBlock() document.Group {
 	var text document.Text

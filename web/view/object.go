@@ -419,22 +419,13 @@ func (v Object) Captured() string {
 	return capturedFrom(wording.Time(v.Counts.Times[0]), wording.Time(v.Counts.Times[len(v.Counts.Times)-1]))
 }
 
-// Charts are the charts of the page, the one to show first in front.
-func (v Object) Charts() []chart.Chart {
-	out := []chart.Chart{v.Counts, v.Shape}
-	if v.Lifelines != nil {
-		out = append(out, *v.Lifelines)
-	}
-	return out
-}
-
 // Stacks reports that a part has a stack: descriptors have none.
 func (v Object) Stacks() bool {
 	return slices.ContainsFunc(v.Roles, func(r ObjectRole) bool { return r.Stack != nil })
 }
 
-// Document is the kind of objects as text for a ticket.
-func (v Object) Document() document.Document {
+// words are the kind of objects as text for a ticket.
+func (v *Object) words() document.Document {
 	var m document.Document
 	m.Heading(1, v.Headline)
 	m.Paragraph("Verdict: " + verdictWord(v.Verdict) + ". " + v.Lead)

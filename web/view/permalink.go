@@ -144,8 +144,8 @@ func (s *Seal) Countdown(expires, now time.Time) {
 	s.Expires = "expires " + left + ", on " + wording.Day(expires)
 }
 
-// Own says that whoever reads a frozen page may change it: this browser has its key.
-func (s *Seal) Own(address string, now time.Time) {
+// Owns says that whoever reads a frozen page may change it: this browser has its key.
+func (s *Seal) Owns(address string, now time.Time) {
 	s.Owned, s.Keep, s.NeedsKey = address, keepOptions(now), false
 }
 
@@ -213,8 +213,8 @@ func (g Gone) Document() document.Document {
 	return d
 }
 
-// Written is the page in its frame.
-func (g Gone) Written() Written { return Written{g.Shell, g.Document()} }
+// Page is the page in its frame.
+func (g Gone) Page() Page { return Page{g.Shell, g.Document()} }
 
 // NewNoSuchPermalink makes the page of an address that no permalink ever had.
 func NewNoSuchPermalink() Gone {

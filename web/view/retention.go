@@ -24,8 +24,8 @@ type RetainedCase struct {
 }
 
 // NewRetention makes the page of what policies would drop. The caller adds the engine line.
-func NewRetention(in RetentionInput) Written {
-	v := Written{Shell: Shell{Title: "Retention", Section: "cases", Crumbs: []Link{{"Cases", "/"}}, Here: "Retention"}}
+func NewRetention(in RetentionInput) Page {
+	v := Page{Shell: Shell{Title: "Retention", Section: "cases", Crumbs: []Link{{"Cases", "/"}}, Here: "Retention"}}
 	if in.CaseID != "" {
 		v.Shell.Crumbs = append(v.Shell.Crumbs, Link{Visible(in.CaseTitle), "/cases/" + url.PathEscape(in.CaseID)})
 	}

@@ -32,9 +32,9 @@ func NewHit(name, text, url, verdict string) Hit {
 
 // NewSearch makes the page of what was found on the whole server; processes lead to the
 // cases that hold them. The caller adds the shell's engine line.
-func NewSearch(query string, families, cases, processes []Hit) Written {
+func NewSearch(query string, families, cases, processes []Hit) Page {
 	shown := Visible(query)
-	v := Written{Shell: Shell{Title: "Search", Query: shown, Section: "search", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"}}
+	v := Page{Shell: Shell{Title: "Search", Query: shown, Section: "search", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"}}
 	if query != "" {
 		v.Shell.Title = "Search: " + shown
 	}
@@ -68,7 +68,7 @@ func searchSentence(query string, families, processes, cases int) string {
 }
 
 func hits(title, id, none string, list []Hit) document.Section {
-	out := document.NewSection(id, title, wording.Exact(int64(len(list))))
+	out := document.NewSection(document.ID(id), title, wording.Exact(int64(len(list))))
 	if len(list) == 0 {
 		out.Say("empty", none)
 		return out

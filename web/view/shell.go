@@ -53,6 +53,8 @@ type Shell struct {
 	Standalone bool
 	// Bare is a page for people who are not signed in: it leads to no other.
 	Bare bool `json:",omitempty"`
+	// Scripts are what the page needs besides those of every page.
+	Scripts []string `json:",omitempty"`
 	// Refresh is a number of seconds after which a page without scripts loads
 	// itself again, 0 for never.
 	Refresh int

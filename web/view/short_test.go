@@ -42,7 +42,7 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 	if c.ShortNote != "1\u00a0more finding stands below." {
 		t.Errorf("note: %q", c.ShortNote)
 	}
-	text := c.Document().Text()
+	text := c.Page().Body.Text()
 	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026", "Findings\n"}
 	if !slices.IsSortedFunc(lines, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) }) || strings.Count(text, "How sure:") != 1 {
 		t.Errorf("not in this order: %q\n%s", lines, text)

@@ -8,9 +8,9 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// Written is the page of the snapshot.
-func (s Snapshot) Written() Written {
-	out := Written{Shell: s.Shell}
+// Page is the page of the snapshot.
+func (s Snapshot) Page() Page {
+	out := Page{Shell: s.Shell}
 	d := &out.Body
 	hero := document.Group{Role: "header", Look: "hero"}
 	hero.Title(s.Headline)
@@ -28,7 +28,7 @@ func (s Snapshot) Written() Written {
 	if s.StatesBar != nil {
 		line := document.Group{Look: "statesline"}
 		line.Add(document.Heading{Level: 2, Look: document.Hidden, Text: document.Words("States")}, document.Drawing{Chart: *s.StatesBar},
-			document.Paragraph{Look: "legendline", Text: append(stateText(s.States), s.Shell.svg(s.StatesBar.ID, "States")...)})
+			document.Paragraph{Look: "legendline", Text: append(stateText(s.States), pictureLink(s.StatesBar.ID, "States")...)})
 		d.Add(line)
 	}
 	if len(s.Facts) > 0 {
@@ -52,6 +52,7 @@ func (s Snapshot) Written() Written {
 		d.Add(document.NewSection("h-wait", "Waiting at least, minutes", s.WaitNote, document.Drawing{Chart: *s.Waits}))
 	}
 	d.Add(document.Group{Look: "cols2 below", Blocks: document.Blocks{s.sources(), s.facts()}})
+	out.Body = twofold(out.Body, s.words())
 	return out
 }
 
@@ -98,7 +99,7 @@ func (s *Snapshot) locks() document.Section {
 		drawn := document.Group{Look: "panel"}
 		for _, x := range s.Locks.Shapes {
 			drawn.Heading(3, x.Title)
-			drawn.Add(document.Drawing{Chart: x}, s.Shell.svg(x.ID, x.Title))
+			drawn.Add(document.Drawing{Chart: x}, pictureLink(x.ID, x.Title))
 		}
 		both.Add(drawn)
 	}
@@ -205,8 +206,8 @@ func (s *Snapshot) facts() document.Group {
 	return out
 }
 
-// Document is the snapshot as text for a ticket.
-func (s Snapshot) Document() document.Document {
+// words are the snapshot as text for a ticket.
+func (s *Snapshot) words() document.Document {
 	var m document.Document
 	m.Heading(1, s.Headline)
 	m.Paragraph(s.Lead)

@@ -27,7 +27,7 @@ func (d *Diff) detail(r *DiffRow) document.Block {
 		}
 		out.Add(document.Paragraph{Look: "key", Text: key})
 	} else {
-		out.Add(AttributeTable(t.Attributes)...)
+		out.Add(attributeTable(t.Attributes)...)
 	}
 	trio := document.Group{Look: "trio"}
 	if t.HasStacks || t.BarA != nil || t.BarB != nil {
@@ -36,7 +36,7 @@ func (d *Diff) detail(r *DiffRow) document.Block {
 	if t.HasWaits || t.Waits != nil {
 		waits := part("Waiting at least, minutes, at B")
 		if t.Waits != nil {
-			waits.Add(document.Drawing{Chart: *t.Waits}, d.Shell.svg(t.Waits.ID, "Waits"))
+			waits.Add(document.Drawing{Chart: *t.Waits}, pictureLink(t.Waits.ID, "Waits"))
 		} else {
 			waits.Say(document.Muted, "No member shows a wait of a minute or more.")
 		}
@@ -78,7 +78,7 @@ func (d *Diff) detailHead(r *DiffRow) document.Group {
 		other.Key, other.KeyLabel = "u", "split or unify the stacks"
 		out.Add(document.Tabs{Label: "Stacks", List: []document.Tab{split, unified}})
 	}
-	out.Add(d.Shell.svg(r.Spark.ID, "The line of this family"))
+	out.Add(pictureLink(r.Spark.ID, "The line of this family"))
 	return out
 }
 
@@ -163,7 +163,7 @@ func unifiedLines(all []StackLine) document.Blocks {
 }
 
 func (r *StackRun) fold(lines ...document.Block) document.Fold {
-	return document.Fold{Look: "foldrun", SummaryLook: "fr " + r.Lines[0].Mark, Summary: document.Text{r.Lines[0].mark(), document.Marked("foldt", r.Fold)}, Blocks: lines}
+	return document.Fold{Look: "foldrun", SummaryLook: document.Look("fr " + r.Lines[0].Mark), Summary: document.Text{r.Lines[0].mark(), document.Marked("foldt", r.Fold)}, Blocks: lines}
 }
 
 // mark says on which side a line is.
@@ -193,11 +193,11 @@ func (l *StackLine) cell(f *FrameLine) document.Group {
 		look, called = look+" cr", document.Text{document.Plain("created by ")}
 	}
 	called = append(called, document.Span{Look: document.Function, Path: f.Func.Path, Text: f.Func.Name, Title: f.Func.Full})
-	return document.Group{Look: look, Blocks: document.Blocks{document.Text{l.mark(), document.Made("ff", called...), document.Marked("loc", f.Loc)}}}
+	return document.Group{Look: document.Look(look), Blocks: document.Blocks{document.Text{l.mark(), document.Made("ff", called...), document.Marked("loc", f.Loc)}}}
 }
 
-// AttributeTable lists what identifies a family that has no stack.
-func AttributeTable(attributes []Pair) document.Blocks {
+// attributeTable lists what identifies a family that has no stack.
+func attributeTable(attributes []Pair) document.Blocks {
 	if len(attributes) == 0 {
 		return document.Blocks{document.Paragraph{Look: document.Muted, Text: document.Words("This family has neither a stack nor attributes to show.")}}
 	}
@@ -208,9 +208,9 @@ func AttributeTable(attributes []Pair) document.Blocks {
 	return document.Blocks{table}
 }
 
-// TraceBlocks are the stack of a finding: leaf first, own code with an edge, the file and
+// traceBlocks are the stack of a finding: leaf first, own code with an edge, the file and
 // line at the right.
-func TraceBlocks(t *Trace) document.Blocks {
+func traceBlocks(t *Trace) document.Blocks {
 	if t == nil {
 		return nil
 	}
@@ -222,24 +222,29 @@ func TraceBlocks(t *Trace) document.Blocks {
 	for _, r := range t.Rows {
 		more := r.More()
 		if more == "" {
-			list.Items = append(list.Items, traceFrame(r.Function, r.Place, r.Own, r.Creator))
+			list.Items = append(list.Items, frameItem(Function(r.Function), document.Plain(r.Place), r.Own, r.Creator))
 			continue
 		}
 		folded := document.List{Look: "stacks one", Ordered: true}
 		for _, f := range r.Folded {
-			folded.Items = append(folded.Items, traceFrame(f.Function, f.Place, f.Own, f.Creator))
+			folded.Items = append(folded.Items, frameItem(Function(f.Function), document.Plain(f.Place), f.Own, f.Creator))
 		}
-		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{document.Fold{
-			Look: "foldrun", SummaryLook: "fr", Summary: document.Text{document.Made("m"), document.Marked("foldt", more)}, Blocks: document.Blocks{folded},
-		}}})
+		list.Items = append(list.Items, foldedFrames(more, folded))
 	}
 	out := document.Group{Look: "stk", Blocks: document.Blocks{document.Paragraph{Look: "note", Text: caption}, list}}
 	out.Say("note", t.Note)
 	return document.Blocks{out}
 }
 
-func traceFrame(function, place string, own, creator bool) document.Item {
-	f := Function(function)
+// foldedFrames are frames behind a line that counts them.
+func foldedFrames(count string, frames document.List) document.Item {
+	return document.Item{Blocks: document.Blocks{document.Fold{
+		Look: "foldrun", SummaryLook: "fr", Summary: document.Text{document.Made("m"), document.Marked("foldt", count)}, Blocks: document.Blocks{frames},
+	}}}
+}
+
+// frameItem is a line of a stack: the function, and where in the source it stands.
+func frameItem(f Func, place document.Span, own, creator bool) document.Item {
 	look := "fr"
 	var called document.Text
 	if own {
@@ -249,7 +254,7 @@ func traceFrame(function, place string, own, creator bool) document.Item {
 		look, called = look+" cr", append(called, document.Plain("created by "))
 	}
 	called = append(called, document.Span{Look: document.Function, Path: f.Path, Text: f.Name})
-	return document.Item{Look: look, Blocks: document.Blocks{document.Text{document.Made("m"), document.Made("ff", called...), document.Marked("loc", place)}}}
+	return document.Item{Look: document.Look(look), Blocks: document.Blocks{document.Text{document.Made("m"), document.Made("ff", called...), document.Made("loc", place)}}}
 }
 
 // section explains why members are one family, or why families are two.
@@ -268,7 +273,7 @@ func (w *DiffWhy) section() document.Section {
 		out.Add(document.Group{Look: "stacks", Blocks: append(document.Blocks{two}, unifiedLines(w.Lines)...)}, document.Paragraph{Look: "key", Text: key})
 	}
 	if len(w.Steps) > 0 {
-		out.Add(NormTable(w.Steps)...)
+		out.Add(normTable(w.Steps)...)
 		out.Add(document.Paragraph{Look: "note", Text: document.Words(w.KeyNote)})
 	}
 	if len(w.Attributes) > 0 {
@@ -306,8 +311,8 @@ func (w *DiffWhy) attributes() document.Table {
 	return out
 }
 
-// NormTable is what each frame becomes before it is compared, and by which rule.
-func NormTable(steps []NormStep) document.Blocks {
+// normTable is what each frame becomes before it is compared, and by which rule.
+func normTable(steps []NormStep) document.Blocks {
 	out := document.Table{Look: "data norm", Label: "Normalisation", Caption: "Each printed frame, the rule that changed it, and what is compared", Head: heads("#*", "As printed, leaf on top", "Rule", "Compared"), Parts: []document.Part{{}}}
 	for i := range steps {
 		out.Parts[0].Rows = append(out.Parts[0].Rows, steps[i].row())

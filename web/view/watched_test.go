@@ -32,7 +32,7 @@ func TestAFamilyOfWatchesSaysWhatItWatches(t *testing.T) {
 	if f.WatchedNote != "3 of 5"+hardSpace+"watches are on what is gone; of 1 nothing tells." {
 		t.Errorf("note %q", f.WatchedNote)
 	}
-	if text := f.Markdown(); !strings.Contains(text, "What they watch at t0") || !strings.Contains(text, "shop/cart") {
+	if text := f.Page().Body.Markdown(); !strings.Contains(text, "What they watch at t0") || !strings.Contains(text, "shop/cart") {
 		t.Errorf("the Markdown does not tell it:\n%s", text)
 	}
 }

@@ -19,7 +19,7 @@ func all() Document {
 		Figures{Rows: []Figure{{Value: "12", Text: "goroutines"}}},
 		Problems{List: []Problem{{What: "cut", Where: []Span{Plain("a"), LinkTo("/raw", "b")}, Why: "64 MiB"}}},
 		Fold{Summary: Words("more"), Blocks: Blocks{Group{Blocks: Blocks{Code{Lines: []string{"main.main"}}}}}},
-		Drawing{Chart: 1}, Drawing{Chart: 1, Text: "12 to 40"},
+		Drawing{Chart: drawn{}}, Drawing{Chart: drawn{}, Text: "12 to 40"},
 		TextOnly{Blocks{Words("for tickets")}}, PageOnly{Blocks{Words("never here")}},
 		Form{Blocks: Blocks{Words("never here"), Field{Name: "q"}}}, Tabs{List: []Tab{{Text: "never here"}}},
 		Table{Numeric: 1, Head: []Cell{{Text: Words("Family")}, {Text: Words("Count")}}, Parts: []Part{{Rows: []Row{{Cells: []Cell{
@@ -78,5 +78,26 @@ func TestItemsOfOneListStandTogether(t *testing.T) {
 	d.Paragraph("end")
 	if got, want := d.Markdown(), "- one\n- two\n\nend\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+type drawn struct{}
+
+func (drawn) Drawn() {}
+
+func TestAWalkMeetsWhatIsInsideOfEveryBlock(t *testing.T) {
+	in := Blocks{Drawing{Chart: drawn{}}}
+	all := Blocks{
+		List{Items: []Item{{Blocks: in}}}, Terms{Rows: []Term{{Blocks: in}}}, Table{Parts: []Part{{Rows: []Row{{Cells: []Cell{{Blocks: in}}}}}}}, Section{Blocks: in, End: in},
+		Group{Blocks: in}, Line{Blocks: in}, Fold{Blocks: in}, Form{Blocks: in}, Label{Blocks: in}, Fieldset{Blocks: in}, PageOnly{in}, TextOnly{in},
+	}
+	met := 0
+	all.Walk(func(b Block) {
+		if _, ok := b.(Drawing); ok {
+			met++
+		}
+	})
+	if met != len(all)+1 {
+		t.Errorf("%d drawings met, want %d", met, len(all)+1)
 	}
 }

@@ -18,32 +18,36 @@ type Blocks []Block
 
 // Look says what a block or a span of words is among its kind: a lead, a note, a warning.
 // Pages draw it; texts do not.
-type Look = string
+type Look string
+
+// ID is a word of the page's own that nobody reads: where a link leads, what a script asks
+// for. Looks and ids hold nothing of the evidence, and redaction leaves them.
+type ID string
 
 // Heading is a heading of level 1 to 4.
 type Heading struct {
 	Level int
 	Text  Text
-	ID    string
+	ID    ID
 	Look  Look
 }
 
 // Paragraph is a sentence or some of them.
 type Paragraph struct {
 	Text Text
-	ID   string
+	ID   ID
 	Look Look
 	// Role is "alert" or "status" for what a reader must be told at once. Silent says that
-	// assistive technology reads the same elsewhere.
-	Role   string
-	Silent bool
+	// assistive technology reads the same elsewhere, Unseen that a script shows it.
+	Role           ID
+	Silent, Unseen bool
 }
 
 // Notice is a sentence that qualifies what follows, behind a word such as "Mind".
 type Notice struct {
 	Word string
 	Text Text
-	Role string
+	Role ID
 }
 
 // List is a list of items, ordered if their order matters. Start is the number of the first.
@@ -53,13 +57,17 @@ type List struct {
 	Ordered bool
 	Start   int
 	Items   []Item
+	// Open says that what follows stands close to it.
+	Open bool
 }
 
 // Item is one entry of a list.
 type Item struct {
-	ID   string
+	ID   ID
 	Look Look
-	Blocks
+	// Stage is the step of a work that the item stands for, for the script that follows it.
+	Stage  ID
+	Blocks `json:"Blocks"`
 }
 
 // Terms is a list of names with what is said of each.
@@ -70,29 +78,35 @@ type Terms struct {
 
 // Term is one name. Look is that of its value.
 type Term struct {
-	ID   string
-	Name Text
-	Look Look
-	Blocks
+	ID     ID
+	Name   Text
+	Look   Look
+	Blocks `json:"Blocks"`
 }
 
 // Figures are key figures, large, each with its word.
 type Figures struct{ Rows []Figure }
 
-// Figure is one key figure.
-type Figure struct{ Value, Text string }
+// Figure is one key figure, a value or a change of one.
+type Figure struct {
+	Value, Text string
+	Change      Span
+}
 
 // Table is a table. Its text form has the columns from Numeric on right-aligned.
 type Table struct {
+	ID      ID
 	Look    Look
 	Caption string
 	// Label is for tables that scroll in a region of their own; the caption is then for
 	// assistive technology alone, unless it is Shown. Unseen says the same of other tables.
 	Label         string
 	Shown, Unseen bool
-	Numeric       int
-	Head          []Cell
-	Parts         []Part
+	// Region is the look of that region.
+	Region  Look
+	Numeric int
+	Head    []Cell
+	Parts   []Part
 }
 
 // Part is a group of rows.
@@ -103,9 +117,15 @@ type Part struct {
 
 // Row is one row of a table.
 type Row struct {
-	ID, Look Look
-	Cells    []Cell
+	ID    ID
+	Look  Look
+	Cells []Cell
+	// Facts are what a script sorts and filters the row by.
+	Facts []Fact
 }
+
+// Fact is a value by its name.
+type Fact struct{ Name, Value string }
 
 // Cell is one cell: words without a mark, a text behind them, or blocks in their place.
 type Cell struct {
@@ -117,18 +137,20 @@ type Cell struct {
 	Header, Group bool
 	// Name is the column's word, for narrow pages that show rows as lists.
 	Name string
-	ID   string
+	ID   ID
 	// Title is what a pointer resting on it shows.
 	Title string
 	// Span is how many columns it takes, 0 for one. Sort is the order of the column:
 	// ascending, descending or nothing.
 	Span int
-	Sort string
+	Sort ID
 }
 
 // Code is text that is shown as it is: a command, a stack, raw lines.
 type Code struct {
 	Lines []string
+	// ID is that of the text without its frame, for a button that copies it.
+	ID ID
 	// Label names it for assistive technology.
 	Label string
 }
@@ -136,42 +158,75 @@ type Code struct {
 // Section is a part of a page with its heading. ID is that of the heading, Anchor that of
 // the whole. Note stands beside the heading, End at the far side.
 type Section struct {
-	ID, Anchor  string
+	ID, Anchor  ID
 	Title, Note Text
-	End         Blocks
-	Look        Look
-	Blocks
+	// Target says that a link which skips something leads to the heading, Changes that the
+	// section is for readers who may change something.
+	Target, Changes bool
+	End             Blocks
+	Look            Look
+	Blocks          `json:"Blocks"`
 }
 
 // NewSection is a section with words for its heading and its note.
-func NewSection(id, title, note string, blocks ...Block) Section {
+func NewSection(id ID, title, note string, blocks ...Block) Section {
 	return Section{Look: "block", ID: id, Title: Words(title), Note: Words(note), Blocks: blocks}
 }
 
 // Group holds blocks together. Role is navigation, complementary, header, section, figure or
 // the caption of one, empty mostly. Label names it, or the element with the id LabelledBy.
 type Group struct {
-	ID, Look, Role, Label string
-	LabelledBy            string
+	ID, Role, LabelledBy ID
+	Look                 Look
+	Label                string
 	// Events and Poll are addresses for the script that keeps the group up to date.
 	Events, Poll string
-	Blocks
+	// Process is whose chart the group holds, as the table of figures names it.
+	Process string
+	Blocks  `json:"Blocks"`
 }
+
+// Bar is how far something is: Value of Max, nothing yet where both are 0. Unseen says that
+// a script shows it.
+type Bar struct {
+	ID         ID
+	Label      string
+	Value, Max int64
+	Unseen     bool
+}
+
+// Upload is the form that takes files, folders and pasted text: at most Max bytes, and Free
+// that the disk still takes, 0 for no limit. Keyed says that it answers with an owner key.
+type Upload struct {
+	Max, Free int64
+	Keyed     bool
+}
+
+// OwnerKey shows the key of a new case, and leads to the next page.
+type OwnerKey struct{ Key, Next string }
+
+// Sending is the progress of an upload that the form of a case began; a script keeps it.
+type Sending struct{}
 
 // Line is a paragraph of controls and words: buttons side by side.
 type Line struct {
-	Look Look
-	Blocks
+	Look   Look
+	Blocks `json:"Blocks"`
 }
 
 // Fold is opened by its summary. Of folds with one Name only one is open.
 type Fold struct {
-	ID, Look, Name string
-	Open           bool
-	Summary        Text
+	ID, Name ID
+	Look     Look
+	Open     bool
+	Summary  Text
 	// SummaryLook, SummaryID, Title and Key are those of the summary.
-	SummaryLook, SummaryID, Title, Key string
-	Blocks
+	SummaryLook    Look
+	SummaryID, Key ID
+	Title          string
+	// Changes says that it is for readers who may change something.
+	Changes bool
+	Blocks  `json:"Blocks"`
 }
 
 // Problems are groups of problems, each with its places.
@@ -188,10 +243,59 @@ type Problem struct {
 	Where []Span
 }
 
-// Drawing is a chart, which pages draw. Texts say Text of it, nothing mostly.
+// Drawing is a chart, which pages draw. Texts say Text of it, nothing mostly. Main is the
+// picture of the page, which stands for it where there is room for one.
 type Drawing struct {
-	Chart any
+	Chart Chart
 	Text  string
+	Main  bool
+}
+
+// Chart is data that pages draw: a type of package chart.
+type Chart interface{ Drawn() }
+
+// Walk calls f for each block and then for those inside of it.
+func (b Blocks) Walk(f func(Block)) {
+	for _, x := range b {
+		f(x)
+		switch x := x.(type) {
+		case List:
+			for _, i := range x.Items {
+				i.Walk(f)
+			}
+		case Terms:
+			for _, r := range x.Rows {
+				r.Walk(f)
+			}
+		case Table:
+			for _, p := range x.Parts {
+				for _, r := range p.Rows {
+					for i := range r.Cells {
+						r.Cells[i].Blocks.Walk(f)
+					}
+				}
+			}
+		case Section:
+			x.End.Walk(f)
+			x.Blocks.Walk(f)
+		case Group:
+			x.Walk(f)
+		case Line:
+			x.Walk(f)
+		case Fold:
+			x.Walk(f)
+		case Form:
+			x.Walk(f)
+		case Label:
+			x.Walk(f)
+		case Fieldset:
+			x.Walk(f)
+		case PageOnly:
+			x.Walk(f)
+		case TextOnly:
+			x.Walk(f)
+		}
+	}
 }
 
 // Tabs are a choice of one by links.
@@ -203,16 +307,21 @@ type Tabs struct {
 
 // Tab is one of them. Key presses it, KeyLabel says what that does.
 type Tab struct {
-	Text, URL     string
-	Current       bool
-	Key, KeyLabel string
+	Text, URL string
+	Current   bool
+	Key       ID
+	KeyLabel  string
 }
 
 // PageOnly are blocks that a text leaves out, because a ticket is small.
-type PageOnly struct{ Blocks }
+type PageOnly struct {
+	Blocks `json:"Blocks"`
+}
 
 // TextOnly are blocks that a page shows in another way.
-type TextOnly struct{ Blocks }
+type TextOnly struct {
+	Blocks `json:"Blocks"`
+}
 
 func (Heading) block()   {}
 func (Paragraph) block() {}
@@ -229,6 +338,10 @@ func (Fold) block()      {}
 func (Problems) block()  {}
 func (Drawing) block()   {}
 func (Tabs) block()      {}
+func (Bar) block()       {}
+func (Sending) block()   {}
+func (Upload) block()    {}
+func (OwnerKey) block()  {}
 func (PageOnly) block()  {}
 func (TextOnly) block()  {}
 func (Text) block()      {}
@@ -265,16 +378,17 @@ func (b *Blocks) Mind(text string) { b.Add(Notice{Word: "Mind", Text: Words(text
 func (b *Blocks) Item(text string) {
 	entry := Item{Blocks: Blocks{Words(text)}}
 	if n := len(*b); n > 0 {
-		if l, ok := (*b)[n-1].(*openList); ok {
+		if l, ok := (*b)[n-1].(List); ok && l.Open {
 			l.Items = append(l.Items, entry)
+			(*b)[n-1] = l
 			return
 		}
 	}
-	b.Add(&openList{List{Items: []Item{entry}}})
+	b.Add(List{Open: true, Items: []Item{entry}})
 }
 
 // Gap ends the list at the end.
-func (b *Blocks) Gap() { b.Add(gap{}) }
+func (b *Blocks) Gap() { b.Add(Gap{}) }
 
 // Table adds a table of words whose columns from numeric on are figures.
 func (b *Blocks) Table(numeric int, head []string, rows [][]string) {
@@ -299,9 +413,7 @@ func (b *Blocks) Fence(lines []string) { b.Add(Code{Lines: lines}) }
 // Note adds a sentence of the caller at the end.
 func (d *Document) Note(text string) { d.Paragraph(text) }
 
-// openList is a list to which items may be added, and which a gap ends.
-type openList struct{ List }
+// Gap ends a list that is written item by item.
+type Gap struct{}
 
-type gap struct{}
-
-func (gap) block() {}
+func (Gap) block() {}

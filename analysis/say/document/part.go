@@ -45,13 +45,13 @@ func (b Blocks) pieces() []piece {
 			add(piece{part: paragraphPart, text: x.String()})
 		case Notice:
 			add(piece{part: paragraphPart, text: x.Word + ": " + x.Text.String()})
-		case *openList:
-			items(x.Items)
-		case gap:
+		case Gap:
 			add(piece{part: gapPart})
 		case List:
 			items(x.Items)
-			add(piece{part: gapPart})
+			if !x.Open {
+				add(piece{part: gapPart})
+			}
 		case Terms:
 			for i := range x.Rows {
 				add(piece{part: itemPart, text: x.Rows[i].Name.String() + ": " + x.Rows[i].words()})
@@ -59,7 +59,7 @@ func (b Blocks) pieces() []piece {
 			add(piece{part: gapPart})
 		case Figures:
 			for _, f := range x.Rows {
-				add(piece{part: itemPart, text: f.Text + ": " + f.Value})
+				add(piece{part: itemPart, text: f.Text + ": " + f.Value + f.Change.plain()})
 			}
 			add(piece{part: gapPart})
 		case Problems:

@@ -25,12 +25,13 @@ type Span struct {
 
 // Link is what a link has besides its address.
 type Link struct {
-	ID   string
-	Look Look
+	ID, Rel ID
+	Look    Look
 	// Label names it for assistive technology; Rel is its relation to the page.
-	Label, Rel string
+	Label string
 	// Key presses it, KeyLabel says what that does.
-	Key, KeyLabel string
+	Key      ID
+	KeyLabel string
 	// Expanded is the state of a link that opens a row: true or false, empty for others.
 	Expanded string
 	// Current says that it leads to what is shown, Download that its target is saved.
@@ -70,8 +71,13 @@ const (
 	OnlyB      Look = "k-add"
 	Side       Look = "side"
 	NewLine    Look = "line"
-	Swatch     Look = "swatch"
-	Box        Look = "box"
+	MayBreak   Look = "wbr"
+	// Picture leads to the chart with the name Text as a file. Title names the link.
+	Picture Look = "picture"
+	// Destination is where uploads go, which the server knows.
+	Destination Look = "destination"
+	Swatch      Look = "swatch"
+	Box         Look = "box"
 )
 
 // Words is text without a mark.
@@ -114,12 +120,14 @@ func (t Text) String() string {
 // plain is what a text form says of a span.
 func (s *Span) plain() string {
 	switch s.Look {
-	case Confidence, Glyph, Swatch, Box, Hidden, Number:
+	case Confidence, Glyph, Swatch, Box, Hidden, Number, Picture, Destination:
 		return ""
 	case NewLine:
 		return " "
 	case Verdict, Judged:
-		return strings.ReplaceAll(s.Text, "_", " ")
+		if s.Inside == nil {
+			return strings.ReplaceAll(s.Text, "_", " ")
+		}
 	}
 	if s.Inside != nil {
 		return s.Inside.String()

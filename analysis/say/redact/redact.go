@@ -293,7 +293,8 @@ func (r *Redactor) Locate(s, path string, line int64) {
 }
 
 // Value replaces secrets in every string that v refers to, and in the keys of its maps.
-// A string of a named type is one of a few words and stays.
+// A string of a named type is one of a few words and stays. A field URL that would change
+// becomes empty: it would lead elsewhere.
 func (r *Redactor) Value(v any) {
 	type replaced struct {
 		text string
@@ -355,7 +356,14 @@ func walk(v reflect.Value, f func(string) string) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			field := v.Type().Field(i)
+			switch {
+			case !field.IsExported():
+			case field.Name == "URL" && field.Type == plain:
+				if address := v.Field(i).String(); f(address) != address {
+					v.Field(i).SetString("")
+				}
+			default:
 				walk(v.Field(i), f)
 			}
 		}

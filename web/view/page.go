@@ -1,0 +1,37 @@
+package view
+
+import (
+	"slices"
+
+	"leakdiff/analysis/say/document"
+	"leakdiff/web/chart"
+)
+
+// Page is a page: its frame, and what it says. Texts are written from the same document.
+type Page struct {
+	Shell Shell
+	Body  document.Document
+}
+
+// charts are the charts of the page that can be files, the main one in front.
+func (p *Page) charts() []chart.Chart {
+	var out []chart.Chart
+	p.Body.Walk(func(b document.Block) {
+		d, ok := b.(document.Drawing)
+		if !ok {
+			return
+		}
+		switch c, isFile := d.Chart.(chart.Chart); {
+		case isFile && d.Main:
+			out = slices.Insert(out, 0, c)
+		case isFile:
+			out = append(out, c)
+		}
+	})
+	return out
+}
+
+// twofold is a document that a page shows in one way and a text in another.
+func twofold(page, text document.Document) document.Document {
+	return document.Document{Blocks: document.Blocks{document.PageOnly(page), document.TextOnly(text)}}
+}
