@@ -57,7 +57,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/knowledge.json", s.pages.KnowledgeJSON)
 	r.Get("/knowledge/schema.json", s.pages.KnowledgeSchema)
 
-	r.Get("/cases/{id}", s.share.OrRedacted(s.cases.CasePage))
+	r.Get("/cases/{id}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/cases/{id}/identity", s.cases.IdentityPage)
 	r.Get("/cases/{id}/identity.json", s.cases.EditsAPI)
 	r.Post("/cases/{id}/identity", s.cases.EditForm)
@@ -75,21 +75,21 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Post("/bundles/{id}/read", s.intake.ReadAgain)
 	r.Post("/bundles/{id}/kind", s.intake.KindForm)
 
-	r.Get("/snapshots/{id}", s.share.OrRedacted(s.cases.SnapshotPage))
+	r.Get("/snapshots/{id}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/snapshots/{id}/pprof", s.toFlame)
 	r.Get("/diff-pick", s.cases.PickDiff)
-	r.Get("/diff/{pair}", s.share.OrRedacted(s.cases.DiffPage))
+	r.Get("/diff/{pair}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/diff-other", s.cases.ElsewherePage)
-	r.Get("/compare", s.cases.ComparePage)
+	r.Get("/compare", s.cases.Page)
 	for _, suffix := range response.Suffixes {
 		if !strings.HasPrefix(suffix, ".ticket") && suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // the page is no case and has no charts and no stacks
-			r.Get("/compare"+suffix, s.share.OrRedacted(s.cases.ComparePage))
+			r.Get("/compare"+suffix, s.share.OrRedacted(s.cases.Page))
 		}
 	}
-	r.Get("/snapshots/{id}/{page}", s.share.OrRedacted(s.cases.SnapshotFlame))
+	r.Get("/snapshots/{id}/{page}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/diff/{pair}/pprof", s.toFlame)
-	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.DiffFlame))
-	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.FamilyPage))
+	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.Page))
+	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/objects/{id}", s.share.OrRedacted(s.cases.ObjectPage))
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)

@@ -2,7 +2,6 @@ package casepage
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -17,7 +16,6 @@ import (
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
-	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
@@ -29,45 +27,6 @@ func (s *Service) DeleteCaseAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// CasePage shows the timeline of all series of a case, and its findings.
-func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := response.Twin(response.PathValue(r, "id"))
-	s.show(w, r, func() (response.Content, error) {
-		c, err := s.loader.Report(r.Context(), id)
-		if err != nil {
-			return response.Content{}, err
-		}
-		if suffix == ".json" {
-			return response.ReportOf(c.Said.Report)
-		}
-		permalinks, err := s.store.PermalinkCount(r.Context(), id)
-		if err != nil {
-			return response.Content{}, err
-		}
-		known, err := s.memories(r.Context(), id, leading(c.Said.Report))
-		if err != nil {
-			return response.Content{}, err
-		}
-		v, err := s.caseView(r.Context(), c, permalinks, r.URL.Query(), known, showing)
-		if err != nil {
-			return response.Content{}, err
-		}
-		if suffix != "" {
-			alone, err := s.caseView(r.Context(), c, 0, r.URL.Query(), nil, freezing)
-			if err != nil {
-				return response.Content{}, err
-			}
-			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v.Page(), Kept: kept(alone.Page()), Shell: s.respond.Copied(v.Shell), Name: c.Title,
-				Report: &c.Said.Report, Link: s.respond.Base(r) + "/cases/" + c.ID,
-				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) },
-			})
-		}
-		response.OfferSharing(&v.Shell, *r.URL, c.ID)
-		return response.PageOf(r.Context(), page.HTML(v.Page()))
-	})
 }
 
 // caseView makes the page of a case. The parameter "over" names fields in which this save
@@ -232,29 +191,6 @@ func (s *Service) deleteCase(r *http.Request, id, key, permalinks string) error 
 	s.queue.Notify() // a job that found no room may have it now
 	s.cfg.Changed()
 	return nil
-}
-
-func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := response.Twin(response.PathValue(r, "id"))
-	s.show(w, r, func() (response.Content, error) {
-		l, series, i, err := s.snapshot(r, id)
-		if err != nil {
-			return response.Content{}, err
-		}
-		if suffix == ".json" {
-			return response.ReportOf(onlySnapshot(l, series, i))
-		}
-		v := s.snapshotView(l, series, i, r.URL.Query(), showing)
-		if suffix != "" {
-			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v.Page(), Kept: kept(s.snapshotView(l, series, i, r.URL.Query(), freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, series, i), id) },
-				Stacks: []*analysis.Snapshot{series.Snapshots[i]},
-			})
-		}
-		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		return response.PageOf(r.Context(), page.HTML(v.Page()))
-	})
 }
 
 // onlySnapshot returns the part of a case's report that is about one snapshot, with its

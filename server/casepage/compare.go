@@ -46,26 +46,6 @@ type severalColumn struct {
 
 func (c *severalColumn) snapshot() *analysis.Snapshot { return c.series.Snapshots[c.at] }
 
-func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
-	_, suffix := response.Twin(r.URL.Path)
-	s.show(w, r, func() (response.Content, error) {
-		c, err := s.several(r)
-		if err != nil {
-			return response.Content{}, err
-		}
-		query := r.URL.Query()
-		if suffix != "" {
-			return s.severalTwin(r, c, suffix, query)
-		}
-		v, err := s.severalView(r, c, query, showing)
-		if err != nil {
-			return response.Content{}, err
-		}
-		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.HTML(v.Page()))
-	})
-}
-
 // namedSnapshots returns the snapshots that an address names, each once.
 func namedSnapshots(q url.Values) []string {
 	var out []string
@@ -269,28 +249,6 @@ func (s *Service) severalView(r *http.Request, c *several, query url.Values, why
 		return view.Compare{}, err
 	}
 	return view.NewCompare(in), nil
-}
-
-// severalTwin writes the table as a file. A file has no link to unfold, so it has all
-// rows.
-func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
-	data, err := s.severalData(r, c, query)
-	if err != nil {
-		return response.Content{}, err
-	}
-	if suffix == ".json" {
-		return response.JsonOf(data)
-	}
-	query.Set("all", "1")
-	v, err := s.severalView(r, c, query, showing)
-	if err != nil {
-		return response.Content{}, err
-	}
-	alone, err := s.severalView(r, c, query, freezing)
-	if err != nil {
-		return response.Content{}, err
-	}
-	return s.respond.TwinOf(r, suffix, response.Export{Page: v.Page(), Kept: kept(alone.Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
 }
 
 // severalData returns the rows that pass the filter, as data.

@@ -13,7 +13,6 @@ import (
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
-	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
@@ -62,39 +61,6 @@ type compared struct {
 	a, b             int
 	result           diff.Result
 	baseline         view.Baseline
-}
-
-func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
-	pair, suffix := response.Twin(response.PathValue(r, "pair"))
-	s.show(w, r, func() (response.Content, error) {
-		c, err := s.compare(r, pair)
-		if err != nil {
-			return response.Content{}, err
-		}
-		query := r.URL.Query()
-		if suffix == ".json" {
-			data, err := c.data(query)
-			if err != nil {
-				return response.Content{}, err
-			}
-			return response.JsonOf(data)
-		}
-		if suffix != "" {
-			query.Set("all", "1") // a file has no link to unfold
-			data, err := c.data(query)
-			if err != nil {
-				return response.Content{}, err
-			}
-			v := s.diffView(r.Context(), c, query, showing)
-			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v.Page(), Kept: kept(s.diffView(r.Context(), c, query, freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
-				CSV: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
-			})
-		}
-		v := s.diffView(r.Context(), c, query, showing)
-		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
-		return response.PageOf(r.Context(), page.HTML(v.Page()))
-	})
 }
 
 // caseOfPair returns the cases of B and A: those that the query names, else the newest

@@ -3,7 +3,6 @@ package casepage
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
-	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
@@ -76,46 +74,6 @@ const maxMembers = 100
 
 // maxLifelines bounds the members followed on a family page.
 const maxLifelines = 2000
-
-// FamilyPage shows a family in one series: that of the query, else one of the newest case
-// with the family.
-func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
-	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
-	l, series, err := s.familySeries(r, fingerprint)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	v, err := s.familyView(r, l, series, fingerprint, showing)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	if suffix == "" {
-		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		s.respond.Page(w, r, http.StatusOK, page.HTML(v.Page()))
-		return
-	}
-	at := chosen(r, series, fingerprint)
-	if suffix == ".json" {
-		response.WriteJSON(w, http.StatusOK, series.Membership(familyOf(l, series, fingerprint), at, maxMembers))
-		return
-	}
-	frozen, err := s.familyView(r, l, series, fingerprint, freezing)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	made, err := s.respond.TwinOf(r, suffix, response.Export{
-		Page: v.Page(), Kept: kept(frozen.Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-		CSV: func(w io.Writer) error { return series.Membership(familyOf(l, series, fingerprint), at, 0).CSV(w) },
-	})
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	made.Write(w)
-}
 
 func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")

@@ -1,15 +1,12 @@
 package casepage
 
 import (
-	"io"
 	"net/http"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/say/evidence"
 	"leakdiff/server/loader"
-	"leakdiff/server/response"
-	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
@@ -17,58 +14,10 @@ import (
 // twin.
 const flamePath = "flame"
 
-// SnapshotFlame shows the merged stacks of one snapshot.
-func (s *Service) SnapshotFlame(w http.ResponseWriter, r *http.Request) {
-	id := response.PathValue(r, "id")
-	name, suffix := response.Twin(response.PathValue(r, "page"))
-	if name != flamePath {
-		s.respond.NotFound(w, r)
-		return
-	}
-	s.show(w, r, func() (response.Content, error) {
-		g, err := s.flameOf(r, id)
-		if err != nil {
-			return response.Content{}, err
-		}
-		return s.flameAnswer(r, g, suffix)
-	})
-}
-
-// DiffFlame shows the merged stacks of what changed between two snapshots.
-func (s *Service) DiffFlame(w http.ResponseWriter, r *http.Request) {
-	pair := response.PathValue(r, "pair")
-	name, suffix := response.Twin(response.PathValue(r, "page"))
-	if name != flamePath {
-		s.respond.NotFound(w, r)
-		return
-	}
-	s.show(w, r, func() (response.Content, error) {
-		g, err := s.flameBetween(r, pair)
-		if err != nil {
-			return response.Content{}, err
-		}
-		return s.flameAnswer(r, g, suffix)
-	})
-}
-
 // graph is a flame graph with its case.
 type graph struct {
 	l  *loader.Loaded
 	in view.FlameInput
-}
-
-func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response.Content, error) {
-	if suffix == ".json" {
-		return response.JsonOf(flameJSON(g))
-	}
-	v := view.NewFlame(g.in)
-	if suffix != "" {
-		frozen := g.in
-		frozen.Frozen = bool(freezing)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v.Page(), Kept: kept(view.NewFlame(frozen).Page()), Shell: s.respond.Copied(v.Shell), CSV: func(w io.Writer) error { return flameCSV(w, v.Page().Body) }, Name: v.Headline})
-	}
-	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
-	return response.PageOf(r.Context(), page.HTML(v.Page()))
 }
 
 func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
@@ -102,21 +51,24 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-func (s *Service) freezeFlame(r *http.Request, id string) (View, *loader.Loaded, error) {
-	return frozenFlame(s.flameOf(r, id))
+func (s *Service) loadFlame(r *http.Request, id string, _ purpose) (*loaded, error) {
+	return loadedFlame(s.flameOf(r, id))
 }
 
-func (s *Service) freezeFlameBetween(r *http.Request, id string) (View, *loader.Loaded, error) {
-	return frozenFlame(s.flameBetween(r, id))
+func (s *Service) loadFlameBetween(r *http.Request, id string, _ purpose) (*loaded, error) {
+	return loadedFlame(s.flameBetween(r, id))
 }
 
-func frozenFlame(g graph, err error) (View, *loader.Loaded, error) {
+func loadedFlame(g graph, err error) (*loaded, error) {
 	if err != nil {
-		return View{}, nil, err
+		return nil, err
 	}
-	g.in.Frozen = bool(freezing)
-	v := view.NewFlame(g.in)
-	return View{Page: v.Page(), Data: flameJSON(g), Headline: v.Headline}, g.l, nil
+	data := flameJSON(g)
+	return &loaded{l: g.l, caseID: g.l.ID, data: &data, name: view.NewFlame(g.in).Headline, make: func(why purpose) (view.Page, error) {
+		in := g.in
+		in.Frozen = bool(why)
+		return view.NewFlame(in).Page(), nil
+	}}, nil
 }
 
 type flameNode struct {

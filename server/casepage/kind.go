@@ -19,8 +19,10 @@ type Kind struct {
 	Name string
 	// at begins the addresses of its pages, below follows the id in them.
 	at, below string
-	// freeze makes the page at an address: what it says, its data and its sentence.
-	freeze func(s *Service, r *http.Request, id string) (View, *loader.Loaded, error)
+	// load loads the page at an address.
+	load func(s *Service, r *http.Request, id string, why purpose) (*loaded, error)
+	// unfolds says that the page leaves out rows which it shows when they are asked for.
+	unfolds bool
 	// data returns a value to decode its data into.
 	data func() any
 	// Counts describes a page without any name, for previews in chats.
@@ -38,6 +40,8 @@ func (k *Kind) Data(text []byte) (any, error) {
 // CSV writes the table of a kept page with its data.
 func CSV(w io.Writer, body document.Document, data any) error {
 	switch d := data.(type) {
+	case report.Report:
+		return report.CSV(w, d)
 	case *report.Report:
 		return report.CSV(w, *d)
 	case *OneSnapshot:
@@ -59,31 +63,20 @@ func CSV(w io.Writer, body document.Document, data any) error {
 func kinds() []Kind {
 	stacks := Kind{Name: "flame", below: "/" + flamePath, data: of[FlameGraph], Counts: always("The merged stacks of a process."), Title: titled("Frozen stacks of a process")}
 	ofOne, ofPair := stacks, stacks
-	ofOne.at, ofOne.freeze = "snapshots", (*Service).freezeFlame
-	ofPair.at, ofPair.freeze = "diff", (*Service).freezeFlameBetween
+	ofOne.at, ofOne.load = "snapshots", (*Service).loadFlame
+	ofPair.at, ofPair.load = "diff", (*Service).loadFlameBetween
 	return []Kind{
-		{Name: "case", at: "cases", freeze: (*Service).freezeCase, data: of[report.Report], Counts: caseCounts, Title: caseTitle},
+		{Name: "case", at: "cases", load: (*Service).loadCase, data: of[report.Report], Counts: caseCounts, Title: caseTitle},
 		ofOne, ofPair,
-		{Name: "diff", at: "diff", freeze: (*Service).freezeDiff, data: of[report.Comparison], Counts: fromCase("Two snapshots compared"), Title: titled("Frozen comparison: 2 snapshots")},
-		{Name: "compare", at: "compare", freeze: (*Service).freezeSeveral, data: of[report.Several], Counts: fromCase("Several snapshots compared"), Title: compareTitle},
-		{Name: "family", at: "families", freeze: (*Service).freezeFamily, data: of[report.Membership], Counts: fromCase("One family over time"), Title: familyTitle},
-		{Name: "objects", at: "objects", freeze: (*Service).freezeObjects, data: of[report.ObjectMembership], Counts: fromCase("One kind of objects over time"), Title: titled("Frozen objects")},
-		{Name: "snapshot", at: "snapshots", freeze: (*Service).freezeSnapshot, data: of[OneSnapshot], Counts: always("One snapshot of a process."), Title: titled("Frozen snapshot of a process")},
+		{Name: "diff", at: "diff", unfolds: true, load: (*Service).loadDiff, data: of[report.Comparison], Counts: fromCase("Two snapshots compared"), Title: titled("Frozen comparison: 2 snapshots")},
+		{Name: "compare", at: "compare", unfolds: true, load: (*Service).loadSeveral, data: of[report.Several], Counts: fromCase("Several snapshots compared"), Title: compareTitle},
+		{Name: "family", at: "families", load: (*Service).loadFamily, data: of[report.Membership], Counts: fromCase("One family over time"), Title: familyTitle},
+		{Name: "objects", at: "objects", load: (*Service).loadObjects, data: of[report.ObjectMembership], Counts: fromCase("One kind of objects over time"), Title: titled("Frozen objects")},
+		{Name: "snapshot", at: "snapshots", load: (*Service).loadSnapshot, data: of[OneSnapshot], Counts: always("One snapshot of a process."), Title: titled("Frozen snapshot of a process")},
 	}
 }
 
 func of[Data any]() any { return new(Data) }
-
-// OneSnapshot is the report of one snapshot.
-type OneSnapshot struct{ report.Report }
-
-func (o *OneSnapshot) csv(w io.Writer) error {
-	id := ""
-	if len(o.Snapshots) > 0 {
-		id = o.Snapshots[0].ID
-	}
-	return report.SnapshotCSV(w, o.Report, id)
-}
 
 // KindNamed returns the kind of a record.
 func KindNamed(name string) (Kind, error) {
@@ -149,8 +142,6 @@ func familyTitle(data []byte, _ string) string {
 	}
 	return "Frozen family: over " + wording.PagePlural(int64(len(d.Counts)), "snapshot", "snapshots")
 }
-
-func kept(p view.Page) *view.Page { return &p }
 
 // flameCSV writes the table beside a flame graph.
 func flameCSV(w io.Writer, body document.Document) error {

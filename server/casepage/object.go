@@ -10,42 +10,23 @@ import (
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
-	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
 // maxObjects bounds the objects in the list of an object page.
 const maxObjects = 200
 
-// ObjectPage shows a kind of objects of one series: that of the query, else the first of
-// the case that has the id.
+// ofType begins the fingerprints of types of objects.
+const ofType = "o1:"
+
+// ObjectPage leads from a type of objects to the kind of it that grew most, and shows a kind.
 func (s *Service) ObjectPage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := response.Twin(response.PathValue(r, "id"))
-	if strings.HasPrefix(id, ofType) {
+	if id, _ := response.Twin(response.PathValue(r, "id")); strings.HasPrefix(id, ofType) {
 		s.objectsOfType(w, r, id)
 		return
 	}
-	s.show(w, r, func() (response.Content, error) {
-		o, err := s.objects(r, id)
-		if err != nil {
-			return response.Content{}, err
-		}
-		if suffix == ".json" {
-			return response.JsonOf(o.data)
-		}
-		v := s.objectView(o, showing)
-		if suffix != "" {
-			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v.Page(), Kept: kept(s.objectView(o, freezing).Page()), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title, CSV: o.data.CSV,
-			})
-		}
-		response.OfferSharing(&v.Shell, *r.URL, o.l.ID)
-		return response.PageOf(r.Context(), page.HTML(v.Page()))
-	})
+	s.Page(w, r)
 }
-
-// ofType begins the fingerprints of types of objects.
-const ofType = "o1:"
 
 // objectsOfType leads from a type of objects to the kind of it that grew most: in the series
 // of the query, else in any other one. A case that lists none is shown itself: there never was

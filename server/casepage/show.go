@@ -1,17 +1,250 @@
 package casepage
 
 import (
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/url"
 
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
 )
 
-// show answers with what make returns, with a hash of its bytes as ETag.
-func (s *Service) show(w http.ResponseWriter, r *http.Request, make func() (response.Content, error)) {
-	made, err := make()
+// purpose is why a page is made: to be shown now or to be frozen. A frozen page has no form
+// and no link to a live one.
+type purpose bool
+
+const (
+	showing  purpose = false
+	freezing purpose = true
+)
+
+// loaded is a page whose evidence is at hand: to be shown in every form, or to be frozen.
+type loaded struct {
+	// l is the case of the page, nil for the page of a case that is shown; caseID is its id.
+	l      *loader.Loaded
+	caseID string
+	make   func(why purpose) (view.Page, error)
+	// data is the JSON twin; csv is its table where it holds more rows.
+	data any
+	csv  func(io.Writer) error
+	// report is that of a case, for its ticket. stacks are the snapshots of the page, for
+	// other tools. name begins the names of files, here for that of the page.
+	report *report.Report
+	stacks []*analysis.Snapshot
+	name   string
+}
+
+// Page answers for all pages of cases, in the form that the suffix of the address asks for.
+func (s *Service) Page(w http.ResponseWriter, r *http.Request) {
+	path, suffix := response.Twin(r.URL.Path)
+	kind, id, ok := kindAt(path)
+	if !ok {
+		s.respond.NotFound(w, r)
+		return
+	}
+	made, err := s.answer(r, kind, id, suffix)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	made.Tagged(w, r)
 }
+
+func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (response.Content, error) {
+	if suffix != "" && suffix != ".json" && kind.unfolds {
+		q := r.URL.Query()
+		q.Set("all", "1") // a file has no link to unfold
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = q.Encode()
+	}
+	p, err := kind.load(s, r, id, showing)
+	if err != nil {
+		return response.Content{}, err
+	}
+	if suffix == ".json" {
+		if one, ok := p.data.(interface{ whole() report.Report }); ok {
+			return response.ReportOf(one.whole())
+		}
+		if all, ok := p.data.(report.Report); ok {
+			return response.ReportOf(all)
+		}
+		return response.JsonOf(p.data)
+	}
+	v, err := p.make(showing)
+	if err != nil {
+		return response.Content{}, err
+	}
+	if suffix == "" {
+		response.OfferSharing(&v.Shell, *r.URL, p.caseID)
+		return response.PageOf(r.Context(), page.HTML(v))
+	}
+	kept, err := p.make(freezing)
+	if err != nil {
+		return response.Content{}, err
+	}
+	e := response.Export{Page: v, Kept: &kept, Shell: s.respond.Copied(v.Shell), Name: p.name, Report: p.report, Stacks: p.stacks, CSV: p.csv, Link: s.respond.Base(r) + "/cases/" + p.caseID}
+	if e.Name == "" {
+		e.Name = v.Shell.Title
+	}
+	if e.CSV == nil {
+		e.CSV = func(w io.Writer) error { return CSV(w, v.Body, p.data) }
+	}
+	return s.respond.TwinOf(r, suffix, e)
+}
+
+// View is a page to be frozen, and its JSON twin.
+type View struct {
+	// Kind is the name of a Kind, which decides the type of Data.
+	Kind     string
+	Page     view.Page
+	Data     any
+	Headline string
+}
+
+// FrozenView makes the view of the page at an address. It returns the case of the page and
+// all cases that the page shows something of.
+func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loaded, []*loader.Loaded, error) {
+	ctx, cases := loader.WithWholeCases(r.Context())
+	v, l, err := s.frozen(r.WithContext(ctx), address)
+	return v, l, cases.All, err
+}
+
+func (s *Service) frozen(r *http.Request, address string) (View, *loader.Loaded, error) {
+	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families, objects and snapshots can", "open one of them and share it from there")
+	u, err := url.Parse(address)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return View{}, nil, bad
+	}
+	kind, id, ok := kindAt(u.Path)
+	if !ok {
+		return View{}, nil, bad
+	}
+	inner := r.Clone(r.Context())
+	inner.URL = u
+	p, err := kind.load(s, inner, id, freezing)
+	if err != nil {
+		return View{}, nil, err
+	}
+	v, err := p.make(freezing)
+	return View{Kind: kind.Name, Page: v, Data: p.data, Headline: v.Shell.Description}, p.l, err
+}
+
+// loadCase loads a case. To be frozen it is loaded whole: the redactor learns names from
+// the evidence.
+func (s *Service) loadCase(r *http.Request, id string, why purpose) (*loaded, error) {
+	p := &loaded{caseID: id}
+	var c *loader.Report
+	var err error
+	if why == freezing {
+		if p.l, err = s.loader.Load(r.Context(), id); err == nil {
+			c = &loader.Report{Case: p.l.Case, Bundles: p.l.Bundles, Fields: p.l.Fields, Said: p.l.Built.Said()}
+		}
+	} else {
+		c, err = s.loader.Report(r.Context(), id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.data, p.report, p.name = c.Said.Report, &c.Said.Report, c.Title
+	p.make = func(why purpose) (view.Page, error) {
+		permalinks, known, err := 0, map[string]view.CaseMemory(nil), error(nil)
+		if why == showing {
+			if permalinks, err = s.store.PermalinkCount(r.Context(), id); err != nil {
+				return view.Page{}, err
+			}
+			if known, err = s.memories(r.Context(), id, leading(c.Said.Report)); err != nil {
+				return view.Page{}, err
+			}
+		}
+		v, err := s.caseView(r.Context(), c, permalinks, r.URL.Query(), known, why)
+		return v.Page(), err
+	}
+	return p, nil
+}
+
+func (s *Service) loadSnapshot(r *http.Request, id string, _ purpose) (*loaded, error) {
+	l, series, i, err := s.snapshot(r, id)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{l: l, caseID: l.ID, data: &OneSnapshot{onlySnapshot(l, series, i)}, stacks: []*analysis.Snapshot{series.Snapshots[i]}, make: func(why purpose) (view.Page, error) {
+		return s.snapshotView(l, series, i, r.URL.Query(), why).Page(), nil
+	}}, nil
+}
+
+func (s *Service) loadDiff(r *http.Request, id string, _ purpose) (*loaded, error) {
+	c, err := s.compare(r, id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.data(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	v := s.diffView(r.Context(), c, r.URL.Query(), showing)
+	return &loaded{l: c.l, caseID: c.l.ID, data: &data, stacks: []*analysis.Snapshot{c.result.A, c.result.B}, name: v.Shell.Here, make: func(why purpose) (view.Page, error) {
+		if why == showing {
+			return v.Page(), nil
+		}
+		return s.diffView(r.Context(), c, r.URL.Query(), why).Page(), nil
+	}}, nil
+}
+
+func (s *Service) loadSeveral(r *http.Request, _ string, _ purpose) (*loaded, error) {
+	c, err := s.several(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.severalData(r, c, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{l: c.l, caseID: c.l.ID, data: &data, make: func(why purpose) (view.Page, error) {
+		v, err := s.severalView(r, c, r.URL.Query(), why)
+		return v.Page(), err
+	}}, nil
+}
+
+func (s *Service) loadFamily(r *http.Request, id string, _ purpose) (*loaded, error) {
+	l, series, err := s.familySeries(r, id)
+	if err != nil {
+		return nil, err
+	}
+	members := func(most int) report.Membership {
+		return series.Membership(familyOf(l, series, id), chosen(r, series, id), most)
+	}
+	data := members(maxMembers)
+	return &loaded{l: l, caseID: l.ID, data: &data, csv: func(w io.Writer) error { return members(0).CSV(w) }, make: func(why purpose) (view.Page, error) {
+		v, err := s.familyView(r, l, series, id, why)
+		return v.Page(), err
+	}}, nil
+}
+
+func (s *Service) loadObjects(r *http.Request, id string, _ purpose) (*loaded, error) {
+	o, err := s.objects(r, id)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{l: o.l, caseID: o.l.ID, data: &o.data, make: func(why purpose) (view.Page, error) { return s.objectView(o, why).Page(), nil }}, nil
+}
+
+// OneSnapshot is the report of one snapshot.
+type OneSnapshot struct{ report.Report }
+
+func (o *OneSnapshot) whole() report.Report { return o.Report }
+
+func (o *OneSnapshot) csv(w io.Writer) error {
+	id := ""
+	if len(o.Snapshots) > 0 {
+		id = o.Snapshots[0].ID
+	}
+	return report.SnapshotCSV(w, o.Report, id)
+}
+
+// MarshalJSON is that of the report.
+func (o *OneSnapshot) MarshalJSON() ([]byte, error) { return json.Marshal(o.Report) }

@@ -84,13 +84,13 @@ func redacted(v casepage.View, r *redact.Redactor) (Record, error) {
 			r.LearnEvidence(m.Members[i].Detail)
 		}
 	}
-	if v.Raw != nil {
-		for _, line := range v.Raw.Lines {
+	if v.Page.Raw != nil {
+		for _, line := range v.Page.Raw.Lines {
 			r.LearnEvidence(strings.TrimSpace(line.Text))
 		}
-		for _, line := range v.Raw.Lines {
+		for _, line := range v.Page.Raw.Lines {
 			if n, err := strconv.ParseInt(onlyDigits(line.Number), 10, 64); err == nil {
-				r.Locate(line.Text, v.Raw.File, n)
+				r.Locate(line.Text, v.Page.Raw.File, n)
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 type Page struct {
 	Shell Shell
 	Body  document.Document
+	// Raw are the lines of a file that it shows, nil for none.
+	Raw *RawLines
 }
 
 // charts are the charts of the page that can be files, the main one in front.

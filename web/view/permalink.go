@@ -214,7 +214,7 @@ func (g Gone) Document() document.Document {
 }
 
 // Page is the page in its frame.
-func (g Gone) Page() Page { return Page{g.Shell, g.Document()} }
+func (g Gone) Page() Page { return Page{Shell: g.Shell, Body: g.Document()} }
 
 // NewNoSuchPermalink makes the page of an address that no permalink ever had.
 func NewNoSuchPermalink() Gone {

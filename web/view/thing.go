@@ -259,7 +259,7 @@ func kinSection(id document.ID, title, note string, rows []CaseShare) document.B
 
 // Page is the page of a family.
 func (f Family) Page() Page {
-	out := Page{Shell: f.Shell}
+	out := Page{Shell: f.Shell, Raw: f.rawLines()}
 	out.Shell.Captured = f.Captured()
 	b := &out.Body
 	name := document.Text{document.Marked(document.Breakable, f.Name.Title.Path+f.Name.Title.Name)}
@@ -473,8 +473,7 @@ type RawLines struct {
 	Lines []RawLine
 }
 
-// RawLines are those of the page, nil for none.
-func (f *Family) RawLines() *RawLines {
+func (f *Family) rawLines() *RawLines {
 	if len(f.Raw) == 0 {
 		return nil
 	}
