@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -138,6 +139,7 @@ type compareMaker struct {
 	columns  columns
 	families map[string]*report.Family
 	key      string
+	here     address
 }
 
 // NewCompare makes the page.
@@ -151,6 +153,12 @@ func NewCompare(in CompareInput) Compare {
 		columns: newColumns(in.Query.Get("show"), in.Query.Get("per"), in.Baseline.Snapshot, in.Previous, in.Loads),
 		key:     SeriesKey(host, in.Series.Process),
 	}
+	q := maps.Clone(in.Query)
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("case", in.CaseID)
+	m.here = address{"/compare", q, in.Frozen}
 	if !slices.Contains(analysis.Kinds(), m.kind) {
 		m.kind = ""
 	}
@@ -196,19 +204,6 @@ func (m *compareMaker) live(address string) string {
 	return address
 }
 
-// address is this page with one part of its query changed.
-func (m *compareMaker) address(name, value string) string {
-	q := url.Values{}
-	for k, v := range m.in.Query {
-		q[k] = slices.Clone(v)
-	}
-	q.Set("case", m.in.CaseID)
-	if q.Set(name, value); value == "" {
-		q.Del(name)
-	}
-	return m.live("/compare?" + q.Encode())
-}
-
 func (m *compareMaker) heads(c *Compare) {
 	for i, s := range m.in.Result.Snapshots {
 		col := m.in.Columns[i]
@@ -234,32 +229,8 @@ func (m *compareMaker) heads(c *Compare) {
 // order is a link that sorts by a column: by "name", "delta", or the counts of a
 // snapshot. The tables come by the size of the change.
 func (m *compareMaker) order(text, by string) DiffHead {
-	h := DiffHead{Text: text, Numeric: by != "name"}
-	dir := "desc"
-	if by == "name" {
-		dir = "asc"
-	}
 	now, down := m.sorting()
-	if now == by {
-		h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
-		if down {
-			h.Sort, h.Arrow, dir = "descending", "↓", "asc"
-		}
-	} else if now == "" && by == "delta" {
-		h.Sort, h.Arrow, dir = "descending", "↓", "asc"
-	}
-	if m.in.Frozen {
-		return h
-	}
-	q := url.Values{}
-	for k, v := range m.in.Query {
-		q[k] = slices.Clone(v)
-	}
-	q.Set("case", m.in.CaseID)
-	q.Set("sort", by)
-	q.Set("dir", dir)
-	h.URL = "/compare?" + q.Encode()
-	return h
+	return m.here.order(text, by, now, down, "delta")
 }
 
 // sorting is what the address asks for, "" for the order of the tables.
@@ -312,41 +283,18 @@ func (m *compareMaker) tools(c *Compare) {
 	for i := range m.in.Result.Rows {
 		count[m.in.Result.Rows[i].Family.Kind]++
 	}
-	c.Tabs = []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Result.Rows))), URL: m.address("kind", ""), Current: m.kind == ""}}
-	for _, k := range analysis.Kinds() {
-		if count[k] > 0 {
-			c.Tabs = append(c.Tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address("kind", string(k)), Current: m.kind == k})
-		}
-	}
-	for _, s := range []struct{ show, text string }{{showMembers, "Members"}, {showBase, "Change to base"}, {showPrevious, "Change to previous"}} {
-		c.Shows = append(c.Shows, DiffTab{Text: s.text, URL: m.address("show", s.show), Current: m.columns.show == s.show})
-	}
-	c.Pers = append(c.Pers, DiffTab{Text: "as counted", URL: m.address("per", ""), Current: m.columns.load == nil})
-	for i := range m.in.Loads {
-		l := &m.in.Loads[i]
+	c.Tabs = m.here.kinds(len(m.in.Result.Rows), count, m.kind)
+	c.Shows = m.here.shows(m.columns.show)
+	c.Pers = m.here.pers(m.in.Loads, m.columns.load, func(l *Load) bool {
 		known := 0
 		for _, s := range m.in.Result.Snapshots {
 			if l.Values[s.ID] > 0 {
 				known++
 			}
 		}
-		if known >= 2 {
-			c.Pers = append(c.Pers, DiffTab{Text: "per " + l.Words, URL: m.address("per", l.Name), Current: m.columns.load == l})
-		}
-	}
-	for k, values := range m.in.Query {
-		for _, v := range values {
-			if k != "q" {
-				c.Box.Hidden = append(c.Box.Hidden, Pair{k, v})
-			}
-			if k != "s" && k != "series" && k != "all" {
-				c.Hidden = append(c.Hidden, Pair{k, v})
-			}
-		}
-	}
-	byName := func(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortStableFunc(c.Box.Hidden, byName)
-	slices.SortStableFunc(c.Hidden, byName)
+		return known >= 2
+	})
+	c.Box.Hidden, c.Hidden = m.here.hidden("q"), m.here.hidden("s", "series", "all")
 	m.picks(c)
 	q := url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {m.key}}
 	for _, col := range m.in.Columns {

@@ -119,7 +119,7 @@ func (m *compareMaker) sections(c *Compare) {
 		if len(list) > most && m.in.Query.Get("all") == "" && !(m.in.Frozen && section != diff.Unchanged) {
 			shown = list[:most]
 			s.More = fmt.Sprintf("%s not shown.", wording.PagePlural(int64(len(list)-most), "family is", "families are"))
-			if s.MoreURL = m.address("all", "1"); s.MoreURL != "" {
+			if s.MoreURL = m.here.with("all", "1"); s.MoreURL != "" {
 				s.MoreURL += "#h-" + s.Name
 			}
 		}

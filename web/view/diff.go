@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -259,7 +260,7 @@ type diffMaker struct {
 	kind analysis.Kind
 	open map[string]bool
 	key  string
-	base string
+	here address
 	// query is the address without the rows that it opens, opens those, familyQuery what
 	// follows the path of a family.
 	query, opens, familyQuery string
@@ -321,7 +322,13 @@ func NewDiff(in DiffInput) Diff {
 	m.advice(&d, rows)
 	m.objects(&d)
 	m.tools(&d)
-	d.Tabs = m.tabs()
+	count := map[analysis.Kind]int{}
+	for _, r := range in.Result.Rows {
+		if r.Family != nil {
+			count[r.Family.Kind]++
+		}
+	}
+	d.Tabs = m.here.kinds(len(in.Result.Rows), count, m.kind)
 	d.Heads = m.heads()
 	d.Sections = m.sections(rows)
 	tellRowsApart(d.Sections)
@@ -341,13 +348,19 @@ func NewDiff(in DiffInput) Diff {
 // prepare works out what every row needs.
 func (m *diffMaker) prepare() {
 	in := &m.in
-	m.base = "/diff/" + url.PathEscape(in.Result.A.ID) + ".." + url.PathEscape(in.Result.B.ID)
+	q := ofCases(in.CaseID, in.OtherID)
+	for k, v := range in.Query {
+		if k != "case" && k != "acase" {
+			q[k] = slices.Clone(v)
+		}
+	}
+	m.here = address{"/diff/" + url.PathEscape(in.Result.A.ID) + ".." + url.PathEscape(in.Result.B.ID), q, in.Frozen}
 	m.columns = newColumns(in.Query.Get("show"), in.Query.Get("per"), in.Baseline.Snapshot, in.Previous, in.Loads)
 	m.families = make(map[string]*report.Family, len(in.Series.Families))
 	for i := range in.Series.Families {
 		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
 	}
-	q := m.parts()
+	q = maps.Clone(q)
 	q.Del("open")
 	m.query, m.opens = q.Encode(), m.opened("")
 	m.familyQuery = familyQuery(in.CaseID, m.key)
@@ -399,7 +412,7 @@ func (m *diffMaker) swap() string {
 
 func (m *diffMaker) baseline() *DiffBaseline {
 	b, r := &m.in.Baseline, &m.in.Result
-	out := &DiffBaseline{Text: b.words(), Series: m.key, Back: m.address(nil), Chosen: b.Chosen || b.Gone, NeedsKey: m.in.NeedsKey}
+	out := &DiffBaseline{Text: b.words(), Series: m.key, Back: m.here.with(), Chosen: b.Chosen || b.Gone, NeedsKey: m.in.NeedsKey}
 	if b.Snapshot == nil || b.Snapshot.ID != r.A.ID || !b.Chosen {
 		out.A = r.A.ID
 		if m.in.OtherID != "" {
@@ -422,12 +435,12 @@ func (m *diffMaker) live(address string) string {
 func (m *diffMaker) shell(title, here string) Shell {
 	s := Shell{Title: title, Section: "cases", Engine: m.in.Engine, Here: here}
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
-	if !m.in.Frozen && m.base != "" {
+	if !m.in.Frozen && m.here.path != "" {
 		q := ofCases(m.in.CaseID, m.in.OtherID).Encode()
 		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
-			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
+			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.here.path + "/flame?" + q})
 		}
-		s.Offer(m.base, "?"+sameView(m.parts(), m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.Offer(m.here.path, "?"+sameView(m.here.query, m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
 	}
 	return s
 }

@@ -10,19 +10,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
-	"leakdiff/analysis/say/wording"
 )
-
-// parts is the query of this page, with its cases.
-func (m *diffMaker) parts() url.Values {
-	q := ofCases(m.in.CaseID, m.in.OtherID)
-	for k, v := range m.in.Query {
-		if k != "case" && k != "acase" {
-			q[k] = slices.Clone(v)
-		}
-	}
-	return q
-}
 
 // tools are the controls above the tables.
 func (m *diffMaker) tools(d *Diff) {
@@ -38,37 +26,16 @@ func (m *diffMaker) tools(d *Diff) {
 	d.Swap = m.swap()
 	choices, more := fewChoices(in.Snapshots, d.A.ID, d.B.ID)
 	d.Choices, d.MoreChoices = groupChoices(choices), more
-	d.Split, d.Unified = m.address(map[string]string{"stacks": "split"}), m.address(map[string]string{"stacks": "unified"})
-	for k, values := range m.parts() {
-		for _, v := range values {
-			if k != "q" && k != "open" {
-				d.Box.Hidden = append(d.Box.Hidden, Pair{k, v})
-			}
-		}
+	d.Split, d.Unified = m.here.with("stacks", "split"), m.here.with("stacks", "unified")
+	d.Box.Hidden = m.here.hidden("q", "open")
+	d.Shows = m.here.shows(m.columns.show)
+	both := func(l *Load) bool { return l.Values[in.Result.A.ID] > 0 && l.Values[in.Result.B.ID] > 0 }
+	if slices.ContainsFunc(in.Loads, func(l Load) bool { return both(&l) }) {
+		d.Pers = m.here.pers(in.Loads, m.columns.load, both)
 	}
-	slices.SortFunc(d.Box.Hidden, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })
-	for _, s := range []struct{ show, text string }{{showMembers, "Members"}, {showBase, "Change to base"}, {showPrevious, "Change to previous"}} {
-		d.Shows = append(d.Shows, DiffTab{Text: s.text, URL: m.address(map[string]string{"show": s.show}), Current: m.columns.show == s.show})
-	}
-	d.Pers = m.pers()
 	d.Baseline = m.baseline()
 	d.Several = "/compare?" + url.Values{"case": {in.CaseID}, "series": {m.key}}.Encode()
 	d.Elsewhere = "/diff-other?" + url.Values{"case": {in.CaseID}, "b": {in.Result.B.ID}}.Encode()
-}
-
-// pers are what figures may be divided by, none where A or B does not know it.
-func (m *diffMaker) pers() []DiffTab {
-	var out []DiffTab
-	for i := range m.in.Loads {
-		l := &m.in.Loads[i]
-		if l.Values[m.in.Result.A.ID] > 0 && l.Values[m.in.Result.B.ID] > 0 {
-			out = append(out, DiffTab{Text: "per " + l.Words, URL: m.address(map[string]string{"per": l.Name}), Current: m.columns.load == l})
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return append([]DiffTab{{Text: "as counted", URL: m.address(map[string]string{"per": ""}), Current: m.columns.load == nil}}, out...)
 }
 
 // applied says what was chosen of the page: "Filter func:prober: 3 of 77 families
@@ -239,59 +206,11 @@ func (m *diffMaker) compare(x, y diff.Row, by string) int {
 	return cmp.Compare(x.Delta, y.Delta)
 }
 
-// address is this page with one part of its query changed; an empty value drops
-// the part.
-func (m *diffMaker) address(change map[string]string) string {
-	if m.in.Frozen {
-		return ""
-	}
-	q := m.parts()
-	for k, v := range change {
-		if v == "" {
-			q.Del(k)
-		} else {
-			q.Set(k, v)
-		}
-	}
-	return m.base + "?" + q.Encode()
-}
-
-func (m *diffMaker) tabs() []DiffTab {
-	count := map[analysis.Kind]int{}
-	for _, r := range m.in.Result.Rows {
-		if r.Family != nil {
-			count[r.Family.Kind]++
-		}
-	}
-	tabs := []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Result.Rows))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
-	for _, k := range analysis.Kinds() {
-		if count[k] > 0 || k == m.kind {
-			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
-		}
-	}
-	return tabs
-}
-
 func (m *diffMaker) heads() []DiffHead {
 	by, down := m.sorting()
 	head := func(text, key, mark string) DiffHead {
-		h := DiffHead{Text: text, Mark: mark, Numeric: key != "name"}
-		if key == "" {
-			return h
-		}
-		dir := "desc"
-		if key == "name" {
-			dir = "asc"
-		}
-		if by == key {
-			h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
-			if down {
-				h.Sort, h.Arrow, dir = "descending", "↓", "asc"
-			}
-		} else if by == "" && key == "delta" {
-			h.Sort, h.Arrow = "descending", "↓"
-		}
-		h.URL = m.address(map[string]string{"sort": key, "dir": dir})
+		h := m.here.order(text, key, by, down, "delta")
+		h.Mark = mark
 		return h
 	}
 	return []DiffHead{

@@ -85,7 +85,7 @@ func (m *diffMaker) fillSection(s *DiffSection, section diff.Section, rows []dif
 			}
 		}
 		s.More = fmt.Sprintf("%s not shown.", wording.PagePlural(int64(len(rows)-len(shown)), "more family is", "more families are"))
-		s.MoreURL = m.address(map[string]string{"all": "1"}) + "#h-" + s.Name
+		s.MoreURL = m.here.with("all", "1") + "#h-" + s.Name
 	}
 	s.Rows = slices.Grow(s.Rows, len(shown))
 	for i, r := range shown {

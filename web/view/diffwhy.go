@@ -44,7 +44,7 @@ const maxWhyOthers = 200
 
 // whyURL is this page with the explanation of one family, or of two.
 func (m *diffMaker) whyURL(fingerprints ...string) string {
-	address := m.address(map[string]string{"why": strings.Join(fingerprints, ",")})
+	address := m.here.with("why", strings.Join(fingerprints, ","))
 	if address == "" {
 		return ""
 	}
@@ -79,7 +79,7 @@ func (m *diffMaker) why() *DiffWhy {
 	return out
 }
 
-func (m *diffMaker) withoutWhy() string { return m.address(map[string]string{"why": ""}) }
+func (m *diffMaker) withoutWhy() string { return m.here.with("why", "") }
 
 func (m *diffMaker) rowOf(fingerprint string) *diff.Row {
 	for i := range m.in.Result.Rows {
@@ -241,7 +241,7 @@ func (m *diffMaker) others(out *DiffWhy, r *diff.Row) {
 			out.Others = append(out.Others, Choice{Value: f.Fingerprint, Text: Visible(arrow(m.title(f)))})
 		}
 	}
-	for k, values := range m.parts() {
+	for k, values := range m.here.query {
 		for _, v := range values {
 			if k != "why" {
 				out.Hidden = append(out.Hidden, Pair{k, v})

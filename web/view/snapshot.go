@@ -108,12 +108,17 @@ const maxSnapshotFamilies = 500
 type snapshotMaker struct {
 	in   SnapshotInput
 	kind analysis.Kind
-	base string
+	here address
 }
 
 // NewSnapshot makes the page of a snapshot.
 func NewSnapshot(in SnapshotInput) Snapshot {
-	m := snapshotMaker{in: in, kind: analysis.Kind(in.Query.Get("kind")), base: "/snapshots/" + url.PathEscape(in.Snapshot.ID)}
+	m := snapshotMaker{in: in, kind: analysis.Kind(in.Query.Get("kind")), here: address{"/snapshots/" + url.PathEscape(in.Snapshot.ID), url.Values{"case": {in.CaseID}}, in.Frozen}}
+	for _, part := range []string{"kind", "q", "sort", "dir"} {
+		if v := in.Query.Get(part); v != "" {
+			m.here.query.Set(part, v)
+		}
+	}
 	if !slices.Contains(analysis.Kinds(), m.kind) {
 		m.kind = ""
 	}
@@ -140,7 +145,13 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	m.waits(&out)
 	m.flame(&out)
 	out.Figures = namedFigures(s.Figures)
-	out.Tabs, out.Heads = m.tabs(), m.heads()
+	count := map[analysis.Kind]int{}
+	for i := range s.Groups {
+		if f := s.Groups[i].Family; f != nil {
+			count[f.Kind]++
+		}
+	}
+	out.Tabs, out.Heads = m.here.kinds(len(s.Groups), count, m.kind), m.heads()
 	m.families(&out)
 	m.artifacts(&out)
 	m.identity(&out)
@@ -180,7 +191,7 @@ func (m *snapshotMaker) shell(headline string) Shell {
 		Crumbs: []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}},
 	}
 	if !m.in.Frozen {
-		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
+		s.Offer(m.here.path, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
 	}
 	return s
 }
@@ -375,7 +386,7 @@ func (m *snapshotMaker) flame(out *Snapshot) {
 		return
 	}
 	out.FlameLegend = newFlameMaker(in).legend()
-	out.FlameURL = m.live(m.base + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode())
+	out.FlameURL = m.live(m.here.path + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode())
 	out.FlameNote = fmt.Sprintf("%s by what they call: who created them on top, the first rows of it.", capital(many(m.in.Flame.Kind, m.in.Flame.Root.Count)))
 }
 

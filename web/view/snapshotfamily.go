@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -20,39 +19,6 @@ func (m *snapshotMaker) title(f *analysis.Family) string {
 	return f.Title
 }
 
-func (m *snapshotMaker) address(change map[string]string) string {
-	q := url.Values{"case": {m.in.CaseID}}
-	for _, k := range []string{"kind", "q", "sort", "dir"} {
-		if v := m.in.Query.Get(k); v != "" {
-			q.Set(k, v)
-		}
-	}
-	for k, v := range change {
-		if v == "" {
-			q.Del(k)
-		} else {
-			q.Set(k, v)
-		}
-	}
-	return m.live(m.base + "?" + q.Encode())
-}
-
-func (m *snapshotMaker) tabs() []DiffTab {
-	count := map[analysis.Kind]int{}
-	for i := range m.in.Snapshot.Groups {
-		if f := m.in.Snapshot.Groups[i].Family; f != nil {
-			count[f.Kind]++
-		}
-	}
-	tabs := []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Snapshot.Groups))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
-	for _, k := range analysis.Kinds() {
-		if count[k] > 0 || m.kind == k {
-			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
-		}
-	}
-	return tabs
-}
-
 func (m *snapshotMaker) sorting() (by string, down bool) {
 	by = m.in.Query.Get("sort")
 	if !slices.Contains([]string{"name", "count", "wait"}, by) {
@@ -66,21 +32,7 @@ func (m *snapshotMaker) sorting() (by string, down bool) {
 
 func (m *snapshotMaker) heads() []DiffHead {
 	by, down := m.sorting()
-	head := func(text, key string) DiffHead {
-		dir := "desc"
-		if key == "name" {
-			dir = "asc"
-		}
-		h := DiffHead{Text: text, Numeric: key != "name"}
-		if by == key {
-			h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
-			if down {
-				h.Sort, h.Arrow, dir = "descending", "↓", "asc"
-			}
-		}
-		h.URL = m.address(map[string]string{"sort": key, "dir": dir})
-		return h
-	}
+	head := func(text, key string) DiffHead { return m.here.order(text, key, by, down, "") }
 	return []DiffHead{head("Family", "name"), head("Members", "count"), {Text: "Share", Numeric: true}, {Text: "States"}, head("Oldest wait", "wait")}
 }
 
@@ -159,12 +111,7 @@ func (m *snapshotMaker) box(out *Snapshot, box FilterBox) {
 		}
 		return
 	}
-	box.Hidden = []Pair{{"case", m.in.CaseID}}
-	for _, k := range []string{"kind", "sort", "dir"} {
-		if v := m.in.Query.Get(k); v != "" {
-			box.Hidden = append(box.Hidden, Pair{k, v})
-		}
-	}
+	box.Hidden = m.here.hidden("q")
 	out.Box = box
 }
 
