@@ -91,7 +91,7 @@ func New(cfg Config) *Access {
 	return &Access{cfg: cfg, owners: cfg.Owners, accounts: cfg.Accounts, now: cfg.Now, log: cfg.Log}
 }
 
-// Mode is how people are admitted.
+// Mode returns how people are admitted.
 func (a *Access) Mode() Mode { return a.cfg.Mode }
 
 // Controlled reports whether people need an account.

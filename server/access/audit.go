@@ -14,7 +14,7 @@ import (
 	"leakdiff/store"
 )
 
-// Actions are what the audit log records.
+// Actions returns what the audit log records.
 func Actions() []string {
 	return []string{Upload, Edit, Share, Extend, Withdraw, Delete, Login, Logout, Refuse, MakeToken, RevokeToken}
 }
@@ -111,7 +111,7 @@ func (a *Access) Audit(r *http.Request, action, route string, status int) {
 	}
 }
 
-// unnamed is how somebody without an account was admitted.
+// unnamed returns how somebody without an account was admitted.
 func (a *Access) unnamed(who Identity) string {
 	if who.Role == Nobody {
 		return "nobody"

@@ -107,7 +107,7 @@ func forwardedBy(r *http.Request) string {
 	return ""
 }
 
-// Party is who counts as one sender where senders get equal shares: an account, else the
+// Party returns who counts as one sender where senders get equal shares: an account, else the
 // address.
 func (a *Access) Party(r *http.Request) string {
 	if account := Of(r.Context()).Account; account != "" {

@@ -10,7 +10,7 @@ import (
 	"leakdiff/server/response"
 )
 
-// cookieName is that of the cookie of a session. With https it has a prefix by which
+// cookieName returns that of the cookie of a session. With https it has a prefix by which
 // browsers refuse it from other hosts and by http.
 func (a *Access) cookieName() string {
 	if a.cfg.Secure {

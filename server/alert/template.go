@@ -94,7 +94,7 @@ func writeJSON(v any) (string, error) {
 	return string(text), err
 }
 
-// body is what a template makes of the usual body, without space around it.
+// body returns what a template makes of the usual body, without space around it.
 func (t *Template) body(usual []byte) ([]byte, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(usual, &fields); err != nil {

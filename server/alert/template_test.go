@@ -17,7 +17,7 @@ import (
 
 var at = time.Date(2026, 11, 25, 21, 10, 38, 0, time.UTC)
 
-// bodiesOf are what the template of a file makes of an alert that begins and of one that ends.
+// bodiesOf returns what the template of a file makes of an alert that begins and of one that ends.
 func bodiesOf(t *testing.T, path, title string) (began, ended string) {
 	t.Helper()
 	template, err := ReadTemplate(path)

@@ -243,7 +243,7 @@ func (n *notified) caseOnHost(ctx context.Context, hosts []string, a alert, hint
 	return found[0].ID, nil
 }
 
-// hosts are what its labels may call its host.
+// hosts returns what its labels may call its host.
 //
 //	{"instance": "node-7:9100", "pod": "cart-0", "namespace": "shop"}   cart-0, shop/cart-0, node-7
 func (a alert) hosts() []string {

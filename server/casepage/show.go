@@ -246,5 +246,5 @@ func (o *OneSnapshot) csv(w io.Writer) error {
 	return report.SnapshotCSV(w, o.Report, id)
 }
 
-// MarshalJSON is that of the report.
+// MarshalJSON returns that of the report.
 func (o *OneSnapshot) MarshalJSON() ([]byte, error) { return json.Marshal(o.Report) }

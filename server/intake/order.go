@@ -124,7 +124,7 @@ func (s *Service) full(ctx context.Context, sender string) error {
 	return nil
 }
 
-// waitingOf is how many bundles of a sender wait or are being read.
+// waitingOf returns how many bundles of a sender wait or are being read.
 func (q *Queue) waitingOf(sender string) (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

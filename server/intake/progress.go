@@ -14,7 +14,7 @@ import (
 	"leakdiff/store/blob"
 )
 
-// Progress is how far the reading of a bundle is: in words, and in bytes of the upload.
+// Progress returns how far the reading of a bundle is: in words, and in bytes of the upload.
 func (q *Queue) Progress(ctx context.Context, b store.Bundle) (text string, taken int64) {
 	p, taken, reading := q.progress(ctx, b)
 	switch {

@@ -21,7 +21,7 @@ import (
 	"leakdiff/store/blob"
 )
 
-// Spare is how many bytes an upload must leave free on the volume, besides what the store
+// Spare is the number of bytes an upload must leave free on the volume, besides what the store
 // reserves for ends of jobs and deletions.
 const Spare = 32 << 20
 
@@ -233,7 +233,7 @@ func fileName(p *multipart.Part) string {
 	return response.SafeName(params["filename"])
 }
 
-// hashes are those of the files, in order.
+// hashes returns those of the files, in order.
 func (r received) hashes() []string {
 	out := make([]string, len(r.files))
 	for i, f := range r.files {

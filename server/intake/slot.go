@@ -179,7 +179,7 @@ func (s *slots) admit() {
 	}
 }
 
-// share is how many places one sender has at most.
+// share returns how many places one sender has at most.
 func (s *slots) share() int { return max(1, s.size-s.size/4) }
 
 func (s *slots) leave(w *waiter) {

@@ -49,7 +49,7 @@ func (s *Responder) Redirect(w http.ResponseWriter, r *http.Request, address str
 	http.Redirect(w, r, string(web.Link(r.Context(), address)), http.StatusSeeOther)
 }
 
-// Scheme is that of the server's own address.
+// Scheme returns that of the server's own address.
 func (s *Responder) Scheme() string {
 	if s.cfg.TLS {
 		return "https"

@@ -145,7 +145,7 @@ func (s *Service) hidden(r *http.Request, err error) error {
 	return err
 }
 
-// ends is what the log says of the end of a result: zero is none.
+// ends returns what the log says of the end of a result: zero is none.
 func ends(until time.Time) string {
 	if until.IsZero() {
 		return "never"

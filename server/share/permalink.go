@@ -144,7 +144,7 @@ func (f Record) countsOnly(l *loader.Loaded) (title, counts string) {
 
 const otherTitle = "Frozen result"
 
-// description is what a chat shows of the link before anyone opens it.
+// description returns what a chat shows of the link before anyone opens it.
 func description(p store.Permalink, f Record) string {
 	switch p.Preview {
 	case "full":

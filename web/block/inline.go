@@ -219,7 +219,7 @@ func (b markup) confidence(level string) markup {
 	return b.raw(`</span>`)
 }
 
-// mark is what somebody decided about a family.
+// mark returns what somebody decided about a family.
 func (b markup) mark(state string) markup {
 	m, ok := marks[state]
 	if !ok {

@@ -31,7 +31,7 @@ const binaryVariable = "LEAKDIFF_BINARY"
 // the directory of a server of buckets whose buckets are directories.
 const serversVariable = "LEAKDIFF_SERVERS"
 
-// place is what a program is started with to keep its data elsewhere, nothing without
+// place returns what a program is started with to keep its data elsewhere, nothing without
 // serversVariable.
 func place(t testing.TB) []string {
 	t.Helper()

@@ -122,7 +122,7 @@ func (tb *tab) ignore(words string) {
 	tb.trouble = slices.DeleteFunc(tb.trouble, func(said string) bool { return strings.Contains(said, words) })
 }
 
-// troubles is what was heard so far.
+// troubles returns what was heard so far.
 func (tb *tab) troubles() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()

@@ -44,7 +44,7 @@ func (l LivesData) describe() string {
 	return strings.Join(words, ", ")
 }
 
-// lines is how many lines each run has: one at least.
+// lines returns how many lines each run has: one at least.
 func (l LivesData) lines() (of []int, all int) {
 	per := l.PerLine()
 	for _, r := range l.Runs {

@@ -82,7 +82,7 @@ func (s SparkData) drawIn(room []mark) drawing {
 	return d
 }
 
-// mostSaid is how many values the title of a small line lists. A table has a line in
+// mostSaid is the number of values the title of a small line lists. A table has a line in
 // every row, with all figures beside it.
 const mostSaid = 24
 

@@ -111,7 +111,7 @@ func largeChoices(r report.Report) []view.Choice {
 	return out
 }
 
-// largeIdentity is what was recognised in such a case.
+// largeIdentity returns what was recognised in such a case.
 func largeIdentity(r report.Report, query url.Values) view.IdentityInput {
 	in := view.IdentityInput{CaseID: "clarge", CaseTitle: "many", BundleOf: map[string]string{}, Query: query, NeedsKey: true}
 	var found []analysis.Snapshot

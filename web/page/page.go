@@ -37,7 +37,7 @@ func At(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, addressKey{}, address)
 }
 
-// printedLine is what paper begins with: the address, who computed the page and when
+// printedLine returns what paper begins with: the address, who computed the page and when
 // what it shows was captured.
 func printedLine(ctx context.Context, shell view.Shell) string {
 	address, _ := ctx.Value(addressKey{}).(string)

@@ -246,7 +246,7 @@ func (m *caseMaker) labelOf(id string) string {
 // placedRank is the place of a finding in the report.
 type placedRank struct{ series, rank int }
 
-// anchors are those of the findings that the page tells in full.
+// anchors returns those of the findings that the page tells in full.
 func (m *caseMaker) anchors(c *Case) map[placedRank]string {
 	out := map[placedRank]string{}
 	list := m.ranked(m.page)
@@ -280,7 +280,7 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	return out
 }
 
-// accusedVerdict is that of the finding that the diagnosis is about.
+// accusedVerdict returns that of the finding that the diagnosis is about.
 func (m *caseMaker) accusedVerdict(d *report.Diagnosis) analysis.Verdict {
 	for _, f := range m.in.Report.Series[*d.Series].Findings {
 		if f.Rank == d.Finding {
@@ -539,7 +539,7 @@ func split(text, at string) Pair {
 	return Pair{text, ""}
 }
 
-// stuckStacks are where those in the deadlock of an answer wait, or where the goroutine failed;
+// stuckStacks returns where those in the deadlock of an answer wait, or where the goroutine failed;
 // nil for any other answer.
 func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []*Trace) {
 	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) {

@@ -82,7 +82,7 @@ type UploadedFile struct {
 	Damage       string
 }
 
-// BundleInput is what the page of a bundle is made of. Status is received,
+// BundleInput is the input of the page of a bundle. Status is received,
 // queued, running or reading while work is under way, then done (or read),
 // failed or cancelled. Stage is received, unpacking, grouping, saving or done.
 // Text is the progress in words. Show is all, read, ignored or problems.
@@ -160,7 +160,7 @@ func NewBundle(in BundleInput) Bundle {
 	return b
 }
 
-// mostListed is how many snapshots a page lists, mostNodes how many files and directories.
+// mostListed is the number of snapshots a page lists, mostNodes how many files and directories.
 const mostListed, mostNodes = 300, 2500
 
 // URL is an address below the bundle's: URL("remove") is /bundles/{id}/remove.
@@ -219,7 +219,7 @@ func readSentence(in BundleInput) string {
 	return text
 }
 
-// member is what a bundle is read for, by the kinds of its artifacts: stacks
+// member returns what a bundle is read for, by the kinds of its artifacts: stacks
 // before descriptors and watches; nothing where it holds none of them.
 func member(kinds map[string]string) string {
 	for _, m := range []struct{ word, kinds string }{{"goroutine", "goroutine"}, {"thread", "thread"}, {"handle", "node-report"}, {"descriptor", "fd lsof ss-"}} {

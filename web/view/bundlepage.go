@@ -8,7 +8,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Inventory is what was found in a bundle that was read, and what can be done with it.
+// Inventory returns what was found in a bundle that was read, and what can be done with it.
 func (b Bundle) Inventory() document.Blocks {
 	var out document.Blocks
 	if len(b.Figures) > 0 {
@@ -141,7 +141,7 @@ func (n *TreeNode) cells() document.Blocks {
 	}
 }
 
-// outcome is how reading a file ended.
+// outcome returns how reading a file ended.
 func (n *TreeNode) outcome() document.Span {
 	glyph := "–"
 	switch n.Status {

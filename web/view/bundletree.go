@@ -89,7 +89,7 @@ func nothing(in BundleInput, tree []*TreeNode) string {
 	return "No file has a problem."
 }
 
-// openAll is how many rows a tree may have to be shown unfolded.
+// openAll bounds the rows of a tree that is shown unfolded.
 const openAll = 60
 
 // tree files the shown artifacts into directories. The first two levels are

@@ -30,7 +30,7 @@ func (b BundleLine) reading() bool {
 	return b.Status == "reading" || b.Status == "queued" || b.Status == "running" || b.Status == "received"
 }
 
-// CaseInput is what a case page is made from.
+// CaseInput is the input of the case page.
 type CaseInput struct {
 	ID, Title string
 	Sample    bool
@@ -315,7 +315,7 @@ const (
 // families are everyday: they have no charts of their own.
 func grows(v analysis.Verdict) bool { return v.Rose() && v != analysis.New }
 
-// MoreOf is what the page draws of each series beside its report. members finds those of a
+// MoreOf returns what the page draws of each series beside its report. members finds those of a
 // family for filters that look into them; nil where the page has no such filter.
 func MoreOf(c *report.CaseReport, members func(series int, fingerprint string) *analysis.Members) []CaseMore {
 	out := make([]CaseMore, len(c.Series))

@@ -96,7 +96,7 @@ func (f *CaseForm) chips() document.Paragraph {
 
 func (c *Case) findingsNote() string { return strings.TrimSpace(c.FindingsNote + " " + c.Rising) }
 
-// inside is what a part of the page unfolds to.
+// inside returns what a part of the page unfolds to.
 func (c *Case) inside(key string) document.Blocks {
 	var out document.Blocks
 	switch key {
@@ -175,7 +175,7 @@ func (c *AnswerCell) item() document.Item {
 	return out
 }
 
-// body is what the answer rests on, beside what to do.
+// body returns what the answer rests on, beside what to do.
 func (a *Answer) body() document.Blocks {
 	if len(a.Totals)+len(a.Groups)+len(a.Facts)+len(a.Stacks) == 0 && a.Stack == nil && a.Do == nil {
 		return nil
@@ -321,7 +321,7 @@ func copyPress(id string) document.Press {
 	return document.Press{Look: "btn needs-js", Type: "button", Copy: document.ID(id), Text: "Copy"}
 }
 
-// lockBlocks are who waits for whom in the last snapshot of each process.
+// lockBlocks returns who waits for whom in the last snapshot of each process.
 func (c *Case) lockBlocks() document.Blocks {
 	if len(c.Locks) == 0 {
 		return nil
@@ -509,7 +509,7 @@ func (c *Case) addForm() document.Form {
 	return out
 }
 
-// about is what people keep about the case.
+// about returns what people keep about the case.
 func (f *CaseForm) about() document.Form {
 	out := document.Form{Look: "about", ID: "about", Post: true, Action: f.fieldsURL()}
 	out.Heading(3, "About it")

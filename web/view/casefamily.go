@@ -96,7 +96,7 @@ func (m *caseMaker) families(c *Case) {
 	}
 }
 
-// facts are what is known of a family, for filters.
+// facts returns what is known of a family, for filters.
 func (m *caseMaker) facts(series int, f *report.Family) *filter.Facts {
 	if ask := m.more(series).Facts; ask != nil {
 		return ask(f)

@@ -149,7 +149,7 @@ func (m *caseMaker) findings(c *Case) {
 	c.Rising = risingWords(growing, rose, aged, aside, all, m.single())
 }
 
-// maxShort is how many processes are told in short.
+// maxShort is the number of processes that are told in short.
 const maxShort = 3
 
 // tellShort tells the finding that was added last, where it is the first of its process that

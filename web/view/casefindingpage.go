@@ -6,7 +6,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// openFindings is how many findings a case shows at once; the rest is one click away, so
+// openFindings is the number of findings a case shows at once; the rest is one click away, so
 // that a page of thirty still has an end.
 const openFindings = 6
 
@@ -62,7 +62,7 @@ func (c Case) findingBlocks() document.Blocks {
 	return append(out, c.setAside()...)
 }
 
-// rest is what a page folds because it is long.
+// rest returns what a page folds because it is long.
 func rest(summary string, blocks ...document.Block) document.Fold {
 	return document.Fold{Look: "rest", Summary: document.Words(summary), Blocks: blocks}
 }

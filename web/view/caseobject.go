@@ -113,7 +113,7 @@ func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseOb
 	return row
 }
 
-// epochs are those of the snapshots of a series; one that the report lacks is of the epoch
+// epochs returns those of the snapshots of a series; one that the report lacks is of the epoch
 // before it.
 func (m *caseMaker) epochs(s *report.Series) []int {
 	out := make([]int, len(s.Snapshots))

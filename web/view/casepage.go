@@ -115,7 +115,7 @@ const largeColumns = 48
 // large reports whether a page shows so much of each process that it must choose.
 func (m *caseMaker) large() bool { return m.order != nil || len(m.columns) > largeColumns }
 
-// perPage is how many of its processes a page of the case shows.
+// perPage returns how many of its processes a page of the case shows.
 func (m *caseMaker) perPage() int {
 	if m.single() {
 		return oncePerPage

@@ -190,7 +190,7 @@ func (f *FamilyName) shortText() document.Text {
 	return out
 }
 
-// limitBlocks are what the system allows and how long it lasts.
+// limitBlocks returns what the system allows and how long it lasts.
 func (c Case) limitBlocks() document.Blocks {
 	if len(c.Limits) == 0 {
 		return nil

@@ -174,7 +174,7 @@ func (m *caseMaker) stackedKinds(s *report.Series) []analysis.Kind {
 	return captured[:min(len(captured), 1)]
 }
 
-// swing is how much a family rose inside one epoch, and its highest count.
+// swing returns how much a family rose inside one epoch, and its highest count.
 func swing(counts analysis.Counts, epochs []int) (rise, top int) {
 	first := -1
 	for i, v := range counts {
@@ -254,7 +254,7 @@ func add(sum, counts analysis.Counts) {
 	}
 }
 
-// remainder is what the parts leave of the whole, and whether that is ever more
+// remainder returns what the parts leave of the whole, and whether that is ever more
 // than nothing.
 func remainder(totals, sum analysis.Counts) (rest analysis.Counts, some bool) {
 	rest = make(analysis.Counts, len(sum))

@@ -32,7 +32,7 @@ func groupChoices(choices []Choice) []ChoiceGroup {
 	return out
 }
 
-// maxChoices is how many snapshots a select box offers. The others are found by their
+// maxChoices is the number of snapshots a select box offers. The others are found by their
 // label. nearChoices are offered on both sides of what is chosen.
 const (
 	maxChoices  = 200

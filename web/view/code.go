@@ -64,7 +64,7 @@ type SourceLine struct {
 	Marked       bool
 }
 
-// CodeInput is what the code of a page is made from. Stack is nil where there is none.
+// CodeInput is the input of the code of a page. Stack is nil where there is none.
 type CodeInput struct {
 	Stack *report.LocatedStack
 	// Version is what is known of the version of the process, with its release of Go.

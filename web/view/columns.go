@@ -107,7 +107,7 @@ func (c *columns) against(s *analysis.Snapshot) *analysis.Snapshot {
 	return nil
 }
 
-// count is how many members a family has in a snapshot; false where its kind was not
+// count returns how many members a family has in a snapshot; false where its kind was not
 // captured.
 func (c *columns) count(s *analysis.Snapshot, f *analysis.Family) (int, bool) {
 	if s == nil || s.Totals.Of(f.Kind) == nil {

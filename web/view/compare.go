@@ -15,7 +15,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// CompareInput is what the page with any number of snapshots is made from.
+// CompareInput is the input of the page with any number of snapshots.
 type CompareInput struct {
 	CaseID, CaseTitle string
 	// Series is the one that most of the snapshots are of: verdicts, units and titles
@@ -233,7 +233,7 @@ func (m *compareMaker) order(text, by string) DiffHead {
 	return m.here.order(text, by, now, down, "delta")
 }
 
-// sorting is what the address asks for, "" for the order of the tables.
+// sorting returns what the address asks for, "" for the order of the tables.
 func (m *compareMaker) sorting() (by string, down bool) {
 	by = m.in.Query.Get("sort")
 	named := slices.ContainsFunc(m.in.Columns, func(c CompareColumn) bool { return c.Value == by })
@@ -380,7 +380,7 @@ func (m *compareMaker) applied(box *FilterBox) string {
 	return strings.Join(words, " ")
 }
 
-// CompareFilter is what the filter of the address lets pass; a Fault with Code
+// CompareFilter returns what the filter of the address lets pass; a Fault with Code
 // "bad_request" where it is not understood.
 func CompareFilter(in CompareInput) (func(diff.Course) bool, error) {
 	asked, err := filter.Parse(in.Query.Get("q"))

@@ -36,7 +36,7 @@ func (m *compareMaker) totals(c *Compare) {
 	}
 }
 
-// rows are those that pass kind and filter.
+// rows returns those that pass kind and filter.
 func (m *compareMaker) rows(box *FilterBox) []diff.Course {
 	var out []diff.Course
 	of := 0
@@ -54,7 +54,7 @@ func (m *compareMaker) rows(box *FilterBox) []diff.Course {
 	return out
 }
 
-// facts are what the page knows of a family, for filters: the figures of the last
+// facts returns what the page knows of a family, for filters: the figures of the last
 // snapshot that has members, and the change over the columns.
 func (m *compareMaker) facts(r *diff.Course) *filter.Facts {
 	f := r.Family

@@ -24,7 +24,7 @@ type ContentionStack struct {
 	Frames                   []string
 }
 
-// linesOfContention is how many stacks of a profile a text lists.
+// linesOfContention is the number of stacks of a profile a text lists.
 const linesOfContention = 5
 
 func contentionGroups(s *analysis.Snapshot) (out []ContentionGroup) {

@@ -16,7 +16,7 @@ import (
 	"leakdiff/web/chart"
 )
 
-// DiffInput is what a diff page is made from. The maps are by fingerprint.
+// DiffInput is the input of the diff page. The maps are by fingerprint.
 type DiffInput struct {
 	CaseID, CaseTitle string
 	// Series is the one that A and B belong to; of two series, that of B.

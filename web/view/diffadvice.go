@@ -13,7 +13,7 @@ import (
 // adviceTitle stands above what is known of the families that grow.
 const adviceTitle = "What grows here, and what to do"
 
-// maxDiffAdvice is how many findings a comparison repeats.
+// maxDiffAdvice is the number of findings a comparison repeats.
 const maxDiffAdvice = 3
 
 // DiffAdvice is a finding about a family that grows from A to B: how sure it is, and
@@ -59,7 +59,7 @@ func (m *diffMaker) advice(d *Diff, rows []diff.Row) {
 	}
 }
 
-// labelOf is that of a snapshot of the series.
+// labelOf returns that of a snapshot of the series.
 func (m *diffMaker) labelOf(id string) string {
 	if i := slices.Index(m.in.Series.Snapshots, id); i >= 0 && i < len(m.in.Labels) {
 		return m.in.Labels[i]
@@ -67,7 +67,7 @@ func (m *diffMaker) labelOf(id string) string {
 	return id
 }
 
-// todo is what the catalogue says of a finding, or its next step.
+// todo returns what the catalogue says of a finding, or its next step.
 func (m *diffMaker) todo(f *report.Finding) (out []Pair) {
 	for _, k := range f.Known[:min(len(f.Known), 2)] {
 		known := newKnownLeak(k)

@@ -61,7 +61,7 @@ func (m *diffMaker) applied(box *FilterBox) string {
 	return strings.Join(words, " ")
 }
 
-// rows are those that pass the filter, sorted within their sections.
+// rows returns those that pass the filter, sorted within their sections.
 func (m *diffMaker) rows(box *FilterBox) []diff.Row {
 	out := make([]diff.Row, 0, len(m.in.Result.Rows))
 	of := 0
@@ -114,7 +114,7 @@ func (m *diffMaker) hours(k analysis.Kind) float64 {
 	return max(0, to.Sub(from).Hours())
 }
 
-// facts are what the page knows of a family, for filters.
+// facts returns what the page knows of a family, for filters.
 func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 	f := r.Family
 	facts := &filter.Facts{
@@ -230,7 +230,7 @@ func (m *diffMaker) spreadName() string {
 	return s
 }
 
-// DiffFilter is what the filter of a comparison's address lets pass; a Fault with
+// DiffFilter returns what the filter of a comparison's address lets pass; a Fault with
 // Code "bad_request" where it is not understood.
 func DiffFilter(in DiffInput) (func(diff.Row) bool, error) {
 	m := diffMaker{in: in, kind: analysis.Kind(in.Query.Get("kind"))}

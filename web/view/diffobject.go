@@ -21,7 +21,7 @@ type DiffObject struct {
 	Born, Ended string
 }
 
-// maxDiffObjects is how many kinds of objects a comparison lists.
+// maxDiffObjects is the number of kinds of objects a comparison lists.
 const maxDiffObjects = 12
 
 // objects lists the kinds of objects that changed from A to B, most goroutines first. Both

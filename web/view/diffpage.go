@@ -97,7 +97,7 @@ func (d *Diff) side(mark string, s *DiffSide) document.Group {
 	return document.Group{Look: "abcell", Blocks: document.Blocks{document.Text{document.Marked(document.Side, mark)}, document.Group{Blocks: document.Blocks{text}}}}
 }
 
-// advice is what the findings of the series say of what grows, folded where the case is at
+// advice returns what the findings of the series say of what grows, folded where the case is at
 // hand.
 func (d *Diff) advice() document.Fold {
 	out := document.Fold{Look: "todo", Open: d.Frozen, Summary: document.Words("What grows here, and what to do")}
@@ -274,7 +274,7 @@ func (r *DiffRow) row() document.Row {
 	return out
 }
 
-// opened is what an open row shows, and what the reader of a frozen page opens.
+// opened returns what an open row shows, and what the reader of a frozen page opens.
 func (d *Diff) opened(r *DiffRow) document.Row {
 	out, detail := document.Row{Look: "plain open"}, d.detail(r)
 	if !r.Open {

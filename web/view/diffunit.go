@@ -48,7 +48,7 @@ func (m *diffMaker) band(u *report.Unit) DiffUnit {
 	return out
 }
 
-// unitCount is what a unit counts in a snapshot of its series, not captured where it counts
+// unitCount returns what a unit counts in a snapshot of its series, not captured where it counts
 // nothing there.
 func (m *diffMaker) unitCount(counts analysis.Counts, s *analysis.Snapshot) analysis.Count {
 	if s == nil {

@@ -155,7 +155,7 @@ func (m *diffMaker) twoFamilies(a, b *diff.Row) *DiffWhy {
 	return out
 }
 
-// looseStack is what is compared of a family, as a stack.
+// looseStack returns what is compared of a family, as a stack.
 func looseStack(f *analysis.Family) *analysis.Stack {
 	s := &analysis.Stack{CreatedBy: analysis.Frame{Func: f.LooseCreator}}
 	for _, name := range f.Loose {

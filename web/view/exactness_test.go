@@ -134,7 +134,7 @@ func sayAll(t *testing.T, captures ...capture) forms {
 	return out
 }
 
-// inexact is what the JSON says of the exactness of each snapshot.
+// inexact returns what the JSON says of the exactness of each snapshot.
 func (s *forms) inexact(t *testing.T) (out []map[string]string) {
 	t.Helper()
 	var r struct {

@@ -17,7 +17,7 @@ var twinNames = [...]struct{ suffix, name string }{
 	{".folded", "Folded stacks"}, {".pb.gz", "pprof profile"},
 }
 
-// copied is how many of the names can be copied: those that a ticket takes.
+// copied bounds the names that can be copied: those that a ticket takes.
 const copied = 3
 
 // Offer names the twins of a page: base is its address without suffix, query what
@@ -65,7 +65,7 @@ func redactedFirst(twins []Link) (out []Link) {
 	return out
 }
 
-// Copied is what one key copies: the ticket of a page that has one, else the page.
+// Copied returns what one key copies: the ticket of a page that has one, else the page.
 func (s Shell) Copied() Link {
 	if len(s.Tickets) > 0 {
 		return s.Tickets[0]

@@ -17,7 +17,7 @@ import (
 	"leakdiff/web/chart"
 )
 
-// FamilyInput is what a family page is made from. Labels, Times, Counts and
+// FamilyInput is the input of the family page. Labels, Times, Counts and
 // Groups have one entry per snapshot of the series; Groups are nil where the
 // family is absent.
 type FamilyInput struct {

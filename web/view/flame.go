@@ -14,7 +14,7 @@ import (
 	"leakdiff/web/chart"
 )
 
-// FlameInput is what the page of a flame graph is made from: the merged stacks of
+// FlameInput is the input of the page of a flame graph: the merged stacks of
 // snapshot B or, with A, of what changed between both.
 type FlameInput struct {
 	CaseID, CaseTitle, SeriesKey string
@@ -181,7 +181,7 @@ func (m *flameMaker) pair() bool { return m.in.A != nil }
 // changes reports whether the page tells what rose and fell.
 func (m *flameMaker) changes() bool { return m.pair() && !m.unknown }
 
-// weight is what the width of a box measures.
+// weight returns what the width of a box measures.
 func (m *flameMaker) weight(n *flame.Node) int {
 	if m.pair() && !m.members {
 		return n.Rise + n.Fall
@@ -322,7 +322,7 @@ func (m *flameMaker) controls(out *Flame) {
 	}
 }
 
-// name is what is written on a box.
+// name returns what is written on a box.
 func (m *flameMaker) name(n *flame.Node, root bool) string {
 	if root {
 		return "all " + kindWord(m.kind, 2)

@@ -153,7 +153,7 @@ func changeWords(change int, none string) string {
 	return none
 }
 
-// told is what is shown when the reader points at a box.
+// told returns what is shown when the reader points at a box.
 func (m *flameMaker) told(n *flame.Node, root bool) string {
 	name := "all"
 	switch {
@@ -203,7 +203,7 @@ func (m *flameMaker) look(n *flame.Node, root bool) string {
 	return "f0"
 }
 
-// module is whose code a function is: the first path elements of its package.
+// module returns whose code a function is: the first path elements of its package.
 //
 //	k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod → k8s.io/kubernetes
 //	github.com/google/cadvisor/manager.New                → github.com/google/cadvisor
@@ -239,7 +239,7 @@ func javaModule(path string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// maxTints is how many modules have a tint of their own.
+// maxTints bounds the modules that have a tint of their own.
 const maxTints = 5
 
 // modules gives the modules with most members on their stacks a tint each, f1 to f5,

@@ -22,7 +22,7 @@ type FleetChoice struct {
 	Days, Page int
 }
 
-// FleetInput is what the ranked list is made from.
+// FleetInput is the input of the ranked list.
 type FleetInput struct {
 	Choice       FleetChoice
 	Title, Fresh string
@@ -45,7 +45,7 @@ type FleetFamily struct {
 // FleetKinds are the kinds that the fleet ranks.
 func FleetKinds() []analysis.Kind { return append(analysis.Kinds(), analysis.KindObject) }
 
-// perFleetPage is how many rows one page has.
+// perFleetPage is the number of rows one page has.
 const perFleetPage = 100
 
 // OpenVerdict stands where it is open how a family ended.
@@ -203,7 +203,7 @@ func (c FleetChoice) form() document.Form {
 	return form
 }
 
-// FleetFamilyInput is what the page of one family over all hosts is made from.
+// FleetFamilyInput is the input of the page of one family over all hosts.
 type FleetFamilyInput struct {
 	Choice             FleetChoice
 	Title, Fingerprint string

@@ -194,7 +194,7 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 	}
 }
 
-// createdBy is what tells families of one name apart.
+// createdBy returns what tells families of one name apart.
 func createdBy(n FamilyName) string {
 	if n.Creator == nil {
 		return ""
@@ -202,7 +202,7 @@ func createdBy(n FamilyName) string {
 	return ", created by " + n.Creator.Path + n.Creator.Name
 }
 
-// reasons are why families may hold what others wait for, by fingerprint.
+// reasons returns why families may hold what others wait for, by fingerprint.
 func (m *caseMaker) reasons(series int, f *report.Finding) map[string]string {
 	if f.Kind != report.HolderFinding || len(f.Families) == 0 {
 		return nil

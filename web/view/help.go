@@ -39,7 +39,7 @@ func NewHelp(base string) Page {
 	return v
 }
 
-// formats are those of docs/formats.md, a line each.
+// formats returns those of docs/formats.md, a line each.
 func formats() []Pair {
 	return []Pair{
 		{"Goroutines", "Dumps of debug=2, of runtime.Stack and of crashes, Go 1.18 to 1.27; profiles of debug=1 and proto. Also inside log lines, JSON and HTML."},

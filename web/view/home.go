@@ -116,7 +116,7 @@ func (CaseChoice) Sorts() []Pair {
 	return []Pair{{Name: "newest", Value: ""}, {Name: "name", Value: "name"}, {Name: "verdict", Value: "verdict"}, {Name: "last activity", Value: "activity"}}
 }
 
-// Verdicts are those that may be asked for.
+// Verdicts returns those that may be asked for.
 func (c CaseChoice) Verdicts() []Pair {
 	var out []Pair
 	for _, v := range analysis.Verdicts() {
@@ -161,7 +161,7 @@ type CaseSummary struct {
 	Created, Updated time.Time
 }
 
-// HomeInput is what the start page is made of. Total is the number of all cases that
+// HomeInput is the input of the start page. Total is the number of all cases that
 // are asked for, of which Cases are one page.
 type HomeInput struct {
 	Base   string

@@ -165,7 +165,7 @@ func (h *Home) samples() document.Block {
 	return out
 }
 
-// background is what is worth knowing once: it is folded.
+// background returns what is worth knowing once: it is folded.
 func (h *Home) background() document.Fold {
 	part := func(id, title string, inside ...document.Block) document.Group {
 		out := document.Group{Role: "section", LabelledBy: document.ID(id)}

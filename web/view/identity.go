@@ -164,7 +164,7 @@ type RefusedEdit struct {
 	Fault *analysis.Fault
 }
 
-// IdentityInput is what the page is made of. Done and Undone are the edit that
+// IdentityInput is the input of the page. Done and Undone are the edit that
 // led here, 0 for none.
 type IdentityInput struct {
 	CaseID, CaseTitle string

@@ -107,7 +107,7 @@ func (v *Identity) row(s *IdentitySeries, r *IdentitySnapshot) document.Row {
 	return row
 }
 
-// loads is what people say was asked of a process, in figures.
+// loads returns what people say was asked of a process, in figures.
 func (v *Identity) loads(s *IdentitySeries) document.Fold {
 	l := &s.Loads
 	out := document.Fold{
@@ -137,7 +137,7 @@ func wanted(f document.Field, refused bool) document.Field {
 	return f
 }
 
-// alerted is what is said below a field, behind why its value was refused.
+// alerted returns what is said below a field, behind why its value was refused.
 func alerted(refused, hint string) document.Text {
 	var out document.Text
 	if refused != "" {

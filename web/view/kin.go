@@ -281,7 +281,7 @@ var ageSteps = [...]struct {
 	name  string
 }{{60, "<1 min"}, {600, "1–10 min"}, {3600, "10–60 min"}, {4 * 3600, "1–4 h"}, {24 * 3600, "4–24 h"}, {7 * 24 * 3600, "1–7 d"}, {math.MaxInt32, ">7 d"}}
 
-// ageBars are how long members live, where the dump prints it.
+// ageBars returns how long members live, where the dump prints it.
 func ageBars(g *analysis.Group) *chart.BarsData {
 	counts := make([]int, len(ageSteps))
 	known, last := 0, 0

@@ -68,7 +68,7 @@ type NormalStack struct {
 // knownNone is printed where the catalogue was asked and nothing matches.
 const knownNone = "None matches: no entry of the catalogue has this signature together with its state and growth."
 
-// openKnown is how many known leaks a finding shows.
+// openKnown is the number of known leaks a finding shows.
 const openKnown = 8
 
 // knowledgeURL is an item on the page of the catalogue; known leaks are folded there
@@ -244,7 +244,7 @@ type CaseNormal struct {
 	Count, Reason string
 }
 
-// mostNormal is how many normal stacks are listed of one process, maxNormals of all on a
+// mostNormal bounds the normal stacks that are listed of one process, maxNormals of all on a
 // page.
 const (
 	mostNormal = 60
@@ -401,7 +401,7 @@ type KnownGroup struct {
 	Known []KnownLeak
 }
 
-// KnowledgeInput is what the page is made from.
+// KnowledgeInput is the input of the page.
 type KnowledgeInput struct {
 	Catalogue *knowledge.Catalogue
 	Problems  []analysis.Problem

@@ -178,7 +178,7 @@ func said(pairs []Pair) document.Terms {
 	return out
 }
 
-// Blocks are what the catalogue says of a family.
+// Blocks returns what the catalogue says of a family.
 func (k *FamilyKnowledge) Blocks() document.Blocks {
 	if k == nil {
 		return nil

@@ -192,7 +192,7 @@ func withoutCreator(aside string) string {
 	return rest
 }
 
-// seen is what a table shows of the name on its first line.
+// seen returns what a table shows of the name on its first line.
 func (f *FamilyName) seen() string { return f.Title.Path + f.Title.Name + " " + f.Aside }
 
 // together are the names of the families that stand in one table.
@@ -352,7 +352,7 @@ func familyURL(fingerprint, caseID, series string) string {
 
 func familyPath(fingerprint string) string { return "/families/" + url.PathEscape(fingerprint) }
 
-// familyQuery is what the addresses of all families of a series end with.
+// familyQuery returns what the addresses of all families of a series end with.
 func familyQuery(caseID, series string) string {
 	q := url.Values{"case": {caseID}}
 	if series != "" {

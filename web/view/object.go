@@ -14,7 +14,7 @@ import (
 	"leakdiff/web/chart"
 )
 
-// ObjectInput is what the page of a kind of objects is made from. IDs, Times and Epochs
+// ObjectInput is the input of the page of a kind of objects. IDs, Times and Epochs
 // have an entry for each snapshot of the series.
 type ObjectInput struct {
 	CaseID, CaseTitle string
@@ -411,7 +411,7 @@ func (m *objectMaker) rows(v *Object) {
 	}
 }
 
-// Captured is when the first and the last snapshot of the series were.
+// Captured returns when the first and the last snapshot of the series were.
 func (v Object) Captured() string {
 	if len(v.Counts.Times) == 0 {
 		return ""

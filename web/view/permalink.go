@@ -48,7 +48,7 @@ type KeepOption struct {
 	Selected    bool
 }
 
-// ShareInput is what the form is made of. View is the path and query of the
+// ShareInput is the input of the form. View is the path and query of the
 // page that is frozen. Freezes says in words what becomes part of the copy.
 // Counts and Full are the sentences of the previews, CountsTitle is the title beside Counts.
 type ShareInput struct {

@@ -29,7 +29,7 @@ type Place struct {
 	Text, URL string
 }
 
-// maxPlaces is how many places of a group of problems are printed.
+// maxPlaces bounds the places of a group of problems that are printed.
 const maxPlaces = 3
 
 // unlinkedProblems groups problems by what and hint in order of first sight, errors

@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// MaxExcerpt is how many bytes of an artifact one page shows.
+// MaxExcerpt is the number of bytes of an artifact one page shows.
 const MaxExcerpt = 64 << 10
 
 // Raw is an excerpt of an artifact, exactly as it was uploaded but for what

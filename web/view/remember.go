@@ -6,7 +6,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 )
 
-// EntryURL is where an entry that was made on this server is changed.
+// EntryURL returns where an entry that was made on this server is changed.
 func EntryURL(id string) string { return "/knowledge/own/" + url.PathEscape(id) }
 
 // Entry are the words of an entry that people write.
@@ -26,7 +26,7 @@ type EntryForm struct {
 	Kept bool
 }
 
-// EntryInput is what the page of an entry is made from.
+// EntryInput is the input of the page of an entry.
 type EntryInput struct {
 	// Name is that of the entry, or of the family that it is to be made of.
 	Name, Action, Case string
@@ -57,7 +57,7 @@ func NewEntryPage(in EntryInput) EntryPage {
 	}
 }
 
-// entryStatuses are what an entry can say of a family.
+// entryStatuses returns what an entry can say of a family.
 func entryStatuses() []Choice {
 	return []Choice{
 		{Value: string(knowledge.Leak), Text: "a leak"}, {Value: string(knowledge.FalseAlarm), Text: "a false alarm"},

@@ -93,10 +93,10 @@ func capturedFrom(first, last string) string {
 	return first + " UTC"
 }
 
-// Captured is when A and B were captured.
+// Captured returns when A and B were captured.
 func (d Diff) Captured() string { return capturedFrom(d.A.Full, d.B.Full) }
 
-// Captured is when the first and the last snapshot of the case were.
+// Captured returns when the first and the last snapshot of the case were.
 func (c Case) Captured() string {
 	if len(c.Columns) == 0 {
 		return ""
@@ -104,7 +104,7 @@ func (c Case) Captured() string {
 	return capturedFrom(c.Columns[0].Full, c.Columns[len(c.Columns)-1].Full)
 }
 
-// Captured is when the first and the last column were.
+// Captured returns when the first and the last column were.
 func (c Compare) Captured() string {
 	if len(c.Heads) == 0 {
 		return ""
@@ -112,7 +112,7 @@ func (c Compare) Captured() string {
 	return capturedFrom(c.Heads[0].Full, c.Heads[len(c.Heads)-1].Full)
 }
 
-// Captured is when the first and the last snapshot of the series were.
+// Captured returns when the first and the last snapshot of the series were.
 func (f Family) Captured() string {
 	if len(f.Members.Times) == 0 {
 		return ""

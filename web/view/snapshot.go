@@ -16,7 +16,7 @@ import (
 	"leakdiff/web/chart"
 )
 
-// SnapshotInput is what a snapshot page is made from.
+// SnapshotInput is the input of the snapshot page.
 type SnapshotInput struct {
 	CaseID, CaseTitle string
 	Snapshot          *analysis.Snapshot
@@ -260,7 +260,7 @@ func (m *snapshotMaker) lead() string {
 	return text
 }
 
-// unfamilied is how many of the goroutines that the dump counts are in no family: those
+// unfamilied returns how many of the goroutines that the dump counts are in no family: those
 // that wrote it.
 func (m *snapshotMaker) unfamilied() int {
 	s := m.in.Snapshot

@@ -115,7 +115,7 @@ func (m *snapshotMaker) box(out *Snapshot, box FilterBox) {
 	out.Box = box
 }
 
-// facts are what is known of a family in this snapshot, for filters.
+// facts returns what is known of a family in this snapshot, for filters.
 func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Facts {
 	f := g.Family
 	facts := &filter.Facts{

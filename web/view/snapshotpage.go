@@ -91,7 +91,7 @@ func flameLegend(keys []FlameKey) document.Paragraph {
 	return document.Paragraph{Look: "legendline", Text: out}
 }
 
-// locks is who waits for whom.
+// locks returns who waits for whom.
 func (s *Snapshot) locks() document.Section {
 	lines := document.Group{Look: "panel", Blocks: document.Blocks{factList(s.Locks.Lines)}}
 	both := document.Group{Look: "cols2", Blocks: document.Blocks{lines}}

@@ -311,7 +311,7 @@ func (w *DiffWhy) attributes() document.Table {
 	return out
 }
 
-// normTable is what each frame becomes before it is compared, and by which rule.
+// normTable returns what each frame becomes before it is compared, and by which rule.
 func normTable(steps []NormStep) document.Blocks {
 	out := document.Table{Look: "data norm", Label: "Normalisation", Caption: "Each printed frame, the rule that changed it, and what is compared", Head: heads("#*", "As printed, leaf on top", "Rule", "Compared"), Parts: []document.Part{{}}}
 	for i := range steps {

@@ -90,7 +90,7 @@ func drawn(title, note string, drawing document.Chart, id string) document.Group
 	return out
 }
 
-// saidTerms are what a verdict does not exclude, and what would change it.
+// saidTerms returns what a verdict does not exclude, and what would change it.
 func saidTerms(rows []document.Term, cannot, decides []string) document.Blocks {
 	add := func(name string, texts []string) {
 		if len(texts) > 0 {
@@ -433,7 +433,7 @@ func (f *Family) watched() document.Blocks {
 	return document.Blocks{document.NewSection("h-watch", "What they watch at "+f.At, f.WatchedNote, table)}
 }
 
-// members are those of the snapshot, with the address of their lines.
+// members returns those of the snapshot, with the address of their lines.
 func (f *Family) members() document.Section {
 	out := document.NewSection("h-mem", "Members at "+f.At, f.RowsNote)
 	if len(f.Rows) == 0 {

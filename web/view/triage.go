@@ -160,7 +160,7 @@ func memorySentence(cases int, said []TriageMemory) string {
 	return text + "."
 }
 
-// oftenWord is how often something was so.
+// oftenWord returns how often something was so.
 func oftenWord(n int) string {
 	switch n {
 	case 1:
@@ -171,7 +171,7 @@ func oftenWord(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// markOf is what a person decided about a family, empty for nothing.
+// markOf returns what a person decided about a family, empty for nothing.
 func markOf(t *analysis.Triage) string {
 	if t == nil {
 		return ""
@@ -179,7 +179,7 @@ func markOf(t *analysis.Triage) string {
 	return string(t.State)
 }
 
-// unitMark is what a person decided about all families of a unit alike.
+// unitMark returns what a person decided about all families of a unit alike.
 func unitMark(s *report.Series, u *report.Unit) string {
 	mark, first := "", true
 	for i := range s.Families {

@@ -4,7 +4,7 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// blocks are what people said of the family, and the forms that say more.
+// blocks returns what people said of the family, and the forms that say more.
 func (t *FamilyTriage) blocks() document.Blocks {
 	if t == nil {
 		return nil

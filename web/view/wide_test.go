@@ -10,7 +10,7 @@ import (
 	"leakdiff/analysis/say/report"
 )
 
-// fleet is that many processes with that many snapshots each; the last one grows,
+// fleet returns that many processes with that many snapshots each; the last one grows,
 // and its peak is at 61 % of its time.
 func fleet(processes, snapshots int) report.Report {
 	var all report.Report
