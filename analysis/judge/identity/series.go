@@ -44,7 +44,7 @@ func simultaneous(snapshots []analysis.Snapshot, list []int) bool {
 		}
 		var marks []string
 		for _, a := range s.Artifacts {
-			if a.SHA256 != "" && (a.Members > 0 || a.Rows > 0 && s.Totals.Sockets != nil) {
+			if a.SHA256 != "" && a.Members+a.Rows > 0 {
 				marks = append(marks, a.SHA256+s.Label)
 			}
 		}

@@ -346,14 +346,16 @@ func (p *part) listed() bool {
 type process struct {
 	pid  int
 	host string
-	// name tells those apart that a table counts by name.
+	// name tells those apart that a table counts by name, or a command looks up by it.
 	name string
+	// container is the one of a pod that a command runs in: each has its own pid 1.
+	container string
 }
 
 // process is the one that the part of a listing is of.
 func (p *part) process() process {
-	out := process{pid: p.pid, host: p.host}
-	if p.pid == 0 && p.counts != nil {
+	out := process{pid: p.pid, host: p.host, container: p.container}
+	if p.pid == 0 && (p.counts != nil || p.printed()) {
 		out.name = p.name
 	}
 	return out
@@ -400,7 +402,7 @@ func splitProcesses(g *group, context []*part) []*group {
 		first := &group{dir: g.dir, stem: g.stem, ordinal: g.ordinal, parts: rest}
 		out = append(out, first)
 		if own != 0 {
-			byProcess[process{pid: own, host: rest[0].host}] = first
+			byProcess[process{pid: own, host: rest[0].host, container: rest[0].container}] = first
 		}
 	}
 	for _, p := range listings {

@@ -35,6 +35,8 @@ type part struct {
 	pid     int
 	name    string
 	host    string
+	// container is that of the pod that host names, "" if it is not known.
+	container string
 	// modified is the time of the file, the latest one of a directory's; fileTimes are
 	// others that its files have.
 	modified  time.Time

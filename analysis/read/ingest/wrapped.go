@@ -230,7 +230,7 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 		}
 		if s.Source.Pod != "" {
 			// A pod's own host name; the pods of one node are not one process.
-			q.host = podHost(s.Source.Namespace, s.Source.Pod)
+			q.host, q.container = podHost(s.Source.Namespace, s.Source.Pod), s.Source.Container
 		}
 		q.within = cmp.Or(q.within, s.Source.Path)
 		if q.pid == 0 {
