@@ -61,3 +61,65 @@ func TestCapturesThatFollowOneAnotherInAFileAreNeverAddedUp(t *testing.T) {
 		})
 	}
 }
+
+// TestALineThatNoDumpHasSeparatesTwo has dumps without the goroutine that writes one, whose
+// numbers do not come again.
+func TestALineThatNoDumpHasSeparatesTwo(t *testing.T) {
+	sigquit := "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n"
+	for _, tc := range []struct {
+		name, first, between string
+		want                 []int
+	}{
+		{"a date", "", "2026-11-21T03:00:00Z\n", []int{2, 3}},
+		{"date below its prompt", "", "$ date\nSat Nov 21 03:00:00 UTC 2026\n", []int{2, 3}},
+		{"a prompt", "", "$ ./again.sh\n", []int{2, 3}},
+		{"a heading", "", "--- after ---\n", []int{2, 3}},
+		{"a clock without seconds", "", "--- 10:00 ---\n", []int{2, 3}},
+		{"a word of order", "", "after the restart:\n", []int{2, 3}},
+		{"a result of go test", "", "--- FAIL: TestRun (0.01s)\n", []int{5}},
+		{"a heading of Markdown", "", "## t1\n", []int{2, 3}},
+		{"a rule", "", "===============\n", []int{2, 3}},
+		{"dashes", "", "-----\n", []int{2, 3}},
+		{"dashes between the threads of a crash", sigquit, "-----\n", []int{5}},
+		{"a blank line", "", "\n", []int{5}},
+		{"a line of a log", "", "2026/11/21 03:00:00 server.go:12: cannot write\n", []int{5}},
+		{"the signs of the race detector", "", "==================\nWARNING: DATA RACE\n==================\n", []int{5}},
+		{"a line of go test", "", "=== RUN   TestOther\n", []int{5}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []int
+			for _, s := range run(t, map[string]string{"a.txt": tc.first + waitingDump(5, 6) + tc.between + waitingDump(15, 16, 17)}).Snapshots {
+				got = append(got, *s.Totals.Goroutines)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestATimeInAFrameIsThatOfTheListingBelow has a loop that prints a clock between dashes.
+func TestATimeInAFrameIsThatOfTheListingBelow(t *testing.T) {
+	var got []string
+	for _, s := range run(t, map[string]string{"a.txt": "--- 03:00:00 ---\n" + twoLinks + "--- 03:01:00 ---\n" + twoLinks}).Snapshots {
+		got = append(got, ownerOf(s))
+	}
+	if want := []string{": 2d at 03:00:00", ": 2d at 03:01:00"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFencesAndHeadingsAreNoRows has what stands around listings in a ticket, and a row that is none.
+func TestFencesAndHeadingsAreNoRows(t *testing.T) {
+	for text, want := range map[string]int{
+		"```\n" + twoLinks + "```\n":                            0,
+		"~~~\n" + twoLinks + "~~~\n":                            0,
+		"{noformat}\n" + twoLinks + "{noformat}\n":              0,
+		"--- before ---\n" + twoLinks + "## after\n" + twoLinks: 0,
+		twoLinks + "lrwx what is this\n" + twoLinks:             1,
+	} {
+		if r := run(t, map[string]string{"a.md": text}); len(r.Problems) != want {
+			t.Errorf("%q: %+v", text, r.Problems)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/goroutine"
+	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -49,18 +50,29 @@ type textDumps struct {
 	guessed, twice int64
 	// profileAt is the offset of a profile in the text, -1 if it has none.
 	profileAt int64
+	// dashed is true if "-----" may stand within a dump: in a crash, and where Unwrap took
+	// other lines out.
+	dashed bool
+	// borders are the offsets of lines that no dump has between two goroutines, beyond end.
+	borders []int64
 }
 
 func newTextDumps(r *reader, p *part) *textDumps {
 	first := newTextDump()
 	first.notes, r.notes = r.notes, notes{}
 	return &textDumps{
-		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{first}, begins: []int64{0}, profileAt: -1,
+		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{first}, begins: []int64{0}, profileAt: -1, dashed: p.artifact < 0,
 	}
 }
 
+// maxBorder is how long a line between two dumps may be.
+const maxBorder = 1000
+
 func (d *textDumps) line(text []byte, offset int64) {
 	d.dates.Line(text, offset)
+	if len(d.borders) < maxDumps && len(text) <= maxBorder && (!d.dashed || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----"))) && line.IsBorder(string(text)) {
+		d.borders = append(d.borders, offset)
+	}
 	if d.profileAt < 0 && bytes.HasPrefix(text, []byte("goroutine profile: total ")) {
 		d.profileAt = offset
 	}
@@ -72,6 +84,7 @@ func (d *textDumps) add(g *goroutine.Goroutine) error {
 		return nil
 	}
 	t := d.all[len(d.all)-1]
+	d.dashed = d.dashed || g.Opens || g.System || g.ID <= 0
 	if t.dump.Headers == 0 {
 		d.begins[len(d.begins)-1] = g.Offset
 	}
@@ -88,11 +101,14 @@ func (d *textDumps) add(g *goroutine.Goroutine) error {
 }
 
 // beginsDump reports whether a goroutine is the first of another dump: after a crash or
-// a date, as the one that writes it, or because its id was there before.
+// a date, a prompt or a heading, as the one that writes it, or because its id was there before.
 func (d *textDumps) beginsDump(g *goroutine.Goroutine) bool {
 	t := d.all[len(d.all)-1]
-	dated := g.State == "running" && d.dates.Between(d.end, g.Offset)
-	if d.opensCrash(g) || t.writes(g) || dated && t.dump.Headers > 0 {
+	for len(d.borders) > 0 && d.borders[0] < d.end {
+		d.borders = d.borders[1:]
+	}
+	bordered := len(d.borders) > 0 && d.borders[0] < g.Offset || g.State == "running" && d.dates.Between(d.end, g.Offset)
+	if d.opensCrash(g) || t.writes(g) || bordered && t.dump.Headers > 0 {
 		return true
 	}
 	if !t.again(g) {

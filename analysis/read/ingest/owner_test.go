@@ -44,6 +44,12 @@ const (
 	tableOfSS = "State Recv-Q Send-Q Local Address:Port Peer Address:Port\nESTAB 0 0 10.0.0.1:40000 10.0.0.9:80\n"
 )
 
+// waitingDump is a dump without the goroutine that writes it.
+func waitingDump(ids ...int) string {
+	_, rest, _ := strings.Cut(dump(ids...), "\n\n")
+	return rest + "\n"
+}
+
 func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
 	goroutine := "/debug/pprof/goroutine?debug=2\n"
 	for _, tc := range []struct {

@@ -2,6 +2,7 @@ package line
 
 import (
 	"slices"
+	"strings"
 
 	"leakdiff/analysis/expression"
 )
@@ -53,6 +54,26 @@ func (b *Border) Add(number int64) {
 		b.bits |= 1 << (number % 64)
 	}
 }
+
+// IsBorder reports whether a line that is no member ends a point: a time, a prompt, or a heading.
+//
+//	"2026-11-21T03:00:00Z" "$ date" "--- after ---" "## t1" "=======" "node1:"   true
+//	"--- FAIL: TestRun (0.01s)" "-- text"   false
+func IsBorder(text string) bool {
+	text = strings.TrimSpace(text)
+	_, command := ReadCommand(text)
+	return command || IsDate(text) || IsHeading(text)
+}
+
+// IsHeading reports a heading that names nobody, or a rule. Lines of go test and of its race detector
+// look like one.
+func IsHeading(text string) bool {
+	return ruled.MatchString(text) && !tested.MatchString(text) && !IsDate(text)
+}
+
+var tested = expression.Lazy(`^=== (?:RUN|PAUSE|CONT|NAME) |^={18}$`)
+
+var ruled = expression.Lazy(`^(?:={3,}|-{3,}|#{2,}|\*{3,}|_{3,})(?:$| (?:[^:]|\d:\d){1,60}$)|^(?i:before|after)(?: [\w .-]{1,40})?:$`)
 
 // dateLine is what loops of date and a tool put above each output, and lsof -r between
 // them. What time it is, is read elsewhere.

@@ -147,7 +147,7 @@ func (t *linkReader) noise(l line.Line, text string) {
 		t.Command = cmp.Or(t.Command, text[:min(len(text), maxExample)])
 		t.pattern, t.pairs = linkPattern(text), strings.Contains(text, "%f %l")
 	}
-	if t.holding || likeEntry(text) {
+	if t.holding || kind != "date" && kind != "heading" && likeEntry(text) {
 		t.begin(l)
 	}
 	t.refuse(l, kind, "is no link of a descriptor")

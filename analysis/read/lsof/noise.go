@@ -68,6 +68,8 @@ func noiseKind(text string) string {
 		return "heading"
 	case isPlainNumber(text):
 		return "pid"
+	case strings.HasPrefix(text, "```"), strings.HasPrefix(text, "~~~"), strings.HasPrefix(text, "{code"), strings.HasPrefix(text, "{noformat"):
+		return "code fence"
 	case strings.Trim(text, ".…") == "":
 		return "ellipsis"
 	case line.IsDate(text):
@@ -79,5 +81,5 @@ func noiseKind(text string) string {
 // isHeading reports a line that a loop prints above the output of each command.
 func isHeading(text string) bool {
 	c, ok := line.ReadCommand(text)
-	return ok && c.Heading
+	return ok && c.Heading || line.IsHeading(text)
 }
