@@ -3,6 +3,7 @@ package detect
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/line"
@@ -29,16 +30,32 @@ func (v *view) below(lines []string, kinds []Kind) (Result, bool) {
 	if v.Below || !slices.ContainsFunc(lines, names) {
 		return no()
 	}
-	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{Commands: true})
+	r, ok := v.section(envelope.Config{Commands: true}, kinds)
+	r.Kind, r.Reason = CommandOutput, "below a command or heading: "+r.Reason
+	return r, ok
+}
+
+// section finds the first part of a text that is of one of some kinds.
+func (v *view) section(cfg envelope.Config, kinds []Kind) (Result, bool) {
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), cfg)
 	for i := range sections {
 		text, err := content(&sections[i])
 		if err != nil {
 			return no()
 		}
-		if r := Sniff(Head{Bytes: text, Whole: true, Size: int64(len(text)), Block: true, Below: true}); slices.Contains(kinds, r.Kind) {
-			r.Kind, r.Reason = CommandOutput, "below a command or heading: "+r.Reason
+		if r := Sniff(Head{Bytes: text, Whole: true, Size: int64(len(text)), Block: true, Below: cfg.Commands}); slices.Contains(kinds, r.Kind) {
 			return r, true
 		}
 	}
 	return no()
+}
+
+// quoted finds listings behind the signs of a quotation, as in a mail.
+func (v *view) quoted() (Result, bool) {
+	if v.Block || !slices.ContainsFunc(v.lines, func(l string) bool { return strings.HasPrefix(l, ">") }) {
+		return no()
+	}
+	r, ok := v.section(envelope.Config{Blocks: true}, append([]Kind{CommandOutput}, outputs...))
+	r.Kind, r.Reason = ListingBlocks, "in a quotation: "+r.Reason
+	return r, ok
 }

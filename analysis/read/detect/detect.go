@@ -161,6 +161,7 @@ func sniff(h Head) Result {
 		(*view).lsof,
 		(*view).procfs,
 		(*view).sockets,
+		(*view).quoted,
 		(*view).metrics,
 	} {
 		if r, ok := test(v); ok {

@@ -50,6 +50,11 @@ func waitingDump(ids ...int) string {
 	return rest + "\n"
 }
 
+// quoted is a text as a mail quotes it.
+func quoted(text string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n> ") + "\n"
+}
+
 func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
 	goroutine := "/debug/pprof/goroutine?debug=2\n"
 	for _, tc := range []struct {
@@ -105,6 +110,10 @@ func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
 			[]string{"web-1/app pid 1: 2d", "web-1/sidecar pid 1: 3d"}},
 		{"lsof and ls of one container", map[string]string{"a.txt": "$ kubectl exec web-1 -c app -- lsof -p 1\nCOMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\napp 1 root 0u IPv4 5000 0t0 TCP 10.0.0.1:1->10.0.0.2:2 (ESTABLISHED)\n$ kubectl exec web-1 -c app -- ls -l /proc/1/fd\n" + twoLinks},
 			[]string{"web-1/app pid 1: 2d"}},
+		{"a listing in a quotation", map[string]string{"a.md": "see below\n\n> $ ls -l /proc/50/fd\n" + quoted(twoLinks)}, []string{"pid 50: 2d"}},
+		{"a code block in a quotation", map[string]string{"a.md": "> ```\n" + quoted("/proc/50/fd:\n"+twoLinks+"/proc/60/fd:\n"+threeLinks) + "> ```\n"},
+			[]string{"pid 50: 2d", "pid 60: 3d"}},
+		{"a quotation without a listing", map[string]string{"a.md": "> does it leak?\n> total 0\n\nno\n"}, nil},
 		{"pods of one name in paths of two namespaces", map[string]string{
 			"namespaces/prod/pods/web-1/goroutine.txt": dump(5), "namespaces/prod/pods/web-2/goroutine.txt": dump(5), "namespaces/stage/pods/web-1/goroutine.txt": dump(5)},
 			[]string{"prod/web-1/prober: 2g", "prod/web-2/prober: 2g", "stage/web-1/prober: 2g"}},

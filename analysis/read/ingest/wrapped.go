@@ -189,7 +189,7 @@ func (r *reader) dump(text io.Reader, p *part, kind string) *wrapped {
 	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit,
 		Block: kind == envelope.KindBlock || kind == envelope.KindOutput, Below: kind == envelope.KindOutput})
 	read := r.formats[found.Kind]
-	if read == nil || !holdsMembers[found.Kind] && !(kind == envelope.KindOutput && printedKinds[found.Kind]) {
+	if read == nil || !holdsMembers[found.Kind] && !(kind != envelope.KindGoroutine && kind != envelope.KindThread && printedKinds[found.Kind]) {
 		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
@@ -265,10 +265,10 @@ var holdsMembers = map[string]bool{
 // printed reports whether a command printed the part.
 func (p *part) printed() bool { return p.source == envelope.FormCommand }
 
-// printedKinds are read of the output of a command as well.
+// printedKinds are read of the output of a command and of a block as well.
 var printedKinds = map[string]bool{
 	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true, detect.ThreadTable: true, detect.NetTable: true,
-	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true,
+	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true, detect.CommandOutput: true,
 }
 
 // relocate turns places in the unwrapped text into places in the file.
