@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -36,27 +37,29 @@ var otherDebug1 = expression.Lazy(`^(heap profile: \d|threadcreate profile: tota
 var laterDebug1 = expression.Lazy(`(?m)^goroutine(leak)? profile: total \d+`)
 
 func (v *view) debug1() (Result, bool) {
-	for _, line := range v.lines[:min(len(v.lines), 20)] {
-		line = strings.TrimSpace(line)
-		if m := debug1Line.FindStringSubmatch(line); m != nil {
+	for i, l := range v.lines[:min(len(v.lines), 20)] {
+		if l = strings.TrimSpace(l); i == 0 && v.Below && line.IsPrompt(l) {
+			continue
+		}
+		if m := debug1Line.FindStringSubmatch(l); m != nil {
 			return high(GoroutineDebug1, "it begins with \""+m[0]+"\"")
 		}
-		if otherDebug1.MatchString(line) {
+		if otherDebug1.MatchString(l) {
 			if m := laterDebug1.Find(v.text); m != nil {
 				return high(GoroutineDebug1, "it begins with another profile and has \""+string(m)+"\" behind it")
 			}
 			if !v.Whole && len(v.Bytes) < SniffLimit {
-				r, ok := low(OtherProfile, "it begins with "+quote(line)+", and what follows was not seen yet")
+				r, ok := low(OtherProfile, "it begins with "+quote(l)+", and what follows was not seen yet")
 				r.NeedMore = true
 				return r, ok
 			}
-			if line == "--- mutex:" || line == "--- contention:" {
-				return high(ContentionText, "it begins with "+quote(line)+": a profile of waits for locks and channels")
+			if l == "--- mutex:" || l == "--- contention:" {
+				return high(ContentionText, "it begins with "+quote(l)+": a profile of waits for locks and channels")
 			}
-			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
+			return high(OtherProfile, "it begins with "+quote(l)+": a profile of something else than goroutines")
 		}
 		// Only the response headers of curl -i may come before.
-		if !httpHeader(line) {
+		if !httpHeader(l) {
 			break
 		}
 	}

@@ -22,6 +22,8 @@ type Source struct {
 	PID                                            int
 	// Path is that of the file that a heading above the text names.
 	Path string
+	// Port is the one that the command above the text asks.
+	Port int
 }
 
 // The kinds of dumps that a section may promise.

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"cmp"
+	"strings"
 
 	"leakdiff/analysis/read/line"
 )
@@ -14,6 +15,10 @@ type session struct {
 	pid int
 	// ran is where the last command ran: the headings that it prints are of there.
 	ran Source
+	// named is the source that the last command or heading names: a code block below it is of there.
+	named Source
+	// hosted is true if the next line is the name of the host.
+	hosted bool
 	// moment is that of the last line of date.
 	moment moment
 	// date is such a line, held back: above the next command it belongs to that.
@@ -33,24 +38,33 @@ func (s *source) printed(b []byte, at place) {
 	}
 	in := &s.session
 	if in.block.see(t) { // the fence of a ticket
-		s.close()
+		if s.close(); in.block.fence == "" {
+			in.named = Source{}
+		}
 		return
 	}
 	if m, ok := dateLine(t, s.to.cfg.Now); ok {
 		in.moment, in.date, in.dateAt = m, append(in.date[:0], b...), at
 		return
 	}
-	command, ok := line.ReadCommand(string(t[:min(len(t), maxPending)]))
-	if ok || s.open == nil {
+	text := string(t[:min(len(t), maxPending)])
+	command, ok := line.ReadCommand(text)
+	if in.hosted && s.open != nil && (!ok || command.Owner.Host == text) && !strings.Contains(text, " ") {
+		in.hosted, in.ran.Host, s.open.Source.Host = false, text, text
+		return
+	}
+	if in.hosted = ok && command.Hosted; ok || s.open == nil {
 		s.close()
 		o := s.begins(KindOutput, at)
-		o.Form = FormCommand
-		if command.Heading {
+		o.Form, o.Source = FormCommand, in.named
+		switch {
+		case !ok: // a block or a paragraph below
+		case command.Heading:
 			o.Source = sourceOf(command, line.Owner{Host: in.ran.Host, Pod: in.ran.Pod, Namespace: in.ran.Namespace, Container: in.ran.Container})
 			if o.Source.PID == 0 && o.Source.Program == "" && o.Source.Path == "" { // it names a host
 				o.Source.PID, o.Source.Program = in.ran.PID, in.ran.Program
 			}
-		} else {
+		default:
 			if command.Enters {
 				in.pid = command.Owner.PID
 			} else if command.Reads && command.Owner.PID == 0 {
@@ -59,6 +73,7 @@ func (s *source) printed(b []byte, at place) {
 			in.ran = sourceOf(command, in.within)
 			o.Source = in.ran
 		}
+		in.named = o.Source
 		if m, ok := dateLine([]byte(command.Date), s.to.cfg.Now); ok {
 			in.moment = m
 		}
@@ -89,7 +104,7 @@ func sourceOf(c line.Command, within line.Owner) Source {
 	if within.Host != "" && !c.Remote {
 		o.Host = within.Host
 	}
-	return Source{Program: o.Program, Host: o.Host, Namespace: o.Namespace, Pod: o.Pod, Container: o.Container, PID: o.PID, Path: o.Path}
+	return Source{Program: o.Program, Host: o.Host, Namespace: o.Namespace, Pod: o.Pod, Container: o.Container, PID: o.PID, Path: o.Path, Port: o.Port}
 }
 
 // FormCommand is Section.Form of the output of a command.

@@ -71,13 +71,15 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 		}
 		var parts []*part
 		refused := 0
-		for i, d := range dumps {
+		next := map[int]int{} // by pid: each process has a first dump
+		for _, d := range dumps {
 			if d.Ordinal >= len(all) || all[d.Ordinal].count == 0 {
 				continue
 			}
 			t := all[d.Ordinal]
 			t.dump, t.javaOnly = d, slices.Contains(javaForms, d.Form)
-			q := p.another(i)
+			q := p.another(next[d.PID])
+			next[d.PID]++
 			q.threads, q.inner, q.zoneless = t, d.Time, d.Zoneless && !d.Time.IsZero()
 			if d.PID != 0 {
 				q.pid = d.PID
@@ -93,6 +95,9 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 		}
 		a.Outcome = atLeast(wording.Plural(a.Members, "thread", "threads"), a.Truncated, refused)
 		r.several(parts, a, "dump")
+		for _, q := range parts {
+			q.section = next[q.threads.dump.PID] > 1
+		}
 		return nil
 	}
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/line"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -118,14 +121,32 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 		}
 		return series{q.process(), q.name, q.within, q.sockets != nil, q.form}
 	}
+	var reads []*wrapped
+	ports := map[envelope.Source]int{}
 	for i := range sections {
-		w := r.held(&sections[i], p)
+		s := &sections[i]
+		w := r.held(s, p)
 		if w.fault != nil {
 			r.refused(p.path, w.fault)
 		}
-		read := r.section(&sections[i], w, a)
+		if w.parts = r.section(s, w, a); len(w.parts) > 0 && s.Source.Port > 0 {
+			if at := placeOf(s.Source); ports[at] == 0 {
+				ports[at] = s.Source.Port
+			} else if ports[at] != s.Source.Port {
+				ports[at] = -1
+			}
+		}
+		reads = append(reads, w)
+	}
+	for i, w := range reads {
+		read, s := w.parts, &sections[i]
 		if len(read) == 0 {
 			continue
+		}
+		for _, q := range read {
+			if s.Source.Port > 0 && ports[placeOf(s.Source)] < 0 {
+				q.host = cmp.Or(q.host, "localhost") + ":" + strconv.Itoa(s.Source.Port)
+			}
 		}
 		last := map[series]int{}
 		for _, q := range read {
@@ -142,6 +163,12 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 	a.Outcome = strings.Join(outcomes, "; ")
 	r.parts = append(r.parts, parts...)
 	return err
+}
+
+// placeOf is where a command asks, whatever port and file.
+func placeOf(s envelope.Source) envelope.Source {
+	s.Port, s.PID, s.Program, s.Path = 0, 0, "", ""
+	return s
 }
 
 // wholeDump is how to get what a ticket shows a part of.
@@ -203,6 +230,18 @@ func (r *reader) dump(text io.Reader, p *part, kind string) *wrapped {
 	return w
 }
 
+// hostOfPath is the host or pod that a directory or the name of a file is called after, "" if none is.
+//
+//	"t1/node2/kubelet/goroutine.txt" "node2.txt"   "node2"
+func hostOfPath(name string) string {
+	for _, word := range append(strings.Split(path.Dir(name), "/"), stemOf(path.Base(name))) {
+		if line.IsHost(word) {
+			return word
+		}
+	}
+	return ""
+}
+
 // moved is a place in the file, of one in the unwrapped text.
 func moved(at analysis.Place, places *envelope.Places) analysis.Place {
 	at.Line, at.Offset = places.Locate(at.Offset)
@@ -233,6 +272,7 @@ func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) 
 			q.host, q.container = podHost(s.Source.Namespace, s.Source.Pod), s.Source.Container
 		}
 		q.within = cmp.Or(q.within, s.Source.Path)
+		q.host = cmp.Or(hostOfPath(s.Source.Path), q.host) // a copy of its file may be on another host
 		if q.pid == 0 {
 			q.pid = s.Source.PID
 		}

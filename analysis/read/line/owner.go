@@ -15,8 +15,10 @@ type Owner struct {
 	PID int
 	// Pod is a pod or container that has a host name of its own, Container one of a pod.
 	Program, Pod, Namespace, Container, Host string
-	// Path is that of the file whose text stands below "==> path <==".
+	// Path is that of the file whose text stands below "==> path <==" or "$ cat path".
 	Path string
+	// Port is the one that a command asks: a host has several processes that answer.
+	Port int
 }
 
 // Command is a line of a shell session, or a heading that a loop prints.
@@ -24,6 +26,8 @@ type Command struct {
 	// Text is the line without its prompt and frame.
 	Text  string
 	Owner Owner
+	// Hosted is true if the command prints the name of its host first.
+	Hosted bool
 	// Remote is true if the command or heading names the host, and not its prompt alone.
 	Remote bool
 	// Heading is true if a script printed the line: it runs where the command above does.
@@ -54,6 +58,9 @@ func ReadCommand(text string) (c Command, ok bool) {
 	}
 	host, command, ok := cutPrompt(text)
 	if ok {
+		if bare := strings.TrimSuffix(command, ":"); text[0] == '#' && IsHost(bare) { // "# node1" is no command
+			return Command{Text: bare, Owner: Owner{Host: bare}, Heading: true, Remote: true}, true
+		}
 		c.Text, c.Owner.Host = command, host
 		c.run(strings.Fields(command))
 		c.Remote = c.Owner.Host != host
@@ -68,7 +75,7 @@ func ReadCommand(text string) (c Command, ok bool) {
 	framed := bare != text && strings.IndexByte("=-#*", text[0]) >= 0
 	words := strings.Fields(bare)
 	switch {
-	case len(words) > 1 && (elsewhere(words) > 0 || words[0] == "curl" || words[0] == "nsenter"):
+	case len(words) > 1 && (elsewhere(words) > 0 || words[0] == "curl" || words[0] == "nsenter" || slices.Contains(containers, words[0])):
 		c.Text = bare
 		c.run(words)
 		c.Remote = c.Owner.Host != ""
@@ -102,6 +109,12 @@ func IsPrompt(text string) bool {
 // shellPrompt is the prompt of a shell without a user's name, or of one in a container.
 var shellPrompt = expression.Lazy(`^(?:(?:ba|a|z|k|da)?sh-[\d.]+|[~/][\w./-]*) ?[$#] `)
 
+// hostPrompt is a prompt with the host and without a user: "node1:~ # ls", "node1$ ls".
+var hostPrompt = expression.Lazy(`^(?:([A-Za-z][\w.-]*):(?:~|/)[\w./~-]* ?[$#%>]|([A-Za-z][\w-]*\d[\w.-]*) ?[$#]) +`)
+
+// windowsPrompt is that of PowerShell or cmd: "PS C:\\> ls", "C:\\Users\\me>ls".
+var windowsPrompt = expression.Lazy(`^(?:PS [A-Za-z/~][^<>|]*|[A-Z]:\\[^<>|]*)> ?`)
+
 // arrowPrompt is that of oh-my-zsh: "➜  ~ ls", "➜  repo git:(main) ✗ ls".
 var arrowPrompt = expression.Lazy(`^➜ +[~\w./-]+ (?:git:\([^)]*\) )?(?:✗ )?`)
 
@@ -120,6 +133,12 @@ func cutPrompt(text string) (host, command string, ok bool) {
 	}
 	if at := shellPrompt.FindStringIndex(text); at != nil {
 		return "", text[at[1]:], true
+	}
+	if at := windowsPrompt.FindStringIndex(text); at != nil {
+		return "", text[at[1]:], true
+	}
+	if m := hostPrompt.FindStringSubmatch(text + " "); m != nil {
+		return m[1] + m[2], strings.TrimSpace((text + " ")[len(m[0]):]), true
 	}
 	var head string
 	for _, mark := range []string{"$ ", "# ", "% ", "~> "} {
@@ -148,14 +167,20 @@ var (
 	// exec are programs that run a command in a container, ssh on another host.
 	containers = []string{"kubectl", "oc", "docker", "podman", "nerdctl", "crictl", "microk8s.kubectl", "k3s"}
 	// valued are flags of theirs that take the next word.
-	valued  = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q")
+	valued  = strings.Fields("-n --namespace --context --kubeconfig --cluster -u --user -e --env -w --workdir -l -i -p -o -F -J -L -b -q --zone --project --ssh-flag")
 	shells  = strings.Fields("sh bash ash zsh su")
 	readers = strings.Fields("ls find grep cat stat")
 	// entered is the process whose namespaces a command runs in, inspected the container whose
 	// process it looks up, asked the address that it asks.
 	entered   = expression.Lazy(`\bnsenter .*?(?:-t|--target)[ =]?(\d{1,9})\b`)
 	inspected = expression.Lazy(`\$\((?:sudo )?(?:docker|podman|crictl|nerdctl) inspect [^)]*?([A-Za-z0-9][\w.-]*)\)`)
-	asked     = expression.Lazy(`\b(?:curl|wget|pprof|http)\b.*?[ '"](?:https?://(?:[^/\s@]*@)?([\w.-]+|\[[0-9a-fA-F:]+\])|([\w.-]+):\d+/)`)
+	asked     = expression.Lazy(`\b(?:curl|wget|pprof|http)\b.*?[ '"](?:https?://(?:[^/\s@]*@)?([\w.-]+|\[[0-9a-fA-F:]+\])(?::(\d+))?|([\w.-]+):(\d+)/)`)
+	// proxied is the node or the pod that the API server asks.
+	proxied = expression.Lazy(`/api/v1/(?:nodes/([\w.-]+)(:\d+)?|namespaces/([\w-]+)/pods/(?:https?:)?([\w.-]+)(?::(\d+))?)/proxy/`)
+	// attached is the process that a tool of the JVM or a signal is for.
+	attached = expression.Lazy(`\b(?:jstack|jcmd|kill)(?: -\w+)* (\d{1,9})(?:[\s;&|'"]|$)`)
+	// printers print a file as it is.
+	printers = strings.Fields("cat zcat head tail less more")
 )
 
 // elsewhere is the place behind the word of a command that runs the rest elsewhere, 0 if
@@ -165,8 +190,10 @@ func elsewhere(words []string) int {
 		switch word = path.Base(word); {
 		case word == "ssh":
 			return i + 1
+		case word == "gcloud":
+			return 1 + slices.Index(words, "ssh")
 		case slices.Contains(containers, word):
-			return 1 + slices.IndexFunc(words, func(word string) bool { return word == "exec" || word == "debug" })
+			return 1 + slices.IndexFunc(words, func(word string) bool { return word == "exec" || word == "debug" || word == "rsh" })
 		case word != "sudo" && word != "time" && word != "timeout" && word != "-n" && strings.Trim(word, "0123456789s") != "":
 			return 0
 		}
@@ -184,13 +211,18 @@ func (c *Command) run(words []string) {
 	if at == 0 {
 		c.Enters = len(words) == 2 && words[0] == "cd"
 		c.Reads = slices.ContainsFunc(words[:min(len(words), 2)], func(word string) bool { return slices.Contains(readers, word) })
+		c.Hosted = len(words) > 0 && strings.TrimSuffix(words[0], ";") == "hostname"
 		c.Owner.within(strings.Join(words, " "))
+		if len(words) == 2 && slices.Contains(printers, words[0]) && c.Owner.PID == 0 && !strings.HasPrefix(words[1], "/proc/") && strings.Contains(words[1], ".") {
+			c.Owner.Path = words[1]
+		}
 		return
 	}
 	remote := path.Base(words[at-1]) == "ssh"
-	target := ""
-	if before := slices.Index(words, "-n"); !remote && before > 0 && before+1 < at {
-		c.Owner.Namespace = words[before+1]
+	target, context := "", ""
+	if !remote {
+		c.Owner.Namespace = valueOf(words[:at], "-n", "--namespace")
+		context = valueOf(words[:at], "--context", "--cluster")
 	}
 	rest := words[at:]
 	for len(rest) > 0 {
@@ -211,6 +243,11 @@ func (c *Command) run(words []string) {
 		case !remote && (flag == "-n" || flag == "--namespace"):
 			c.Owner.Namespace = takes()
 			continue
+		case !remote && flag == "--context":
+			context = takes()
+			continue
+		case remote && flag == "--command":
+			rest = append([]string{takes()}, rest...)
 		case !remote && (flag == "-i" || flag == "-it" || flag == "-ti"), remote && flag == "-t":
 			continue
 		case strings.HasPrefix(word, "-"):
@@ -233,6 +270,9 @@ func (c *Command) run(words []string) {
 		}
 		c.Owner = Owner{Host: host}
 	} else {
+		if context != "" { // a namespace of another cluster
+			c.Owner.Namespace = strings.TrimSuffix(context+"/"+c.Owner.Namespace, "/")
+		}
 		kind, name, _ := strings.Cut(target, "/")
 		switch {
 		case name == "":
@@ -253,11 +293,34 @@ func (c *Command) run(words []string) {
 	c.run(rest)
 }
 
+// valueOf is the value of a flag, "" if it is not set.
+func valueOf(words []string, names ...string) string {
+	for i, word := range words {
+		flag, value, assigned := strings.Cut(word, "=")
+		switch {
+		case !slices.Contains(names, flag):
+		case assigned:
+			return value
+		case i+1 < len(words):
+			return words[i+1]
+		}
+	}
+	return ""
+}
+
 // within takes the process out of the words of a command: the one whose namespaces it enters,
 // else the one whose directory below /proc it names, unless there are several.
 func (o *Owner) within(command string) {
+	if m := proxied.FindStringSubmatch(command); m != nil {
+		*o = Owner{Host: m[1], Namespace: m[3], Pod: m[4]}
+		if o.Port, _ = strconv.Atoi(m[5]); m[1] != "" && m[2] == "" {
+			o.Program = "kubelet" // the API server asks it unless a port is named
+		}
+		return
+	}
 	if m := asked.FindStringSubmatch(command); m != nil {
-		if host := m[1] + m[2]; host != "localhost" && host != "[::1]" && host != "0.0.0.0" && !strings.HasPrefix(host, "127.") {
+		o.Port, _ = strconv.Atoi(m[2] + m[4])
+		if host := m[1] + m[3]; host != "localhost" && host != "[::1]" && host != "0.0.0.0" && !strings.HasPrefix(host, "127.") {
 			o.Host, o.Pod, o.Namespace, o.Container = host, "", "", ""
 		}
 		return
@@ -277,6 +340,9 @@ func (o *Owner) within(command string) {
 		}
 		o.PID = pid
 	}
+	if m := attached.FindStringSubmatch(command); m != nil && o.PID == 0 {
+		o.PID, _ = strconv.Atoi(m[1])
+	}
 	if m := lookedUp.FindStringSubmatch(command); m != nil && o.PID == 0 {
 		o.Program = path.Base(m[1])
 	}
@@ -292,7 +358,15 @@ var (
 	kindOfHost = expression.Lazy(`(?i)^(pod|container|node|host|hostname|server)([ :=]{1,2})([\w][\w.-]*)$`)
 	// containerLog is what kubectl cluster-info dump prints above the log of a container.
 	containerLog = expression.Lazy(`^START logs for container (\S+) of pod ([^/\s]+)/(\S+)$`)
-	hostName     = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^(?:node|worker|master|host|server|vm)\d+$|^\d+\.\d+\.\d+\.\d+$`)
+	// placed is "[node1] dump:", "On host node1:".
+	placed = expression.Lazy(`(?i)^(?:\[([\w.-]+)\](?: .*:)?|(?:on|from)(?: (host|node|pod|server))? ([\w.-]+):)$`)
+	// called is a name with a number that is of a host where a sentence says so.
+	called = expression.Lazy(`(?i)^(?:[a-su-z]|[a-z-]{4,})\d+$`)
+	// numbered is a host or pod with a number, as it stands without a frame: "node1", "web-0", "api-7c9f9d5b6d-x7z9q".
+	numbered = expression.Lazy(`^(?:(?:node|worker|master|host|server|vm)\d+|[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?:\d+|[0-9a-f]{7,10}-[a-z0-9]{5}))(?:\.[a-z][a-z0-9.-]*)?$|^\d+\.\d+\.\d+\.\d+$`)
+	// numberedCapture has a number and is no host: "run-2", "dump-1".
+	numberedCapture = expression.Lazy(`(?i)^(?:t|s|n|snap|snapshot|round|run|step|sample|capture|dump|test|case|phase|take|part|try|attempt|loop|iteration|before|after|goroutines?|threads?|stacks?|heap|listing|lsof|count|fd|pid)-`)
+	hostName        = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^(?:node|worker|master|host|server|vm)\d+$|^\d+\.\d+\.\d+\.\d+$`)
 )
 
 // heading reads a line that a script prints above its output.
@@ -319,6 +393,16 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 		o.Container, o.Namespace, o.Pod = m[1], m[2], m[3]
 		return true
 	}
+	if m := placed.FindStringSubmatch(text); m != nil && (IsHost(m[1]+m[3]) || m[2] != "" || called.MatchString(m[3])) {
+		if o.Host = m[1] + m[3]; strings.EqualFold(m[2], "pod") {
+			o.Host, o.Pod = "", m[3]
+		}
+		return true
+	}
+	if len(words) == 1 && IsHost(strings.TrimSuffix(text, ":")) {
+		o.Host = strings.TrimSuffix(text, ":")
+		return true
+	}
 	if !framed || len(words) != 1 {
 		return false
 	}
@@ -329,11 +413,19 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 	if PathPID(text) > 0 {
 		return o.file(text)
 	}
-	if name := strings.TrimSuffix(path.Base(text), ".txt"); hostName.MatchString(name) {
+	if name := strings.TrimSuffix(path.Base(text), ".txt"); hostName.MatchString(name) && !numberedCapture.MatchString(name) {
 		o.Host = name
 		return true
 	}
 	return false
+}
+
+// IsHost reports whether a word names a host or a pod by its number. Other words may name anything.
+//
+//	"node1" "web-0" "10.0.0.2"   true
+//	"kubelet" "run-2" "kube-proxy"   false
+func IsHost(word string) bool {
+	return numbered.MatchString(word) && !numberedCapture.MatchString(word)
 }
 
 // file reads the path of a file whose text follows.
