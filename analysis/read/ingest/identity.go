@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
@@ -21,8 +23,8 @@ var (
 	// shortToken is the part of such a name that differs from the others.
 	shortToken = expression.Lazy(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
 	// formWord matches a word for the kind of evidence in a file.
-	formWord  = expression.Lazy(`(?i)goroutineleak|javacore|hot[._-]?threads|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
-	extension = expression.Lazy(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
+	formWord  = expression.Lazy(`(?i)(?:(?:goroutineleak|javacore|hot[._-]?threads|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate)s?)+`)
+	extension = expression.Lazy(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|tdump|xz|bz2|lz4|stacks)$`)
 	copyMark  = expression.Lazy(` \(\d+\)$`)
 	digits    = expression.Lazy(`\d+`)
 	procDir   = expression.Lazy(`(?:^|/)proc/(\d+)(?:/|$)`)
@@ -46,8 +48,31 @@ func stemOf(base string) string {
 	for extension.MatchString(s) {
 		s = extension.ReplaceAllString(s, "")
 	}
-	s = formWord.ReplaceAllString(s, "")
-	return strings.ToLower(strings.Trim(s, "._-=+, "))
+	return strings.ToLower(strings.Trim(withoutForms(s), "._-=+, "))
+}
+
+// withoutForms returns a name without its words for the kind of evidence. One inside of another
+// word is none: "statefulset".
+func withoutForms(name string) string {
+	var out strings.Builder
+	letter := func(i int) bool { return i >= 0 && i < len(name) && unicode.IsLetter(rune(name[i])) }
+	end := 0
+	for _, at := range formWord.FindAllStringIndex(name, -1) {
+		if !letter(at[0]-1) && !letter(at[1]) {
+			out.WriteString(name[end:at[0]])
+			end = at[1]
+		}
+	}
+	return out.String() + name[end:]
+}
+
+// isToken reports the name of a directory or file that stands for a time.
+func isToken(name string) bool { return token.MatchString(name) && !isAddress(name) }
+
+// isAddress reports a name that is the address of a host.
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
 }
 
 // programName is the last element of an executable's path, without the mark of a
@@ -65,14 +90,11 @@ func programName(executable string) string {
 func naming(dir string) (label, process string) {
 	parts := strings.Split(strings.ReplaceAll(dir, "!", ""), "/")
 	for i := len(parts) - 1; i >= 0; i-- {
-		p := parts[i]
-		for extension.MatchString(p) || strings.HasSuffix(p, ".tar") || strings.HasSuffix(p, ".zip") || strings.HasSuffix(p, ".tgz") {
-			p = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(extension.ReplaceAllString(p, ""), ".tar"), ".zip"), ".tgz")
-		}
-		if p == "" || p == "proc" {
+		p := unpackedName(parts[i])
+		if p == "" || p == "proc" || p == "net" || isAddress(p) || pidBelow(parts[:i+1]) > 0 {
 			continue
 		}
-		if token.MatchString(p) && line.PathPID(dir) == 0 {
+		if isToken(p) && line.PathPID(dir) == 0 {
 			return shorten(p), process
 		}
 		if process == "" && i == len(parts)-1 {
@@ -80,6 +102,34 @@ func naming(dir string) (label, process string) {
 		}
 	}
 	return "", process
+}
+
+// unpackedName is the name of a directory or an archive without its extensions.
+func unpackedName(name string) string {
+	for {
+		short := extension.ReplaceAllString(name, "")
+		for _, packed := range []string{".tar", ".zip", ".tgz"} {
+			short = strings.TrimSuffix(short, packed)
+		}
+		if short == name {
+			return name
+		}
+		name = short
+	}
+}
+
+// pidBelow is the pid that a directory below that of a capture names, 0 if it names none.
+//
+//	"t0", "8412"  8412
+func pidBelow(dirs []string) int {
+	if len(dirs) < 2 || !isToken(dirs[len(dirs)-2]) {
+		return 0
+	}
+	pid, err := strconv.ParseUint(dirs[len(dirs)-1], 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(pid)
 }
 
 func shorten(label string) string {
@@ -100,6 +150,9 @@ var nameTimes = []*expression.Expression{
 	expression.Lazy(`20\d\d-\d\d-\d\d[-.]\d\d[-.:]\d\d\b`),
 	expression.Lazy(`(?i)(?:^|[^0-9])20\d{6}[-_T.]\d{4}(?:[Z_]|\b)`),
 }
+
+// restOfTime is what a time may have behind its seconds: a fraction, "Z".
+var restOfTime = expression.Lazy(`(?i)^(?:\.\d+)?z?([^0-9a-z]|$)`)
 
 // nameZone may follow such a time: "+0100", "+01_00".
 var nameZone = expression.Lazy(`^([+-]\d\d)[:_]?(\d\d)(?:\D|$)`)
@@ -144,7 +197,7 @@ var (
 func withoutTime(name string) string {
 	for _, pattern := range nameTimes {
 		if at := pattern.FindStringIndex(name); at != nil {
-			rest := name[at[1]:]
+			rest := restOfTime.ReplaceAllString(name[at[1]:], "$1")
 			if zone := nameZone.FindStringSubmatchIndex(rest); zone != nil {
 				rest = rest[zone[5]:]
 			}
@@ -153,6 +206,9 @@ func withoutTime(name string) string {
 	}
 	if at := epochInName.FindStringSubmatchIndex(name); at != nil {
 		name = name[:at[2]] + strings.TrimLeft(name[at[3]:], "0123456789")
+	}
+	if at := compactDay.FindStringSubmatchIndex(name); at != nil {
+		name = name[:at[2]] + name[at[3]:]
 	}
 	return dayInName.ReplaceAllString(name, "")
 }

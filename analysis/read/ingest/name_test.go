@@ -31,6 +31,17 @@ func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 		{"jstack_2026_11_01.txt", "", "", "", day, "jstack_2027_01_01.txt"},
 		{"jstack-2026-11-01T10-00-00.txt", "", "", "", at, "jstack-2027-01-01T10-00-00.txt"},
 		{"jstack-4711-2026-11-01T10-00-00.txt", "", "", "4711", at, "jstack-4711-2027-01-01T10-00-00.txt"},
+		{"2026-11-01T10:00:00Z-kubelet-goroutine.txt", "kubelet", "", "", at, "2027-01-01T10:00:00Z-kubelet-goroutine.txt"},
+		{"goroutines.2026-11-01T10-00-00.pid-812.kubelet.txt", "kubelet", "", "812", at, "goroutines.2027-01-01T10-00-00.pid-812.kubelet.txt"},
+		{"kubelet.pid812.2026-11-01T10:00:00.txt", "kubelet", "", "812", at, "kubelet.pid812.2027-01-01T10:00:00.txt"},
+		{"jstack.4711.20251231-2358.log", "", "", "4711", "2025-12-31T23:58:00Z", "jstack.4711.20260101-0001.log"},
+		{"etcd-node3-2026-11-01T10-00-00.txt", "etcd", "node3", "", at, "etcd-node3-2027-01-01T10-00-00.txt"},
+		{"host7_containerd_goroutines_2026-11-01_10-00-00.log", "containerd", "host7", "", at, "host7_containerd_goroutines_2027-01-01_10-00-00.log"},
+		{"node1-kubelet-20261101.txt", "kubelet", "node1", "", day, "node1-kubelet-20270101.txt"},
+		{"etcd-leader-2026-11-01T10-00-00.txt", "etcd", "", "", at, "etcd-leader-2027-01-01T10-00-00.txt"},
+		{"statefulset-2026-11-01T10-00-00.txt", "statefulset", "", "", at, "statefulset-2027-01-01T10-00-00.txt"},
+		{"kube-system_coredns-5d78c9869d-abcde_coredns/goroutine-2026-11-01T10-00-00.txt", "coredns", "kube-system/coredns-5d78c9869d-abcde", "", at, "kube-system_coredns-5d78c9869d-abcde_coredns/goroutine-2027-01-01T10-00-00.txt"},
+		{"pods/kube-system_cilium-x7z9q_0a1b2c3d-0000-4000-8000-000000000000/cilium-agent/2026-11-01T10-00-00.log", "cilium-agent", "kube-system/cilium-x7z9q", "", at, "pods/kube-system_cilium-x7z9q_0a1b2c3d-0000-4000-8000-000000000000/cilium-agent/2027-01-01T10-00-00.log"},
 		{"goroutine_dump.2026-11-01T10_00_00.000.123.txt", "cockroach", "", "", at, "goroutine_dump.2027-01-01T10_00_00.000.124.txt"},
 	} {
 		t.Run(tc.first, func(t *testing.T) {

@@ -34,6 +34,9 @@ func (b *builder) identify() {
 	}
 	b.nameProcess(p, all, dirName)
 	callProcess(p, all)
+	if host := hostInStem(b.g.stem, p.Name.Value); host != "" && !p.Host.Known() {
+		p.Host = analysis.Fact{Value: host, Source: byFile, Confidence: analysis.Low}
+	}
 }
 
 func (b *builder) identifyBy(p *analysis.Process, q *part) {
@@ -141,7 +144,7 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 		if name := b.mainPackage(); name != "" {
 			set(name, "package of main.main or of the program's own functions", analysis.Low)
 		} else if word := b.r.processWordOfStem(b.g.stem); word != "" {
-			set(word, "file name", analysis.Low)
+			set(word, byFile, analysis.Low)
 		}
 	}
 }
@@ -150,11 +153,11 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 // test's.
 func genericName(name string) bool { return name == "main" || strings.HasPrefix(name, "__debug_bin") }
 
-// contextNamesProcess reports whether a directory's name can be a process: it
-// has a capture's label above or below it, or the bundle has several of it.
+// contextNamesProcess reports whether a directory's name can be a process: it is that of a known
+// program, or has a capture's label above it.
 func (b *builder) contextNamesProcess(dir string) bool {
 	label, _ := naming(b.g.dir)
-	return label != "" && dir != ""
+	return programs[dir] || label != "" && dir != ""
 }
 
 // mainPackage reads the program out of the stacks: the last element of the path that
@@ -182,7 +185,7 @@ func programOf(stacks []*analysis.Stack) string {
 				continue
 			}
 			held := path.Dir(strings.ReplaceAll(f.File, `\`, "/"))
-			if dir := path.Base(held); dir != "." && dir != "/" && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
+			if dir := path.Base(held); len(dir) > 1 && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
 				if at := strings.IndexByte(dir, '@'); at > 0 {
 					dir = dir[:at]
 				}
@@ -197,7 +200,13 @@ func programOf(stacks []*analysis.Stack) string {
 // person's and no program's.
 var homeDirectory = expression.Lazy(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
 
+// labelOfStem is the time in a file's name, else the name if it tells instants apart.
 func labelOfStem(stem string) string {
+	for _, pattern := range nameTimes {
+		if at := pattern.FindString(stem); at != "" && len(nameWords(stem)) > 0 {
+			return strings.Trim(at, "._-")
+		}
+	}
 	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {
 		return strings.ReplaceAll(stem, "--", "-") // around the word for the kind
 	}
@@ -225,18 +234,65 @@ func wordSet(text string) map[string]bool {
 }
 
 // fileWord names a file and no program.
-var fileWord = expression.Lazy(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test|tcp|udp|udplite|raw|unix|netlink|packet|sockets?|connections?)$`)
+var fileWord = expression.Lazy(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test|tcp|udp|udplite|raw|unix|netlink|packet|sockets?|connections?|grep|find|ls|ps|cat|curl|wget|bundle|pods?)$`)
 
 // processWordOfStem is the program in a file's name: a known one, or a word in the
 // names of several instants ("billing-t0", "billing-t1").
 func (r *reader) processWordOfStem(stem string) string {
 	word := wordOfStem(stem)
-	if programs[word] || len(word) >= 3 && !ordinal(word) && !fileWord.MatchString(word) && len(r.stems[word]) >= 2 {
+	if programs[word] && (word == stem || !hostRole[word]) {
+		return word
+	}
+	for _, w := range dottedWords(stem) {
+		if programs[w] && !hostRole[w] {
+			return w
+		}
+	}
+	if len(word) >= 3 && !ordinal(word) && !fileWord.MatchString(word) && !hostRole[word] && wholeWord.MatchString(word) && len(r.stems[word]) >= 2 {
 		return word
 	}
 	return ""
 }
 
+// hostInStem is the host in a file's name: an address, a pod of a replica set, or what stands beside
+// a program.
+//
+//	"etcd-node3"  "node3"
+func hostInStem(stem, process string) string {
+	words := nameWords(stem)
+	if name := strings.Join(words, "-"); len(words) == 1 && isAddress(name) || podName.MatchString(name) {
+		return name
+	}
+	host, program := "", false
+	for _, w := range append(words, dottedWords(stem)...) {
+		if isAddress(w) || hostRole[strings.TrimRight(w, "0123456789")] && strings.Trim(w, "0123456789") != w {
+			host = w
+		}
+		program = program || w == strings.ToLower(process) || programs[w] && !hostRole[w]
+	}
+	if !program {
+		return ""
+	}
+	return host
+}
+
+var (
+	// hostRole are words that name hosts by their role, often with a number.
+	hostRole = wordSet(`node host server worker master vm ip`)
+	// wholeWord is a name without its numbers that is still one.
+	wholeWord = expression.Lazy(`^[a-z][a-z0-9]*(?:[._-][a-z][a-z0-9]*)*$`)
+	// podName is the name of a pod of a replica set, whose hash has no vowels.
+	podName = expression.Lazy(`^[a-z][a-z0-9-]*-[bcdf0-9]{8,10}-[a-z0-9]{5}$`)
+	joints  = expression.Lazy(`-{2,}|_{2,}`)
+	// pidWord is a pid in a name: "pid-812", "pid812".
+	pidWord = expression.Lazy(`(?:^|[._-])pid[._-]?\d+`)
+)
+
+func dottedWords(stem string) []string {
+	return strings.FieldsFunc(strings.Join(nameWords(stem), "-"), func(c rune) bool { return c == '-' || c == '.' })
+}
+
 func wordOfStem(stem string) string {
-	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(withoutTime(stem), ""), ""), "._- ")
+	word := digits.ReplaceAllString(instantWord.ReplaceAllString(pidWord.ReplaceAllString(withoutTime(stem), ""), ""), "")
+	return strings.Trim(joints.ReplaceAllString(word, "-"), "._- ")
 }

@@ -49,6 +49,8 @@ var products = []product{
 	{"dockerd on SIGUSR1", pattern(`(?:^|/)goroutine-stacks-(?P<time>[^/]+?)\.log$`), "dockerd"},
 	{"containerd on SIGUSR1", pattern(`containerd\.(?P<pid>\d+)\.stacks\.log$`), "containerd"},
 	{"EKS log collector", pattern(`docker/docker-trace\.txt$`), "dockerd"},
+	{"pod", pattern(`(?:^|/)(?P<namespace>[a-z][a-z0-9-]*)_(?P<host>[a-z0-9-]+-[a-z0-9]{8,10}-[a-z0-9]{5})_(?P<process>[a-z][a-z0-9-]*)(?:/|[^/a-z0-9-][^/]*$)`), ""},
+	{"pod", pattern(`(?:^|/)pods/(?P<namespace>[a-z0-9-]+)_(?P<host>[a-z0-9.-]+)_[0-9a-f]{8}-[0-9a-f-]{27}/(?P<process>[a-z0-9.-]+)/`), ""},
 	{"must-gather", pattern(`etcd_info/(?P<anywhere>ceo_pprof_goroutine_dump)\.txt$`), "cluster-etcd-operator"},
 	{"must-gather", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
 	{"pod", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/`), ""},
@@ -72,6 +74,7 @@ var products = []product{
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/slave/(?P<host>[^/]+)/`), "jenkins-agent"},
 	{"Jenkins support bundle", pattern(`(?:slow-request-threaddumps|high-load/cpu|deadlocks)/(?:DeadlockDetected-)?(?P<time>\d{8}-\d{6})[^/]*$`), "jenkins"},
 	{"file named by its pid", pattern(`(?:^|[/!])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
+	{"file named by its pid", pattern(`(?:^|[/!._-])pid[._-]?(?P<pid>\d{1,7})(?:[._-][^/]*)?$`), ""},
 	{"Logstash diagnostics", pattern(`(?:^|/)logstash-(?:local|remote)-diagnostics[^/]*/syscalls/jstack\.txt$`), "logstash"},
 	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},
 	{"thread dump script", pattern(`_threads\.(?P<unix>1[5-9]\d{8})\.txt$`), ""},
@@ -153,6 +156,20 @@ func placingOf(p string) placing {
 	return placing{}
 }
 
+// Telling is how many of the last elements of a file's path say of which process it is.
+func Telling(elements []string) int {
+	told := func(n int) placing {
+		p := placingOf(strings.Join(elements[len(elements)-n:], "/"))
+		p.capture = ""
+		return p
+	}
+	n := 1
+	for n < len(elements) && told(n) != told(len(elements)) {
+		n++
+	}
+	return n
+}
+
 func (p *placing) take(name, value string) {
 	switch name {
 	case "capture":
@@ -197,6 +214,9 @@ func place(p *part) {
 	}
 	if p.pid == 0 && len(p.sockets) == 0 { // those of a table are of its network namespace
 		p.pid = line.PathPID(where)
+		if p.pid == 0 && p.listing == nil && !p.dumps() {
+			p.pid = pidBelow(strings.Split(p.dir, "/"))
+		}
 	}
 }
 

@@ -16,9 +16,10 @@ import (
 type replicaPlace struct {
 	// dir and file are what the names say; file is "" if the directory alone says something.
 	dir, file string
-	// sure is false if the file's name may also number captures.
-	sure bool
-	list []int
+	// sureDirs, one for each element of dir, and sureFile are false if the name may also number captures.
+	sureDirs []bool
+	sureFile bool
+	list     []int
 	// first and last identify the process in the first and the last of the captures.
 	first, last processIdentity
 	// steps are the least and the greatest number of a capture in its series: t3 to t5.
@@ -40,30 +41,37 @@ const mostNeighbours = 32
 // places that were taken over the same time, that have the same labels, or whose identities or
 // names exclude one process, such as replicas. unpacked returns the groups of a snapshot.
 func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i int) []analysis.Group) {
-	files := map[string]map[string]bool{}
+	files, dirs := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for i := range snapshots {
-		key := snapshots[i].Process.Key()
+		p := &snapshots[i].Process
+		key := p.Key()
 		if files[key] == nil {
-			files[key] = map[string]bool{}
+			files[key], dirs[key] = map[string]bool{}, map[string]bool{}
 		}
-		file, _ := all[i].fileWithout(snapshots[i].Process.Name.Value)
-		files[key][file] = true
+		file, _ := all[i].fileWithout(p)
+		dir, _ := whereOf(all[i].dir, p)
+		files[key][file], dirs[key][dir] = true, true
 	}
 	at := map[[3]string]*replicaPlace{}
 	programs := map[string][]*replicaPlace{}
 	for i := range snapshots {
 		p := &snapshots[i].Process
-		dir := whereOf(all[i].dir, p.Name.Value)
-		file, sure := all[i].fileWithout(p.Name.Value)
+		dir, sureDirs := whereOf(all[i].dir, p)
+		file, sureFile := all[i].fileWithout(p)
+		// People number captures from 1, and sets of pods from 0.
+		sureFile = sureFile || fromZero(files[p.Key()], file)
+		if last := len(sureDirs) - 1; last >= 0 {
+			sureDirs[last] = sureDirs[last] || fromZero(dirs[p.Key()], dir)
+		}
 		if len(files[p.Key()]) == 1 { // it tells nothing apart
-			file, sure = "", false
+			file, sureFile = "", false
 		}
 		if p.Host.Known() || file == "" && (dir == "" || pidTells(p)) {
 			continue
 		}
 		key := [3]string{p.Key(), dir, file}
 		if at[key] == nil {
-			at[key] = &replicaPlace{dir: dir, file: file, sure: sure}
+			at[key] = &replicaPlace{dir: dir, file: file, sureDirs: sureDirs, sureFile: sureFile}
 			at[key].owner = at[key]
 			programs[key[0]] = append(programs[key[0]], at[key])
 		}
@@ -101,13 +109,40 @@ func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i in
 				}
 			}
 		}
+		if !apart {
+			continue
+		}
+		shortenDirs(places)
 		for _, p := range places {
 			for _, i := range p.list {
-				if apart {
-					snapshots[i].Process.Host = p.owner.host(common)
-				}
+				snapshots[i].Process.Host = p.owner.host(common)
 			}
 		}
+	}
+}
+
+// shortenDirs leaves out the directories above and below those that differ: the top of an archive
+// is nobody's host.
+func shortenDirs(places []*replicaPlace) {
+	parts := make([][]string, len(places))
+	for i, p := range places {
+		parts[i] = strings.Split(p.dir, "/")
+	}
+	shared := func(at func(list []string) string) bool {
+		return !slices.ContainsFunc(parts, func(list []string) bool { return len(list) < 2 || at(list) != at(parts[0]) })
+	}
+	for shared(func(list []string) string { return list[0] }) {
+		for i := range parts {
+			parts[i] = parts[i][1:]
+		}
+	}
+	for shared(func(list []string) string { return list[len(list)-1] }) {
+		for i := range parts {
+			parts[i] = parts[i][:len(parts[i])-1]
+		}
+	}
+	for i, p := range places {
+		p.dir = strings.Join(parts[i], "/")
 	}
 }
 
@@ -130,46 +165,90 @@ func (p *replicaPlace) follows(q *replicaPlace) bool {
 // pidTells reports a pid that tells processes apart: each container has a pid 1.
 func pidTells(p *analysis.Process) bool { return p.PID.Known() && p.PID.Value != "1" }
 
-// whereOf returns a directory's path without its parts about time and program.
-func whereOf(dir, process string) string {
+// whereOf returns a directory's path without its parts about time and program. sure is false for
+// those of the rest that may number captures.
+func whereOf(dir string, p *analysis.Process) (where string, sure []bool) {
 	var words []string
 	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
-		said := strings.Trim(formWord.ReplaceAllString(word, ""), "._- ")
-		if word != "" && word != process && !token.MatchString(word) && said != "" && !ordinal(strings.ToLower(said)) {
-			words = append(words, word)
+		if word == "" || word == p.Name.Value || isToken(word) {
+			continue
 		}
+		name, told := nameOf(strings.ToLower(withoutForms(unpackedName(word))), p)
+		if name == "" {
+			continue
+		}
+		if withoutTime(word) == word {
+			name = word
+		}
+		words, sure = append(words, name), append(sure, told)
 	}
-	return strings.Join(words, "/")
+	return strings.Join(words, "/"), sure
 }
 
 // captureWord is a word of a file's name that says when or in which state a capture was
-// taken, or of which version: "t3", "before", "loaded", "v1.5.2".
-var captureWord = expression.Lazy(`(?i)^(?:[a-z]|(?:t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)[.]?\d+|idle|load(?:ed)?|leak(?:ed|ing|s|y)?|incident|restart(?:ed)?|fixed|normal|healthy|stuck|hang(?:ing)?|peak|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|noon|evening|night|today|yesterday|v?\d+(?:\.\d+)+|v\d+)$`)
+// taken, or of which version: "t3", "before", "loaded", "v1.5.2"; or the number of a download.
+var captureWord = expression.Lazy(`(?i)^(?:[a-z]|\(\d+\)|(?:t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)[.]?\d+|idle|load(?:ed)?|leak(?:ed|ing|s|y)?|incident|restart(?:ed)?|fixed|normal|healthy|stuck|hang(?:ing)?|peak|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|noon|evening|night|today|yesterday|v?\d+(?:\.\d+)+|v\d+)$`)
 
 // commitWord is a word that may be the hash of a commit, or of the replica set of a pod.
 var commitWord = expression.Lazy(`^(?:\d+[a-f][0-9a-f]{5,39}|[a-f]+\d[0-9a-f]{5,39})$`)
 
+// onceOnHost are programs that run once on a host: a number behind one is of a capture.
+var onceOnHost = wordSet(`kubelet containerd dockerd crio kube-proxy node_exporter`)
+
 // fileWithout returns the words of the file's name without those about time, order and kind, ""
-// if nothing but the program is left. sure is false for the program with a number, which may
-// number captures or replicas.
-func (g *group) fileWithout(process string) (name string, sure bool) {
-	if len(g.parts) > 0 && g.parts[0].placing.product != "" {
+// if nothing but the program is left. sure is false if the rest may number captures.
+func (g *group) fileWithout(p *analysis.Process) (name string, sure bool) {
+	if len(g.parts) > 0 && g.parts[0].placing.product != "" && g.parts[0].placing.pid == 0 {
 		return "", false
 	}
+	return nameOf(g.stem, p)
+}
+
+// nameOf is what a name without words for the kind says beside program, time and order.
+func nameOf(stem string, p *analysis.Process) (name string, sure bool) {
+	program := strings.ToLower(p.Name.Value)
 	var words []string
-	all := strings.FieldsFunc(withoutTime(g.stem), func(c rune) bool { return strings.ContainsRune("_-+ ", c) })
+	all := nameWords(stem)
 	for i, word := range all {
 		first := len(words) == 0 && strings.Trim(word, "0123456789.") == ""
-		if first || ordinal(word) || captureWord.MatchString(word) || i == len(all)-1 && commitWord.MatchString(word) {
+		switch {
+		case isAddress(word):
+		case first, ordinal(word), captureWord.MatchString(word), i == len(all)-1 && commitWord.MatchString(word):
 			continue
 		}
 		words = append(words, word)
 	}
-	if len(words) == 0 || len(words) == 1 && (words[0] == strings.ToLower(process) || fileWord.MatchString(words[0])) {
+	if len(words) == 0 || len(words) == 1 && (words[0] == program || fileWord.MatchString(words[0])) {
 		return "", false
 	}
-	program := words[0] == strings.ToLower(process) || programs[words[0]] || fileWord.MatchString(words[0])
-	return strings.Join(words, "-"), !(program && len(words) == 2 && strings.Trim(words[1], "0123456789") == "")
+	name = strings.Join(words, "-")
+	stem = strings.TrimRight(strings.TrimRight(name, "0123456789"), "-")
+	numbered := stem != name && !isAddress(name) && (len(words) == 1 || len(words) == 2 && stem == words[0])
+	// A program that only names tell is as its files are called.
+	stated := stem == program && p.Name.Source != byFile
+	return name, !numbered || !stated && (!programs[stem] || hostRole[stem]) && (stem == "app" || !fileWord.MatchString(stem))
+}
+
+// nameWords are the words of a name without its times and pid. An address is one word, however
+// its parts are joined.
+func nameWords(stem string) []string {
+	stem = pidWord.ReplaceAllString(withoutTime(stem), "")
+	if dotted := strings.ReplaceAll(strings.Trim(stem, "._-"), "-", "."); isAddress(dotted) {
+		return []string{dotted}
+	}
+	words := strings.FieldsFunc(stem, func(c rune) bool { return strings.ContainsRune("_-+ ", c) })
+	for i := range words {
+		words[i] = strings.Trim(words[i], ".")
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
+}
+
+// fromZero reports a name whose number is one of several that begin with 0, unless all hosts have
+// one such program.
+func fromZero(names map[string]bool, name string) bool {
+	stem := strings.TrimRight(name, "0123456789")
+	bare := strings.TrimRight(stem[strings.LastIndexByte(stem, '/')+1:], "-")
+	return stem != name && names[stem+"0"] && !onceOnHost[bare] && (bare == "app" || !fileWord.MatchString(bare))
 }
 
 // processIdentity has what stays the same in captures of one process: numbers of goroutines and
@@ -267,7 +346,18 @@ func (p *replicaPlace) oneProcess(q *replicaPlace) (same, known bool) {
 			known = known || told
 		}
 	}
-	return false, known || p.sure && q.sure
+	return false, known || p.dir != q.dir && p.sureOf(q) || p.file != q.file && p.sureFile && q.sureFile
+}
+
+// sureOf reports that an element in which the directories differ is sure.
+func (p *replicaPlace) sureOf(q *replicaPlace) bool {
+	a, b := strings.Split(p.dir, "/"), strings.Split(q.dir, "/")
+	for i := range min(len(p.sureDirs), len(q.sureDirs)) {
+		if a[i] != b[i] && p.sureDirs[i] && q.sureDirs[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // survive reports whether some members of one capture are in the other, and whether both have

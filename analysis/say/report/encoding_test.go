@@ -122,8 +122,8 @@ func TestEncodingsOfOneProcessSideBySideAreComparedAsFarAsEachShows(t *testing.T
 		forms                             []string
 	}{
 		{"texts, then counts", "4 12 20 28", "Goroutines in main.(*Feed).run of orders grew from 4 to 28.", "The counts alone: 4 to 28. Who came and who left is not known.", "main.openFeed", []string{"text", "text", "counts", "counts"}},
-		{"texts and counts in turn: the last text shows who of the first is there", "4 12 20 28 36", "orders created 32 main.Feed objects and none ended so far.", "32 of 32 created since app-2026-11-01t10-00-00 are still there at app-2026-11-01t10-40-00.", "feed.go:21", []string{"text", "counts", "text", "counts", "text"}},
-		{"texts, then one of counts: who is there is known until the last text", "4 12 20 28 36", "Goroutines in main.(*Feed).run of orders grew from 4 to 36.", "16 of 16 seen in two dumps or more were still there at app-2026-11-01t10-30-00.", "main.openFeed", []string{"text", "text", "text", "text", "counts"}},
+		{"texts and counts in turn: the last text shows who of the first is there", "4 12 20 28 36", "orders created 32 main.Feed objects and none ended so far.", "32 of 32 created since 2026-11-01t10-00-00 are still there at 2026-11-01t10-40-00.", "feed.go:21", []string{"text", "counts", "text", "counts", "text"}},
+		{"texts, then one of counts: who is there is known until the last text", "4 12 20 28 36", "Goroutines in main.(*Feed).run of orders grew from 4 to 36.", "16 of 16 seen in two dumps or more were still there at 2026-11-01t10-30-00.", "main.openFeed", []string{"text", "text", "text", "text", "counts"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := built(t, encoded(tc.forms...)).Report
@@ -176,7 +176,7 @@ func TestListingsAndTablesOfOneProcessSideBySideAreCompared(t *testing.T) {
 		forms                       []string
 	}{
 		{"in turn: each counts, no file is missing in a table", "Connections to 10.0.0.7:6379 of sync grew from 3 to 33.", "The counts alone: 3 to 33. Who came and who left is not known.", "1 - 1 -", 0, []string{"lsof", "netstat -p", "lsof", "netstat -p"}},
-		{"a table without owners is left out, and that is said", "sync opens 1 connection a minute to 10.0.0.7:6379 and closes none: 33 are open.", "30 of 30 opened since app-2026-11-01t10-00-00 are still there at app-2026-11-01t10-30-00.", "1 1 1", 1, []string{"lsof", "netstat", "lsof", "lsof"}},
+		{"a table without owners is left out, and that is said", "sync opens 1 connection a minute to 10.0.0.7:6379 and closes none: 33 are open.", "30 of 30 opened since 2026-11-01t10-00-00 are still there at 2026-11-01t10-30-00.", "1 1 1", 1, []string{"lsof", "netstat", "lsof", "lsof"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := built(t, tabled(tc.forms...)).Report
