@@ -183,9 +183,6 @@ type answer struct {
 // none rose, requests for metrics that hang, and what waits for them, are the answer.
 func (d *diagnosing) leads() []answer {
 	out := d.leadsOf(func(f *Finding) bool { return f.Kind == "" })
-	if d.replicas() != nil {
-		out = notAged(out)
-	}
 	if len(out) > 0 {
 		return out
 	}

@@ -213,6 +213,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	for i := range series {
 		triage(&out.Report.Series[i], &series[i], o.Triage)
 	}
+	out.Report.acquitAged()
 	out.Report.refer(names)
 	out.Report.entitle(o.Nouns)
 	out.Report.Diagnosis = out.Report.Diagnose(o.Nouns)

@@ -22,10 +22,10 @@ const mostReplicas = 4
 
 // replicas are the series of a case of one program on several hosts, one dump each, in the order
 // of their names; nil for other cases.
-func (d *diagnosing) replicas() []int {
+func (r *Report) replicas() []int {
 	var out []int
-	for i := range d.r.Series {
-		s, first := &d.r.Series[i], &d.r.Series[0]
+	for i := range r.Series {
+		s, first := &r.Series[i], &r.Series[0]
 		if len(s.Snapshots) != 1 || s.Host == nil || s.Named() != first.Named() {
 			return nil
 		}
@@ -34,7 +34,7 @@ func (d *diagnosing) replicas() []int {
 	if len(out) < 2 {
 		return nil
 	}
-	slices.SortFunc(out, func(a, b int) int { return strings.Compare(*d.r.Series[a].Host, *d.r.Series[b].Host) })
+	slices.SortFunc(out, func(a, b int) int { return strings.Compare(*r.Series[a].Host, *r.Series[b].Host) })
 	return out
 }
 
@@ -62,11 +62,20 @@ func (d *diagnosing) sideBySide(all []int) []string {
 	for k, i := range all {
 		each = append(each, fmt.Sprintf("%s %d", *d.r.Series[i].Host, counts[k]))
 	}
-	between := fmt.Sprintf("%s: %d to %d %s; none stands out", head, slices.Min(counts), slices.Max(counts), of)
+	tail := of + "; none stands out"
+	if d.anyDeclared(all) {
+		tail = of + " declared" // without their stacks no group of them can stand out
+	}
+	between := fmt.Sprintf("%s: %d to %d %s", head, slices.Min(counts), slices.Max(counts), tail)
 	if len(all) > mostReplicas {
 		return []string{between}
 	}
-	return []string{fmt.Sprintf("%s: %s %s; none stands out", head, wording.Commas(each, mostReplicas), of), between}
+	return []string{fmt.Sprintf("%s: %s %s", head, wording.Commas(each, mostReplicas), tail), between}
+}
+
+// anyDeclared reports that a dump declares goroutines whose stacks it lacks.
+func (d *diagnosing) anyDeclared(all []int) bool {
+	return slices.ContainsFunc(all, func(i int) bool { return d.snapshot(&d.r.Series[i], 0).Declared > 0 })
 }
 
 // compares are the members by which replicas are compared, with their name: those of the largest
@@ -74,7 +83,14 @@ func (d *diagnosing) sideBySide(all []int) []string {
 func (d *diagnosing) compares(all []int, kind analysis.Kind) (counts []int, of string) {
 	first := &d.r.Series[all[0]]
 	for _, i := range all {
-		counts = append(counts, d.totals(&d.r.Series[i], kind).Last())
+		n := d.totals(&d.r.Series[i], kind).Last()
+		if kind == analysis.KindGoroutine {
+			n = max(n, d.snapshot(&d.r.Series[i], 0).Declared)
+		}
+		counts = append(counts, n)
+	}
+	if d.anyDeclared(all) {
+		return counts, wording.Kinds(d.worded(first, kind))
 	}
 	for k := range first.Families {
 		f := &first.Families[k]
@@ -141,8 +157,25 @@ func (s *Series) creators() bool {
 	return slices.ContainsFunc(s.Families, func(f Family) bool { return f.CreatedBy != "" })
 }
 
-// notAged leaves out what the ages in a single dump of a replica accuse: what all replicas hold
+// acquitAged takes back what the ages in a single dump of a replica accuse: what all replicas hold
 // alike is no growth of one.
-func notAged(all []answer) []answer {
-	return slices.DeleteFunc(all, func(l answer) bool { return l.finding.Verdict == analysis.Suspicious && !l.finding.marked() })
+func (r *Report) acquitAged() {
+	for _, i := range r.replicas() {
+		s := &r.Series[i]
+		aged := map[string]bool{}
+		s.Findings = slices.DeleteFunc(s.Findings, func(f Finding) bool {
+			if f.Verdict != analysis.Suspicious || f.marked() {
+				return false
+			}
+			for _, print := range f.Families {
+				aged[print] = true
+			}
+			return true
+		})
+		for k := range s.Families {
+			if f := &s.Families[k]; aged[f.Fingerprint] && f.Verdict == analysis.Suspicious {
+				f.Verdict = analysis.TooFewPoints
+			}
+		}
+	}
 }

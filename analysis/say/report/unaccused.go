@@ -59,7 +59,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	if n := len(all) - max(1, first.shared); n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 	}
-	if side := d.replicas(); side != nil && first.rank == restsAlone && first.state == OneDump {
+	if side := d.r.replicas(); side != nil && first.rank == restsAlone && first.state == OneDump {
 		first.shorter, tail = d.sideBySide(side), ""
 		first.text = first.shorter[0]
 	}
