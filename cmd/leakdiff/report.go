@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -231,8 +230,7 @@ var failsOn = map[string][]analysis.Verdict{
 }
 
 // inputsOf lists the files that the arguments name and opens none. The files of a single
-// directory have paths below it; with several arguments, each has its name in front. The time
-// of a file that is alone orders nothing.
+// directory have paths below it; with several arguments, each has its name in front.
 func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
 	under := prefixes(paths)
@@ -260,15 +258,7 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 			inputs = append(inputs, below...)
 			continue
 		}
-		label := under[i]
-		if label == "" {
-			label = path.Base(filepath.ToSlash(name))
-		}
-		in := bundle.Input{Name: label, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) }}
-		if len(paths) > 1 {
-			in.ModTime = info.ModTime()
-		}
-		inputs = append(inputs, in)
+		inputs = append(inputs, bundle.Input{Name: under[i], Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(name) }})
 	}
 	return inputs, nil
 }
@@ -288,13 +278,10 @@ func nameUpload(snapshots []analysis.Snapshot, paths []string) {
 }
 
 // prefixes are put before the paths of the files of each argument: nothing for a single
-// argument, the last element of its path for several, and more of the path if these are
-// equal ("a/kubelet", "b/kubelet").
+// directory, else the last element of its path, and more of it if these are equal
+// ("a/kubelet", "b/kubelet"), or if more of it says whose a file is ("pods/web-1/app.txt").
 func prefixes(paths []string) []string {
 	out := make([]string, len(paths))
-	if len(paths) < 2 {
-		return out
-	}
 	parts := make([][]string, len(paths))
 	for i, p := range paths {
 		if whole, err := filepath.Abs(p); err == nil {
@@ -302,11 +289,16 @@ func prefixes(paths []string) []string {
 		}
 		parts[i] = strings.Split(strings.Trim(filepath.ToSlash(p), "/"), "/")
 	}
+	if len(paths) == 1 {
+		if info, err := os.Stat(paths[0]); err == nil && info.IsDir() {
+			return out
+		}
+	}
 	for depth := 1; ; depth++ {
 		seen := map[string]bool{}
 		longest := 0
 		for i, p := range parts {
-			out[i] = strings.Join(p[max(0, len(p)-depth):], "/")
+			out[i] = strings.Join(p[max(0, len(p)-max(depth, ingest.Telling(p))):], "/")
 			seen[out[i]] = true
 			longest = max(longest, len(p))
 		}
