@@ -230,8 +230,8 @@ func TestFormsOfOneSocketAreOneFamily(t *testing.T) {
 		"a client, with an idle pool of Node around it": {
 			tcp("10.0.0.9:41234", "10.0.0.1:443", "ESTABLISHED"), tcp("10.0.0.9:41234", "10.0.0.1:443", "ESTAB"),
 			{Type: "tcp6", Local: "[::ffff:10.0.0.9]:41234", Remote: "::ffff:10.0.0.1:443", State: "ESTABLISHED"},
-			{Type: "tcp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:443", Idle: true},
-			{Type: "tcp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:443"},
+			{Type: "tcp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:443", State: "ESTABLISHED", Idle: true},
+			{Type: "tcp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:443", State: "ESTABLISHED"},
 		},
 		"a UDP socket, connected or not said to be": {
 			{Type: "udp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:53"}, {Type: "udp", Local: "10.0.0.9:41234", Remote: "10.0.0.1:53", State: "ESTABLISHED"},

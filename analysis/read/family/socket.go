@@ -109,13 +109,8 @@ func connectionOf(d analysis.Descriptor) (connection, bool) {
 	if d.Remote != "" {
 		c.remote = parseEndpoint(d.Remote)
 	}
-	switch {
-	case protocol == "UDP" || protocol == "UDPLITE":
+	if protocol == "UDP" || protocol == "UDPLITE" {
 		c.state = "" // lsof prints none
-	case protocol == "TCP" && c.state == "" && d.Inode == 0 && c.remote.known():
-		// A handle of libuv: connected, for it names a peer. Every other source knows
-		// the state or the inode.
-		c.state = "ESTABLISHED"
 	}
 	return c, true
 }

@@ -269,21 +269,21 @@ func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *a
 }
 
 func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]int64, bool, error) {
+	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]lsof.Part, bool, error) {
 		all, problems, err := lsof.ParseSockets(body, p.path, visit)
 		r.problem(problems...)
 		r.unowned(p.path, &all)
-		return offsets(all.PerPart), all.Truncated, err
+		return all.PerPart, all.Truncated, err
 	})
 }
 
 type socketVisitor func(part int, s *analysis.Socket) error
 
-// inTime makes a part of each socket table in time.
-func (r *reader) inTime(body io.Reader, p *part, a *analysis.Artifact, parse func(io.Reader, socketVisitor) ([]int64, bool, error)) error {
+// inTime makes a part of the socket tables of each point in time.
+func (r *reader) inTime(body io.Reader, p *part, a *analysis.Artifact, parse func(io.Reader, socketVisitor) ([]lsof.Part, bool, error)) error {
 	var parts []*part
 	dates := envelope.NewDates(r.written(p))
-	begins, truncated, err := parse(io.TeeReader(body, dates), func(ordinal int, s *analysis.Socket) error {
+	tables, truncated, err := parse(io.TeeReader(body, dates), func(ordinal int, s *analysis.Socket) error {
 		if ordinal >= mostListings {
 			r.bounds.rows++
 			return nil
@@ -293,20 +293,36 @@ func (r *reader) inTime(body io.Reader, p *part, a *analysis.Artifact, parse fun
 		}
 		q := parts[ordinal]
 		q.sockets = append(q.sockets, *s)
-		a.Rows++
 		return nil
 	})
+	captures := parts[:0]
+	for i, q := range parts {
+		if i < len(tables) && tables[i].Asked != "" {
+			q.asked = []string{tables[i].Asked}
+		}
+		if n := len(captures); n > 0 && !tables[min(i, len(tables)-1)].Dated && q.joins(captures[n-1]) {
+			captures[n-1].join(q)
+			continue
+		}
+		q.ordinal = len(captures)
+		tables[q.ordinal] = tables[min(i, len(tables)-1)]
+		captures = append(captures, q)
+	}
+	parts = captures
+	for _, q := range parts {
+		a.Rows += len(q.sockets)
+	}
 	a.Truncated = truncated
 	a.Outcome = wording.Plural(a.Rows, "socket", "sockets")
 	if len(parts) <= 1 {
 		p.stops = truncated
 		if len(parts) == 1 {
-			p.sockets = parts[0].sockets
+			p.sockets, p.asked = parts[0].sockets, parts[0].asked
 		}
 		return err
 	}
 	parts[len(parts)-1].stops = truncated
-	r.timed(parts, begins, dates)
+	r.timed(parts, offsets(tables), dates)
 	for _, q := range parts {
 		q.section = true
 	}
@@ -326,10 +342,14 @@ func (r *reader) unowned(path string, all *lsof.Sockets) {
 }
 
 func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]int64, bool, error) {
+	return r.inTime(body, p, a, func(body io.Reader, visit socketVisitor) ([]lsof.Part, bool, error) {
 		all, problems, err := procfs.ParseNet(body, p.path, visit)
 		r.problem(problems...)
-		return all.Begins, all.Truncated, err
+		tables := make([]lsof.Part, len(all.Begins))
+		for i := range tables {
+			tables[i].Offset = all.Begins[i]
+		}
+		return tables, all.Truncated, err
 	})
 }
 

@@ -67,6 +67,8 @@ type part struct {
 	threads *threadDump
 	node    *nodeReport
 	sockets []analysis.Socket
+	// asked is what the tables with the sockets were asked for.
+	asked   []string
 	clients *thread.Clients
 	counts  *inotifyCounts
 	inodes  *procfs.Inodes

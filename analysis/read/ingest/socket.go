@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -116,6 +118,51 @@ func packConnections(owned []analysis.Connection) *analysis.Sockets {
 	return analysis.NewSockets(out)
 }
 
+// joins reports whether a table shows the capture of another one: it was asked for something else.
+func (p *part) joins(q *part) bool {
+	return len(p.asked) > 0 && len(q.asked) > 0 && !slices.Contains(q.asked, p.asked[0]) && p.inner.Equal(q.inner)
+}
+
+// join adds a table of the same capture. A socket that both show is one, whatever each knows of
+// it; several that share their ends, as listeners may, are as many as one table has.
+func (p *part) join(q *part) {
+	p.asked = append(p.asked, q.asked...)
+	known := map[[3]string][]int{}
+	for i := range p.sockets {
+		key := endsOf(&p.sockets[i])
+		known[key] = append(known[key], i)
+	}
+	for _, s := range q.sockets {
+		same := known[endsOf(&s)]
+		at := slices.IndexFunc(same, func(i int) bool { return p.sockets[i].Inode == 0 || s.Inode == 0 || p.sockets[i].Inode == s.Inode })
+		if at < 0 {
+			p.sockets = append(p.sockets, s)
+			continue
+		}
+		have := &p.sockets[same[at]]
+		known[endsOf(&s)] = slices.Delete(same, at, at+1)
+		have.State, have.Inode = cmp.Or(have.State, s.State), cmp.Or(have.Inode, s.Inode)
+		for _, o := range s.Owners { // netstat does not know the descriptor
+			if i := slices.IndexFunc(have.Owners, func(h analysis.Owner) bool { return h.PID == o.PID }); i < 0 {
+				have.Owners = append(have.Owners, o)
+			} else if have.Owners[i].FD < 0 {
+				have.Owners[i] = o
+			}
+		}
+	}
+}
+
+// endsOf is what tells a socket from others, the same by ss and netstat.
+func endsOf(s *analysis.Socket) [3]string {
+	if c, ok := connectionOf(s.Protocol, "", s.Local, s.Remote, "", 0); ok {
+		return [3]string{c.Protocol, c.Local.String(), c.Remote.String()}
+	}
+	if s.Protocol == "unix" && s.Inode != 0 {
+		return [3]string{s.Protocol, strconv.FormatUint(s.Inode, 10)}
+	}
+	return [3]string{s.Protocol, s.Local, s.Remote}
+}
+
 // linked joins fd links with socket tables by inode.
 func linked(links []analysis.Descriptor, tables []analysis.Socket) (out []analysis.Connection) {
 	byInode := make(map[uint64]*analysis.Socket, len(tables))
@@ -163,9 +210,6 @@ func connectionOf(protocol, kind, local, remote, state string, inode uint64) (c 
 	c.Inode = inode
 	if c.Protocol == "tcp" {
 		c.State = state
-		if state == "" && inode == 0 && c.Remote.IsValid() {
-			c.State = "ESTABLISHED" // a handle of libuv, which names a peer
-		}
 	}
 	return c, true
 }

@@ -61,3 +61,75 @@ func TestSocketTablesGiveTheirOwnersOrTheSocketsWithoutOne(t *testing.T) {
 		})
 	}
 }
+
+// TestTablesOfOneCaptureAreMergedAndNeverAdded: the same sockets by another tool or with their
+// owners count once, those of another state or protocol beside them; the same question again is
+// another capture.
+func TestTablesOfOneCaptureAreMergedAndNeverAdded(t *testing.T) {
+	const (
+		one      = "Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
+		two      = "ESTAB 0 0 10.0.0.1:40000 10.0.0.9:80\nESTAB 0 0 10.0.0.1:40001 10.0.0.9:80\n"
+		owned    = "ESTAB 0 0 10.0.0.1:40000 10.0.0.9:80 users:((\"app\",pid=50,fd=3))\nESTAB 0 0 10.0.0.1:40001 10.0.0.9:80 users:((\"app\",pid=50,fd=4))\n"
+		netTwo   = titlesOfNet + "\ntcp        0      0 10.0.0.1:40000          10.0.0.9:80             ESTABLISHED\ntcp        0      0 10.0.0.1:40001          10.0.0.9:80             ESTABLISHED\n"
+		netOwned = titlesOfNet + "       PID/Program name\ntcp        0      0 10.0.0.1:40000          10.0.0.9:80             ESTABLISHED 50/app\n" +
+			"tcp        0      0 10.0.0.1:40001          10.0.0.9:80             ESTABLISHED 50/app\n"
+		up     = one + "0 0 10.0.0.1:40000 10.0.0.9:80\n0 0 10.0.0.1:40001 10.0.0.9:80\n"
+		closed = one + "1 0 10.0.0.1:41000 10.0.0.9:80\n"
+		udp    = titlesOfSS + "UNCONN 0 0 0.0.0.0:68 0.0.0.0:*\nUNCONN 0 0 0.0.0.0:69 0.0.0.0:*\n"
+		noon   = "Sat Nov 21 12:00:00 UTC 2026\n"
+		later  = "Sat Nov 21 12:00:05 UTC 2026\n"
+		asRoot = "[root@node1 ~]# "
+	)
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"netstat and ss", "$ netstat -tan\n" + netTwo + "$ ss -tan\n" + titlesOfSS + two, []string{": 2s"}},
+		{"ss and netstat without their commands", titlesOfSS + two + "\n" + netTwo, []string{": 2s"}},
+		{"ss twice without its commands", titlesOfSS + two + "\n" + titlesOfSS + two, []string{": 2s", ": 2s"}},
+		{"ss twice", "$ ss -tan\n" + titlesOfSS + two + "$ ss -tan\n" + titlesOfSS + two, []string{": 2s", ": 2s"}},
+		{"both tools in a loop with date", noon + netTwo + titlesOfSS + two + later + netTwo + titlesOfSS + two, []string{": 2s at 12:00:00", ": 2s at 12:00:05"}},
+		{"both tools in a loop without date", strings.Repeat("$ netstat -tan\n"+netTwo+"$ ss -tan\n"+titlesOfSS+two, 2), []string{": 2s", ": 2s"}},
+		{"both tools with owners", "$ netstat -tanp\n" + netOwned + "$ ss -tanp\n" + titlesOfSS + owned, []string{"app pid 50: 2s"}},
+		{"without owners and with them", "$ ss -tan\n" + titlesOfSS + two + "$ ss -tanp\n" + titlesOfSS + owned, []string{"app pid 50: 2s"}},
+		{"with owners and without them", "$ ss -tanp\n" + titlesOfSS + owned + "$ ss -tan\n" + titlesOfSS + two, []string{"app pid 50: 2s"}},
+		{"below prompts with a host", asRoot + "netstat -tan\n" + netTwo + asRoot + "ss -tan\n" + titlesOfSS + two, []string{"node1/: 2s"}},
+		{"twice below prompts with a host", asRoot + "ss -tan\n" + titlesOfSS + two + asRoot + "ss -tan\n" + titlesOfSS + two, []string{"node1/: 2s", "node1/: 2s"}},
+		{"one state after another", "$ ss -tan state established\n" + up + "$ ss -tan state close-wait\n" + closed, []string{": 3s"}},
+		{"one state after another below prompts with a host", asRoot + "ss -tan state established\n" + up + asRoot + "ss -tan state close-wait\n" + closed, []string{"node1/: 3s"}},
+		{"one state twice", "$ ss -tan state close-wait\n" + closed + "$ ss -tan state close-wait\n" + closed, []string{": 1s", ": 1s"}},
+		{"a loop over states", "$ for s in established close-wait; do ss -tan state $s; done\n" + up + closed, []string{": 3s"}},
+		{"a loop over states in another", "$ while sleep 5; do for s in established close-wait; do ss -tan state $s; done; done\n" + up + closed + up + closed, []string{": 3s", ": 3s"}},
+		{"tables of states that nothing names", up + closed, []string{": 2s", ": 1s"}},
+		{"TCP and UDP", "$ ss -tan\n" + titlesOfSS + two + "$ ss -uan\n" + udp, []string{": 4s"}},
+		{"TCP and UDP without their commands", titlesOfSS + two + udp, []string{": 4s"}},
+		{"what listens too", "$ ss -tan\n" + titlesOfSS + two + "$ ss -tln\n" + titlesOfSS + "LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n", []string{": 3s"}},
+		{"listeners that share a port are as many as one table has", "$ ss -tln\n" + titlesOfSS + strings.Repeat("LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n", 2) +
+			"$ netstat -tln\n" + titlesOfNet + strings.Repeat("\ntcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN", 2) + "\n", []string{": 2s"}},
+		{"a unix socket of two descriptors, and one of two processes", "Netid State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n" +
+			"u_str ESTAB 0 0 * 77 * 78 users:((\"kubelet\",pid=91,fd=7),(\"kubelet\",pid=91,fd=8))\nu_str ESTAB 0 0 * 79 * 80 users:((\"kubelet\",pid=91,fd=9),(\"app\",pid=92,fd=9))\n",
+			[]string{"kubelet pid 91: 2s", "app pid 92: 1s"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			r := run(t, map[string]string{"a.txt": tc.text})
+			for _, s := range r.Snapshots {
+				got = append(got, ownerOf(s))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff, r.Artifacts, r.Problems)
+			}
+		})
+	}
+}
+
+// TestAStateThatNothingNamesIsNotKnown: ss leaves the column out for any one state.
+func TestAStateThatNothingNamesIsNotKnown(t *testing.T) {
+	rows := "Recv-Q Send-Q Local Address:Port Peer Address:Port\n0 0 10.0.0.1:40000 10.0.0.9:80\n"
+	for command, want := range map[string]string{"": "", "$ ss -tn state close-wait\n": "CLOSE_WAIT", "ss -tn state established\n": "ESTABLISHED", "$ ss -tn dport = 80\n": ""} {
+		s := run(t, map[string]string{"a.txt": command + rows}).Snapshots[0]
+		if got := s.Groups[0].Family.Attributes["state"]; got != want {
+			t.Errorf("below %q the state is %q, want %q", command, got, want)
+		}
+	}
+}

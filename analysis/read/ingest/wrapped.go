@@ -114,7 +114,7 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 		sockets      bool
 		form         string
 	}
-	next := map[series]int{}
+	next, above := map[series]int{}, map[series]*part{}
 	of := func(q *part) series {
 		if !cfg.Commands {
 			return series{sockets: q.sockets != nil}
@@ -150,12 +150,19 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 		}
 		last := map[series]int{}
 		for _, q := range read {
+			if p := above[of(q)]; cfg.Commands && p != nil && q.joins(p) {
+				rows := len(p.sockets) + len(q.sockets)
+				p.join(q)
+				w.counts.Rows -= rows - len(p.sockets)
+				continue
+			}
 			q.ordinal += next[of(q)]
-			last[of(q)] = max(last[of(q)], q.ordinal+1)
+			last[of(q)], above[of(q)] = max(last[of(q)], q.ordinal+1), q
+			parts = append(parts, q)
 		}
 		maps.Copy(next, last)
 		a.Members, a.Rows, a.Watches = a.Members+w.counts.Members, a.Rows+w.counts.Rows, a.Watches+w.counts.Watches
-		parts, outcomes = append(parts, read...), append(outcomes, w.counts.Outcome)
+		outcomes = append(outcomes, w.counts.Outcome)
 	}
 	for _, q := range parts {
 		q.section = next[of(q)] > 1

@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,8 +129,8 @@ func protocolName(protocol string) string {
 
 // OwnedDescriptors makes descriptors, by process, of the rows of a socket table
 // that name their owners. ss -p names the descriptor; netstat only the process: FD
-// is -1 there. They are the sockets of a process, never all of its descriptors. Sockets
-// that no descriptor refers to are left out.
+// is -1 there. They are the sockets of a process, never all of its descriptors: one that
+// several descriptors of it share is one. Sockets that no descriptor refers to are left out.
 func OwnedDescriptors(sockets []analysis.Socket) map[int][]analysis.Descriptor {
 	out := map[int][]analysis.Descriptor{}
 	for i := range sockets {
@@ -137,8 +138,8 @@ func OwnedDescriptors(sockets []analysis.Socket) map[int][]analysis.Descriptor {
 		if holdsNothing(s) {
 			continue
 		}
-		for _, owner := range s.Owners {
-			if owner.PID <= 0 {
+		for n, owner := range s.Owners {
+			if owner.PID <= 0 || slices.ContainsFunc(s.Owners[:n], func(o analysis.Owner) bool { return o.PID == owner.PID }) {
 				continue
 			}
 			out[owner.PID] = append(out[owner.PID], socketDescriptor(s, owner.FD))

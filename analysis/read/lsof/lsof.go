@@ -69,6 +69,10 @@ type Part struct {
 	Refused int
 	// Offset is where its first line begins.
 	Offset int64
+	// Asked is what a socket table was asked for, Dated reports a line of date above it: tables
+	// that were asked for something else, without a date between them, are of one capture.
+	Asked string
+	Dated bool
 }
 
 // Skipped is a kind of line that is no row.

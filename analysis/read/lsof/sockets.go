@@ -1,12 +1,12 @@
 package lsof
 
 import (
-	"bufio"
 	"io"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/line"
 )
 
@@ -51,10 +51,9 @@ type Sockets struct {
 // also those without a descriptor; the row is reused: copy what is kept. part counts the
 // tables in time of the file from 0. The error is that of visit or of r.
 func ParseSockets(r io.Reader, path string, visit func(part int, s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
-	ahead := bufio.NewReaderSize(r, 64<<10)
-	head, _ := ahead.Peek(64 << 10)
-	in := line.NewReader(ahead)
-	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit, protocol: protocolOfRows(head)}
+	in := line.NewReader(r)
+	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit, in: in}
+	t.protocol = protocolOfRows(t.rows())
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
 	for l := range in.All() {
 		if t.line(l); t.err != nil {
@@ -74,6 +73,7 @@ func ParseSockets(r io.Reader, path string, visit func(part int, s *analysis.Soc
 // socketReader holds one row back: a continuation line of ss belongs to it.
 type socketReader struct {
 	Sockets
+	in      *line.Reader
 	probs   *line.Problems
 	words   words
 	visit   func(int, *analysis.Socket) error
@@ -81,11 +81,15 @@ type socketReader struct {
 	held    analysis.Socket
 	holding bool
 	// stateless is true if the table of ss has no column State; selected is the state that the
-	// command above it selects.
+	// command above it selects, states those that a loop goes through.
 	stateless bool
 	selected  string
-	// protocol is that of the rows of ss without a column for it.
-	protocol string
+	states    []string
+	// protocol is that of the rows of ss without a column for it, wanted what the command asks for.
+	protocol, wanted string
+	// command is the last one, from the name of the tool on; begun is true once a table of it came.
+	command string
+	begun   bool
 	// section is the header of netstat above the rows.
 	section netstatSection
 	// owners is true if the table has a column for them.
@@ -94,6 +98,7 @@ type socketReader struct {
 	named bool
 	// title is the first header of the present table: it comes again above the next one.
 	title  string
+	dated  bool
 	border line.Border
 	part   Part
 	parts  int
@@ -107,8 +112,26 @@ func (t *socketReader) next() {
 	if t.parts++; len(t.PerPart) < maxParts {
 		t.PerPart = append(t.PerPart, t.part)
 	}
-	t.part, t.title = Part{}, ""
+	t.part, t.title, t.dated, t.owners, t.named = Part{}, "", false, false, false
 	t.border.Begin()
+}
+
+// rows are the lines ahead of the present table.
+func (t *socketReader) rows() []byte { return t.in.Peek(32 << 10) }
+
+// begin takes the header of a table; was is the form of the one above. Each run of ss prints one
+// header, netstat one for each section.
+func (t *socketReader) begin(title, was string) {
+	dated := t.border.Begins(-1)
+	if title == t.title || dated || t.Form == formSS || t.Form != was || !t.begun || strings.HasPrefix(title, "Active Internet connections") {
+		t.next()
+		t.title, t.begun, t.dated = title, true, t.dated || dated
+		t.protocol = orElse(t.wanted, protocolOfRows(t.rows()))
+		if len(t.states) > 0 {
+			t.selected, t.states = t.states[0], append(t.states[1:], t.states[0])
+		}
+	}
+	t.title = orElse(t.title, title)
 }
 
 func (t *socketReader) line(l line.Line) {
@@ -133,13 +156,10 @@ func (t *socketReader) line(l line.Line) {
 		return
 	}
 	t.flush()
-	if t.header(trimmed) {
-		if trimmed == t.title || t.border.Begins(-1) {
-			t.next()
-		}
-		if t.title == "" {
-			t.title = trimmed
-		}
+	was := t.Form
+	if owners, ok := t.header(trimmed); ok {
+		t.begin(trimmed, was)
+		t.owners = t.owners || owners
 		return
 	}
 	if t.figures(trimmed) {
@@ -218,9 +238,11 @@ func (t *socketReader) flush() {
 	s := &t.held
 	if t.border.Begins(-1) {
 		t.next()
+		t.dated = true
 	}
 	if t.border.Add(-1); t.part.Rows == 0 {
-		t.part.Offset = s.Place.Offset
+		t.part.Offset, t.part.Dated = s.Place.Offset, t.dated
+		t.part.Asked = strings.Join([]string{t.command, t.title, t.selected, t.protocol}, "\n")
 	}
 	t.part.Rows++
 	t.Rows++
@@ -254,26 +276,27 @@ func holdsNothing(s *analysis.Socket) bool {
 	return false
 }
 
-// header takes a line of titles.
-func (t *socketReader) header(text string) bool {
+// header takes a line of titles; owners is true if one is that of a column for them.
+func (t *socketReader) header(text string) (owners, ok bool) {
 	fields := strings.Fields(text)
 	switch {
 	case len(fields) > 3 && (fields[0] == "State" && fields[1] == "Recv-Q" || fields[0] == "Netid" && (fields[1] == "State" || fields[1] == "Recv-Q")),
 		len(fields) > 3 && fields[0] == "Recv-Q" && fields[1] == "Send-Q": // ss with one state alone
 		t.Form, t.stateless = formSS, !slices.Contains(fields, "State")
-		t.owners = t.owners || fields[len(fields)-1] == "Process"
-		return true
+		return fields[len(fields)-1] == "Process", true
 	}
 	section, ok := netstatHeader(text)
 	if ok {
 		t.Form = formNetstat
 		if section.sort != "" {
 			t.section = section
-			t.owners = t.owners || section.owner
 		}
 	}
-	return ok
+	return section.owner, ok
 }
+
+// socketCommand is a command that prints a table of sockets, and what stands before it.
+var socketCommand = expression.Lazy(`^(?:sudo )?(.*?)\b((?:ss|netstat) -.*)$`)
 
 // noise files a line that is no row.
 func (t *socketReader) noise(l line.Line, text string) {
@@ -284,8 +307,16 @@ func (t *socketReader) noise(l line.Line, text string) {
 			kind = "message"
 		}
 	}
+	command := socketCommand.FindStringSubmatch(text)
+	if kind == "other" && command != nil && command[1] == "" {
+		kind = "command line" // without a prompt
+	}
 	if kind == "command line" {
-		t.selected, t.protocol = stateOfCommand(text), orElse(protocolOfCommand(text), t.protocol)
+		t.selected, t.states, t.wanted = stateOfCommand(text), statesOfLoop(text), protocolOfCommand(text)
+		t.protocol, t.command, t.begun = orElse(t.wanted, t.protocol), "", false
+		if command != nil {
+			t.command = command[2]
+		}
 		t.Command = orElse(t.Command, text[:min(len(text), maxExample)])
 	}
 	if kind == "other" && t.section.sort == sectionOther {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // maxOwners bounds the descriptors that one row of ss may name.
@@ -66,6 +67,20 @@ func stateOfCommand(command string) string {
 	return ""
 }
 
+// loopOfStates is a loop that runs ss for each of several states.
+var loopOfStates = expression.Lazy(`\bfor \w+ in ([^;]+);.* state ["']?\$`)
+
+// statesOfLoop are the states that a loop goes through.
+//
+//	"$ for s in established close-wait; do ss -tan state $s; done" = "established", "close-wait"
+func statesOfLoop(command string) []string {
+	m := loopOfStates.FindStringSubmatch(command)
+	if m == nil || slices.ContainsFunc(strings.Fields(m[1]), func(word string) bool { return !isSocketState(strings.ToUpper(word)) }) {
+		return nil
+	}
+	return strings.Fields(m[1])
+}
+
 // protocolOfCommand is the protocol that a command of ss asks for, "" if it is not one.
 //
 //	"$ ss -uanp" = "udp"   "ss -t -a" = "tcp"   "ss -tunap" = ""
@@ -96,6 +111,9 @@ func protocolOfRows(head []byte) string {
 	unconnected := false
 	for text := range bytes.Lines(head) {
 		word, _, _ := strings.Cut(strings.TrimSpace(string(text[:min(len(text), 100)])), " ")
+		if word == "State" || word == "Recv-Q" || word == "Netid" {
+			break // of the next table
+		}
 		switch {
 		case word == "UNCONN":
 			unconnected = true
