@@ -150,7 +150,7 @@ var (
 	lsLink = expression.Lazy(`^\s*(\d+\s+\d+\s+)?l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?(\S*/fd/|\./|fd/)?\d+"?( -> |$)`)
 	// findLink is "4 -> target" of find -printf '%f -> %l\n', or the path of a link with
 	// and without its target, of find or stat -c %N; statLink the first line of stat's block.
-	findLink = expression.Lazy(`^(\d+ -> \S|['"‘]?\S*/proc/\d+/fd[/ \t]\d+['"’]?( -> \S|[ \t]\S|$))`)
+	findLink = expression.Lazy(`^(\d+ -> \S|['"‘]?\S*/proc/\d+(/task/\d+)?/fd([/ \t]\d+['"’]?( -> \S|[ \t]\S|$)|[ \t](anon_inode:|\w+:\[|/)\S))`)
 	bareLink = expression.Lazy(`^\d+[ \t](/|\[|\w+:)`)
 	statLink = expression.Lazy(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
 )
@@ -159,7 +159,7 @@ func (v *view) fdListing() (Result, bool) {
 	if n := v.rows(lsLink.MatchString); n > 0 {
 		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
 	}
-	if n := v.rows(findLink.MatchString); n > 1 || n == 1 && strings.HasPrefix(v.lines[len(v.lines)-1], "/proc/") {
+	if n := v.rows(findLink.MatchString); n > 1 || n == 1 && slices.ContainsFunc(v.lines, func(l string) bool { return strings.HasPrefix(l, "/proc/") }) {
 		return high(FDListing, v.more(n)+" lines \"number -> target\"")
 	}
 	if n := v.count(bareLink.MatchString); n > 0 && v.Below && strings.Contains(v.first(), "%f %l") {
@@ -185,7 +185,7 @@ func (v *view) rows(test func(string) bool) int {
 //	"/proc/50/fd:"   "total 0"   "dr-x------ 2 root root 82 Nov 21 03:02 ."   "03:00:00"   true
 func besideRows(l string) bool {
 	return strings.HasPrefix(l, "total ") || strings.HasPrefix(l, "d") && (strings.HasSuffix(l, " .") || strings.HasSuffix(l, " ..")) ||
-		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsPrompt(l) || line.IsDate(l)
+		strings.HasPrefix(l, "/proc/") && strings.HasSuffix(l, ":") || line.IsCommand(l) || line.IsDate(l) || line.IsMessage(l) || line.IsFence(l)
 }
 
 // lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
@@ -347,7 +347,9 @@ var (
 	inotifyTarget = expression.Lazy(`^[0-9a-f]+\s+\d+\s+\d+\s+(\d+\s+/\S|Inode\s+Pathname)`)
 	uniqRow       = expression.Lazy(`^\s*\d{1,8}\s+(\d{1,8}(\s+\S.*)?|[A-Za-z(][\w.():-]*)$`)
 	// uniqPath is a count of links to inotify instances, or of lines of fdinfo files.
-	uniqPath  = expression.Lazy(`^\s*\d{1,8}\s+/proc/\d+/fd(/anon_inode:\[?inotify\]?|info/\d+)$`)
+	uniqPath = expression.Lazy(`^\s*\d{1,8}\s+/proc/\d+/fd(/anon_inode:\[?inotify\]?|info/\d+)$`)
+	// uniqDir is a count of what a command selected in a directory of descriptors.
+	uniqDir   = expression.Lazy(`^\s*\d{1,8}\s+/proc/\d+/fd$`)
 	unmounted = expression.Lazy(`^Can't find mount info for \d+:\d+$`)
 )
 
@@ -362,6 +364,10 @@ func (v *view) inotify() (Result, bool) {
 			return high(ThreadTable, "the header of a table of threads by ps: "+quote(l))
 		}
 	}
+	paths := v.rows(uniqPath.MatchString)
+	if paths == 0 && slices.ContainsFunc(v.lines, func(l string) bool { return line.IsCommand(l) && strings.Contains(l, "inotify") }) {
+		paths = v.rows(uniqDir.MatchString)
+	}
 	counts := ""
 	if v.rows(uniqRow.MatchString) > 0 {
 		counts = v.counted()
@@ -371,8 +377,8 @@ func (v *view) inotify() (Result, bool) {
 		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
 	case v.most(1, inotifyTarget.MatchString):
 		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
-	case v.rows(uniqPath.MatchString) > 0:
-		return high(InotifyTable, v.more(v.count(uniqPath.MatchString))+" rows \"count, path\" of inotify instances or their watches")
+	case paths > 0:
+		return high(InotifyTable, v.more(paths)+" rows \"count, path\" of inotify instances or their watches")
 	case v.most(1, unmounted.MatchString):
 		return high(InotifyTable, v.more(v.count(unmounted.MatchString))+" targets of inotify watches whose mount a script did not find")
 	case counts == "inotify":

@@ -45,10 +45,12 @@ type linkReader struct {
 	words words
 	visit func(part, pid int, d *analysis.Descriptor) error
 	err   error
-	pid   int
+	// tid is the thread whose directory the heading names, which shows the table of its process.
+	pid, tid int
 	// held is the entry not yet visited, more the lines after it.
 	held    analysis.Descriptor
 	heldPID int
+	heldTID int
 	heldRow line.Line
 	holding bool
 	more    []line.Line
@@ -69,7 +71,7 @@ func (t *linkReader) line(l line.Line) {
 	text := strings.TrimSpace(l.Text)
 	if dir, ok := directory(text); ok {
 		t.flush()
-		t.pid, t.elsewhere = dir, !strings.HasSuffix(strings.TrimSuffix(text, ":"), "/fd")
+		t.pid, t.tid, t.elsewhere = dir, threadOf(text), !strings.HasSuffix(strings.TrimSuffix(text, ":"), "/fd")
 		return
 	}
 	if n, ok := strings.CutPrefix(text, "total "); ok && isPlainNumber(n) {
@@ -96,7 +98,10 @@ func (t *linkReader) line(l line.Line) {
 	t.flush()
 	t.targets = t.targets || d.Name != ""
 	d.Place = l.Place()
-	t.held, t.heldPID, t.heldRow, t.holding = d, cmp.Or(pid, t.pid), l, true
+	t.held, t.heldPID, t.heldTID, t.heldRow, t.holding = d, cmp.Or(pid, t.pid), t.tid, l, true
+	if pid > 0 {
+		t.heldTID = threadOf(text)
+	}
 }
 
 // openBracket reports a target of the kernel without its end.
@@ -139,7 +144,7 @@ func (t *linkReader) noise(l line.Line, text string) {
 		if text[0] != 'l' || t.elsewhere || isProcessLink(text) {
 			kind = "entry that is no descriptor"
 		}
-	case strings.HasPrefix(text, "ls: "), strings.HasPrefix(text, "find: "):
+	case strings.HasPrefix(text, "ls: "), strings.HasPrefix(text, "find: "), line.IsMessage(text):
 		kind = "message of ls"
 		t.probs.Add(analysis.Warning, l, text[:strings.IndexByte(text, ':')]+" could not read a link", line.Quote(text), "run it as root, while the process lives")
 	}
@@ -203,7 +208,7 @@ func (t *linkReader) flush() {
 		t.noise(l, strings.TrimSpace(l.Text))
 	}
 	t.Form = formLinks
-	row := Row{PID: t.heldPID, FD: t.held.FD, IsDescriptor: true}
+	row := Row{PID: t.heldPID, TID: t.heldTID, FD: t.held.FD, Star: t.held.FD < 0, IsDescriptor: true}
 	if t.count(t.heldRow, &row) {
 		t.words.descriptor(&t.held)
 		t.err = t.visit(t.Parts, t.heldPID, &t.held)
@@ -223,8 +228,12 @@ func (t *linkReader) entry(l line.Line, text string) (d analysis.Descriptor, pid
 	}
 	if !arrow && strings.HasPrefix(text, "/proc/") {
 		name, after := cutWord(text)
-		if strings.HasSuffix(name, "/fd") { // of find -printf '%h %f %l\n'
+		if strings.HasSuffix(name, "/fd") && after != "" { // of find -printf '%h %f %l\n'
 			fd, rest := cutWord(after)
+			if !isPlainNumber(fd) { // '%h %l\n' tells no number
+				d, pid = link(-1, after), line.PathPID(name)
+				return d, pid, pid > 0
+			}
 			name, after = name+"/"+fd, rest
 		}
 		left, target, arrow = name, after, true
@@ -250,6 +259,17 @@ func (t *linkReader) entry(l line.Line, text string) (d analysis.Descriptor, pid
 	d = link(fd, unquote(target))
 	d.Access = linkAccess(mode)
 	return d, pid, true
+}
+
+// threadOf is the thread that the path of a row or heading names, 0 if it names none.
+//
+//	"/proc/50/task/51/fd:" = 51   "/proc/50/task/51/fd/4 -> /dev/null" = 51   "/proc/50/fd/4 -> /srv/task/1/fd" = 0
+func threadOf(text string) int {
+	name, _, _ := strings.Cut(text, " -> ")
+	_, after, _ := strings.Cut(name, "/task/")
+	digits, _, _ := strings.Cut(after, "/")
+	tid, _ := number(digits)
+	return tid
 }
 
 // cutWord splits off the first word.

@@ -62,9 +62,9 @@ func noiseKind(text string) string {
 		return "warning, second line"
 	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
 		return "password prompt"
-	case line.IsPrompt(text):
+	case line.IsCommand(text):
 		return "command line"
-	case isHeading(text):
+	case isHeading(text), line.IsFence(text):
 		return "heading"
 	case isPlainNumber(text):
 		return "pid"

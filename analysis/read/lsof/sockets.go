@@ -295,8 +295,8 @@ func (t *socketReader) header(text string) (owners, ok bool) {
 	return section.owner, ok
 }
 
-// socketCommand is a command that prints a table of sockets, and what stands before it.
-var socketCommand = expression.Lazy(`^(?:sudo )?(.*?)\b((?:ss|netstat) -.*)$`)
+// socketCommand is a command that prints a table of sockets.
+var socketCommand = expression.Lazy(`\b((?:ss|netstat) -.*)$`)
 
 // noise files a line that is no row.
 func (t *socketReader) noise(l line.Line, text string) {
@@ -308,14 +308,11 @@ func (t *socketReader) noise(l line.Line, text string) {
 		}
 	}
 	command := socketCommand.FindStringSubmatch(text)
-	if kind == "other" && command != nil && command[1] == "" {
-		kind = "command line" // without a prompt
-	}
 	if kind == "command line" {
 		t.selected, t.states, t.wanted = stateOfCommand(text), statesOfLoop(text), protocolOfCommand(text)
 		t.protocol, t.command, t.begun = orElse(t.wanted, t.protocol), "", false
 		if command != nil {
-			t.command = command[2]
+			t.command = command[1]
 		}
 		t.Command = orElse(t.Command, text[:min(len(text), maxExample)])
 	}

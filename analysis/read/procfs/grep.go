@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // maxEntries bounds how many descriptors one listing may name.
@@ -57,10 +58,14 @@ func ParseGrep(r io.Reader, path string) (captures []Capture, begins []int64, pr
 			}
 		default:
 			t.border.Pass(strings.TrimSpace(l.Text))
-			noteNoGrep(probs, l)
+			t.beside(l)
 		}
 	}
 	t.next()
+	if t.unread > 0 {
+		probs.Add(analysis.Warning, t.firstUnread, wording.Plural(t.unread, "file was", "files were")+" not readable for the command", line.Quote(strings.TrimSpace(t.firstUnread.Text)),
+			"run it as root, while the process lives")
+	}
 	return t.captures, t.begins, probs.All(), in.Failure(path)
 }
 
@@ -84,6 +89,9 @@ type grepReader struct {
 	file         *fdinfoReader
 	headed       bool
 	all, watches int
+	// unread counts the messages about files that could not be read.
+	unread      int
+	firstUnread line.Line
 }
 
 // visit moves on to the file of a line.
@@ -203,17 +211,19 @@ func (b *fdinfoReader) grepLine(l line.Line, text string) {
 	}
 }
 
-// noteNoGrep reports a line without a file name, unless it is one of grep's own.
-func noteNoGrep(probs *line.Problems, l line.Line) {
+// beside takes a line without a file name.
+func (t *grepReader) beside(l line.Line) {
 	text := strings.TrimSpace(l.Text)
-	if _, command := line.ReadCommand(text); command || text == "" || text == "--" || line.IsDate(text) {
+	if _, command := line.ReadCommand(text); command || text == "" || text == "--" || line.IsDate(text) || line.IsCommand(text) || line.IsFence(text) {
 		return
 	}
-	if tool, _, ok := strings.Cut(text, ": "); ok && (tool == "grep" || tool == "find" || tool == "xargs") {
-		probs.Add(analysis.Warning, l, tool+" could not read a file", line.Quote(text), "run it as root, while the process lives")
+	if line.IsMessage(text) {
+		if t.unread++; t.unread == 1 {
+			t.firstUnread = l
+		}
 		return
 	}
-	probs.Add(analysis.Note, l, "a line names no fdinfo file", line.Quote(text)+" does not begin with .../fdinfo/N:",
+	t.probs.Add(analysis.Note, l, "a line names no fdinfo file", line.Quote(text)+" does not begin with .../fdinfo/N:",
 		"nothing: the other lines were read")
 }
 
@@ -224,6 +234,9 @@ func noteNoGrep(probs *line.Problems, l line.Line) {
 //	"25:pos:\t0"                             0, 25, "pos:\t0"
 func splitGrep(text string) (pid, fd int, rest string, ok bool) {
 	text = strings.TrimLeft(text, " \t")
+	if line.IsMessage(text) {
+		return 0, 0, "", false
+	}
 	dir := ""
 	name := strings.TrimPrefix(text, "./")
 	if i := strings.Index(text, "fdinfo/"); i >= 0 {

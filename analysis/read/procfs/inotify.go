@@ -166,6 +166,16 @@ func (t *inotifyTable) gone(text string, row *InotifyCount) bool {
 	return true
 }
 
+// complained reports that the present table has nothing yet but targets whose mount is gone.
+func (t *inotifyTable) complained() bool {
+	for i := len(t.rows) - 1; i >= 0 && t.rows[i].Part == len(t.begins)-1; i-- {
+		if !t.rows[i].Gone {
+			return false
+		}
+	}
+	return t.stated == 0 && !t.border.Begins(-1)
+}
+
 // rest adds what a script counted and its rows do not show: the watches on targets whose
 // mount is gone, else on targets that were cut off.
 func (t *inotifyTable) rest() {
@@ -224,6 +234,9 @@ func (t *inotifyTable) above(text string, fields []string) bool {
 		t.titles, t.targets, t.what = nil, false, nothing
 		return true
 	case fields[0] == "Count:" && len(fields) == 2: // of grep over the same files
+		if len(t.begins) > 0 && t.complained() { // they came before it
+			return setCount(&t.stated, fields[1])
+		}
 		t.rest()
 		t.summed = setCount(&t.stated, fields[1])
 		return t.summed
@@ -354,7 +367,7 @@ func (t *inotifyTable) uniq(fields []string, row *InotifyCount) bool {
 			return setCount(&row.FD, digits)
 		}
 		t.what = Instances
-		return strings.HasPrefix(name, "/anon_inode:")
+		return name == "" || strings.HasPrefix(name, "/anon_inode:")
 	}
 	if !setCount(&row.PID, fields[1]) {
 		row.Command = clip(fields[1])
