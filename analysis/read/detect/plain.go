@@ -171,7 +171,11 @@ func (v *view) plainText() (Result, bool) {
 	start := strings.ToLower(strings.TrimSpace(first))
 	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<pre"} {
 		if strings.HasPrefix(start, tag) {
-			return high(HTML, "it begins with "+quote(first))
+			r, _ := high(HTML, "it begins with "+quote(first))
+			if known, ok := v.refused(); ok {
+				r.Reason, r.Help = known.Reason, known.Help
+			}
+			return r, true
 		}
 	}
 	if r, ok := v.refused(); ok {

@@ -22,6 +22,10 @@ const (
 	helpNode    = "write a diagnostic report and upload it: process.report.writeReport(), or kill -USR2 with --report-on-signal"
 	helpTrace   = "upload two listings some minutes apart instead: ls -l /proc/PID/fd, or lsof -nP -p PID"
 	helpProfile = "fetch /debug/pprof/goroutine?debug=2 and upload it"
+	helpHandles = "upload the sockets with their owners, netstat -ano, and a dump of the program's goroutines (debug=2) or threads (jstack): handles of Windows are not read"
+	helpAnswer  = "ask the program itself where it runs: kubectl exec POD -- curl -s 'http://localhost:PORT/debug/pprof/goroutine?debug=2'; ss -tlnp shows whether it listens"
+	helpFailed  = "nothing was captured: mend what the message says, and run the command again as root, while the process lives"
+	helpCounted = "upload the listing itself, without the part behind the bar: a count does not say what grew"
 	helpPicked  = "upload what it prints, and not the script"
 )
 
@@ -40,6 +44,8 @@ var magics = []struct {
 	{"%PDF-", Binary, "a PDF document", helpPaper},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Binary, "a document of an office program", helpPaper},
 	{"\x7fELF", Binary, "a program or library (ELF)", ""},
+	{"MZ", Binary, "a program or library of Windows", ""},
+	{"\xcf\xfa\xed\xfe", Binary, "a program or library of macOS", ""},
 	{"MDMP", Binary, "a minidump of Windows or .NET", helpOpen},
 	{"Nettrace", Binary, "a trace of .NET (dotnet-trace, dotnet-gcdump)", helpOpen},
 	{"\xca\xfe\xba\xbe", Binary, "a Java class file", helpJVM},
@@ -114,17 +120,22 @@ var refusals = []struct {
 	{expression.Lazy(`^\[createdump\] `), 1, "the messages of createdump of .NET, which wrote a dump elsewhere", helpOpen},
 	{expression.Lazy(`^Thread \S+ \((idle|active)[^)]*\)(: ".*")?$`), 1, "stacks of Python (py-spy)", helpOpen},
 	{expression.Lazy(`^(Current t|T)hread 0x[0-9a-f]+ .*\(most recent call first\):`), 1, "stacks of Python (faulthandler)", helpOpen},
-	{expression.Lazy(`^=erl_crash_dump:`), 0, "a crash dump of Erlang", helpOpen},
-	{expression.Lazy(`^(Thread \d+ \((Thread 0x[0-9a-f]+ \()?LWP \d+|TID \d+:$|#\d+ +0x[0-9a-f]{8,} +(in )?\S)`), 2, "stacks of a debugger (gdb, pstack, eu-stack)", helpOpen},
+	{expression.Lazy(`^=(erl_crash_dump|proc|port|ets|fun|node):`), 0, "a crash dump of Erlang", helpOpen},
+	{expression.Lazy(`^(Thread \d+ \((Thread 0x[0-9a-f]+ \()?LWP \d+|TID \d+:$|#\d+ +0x[0-9a-f]{6,} +(in )?\S)`), 2, "stacks of a debugger (gdb, pstack, eu-stack)", helpOpen},
+	{expression.Lazy(`^-- (Control frame|Ruby level backtrace|C level backtrace|Threading|Machine register context|Other runtime) information -|^\s*(Thread )?#<Thread:0x[0-9a-f]+`), 1, "threads of Ruby", helpOpen},
+	{expression.Lazy(`^(?i:task) \d+:( (Idle|Running|Scheduled|Completed))?$|^\s*╼ \S`), 1, "tasks of tokio (Rust)", helpOpen},
+	{expression.Lazy(`^\S+ pid: \d+ \S|^(Nt)?[Hh]andle v[\d.]+ - Handle viewer`), 0, "handles of Windows (handle.exe)", helpHandles},
 	{expression.Lazy(`^\[<[0-9a-f]+>\] \S+\+0x[0-9a-f]+/0x`), 1, "a stack of the kernel (/proc/PID/stack)", helpOpen},
 	// JVM and Node.
 	{expression.Lazy(`^\s*\d+\) Thread\[id=\d+, name=.*, state=\w+, group=`), 1, "threads that a test of Lucene or Elasticsearch left behind (ThreadLeakError)", helpJVM},
 	{expression.Lazy(`ThreadLeakError: \d+ threads? leaked from `), 1, "threads that a test of Lucene or Elasticsearch left behind (ThreadLeakError)", helpJVM},
 	{expression.Lazy(`^\s*num\s+#instances\s+#bytes\s+(C|c)lass`), 0, "a histogram of classes (jmap -histo)", helpJVM},
+	{expression.Lazy(`^\d+ (sun\.tools\.jps\.|jdk\.jcmd/sun\.tools\.jps\.)?Jps( |$)`), 1, "a list of JVMs (jps)", helpJVM},
 	{expression.Lazy(`^\[[\d.]+s\](\[\w+ *\])?\[gc\b`), 2, "a log of the garbage collector of a JVM", helpJVM},
 	{expression.Lazy(`^\[[R-][A-][I-]\]\s+\w+\s+0x[0-9a-f]+`), 1, "a list of libuv handles, which does not say where they lead", helpNode},
 	{expression.Lazy(`^There (are|is) \d+ handles?\(s\) keeping the process running|^\[WTF Node\?\] open handles:`), 0, "a list of handles that keep Node running", helpNode},
 	{expression.Lazy(`^\{"snapshot":\s*\{"meta":`), 0, "a heap snapshot of V8", helpNode},
+	{expression.Lazy(`"callFrame":\s*\{`), 0, "a profile of V8 (.cpuprofile)", helpNode},
 	// Go.
 	{expression.Lazy(`^\s*flat\s+flat%\s+sum%\s+cum\s+cum%`), 1, "text of pprof about something else than goroutines", helpProfile},
 	{expression.Lazy(`^(Benchmark\S+\s+\d+\s+[\d.]+ ns/op|goos: )`), 1, "the output of a benchmark of Go", helpProfile},
@@ -140,23 +151,30 @@ var refusals = []struct {
 	{expression.Lazy(`^cpu  \d+ `), 0, "the processor times of /proc/stat", helpSystem},
 	{expression.Lazy(`^[0-9a-f]{8,16}-[0-9a-f]{8,16} [r-][w-][x-][ps] [0-9a-f]{8} `), 1, "the memory map of a process (/proc/PID/maps or smaps)", helpSystem},
 	{expression.Lazy(`^(<\d+>)?\[ *\d+\.\d{6}\] |^\[\w{3} \w{3} +\d+ [\d:]{8} \d{4}\] |^\w{3} +\d+ [\d:]{8} \S+ kernel: `), 2, "a log of the kernel (dmesg)", helpSystem},
-	{expression.Lazy(`^(strace: Process \d+ attached|(\[pid +\d+\] |\d+ +)?([\d:]{8}(\.\d+)? |\d+\.\d{6} )?[a-z_0-9]{2,20}\(.*(\) += (-?\d|0x|\?)| <unfinished \.\.\.>))`), 3, "the calls of a process to the kernel (strace)", helpTrace},
+	{expression.Lazy(`^(strace: Process \d+ attached|(\[pid +\d+\] |\d+ +)?([\d:]{8}(\.\d+)? |\d+\.\d{6} )?[a-z_0-9]{2,20}\(.*(\) += (-?\d|0x|\?)| <unfinished \.\.\.>))`), 2, "the calls of a process to the kernel (strace)", helpTrace},
 	{expression.Lazy(`^% time +seconds +usecs/call`), 0, "a summary of strace, which lists no descriptor", helpTrace},
 	// Sockets.
 	{expression.Lazy(`^(Netid|State|Proto)\s.*\b(Local|Peer|Foreign)\b`), 0, "a table of sockets (ss or netstat) without the columns that are needed", helpSockets},
 	{expression.Lazy(`^\[?[\w.:*%-]+\]?:(\d+|\*)\s+\[?[\w.:*%-]+\]?:(\d+|\*)\s*$`), 2, "pairs of addresses of a table of sockets, without state and owner", helpSockets},
 	{expression.Lazy(`^\s*\d+ (ESTAB(LISHED)?|TIME[-_]WAIT|CLOSE[-_]WAIT|LISTEN|SYN[-_]SENT|FIN[-_]WAIT[-_]?[12])\s*$`), 1, "counts of sockets by their state, which list no socket", helpSockets},
 	{expression.Lazy(`^(ipv[46]\s+\d+ )?(tcp|udp)\s+\d+ \d+ .*\bsrc=\S+ dst=`), 1, "connections that the kernel tracks for all hosts (conntrack)", helpSockets},
+	{expression.Lazy(`^\S*[$#] (.*\W)?(lsof|lsfd|ls|find|ss|netstat|ps)\b.*\|\s*(wc -l|grep -c)`), 0, "a count of the rows of a listing, which names none of them", helpCounted},
+	// Answers and errors.
+	{expression.Lazy(`(?i)<(title|h1)>\s*[45]\d\d\b`), 0, "an error page of a server or proxy", helpAnswer},
+	{expression.Lazy(`(?i)<title>[^<]*\b(sign.?in|log.?in)\b`), 0, "a page to sign in", helpAnswer},
+	{expression.Lazy(`^\s*\{?\s*"kind":\s*"Status"|^\s*"status":\s*"Failure"`), 0, "a refusal of the API of Kubernetes (Status)", helpFailed},
+	{expression.Lazy(`^(Error from server|Unable to connect to the server|error: (unable|You must be|lost|timed out)|Error response from daemon)\b`), 0, "an error of kubectl or docker", helpFailed},
+	{expression.Lazy(`^\d+: (Unable to open socket file|No such process|Operation not permitted|well-known file)`), 0, "an error of jstack or jcmd", helpFailed},
+	{expression.Lazy(`^(curl: \(\d+\)|wget:) `), 0, "an error of curl or wget: the endpoint gave nothing", helpAnswer},
+	{expression.Lazy(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), 0, "the answer of a server that refused", helpAnswer},
+	{expression.Lazy(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls|grep|find|awk|xargs|readlink|stat|tail|ssh|sudo|nsenter|crictl): `), 0, "the error output of a command", helpFailed},
 	// Clusters and containers.
 	{expression.Lazy(`^(NAMESPACE\s+)?NAME\s+(READY|STATUS|TYPE|DESIRED|CPU\(cores\)|ROLES|AGE|UP-TO-DATE|CLASS|COMPLETIONS|SCHEDULE|DATA|SHORTNAMES|CAPACITY|REFERENCE)\b`), 0, "a table of kubectl", helpCluster},
 	{expression.Lazy(`^(NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON`), 0, "events of kubectl", helpCluster},
 	{expression.Lazy(`^Name: +\S+$`), 0, "the output of kubectl describe", helpCluster},
 	{expression.Lazy(`^(apiVersion|kind): `), 0, "a Kubernetes object in YAML", helpCluster},
-	{expression.Lazy(`^\s*"apiVersion": |^\{"apiVersion":`), 0, "Kubernetes objects in JSON", helpCluster},
+	{expression.Lazy(`^\s*"apiVersion": |^\{("kind":"\w+",)?"apiVersion":`), 0, "Kubernetes objects in JSON", helpCluster},
 	{expression.Lazy(`^CONTAINER( ID)?\s+(IMAGE|NAME|CPU)`), 0, "a table of containers", helpCluster},
-	// Answers and errors.
-	{expression.Lazy(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), 0, "the answer of a server that refused", ""},
-	{expression.Lazy(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), 0, "the error output of a command", ""},
 	{expression.Lazy(`^#! ?/`), 0, "a script", helpPicked},
 }
 
