@@ -123,6 +123,9 @@ func (p *part) joins(q *part) bool {
 	return len(p.asked) > 0 && len(q.asked) > 0 && !slices.Contains(q.asked, p.asked[0]) && p.inner.Equal(q.inner)
 }
 
+// commanded reports that a command stands above the last table.
+func (p *part) commanded() bool { return p.asked[len(p.asked)-1][0] != '\n' }
+
 // join adds a table of the same capture. A socket that both show is one, whatever each knows of
 // it; several that share their ends, as listeners may, are as many as one table has.
 func (p *part) join(q *part) {

@@ -97,6 +97,8 @@ func TestTablesOfOneCaptureAreMergedAndNeverAdded(t *testing.T) {
 		{"twice below prompts with a host", asRoot + "ss -tan\n" + titlesOfSS + two + asRoot + "ss -tan\n" + titlesOfSS + two, []string{"node1/: 2s", "node1/: 2s"}},
 		{"one state after another", "$ ss -tan state established\n" + up + "$ ss -tan state close-wait\n" + closed, []string{": 3s"}},
 		{"one state after another below prompts with a host", asRoot + "ss -tan state established\n" + up + asRoot + "ss -tan state close-wait\n" + closed, []string{"node1/: 3s"}},
+		{"one state after another in blocks of a ticket", "Established:\n```\n$ ss -tan state established\n" + up + "```\nand closed:\n```\n$ ss -tan state close-wait\n" + closed + "```\n", []string{": 3s"}},
+		{"blocks of a ticket without commands", "Before:\n```\n" + netTwo + "```\nand after:\n```\n" + titlesOfSS + two + "```\n", []string{": 2s", ": 2s"}},
 		{"one state twice", "$ ss -tan state close-wait\n" + closed + "$ ss -tan state close-wait\n" + closed, []string{": 1s", ": 1s"}},
 		{"a loop over states", "$ for s in established close-wait; do ss -tan state $s; done\n" + up + closed, []string{": 3s"}},
 		{"a loop over states in another", "$ while sleep 5; do for s in established close-wait; do ss -tan state $s; done; done\n" + up + closed + up + closed, []string{": 3s", ": 3s"}},

@@ -150,7 +150,7 @@ func (r *reader) listings(body io.Reader, cfg envelope.Config, p *part, a *analy
 		}
 		last := map[series]int{}
 		for _, q := range read {
-			if p := above[of(q)]; cfg.Commands && p != nil && q.joins(p) {
+			if p := above[of(q)]; p != nil && q.joins(p) && (cfg.Commands || q.commanded() && p.commanded()) {
 				rows := len(p.sockets) + len(q.sockets)
 				p.join(q)
 				w.counts.Rows -= rows - len(p.sockets)

@@ -69,7 +69,8 @@ type Part struct {
 	Refused int
 	// Offset is where its first line begins.
 	Offset int64
-	// Asked is what a socket table was asked for, Dated reports a line of date above it: tables
+	// Asked is what a socket table was asked for, in lines of which the first is the command,
+	// empty if none stands above; Dated reports a line of date above it: tables
 	// that were asked for something else, without a date between them, are of one capture.
 	Asked string
 	Dated bool
