@@ -317,9 +317,16 @@ var (
 )
 
 func (v *view) sockets() (Result, bool) {
-	for _, line := range v.lines[:min(len(v.lines), 3)] {
+	above := 3 // what other commands printed that is no listing
+	for i, text := range v.lines[:min(len(v.lines), 20)] {
+		if i >= above {
+			break
+		}
+		if line.IsCommand(text) || line.IsDate(text) || isNumber(strings.TrimSpace(text)) {
+			above = max(above, i+2)
+		}
 		for _, h := range socketHeaders {
-			if h.pattern.MatchString(line) && (!strings.HasPrefix(line, "Total: ") || v.has("\nTCP: ")) {
+			if h.pattern.MatchString(text) && (!strings.HasPrefix(text, "Total: ") || v.has("\nTCP: ")) {
 				r, ok := high(h.kind, h.what)
 				if h.kind == SocketSummary {
 					r.Help = helpSockets

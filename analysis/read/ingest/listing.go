@@ -318,6 +318,7 @@ func (r *reader) inTime(body io.Reader, p *part, a *analysis.Artifact, parse fun
 		p.stops = truncated
 		if len(parts) == 1 {
 			p.sockets, p.asked = parts[0].sockets, parts[0].asked
+			r.timed([]*part{p}, offsets(tables), dates)
 		}
 		return err
 	}

@@ -3,8 +3,6 @@ package ingest
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Rows as the tools print them: links by ls -l, by their paths, watches by grep.
@@ -126,14 +124,7 @@ func TestOneLinersOverProcGiveEachProcessItsCountAndTime(t *testing.T) {
 		{"the second script twice, with date", atThree + secondScript + later + strings.ReplaceAll(secondScript, "Count: 9", "Count: 11"), []string{"kubelet pid 8412: 9w at 03:00:00", "kubelet pid 8412: 11w at 03:00:05"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got []string
-			r := run(t, map[string]string{"a.txt": tc.text})
-			for _, s := range r.Snapshots {
-				got = append(got, ownerOf(s))
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff, r.Artifacts[0].Kind, r.Artifacts[0].Reason, r.Problems)
-			}
+			wantOwners(t, map[string]string{"a.txt": tc.text}, tc.want)
 		})
 	}
 }

@@ -33,6 +33,19 @@ func ownerOf(s analysis.Snapshot) string {
 	return out
 }
 
+// wantOwners reads files and compares whose captures they hold.
+func wantOwners(t *testing.T, files map[string]string, want []string) {
+	t.Helper()
+	var got []string
+	r := run(t, files)
+	for _, s := range r.Snapshots {
+		got = append(got, ownerOf(s))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff, r.Artifacts, r.Problems)
+	}
+}
+
 // twoLinks and threeLinks are listings of the descriptors of a process.
 const (
 	twoLinks   = "total 0\nlrwx------ 1 root root 64 Nov 21 03:00 0 -> socket:[5000]\nlrwx------ 1 root root 64 Nov 21 03:00 1 -> socket:[5001]\n"

@@ -3,8 +3,6 @@ package ingest
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const (
@@ -50,14 +48,7 @@ func TestSocketTablesGiveTheirOwnersOrTheSocketsWithoutOne(t *testing.T) {
 		{"ss -s names no socket", map[string]string{"ss.txt": "Total: 170 (kernel 0)\nTCP:   70 (estab 7, closed 60, orphaned 0, synrecv 0, timewait 50/0), ports 0\n\nTransport Total     IP        IPv6\n*         0         -         -\nRAW       0         0         0\n"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got []string
-			r := run(t, tc.files)
-			for _, s := range r.Snapshots {
-				got = append(got, ownerOf(s))
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff, r.Artifacts, r.Problems)
-			}
+			wantOwners(t, tc.files, tc.want)
 		})
 	}
 }
@@ -99,6 +90,8 @@ func TestTablesOfOneCaptureAreMergedAndNeverAdded(t *testing.T) {
 		{"one state after another below prompts with a host", asRoot + "ss -tan state established\n" + up + asRoot + "ss -tan state close-wait\n" + closed, []string{"node1/: 3s"}},
 		{"one state after another in blocks of a ticket", "Established:\n```\n$ ss -tan state established\n" + up + "```\nand closed:\n```\n$ ss -tan state close-wait\n" + closed + "```\n", []string{": 3s"}},
 		{"blocks of a ticket without commands", "Before:\n```\n" + netTwo + "```\nand after:\n```\n" + titlesOfSS + two + "```\n", []string{": 2s", ": 2s"}},
+		{"below what other commands count", "$ date\nSat Nov 21 12:00:00 UTC 2026\n$ ss -tan state time-wait | wc -l\n120\n$ ss -tan state close-wait\n" + closed, []string{": 1s at 12:00:00"}},
+		{"one state in a loop without a prompt", "for i in 1 2; do ss -tan state close-wait; sleep 5; done\n" + closed + closed, []string{": 1s", ": 1s"}},
 		{"one state twice", "$ ss -tan state close-wait\n" + closed + "$ ss -tan state close-wait\n" + closed, []string{": 1s", ": 1s"}},
 		{"a loop over states", "$ for s in established close-wait; do ss -tan state $s; done\n" + up + closed, []string{": 3s"}},
 		{"a loop over states in another", "$ while sleep 5; do for s in established close-wait; do ss -tan state $s; done; done\n" + up + closed + up + closed, []string{": 3s", ": 3s"}},
@@ -113,14 +106,7 @@ func TestTablesOfOneCaptureAreMergedAndNeverAdded(t *testing.T) {
 			[]string{"kubelet pid 91: 2s", "app pid 92: 1s"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got []string
-			r := run(t, map[string]string{"a.txt": tc.text})
-			for _, s := range r.Snapshots {
-				got = append(got, ownerOf(s))
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff, r.Artifacts, r.Problems)
-			}
+			wantOwners(t, map[string]string{"a.txt": tc.text}, tc.want)
 		})
 	}
 }

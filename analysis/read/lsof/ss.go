@@ -61,7 +61,8 @@ func (t *socketReader) ssRow(text string, s *analysis.Socket) bool {
 //	"$ ss -tnp state close-wait" = "close-wait"   "ss -tnp" = ""
 func stateOfCommand(command string) string {
 	_, rest, _ := strings.Cut(command, " state ")
-	if word, _, _ := strings.Cut(strings.TrimSpace(rest), " "); isSocketState(strings.ToUpper(word)) {
+	word, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if word = strings.Trim(word, `;)'"`); isSocketState(strings.ToUpper(word)) {
 		return word
 	}
 	return ""
