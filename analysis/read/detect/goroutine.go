@@ -72,8 +72,8 @@ var records = []struct {
 	record, next *expression.Expression
 	what         string
 }{
-	{expression.Lazy(`^\s*\d+ @( 0x[0-9a-f]+)+\s*$`), expression.Lazy(`^\s*#(\s+0x[0-9a-f]+\s|\s+labels: )`), "records of debug=1 without the line that declares their total"},
-	{expression.Lazy(`^\s*\d+ instances? of:\s*$`), expression.Lazy(`^\s*\S+\(.*\)\s*$`), "stacks with their numbers, as leak checkers of tests print them"},
+	{expression.Lazy(`^[\s>]*\d+ @( 0x[0-9a-f]+)+\s*$`), expression.Lazy(`^[\s>]*#(\s+0x[0-9a-f]+\s|\s+labels: )`), "records of debug=1 without the line that declares their total"},
+	{expression.Lazy(`^[\s>]*(?:\S.*: )?\d+ instances? of:\s*$`), expression.Lazy(`^[\s>]*\S+\(.*\)\s*$`), "stacks with their numbers, as leak checkers of tests print them"},
 }
 
 // pprofText are lines of the text that pprof prints of a profile.

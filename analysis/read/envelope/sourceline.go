@@ -191,6 +191,13 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 	if !ok || i == 0 {
 		return false
 	}
+	if o := s.open; o != nil && o.inner.mode == innerFirst && o.inner.stamp == 0 {
+		// Checkers of tests print the same words before each goroutine, and none before its stack.
+		if rest, again := o.inner.cut(b); again && len(rest) == len(b)-i && s.goesOn(h, rest, false) {
+			s.header(h, rest, t, at, false, newline)
+			return true
+		}
+	}
 	s.close()
 	prefix := b[:i]
 	s.block.see(trim(prefix))

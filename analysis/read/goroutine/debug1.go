@@ -75,7 +75,7 @@ func (p *debug1Parser) run() error {
 		if p.lines.dropped > 0 {
 			p.problems.add(longLine(p.lines))
 		}
-		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(byteOrderMark)))
+		line = bytes.TrimSpace(bytes.TrimLeft(bytes.TrimPrefix(line, []byte(byteOrderMark)), "> \t")) // of a quotation
 		if err := p.line(line); err != nil {
 			return err
 		}
@@ -496,8 +496,11 @@ func cutCount(b []byte) (int, bool) {
 
 // cutInstances reads what a leak checker prints above a stack (net/http, main_test.go).
 //
-//	"3 instances of:" -> 3
+//	"3 instances of:" "main_test.go:14: leaked a goroutine: 3 instances of:" -> 3
 func cutInstances(b []byte) (int, bool) {
+	if at := bytes.LastIndex(b, []byte(": ")); at >= 0 {
+		b = b[at+2:]
+	}
 	n, rest, ok := cutNumber(b)
 	return clampCount(n), ok && n > 0 && (string(rest) == " instances of:" || string(rest) == " instance of:")
 }

@@ -169,6 +169,8 @@ func TestRecordsWithoutATotalAreCounted(t *testing.T) {
 		{"two records below a sentence", "We see this:\n" + record + "4 @ 0x1\n#\t0x1\tmain.run+0x1\t/src/m.go:1\n", []int{815}, true},
 		{"a record of a profile of something else", "heap profile: 1: 2 [3: 4] @ heap/1048576\n" + record + leakText, []int{3}, false},
 		{"a leak checker, whose list is whole", "Too many goroutines running after all test(s).\n3 instances of:\nmain.work(...)\n\t/s/a.go:1 +0x1\ncreated by main.start\n\t/s/a.go:9 +0x1\n1 instances of:\nmain.(*T).run(0x1)\n\t/s/b.go:2 +0x5\nFAIL\tm\t0.1s\n", []int{4}, false},
+		{"a leak checker behind the name of its file", "    main_test.go:14: leaked a goroutine: 2 instances of:\n    main.work(...)\n    \t/s/a.go:1 +0x1\n    1 instances of:\n    main.run(0x1)\n    \t/s/b.go:2 +0x5\n", []int{3}, false},
+		{"a record in a quotation", "We see\n\n> " + strings.ReplaceAll(strings.TrimSpace(record), "\n", "\n> ") + "\n\nafter a day\n", []int{811}, true},
 		{"instances in a profile are text", "goroutine profile: total 1\n1 @ 0x1\n#\t0x1\tmain.run+0x1\t/src/m.go:1\n\n3 instances of:\nmain.work(...)\n", []int{1}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -98,6 +98,45 @@ func TestALineThatNoDumpHasSeparatesTwo(t *testing.T) {
 	}
 }
 
+// TestAPartWithoutATimeKeepsItsPlaceInTheFile has dates above some of the listings of a file, whose
+// own time is later than all.
+func TestAPartWithoutATimeKeepsItsPlaceInTheFile(t *testing.T) {
+	first, date, second := "$ ls -l /proc/50/fd\n"+twoLinks, "$ date\nSat Nov 21 03:00:00 UTC 2026\n", "$ ls -l /proc/50/fd\n"+threeLinks
+	for text, want := range map[string][]string{
+		first + date + second: {"pid 50: 2d", "pid 50: 3d at 03:00:00"},
+		date + first + second: {"pid 50: 2d at 03:00:00", "pid 50: 3d at 03:00:00"},
+		first + second:        {"pid 50: 2d at 09:00:00", "pid 50: 3d at 09:00:00"},
+	} {
+		var got []string
+		for _, s := range ran(t, inDirectory([]capturedFile{at(6*3600, "a.txt", text)})...).Snapshots {
+			got = append(got, ownerOf(s))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestGoroutinesBehindTheSameWordsAreOneDump has what checkers of tests print before each.
+func TestGoroutinesBehindTheSameWordsAreOneDump(t *testing.T) {
+	leaked := func(words string, id int) string {
+		return fmt.Sprintf("    leaktest.go:150: %s goroutine %d [select]:\n        main.work(0x1)\n        \t/src/a.go:1 +0x45\n        created by main.run in goroutine 2\n        \t/src/a.go:4 +0x5\n", words, id)
+	}
+	for text, want := range map[string][]int{
+		leaked("leaked", 5) + leaked("leaked", 6):       {2},
+		leaked("leaked", 5) + leaked("leaked", 5):       {1, 1},
+		leaked("leaked", 5) + leaked("leaked later", 6): {1, 1},
+	} {
+		var got []int
+		for _, s := range run(t, map[string]string{"a.txt": text}).Snapshots {
+			got = append(got, *s.Totals.Goroutines)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestATimeInAFrameIsThatOfTheListingBelow has a loop that prints a clock between dashes.
 func TestATimeInAFrameIsThatOfTheListingBelow(t *testing.T) {
 	var got []string

@@ -80,10 +80,19 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 			stated = append(stated, s.CapturedAt)
 		}
 	}
+	stating := map[int]bool{} // artifacts that state a time: that of the file is of none of their dumps
+	for _, p := range r.parts {
+		if p.section && !p.inner.IsZero() {
+			stating[p.artifact] = true
+		}
+	}
+	within := func(g *group) bool {
+		return slices.ContainsFunc(g.parts, func(p *part) bool { return stating[p.artifact] })
+	}
 	series := map[string]tokenSeries{}
 	for i, g := range all {
 		d := dated{snapshot: &snapshots[i], group: g}
-		if snapshots[i].CapturedAt.IsZero() {
+		if snapshots[i].CapturedAt.IsZero() && !within(g) {
 			d.times = slices.DeleteFunc(g.fileTimes(), func(at time.Time) bool {
 				near := func(t time.Time) bool { return t.Sub(at).Abs() <= sameInstant }
 				return !believed && !g.written() && !slices.ContainsFunc(stated, near)
@@ -118,6 +127,8 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 		s := &snapshots[i]
 		switch {
 		case !s.CapturedAt.IsZero():
+		case within(g):
+			s.TimeFact = analysis.Fact{Source: "no time above it in the file, which states others; order in the file"}
 		case believed && len(g.fileTimes()) > 0:
 			s.TimeFact = analysis.Fact{Source: "the times of the files contradict the order of the names; order by name"}
 		default:

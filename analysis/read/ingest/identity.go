@@ -146,7 +146,8 @@ var nameTimes = []*expression.Expression{
 	expression.Lazy(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
 	expression.Lazy(`(?i)\d{8}[-_T.]\d{6}`),
 	expression.Lazy(`\b20\d{12}\b`),
-	expression.Lazy(`(?i)20\d\d-\d\d-\d\d[T_]\d\d[:_-]?\d\d(?:[Z_]|\b)`),
+	expression.Lazy(`(?i)20\d\d-\d\d-\d\d[T_]\d\d[:_h-]?\d\d(?:[Z_]|\b)`),
+	expression.Lazy(`(?i)[0-3]\d\.[01]\d\.20\d\d[-_T ]\d\d[.:_h-]?\d\d(?:[.:_m-]?\d\ds?)?(?:[Z_]|\b)`),
 	expression.Lazy(`20\d\d-\d\d-\d\d[-.]\d\d[-.:]\d\d\b`),
 	expression.Lazy(`(?i)(?:^|[^0-9])20\d{6}[-_T.]\d{4}(?:[Z_]|\b)`),
 }
@@ -166,6 +167,9 @@ func timeInName(name string) (time.Time, bool) {
 			continue
 		}
 		joined := strings.Join(digits.FindAllString(name[at[0]:at[1]], -1), "")
+		if name[at[0]+2] == '.' { // the day first
+			joined = joined[4:8] + joined[2:4] + joined[:2] + joined[8:]
+		}
 		found, err := time.Parse("20060102150405"[:len(joined)], joined)
 		if err != nil || found.Year() < 2000 {
 			continue

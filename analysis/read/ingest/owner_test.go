@@ -132,7 +132,7 @@ func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
 		{"two nodes by the API server", map[string]string{"a.txt": "$ kubectl get --raw /api/v1/nodes/n1/proxy/debug/pprof/goroutine?debug=1\n" + twoRecords + "$ kubectl get --raw /api/v1/nodes/n2/proxy/debug/pprof/goroutine?debug=1\n" + twoRecords},
 			[]string{"n1/kubelet: 3g", "n2/kubelet: 3g"}},
 		{"the host that a directory below the headings of tail names", map[string]string{"a.txt": "==> node1/kubelet/goroutine.txt <==\n" + twoRecords + "==> node2/kubelet/goroutine.txt <==\n" + twoRecords},
-			[]string{"node1/: 3g", "node2/: 3g"}},
+			[]string{"node1/kubelet: 3g", "node2/kubelet: 3g"}},
 		{"two files that cat prints on a third host", map[string]string{"a.txt": "me@jump:~$ cat web-0.txt\n" + twoRecords + "me@jump:~$ cat web-1.txt\n" + twoRecords},
 			[]string{"web-0/web: 3g", "web-1/web: 3g"}},
 		{"two moments in the names of files that cat prints", map[string]string{"a.txt": "$ cat t0.txt\n" + dump(5) + "\n$ cat t1.txt\n" + dump(5, 6)},

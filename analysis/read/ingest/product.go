@@ -3,6 +3,7 @@ package ingest
 import (
 	"path"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,8 +149,8 @@ func placingOf(p string) placing {
 		for i, name := range rule.path.SubexpNames() {
 			out.take(name, found[i])
 		}
-		if day := dayInName.FindString(path.Base(p)); out.pid != 0 && strings.HasPrefix(day, strconv.Itoa(out.pid)) {
-			continue // the year of "jstack-2026-11-01.txt"
+		if out.pid != 0 && !slices.Contains(digits.FindAllString(withoutTime(path.Base(p)), -1), strconv.Itoa(out.pid)) {
+			continue // the year of "jstack-2026-11-01.txt", the day of "jstack-31.12.2025_23h58.txt"
 		}
 		return out
 	}

@@ -128,6 +128,11 @@ func cutPrompt(text string) (host, command string, ok bool) {
 			return "", command, true
 		}
 	}
+	if command, ok := strings.CutPrefix(text, "% "); ok { // curl begins its progress so
+		if words := strings.Fields(command); bareCommand.MatchString(command) || elsewhere(words) > 0 || len(words) > 1 && words[0] == "curl" {
+			return "", command, true
+		}
+	}
 	if at := arrowPrompt.FindStringIndex(text); at != nil {
 		return "", text[at[1]:], true
 	}

@@ -6,11 +6,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestTheProgressOfCurlIsNoPrompt(t *testing.T) {
+	for text, want := range map[string]bool{"% curl http://10.0.0.2:6060/debug/pprof/goroutine": true, "  % Total    % Received % Xferd  Average Speed": false, "% done": false} {
+		if _, got := ReadCommand(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestACommandOrHeadingNamesTheOwnerOfTheLinesBelow(t *testing.T) {
 	for text, want := range map[string]Owner{
 		"$ ls -l /proc/60/fd":                                                      {PID: 60},
 		"# ls -l /proc/60/fd/":                                                     {PID: 60},
 		"+ ls -l /proc/60/fd":                                                      {PID: 60},
+		"% ls -l /proc/60/fd":                                                      {PID: 60},
+		"% kubectl exec web-1 -- ls -l /proc/1/fd":                                 {PID: 1, Pod: "web-1"},
 		"$ cd /proc/60/fd && ls -l":                                                {PID: 60},
 		"$ ls -l /proc/50/fd /proc/60/fd":                                          {},
 		"$ ls -l /proc/*/fd":                                                       {},

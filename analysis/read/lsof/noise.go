@@ -64,6 +64,8 @@ func noiseKind(text string) string {
 		return "password prompt"
 	case line.IsCommand(text):
 		return "command line"
+	case line.IsDate(text): // in a frame too
+		return "date"
 	case isHeading(text), line.IsFence(text):
 		return "heading"
 	case isPlainNumber(text):
@@ -72,8 +74,6 @@ func noiseKind(text string) string {
 		return "code fence"
 	case strings.Trim(text, ".…") == "":
 		return "ellipsis"
-	case line.IsDate(text):
-		return "date"
 	}
 	return "other"
 }
