@@ -5,8 +5,24 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 )
+
+// TestMetricsAloneDeclareGoroutines has no other file, and one beside a dump.
+func TestMetricsAloneDeclareGoroutines(t *testing.T) {
+	metrics := "# TYPE go_goroutines gauge\ngo_goroutines 4600\n"
+	name := "metrics-2026-11-01T10-00-00.txt"
+	s := run(t, map[string]string{name: metrics}).Snapshots[0]
+	if n := s.Figures[analysis.DeclaredGoroutines]; n != 4600 || !s.LowerBound || s.CapturedAt.Hour() != 10 {
+		t.Errorf("%v goroutines, %v, %v", n, s.LowerBound, s.CapturedAt)
+	}
+	for _, s := range run(t, map[string]string{name: metrics, "prober/goroutine.txt": dump(5)}).Snapshots {
+		if s.Figures[analysis.DeclaredGoroutines] > 0 || s.LowerBound {
+			t.Errorf("%+v", s.Totals)
+		}
+	}
+}
 
 func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 	at, day := "2026-11-01T10:00:00Z", "2026-11-01T00:00:00Z"
@@ -29,6 +45,7 @@ func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 		{"kubelet_31.12.2025_23h58.txt", "kubelet", "", "", "2025-12-31T23:58:00Z", "kubelet_01.01.2026_00h01.txt"},
 		{"kubelet-31.12.2025-23.58.30.txt", "kubelet", "", "", "2025-12-31T23:58:30Z", "kubelet-01.01.2026-00.01.30.txt"},
 		{"jstack_31.12.2025_23h58.txt", "", "", "", "2025-12-31T23:58:00Z", "jstack_01.01.2026_00h01.txt"},
+		{"2026-11-01-jstack-4711.txt", "", "", "4711", day, "2027-01-01-jstack-4711.txt"},
 		{"jstack_4711_31.12.2025_23h58.txt", "", "", "4711", "2025-12-31T23:58:00Z", "jstack_4711_01.01.2026_00h01.txt"},
 		{"kubelet-2026-11-01.txt", "kubelet", "", "", day, "kubelet-2027-01-01.txt"},
 		{"jstack-2026-11-01.txt", "", "", "", day, "jstack-2027-01-01.txt"},

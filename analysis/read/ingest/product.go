@@ -74,7 +74,7 @@ var products = []product{
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/(?P<host>master)/`), "jenkins"},
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/slave/(?P<host>[^/]+)/`), "jenkins-agent"},
 	{"Jenkins support bundle", pattern(`(?:slow-request-threaddumps|high-load/cpu|deadlocks)/(?:DeadlockDetected-)?(?P<time>\d{8}-\d{6})[^/]*$`), "jenkins"},
-	{"file named by its pid", pattern(`(?:^|[/!])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
+	{"file named by its pid", pattern(`(?:^|[/!]|\dZ?[._-])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
 	{"file named by its pid", pattern(`(?:^|[/!._-])pid[._-]?(?P<pid>\d{1,7})(?:[._-][^/]*)?$`), ""},
 	{"Logstash diagnostics", pattern(`(?:^|/)logstash-(?:local|remote)-diagnostics[^/]*/syscalls/jstack\.txt$`), "logstash"},
 	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},

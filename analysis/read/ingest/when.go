@@ -106,7 +106,11 @@ func (r *reader) manifestTime(dir string) (time.Time, string) {
 }
 
 func (b *builder) namedTime() (time.Time, string, bool) {
-	for _, p := range b.g.parts {
+	named := b.g.parts
+	if len(named) == 0 { // metrics alone
+		named = b.g.context
+	}
+	for _, p := range named {
 		if !p.placing.at.IsZero() {
 			return p.placing.at, "path of a " + p.placing.product, true
 		}

@@ -371,7 +371,7 @@ var (
 	numbered = expression.Lazy(`^(?:(?:node|worker|master|host|server|vm)\d+|[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?:\d+|[0-9a-f]{7,10}-[a-z0-9]{5}))(?:\.[a-z][a-z0-9.-]*)?$|^\d+\.\d+\.\d+\.\d+$`)
 	// numberedCapture has a number and is no host: "run-2", "dump-1".
 	numberedCapture = expression.Lazy(`(?i)^(?:t|s|n|snap|snapshot|round|run|step|sample|capture|dump|test|case|phase|take|part|try|attempt|loop|iteration|before|after|goroutines?|threads?|stacks?|heap|listing|lsof|count|fd|pid)-`)
-	hostName        = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^(?:node|worker|master|host|server|vm)\d+$|^\d+\.\d+\.\d+\.\d+$`)
+	hostName        = expression.Lazy(`^[a-z][a-z0-9]*([-.][a-z0-9]+)*-[a-z0-9]+$|^(?:node|worker|master|host|server|vm|srv|db|web|api|app|gw|lb|proxy|edge|cache)\d+$|^\d+\.\d+\.\d+\.\d+$`)
 )
 
 // heading reads a line that a script prints above its output.
@@ -418,7 +418,7 @@ func (o *Owner) heading(text string, words []string, framed bool) bool {
 	if PathPID(text) > 0 {
 		return o.file(text)
 	}
-	if name := strings.TrimSuffix(path.Base(text), ".txt"); hostName.MatchString(name) && !numberedCapture.MatchString(name) {
+	if name := strings.TrimSuffix(strings.TrimSuffix(path.Base(text), ":"), ".txt"); hostName.MatchString(name) && !numberedCapture.MatchString(name) {
 		o.Host = name
 		return true
 	}
