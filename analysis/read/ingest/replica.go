@@ -256,7 +256,9 @@ func fromZero(names map[string]bool, name string) bool {
 // a dump prints the addresses of threads, these stand for the numbers.
 type processIdentity struct {
 	pid, start string
-	kinds      [2]identities
+	// age is that of the oldest thread of a JVM in seconds, 0 if it is not known.
+	age   float64
+	kinds [2]identities
 }
 
 // identities are hashes of members, in order: those up to bound of too many.
@@ -279,7 +281,7 @@ func identityOf(s *analysis.Snapshot, groups []analysis.Group, g *group) process
 	out := processIdentity{start: s.Process.Start.Value}
 	for _, p := range g.parts {
 		if p.threads != nil && len(out.kinds[0].hashes) == 0 {
-			out.kinds[0] = p.threads.addresses
+			out.kinds[0], out.age = p.threads.addresses, p.threads.oldest
 		}
 	}
 	addressed := len(out.kinds[0].hashes) > 0
@@ -330,6 +332,9 @@ func (x *identities) add(number int64, family string) {
 // oneProcess reports whether the captures of two places are of one process, and whether that is
 // known: pid, start or members that stay say so. Without any of them, names of files do.
 func (p *replicaPlace) oneProcess(q *replicaPlace) (same, known bool) {
+	if p.file != q.file && p.sureFile && q.sureFile && p.first.age > 0 && q.last.age > p.first.age {
+		return false, true // JVMs may have equal addresses; none grows younger
+	}
 	for _, pair := range [][2]*processIdentity{{&p.last, &q.first}, {&q.last, &p.first}} {
 		a, b := pair[0], pair[1]
 		if a.pid != "" && b.pid != "" {

@@ -106,10 +106,12 @@ func jvmOf(address, workers int) string {
 func TestAddressesOfThreadsTellJVMsApart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		second int
+		age    string
 		want   int
-	}{"replicas": {0x7fcc00000000, 2}, "one process": {0x7faa00000000, 1}} {
+	}{"replicas": {0x7fcc00000000, "50s", 2}, "one process": {0x7faa00000000, "60s", 1}, "replicas with equal addresses, the second of which is younger": {0x7faa00000000, "40s", 2}} {
 		hosts := map[string]bool{}
-		for _, s := range run(t, map[string]string{"web-0.txt": jvmOf(0x7faa00000000, 40), "web-1.txt": jvmOf(tc.second, 50)}).Snapshots {
+		second := strings.ReplaceAll(jvmOf(tc.second, 50), "elapsed=50s", "elapsed="+tc.age)
+		for _, s := range run(t, map[string]string{"web-0.txt": jvmOf(0x7faa00000000, 40), "web-1.txt": second}).Snapshots {
 			hosts[s.Process.Host.Value] = true
 		}
 		if len(hosts) != tc.want {

@@ -33,8 +33,9 @@ type threadDump struct {
 	waits lockWaits
 	// addresses are the threads with their addresses, see processIdentity.
 	addresses identities
-	// aged is true if some thread has an age.
-	aged bool
+	// aged is true if some thread has an age; oldest is the greatest, in seconds.
+	aged   bool
+	oldest float64
 	// unnumbered threads have no id with which they could be followed. Virtual ones that a
 	// javacore lists without an id hide no other thread's.
 	unnumbered int
@@ -167,7 +168,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	age := int32(-1)
 	if t.Elapsed >= 0 {
 		age = int32(min(t.Elapsed, 1<<30))
-		d.aged = true
+		d.aged, d.oldest = true, max(d.oldest, t.Elapsed)
 	}
 	m.Age = append(m.Age, age)
 	m.Line = append(m.Line, t.Line)
