@@ -50,12 +50,13 @@ func (v *view) section(cfg envelope.Config, kinds []Kind) (Result, bool) {
 	return no()
 }
 
-// quoted finds listings behind the signs of a quotation, as in a mail.
+// quoted finds listings, and lists of threads without a header, behind the signs of a quotation, as
+// in a mail.
 func (v *view) quoted() (Result, bool) {
 	if v.Block || !slices.ContainsFunc(v.lines, func(l string) bool { return strings.HasPrefix(l, ">") }) {
 		return no()
 	}
-	r, ok := v.section(envelope.Config{Blocks: true}, append([]Kind{CommandOutput}, outputs...))
+	r, ok := v.section(envelope.Config{Blocks: true}, append([]Kind{CommandOutput, ThreadDump}, outputs...))
 	r.Kind, r.Reason = ListingBlocks, "in a quotation: "+r.Reason
 	return r, ok
 }

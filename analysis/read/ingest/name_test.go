@@ -63,6 +63,7 @@ func TestTimesInNamesAreReadAsTimes(t *testing.T) {
 		{"statefulset-2026-11-01T10-00-00.txt", "statefulset", "", "", at, "statefulset-2027-01-01T10-00-00.txt"},
 		{"kube-system_coredns-5d78c9869d-abcde_coredns/goroutine-2026-11-01T10-00-00.txt", "coredns", "kube-system/coredns-5d78c9869d-abcde", "", at, "kube-system_coredns-5d78c9869d-abcde_coredns/goroutine-2027-01-01T10-00-00.txt"},
 		{"pods/kube-system_cilium-x7z9q_0a1b2c3d-0000-4000-8000-000000000000/cilium-agent/2026-11-01T10-00-00.log", "cilium-agent", "kube-system/cilium-x7z9q", "", at, "pods/kube-system_cilium-x7z9q_0a1b2c3d-0000-4000-8000-000000000000/cilium-agent/2027-01-01T10-00-00.log"},
+		{"cluster/nodes/w8/kubelet/2026-11-01T10-00-00/goroutine.txt", "kubelet", "w8", "", at, "cluster/nodes/w8/kubelet/2027-01-01T10-00-00/goroutine.txt"},
 		{"goroutine_dump.2026-11-01T10_00_00.000.123.txt", "cockroach", "", "", at, "goroutine_dump.2027-01-01T10_00_00.000.124.txt"},
 	} {
 		t.Run(tc.first, func(t *testing.T) {

@@ -162,6 +162,8 @@ func TestWhoseEvidenceItIsIsReadFromCommandsHeadingsAndPaths(t *testing.T) {
 		{"a listing in a quotation", map[string]string{"a.md": "see below\n\n> $ ls -l /proc/50/fd\n" + quoted(twoLinks)}, []string{"pid 50: 2d"}},
 		{"a code block in a quotation", map[string]string{"a.md": "> ```\n" + quoted("/proc/50/fd:\n"+twoLinks+"/proc/60/fd:\n"+threeLinks) + "> ```\n"},
 			[]string{"pid 50: 2d", "pid 60: 3d"}},
+		{"threads without a header in a quotation", map[string]string{"a.md": "see below\n\n> \"A\" Id=4 Group=main BLOCKED on x.Y@1 owned by \"B\" Id=5\n> \tat x.Y.z(Y.java:1)\n> \n> \"B\" Id=5 Group=main RUNNABLE\n> \tat x.Y.z(Y.java:2)\n"},
+			[]string{": 2t"}},
 		{"a quotation without a listing", map[string]string{"a.md": "> does it leak?\n> total 0\n\nno\n"}, nil},
 		{"totals of two profiles alone", map[string]string{"a.txt": "$ curl -s localhost:6060/debug/pprof/goroutine?debug=1 | head -1\ngoroutine profile: total 12\n$ curl -s localhost:6060/debug/pprof/goroutine?debug=1 | head -1\ngoroutine profile: total 13\n"},
 			[]string{": 0g", ": 0g"}},

@@ -55,6 +55,7 @@ var products = []product{
 	{"must-gather", pattern(`etcd_info/(?P<anywhere>ceo_pprof_goroutine_dump)\.txt$`), "cluster-etcd-operator"},
 	{"must-gather", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/(?P<process>[^/]+)/[^/]+/(?:logs/|metrics\.json$)`), ""},
 	{"pod", pattern(`(?:^|/)namespaces/(?P<namespace>[^/]+)/pods/(?P<host>[^/]+)/`), ""},
+	{"node", pattern(`(?:^|/)nodes/(?P<host>[a-z][a-z0-9.-]*)/(?P<process>kubelet|containerd|crio|dockerd|kube-proxy)/`), ""},
 	{"kubectl cluster-info dump", pattern(`(?:^|/)cluster-info[^/]*/(?P<namespace>[^/]+)/(?P<host>[^/]+)/logs\.txt$`), ""},
 	{"ipfs diag profile", pattern(`(?:^|/)ipfs-profile-(?P<time>[^/!]+?)(?:\.zip!)?/goroutines\.(?:stacks|pprof)$`), "ipfs"},
 	{"GitLabSOS report", pattern(`(?:^|/)gitlabsos\.(?P<host>[^/]+)_\d{14}/var/log/gitlab/(?P<process>[^/]+)/`), ""},
