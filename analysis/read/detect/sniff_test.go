@@ -57,6 +57,8 @@ func TestContentDecides(t *testing.T) {
 		"a record of debug=1 amid prose":        {"x", "We see this:\n811 @ 0x43aad6\n# labels: {\"k\":\"v\"}\nand more", detect.GoroutineDebug1, "without the line"},
 		"an address that is no record":          {"x", "811 @ 0x43aad6 is where it hangs\n#\t0x1\tmain.f+0x1\t/src/m.go:1\n", detect.Text, "no known form"},
 		"the list of a leak checker":            {"x", "Too many goroutines running after all test(s).\n3 instances of:\nmain.work(...)\n\t/s/a.go:1 +0x1\n", detect.GoroutineDebug1, "leak checkers"},
+		"a thread of Jenkins alone":             {"x", "\"A\" Id=4 Group=main WAITING on x.Y@9\n\tat x.Y.z(Y.java:1)\n", detect.ThreadDump, "of Jenkins"},
+		"a thread that is no thread's line":     {"x", "\"A\" Id=4 WAITING on x.Y@9\n", detect.Text, "no known form"},
 		"one behind the name of its file":       {"x", "    m_test.go:14: leaked: 2 instances of:\n    main.work(...)\n", detect.GoroutineDebug1, "leak checkers"},
 		"a record of debug=1 in a quotation":    {"x", "We see\n\n> 811 @ 0x43aad6 0x40862c\n> #\t0x122fe68\tmain.f+0xe5\t/src/m.go:1\n", detect.GoroutineDebug1, "without the line"},
 		"prose that counts instances":           {"x", "3 instances of:\nthe service run here\n", detect.Text, "no known form"},

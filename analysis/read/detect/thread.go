@@ -33,6 +33,7 @@ var threadForms = []struct {
 	{"tid=", `"`, expression.Lazy(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2, ThreadDump},
 	{") state=", `"`, expression.Lazy(`^".*" id=\d+ \(0x[0-9a-f]+\) state=[A-Z_]+`), "thread headers of Jenkins support-core", 2, ThreadDump},
 	{" id=", `"`, expression.Lazy(`^".*" id=\d+ in [A-Z_]+\b`), "thread headers with id=, of a thread MX bean", 2, ThreadDump},
+	{" Group=", `"`, expression.Lazy(`^".*" (daemon )?(prio=\d+ )?Id=\d+ Group=.* (NEW|RUNNABLE|BLOCKED|WAITING|TIMED_WAITING|TERMINATED)\b`), "thread headers with Group=, of Jenkins", 1, ThreadDump},
 	{" Id=", `"`, expression.Lazy(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2, ThreadDump},
 	{" prio=", `"`, expression.Lazy(`^".*"( daemon)? prio=\d+ (NEW|RUNNABLE|BLOCKED|WAITING|TIMED_WAITING|TERMINATED)\s*$`), "thread headers of JavaMelody, as in Jenkins", 1, ThreadDump},
 	{" - Thread t@", `"`, expression.Lazy(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2, ThreadDump},
