@@ -8,13 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 )
 
 // Unreachable is the Code of the fault about a bucket that does not do what it is asked.
@@ -200,7 +200,7 @@ func newObject(suffix string) string {
 }
 
 // objectName matches what newObject draws.
-var objectName = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{32}\.(mz|raw)$`)
+var objectName = expression.Lazy(`^[0-9a-f]{2}/[0-9a-f]{32}\.(mz|raw)$`)
 
 // Put implements Store. It holds one part in memory.
 func (b *Bucket) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {

@@ -18,7 +18,7 @@ import (
 var vocabularyText string
 
 // vocabulary is made when the first result is shared.
-var vocabulary = sync.OnceValue(func() map[string]bool { return set(vocabularyText) })
+var vocabulary = set(vocabularyText)
 
 // strictness is how far a text is trusted.
 type strictness bool
@@ -191,7 +191,7 @@ func (r *Redactor) unknownSoftware(path string) (out []string) {
 	for i, part := range parts {
 		last := i == len(parts)-1
 		program := last && i > 0 && (parts[i-1] == "bin" || parts[i-1] == "sbin") && !strings.Contains(part, ".")
-		data := last && dataFile.MatchString(part) && !plainNames[strings.ToLower(part)]
+		data := last && dataFile.MatchString(part) && !plainNames()[strings.ToLower(part)]
 		if data || !program && !(last && softwareFile.MatchString(part)) && !r.allHarmless(part, free) {
 			out = append(out, part)
 		}
@@ -228,7 +228,7 @@ const (
 // harmless reports an element of which every word is known.
 func (r *Redactor) harmless(element string, as strictness) bool {
 	low := strings.ToLower(element)
-	if r.public[low] || plainNames[low] || r.pseudonym(low) || hexNumber.MatchString(low) || second.MatchString(low) {
+	if r.public[low] || plainNames()[low] || r.pseudonym(low) || hexNumber.MatchString(low) || second.MatchString(low) {
 		return true
 	}
 	if element = nth.ReplaceAllString(element, ""); strings.ContainsAny(element, odd) {
@@ -253,10 +253,10 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 	}
 	if m := number.FindStringSubmatch(word); m != nil {
 		short := len(m[2]) < 6 || day.MatchString(word)
-		return (as == listings || short) && (prefixes[strings.ToLower(m[1])] || len(m[1]) > 1 && r.mark(m[1])) && (suffixes[strings.ToLower(m[3])] || len(m[3]) > 1 && r.mark(m[3]))
+		return (as == listings || short) && (prefixes()[strings.ToLower(m[1])] || len(m[1]) > 1 && r.mark(m[1])) && (suffixes()[strings.ToLower(m[3])] || len(m[3]) > 1 && r.mark(m[3]))
 	}
 	if strings.ContainsFunc(word, func(c rune) bool { return c >= utf8.RuneSelf }) {
-		return units[word]
+		return units()[word]
 	}
 	if len(word) < shortest {
 		return r.mark(word)
@@ -283,7 +283,7 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 // mark reports one or two letters that name nobody: one letter, a unit, a short word.
 func (r *Redactor) mark(s string) bool {
 	low := strings.ToLower(s)
-	return len(s) < 2 || units[low] || vocabulary()[low] || plainNames[low] || rounds[low] || common[low] || r.public[low]
+	return len(s) < 2 || units()[low] || vocabulary()[low] || plainNames()[low] || rounds()[low] || common()[low] || r.public[low]
 }
 
 var (
@@ -296,10 +296,12 @@ var (
 )
 
 // known is a set of words, and of none.
-func known(words string) map[string]bool {
-	out := set(words)
-	out[""] = true
-	return out
+func known(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := set(words)()
+		out[""] = true
+		return out
+	})
 }
 
 // plain reports a known word of three letters or more, with the usual endings.
@@ -309,7 +311,7 @@ func (r *Redactor) plain(word string) bool {
 		return false
 	}
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "ly"} {
-		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary()[stem] || plainNames[stem] || rounds[stem] || common[stem] || softwareParts[stem] || standards[stem]) {
+		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary()[stem] || plainNames()[stem] || rounds()[stem] || common()[stem] || softwareParts()[stem] || standards()[stem]) {
 			return true
 		}
 	}
@@ -320,7 +322,7 @@ func (r *Redactor) plain(word string) bool {
 // stays.
 func (r *Redactor) hide(element string) {
 	dot := strings.LastIndexByte(element, '.')
-	if !sources[strings.ToLower(element[dot+1:])] && !pseudonymIn.MatchString(element) {
+	if !sources()[strings.ToLower(element[dot+1:])] && !pseudonymIn.MatchString(element) {
 		r.hideName(element)
 	}
 	for _, word := range wordsOf(element) {
@@ -450,7 +452,7 @@ func (r *Redactor) allowSource(f analysis.Frame) {
 			file = before
 		}
 	}
-	if root, _, _ := strings.Cut(f.Func, "."); goRoots[before(root, "/")] {
+	if root, _, _ := strings.Cut(f.Func, "."); goRoots()[before(root, "/")] {
 		file = file[:strings.LastIndexByte(file, '/')+1]
 	}
 	r.allow(listings, file)

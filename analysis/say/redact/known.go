@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -88,12 +89,16 @@ var plainNames = set(`app apps bin build cache conf config current data db defau
 	add chg del same leaking suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
 	descriptor descriptors watch watches file files pipe fifo inotify case diff family snapshot note warning error`)
 
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
+// set is a set of words, made when it is first used: a start of the program that redacts
+// nothing does not pay for some thousand words.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, w := range strings.Fields(words) {
+			out[w] = true
+		}
+		return out
+	})
 }
 
 // know makes the redactor replace these names wherever they occur. Names of fewer than
@@ -104,7 +109,7 @@ func (r *Redactor) know(rule Rule, names ...string) {
 		if _, have := r.known.names[n]; have || len(n) < shortest || r.pseudonym(n) || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
-		if rule != Hosts && (r.public[n] || plainNames[n]) {
+		if rule != Hosts && (r.public[n] || plainNames()[n]) {
 			continue
 		}
 		r.keepApart(n)
@@ -123,7 +128,7 @@ var digitRuns = expression.Lazy(`[0-9]+`)
 
 // alias makes a name a synonym of another one where it is a word of its own.
 func (r *Redactor) alias(name, full string) {
-	if _, have := r.known.names[name]; have || len(name) < shortest || r.public[name] || plainNames[name] {
+	if _, have := r.known.names[name]; have || len(name) < shortest || r.public[name] || plainNames()[name] {
 		return
 	}
 	r.known.names[name], r.same[name], r.whole[name] = r.known.names[full], full, true
@@ -134,7 +139,7 @@ func (r *Redactor) alias(name, full string) {
 func (r *Redactor) knowFirstLabel(host string) {
 	first, _, long := strings.Cut(host, ".")
 	switch rule, have := r.known.names[first]; {
-	case !long || len(first) < 4 || manyHosts[first] || r.public[first] || plainNames[first] || strings.Trim(first, "0123456789") == "":
+	case !long || len(first) < 4 || manyHosts()[first] || r.public[first] || plainNames()[first] || strings.Trim(first, "0123456789") == "":
 	case !have:
 		r.alias(first, host)
 	case rule == Hosts && r.same[first] == "":
@@ -281,7 +286,7 @@ func (r *Redactor) learnSource(file string) {
 	}
 	for i, part := range parts {
 		owner := i == 1 && (parts[0] == "home" || parts[0] == "Users") // a user has a rule of its own
-		if !owner && !forges[part] && !strings.Contains(part, "@v") && strings.ContainsFunc(part, unicode.IsLetter) {
+		if !owner && !forges()[part] && !strings.Contains(part, "@v") && strings.ContainsFunc(part, unicode.IsLetter) {
 			r.know(Paths, part)
 		}
 	}
@@ -345,15 +350,15 @@ var (
 // roundOnly reports a name with only numbers, words for evidence and rounds, and
 // programs.
 func (r *Redactor) roundOnly(name string) bool {
-	if r.public[name] || plainNames[name] {
+	if r.public[name] || plainNames()[name] {
 		return true
 	}
 	for _, w := range strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune(" ._-+=,:#()", c) }) {
-		if r.public[w] || plainNames[w] {
+		if r.public[w] || plainNames()[w] {
 			continue
 		}
 		for _, part := range nameWord.FindAllString(w, -1) {
-			if letters := []rune(part); unicode.IsLetter(letters[0]) && len(letters) > 2 && !r.public[part] && !plainNames[part] && !rounds[part] {
+			if letters := []rune(part); unicode.IsLetter(letters[0]) && len(letters) > 2 && !r.public[part] && !plainNames()[part] && !rounds()[part] {
 				return false
 			}
 		}
@@ -377,7 +382,7 @@ func (r *Redactor) learnEnd(end string) {
 		return // an address of version 6
 	}
 	name, _, _ := strings.Cut(strings.Trim(strings.ToLower(end), ".-"), ":")
-	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames[name] && !forges[name] {
+	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames()[name] && !forges()[name] {
 		r.know(Hosts, name)
 	}
 }

@@ -187,7 +187,7 @@ func (r *Redactor) keepFunctions(c *Case) {
 func (r *Redactor) keepFunction(names ...string) {
 	for _, name := range names {
 		host, rest, ok := strings.Cut(name, "/")
-		if dot := strings.LastIndexByte(host, '.'); ok && dot > 0 && inside[host[dot+1:]] {
+		if dot := strings.LastIndexByte(host, '.'); ok && dot > 0 && inside()[host[dot+1:]] {
 			r.know(Hosts, strings.TrimLeft(host, "*[]"))
 			name = rest
 		}

@@ -57,7 +57,7 @@ func (r *Redactor) pairs(s string) string {
 		p := pair.FindStringSubmatch(m)
 		before, key, value := p[1]+p[4], strings.ToLower(p[2]+p[5]), p[3]+p[6]
 		low := strings.ToLower(value)
-		if plainValue.MatchString(value) || plainNames[low] || low == "localhost" || low == "none" || low == "null" || low == "unknown" {
+		if plainValue.MatchString(value) || plainNames()[low] || low == "localhost" || low == "none" || low == "null" || low == "unknown" {
 			return m
 		}
 		rule := keyed[strings.ReplaceAll(key, "_", "")]
@@ -104,14 +104,14 @@ func (r *Redactor) learnHosts(s string, anything bool) {
 		last := labels[len(labels)-1]
 		called := strings.HasPrefix(after, "(") || strings.HasPrefix(after, ".(") || strings.HasPrefix(after, ".") && len(after) > 1 && alphanumeric(rune(after[1]))
 		switch {
-		case forges[name] || r.public[name] || release.MatchString(name) || sources[last] || called || r.allPublic(labels):
+		case forges()[name] || r.public[name] || release.MatchString(name) || sources()[last] || called || r.allPublic(labels):
 		case strings.Trim(name, "0123456789.-") == "" || oneLetter(labels):
-		case inside[last]:
-			if !code[labels[0]] && (before != '/' || anything) {
+		case inside()[last]:
+			if !code()[labels[0]] && (before != '/' || anything) {
 				r.know(Hosts, name)
 			}
-		case code[labels[0]] && !(anything && outside[last]):
-		case outside[last]:
+		case code()[labels[0]] && !(anything && outside()[last]):
+		case outside()[last]:
 			if path := len(after) > 1 && after[0] == '/' && unicode.IsLetter(rune(after[1])); anything || !path && before != '/' && before != '@' && len(labels[len(labels)-2]) > 1 {
 				r.know(Hosts, name)
 			}
@@ -167,14 +167,14 @@ func capitals(name string) bool {
 func (r *Redactor) LearnSaid(s string) {
 	r.allow(free, s)
 	for _, m := range login.FindAllStringSubmatch(s, -1) {
-		if !forges[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
+		if !forges()[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
 			r.learnEnd(m[2])
 			r.learnOne(Users, m[1])
 		}
 		r.learnParts(m[3], "/")
 	}
 	for _, m := range address.FindAllStringSubmatch(s, -1) {
-		if !forges[strings.ToLower(m[1])] {
+		if !forges()[strings.ToLower(m[1])] {
 			r.learnEnd(m[1])
 			r.learnParts(m[2], "/")
 		}
@@ -199,7 +199,7 @@ func (r *Redactor) LearnSaid(s string) {
 		r.learnOne(Pods, m[2])
 	}
 	for _, m := range counted.FindAllString(uuid.ReplaceAllString(s, " "), -1) {
-		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards[first] && !plainNames[first] && !rounds[first] && !r.public[first] && !small.MatchString(strings.ToLower(m)) && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
+		if first, _, many := strings.Cut(strings.ToLower(m), "-"); many && !standards()[first] && !plainNames()[first] && !rounds()[first] && !r.public[first] && !small.MatchString(strings.ToLower(m)) && !r.pseudonym(strings.ToLower(m)) && r.known.names[strings.ToLower(m)] == "" && !release.MatchString(m) {
 			r.learnEnd(m)
 		}
 	}
@@ -216,7 +216,7 @@ func (r *Redactor) LearnSaid(s string) {
 func (r *Redactor) learnAbout(s string) {
 	for _, m := range aboutSecret.FindAllStringSubmatch(s, -1) {
 		value := strings.TrimRight(m[2], ".:!?")
-		if strong := strings.HasPrefix(strings.ToLower(m[1]), "p"); (strong || strings.ContainsAny(value, "0123456789")) && !common[strings.ToLower(value)] {
+		if strong := strings.HasPrefix(strings.ToLower(m[1]), "p"); (strong || strings.ContainsAny(value, "0123456789")) && !common()[strings.ToLower(value)] {
 			r.know(Tokens, value)
 		}
 	}
@@ -253,7 +253,7 @@ func (r *Redactor) learnAbout(s string) {
 // learnOne takes a name unless it is an ordinary word, a number or an address.
 func (r *Redactor) learnOne(rule Rule, name string) {
 	low := strings.ToLower(name)
-	if common[low] || plainNames[low] || r.pseudonym(low) || !strings.ContainsFunc(low, unicode.IsLetter) || oneLetter(strings.Split(low, ".")) || release.MatchString(low) {
+	if common()[low] || plainNames()[low] || r.pseudonym(low) || !strings.ContainsFunc(low, unicode.IsLetter) || oneLetter(strings.Split(low, ".")) || release.MatchString(low) {
 		return
 	}
 	if rule == Hosts && (strings.Contains(low, ".") && !capitals(name) || !strings.Contains(low, ".")) {
@@ -275,7 +275,7 @@ func (r *Redactor) learnParts(path, separator string) {
 		home := before == "home" || before == "users"
 		if before = low; home {
 			r.learnOne(Users, low)
-		} else if strings.ContainsFunc(low, unicode.IsLetter) && !common[low] && !softwareParts[low] && !sources[low[strings.LastIndexByte(low, '.')+1:]] {
+		} else if strings.ContainsFunc(low, unicode.IsLetter) && !common()[low] && !softwareParts()[low] && !sources()[low[strings.LastIndexByte(low, '.')+1:]] {
 			r.know(Paths, low)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/expression"
 )
 
 // ticksPerSecond is USER_HZ, 100 on every architecture of Linux that Go runs on.
@@ -172,8 +173,8 @@ func innerPID(status string) int {
 }
 
 var (
-	containerID = regexp.MustCompile(`[0-9a-f]{64}`)
-	podID       = regexp.MustCompile(`pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})`)
+	containerID = expression.Lazy(`[0-9a-f]{64}`)
+	podID       = expression.Lazy(`pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})`)
 )
 
 // containerAndPod reads the ids from /proc/PID/cgroup, in the forms of both cgroup drivers
@@ -190,7 +191,7 @@ func containerAndPod(groups string) (container, pod string) {
 	return container, pod
 }
 
-var unsafeBytes = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var unsafeBytes = expression.Lazy(`[^A-Za-z0-9_.-]+`)
 
 // FileName makes a file name of a program's name, which may hold anything.
 func FileName(name string) string {
@@ -248,10 +249,10 @@ func pods(root string) []Pod {
 var (
 	// secretOption is an option whose value must not leave the machine, unless it names a
 	// file.
-	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
-	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
+	secretOption = expression.Lazy(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
+	secretFile   = expression.Lazy(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
 	// userInfo ends at the last @: a password may hold one.
-	userInfo = regexp.MustCompile(`(://)[^/\s]+@`)
+	userInfo = expression.Lazy(`(://)[^/\s]+@`)
 )
 
 // masked masks the secrets of a command line, whose words end with NUL.
@@ -262,7 +263,7 @@ func masked(cmdline []byte) []byte {
 // maskedWords masks the words in place.
 func maskedWords(words [][]byte) [][]byte {
 	for i := range words {
-		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))
+		words[i] = []byte(userInfo.ReplaceAllString(string(words[i]), "$1***@"))
 		option, _, joined := bytes.Cut(words[i], []byte("="))
 		if !secretOption.Match(option) || secretFile.Match(option) {
 			continue
