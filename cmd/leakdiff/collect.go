@@ -49,7 +49,7 @@ type collectCommand struct {
 
 	Pod    string `help:"Print the kubectl line that captures in this pod (NAMESPACE/POD or NAMESPACE/POD/CONTAINER), and do nothing else." placeholder:"NAMESPACE/POD"`
 	Node   string `help:"Print the kubectl line that captures on this node, and do nothing else."`
-	Script bool   `help:"Print the POSIX shell script that does the same, and do nothing else; a server has it at /collect.sh."`
+	Script bool   `help:"Print the POSIX shell script that takes files of /proc and goroutine dumps where the program may not be copied, and do nothing else; a server has it at /collect.sh."`
 
 	// now and wait are the clock of --until, which tests set.
 	now  func() time.Time
@@ -335,6 +335,12 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	if c.Pair != nil && *c.Pair {
 		return nil, badCollect("the script takes no --pair: a shell cannot read memory", "copy the program there, or leave --pair out")
 	}
+	if len(c.Metrics) > 0 || c.Force || c.Sigquit || c.NodeReport {
+		return nil, badCollect("the script takes no --metrics, --force, --sigquit and --node-report", "copy the program there, or leave them out")
+	}
+	if slices.ContainsFunc(c.Pprof, func(address string) bool { return strings.Contains(address, "unix:") }) {
+		return nil, badCollect("the script takes no socket for --pprof", "copy the program there, or name a port")
+	}
 	if c.Every%time.Second != 0 || c.StepTimeout%time.Second != 0 {
 		return nil, badCollect("the script counts whole seconds in --every and --step-timeout", hint)
 	}
@@ -342,11 +348,6 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 	option := func(name string, values ...string) {
 		for _, value := range values {
 			out = append(out, name, value)
-		}
-	}
-	flag := func(name string, set bool) {
-		if set {
-			out = append(out, name)
 		}
 	}
 	for _, pid := range c.PID {
@@ -361,16 +362,12 @@ func (c *collectCommand) scriptArguments() ([]string, error) {
 		option("--pid", "1")
 	}
 	option("--pprof", c.Pprof...)
-	option("--metrics", c.Metrics...)
 	if c.HeaderFile != "" {
 		option("--header-file", c.HeaderFile)
 	}
-	flag("--insecure", c.Insecure)
-	flag("--force", c.Force)
-	flag("--sigquit", c.Sigquit)
-	flag("--node-report", c.NodeReport)
-	flag("--no-lsof", !c.Lsof)
-	flag("--no-jvm", !c.JVM)
+	if c.Insecure {
+		out = append(out, "--insecure")
+	}
 	if c.Host != "" {
 		option("--hostname", c.Host)
 	}

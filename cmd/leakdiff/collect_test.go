@@ -256,9 +256,9 @@ func TestCollectCountsInWordsThatFit(t *testing.T) {
 	if got.status != exitDone || !strings.Contains(got.stderr, " bytes, 1 round; read it") || !strings.Contains(got.stderr, ", 1 step failed\n") {
 		t.Errorf("status %d: %s", got.status, got.stderr)
 	}
-	script := exec.Command("sh", append([]string{"-s", "--"}, args...)...)
+	script := exec.Command("sh", "-s", "--", "--pid", strconv.Itoa(os.Getpid()), "--pprof", address, "--count", "1", "-o", file)
 	script.Stdin = strings.NewReader(execute(t, nil, "collect", "--script").stdout)
-	if said, err := script.CombinedOutput(); err != nil || !strings.Contains(string(said), ", 1 step failed\n") {
+	if said, err := script.CombinedOutput(); err != nil || !strings.Contains(string(said), ", failed steps 1\n") {
 		t.Errorf("%v: %s", err, said)
 	}
 }

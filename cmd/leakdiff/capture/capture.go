@@ -20,8 +20,8 @@
 //
 // A manifest belongs to its directory: one round of one process. It holds the identity of
 // the process, the time at which each file was begun, the steps that failed and why, and
-// the hash of every file. The script collect.sh writes the same, except watches.jsonl and
-// goroutine-fds.txt: a shell cannot open file handles and cannot read memory.
+// the hash of every file. The script collect.sh writes part of it: fdinfo.txt, fd.txt, other
+// files of /proc and goroutine dumps.
 package capture
 
 import (

@@ -51,6 +51,11 @@ func takers(t *testing.T) []taker {
 	return out
 }
 
+// collectOnly is the way of what the script does not take.
+func collectOnly() []taker { return []taker{{"leakdiff collect", runCollect}} }
+
+func (by taker) isScript() bool { return by.name != "leakdiff collect" }
+
 func runCollect(t *testing.T, cfg capture.Config) string {
 	t.Helper()
 	file, sum, err := collect(t, t.Context(), cfg)
@@ -126,10 +131,8 @@ func busyboxOnly(t *testing.T, box string) []string {
 			link(box, name)
 		}
 	}
-	for _, name := range []string{"curl", "jcmd", "jstack"} {
-		if program, err := exec.LookPath(name); err == nil {
-			link(program, name)
-		}
+	if program, err := exec.LookPath("curl"); err == nil {
+		link(program, "curl")
 	}
 	return []string{"PATH=" + dir, "TMPDIR=" + t.TempDir()}
 }
@@ -173,7 +176,7 @@ func scriptCommand(t *testing.T, shell string, env []string, args ...string) *ex
 
 // arguments are those of the script for a Config.
 func arguments(cfg capture.Config) []string {
-	out := []string{"--no-lsof"}
+	var out []string
 	for _, target := range cfg.Targets {
 		if target.PID != 0 {
 			out = append(out, "--pid", strconv.Itoa(target.PID))
@@ -188,16 +191,10 @@ func arguments(cfg capture.Config) []string {
 			if target.Pprof != "" {
 				out = append(out, "--pprof", whose+target.Pprof)
 			}
-			if target.Metrics != "" {
-				out = append(out, "--metrics", whose+target.Metrics)
-			}
 			continue
 		}
 		if target.Pprof != "" {
 			out = append(out, "--pprof", target.Pprof)
-		}
-		if target.Metrics != "" {
-			out = append(out, "--metrics", target.Metrics)
 		}
 	}
 	option := func(name string, set bool, value string) {
@@ -213,7 +210,6 @@ func arguments(cfg capture.Config) []string {
 	option("--step-timeout", cfg.Budget > 0, strconv.Itoa(int(max(cfg.Budget, time.Second)/time.Second)))
 	option("--header-file", cfg.HeaderFile != "", cfg.HeaderFile)
 	option("--max-goroutines", cfg.MaxGoroutines > 0, strconv.Itoa(cfg.MaxGoroutines))
-	option("--sigquit", cfg.SIGQUIT, "")
 	return out
 }
 
@@ -315,8 +311,8 @@ type figures struct{ Leaked, Descriptors, Zeros, Metric int }
 func TestEveryFigureIsWhatTheProcessReallyHad(t *testing.T) {
 	for _, by := range append(takers(t), fetchers(t)...) {
 		for _, over := range []string{"TCP", "a unix socket"} {
-			if over != "TCP" && strings.Contains(by.name, "wget") {
-				continue // it knows no sockets
+			if over != "TCP" && by.isScript() {
+				continue // it knows no such sockets
 			}
 			t.Run(by.name+" over "+over, func(t *testing.T) {
 				p, about := server(t)

@@ -190,7 +190,7 @@ func TestRootRunsNoProgramThatTheProcessChose(t *testing.T) {
 		{"as root it is not run where others can change it", 0, nobody, ""},
 		{"as root it is run where only root can", 0, 0, "chosen by the process\n0\n"},
 	} {
-		for _, by := range takers(t) {
+		for _, by := range collectOnly() {
 			t.Run(c.name+", "+by.name, func(t *testing.T) {
 				t.Parallel()
 				p := fakeJVM(t, c.user, c.owner, beside)
@@ -221,7 +221,7 @@ func TestAJcmdThatFailsIsToldAndJstackIsTried(t *testing.T) {
 		{"neither does", map[string]string{"jcmd": failing, "jstack": failing}, "", "cannot attach"},
 		{"what came before the failure is kept", map[string]string{"jcmd": strings.Replace(failing, "4711:", "4711:; echo half a dump", 1), "jstack": failing}, "4711:\nhalf a dump\n", "cannot attach"},
 	} {
-		for _, by := range takers(t) {
+		for _, by := range collectOnly() {
 			t.Run(c.name+", "+by.name, func(t *testing.T) {
 				t.Parallel()
 				p := fakeJVM(t, os.Getuid(), os.Getuid(), c.beside)
@@ -253,7 +253,7 @@ func TestAJVMThatCannotBeAskedIsALostStep(t *testing.T) {
 	cmd.Dir = filepath.Dir(file)
 	p := start(t, cmd)
 	p.line()
-	for _, by := range takers(t) {
+	for _, by := range collectOnly() {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
 			archive := by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}})

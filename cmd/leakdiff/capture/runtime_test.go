@@ -33,7 +33,7 @@ setInterval(() => {}, 1000);
 func TestNodeReportsItsHandles(t *testing.T) {
 	t.Parallel()
 	node := tool(t, "node")
-	for _, by := range takers(t) {
+	for _, by := range collectOnly() {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -60,7 +60,7 @@ func TestNodeReportsItsHandles(t *testing.T) {
 			}
 		})
 	}
-	for _, by := range takers(t) {
+	for _, by := range collectOnly() {
 		t.Run(by.name+", over an older report of the same name", func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -132,7 +132,7 @@ func TestAJVMTellsItsThreads(t *testing.T) {
 	if got := p.line(); got != "ready" {
 		t.Fatalf("java does not run a source file: %s", got)
 	}
-	for _, by := range takers(t) {
+	for _, by := range collectOnly() {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
 			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}}))
@@ -159,7 +159,7 @@ func TestTheSocketThatACaptureHasAJVMOpenIsInEveryRound(t *testing.T) {
 	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, by := range takers(t) {
+	for _, by := range collectOnly() {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, exec.Command(java, file))
