@@ -14,9 +14,9 @@ import (
 //go:embed *.sql postgres/*.sql
 var files embed.FS
 
-// Base is the version before the first file: 0001 makes version 101 of a database. Databases
-// from before this schema have versions up to 30, and nothing reads them.
-const Base = 100
+// Base is the version before the first file: 0001 makes version 102 of a database. Databases
+// from before this schema have versions up to 101, and nothing reads them.
+const Base = 101
 
 // Migration leads from version Version-1 to Version.
 type Migration struct {

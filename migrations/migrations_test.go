@@ -13,7 +13,7 @@ func TestTheEmbeddedMigrationsAreNumberedFromOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(all) == 0 || all[0].Version != 101 || all[0].SQL == "" {
+		if len(all) == 0 || all[0].Version != 102 || all[0].SQL == "" {
 			t.Errorf("%s: got %d migrations", name, len(all))
 		}
 	}
@@ -28,7 +28,7 @@ func TestReadOrdersAndNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Migration{{101, "start", "A"}, {102, "more words", "B"}}
+	want := []Migration{{102, "start", "A"}, {103, "more words", "B"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -544,12 +544,12 @@ DELETE FROM series_judgement WHERE case_seq = ?`
 
 // Artifacts returns the inventory of a bundle's visible result.
 func (s *Store) Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error) {
-	return inventory(ctx, s, artifactsSQL, bundleID, (*headReader).artifact)
+	return inventory[analysis.Artifact](ctx, s, artifactsSQL, bundleID)
 }
 
 // Problems returns the problems of a bundle's visible result.
 func (s *Store) Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error) {
-	return inventory(ctx, s, problemsSQL, bundleID, (*headReader).problem)
+	return inventory[analysis.Problem](ctx, s, problemsSQL, bundleID)
 }
 
 // CaseProblems returns the problems of all bundles of a case, in the order of upload.
@@ -560,7 +560,7 @@ func (s *Store) CaseProblems(ctx context.Context, caseID string) (out []analysis
 		blobs, err := collect(ctx, tx, scanOne[[]byte], caseProblemsSQL, caseID)
 		for _, blob := range blobs {
 			var of []analysis.Problem
-			if of, err = openInventory(&p, blob, (*headReader).problem); err != nil {
+			if of, err = openInventory[analysis.Problem](&p, blob); err != nil {
 				return err
 			}
 			out = append(out, of...)
@@ -583,40 +583,31 @@ SELECT artifacts FROM bundle WHERE id = ?`
 const problemsSQL = `
 SELECT problems FROM bundle WHERE id = ?`
 
-func inventory[T any](ctx context.Context, s *Store, query, bundleID string, value func(*headReader, *T)) ([]T, error) {
+func inventory[T any](ctx context.Context, s *Store, query, bundleID string) (out []T, err error) {
 	var blob []byte
 	if err := s.reader.QueryRowContext(ctx, query, bundleID).Scan(&blob); err != nil {
 		return nil, fault("reading an inventory", orNotFound(err, "bundle", bundleID))
 	}
 	var p packer
 	defer p.close()
-	out, err := openInventory(&p, blob, value)
-	if err != nil {
+	if out, err = openInventory[T](&p, blob); err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", bundleID, err)
 	}
 	return out, nil
 }
 
-func openInventory[T any](p *packer, blob []byte, value func(*headReader, *T)) ([]T, error) {
+func openInventory[T any](p *packer, blob []byte) (out []T, err error) {
 	if len(blob) == 0 {
 		return nil, nil
 	}
-	values, err := p.unseal(blob, nil)
-	if err != nil {
-		return nil, err
-	}
-	r := &headReader{compactReader{b: values, texts: &textTable{}}}
-	out := readList(&r.compactReader, func(v *T) { value(r, v) })
-	err = r.end()
+	err = p.unsealJSON(blob, &out)
 	return out, err
 }
 
 // packList seals a list for inventory.
-func packList[T any](p *packer, list []T, value func(*headWriter, *T)) ([]byte, error) {
+func packList[T any](p *packer, list []T) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil
 	}
-	w := &headWriter{}
-	writeList(&w.compactWriter, list, func(v *T) { value(w, v) })
-	return p.seal(w.b)
+	return p.sealJSON(list)
 }

@@ -547,7 +547,7 @@ func readSnapshot(ctx context.Context, tx *sql.Tx, s checkedSnapshot) error {
 	l := newLoader(tx)
 	defer l.p.close()
 	rows := []*snapshotRow{{seq: s.seq, id: s.id}}
-	if err := l.facts(ctx, rows, withPacked); err != nil {
+	if err := l.readFacts(ctx, rows, withPacked); err != nil {
 		return err
 	}
 	if err := l.members(ctx, rows); err != nil {
@@ -584,8 +584,8 @@ func (c *checker) inventories(ctx context.Context, again map[string]bool) error 
 			if err := rows.Scan(&id, &artifacts, &problems, &snapshots, &problemCount, &size, &foundSnapshots, &sizes, &dropped); err != nil {
 				return none, err
 			}
-			_, err = openInventory(&p, artifacts, (*headReader).artifact)
-			list, other := openInventory(&p, problems, (*headReader).problem)
+			_, err = openInventory[analysis.Artifact](&p, artifacts)
+			list, other := openInventory[analysis.Problem](&p, problems)
 			if err = errors.Join(err, other); err != nil && !again[id] {
 				again[id] = true
 				c.add(unreadable("an inventory", "bundle "+id, id, dropped, err))
@@ -642,7 +642,7 @@ func (c *checker) reports(ctx context.Context) error {
 					return none, err
 				}
 				c.Reports++
-				if _, err := p.unpack(packed, nil); err != nil {
+				if _, err := p.unseal(packed, nil); err != nil {
 					c.add(Finding{Subject: OfReport, What: of.what + " cannot be unpacked", Where: "case " + id, Why: err.Error(), table: of.table, bundle: id,
 						Mend: "drop it: it is made again from the results"})
 				}
@@ -691,7 +691,7 @@ func (c *checker) permalinks(ctx context.Context) error {
 }
 
 func jsonDamage(p *packer, packed []byte) string {
-	text, err := p.unpack(packed, nil)
+	text, err := p.unseal(packed, nil)
 	switch {
 	case err != nil:
 		return err.Error()

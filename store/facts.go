@@ -3,46 +3,55 @@ package store
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 )
 
-// The facts of a snapshot are its groups in their order, without members, sealed:
-//
-//	length   number of states; of each its text
-//	length   number of groups; of each
-//	  byte     which values follow (the constants below)
-//	  varint   family.seq less that of the group before
-//	  varint   count
-//	  varint   number of members, unless it is the count
-//	  varint   number of leaked members, unless 0
-//	  varint   minutes of the oldest wait, unless -1
-//	  waits    nothing if the full count is in the bucket of the oldest wait; a byte with
-//	           the bucket if it is in another one; else a varint with the set of buckets
-//	           and a varint for each
-//	  states   the index of the state with the full count; else the number of states, then
-//	           index and count of each
-//	  stacks   stack.seq of the only variant; else the number of variants, then stack.seq
-//	           and count of each; stack.seq is the difference from the previous variant,
-//	           of any group
-//
-// A family that recurs in every snapshot needs a dozen bytes in each.
+// factColumns are the facts of a snapshot: its groups in their order, without members. They
+// are sealed after the names of states. A family that recurs in every snapshot needs a dozen
+// bytes in each.
+type factColumns struct {
+	// Of each group: family.seq, count, members less the count, leaked members, minutes of
+	// the oldest wait, and where its waits are: a bucket that has the full count, noWaits or
+	// severalWaits.
+	family, count, members, leaked, oldest, bucket []int64
+	// waits has all buckets of the groups with severalWaits.
+	waits []int64
+	// states are indexes of names, stacks are stack.seq.
+	states, stacks shareColumns
+}
+
 const (
-	factMembers  = 1 << iota // differs from the count
-	factLeaked               // not 0
-	factOldest               // known
-	factOneState             // has the full count
-	factOneStack             // has the full count
-	// Two bits select the encoding of the waits.
-	factWaitsShift = iota
-
-	waitsNone   = 0
-	waitsOldest = 1 // all in the bucket of the oldest wait
-	waitsBucket = 2 // all in one bucket
-	waitsSet    = 3
+	noWaits      = -1
+	severalWaits = -2
+	// maxGroups bounds the groups of a snapshot.
+	maxGroups = 1 << 24
+	maxShares = 1 << 28
 )
+
+// shareColumns divide the count of each group among states or stacks.
+type shareColumns struct {
+	// number is how many there are of each group.
+	number []int64
+	// which and left are of each one: what it is, and how much of the group's count is left
+	// after it and those before, which is 0 for the last.
+	which, left []int64
+}
+
+func (f *factColumns) code(c *column.Codec) {
+	for _, values := range []*[]int64{&f.family, &f.count, &f.members, &f.leaked, &f.oldest, &f.bucket, &f.states.number, &f.stacks.number} {
+		if column.Numbers(c, maxGroups, values); len(*values) != len(f.family) {
+			c.Fail(fmt.Errorf("%d figures of %d groups", len(*values), len(f.family)))
+		}
+	}
+	for _, values := range []*[]int64{&f.waits, &f.states.which, &f.states.left, &f.stacks.which, &f.stacks.left} {
+		column.Numbers(c, maxShares, values)
+	}
+}
 
 // groupFacts are the facts of one group.
 type groupFacts struct {
@@ -59,261 +68,162 @@ type waits = [len(analysis.WaitBuckets)]int
 // packFacts seals the groups of a snapshot. words are the rows of their families and stacks,
 // members their numbers of members.
 func packFacts(p *packer, groups []analysis.Group, words []groupWords, members []int) ([]byte, error) {
-	w := &factWriter{index: map[string]int64{}}
+	var f factColumns
+	var names []string
+	index := map[string]int64{}
 	for i := range groups {
-		w.group(&groups[i], &words[i], members[i])
-	}
-	head := &compactWriter{make([]byte, 0, 64+len(w.b))}
-	writeList(head, w.states, func(state *string) { head.text(*state) })
-	head.length(len(groups))
-	return p.seal(append(head.b, w.b...))
-}
-
-type factWriter struct {
-	compactWriter
-	states        []string
-	index         map[string]int64
-	family, stack int64
-	// stateCounts is a reused buffer for one group.
-	stateCounts []int64
-}
-
-func (w *factWriter) group(g *analysis.Group, words *groupWords, members int) {
-	w.stateCounts = w.stateCounts[:0]
-	for _, state := range slices.Sorted(maps.Keys(g.States)) {
-		w.stateCounts = append(w.stateCounts, w.state(state), int64(g.States[state]))
-	}
-	all := func(list []int64) bool { return len(list) == 2 && list[1] == int64(g.Count) }
-	form := waitsFormOf(g)
-	w.b = append(w.b, formOf(members != g.Count, factMembers)|formOf(g.Leaked != 0, factLeaked)|formOf(g.OldestWait != -1, factOldest)|
-		formOf(all(w.stateCounts), factOneState)|formOf(all(words.variants), factOneStack)|byte(form<<factWaitsShift))
-	w.varint(words.family - w.family)
-	w.family = words.family
-	w.number(g.Count)
-	if members != g.Count {
-		w.number(members)
-	}
-	if g.Leaked != 0 {
-		w.number(g.Leaked)
-	}
-	if g.OldestWait != -1 {
-		w.number(g.OldestWait)
-	}
-	w.waits(form, &g.Waits)
-	w.pairs(w.stateCounts, all(w.stateCounts), nil)
-	w.pairs(words.variants, all(words.variants), &w.stack)
-}
-
-func formOf(set bool, bit byte) byte {
-	if set {
-		return bit
-	}
-	return 0
-}
-
-func (w *factWriter) state(name string) int64 {
-	i, known := w.index[name]
-	if !known {
-		i = int64(len(w.states))
-		w.index[name] = i
-		w.states = append(w.states, name)
-	}
-	return i
-}
-
-// pairs writes indexes or rows with counts. A single element with the full count needs no
-// count. Rows are written as the difference from the last one.
-func (w *factWriter) pairs(list []int64, one bool, last *int64) {
-	if !one {
-		w.length(len(list) / 2)
-	}
-	for i := 0; i < len(list); i += 2 {
-		if last == nil {
-			w.uvarint(uint64(list[i]))
-		} else {
-			w.varint(list[i] - *last)
-			*last = list[i]
+		g := &groups[i]
+		f.family, f.count = append(f.family, words[i].family), append(f.count, int64(g.Count))
+		f.members, f.leaked = append(f.members, int64(members[i]-g.Count)), append(f.leaked, int64(g.Leaked))
+		f.oldest = append(f.oldest, int64(g.OldestWait))
+		f.addWaits(g)
+		var states []int64
+		for _, state := range slices.Sorted(maps.Keys(g.States)) {
+			if _, known := index[state]; !known {
+				index[state] = int64(len(names))
+				names = append(names, state)
+			}
+			states = append(states, index[state], int64(g.States[state]))
 		}
-		if !one {
-			w.varint(list[i+1])
-		}
+		f.states.add(states, g.Count)
+		f.stacks.add(words[i].variants, g.Count)
 	}
+	c := column.Writer(16 * len(groups))
+	c.Texts(maxStates, &names)
+	if f.code(c); c.Err() != nil {
+		return nil, fmt.Errorf("facts: %w", c.Err())
+	}
+	return p.seal(c.Data())
 }
 
-// bucketOf returns the bucket of a wait in minutes.
-func bucketOf(minutes int) int {
-	for i := len(analysis.WaitBuckets) - 1; i > 0; i-- {
-		if minutes >= analysis.WaitBuckets[i] {
-			return i
-		}
-	}
-	return 0
-}
-
-func waitsFormOf(g *analysis.Group) int {
-	if g.Waits == (waits{}) {
-		return waitsNone
-	}
-	var alone waits
-	if alone[bucketOf(g.OldestWait)] = g.Count; g.Waits == alone {
-		return waitsOldest
-	}
-	for i := range g.Waits {
-		if g.Waits[i] != 0 {
-			alone = waits{}
-			alone[i] = g.Count
-			break
-		}
-	}
-	if g.Waits == alone {
-		return waitsBucket
-	}
-	return waitsSet
-}
-
-func (w *factWriter) waits(form int, of *waits) {
-	var set uint64
-	for i, n := range of {
+func (f *factColumns) addWaits(g *analysis.Group) {
+	where, buckets := int64(noWaits), 0
+	for i, n := range g.Waits {
 		if n != 0 {
-			set |= 1 << i
+			where, buckets = int64(i), buckets+1
 		}
 	}
-	switch form {
-	case waitsBucket:
-		w.b = append(w.b, byte(slices.IndexFunc(of[:], func(n int) bool { return n != 0 })))
-	case waitsSet:
-		w.uvarint(set)
-		for _, n := range of {
-			if n != 0 {
-				w.number(n)
+	if buckets > 1 || buckets == 1 && g.Waits[where] != g.Count {
+		where = severalWaits
+		for _, n := range g.Waits {
+			f.waits = append(f.waits, int64(n))
+		}
+	}
+	f.bucket = append(f.bucket, where)
+}
+
+// add adds a list that alternates what and count.
+func (s *shareColumns) add(pairs []int64, count int) {
+	s.number = append(s.number, int64(len(pairs)/2))
+	left := int64(count)
+	for i := 0; i < len(pairs); i += 2 {
+		left -= pairs[i+1]
+		s.which, s.left = append(s.which, pairs[i]), append(s.left, left)
+	}
+}
+
+// take removes the n-th group and appends its list to pairs.
+func (s *shareColumns) take(group int, count int64, pairs []int64) ([]int64, bool) {
+	n := s.number[group]
+	if n < 0 || n > int64(min(len(s.which), len(s.left))) {
+		return nil, false
+	}
+	for i, which := range s.which[:n] {
+		pairs = append(pairs, which, count-s.left[i])
+		count = s.left[i]
+	}
+	s.which, s.left = s.which[n:], s.left[n:]
+	return pairs, true
+}
+
+// factReader reads the facts of one snapshot after the other into the same memory.
+type factReader struct {
+	// names are the states that groupFacts.states indexes. Snapshots with the same states
+	// share them.
+	names []string
+	// columns is the memory, unread the part that was not read yet.
+	columns, unread factColumns
+	group           groupFacts
+	err             error
+}
+
+// read yields the groups; each is valid until the next. After damage it ends, and done
+// returns the error.
+func (r *factReader) read(p *packer, blob []byte) iter.Seq[*groupFacts] {
+	r.err = r.open(p, blob)
+	return func(yield func(*groupFacts) bool) {
+		for i := range r.unread.family {
+			if r.err != nil || !r.next(i) || !yield(&r.group) {
+				return
 			}
 		}
-	}
-}
-
-// factReader reads the groups of a snapshot one by one.
-type factReader struct {
-	compactReader
-	// states are the names that groupFacts.states indexes, rawStates their encoding.
-	states    []string
-	rawStates []byte
-	// left is the number of unread groups.
-	left          int
-	family, stack int64
-}
-
-// leastFacts is the minimum number of bytes of a group.
-const leastFacts = 5
-
-// openFacts starts to read facts. It may decompress them into room.
-func openFacts(p *packer, texts *textTable, blob, room []byte) (*factReader, []byte, error) {
-	values, err := p.unseal(blob, room)
-	if err != nil {
-		return nil, nil, fmt.Errorf("facts: %w", err)
-	}
-	r := &factReader{compactReader: compactReader{b: values, texts: texts}}
-	r.states = readList(&r.compactReader, func(state *string) { *state = r.text() })
-	r.rawStates = values[:len(values)-len(r.b)]
-	r.left = r.length(leastFacts)
-	if r.err != nil {
-		return nil, nil, fmt.Errorf("facts: %w", r.err)
-	}
-	return r, values, nil
-}
-
-// next reads a group into g and reuses its slices. It returns false after the last group or
-// for damaged facts; done returns the error.
-func (r *factReader) next(g *groupFacts) bool {
-	if r.left == 0 || r.err != nil {
-		return false
-	}
-	r.left--
-	first := r.bytes(1)
-	if first == nil {
-		return false
-	}
-	form := first[0]
-	if form>>(factWaitsShift+2) != 0 {
-		r.fail(fmt.Errorf("unknown values %#x", form))
-	}
-	r.family += r.varint()
-	g.family, g.count = r.family, r.number()
-	g.members, g.leaked, g.oldest = g.count, 0, -1
-	if form&factMembers != 0 {
-		g.members = r.number()
-	}
-	if form&factLeaked != 0 {
-		g.leaked = r.number()
-	}
-	if form&factOldest != 0 {
-		g.oldest = r.number()
-	}
-	r.waits(int(form>>factWaitsShift), g)
-	g.states = r.pairs(g.states[:0], form&factOneState != 0, nil, g.count)
-	g.stacks = r.pairs(g.stacks[:0], form&factOneStack != 0, &r.stack, g.count)
-	for i := 0; i < len(g.states); i += 2 {
-		if g.states[i] < 0 || g.states[i] >= int64(len(r.states)) {
-			r.fail(fmt.Errorf("state %d of %d", g.states[i], len(r.states)))
+		if r.err == nil && len(r.unread.waits)+len(r.unread.states.which)+len(r.unread.stacks.which) > 0 {
+			r.err = errors.New("more values than the groups have")
 		}
 	}
-	if g.members < 0 || g.members > maxMembers {
-		r.fail(fmt.Errorf("%d members", g.members))
-	}
-	return r.err == nil
 }
 
-// done returns the error that ended next, nil after the last group.
+// groups is the number of groups.
+func (r *factReader) groups() int { return len(r.unread.family) }
+
+// done returns the error that ended read.
 func (r *factReader) done() error {
-	if err := r.end(); err != nil {
-		return fmt.Errorf("facts: %w", err)
-	}
-	if r.left > 0 {
-		return errors.New("facts: groups are missing")
+	if r.err != nil {
+		return fmt.Errorf("facts: %w", r.err)
 	}
 	return nil
 }
 
-func (r *factReader) waits(form int, g *groupFacts) {
-	g.waits = waits{}
-	switch form {
-	case waitsOldest:
-		g.waits[bucketOf(g.oldest)] = g.count
-	case waitsBucket:
-		if b := r.bytes(1); b != nil && int(b[0]) < len(g.waits) {
-			g.waits[b[0]] = g.count
-		} else {
-			r.fail(errors.New("no such bucket of waits"))
-		}
-	case waitsSet:
-		set := r.uvarint()
-		if set >= 1<<len(g.waits) {
-			r.fail(fmt.Errorf("buckets of waits %#x", set))
-		}
-		for i := range g.waits {
-			if set&(1<<i) != 0 {
-				g.waits[i] = r.number()
-			}
-		}
+func (r *factReader) open(p *packer, blob []byte) error {
+	r.unread = factColumns{}
+	values, err := p.unsealBriefly(blob)
+	if err != nil {
+		return err
 	}
+	c := column.Reader(values)
+	var names []string
+	if c.Texts(maxStates, &names); !slices.Equal(names, r.names) {
+		r.names = names
+	}
+	if r.columns.code(c); c.End() == nil {
+		r.unread = r.columns
+	}
+	return c.End()
 }
 
-func (r *factReader) pairs(list []int64, one bool, last *int64, count int) []int64 {
-	n := 1
-	if !one {
-		n = r.length(2)
+// next reads group i.
+func (r *factReader) next(i int) bool {
+	f, g := &r.unread, &r.group
+	g.family, g.count, g.leaked, g.oldest = f.family[i], int(f.count[i]), int(f.leaked[i]), int(f.oldest[i])
+	if g.members = int(f.members[i] + f.count[i]); g.members < 0 || g.members > maxMembers {
+		r.err = fmt.Errorf("%d members", g.members)
+		return false
 	}
-	for range n {
-		var index int64
-		if last == nil {
-			index = int64(r.uvarint())
-		} else {
-			*last += r.varint()
-			index = *last
+	g.waits = waits{}
+	switch bucket := f.bucket[i]; {
+	case bucket >= 0 && bucket < int64(len(g.waits)):
+		g.waits[bucket] = g.count
+	case bucket == severalWaits && len(f.waits) >= len(g.waits):
+		for k := range g.waits {
+			g.waits[k] = int(f.waits[k])
 		}
-		if !one {
-			count = r.number()
-		}
-		list = append(list, index, int64(count))
+		f.waits = f.waits[len(g.waits):]
+	case bucket != noWaits:
+		r.err = fmt.Errorf("bucket %d of waits", bucket)
+		return false
 	}
-	return list
+	var states, stacks bool
+	g.states, states = f.states.take(i, f.count[i], g.states[:0])
+	g.stacks, stacks = f.stacks.take(i, f.count[i], g.stacks[:0])
+	if !states || !stacks {
+		r.err = errors.New("states or stacks are missing")
+		return false
+	}
+	for k := 0; k < len(g.states); k += 2 {
+		if g.states[k] < 0 || g.states[k] >= int64(len(r.names)) {
+			r.err = fmt.Errorf("state %d of %d", g.states[k], len(r.names))
+			return false
+		}
+	}
+	return true
 }

@@ -89,9 +89,7 @@ type course struct {
 	tx       *sql.Tx
 	families []int64
 	p        *packer
-	texts    textTable
-	room     []byte
-	g        groupFacts
+	facts    factReader
 	places   map[place]*placeCourse
 	best     map[shown]*seenSnapshot
 }
@@ -261,23 +259,16 @@ UNION ALL` + sightingColumns + `
 
 // count returns the largest count of the families in the facts, and whether they occur.
 func (c *course) count(blob []byte) (count int, seen bool, err error) {
-	r, room, err := openFacts(c.p, &c.texts, blob, c.room)
-	if err != nil {
-		return 0, false, err
-	}
-	if blob[0] == sealedZstd {
-		c.room = room
-	}
-	for r.next(&c.g) {
-		if !slices.Contains(c.families, c.g.family) {
+	for g := range c.facts.read(c.p, blob) {
+		if !slices.Contains(c.families, g.family) {
 			continue
 		}
-		if !seen || c.g.count > count {
-			count = c.g.count
+		if !seen || g.count > count {
+			count = g.count
 		}
 		seen = true
 	}
-	return count, seen, r.done()
+	return count, seen, c.facts.done()
 }
 
 // latest sorts by time, sightings without a time last.

@@ -243,9 +243,8 @@ func (f *fixture) wantSpans() {
 		var series, at int64
 		var blob []byte
 		f.ok(rows.Scan(&series, &at, &blob))
-		r, _, err := openFacts(&p, &textTable{}, blob, nil)
-		f.ok(err)
-		for g := (groupFacts{}); r.next(&g); {
+		var r factReader
+		for g := range r.read(&p, blob) {
 			k, n := key{prints[g.family], series}, int64(g.count)
 			row, known := want[k]
 			if !known {

@@ -216,7 +216,7 @@ func TestADirectoryFromBeforeTheFirstReleaseIsRefusedAndNotChanged(t *testing.T)
 				err := use(t.Context())
 				wantCode(t, err, "older_database")
 				var told *analysis.Fault
-				if errors.As(err, &told) && !strings.Contains(told.Why, "its database has version 30, this program reads versions from 101 on") {
+				if errors.As(err, &told) && !strings.Contains(told.Why, "its database has version 30, this program reads versions from 102 on") {
 					t.Errorf("the reason is %q", told.Why)
 				}
 				wantEqual(t, before, contents(t, dir))
@@ -249,6 +249,16 @@ func TestABackupFromBeforeTheFirstReleaseIsNotRestored(t *testing.T) {
 		wantCode(t, err, "older_database")
 		if left, err := filepath.Glob(dir + "*"); err != nil || len(left) > 0 {
 			t.Errorf("%s left %v, %v", filepath.Base(from), left, err)
+		}
+	}
+}
+
+func TestTheVersionBeforeTheColumnsIsRefused(t *testing.T) {
+	all := must[[]migrations.Migration](t)(migrations.All())
+	wantCode(t, knownVersion(101, all), "older_database")
+	for _, version := range []int{0, 102} {
+		if err := knownVersion(version, all); err != nil {
+			t.Errorf("version %d: %v", version, err)
 		}
 	}
 }

@@ -4,108 +4,124 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 )
 
-// The objects of a dump are one sealed value: the pairs of goroutines and descriptors, each
-// goroutine as the difference from the previous one; whether the dump was joined, and whether
-// the parts are threads; why it has no objects; and the kinds in order, each with its texts, its shape, its holders and its
-// rows as packed by analysis.ObjectKind.
+// storedObjects are the objects of a dump and the pairs of goroutines and descriptors. They are
+// sealed columns: this value as JSON, the pairs, and the rows of each kind as packed by
+// analysis.ObjectKind.
+type storedObjects struct {
+	Joined  bool
+	Threads bool
+	LeftOut string
+	Kinds   []storedKind
+}
+
+// storedKind is a kind without its rows. Shape is the part that is equal in many dumps.
+type storedKind struct {
+	Shape   jsontext.Value
+	Count   int
+	Holders []analysis.ObjectHolder
+}
+
+// maxPairs bounds the pairs of a snapshot.
+const maxPairs = 1 << 26
 
 func packObjects(p *packer, snap *analysis.Snapshot) ([]byte, error) {
-	w := &compactWriter{}
-	last := int64(0)
-	writeList(w, snap.Pairs, func(pair *analysis.Pair) {
-		w.varint(pair.Goroutine - last)
-		w.number(pair.FD)
-		last = pair.Goroutine
-	})
-	o := snap.Joined
-	if w.flags(o != nil, o != nil && o.Threads); o == nil {
-		return p.seal(w.b)
+	var out storedObjects
+	var rows [][]byte
+	if o := snap.Joined; o != nil {
+		out = storedObjects{Joined: true, Threads: o.Threads, LeftOut: o.LeftOut}
+		for i := range o.Kinds {
+			k := &o.Kinds[i]
+			shape := analysis.ObjectKind{Name: k.Name, Type: k.Type, Level: k.Level, Parts: k.Parts, Each: k.Each}
+			text, err := json.Marshal(&shape, sealedJSON)
+			if err != nil {
+				return nil, err
+			}
+			out.Kinds = append(out.Kinds, storedKind{text, k.Count, k.Holders})
+			rows = append(rows, k.Data())
+		}
 	}
-	w.text(o.LeftOut)
-	var shape compactWriter
-	writeList(w, o.Kinds, func(k *analysis.ObjectKind) {
-		shape.b = shape.b[:0]
-		writeShape(&shape, k)
-		w.length(len(shape.b))
-		w.b = append(w.b, shape.b...)
-		w.number(k.Count)
-		writeList(w, k.Holders, func(h *analysis.ObjectHolder) {
-			w.text(h.Type)
-			w.text(h.Role)
-			w.number(h.N)
-		})
-		rows := k.Data()
-		w.length(len(rows))
-		w.b = append(w.b, rows...)
-	})
-	return p.seal(w.b)
-}
-
-// writeShape writes the parts of a kind that are equal in many dumps.
-func writeShape(w *compactWriter, k *analysis.ObjectKind) {
-	w.text(k.Name)
-	w.text(k.Type)
-	w.text(string(k.Level))
-	w.number(k.Parts)
-	writeList(w, k.Each, func(r *analysis.ObjectRole) {
-		w.text(r.Role)
-		w.number(r.N)
-		w.text(string(r.Level))
-	})
-}
-
-func (l *loader) readShape(b []byte) (*analysis.ObjectKind, error) {
-	if k := l.shapes[string(b)]; k != nil {
-		return k, nil
-	}
-	r := &compactReader{b: b, texts: &l.texts}
-	k := &analysis.ObjectKind{Name: r.text(), Type: r.text(), Level: analysis.ObjectLevel(r.text()), Parts: r.number()}
-	k.Each = readList(r, func(role *analysis.ObjectRole) {
-		role.Role, role.N, role.Level = r.text(), r.number(), analysis.ObjectLevel(r.text())
-	})
-	if err := r.end(); err != nil {
+	text, err := json.Marshal(&out, sealedJSON)
+	if err != nil {
 		return nil, err
 	}
-	l.shapes[string(b)] = k
-	return k, nil
+	goroutines, descriptors := make([]int64, len(snap.Pairs)), make([]int, len(snap.Pairs))
+	for i, pair := range snap.Pairs {
+		goroutines[i], descriptors[i] = pair.Goroutine, pair.FD
+	}
+	c := column.Writer(len(text))
+	c.Bytes(&text)
+	column.Numbers(c, maxPairs, &goroutines)
+	column.Numbers(c, maxPairs, &descriptors)
+	for i := range rows {
+		c.Bytes(&rows[i])
+	}
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	return p.seal(c.Data())
 }
 
 func (l *loader) unpackObjects(blob []byte, snap *analysis.Snapshot) error {
-	values, err := l.p.unseal(blob, nil)
+	values, err := l.p.unsealBriefly(blob)
 	if err != nil {
 		return err
 	}
-	r := &compactReader{b: values, texts: &l.texts}
-	last := int64(0)
-	snap.Pairs = readList(r, func(pair *analysis.Pair) {
-		last += r.varint()
-		pair.Goroutine, pair.FD = last, r.number()
-	})
-	joined := r.flags()
-	if !joined(0) {
-		return r.end()
+	var text []byte
+	var goroutines []int64
+	var descriptors []int
+	c := column.Reader(values)
+	c.Bytes(&text)
+	column.Numbers(c, maxPairs, &goroutines)
+	column.Numbers(c, maxPairs, &descriptors)
+	if c.Err() != nil || len(goroutines) != len(descriptors) {
+		return errors.Join(c.Err(), fmt.Errorf("%d descriptors of %d goroutines", len(descriptors), len(goroutines)))
 	}
-	o := &analysis.Objects{Threads: joined(1), LeftOut: r.text()}
-	snap.Joined = o
-	o.Kinds = readList(r, func(k *analysis.ObjectKind) {
-		shape, err := l.readShape(r.bytes(r.length(1)))
+	for i, id := range goroutines {
+		snap.Pairs = append(snap.Pairs, analysis.Pair{Goroutine: id, FD: descriptors[i]})
+	}
+	var in storedObjects
+	if err := json.Unmarshal(text, &in, sealedJSON); err != nil {
+		return err
+	}
+	if !in.Joined {
+		return c.End()
+	}
+	snap.Joined = &analysis.Objects{Threads: in.Threads, LeftOut: in.LeftOut}
+	for _, k := range in.Kinds {
+		shape, err := l.readShape(k.Shape)
 		if err != nil {
-			r.fail(err)
-			return
+			return err
 		}
-		*k = *shape
-		count := r.number()
-		k.Holders = readList(r, func(h *analysis.ObjectHolder) {
-			h.Type, h.Role, h.N = r.text(), r.text(), r.number()
-		})
-		k.SetData(count, bytes.Clone(r.bytes(r.length(1))))
-	})
-	return r.end()
+		var rows []byte
+		c.Bytes(&rows)
+		kind := *shape
+		kind.Holders = k.Holders
+		kind.SetData(k.Count, bytes.Clone(rows))
+		snap.Joined.Kinds = append(snap.Joined.Kinds, kind)
+	}
+	return c.End()
+}
+
+func (l *loader) readShape(text jsontext.Value) (*analysis.ObjectKind, error) {
+	if k := l.shapes[string(text)]; k != nil {
+		return k, nil
+	}
+	k := &analysis.ObjectKind{}
+	if err := json.Unmarshal(text, k, sealedJSON); err != nil {
+		return nil, err
+	}
+	l.shapes[string(text)] = k
+	return k, nil
 }
 
 const insertObjectsSQL = `

@@ -84,13 +84,13 @@ func (s *Store) CreatePermalink(ctx context.Context, p Permalink) (out Permalink
 	}
 	var pk packer
 	defer pk.close()
-	record, err := pk.pack(p.Record)
+	record, err := pk.seal(p.Record)
 	if err != nil {
 		return Permalink{}, "", err
 	}
 	var raw []byte
 	if p.Raw != nil {
-		if raw, err = pk.pack(p.Raw); err != nil {
+		if raw, err = pk.seal(p.Raw); err != nil {
 			return Permalink{}, "", err
 		}
 	}
@@ -148,11 +148,11 @@ func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err erro
 	}
 	var pk packer
 	defer pk.close()
-	if p.Record, err = pk.unpack(record, nil); err != nil {
+	if p.Record, err = pk.unseal(record, nil); err != nil {
 		return Permalink{}, err
 	}
 	if raw != nil {
-		if p.Raw, err = pk.unpack(raw, nil); err != nil {
+		if p.Raw, err = pk.unseal(raw, nil); err != nil {
 			return Permalink{}, err
 		}
 	}

@@ -82,8 +82,8 @@ func TestADatabaseOfPostgreSQL(t *testing.T) {
 	}
 }
 
-// column is what both engines know of a column.
-type column struct {
+// tableColumn is what both engines know of a column.
+type tableColumn struct {
 	Type     string
 	Required bool
 }
@@ -95,15 +95,15 @@ func bothEnginesHaveTheSameTables(t *testing.T, server *cluster.Cluster) {
 	wantEqual(t, keysOf(file, indexesOfSQLite), keysOf(other, indexesOfPostgres))
 }
 
-func columnsOf(f *fixture, query string) map[string]column {
+func columnsOf(f *fixture, query string) map[string]tableColumn {
 	f.t.Helper()
-	out := map[string]column{}
+	out := map[string]tableColumn{}
 	rows, err := f.reader.QueryContext(f.ctx, query)
 	f.ok(err)
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		var c column
+		var c tableColumn
 		f.ok(rows.Scan(&name, &c.Type, &c.Required))
 		out[name] = c
 	}

@@ -150,18 +150,14 @@ func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
 func beingWritten(ctx context.Context, tx *sql.Tx) (map[int64]bool, error) {
 	var p packer
 	defer p.close()
+	var r factReader
 	out := map[int64]bool{}
 	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
 		var facts sql.RawBytes
 		if err := rows.Scan(&facts); err != nil {
 			return none, err
 		}
-		r, _, err := openFacts(&p, &textTable{}, facts, nil)
-		if err != nil {
-			return none, err
-		}
-		var g groupFacts
-		for r.next(&g) {
+		for g := range r.read(&p, facts) {
 			out[g.family] = true
 		}
 		return none, r.done()

@@ -18,7 +18,7 @@ func (s *Store) CaseReport(ctx context.Context, caseID string, revision int64, m
 	if err == nil {
 		var p packer
 		defer p.close()
-		report, err = p.unpack(packed, nil)
+		report, err = p.unseal(packed, nil)
 	}
 	return report, err == nil, fault("reading a report", err)
 }
@@ -42,13 +42,13 @@ type StoredJudgements struct {
 func (s *Store) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series StoredJudgements) error {
 	var p packer
 	defer p.close()
-	packed, err := p.pack(report)
+	packed, err := p.seal(report)
 	if err != nil {
 		return err
 	}
 	judgements := make(map[string][]byte, len(series.New))
 	for key, value := range series.New {
-		if judgements[key], err = p.pack(value); err != nil {
+		if judgements[key], err = p.seal(value); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Store) SeriesJudgement(ctx context.Context, caseID, madeOf string) (jud
 	if err == nil {
 		var p packer
 		defer p.close()
-		judgement, err = p.unpack(packed, nil)
+		judgement, err = p.unseal(packed, nil)
 	}
 	return judgement, err == nil, fault("reading a judgement", err)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"leakdiff/analysis"
 )
@@ -195,11 +194,11 @@ func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
 
 // publish switches the bundle to the new generation.
 func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, r Result) error {
-	artifacts, err := packList(p, r.Artifacts, (*headWriter).artifact)
+	artifacts, err := packList(p, r.Artifacts)
 	if err != nil {
 		return err
 	}
-	problems, err := packList(p, r.Problems, (*headWriter).problem)
+	problems, err := packList(p, r.Problems)
 	if err != nil {
 		return err
 	}
@@ -424,7 +423,7 @@ func encodeHead(p *packer, snap *analysis.Snapshot) (e encoded) {
 // columns or packings.
 func encodeAndRelease(p *packer, groups []analysis.Group) (e encoded) {
 	defer e.kept("members")
-	w := memberSetWriter{p: p}
+	w := memberWriter{p: p}
 	e.counts = make([]int, len(groups))
 	for i := range groups {
 		m := &groups[i].Members
@@ -438,12 +437,4 @@ func encodeAndRelease(p *packer, groups []analysis.Group) (e encoded) {
 	e.err = w.flush()
 	e.blob = w.out
 	return e
-}
-
-// utc drops times that JSON cannot represent: RFC 3339 ends with the year 9999.
-func utc(t time.Time) time.Time {
-	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}
-	}
-	return t.UTC()
 }

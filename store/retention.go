@@ -353,7 +353,7 @@ func readTotals(ctx context.Context, tx *sql.Tx, list []thinnable) error {
 		if err := rows.Scan(&seq, &label, &head); err != nil {
 			return none, err
 		}
-		snap, err := unpackHead(&p, &textTable{}, "", label, head)
+		snap, err := unpackHead(&p, "", label, head)
 		if err != nil {
 			return none, nil
 		}

@@ -63,17 +63,13 @@ func (s seenSums) families() []int64 {
 
 // addFacts adds the facts of a snapshot. It adds nothing for damaged facts.
 func (s seenSums) addFacts(p *packer, series int64, captured sql.NullInt64, blob []byte) error {
-	r, _, err := openFacts(p, &textTable{}, blob, nil)
-	if err != nil {
-		return err
-	}
 	type shown struct {
 		family int64
 		count  int
 	}
 	var groups []shown
-	var g groupFacts
-	for r.next(&g) {
+	var r factReader
+	for g := range r.read(p, blob) {
 		groups = append(groups, shown{g.family, g.count})
 	}
 	if err := r.done(); err != nil {

@@ -32,9 +32,8 @@ func (f *fixture) wantSums() {
 		var blob []byte
 		f.ok(rows.Scan(&k.series, &inCase, &captured, &blob))
 		k.day = dayOf(captured)
-		r, _, err := openFacts(&p, &textTable{}, blob, nil)
-		f.ok(err)
-		for g := (groupFacts{}); r.next(&g); {
+		var r factReader
+		for g := range r.read(&p, blob) {
 			k.family = g.family
 			n := int64(g.count)
 			row, known := want[k]

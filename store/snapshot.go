@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -49,7 +48,7 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if err := l.facts(ctx, rows, d); err != nil {
+		if err := l.readFacts(ctx, rows, d); err != nil {
 			return err
 		}
 		if d == withPacked {
@@ -78,17 +77,12 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 type loader struct {
 	tx    *sql.Tx
 	p     *packer
-	texts textTable
+	facts factReader
 	// families and stacks are nil until assemble loads them.
 	families map[int64]*loadedFamily
 	stacks   map[int64]*loadedStack
 	// shapes are the shapes of objects, by their encoding.
 	shapes map[string]*analysis.ObjectKind
-	// rawStates are the encoded states of the last facts.
-	rawStates []byte
-	names     []string
-	// room is a reused buffer for facts.
-	room []byte
 }
 
 func newLoader(tx *sql.Tx) *loader {
@@ -158,8 +152,8 @@ JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
-// facts reads heads, and facts unless d is heads only.
-func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error {
+// readFacts reads heads, and facts unless d is heads only.
+func (l *loader) readFacts(ctx context.Context, rows []*snapshotRow, d depth) error {
 	seqs := make([]int64, len(rows))
 	at := make(map[int64]*snapshotRow, len(rows))
 	for i, r := range rows {
@@ -175,7 +169,6 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 	case len(rows) > 0 && rows[0].head != nil:
 		query, into = groupsSQL, []any{&seq, &facts}
 	}
-	var g groupFacts
 	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
 		if err := rows.Scan(into...); err != nil {
 			return none, err
@@ -183,11 +176,11 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 		r := at[seq]
 		delete(at, seq)
 		if r.head == nil {
-			if r.head, err = unpackHead(l.p, &l.texts, r.id, label, head); err != nil || d == headsOnly {
+			if r.head, err = unpackHead(l.p, r.id, label, head); err != nil || d == headsOnly {
 				return none, err
 			}
 		}
-		if err := l.groups(r, facts, &g); err != nil {
+		if err := l.groups(r, facts); err != nil {
 			return none, fmt.Errorf("snapshot %s: %w", r.id, err)
 		}
 		return none, nil
@@ -218,21 +211,13 @@ SELECT seq, label, head, facts
 FROM snapshot
 WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
-// groups reads the facts of a snapshot into its groups. g is a reused buffer.
-func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
-	r, room, err := openFacts(l.p, &l.texts, blob, l.room)
-	if err != nil {
-		return err
-	}
-	if blob[0] == sealedZstd && cap(room) <= mostText {
-		l.room = room
-	}
-	if !bytes.Equal(r.rawStates, l.rawStates) {
-		l.rawStates, l.names = bytes.Clone(r.rawStates), r.states
-	}
-	n := r.left
+// groups reads the facts of a snapshot into its groups.
+func (l *loader) groups(row *snapshotRow, blob []byte) error {
+	groups := l.facts.read(l.p, blob)
+	n := l.facts.groups()
+	i := 0
 	row.head.Groups, row.groups, row.members = make([]analysis.Group, n), make([]groupRow, n), make([]int, n)
-	for i := 0; r.next(g); i++ {
+	for g := range groups {
 		family := l.families[g.family]
 		if family == nil {
 			family = &loadedFamily{}
@@ -244,11 +229,12 @@ func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
 		family.last = row
 		group := &row.head.Groups[i]
 		group.Count, group.Waits, group.OldestWait, group.Leaked = g.count, g.waits, g.oldest, g.leaked
-		group.States = family.statesOf(l.names, g.states)
+		group.States = family.statesOf(l.facts.names, g.states)
 		row.groups[i] = groupRow{family, l.variantsOf(family, g.stacks)}
 		row.members[i] = g.members
+		i++
 	}
-	return r.done()
+	return l.facts.done()
 }
 
 // statesOf reuses the states of the previous snapshot if they are equal.
@@ -334,10 +320,7 @@ FROM snapshot_members
 WHERE snapshot_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 func (l *loader) membersOf(row *snapshotRow, value []byte) error {
-	r, err := openMemberSet(l.p, &l.texts, value)
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", row.id, err)
-	}
+	r := memberReader{p: l.p, value: value}
 	for i, n := range row.members {
 		m, err := r.next(n)
 		if err != nil {
@@ -666,7 +649,7 @@ func (s *Store) fill(ctx context.Context, rows []SnapshotRow, snapshots []*analy
 		for i, r := range rows {
 			into[i] = &snapshotRow{seq: r.seq, id: r.ID, head: snapshots[i]}
 		}
-		if err := l.facts(ctx, into, withPacked); err != nil {
+		if err := l.readFacts(ctx, into, withPacked); err != nil {
 			return err
 		}
 		if err := l.members(ctx, into); err != nil {

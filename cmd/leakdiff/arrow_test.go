@@ -14,7 +14,8 @@ import (
 // draws them. A package not listed here must be added with a decision. Every package may
 // import analysis/say/wording, except those of analysis/judge.
 var arrows = map[string][]string{
-	"analysis":                 {},
+	"analysis":                 {"analysis/column"},
+	"analysis/column":          {},
 	"analysis/demand":          {},
 	"analysis/expression":      {},
 	"analysis/say/wording":     {"analysis"},
@@ -39,7 +40,7 @@ var arrows = map[string][]string{
 	"analysis/judge/wait":      {"analysis"},
 	"analysis/judge/trend":     {"analysis", "analysis/demand", "analysis/judge/wait"},
 	"analysis/judge/object":    {"analysis", "analysis/judge/trend"},
-	"analysis/judge/edge":      {"analysis"},
+	"analysis/judge/edge":      {"analysis", "analysis/column"},
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},
 	// It knows the program only by its report.
 	"cmd/lab/simulation":       {},
@@ -51,14 +52,14 @@ var arrows = map[string][]string{
 	"analysis/say/noun":        {},
 	"analysis/say/document":    {"analysis/expression"},
 	"analysis/say/source":      {"analysis", "analysis/expression", "analysis/read/family"},
-	"analysis/say/report":      {"analysis", "analysis/expression", "analysis/say/document", "analysis/say/evidence", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/report":      {"analysis", "analysis/column", "analysis/expression", "analysis/say/document", "analysis/say/evidence", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/say/gate":        {"analysis", "analysis/judge/trend", "analysis/read/family", "analysis/say/document", "analysis/say/filter", "analysis/say/report"},
-	"analysis/read/ingest":     {"analysis", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
+	"analysis/read/ingest":     {"analysis", "analysis/column", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
 	"samples":                  {},
 	"store/blob":               {"analysis", "analysis/expression"},
-	"store":                    {"analysis", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
+	"store":                    {"analysis", "analysis/column", "analysis/expression", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/say/document", "analysis/say/evidence", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"analysis", "web"},
