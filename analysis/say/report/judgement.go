@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -225,62 +224,14 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	return out
 }
 
-// storedJudgement is a SeriesJudgement on its way to the store, with its columns of counts
-// packed as those of a stored report are.
-type storedJudgement struct {
-	SeriesJudgement
-	Columns []byte
-	Within  []string
-}
-
 // Encode writes what is said of a series for the store; DecodeJudgement reads it.
-func (s *SeriesJudgement) Encode() ([]byte, error) {
-	out := storedJudgement{SeriesJudgement: *s}
-	out.Series = s.Series.withoutColumns(&out.Columns)
-	for frame := range s.stackFrames() {
-		out.Within = append(out.Within, frame.within)
-	}
-	return json.Marshal(out)
-}
-
-// stackFrames are the frames of all findings, those of suspicions in the order of families.
-func (s *SeriesJudgement) stackFrames() func(func(*StackFrame) bool) {
-	return func(yield func(*StackFrame) bool) {
-		for frame := range s.Series.stackFrames() {
-			if !yield(frame) {
-				return
-			}
-		}
-		for i := range s.Series.Families {
-			found, ok := s.Suspected[s.Series.Families[i].Fingerprint]
-			for k := 0; ok && k < len(found.Stack); k++ {
-				if !yield(&found.Stack[k]) {
-					return
-				}
-			}
-		}
-	}
-}
+func (s *SeriesJudgement) Encode() ([]byte, error) { return jsonv2.Marshal(s, storedJSON) }
 
 // DecodeJudgement undoes Encode.
 func DecodeJudgement(text []byte) (*SeriesJudgement, error) {
-	var in storedJudgement
-	if err := jsonv2.Unmarshal(text, &in); err != nil {
+	out := &SeriesJudgement{}
+	if err := jsonv2.Unmarshal(text, out, storedJSON); err != nil {
 		return nil, fmt.Errorf("a stored judgement: %w", err)
-	}
-	out := &in.SeriesJudgement
-	rest, err := out.Series.readColumns(in.Columns)
-	if err == nil && len(rest) > 0 {
-		err = errDamaged
-	}
-	if err != nil {
-		return nil, err
-	}
-	for frame := range out.stackFrames() {
-		if len(in.Within) == 0 {
-			return nil, errDamaged
-		}
-		frame.within, in.Within = in.Within[0], in.Within[1:]
 	}
 	return out, nil
 }

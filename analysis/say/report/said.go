@@ -2,18 +2,18 @@ package report
 
 import (
 	"cmp"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/filter"
 )
@@ -127,41 +127,6 @@ func (j *JudgedSeries) sights() (out []ObjectSights) {
 	return out[:min(len(out), mostObjects)]
 }
 
-// stackFrames are the frames of the stacks of all findings and of memberStacks.
-func (s *Series) stackFrames() iter.Seq[*StackFrame] {
-	return func(yield func(*StackFrame) bool) {
-		for _, findings := range [][]Finding{s.Findings, s.SetAside} {
-			for i := range findings {
-				for k := range findings[i].Stack {
-					if !yield(&findings[i].Stack[k]) {
-						return
-					}
-				}
-			}
-		}
-		for _, x := range s.memberStacks() {
-			for n := range x.Stack {
-				if !yield(&x.Stack[n]) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// memberStacks are the stacks of those in deadlocks and of the goroutine that failed.
-func (s *Series) memberStacks() (out []MemberStack) {
-	if s.Locks != nil {
-		for i := range s.Locks.Cycles {
-			out = append(out, s.Locks.Cycles[i].Stacks...)
-		}
-	}
-	if s.Died != nil {
-		out = append(out, s.Died.Stacks...)
-	}
-	return out
-}
-
 // Facts returns what is known of a family of a series, for filters, but its members: the
 // figures of the last snapshot that holds it, and the change over the series.
 func (c *CaseReport) Facts(series int) func(*Family) *filter.Facts {
@@ -199,149 +164,108 @@ func (c *CaseReport) labels(series int) []string {
 	return labels
 }
 
-// stored is a CaseReport on its way to the store. Columns of counts are packed: they are most
-// of a long series, and JSON takes ten times as long to read them.
-type stored struct {
-	CaseReport
-	Columns []byte
-	// Within are the names for people of the files of all stacks, series by series.
-	Within []string
-}
+// storedJSON is the form of a CaseReport and of a SeriesJudgement in the store. Counts are
+// packed: they are most of a long series, and JSON takes ten times as long to read them. Frames
+// keep their names for people.
+var storedJSON = jsonv2.JoinOptions(
+	jsonv2.FormatNilSliceAsNull(true), jsonv2.FormatNilMapAsNull(true), jsontext.AllowInvalidUTF8(true), jsonv1.FormatDurationAsNano(true),
+	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(jsonv2.MarshalFunc(packCounts), jsonv2.MarshalToFunc(writeFrame))),
+	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFunc(unpackCounts), jsonv2.UnmarshalFromFunc(readFrame))),
+)
 
 // Encode writes what is said for the store; DecodeCase reads it.
-func (c *CaseReport) Encode() ([]byte, error) {
-	out := stored{CaseReport: *c}
-	out.Report.Series = slices.Clone(c.Report.Series)
-	for i := range out.Report.Series {
-		for frame := range c.Report.Series[i].stackFrames() {
-			out.Within = append(out.Within, frame.within)
-		}
-		out.Report.Series[i] = c.Report.Series[i].withoutColumns(&out.Columns)
-	}
-	return json.Marshal(out)
-}
-
-// withoutColumns returns the series without its lists of counts, which it appends to packed.
-func (s *Series) withoutColumns(packed *[]byte) Series {
-	out := *s
-	out.Families, out.Units, out.Objects = slices.Clone(s.Families), slices.Clone(s.Units), slices.Clone(s.Objects)
-	out.Findings, out.SetAside = slices.Clone(s.Findings), slices.Clone(s.SetAside)
-	for column := range out.columns() {
-		*packed = appendColumn(*packed, *column)
-		*column = nil
-	}
-	return out
-}
-
-// readColumns reads what withoutColumns has appended and returns what follows.
-func (s *Series) readColumns(packed []byte) (rest []byte, err error) {
-	for column := range s.columns() {
-		if *column, packed, err = readColumn(packed); err != nil {
-			return nil, err
-		}
-	}
-	return packed, nil
-}
-
-// columns are the lists of counts of a series, in a fixed order.
-func (s *Series) columns() iter.Seq[*analysis.Counts] {
-	return func(yield func(*analysis.Counts) bool) {
-		for i := range s.Families {
-			if !yield(&s.Families[i].Counts) {
-				return
-			}
-		}
-		for i := range s.Units {
-			if !yield(&s.Units[i].Counts) || !yield(&s.Units[i].Members) {
-				return
-			}
-		}
-		for i := range s.Objects {
-			if o := &s.Objects[i]; !yield(&o.Counts) || !yield(&o.Born) || !yield(&o.Ended) {
-				return
-			}
-		}
-		for _, findings := range [][]Finding{s.Findings, s.SetAside} {
-			for i := range findings {
-				if !yield(&findings[i].Counts) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// appendColumn writes 0 for nil, else the length and one; then for each entry its state where it
-// is not known, else the difference to the known one before, zigzag and two; all as uvarints.
-func appendColumn(b []byte, column analysis.Counts) []byte {
-	if column == nil {
-		return binary.AppendUvarint(b, 0)
-	}
-	b = binary.AppendUvarint(b, uint64(len(column))+1)
-	last := 0
-	for _, n := range column {
-		if !n.Known() {
-			b = append(b, byte(n.State))
-			continue
-		}
-		by := n.N - last
-		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+uint64(analysis.Known))
-		last = n.N
-	}
-	return b
-}
-
-var errDamaged = errors.New("a stored report: its counts or names of files are damaged")
-
-// readColumn undoes appendColumn and returns what follows.
-func readColumn(b []byte) (column analysis.Counts, rest []byte, err error) {
-	n, size := binary.Uvarint(b)
-	if b = b[max(size, 0):]; size <= 0 || n > uint64(len(b))+1 {
-		return nil, nil, errDamaged
-	}
-	if n == 0 {
-		return nil, b, nil
-	}
-	column = make(analysis.Counts, n-1)
-	last := 0
-	for i := range column {
-		by, size := binary.Uvarint(b)
-		if size <= 0 {
-			return nil, nil, errDamaged
-		}
-		if b = b[size:]; by < uint64(analysis.Known) {
-			column[i].State = analysis.CountState(by)
-			continue
-		}
-		by -= uint64(analysis.Known)
-		last += int(by>>1) ^ -int(by&1)
-		column[i] = analysis.Counted(last)
-	}
-	return column, b, nil
-}
+func (c *CaseReport) Encode() ([]byte, error) { return jsonv2.Marshal(c, storedJSON) }
 
 // DecodeCase undoes Encode of the same version: who stores a report keeps the version beside
 // it.
 func DecodeCase(text []byte) (*CaseReport, error) {
-	var in stored
-	if err := jsonv2.Unmarshal(text, &in); err != nil {
+	out := &CaseReport{}
+	if err := jsonv2.Unmarshal(text, out, storedJSON); err != nil {
 		return nil, fmt.Errorf("a stored report: %w", err)
 	}
-	out := &in.CaseReport
 	if len(out.Series) != len(out.Report.Series) {
 		return nil, fmt.Errorf("a stored report: %d series of %d", len(out.Series), len(out.Report.Series))
 	}
-	var err error
-	for i := range out.Series {
-		if in.Columns, err = out.Report.Series[i].readColumns(in.Columns); err != nil {
-			return nil, err
+	return out, nil
+}
+
+// maxCounts bounds the snapshots of a series.
+const maxCounts = 1 << 24
+
+// packCounts writes states and numbers. A count that is not known has the number before it.
+func packCounts(counts analysis.Counts) ([]byte, error) {
+	if counts == nil {
+		return []byte("null"), nil
+	}
+	states, numbers := make([]int, len(counts)), make([]int, len(counts))
+	last := 0
+	for i, n := range counts {
+		if n.Known() {
+			last = n.N
 		}
-		for frame := range out.Report.Series[i].stackFrames() {
-			if len(in.Within) == 0 {
-				return nil, errDamaged
-			}
-			frame.within, in.Within = in.Within[0], in.Within[1:]
+		states[i], numbers[i] = int(n.State), last
+	}
+	c := column.Writer(16)
+	column.Numbers(c, maxCounts, &states)
+	column.Numbers(c, maxCounts, &numbers)
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	return jsonv2.Marshal(c.Data())
+}
+
+var errDamaged = errors.New("counts are damaged")
+
+// unpackCounts undoes packCounts.
+func unpackCounts(text []byte, counts *analysis.Counts) error {
+	*counts = nil
+	if string(text) == "null" {
+		return nil
+	}
+	var packed []byte
+	if err := jsonv2.Unmarshal(text, &packed); err != nil {
+		return err
+	}
+	var states, numbers []int
+	c := column.Reader(packed)
+	column.Numbers(c, maxCounts, &states)
+	column.Numbers(c, maxCounts, &numbers)
+	if c.End() != nil || len(states) != len(numbers) {
+		return errDamaged
+	}
+	out := make(analysis.Counts, len(states))
+	for i, state := range states {
+		switch {
+		case state < 0 || state > int(analysis.Known):
+			return errDamaged
+		case state == int(analysis.Known):
+			out[i] = analysis.Counted(numbers[i])
+		default:
+			out[i].State = analysis.CountState(state)
 		}
 	}
-	return out, nil
+	*counts = out
+	return nil
+}
+
+// storedFrame is a StackFrame with its name for people.
+type storedFrame struct {
+	plainFrame
+	Within string `json:"within,omitempty"`
+}
+
+type plainFrame StackFrame
+
+func writeFrame(e *jsontext.Encoder, f StackFrame) error {
+	return jsonv2.MarshalEncode(e, storedFrame{plainFrame(f), f.within})
+}
+
+func readFrame(d *jsontext.Decoder, f *StackFrame) error {
+	var in storedFrame
+	if err := jsonv2.UnmarshalDecode(d, &in); err != nil {
+		return err
+	}
+	*f = StackFrame(in.plainFrame)
+	f.within = in.Within
+	return nil
 }
