@@ -236,15 +236,15 @@ func (m *Members) AppendIDs(ids []int64) []int64 {
 
 // Parents yields the creators, none if they are unknown.
 func (m *Members) Parents() iter.Seq[int64] {
-	return column(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })
+	return valuesOf(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })
 }
 
 // Waits yields the minutes, none if the kind has none.
 func (m *Members) Waits() iter.Seq[int32] {
-	return column(m, m.Wait, func(g *PackedMember) int32 { return g.Wait })
+	return valuesOf(m, m.Wait, func(g *PackedMember) int32 { return g.Wait })
 }
 
-func column[T any](m *Members, values []T, of func(*PackedMember) T) iter.Seq[T] {
+func valuesOf[T any](m *Members, values []T, of func(*PackedMember) T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, v := range values {
 			if !yield(v) {

@@ -1,10 +1,12 @@
 package analysis
 
 import (
-	"encoding/binary"
+	"errors"
 	"iter"
 	"net/netip"
 	"slices"
+
+	"leakdiff/analysis/column"
 )
 
 // Connection is one socket or pipe of a snapshot, with numeric ends.
@@ -44,33 +46,56 @@ func (s *Sockets) Len() int {
 	return s.n
 }
 
+// socketColumns are connections in columns.
+type socketColumns struct {
+	// hosts are the addresses as bytes, "" for none.
+	hosts []string
+	// kinds are protocol, state and owner; local and remote are indexes of hosts.
+	kinds, local, localPort, remote, remotePort []int32
+	inodes                                      []uint64
+}
+
+// maxSockets bounds the connections of a snapshot.
+const maxSockets = 1 << 24
+
+func (s *socketColumns) code(c *column.Codec) {
+	c.Texts(maxSockets, &s.hosts)
+	column.Numbers(c, maxSockets, &s.inodes)
+	for _, numbers := range []*[]int32{&s.kinds, &s.local, &s.localPort, &s.remote, &s.remotePort} {
+		if column.Numbers(c, maxSockets, numbers); len(*numbers) != len(s.inodes) {
+			c.Fail(errors.New("columns of connections differ in length"))
+		}
+	}
+}
+
 // NewSockets packs connections.
 func NewSockets(all []Connection) *Sockets {
-	w := socketWriter{hosts: map[netip.Addr]uint64{}}
+	var s socketColumns
+	known := map[netip.Addr]int32{}
+	end := func(e netip.AddrPort, hosts, ports *[]int32) {
+		addr := e.Addr().Unmap().WithZone("")
+		index, old := known[addr]
+		if !old {
+			index = int32(len(s.hosts))
+			known[addr] = index
+			s.hosts = append(s.hosts, string(addr.AsSlice()))
+		}
+		*hosts, *ports = append(*hosts, index), append(*ports, int32(e.Port()))
+	}
 	for i := range all {
-		w.add(&all[i])
+		c := &all[i]
+		kind := position(connectionProtocols, c.Protocol)<<5 | position(connectionStates, c.State)<<1
+		if c.Foreign {
+			kind |= 1
+		}
+		s.kinds = append(s.kinds, int32(kind))
+		end(c.Local, &s.local, &s.localPort)
+		end(c.Remote, &s.remote, &s.remotePort)
+		s.inodes = append(s.inodes, c.Inode)
 	}
-	return &Sockets{n: len(all), rows: slices.Clone(w.rows)} // without the room to grow
-}
-
-// socketWriter packs rows: protocol, state and owner, both ends, and the inode's distance
-// from that of the row before.
-type socketWriter struct {
-	rows  []byte
-	hosts map[netip.Addr]uint64
-	inode uint64
-}
-
-func (w *socketWriter) add(c *Connection) {
-	head := uint64(position(connectionProtocols, c.Protocol))<<5 | uint64(position(connectionStates, c.State))<<1
-	if c.Foreign {
-		head |= 1
-	}
-	w.rows = binary.AppendUvarint(w.rows, head)
-	w.end(c.Local)
-	w.end(c.Remote)
-	w.rows = binary.AppendVarint(w.rows, int64(c.Inode-w.inode))
-	w.inode = c.Inode
+	w := column.Writer(0)
+	s.code(w)
+	return &Sockets{n: len(all), rows: slices.Clone(w.Data())} // without the room to grow
 }
 
 func position(words []string, word string) int {
@@ -82,31 +107,23 @@ func position(words []string, word string) int {
 	return 0
 }
 
-// end packs one end: the number of its address, which follows where it is new, and its port.
-func (w *socketWriter) end(e netip.AddrPort) {
-	addr := e.Addr().Unmap().WithZone("")
-	index, known := w.hosts[addr]
-	if !known {
-		index = uint64(len(w.hosts))
-		w.hosts[addr] = index
-	}
-	w.rows = binary.AppendUvarint(w.rows, index)
-	if !known {
-		raw := addr.AsSlice()
-		w.rows = append(append(w.rows, byte(len(raw))), raw...)
-	}
-	w.rows = binary.LittleEndian.AppendUint16(w.rows, e.Port())
-}
-
 // All yields the connections in their order. With damaged data it ends early.
 func (s *Sockets) All() iter.Seq[Connection] {
 	return func(yield func(Connection) bool) {
-		if s == nil {
+		if s == nil || s.n == 0 {
 			return
 		}
-		r := socketReader{rows: s.rows}
-		for range s.n {
-			c, ok := r.next()
+		var in socketColumns
+		r := column.Reader(s.rows)
+		if in.code(r); r.End() != nil || len(in.inodes) != s.n {
+			return
+		}
+		hosts := make([]netip.Addr, len(in.hosts))
+		for i, raw := range in.hosts {
+			hosts[i], _ = netip.AddrFromSlice([]byte(raw))
+		}
+		for i := range s.n {
+			c, ok := in.at(i, hosts)
 			if !ok || !yield(c) {
 				return
 			}
@@ -114,70 +131,22 @@ func (s *Sockets) All() iter.Seq[Connection] {
 	}
 }
 
+// at returns connection i, false if its numbers are damaged.
+func (s *socketColumns) at(i int, hosts []netip.Addr) (c Connection, ok bool) {
+	kind, local, remote := uint32(s.kinds[i]), uint32(s.local[i]), uint32(s.remote[i])
+	protocol, state, most := kind>>5, kind>>1&15, uint32(len(hosts))
+	if protocol >= uint32(len(connectionProtocols)) || state >= uint32(len(connectionStates)) || local >= most || remote >= most {
+		return c, false
+	}
+	return Connection{
+		Protocol: connectionProtocols[protocol], State: connectionStates[state], Foreign: kind&1 != 0, Inode: s.inodes[i],
+		Local:  netip.AddrPortFrom(hosts[local], uint16(s.localPort[i])),
+		Remote: netip.AddrPortFrom(hosts[remote], uint16(s.remotePort[i])),
+	}, true
+}
+
 // Data returns the packed connections, for SetData.
 func (s *Sockets) Data() []byte { return s.rows }
 
 // SetData takes what Data has returned.
 func (s *Sockets) SetData(n int, rows []byte) { s.n, s.rows = n, rows }
-
-// socketReader undoes socketWriter.
-type socketReader struct {
-	rows  []byte
-	hosts []netip.Addr
-	inode uint64
-}
-
-func (r *socketReader) next() (c Connection, ok bool) {
-	head, ok := r.uvarint()
-	if !ok || head>>5 >= uint64(len(connectionProtocols)) || head>>1&15 >= uint64(len(connectionStates)) {
-		return c, false
-	}
-	c.Protocol, c.State, c.Foreign = connectionProtocols[head>>5], connectionStates[head>>1&15], head&1 != 0
-	if c.Local, ok = r.end(); !ok {
-		return c, false
-	}
-	if c.Remote, ok = r.end(); !ok {
-		return c, false
-	}
-	by, size := binary.Varint(r.rows)
-	if size <= 0 {
-		return c, false
-	}
-	r.rows = r.rows[size:]
-	r.inode += uint64(by)
-	c.Inode = r.inode
-	return c, true
-}
-
-func (r *socketReader) uvarint() (uint64, bool) {
-	n, size := binary.Uvarint(r.rows)
-	if size <= 0 {
-		return 0, false
-	}
-	r.rows = r.rows[size:]
-	return n, true
-}
-
-func (r *socketReader) end() (e netip.AddrPort, ok bool) {
-	index, ok := r.uvarint()
-	if !ok || index > uint64(len(r.hosts)) {
-		return e, false
-	}
-	if index == uint64(len(r.hosts)) {
-		if len(r.rows) == 0 || len(r.rows) < 1+int(r.rows[0]) {
-			return e, false
-		}
-		size := 1 + int(r.rows[0])
-		addr, known := netip.AddrFromSlice(r.rows[1:size])
-		if !known && size > 1 {
-			return e, false
-		}
-		r.hosts, r.rows = append(r.hosts, addr), r.rows[size:]
-	}
-	if len(r.rows) < 2 {
-		return e, false
-	}
-	e = netip.AddrPortFrom(r.hosts[index], binary.LittleEndian.Uint16(r.rows))
-	r.rows = r.rows[2:]
-	return e, true
-}

@@ -5,11 +5,11 @@
 package edge
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 )
 
 // mostRows bounds the connections of a series. Of one with more none are followed.
@@ -102,8 +102,7 @@ type Packed struct {
 	N int `json:",omitempty"`
 	// Rows are they, as analysis.Sockets packs them.
 	Rows []byte `json:",omitempty"`
-	// Spans are, for each, the index of its connection, the first snapshot and how many
-	// follow (uvarints). A series of one snapshot has none.
+	// Spans are spanColumns. A series of one snapshot has none.
 	Spans []byte `json:",omitempty"`
 }
 
@@ -121,19 +120,35 @@ func Pack(snapshots []*analysis.Snapshot) (out Packed) {
 		return out
 	}
 	var links []analysis.Connection
+	var spans spanColumns
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		for _, s := range r.Spans {
 			link := r.Connection
 			link.State = s.State
 			links = append(links, link)
-			out.Spans = binary.AppendUvarint(out.Spans, uint64(i))
-			out.Spans = binary.AppendUvarint(out.Spans, uint64(s.First))
-			out.Spans = binary.AppendUvarint(out.Spans, uint64(s.Last-s.First))
+			spans.row, spans.first, spans.last = append(spans.row, i), append(spans.first, s.First), append(spans.last, s.Last)
 		}
 	}
-	out.N, out.Rows = len(links), analysis.NewSockets(links).Data()
+	w := column.Writer(0)
+	spans.code(w)
+	out.N, out.Rows, out.Spans = len(links), analysis.NewSockets(links).Data(), w.Data()
 	return out
+}
+
+// spanColumns are, of each connection in one state, its row and its first and last snapshot.
+type spanColumns struct{ row, first, last []int }
+
+// maxSpans bounds the states of all connections.
+const maxSpans = 1 << 26
+
+func (s *spanColumns) code(c *column.Codec) {
+	column.Numbers(c, maxSpans, &s.row)
+	column.Numbers(c, maxSpans, &s.first)
+	column.Numbers(c, maxSpans, &s.last)
+	if len(s.first) != len(s.row) || len(s.last) != len(s.row) {
+		c.Fail(errDamaged)
+	}
 }
 
 var errDamaged = errors.New("packed connections are damaged")
@@ -146,23 +161,24 @@ func (p Packed) Unpack(snapshots int) (*Course, error) {
 	if snapshots == 1 {
 		return Follow([]*analysis.Snapshot{{Sockets: &links}}), nil
 	}
-	spans := p.Spans
-	next := func() int {
-		n, size := binary.Uvarint(spans)
-		if size <= 0 || n > 1<<31 {
-			spans = nil
-			return -1
-		}
-		spans = spans[size:]
-		return int(n)
+	r := column.Reader(p.Spans)
+	var spans spanColumns
+	if p.Spans != nil {
+		spans.code(r)
+	}
+	if r.End() != nil {
+		return nil, errDamaged
 	}
 	c, n := &Course{}, 0
 	for link := range links.All() {
-		row, first, length := next(), next(), next()
-		if row < 0 || first < 0 || length < 0 || row > len(c.Rows) || first+length >= snapshots {
+		if n == len(spans.row) {
 			return nil, errDamaged
 		}
-		span := Span{First: first, Last: first + length, State: link.State}
+		row, first, last := spans.row[n], spans.first[n], spans.last[n]
+		if row < 0 || row > len(c.Rows) || first < 0 || first > last || last >= snapshots {
+			return nil, errDamaged
+		}
+		span := Span{First: first, Last: last, State: link.State}
 		link.State = ""
 		if row == len(c.Rows) {
 			c.Rows = append(c.Rows, Row{Connection: link})
@@ -170,7 +186,7 @@ func (p Packed) Unpack(snapshots int) (*Course, error) {
 		c.Rows[row].Spans = append(c.Rows[row].Spans, span)
 		n++
 	}
-	if n != p.N || len(spans) != 0 {
+	if n != p.N || n != len(spans.row) {
 		return nil, fmt.Errorf("%w: %d of %d", errDamaged, n, p.N)
 	}
 	if n == 0 {
