@@ -1,11 +1,12 @@
 package analysis
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis/column"
 )
 
 // Rows are the descriptors or watches of one family between a capture and the store.
@@ -18,8 +19,8 @@ type Rows struct {
 	// Hashed reports that identities have a hash.
 	Hashed bool
 
-	n    int
-	data []byte
+	n      int
+	packed column.Codec
 	// last is nil before the first row and after the last.
 	last *rowState
 }
@@ -31,6 +32,22 @@ type rowState struct {
 	detail                     []byte
 }
 
+// code writes or reads all of the next row but its detail.
+func (s *rowState) code(c *column.Codec, hashed bool, m *Identity, p *Place) {
+	c.Step(&m.ID, &s.id)
+	c.Step(&m.Sub, &s.sub)
+	if hashed {
+		by := m.Hash ^ s.hash
+		c.Uint(&by)
+		m.Hash = s.hash ^ by
+		s.hash = m.Hash
+	}
+	c.Step(&p.Line, &s.line)
+	c.Step(&p.Offset, &s.end)
+	c.Step(&p.Length, &s.length)
+	s.end += p.Length
+}
+
 // Len is the number of rows.
 func (r *Rows) Len() int {
 	if r == nil {
@@ -40,7 +57,7 @@ func (r *Rows) Len() int {
 }
 
 // Size is the size of the rows in bytes.
-func (r *Rows) Size() int { return len(r.data) }
+func (r *Rows) Size() int { return len(r.packed.Data()) }
 
 // Append adds a member: its identity, the place inside Artifact and the detail. The
 // caller may reuse the detail's bytes.
@@ -50,29 +67,22 @@ func (r *Rows) Append(identity Identity, place Place, detail []byte) {
 	}
 	s := r.last
 	place.Length = min(place.Length, 1<<31-1) // as in columns
-	data := binary.AppendVarint(r.data, identity.ID-s.id)
-	data = binary.AppendVarint(data, identity.Sub-s.sub)
-	if r.Hashed {
-		data = binary.AppendUvarint(data, identity.Hash^s.hash)
-	}
-	data = binary.AppendVarint(data, place.Line-s.line)
-	data = binary.AppendVarint(data, place.Offset-s.end)
-	data = binary.AppendVarint(data, place.Length-s.length)
-	*s = rowState{identity.ID, identity.Sub, place.Line, place.Offset + place.Length, place.Length, identity.Hash, s.detail}
+	s.code(&r.packed, r.Hashed, &identity, &place)
 	// Details begin with the number of the descriptor, which differs from row to row.
 	numbered, rest := cutNumber(detail, identity.ID)
 	front, back := shared(s.detail, rest)
-	data = binary.AppendUvarint(data, uint64(front)<<1|numbered)
-	data = binary.AppendUvarint(data, uint64(back))
+	begin, end := uint64(front)<<1|numbered, uint64(back)
+	r.packed.Uint(&begin)
+	r.packed.Uint(&end)
 	middle := rest[front : len(rest)-back]
-	data = append(binary.AppendUvarint(data, uint64(len(middle))), middle...)
-	r.data, r.n = data, r.n+1
+	r.packed.Bytes(&middle)
+	r.n++
 	s.detail = append(s.detail[:0], rest...)
 }
 
 // Seal frees what only the next row would need. No row may follow.
 func (r *Rows) Seal() {
-	r.data, r.last = slices.Clone(r.data), nil
+	r.packed, r.last = *column.Appender(slices.Clone(r.packed.Data())), nil
 }
 
 // cutNumber cuts the number at the beginning of a detail, if it is the row's own.
@@ -156,15 +166,15 @@ func (r *Rows) unpack(m *Members) {
 
 func (r *Rows) reader() rowReader {
 	if r == nil {
-		return rowReader{rows: &Rows{}}
+		r = &Rows{}
 	}
-	return rowReader{rows: r, data: r.data}
+	return rowReader{rows: r, in: column.Reader(r.packed.Data())}
 }
 
 // rowReader undoes Append.
 type rowReader struct {
 	rows *Rows
-	data []byte
+	in   *column.Codec
 	last rowState
 	// numbered reports that the detail begins with the row's number.
 	numbered bool
@@ -172,34 +182,26 @@ type rowReader struct {
 
 func (in *rowReader) next() Member {
 	s := &in.last
-	s.id += in.varint()
-	s.sub += in.varint()
-	if in.rows.Hashed {
-		s.hash ^= in.uvarint()
-	}
-	s.line += in.varint()
-	offset := s.end + in.varint()
-	s.length += in.varint()
-	s.end = offset + s.length
-	front := in.uvarint()
-	in.numbered = front&1 != 0
-	back := int(in.uvarint())
-	middle := int(in.uvarint())
+	m := Member{Wait: -1, Variant: -1, Place: Place{Artifact: int(in.rows.Artifact)}}
+	s.code(in.in, in.rows.Hashed, &m.Identity, &m.Place)
+	var begin, end uint64
+	var middle []byte
+	in.in.Uint(&begin)
+	in.in.Uint(&end)
+	in.in.Bytes(&middle)
+	in.numbered = begin&1 != 0
+	front, back := int(begin>>1), int(end)
 	// The shared front stays in place, the shared end moves after the middle.
 	rest := s.detail[len(s.detail)-back:]
-	whole := int(front>>1) + middle + back
+	whole := front + len(middle) + back
 	if cap(s.detail) < whole {
 		s.detail = append(make([]byte, 0, 2*whole), s.detail...)
 		rest = s.detail[len(s.detail)-back:]
 	}
 	s.detail = s.detail[:whole]
 	copy(s.detail[whole-back:], rest)
-	copy(s.detail[front>>1:], in.data[:middle])
-	in.data = in.data[middle:]
-	return Member{
-		Identity: Identity{ID: s.id, Sub: s.sub, Hash: s.hash}, Wait: -1, Variant: -1,
-		Place: Place{Artifact: int(in.rows.Artifact), Line: s.line, Offset: offset, Length: s.length},
-	}
+	copy(s.detail[front:], middle)
+	return m
 }
 
 // appendDetail appends the detail of the row that next returned.
@@ -208,16 +210,4 @@ func (in *rowReader) appendDetail(b []byte, id int64) []byte {
 		b = strconv.AppendInt(b, id, 10)
 	}
 	return append(b, in.last.detail...)
-}
-
-func (in *rowReader) varint() int64 {
-	v, n := binary.Varint(in.data)
-	in.data = in.data[n:]
-	return v
-}
-
-func (in *rowReader) uvarint() uint64 {
-	v, n := binary.Uvarint(in.data)
-	in.data = in.data[n:]
-	return v
 }
