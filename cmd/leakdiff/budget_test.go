@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 2765}, // with demand and expression
+	{"analysis", 3022}, // with demand and expression
 	{"analysis/read", 49007},
-	{"analysis/judge", 18381},
-	{"analysis/say", 25704},
+	{"analysis/judge", 18397},
+	{"analysis/say", 25579},
 	{"web", 26483},
 	{"server", 15698},
-	{"store", 17148},
+	{"store", 15837},
 	{"cmd/leakdiff", 9869},
 	{"rest", 352},   // migrations, samples
-	{"all", 165333}, // the sum of those above
+	{"all", 164115}, // the sum of those above
 	{"apart", 9653},
 	{"templ", 881},
 	{"generated", 4675},
