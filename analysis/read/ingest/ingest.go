@@ -22,7 +22,7 @@ import (
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
 // an older engine are computed again on request.
-const Engine = 10
+const Engine = 11
 
 // Config controls the reading of a bundle; the zero value reads with default limits.
 type Config struct {
