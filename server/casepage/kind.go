@@ -92,7 +92,7 @@ func KindNamed(name string) (Kind, error) {
 func kindAt(path string) (k Kind, id string, ok bool) {
 	at, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	for _, k := range kinds() {
-		if id, fits := strings.CutSuffix(rest, k.below); fits && k.at == at {
+		if id, fits := strings.CutSuffix(rest, k.below); fits && k.at == at && !strings.Contains(id, "/") {
 			return k, id, true
 		}
 	}

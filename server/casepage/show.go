@@ -29,8 +29,9 @@ type loaded struct {
 	l      *loader.Loaded
 	caseID string
 	make   func(why purpose) (view.Page, error)
-	// data is the JSON twin; csv is its table where it holds more rows.
-	data any
+	// data returns the JSON twin, or the error of a filter that was not understood; csv writes
+	// its table where it holds more rows.
+	data func() (any, error)
 	csv  func(io.Writer) error
 	// report is that of a case, for its ticket. stacks are the snapshots of the page, for
 	// other tools. name begins the names of files, here for that of the page.
@@ -66,22 +67,30 @@ func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (respons
 	if err != nil {
 		return response.Content{}, err
 	}
+	if suffix == "" {
+		v, err := p.make(showing)
+		if err != nil {
+			return response.Content{}, err
+		}
+		response.OfferSharing(&v.Shell, *r.URL, p.caseID)
+		return response.PageOf(r.Context(), page.HTML(v))
+	}
+	data, err := p.data()
+	if err != nil {
+		return response.Content{}, err
+	}
 	if suffix == ".json" {
-		if one, ok := p.data.(interface{ whole() report.Report }); ok {
-			return response.ReportOf(one.whole())
+		switch d := data.(type) {
+		case report.Report:
+			return response.ReportOf(d)
+		case *OneSnapshot:
+			return response.ReportOf(d.Report)
 		}
-		if all, ok := p.data.(report.Report); ok {
-			return response.ReportOf(all)
-		}
-		return response.JsonOf(p.data)
+		return response.JsonOf(data)
 	}
 	v, err := p.make(showing)
 	if err != nil {
 		return response.Content{}, err
-	}
-	if suffix == "" {
-		response.OfferSharing(&v.Shell, *r.URL, p.caseID)
-		return response.PageOf(r.Context(), page.HTML(v))
 	}
 	kept, err := p.make(freezing)
 	if err != nil {
@@ -92,7 +101,7 @@ func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (respons
 		e.Name = v.Shell.Title
 	}
 	if e.CSV == nil {
-		e.CSV = func(w io.Writer) error { return CSV(w, v.Body, p.data) }
+		e.CSV = func(w io.Writer) error { return CSV(w, v.Body, data) }
 	}
 	return s.respond.TwinOf(r, suffix, e)
 }
@@ -130,8 +139,12 @@ func (s *Service) frozen(r *http.Request, address string) (View, *loader.Loaded,
 	if err != nil {
 		return View{}, nil, err
 	}
+	data, err := p.data()
+	if err != nil {
+		return View{}, nil, err
+	}
 	v, err := p.make(freezing)
-	return View{Kind: kind.Name, Page: v, Data: p.data, Headline: v.Shell.Description}, p.l, err
+	return View{Kind: kind.Name, Page: v, Data: data, Headline: v.Shell.Description}, p.l, err
 }
 
 // loadCase loads a case. To be frozen it is loaded whole: the redactor learns names from
@@ -150,18 +163,18 @@ func (s *Service) loadCase(r *http.Request, id string, why purpose) (*loaded, er
 	if err != nil {
 		return nil, err
 	}
-	p.data, p.report, p.name = c.Said.Report, &c.Said.Report, c.Title
+	p.data, p.report, p.name = known(c.Said.Report), &c.Said.Report, c.Title
 	p.make = func(why purpose) (view.Page, error) {
-		permalinks, known, err := 0, map[string]view.CaseMemory(nil), error(nil)
+		permalinks, elsewhere, err := 0, map[string]view.CaseMemory(nil), error(nil)
 		if why == showing {
 			if permalinks, err = s.store.PermalinkCount(r.Context(), id); err != nil {
 				return view.Page{}, err
 			}
-			if known, err = s.memories(r.Context(), id, leading(c.Said.Report)); err != nil {
+			if elsewhere, err = s.memories(r.Context(), id, leading(c.Said.Report)); err != nil {
 				return view.Page{}, err
 			}
 		}
-		v, err := s.caseView(r.Context(), c, permalinks, r.URL.Query(), known, why)
+		v, err := s.caseView(r.Context(), c, permalinks, r.URL.Query(), elsewhere, why)
 		return v.Page(), err
 	}
 	return p, nil
@@ -172,7 +185,7 @@ func (s *Service) loadSnapshot(r *http.Request, id string, _ purpose) (*loaded, 
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{l: l, caseID: l.ID, data: &OneSnapshot{onlySnapshot(l, series, i)}, stacks: []*analysis.Snapshot{series.Snapshots[i]}, make: func(why purpose) (view.Page, error) {
+	return &loaded{l: l, caseID: l.ID, data: known(&OneSnapshot{onlySnapshot(l, series, i)}), stacks: []*analysis.Snapshot{series.Snapshots[i]}, make: func(why purpose) (view.Page, error) {
 		return s.snapshotView(l, series, i, r.URL.Query(), why).Page(), nil
 	}}, nil
 }
@@ -182,12 +195,12 @@ func (s *Service) loadDiff(r *http.Request, id string, _ purpose) (*loaded, erro
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.data(r.URL.Query())
-	if err != nil {
-		return nil, err
+	data := func() (any, error) {
+		rows, err := c.data(r.URL.Query())
+		return &rows, err
 	}
 	v := s.diffView(r.Context(), c, r.URL.Query(), showing)
-	return &loaded{l: c.l, caseID: c.l.ID, data: &data, stacks: []*analysis.Snapshot{c.result.A, c.result.B}, name: v.Shell.Here, make: func(why purpose) (view.Page, error) {
+	return &loaded{l: c.l, caseID: c.l.ID, data: data, stacks: []*analysis.Snapshot{c.result.A, c.result.B}, name: v.Shell.Here, make: func(why purpose) (view.Page, error) {
 		if why == showing {
 			return v.Page(), nil
 		}
@@ -200,11 +213,11 @@ func (s *Service) loadSeveral(r *http.Request, _ string, _ purpose) (*loaded, er
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.severalData(r, c, r.URL.Query())
-	if err != nil {
-		return nil, err
+	data := func() (any, error) {
+		rows, err := s.severalData(r, c, r.URL.Query())
+		return &rows, err
 	}
-	return &loaded{l: c.l, caseID: c.l.ID, data: &data, make: func(why purpose) (view.Page, error) {
+	return &loaded{l: c.l, caseID: c.l.ID, data: data, make: func(why purpose) (view.Page, error) {
 		v, err := s.severalView(r, c, r.URL.Query(), why)
 		return v.Page(), err
 	}}, nil
@@ -219,7 +232,7 @@ func (s *Service) loadFamily(r *http.Request, id string, _ purpose) (*loaded, er
 		return series.Membership(familyOf(l, series, id), chosen(r, series, id), most)
 	}
 	data := members(maxMembers)
-	return &loaded{l: l, caseID: l.ID, data: &data, csv: func(w io.Writer) error { return members(0).CSV(w) }, make: func(why purpose) (view.Page, error) {
+	return &loaded{l: l, caseID: l.ID, data: known(&data), csv: func(w io.Writer) error { return members(0).CSV(w) }, make: func(why purpose) (view.Page, error) {
 		v, err := s.familyView(r, l, series, id, why)
 		return v.Page(), err
 	}}, nil
@@ -230,13 +243,14 @@ func (s *Service) loadObjects(r *http.Request, id string, _ purpose) (*loaded, e
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{l: o.l, caseID: o.l.ID, data: &o.data, make: func(why purpose) (view.Page, error) { return s.objectView(o, why).Page(), nil }}, nil
+	return &loaded{l: o.l, caseID: o.l.ID, data: known(&o.data), make: func(why purpose) (view.Page, error) { return s.objectView(o, why).Page(), nil }}, nil
 }
+
+// known is data that is at hand.
+func known(data any) func() (any, error) { return func() (any, error) { return data, nil } }
 
 // OneSnapshot is the report of one snapshot.
 type OneSnapshot struct{ report.Report }
-
-func (o *OneSnapshot) whole() report.Report { return o.Report }
 
 func (o *OneSnapshot) csv(w io.Writer) error {
 	id := ""

@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -232,6 +234,9 @@ func DecodeJudgement(text []byte) (*SeriesJudgement, error) {
 	out := &SeriesJudgement{}
 	if err := jsonv2.Unmarshal(text, out, storedJSON); err != nil {
 		return nil, fmt.Errorf("a stored judgement: %w", err)
+	}
+	if n := len(out.Series.Snapshots); n == 0 || slices.ContainsFunc(out.Series.Families, func(f Family) bool { return len(f.Counts) != n }) {
+		return nil, errors.New("a stored judgement: its families do not fit its snapshots")
 	}
 	return out, nil
 }
