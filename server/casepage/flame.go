@@ -64,7 +64,7 @@ func loadedFlame(g graph, err error) (*loaded, error) {
 		return nil, err
 	}
 	data := flameJSON(g)
-	return &loaded{l: g.l, caseID: g.l.ID, data: known(&data), name: view.NewFlame(g.in).Headline, make: func(why purpose) (view.Page, error) {
+	return &loaded{l: g.l, caseID: g.l.ID, data: known(&data), name: func(shell view.Shell) string { return shell.Description }, make: func(why purpose) (view.Page, error) {
 		in := g.in
 		in.Frozen = bool(why)
 		return view.NewFlame(in).Page(), nil

@@ -1,7 +1,6 @@
 package casepage
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -34,10 +33,10 @@ type loaded struct {
 	data func() (any, error)
 	csv  func(io.Writer) error
 	// report is that of a case, for its ticket. stacks are the snapshots of the page, for
-	// other tools. name begins the names of files, here for that of the page.
+	// other tools. name begins the names of files; nil for the title of the page.
 	report *report.Report
 	stacks []*analysis.Snapshot
-	name   string
+	name   func(view.Shell) string
 }
 
 // Page answers for all pages of cases, in the form that the suffix of the address asks for.
@@ -96,9 +95,9 @@ func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (respons
 	if err != nil {
 		return response.Content{}, err
 	}
-	e := response.Export{Page: v, Kept: &kept, Shell: s.respond.Copied(v.Shell), Name: p.name, Report: p.report, Stacks: p.stacks, CSV: p.csv, Link: s.respond.Base(r) + "/cases/" + p.caseID}
-	if e.Name == "" {
-		e.Name = v.Shell.Title
+	e := response.Export{Page: v, Kept: &kept, Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title, Report: p.report, Stacks: p.stacks, CSV: p.csv, Link: s.respond.Base(r) + "/cases/" + p.caseID}
+	if p.name != nil {
+		e.Name = p.name(v.Shell)
 	}
 	if e.CSV == nil {
 		e.CSV = func(w io.Writer) error { return CSV(w, v.Body, data) }
@@ -163,7 +162,7 @@ func (s *Service) loadCase(r *http.Request, id string, why purpose) (*loaded, er
 	if err != nil {
 		return nil, err
 	}
-	p.data, p.report, p.name = known(c.Said.Report), &c.Said.Report, c.Title
+	p.data, p.report, p.name = known(c.Said.Report), &c.Said.Report, func(view.Shell) string { return c.Title }
 	p.make = func(why purpose) (view.Page, error) {
 		permalinks, elsewhere, err := 0, map[string]view.CaseMemory(nil), error(nil)
 		if why == showing {
@@ -199,11 +198,8 @@ func (s *Service) loadDiff(r *http.Request, id string, _ purpose) (*loaded, erro
 		rows, err := c.data(r.URL.Query())
 		return &rows, err
 	}
-	v := s.diffView(r.Context(), c, r.URL.Query(), showing)
-	return &loaded{l: c.l, caseID: c.l.ID, data: data, stacks: []*analysis.Snapshot{c.result.A, c.result.B}, name: v.Shell.Here, make: func(why purpose) (view.Page, error) {
-		if why == showing {
-			return v.Page(), nil
-		}
+	name := func(shell view.Shell) string { return shell.Here }
+	return &loaded{l: c.l, caseID: c.l.ID, data: data, stacks: []*analysis.Snapshot{c.result.A, c.result.B}, name: name, make: func(why purpose) (view.Page, error) {
 		return s.diffView(r.Context(), c, r.URL.Query(), why).Page(), nil
 	}}, nil
 }
@@ -259,6 +255,3 @@ func (o *OneSnapshot) csv(w io.Writer) error {
 	}
 	return report.SnapshotCSV(w, o.Report, id)
 }
-
-// MarshalJSON returns that of the report.
-func (o *OneSnapshot) MarshalJSON() ([]byte, error) { return json.Marshal(o.Report) }
