@@ -56,7 +56,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 		t.Errorf("signing in leads to %s with %v", right.header.Get("Location"), cookie)
 	}
 	mine := []string{"Cookie", cookie.Name + "=" + cookie.Value}
-	if r := s.do("GET", "/", nil, mine...); r.status != 200 || !strings.Contains(r.body, "alice, role admin") || !strings.Contains(r.body, `action="/logout"`) || !strings.Contains(r.body, `href="/audit"`) {
+	if r := s.do("GET", "/", nil, mine...); r.status != 200 || !strings.Contains(r.body, "alice, role admin") || !strings.Contains(r.body, `action="/logout"`) || !strings.Contains(r.body, `href="/server"`) {
 		t.Errorf("the start page gives %d %s", r.status, r.body)
 	}
 	if r := s.do("POST", "/logout", nil, append(mine, "Sec-Fetch-Site", "cross-site")...); r.status != 403 {
@@ -226,12 +226,25 @@ func TestTheAuditLogNamesWhoDidWhatAndHoldsNoEvidence(t *testing.T) {
 			t.Errorf("entry %d is %v, want %v", i+1, got[i], want[i])
 		}
 	}
-	pages := s.do("GET", "/audit?action=delete", nil, alice...)
+	pages := s.do("GET", "/server?action=delete", nil, alice...)
 	if !strings.Contains(pages.body, "case "+up.Case) || strings.Contains(pages.body, "token ci") {
 		t.Error("the page does not choose an action")
 	}
+	// The token ci stands in the list of tokens of an admin.
+	for user, sees := range map[string]bool{"alice": true, "uwe": false, "rita": false} {
+		page := s.do("GET", "/server", nil, cookieOf(t, s, user)...)
+		for _, word := range []string{"Audit log", "API tokens", ">ci<", "case " + up.Case} {
+			if page.status != 200 || strings.Contains(page.body, word) != sees {
+				t.Errorf("%s gets %d, with %q: %v", user, page.status, word, !sees)
+			}
+		}
+	}
+	old := s.do("GET", "/audit?action=delete", nil, alice...)
+	if to := old.header.Get("Location"); old.status != 303 || to != "/server?action=delete#audit" {
+		t.Errorf("the address of earlier pages leads to %q (%d)", to, old.status)
+	}
 	for _, never := range []string{secretTitle, "secret-host", made.ID, made.OwnerKey, "main.leak", "my password", "ld_"} {
-		if strings.Contains(lines.body, never) || strings.Contains(s.do("GET", "/audit", nil, alice...).body, never) {
+		if strings.Contains(lines.body, never) || strings.Contains(s.do("GET", "/server", nil, alice...).body, never) {
 			t.Errorf("it holds %q", never)
 		}
 	}

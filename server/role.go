@@ -48,6 +48,7 @@ var rules = map[string]rule{
 	"GET /search":                        {access.Reader, ""},
 	"GET /fleet":                         {access.Reader, ""},
 	"GET /retention":                     {access.Reader, ""},
+	"GET /server":                        {access.Reader, ""}, // admins see more
 	"GET /fleet.md":                      {access.Reader, ""},
 	"GET /fleet.txt":                     {access.Reader, ""},
 	"GET /fleet.jira":                    {access.Reader, ""},

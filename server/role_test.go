@@ -51,7 +51,8 @@ var everyRoute = []asked{
 	{route: "GET /", path: "/", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /search", path: "/search?q=leak", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet", path: "/fleet?days=3650", nobody: 401, read: 200, upload: 200, admin: 200},
-	{route: "GET /retention", path: "/retention", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /server", path: "/server", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /retention", path: "/retention", nobody: 401, read: 303, upload: 303, admin: 303},
 	{route: "GET /fleet.md", path: "/fleet.md", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet.txt", path: "/fleet.txt", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /fleet.jira", path: "/fleet.jira", nobody: 401, read: 200, upload: 200, admin: 200},
@@ -139,7 +140,7 @@ var everyRoute = []asked{
 	{route: "POST /knowledge/own/{id}", path: "/knowledge/own/none", kind: formType, nobody: 401, read: 403, upload: 404, admin: 404},
 	{route: "POST /bundles/{id}/read", path: "/bundles/{bundle}/read", kind: formType, nobody: 401, read: 403, upload: 403, admin: 303},
 
-	{route: "GET /audit", path: "/audit", nobody: 401, read: 403, upload: 403, admin: 200},
+	{route: "GET /audit", path: "/audit", nobody: 401, read: 403, upload: 403, admin: 303},
 	{route: "GET /audit.jsonl", path: "/audit.jsonl", nobody: 401, read: 403, upload: 403, admin: 200},
 
 	{route: "PATCH /api/v1/permalinks/{id}", path: "/api/v1/permalinks/{link}", kind: jsonKind, body: `{"keep":"30d"}`, nobody: 401, read: 403, upload: 403, admin: 204, local: 403},

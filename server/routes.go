@@ -50,7 +50,8 @@ func (s *Server) pageRoutes(r chi.Router) {
 		r.Get("/fleet"+suffix, s.pages.Fleet)
 	}
 	r.Get("/fleet/{fingerprint}", s.pages.FleetFamily)
-	r.Get("/retention", s.pages.Retention)
+	r.Get("/server", s.pages.Server)
+	r.Get("/retention", s.pages.ToServer("retention"))
 	r.Get("/help", s.pages.Help)
 	r.Get("/api", s.pages.APIPage)
 	r.Get("/knowledge", s.pages.KnowledgePage)
@@ -112,8 +113,8 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Method(http.MethodGet, "/assets/*", web.Handler())
 	r.Get("/login", s.account.LoginPage)
 	r.Post("/logout", s.account.Logout)
-	r.Get("/audit", s.account.AuditPage)
-	r.Get("/audit.jsonl", s.account.AuditLines)
+	r.Get("/audit", s.pages.ToServer("audit"))
+	r.Get("/audit.jsonl", s.pages.AuditLines)
 }
 
 // apiRoutes are those of programs.

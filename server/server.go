@@ -198,11 +198,11 @@ func (s *Server) openRooms() {
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, SignIn: s.signIn, BaseURL: cfg.BaseURL,
 	})
 	s.pages = pages.New(pages.Config{
-		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
+		Store: cfg.Store, Accounts: cfg.Store.Accounts(), Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now, Keep: cfg.Keep,
 	})
 	s.api = api.New(api.Config{Store: cfg.Store, Keep: cfg.Keep, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
-	s.account = account.New(account.Config{Log: cfg.Store.Accounts(), Respond: s.respond, Access: s.access})
+	s.account = account.New(account.Config{Respond: s.respond, Access: s.access})
 }
 
 // sampleViews returns the samples as the start page shows them.

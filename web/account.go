@@ -5,9 +5,8 @@ import "context"
 // Account is whom a page is made for. The zero value has no name and may use every form.
 type Account struct {
 	Name, Role string
-	// SignsOut offers to sign out. ReadOnly hides the forms that change something. Audits
-	// links to the audit log.
-	SignsOut, ReadOnly, Audits bool
+	// SignsOut offers to sign out. ReadOnly hides the forms that change something.
+	SignsOut, ReadOnly bool
 }
 
 type accountKey struct{}

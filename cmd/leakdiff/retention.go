@@ -41,7 +41,7 @@ type retentionCommand struct {
 
 // Help stands below the flags in the help of the command.
 func (*retentionCommand) Help() string {
-	return `A server with the same flags drops by itself, every hour, and shows at /retention what it would drop now. A case may have days of its own.
+	return `A server with the same flags drops by itself, every hour, and shows at /server what it would drop now. A case may have days of its own.
 
 Examples:
   leakdiff retention --data /var/lib/leakdiff --keep-members 30 --keep-uploads 90

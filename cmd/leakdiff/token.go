@@ -97,22 +97,10 @@ func (c *tokenList) Run(ctx context.Context, m *Main) error {
 		table := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "NAME\tROLE\tMADE\tSTATE")
 		for _, t := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Role, wording.Day(t.Created), tokenState(t, time.Now()))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Name, t.Role, wording.Day(t.Created), wording.TokenState(t.Expires, t.Revoked, time.Now()))
 		}
 		return table.Flush()
 	})
-}
-
-func tokenState(t store.Token, now time.Time) string {
-	switch {
-	case !t.Revoked.IsZero():
-		return "revoked on " + wording.Day(t.Revoked)
-	case t.Expires.IsZero():
-		return "does not expire"
-	case !t.Valid(now):
-		return "expired on " + wording.Day(t.Expires)
-	}
-	return "expires on " + wording.Day(t.Expires)
 }
 
 func (c *tokenRevoke) Run(ctx context.Context, m *Main) error {

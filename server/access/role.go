@@ -61,7 +61,7 @@ func As(r *http.Request, who Identity) *http.Request {
 	ctx := context.WithValue(r.Context(), identityKey{}, who)
 	return r.WithContext(web.For(ctx, web.Account{
 		Name: who.Name(), Role: who.Role.String(), SignsOut: who.Session,
-		ReadOnly: who.Role < Uploader, Audits: who.Account != "" && who.Role == Admin,
+		ReadOnly: who.Role < Uploader,
 	}))
 }
 

@@ -1,5 +1,5 @@
 // Package page shows what belongs to no case: the start page with the list of cases,
-// search, help, the catalogue, and the script that captures a process.
+// search, help, the catalogue, the server itself, and the script that captures a process.
 package page
 
 import (
@@ -22,11 +22,18 @@ type Store interface {
 	PlanRetention(ctx context.Context, keep store.Retention, caseID string) ([]store.CaseRetained, error)
 }
 
+// Accounts lists the API tokens, and reads the audit log.
+type Accounts interface {
+	Tokens(ctx context.Context) ([]store.Token, error)
+	AuditLog(ctx context.Context, q store.AuditQuery) ([]store.AuditEntry, error)
+}
+
 // Volume is the disk of the uploads.
 type Volume interface{ Free() (int64, error) }
 
 type Config struct {
 	Store     Store
+	Accounts  Accounts
 	Volume    Volume
 	Respond   *response.Responder
 	Access    *access.Access

@@ -54,7 +54,7 @@ func TestPeopleSignInAndOutWithoutScripts(t *testing.T) {
 	}
 	step(t, "who may only read is offered nothing else", func(t *testing.T) {
 		tb.open(t, "/")
-		for _, form := range []string{`form[method="post"]:not([action="/logout"])`, "#upload", `a[href="/audit"]`} {
+		for _, form := range []string{`form[method="post"]:not([action="/logout"])`, "#upload"} {
 			if ask[bool](t, tb, "!!document.querySelector("+quoted(form)+")") {
 				t.Errorf("the start page has %s", form)
 			}
@@ -89,6 +89,6 @@ func TestPagesOfAccountsFollowTheRulesAndFit(t *testing.T) {
 	fits("login", "/login")
 	tb.open(t, "/login")
 	tb.signIn(t, "alice")
-	fits("audit", "/audit")
+	fits("server", "/server")
 	fits("home-signed-in", "/")
 }

@@ -527,7 +527,7 @@ func (f *CaseForm) about() document.Form {
 	row("keep_members", "Days to keep members, empty for what the server keeps, 0 for ever", f.KeepMembers, document.Field{Length: "5", Placeholder: f.MembersKept, Mode: "numeric"})
 	row("keep_uploads", "Days to keep uploads", f.KeepUploads, document.Field{Length: "5", Placeholder: f.UploadsKept, Mode: "numeric"})
 	rows.Add(keyBlocks(f.NeedsKey, "about")...)
-	out.Add(rows, document.Paragraph{Look: "note", Text: document.Text{document.LinkTo("/retention?case="+f.ID, "What the policy would drop now")}}, submitLine("btn", "Save"))
+	out.Add(rows, document.Paragraph{Look: "note", Text: document.Text{document.LinkTo("/server?case="+f.ID, "What the policy would drop now")}}, submitLine("btn", "Save"))
 	for _, b := range f.Before {
 		out.Say("note", b.Name+" was "+b.Value+".")
 	}
