@@ -77,7 +77,7 @@ func TestAnAlertIsAnEventOfTheCaseThatItsLabelsName(t *testing.T) {
 	if diff := cmp.Diff(events, s.events(up.Case)); diff != "" {
 		t.Errorf("the events (-want +got):\n%s", diff)
 	}
-	if page := s.get("/cases/" + up.Case + "/identity").body; !strings.Contains(page, "GoroutinesGrow: over 1000") {
+	if page := s.get("/bundles/" + up.ID).body; !strings.Contains(page, "GoroutinesGrow: over 1000") {
 		t.Error("the page of the case's identity does not show the event")
 	}
 	if got := s.events(other.Case); len(got) != 0 {

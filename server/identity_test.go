@@ -122,7 +122,7 @@ func TestEveryViewShowsWhatPeopleSaid(t *testing.T) {
 		{name: "the list of cases", path: "/", status: 200, want: []string{"prober-renamed"}},
 		{name: "a snapshot that was left out says so", path: "/snapshots/" + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case", "identity page"}},
 		{name: "a comparison with it as well", path: "/diff/" + at["t0"] + ".." + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case"}},
-		{name: "the identity page lists it", path: up.Link + "/identity", status: 200, want: []string{"t1 of prober-renamed on node-seven", "Take back in", "3\u00a0edits are in force"}},
+		{name: "the identity page lists it", path: "/bundles/" + up.ID, status: 200, want: []string{"t1 of prober-renamed on node-seven", "Take back in", "3\u00a0edits are in force"}},
 		{name: "the identity page is data as well", path: up.Link + "/identity.json", status: 200, want: []string{`"left_out"`, at["t1"], `"by": "upload"`}},
 	})
 	frozen := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
@@ -196,10 +196,11 @@ func TestTheFormsOfTheIdentityPage(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
 	id := up.Snapshots[1].ID
-	page := up.Link + "/identity"
+	page, shown := up.Link+"/identity", "/bundles/"+up.ID
 	header := []string{"Content-Type", formType}
 	s.run(t, []scenario{
-		{name: "the page says what is believed", path: page, status: 200, want: []string{"3\u00a0snapshots of 1\u00a0process; no time is known, the order is that of the names; nobody has changed anything.", "rates are per snapshot", "Move t1 up", "Nobody has changed anything."}, never: []string{`name="key"`, "role=\"alert\"", "t0 up", "t2 down"}},
+		{name: "the address without a bundle leads to the newest one", path: page, status: 303},
+		{name: "the page says what is believed", path: shown, status: 200, want: []string{"3\u00a0snapshots of 1\u00a0process; no time is known, the order is that of the names; nobody has changed anything.", "rates are per snapshot", "Move t1 up", "Nobody has changed anything."}, never: []string{`name="key"`, "role=\"alert\"", "t0 up", "t2 down"}},
 		{name: "a bad time is explained beside its field", method: "POST", path: page, body: postForm("kind", "time", "target", id, "value", "noon <b>"), header: header, status: 400, want: []string{"This is no time.", `value="noon &lt;b&gt;"`, "aria-invalid", "autofocus"}, never: []string{"noon <b>"}},
 		{name: "a name that is empty", method: "POST", path: page, body: postForm("kind", "process", "target", "series:"+id, "value", " "), header: header, status: 400, want: []string{"The program has no name."}},
 		{name: "a name that is too long", method: "POST", path: page, body: postForm("kind", "process", "target", id, "value", strings.Repeat("a", 201)), header: header, status: 400, want: []string{"name is too long", "it has 201 bytes and the limit is 200"}},
@@ -217,21 +218,21 @@ func TestTheFormsOfTheIdentityPage(t *testing.T) {
 		{name: "nothing was kept of all that", path: page + ".json", status: 200, want: []string{`"edits": []`}},
 	})
 	r := s.do("POST", page, strings.NewReader(postForm("kind", "process", "target", "from:"+id, "value", "late-part", "note", "ticket 7")), header...)
-	if r.status != 303 || r.header.Get("Location") != page+"?done=1" {
+	if r.status != 303 || r.header.Get("Location") != page+"?done=1#processes" {
 		t.Fatalf("%d to %q", r.status, r.header.Get("Location"))
 	}
 	s.run(t, []scenario{
-		{name: "the outcome is said with the way back", path: page + "?done=1", status: 200, want: []string{"Done. Program: not known → late-part (t1 and t2).", "ticket 7", "entered by a person (was: not known)"}},
-		{name: "an outcome that never was is not said", path: page + "?done=7&undone=1", status: 200, never: []string{"Done.", "Undone."}},
+		{name: "the outcome is said with the way back", path: shown + "?done=1", status: 200, want: []string{"Done. Program: not known → late-part (t1 and t2).", "ticket 7", "entered by a person (was: not known)"}},
+		{name: "an outcome that never was is not said", path: shown + "?done=7&undone=1", status: 200, never: []string{"Done.", "Undone."}},
 	})
-	if r := s.do("POST", page+"/undo", strings.NewReader(postForm("number", "1")), header...); r.status != 303 || r.header.Get("Location") != page+"?undone=1" {
+	if r := s.do("POST", page+"/undo", strings.NewReader(postForm("number", "1")), header...); r.status != 303 || r.header.Get("Location") != page+"?undone=1#processes" {
 		t.Fatalf("undoing gave %d to %q", r.status, r.header.Get("Location"))
 	}
 	s.run(t, []scenario{
-		{name: "undone is said", path: page + "?undone=1", status: 200, want: []string{"Undone. Program: late-part.", "Do it again", "nobody has changed anything"}},
+		{name: "undone is said", path: shown + "?undone=1", status: 200, want: []string{"Undone. Program: late-part.", "Do it again", "nobody has changed anything"}},
 		{name: "what was never made is not made again", method: "POST", path: page, body: postForm("again", "2"), header: header, status: 404, want: []string{"there is no such edit"}},
 		{name: "an undone edit is made again", method: "POST", path: page, body: postForm("again", "1"), header: header, status: 303},
-		{name: "it has a number of its own and the old note", path: page + "?done=2", status: 200, want: []string{"Done. Program: not known → late-part (t1 and t2).", "ticket 7"}},
+		{name: "it has a number of its own and the old note", path: shown + "?done=2", status: 200, want: []string{"Done. Program: not known → late-part (t1 and t2).", "ticket 7"}},
 		{name: "undoing twice is refused", method: "POST", path: page + "/undo", body: postForm("number", "1"), header: header, status: 404, want: []string{"it was undone before"}},
 	})
 }
@@ -276,7 +277,7 @@ func TestOnAnOpenServerOnlyTheOwnerEdits(t *testing.T) {
 	page, edits := up.Link+"/identity", "/api/v1/cases/"+up.Case+"/edits"
 	header := []string{"Content-Type", formType}
 	s.run(t, []scenario{
-		{name: "the forms ask for the key", path: page, status: 200, want: []string{`type="password" name="key"`}, never: []string{up.OwnerKey}},
+		{name: "the forms ask for the key", path: "/bundles/" + up.ID, status: 200, want: []string{`type="password" name="key"`}, never: []string{up.OwnerKey}},
 		{name: "a form without it", method: "POST", path: page, body: postForm("kind", "process", "target", id, "value", "x"), header: header, status: 403, want: []string{"needs its owner key", "no key was sent"}},
 		{name: "a form with a wrong one", method: "POST", path: page, body: postForm("kind", "process", "target", id, "value", "x", "key", "guess"), header: header, status: 403, want: []string{"the key is wrong"}, never: []string{"guess"}},
 		{name: "the API without it", method: "POST", path: edits, body: `{"kind":"leave_out","target":"` + id + `"}`, status: 403},
@@ -284,7 +285,7 @@ func TestOnAnOpenServerOnlyTheOwnerEdits(t *testing.T) {
 		{name: "the owner by a form", method: "POST", path: page, body: postForm("kind", "process", "target", id, "value", "x", "key", up.OwnerKey), header: header, status: 303},
 		{name: "the owner by the API", method: "POST", path: edits, body: `{"kind":"leave_out","target":"` + id + `"}`, header: []string{"Authorization", "Bearer " + up.OwnerKey}, status: 201},
 		{name: "the owner undoes by a form", method: "POST", path: page + "/undo", body: postForm("number", "1", "key", up.OwnerKey), header: header, status: 303},
-		{name: "the key stands nowhere", path: page, status: 200, never: []string{up.OwnerKey}},
+		{name: "the key stands nowhere", path: "/bundles/" + up.ID, status: 200, never: []string{up.OwnerKey}},
 	})
 }
 
@@ -407,7 +408,7 @@ func TestALoadThatAFamilyFollowsMakesItScaling(t *testing.T) {
 		t.Errorf("with the targets as load: %s", diff)
 	}
 	s.run(t, []scenario{
-		{name: "the outcome is said in verdicts", path: fmt.Sprintf("%s/identity?done=%d", up.Link, n), status: 200, want: []string{"Done. Load targets: 0 40 80 120 160 200 240 0. Of prometheus 4\u00a0families are scaling, none suspicious and none leaking now.", "Load (2\u00a0loads)"}},
+		{name: "the outcome is said in verdicts", path: fmt.Sprintf("/bundles/%s?done=%d", up.ID, n), status: 200, want: []string{"Done. Load targets: 0 40 80 120 160 200 240 0. Of prometheus 4\u00a0families are scaling, none suspicious and none leaking now.", "Load (2\u00a0loads)"}},
 		{name: "the evidence names the load", path: "/api/v1/cases/" + up.Case, status: 200, want: []string{"1 for each unit of targets, which went from 0 to 240"}},
 		{name: "the list of edits tells it by snapshot", path: "/api/v1/cases/" + up.Case + "/edits", status: 200, want: []string{`"targets": {`, `"` + up.Snapshots[6].ID + `": 240`, `"jobs": {`}},
 	})
@@ -465,7 +466,7 @@ func TestAnEventInsideTheOnsetIsNamedWithIt(t *testing.T) {
 		t.Errorf("the last window holds %q", last.Events)
 	}
 	s.run(t, []scenario{
-		{name: "the page lists all in their order", path: up.Link + "/identity?done=1", status: 200, want: []string{"Done. Event: ", "prober 1.31 &lt;b&gt;on&lt;/b&gt; all nodes; it lies between t", "before t0 of kubelet on realnode1"}, never: []string{"<b>on</b>"}},
+		{name: "the page lists all in their order", path: "/bundles/" + up.ID + "?done=1", status: 200, want: []string{"Done. Event: ", "prober 1.31 &lt;b&gt;on&lt;/b&gt; all nodes; it lies between t", "before t0 of kubelet on realnode1"}, never: []string{"<b>on</b>"}},
 		{name: "and its data", path: "/api/v1/cases/" + up.Case + "/edits", status: 200, want: []string{`"kind": "outage"`, `"text": "of the registry"`}},
 	})
 	s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, first), nil)
@@ -515,7 +516,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	if got.FirstBad != "1.31.0" || len(got.Rows) != 2 || got.Rows[0].Verdict != trend.Good || got.Rows[1].Rate != 20 {
 		t.Errorf("first bad %s: %+v", got.FirstBad, got.Rows)
 	}
-	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
+	s.run(t, []scenario{{name: "the page shows both with their source", path: "/bundles/" + up.ID, status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
 		{name: "the finding names the version", path: up.Link, status: 200, want: []string{"Versions", "first bad version: 1.31.0"}, never: []string{"test 1.3"}},
 	})
 	// Two snapshots an hour apart neither accuse a version nor clear it.
@@ -545,7 +546,7 @@ func TestTheFormsOfEventsAndLoads(t *testing.T) {
 		return postForm("kind", "load", "target", target, "name", name, "numbers", numbers)
 	}
 	s.run(t, []scenario{
-		{name: "the page has both", path: page, status: 200, want: []string{"What happened", "Load", "One number for each of t0 t1 t2, in this order", `<option value="outage">`}, never: []string{`role="alert"`}},
+		{name: "the page has both", path: "/bundles/" + up.ID, status: 200, want: []string{"What happened", "Load", "One number for each of t0 t1 t2, in this order", `<option value="outage">`}, never: []string{`role="alert"`}},
 		{name: "a bad time", method: "POST", path: page, body: event("noon <b>", "deploy", "1.4"), header: header, status: 400, want: []string{`role="alert">This is no time.`, `value="noon &lt;b&gt;"`, `value="deploy"`, `value="1.4"`}, never: []string{"noon <b>", "<b>Not taken</b>"}},
 		{name: "a time with the separator", method: "POST", path: page, body: event("2026-11-21; 03:00", "deploy", "1.4"), header: header, status: 400, want: []string{"This is no time.", `value="deploy"`}},
 		{name: "two words as kind", method: "POST", path: page, body: event("2026-11-21 03:00", "big deploy", "1.4"), header: header, status: 400, want: []string{"not a single word", `value="big deploy"`}},
@@ -557,13 +558,13 @@ func TestTheFormsOfEventsAndLoads(t *testing.T) {
 		{name: "a load of the whole case", method: "POST", path: page, body: postForm("kind", "load", "target", "case", "name", "sessions", "numbers", "1 2 3"), header: header, status: 400, want: []string{"<b>Not taken</b>", "A load is that of a whole series"}},
 		{name: "nothing was kept of all that", path: page + ".json", status: 200, want: []string{`"edits": []`, `"events": []`, `"loads": {}`}},
 		{name: "an event", method: "POST", path: page, body: event("2026-11-21 03:00", "deploy", "1.4; all nodes"), header: header, status: 303},
-		{name: "of dumps without a time it has no place", path: page + "?done=1", status: 200, want: []string{"Kept, but it changes nothing: no snapshot of the case has a time", "deploy 1.4; all nodes"}},
+		{name: "of dumps without a time it has no place", path: "/bundles/" + up.ID + "?done=1", status: 200, want: []string{"Kept, but it changes nothing: no snapshot of the case has a time", "deploy 1.4; all nodes"}},
 		{name: "a column from a table", method: "POST", path: page, body: load("sessions", "12\r\n–\r\n14.50"), header: header, status: 303},
-		{name: "the load is shown with its place", path: page + "?done=2", status: 200, want: []string{"Done. Load sessions: 12 – 14.5. Of ", "12 – 14.5"}},
+		{name: "the load is shown with its place", path: "/bundles/" + up.ID + "?done=2", status: 200, want: []string{"Done. Load sessions: 12 – 14.5. Of ", "12 – 14.5"}},
 		{name: "the same event twice", method: "POST", path: page, body: event("2026-11-21T03:00:00Z", "deploy", "1.4; all nodes"), header: header, status: 400, want: []string{"The case has this event already."}},
 		{name: "undoing the load", method: "POST", path: page + "/undo", body: postForm("number", "2"), header: header, status: 303},
-		{name: "is said", path: page + "?undone=2", status: 200, want: []string{"Undone. Load sessions: 12 – 14.5."}, never: []string{"1\u00a0load)"}},
+		{name: "is said", path: "/bundles/" + up.ID + "?undone=2", status: 200, want: []string{"Undone. Load sessions: 12 – 14.5."}, never: []string{"1\u00a0load)"}},
 		{name: "making it again", method: "POST", path: page, body: postForm("again", "2"), header: header, status: 303},
-		{name: "gives the same", path: page + "?done=3", status: 200, want: []string{"Done. Load sessions: 12 – 14.5."}},
+		{name: "gives the same", path: "/bundles/" + up.ID + "?done=3", status: 200, want: []string{"Done. Load sessions: 12 – 14.5."}},
 	})
 }

@@ -65,7 +65,7 @@ var everyRoute = []asked{
 	{route: "GET /knowledge/schema.json", path: "/knowledge/schema.json", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /knowledge/own/{id}", path: "/knowledge/own/none", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /cases/{id}", path: "/cases/{case}", nobody: 401, read: 200, upload: 200, admin: 200},
-	{route: "GET /cases/{id}/identity", path: "/cases/{case}/identity", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /cases/{id}/identity", path: "/cases/{case}/identity", nobody: 401, read: 303, upload: 303, admin: 303},
 	{route: "GET /cases/{id}/identity.json", path: "/cases/{case}/identity.json", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /bundles/{id}", path: "/bundles/{bundle}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /bundles/{id}/events", path: "/bundles/{bundle}/events", nobody: 401, read: 200, upload: 200, admin: 200},

@@ -191,7 +191,7 @@ func (s *Server) openRooms() {
 		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers,
 	})
 	s.intake = intake.New(intake.Config{
-		Store: watched, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
+		Store: watched, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Processes: s.cases, Summaries: s.cases, Raw: raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{

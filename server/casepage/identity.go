@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"leakdiff/analysis"
@@ -16,41 +17,53 @@ import (
 	"leakdiff/web/view"
 )
 
-// IdentityPage shows the recognised values of a case with their sources, and a form beside
-// each.
+// IdentityPage leads to the page of the newest bundle, which shows the files and the processes. A
+// case without bundles has its edits alone.
 func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
-	load := s.loader.LoadHeads
-	if q := r.URL.Query(); q.Has("done") || q.Has("undone") {
-		load = s.loader.Load // the page shows which verdicts the edit changed
-	}
-	l, err := load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.showIdentity(w, r, l, http.StatusOK, nil)
+	if len(l.Bundles) == 0 {
+		s.showProcesses(w, r, l, http.StatusOK, nil)
+		return
+	}
+	newest := slices.MaxFunc(l.Bundles, func(a, b store.Bundle) int { return a.Created.Compare(b.Created) })
+	to := url.URL{Path: "/bundles/" + newest.ID, RawQuery: r.URL.RawQuery, Fragment: "processes"}
+	s.respond.Redirect(w, r, to.String())
 }
 
-// showIdentity renders the page. refused is the form with an invalid value, nil for none.
-func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
-	in := view.IdentityInput{
-		CaseID: l.ID, CaseTitle: l.Title, Series: l.Built.Series, Said: l.Said, Edits: l.Edits, BundleOf: l.BundleOf,
-		Query: r.URL.Query(), NeedsKey: s.access.NeedsKey(r.Context(), l.ID), Refused: refused,
+// Processes returns the recognised values of a case with their sources and edits, for the page
+// that a request asks for.
+func (s *Service) Processes(r *http.Request, caseID string) (*view.IdentityInput, error) {
+	load := s.loader.LoadHeads
+	if q := r.URL.Query(); q.Has("done") || q.Has("undone") {
+		load = s.loader.Load // the page shows which verdicts the edit changed
+	}
+	l, err := load(r.Context(), caseID)
+	if err != nil {
+		return nil, err
+	}
+	return s.processes(r, l), nil
+}
+
+func (s *Service) processes(r *http.Request, l *loader.Loaded) *view.IdentityInput {
+	in := &view.IdentityInput{
+		CaseID: l.ID, CaseTitle: l.Title, Series: l.Built.Series, Said: l.Said, Edits: l.Edits,
+		Query: r.URL.Query(), NeedsKey: s.access.NeedsKey(r.Context(), l.ID),
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
 	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)
-	for _, b := range l.Bundles {
-		if b.Status != store.Done {
-			continue
-		}
-		artifacts, err := s.store.Artifacts(r.Context(), b.ID)
-		if err != nil {
-			s.respond.Fail(w, r, err)
-			return
-		}
-		in.Bundles = append(in.Bundles, view.IdentityBundle{ID: b.ID, Name: b.Name, Artifacts: artifacts})
-	}
-	v := view.NewIdentity(in)
+	return in
+}
+
+// showProcesses shows the processes without files. refused is the form with an invalid value, nil
+// for none.
+func (s *Service) showProcesses(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
+	in := s.processes(r, l)
+	in.Bundle, in.Refused = r.URL.Query().Get("bundle"), refused
+	v := view.NewIdentity(*in)
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, status, page.HTML(v.Page()))
 }
@@ -101,14 +114,14 @@ func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
 	var f *analysis.Fault
 	if errors.As(err, &f) && (f.Code == "invalid" || f.Code == "forbidden") {
 		_, status := s.respond.Fault(err)
-		s.showIdentity(w, r, l, status, &view.RefusedEdit{Edit: e, Fault: f})
+		s.showProcesses(w, r, l, status, &view.RefusedEdit{Edit: e, Fault: f})
 		return
 	}
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.respond.Redirect(w, r, identityURL(l.ID, "done", made.ID))
+	s.respond.Redirect(w, r, processesURL(r, l.ID, "done", made.ID))
 }
 
 // editOf reads a form. The forms of events and loads have a field for each part of the
@@ -135,11 +148,16 @@ func madeBefore(edits []identity.Edit, number string) (identity.Edit, error) {
 }
 
 func noSuchEdit(number string) error {
-	return response.Refuse("not_found", "there is no such edit", fmt.Sprintf("%.40q", number), "edits are named by their number", "the identity page of the case lists every edit")
+	return response.Refuse("not_found", "there is no such edit", fmt.Sprintf("%.40q", number), "edits are named by their number", "the page of files and processes lists every edit")
 }
 
-func identityURL(caseID, outcome string, number int64) string {
-	return fmt.Sprintf("/cases/%s/identity?%s=%d", url.PathEscape(caseID), outcome, number)
+// processesURL is the page that a form was sent from, with the edit that it made or took back.
+func processesURL(r *http.Request, caseID, outcome string, number int64) string {
+	to := "/cases/" + url.PathEscape(caseID) + "/identity"
+	if bundle := r.URL.Query().Get("bundle"); bundle != "" {
+		to = "/bundles/" + url.PathEscape(bundle)
+	}
+	return fmt.Sprintf("%s?%s=%d#processes", to, outcome, number)
 }
 
 // UndoForm handles the form that takes an edit back.
@@ -158,14 +176,14 @@ func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
 	var f *analysis.Fault
 	if errors.As(err, &f) && f.Code == "forbidden" {
 		_, status := s.respond.Fault(err)
-		s.showIdentity(w, r, l, status, &view.RefusedEdit{Undo: number, Fault: f})
+		s.showProcesses(w, r, l, status, &view.RefusedEdit{Undo: number, Fault: f})
 		return
 	}
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.respond.Redirect(w, r, identityURL(l.ID, "undone", number))
+	s.respond.Redirect(w, r, processesURL(r, l.ID, "undone", number))
 }
 
 func (s *Service) undo(r *http.Request, caseID, text, key string) (number int64, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,7 +27,8 @@ func (s *Service) DeleteBundleAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// BundlePage shows the stages of an ingest while it runs, and then the inventory.
+// BundlePage shows the stages of an ingest while it runs, and then the files of the bundle and the
+// processes of its case.
 func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	b, err := s.store.Bundle(r.Context(), id)
@@ -85,15 +87,15 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	outcome, err := s.cases.Brief(r.Context(), b.CaseID)
-	if err != nil {
+	if in.Processes, err = s.cfg.Processes.Processes(r, b.CaseID); err != nil {
 		return err
 	}
 	own, err := s.store.BundleSnapshots(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
-	for _, snap := range append(outcome.Snapshots, outcome.LeftOut...) {
+	said := &in.Processes.Said
+	for _, snap := range slices.Concat(said.Snapshots, said.LeftOut) {
 		if own[snap.ID] {
 			in.Snapshots = append(in.Snapshots, snap)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 
 	"leakdiff/analysis"
@@ -16,6 +17,7 @@ import (
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/store/blob"
+	"leakdiff/web/view"
 )
 
 // Blobs stores raw uploads by their hash.
@@ -88,6 +90,11 @@ type Cases interface {
 	Heads(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
+// Processes shows what was recognised in a case.
+type Processes interface {
+	Processes(r *http.Request, caseID string) (*view.IdentityInput, error)
+}
+
 type Config struct {
 	Store     Store
 	Blobs     Blobs
@@ -95,6 +102,7 @@ type Config struct {
 	Respond   *response.Responder
 	Access    *access.Access
 	Cases     Cases
+	Processes Processes
 	Summaries Summaries
 	Raw       RawBytes
 	// Worker works off Queue.

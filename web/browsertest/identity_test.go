@@ -106,11 +106,11 @@ func TestAnEngineerCorrectsWhatWasRecognised(t *testing.T) {
 	tb.do(t, withoutScripts) // every form works without them
 	path := "/cases/" + upload(t, tb.base, absolute(t, kubeletSample))
 
-	step(t, "the case leads to the page of its identity", func(t *testing.T) {
+	step(t, "the case leads to the page of its files and processes", func(t *testing.T) {
 		tb.open(t, path)
 		tb.do(t, openPart("Files"))
 		tb.follow(t, chromedp.Click(chromedp.CSS(`main a[href$="/identity"]`)))
-		head := run(t, tb, chromedp.Text(chromedp.CSS("main h1")))
+		head := run(t, tb, chromedp.Text(chromedp.CSS("section[aria-labelledby=processes] > p")))
 		if want := "18\u00a0snapshots of 2\u00a0processes; times from captured_at (certain); nobody has changed anything."; head != want {
 			t.Errorf("the page says %q, want %q", head, want)
 		}

@@ -113,7 +113,7 @@ func largeChoices(r report.Report) []view.Choice {
 
 // largeIdentity returns what was recognised in such a case.
 func largeIdentity(r report.Report, query url.Values) view.IdentityInput {
-	in := view.IdentityInput{CaseID: "clarge", CaseTitle: "many", BundleOf: map[string]string{}, Query: query, NeedsKey: true}
+	in := view.IdentityInput{CaseID: "clarge", CaseTitle: "many", Query: query, NeedsKey: true}
 	var found []analysis.Snapshot
 	for i, s := range r.Snapshots {
 		found = append(found, analysis.Snapshot{

@@ -67,7 +67,11 @@ func pages(name string) map[string]templ.Component {
 		list[file] = page.HTML(v.Page())
 	}
 	for file, change := range map[string]func(*view.BundleInput){
-		"bundle":          func(*view.BundleInput) {},
+		"bundle": func(in *view.BundleInput) {
+			processes := identityInput(name)
+			processes.NeedsKey = in.NeedsKey
+			in.Processes = &processes
+		},
 		"bundle-problems": func(in *view.BundleInput) { in.Show = "problems" },
 		"bundle-running": func(in *view.BundleInput) {
 			in.Status, in.Stage, in.Taken = "running", "unpacking", 412_000
@@ -228,7 +232,7 @@ func identityInput(name string) view.IdentityInput {
 		found[i].Order = i
 	}
 	found[2].CapturedAt, found[2].TimeFact = time.Time{}, analysis.Fact{Source: name}
-	in := view.IdentityInput{CaseID: "c1", CaseTitle: name, BundleOf: map[string]string{}, Done: 1, Bundles: []view.IdentityBundle{{ID: "b1", Name: name, Artifacts: bundleInput(name).Artifacts}}}
+	in := view.IdentityInput{CaseID: "c1", CaseTitle: name, Done: 1}
 	keys := identity.Resolve(found, nil).Keys
 	key := func(i int) string { return keys[found[i].ID] }
 	series := func(i int) string {
@@ -244,9 +248,6 @@ func identityInput(name string) view.IdentityInput {
 	} {
 		e.ID, e.At, e.By, e.Note = int64(i+1), found[0].CapturedAt, "owner", name
 		in.Edits = append(in.Edits, e)
-	}
-	for i := range found {
-		in.BundleOf[found[i].ID] = "b1"
 	}
 	in.Said = identity.Resolve(found, in.Edits)
 	in.Series = report.Group(in.Said.Snapshots)
@@ -341,11 +342,11 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 	tests := map[string]struct{ page, want, not []string }{
 		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -H Accept:text/plain -T bundle.tgz &#39;http://localhost:8080/api/v1/bundles/?wait=1&#39;"}, []string{`role="alert">Nothing can be`}},
 		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet", "leakdiff collect --pid 4711", "started without samples"}, []string{`id="upload"`, "upload.js"}},
-		"what was recognised":                 {[]string{"identity"}, []string{"17\u00a0snapshots of 2\u00a0processes", "4\u00a0edits are in force", "1\u00a0edit changes nothing any more", "its evidence is no longer in the case", "Take back in", "Do it again", "up\"", "63\u00a0files of kubelet-probe-leak.tgz", `action="/cases/c1/identity/undo"`, "Done. Host: realnode1 → kubelet-probe-leak.tgz"}, []string{`role="alert"`, `name="key"`}},
+		"what was recognised":                 {[]string{"identity"}, []string{"17\u00a0snapshots of 2\u00a0processes", "4\u00a0edits are in force", "1\u00a0edit changes nothing any more", "its evidence is no longer in the case", "Take back in", "Do it again", "up\"", `action="/cases/c1/identity/undo"`, "Done. Host: realnode1 → kubelet-probe-leak.tgz"}, []string{`role="alert"`, `name="key"`}},
 		"an edit that was refused":            {[]string{"identity-refused"}, []string{`role="alert">The name is too long (kubelet-probe-leak.tgz). Shorten it.`, `autofocus`, `name="key"`}, nil},
-		"a bundle that was read":              {[]string{"bundle"}, []string{"No goroutine was lost.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", "ticks after boot", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
+		"a bundle that was read":              {[]string{"bundle"}, []string{"No goroutine was lost.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", " ticks", `action="/cases/c1/identity?bundle=b1"`, `action="/cases/c1/identity/undo?bundle=b1"`, "Done. Host: realnode1", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
 		"a bundle that is being read":         {[]string{"bundle-running"}, []string{`data-events="/bundles/b1/events"`, `data-poll="/bundles/b1.json"`, `role="status"`, "may be closed", `<noscript><meta http-equiv="refresh" content="3"></noscript>`, "1203 goroutines", `action="/bundles/b1/cancel"`, `value="412000"`}, []string{"Problems"}},
-		"a bundle that failed":                {[]string{"bundle-failed"}, []string{"could not be read", "the archive is encrypted", "755a5c4a", `action="/bundles/b1/read"`}, []string{"Every line was understood", `id="times"`}},
+		"a bundle that failed":                {[]string{"bundle-failed"}, []string{"could not be read", "the archive is encrypted", "755a5c4a", `action="/bundles/b1/read"`}, []string{"Every line was understood", `id="processes"`}},
 		"an excerpt":                          {[]string{"raw"}, []string{`id="L1121" class="hl"`, `0xc000a1\x1b[0m`, "Download the whole file"}, nil},
 		"the form that freezes":               {[]string{"share"}, []string{`name="redact" value="on" checked`, `value="counts" checked`, "90 days, until 19 Feb 2027", `value="/cases/c1?show=all"`, "Host names"}, nil},
 		"the result of freezing":              {[]string{"shared"}, []string{"ok-3f9c2a7d51", `data-copy="link"`, "https://leakdiff.example/api/v1/permalinks/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef"}, nil},

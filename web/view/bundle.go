@@ -47,10 +47,9 @@ type Bundle struct {
 	Nothing    string
 	ProblemSum string
 	Problems   []Problem
-	TimesNote  string
-	Times      []TimeRow
-	Identity   []IdentityGroup
-	Files      []FileRow
+	// Processes are those of the case, nil where the case shows none.
+	Processes *Identity
+	Files     []FileRow
 }
 
 // Stage is one step of reading a bundle. State is done, now, waiting, or stopped.
@@ -106,6 +105,8 @@ type BundleInput struct {
 	Chosen   map[string]string
 	As       int
 	NeedsKey bool
+	// Processes is what was recognised in the case, nil to show nothing of it.
+	Processes *IdentityInput
 }
 
 // refreshSeconds is how often a page without scripts asks for news.
@@ -120,7 +121,7 @@ func NewBundle(in BundleInput) Bundle {
 	b.Sentence, b.Lead = bundleSentence(in)
 	b.Shell = Shell{
 		Sheet: "inventory",
-		Title: "Bundle " + b.Name, Section: "cases",
+		Title: "Files and processes, " + b.Name, Section: "cases",
 		Crumbs: []Link{{"Cases", "/"}}, Here: in.Name,
 		Actions: []Link{{"JSON", "/bundles/" + url.PathEscape(in.ID) + ".json"}},
 	}
@@ -150,18 +151,17 @@ func NewBundle(in BundleInput) Bundle {
 	link := func(p analysis.Problem) string { return problemURL(in, p) }
 	b.Problems = newProblems(in.Problems, link)
 	b.ProblemSum = problemSum(len(in.Problems), len(b.Problems))
-	all := len(in.Snapshots)
-	in.Snapshots = in.Snapshots[:min(all, mostListed)]
-	b.Times, b.TimesNote = times(in)
-	if all > mostListed {
-		b.TimesNote += fmt.Sprintf(" Times and identities of the first %s of %s are shown; the inventory of the API has all.", wording.Number(mostListed), wording.PagePlural(int64(all), "snapshot", "snapshots"))
+	if in.Processes != nil {
+		in.Processes.Bundle = in.ID
+		processes := NewIdentity(*in.Processes)
+		b.Processes = &processes
+		b.Shell.Actions = append(b.Shell.Actions, Link{"Edits as JSON", caseURL(in.CaseID) + "/identity.json"})
 	}
-	b.Identity = identityGroups(in.Snapshots)
 	return b
 }
 
-// mostListed is the number of snapshots a page lists, mostNodes how many files and directories.
-const mostListed, mostNodes = 300, 2500
+// mostNodes is the number of files and directories that a page lists.
+const mostNodes = 2500
 
 // URL is an address below the bundle's: URL("remove") is /bundles/{id}/remove.
 func (b Bundle) URL(below string) string {

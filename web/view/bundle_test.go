@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,44 +174,19 @@ func TestProblemsAreGroupedByWhatAndHint(t *testing.T) {
 	}
 }
 
-func TestIdentityShowsChangesAndTheLeastConfidence(t *testing.T) {
-	snapshot := func(pid string, c analysis.Confidence) analysis.Snapshot {
-		return analysis.Snapshot{Process: analysis.Process{
-			Name: analysis.Fact{Value: "kubelet", Source: "stat", Confidence: analysis.High},
-			PID:  analysis.Fact{Value: pid, Source: "stat", Confidence: c},
-		}}
+func TestEvidenceOfAnotherTimeIsSaid(t *testing.T) {
+	in := identityOf(recognised(2, func(i int, s *analysis.Snapshot) {
+		if i == 1 {
+			s.Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: s.CapturedAt.Add(3 * time.Minute)}
+		}
+	}))
+	b := NewBundle(BundleInput{ID: "b", CaseID: "c1", Status: "done", Processes: &in})
+	var later []string
+	for _, r := range b.Processes.Series[0].Rows {
+		later = append(later, r.Later)
 	}
-	b := NewBundle(BundleInput{ID: "b", Status: "done", Snapshots: []analysis.Snapshot{snapshot("2706", analysis.High), snapshot("3105", analysis.Low)}})
-	want := []IdentityGroup{{Name: "kubelet", Rows: []IdentityRow{
-		{Field: "Host", Value: "not known", Source: "nothing in the bundle says it"},
-		{Field: "Program", Value: "kubelet", Source: "stat", Confidence: "high"},
-		{Field: "Pid", Value: "2706 and 3105", Source: "stat; it changes: the process was restarted", Confidence: "low"},
-		{Field: "Start time", Value: "not known", Source: "nothing in the bundle says it"},
-		{Field: "Version", Value: "not known", Source: "nothing in the bundle says it"},
-	}}}
-	if diff := cmp.Diff(want, b.Identity); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestOneInstantOfTwoProcessesIsOneTime(t *testing.T) {
-	at := time.Date(2026, 11, 21, 2, 58, 36, 0, time.UTC)
-	snapshot := func(id, name string) analysis.Snapshot {
-		return analysis.Snapshot{ID: id, Label: "t1", CapturedAt: at, TimeFact: analysis.Fact{Source: "captured_at", Confidence: analysis.High},
-			Process: analysis.Process{Name: analysis.Fact{Value: name}}}
-	}
-	later := snapshot("s2", "containerd")
-	later.Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: at.Add(3 * time.Minute)}
-	b := NewBundle(BundleInput{ID: "b", CaseID: "c", Status: "done", Snapshots: []analysis.Snapshot{snapshot("s0", "kubelet"), snapshot("s1", "containerd"), later}})
-	want := []TimeRow{
-		{Label: "t1", Time: "02:58:36", Source: "captured_at", Confidence: "high", Snapshots: []Link{{"kubelet", "/snapshots/s0?case=c"}, {"containerd", "/snapshots/s1?case=c"}}},
-		{Label: "t1", Time: "02:58:36", Source: "captured_at", Confidence: "high", Note: "descriptors at 03:01:36", Snapshots: []Link{{"containerd", "/snapshots/s2?case=c"}}},
-	}
-	if diff := cmp.Diff(want, b.Times); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if b.TimesNote != "All on 21 Nov 2026, UTC." {
-		t.Errorf("note is %q", b.TimesNote)
+	if want := []string{"", "Descriptors at 03:04:00."}; !slices.Equal(later, want) {
+		t.Errorf("the rows say %q, want %q", later, want)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Inventory returns what was found in a bundle that was read, and what can be done with it.
+// Inventory returns what was found in a bundle that was read, what can be done with it, and the
+// processes of its case.
 func (b Bundle) Inventory() document.Blocks {
 	var out document.Blocks
 	if len(b.Figures) > 0 {
@@ -20,9 +21,13 @@ func (b Bundle) Inventory() document.Blocks {
 	}
 	out.Add(b.actions())
 	if !b.Unread {
-		out.Add(b.contents(), document.Group{Look: "cols2 block", Blocks: document.Blocks{b.problems(), b.times()}}, b.identity())
+		out.Add(b.contents(), b.problems())
 	}
-	return append(out, b.Uploaded()...)
+	out = append(out, b.Uploaded()...)
+	if b.Processes != nil {
+		out = append(out, b.Processes.blocks()...)
+	}
+	return out
 }
 
 // actions open the case, read the bundle again and remove it.
@@ -30,6 +35,9 @@ func (b *Bundle) actions() document.Group {
 	out := document.Group{Look: "act"}
 	if b.CaseID != "" {
 		out.Add(document.Text{document.LinkButton("btn primary", "/cases/"+b.CaseID, "Open the case")})
+	}
+	if b.Processes != nil {
+		out.Add(document.Text{document.LinkButton("btn quiet", "#processes", "Processes and times")})
 	}
 	switch {
 	case b.Dropped:
@@ -165,34 +173,6 @@ func (b *Bundle) problems() document.Section {
 	return out
 }
 
-func (b *Bundle) times() document.Section {
-	out := document.NewSection("times", "Times", b.TimesNote)
-	if len(b.Times) == 0 {
-		out.Say("empty", "There is no snapshot, so there is no time.")
-		return out
-	}
-	table := document.Table{Look: "data times", Label: "Times of snapshots", Caption: "Times of snapshots", Head: heads("Snapshot", "Time", "Source", "Sure"), Parts: []document.Part{{}}}
-	for _, r := range b.Times {
-		var at document.Text
-		for i, s := range r.Snapshots {
-			if i > 0 {
-				at = append(at, document.Plain(", "))
-			}
-			at = append(at, document.LinkTo(s.URL, s.Text))
-		}
-		source := document.Blocks{document.Words(r.Source)}
-		if r.Note != "" {
-			source.Add(document.Group{Look: "by", Blocks: document.Blocks{document.Words(r.Note)}})
-		}
-		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
-			{Header: true, Blocks: document.Blocks{document.Words(r.Label), document.Group{Look: "by", Blocks: document.Blocks{at}}}},
-			{Look: "nowrap", Text: document.Words(r.Time)}, {Look: document.Soft, Blocks: source}, {Text: document.Text{document.Marked(document.Confidence, r.Confidence)}},
-		}})
-	}
-	out.Add(table)
-	return out
-}
-
 // heads are the heads of columns; one that ends in a star is of figures.
 func heads(words ...string) []document.Cell {
 	out := make([]document.Cell, len(words))
@@ -202,31 +182,6 @@ func heads(words ...string) []document.Cell {
 			out[i].Look = document.Figured
 		}
 	}
-	return out
-}
-
-func (b *Bundle) identity() document.Section {
-	out := document.NewSection("identity", "Identity", "What leakdiff believes, and from where.")
-	if b.CaseID != "" {
-		out.End.Add(document.Text{document.LinkButton("end", "/cases/"+b.CaseID+"/identity", "Correct it")})
-	}
-	if len(b.Identity) == 0 {
-		out.Say("empty", "There is no snapshot, so there is no process.")
-		return out
-	}
-	table := document.Table{Look: "data ident", Label: "Identity of processes", Caption: "Identity of processes", Head: heads("Field", "Value", "Source", "Sure")}
-	for _, g := range b.Identity {
-		part := document.Part{Rows: []document.Row{{Look: "plain grp", Cells: []document.Cell{{Group: true, Span: 4, Text: document.Words(g.Name)}}}}}
-		for _, r := range g.Rows {
-			value, sure := document.Cell{Words: r.Value}, document.Marked(document.Confidence, r.Confidence)
-			if r.Confidence == "" {
-				value.Look, sure = document.Muted, document.Marked(document.Muted, "n/a")
-			}
-			part.Rows = append(part.Rows, document.Row{Look: "plain", Cells: []document.Cell{{Header: true, Text: document.Words(r.Field)}, value, {Look: "src", Text: document.Words(r.Source)}, {Text: document.Text{sure}}}})
-		}
-		table.Parts = append(table.Parts, part)
-	}
-	out.Add(table)
 	return out
 }
 

@@ -34,13 +34,29 @@ type Identity struct {
 	Paging  *Paging
 	LeftOut []LeftOutRow
 	History []HistoryRow
-	Loose   []LooseBundle
 	// The notes say how many entries of a list are not shown.
-	LeftOutNote, HistoryNote, LooseNote string
+	LeftOutNote, HistoryNote string
+	// Bundle is the one on whose page it stands, or empty.
+	Bundle string
 }
 
 // URL is the address that takes the forms: URL("/undo") that undoes.
-func (v Identity) URL(below string) string { return caseURL(v.CaseID) + "/identity" + below }
+func (v Identity) URL(below string) string {
+	to := caseURL(v.CaseID) + "/identity" + below
+	if v.Bundle != "" {
+		to += "?bundle=" + url.QueryEscape(v.Bundle)
+	}
+	return to
+}
+
+// pageURL is the address of a page of the snapshots.
+func (v *Identity) pageURL(page int) string {
+	to := caseURL(v.CaseID) + "/identity"
+	if v.Bundle != "" {
+		to = "/bundles/" + url.PathEscape(v.Bundle)
+	}
+	return to + "?page=" + strconv.Itoa(page) + "#processes"
+}
 
 // ZoneForm is the zone of times that were read without one.
 type ZoneForm struct {
@@ -92,11 +108,13 @@ type IdentitySeries struct {
 // IdentitySnapshot is one snapshot. Up and Down are the new places of one without
 // a time, empty where it cannot be moved.
 type IdentitySnapshot struct {
-	ID, Label, URL          string
-	Time, Host, Process     Cell
-	PID, Version            Cell
-	Start, StartSource      string
-	StartConfidence         string
+	ID, Label, URL      string
+	Time, Host, Process Cell
+	PID, Version        Cell
+	Start, StartSource  string
+	StartConfidence     string
+	// Later says which kinds of evidence are of another time.
+	Later                   string
 	Evidence                string
 	Files                   []EvidenceFile
 	Up, Down, From          string
@@ -145,18 +163,6 @@ type HistoryRow struct {
 	Lost bool
 }
 
-// LooseBundle is the files of a bundle that belong to no snapshot.
-type LooseBundle struct {
-	Name, URL, About, More string
-	Files                  []EvidenceFile
-}
-
-// IdentityBundle is a bundle with its files.
-type IdentityBundle struct {
-	ID, Name  string
-	Artifacts []analysis.Artifact
-}
-
 // RefusedEdit is a form that was not taken, or the undoing of an edit.
 type RefusedEdit struct {
 	Edit  identity.Edit
@@ -171,8 +177,8 @@ type IdentityInput struct {
 	Series            []report.JudgedSeries
 	Said              identity.Outcome
 	Edits             []identity.Edit
-	Bundles           []IdentityBundle
-	BundleOf          map[string]string
+	// Bundle is the one on whose page it stands, or empty.
+	Bundle string
 	// Query is that of the address: page.
 	Query        url.Values
 	NeedsKey     bool
@@ -185,11 +191,8 @@ const (
 	// snapshots, each with a form behind every value.
 	maxSeries       = 30
 	maxIdentityRows = 80
-	// maxLoose are the files that are listed of a bundle, maxAllLoose those of all.
-	maxLoose    = 100
-	maxAllLoose = 400
-	maxEdits    = 200
-	maxLeftOut  = 200
+	maxEdits        = 200
+	maxLeftOut      = 200
 )
 
 type identityMaker struct {
@@ -210,12 +213,11 @@ func NewIdentity(in IdentityInput) Identity {
 	for _, s := range in.Said.LeftOut {
 		m.labels[s.ID] = Visible(s.Label)
 	}
-	v := Identity{CaseID: in.CaseID, NeedsKey: in.NeedsKey, Sentence: m.sentence(), Mind: m.mind()}
+	v := Identity{CaseID: in.CaseID, Bundle: in.Bundle, NeedsKey: in.NeedsKey, Sentence: m.sentence(), Mind: m.mind()}
 	v.Shell = Shell{
 		Sheet: "inventory",
-		Title: "Identity, " + Visible(in.CaseTitle), Section: "cases", Here: "Identity",
-		Crumbs:  []Link{{"Cases", "/"}, {Visible(in.CaseTitle), caseURL(in.CaseID)}},
-		Actions: []Link{{"JSON", v.URL(".json")}},
+		Title: "Processes, " + Visible(in.CaseTitle), Section: "cases", Here: "Processes",
+		Crumbs: []Link{{"Cases", "/"}, {Visible(in.CaseTitle), caseURL(in.CaseID)}},
 	}
 	v.Zone, v.Events = m.zone(), m.events()
 	for _, part := range m.page(&v) {
@@ -223,7 +225,6 @@ func NewIdentity(in IdentityInput) Identity {
 	}
 	m.leftOut(&v)
 	m.history(&v)
-	m.loose(&v)
 	v.Said, v.SaidEdit = m.said()
 	if r := in.Refused; r != nil && !m.placed {
 		v.Refused = faultWords(r.Fault)
@@ -305,7 +306,7 @@ func (m *identityMaker) page(v *Identity) []identityPart {
 			to = firsts[number]
 		}
 		v.Paging = newPaging("Snapshots", firsts[number-1], to, all, number, len(pages), func(page int) string {
-			return v.URL("?page=" + strconv.Itoa(page))
+			return v.pageURL(page)
 		})
 		v.Paging.Note = "Of " + wording.PagePlural(int64(len(m.in.Series)), "process", "processes") + "."
 	}
@@ -420,6 +421,9 @@ func (m *identityMaker) snapshot(id string, series report.JudgedSeries, i int, s
 	}
 	if out.Evidence == "" {
 		out.Evidence = "figures only"
+	}
+	if later := laterWords(*s); later != "" {
+		out.Later = capital(later) + "."
 	}
 	for _, a := range s.Artifacts {
 		out.Files = append(out.Files, evidenceFile(a))

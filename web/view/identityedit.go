@@ -1,7 +1,6 @@
 package view
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -142,45 +141,4 @@ func (m *identityMaker) said() (string, int64) {
 		}
 	}
 	return "", 0
-}
-
-// loose lists the files of each bundle that belong to no snapshot.
-func (m *identityMaker) loose(v *Identity) {
-	used := map[string]bool{}
-	mark := func(s *analysis.Snapshot) {
-		for _, a := range s.Artifacts {
-			used[m.in.BundleOf[s.ID]+"\x00"+a.Path] = true
-		}
-	}
-	m.each(mark)
-	for i := range m.in.Said.LeftOut {
-		mark(&m.in.Said.LeftOut[i])
-	}
-	listed, bundles := 0, 0
-	for _, b := range m.in.Bundles {
-		l := LooseBundle{Name: Visible(b.Name), URL: "/bundles/" + url.PathEscape(b.ID)}
-		n := int64(0)
-		for _, a := range b.Artifacts {
-			if used[b.ID+"\x00"+a.Path] {
-				continue
-			}
-			if n++; n <= maxLoose && listed < maxAllLoose {
-				l.Files = append(l.Files, evidenceFile(a))
-				listed++
-			}
-		}
-		if more := n - int64(len(l.Files)); more > 0 {
-			l.More = "and " + wording.Exact(more) + " more; the page of the bundle lists them all"
-		}
-		switch {
-		case n > 0 && len(l.Files) == 0:
-			bundles++
-		case n > 0:
-			l.About = wording.PagePlural(n, "file", "files") + " of " + l.Name
-			v.Loose = append(v.Loose, l)
-		}
-	}
-	if bundles > 0 {
-		v.LooseNote = wording.PagePlural(int64(bundles), "more bundle has", "more bundles have") + " files of no snapshot; the page of each lists them."
-	}
 }

@@ -7,13 +7,18 @@ import (
 	"leakdiff/analysis/say/document"
 )
 
-// Page is the page, with a form behind every value. A form opens by its value, without
-// scripts.
+// Page is the page of the processes alone, which answers a form that was refused.
 func (v Identity) Page() Page {
 	out := Page{Shell: v.Shell}
-	d := &out.Body
-	d.Title(v.Sentence)
-	d.Say("lead", "A value opens its form. Every change is worked out at once, holds when the bundles are read again, and can be undone below.")
+	out.Body.Title("Processes and times")
+	out.Body.Add(v.blocks()...)
+	return out
+}
+
+// blocks show the processes, with a form behind every value. A form opens by its value, without
+// scripts.
+func (v *Identity) blocks() document.Blocks {
+	d := document.Blocks{document.NewSection("processes", "Processes and times", "", document.Words(v.Sentence), document.Paragraph{Look: "note", Text: document.Words("A value opens its form. Every change is worked out at once, holds when the bundles are read again, and can be undone below.")})}
 	if v.Said != "" {
 		form := document.Form{Look: "box grow", Role: "status", Post: true, Action: v.URL("/undo")}
 		form.Add(document.Words(v.Said + " "))
@@ -41,8 +46,8 @@ func (v Identity) Page() Page {
 	if len(v.LeftOut) > 0 {
 		d.Add(v.leftOut())
 	}
-	d.Add(v.history(), v.loose())
-	return out
+	d.Add(v.history())
+	return d
 }
 
 // form changes one thing of the case.
@@ -217,6 +222,9 @@ func (r *IdentitySnapshot) evidence() document.Fold {
 		start = append(start, document.Plain(" "), document.Marked(document.Muted, "("+r.StartSource+")"))
 	}
 	list := document.List{Look: "plain-list box", Items: []document.Item{{Blocks: document.Blocks{start}}}}
+	if r.Later != "" {
+		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{document.Words(r.Later)}})
+	}
 	list.Items = append(list.Items, evidenceItems(r.Files)...)
 	return document.Fold{Look: "ed r", Name: "ed", Summary: document.Words(r.Evidence), Blocks: document.Blocks{list}}
 }
@@ -344,23 +352,4 @@ func (v *Identity) edit(h *HistoryRow) document.Form {
 	form.Add(v.ownerKey()...)
 	form.Add(document.Words("undone "), document.Press{Look: "link", Text: "Do it again"})
 	return form
-}
-
-func (v *Identity) loose() document.Section {
-	out := document.NewSection("loose-h", "Files of no snapshot", "")
-	if len(v.Loose) == 0 {
-		out.Say("empty", "Every file of the case belongs to a snapshot.")
-	}
-	for _, b := range v.Loose {
-		more := b.More
-		if more != "" {
-			more += " "
-		}
-		out.Add(document.Fold{Look: "fold", Summary: document.Words(b.About), Blocks: document.Blocks{
-			document.List{Look: "plain-list", Items: evidenceItems(b.Files)},
-			document.Paragraph{Look: "note", Text: document.Text{document.Plain(more), document.LinkTo(b.URL, "Open the bundle")}},
-		}})
-	}
-	out.Say("note", v.LooseNote)
-	return out
 }
