@@ -99,6 +99,7 @@ func TestAPersonAtHisOwnMachineNeedsNoKey(t *testing.T) {
 		{name: "cancelling", method: "POST", path: "/bundles/" + up.ID + "/cancel", header: []string{"Content-Type", formType}, status: 303},
 		{name: "freezing without redaction", method: "POST", path: "/share", body: "case=" + up.Case + "&keep=7d", header: []string{"Content-Type", formType}, status: 200},
 		{name: "the page asks for none", path: "/bundles/" + up.ID, status: 200, never: []string{`name="key"`}},
+		{name: "a twin that it does not have", path: "/bundles/" + up.ID + ".jira", status: 404, want: []string{"this page has no twin .jira"}},
 		{name: "nor does sharing", path: "/share?view=" + url.QueryEscape(up.Link), status: 200, never: []string{`name="key"`}},
 		{name: "of a bundle that is none", method: "POST", path: "/bundles/bnone/read", header: []string{"Content-Type", formType}, status: 404},
 	})

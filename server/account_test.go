@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -97,6 +98,17 @@ func TestWhoTriesPasswordsIsStopped(t *testing.T) {
 		} else if r.status != want {
 			t.Errorf("try %d gives %d", i+1, r.status)
 		}
+	}
+	// Another person behind the address is not locked out; nor are names without end tried.
+	if r := s.do("POST", "/login", strings.NewReader("user=alice&password=correct+horse"), "Content-Type", formType); r.status != 303 {
+		t.Errorf("alice signs in with %d", r.status)
+	}
+	status := 401
+	for i := 13; i < addressRate && status == 401; i++ {
+		status = s.do("POST", "/login", strings.NewReader(fmt.Sprintf("user=n%d&password=x", i)), "Content-Type", formType).status
+	}
+	if last := s.do("POST", "/login", strings.NewReader("user=another&password=x"), "Content-Type", formType).status; status != 401 || last != 429 {
+		t.Errorf("try %d gives %d, the next one %d", addressRate, status, last)
 	}
 }
 

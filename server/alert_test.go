@@ -129,7 +129,8 @@ func TestAWebhookIsToldWhenAFamilyLeaksOnManyHosts(t *testing.T) {
 		begin.Version != "test" || begin.At.IsZero() || !begin.At.Equal(begin.Since) {
 		t.Errorf("the webhook is told %+v", begin)
 	}
-	if want := *begin.Title + " leaks on 2 hosts, more than 1: node-1 and node-3. " + link; begin.Text != want {
+	// The text is escaped for chats, the title is not.
+	if want := "pool.(*Pool).work &lt;- main.main leaks on 2 hosts, more than 1: node-1 and node-3. " + link; begin.Text != want {
 		t.Errorf("the text is %q, want %q", begin.Text, want)
 	}
 	s.run(t, []scenario{
@@ -149,7 +150,7 @@ func TestAWebhookIsToldWhenAFamilyLeaksOnManyHosts(t *testing.T) {
 	s.grows("node-1", 12, 2, 2, 2, 2, 2)
 	eventually(t, func() bool { return len(w.told()) > 1 }, "the end of the alert")
 	end := w.told()[1]
-	if want := *begin.Title + " leaks on no host now. The alert has ended. " + link; end.Event != "ended" || end.Hosts != 0 || len(end.Names) > 0 || end.Text != want || !end.Since.Equal(begin.Since) || end.ID == begin.ID {
+	if want := "pool.(*Pool).work &lt;- main.main leaks on no host now. The alert has ended. " + link; end.Event != "ended" || end.Hosts != 0 || len(end.Names) > 0 || end.Text != want || !end.Since.Equal(begin.Since) || end.ID == begin.ID {
 		t.Errorf("the webhook is told %+v", end)
 	}
 }

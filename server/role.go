@@ -240,14 +240,23 @@ func loginAddress(r *http.Request) string {
 	return "/login?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
 }
 
-// loginRate is how many passwords one sender may try in a minute.
-const loginRate = 10
+// loginRate bounds the passwords that one sender may try for one name in a minute: people behind
+// one address do not lock each other out. addressRate bounds those for all names.
+const loginRate, addressRate = 10, 60
 
 // limitLogins limits the passwords that one sender tries.
 func (s *Server) limitLogins() func(http.Handler) http.Handler {
-	return httprate.LimitBy(loginRate, time.Minute, s.access.SenderKey, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
-		s.respond.Fail(w, r, response.Refuse("too_many", "this address tries too many passwords", "", "one address may try ten in a minute", "wait as long as Retry-After says, in seconds"))
-	}))
+	refuse := httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+		s.respond.Fail(w, r, response.Refuse("too_many", "this address tries too many passwords", "", "one address may try ten for a name in a minute, and sixty for all", "wait as long as Retry-After says, in seconds"))
+	})
+	ofName := func(r *http.Request) (string, error) {
+		r.Body = http.MaxBytesReader(nil, r.Body, response.MaxForm)
+		sender, err := s.access.SenderKey(r)
+		return sender + "\x00" + r.PostFormValue("user"), err
+	}
+	names := httprate.LimitBy(loginRate, time.Minute, ofName, refuse)
+	addresses := httprate.LimitBy(addressRate, time.Minute, s.access.SenderKey, refuse)
+	return func(next http.Handler) http.Handler { return addresses(names(next)) }
 }
 
 // unchecked returns the routes of a router that no rule names, for tests.

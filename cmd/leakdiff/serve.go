@@ -81,7 +81,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if c.Verbose {
 		level = slog.LevelDebug
 	}
-	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(server.NewOutages(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level})))
 	keep, err := c.retention()
 	if err != nil {
 		return err

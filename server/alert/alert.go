@@ -156,14 +156,16 @@ type message struct {
 // body is the body of a delivery: the usual one, or what the template makes of it. It is empty
 // where the template makes nothing.
 func (a *Alerts) body(of store.Alert) ([]byte, error) {
-	usual, err := a.usual(of)
-	if err != nil || a.cfg.Template == nil {
-		return usual, err
+	m := a.usual(of)
+	if a.cfg.Template == nil {
+		// Chats take the body as it is, and read markup in the text: names come from dumps.
+		m.Text = slackText.Replace(m.Text)
+		return json.Marshal(m)
 	}
-	return a.cfg.Template.body(usual)
+	return a.cfg.Template.body(m)
 }
 
-func (a *Alerts) usual(of store.Alert) ([]byte, error) {
+func (a *Alerts) usual(of store.Alert) message {
 	m := message{
 		ID: of.ID, Event: "ended", At: of.At, Since: of.Since, Fingerprint: of.Fingerprint, Hosts: of.Hosts, Names: append([]string{}, of.Named...),
 		Limit: a.cfg.Hosts, Version: a.cfg.Version,
@@ -181,7 +183,7 @@ func (a *Alerts) usual(of store.Alert) ([]byte, error) {
 		m.URL = &link
 		m.Text += " " + link
 	}
-	return json.Marshal(m)
+	return m
 }
 
 // deliver sends what is due, the oldest first, and returns how long no more is.

@@ -95,9 +95,13 @@ func writeJSON(v any) (string, error) {
 }
 
 // body returns what a template makes of the usual body, without space around it.
-func (t *Template) body(usual []byte) ([]byte, error) {
+func (t *Template) body(usual message) ([]byte, error) {
+	text, err := json.Marshal(usual)
+	if err != nil {
+		return nil, err
+	}
 	var fields map[string]any
-	if err := json.Unmarshal(usual, &fields); err != nil {
+	if err := json.Unmarshal(text, &fields); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -109,20 +113,16 @@ func (t *Template) body(usual []byte) ([]byte, error) {
 
 // samples are usual bodies: of an alert that begins, with names as a hostile dump may have
 // them, and of one that ends of which nothing is known any more.
-func samples() [][]byte {
+func samples() []message {
 	at := time.Date(2026, 11, 25, 21, 10, 38, 0, time.UTC)
 	began := store.Alert{
 		ID: "dsample", Started: true, Fingerprint: "g1:2ec9fdcf9986297b97a1efc87069efaa", Title: "quote\" and\nline\\end", Kind: analysis.KindGoroutine,
 		Hosts: 2, Named: []string{"node-\"a", "node\\b"}, At: at, Since: at,
 	}
 	ended := store.Alert{ID: "dsample", Fingerprint: "g1:2ec9fdcf9986297b97a1efc87069efaa", At: at.Add(time.Hour), Since: at}
-	var out [][]byte
+	var out []message
 	for base, of := range map[string]store.Alert{"https://leaks.example.org": began, "": ended} {
-		text, err := (&Alerts{cfg: Config{BaseURL: base, Hosts: 1, Version: "1"}}).usual(of)
-		if err != nil {
-			panic(err) // strings and numbers are always JSON
-		}
-		out = append(out, text)
+		out = append(out, (&Alerts{cfg: Config{BaseURL: base, Hosts: 1, Version: "1"}}).usual(of))
 	}
 	return out
 }

@@ -36,8 +36,13 @@ func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	if suffix == ".json" {
+	switch suffix {
+	case "":
+	case ".json":
 		response.WriteJSON(w, http.StatusOK, s.state(r.Context(), b))
+		return
+	default:
+		s.respond.Fail(w, r, response.Refuse("not_found", "this page has no twin "+suffix, "", "a bundle has its state as .json", "open the case and take its "+suffix))
 		return
 	}
 	c, err := s.store.Case(r.Context(), b.CaseID)

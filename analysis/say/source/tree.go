@@ -140,7 +140,9 @@ func candidates(file string) (out []string) {
 
 func valid(names ...string) (out []string) {
 	for _, name := range names {
-		if fs.ValidPath(name) && strings.HasSuffix(name, ".go") && !strings.ContainsAny(name, "\x00\\:") {
+		// A file or folder with a dot in front is hidden from a listing, and from a dump.
+		hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
+		if fs.ValidPath(name) && strings.HasSuffix(name, ".go") && !hidden && !strings.ContainsAny(name, "\x00\\:") {
 			out = append(out, name)
 		}
 	}

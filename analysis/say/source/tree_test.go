@@ -42,7 +42,7 @@ func TestStart(t *testing.T) {
 	write(t, checkout, map[string]string{
 		"cmd/app/main.go": code, "main.go": strings.ReplaceAll(code, "serve(l)", "root(l)"), "vendor/github.com/v/w/z.go": code, "pool/pool.go": "package pool\n", "pool/worker.go": code, "pool/two.go": strings.ReplaceAll(code, "Run(", "Walk("),
 		"notes.txt": code, "big.go": code + strings.Repeat("// long\n", 600_000), "wide.go": strings.ReplaceAll(code, "go serve(l)", "go serve(l) // "+strings.Repeat("ä", 1000)),
-		"two.go": code, "deep/two.go": "package deep\n",
+		"two.go": code, "deep/two.go": "package deep\n", ".git/hook.go": code, ".env.go": code,
 	})
 	write(t, other, map[string]string{"two.go": code, "only/two.go": code})
 	write(t, outside, map[string]string{"secret.go": code})
@@ -68,6 +68,8 @@ func TestStart(t *testing.T) {
 		{"a checkout by the longest end of the path", "/srv/build/app/cmd/app/main.go", 8, "cmd/app/main.go", ""},
 		{"a checkout on Windows", `D:\build\app\cmd\app\main.go`, 8, "cmd/app/main.go", ""},
 		{"a file in the root of the checkout", "/srv/build/app/main.go", 8, "main.go", ""},
+		{"a file in a hidden directory", "/srv/app/.git/hook.go", 8, "", absent + "hook.go."},
+		{"a hidden file", "/srv/app/.env.go", 8, "", absent + ".env.go."},
 		{"a vendored package of a build with -trimpath", "github.com/v/w/z.go", 8, "vendor/github.com/v/w/z.go", ""},
 		{"a vendored package of a module with a version", "github.com/v/w@v1.0.0/z.go", 8, "vendor/github.com/v/w/z.go", ""},
 		{"the checkout of a module with a version", "example.com/app@v1.0.0/pool/worker.go", 8, "pool/worker.go", ""},
