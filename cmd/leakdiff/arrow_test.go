@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"cmd/lab/mutation":         {},
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/expression", "analysis/read/family", words}, // it words a comparison of versions
-	"analysis/say/redact":      {"analysis", "analysis/expression"},
+	"analysis/say/redact":      {"analysis", "analysis/expression", "analysis/say/wording"},
 	"analysis/say/noun":        {},
 	"analysis/say/document":    {"analysis/expression"},
 	"analysis/say/source":      {"analysis", "analysis/expression", "analysis/read/family"},

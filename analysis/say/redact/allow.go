@@ -42,7 +42,7 @@ type unknownText struct {
 func (r *Redactor) allow(as strictness, texts ...string) {
 	for _, s := range texts {
 		if s != "" {
-			r.pending = append(r.pending, unknownText{s, as})
+			r.pending = append(r.pending, unknownText{shown(s), as})
 		}
 	}
 }

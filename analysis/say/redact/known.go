@@ -105,7 +105,7 @@ func set(words string) func() map[string]bool {
 // three bytes are left alone.
 func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
-		n = strings.ToLower(n)
+		n = strings.ToLower(shown(n))
 		if _, have := r.known.names[n]; have || len(n) < shortest || r.pseudonym(n) || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
@@ -159,6 +159,7 @@ var manyHosts = set(`alerts auth backend backup broker build cache client cloud 
 // Each word of them is kept, so a directory with such a name stays.
 func (r *Redactor) keep(names ...string) {
 	for _, n := range names {
+		n = shown(n)
 		for _, element := range strings.Split(strings.ToLower(n), "/") {
 			r.public[element] = true
 		}
@@ -172,6 +173,7 @@ func (r *Redactor) keep(names ...string) {
 // They are then hidden wherever they occur, even where a text contains only a part of
 // the context that revealed them.
 func (r *Redactor) learnText(s string) {
+	s = shown(s)
 	for _, m := range listed.FindAllStringSubmatch(s, -1) {
 		r.know(Users, m[1])
 	}
@@ -224,6 +226,7 @@ func (r *Redactor) LearnEvidence(s string) {
 }
 
 func (r *Redactor) learnEvidence(s string) {
+	s = shown(s)
 	if at := strings.Index(s, " /"); at >= 0 {
 		r.learnPath(s[at+1:])
 	}
@@ -301,7 +304,7 @@ var versioned = expression.Lazy(`^v\d+(?:\.\d+){1,2}(?:-?(?:rc|alpha|beta|pre|de
 // learnFile takes the path of a file in an upload. Its directories are named by the
 // sender, the file mostly by the capture.
 func (r *Redactor) learnFile(path string) {
-	parts := strings.Split(path, "/")
+	parts := strings.Split(shown(path), "/")
 	for _, part := range parts[:len(parts)-1] {
 		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) && !versioned.MatchString(part) {
 			r.know(Paths, part)
@@ -314,7 +317,7 @@ func (r *Redactor) learnFile(path string) {
 // an upload, a snapshot. A name with only the kind of evidence, the program and the
 // round reveals nothing.
 func (r *Redactor) learnName(name string) {
-	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "")
+	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(shown(name))), "")
 	if r.roundOnly(name) {
 		return
 	}
@@ -390,6 +393,7 @@ func (r *Redactor) learnEnd(end string) {
 // learnPair takes the value of a named attribute: the user "alice", the name
 // "/srv/shop/orders.db".
 func (r *Redactor) learnPair(name, value string) {
+	value = shown(value)
 	if rule, ok := keyed[strings.ToLower(name)]; ok && !strings.ContainsAny(value, " \t/") {
 		r.know(rule, value)
 	}

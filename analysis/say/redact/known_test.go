@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // everyName tries every name at every position, the longest first.
@@ -51,8 +53,26 @@ func TestNamesAreFoundAsIfEachWereTriedAtEveryPlace(t *testing.T) {
 func TestALetterOfAnotherLengthInLowerCaseMovesNothing(t *testing.T) {
 	r := newRedactor("node-7")
 	// The lower case of the first two is shorter and longer than they are.
-	if got, want := r.Text("\u212a\u023a at NODE-7, \xff node-7"), "\u212a\u023a at host-1, \xff host-1"; got != want {
+	if got, want := r.Text("\u212a\u023a at NODE-7, \xff node-7"), "\u212a\u023a at host-1, \\xff host-1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestANameWithInvisibleCharactersIsHiddenWhole compares names of threads as a dump has them and as
+// a page shows them: each is hidden to its end, and in both forms by one pseudonym.
+func TestANameWithInvisibleCharactersIsHiddenWhole(t *testing.T) {
+	for what, name := range map[string]string{
+		"a zero-width non-joiner": "پرداخت\u200cمشتری", "a zero-width space": "acme\u200bkeller", "a soft hyphen": "kunden\u00admueller", "a byte order mark": "\ufeffschmidtbank",
+		"a control character": "krause\x01schneider", "a Latin-1 byte": "m\xfcllerkoeln",
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRedactor()
+			r.allow(free, name+"-worker-1")
+			raw, shown := r.Text(name+"-worker-1"), r.Text("12 threads “"+wording.Printable(name)+"-worker-1” wait")
+			if want := "name-1-worker-1"; raw != want || shown != "12 threads “"+want+"” wait" {
+				t.Errorf("it is %q in data and %q on a page", raw, shown)
+			}
+		})
 	}
 }
 

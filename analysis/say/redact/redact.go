@@ -132,6 +132,7 @@ func (r *Redactor) Text(s string) string {
 	if len(r.pending) > 0 && !r.probing {
 		r.settle()
 	}
+	s = shown(s)
 	s = token.ReplaceAllStringFunc(s, func(m string) string {
 		p := token.FindStringSubmatch(m)
 		return p[1] + r.name(Tokens, "token", p[2])

@@ -165,6 +165,7 @@ func capitals(name string) bool {
 // LearnSaid takes free text that a person wrote. It hides whatever may be a name of a
 // machine, a path, a pod, a user or a secret, and every unknown word.
 func (r *Redactor) LearnSaid(s string) {
+	s = shown(s)
 	r.allow(free, s)
 	for _, m := range login.FindAllStringSubmatch(s, -1) {
 		if !forges()[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
