@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"leakdiff/analysis"
 	"leakdiff/store/blob"
 )
 
@@ -39,11 +40,25 @@ func (s *Store) sweep(ctx context.Context) error {
 		if _, err := tx.ExecContext(ctx, endOldDutiesSQL, dutyTime.Microseconds()); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, expirePermalinksSQL, now)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
+	}
+	var ahead *analysis.Fault
+	switch err := s.clockAhead(ctx); {
+	case errors.As(err, &ahead):
+		s.log.WarnContext(ctx, "frozen results that are over are not dropped", "why", ahead.Why)
+	case err != nil:
+		return err
+	default:
+		err := s.writeReserved(ctx, "dropping frozen results", func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, expirePermalinksSQL, now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if given > 0 {
 		s.log.WarnContext(ctx, "alerts were not delivered within a day and are given up", "alerts", given)

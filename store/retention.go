@@ -111,6 +111,9 @@ func (s *Store) Retain(ctx context.Context, keep Retention) (done []CaseRetained
 		err = errOffDuty
 	}
 	if err == nil {
+		err = s.clockAhead(ctx)
+	}
+	if err == nil {
 		done, err = s.retain(ctx, keep)
 	}
 	if errors.Is(err, errOffDuty) {

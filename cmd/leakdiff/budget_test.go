@@ -22,10 +22,10 @@ var budgets = []budget{
 	{"analysis/say", 25633},
 	{"web", 26251},
 	{"server", 15868},
-	{"store", 15837},
+	{"store", 15895},
 	{"cmd/leakdiff", 9869},
 	{"rest", 352},   // migrations, samples
-	{"all", 164166}, // the sum of those above
+	{"all", 164245}, // the sum of those above
 	{"apart", 9653},
 	{"templ", 881},
 	{"generated", 4675},

@@ -98,7 +98,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase, Database: c.Database, Blobs: c.Blobs})
+	st, err := openPatiently(ctx, log, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase, Database: c.Database, Blobs: c.Blobs})
 	if err != nil {
 		return err
 	}
@@ -146,6 +146,27 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		}
 	}
 	return c.serve(ctx, m, listener, server.New(cfg))
+}
+
+// lockPatience is the time that a server waits for a data directory in use: check and retention have
+// it for some seconds, and a server before it while it ends.
+const lockPatience = 10 * time.Second
+
+// openPatiently opens the store of a server.
+func openPatiently(ctx context.Context, log *slog.Logger, cfg store.Config) (*store.Store, error) {
+	for began := time.Now(); ; {
+		st, err := store.Open(ctx, cfg)
+		var f *analysis.Fault
+		if !errors.As(err, &f) || f.Code != "locked" || time.Since(began) > lockPatience {
+			return st, err
+		}
+		log.Warn("the data directory is in use, waiting for it", "why", f.Why, "at_most", lockPatience)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // webhook is nil without alerts.
