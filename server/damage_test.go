@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -449,4 +450,26 @@ func TestTheSameUploadIsReadAgainWhereItStoppedTheServerTooOften(t *testing.T) {
 	if again := send(); again.ID != up.ID || again.Status != "done" {
 		t.Errorf("%s %s, want %s to be done", again.ID, again.Status, up.ID)
 	}
+}
+
+func TestADirectoryOfUploadsThatCannotBeUsedIsNamedAndEndsNothing(t *testing.T) {
+	s, dir := siteIn(t, Config{})
+	up := s.put("d.txt", []byte(tinyDump))
+	blobs := filepath.Join(dir, "blobs")
+	if err := errors.Join(os.Rename(blobs, blobs+".away"), os.WriteFile(blobs, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, []scenario{
+		{name: "the server is not ready", path: "/readyz", status: 503, want: []string{`"status": "not ready"`, "the directory of the uploads cannot be used"}, never: []string{dir}},
+		{name: "an upload is refused", method: "PUT", path: "/api/v1/bundles/e.txt", body: "hello", status: 503, want: []string{`"code": "uploads_unreachable"`, "What was acknowledged is not lost."}, never: []string{dir}},
+		{name: "raw lines are not there now", path: "/raw/" + up.ID + "?path=d.txt", status: 503, want: []string{"uploads can neither be kept nor read at the moment"}, never: []string{dir}},
+		{name: "the answer is", path: up.Link, status: 200},
+	})
+	if err := errors.Join(os.Remove(blobs), os.Rename(blobs+".away", blobs)); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, []scenario{
+		{name: "back, the server is ready", path: "/readyz", status: 200, want: []string{`"status": "ready"`}},
+		{name: "and raw lines are there", path: "/raw/" + up.ID + "?path=d.txt", status: 200},
+	})
 }

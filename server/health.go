@@ -68,7 +68,11 @@ func (s *Server) readiness(ctx context.Context) Readiness {
 	add("database", database, "not ready")
 	add("disk", s.diskLeft(), "not ready")
 	add("queue", queue, "not ready")
-	add("uploads", s.damagedUploads(), "degraded")
+	if away := s.uploadsAway(); away != "" {
+		add("uploads", away, "not ready")
+	} else {
+		add("uploads", s.damagedUploads(), "degraded")
+	}
 	if s.cfg.Bucket != nil {
 		add("bucket", s.bucketAway(ctx), "not ready")
 	}
@@ -107,6 +111,13 @@ func (s *Server) bucketAway(ctx context.Context) string {
 	defer cancel()
 	if s.cfg.Bucket.Ping(ctx) != nil {
 		return "the bucket of the uploads does not answer: uploads are refused, and what is queued waits; the log of the server says more"
+	}
+	return ""
+}
+
+func (s *Server) uploadsAway() string {
+	if s.cfg.Blobs.Answers() != nil {
+		return "the directory of the uploads cannot be used: uploads are refused, and what is queued waits; the log of the server says more"
 	}
 	return ""
 }

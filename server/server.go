@@ -97,6 +97,7 @@ type Blobs interface {
 	intake.Blobs
 	// Damaged is the number of uploads that were set aside as damaged and not put back.
 	Damaged() (int, error)
+	Answers() error
 }
 
 // Pinger reports whether a service answers.

@@ -85,6 +85,14 @@ func (u *Uploads) Damaged() (int, error) {
 	return u.directory.Damaged()
 }
 
+// Answers reports why uploads cannot be written where they are kept. A bucket has a check of its own.
+func (u *Uploads) Answers() error {
+	if u.bucket != nil {
+		return nil
+	}
+	return u.directory.Answers()
+}
+
 // Free is how many bytes may still be written to the volume of the data directory, where
 // archives are unpacked also if uploads are in a bucket.
 func (u *Uploads) Free() (int64, error) { return u.directory.Free() }
@@ -92,5 +100,5 @@ func (u *Uploads) Free() (int64, error) { return u.directory.Free() }
 // IsUnreachable reports whether an error means that uploads cannot be reached for now.
 func IsUnreachable(err error) bool {
 	var f *analysis.Fault
-	return errors.As(err, &f) && f.Code == blob.Unreachable
+	return errors.As(err, &f) && (f.Code == blob.Unreachable || f.Code == blob.Away)
 }

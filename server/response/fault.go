@@ -55,6 +55,7 @@ var statuses = map[string]int{
 	"mismatched_body": http.StatusUnprocessableEntity,
 	blob.Damaged:      http.StatusInternalServerError,
 	blob.Unreachable:  http.StatusServiceUnavailable,
+	blob.Away:         http.StatusServiceUnavailable,
 }
 
 // Fault makes a refusal of any error. An error that is none is internal: it is logged

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"leakdiff/analysis"
@@ -117,13 +118,13 @@ func OpenDirectory(cfg Config) (*Directory, error) {
 	s := newDirectory(cfg)
 	for _, d := range []string{cfg.Dir, s.scratch(), filepath.Join(cfg.Dir, damagedDir)} {
 		if err := s.files.Mkdir(d); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fault(err)
+			return nil, s.fault(err)
 		}
 	}
 	// A crash may have come before the names were durable.
 	for _, d := range []string{filepath.Dir(cfg.Dir), cfg.Dir} {
 		if err := s.files.SyncDir(d); err != nil {
-			return nil, fault(err)
+			return nil, s.fault(err)
 		}
 	}
 	// The directory itself stays, because a full volume has no room to create it again.
@@ -169,18 +170,30 @@ func (s *Directory) Open(_ context.Context, name Name) (io.ReadCloser, error) {
 	return r, nil
 }
 
+// Answers makes a file and removes it. Its error is that of Put on a volume that is not full.
+func (s *Directory) Answers() error {
+	file, err := s.files.Create(s.scratch())
+	if err == nil {
+		err = errors.Join(file.Close(), s.files.Remove(file.Name()))
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return nil
+	}
+	return s.fault(err)
+}
+
 // Room writes so many bytes and removes them again. Its error on a full volume is that of
 // Put. It detects quotas too, which may be used up on a volume that is not full.
 func (s *Directory) Room(size int64) error {
 	file, err := s.files.Create(s.scratch())
 	if err != nil {
-		return fault(err)
+		return s.fault(err)
 	}
 	_, err = file.Write(make([]byte, size))
 	if err == nil {
 		err = file.Sync()
 	}
-	return fault(errors.Join(err, file.Close(), s.files.Remove(file.Name())))
+	return s.fault(errors.Join(err, file.Close(), s.files.Remove(file.Name())))
 }
 
 // Has reports whether the content is stored.
@@ -219,7 +232,7 @@ func (s *Directory) remove(sha string) error {
 		}
 	}
 	for dir := range removed {
-		if err := fault(s.files.SyncDir(dir)); err != nil {
+		if err := s.fault(s.files.SyncDir(dir)); err != nil {
 			return err
 		}
 	}
@@ -368,7 +381,7 @@ func (s *Directory) find(sha string) (path string, info fs.FileInfo, err error) 
 			return path, info, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", nil, fmt.Errorf("looking for blob %s: %w", sha, err)
+			return "", nil, s.away(fmt.Errorf("looking for blob %s: %w", sha, err))
 		}
 	}
 	return "", nil, s.absent(sha)

@@ -26,7 +26,7 @@ import (
 func (s *Directory) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
 	file, err := s.files.Create(s.scratch())
 	if err != nil {
-		return Ref{}, fault(err)
+		return Ref{}, s.fault(err)
 	}
 	defer s.files.Remove(file.Name())
 	defer file.Close()
@@ -34,12 +34,12 @@ func (s *Directory) Put(ctx context.Context, r io.Reader, limit int64) (Ref, err
 	c := contentOf(ctx, r, limit)
 	if err := c.writeTo(file); err != nil {
 		if c.src.err == nil {
-			err = fault(err)
+			err = s.fault(err)
 		}
 		return Ref{}, err
 	}
 	if err := file.Sync(); err != nil {
-		return Ref{}, fault(err)
+		return Ref{}, s.fault(err)
 	}
 	ref := Ref{Name: Name{SHA256: c.sha256()}, Size: c.src.size}
 	ref.Stored, err = s.keep(ctx, file, ref.SHA256, c.suffix)
@@ -52,13 +52,13 @@ func (s *Directory) Put(ctx context.Context, r io.Reader, limit int64) (Ref, err
 func (s *Directory) keep(ctx context.Context, file File, sha, suffix string) (stored int64, err error) {
 	before := s.Verify(ctx, Name{SHA256: sha})
 	var known *analysis.Fault
-	if before != nil && !errors.As(before, &known) {
+	if before != nil && (!errors.As(before, &known) || known.Code == Away) {
 		return 0, before
 	}
 	path := s.path(sha, suffix)
 	dir := filepath.Dir(path)
 	if err := s.files.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return 0, fault(err)
+		return 0, s.fault(err)
 	}
 	if stored, err = s.place(file, path, sha, known); err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func (s *Directory) keep(ctx context.Context, file File, sha, suffix string) (st
 	}
 	// A Put that finds the file of another Put must not be acknowledged before the name is
 	// durable either.
-	return stored, errors.Join(s.makeDurable(dir), fault(s.files.SyncDir(dir)))
+	return stored, errors.Join(s.makeDurable(dir), s.fault(s.files.SyncDir(dir)))
 }
 
 // makeDurable syncs the name of a subdirectory once. Another Put, or another process, may
@@ -81,7 +81,7 @@ func (s *Directory) makeDurable(dir string) error {
 		return nil
 	}
 	if err := s.files.SyncDir(s.dir); err != nil {
-		return fault(err)
+		return s.fault(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Directory) place(file File, path, sha string, known *analysis.Fault) (s
 		return info.Size(), nil
 	}
 	if err := s.files.Rename(file.Name(), path); err != nil {
-		return 0, fault(err)
+		return 0, s.fault(err)
 	}
 	// Put hashed the bytes while it wrote them.
 	if state, err := stateOf(file); err == nil {
@@ -113,7 +113,7 @@ func (s *Directory) place(file File, path, sha string, known *analysis.Fault) (s
 	}
 	info, err = file.Stat()
 	if err != nil {
-		return 0, fault(err)
+		return 0, s.fault(err)
 	}
 	return info.Size(), nil
 }
@@ -224,7 +224,7 @@ func tooLarge(limit int64) error {
 }
 
 // fault replaces the errors of a full volume by a fault with a hint.
-func fault(err error) error {
+func (s *Directory) fault(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -237,5 +237,23 @@ func fault(err error) error {
 			Err:  err,
 		}
 	}
-	return fmt.Errorf("storing blob: %w", err)
+	return s.away(fmt.Errorf("storing blob: %w", err))
+}
+
+// Away is the Code of the fault about a directory that cannot be used.
+const Away = "uploads_unreachable"
+
+// away makes a fault of an error by which the directory of the uploads cannot be used: its volume is
+// not there, or its rights have changed. Nothing is wrong with what is kept in it.
+func (s *Directory) away(err error) error {
+	for _, no := range []error{fs.ErrPermission, syscall.ENOTDIR, syscall.EROFS, syscall.ESTALE, syscall.ENOTCONN, syscall.EIO} {
+		if errors.Is(err, no) {
+			s.log.Error("the directory of the uploads cannot be used", "dir", s.dir, "error", no)
+			return &analysis.Fault{
+				Code: Away, What: "uploads can neither be kept nor read at the moment", Why: "the directory where they are kept cannot be used; the log of the server says more",
+				Hint: "Try again in a moment. What was acknowledged is not lost.", Err: err,
+			}
+		}
+	}
+	return err
 }

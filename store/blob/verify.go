@@ -123,7 +123,7 @@ func (s *Directory) open(sha string) (*reader, error) {
 		return nil, s.absent(sha)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
+		return nil, s.away(fmt.Errorf("opening blob %s: %w", sha, err))
 	}
 	r := &reader{store: s, sha: sha, path: path, file: file, content: file}
 	if r.state, err = stateOf(file); err != nil {
@@ -254,7 +254,7 @@ func (s *Directory) setAside(path string) (kept string, err error) {
 	if err := s.files.Rename(path, kept); err != nil {
 		return "", err
 	}
-	return kept, fault(errors.Join(s.files.SyncDir(filepath.Dir(kept)), s.files.SyncDir(filepath.Dir(path))))
+	return kept, s.fault(errors.Join(s.files.SyncDir(filepath.Dir(kept)), s.files.SyncDir(filepath.Dir(path))))
 }
 
 // setAsideOf returns the damaged files of a blob.
