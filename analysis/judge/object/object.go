@@ -34,7 +34,7 @@ type Kind struct {
 	PartsLost, PartsReplaced []int
 	// Rest reports that the objects had at least as many parts more, which have ended.
 	Rest bool
-	// Descriptors is how many descriptors each object has, by goroutines that wait for them,
+	// Descriptors is the number of descriptors that each object has, by goroutines that wait for them,
 	// 0 where the capture has no pairs or the objects differ. DescriptorFamilies are theirs.
 	Descriptors        int
 	DescriptorFamilies []string
@@ -199,7 +199,7 @@ type object struct {
 	// rest reports that it lost half of its parts, claimed that a row of the dump that is
 	// followed now continues it.
 	rest, claimed bool
-	// full is how many parts it had before it lost any.
+	// full is the number of parts that it had before it lost any.
 	full int
 	// kept, lost and moved count its parts: see compare.
 	kept, lost, moved int

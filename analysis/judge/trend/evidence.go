@@ -393,7 +393,7 @@ func firstGrowth(run []point) point {
 	return run[0]
 }
 
-// leastNew is how many members a family needs that is new or gone.
+// leastNew is the number of members that a family needs that is new or gone.
 const leastNew = 3
 
 // measurePresence finds families that appeared or vanished as a whole in the last

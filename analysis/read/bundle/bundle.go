@@ -34,7 +34,7 @@ type Budget struct {
 	Depth int
 	// Duration is measured by Config.Now.
 	Duration time.Duration
-	// Problems is how many problems are listed; the rest is counted in one more.
+	// Problems is the number of problems that are listed; the rest is counted in one more.
 	Problems int
 }
 

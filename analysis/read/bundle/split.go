@@ -117,7 +117,7 @@ type upload struct {
 	// next is the name that a further part would have; empty if there can be
 	// none.
 	next string
-	// parts is how many inputs were joined; 0 for one that is no part.
+	// parts is the number of inputs that were joined; 0 for one that is no part.
 	parts int
 }
 

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// markStride is how many checkpoints one look-up may have to decode.
+// markStride is the number of checkpoints that one look-up may have to decode.
 const markStride = 128
 
 // checkpoints map the beginnings of goroutines in a plain text to their places in

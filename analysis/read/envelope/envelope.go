@@ -114,11 +114,11 @@ type Config struct {
 	// Now supplies the year of stamps without one; if it is zero such stamps are no
 	// time.
 	Now time.Time
-	// MaxSections is how many dumps are kept, 1,000 by default.
+	// MaxSections is the number of dumps that are kept, 1,000 by default.
 	MaxSections int
 	// MaxKept bounds the compressed bytes held for all sections, 32 MiB by default.
 	MaxKept int64
-	// MaxProblems is how many problems are listed, 100 by default.
+	// MaxProblems is the number of problems that are listed, 100 by default.
 	MaxProblems int
 	// Blocks asks for all code blocks, indented blocks and quotations of a ticket instead
 	// of the dumps in it; the reader judges what stands in each.

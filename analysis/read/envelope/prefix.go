@@ -14,7 +14,7 @@ type layer struct {
 	kind layerKind
 	// key is the member of a JSON object that holds the line.
 	key string
-	// words is how many words come before a line of stern.
+	// words is the number of words that come before a line of stern.
 	words int
 	// newlines is true if the values of key end with the newline of their line, and
 	// those without go on in the next record: docker's json-file driver splits lines at

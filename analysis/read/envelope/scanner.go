@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxSources is how many sources are followed at once; a new one replaces the one
+	// maxSources bounds the sources that are followed at once; a new one replaces the one
 	// that was silent longest.
 	maxSources = 16
 	// maxSilence is after how many lines of others a source that is silent has

@@ -80,7 +80,7 @@ type source struct {
 	pendingMoment moment
 	run           escapeRun
 	runForm       string
-	// runFiled is how many sections were filed before the string began.
+	// runFiled is the number of sections that were filed before the string began.
 	runFiled int
 
 	open      *building
@@ -121,7 +121,7 @@ type announcement struct {
 }
 
 const (
-	// dateLeft is how many lines may come between a date and its dump: those that
+	// dateLeft is the number of lines that may come between a date and its dump: those that
 	// curl -i and curl's progress print.
 	dateLeft = 20
 	// entryLeft is the same for the log entry that announces a dump.

@@ -187,7 +187,7 @@ func (p *textParser) insert(mark byte, text []byte) {
 	p.key = append(append(append(p.key, mark), text...), '\n')
 }
 
-// elidedNumber is how many frames were left out, as a number in decimal.
+// elidedNumber returns the number of frames that were left out, as a number in decimal.
 //
 //	"51 frames elided..."         -> "51"
 //	"additional frames elided..." -> "-1"

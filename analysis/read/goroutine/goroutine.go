@@ -18,7 +18,7 @@ type Config struct {
 	// hundreds, some a few thousand. All further goroutines get one shared stack that
 	// is Unavailable, and a problem counts them.
 	MaxStacks int
-	// MaxProblems is how many problems are listed, 100 by default, before one
+	// MaxProblems is the number of problems that are listed, 100 by default, before one
 	// summary.
 	MaxProblems int
 	// MaxProtoBytes limits the unpacked profile, 256 MiB by default.

@@ -43,7 +43,7 @@ const (
 	maxSpans        = 1 << 18
 	maxSpanBytes    = 32 << 20
 	maxAlternatives = 256
-	// maxAlike is how many alternatives may have one length and one end, so that no
+	// maxAlike bounds the alternatives that may have one length and one end, so that no
 	// input can make every block be compared with hundreds of long ones.
 	maxAlike = 16
 	// maxTaught is how many blocks of one stack are learned: their offsets or the
@@ -158,7 +158,7 @@ var hexDigits = func() (is [256]bool) {
 	return is
 }()
 
-// argsLength is how many bytes stand before the parenthesis that ends the line, -1
+// argsLength returns the number of bytes that stand before the parenthesis that ends the line, -1
 // if none does.
 //
 //	"0x1, {0x2})\n\t/src/pool.go:42" = 10
@@ -275,7 +275,7 @@ func (p segment) mayBegin(text []byte) bool {
 	return bytes.HasPrefix(text, p.text) && !(p.then == gapArgs && fixedArgs(text[len(p.text):]))
 }
 
-// shared is how many segments the run begins with.
+// shared returns the number of segments that the run begins with.
 func (r *run) shared(segments []segment) int {
 	text := r.text
 	for n, s := range r.spans {

@@ -19,7 +19,7 @@ const (
 	// mostGroups is how many families all snapshots have together. Once there are more,
 	// each further snapshot has fewFamilies.
 	mostGroups, fewFamilies = 100_000, 10
-	// mostThreads is how many threads are kept one by one.
+	// mostThreads bounds the threads that are kept one by one.
 	mostThreads = 200_000
 	// mostWatches is how many watches of an upload are kept one by one, mostWatched how many
 	// of one directory or listing. Real kubelets have up to some ten thousand.
@@ -29,7 +29,7 @@ const (
 	mostProcesses, mostListings = 6000, 1000
 	// mostParts is how many dumps and listings are kept.
 	mostParts = 20_000
-	// mostFiles is how many files are listed that hold no evidence.
+	// mostFiles bounds the files that are listed that hold no evidence.
 	mostFiles = 50_000
 	// mostHandles is how many handles of a report of Node.js are kept.
 	mostHandles = 100_000
@@ -51,7 +51,7 @@ type bounds struct {
 	families   map[analysis.Kind]*analysis.Family
 }
 
-// room is how many families the next snapshot may have.
+// room returns the number of families that the next snapshot may have.
 func (b *bounds) room() int { return min(mostFamilies, max(fewFamilies, mostGroups-b.groups)) }
 
 // others is the family of what is in no other.

@@ -212,7 +212,7 @@ func (u *unpacker) group() analysis.Group {
 	return g
 }
 
-// states are how many members are in each state.
+// states returns the number of members that are in each state.
 func (u *unpacker) states() map[string]int {
 	t := u.table
 	n := u.next()

@@ -169,7 +169,7 @@ func (p *part) leaked() bool {
 // fdinfoSet is one fdinfo/ directory.
 type fdinfoSet struct {
 	infos []procfs.FDInfo
-	// kept is how many watches they have one by one.
+	// kept is the number of watches that they have one by one.
 	kept int
 	// empty counts files without a byte: the trace of tar on /proc.
 	empty int

@@ -102,7 +102,7 @@ func (j *joiner) gather() {
 	j.slabs = nil
 }
 
-// parts is how many parts the tokens are sorted in, of which partsAtOnce are gathered in
+// parts is the number of parts that the tokens are sorted in, of which partsAtOnce are gathered in
 // one pass: a part of a large dump fits into a cache.
 const parts, partsAtOnce = 64, 8
 

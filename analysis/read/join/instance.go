@@ -70,7 +70,7 @@ func (j *joiner) addressed(in *instance, run []token, types []int32) bool {
 	return true
 }
 
-// standsFor is how many goroutines a token stands for: itself and those after it.
+// standsFor returns the number of goroutines that a token stands for: itself and those after it.
 func (j *joiner) standsFor(k token) uint32 {
 	p := &j.places[k.place]
 	if p.wide() && p.same == k.address && k.goroutine == j.base[p.shape] {

@@ -30,7 +30,7 @@ type joiner struct {
 	classes map[uint64]int32
 	// untypedNames are their sites in words, to order them.
 	untypedNames []string
-	// roleTotal is how many goroutines have each role.
+	// roleTotal is the number of goroutines that have each role.
 	roleTotal []int
 	rules     map[link]*rule
 	recent    [256]recentRule

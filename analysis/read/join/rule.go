@@ -9,7 +9,7 @@ import (
 const (
 	// leastInstances must show a role before it joins; of untyped words more.
 	leastInstances, leastUntyped = 2, 3
-	// leastMultiple is how many instances must show a role more than once, mostMultiple
+	// leastMultiple is the number of instances that must show a role more than once, mostMultiple
 	// how often each may.
 	leastMultiple, mostMultiple = 5, 16
 	// mostSharers may join by one address.

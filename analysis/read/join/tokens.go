@@ -16,7 +16,7 @@ import (
 const (
 	// mostTokens bounds what is kept of a dump: 32 MB.
 	mostTokens = 2_000_000
-	// goroutineTokens is how many tokens one goroutine may have.
+	// goroutineTokens is the number of tokens that one goroutine may have.
 	goroutineTokens = 32
 	// slabTokens fill 64 KiB.
 	slabTokens = 4 << 10

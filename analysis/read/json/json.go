@@ -23,7 +23,7 @@ type Limits struct {
 	// Value is how many bytes of one string, number, run of blanks or raw value are
 	// read: each is in memory as a whole.
 	Value int
-	// Depth is how many values may lie inside each other, at most and by default
+	// Depth is the number of values that may lie inside each other, at most and by default
 	// 10,000.
 	Depth int
 }

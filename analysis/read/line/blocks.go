@@ -134,7 +134,7 @@ func (s *Blocks) long() (Line, bool) {
 	return l, true
 }
 
-// Offset is how many bytes were cut into lines.
+// Offset returns the number of bytes that were cut into lines.
 func (s *Blocks) Offset() int64 { return s.offset }
 
 // Failure is the error that ended the stream, with the file's name; nil at its

@@ -19,7 +19,7 @@ import (
 const (
 	// MaxText is how much of one line is kept, in bytes; the rest is counted only.
 	MaxText = 64 << 10
-	// MaxProblems is how many problems one file may report by name.
+	// MaxProblems is the number of problems that one file may report by name.
 	MaxProblems = 100
 )
 
@@ -145,7 +145,7 @@ func (s *Reader) Skip(n int, lines int64) {
 	s.number += lines
 }
 
-// Offset is how many bytes were read.
+// Offset returns the number of bytes that were read.
 func (s *Reader) Offset() int64 { return s.offset }
 
 // Failure is the error that ended the stream, with the file's name; nil at its

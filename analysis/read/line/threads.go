@@ -62,6 +62,6 @@ func ThreadColumns(titles []string) (rows, ok bool) {
 	return rows, pid && command && (rows || counted) && all
 }
 
-// mostColumns is how many columns a table has that somebody made to count threads: what lists
+// mostColumns bounds the columns that a table has that somebody made to count threads: what lists
 // all of a system in many columns is asked for something else.
 const mostColumns = 5

@@ -12,7 +12,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// counted is how many members a parser saw in a text, and its problems.
+// counted is the number of members that a parser saw in a text, and its problems.
 type counted func(raw []byte) (seen int, problems []analysis.Problem, err error)
 
 func rowsOf(p parser) counted {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxWords is how many words are kept to be shared.
+	// maxWords bounds the words that are kept to be shared.
 	maxWords = 1 << 14
 	// maxWord is how long a word is at most; longer ones hardly come again.
 	maxWord = 48

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxToken is how many bytes one thread of a JSON dump may have. Real ones
+	// maxToken bounds the bytes that one thread of a JSON dump may have. Real ones
 	// have some hundred kilobytes, 1,024 frames included.
 	maxToken = 16 << 20
 	// maxNesting is how deep lists and objects are followed to find threads.

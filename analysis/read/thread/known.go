@@ -35,7 +35,7 @@ const (
 	// hundred different bodies.
 	maxKnownBodies = 1 << 14
 	maxKnownBytes  = 8 << 20
-	// maxGaps is how many addresses a body may have.
+	// maxGaps bounds the addresses that a body may have.
 	maxGaps = 256
 )
 

@@ -27,7 +27,7 @@ type outcome struct {
 	Threads  []analysis.Thread
 	Ordinals []int
 	Failure  string
-	// recalled is how many threads were not read line by line.
+	// recalled is the number of threads that were not read line by line.
 	recalled int
 }
 

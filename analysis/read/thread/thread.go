@@ -56,7 +56,7 @@ type Config struct {
 	// MaxStacks is how many distinct stacks are kept, 20,000 by default. All
 	// further threads get one shared stack that is Unavailable.
 	MaxStacks int
-	// MaxProblems is how many problems are listed, 100 by default, before one
+	// MaxProblems is the number of problems that are listed, 100 by default, before one
 	// summary.
 	MaxProblems int
 }
