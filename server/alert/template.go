@@ -111,8 +111,8 @@ func (t *Template) body(usual message) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// samples are usual bodies: of an alert that begins, with names as a hostile dump may have
-// them, and of one that ends of which nothing is known any more.
+// samples are two messages to try a template on: an alert begins, with names as a hostile dump may
+// have them; and it ends when no capture shows its family any more.
 func samples() []message {
 	at := time.Date(2026, 11, 25, 21, 10, 38, 0, time.UTC)
 	began := store.Alert{

@@ -89,9 +89,9 @@ type objectVerdict struct {
 	recovered bool
 }
 
-// objectVerdicts are the worst verdicts of types of which the objects did not stay as they
-// were, of two the one that did not recover. Objects of which every family was called benign
-// accuse nobody. Objects recovered if all families that hold them did.
+// objectVerdicts returns the worst verdict of each type whose objects changed; of two equal ones the
+// one that did not recover. Objects accuse nobody if every family that holds them was called benign.
+// They recovered if all these families did.
 func objectVerdicts(s *report.Series) map[string]objectVerdict {
 	benign, lasting := map[string]bool{}, map[string]bool{}
 	for i := range s.Families {

@@ -91,7 +91,7 @@ func (s *Service) receive(r *http.Request, body *idleBody, wrong error, receive 
 	return receive()
 }
 
-// begunBody is a body of which the beginning was read.
+// begunBody gives the beginning of a body, which was read already, and then the rest.
 type begunBody struct {
 	io.Reader
 	io.Closer

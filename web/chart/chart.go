@@ -53,8 +53,7 @@ type column struct {
 	x     float64
 }
 
-// mostPlaced is of how many snapshots a small drawing, of which a page has many, says where
-// they stand.
+// mostPlaced bounds the snapshots whose places a small drawing says: a page has many such drawings.
 const mostPlaced = 24
 
 func (d drawing) small() drawing {

@@ -12,7 +12,7 @@ type naming struct {
 	// closure is true if the name was one of a function literal or wrapper inside the
 	// loose function.
 	closure bool
-	// owner is that of the loose name.
+	// owner is who the loose name belongs to: the standard library, a module or the program.
 	owner owner
 	// rules are the steps that changed the name, in words. Frames of one function
 	// share them; what is appended later must not reach the others.

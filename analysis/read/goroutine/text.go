@@ -357,7 +357,7 @@ func (p *textParser) forget() {
 	}
 }
 
-// noStack is that of a header which is no goroutine.
+// noStack is the stack of a line that looks like the header of a goroutine and begins none.
 var noStack analysis.Stack
 
 // deliver completes the block being read, if any, and hands it to visit.
