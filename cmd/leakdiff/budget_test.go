@@ -21,11 +21,11 @@ var budgets = []budget{
 	{"analysis/judge", 18405},
 	{"analysis/say", 25633},
 	{"web", 26251},
-	{"server", 15881},
+	{"server", 15902},
 	{"store", 15934},
 	{"cmd/leakdiff", 9869},
 	{"rest", 352},   // migrations, samples
-	{"all", 164297}, // the sum of those above
+	{"all", 164317}, // the sum of those above
 	{"apart", 9653},
 	{"templ", 881},
 	{"generated", 4675},

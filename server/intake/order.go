@@ -16,21 +16,24 @@ const (
 	queueLimit, senderLimit = 4000, 2000
 )
 
-// order decides which queued bundle is read next. Senders take turns, and of one sender the
-// small uploads come first. It is lost when the server ends: what waits then has one sender,
-// without a name.
+// order decides which queued bundle is read next. Senders take turns. Of one sender the small
+// uploads come first, the oldest in front, until a large one was passed by as many bytes as it
+// has itself: nobody waits for ever. It is lost when the server ends: what waits then has one
+// sender, without a name.
 type order struct {
 	// senders are those of the bundles that wait or are being read.
 	senders map[string]string
 	// long are small bundles that took the quick worker too long.
 	long map[string]bool
+	// passed are the bytes of later uploads of its sender that were read before a large bundle.
+	passed map[string]int64
 	// served is the number of the last turn of each sender.
 	served map[string]int
 	turns  int
 }
 
 func newOrder() order {
-	return order{senders: map[string]string{}, long: map[string]bool{}, served: map[string]int{}}
+	return order{senders: map[string]string{}, long: map[string]bool{}, passed: map[string]int64{}, served: map[string]int{}}
 }
 
 // from notes the sender of a recorded bundle.
@@ -66,23 +69,40 @@ func (q *Queue) choose(quick bool, queued []store.QueuedJob) int {
 	if best >= 0 {
 		o.turns++
 		o.served[o.senders[queued[best].BundleID]] = o.turns
+		o.passBy(queued, best)
 	}
 	return best
 }
 
-// compare puts first what the sender with the fewest running bundles sent, then the one
-// whose last turn is longest ago; of one sender the smallest of the small, then the oldest.
-func (o *order) compare(a, b *store.QueuedJob, running map[string]int) int {
-	from, other := o.senders[a.BundleID], o.senders[b.BundleID]
-	return cmp.Or(running[from]-running[other], o.served[from]-o.served[other], cmp.Compare(o.weight(a), o.weight(b)))
+// leastPassed is the size that an upload counts as at least: reading it has a constant part.
+const leastPassed = 4 << 10
+
+// passBy notes that the job at an index is read before older ones of its sender.
+func (o *order) passBy(queued []store.QueuedJob, best int) {
+	for i := range queued[:best] {
+		if older := &queued[i]; o.senders[older.BundleID] == o.senders[queued[best].BundleID] && !o.small(older) {
+			o.passed[older.BundleID] += max(queued[best].Size, leastPassed)
+		}
+	}
 }
 
-// weight is the size of a small upload. All others weigh the same.
-func (o *order) weight(j *store.QueuedJob) int64 {
-	if o.small(j) {
-		return j.Size
+// compare puts first what the sender with the fewest running bundles sent, then the one
+// whose last turn is longest ago; of one sender what has waited enough, then what is small. Of
+// equal ones the oldest stays first.
+func (o *order) compare(a, b *store.QueuedJob, running map[string]int) int {
+	from, other := o.senders[a.BundleID], o.senders[b.BundleID]
+	return cmp.Or(running[from]-running[other], o.served[from]-o.served[other], o.rank(a)-o.rank(b))
+}
+
+// rank is 0 for a large upload that was passed often enough, 1 for a small one, 2 for others.
+func (o *order) rank(j *store.QueuedJob) int {
+	switch {
+	case o.small(j):
+		return 1
+	case o.passed[j.BundleID] >= j.Size:
+		return 0
 	}
-	return smallUpload + 1
+	return 2
 }
 
 func (o *order) small(j *store.QueuedJob) bool { return j.Size <= smallUpload && !o.long[j.BundleID] }
@@ -99,6 +119,7 @@ func (o *order) forget(queued []store.QueuedJob, running map[string]*reading) {
 	}
 	forgetOthers(o.senders, open)
 	forgetOthers(o.long, open)
+	forgetOthers(o.passed, open)
 	forgetOthers(o.served, senders)
 }
 

@@ -23,7 +23,10 @@ func TestSendersTakeTurnsAndSmallUploadsGoFirst(t *testing.T) {
 	}{
 		{"one sender, large ones by age", false, []upload{{"a", large}, {"a", 2 * large}, {"a", large}}, "0 1 2"},
 		{"one sender, a small one among large ones", false, []upload{{"a", large}, {"a", large}, {"a", small}}, "2 0 1"},
-		{"the smallest of the small first", false, []upload{{"a", 3 * small}, {"a", small}, {"a", 2 * small}}, "1 2 0"},
+		{"small ones by age", false, []upload{{"a", 3 * small}, {"a", small}, {"a", 2 * small}}, "0 1 2"},
+		{"a large one waits until its own bytes have passed", false, []upload{{"a", 2 << 20}, {"a", 1 << 20}, {"a", 1<<20 - 1}, {"a", small}, {"a", small}}, "1 2 3 0 4"},
+		{"one that just fits waits no longer", false, []upload{{"a", 2 << 20}, {"a", 1 << 20}, {"a", 1 << 20}, {"a", small}}, "1 2 0 3"},
+		{"what another sender sends passes nobody", false, []upload{{"a", 2 << 20}, {"b", 1 << 20}, {"a", 1 << 20}, {"b", 1 << 20}, {"a", small}}, "1 2 3 4 0"},
 		{"another sender behind many", false, []upload{{"a", large}, {"a", large}, {"a", large}, {"b", large}}, "0 3 1 2"},
 		{"three senders", false, []upload{{"a", large}, {"a", large}, {"b", large}, {"b", large}, {"c", large}}, "0 2 4 1 3"},
 		{"large ones are none of the quick worker", true, []upload{{"a", large}, {"a", small}, {"b", large}}, "1"},
