@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -15,7 +13,6 @@ import (
 	"leakdiff/analysis/judge/object"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
-	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -328,259 +325,11 @@ func agesOf(s *analysis.Snapshot) map[string][]float64 {
 	return out
 }
 
-func (j *JudgedSeries) summaries() []Snapshot {
-	out := make([]Snapshot, len(j.Snapshots))
-	for i, s := range j.Snapshots {
-		out[i] = Snapshot{
-			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
-			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
-		}
-		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
-		out[i].Records = int(s.Figures[analysis.UndeclaredRecords])
-		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
-			out[i].PID = &pid
-		}
-		if !s.CapturedAt.IsZero() {
-			at := s.CapturedAt.UTC()
-			out[i].CapturedAt = &at
-		}
-		for _, a := range s.Artifacts {
-			out[i].Artifacts = append(out[i].Artifacts, Artifact{Path: a.Path, Kind: a.Kind, Members: a.Members, Watches: a.Watches, Rows: a.Rows, Files: a.Files, Problems: a.Problems})
-		}
-	}
-	return out
-}
-
-func (j *JudgedSeries) contract() Series {
-	first := j.Snapshots[0]
-	s := Series{
-		PID: j.pid(), Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
-		Snapshots: make([]string, len(j.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
-	}
-	for i, x := range j.Snapshots {
-		s.Snapshots[i] = x.ID
-		s.Called = cmp.Or(x.Process.Called.Value, s.Called)
-	}
-	s.Unowned = j.unowned()
-	roles := j.Trend.Roles()
-	for _, f := range j.Trend.Families {
-		out := j.family(f)
-		out.Role = string(roles[f.Fingerprint])
-		s.Families = append(s.Families, out)
-	}
-	sort.SliceStable(s.Families, func(i, j int) bool {
-		a, b := &s.Families[i], &s.Families[j]
-		if x, y := a.Verdict.Rank(), b.Verdict.Rank(); x != y {
-			return x < y
-		}
-		if a.Rise != b.Rise {
-			return a.Rise > b.Rise
-		}
-		return a.Fingerprint < b.Fingerprint
-	})
-	s.Units = j.units()
-	s.Bounds = j.bounds()
-	s.Objects = j.objects()
-	s.Findings = j.findings(s.Families, s.Objects)
-	s.Locks = j.LocksAt(s.lastGrown())
-	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
-	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
-	s.Thresholds = j.thresholds(s.Findings)
-	s.Healthy = j.healthy()
-	grown := slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Key != nil })
-	if !grown && !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
-		if len(j.aside) == 0 { // otherwise the rise is known
-			s.TotalsRisen = j.totalsRisen()
-		}
-		s.Quiet = j.quiet(s.TotalsRisen)
-		s.Memory = j.memoryRisen()
-		if len(s.TotalsRisen) == 0 {
-			s.Seen = j.wouldBeSeen()
-		}
-	}
-	return s
-}
-
 // The least rise of the resident memory that is told: a fifth, and 5 MB.
 const (
 	leastMemoryShare = 1.2
 	leastMemory      = 5e6
 )
-
-// memoryRisen is the resident memory at the first and the last snapshot that have it, nil where
-// it did not rise by much.
-func (j *JudgedSeries) memoryRisen() *[2]float64 {
-	var seen []float64
-	for _, s := range j.Snapshots {
-		if v, known := s.Figures["resident_memory_bytes"]; known && v > 0 {
-			seen = append(seen, v)
-		}
-	}
-	if len(seen) < 2 {
-		return nil
-	}
-	first, last := seen[0], seen[len(seen)-1]
-	if last < leastMemoryShare*first || last-first < leastMemory {
-		return nil
-	}
-	return &[2]float64{first, last}
-}
-
-// pid is set for a series that is one of several of its name.
-func (j *JudgedSeries) pid() *int {
-	if strings.Count(j.Key, "\x00") < 2 {
-		return nil
-	}
-	pid, err := strconv.Atoi(j.Snapshots[0].Process.PID.Value)
-	if err != nil {
-		return nil
-	}
-	return &pid
-}
-
-// family converts one family. States, frames and waits are those of the last snapshot
-// with the family, because a reader can still examine that one.
-func (j *JudgedSeries) family(f *analysis.Family) Family {
-	judgement := j.Judged[f.Fingerprint]
-	out := Family{
-		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
-		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
-		Verdict: judgement.Verdict, Evidence: j.Evidence(f), Rise: judgement.Rise, Life: judgement.Life, DecidesIn: judgement.DecidesIn, Classes: []string{}, Known: []string{},
-	}
-	if out.Title == "" {
-		out.Title = f.Title
-	}
-	out.Name, out.Starter = j.names[f.Fingerprint].Function, j.names[f.Fingerprint].Creator
-	if out.Attributes == nil {
-		out.Attributes = map[string]string{}
-	}
-	if judgement.RecoveredAt >= 0 && judgement.RecoveredAt < len(j.Snapshots) {
-		id := j.Snapshots[judgement.RecoveredAt].ID // its address would keep all snapshots
-		out.RecoveredAt = &id
-	}
-	if judgement.Survivors >= 0 {
-		out.Survivors = &judgement.Survivors
-	}
-	if unit := j.Trend.UnitOf(f.Fingerprint); unit != "" {
-		out.Unit = &unit
-	}
-	if rising(judgement.Verdict) {
-		out.Onset = j.familyOnset(f.Fingerprint)
-	}
-	j.explain(&out)
-	out.Watched = j.watched(f.Fingerprint)
-	if g := j.last(f.Fingerprint); g != nil {
-		for state, n := range g.States {
-			out.States[state] = n
-		}
-		if g.OldestWait >= 0 {
-			oldest := g.OldestWait
-			out.OldestWait = &oldest
-		}
-		for i, v := range g.Variants {
-			names := frameNames(v.Stack)
-			if i == 0 {
-				out.Frames, out.CreatedBy = names, v.Stack.CreatedBy.Func
-				continue
-			}
-			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
-		}
-	}
-	return out
-}
-
-// last is the family in the last snapshot that has it.
-func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
-	groups := j.Trend.Groups(fingerprint)
-	for i := len(groups) - 1; i >= 0; i-- {
-		if groups[i] != nil {
-			return groups[i]
-		}
-	}
-	return nil
-}
-
-// GroupOf returns a family in a snapshot, or nil. It searches all groups. Use
-// Series.Groups for every family.
-func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
-	for i := range s.Groups {
-		if s.Groups[i].Family.Fingerprint == fingerprint {
-			return &s.Groups[i]
-		}
-	}
-	return nil
-}
-
-func frameNames(s *analysis.Stack) []string {
-	out := make([]string, len(s.Frames))
-	for i, f := range s.Frames {
-		out[i] = f.Func
-	}
-	return out
-}
-
-// quiet words how reliable "nothing grows" is.
-func (j *JudgedSeries) quiet(risen []TotalRise) string {
-	if len(risen) > 0 {
-		words := make([]string, len(risen))
-		for i, t := range risen {
-			words[i] = t.text()
-		}
-		return strings.Join(words, " ")
-	}
-	if len(j.aside) > 0 && len(j.Snapshots) > 1 {
-		return "What grows is known, and no leak."
-	}
-	if len(j.Snapshots) < 2 {
-		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
-	}
-	if seen := j.wouldBeSeen(); seen != "" {
-		return seen
-	}
-	return sentence(j.nothing())
-}
-
-// wouldBeSeen words how small a growth the series would have shown, "" where nothing can be compared.
-func (j *JudgedSeries) wouldBeSeen() string {
-	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
-		return evidence.Visible(visible) + "."
-	}
-	return ""
-}
-
-// nothingElse is quiet if the growing families were set aside.
-func (j *JudgedSeries) nothingElse() string {
-	if seen := j.wouldBeSeen(); seen != "" {
-		return "Nothing else grows. " + seen
-	}
-	return j.quiet(nil)
-}
-
-// nothing words why a series with several snapshots cannot show growth.
-func (j *JudgedSeries) nothing() string {
-	cut, refused := 0, 0
-	for _, s := range j.Snapshots {
-		if s.LowerBound || s.Refused > 0 {
-			cut++
-		}
-		if s.Refused > 0 {
-			refused++
-		}
-	}
-	return nothingSaid(cut, refused, len(j.Snapshots))
-}
-
-func nothingSaid(cut, refused, all int) string {
-	if cut > 0 {
-		how := "are cut"
-		if refused > 0 {
-			how = "are cut or were not understood as a whole"
-		}
-		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s; no two others can be compared", cut, all, how)
-	}
-	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
-}
 
 // unowned reports sockets of tables that do not name their owner.
 func (j *JudgedSeries) unowned() bool {
@@ -614,11 +363,4 @@ func sentence(s string) string {
 		return s + "." // a name of the program changes its meaning with a capital
 	}
 	return wording.Capital(s) + "."
-}
-
-func textOrNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

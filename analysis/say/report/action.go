@@ -1,0 +1,220 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// Action is the next step: what to do, and a command to copy where there is one.
+type Action struct {
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+	// Captures reports a step that is nothing but its command.
+	Captures bool `json:"captures,omitempty"`
+}
+
+// takeCaptures is the step whose command takes the captures that decide.
+const takeCaptures = "Take five captures over two minutes:"
+
+// takeOwners is the step whose command names the owners of sockets.
+const takeOwners = "Take the table as root, with the owners:"
+
+// unless says of what grew and stopped when it needs a look again.
+func (d *diagnosing) unless(l answer) string {
+	c, level := &l.claims, "At most"
+	if c.Left == c.N {
+		level = "Stable at"
+	}
+	if b := d.full(l); b != nil {
+		return fmt.Sprintf("It stopped at its limit: %s. Find who keeps the %s; a higher limit gains time only.", b.use(), l.subject.all())
+	}
+	if l.subject.peerClosed {
+		return closeEach
+	}
+	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
+}
+
+// full is the limit that bounds what an answer is about and is reached now, nil without one: no
+// later capture can show more.
+func (d *diagnosing) full(l answer) *LimitClaim {
+	s := &d.r.Series[l.series]
+	if b := s.nearest(); b != nil && b.State == LimitReached && !b.Peak && bounded[b.What] == s.kindOf(l.finding) {
+		return b
+	}
+	return nil
+}
+
+// fewestFlat is how many captures since a restart show that the growth has not come back.
+const fewestFlat = 3
+
+// cured says of a growth that a restart ended that it has not come back, "" where it may have:
+// what the captures since would have shown at the pace before it.
+func (d *diagnosing) cured(l answer) string {
+	s, c := &d.r.Series[l.series], &l.claims
+	if c.RestartedAt <= 0 || c.Last-c.RestartedAt < fewestFlat-1 || c.PerHour == 0 {
+		return ""
+	}
+	since := l.subject.counts[c.RestartedAt:]
+	from, to := d.snapshot(s, c.RestartedAt).CapturedAt, d.snapshot(s, c.Last).CapturedAt
+	if !since[0].Known() || since.Highest() > since[0].N || from == nil || to == nil {
+		return ""
+	}
+	expected := since[0].N + int(c.PerHour*to.Sub(*from).Hours())
+	if expected < 2*max(1, since[0].N) {
+		return "" // too short a time to tell
+	}
+	shown := fmt.Sprintf("%s at the earlier pace would have shown %d.", wording.Duration(to.Sub(*from)), expected)
+	if v := l.finding.Versions; v != nil && v.Fix != nil {
+		return fmt.Sprintf("Cured by %s so far: %s", v.Fix.After, shown)
+	}
+	return "Cured by the restart so far: " + shown + " What began it was outside, or has not come back."
+}
+
+// next is one action, with a command where one can be copied.
+func (d *diagnosing) next(l answer) *Action {
+	s := &d.r.Series[l.series]
+	if l.finding.Kind == ObserverFinding {
+		return &Action{Text: fmt.Sprintf("Look at what %s waits for: one that holds its own lock, or waits for itself, never ends. Scrape less until then.", strings.TrimPrefix(strings.TrimSpace(l.subject.place), "in "))}
+	}
+	if s.Unowned && l.finding.Verdict != analysis.Scaling {
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
+	}
+	out := &Action{Text: l.finding.Next}
+	switch v := l.finding.Verdict; {
+	case v == analysis.Scaling:
+		out.Text = "Nothing to mend: it follows its load."
+	case l.claims.Opener != nil:
+		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
+	case l.awaits():
+		out.Text = d.lookAtCalls(l)
+	case l.tied(s):
+		return s.untie()
+	case l.queue != nil && len(l.queue.recursive()) == 0:
+		out.Text = d.lookAtHolder(l)
+	case l.claims.Released:
+		n := l.claims.N - l.claims.Left
+		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
+	case s.lost(l.finding, &l.subject):
+		out.Text = "" // nothing came: one more capture shows whether they go on
+	case l.claims.State == GrewOnce:
+		out.Text = d.unless(l)
+	case d.cured(l) != "":
+		out.Text = d.cured(l)
+	case l.claims.State == Replaced:
+		out.Text = wording.Capital(d.decisive(l)) + ": if any of those that are there now stay, and more come, it is a leak."
+	case l.claims.State == MayLeak && d.full(l) != nil:
+		out.Text = d.unless(l)
+	case l.claims.State == Grew || l.claims.State == IsNew:
+		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
+	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
+		out.Text = l.subject.remedy
+	}
+	if out.Text == "" && !s.lost(l.finding, &l.subject) {
+		out.Text = d.otherwise(l)
+	}
+	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
+		out.Command = d.collect(s, d.decidesIn(l))
+	}
+	switch {
+	case out.Text == "" && out.Command == "" && (len(s.Snapshots) == 1 || l.claims.Serves != nil):
+		return nil
+	case out.Text == "":
+		out.Command = d.collect(s, d.decidesIn(l))
+		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
+	}
+	return out
+}
+
+// startedAt says where the goroutines of a stack are started, "" where the dump does not tell
+// or a library starts them.
+func startedAt(stack []StackFrame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	creator := &stack[len(stack)-1]
+	place := creator.place()
+	if !creator.CreatedBy || place == "" || !creator.Own && !strings.HasPrefix(creator.Function, "main.") {
+		return ""
+	}
+	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
+}
+
+// crash is the note that the only file of a process shows the goroutine of a crash alone, nil
+// without one.
+func (d *diagnosing) crash(s *Series) *analysis.Problem {
+	for _, a := range d.snapshot(s, 0).Artifacts {
+		for i := range d.r.Problems {
+			if p := &d.r.Problems[i]; p.Path == a.Path && p.Code == analysis.CrashOnly {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// decidesIn is how long captures take that decide about a growth, at its pace.
+func (d *diagnosing) decidesIn(l answer) time.Duration {
+	hours := 0.0
+	if s := &d.r.Series[l.series]; l.finding.Key != nil {
+		hours = l.finding.Key.DecidesIn
+	} else if lead := s.lead(l.finding); lead != nil {
+		hours = lead.DecidesIn
+	}
+	took := max(2*time.Minute, time.Duration(hours*float64(time.Hour)))
+	if took > time.Hour {
+		return took.Round(30 * time.Minute)
+	}
+	return took.Round(time.Minute)
+}
+
+// decisive words it: "2 minutes decide".
+func (d *diagnosing) decisive(l answer) string {
+	took := d.decidesIn(l)
+	if took < 2*time.Hour {
+		return wording.Plural(int(took.Round(time.Minute).Minutes()), "minute decides", "minutes decide")
+	}
+	if took < 48*time.Hour {
+		return wording.Plural(int(took.Round(time.Hour).Hours()), "hour decides", "hours decide")
+	}
+	return wording.Plural(int(took.Round(24*time.Hour).Hours()/24), "day decides", "days decide")
+}
+
+// collect is the command for five captures in a time, at least two minutes.
+func (d *diagnosing) collect(s *Series, took time.Duration) string {
+	every := max(30*time.Second, (took / 4).Round(time.Second))
+	if every > time.Minute {
+		every = every.Round(time.Minute)
+	}
+	pid := "PID"
+	if p := d.snapshot(s, len(s.Snapshots)-1).PID; p != nil {
+		pid = fmt.Sprint(*p)
+	}
+	name := strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return -1
+	}, s.Process)
+	if name == "" {
+		name = "captures"
+	}
+	return fmt.Sprintf("leakdiff collect --pid %s --every %s --count 5 -o %s.tar.gz", pid, flagDuration(every), name)
+}
+
+// flagDuration writes a duration as a flag takes it: 30s, 7m, 1h30m.
+func flagDuration(d time.Duration) string {
+	hours, minutes := int(d.Hours()), int(d.Minutes())%60
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case hours == 0:
+		return fmt.Sprintf("%dm", minutes)
+	case minutes == 0:
+		return fmt.Sprintf("%dh", hours)
+	}
+	return fmt.Sprintf("%dh%dm", hours, minutes)
+}

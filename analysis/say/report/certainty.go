@@ -1,0 +1,173 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/edge"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
+)
+
+// Certainty is how sure something is, with the reason.
+type Certainty struct {
+	// Word is certain, likely, possible, open, or unknown where the captures cannot show it.
+	Word   string `json:"word"`
+	Reason string `json:"reason"`
+}
+
+// The words of Certainty.
+const (
+	certain  = "certain"
+	likely   = "likely"
+	possible = "possible"
+	open     = "open"
+	unknown  = "unknown"
+)
+
+// fewDumps is up to how many dumps are too few to tell a leak from a queue by themselves.
+const fewDumps = 3
+
+// growth is how sure the growth is, by the rule that decided.
+func (d *diagnosing) growth(l answer) *Certainty {
+	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
+	switch {
+	case l.finding.marked():
+		return &Certainty{certain, "marked by the runtime"}
+	case c.State == Leaks && c.Followed:
+		word, reason := x.sure()
+		return &Certainty{word, reason}
+	case c.State == Leaks && l.life != nil && l.life.Followed > 0:
+		return &Certainty{likely, "by those that could be followed"}
+	case c.State == Leaks:
+		return &Certainty{likely, "by counts alone"}
+	case c.State == NoLeak && c.EndedAt > 0:
+		return &Certainty{certain, "it rises and falls with the load" + s.perLoad(l.finding)}
+	case c.State == NoLeak:
+		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
+	case c.State == GrewOnce && c.Followed:
+		word, reason := x.sure()
+		return &Certainty{word, reason + ", and no more came"}
+	case c.State == MayLeak:
+		return &Certainty{possible, d.undecided(s, l.finding)}
+	case c.State == Replaced:
+		return &Certainty{open, d.older(s, l.life, c.Last) + ": load, or slower answers"}
+	case len(s.Snapshots) > 2 && c.Followed:
+		return &Certainty{open, "it grew, and no rule proves that it goes on"}
+	case c.Followed:
+		return &Certainty{open, "two ends show that it grew, not that it goes on"}
+	case len(s.Snapshots) > fewDumps:
+		return &Certainty{open, "by counts alone"}
+	}
+	return &Certainty{open, "by counts alone, and over too few captures"}
+}
+
+// undecided is why a suspicion is no more: a known queue, too few dumps, or a short time.
+func (d *diagnosing) undecided(s *Series, f *Finding) string {
+	for _, e := range f.Evidence {
+		if e.Rule == knowledge.RuleKnown {
+			return e.Text
+		}
+	}
+	if b := s.nearest(); b != nil && b.State == LimitReached && !b.Peak && bounded[b.What] == s.kindOf(f) {
+		return "no more can come: it is at its limit"
+	}
+	if n := len(s.Snapshots); n <= fewDumps {
+		return wording.Plural(n, "dump is", "dumps are") + " too few to tell"
+	}
+	for _, e := range f.Evidence {
+		if e.Rule == "span" {
+			return "the time is short: one more capture in 30 minutes tells a leak from a queue"
+		}
+	}
+	return "one more capture decides"
+}
+
+// holder names what started most of the objects, or the process that holds them.
+func (d *diagnosing) holder(l answer) string {
+	s := &d.r.Series[l.series]
+	if l.queue != nil {
+		h := &l.queue.Holders[0]
+		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
+	}
+	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+		return ""
+	}
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+		for _, h := range o.Holders {
+			if name := strings.TrimPrefix(h.Type, "*"); !family.OfStandardLibrary(name) {
+				return shortRole(h.Type)
+			}
+		}
+		if len(o.Holders) > 0 {
+			return ""
+		}
+	}
+	if x := s.lead(l.finding); x != nil && x.CreatedBy != "" && !family.OfStandardLibrary(x.CreatedBy) {
+		return shortRole(x.CreatedBy)
+	}
+	return ""
+}
+
+// started reports that what holds the objects of an answer created them.
+func (d *diagnosing) started(l answer, holder string) bool {
+	s := &d.r.Series[l.series]
+	o := s.objectOf(l.finding, s.lead(l.finding))
+	return o != nil && slices.ContainsFunc(o.Holders, func(h HolderOf) bool { return h.Role == analysis.CreatedBy && shortRole(h.Type) == holder })
+}
+
+// cause is how sure the cause is.
+func (d *diagnosing) cause(l answer) *Certainty {
+	s := &d.r.Series[l.series]
+	if l.queue != nil {
+		word := likely
+		if l.queue.Holders[0].Certainty == Proven {
+			word = certain
+		}
+		if why := l.queue.Holders[0].Why; why != "" {
+			return &Certainty{word, why}
+		}
+		return &Certainty{word, "the holder is inside the locked object"}
+	}
+	if o, _ := d.r.orderOf(l.series, l.finding); o != nil {
+		word := certain
+		if o.Level == edge.ByEndpoint || o.Level == edge.ByStreams || o.shared() {
+			word = likely
+		}
+		if o.Rule == edge.ByEnd && o.shared() {
+			return &Certainty{word, fmt.Sprintf("%d in %s ended in the interval in which %s ended", o.N, wording.Ands(o.Held), d.processOf(l.series))}
+		}
+		return &Certainty{word, d.processOf(l.series) + " holds what grew in " + wording.Ands(o.Held)}
+	}
+	if p := l.claims.Opener; p != nil {
+		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
+	}
+	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+		if s.lead(l.finding) == nil || !hasStack(s.lead(l.finding)) {
+			return &Certainty{unknown, "the listing shows no code"}
+		}
+		return &Certainty{open, "many functions started them"}
+	}
+	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
+		for _, h := range o.Holders {
+			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
+				lead := s.lead(l.finding) // a group has one creator; of the holders the small ones are left out
+				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all && (lead == nil || lead.CreatedBy != h.Type) {
+					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
+				}
+				return &Certainty{likely, "started by " + shortRole(h.Type)}
+			}
+		}
+	}
+	if len(l.finding.Stack) == 0 {
+		return &Certainty{unknown, "the listing shows no code"}
+	}
+	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
+		return &Certainty{likely, "started by " + shortRole(last.Function)}
+	}
+	return &Certainty{open, "the stack shows where they wait, not who should end them"}
+}
