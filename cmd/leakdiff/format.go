@@ -78,7 +78,17 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 	if err != nil {
 		return err
 	}
-	return report.Text(w, redacted, report.Terminal{EvidenceWidth: report.Wide, Verbose: r.Verbose, Top: r.Top, Color: r.color, Source: r.source})
+	how := report.Terminal{Top: r.Top, Color: r.color}
+	if !r.Verbose {
+		return report.Text(w, redacted, how)
+	}
+	v, err := hidden(hide, r.page(c).Page())
+	if err != nil {
+		return err
+	}
+	v.Body.Add(redacted.Report.Starts(r.source)...)
+	_, err = fmt.Fprintf(w, "%s\n\n%s", report.StateLine(&redacted.Report, how), v.Body.Text())
+	return err
 }
 
 // writeGate prints what counts in front of the answer, if the report is held against anything.

@@ -404,8 +404,8 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 		return status, strings.Join(strings.Fields(out.String()), " ")
 	}
 	status, out := run("report", "--verbose", "--knowledge", dir)
-	second := fmt.Sprintf(`own.json, line 3, byte %d: this entry is ignored: known[1] (own-8) lacks "status"`, strings.Index(own, `{"id": "own-8"`))
-	for _, part := range []string{"Known leak: own-7: Our watcher forgets its instance.", second} {
+	second := fmt.Sprintf(`this entry is ignored: known[1] (own-8) lacks "status": own.json, line 3, byte %d;`, strings.Index(own, `{"id": "own-8"`))
+	for _, part := range []string{"Known leak own-7: our watcher forgets its instance.", second} {
 		if status != exitDone || !strings.Contains(out, part) {
 			t.Errorf("status %d, lacks %q:\n%s", status, part, out)
 		}

@@ -35,9 +35,9 @@ type reportCommand struct {
 	Before          []string           `help:"Captures of the same program from before a change, such as a fix; PATH is from after it. Says whether the change ended the growth. Repeatable." placeholder:"PATH" type:"path"`
 	Bisect          bool               `help:"For git bisect run: exit with status 0 where the leak is not there, 1 where it is, 125 where the captures do not tell. Needs --before or --pace; --fail-on says what is bad (default: leaking)."`
 	Pace            string             `help:"With --bisect: how fast the leak grows, such as 24/5m or 3/h. What would have shown it is good." placeholder:"N/TIME"`
-	Verbose         bool               `short:"v" help:"Text: print the evidence below the answer: counts, every finding in full, families, problems."`
-	Source          []string           `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed. Repeatable; not with --redact." placeholder:"DIR"`
-	Top             *int               `help:"Text: list at most N further findings (default: 10, and all with --verbose)." placeholder:"N"`
+	Verbose         bool               `short:"v" help:"Text: print the whole page of the case: counts, every finding in full, families, problems."`
+	Source          []string           `help:"Text with --verbose: a module cache or a checkout, of whose Go files the lines that start goroutines are printed at the end. Repeatable; not with --redact." placeholder:"DIR"`
+	Top             *int               `help:"Text: list at most N further findings (default: 10)." placeholder:"N"`
 
 	// color is set where a terminal shows colours.
 	color bool

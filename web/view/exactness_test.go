@@ -124,9 +124,10 @@ func sayAll(t *testing.T, captures ...capture) forms {
 		}
 		out.rows = append(out.rows, cells)
 	}
-	if err := report.Text(&text, out.c, report.Terminal{Verbose: true}); err != nil {
+	if err := report.Text(&text, out.c, report.Terminal{}); err != nil {
 		t.Fatal(err)
 	}
+	text.WriteString(out.page.Page().Body.Text())
 	if err := report.JSON(&encoded, *r); err != nil {
 		t.Fatal(err)
 	}

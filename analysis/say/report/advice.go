@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis/judge/knowledge"
-	"leakdiff/analysis/say/wording"
 )
 
 // Advice is one line of advice on a finding. More is for readers who have time.
@@ -192,19 +191,4 @@ func sentenceEnd(s string) string {
 		return s
 	}
 	return s + "."
-}
-
-// thresholdText lists in one line the thresholds that a series has passed. It is empty
-// without any.
-func thresholdText(all []Threshold) string {
-	var parts []string
-	for _, t := range all {
-		if t.Passed {
-			parts = append(parts, fmt.Sprintf("%s (here %s)", t.Text, t.Seen))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return wording.Fit(len(parts), "Rule of thumb passed: ", "Rules of thumb passed: ") + strings.Join(parts, "; ") + "."
 }

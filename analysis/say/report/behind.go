@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"leakdiff/analysis"
@@ -90,10 +89,4 @@ func (r *Report) Behind(series, rank int) (out []Held) {
 		}
 	}
 	return out
-}
-
-// behindLine is the line of a finding that is told below the one that holds it.
-func (r *Report) behindLine(f *Finding) string {
-	head := r.head(f)
-	return fmt.Sprintf("[%s] %s: told behind finding %d of %s.", f.Mark(), f.Title, head.Rank, head.Process)
 }

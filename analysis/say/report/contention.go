@@ -147,23 +147,3 @@ func (s *ContendedStack) Own() string {
 	}
 	return s.leaf()
 }
-
-// mostContended is how many stacks of a profile a text lists.
-const mostContended = 3
-
-// contention lists who held and who waited in the last snapshot with such a profile.
-func (p *printer) contention(j *JudgedSeries) {
-	for i := len(j.Snapshots) - 1; i >= 0; i-- {
-		for _, c := range ContentionOf(j.Snapshots[i]) {
-			p.line("")
-			p.line("%s at %s", c.Head(), j.Snapshots[i].Label)
-			p.wrap("  ", c.Note())
-			for _, text := range c.Lines(mostContended) {
-				p.wrap("  ", text)
-			}
-		}
-		if len(j.Snapshots[i].Contention) > 0 {
-			return
-		}
-	}
-}

@@ -430,18 +430,6 @@ func (o *Object) Proof() string {
 	return cmp.Or(levels[o.Level], "proven by identity")
 }
 
-// hangsOn names what most of the objects hang on, behind a comma.
-func (o *Object) hangsOn() string {
-	if len(o.Holders) == 0 {
-		return ""
-	}
-	h := o.Holders[0]
-	if h.Role == analysis.CreatedBy {
-		return fmt.Sprintf(", %d started by %s", h.N, shortRole(h.Type))
-	}
-	return fmt.Sprintf(", %d on one %s", h.N, shortRole(h.Type))
-}
-
 // shortRole leaves the import paths out of a role.
 func shortRole(role string) string {
 	names := strings.Split(role, " < ")
@@ -451,4 +439,10 @@ func shortRole(role string) string {
 		}
 	}
 	return strings.Join(names, " < ")
+}
+
+// Matters reports objects that rose, that have several goroutines each, or that no dump of
+// goroutines shows, such as connections. Any other kind says no more than its family.
+func (o *Object) Matters() bool {
+	return o.Verdict.Rose() && o.Verdict != analysis.New || o.Parts() != 1
 }

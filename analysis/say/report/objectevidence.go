@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/evidence"
@@ -66,16 +65,4 @@ func (f *Finding) livesOfObjects(o *Object) {
 		}
 		*e = o.Evidence[at]
 	}
-}
-
-// evidenceInWords is the evidence of a finding as sentences, without what stands in its text
-// and what is open.
-func (f *Finding) evidenceInWords() string {
-	var words []string
-	for _, e := range f.Evidence {
-		if !limiting(e) && e.Rule != "order" && e.Rule != "across_processes" && e.Rule != "peer_ended" {
-			words = append(words, sentence(e.Text))
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -9,22 +9,15 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/noun"
-	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
 // Terminal is how Text prints a report.
 type Terminal struct {
-	// Verbose adds the evidence below the screen, in lines of EvidenceWidth.
-	Verbose       bool
-	EvidenceWidth Width
-	// Top bounds the further findings, nil for 10 below the screen and all in the evidence.
+	// Top bounds the further findings, nil for 10.
 	Top *int
 	// Color uses escape sequences for colours.
 	Color bool
-	// Source has the reader's source, of which the evidence shows what starts goroutines. It
-	// is nil for none.
-	Source *source.Tree
 }
 
 // The screen has columns of text, and lines at most.
@@ -56,19 +49,21 @@ type screen struct {
 	lead *Finding
 	// told are the findings that stand in the chain.
 	told map[FindingRef]bool
-	// shortened reports that a function is shown without its whole path.
-	shortened bool
 }
 
-// screenOf returns the screen of a report as blocks of lines, which empty lines separate, and
-// the finding of which it shows each frame, or nil.
-func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
+func newScreen(r *Report, t Terminal) *screen {
 	s := &screen{diagnosing: r.diagnosing(noun.Builtin()), Diagnosis: &r.Diagnosis, Terminal: t, told: map[FindingRef]bool{}}
 	if s.Series != nil && *s.Series < len(r.Series) {
 		s.lead = r.Series[*s.Series].finding(s.Finding)
 		s.told[FindingRef{Series: *s.Series, Rank: s.Finding}] = true
 	}
-	blocks = [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
+	return s
+}
+
+// screenOf returns the screen of a report as blocks of lines, which empty lines separate.
+func screenOf(r *Report, t Terminal) [][]string {
+	s := newScreen(r, t)
+	blocks := [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack, versions []string
 	if s.lead == nil {
 		figures, stack = s.inventory(), s.stuck()
@@ -84,21 +79,18 @@ func screenOf(r *Report, t Terminal) (blocks [][]string, whole *Finding) {
 		}
 		return n - 1
 	}
-	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 && !t.Verbose {
+	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 {
 		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
 	}
 	var list []string
-	if !t.Verbose && len(r.Series) > 0 {
+	if len(r.Series) > 0 {
 		most := mostFurther
 		if t.Top != nil {
 			most = *t.Top
 		}
 		list = append(s.further(most), s.labelled("more", "--verbose for the evidence, --format md for the ticket", 1)...)
 	}
-	if s.lead != nil && len(stack) == len(s.lead.Stack)+1 && !s.shortened {
-		whole = s.lead
-	}
-	return append(blocks, figures, versions, chain, stack, last, list), whole
+	return append(blocks, figures, versions, chain, stack, last, list)
 }
 
 // mostScreenVersions is how many versions the screen tells.
@@ -463,7 +455,7 @@ func (s *screen) known() []string {
 
 // problems are what cost evidence. Without any evidence they are told in full.
 func (s *screen) problems() []string {
-	if s.Verbose || len(s.r.Series) == 0 {
+	if len(s.r.Series) == 0 {
 		return nil
 	}
 	var out []string

@@ -28,9 +28,6 @@ func (s *screen) inventory() []string {
 	if claim := x.nearest(); claim != nil {
 		limit = s.labelled("limit", claim.text(), 1)
 	}
-	if s.Verbose {
-		return limit // the evidence lists the rest
-	}
 	if len(x.Snapshots) > 1 && x.Quiet != "" {
 		out = s.labelled("proof", x.Quiet, 4)
 	}
@@ -123,7 +120,7 @@ func (s *screen) largest(x *Series, most int) []string {
 // failed.
 func (s *screen) stuck() (out []string) {
 	order := s.r.seriesInOrder()
-	if len(order) == 0 || s.Verbose || s.State != string(Deadlock) && s.State != string(Crashed) {
+	if len(order) == 0 || s.State != string(Deadlock) && s.State != string(Crashed) {
 		return nil
 	}
 	what := "waits"

@@ -115,12 +115,10 @@ func (s *screen) frame(f *StackFrame) string {
 	}
 	place := cut(wording.Printable(f.place()), columns/2)
 	room := columns - len("  ") - len(by) - utf8.RuneCountInString(place) - 1
-	full := name
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.Contains(host, ".") {
 		name = path
 	}
 	name = fitName(name, room)
-	s.shortened = s.shortened || name != full
 	gap := strings.Repeat(" ", room-utf8.RuneCountInString(name)+1)
 	if place == "" {
 		gap = ""

@@ -10,6 +10,8 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -409,6 +411,43 @@ func (t *Trace) Lines(width int) []string {
 			out = append(out, mark+heads[i]+"  "+r.Place)
 		default:
 			out = append(out, mark+heads[i], "      "+r.Place)
+		}
+	}
+	return out
+}
+
+// Starts are the statements in the reader's source that started the members of the findings, each
+// once; nil where the source has no directory.
+func (r *Report) Starts(tree *source.Tree) document.Blocks {
+	var out document.Blocks
+	said := map[string]bool{}
+	for i := range r.Series {
+		for k := range r.Series[i].Findings {
+			creator := Creator(r.Series[i].Findings[k].Stack)
+			if creator == nil {
+				continue
+			}
+			e, text := tree.Start(creator.Frame())
+			if e != nil {
+				text = fmt.Sprintf("Started at %s:%d:", e.Path, e.Line)
+			}
+			if said[text] {
+				continue
+			}
+			said[text] = true
+			out.Paragraph(text)
+			if e == nil {
+				continue
+			}
+			var lines []string
+			for at, line := range e.Lines {
+				mark := " "
+				if e.First+at == e.Line {
+					mark = ownMark
+				}
+				lines = append(lines, fmt.Sprintf("%s %5d  %s", mark, e.First+at, strings.ReplaceAll(line, "\t", "    ")))
+			}
+			out.Fence(lines)
 		}
 	}
 	return out

@@ -7,27 +7,32 @@ import (
 	"leakdiff/analysis"
 )
 
-// problems prints what was not understood, equal problems together.
-func (p *printer) problems(problems []analysis.Problem) {
+// problemLines say what was not understood, equal problems together.
+func problemLines(problems []analysis.Problem) []string {
 	groups := groupProblems(problems)
 	if len(groups) == 0 {
-		return
+		return nil
 	}
-	p.line("")
-	p.line("Problems")
+	out := []string{"Problems"}
+	add := func(indent, text string) {
+		for _, line := range wrapped(text, columns-len(indent), mostLines) {
+			out = append(out, indent+line)
+		}
+	}
 	for _, g := range groups {
 		where := place(g.first)
 		if g.count > 1 {
 			where += fmt.Sprintf(" and %d more", g.count-1)
 		}
-		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.first.Severity, where, g.first.What))
+		add("  ", fmt.Sprintf("%s: %s: %s", g.first.Severity, where, g.first.What))
 		if g.first.Why != "" {
-			p.wrap("    ", "Why: "+g.first.Why)
+			add("    ", "Why: "+g.first.Why)
 		}
 		if g.first.Hint != "" {
-			p.wrap("    ", "Do: "+g.first.Hint)
+			add("    ", "Do: "+g.first.Hint)
 		}
 	}
+	return out
 }
 
 func place(p analysis.Problem) string {

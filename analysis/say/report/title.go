@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"leakdiff/analysis"
-	"slices"
 	"strings"
 
 	"leakdiff/analysis/say/noun"
@@ -106,40 +104,4 @@ func (d *diagnosing) figures(l answer) string {
 		out = append(out, fmt.Sprintf("%s to %s: %s.", d.label(s, 0), d.label(s, len(s.Snapshots)-1), counts))
 	}
 	return strings.Join(out, " ")
-}
-
-// mostShares is how many families of a unit are named in one sentence.
-const mostShares = 12
-
-// shares names the families that grow by the same steps, with their ratio, "" for one family
-// and for objects, which say more about their parts.
-func (s *Series) shares(f *Finding) string {
-	at := slices.IndexFunc(s.Units, func(u Unit) bool { return u.ID == f.Unit && f.Unit != "" })
-	if o := s.object(f.Object); at < 0 || o != nil && o.Parts() > 1 {
-		return ""
-	}
-	u := &s.Units[at]
-	var words []string
-	for _, print := range f.Families {
-		x := s.family(print)
-		if x == nil || u.Ratio[print] == 0 {
-			continue
-		}
-		if len(words) == mostShares {
-			words = append(words, fmt.Sprintf("%d more", len(f.Families)-mostShares))
-			break
-		}
-		title := x.Title
-		if x.Kind == analysis.KindWatch && x.Name != "" {
-			title = "inotify watch " + x.Name // without its events
-		}
-		words = append(words, fmt.Sprintf("%s × %s", wording.Ratio(u.Ratio[print]), title))
-	}
-	if len(words) < 2 {
-		return ""
-	}
-	if u.Each != "" {
-		return "Each brings " + strings.Join(words, "; ") + "."
-	}
-	return "They grow in this ratio: " + strings.Join(words, "; ") + "."
 }
