@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"leakdiff/analysis/say/report"
 	"leakdiff/server/access"
 	"leakdiff/server/share"
 )
@@ -78,22 +79,23 @@ func TestAnAgentAsksAServer(t *testing.T) {
 		t.Errorf("the list of other verdicts is %s", got)
 	}
 	d := decode[struct {
-		URL, Sentence, Family string
-		Series                int
+		URL       string
+		Diagnosis report.Diagnosis
+		Finding   report.Finding
 	}](t, ask("diagnose", map[string]any{"case": up.Case}))
 	page := s.get("/cases/" + up.Case)
-	if d.Sentence == "" || !strings.Contains(page.body, d.Sentence) || d.URL != s.url+"/cases/"+up.Case {
+	if d.Diagnosis.Sentence == "" || !strings.Contains(page.body, d.Diagnosis.Sentence) || d.URL != s.url+"/cases/"+up.Case {
 		t.Errorf("the page does not say what the agent is told: %+v", d)
 	}
 	for name, c := range map[string]struct {
 		in   map[string]any
 		want string
 	}{
-		"findings":     {map[string]any{"case": up.Case}, `"at":"k8s.io/kubernetes@v1.34.4/pkg/kubelet/prober/worker.go:189"`},
-		"family":       {map[string]any{"case": up.Case, "family": d.Family}, `"at":"sync/mutex.go:90","function":"sync.(*Mutex).Lock"`},
-		"object":       {map[string]any{"case": up.Case, "object": "o1", "series": 0}, `"holders":["60 started by manager.(*containerData).Start"]`},
-		"compare":      {map[string]any{"case": up.Case, "a": "t2", "b": "t7"}, `"family":"` + d.Family + `"`},
-		"next_capture": {map[string]any{"case": up.Case}, `"limits":["kubelet: `},
+		"findings":     {map[string]any{"case": up.Case}, `"file":"k8s.io/kubernetes@v1.34.4/pkg/kubelet/prober/worker.go","function":"k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run","line":189`},
+		"family":       {map[string]any{"case": up.Case, "family": d.Finding.Families[0]}, `"file":"sync/mutex.go","function":"sync.(*Mutex).Lock","line":90`},
+		"object":       {map[string]any{"case": up.Case, "object": "o1", "series": 0}, `"holders":[{"n":60,"role":"created by","type":"github.com/google/cadvisor/manager.(*containerData).Start"}]`},
+		"compare":      {map[string]any{"case": up.Case, "a": "t2", "b": "t7"}, `"fingerprint":"` + d.Finding.Families[0] + `"`},
+		"next_capture": {map[string]any{"case": up.Case}, `"verdict_limits":["kubelet: `},
 	} {
 		if got := ask(name, c.in); !strings.Contains(got, c.want) {
 			t.Errorf("%s lacks %s: %s", name, c.want, got)

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -167,24 +168,27 @@ func textOf(result *sdk.CallToolResult) string {
 func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
 	session, _, dir := agent(t)
 	var d struct {
-		Case, Sentence, Verdict, Process, Family, Object string
-		Series                                           int
-		Stack                                            []struct{ Function, At string }
+		Case      string
+		Diagnosis report.Diagnosis
+		Finding   report.Finding
 	}
 	callTool(t, session, "diagnose", map[string]any{"paths": []string{filepath.Join(dir, "kubelet-probe-leak.tar.gz")}}, &d)
-	if want := "8 shim calls that never returned blocked 24 pod starts in containerd, until t8."; d.Sentence != want || d.Verdict != "leaking" {
-		t.Errorf("the diagnosis is %q, %s", d.Sentence, d.Verdict)
+	if want := "8 shim calls that never returned blocked 24 pod starts in containerd, until t8."; d.Diagnosis.Sentence != want || d.Diagnosis.Verdict != "leaking" {
+		t.Errorf("the diagnosis is %+v", d.Diagnosis)
 	}
-	if !slices.ContainsFunc(d.Stack, func(f struct{ Function, At string }) bool {
-		return f.Function == "sync.(*Mutex).Lock" && f.At == "sync/mutex.go:90"
+	if !slices.ContainsFunc(d.Finding.Stack, func(f report.StackFrame) bool {
+		return f.Function == "sync.(*Mutex).Lock" && f.File == "sync/mutex.go" && f.Line == 90
 	}) {
-		t.Errorf("the stack shows no lock with its line: %v", d.Stack)
+		t.Errorf("the stack shows no lock with its line: %v", d.Finding.Stack)
 	}
 
 	var found struct {
-		Findings []struct{ Process, Title, Object, Verdict string }
-		Total    int
-		More     string
+		Findings []struct {
+			Process, Mark string
+			Finding       report.Finding
+		}
+		Total int
+		More  string
 	}
 	callTool(t, session, "findings", map[string]any{"case": d.Case, "limit": 2}, &found)
 	if len(found.Findings) != 2 || found.Total != 11 || found.More != "9 more: ask again with from=2" {
@@ -196,66 +200,57 @@ func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
 	}
 	callTool(t, session, "findings", map[string]any{"case": d.Case, "process": "CONTAINERD", "verdict": "leaking", "limit": 20}, &found)
 	for _, f := range found.Findings {
-		if f.Process != "containerd" || f.Verdict != "leaking" {
+		if f.Process != "containerd" || f.Mark != "leaking" || f.Finding.Verdict != "leaking" {
 			t.Errorf("a finding that was not asked for: %+v", f)
 		}
 	}
 
 	var family struct {
-		Name, Verdict, Counts, At, More string
-		Members                         []struct {
-			ID   int64
-			Wait int `json:"wait_minutes"`
-			At   string
-		}
-		Total int `json:"members_total"`
+		Family report.Membership
+		More   string
 	}
-	callTool(t, session, "family", map[string]any{"case": d.Case, "family": d.Family, "limit": 3}, &family)
-	if family.Counts != "0 to 24 and back to 0" || family.Total != 24 || family.At != "t7" || family.More != "21 more: ask again with from=3" {
+	main := d.Finding.Families[0]
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": main, "limit": 3}, &family)
+	if f := &family.Family; f.Counts.Highest() != 24 || f.Counts.Last() != 0 || f.MembersTotal != 24 || f.At != "t7" || family.More != "21 more: ask again with from=3" {
 		t.Errorf("the family is %+v", family)
 	}
-	if m := family.Members[0]; m.ID != 14140 || m.At != "kubelet-probe-leak/t7/containerd/goroutine-debug2.txt:2319" {
+	if m := family.Family.Members[0]; *m.ID != 14140 || m.Path != "kubelet-probe-leak/t7/containerd/goroutine-debug2.txt" || m.Line != 2319 {
 		t.Errorf("its first member is %+v", m)
 	}
 	byName := family
-	callTool(t, session, "family", map[string]any{"case": d.Case, "family": family.Name, "limit": 3}, &byName)
-	if diff := cmp.Diff(family, byName); diff != "" {
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": family.Family.Handle, "limit": 3}, &byName)
+	if diff := cmp.Diff(family, byName, cmpopts.IgnoreUnexported(report.StackFrame{})); diff != "" {
 		t.Errorf("the family by its short name differs:\n%s", diff)
 	}
 
 	var object struct {
-		Type, Counts, More string
-		Total              int `json:"objects_total"`
-		Holders            []string
+		Object report.ObjectMembership
+		More   string
 	}
 	callTool(t, session, "object", map[string]any{"case": d.Case, "object": "o1", "series": 0}, &object)
-	if object.Type != "github.com/google/cadvisor/manager.(*containerData)" || object.Total != 64 || object.More != "54 more: ask again with from=10" || !slices.Equal(object.Holders, []string{"60 started by manager.(*containerData).Start"}) {
+	if o := &object.Object; o.Type != "github.com/google/cadvisor/manager.(*containerData)" || o.MembersTotal != 64 || len(o.Members) != 10 || object.More != "54 more: ask again with from=10" || len(o.Holders) != 1 || o.Holders[0].Text() != "60 started by manager.(*containerData).Start" {
 		t.Errorf("the objects are %+v", object)
 	}
 
-	type row struct {
-		Family   string
-		A, B     int
-		Survived *int
-	}
 	var compared struct {
 		Process            string
 		A, B               struct{ Label string }
 		Changed, Unchanged int
-		Rows               []row
+		Comparison         report.Comparison
 	}
 	callTool(t, session, "compare", map[string]any{"case": d.Case, "a": "t2", "b": "t7", "limit": 100}, &compared)
-	at := slices.IndexFunc(compared.Rows, func(r row) bool { return r.Family == d.Family })
-	if compared.Process != "containerd" || at < 0 || compared.Rows[at].A != 4 || compared.Rows[at].B != 24 || *compared.Rows[at].Survived != 4 {
+	rows := compared.Comparison.Rows
+	at := slices.IndexFunc(rows, func(r report.ComparisonRow) bool { return r.Fingerprint == main })
+	if compared.Process != "containerd" || at < 0 || rows[at].A != 4 || rows[at].B != 24 || *rows[at].Survived != 4 {
 		t.Errorf("t2 to t7 shows %+v", compared)
 	}
 
 	var next struct {
-		Do     string
-		Limits []string
+		Next   *report.Action
+		Limits []string `json:"verdict_limits"`
 	}
 	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &next)
-	if next.Do == "" || len(next.Limits) == 0 {
+	if next.Next == nil || len(next.Limits) == 0 {
 		t.Errorf("what to do next is %+v", next)
 	}
 }
@@ -484,11 +479,14 @@ func TestTheConversationWithAnAgentStaysAsItWasRecorded(t *testing.T) {
 	if _, err := session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: prompts.Prompts[0].Name, Arguments: map[string]string{"paths": "two-dumps.tar.gz"}}); err != nil {
 		t.Fatal(err)
 	}
-	var d struct{ Case, Family string }
+	var d struct {
+		Case    string
+		Finding report.Finding
+	}
 	callTool(t, session, "diagnose", map[string]any{"paths": []string{"two-dumps.tar.gz"}}, &d)
 	var out any
 	callTool(t, session, "findings", map[string]any{"case": d.Case, "limit": 2}, &out)
-	callTool(t, session, "family", map[string]any{"case": d.Case, "family": d.Family, "limit": 2}, &out)
+	callTool(t, session, "family", map[string]any{"case": d.Case, "family": d.Finding.Families[0], "limit": 2}, &out)
 	callTool(t, session, "compare", map[string]any{"case": d.Case, "limit": 2}, &out)
 	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &out)
 	refusedTool(t, session, "object", map[string]any{"case": d.Case, "object": "o77"})

@@ -3,27 +3,28 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 )
 
 type captureOut struct {
-	Do      string `json:"do" jsonschema:"the next step"`
-	Command string `json:"command,omitempty"`
+	Next *report.Action `json:"next" jsonschema:"as diagnosis.next of leakdiff.report/1; null where no verdict is open"`
 	// Limits name what the verdicts cannot exclude.
-	Limits  []string  `json:"limits,omitempty" jsonschema:"what the captures cannot exclude, by process"`
+	Limits  []string  `json:"verdict_limits,omitempty" jsonschema:"what the captures cannot exclude, by process"`
 	Decides []decides `json:"decides,omitempty" jsonschema:"growths whose verdict a later capture decides, the soonest first"`
-	More    string    `json:"more,omitempty"`
+	Left    left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
 }
 
-// decides is a growth that more captures decide.
+// decides is a growth that more captures decide, in fields of the contract.
 type decides struct {
-	Series  int     `json:"series"`
-	Process string  `json:"process"`
-	Family  string  `json:"family" jsonschema:"fingerprint for the tool family"`
-	Title   string  `json:"title"`
-	Verdict string  `json:"verdict"`
-	Hours   float64 `json:"hours" jsonschema:"hours after the last capture"`
+	Series      int              `json:"series"`
+	Process     string           `json:"process"`
+	Fingerprint string           `json:"fingerprint" jsonschema:"for the tool family"`
+	Title       string           `json:"title"`
+	Verdict     analysis.Verdict `json:"verdict"`
+	DecidesIn   float64          `json:"decides_in_hours" jsonschema:"after the last capture"`
 }
 
 // mostDeciding is how many growths and limits are listed.
@@ -35,10 +36,7 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 		return captureOut{}, err
 	}
 	r := c.Report
-	out := captureOut{Do: "Nothing more needs to be captured to decide a verdict."}
-	if next := r.Diagnosis.Next; next != nil {
-		out.Do, out.Command = next.Text, next.Command
-	}
+	out := captureOut{Next: r.Diagnosis.Next, Left: left{}}
 	var all []decides
 	for i := range r.Series {
 		s := &r.Series[i]
@@ -47,15 +45,12 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 		}
 		for _, f := range s.Families {
 			if f.DecidesIn > 0 {
-				all = append(all, decides{i, s.Process, f.Fingerprint, f.Title, string(f.Verdict), f.DecidesIn})
+				all = append(all, decides{i, s.Process, f.Fingerprint, f.Title, f.Verdict, f.DecidesIn})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b decides) int { return cmp.Compare(a.Hours, b.Hours) })
-	out.Decides = all[:min(len(all), mostDeciding)]
-	if left := max(0, len(all)-mostDeciding) + max(0, len(out.Limits)-mostDeciding); left > 0 {
-		out.More = fmt.Sprintf("%d more are not listed: findings has a filter by process", left)
-	}
-	out.Limits = out.Limits[:min(len(out.Limits), mostDeciding)]
+	slices.SortStableFunc(all, func(a, b decides) int { return cmp.Compare(a.DecidesIn, b.DecidesIn) })
+	out.Decides = cut(out.Left, "decides", all, mostDeciding)
+	out.Limits = cut(out.Left, "verdict_limits", out.Limits, mostDeciding)
 	return out, nil
 }

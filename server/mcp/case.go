@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
-	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
 )
 
@@ -52,10 +50,9 @@ type readOut struct {
 	Sentence  string    `json:"sentence"`
 	Verdict   string    `json:"verdict"`
 	Processes []process `json:"processes"`
-	// More says how many processes are not listed.
-	More      string   `json:"more,omitempty"`
-	Problems  problems `json:"problems"`
-	Forgotten []string `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
+	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
+	Left      left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
+	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
 }
 
 func (t *tools) read(ctx context.Context, in readIn) (readOut, error) {
@@ -64,49 +61,47 @@ func (t *tools) read(ctx context.Context, in readIn) (readOut, error) {
 		return readOut{}, err
 	}
 	d := &c.Report.Diagnosis
-	out := readOut{Case: c.ID, Title: c.Title, Sentence: d.Sentence, Verdict: string(d.Verdict), Problems: problemsOf(c.Report), Forgotten: forgotten}
-	out.Processes, out.More = processesOf(c.Report)
+	out := readOut{Case: c.ID, Title: c.Title, Sentence: d.Sentence, Verdict: string(d.Verdict), Left: left{}, Forgotten: forgotten}
+	out.Processes, out.Problems = processesOf(c.Report, out.Left), problemsOf(c.Report, out.Left)
 	return out, nil
 }
 
 // process is one series of a case: a program on a host over time.
 type process struct {
-	Series    int    `json:"series" jsonschema:"number for the other tools"`
-	Process   string `json:"process"`
-	Host      string `json:"host,omitempty"`
-	PID       int    `json:"pid,omitempty"`
-	Snapshots int    `json:"snapshots"`
-	First     moment `json:"first"`
-	Last      moment `json:"last"`
+	Series    int     `json:"series" jsonschema:"number for the other tools"`
+	Process   string  `json:"process"`
+	Host      *string `json:"host"`
+	PID       *int    `json:"pid,omitempty"`
+	Snapshots int     `json:"snapshots" jsonschema:"how many"`
+	First     moment  `json:"first"`
+	Last      moment  `json:"last"`
 }
 
-// moment is a snapshot.
+// moment is a snapshot, in fields of the contract.
 type moment struct {
-	Snapshot string `json:"snapshot" jsonschema:"id for compare"`
-	Label    string `json:"label"`
-	At       string `json:"at,omitempty" jsonschema:"RFC 3339"`
+	ID         string     `json:"id" jsonschema:"for compare"`
+	Label      string     `json:"label"`
+	CapturedAt *time.Time `json:"captured_at"`
 }
 
-// mostProcesses is how many series of a case are listed.
-const mostProcesses = 12
+// mostProcesses and mostProblems are how many of a case are listed.
+const (
+	mostProcesses = 12
+	mostProblems  = 5
+)
 
-func processesOf(r *report.Report) (out []process, more string) {
+// processesOf are the first processes of a case. findings has a filter for the others.
+func processesOf(r *report.Report, left left) (out []process) {
 	byID := snapshotsOf(r)
-	for i := range r.Series {
+	for i := range cut(left, "processes", r.Series, mostProcesses) {
 		s := &r.Series[i]
-		if len(out) == mostProcesses {
-			return out, wording.Plural(len(r.Series)-i, "more process is", "more processes are") + " not listed; findings has a filter by process"
-		}
-		p := process{Series: i, Process: s.Process, Host: text(s.Host), Snapshots: len(s.Snapshots)}
-		if s.PID != nil {
-			p.PID = *s.PID
-		}
+		p := process{Series: i, Process: s.Process, Host: s.Host, PID: s.PID, Snapshots: len(s.Snapshots)}
 		if n := len(s.Snapshots); n > 0 {
 			p.First, p.Last = momentOf(byID[s.Snapshots[0]]), momentOf(byID[s.Snapshots[n-1]])
 		}
 		out = append(out, p)
 	}
-	return out, ""
+	return out
 }
 
 func snapshotsOf(r *report.Report) map[string]*report.Snapshot {
@@ -121,39 +116,15 @@ func momentOf(s *report.Snapshot) moment {
 	if s == nil {
 		return moment{}
 	}
-	out := moment{Snapshot: s.ID, Label: s.Label}
-	if s.CapturedAt != nil {
-		out.At = s.CapturedAt.UTC().Format(time.RFC3339)
-	}
-	return out
+	return moment{s.ID, s.Label, s.CapturedAt}
 }
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// problems are those of the reading, the first ones in words.
-type problems struct {
-	Total int      `json:"total"`
-	First []string `json:"first,omitempty"`
-}
-
-// mostProblems is how many problems are worded.
-const mostProblems = 5
-
-func problemsOf(r *report.Report) problems {
-	out := problems{Total: len(r.Problems)}
+// problemsOf are the worst problems of the reading.
+func problemsOf(r *report.Report, left left) (out []any) {
 	worst := slices.Clone(r.Problems)
 	slices.SortStableFunc(worst, func(a, b analysis.Problem) int { return rank(a.Severity) - rank(b.Severity) })
-	for _, p := range worst[:min(mostProblems, len(worst))] {
-		line := p.Path
-		if p.Line > 0 {
-			line += ":" + strconv.FormatInt(p.Line, 10)
-		}
-		out.First = append(out.First, line+": "+p.What)
+	for _, p := range cut(left, "problems", worst, mostProblems) {
+		out = append(out, p)
 	}
 	return out
 }
@@ -171,44 +142,18 @@ type casePathsIn struct {
 	Paths []string `json:"paths,omitempty" jsonschema:"instead of a case: files, directories or archives on this machine to read as one case"`
 }
 
-// diagnosis is the answer of a case.
+// diagnosis is the answer of a case with the finding that it is about.
 type diagnosis struct {
-	Case     string `json:"case" jsonschema:"id for the other tools"`
-	Title    string `json:"title"`
-	URL      string `json:"url,omitempty"`
-	Sentence string `json:"sentence" jsonschema:"the answer in one sentence"`
-	Verdict  string `json:"verdict"`
-	State    string `json:"state" jsonschema:"the answer in a word or two"`
-	Process  string `json:"process,omitempty" jsonschema:"the process that the answer is about"`
-	Host     string `json:"host,omitempty"`
-	Proof    string `json:"proof,omitempty"`
-	Since    string `json:"since,omitempty"`
-	Until    string `json:"until,omitempty"`
-	Pace     string `json:"pace,omitempty"`
-	Limit    string `json:"limit,omitempty" jsonschema:"the limit of the system that is nearest"`
-	// Growth and Cause are how sure they are: certain, likely, possible or open.
-	Growth string   `json:"growth_certainty,omitempty" jsonschema:"how sure it is that something grew, with the reason"`
-	Cause  string   `json:"cause_certainty,omitempty" jsonschema:"how sure the cause is, with the reason"`
-	Chain  []string `json:"chain,omitempty" jsonschema:"the cause first, then what hangs on it"`
-	Family string   `json:"family,omitempty" jsonschema:"fingerprint of the main growth, for the tool family"`
-	Object string   `json:"object,omitempty" jsonschema:"id of the objects that grew, for the tool object"`
-	Series *int     `json:"series,omitempty" jsonschema:"number of the process, for the other tools"`
-	Where  string   `json:"where,omitempty" jsonschema:"what the stack is of"`
-	Stack  []frame  `json:"stack,omitempty" jsonschema:"leaf first"`
-	Advice []string `json:"advice,omitempty"`
-	Next   *action  `json:"next,omitempty"`
-	Also   []string `json:"also,omitempty" jsonschema:"other findings that rose"`
-	More   string   `json:"more,omitempty"`
-	// Processes are the series of the case, Left those that are not listed.
+	Case      string    `json:"case" jsonschema:"id for the other tools"`
+	Title     string    `json:"title"`
+	URL       string    `json:"url,omitempty"`
+	Diagnosis any       `json:"diagnosis" jsonschema:"as diagnosis of leakdiff.report/1: sentence, verdict, state, proof, since, rate, limit, how certain, chain, next step, other findings; series is the number of its process"`
+	Finding   any       `json:"finding,omitempty" jsonschema:"the finding that it is about, as series[].findings[] of leakdiff.report/1, with its stack leaf first; families are for the tool family, object for the tool object"`
+	Advice    []string  `json:"advice,omitempty"`
 	Processes []process `json:"processes"`
-	Left      string    `json:"processes_left,omitempty"`
-	Problems  problems  `json:"problems"`
+	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
+	Left      left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
 	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
-}
-
-type action struct {
-	Text    string `json:"text"`
-	Command string `json:"command,omitempty"`
 }
 
 func (t *tools) diagnosePaths(ctx context.Context, in casePathsIn) (diagnosis, error) {
@@ -238,51 +183,21 @@ func (t *tools) diagnose(ctx context.Context, in caseIn) (diagnosis, error) {
 func diagnosisOf(c Case) diagnosis {
 	r := c.Report
 	d := &r.Diagnosis
-	out := diagnosis{
-		Case: c.ID, Title: c.Title, URL: c.URL, Sentence: d.Sentence, Verdict: string(d.Verdict), State: d.State,
-		Proof: d.Proof, Since: d.Since, Until: d.Until, Pace: d.Rate, Limit: d.Limit, Growth: sure(d.Growth), Cause: sure(d.Cause),
-		Object: d.Object, Series: d.Series, Also: d.Also, Problems: problemsOf(r),
-	}
-	for _, l := range d.Chain {
-		line := l.Figure + " " + l.Noun
-		if l.Text != "" {
-			line += ": " + l.Text
-		}
-		out.Chain = append(out.Chain, line)
-	}
-	if d.Next != nil {
-		out.Next = &action{d.Next.Text, d.Next.Command}
-	}
-	if d.More > 0 {
-		out.More = fmt.Sprintf("%d more: ask findings", d.More)
-	}
-	out.Processes, out.Left = processesOf(r)
+	out := diagnosis{Case: c.ID, Title: c.Title, URL: c.URL, Diagnosis: *d, Left: left{}}
+	out.Processes, out.Problems = processesOf(r, out.Left), problemsOf(r, out.Left)
 	if d.Series == nil {
 		return out
 	}
-	s := &r.Series[*d.Series]
-	out.Process, out.Host = s.Process, text(s.Host)
-	for i := range s.Findings {
-		f := &s.Findings[i]
+	for _, f := range r.Series[*d.Series].Findings {
 		if f.Rank != d.Finding {
 			continue
 		}
-		if len(f.Families) > 0 {
-			out.Family = f.Families[0]
-		}
-		out.Where, out.Stack = stackOf(f, snapshotsOf(r))
-		for _, a := range r.Advice(f) {
+		for _, a := range r.Advice(&f) {
 			if !a.More {
 				out.Advice = append(out.Advice, a.Label+": "+a.Text)
 			}
 		}
+		out.Finding = bounded(f, out.Left)
 	}
 	return out
-}
-
-func sure(c *report.Certainty) string {
-	if c == nil {
-		return ""
-	}
-	return c.Word + ": " + c.Reason
 }

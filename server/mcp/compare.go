@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
@@ -18,29 +19,14 @@ type compareIn struct {
 }
 
 type compareOut struct {
-	Process  string   `json:"process"`
-	A        moment   `json:"a"`
-	B        moment   `json:"b"`
-	Warnings []string `json:"warnings,omitempty" jsonschema:"what makes the two hard to compare"`
-	// Rows are the families that changed, in the order of the page.
-	Rows      []change `json:"rows"`
-	Changed   int      `json:"changed" jsonschema:"families that changed"`
-	Unchanged int      `json:"unchanged" jsonschema:"families that have as many members as before, which are not listed"`
-	More      string   `json:"more,omitempty"`
-}
-
-// change is a family in two snapshots.
-type change struct {
-	Family   string `json:"family" jsonschema:"fingerprint for the tool family"`
-	Kind     string `json:"kind"`
-	Title    string `json:"title"`
-	Section  string `json:"section" jsonschema:"growing, new, shrunk or gone"`
-	A        int    `json:"a"`
-	B        int    `json:"b"`
-	New      *int   `json:"new,omitempty" jsonschema:"members that only b has, by identity"`
-	Gone     *int   `json:"gone,omitempty"`
-	Survived *int   `json:"survived,omitempty"`
-	Verdict  string `json:"verdict,omitempty"`
+	Process string `json:"process"`
+	A       moment `json:"a"`
+	B       moment `json:"b"`
+	// Comparison has the rows of families that changed, in the order of the page.
+	Comparison any    `json:"comparison" jsonschema:"as leakdiff.diff/1, with the rows of families that changed; their fingerprints are for the tool family"`
+	Changed    int    `json:"changed" jsonschema:"families that changed"`
+	Unchanged  int    `json:"unchanged" jsonschema:"families that have as many members as before, which are not listed"`
+	More       string `json:"more,omitempty"`
 }
 
 func (t *tools) compare(ctx context.Context, in compareIn) (compareOut, error) {
@@ -60,21 +46,11 @@ func (t *tools) compare(ctx context.Context, in compareIn) (compareOut, error) {
 	if err != nil {
 		return compareOut{}, err
 	}
-	out := compareOut{Process: b.Process, A: momentOf(a), B: momentOf(b), Warnings: data.Warnings}
-	var all []change
-	for _, row := range data.Rows {
-		if row.Delta == 0 {
-			out.Unchanged++
-			continue
-		}
-		all = append(all, change{
-			Family: row.Fingerprint, Kind: string(row.Kind), Title: row.Title, Section: row.Section, A: row.A, B: row.B,
-			New: row.New, Gone: row.Gone, Survived: row.Survived, Verdict: string(row.Verdict),
-		})
-	}
-	out.Changed = len(all)
-	rows, left := window(all, in.From, limited(in.Limit, 20, 100))
-	out.Rows, out.More = append([]change{}, rows...), more(in.From, len(rows), left)
+	changed := slices.DeleteFunc(slices.Clone(data.Rows), func(r report.ComparisonRow) bool { return r.Delta == 0 })
+	out := compareOut{Process: b.Process, A: momentOf(a), B: momentOf(b), Changed: len(changed), Unchanged: len(data.Rows) - len(changed)}
+	rows, rest := window(changed, in.From, limited(in.Limit, 20, 100))
+	data.Rows, out.More = append([]report.ComparisonRow{}, rows...), more(in.From, len(rows), rest)
+	out.Comparison = data
 	return out, nil
 }
 

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,43 +11,6 @@ import (
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
 )
-
-// frame is one frame of a stack, or several that were left out.
-type frame struct {
-	Function string `json:"function"`
-	At       string `json:"at,omitempty" jsonschema:"file:line as the dump prints it"`
-	Own      bool   `json:"own,omitempty" jsonschema:"code of the program's main module"`
-	Creator  bool   `json:"created_by,omitempty" jsonschema:"what started the goroutine"`
-}
-
-// stackOf is the stack of a finding with what it is of.
-func stackOf(f *report.Finding, snapshots map[string]*report.Snapshot) (where string, stack []frame) {
-	return framesOf(new(report.Traces).Of(f, func(id string) string {
-		if s := snapshots[id]; s != nil {
-			return s.Label
-		}
-		return id
-	}))
-}
-
-// framesOf are the rows of a stack as pages show it.
-func framesOf(t *report.Trace) (where string, stack []frame) {
-	if t == nil {
-		return "", nil
-	}
-	for _, row := range t.Rows {
-		if len(row.Folded) > 0 {
-			stack = append(stack, frame{Function: row.More()})
-			continue
-		}
-		x := frame{Function: row.Function, Own: row.Own, Creator: row.Creator}
-		if row.Frame.File != "" {
-			x.At = fmt.Sprintf("%s:%d", row.Frame.File, row.Frame.Line)
-		}
-		stack = append(stack, x)
-	}
-	return strings.TrimSpace(t.Caption + ". " + t.Note), stack
-}
 
 type findingsIn struct {
 	Case    string `json:"case" jsonschema:"id of a case"`
@@ -65,39 +27,13 @@ type findingsOut struct {
 }
 
 type finding struct {
-	Series   int      `json:"series" jsonschema:"number of the process, for the other tools"`
-	Process  string   `json:"process"`
-	Host     string   `json:"host,omitempty"`
-	Rank     int      `json:"rank"`
-	Verdict  string   `json:"verdict" jsonschema:"the verdict, or what kind of finding it is"`
-	Title    string   `json:"title"`
-	Text     string   `json:"text,omitempty"`
-	Proof    string   `json:"proof,omitempty"`
-	Next     string   `json:"next,omitempty"`
-	Counts   string   `json:"counts,omitempty" jsonschema:"members over the snapshots of the process"`
-	Families []string `json:"families,omitempty" jsonschema:"fingerprints for the tool family, the one to examine first in front"`
-	Left     int      `json:"families_left,omitempty" jsonschema:"families that are not listed"`
-	Object   string   `json:"object,omitempty" jsonschema:"id for the tool object"`
-	Known    []known  `json:"known_leaks,omitempty"`
-	Where    string   `json:"where,omitempty" jsonschema:"what the stack is of"`
-	Stack    []frame  `json:"stack,omitempty" jsonschema:"leaf first"`
+	Series  int     `json:"series" jsonschema:"number of the process, for the other tools"`
+	Process string  `json:"process"`
+	Host    *string `json:"host"`
+	Mark    string  `json:"mark" jsonschema:"the verdict, or what kind of finding it is"`
+	Finding any     `json:"finding" jsonschema:"as series[].findings[] of leakdiff.report/1, without its evidence, which family and object have; the stack is leaf first; families are for the tool family, the one to examine first in front, object for the tool object"`
+	Left    left    `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
 }
-
-// known is a published leak that matches.
-type known struct {
-	ID        string `json:"id"`
-	Title     string `json:"title"`
-	Basis     string `json:"basis" jsonschema:"how it matches"`
-	Fixed     string `json:"fixed,omitempty"`
-	Remedy    string `json:"remedy,omitempty"`
-	Reference string `json:"reference,omitempty"`
-}
-
-// mostKnown and mostFamilies bound the lists of one finding.
-const (
-	mostKnown    = 3
-	mostFamilies = 8
-)
 
 func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error) {
 	c, err := t.cases.Report(ctx, in.Case)
@@ -112,21 +48,22 @@ func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error
 		return findingsOut{}, err
 	}
 	var all []finding
-	byID := snapshotsOf(r)
 	for i := range r.Series {
 		s := &r.Series[i]
 		if !holds(s.Process, in.Process) {
 			continue
 		}
 		for k := range s.Findings {
-			f := &s.Findings[k]
+			f := s.Findings[k]
 			if in.Verdict == "" || in.Verdict == f.Mark() {
-				all = append(all, findingOf(s, i, f, byID))
+				x := finding{Series: i, Process: s.Process, Host: s.Host, Mark: f.Mark(), Left: left{}}
+				x.Finding = bounded(f, x.Left)
+				all = append(all, x)
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b finding) int {
-		return cmp.Compare(severity(a.Verdict), severity(b.Verdict))
+		return cmp.Compare(severity(a.Mark), severity(b.Mark))
 	})
 	out := findingsOut{Total: len(all)}
 	rows, left := window(all, in.From, limited(in.Limit, 5, 20))
@@ -165,34 +102,3 @@ func checkProcess(r *report.Report, part string) error {
 
 // severity orders findings: by their verdict, and those without one after them.
 func severity(mark string) int { return analysis.Verdict(mark).Rank() }
-
-func findingOf(s *report.Series, series int, f *report.Finding, byID map[string]*report.Snapshot) finding {
-	out := finding{
-		Series: series, Process: s.Process, Host: text(s.Host), Rank: f.Rank, Verdict: f.Mark(), Title: f.Title, Text: f.Text, Proof: f.Proof, Next: f.Next,
-		Families: f.Families[:min(len(f.Families), mostFamilies)], Left: max(0, len(f.Families)-mostFamilies), Object: f.Object,
-	}
-	if len(f.Counts) > 0 {
-		out.Counts = report.Rises(f.Counts, epochsOf(s, byID))
-	}
-	out.Known = knownOf(f.Known)
-	out.Where, out.Stack = stackOf(f, byID)
-	return out
-}
-
-// epochsOf are the numbers of the starts of the process, one per snapshot.
-func epochsOf(s *report.Series, byID map[string]*report.Snapshot) []int {
-	out := make([]int, len(s.Snapshots))
-	for i, id := range s.Snapshots {
-		if x := byID[id]; x != nil {
-			out[i] = x.Epoch
-		}
-	}
-	return out
-}
-
-func knownOf(all []report.KnownLeak) (out []known) {
-	for _, k := range all[:min(len(all), mostKnown)] {
-		out = append(out, known{ID: k.ID, Title: k.Title, Basis: string(k.Basis), Fixed: k.Fixed, Remedy: k.Remedy, Reference: k.Reference})
-	}
-	return out
-}

@@ -168,7 +168,7 @@ func (s *served) Report(ctx context.Context, id string) (Case, error) {
 // of is the query of a page about a series of a case.
 func of(c Case, series int) url.Values {
 	x := &c.Report.Series[series]
-	return url.Values{"case": {c.ID}, "series": {view.SeriesKey(text(x.Host), x.Process)}}
+	return url.Values{"case": {c.ID}, "series": {view.SeriesKey(*cmp.Or(x.Host, new(string)), x.Process)}}
 }
 
 // Family is GET /families/{fingerprint}.json.

@@ -179,7 +179,9 @@ func collect(texts *[]string, v any) {
 func TestLongListsAreCutAndContinuedWhereTheyWereCut(t *testing.T) {
 	session := connect(t, Config{Cases: one{hostileReport()}})
 	var out struct {
-		Rows    []struct{ Family string }
+		Comparison struct {
+			Rows []struct{ Fingerprint string }
+		}
 		Changed int
 		More    string
 	}
@@ -193,12 +195,12 @@ func TestLongListsAreCutAndContinuedWhereTheyWereCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out.Rows, out.More = nil, ""
-		if err := json.Unmarshal(text, &out); err != nil || len(out.Rows) == 0 || out.Changed != 3000 {
+		out.Comparison.Rows, out.More = nil, ""
+		if err := json.Unmarshal(text, &out); err != nil || len(out.Comparison.Rows) == 0 || out.Changed != 3000 {
 			t.Fatalf("after %d rows: %v, %s", len(seen), err, text)
 		}
-		for _, row := range out.Rows {
-			seen[row.Family] = true
+		for _, row := range out.Comparison.Rows {
+			seen[row.Fingerprint] = true
 		}
 		want := ""
 		if left := 3000 - len(seen); left > 0 {

@@ -16,46 +16,20 @@ type objectIn struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"objects per answer, 10 if left out, at most 100"`
 }
 
-// objectOut is a kind of objects: things of the program with all their goroutines.
 type objectOut struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	Type     string   `json:"type"`
-	Title    string   `json:"title"`
-	Series   int      `json:"series"`
-	Process  string   `json:"process"`
-	Verdict  string   `json:"verdict"`
-	Counts   string   `json:"counts" jsonschema:"objects over the snapshots of the process"`
-	Proof    string   `json:"proof" jsonschema:"how the parts are known to belong together"`
-	Evidence []string `json:"evidence,omitempty"`
-	Roles    []role   `json:"roles,omitempty" jsonschema:"what the goroutines of one object do"`
-	Holders  []string `json:"holders,omitempty" jsonschema:"what the objects hang on"`
-	Families []string `json:"families,omitempty" jsonschema:"fingerprints for the tool family"`
-	Where    string   `json:"where,omitempty" jsonschema:"what the stack is of"`
-	Stack    []frame  `json:"stack,omitempty" jsonschema:"leaf first"`
-	At       string   `json:"at" jsonschema:"label of the snapshot that the objects are of"`
-	Objects  []object `json:"objects"`
-	Total    int      `json:"objects_total"`
-	More     string   `json:"more,omitempty"`
+	Series int    `json:"series"`
+	Title  string `json:"title"`
+	Proof  string `json:"proof" jsonschema:"how the parts are known to belong together"`
+	Object any    `json:"object" jsonschema:"as series[].objects[] of leakdiff.report/1, with those of one snapshot (at), their goroutines, and the stacks of their roles, leaf first"`
+	Left   left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
+	More   string `json:"more,omitempty"`
 }
 
-type role struct {
-	Role string `json:"role"`
-	N    int    `json:"n" jsonschema:"goroutines of one object that do it"`
-}
-
-// object is one object in the snapshot.
-type object struct {
-	Root       int64   `json:"root" jsonschema:"goroutine that it was first known by"`
-	FirstSeen  string  `json:"first_seen"`
-	Goroutines []int64 `json:"goroutines,omitempty" jsonschema:"ids, at most 16"`
-	At         string  `json:"at,omitempty" jsonschema:"file:line of the first one in the dump"`
-}
-
-// mostRoles and mostParts bound the lists of one kind and of one object.
+// mostRoles, mostParts and mostStacks bound the lists of one kind and of one object.
 const (
-	mostRoles = 12
-	mostParts = 16
+	mostRoles  = 12
+	mostParts  = 16
+	mostStacks = 3
 )
 
 func (t *tools) object(ctx context.Context, in objectIn) (objectOut, error) {
@@ -71,41 +45,49 @@ func (t *tools) object(ctx context.Context, in objectIn) (objectOut, error) {
 	if err != nil {
 		return objectOut{}, err
 	}
-	s := &c.Report.Series[at]
-	epochs := epochsOf(s, snapshotsOf(c.Report))
-	out := objectOut{
-		ID: data.ID, Name: data.Name, Type: data.Type, Title: data.Title(epochs), Series: at, Process: s.Process, Verdict: string(data.Verdict),
-		Counts: report.Rises(data.Counts, epochs), Proof: data.Proof(), Evidence: evidenceOf(data.Evidence),
-		Families: data.Families[:min(len(data.Families), mostFamilies)], At: data.At, Total: data.MembersTotal,
+	out := objectOut{Series: at, Title: data.Title(epochsOf(c.Report, at)), Proof: data.Proof(), Left: left{}}
+	data.Counts, data.Born, data.Ended = counts(out.Left, data.Counts), counts(nil, data.Born), counts(nil, data.Ended)
+	data.Snapshots = cut(out.Left, "snapshots", data.Snapshots, mostCounts)
+	data.Each = slices.Clone(data.Each)
+	for i := range data.Each {
+		data.Each[i].Roles = cut(out.Left, "roles", data.Each[i].Roles, mostRoles)
 	}
-	for _, p := range data.Each {
-		for _, r := range p.Roles[:min(len(p.Roles), mostRoles)] {
-			out.Roles = append(out.Roles, role{r.Role, r.N})
-		}
+	data.Holders = cut(out.Left, "holders", data.Holders, mostRoles)
+	data.Families = cut(out.Left, "families", data.Families, mostFamilies)
+	data.InStep = cut(out.Left, "in_step", data.InStep, mostFamilies)
+	data.Evidence = evidence(out.Left, data.Evidence)
+	data.Lifelines = cut(out.Left, "lifelines", data.Lifelines, 0)
+	if first := data.FirstStack(); first != nil { // the one that shows most is kept
+		data.Stacks = append([]report.RoleStack{*first}, slices.DeleteFunc(slices.Clone(data.Stacks), func(s report.RoleStack) bool { return s.ObjectRole == first.ObjectRole })...)
 	}
-	for _, h := range data.Holders[:min(len(data.Holders), mostRoles)] {
-		out.Holders = append(out.Holders, h.Text())
+	data.Stacks = slices.Clone(cut(out.Left, "stacks", data.Stacks, mostStacks))
+	for i := range data.Stacks {
+		data.Stacks[i].Stack = frames(out.Left, data.Stacks[i].Stack)
 	}
-	if first := data.FirstStack(); first != nil {
-		out.Where, out.Stack = framesOf(first.Located(data.Each[0].Kind, data.At).Trace(data.At))
+	members := slices.Clone(data.Members)
+	for i := range members {
+		members[i].Parts = cut(out.Left, "parts", members[i].Parts, mostParts)
 	}
-	var all []object
-	for _, m := range data.Members {
-		x := object{Root: m.Root, FirstSeen: m.FirstSeen}
-		for i, p := range m.Parts[:min(len(m.Parts), mostParts)] {
-			x.Goroutines = append(x.Goroutines, p.ID)
-			if i == 0 {
-				x.At = lineOf(p.Path, p.Line)
-			}
-		}
-		all = append(all, x)
-	}
-	rows, left := window(all, in.From, limited(in.Limit, 10, 100))
-	out.Objects, out.More = append([]object{}, rows...), more(in.From, len(rows), left)
-	if left == 0 {
+	rows, rest := window(members, in.From, limited(in.Limit, 10, 100))
+	out.More = more(in.From, len(rows), rest)
+	if rest == 0 {
 		out.More = unlisted(data.MembersTotal, len(data.Members))
 	}
+	data.Members = rows
+	out.Object = data
 	return out, nil
+}
+
+// epochsOf are the numbers of the starts of a process, one per snapshot.
+func epochsOf(r *report.Report, series int) []int {
+	byID := snapshotsOf(r)
+	out := make([]int, len(r.Series[series].Snapshots))
+	for i, id := range r.Series[series].Snapshots {
+		if x := byID[id]; x != nil {
+			out[i] = x.Epoch
+		}
+	}
+	return out
 }
 
 // findObject finds the series whose objects are asked for.

@@ -51,9 +51,32 @@ func tidyValue(v reflect.Value) {
 			tidyValue(own.Index(i))
 		}
 		v.Set(own)
+	case reflect.Interface:
+		if v.IsNil() {
+			return
+		}
+		own := reflect.New(v.Elem().Type()).Elem()
+		own.Set(v.Elem())
+		tidyValue(own)
+		v.Set(own)
+	case reflect.Map:
+		own := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for key, value := range v.Seq2() {
+			pair := [2]reflect.Value{reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()}
+			pair[0].Set(key)
+			pair[1].Set(value)
+			tidyValue(pair[0])
+			tidyValue(pair[1])
+			own.SetMapIndex(pair[0], pair[1])
+		}
+		if !v.IsNil() {
+			v.Set(own)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			tidyValue(v.Field(i))
+			if v.Field(i).CanSet() {
+				tidyValue(v.Field(i))
+			}
 		}
 	}
 }

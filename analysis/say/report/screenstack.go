@@ -49,6 +49,18 @@ func (s *screen) stack(most int) []string {
 	return out
 }
 
+// ShortStack is the frames of a stack that say most, at most so many, in the order of the dump.
+func ShortStack(frames []StackFrame, most int) []StackFrame {
+	if len(frames) <= most {
+		return frames
+	}
+	out := make([]StackFrame, 0, most)
+	for _, i := range pickFrames(frames, most) {
+		out = append(out, frames[i])
+	}
+	return out
+}
+
 // pickFrames chooses the frames to show: the first of the run of the standard library that a
 // module called, own code, then modules from the leaf on, and the creator.
 func pickFrames(frames []StackFrame, most int) []int {
