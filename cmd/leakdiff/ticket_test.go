@@ -69,7 +69,7 @@ func TestATicketOfEachCaseIsAComment(t *testing.T) {
 				if n := utf8.RuneCountInString(text); n >= 3000 {
 					t.Errorf("%s has %d characters, want less than 3,000", form, n)
 				}
-				if at, want := 0, []string{"Proof: ", "Since: ", "Limit: ", "Cause: ", "Do: ", "Seen in: ", "Growing "}; !inOrder(text, want, &at) {
+				if at, want := 0, []string{"Proof: ", "Since: ", "Limit: ", "Cause: ", "Do: ", "Seen in: ", "Growing: "}; !inOrder(text, want, &at) {
 					t.Errorf("%s lacks %q, or not in this order:\n%s", form, want[at], text)
 				}
 			}

@@ -112,7 +112,7 @@ func said(r *report.Report) string {
 	}
 	text = append(text, d.Also...)
 	for _, f := range report.NewTicket(r).Facts {
-		text = append(text, f.Label+": "+f.Text)
+		text = append(text, f.Name+": "+f.Text)
 	}
 	return strings.Join(text, "\n")
 }

@@ -107,7 +107,7 @@ func TestWhatEndsInAnIntervalWithItsPeerIsNotLookedForInLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range report.NewTicket(&c.Report).Facts {
-		fmt.Fprintln(&ticket, f.Label, f.Text)
+		fmt.Fprintln(&ticket, f.Name, f.Text)
 	}
 	const ended = "ordersync, which had dialled 56 connections to hub, ended in the interval in which they ended"
 	for name, got := range map[string]string{"text": text, "JSON": machine.String(), "ticket": ticket.String()} {

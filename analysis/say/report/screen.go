@@ -53,8 +53,7 @@ type screen struct {
 
 func newScreen(r *Report, t Terminal) *screen {
 	s := &screen{diagnosing: r.diagnosing(noun.Builtin()), Diagnosis: &r.Diagnosis, Terminal: t, told: map[FindingRef]bool{}}
-	if s.Series != nil && *s.Series < len(r.Series) {
-		s.lead = r.Series[*s.Series].finding(s.Finding)
+	if s.lead = r.lead(); s.lead != nil {
 		s.told[FindingRef{Series: *s.Series, Rank: s.Finding}] = true
 	}
 	return s
@@ -275,28 +274,23 @@ func (s *screen) label(text string) string {
 
 // figures are the lines about the growth, those that are known.
 func (s *screen) figures() []string {
-	var out []string
-	add := func(label, text string, most int) {
-		if text != "" {
-			out = append(out, s.labelled(label, text, most)...)
+	var out, sure []string
+	for _, f := range s.r.Facts() {
+		label := strings.ToLower(f.Name)
+		switch f.Name {
+		case proofFact:
+			out = append(out, s.labelled(label, f.Text, 2)...)
+		case sinceFact, untilFact, paceFact:
+			out = append(out, s.labelled(label, f.Text, 1)...)
+		case limitFact:
+			if f.Text != noLimit {
+				out = append(out, s.labelled(label, f.Text, 1)...)
+			}
+		case growingFact, causeFact:
+			sure = append(sure, label+" "+f.Text)
 		}
 	}
-	add("proof", s.Proof, 2)
-	add("since", s.Since, 1)
-	add("until", s.Until, 1)
-	add("pace", s.Rate, 1)
-	if s.Limit != noLimit {
-		add("limit", s.Limit, 1)
-	}
-	var sure []string
-	if c := s.Growth; c != nil {
-		sure = append(sure, "growing "+c.Word+", "+c.Reason)
-	}
-	if c := s.Cause; c != nil {
-		sure = append(sure, "cause "+c.Word+", "+c.Reason)
-	}
-	add("sure", strings.Join(sure, "; "), 3)
-	return out
+	return append(out, s.labelled("sure", strings.Join(sure, "; "), 3)...)
 }
 
 // links are the cells of the chain, each with the course of its counts. Without a chain the

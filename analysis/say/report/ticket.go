@@ -3,12 +3,10 @@ package report
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"leakdiff/analysis/say/document"
-	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -25,13 +23,6 @@ type Ticket struct {
 	Sure string
 }
 
-// Fact is a line of a ticket: a label, a text, and what is copied or opened from it.
-type Fact struct {
-	Label, Text string
-	// Command is for a shell, URL for a browser.
-	Command, URL string
-}
-
 const (
 	mostTicketFrames = 6
 	// mostTicketAlso is how many other findings a ticket names.
@@ -40,75 +31,54 @@ const (
 	mostFactText = 240
 )
 
-// NewTicket makes the ticket of a report from its diagnosis.
+// NewTicket makes the ticket of a report from its facts.
 func NewTicket(r *Report) Ticket {
 	d := &r.Diagnosis
 	t := Ticket{Sentence: d.Sentence, State: wording.Capital(d.State + ".")}
 	if d.Stated {
 		t.State = ""
 	}
-	t.fact("Proof", d.Proof)
-	since := "Since"
-	if d.Since == "" {
-		since = "Pace"
-	}
-	t.fact(since, sinceAndRate(d))
-	t.fact("Limit", d.Limit)
-	var f *Finding
-	if d.Series != nil && *d.Series < len(r.Series) {
-		f = r.Series[*d.Series].ranked(d.Finding)
-	}
-	if d.Cause != nil {
-		t.fact("Cause", d.Cause.Word+": "+d.Cause.Reason)
-	}
-	chain := chainLine(d)
-	t.fact("Chain", chain)
-	if f != nil {
-		if k := likeness(f); k != nil {
-			t.Facts = append(t.Facts, Fact{Label: "Looks like", Text: short(k.Title), URL: link(k.Reference)})
+	when, until, also := -1, "", 0
+	for _, x := range r.Facts() {
+		switch x.Name {
+		case growingFact:
+			t.Sure = x.Name + ": " + x.Text + "."
+			continue
+		case untilFact:
+			until = "; ended by " + x.Text
+			continue
+		case sinceFact:
+			when = len(t.Facts)
+		case paceFact:
+			if when >= 0 {
+				t.Facts[when].Text += "; " + x.Text
+				continue
+			}
+			when = len(t.Facts)
+		case alsoFact:
+			if also++; also > mostTicketAlso {
+				continue
+			}
 		}
+		t.add(x)
 	}
-	if f != nil && f.Versions != nil {
-		t.fact("Versions", f.Versions.Text)
-		if f.Versions.Fix != nil {
-			t.fact("Fix", f.Versions.Fix.Text)
-		}
+	if when >= 0 {
+		t.Facts[when].Text += until
 	}
-	if d.Next != nil {
-		t.Facts = append(t.Facts, Fact{Label: "Do", Text: short(wording.Clause(d.Next.Text)), Command: d.Next.Command})
-	}
-	told := 0
-	for _, also := range d.Also {
-		if told == mostTicketAlso {
-			break
-		}
-		t.fact("Also", also)
-		told++
-	}
-	t.fact("Seen in", r.taken())
-	if f != nil {
+	t.add(Fact{Name: "Seen in", Text: r.taken()})
+	if f := r.lead(); f != nil {
 		t.Stack = ticketStack(f.Stack)
 		if len(t.Stack) == 0 {
-			t.fact("No stack", "a listing has none; a goroutine or thread dump beside it would show the code")
+			t.add(Fact{Name: "No stack", Text: "a listing has none; a goroutine or thread dump beside it would show the code"})
 		}
 	}
-	t.Sure = sureness(d)
 	return t
 }
 
-func (t *Ticket) fact(label, text string) {
-	if text != "" {
-		t.Facts = append(t.Facts, Fact{Label: label, Text: strings.TrimSuffix(short(text), ".")})
-	}
-}
-
-func (s *Series) ranked(rank int) *Finding {
-	for i := range s.Findings {
-		if s.Findings[i].Rank == rank {
-			return &s.Findings[i]
-		}
-	}
-	return nil
+// add adds a line.
+func (t *Ticket) add(f Fact) {
+	f.Text = short(wording.Clause(f.Text))
+	t.Facts = append(t.Facts, f)
 }
 
 // chainLine is the chain where it leads from one process to another, which no other line tells.
@@ -130,22 +100,11 @@ func chainLine(d *Diagnosis) string {
 	return strings.Join(cells, "; ")
 }
 
-// sinceAndRate joins since when, how fast and until when.
-func sinceAndRate(d *Diagnosis) string {
-	var parts []string
-	for _, p := range []string{d.Since, d.Rate} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	if d.Until != "" {
-		parts = append(parts, "ended by "+d.Until)
-	}
-	return strings.Join(parts, "; ")
-}
-
 // likeness is the first known leak that growth speaks for, or nil.
 func likeness(f *Finding) *KnownLeak {
+	if f == nil {
+		return nil
+	}
 	for i := range f.Known {
 		if k := &f.Known[i]; !k.RuledOut && k.Basis == "growth" {
 			return k
@@ -200,21 +159,6 @@ func (r *Report) taken() string {
 	return text
 }
 
-// sureness is how sure the growth and the cause are.
-func sureness(d *Diagnosis) string {
-	var parts []string
-	if d.Growth != nil {
-		parts = append(parts, "growing "+d.Growth.Word+" ("+d.Growth.Reason+")")
-	}
-	if d.Cause != nil {
-		parts = append(parts, "cause "+d.Cause.Word)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return wording.Capital(strings.Join(parts, ", ")) + "."
-}
-
 // short bounds a line, at a space.
 func short(text string) string {
 	if utf8.RuneCountInString(text) <= mostFactText {
@@ -230,40 +174,23 @@ func short(text string) string {
 // StackLines is a stack in the few lines of a ticket.
 func StackLines(frames []StackFrame) []string { return ticketStack(frames) }
 
-// ticketStack is the stack in a few lines: own code, the function where they wait and what
-// started them before other frames, in the order of the dump, with a mark for each gap.
+// ticketStack is the stack in a few lines, in the order of the dump, with a mark for each gap.
 func ticketStack(frames []StackFrame) []string {
-	take := make([]bool, len(frames))
-	taken := 0
-	pick := func(want func(int) bool) {
-		for i := range frames {
-			if taken < mostTicketFrames && !take[i] && want(i) {
-				take[i], taken = true, taken+1
-			}
-		}
+	if len(frames) == 0 {
+		return nil
 	}
-	leaf := max(0, slices.IndexFunc(frames, func(f StackFrame) bool { return !strings.Contains(f.Function, "runtime") }))
-	pick(func(i int) bool { return i == leaf || frames[i].CreatedBy })
-	pick(func(i int) bool { return frames[i].Own })
-	pick(func(i int) bool { return noun.Builtin().Call([]string{frames[i].Function}) != nil })
-	pick(func(i int) bool { return module(frames[i].Function) })
-	pick(func(i int) bool { return i > leaf })
 	var names, places []string
-	width, gap := 0, false
-	for i, f := range frames {
-		if !take[i] {
-			gap = true
-			continue
-		}
+	width, next := 0, 0
+	for _, i := range pickFrames(frames, mostTicketFrames) {
+		f := &frames[i]
 		name := shortRole(f.Function)
 		switch {
 		case f.CreatedBy:
 			name = "created by " + name
-		case gap && len(names) > 0:
+		case i > next && len(names) > 0:
 			name = "… " + name
 		}
-		gap = false
-		names = append(names, name)
+		next = i + 1
 		place := ""
 		if f.File != "" {
 			place = path.Base(strings.ReplaceAll(f.File, `\`, "/"))
@@ -271,7 +198,7 @@ func ticketStack(frames []StackFrame) []string {
 				place += fmt.Sprintf(":%d", f.Line)
 			}
 		}
-		places = append(places, place)
+		names, places = append(names, name), append(places, place)
 		width = max(width, min(utf8.RuneCountInString(name), widestFrame))
 	}
 	for i, name := range names {
@@ -284,70 +211,58 @@ func ticketStack(frames []StackFrame) []string {
 // widestFrame bounds the column of functions.
 const widestFrame = 60
 
-// module reports a function of a module, not of the standard library.
-func module(function string) bool {
-	first, _, more := strings.Cut(function, "/")
-	return more && strings.Contains(first, ".") || strings.HasPrefix(function, "main.")
+// markup is how a tracker writes the parts of a ticket: formats of one text each.
+type markup struct {
+	strong, item, command, url, full string
+	text, code                       func(string) string
+	fence                            func(*strings.Builder, []string)
 }
 
 // Markdown writes the ticket for GitHub and GitLab. Link is the address of the case, "" for
 // none.
 func (t Ticket) Markdown(link string) string {
-	var b strings.Builder
-	b.WriteString("**" + document.MarkdownText(t.Sentence) + "**")
-	if t.State != "" {
-		b.WriteString(" " + document.MarkdownText(t.State))
-	}
-	b.WriteString("\n")
-	for _, f := range t.Facts {
-		b.WriteString("- " + f.Label + ": " + document.MarkdownText(f.Text))
-		if f.Command != "" {
-			b.WriteString(": " + document.MarkdownCode(f.Command))
-		}
-		if f.URL != "" {
-			b.WriteString(": " + f.URL)
-		}
-		b.WriteString("\n")
-	}
-	if len(t.Stack) > 0 {
-		document.MarkdownFence(&b, t.Stack)
-	} else {
-		b.WriteString("\n")
-	}
-	b.WriteString(strings.TrimSpace(document.MarkdownText(t.Sure)+" "+fullReport(link, "Full report: "+link)) + "\n")
-	return strings.TrimRight(strings.ReplaceAll(b.String(), "```\n\n", "```\n"), "\n") + "\n"
+	return t.written(link, markup{
+		strong: "**%s**", item: "- %s: %s", command: ": %s", url: ": %s", full: "Full report: %s",
+		text: document.MarkdownText, code: document.MarkdownCode, fence: document.MarkdownFence,
+	})
 }
 
 // Jira writes the ticket in the markup of Jira.
 func (t Ticket) Jira(link string) string {
-	var b strings.Builder
-	b.WriteString("*" + document.JiraText(t.Sentence) + "*")
-	if t.State != "" {
-		b.WriteString(" " + document.JiraText(t.State))
-	}
-	b.WriteString("\n")
-	for _, f := range t.Facts {
-		b.WriteString("* " + f.Label + ": " + document.JiraText(f.Text))
-		if f.Command != "" {
-			b.WriteString(": {{" + document.JiraText(f.Command) + "}}")
-		}
-		if f.URL != "" {
-			b.WriteString(": [" + f.URL + "]")
-		}
-		b.WriteString("\n")
-	}
-	if len(t.Stack) > 0 {
-		document.JiraFence(&b, t.Stack)
-	}
-	text := strings.ReplaceAll(b.String(), "{noformat}\n\n", "{noformat}\n")
-	text += strings.TrimSpace(document.JiraText(t.Sure) + " " + fullReport(link, "[Full report|"+link+"]"))
-	return strings.TrimRight(text, "\n") + "\n"
+	return t.written(link, markup{
+		strong: "*%s*", item: "* %s: %s", command: ": {{%s}}", url: ": [%s]", full: "[Full report|%s]",
+		text: document.JiraText, code: document.JiraText, fence: document.JiraFence,
+	})
 }
 
-// fullReport is the last word of a ticket, empty without an address that can be linked.
-func fullReport(address, text string) string {
-	if !strings.HasPrefix(address, "http://") && link(address) == "" || strings.ContainsAny(address, " <>()[]|\"\n") {
-		return ""
+func (t Ticket) written(address string, m markup) string {
+	var b strings.Builder
+	line := func(parts ...string) { b.WriteString(strings.TrimSpace(strings.Join(parts, " ")) + "\n") }
+	line(fmt.Sprintf(m.strong, m.text(t.Sentence)), m.text(t.State))
+	for _, f := range t.Facts {
+		text := fmt.Sprintf(m.item, f.Name, m.text(f.Text))
+		if f.Command != "" {
+			text += fmt.Sprintf(m.command, m.code(f.Command))
+		}
+		if f.URL != "" {
+			text += fmt.Sprintf(m.url, f.URL)
+		}
+		line(text)
 	}
-	return text
+	var stack strings.Builder
+	if len(t.Stack) > 0 {
+		m.fence(&stack, t.Stack)
+	}
+	b.WriteString(strings.TrimRight(stack.String(), "\n") + "\n")
+	full := ""
+	if linkable(address) {
+		full = fmt.Sprintf(m.full, address)
+	}
+	line(m.text(t.Sure), full)
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// linkable reports an address of a case that trackers link.
+func linkable(address string) bool {
+	return (strings.HasPrefix(address, "http://") || link(address) != "") && !strings.ContainsAny(address, " <>()[]|\"\n")
 }
