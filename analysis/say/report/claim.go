@@ -210,6 +210,17 @@ func (l *answer) awaits() bool {
 // gone reports that the process which opened the things is gone, and was not started again.
 func (c *Claims) gone() bool { return c.Serves != nil && c.Serves.At > 0 && c.RestartedAt <= 0 }
 
+// until is the last capture before the end of what leaks, -1 where it goes on or is no leak.
+func (c *Claims) until() int {
+	switch {
+	case c.State == NoLeak:
+		return -1
+	case c.gone():
+		return c.Last
+	}
+	return max(-1, c.EndedAt-1)
+}
+
 // missing is how many of those that were there at the peak are gone at the last capture, where
 // no recovery and no restart explains it.
 func (c *Claims) missing() int {

@@ -130,11 +130,7 @@ func (r *Report) diagnosing(nouns noun.List) *diagnosing {
 
 // state is what became of the subject: "leaking", "leaking until t7".
 func (d *diagnosing) state(l answer) string {
-	at := l.claims.EndedAt - 1
-	if l.claims.gone() {
-		at = l.claims.Last
-	}
-	if at >= 0 && l.claims.State != NoLeak {
+	if at := l.claims.until(); at >= 0 {
 		return string(l.claims.State) + " until " + d.label(&d.r.Series[l.series], at)
 	}
 	return string(l.claims.State)

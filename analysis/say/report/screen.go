@@ -148,27 +148,30 @@ var marks = map[string]string{
 
 // head is the state, whose dumps they are, and how many.
 func (s *screen) head() string {
-	state, until, ended := strings.Cut(wording.Printable(s.State), " until ")
-	state = strings.ToUpper(state)
-	if ended {
-		until = " until " + until
+	state, until := State(s.State), ""
+	if s.lead != nil && s.Claims != nil {
+		state = s.Claims.State
+		if at := s.Claims.until(); at >= 0 {
+			until = " until " + wording.Printable(s.diagnosing.label(&s.r.Series[*s.Series], at))
+		}
 	}
+	word := strings.ToUpper(wording.Printable(string(state)))
 	mark := marks[string(s.Verdict)]
 	if s.lead == nil && mark == "" || s.lead == nil && s.Verdict != analysis.Grew && len(s.r.Series) > 0 {
 		mark = "="
 	}
 	accused := s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious
-	if s.State == string(Deadlock) || s.State == string(Crashed) {
+	if state == Deadlock || state == Crashed {
 		mark, accused = marks["leaking"], true
 	}
-	if state == "ONE DUMP" || state == "ONE DUMP EACH" || state == "CANNOT BE COMPARED" || len(s.r.Series) == 0 {
+	if state == OneDump || state == OneDumpEach || state == NotCompared || len(s.r.Series) == 0 {
 		mark = "…"
 	}
 	when := s.when()
-	room := columns - utf8.RuneCountInString(mark+" "+state+until+"   "+"   "+when)
-	first := s.paint(bold, mark+" "+state)
+	room := columns - utf8.RuneCountInString(mark+" "+word+until+"   "+"   "+when)
+	first := s.paint(bold, mark+" "+word)
 	if accused {
-		first = s.paint(orange, mark+" "+state)
+		first = s.paint(orange, mark+" "+word)
 	}
 	first += s.paint(blue, until)
 	if where := s.where(room); where != "" {
@@ -182,46 +185,24 @@ func (s *screen) head() string {
 
 // where names the processes and their host, that of the lead first.
 func (s *screen) where(room int) string {
-	order := s.r.seriesInOrder()
-	if s.lead != nil {
-		order = append([]int{*s.Series}, order...)
-	}
-	var names []string
-	host, hosts := "", map[string]bool{}
-	seen := map[int]bool{}
-	for _, i := range order {
-		if seen[i] {
-			continue
-		}
-		seen[i] = true
-		x := &s.r.Series[i]
-		if name := wording.Printable(x.Named()); !slices.Contains(names, name) {
-			names = append(names, name) // the hosts are counted
-		}
-		if x.Host != nil {
-			if len(hosts) == 0 {
-				host = wording.Printable(*x.Host)
-			}
-			hosts[*x.Host] = true
-		}
-	}
+	names, hosts := s.r.about((*Series).Named)
 	on := ""
 	switch {
 	case len(hosts) == 1:
-		on = " on " + host
+		on = " on " + wording.Printable(hosts[0])
 	case len(hosts) > 1:
-		on = fmt.Sprintf(" on %s and %s", host, wording.Plural(len(hosts)-1, "more host", "more hosts"))
+		on = fmt.Sprintf(" on %s and %s", wording.Printable(hosts[0]), wording.Plural(len(hosts)-1, "more host", "more hosts"))
 	}
 	if len(s.r.Series) == 1 {
 		x := &s.r.Series[0]
 		if p := s.snapshot(x, len(x.Snapshots)-1).PID; p != nil && x.PID == nil {
-			if text := fmt.Sprintf("%s%s, pid %d", names[0], on, *p); utf8.RuneCountInString(text) <= room {
+			if text := fmt.Sprintf("%s%s, pid %d", wording.Printable(names[0]), on, *p); utf8.RuneCountInString(text) <= room {
 				return text
 			}
 		}
 	}
 	for n := len(names); n > 0; n-- {
-		text := strings.Join(names[:n], ", ")
+		text := wording.Printable(strings.Join(names[:n], ", "))
 		if n < len(names) {
 			text += fmt.Sprintf(" and %d more", len(names)-n)
 		}
@@ -234,7 +215,7 @@ func (s *screen) where(room int) string {
 	if room < labelWidth || len(names) == 0 {
 		return ""
 	}
-	return cut(names[0], room)
+	return cut(wording.Printable(names[0]), room)
 }
 
 // when is how many dumps the process of the answer has, and over which time.

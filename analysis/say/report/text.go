@@ -133,9 +133,8 @@ type CaseSummary struct {
 // mostAbout is how many processes or hosts a list names of a case.
 const mostAbout = 2
 
-// about names the processes and hosts of a case, that of the diagnosis first.
-func (r *Report) about() (process, host string) {
-	var processes, hosts []string
+// about names the processes and the hosts of a case, each once and that of the diagnosis first.
+func (r *Report) about(name func(*Series) string) (processes, hosts []string) {
 	add := func(list *[]string, name string) {
 		if name != "" && !slices.Contains(*list, name) {
 			*list = append(*list, name)
@@ -147,12 +146,12 @@ func (r *Report) about() (process, host string) {
 	}
 	for _, i := range order {
 		s := &r.Series[i]
-		add(&processes, cmp.Or(s.Called, s.Process))
+		add(&processes, name(s))
 		if s.Host != nil {
 			add(&hosts, *s.Host)
 		}
 	}
-	return wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
+	return processes, hosts
 }
 
 // Summary summarises a case for a list.
@@ -167,7 +166,8 @@ func (c *Case) Summary() CaseSummary {
 // summary takes the course of the first series.
 func (r *Report) summary(first Course) CaseSummary {
 	s := CaseSummary{Headline: r.Diagnosis.Sentence, Verdict: r.Diagnosis.Verdict, Course: first}
-	s.Process, s.Host = r.about()
+	processes, hosts := r.about(func(s *Series) string { return cmp.Or(s.Called, s.Process) })
+	s.Process, s.Host = wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
 	for i := range r.Series {
 		aside, _ := r.Series[i].setAside()
 		s.Aside += len(aside)
