@@ -10,6 +10,12 @@ import (
 // left counts the entries of lists that an answer leaves out, by the names of the lists.
 type left map[string]int
 
+// rest is what an answer does not hold.
+type rest struct {
+	Left left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
+	More string `json:"more,omitempty" jsonschema:"how to ask for the other rows"`
+}
+
 // The bounds of the lists of the contract within one row of an answer.
 const (
 	mostKnown    = 3

@@ -14,7 +14,7 @@ type captureOut struct {
 	// Limits name what the verdicts cannot exclude.
 	Limits  []string  `json:"verdict_limits,omitempty" jsonschema:"what the captures cannot exclude, by process"`
 	Decides []decides `json:"decides,omitempty" jsonschema:"growths whose verdict a later capture decides, the soonest first"`
-	Left    left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
+	rest
 }
 
 // decides is a growth that more captures decide, in fields of the contract.
@@ -36,7 +36,7 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 		return captureOut{}, err
 	}
 	r := c.Report
-	out := captureOut{Next: r.Diagnosis.Next, Left: left{}}
+	out := captureOut{Next: r.Diagnosis.Next, rest: rest{Left: left{}}}
 	var all []decides
 	for i := range r.Series {
 		s := &r.Series[i]

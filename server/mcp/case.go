@@ -45,14 +45,40 @@ type readIn struct {
 }
 
 type readOut struct {
-	Case      string    `json:"case" jsonschema:"id for the other tools"`
-	Title     string    `json:"title"`
-	Sentence  string    `json:"sentence"`
-	Verdict   string    `json:"verdict"`
+	Case     string `json:"case" jsonschema:"id for the other tools"`
+	Title    string `json:"title"`
+	Sentence string `json:"sentence"`
+	Verdict  string `json:"verdict"`
+	reading
+}
+
+// reading is what was read as a case.
+type reading struct {
 	Processes []process `json:"processes"`
 	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
 	Left      left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
 	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
+}
+
+// readingOf is the first processes of a case, findings has a filter for the others, and its worst
+// problems.
+func readingOf(r *report.Report) reading {
+	out := reading{Left: left{}}
+	byID := snapshotsOf(r)
+	for i := range cut(out.Left, "processes", r.Series, mostProcesses) {
+		s := &r.Series[i]
+		p := process{Series: i, Process: s.Process, Host: s.Host, PID: s.PID, Snapshots: len(s.Snapshots)}
+		if n := len(s.Snapshots); n > 0 {
+			p.First, p.Last = momentOf(byID[s.Snapshots[0]]), momentOf(byID[s.Snapshots[n-1]])
+		}
+		out.Processes = append(out.Processes, p)
+	}
+	worst := slices.Clone(r.Problems)
+	slices.SortStableFunc(worst, func(a, b analysis.Problem) int { return rank(a.Severity) - rank(b.Severity) })
+	for _, p := range cut(out.Left, "problems", worst, mostProblems) {
+		out.Problems = append(out.Problems, p)
+	}
+	return out
 }
 
 func (t *tools) read(ctx context.Context, in readIn) (readOut, error) {
@@ -61,8 +87,8 @@ func (t *tools) read(ctx context.Context, in readIn) (readOut, error) {
 		return readOut{}, err
 	}
 	d := &c.Report.Diagnosis
-	out := readOut{Case: c.ID, Title: c.Title, Sentence: d.Sentence, Verdict: string(d.Verdict), Left: left{}, Forgotten: forgotten}
-	out.Processes, out.Problems = processesOf(c.Report, out.Left), problemsOf(c.Report, out.Left)
+	out := readOut{Case: c.ID, Title: c.Title, Sentence: d.Sentence, Verdict: string(d.Verdict), reading: readingOf(c.Report)}
+	out.Forgotten = forgotten
 	return out, nil
 }
 
@@ -90,20 +116,6 @@ const (
 	mostProblems  = 5
 )
 
-// processesOf are the first processes of a case. findings has a filter for the others.
-func processesOf(r *report.Report, left left) (out []process) {
-	byID := snapshotsOf(r)
-	for i := range cut(left, "processes", r.Series, mostProcesses) {
-		s := &r.Series[i]
-		p := process{Series: i, Process: s.Process, Host: s.Host, PID: s.PID, Snapshots: len(s.Snapshots)}
-		if n := len(s.Snapshots); n > 0 {
-			p.First, p.Last = momentOf(byID[s.Snapshots[0]]), momentOf(byID[s.Snapshots[n-1]])
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
 func snapshotsOf(r *report.Report) map[string]*report.Snapshot {
 	out := make(map[string]*report.Snapshot, len(r.Snapshots))
 	for i := range r.Snapshots {
@@ -117,16 +129,6 @@ func momentOf(s *report.Snapshot) moment {
 		return moment{}
 	}
 	return moment{s.ID, s.Label, s.CapturedAt}
-}
-
-// problemsOf are the worst problems of the reading.
-func problemsOf(r *report.Report, left left) (out []any) {
-	worst := slices.Clone(r.Problems)
-	slices.SortStableFunc(worst, func(a, b analysis.Problem) int { return rank(a.Severity) - rank(b.Severity) })
-	for _, p := range cut(left, "problems", worst, mostProblems) {
-		out = append(out, p)
-	}
-	return out
 }
 
 func rank(s analysis.Severity) int {
@@ -144,16 +146,13 @@ type casePathsIn struct {
 
 // diagnosis is the answer of a case with the finding that it is about.
 type diagnosis struct {
-	Case      string    `json:"case" jsonschema:"id for the other tools"`
-	Title     string    `json:"title"`
-	URL       string    `json:"url,omitempty"`
-	Diagnosis any       `json:"diagnosis" jsonschema:"as diagnosis of leakdiff.report/1: sentence, verdict, state, proof, since, rate, limit, how certain, chain, next step, other findings; series is the number of its process"`
-	Finding   any       `json:"finding,omitempty" jsonschema:"the finding that it is about, as series[].findings[] of leakdiff.report/1, with its stack leaf first; families are for the tool family, object for the tool object"`
-	Advice    []string  `json:"advice,omitempty"`
-	Processes []process `json:"processes"`
-	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
-	Left      left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
-	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
+	Case      string   `json:"case" jsonschema:"id for the other tools"`
+	Title     string   `json:"title"`
+	URL       string   `json:"url,omitempty"`
+	Diagnosis any      `json:"diagnosis" jsonschema:"as diagnosis of leakdiff.report/1: sentence, verdict, state, proof, since, rate, limit, how certain, chain, next step, other findings; series is the number of its process"`
+	Finding   any      `json:"finding,omitempty" jsonschema:"the finding that it is about, as series[].findings[] of leakdiff.report/1, with its stack leaf first; families are for the tool family, object for the tool object"`
+	Advice    []string `json:"advice,omitempty"`
+	reading
 }
 
 func (t *tools) diagnosePaths(ctx context.Context, in casePathsIn) (diagnosis, error) {
@@ -183,8 +182,7 @@ func (t *tools) diagnose(ctx context.Context, in caseIn) (diagnosis, error) {
 func diagnosisOf(c Case) diagnosis {
 	r := c.Report
 	d := &r.Diagnosis
-	out := diagnosis{Case: c.ID, Title: c.Title, URL: c.URL, Diagnosis: *d, Left: left{}}
-	out.Processes, out.Problems = processesOf(r, out.Left), problemsOf(r, out.Left)
+	out := diagnosis{Case: c.ID, Title: c.Title, URL: c.URL, Diagnosis: *d, reading: readingOf(r)}
 	if d.Series == nil {
 		return out
 	}

@@ -23,10 +23,10 @@ type compareOut struct {
 	A       moment `json:"a"`
 	B       moment `json:"b"`
 	// Comparison has the rows of families that changed, in the order of the page.
-	Comparison any    `json:"comparison" jsonschema:"as leakdiff.diff/1, with the rows of families that changed; their fingerprints are for the tool family"`
-	Changed    int    `json:"changed" jsonschema:"families that changed"`
-	Unchanged  int    `json:"unchanged" jsonschema:"families that have as many members as before, which are not listed"`
-	More       string `json:"more,omitempty"`
+	Comparison any `json:"comparison" jsonschema:"as leakdiff.diff/1, with the rows of families that changed; their fingerprints are for the tool family"`
+	Changed    int `json:"changed" jsonschema:"families that changed"`
+	Unchanged  int `json:"unchanged" jsonschema:"families that have as many members as before, which are not listed"`
+	rest
 }
 
 func (t *tools) compare(ctx context.Context, in compareIn) (compareOut, error) {
@@ -48,8 +48,8 @@ func (t *tools) compare(ctx context.Context, in compareIn) (compareOut, error) {
 	}
 	changed := slices.DeleteFunc(slices.Clone(data.Rows), func(r report.ComparisonRow) bool { return r.Delta == 0 })
 	out := compareOut{Process: b.Process, A: momentOf(a), B: momentOf(b), Changed: len(changed), Unchanged: len(data.Rows) - len(changed)}
-	rows, rest := window(changed, in.From, limited(in.Limit, 20, 100))
-	data.Rows, out.More = append([]report.ComparisonRow{}, rows...), more(in.From, len(rows), rest)
+	rows, after := window(changed, in.From, limited(in.Limit, 20, 100))
+	data.Rows, out.More = append([]report.ComparisonRow{}, rows...), more(in.From, len(rows), after)
 	out.Comparison = data
 	return out, nil
 }

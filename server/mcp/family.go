@@ -21,8 +21,7 @@ type familyOut struct {
 	Series  int    `json:"series"`
 	Process string `json:"process"`
 	Family  any    `json:"family" jsonschema:"as series[].families[] of leakdiff.report/1, with the members of one snapshot (at), their most frequent stack, leaf first, and what it is of"`
-	Left    left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
-	More    string `json:"more,omitempty"`
+	rest
 }
 
 func (t *tools) family(ctx context.Context, in familyIn) (familyOut, error) {
@@ -38,7 +37,7 @@ func (t *tools) family(ctx context.Context, in familyIn) (familyOut, error) {
 	if err != nil {
 		return familyOut{}, err
 	}
-	out := familyOut{Series: i, Process: c.Report.Series[i].Process, Left: left{}}
+	out := familyOut{Series: i, Process: c.Report.Series[i].Process, rest: rest{Left: left{}}}
 	data.Stack = frames(out.Left, data.Stack)
 	data.Counts = counts(out.Left, data.Counts)
 	data.Frames = cut(out.Left, "frames", data.Frames, mostFrames)
@@ -46,9 +45,9 @@ func (t *tools) family(ctx context.Context, in familyIn) (familyOut, error) {
 	data.Evidence = evidence(out.Left, data.Evidence)
 	data.KnownLeaks = cut(out.Left, "known_leaks", data.KnownLeaks, mostKnown)
 	data.Watched = cut(out.Left, "watched", data.Watched, mostRoles)
-	rows, rest := window(data.Members, in.From, limited(in.Limit, 10, 100))
-	out.More = more(in.From, len(rows), rest)
-	if rest == 0 {
+	rows, after := window(data.Members, in.From, limited(in.Limit, 10, 100))
+	out.More = more(in.From, len(rows), after)
+	if after == 0 {
 		out.More = unlisted(data.MembersTotal, len(data.Members))
 	}
 	data.Members = rows

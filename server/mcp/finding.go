@@ -66,8 +66,8 @@ func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error
 		return cmp.Compare(severity(a.Mark), severity(b.Mark))
 	})
 	out := findingsOut{Total: len(all)}
-	rows, left := window(all, in.From, limited(in.Limit, 5, 20))
-	out.Findings, out.More = append([]finding{}, rows...), more(in.From, len(rows), left)
+	rows, after := window(all, in.From, limited(in.Limit, 5, 20))
+	out.Findings, out.More = append([]finding{}, rows...), more(in.From, len(rows), after)
 	return out, nil
 }
 

@@ -21,8 +21,7 @@ type objectOut struct {
 	Title  string `json:"title"`
 	Proof  string `json:"proof" jsonschema:"how the parts are known to belong together"`
 	Object any    `json:"object" jsonschema:"as series[].objects[] of leakdiff.report/1, with those of one snapshot (at), their goroutines, and the stacks of their roles, leaf first"`
-	Left   left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
-	More   string `json:"more,omitempty"`
+	rest
 }
 
 // mostRoles, mostParts and mostStacks bound the lists of one kind and of one object.
@@ -45,7 +44,7 @@ func (t *tools) object(ctx context.Context, in objectIn) (objectOut, error) {
 	if err != nil {
 		return objectOut{}, err
 	}
-	out := objectOut{Series: at, Title: data.Title(epochsOf(c.Report, at)), Proof: data.Proof(), Left: left{}}
+	out := objectOut{Series: at, Title: data.Title(epochsOf(c.Report, at)), Proof: data.Proof(), rest: rest{Left: left{}}}
 	data.Counts, data.Born, data.Ended = counts(out.Left, data.Counts), counts(nil, data.Born), counts(nil, data.Ended)
 	data.Snapshots = cut(out.Left, "snapshots", data.Snapshots, mostCounts)
 	data.Each = slices.Clone(data.Each)
@@ -68,9 +67,9 @@ func (t *tools) object(ctx context.Context, in objectIn) (objectOut, error) {
 	for i := range members {
 		members[i].Parts = cut(out.Left, "parts", members[i].Parts, mostParts)
 	}
-	rows, rest := window(members, in.From, limited(in.Limit, 10, 100))
-	out.More = more(in.From, len(rows), rest)
-	if rest == 0 {
+	rows, after := window(members, in.From, limited(in.Limit, 10, 100))
+	out.More = more(in.From, len(rows), after)
+	if after == 0 {
 		out.More = unlisted(data.MembersTotal, len(data.Members))
 	}
 	data.Members = rows

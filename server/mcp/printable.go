@@ -74,8 +74,9 @@ func tidyValue(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				tidyValue(v.Field(i))
+			// The fields of an embedded struct may be set where the struct may not.
+			if f := v.Field(i); f.CanSet() || f.Kind() == reflect.Struct {
+				tidyValue(f)
 			}
 		}
 	}
