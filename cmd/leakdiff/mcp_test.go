@@ -24,6 +24,7 @@ import (
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
+	"leakdiff/samples/corpus"
 )
 
 // A recorder is a transport that keeps the messages of both directions. It keeps a message
@@ -252,6 +253,35 @@ func TestAnAgentDiagnosesABundleOverStandardInputAndOutput(t *testing.T) {
 	callTool(t, session, "next_capture", map[string]any{"case": d.Case}, &next)
 	if next.Next == nil || len(next.Limits) == 0 {
 		t.Errorf("what to do next is %+v", next)
+	}
+}
+
+// callTool holds each answer against its bound.
+func TestNoAnswerToAnAgentIsLongerThanItsBound(t *testing.T) {
+	session, _, _ := agent(t)
+	for _, name := range []string{"clientgo-informer-recreate", "inotify-leak", "prometheus-hanging-targets"} {
+		t.Run(name, func(t *testing.T) {
+			var d struct {
+				Case      string
+				Diagnosis report.Diagnosis
+				Finding   report.Finding
+			}
+			callTool(t, session, "diagnose", map[string]any{"paths": []string{corpus.Path(t, "series", name)}}, &d)
+			ask := func(tool string, in map[string]any) {
+				var out any
+				in["case"] = d.Case
+				callTool(t, session, tool, in, &out)
+			}
+			ask("next_capture", map[string]any{})
+			ask("compare", map[string]any{"limit": 100})
+			ask("findings", map[string]any{"limit": 20})
+			for _, f := range d.Finding.Families {
+				ask("family", map[string]any{"family": f, "limit": 100})
+			}
+			if d.Diagnosis.Object != "" {
+				ask("object", map[string]any{"object": d.Diagnosis.Object, "series": *d.Diagnosis.Series, "limit": 100})
+			}
+		})
 	}
 }
 

@@ -48,7 +48,8 @@ func (t *tools) compare(ctx context.Context, in compareIn) (compareOut, error) {
 	}
 	changed := slices.DeleteFunc(slices.Clone(data.Rows), func(r report.ComparisonRow) bool { return r.Delta == 0 })
 	out := compareOut{Process: b.Process, A: momentOf(a), B: momentOf(b), Changed: len(changed), Unchanged: len(data.Rows) - len(changed)}
-	rows, after := window(changed, in.From, limited(in.Limit, 20, 100))
+	data.Rows = nil
+	rows, after := window(data, changed, in.From, limited(in.Limit, 20, 100))
 	data.Rows, out.More = append([]report.ComparisonRow{}, rows...), more(in.From, len(rows), after)
 	out.Comparison = data
 	return out, nil

@@ -45,10 +45,12 @@ func (t *tools) family(ctx context.Context, in familyIn) (familyOut, error) {
 	data.Evidence = evidence(out.Left, data.Evidence)
 	data.KnownLeaks = cut(out.Left, "known_leaks", data.KnownLeaks, mostKnown)
 	data.Watched = cut(out.Left, "watched", data.Watched, mostRoles)
-	rows, after := window(data.Members, in.From, limited(in.Limit, 10, 100))
+	members := data.Members
+	data.Members = nil
+	rows, after := window(data, members, in.From, limited(in.Limit, 10, 100))
 	out.More = more(in.From, len(rows), after)
 	if after == 0 {
-		out.More = unlisted(data.MembersTotal, len(data.Members))
+		out.More = unlisted(data.MembersTotal, len(members))
 	}
 	data.Members = rows
 	out.Family = data

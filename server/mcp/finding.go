@@ -66,7 +66,7 @@ func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error
 		return cmp.Compare(severity(a.Mark), severity(b.Mark))
 	})
 	out := findingsOut{Total: len(all)}
-	rows, after := window(all, in.From, limited(in.Limit, 5, 20))
+	rows, after := window(nil, all, in.From, limited(in.Limit, 5, 20))
 	out.Findings, out.More = append([]finding{}, rows...), more(in.From, len(rows), after)
 	return out, nil
 }

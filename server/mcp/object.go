@@ -64,13 +64,14 @@ func (t *tools) object(ctx context.Context, in objectIn) (objectOut, error) {
 		data.Stacks[i].Stack = frames(out.Left, data.Stacks[i].Stack)
 	}
 	members := slices.Clone(data.Members)
+	data.Members = nil
 	for i := range members {
 		members[i].Parts = cut(out.Left, "parts", members[i].Parts, mostParts)
 	}
-	rows, after := window(members, in.From, limited(in.Limit, 10, 100))
+	rows, after := window(data, members, in.From, limited(in.Limit, 10, 100))
 	out.More = more(in.From, len(rows), after)
 	if after == 0 {
-		out.More = unlisted(data.MembersTotal, len(data.Members))
+		out.More = unlisted(data.MembersTotal, len(members))
 	}
 	data.Members = rows
 	out.Object = data

@@ -82,24 +82,28 @@ func tidyValue(v reflect.Value) {
 	}
 }
 
-// mostBytes bounds the rows of one answer in bytes of JSON.
+// mostBytes bounds one answer in bytes of JSON.
 const mostBytes = 10_000
 
-// window returns the rows of a list from position from on: at most limit and mostBytes, but
-// at least one. left counts those after it.
-func window[T any](all []T, from, limit int) (rows []T, left int) {
+// window returns the rows of a list from position from on: at most limit, and as many as fit
+// into mostBytes with what stands beside them, but at least one. left counts those after it.
+func window[T any](beside any, all []T, from, limit int) (rows []T, left int) {
 	all = all[min(max(from, 0), len(all)):]
-	bytes := 0
+	bytes := size(beside)
 	for _, row := range all[:min(limit, len(all))] {
-		measured := row
-		tidy(&measured)
-		text, err := json.Marshal(measured)
-		if bytes += len(text); err != nil || bytes > mostBytes && len(rows) > 0 {
+		if bytes += size(row); bytes > mostBytes && len(rows) > 0 {
 			break
 		}
 		rows = append(rows, row)
 	}
 	return rows, len(all) - len(rows)
+}
+
+// size is the length of a part of an answer in bytes of JSON.
+func size(v any) int {
+	tidy(&v)
+	text, _ := json.Marshal(v)
+	return len(text)
 }
 
 // more says how to ask for what is left of a list of which rows were returned from a
