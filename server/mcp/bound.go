@@ -10,7 +10,7 @@ import (
 // left counts the entries of lists that an answer leaves out, by the names of the lists.
 type left map[string]int
 
-// rest is what an answer does not hold.
+// rest counts what an answer leaves out, and says how to ask for it.
 type rest struct {
 	Left left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
 	More string `json:"more,omitempty" jsonschema:"how to ask for the other rows"`
@@ -34,8 +34,8 @@ func cut[T any](left left, name string, list []T, most int) []T {
 	return list[:most:most]
 }
 
-// counts are all counts of a series or none: without a part of them the others would stand at
-// other snapshots. The text of a finding says how they went.
+// counts returns all counts of a series or none: each stands at the snapshot of its index. The
+// text of a finding says how they went.
 func counts(left left, all analysis.Counts) analysis.Counts {
 	if len(all) <= mostCounts {
 		return all
@@ -46,7 +46,7 @@ func counts(left left, all analysis.Counts) analysis.Counts {
 	return nil
 }
 
-// frames are those that say most, in the order of the dump.
+// frames chooses the frames that say most, in the order of the dump.
 func frames(left left, stack []report.StackFrame) []report.StackFrame {
 	short := report.ShortStack(stack, mostFrames)
 	if n := len(stack) - len(short); n > 0 {
@@ -55,7 +55,7 @@ func frames(left left, stack []report.StackFrame) []report.StackFrame {
 	return short
 }
 
-// evidence is that of a family or of objects, with as much of what a rule lists.
+// evidence bounds the evidence of a family or of objects, and the lists within each rule.
 func evidence(left left, all []report.Evidence) []report.Evidence {
 	out := slices.Clone(cut(left, "evidence", all, mostEvidence))
 	for i := range out {
@@ -68,7 +68,7 @@ func evidence(left left, all []report.Evidence) []report.Evidence {
 	return out
 }
 
-// bounded is a finding as an answer lists it. Its evidence is that of its families and objects.
+// bounded shortens a finding for an answer. Its families and objects have the evidence.
 func bounded(f report.Finding, left left) report.Finding {
 	f.Evidence = nil
 	f.Counts = counts(left, f.Counts)

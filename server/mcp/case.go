@@ -52,7 +52,7 @@ type readOut struct {
 	reading
 }
 
-// reading is what was read as a case.
+// reading lists the processes and the worst problems of a case.
 type reading struct {
 	Processes []process `json:"processes"`
 	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
@@ -60,8 +60,7 @@ type reading struct {
 	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
 }
 
-// readingOf is the first processes of a case, findings has a filter for the others, and its worst
-// problems.
+// readingOf lists the first processes of a case; findings has a filter for the others.
 func readingOf(r *report.Report) reading {
 	out := reading{Left: left{}}
 	byID := snapshotsOf(r)

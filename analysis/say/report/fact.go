@@ -22,8 +22,8 @@ const (
 	alsoFact    = "Also"
 )
 
-// Facts are what the answer says, each once and in the order of every form, which takes the
-// facts that it has room for.
+// Facts lists what the answer says, each fact once and in the order of every form. A form prints
+// the facts that it has room for.
 func (r *Report) Facts() []Fact {
 	d := &r.Diagnosis
 	var out []Fact
@@ -59,7 +59,7 @@ func (r *Report) Facts() []Fact {
 	return out
 }
 
-// text is the word with its reason, "" for nil.
+// text joins the word and its reason, "" for nil.
 func (c *Certainty) text() string {
 	if c == nil {
 		return ""

@@ -49,7 +49,8 @@ func (s *screen) stack(most int) []string {
 	return out
 }
 
-// ShortStack is the frames of a stack that say most, at most so many, in the order of the dump.
+// ShortStack returns at most so many frames of a stack, those that say most, in the order of the
+// dump.
 func ShortStack(frames []StackFrame, most int) []StackFrame {
 	if len(frames) <= most {
 		return frames
