@@ -19,7 +19,7 @@ var budgets = []budget{
 	{"analysis", 3022}, // with demand and expression
 	{"analysis/read", 49007},
 	{"analysis/judge", 18405},
-	{"analysis/say", 25135},
+	{"analysis/say", 25136},
 	{"web", 26251},
 	{"server", 15731},
 	{"store", 15934},
