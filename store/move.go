@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 	"leakdiff/store/blob"
 )
 
@@ -101,64 +100,11 @@ func (s *Store) unserved(ctx context.Context, where string) error {
 const serversSQL = `
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = ?`
 
-// movedTables are all tables with their keys, each after those that it refers to, but for
-// object_to_forget and duty, which are about the bucket and the servers that are left.
-var movedTables = []movedTable{
-	{"setting", "name"},
-	{"cases", "seq"},
-	{"blob", "sha256"},
-	{"bundle", "seq"},
-	{"job", "seq"},
-	{"function", "seq"},
-	{"family", "seq"},
-	{"stack", "seq"},
-	{"frame", "seq"},
-	{"function_family", "function_seq, family_seq"},
-	{"permalink", "id"},
-	{"answer", "key_hash"},
-	{"edit", "seq"},
-	{"case_field", "case_seq, field"},
-	{"triage", "case_seq, process, fingerprint"},
-	{"benign", "process, fingerprint"},
-	{"ending", "case_seq, fingerprint, process"},
-	{"bundle_kind", "bundle_seq, path"},
-	{"bundle_file", "bundle_seq, place"},
-	{"dropped_file", "bundle_seq, place"},
-	{"series", "seq"},
-	{"series_ending", "fingerprint, series_seq"},
-	{"snapshot", "seq"},
-	{"snapshot_members", "snapshot_seq"},
-	{"snapshot_objects", "snapshot_seq"},
-	{"family_seen", "family_seq, series_seq, day"},
-	{"family_span", "fingerprint, host, series_seq"},
-	{"family_to_forget", "family_seq"},
-	{"frame_to_forget", "frame_seq"},
-	{"function_to_forget", "function_seq"},
-	{"case_report", "case_seq"},
-	{"series_judgement", "case_seq, made_of"},
-	{"token", "seq"},
-	{"session", "hash"},
-	{"audit", "seq"},
-	{"alert", "fingerprint"},
-	{"alert_delivery", "seq"},
-}
-
-type movedTable struct{ name, key string }
-
 // The settings of a move: which database the rows come from, and how far it came.
 const (
 	originSetting = "database id"
 	moveSetting   = "unfinished move"
 )
-
-// stays reports whether a row is about the database that it is in.
-func (t movedTable) stays(columns []string, row []any) bool {
-	if t.name != "setting" {
-		return false
-	}
-	name := row[slices.Index(columns, "name")]
-	return name == moveSetting || name == ownerSetting
-}
 
 type move struct {
 	from, to *Store
@@ -175,35 +121,8 @@ type moveMark struct {
 	Origin  string `json:"origin"`
 	Uploads string `json:"uploads"`
 	// Table is the last that rows were copied of, Last the key of the last of them.
-	Table string     `json:"table"`
-	Last  []keyValue `json:"last"`
-}
-
-// keyValue is a part of a key: one of the three.
-type keyValue struct {
-	Number *int64  `json:"number,omitempty"`
-	Text   *string `json:"text,omitempty"`
-	Bytes  []byte  `json:"bytes,omitempty"`
-}
-
-func (k keyValue) value() any {
-	switch {
-	case k.Number != nil:
-		return *k.Number
-	case k.Text != nil:
-		return *k.Text
-	}
-	return k.Bytes
-}
-
-func keyValueOf(v any) keyValue {
-	switch x := v.(type) {
-	case int64:
-		return keyValue{Number: &x}
-	case string:
-		return keyValue{Text: &x}
-	}
-	return keyValue{Bytes: v.([]byte)}
+	Table string `json:"table"`
+	Last  []byte `json:"last"`
 }
 
 func (m *move) run(ctx context.Context) error {
@@ -214,28 +133,29 @@ func (m *move) run(ctx context.Context) error {
 	if m.moved.Before {
 		return errors.Join(m.compareAll(ctx), m.lookForUploads(ctx))
 	}
-	first := slices.IndexFunc(movedTables, func(t movedTable) bool { return t.name == mark.Table })
-	for i := max(first, 0); i < len(movedTables); i++ {
-		last := []keyValue(nil)
-		if i == first {
-			last = mark.Last
+	at := slices.IndexFunc(tables, func(t table) bool { return t.name == mark.Table })
+	for i, t := range tables {
+		if t.stays || i < at {
+			continue
 		}
-		if err := m.copy(ctx, movedTables[i], last); err != nil {
-			return explained(fmt.Errorf("table %s: %w", movedTables[i].name, err))
+		var last []any
+		if i == at {
+			last = make([]any, 1+strings.Count(t.key, ","))
+			c := column.Reader(mark.Last)
+			if codeRow(c, last); c.End() != nil {
+				return c.End()
+			}
+		}
+		m.moved.Table = t.name
+		if err := t.export(ctx, m.from.reader, last, func(b *batch) error { return m.copy(ctx, t, b) }); err != nil {
+			return explained(fmt.Errorf("table %s: %w", t.name, err))
 		}
 	}
 	if err := errors.Join(m.compareAll(ctx), m.lookForUploads(ctx)); err != nil {
 		return err
 	}
 	return m.to.write(ctx, "ending a move", func(tx *sql.Tx) error {
-		for _, t := range movedTables {
-			if t.key == "seq" {
-				if err := m.to.engine.continueNumbers(ctx, tx, t.name); err != nil {
-					return err
-				}
-			}
-		}
-		if err := m.to.engine.indexWords(ctx, tx, 0, 0); err != nil {
+		if err := m.to.imported(ctx, tx); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM setting WHERE name = ?`, moveSetting)
@@ -281,8 +201,8 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 		return mark, nil
 	}
 	var names []string
-	for _, t := range movedTables {
-		if t.name != "setting" { // a start keeps some
+	for _, t := range tables {
+		if t.name != "setting" && !t.stays { // a start keeps some
 			names = append(names, t.name)
 		}
 	}
@@ -328,118 +248,51 @@ func (m *move) markText(mark moveMark) (string, error) {
 	return string(text), err
 }
 
-// A batch is written when it has so many rows, or so many bytes of the longest values.
-const (
-	rowsOfBatch  = 500
-	bytesOfBatch = 4 << 20
-	// parametersOfInsert are what each engine takes in one statement.
-	parametersOfInsert = 2000
-)
-
-// copy writes the rows of a table after the key last, in the order of their keys.
-func (m *move) copy(ctx context.Context, t movedTable, last []keyValue) error {
-	m.moved.Table = t.name
-	tx, err := m.from.reader.BeginTx(ctx, m.from.engine.reading())
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	query, args := `SELECT * FROM `+t.name, []any(nil)
-	if last != nil {
-		query += ` WHERE (` + t.key + `) > (` + parameters(len(last)) + `)`
-		for _, k := range last {
-			args = append(args, k.value())
-		}
-	}
-	rows, err := tx.QueryContext(ctx, query+` ORDER BY `+t.key, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	b := batch{table: t, columns: columns}
-	for rows.Next() {
-		row, err := valuesOf(rows, len(columns))
-		if err != nil {
-			return err
-		}
-		if t.stays(columns, row) {
-			continue
-		}
-		b.add(row)
-		if t.name == "blob" {
-			b.size += int(row[slices.Index(columns, "size")].(int64))
-		}
-		if len(b.rows) >= rowsOfBatch || b.size >= bytesOfBatch {
-			if err := m.flush(ctx, &b); err != nil {
-				return err
-			}
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return m.flush(ctx, &b)
-}
-
-// batch are rows of one table.
-type batch struct {
-	table   movedTable
-	columns []string
-	rows    [][]any
-	size    int
-}
-
-func (b *batch) add(row []any) {
-	b.rows = append(b.rows, row)
-	for _, v := range row {
-		switch x := v.(type) {
-		case string:
-			b.size += len(x)
-		case []byte:
-			b.size += len(x)
+// moving drops what is about the database that the rows are in, and where it has its uploads.
+func (b *batch) moving() {
+	switch b.table {
+	case "setting":
+		b.rows = slices.DeleteFunc(b.rows, func(row []any) bool {
+			name := record{b, row}.text("name")
+			return name == moveSetting || name == ownerSetting
+		})
+	case "blob":
+		for _, row := range b.rows {
+			record{b, row}.set("object", nil)
 		}
 	}
 }
 
-// flush writes a batch and how far the move came in one transaction, after the uploads that
+// copy writes a batch and how far the move came in one transaction, after the uploads that
 // its rows name.
-func (m *move) flush(ctx context.Context, b *batch) error {
-	if len(b.rows) == 0 {
+func (m *move) copy(ctx context.Context, t table, b *batch) error {
+	if b.moving(); len(b.rows) == 0 {
 		return nil
 	}
-	if b.table.name == "blob" {
-		sha, object := slices.Index(b.columns, "sha256"), slices.Index(b.columns, "object")
+	if t.name == "blob" {
 		for _, row := range b.rows {
-			where, err := m.upload(ctx, row[sha].(string))
+			object, err := m.upload(ctx, record{b, row}.text("sha256"))
 			if err != nil {
 				return err
 			}
-			if row[object] = nil; where != "" {
-				row[object] = where
+			if object != "" {
+				record{b, row}.set("object", object)
 			}
 		}
 	}
-	mark := moveMark{Origin: m.origin, Uploads: m.uploads, Table: b.table.name}
-	newest := b.rows[len(b.rows)-1]
-	for _, column := range strings.Split(b.table.key, ", ") {
-		mark.Last = append(mark.Last, keyValueOf(newest[slices.Index(b.columns, column)]))
+	var last []any
+	for name := range strings.SplitSeq(t.key, ", ") {
+		last = append(last, record{b, b.rows[len(b.rows)-1]}.value(name))
 	}
-	text, err := m.markText(mark)
-	if err != nil {
+	c := column.Writer(0)
+	codeRow(c, last)
+	text, err := m.markText(moveMark{Origin: m.origin, Uploads: m.uploads, Table: t.name, Last: c.Data()})
+	if err = errors.Join(err, c.Err()); err != nil {
 		return err
 	}
 	err = m.to.write(ctx, "copying rows", func(tx *sql.Tx) error {
-		for rows := range slices.Chunk(b.rows, max(parametersOfInsert/len(b.columns), 1)) {
-			group := `(` + parameters(len(b.columns)) + `)`
-			query := `INSERT INTO ` + b.table.name + ` (` + strings.Join(b.columns, ", ") + `) VALUES ` +
-				strings.TrimSuffix(strings.Repeat(group+`, `, len(rows)), `, `)
-			if _, err := tx.ExecContext(ctx, query, slices.Concat(rows...)...); err != nil {
-				return err
-			}
+		if err := b.insert(ctx, tx); err != nil {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, text)
 		return err
@@ -448,7 +301,6 @@ func (m *move) flush(ctx context.Context, b *batch) error {
 		return err
 	}
 	m.moved.Rows += int64(len(b.rows))
-	b.rows, b.size = nil, 0
 	if m.report != nil {
 		m.report(m.moved)
 	}
@@ -503,8 +355,8 @@ func (m *move) lookForUploads(ctx context.Context) error {
 }
 
 func (m *move) compareAll(ctx context.Context) error {
-	for _, t := range movedTables {
-		if m.moved.Before && t.name == "setting" {
+	for _, t := range tables {
+		if t.stays || m.moved.Before && t.name == "setting" {
 			continue // what is known of leaks came after the move
 		}
 		if err := m.compare(ctx, t); err != nil {
@@ -528,101 +380,30 @@ func explained(err error) error {
 const changedHint = "Something wrote to one of them meanwhile, or since. Stop all servers, and move again into an empty database or a new directory."
 
 // compare counts the rows of a table in both databases and adds up their hashes.
-func (m *move) compare(ctx context.Context, t movedTable) error {
-	var columns []string
-	before, sumBefore, err := m.from.sumOf(ctx, t, &columns)
+func (m *move) compare(ctx context.Context, t table) error {
+	before, err := m.from.tally(ctx, t)
 	if err != nil {
 		return err
 	}
-	after, sumAfter, err := m.to.sumOf(ctx, t, &columns)
-	if err != nil {
+	after, err := m.to.tally(ctx, t)
+	if err != nil || before == after {
 		return err
 	}
-	if before != after || sumBefore != sumAfter {
-		why := fmt.Sprintf("the table %s has %d rows there and %d here", t.name, before, after)
-		if before == after {
-			why = fmt.Sprintf("the %d rows of the table %s differ", before, t.name)
-		}
-		return &analysis.Fault{Code: "differs", What: "the copy is not what was copied", Why: why, Hint: changedHint}
+	why := fmt.Sprintf("the table %s has %d rows there and %d here", t.name, before.Rows, after.Rows)
+	if before.Rows == after.Rows {
+		why = fmt.Sprintf("the %d rows of the table %s differ", before.Rows, t.name)
 	}
-	return nil
+	return &analysis.Fault{Code: "differs", What: "the copy is not what was copied", Why: why, Hint: changedHint}
 }
 
-// sumOf is the number of rows of a table and the sum of their hashes, which does not depend
-// on their order. columns are those of the first call.
-func (s *Store) sumOf(ctx context.Context, t movedTable, columns *[]string) (n int, sum [4]uint64, err error) {
-	err = s.read(ctx, "comparing rows", func(tx *sql.Tx) error {
-		chosen := "*"
-		if *columns != nil {
-			chosen = strings.Join(*columns, ", ")
-		}
-		rows, err := tx.QueryContext(ctx, `SELECT `+chosen+` FROM `+t.name)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		if *columns, err = rows.Columns(); err != nil {
-			return err
-		}
-		for rows.Next() {
-			row, err := valuesOf(rows, len(*columns))
-			if err != nil {
-				return err
-			}
-			if t.stays(*columns, row) {
-				continue
-			}
-			if object := slices.Index(*columns, "object"); t.name == "blob" {
-				row[object] = nil // each place has its own
-			}
-			n++
-			hash := hashOfRow(row)
-			for i := range sum {
-				sum[i] += binary.LittleEndian.Uint64(hash[8*i:])
-			}
-		}
-		return rows.Err()
+// tally is that of the rows of a table that a move copies.
+func (s *Store) tally(ctx context.Context, t table) (out tally, err error) {
+	err = t.export(ctx, s.reader, nil, func(b *batch) error {
+		b.moving()
+		return out.add(b)
 	})
-	return n, sum, err
+	return out, fault("comparing rows", err)
 }
-
-// hashOfRow hashes text as PostgreSQL can store it. Bytes are text where SQLite has them so.
-func hashOfRow(row []any) [sha256.Size]byte {
-	h := sha256.New()
-	for _, v := range row {
-		switch x := v.(type) {
-		case nil:
-			fmt.Fprint(h, "null ")
-		case int64:
-			fmt.Fprintf(h, "number %d ", x)
-		case string:
-			text := textOfPostgres(x)
-			fmt.Fprintf(h, "bytes %d %s ", len(text), text)
-		case []byte:
-			fmt.Fprintf(h, "bytes %d %s ", len(x), x)
-		default:
-			panic(fmt.Sprintf("a column has a %T", v)) // a migration added it: see movedTables
-		}
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// valuesOf are the values of the current row: nil, int64, string or []byte.
-func valuesOf(rows *sql.Rows, n int) ([]any, error) {
-	row, places := make([]any, n), make([]any, n)
-	for i := range row {
-		places[i] = &row[i]
-	}
-	err := rows.Scan(places...)
-	for i, v := range row {
-		if b, is := v.([]byte); is && b == nil {
-			row[i] = []byte{} // nil would be written as NULL
-		}
-	}
-	return row, err
-}
-
-func parameters(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // mayServe refuses a database that a move has not completed.
 func (s *Store) mayServe(ctx context.Context) error {
