@@ -20,6 +20,7 @@ import (
 	"leakdiff/samples/corpus"
 	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/server/share"
 )
@@ -505,7 +506,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	s.edit(up.Case, "version", "series:"+at["t0"], "1.30.0")
 	n := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
 	table := func() trend.Bisection {
-		l, err := s.s.loader.Load(t.Context(), up.Case)
+		l, err := s.s.loader.Evidence(t.Context(), up.Case, loader.Part{Objects: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,11 +32,6 @@ func (c *counted) FillSnapshots(ctx context.Context, rows []store.SnapshotRow, s
 	return c.Store.FillSnapshots(ctx, rows, snapshots)
 }
 
-func (c *counted) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	c.reads.Add(1)
-	return c.Store.SnapshotsPacked(ctx, caseID)
-}
-
 // restarted requests a page from a new server on the same data. It returns how often that
 // read a whole case. The server runs no jobs.
 func (s *site) restarted(path string, change func(*Config)) (body string, reads int) {

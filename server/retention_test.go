@@ -81,11 +81,7 @@ func TestWhatAPolicyDroppedIsSaidWhereItIsMissing(t *testing.T) {
 		t.Error("the report changed without a new reading")
 	}
 	const day = "2027-01-21"
-	snapshots, err := st.SnapshotsPacked(t.Context(), up.Case)
-	if err != nil {
-		t.Fatal(err)
-	}
-	thinned := slices.DeleteFunc(snapshots, func(s analysis.Snapshot) bool { return s.Thinned.IsZero() })
+	thinned := slices.DeleteFunc(s.evidence(up.Case), func(s analysis.Snapshot) bool { return s.Thinned.IsZero() })
 	thin, both := thinned[0].ID, thinned[0].ID+".."+thinned[1].ID
 	s.run(t, []scenario{
 		{name: "a snapshot says it", path: "/snapshots/" + thin + "?case=" + up.Case, status: 200, want: []string{"dropped the members of this capture on " + day}},

@@ -197,7 +197,7 @@ func (n *notified) open(id string) *alertCase {
 		c := &alertCase{}
 		n.cases[id] = c
 		var l *loader.Loaded
-		if l, c.err = n.loader.LoadHeads(n.r.Context(), id); c.err == nil {
+		if l, c.err = n.loader.Heads(n.r.Context(), id); c.err == nil {
 			c.said, c.edits = l.Said, l.Edits
 			_, c.err = n.access.Edit(n.r, id, "")
 		}

@@ -48,7 +48,7 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		caseID, id = l.ID, name
 	}
 	if caseID != l.ID {
-		other, err := s.loader.LoadFamilies(ctx, caseID, nil)
+		other, err := s.loader.Evidence(ctx, caseID, loader.Part{})
 		if _, status := s.respond.Fault(err); err != nil && status == http.StatusNotFound {
 			return nil, nil, nil
 		}
@@ -62,7 +62,7 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		return nil, nil, nil
 	}
 	if series.Trend == nil { // its families were not read
-		other, err := s.loader.LoadFamilies(ctx, l.ID, loader.SeriesOf(id))
+		other, err := s.loader.Evidence(ctx, l.ID, loader.Part{Series: loader.SeriesOf(id)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,7 +86,7 @@ func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	l, err := s.loader.LoadHeads(r.Context(), id)
+	l, err := s.loader.Heads(r.Context(), id)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return

@@ -53,7 +53,7 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 	}
 	var members func(series int, fingerprint string) *analysis.Members
 	if looksIntoMembers(query.Get("q")) {
-		l, err := s.loader.LoadFamilies(ctx, c.ID, nil)
+		l, err := s.loader.Evidence(ctx, c.ID, loader.Part{})
 		if err != nil {
 			return view.Case{}, err
 		}
@@ -96,7 +96,7 @@ func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.R
 	}) {
 		return nil
 	}
-	l, err := s.loader.LoadFamilies(ctx, c.ID, nil)
+	l, err := s.loader.Evidence(ctx, c.ID, loader.Part{})
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, err := s.loader.LoadFamilies(r.Context(), caseID, loader.SeriesOf(id))
+	l, err := s.loader.Evidence(r.Context(), caseID, loader.Part{Series: loader.SeriesOf(id)})
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -68,10 +68,8 @@ type SummaryStore interface {
 
 // Loader loads cases and their reports.
 type Loader interface {
-	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
-	LoadFamilies(ctx context.Context, caseID string, pick func(*report.Report) []int) (*loader.Loaded, error)
-	LoadObjects(ctx context.Context, caseID string, pick func(*report.Report) []int) (*loader.Loaded, error)
-	LoadHeads(ctx context.Context, caseID string) (*loader.Loaded, error)
+	Evidence(ctx context.Context, caseID string, part loader.Part) (*loader.Loaded, error)
+	Heads(ctx context.Context, caseID string) (*loader.Loaded, error)
 	Report(ctx context.Context, caseID string) (*loader.Report, error)
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
 	Judge(ctx context.Context, caseID string) (revision int64, said *report.CaseReport, err error)

@@ -33,7 +33,7 @@ func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.
 		}
 		return nil
 	}
-	l, err := s.loader.LoadFamilies(ctx, c.ID, func(*report.Report) []int { return drawn })
+	l, err := s.loader.Evidence(ctx, c.ID, loader.Part{Series: func(*report.Report) []int { return drawn }})
 	if err != nil {
 		return err
 	}

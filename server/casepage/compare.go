@@ -62,7 +62,7 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	if q.Get("case") == "" {
 		return nil, response.Refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
 	}
-	l, err := s.loader.LoadFamilies(r.Context(), q.Get("case"), nil)
+	l, err := s.loader.Evidence(r.Context(), q.Get("case"), loader.Part{})
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *Service) column(r *http.Request, l *loader.Loaded, name string) (severa
 	if !elsewhere {
 		caseID, id = l.ID, name
 	}
-	of, err := s.loader.LoadFamilies(r.Context(), caseID, nil)
+	of, err := s.loader.Evidence(r.Context(), caseID, loader.Part{})
 	if err != nil {
 		return severalColumn{}, err
 	}
@@ -289,7 +289,7 @@ const (
 // baseline.
 func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	l, err := s.loader.LoadFamilies(r.Context(), q.Get("case"), nil)
+	l, err := s.loader.Evidence(r.Context(), q.Get("case"), loader.Part{})
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return

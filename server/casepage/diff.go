@@ -46,7 +46,7 @@ func (s *Service) pickedSnapshot(r *http.Request, caseID, field, other string) (
 	if text == "" {
 		return r.FormValue(field), nil
 	}
-	l, err := s.loader.LoadHeads(r.Context(), caseID)
+	l, err := s.loader.Heads(r.Context(), caseID)
 	if err != nil {
 		return "", err
 	}
@@ -109,11 +109,11 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 	}
 	idA, idB, _ := strings.Cut(pair, "..")
 	c := &compared{}
-	if c.l, err = s.loader.LoadFamilies(r.Context(), caseB, loader.SeriesOf(idA, idB)); err != nil {
+	if c.l, err = s.loader.Evidence(r.Context(), caseB, loader.Part{Series: loader.SeriesOf(idA, idB)}); err != nil {
 		return nil, err
 	}
 	if c.la = c.l; caseA != caseB {
-		if c.la, err = s.loader.LoadFamilies(r.Context(), caseA, loader.SeriesOf(idA, idB)); err != nil {
+		if c.la, err = s.loader.Evidence(r.Context(), caseA, loader.Part{Series: loader.SeriesOf(idA, idB)}); err != nil {
 			return nil, err
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 		caseID = seen.List[0].CaseID
 	}
 	wanted := r.URL.Query().Get("series")
-	l, err := s.loader.LoadFamilies(r.Context(), caseID, func(all *report.Report) []int {
+	l, err := s.loader.Evidence(r.Context(), caseID, loader.Part{Series: func(all *report.Report) []int {
 		out := []int{}
 		for i := range all.Series {
 			x := &all.Series[i]
@@ -101,7 +101,7 @@ func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loa
 			}
 		}
 		return out
-	})
+	}})
 	if err != nil {
 		return nil, nil, err
 	}

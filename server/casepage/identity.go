@@ -1,6 +1,7 @@
 package casepage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,7 +21,7 @@ import (
 // IdentityPage leads to the page of the newest bundle, which shows the files and the processes. A
 // case without bundles has its edits alone.
 func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -37,9 +38,11 @@ func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
 // Processes returns the recognised values of a case with their sources and edits, for the page
 // that a request asks for.
 func (s *Service) Processes(r *http.Request, caseID string) (*view.IdentityInput, error) {
-	load := s.loader.LoadHeads
+	load := s.loader.Heads
 	if q := r.URL.Query(); q.Has("done") || q.Has("undone") {
-		load = s.loader.Load // the page shows which verdicts the edit changed
+		load = func(ctx context.Context, id string) (*loader.Loaded, error) {
+			return s.loader.Evidence(ctx, id, loader.Part{}) // the page shows which verdicts the edit changed
+		}
 	}
 	l, err := load(r.Context(), caseID)
 	if err != nil {
@@ -93,7 +96,7 @@ func (s *Service) edited(r *http.Request, caseID string) {
 
 // EditForm handles the forms of the page. An invalid value is explained beside its field.
 func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -162,7 +165,7 @@ func processesURL(r *http.Request, caseID, outcome string, number int64) string 
 
 // UndoForm handles the form that takes an edit back.
 func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -217,7 +220,7 @@ func newEditJSON(e identity.Edit, outcome identity.Outcome) EditJSON {
 
 // EditsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
 func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -248,7 +251,7 @@ func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
 // An event has the value "TIME; KIND; TEXT". A load has "NAME; NUMBERS": a number or a
 // dash for each snapshot of the series, or pairs LABEL=NUMBER.
 func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -268,7 +271,7 @@ func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	after, err := s.loader.LoadHeads(r.Context(), l.ID)
+	after, err := s.loader.Heads(r.Context(), l.ID)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

@@ -92,12 +92,12 @@ func (s *Service) objects(r *http.Request, id string) (objects, error) {
 		}
 		return -1, report.Object{}
 	}
-	l, err := s.loader.LoadObjects(r.Context(), caseID, func(all *report.Report) []int {
+	l, err := s.loader.Evidence(r.Context(), caseID, loader.Part{Objects: true, Series: func(all *report.Report) []int {
 		if i, _ := find(all); i >= 0 {
 			return []int{i}
 		}
 		return []int{}
-	})
+	}})
 	if err != nil {
 		return objects{}, err
 	}

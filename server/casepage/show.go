@@ -153,8 +153,8 @@ func (s *Service) loadCase(r *http.Request, id string, why purpose) (*loaded, er
 	var c *loader.Report
 	var err error
 	if why == freezing {
-		if p.l, err = s.loader.Load(r.Context(), id); err == nil {
-			c = &loader.Report{Case: p.l.Case, Bundles: p.l.Bundles, Fields: p.l.Fields, Said: p.l.Built.Said()}
+		if p.l, err = s.loader.Evidence(r.Context(), id, loader.Part{Objects: true}); err == nil {
+			c = &loader.Report{Case: p.l.Case, Bundles: p.l.Bundles, Fields: p.l.Fields, Said: p.l.Report}
 		}
 	} else {
 		c, err = s.loader.Report(r.Context(), id)

@@ -87,7 +87,7 @@ type JobStore interface {
 // Cases returns what was read of a case.
 type Cases interface {
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
-	Heads(ctx context.Context, caseID string) (*report.CaseReport, error)
+	Snapshots(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
 // Processes shows what was recognised in a case.

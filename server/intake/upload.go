@@ -309,7 +309,7 @@ func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) 
 	if b.Status != store.Done {
 		return out, nil
 	}
-	built, err := s.cases.Heads(ctx, b.CaseID)
+	built, err := s.cases.Snapshots(ctx, b.CaseID)
 	if err != nil {
 		return out, err
 	}

@@ -22,10 +22,15 @@ const mostFilled = 256
 // the judgements to store.
 func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Catalogue, madeWith string) (*report.CaseReport, store.StoredJudgements, error) {
 	keep := store.StoredJudgements{New: map[string][]byte{}}
-	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
+	in, err := s.evidence(ctx, now, known)
 	if err != nil {
 		return nil, keep, err
 	}
+	problems, err := s.store.CaseProblems(ctx, now.ID)
+	if err != nil {
+		return nil, keep, err
+	}
+	problems = append(in.said.Problems, problems...)
 	groups := report.Group(in.said.Snapshots)
 	in.options.Versions = report.Versions(groups)
 	judged := make([]report.SeriesJudgement, len(groups))
@@ -79,7 +84,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 		return nil, keep, s.unlessMoved(ctx, now, err)
 	}
 	in.said, groups = identity.Outcome{}, nil // frees memory as large as the report
-	said := report.Join(judged, in.problems, in.options)
+	said := report.Join(judged, problems, in.options)
 	return said, keep, s.unlessMoved(ctx, now, nil)
 }
 

@@ -74,7 +74,6 @@ type Store interface {
 	SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error)
 	CaseProblems(ctx context.Context, caseID string) ([]analysis.Problem, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 	FillFamilies(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
@@ -137,12 +136,14 @@ type Loaded struct {
 	BundleOf map[string]string
 	// Known is the catalogue behind the report.
 	Known *knowledge.Catalogue
-	pairs *pairs
-	// whole is the result of Load. Otherwise objects reports that Built follows objects, and
-	// read are the indexes of the series whose evidence was read, nil for all; the others have
-	// heads alone.
-	whole, objects bool
-	read           []int
+	// Report is the report of the case, of which Built has the working material. It is shared
+	// and must not be changed.
+	Report *report.CaseReport
+	pairs  *pairs
+	// objects reports that Built follows objects. read are the indexes of the series whose
+	// evidence was read, nil for all; the others have heads alone.
+	objects bool
+	read    []int
 }
 
 // weight estimates the bytes of a loaded case: columns and verdicts for each member, words
@@ -164,7 +165,7 @@ func (l *Loaded) weight() int {
 // answer show the same revision.
 type RequestCases struct {
 	All []*Loaded
-	// whole makes LoadFamilies return what Load returns.
+	// whole makes Evidence read everything.
 	whole bool
 }
 
@@ -197,37 +198,20 @@ func WithWholeCases(ctx context.Context) (context.Context, *RequestCases) {
 	return context.WithValue(ctx, requestKey{}, made), made
 }
 
-// Load returns a judged case from the request, from the cache, or from the store.
-func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
-	return s.load(ctx, caseID, nil)
-}
-
-// part says what is read of a case, nil for everything: the series that pick returns, all for
-// nil, with objects or without.
-type part struct {
-	pick    func(*report.Report) []int
-	objects bool
-}
-
-// LoadFamilies is Load for pages that show no objects: it neither reads nor follows them,
-// which is most of the work in a long series. Verdicts and findings are those of the report.
-// Of the series that pick does not return it reads process and time of the snapshots alone; a
-// nil pick takes all.
-func (s *Loader) LoadFamilies(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
-	return s.load(ctx, caseID, &part{pick, false})
-}
-
-// LoadObjects is LoadFamilies with objects.
-func (s *Loader) LoadObjects(ctx context.Context, caseID string, pick func(*report.Report) []int) (*Loaded, error) {
-	return s.load(ctx, caseID, &part{pick, true})
+// Part says what is read of the evidence of a case.
+type Part struct {
+	// Series picks series of its report; nil picks all.
+	Series func(*report.Report) []int
+	// Objects has objects read and followed too, which is most of the work in a long series.
+	Objects bool
 }
 
 // of returns the series of a report that the part has, nil for all.
-func (p *part) of(r *report.Report) []int {
-	if p.pick == nil {
+func (p Part) of(r *report.Report) []int {
+	if p.Series == nil {
 		return nil
 	}
-	return p.pick(r)
+	return p.Series(r)
 }
 
 // SeriesOf picks the series of snapshots.
@@ -243,20 +227,23 @@ func SeriesOf(ids ...string) func(*report.Report) []int {
 	}
 }
 
-func (s *Loader) load(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
+// Evidence returns a case with its report and a part of its evidence, from the request, from
+// memory or from the store. Of the other series it has process and time of the snapshots
+// alone.
+func (s *Loader) Evidence(ctx context.Context, caseID string, wanted Part) (*Loaded, error) {
 	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
-		return s.loadCase(ctx, caseID, wanted)
+		return s.load(ctx, caseID, wanted)
 	}
 	if cases.whole {
-		wanted = nil
+		wanted = Part{Objects: true}
 	}
 	for _, l := range cases.All {
 		if l.ID == caseID && l.has(wanted) {
 			return l, nil
 		}
 	}
-	l, err := s.loadCase(ctx, caseID, wanted)
+	l, err := s.load(ctx, caseID, wanted)
 	if err == nil {
 		cases.All = append(cases.All, l)
 	}
@@ -264,17 +251,13 @@ func (s *Loader) load(ctx context.Context, caseID string, wanted *part) (*Loaded
 }
 
 // has reports that what is wanted was read.
-func (l *Loaded) has(wanted *part) bool {
-	switch {
-	case l.whole || wanted == nil:
-		return l.whole
-	case wanted.objects && !l.objects:
+func (l *Loaded) has(wanted Part) bool {
+	if wanted.Objects && !l.objects {
 		return false
-	case l.read == nil:
-		return true
 	}
 	picked := wanted.of(&l.Built.Report)
-	return picked != nil && !slices.ContainsFunc(picked, func(i int) bool { return !slices.Contains(l.read, i) })
+	missing := func(i int) bool { return !slices.Contains(l.read, i) }
+	return l.read == nil || picked != nil && !slices.ContainsFunc(picked, missing)
 }
 
 // errMoved means that a case changed during the read, so that the result belongs to no
@@ -312,18 +295,16 @@ func revisionKey(c store.Case, known *knowledge.Catalogue) string {
 	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
 }
 
-func (s *Loader) loadCase(ctx context.Context, caseID string, wanted *part) (*Loaded, error) {
+func (s *Loader) load(ctx context.Context, caseID string, wanted Part) (*Loaded, error) {
 	now, l, err := latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-		key := revisionKey(now, known)
-		if wanted != nil && s.cases.get(key) == nil {
-			if said := s.ready(ctx, now, known); said != nil {
-				read := wanted.of(&said.Report)
-				return s.cases.once(ctx, fmt.Sprint(key, "/part", wanted.objects, read), func() (*Loaded, error) {
-					return s.computePart(ctx, now, known, said, read, wanted.objects)
-				})
-			}
+		said, err := s.reportOf(ctx, now, known, s.later)
+		if said == nil {
+			return nil, err
 		}
-		return s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known) })
+		read := wanted.of(&said.Report)
+		return s.cases.once(ctx, fmt.Sprint(revisionKey(now, known), wanted.Objects, read), func() (*Loaded, error) {
+			return s.compute(ctx, now, known, said, read, wanted.Objects)
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -344,33 +325,14 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 	return bundles, fields, err
 }
 
-// compute reads the snapshots of a case and makes its report. The error is errMoved if the
-// case has another revision afterwards.
-func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-	in, err := s.evidence(ctx, now, known, s.store.SnapshotsPacked)
+// compute reads the evidence of some series of a case, nil for all. The error is errMoved if the
+// case has another revision than now.
+func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, objects bool) (*Loaded, error) {
+	in, err := s.evidence(ctx, now, known)
 	if err != nil {
 		return nil, err
 	}
-	l := in.loaded(now, known)
-	l.whole = true
-	then, err := s.store.Case(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
-	l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
-	if then.Revision != now.Revision {
-		return l, errMoved
-	}
-	return l, nil
-}
-
-// computePart is compute with a report that is made already, for some series, nil for all.
-func (s *Loader) computePart(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, objects bool) (*Loaded, error) {
-	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
-	if err != nil {
-		return nil, err
-	}
-	l := in.loaded(now, known)
+	l := &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, Report: said, pairs: &pairs{}, BundleOf: in.bundleOf()}
 	groups := report.Group(l.Said.Snapshots)
 	if len(groups) != len(said.Report.Series) {
 		return nil, s.unlessMoved(ctx, now, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(groups)))
@@ -412,23 +374,17 @@ func (in *evidence) versionsOf(groups []report.JudgedSeries, read []int) []int {
 	return read
 }
 
-// loaded is a case without its report.
-func (in *evidence) loaded(now store.Case, known *knowledge.Catalogue) *Loaded {
-	return &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf()}
-}
-
-// evidence is every input of the report of a case.
+// evidence is what the report of a case is made of, but for problems and groups.
 type evidence struct {
 	edits []identity.Edit
 	marks []store.Mark
 	rows  []store.SnapshotRow
 	// said contains the snapshots after the edits.
-	said     identity.Outcome
-	problems []analysis.Problem
-	options  report.Options
+	said    identity.Outcome
+	options report.Options
 }
 
-func (s *Loader) evidence(ctx context.Context, now store.Case, known *knowledge.Catalogue, read func(context.Context, string) ([]analysis.Snapshot, error)) (*evidence, error) {
+func (s *Loader) evidence(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*evidence, error) {
 	var in evidence
 	var err error
 	if in.edits, err = s.store.Edits(ctx, now.ID); err != nil {
@@ -437,19 +393,14 @@ func (s *Loader) evidence(ctx context.Context, now store.Case, known *knowledge.
 	if in.marks, err = s.store.Marks(ctx, now.ID); err != nil {
 		return nil, err
 	}
-	snapshots, err := read(ctx, now.ID)
+	snapshots, err := s.store.SnapshotHeads(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
 	if in.rows, err = s.store.SnapshotRows(ctx, now.ID); err != nil {
 		return nil, err
 	}
-	problems, err := s.store.CaseProblems(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
 	in.said = identity.Resolve(snapshots, in.edits)
-	in.problems = append(in.said.Problems, problems...)
 	in.options = report.Options{Version: s.version, Events: happened(in.said), Loads: in.said.Loads, Triage: sorted(in.marks), Knowledge: known}
 	return &in, nil
 }
@@ -486,19 +437,6 @@ func happened(said identity.Outcome) []trend.Event {
 		out = append(out, trend.Event{At: e.At, Kind: e.Kind, Text: e.Text})
 	}
 	return out
-}
-
-// Brief returns the snapshots of a case after its edits, without groups.
-func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, error) {
-	found, err := s.store.SnapshotHeads(ctx, caseID)
-	if err != nil {
-		return identity.Outcome{}, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return identity.Outcome{}, err
-	}
-	return identity.Resolve(found, edits), nil
 }
 
 // LeftOut reports whether a user excluded the snapshot from the case.

@@ -139,14 +139,18 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	later := x.add(caseID, "t1.txt", dump(9))
 	known, _ := s.knowledge.Current()
 	key := revisionKey(before, known)
-	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known) })
+	said, err := s.reportOf(t.Context(), before, known, nil)
+	if said == nil || !errors.Is(err, errMoved) || s.reports.get(key) != nil {
+		t.Errorf("the report: got %v, want errMoved and nothing kept", err)
+	}
+	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known, said, nil, false) })
 	if !errors.Is(err, errMoved) || s.cases.get(key) != nil {
 		t.Errorf("got %v, want errMoved and nothing kept", err)
 	}
 	if err := x.RemoveBundle(t.Context(), later.ID); err != nil {
 		t.Fatal(err)
 	}
-	now, err := s.loadCase(t.Context(), caseID, nil)
+	now, err := s.Evidence(t.Context(), caseID, Part{})
 	if err != nil || now.Snapshots != 1 || len(now.Said.Snapshots) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}

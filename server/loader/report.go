@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/report"
@@ -37,39 +36,25 @@ func (s *Loader) Report(ctx context.Context, caseID string) (*Report, error) {
 // latestReport passes keep the function that stores a new report.
 func (s *Loader) latestReport(ctx context.Context, caseID string, keep func(func(context.Context))) (store.Case, *report.CaseReport, error) {
 	return latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*report.CaseReport, error) {
-		return s.reports.once(ctx, revisionKey(now, known), func() (*report.CaseReport, error) { return s.said(ctx, now, known, keep) })
+		return s.reportOf(ctx, now, known, keep)
 	})
 }
 
-func (s *Loader) said(ctx context.Context, now store.Case, known *knowledge.Catalogue, keep func(func(context.Context))) (*report.CaseReport, error) {
-	madeWith := s.madeWith(known)
-	if madeWith != "" {
-		if said := s.stored(ctx, now, madeWith); said != nil {
-			return said, nil
+// reportOf returns the report of a case from memory, from the store, or from the evidence.
+func (s *Loader) reportOf(ctx context.Context, now store.Case, known *knowledge.Catalogue, keep func(func(context.Context))) (*report.CaseReport, error) {
+	return s.reports.once(ctx, revisionKey(now, known), func() (*report.CaseReport, error) {
+		madeWith := s.madeWith(known)
+		if madeWith != "" {
+			if said := s.stored(ctx, now, madeWith); said != nil {
+				return said, nil
+			}
 		}
-	}
-	said, series, err := s.judge(ctx, now, known, madeWith)
-	if err == nil && madeWith != "" && keep != nil {
-		keep(func(ctx context.Context) { s.keep(ctx, now, madeWith, said, series) })
-	}
-	return said, err
-}
-
-// ready returns the report of a case from memory or from the store, or nil if there is none.
-func (s *Loader) ready(ctx context.Context, now store.Case, known *knowledge.Catalogue) *report.CaseReport {
-	key := revisionKey(now, known)
-	if said := s.reports.get(key); said != nil {
-		return said
-	}
-	madeWith := s.madeWith(known)
-	if madeWith == "" {
-		return nil
-	}
-	said := s.stored(ctx, now, madeWith)
-	if said != nil {
-		s.reports.put(key, said)
-	}
-	return said
+		said, series, err := s.judge(ctx, now, known, madeWith)
+		if err == nil && madeWith != "" && keep != nil {
+			keep(func(ctx context.Context) { s.keep(ctx, now, madeWith, said, series) })
+		}
+		return said, err
+	})
 }
 
 // madeWith is the key of a stored report besides its case: this program and the catalogue of
@@ -110,30 +95,32 @@ func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said
 	}
 }
 
-// LoadHeads is Load without families and verdicts: it returns process and time of each
-// snapshot, in its series, after the edits.
-func (s *Loader) LoadHeads(ctx context.Context, caseID string) (*Loaded, error) {
+// Heads returns a case without report and evidence: process and time of each snapshot, in its
+// series, after the edits.
+func (s *Loader) Heads(ctx context.Context, caseID string) (*Loaded, error) {
 	now, err := s.store.Case(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}
-	heads, err := s.store.SnapshotHeads(ctx, caseID)
+	known, _ := s.knowledge.Current()
+	in, err := s.evidence(ctx, now, known)
 	if err != nil {
 		return nil, err
 	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	l := &Loaded{Case: now, Edits: edits, Said: identity.Resolve(heads, edits)}
+	l := &Loaded{Case: now, Edits: in.edits, Said: in.said, BundleOf: in.bundleOf()}
 	l.Built.Series = report.Group(l.Said.Snapshots)
-	rows, err := s.store.SnapshotRows(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	l.BundleOf = (&evidence{rows: rows}).bundleOf()
 	l.Bundles, l.Fields, err = s.beside(ctx, caseID)
 	return l, err
+}
+
+// Brief returns the snapshots of a case after its edits, without groups.
+func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, error) {
+	found, err := s.store.SnapshotHeads(ctx, caseID)
+	if err != nil {
+		return identity.Outcome{}, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	return identity.Resolve(found, edits), err
 }
 
 // reportWeight estimates the bytes of a report: words for each family and a count for each
@@ -156,68 +143,32 @@ func (s *Loader) Judge(ctx context.Context, caseID string) (revision int64, said
 	return now.Revision, said, err
 }
 
-// Heads returns a report for callers that need snapshots alone. It reads no members if all
-// series are single.
-func (s *Loader) Heads(ctx context.Context, caseID string) (*report.CaseReport, error) {
-	return s.brief(ctx, caseID)
-}
-
 // mostSingle is the number of snapshots from which a case is assumed to have a series of
 // several.
 const mostSingle = 32
 
-func (s *Loader) brief(ctx context.Context, caseID string) (*report.CaseReport, error) {
+// Snapshots returns a report for callers that need its snapshots alone. It reads no members if
+// all series are single.
+func (s *Loader) Snapshots(ctx context.Context, caseID string) (*report.CaseReport, error) {
 	now, err := s.store.Case(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}
-	single := now.Snapshots <= mostSingle
-	if single {
-		if single, err = s.single(ctx, caseID); err != nil {
+	if now.Snapshots <= mostSingle {
+		known, _ := s.knowledge.Current()
+		in, err := s.evidence(ctx, now, known)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if !single {
-		_, said, err := s.latestReport(ctx, caseID, s.later)
-		return said, err
-	}
-	found, err := s.store.SnapshotHeads(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	said := identity.Resolve(found, edits)
-	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // objects refer to members, which were not read
-	}
-	marks, err := s.store.Marks(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	var problems []analysis.Problem
-	if len(found) == 0 { // they are all that can be said of the case
-		if problems, err = s.store.CaseProblems(ctx, caseID); err != nil {
-			return nil, err
+		several := func(j report.JudgedSeries) bool { return len(j.Snapshots) > 1 }
+		if !slices.ContainsFunc(report.Group(in.said.Snapshots), several) {
+			for i := range in.said.Snapshots {
+				in.said.Snapshots[i].Objects = nil // objects refer to members, which were not read
+			}
+			built := report.Build(in.said.Snapshots, in.said.Problems, in.options)
+			return built.Said(), nil
 		}
 	}
-	known, _ := s.knowledge.Current()
-	built := report.Build(said.Snapshots, problems, report.Options{Version: s.version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known})
-	return built.Said(), nil
-}
-
-// single reports whether every series of a case has one snapshot.
-func (s *Loader) single(ctx context.Context, caseID string) (bool, error) {
-	heads, err := s.store.SnapshotHeads(ctx, caseID)
-	if err != nil {
-		return false, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return false, err
-	}
-	several := func(j report.JudgedSeries) bool { return len(j.Snapshots) > 1 }
-	return !slices.ContainsFunc(report.Group(identity.Resolve(heads, edits).Snapshots), several), nil
+	_, said, err := s.latestReport(ctx, caseID, s.later)
+	return said, err
 }
