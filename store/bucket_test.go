@@ -366,7 +366,7 @@ func aBackupLeavesTheBucketOut(t *testing.T, server *gateway.Server) {
 	b := f.filled(f.newCase("c").ID, "x", kubeletResult("2"))
 	to := t.TempDir() + "/backup.tar"
 	made := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
-	if made.InBucket != 1 || made.Uploads() != 0 || len(made.Missing) != 0 {
+	if made.InBucket != 1 || made.Uploads != 0 || len(made.Missing) != 0 {
 		t.Errorf("got %+v", made)
 	}
 	f.close()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,7 +98,11 @@ func Check(ctx context.Context, dir, blobs string) (*Checked, error) {
 	default:
 		return nil, err
 	}
-	return check(ctx, checkConfig{dir: dir, blobs: blobs, inUse: held == nil})
+	found, err := check(ctx, checkConfig{dir: dir, blobs: blobs, inUse: held == nil})
+	if err != nil {
+		return nil, err
+	}
+	return found.Checked, nil
 }
 
 // isDataDir refuses a directory without a database, because opening one would create it.
@@ -114,25 +119,28 @@ type checkConfig struct {
 	inUse bool
 	// leaveBucket leaves the uploads that are in a bucket out.
 	leaveBucket bool
+	// to gets what is read, if it is a backup. Then results are not unpacked.
+	to *staging
 }
 
 // check is Check for a caller that has the lock, or knows that another process has it.
-func check(ctx context.Context, cfg checkConfig) (*Checked, error) {
-	dir, inUse := cfg.dir, cfg.inUse
+func check(ctx context.Context, cfg checkConfig) (*checker, error) {
 	c := &checker{
-		Checked: &Checked{InUse: inUse, Findings: []Finding{}}, dir: dir,
-		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
+		Checked: &Checked{InUse: cfg.inUse, Findings: []Finding{}}, dir: cfg.dir, to: cfg.to,
+		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(cfg.dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
+		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{},
 	}
-	db, version, err := openReadOnly(ctx, dir, inUse)
+	defer c.packer.close()
+	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse)
 	if codeOf(err) == "damaged" {
 		c.unreadableDatabase(err)
-		return c.Checked, nil
+		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	c.db = db
+	c.db, c.Database = db, version
 	if !cfg.leaveBucket {
 		if err := c.openBucket(ctx, cfg.blobs); err != nil {
 			return nil, err
@@ -141,18 +149,38 @@ func check(ctx context.Context, cfg checkConfig) (*Checked, error) {
 	if c.bucket != nil {
 		defer c.bucket.Close()
 	}
-	c.Database = version
-	for _, step := range []func(context.Context) error{c.database, c.moved, c.references, c.uploads, c.files, c.results, c.jobs, c.reports, c.permalinks, c.sums} {
-		err := step(ctx)
+	steps := []func(context.Context) error{c.inOneTransaction, c.uploads, c.files}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// inOneTransaction checks the database in one state, which a server does not change meanwhile.
+func (c *checker) inOneTransaction(ctx context.Context) error {
+	tx, err := c.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fault("checking the database", err)
+	}
+	defer tx.Rollback()
+	c.tx = tx
+	steps := []func(context.Context) error{c.pages, c.references}
+	for _, t := range tables {
+		steps = append(steps, func(ctx context.Context) error { return c.table(ctx, t) })
+	}
+	for _, step := range append(steps, c.results) {
+		err := fault("checking the database", step(ctx))
 		if err == nil {
 			continue
 		}
 		if ctx.Err() != nil || codeOf(err) != "damaged" && !c.damagedDatabase() {
-			return nil, err
+			return err
 		}
 		c.unreadableDatabase(err)
 	}
-	return c.Checked, nil
+	return nil
 }
 
 func (c *checker) unreadableDatabase(err error) {
@@ -209,14 +237,48 @@ func openReadOnly(ctx context.Context, dir string, inUse bool) (*sql.DB, int, er
 	return db, version, nil
 }
 
-// checker collects findings. Each of its steps looks at one kind of thing.
+// checker collects findings while rows and uploads are read, each once.
 type checker struct {
 	*Checked
 	db    *sql.DB
+	tx    *sql.Tx
 	dir   string
 	blobs *blob.Directory
 	// bucket has the uploads whose rows name an object, nil to leave them out.
 	bucket *blob.Bucket
+	to     *staging
+	packer packer
+
+	cases   map[int64]checkedCase
+	bundles map[int64]*checkedBundle
+	// used are the uploads that a file of a case refers to, objects those in a bucket, by hash.
+	used    map[string]*usedBlob
+	objects map[string]string
+	tallies map[string]tally
+	// lost are the uploads that are missing or damaged. deleted is true if others were deleted
+	// after their rows were read.
+	lost    []string
+	deleted bool
+}
+
+// checkedCase is a row of cases.
+type checkedCase struct {
+	id       string
+	deleting bool
+}
+
+// checkedBundle is a row of bundle with what other rows say of it.
+type checkedBundle struct {
+	id                        string
+	generation                int64
+	deleting, dropped         bool
+	size, sizes               int64
+	snapshots, snapshotsFound int64
+	problems, problemsFound   int64
+	// waits is true for a bundle that is to be read, queued if a job reads it.
+	waits, queued bool
+	// again is true after a finding that has it read again.
+	again bool
 }
 
 // openBucket opens the bucket of the uploads. It refuses if they are there and nobody said
@@ -224,12 +286,11 @@ type checker struct {
 func (c *checker) openBucket(ctx context.Context, address string) error {
 	var owner string
 	var inBucket bool
-	err := c.read(ctx, "looking where uploads are", func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, settingSQL, ownerSetting).Scan(&owner); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blob WHERE object IS NOT NULL)`).Scan(&inBucket)
-	})
+	err := c.db.QueryRowContext(ctx, settingSQL, ownerSetting).Scan(&owner)
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		err = c.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blob WHERE object IS NOT NULL)`).Scan(&inBucket)
+	}
+	err = fault("looking where uploads are", err)
 	switch {
 	case codeOf(err) == "damaged": // a step says so
 		return nil
@@ -257,54 +318,224 @@ func (c *checker) add(f Finding) {
 	}
 }
 
-func (c *checker) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
-	tx, err := c.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return fault(what, err)
-	}
-	defer tx.Rollback()
-	return fault(what, f(tx))
-}
-
-// database runs SQLite's own check of pages, indexes and constraints.
-func (c *checker) database(ctx context.Context) error {
-	return c.read(ctx, "checking the database", func(tx *sql.Tx) error {
-		said, err := collect(ctx, tx, scanOne[string], `PRAGMA integrity_check(50)`)
-		for _, text := range said {
-			if text != "ok" {
-				c.add(Finding{Subject: OfDatabase, What: "the database is damaged", Where: databaseFile, Why: text, Hint: restoreHint})
-			}
+// pages runs SQLite's own check of pages, indexes and constraints.
+func (c *checker) pages(ctx context.Context) error {
+	said, err := collect(ctx, c.tx, scanOne[string], `PRAGMA integrity_check(50)`)
+	for _, text := range said {
+		if text != "ok" {
+			c.add(Finding{Subject: OfDatabase, What: "the database is damaged", Where: databaseFile, Why: text, Hint: restoreHint})
 		}
-		return err
-	})
-}
-
-// moved finds a database that a move has not completed.
-func (c *checker) moved(ctx context.Context) error {
-	var refused *analysis.Fault
-	if err := wholeDatabase(ctx, c.db); !errors.As(err, &refused) || refused.Code != "unfinished_move" {
-		return err
 	}
-	c.add(Finding{Subject: OfDatabase, What: refused.What, Where: databaseFile, Why: refused.Why, Hint: refused.Hint})
-	return nil
+	return err
 }
 
 // references looks for rows that refer to rows that are gone.
 func (c *checker) references(ctx context.Context) error {
-	return c.read(ctx, "checking references", func(tx *sql.Tx) error {
-		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-			var table, parent string
-			var row sql.NullInt64
-			var key int
-			if err := rows.Scan(&table, &row, &parent, &key); err != nil {
-				return none, err
+	_, err := collect(ctx, c.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var table, parent string
+		var row sql.NullInt64
+		var key int
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return none, err
+		}
+		c.add(Finding{Subject: OfReference, What: "a row refers to one that is gone", Where: fmt.Sprintf("%s, row %d", table, row.Int64),
+			Why: "there is no such row in " + parent, Hint: restoreHint})
+		return none, nil
+	}, `PRAGMA foreign_key_check`)
+	return err
+}
+
+// table reads the rows of a table, and passes them to the backup.
+func (c *checker) table(ctx context.Context, t table) error {
+	var sum tally
+	err := t.export(ctx, c.tx, nil, func(b *batch) error {
+		for _, row := range b.rows {
+			if err := c.row(ctx, record{b, row}); err != nil {
+				return err
 			}
-			c.add(Finding{Subject: OfReference, What: "a row refers to one that is gone", Where: fmt.Sprintf("%s, row %d", table, row.Int64),
-				Why: "there is no such row in " + parent, Hint: restoreHint})
-			return none, nil
-		}, `PRAGMA foreign_key_check`)
-		return err
+		}
+		if c.to != nil {
+			if err := c.to.rows(ctx, b); err != nil {
+				return err
+			}
+		}
+		return sum.add(b)
 	})
+	if sum.Rows > 0 {
+		c.tallies[t.name] = sum
+	}
+	return err
+}
+
+func (c *checker) row(ctx context.Context, r record) error {
+	switch r.table {
+	case "setting":
+		if r.text("name") == moveSetting {
+			f := unfinishedMove()
+			c.add(Finding{Subject: OfDatabase, What: f.What, Where: databaseFile, Why: f.Why, Hint: f.Hint})
+		}
+	case "cases":
+		c.Cases++
+		c.cases[r.int("seq")] = checkedCase{r.text("id"), r.text("deleting") != ""}
+	case "blob":
+		if !r.null("object") {
+			c.objects[r.text("sha256")] = r.text("object")
+		}
+	case "bundle":
+		c.Bundles++
+		c.bundle(r)
+	case "job":
+		if b := c.bundles[r.int("bundle_seq")]; b != nil && pending(r.text("status")) {
+			b.queued = true
+		}
+	case "bundle_file":
+		if b := c.bundles[r.int("bundle_seq")]; b != nil {
+			b.sizes += r.int("size")
+			c.use(b, r)
+		}
+	case "dropped_file":
+		if b := c.bundles[r.int("bundle_seq")]; b != nil {
+			b.sizes += r.int("size")
+		}
+	}
+	if c.to != nil {
+		return nil
+	}
+	switch r.table {
+	case "snapshot":
+		c.snapshot(ctx, r)
+	case "series":
+		return c.sums(ctx, r.int("seq"))
+	case "case_report":
+		c.report(r, "a stored report", "report")
+	case "series_judgement":
+		c.report(r, "a stored judgement", "judgement")
+	case "permalink":
+		c.permalink(r)
+	}
+	return nil
+}
+
+// pending reports whether a bundle or a job of this status is to be read.
+func pending(status string) bool { return status == "queued" || status == "running" }
+
+// bundle unpacks the inventory of a bundle.
+func (c *checker) bundle(r record) {
+	b := &checkedBundle{
+		id: r.text("id"), generation: r.int("generation"), deleting: c.cases[r.int("case_seq")].deleting, dropped: !r.null("dropped_at"),
+		size: r.int("size"), snapshots: r.int("snapshot_count"), problems: r.int("problem_count"), waits: pending(r.text("status")),
+	}
+	c.bundles[r.int("seq")] = b
+	if c.to != nil || b.deleting {
+		return
+	}
+	_, err := openInventory[analysis.Artifact](&c.packer, r.bytes("artifacts"))
+	list, other := openInventory[analysis.Problem](&c.packer, r.bytes("problems"))
+	if err = errors.Join(err, other); err != nil {
+		c.unreadable(b, "an inventory cannot be unpacked", "bundle "+b.id, err)
+	}
+	b.problemsFound = int64(len(list))
+}
+
+// unreadable adds a finding about a result, one for each bundle.
+func (c *checker) unreadable(b *checkedBundle, what, where string, why error) {
+	if b.again {
+		return
+	}
+	b.again = true
+	f := Finding{Subject: OfResult, What: what, Where: where, Why: why.Error(), bundle: b.id,
+		Mend: "have its upload read again", Hint: "Its case shows an error until it is read again, with “Read again” on the page of the bundle or with --repair."}
+	if b.dropped {
+		f.Mend, f.Hint = "", "Its upload was dropped by the policy of retention and cannot be read again. "+restoreHint
+	}
+	c.add(f)
+}
+
+// snapshot unpacks a visible snapshot with its families, stacks, members and objects.
+func (c *checker) snapshot(ctx context.Context, r record) {
+	b := c.bundles[r.int("bundle_seq")]
+	if b == nil || b.deleting || b.generation != r.int("generation") {
+		return
+	}
+	c.Snapshots++
+	b.snapshotsFound++
+	row := &snapshotRow{seq: r.int("seq"), id: r.text("id")}
+	l := newLoader(c.tx)
+	defer l.p.close()
+	var err error
+	if row.head, err = unpackHead(l.p, row.id, r.text("label"), r.bytes("head")); err == nil {
+		err = l.fill(ctx, []*snapshotRow{row}, true)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.unreadable(b, "a snapshot cannot be unpacked", "snapshot "+row.id+" of bundle "+b.id, err)
+	}
+}
+
+// results compares the counts of bundles, and looks for those that nobody reads.
+func (c *checker) results(context.Context) error {
+	if c.to != nil {
+		return nil
+	}
+	for _, seq := range slices.Sorted(maps.Keys(c.bundles)) {
+		b := c.bundles[seq]
+		if b.deleting {
+			continue
+		}
+		if b.snapshots != b.snapshotsFound || b.problems != b.problemsFound {
+			c.unreadable(b, "a result is not complete", "bundle "+b.id,
+				fmt.Errorf("snapshots: %d of %d, problems: %d of %d", b.snapshotsFound, b.snapshots, b.problemsFound, b.problems))
+		}
+		if b.size != b.sizes {
+			c.add(Finding{Subject: OfCount, What: "a bundle has another size than its files", Where: "bundle " + b.id, Why: fmt.Sprintf("%d bytes, its files have %d", b.size, b.sizes), Hint: restoreHint})
+		}
+		if b.waits && !b.queued {
+			c.add(Finding{Subject: OfJob, What: "an upload waits to be read, and no job reads it", Where: "bundle " + b.id, bundle: b.id,
+				Mend: "queue it again", Hint: "“Read again” on the page of the bundle does the same."})
+		}
+	}
+	return nil
+}
+
+// report unpacks a stored report or judgement. Both are made again from the results where they
+// are missing.
+func (c *checker) report(r record, what, column string) {
+	c.Reports++
+	if _, err := c.packer.unsealBriefly(r.bytes(column)); err != nil {
+		id := c.cases[r.int("case_seq")].id
+		c.add(Finding{Subject: OfReport, What: what + " cannot be unpacked", Where: "case " + id, Why: err.Error(), table: r.table, bundle: id,
+			Mend: "drop it: it is made again from the results"})
+	}
+}
+
+// permalink unpacks a frozen record.
+func (c *checker) permalink(r record) {
+	c.Permalinks++
+	expired := !r.null("expires_at") && r.int("expires_at") <= time.Now().UnixMicro()
+	why := ""
+	if r.null("record") && r.null("withdrawn_at") && !expired {
+		why = "its record is missing"
+	}
+	for _, column := range []string{"record", "raw"} {
+		if why == "" && !r.null(column) {
+			why = jsonDamage(&c.packer, r.bytes(column))
+		}
+	}
+	if why != "" {
+		id := r.text("id")
+		c.add(Finding{Subject: OfPermalink, What: "a frozen result cannot be unpacked", Where: "permalink " + id[:min(len(id), 8)] + "…", Why: why,
+			Hint: "Restore it from a backup, or share the result again: a frozen result is not made anew."})
+	}
+}
+
+func jsonDamage(p *packer, packed []byte) string {
+	text, err := p.unsealBriefly(packed)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !json.Valid(text):
+		return "it is no JSON"
+	}
+	return ""
 }
 
 // A usedBlob is an upload that a file of a case refers to.
@@ -314,36 +545,28 @@ type usedBlob struct {
 	file, bundle string
 }
 
-const usedBlobsSQL = `
-SELECT f.sha256, max(f.size), min(f.name), min(b.id), max(coalesce(o.object, ''))
-FROM bundle_file f
-JOIN bundle b ON b.seq = f.bundle_seq
-LEFT JOIN blob o ON o.sha256 = f.sha256
-GROUP BY f.sha256
-ORDER BY f.sha256`
-
-func usedBlobs(ctx context.Context, tx *sql.Tx) ([]usedBlob, error) {
-	return collect(ctx, tx, func(rows *sql.Rows) (u usedBlob, err error) {
-		return u, rows.Scan(&u.SHA256, &u.size, &u.file, &u.bundle, &u.Object)
-	}, usedBlobsSQL)
+// use notes the upload of a file.
+func (c *checker) use(b *checkedBundle, r record) {
+	sha := r.text("sha256")
+	u := c.used[sha]
+	if u == nil {
+		u = &usedBlob{Name: blob.Name{SHA256: sha, Object: c.objects[sha]}, file: r.text("name"), bundle: b.id}
+		c.used[sha] = u
+	}
+	u.size = max(u.size, r.int("size"))
 }
 
 // uploads reads every upload that a case refers to, and hashes it.
 func (c *checker) uploads(ctx context.Context) error {
-	var used []usedBlob
-	err := c.read(ctx, "listing uploads", func(tx *sql.Tx) (err error) {
-		if err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM cases), (SELECT count(*) FROM bundle)`).Scan(&c.Cases, &c.Bundles); err != nil {
-			return err
-		}
-		used, err = usedBlobs(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, u := range used {
+	for _, sha := range slices.Sorted(maps.Keys(c.used)) {
+		u := c.used[sha]
 		if u.Object != "" && c.bucket == nil {
 			continue
+		}
+		if c.to != nil {
+			if err := c.to.upload(ctx, c.blobs, sha); err != nil {
+				return err
+			}
 		}
 		size, err := c.sizeOf(ctx, u.Name)
 		if ctx.Err() != nil {
@@ -358,48 +581,51 @@ func (c *checker) uploads(ctx context.Context) error {
 		case err == nil:
 			c.add(Finding{Subject: OfUpload, What: "an upload has another size than its row says", Where: u.where(), Why: fmt.Sprintf("it has %d bytes, the row says %d", size, u.size), Hint: restoreHint})
 		case !c.stillUsed(ctx, u.SHA256):
-		case u.Object != "":
-			c.add(u.damagedObject(err))
+			c.deleted = true
 		default:
-			_, gone := c.blobs.Path(u.SHA256)
+			_, gone := c.blobs.Path(sha)
+			c.lost = append(c.lost, sha)
 			c.add(u.damaged(err, gone != nil))
 		}
 	}
-	return c.unknown(used)
+	return c.unknown()
 }
 
 func (u *usedBlob) where() string {
-	return fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.SHA256)
+	where := fmt.Sprintf("%s of bundle %s, sha256 %.12s", wording.Printable(u.file), u.bundle, u.SHA256)
+	if u.Object != "" {
+		where += ", object " + u.Object
+	}
+	return where
 }
 
-// damaged is the finding about an upload that cannot be read, or has no file.
+// damaged is the finding about an upload that cannot be read. One that has a file in the data
+// directory can be set aside.
 func (u *usedBlob) damaged(err error, gone bool) Finding {
 	f := Finding{Subject: OfUpload, What: "an upload is missing", Where: u.where(), Why: err.Error(), sha: u.SHA256, bundle: u.bundle,
 		Hint: "Upload the same file again, which puts it back for every case, or restore it from a backup. Results that were read before stay."}
 	var known *analysis.Fault
-	if errors.As(err, &known) {
-		f.Why = known.Why
-		if known.Code == blob.Damaged && !gone {
-			f.What, f.Mend = "an upload is damaged", "set it aside, so that nothing reads it and the same upload puts it back"
+	if !errors.As(err, &known) {
+		return f
+	}
+	f.Why = known.Why
+	if known.Code == blob.Damaged && (u.Object != "" || !gone) {
+		f.What = "an upload is damaged"
+		if u.Object == "" {
+			f.Mend = "set it aside, so that nothing reads it and the same upload puts it back"
 		}
 	}
 	return f
 }
 
-// damagedObject is damaged for an upload in a bucket, where nothing is set aside.
-func (u *usedBlob) damagedObject(err error) Finding {
-	f := u.damaged(err, true)
-	f.Where += ", object " + u.Object
-	if codeOf(err) == blob.Damaged {
-		f.What = "an upload is damaged"
-	}
-	return f
-}
-
-// sizeOf reads an upload to its end; the reader compares its hash.
+// sizeOf reads an upload to its end; the reader compares its hash. What a backup copies is read
+// there.
 func (c *checker) sizeOf(ctx context.Context, name blob.Name) (int64, error) {
 	var place blob.Store = c.blobs
-	if name.Object != "" {
+	switch {
+	case c.to != nil:
+		place = c.to.blobs
+	case name.Object != "":
 		place = c.bucket
 	}
 	r, err := place.Open(ctx, name)
@@ -408,19 +634,6 @@ func (c *checker) sizeOf(ctx context.Context, name blob.Name) (int64, error) {
 	}
 	defer r.Close()
 	return io.Copy(io.Discard, &untilDone{ctx, r})
-}
-
-// untilDone ends a long copy with its context.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u *untilDone) Read(p []byte) (int, error) {
-	if u.ctx.Err() != nil {
-		return 0, context.Cause(u.ctx)
-	}
-	return u.r.Read(p)
 }
 
 // stillUsed reports whether a file refers to an upload now: a server that runs may have
@@ -432,23 +645,14 @@ func (c *checker) stillUsed(ctx context.Context, sha string) (used bool) {
 
 // unknown notes uploads that no case refers to. They may belong to a newer database, and
 // nothing here deletes them.
-func (c *checker) unknown(used []usedBlob) error {
+func (c *checker) unknown() error {
 	stored, err := c.blobs.List()
 	if err != nil || c.InUse {
 		return err
 	}
 	n, bytes := 0, int64(0)
 	for _, e := range stored {
-		_, known := slices.BinarySearchFunc(used, e.SHA256, func(u usedBlob, sha string) int {
-			switch {
-			case u.SHA256 < sha:
-				return -1
-			case u.SHA256 > sha:
-				return 1
-			}
-			return 0
-		})
-		if !known {
+		if c.used[e.SHA256] == nil {
 			n, bytes = n+1, bytes+e.Stored
 		}
 	}
@@ -490,375 +694,3 @@ func (c *checker) files(context.Context) error {
 
 // spoolDir has archives while they are read.
 const spoolDir = "spool"
-
-// A checkedSnapshot is a visible snapshot.
-type checkedSnapshot struct {
-	seq, bundleSeq int64
-	id, bundle     string
-	// dropped is true if the bytes of the bundle were dropped.
-	dropped bool
-}
-
-const checkedSnapshotsSQL = `
-SELECT v.seq, v.bundle_seq, v.id, v.bundle_id, b.dropped_at IS NOT NULL
-FROM visible_snapshot v
-JOIN bundle b ON b.seq = v.bundle_seq
-JOIN cases c ON c.seq = v.case_seq
-WHERE c.deleting = '' AND v.seq > ?
-ORDER BY v.seq
-LIMIT 500`
-
-// results unpacks every visible snapshot with its families, stacks, members and objects, and
-// the inventory of every bundle.
-func (c *checker) results(ctx context.Context) error {
-	again := map[string]bool{}
-	for last := int64(0); ; {
-		var batch []checkedSnapshot
-		err := c.read(ctx, "checking results", func(tx *sql.Tx) (err error) {
-			batch, err = collect(ctx, tx, func(rows *sql.Rows) (s checkedSnapshot, err error) {
-				return s, rows.Scan(&s.seq, &s.bundleSeq, &s.id, &s.bundle, &s.dropped)
-			}, checkedSnapshotsSQL, last)
-			for _, s := range batch {
-				last = s.seq
-				c.Snapshots++
-				if damage := readSnapshot(ctx, tx, s); damage != nil && ctx.Err() == nil && !again[s.bundle] {
-					again[s.bundle] = true
-					c.add(unreadable("a snapshot", "snapshot "+s.id+" of bundle "+s.bundle, s.bundle, s.dropped, damage))
-				}
-			}
-			return err
-		})
-		if err != nil || len(batch) == 0 {
-			return errors.Join(err, c.inventories(ctx, again))
-		}
-	}
-}
-
-func unreadable(what, where, bundle string, dropped bool, err error) Finding {
-	if dropped {
-		return Finding{Subject: OfResult, What: what + " cannot be unpacked", Where: where, Why: err.Error(),
-			Hint: "Its upload was dropped by the policy of retention and cannot be read again. " + restoreHint}
-	}
-	return Finding{Subject: OfResult, What: what + " cannot be unpacked", Where: where, Why: err.Error(), bundle: bundle,
-		Mend: "have its upload read again", Hint: "Its case shows an error until it is read again, with “Read again” on the page of the bundle or with --repair."}
-}
-
-func readSnapshot(ctx context.Context, tx *sql.Tx, s checkedSnapshot) error {
-	l := newLoader(tx)
-	defer l.p.close()
-	rows := []*snapshotRow{{seq: s.seq, id: s.id}}
-	if err := l.readFacts(ctx, rows, withPacked); err != nil {
-		return err
-	}
-	if err := l.members(ctx, rows); err != nil {
-		return err
-	}
-	if err := l.objects(ctx, rows); err != nil {
-		return err
-	}
-	_, err := l.assemble(ctx, rows)
-	return err
-}
-
-const inventoriesSQL = `
-SELECT b.id, b.artifacts, b.problems, b.snapshot_count, b.problem_count, b.size,
-       (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = b.seq AND s.generation = b.generation),
-       (SELECT coalesce(sum(f.size), 0) FROM bundle_file f WHERE f.bundle_seq = b.seq) +
-       (SELECT coalesce(sum(f.size), 0) FROM dropped_file f WHERE f.bundle_seq = b.seq), b.dropped_at IS NOT NULL
-FROM bundle b
-JOIN cases c ON c.seq = b.case_seq
-WHERE c.deleting = ''
-ORDER BY b.seq`
-
-// inventories unpacks the inventory of every bundle, and compares its counts.
-func (c *checker) inventories(ctx context.Context, again map[string]bool) error {
-	return c.read(ctx, "checking inventories", func(tx *sql.Tx) error {
-		var p packer
-		defer p.close()
-		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-			var id string
-			var artifacts, problems []byte
-			var snapshots, problemCount, foundSnapshots int
-			var size, sizes int64
-			var dropped bool
-			if err := rows.Scan(&id, &artifacts, &problems, &snapshots, &problemCount, &size, &foundSnapshots, &sizes, &dropped); err != nil {
-				return none, err
-			}
-			_, err = openInventory[analysis.Artifact](&p, artifacts)
-			list, other := openInventory[analysis.Problem](&p, problems)
-			if err = errors.Join(err, other); err != nil && !again[id] {
-				again[id] = true
-				c.add(unreadable("an inventory", "bundle "+id, id, dropped, err))
-			}
-			if err == nil && (len(list) != problemCount || snapshots != foundSnapshots) && !again[id] {
-				again[id] = true
-				f := unreadable("", "bundle "+id, id, dropped, fmt.Errorf("snapshots: %d of %d, problems: %d of %d", foundSnapshots, snapshots, len(list), problemCount))
-				f.What = "a result is not complete"
-				c.add(f)
-			}
-			if size != sizes {
-				c.add(Finding{Subject: OfCount, What: "a bundle has another size than its files", Where: "bundle " + id, Why: fmt.Sprintf("%d bytes, its files have %d", size, sizes), Hint: restoreHint})
-			}
-			return none, nil
-		}, inventoriesSQL)
-		return err
-	})
-}
-
-const stuckSQL = `
-SELECT b.id
-FROM bundle b
-JOIN cases c ON c.seq = b.case_seq
-WHERE b.status IN ('queued', 'running') AND c.deleting = ''
-  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.bundle_seq = b.seq AND j.status IN ('queued', 'running'))
-ORDER BY b.seq`
-
-// jobs looks for bundles that wait for a reading that nobody does.
-func (c *checker) jobs(ctx context.Context) error {
-	return c.read(ctx, "checking jobs", func(tx *sql.Tx) error {
-		stuck, err := collect(ctx, tx, scanOne[string], stuckSQL)
-		for _, id := range stuck {
-			c.add(Finding{Subject: OfJob, What: "an upload waits to be read, and no job reads it", Where: "bundle " + id, bundle: id,
-				Mend: "queue it again", Hint: "“Read again” on the page of the bundle does the same."})
-		}
-		return err
-	})
-}
-
-// reports unpacks what is stored of reports and judgements. Both are made again from the
-// results where they are missing.
-func (c *checker) reports(ctx context.Context) error {
-	return c.read(ctx, "checking reports", func(tx *sql.Tx) error {
-		var p packer
-		defer p.close()
-		for _, of := range []struct{ what, table, query string }{
-			{"a stored report", "case_report", `SELECT c.id, r.report FROM case_report r JOIN cases c ON c.seq = r.case_seq ORDER BY r.case_seq`},
-			{"a stored judgement", "series_judgement", `SELECT c.id, r.judgement FROM series_judgement r JOIN cases c ON c.seq = r.case_seq ORDER BY r.case_seq`},
-		} {
-			_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-				var id string
-				var packed sql.RawBytes
-				if err := rows.Scan(&id, &packed); err != nil {
-					return none, err
-				}
-				c.Reports++
-				if _, err := p.unseal(packed, nil); err != nil {
-					c.add(Finding{Subject: OfReport, What: of.what + " cannot be unpacked", Where: "case " + id, Why: err.Error(), table: of.table, bundle: id,
-						Mend: "drop it: it is made again from the results"})
-				}
-				return none, nil
-			}, of.query)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// permalinks unpacks every frozen record.
-func (c *checker) permalinks(ctx context.Context) error {
-	return c.read(ctx, "checking permalinks", func(tx *sql.Tx) error {
-		var p packer
-		defer p.close()
-		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-			var id string
-			var withdrawn sql.NullInt64
-			var record, raw []byte
-			var expired bool
-			if err := rows.Scan(&id, &withdrawn, &record, &raw, &expired); err != nil {
-				return none, err
-			}
-			c.Permalinks++
-			why := ""
-			switch {
-			case record == nil && !withdrawn.Valid && !expired:
-				why = "its record is missing"
-			case record != nil:
-				why = jsonDamage(&p, record)
-			}
-			if raw != nil && why == "" {
-				why = jsonDamage(&p, raw)
-			}
-			if why != "" {
-				c.add(Finding{Subject: OfPermalink, What: "a frozen result cannot be unpacked", Where: "permalink " + id[:min(len(id), 8)] + "…", Why: why,
-					Hint: "Restore it from a backup, or share the result again: a frozen result is not made anew."})
-			}
-			return none, nil
-		}, `SELECT id, withdrawn_at, record, raw, expires_at IS NOT NULL AND expires_at <= ? FROM permalink ORDER BY created_at, id`, time.Now().UnixMicro())
-		return err
-	})
-}
-
-func jsonDamage(p *packer, packed []byte) string {
-	text, err := p.unseal(packed, nil)
-	switch {
-	case err != nil:
-		return err.Error()
-	case !json.Valid(text):
-		return "it is no JSON"
-	}
-	return ""
-}
-
-const seriesFactsSQL = `
-SELECT s.captured_at, s.facts
-FROM snapshot s
-JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
-WHERE s.series_seq = ?`
-
-const seriesSeenSQL = `
-SELECT family_seq, day, snapshots, coalesce(first, 0), coalesce(last, 0), low, high
-FROM family_seen
-WHERE series_seq = ?`
-
-// sums compares what search says of families with the snapshots that it sums up.
-func (c *checker) sums(ctx context.Context) error {
-	return c.read(ctx, "checking sums", func(tx *sql.Tx) error {
-		all, err := collect(ctx, tx, scanOne[int64], `SELECT seq FROM series ORDER BY seq`)
-		if err != nil {
-			return err
-		}
-		for _, series := range all {
-			if err := c.sumsOf(ctx, tx, series); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (c *checker) sumsOf(ctx context.Context, tx *sql.Tx, series int64) error {
-	var p packer
-	defer p.close()
-	want := seenSums{}
-	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-		var captured sql.NullInt64
-		var facts sql.RawBytes
-		if err := rows.Scan(&captured, &facts); err != nil {
-			return none, err
-		}
-		// Damaged facts are a finding of results.
-		_ = want.addFacts(&p, series, captured, facts)
-		return none, nil
-	}, seriesFactsSQL, series)
-	if err != nil {
-		return err
-	}
-	wrong := map[seriesDay]bool{}
-	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-		key, sum := seenKey{series: series}, seenSum{}
-		if err := rows.Scan(&key.family, &key.day, &sum.snapshots, &sum.first, &sum.last, &sum.low, &sum.high); err != nil {
-			return none, err
-		}
-		if want[key] != sum {
-			wrong[seriesDay{series, key.day}] = true
-		}
-		delete(want, key)
-		return none, nil
-	}, seriesSeenSQL, series)
-	for key := range want {
-		wrong[seriesDay{series, key.day}] = true
-	}
-	if err == nil && len(wrong) > 0 {
-		f := Finding{Subject: OfCount, What: "what search knows of a process differs from its snapshots", Where: fmt.Sprintf("series %d", series), Mend: "sum it up again"}
-		for day := range wrong {
-			f.days = append(f.days, day)
-		}
-		f.Why = wording.Plural(len(wrong), "day", "days")
-		c.add(f)
-	}
-	if err != nil || len(wrong) > 0 {
-		return err // a repair of the sums makes the spans again
-	}
-	return c.spansOf(ctx, tx, &p, series)
-}
-
-// seriesSpan is a row of family_span.
-type seriesSpan struct {
-	first, last           int64
-	firstCount, lastCount int64
-	// displaced is true if the row is of another host or case than its series.
-	displaced bool
-}
-
-const seriesSpansSQL = `
-SELECT p.fingerprint, p.first, p.last, p.first_count, p.last_count, p.host <> r.host OR p.case_seq <> r.case_seq
-FROM family_span p
-JOIN series r ON r.seq = p.series_seq
-WHERE p.series_seq = ? AND (p.fingerprint < 'o' OR p.fingerprint >= 'p')`
-
-// spansOf compares what the fleet says of the families of a series with its snapshots. What
-// it says of objects is of the case's report.
-func (c *checker) spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int64) error {
-	spans, err := spansOf(ctx, tx, p, series)
-	if err != nil {
-		return err
-	}
-	want, err := spans.byFingerprint(ctx, tx, series)
-	if err != nil {
-		return err
-	}
-	wrong := 0
-	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-		var fingerprint string
-		var got seriesSpan
-		if err := rows.Scan(&fingerprint, &got.first, &got.last, &got.firstCount, &got.lastCount, &got.displaced); err != nil {
-			return none, err
-		}
-		if x, known := want[fingerprint]; !known || !got.agrees(x) {
-			wrong++
-		}
-		delete(want, fingerprint)
-		return none, nil
-	}, seriesSpansSQL, series)
-	if wrong += len(want); err == nil && wrong > 0 {
-		c.add(Finding{Subject: OfCount, What: "what the fleet knows of a process differs from its snapshots", Where: fmt.Sprintf("series %d", series),
-			Why: wording.Plural(wrong, "family", "families"), Mend: "sum it up again", days: []seriesDay{{series: series}}})
-	}
-	return err
-}
-
-func (s seriesSpan) agrees(want familySpan) bool {
-	return !s.displaced && s.first == want.first && s.last == want.last && s.firstCount == want.firstCount && s.lastCount == want.lastCount
-}
-
-// byFingerprint merges the spans of the families of a series that have one fingerprint, as
-// addSpanSQL does.
-func (s familySpans) byFingerprint(ctx context.Context, tx *sql.Tx, series int64) (map[string]familySpan, error) {
-	out := map[string]familySpan{}
-	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-		var family int64
-		var fingerprint string
-		if err := rows.Scan(&family, &fingerprint); err != nil {
-			return none, err
-		}
-		x, seen := s[spanKey{family, series}]
-		if !seen {
-			return none, nil // no capture with a time shows it
-		}
-		if other, known := out[fingerprint]; known {
-			x = x.joined(other)
-		}
-		out[fingerprint] = x
-		return none, nil
-	}, familiesOfSeriesSQL, series)
-	return out, err
-}
-
-const familiesOfSeriesSQL = `
-SELECT DISTINCT f.seq, f.fingerprint
-FROM family_seen s
-JOIN family f ON f.seq = s.family_seq
-WHERE s.series_seq = ?`
-
-// joined is the span of both. Of two sights at the same time the larger count holds.
-func (s familySpan) joined(other familySpan) familySpan {
-	if other.first < s.first || other.first == s.first && other.firstCount > s.firstCount {
-		s.first, s.firstCount = other.first, other.firstCount
-	}
-	if other.last > s.last || other.last == s.last && other.lastCount > s.lastCount {
-		s.last, s.lastCount = other.last, other.lastCount
-	}
-	return s
-}

@@ -2,24 +2,12 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
-
-// copyFile copies a file to a new one and makes its bytes durable.
-func copyFile(ctx context.Context, from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return writeFile(ctx, to, in)
-}
 
 // writeFile writes a new file and makes its bytes durable.
 func writeFile(ctx context.Context, to string, in io.Reader) error {
@@ -34,15 +22,17 @@ func writeFile(ctx context.Context, to string, in io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-func hashFile(ctx context.Context, path string) (sum string, size int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
+// untilDone ends a long copy with its context.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u *untilDone) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
 	}
-	defer f.Close()
-	h := sha256.New()
-	size, err = io.Copy(h, &untilDone{ctx, f})
-	return hex.EncodeToString(h.Sum(nil)), size, err
+	return u.r.Read(p)
 }
 
 // renameDurably renames a file or directory within one directory, and makes that durable.

@@ -82,7 +82,10 @@ func (t table) export(ctx context.Context, from querier, last []any, visit func(
 	if last != nil {
 		query += ` WHERE (` + t.key + `) > (` + parameters(len(last)) + `)`
 	}
-	rows, err := from.QueryContext(ctx, query+` ORDER BY `+t.key, last...)
+	if t.key != "" {
+		query += ` ORDER BY ` + t.key
+	}
+	rows, err := from.QueryContext(ctx, query, last...)
 	if err != nil {
 		return err
 	}
@@ -162,6 +165,7 @@ func (r record) value(column string) any {
 	return nil
 }
 
+func (r record) null(column string) bool    { return r.value(column) == nil }
 func (r record) int(column string) int64    { v, _ := r.value(column).(int64); return v }
 func (r record) text(column string) string  { v, _ := r.value(column).(string); return v }
 func (r record) bytes(column string) []byte { v, _ := r.value(column).([]byte); return v }
@@ -198,27 +202,6 @@ func (s *Store) imported(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	return s.engine.indexWords(ctx, tx, 0, 0)
-}
-
-// mostColumns bounds the columns of a table in a backup.
-const mostColumns = 100
-
-// code writes or reads a batch.
-func (b *batch) code(c *column.Codec) {
-	c.Text(&b.table)
-	c.Texts(mostColumns, &b.columns)
-	n := uint64(len(b.rows))
-	if c.Uint(&n); c.Reading() && n > uint64(len(c.Data())) {
-		c.Fail(fmt.Errorf("%d rows in %d bytes", n, len(c.Data())))
-	}
-	for i := range n {
-		if c.Reading() {
-			b.rows = append(b.rows, make([]any, len(b.columns)))
-		}
-		if codeRow(c, b.rows[i]); c.Err() != nil {
-			return
-		}
-	}
 }
 
 // codeRow writes or reads the values of a row.

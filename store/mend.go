@@ -25,10 +25,11 @@ func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked,
 	if err != nil {
 		return nil, err
 	}
-	found, err := check(ctx, checkConfig{dir: dir, blobs: blobs})
+	c, err := check(ctx, checkConfig{dir: dir, blobs: blobs})
 	if err = errors.Join(err, held.Close()); err != nil {
 		return nil, err
 	}
+	found := c.Checked
 	toMend := slices.ContainsFunc(found.Findings, func(f Finding) bool { return f.Mend != "" })
 	if !toMend || found.damagedDatabase() {
 		return found, nil

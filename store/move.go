@@ -411,5 +411,9 @@ func (s *Store) mayServe(ctx context.Context) error {
 	if err != nil || !unfinished {
 		return err
 	}
+	return unfinishedMove()
+}
+
+func unfinishedMove() *analysis.Fault {
 	return &analysis.Fault{Code: "unfinished_move", What: "the database is not complete", Why: "leakdiff migrate was interrupted while it wrote it", Hint: "Run leakdiff migrate again with the same --from and --to: it goes on where it was."}
 }

@@ -129,23 +129,14 @@ INSERT INTO snapshot_objects (snapshot_seq, objects) VALUES (?, ?)`
 
 // objects reads the objects of the snapshots.
 func (l *loader) objects(ctx context.Context, rows []*snapshotRow) error {
-	seqs := make([]int64, len(rows))
-	at := make(map[int64]*snapshotRow, len(rows))
-	for i, r := range rows {
-		seqs[i], at[r.seq] = r.seq, r
-	}
 	var seq int64
 	var blob sql.RawBytes
-	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
-		if err := rows.Scan(&seq, &blob); err != nil {
-			return none, err
+	_, err := l.each(ctx, rows, objectsSQL, []any{&seq, &blob}, func(r *snapshotRow) error {
+		if err := l.unpackObjects(blob, r.head); err != nil {
+			return fmt.Errorf("snapshot %s: its objects: %w", r.id, err)
 		}
-		r := at[seq]
-		if err = l.unpackObjects(blob, r.head); err != nil {
-			return none, fmt.Errorf("snapshot %s: its objects: %w", r.id, err)
-		}
-		return none, nil
-	}, objectsSQL, listOf(seqs))
+		return nil
+	})
 	return err
 }
 

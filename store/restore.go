@@ -1,16 +1,21 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/migrations"
 )
 
 // RestoreConfig says which backup becomes which data directory. Now is optional.
@@ -92,41 +97,97 @@ func occupied(dir string) (bool, error) {
 	return true, nil
 }
 
-// unpackBackup copies a backup into a new directory and verifies the copy.
+// unpackBackup makes a new data directory of a backup and verifies it.
 func unpackBackup(ctx context.Context, from, to string) (*Manifest, error) {
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, notABackup(from, "it cannot be opened: "+err.Error())
-	}
-	if info.IsDir() {
-		if err := refuseOlder(from); err != nil {
-			return nil, err
-		}
-	}
-	if err := os.Mkdir(to, 0o700); err != nil {
+	if err := refuseOlder(from); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
-	if info.IsDir() {
-		m, err := readManifest(from)
-		if err != nil {
-			return nil, err
-		}
-		err = copyBackup(ctx, from, to, m)
-		if err != nil {
-			return nil, err
-		}
-	} else if err := unpackTar(ctx, from, to); err != nil {
-		return nil, err
+	r := &restoring{dir: to}
+	m, err := readBackup(ctx, from, r)
+	if err == nil {
+		err = r.complete(ctx)
 	}
-	m, err := verifyBackup(ctx, to)
+	if r.Store != nil {
+		err = errors.Join(err, r.Close())
+	}
 	if err != nil {
 		return nil, err
 	}
-	// The manifest is of the backup, not of what a server makes of it.
-	if err := os.Remove(filepath.Join(to, manifestFile)); err != nil {
+	found, err := check(ctx, checkConfig{dir: to, leaveBucket: true})
+	if err != nil {
 		return nil, err
+	}
+	for _, table := range differing(m.Tables, found.tallies) {
+		if table != knowledgeDir && m.Database == found.Database {
+			return nil, notABackup(from, "its rows of "+table+" were not written as they were read")
+		}
+	}
+	for _, x := range found.Findings {
+		if x.Note || x.sha != "" && slices.Contains(m.Missing, x.sha) {
+			continue
+		}
+		if x.Subject == OfDatabase || x.Subject == OfReference || x.sha != "" {
+			return nil, notABackup(from, x.What+": "+x.Where+": "+x.Why)
+		}
 	}
 	return m, syncTree(to)
+}
+
+// restoring is a sink that makes a data directory.
+type restoring struct {
+	*Store
+	dir string
+}
+
+// manifest makes a database of the version of the rows.
+func (r *restoring) manifest(ctx context.Context, m *Manifest) (err error) {
+	r.Store, err = Open(ctx, Config{Dir: r.dir, NewDatabase: true, moving: true, version: m.Database})
+	return err
+}
+
+func (r *restoring) rows(ctx context.Context, b *batch) error {
+	if b.table == knowledgeDir {
+		return r.knowledge(ctx, b)
+	}
+	return r.write(ctx, "restoring rows", func(tx *sql.Tx) error { return b.insert(ctx, tx) })
+}
+
+func (r *restoring) knowledge(ctx context.Context, b *batch) error {
+	dir := filepath.Join(r.dir, knowledgeDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, row := range b.rows {
+		f := record{b, row}
+		name := f.text("name")
+		if filepath.Base(name) != name || !filepath.IsLocal(name) {
+			return notABackup(name, "it is no name of a file")
+		}
+		if err := writeFile(ctx, filepath.Join(dir, name), bytes.NewReader(f.bytes("content"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *restoring) upload(ctx context.Context, name string, content io.Reader) error {
+	to := filepath.Join(r.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return writeFile(ctx, to, content)
+}
+
+// complete makes what the rows do not have, and brings the database up to date.
+func (r *restoring) complete(ctx context.Context) error {
+	if err := r.write(ctx, "ending a restore", func(tx *sql.Tx) error { return r.imported(ctx, tx) }); err != nil {
+		return err
+	}
+	all, err := migrations.All()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, r.writer, all)
 }
 
 // freeName returns the name, with a number if there is something of that name.

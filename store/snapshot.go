@@ -12,35 +12,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// Snapshots returns the snapshots of a case's finished bundles without members, but with
-// families, counts, states, waits and variants. They are in the order of upload and, within
-// a bundle, in the order of the result. A snapshot in several bundles is returned once, from
-// the first bundle. Equal families, stacks, states and variants share one value, which must
-// not be changed.
-func (s *Store) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, withoutMembers)
-}
-
-// SnapshotsPacked is Snapshots with members. Goroutines stay packed in about five bytes
-// each.
-func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, withPacked)
-}
-
-// SnapshotHeads is Snapshots without families, and with the name of each upload.
-func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, headsOnly)
-}
-
-type depth int
-
-const (
-	headsOnly depth = iota
-	withoutMembers
-	withPacked
-)
-
-func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []analysis.Snapshot, err error) {
+// SnapshotHeads returns the snapshots of a case's finished bundles without families, and with
+// the name of each upload. They are in the order of upload and, within a bundle, in the order
+// of the result. A snapshot in several bundles is returned once, from the first bundle.
+func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (out []analysis.Snapshot, err error) {
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		l := newLoader(tx)
 		defer l.p.close()
@@ -48,26 +23,15 @@ func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []an
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if err := l.readFacts(ctx, rows, d); err != nil {
+		if err := l.heads(ctx, rows); err != nil {
 			return err
 		}
-		if d == withPacked {
-			if err := l.members(ctx, rows); err != nil {
-				return err
-			}
+		out = make([]analysis.Snapshot, len(rows))
+		for i, r := range rows {
+			out[i] = *r.head
+			out[i].Upload = r.upload // what a snapshot is of is decided by its head
 		}
-		if d == withPacked { // objects are few beside members, and sentences name them
-			if err := l.objects(ctx, rows); err != nil {
-				return err
-			}
-		}
-		out, err = l.assemble(ctx, rows)
-		for i := range out {
-			if d == headsOnly { // what a snapshot is of is decided by its head
-				out[i].Upload = rows[i].upload
-			}
-		}
-		return err
+		return nil
 	})
 	return out, err
 }
@@ -152,48 +116,15 @@ JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
-// readFacts reads heads, and facts unless d is heads only.
-func (l *loader) readFacts(ctx context.Context, rows []*snapshotRow, d depth) error {
-	seqs := make([]int64, len(rows))
-	at := make(map[int64]*snapshotRow, len(rows))
-	for i, r := range rows {
-		seqs[i], at[r.seq] = r.seq, r
-	}
+// heads reads the heads of snapshots.
+func (l *loader) heads(ctx context.Context, rows []*snapshotRow) error {
 	var seq int64
 	var label string
-	var head, facts sql.RawBytes
-	query, into := factsSQL, []any{&seq, &label, &head, &facts}
-	switch {
-	case d == headsOnly:
-		query, into = headsSQL, into[:3]
-	case len(rows) > 0 && rows[0].head != nil:
-		query, into = groupsSQL, []any{&seq, &facts}
-	}
-	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
-		if err := rows.Scan(into...); err != nil {
-			return none, err
-		}
-		r := at[seq]
-		delete(at, seq)
-		if r.head == nil {
-			if r.head, err = unpackHead(l.p, r.id, label, head); err != nil || d == headsOnly {
-				return none, err
-			}
-		}
-		if err := l.groups(r, facts); err != nil {
-			return none, fmt.Errorf("snapshot %s: %w", r.id, err)
-		}
-		return none, nil
-	}, query, listOf(seqs))
-	if err != nil {
+	var head sql.RawBytes
+	return l.all(ctx, rows, headsSQL, []any{&seq, &label, &head}, func(r *snapshotRow) (err error) {
+		r.head, err = unpackHead(l.p, r.id, label, head)
 		return err
-	}
-	for _, r := range rows {
-		if at[r.seq] != nil {
-			return fmt.Errorf("snapshot %s is missing", r.id)
-		}
-	}
-	return nil
+	})
 }
 
 const headsSQL = `
@@ -201,15 +132,68 @@ SELECT seq, label, head
 FROM snapshot
 WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
+// fill reads the groups of snapshots into their heads, with members, and with objects if they
+// are wanted. Equal families, stacks, states and variants share one value, which must not be
+// changed.
+func (l *loader) fill(ctx context.Context, rows []*snapshotRow, objects bool) error {
+	var seq int64
+	var facts sql.RawBytes
+	err := l.all(ctx, rows, groupsSQL, []any{&seq, &facts}, func(r *snapshotRow) error {
+		if err := l.groups(r, facts); err != nil {
+			return fmt.Errorf("snapshot %s: %w", r.id, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.members(ctx, rows); err != nil {
+		return err
+	}
+	if objects {
+		if err := l.objects(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return l.assemble(ctx, rows)
+}
+
 const groupsSQL = `
 SELECT seq, facts
 FROM snapshot
 WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
-const factsSQL = `
-SELECT seq, label, head, facts
-FROM snapshot
-WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
+// each reads a query for the numbers of the rows, which returns the number first, and calls
+// visit for each. It returns the rows that the query did not.
+func (l *loader) each(ctx context.Context, rows []*snapshotRow, query string, into []any, visit func(*snapshotRow) error) (map[int64]*snapshotRow, error) {
+	seqs := make([]int64, len(rows))
+	left := make(map[int64]*snapshotRow, len(rows))
+	for i, r := range rows {
+		seqs[i], left[r.seq] = r.seq, r
+	}
+	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		if err := rows.Scan(into...); err != nil {
+			return none, err
+		}
+		seq := *into[0].(*int64)
+		r := left[seq]
+		delete(left, seq)
+		return none, visit(r)
+	}, query, listOf(seqs))
+	return left, err
+}
+
+// all is each for rows that must be there.
+func (l *loader) all(ctx context.Context, rows []*snapshotRow, query string, into []any, visit func(*snapshotRow) error) error {
+	left, err := l.each(ctx, rows, query, into, visit)
+	if err != nil {
+		return err
+	}
+	for _, r := range left {
+		return fmt.Errorf("snapshot %s is missing", r.id)
+	}
+	return nil
+}
 
 // groups reads the facts of a snapshot into its groups.
 func (l *loader) groups(row *snapshotRow, blob []byte) error {
@@ -267,21 +251,9 @@ func (l *loader) variantsOf(f *loadedFamily, pairs []int64) *variantList {
 
 // members reads members into the groups.
 func (l *loader) members(ctx context.Context, rows []*snapshotRow) error {
-	seqs := make([]int64, len(rows))
-	at := make(map[int64]*snapshotRow, len(rows))
-	for i, r := range rows {
-		seqs[i], at[r.seq] = r.seq, r
-	}
 	var seq int64
 	var value sql.RawBytes
-	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
-		if err := rows.Scan(&seq, &value); err != nil {
-			return none, err
-		}
-		r := at[seq]
-		delete(at, seq)
-		return none, l.membersOf(r, value)
-	}, membersSQL, listOf(seqs))
+	at, err := l.each(ctx, rows, membersSQL, []any{&seq, &value}, func(r *snapshotRow) error { return l.membersOf(r, value) })
 	if err != nil {
 		return err
 	}
@@ -518,23 +490,21 @@ JOIN function ON function.seq = frame.function_seq
 WHERE frame.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`
 
 // assemble adds families and stacks to the groups of the snapshots.
-func (l *loader) assemble(ctx context.Context, rows []*snapshotRow) ([]analysis.Snapshot, error) {
+func (l *loader) assemble(ctx context.Context, rows []*snapshotRow) error {
 	if err := l.loadFamilies(ctx, slices.Sorted(maps.Keys(l.families))); err != nil {
-		return nil, err
+		return err
 	}
 	if err := l.loadStacks(ctx, slices.Sorted(maps.Keys(l.stacks))); err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]analysis.Snapshot, len(rows))
-	for i, r := range rows {
+	for _, r := range rows {
 		for k := range r.groups {
 			if err := l.hang(&r.head.Groups[k], r.groups[k]); err != nil {
-				return nil, fmt.Errorf("snapshot %s: %w", r.id, err)
+				return fmt.Errorf("snapshot %s: %w", r.id, err)
 			}
 		}
-		out[i] = *r.head
 	}
-	return out, nil
+	return nil
 }
 
 func (l *loader) hang(g *analysis.Group, row groupRow) error {
@@ -605,7 +575,7 @@ type SnapshotRow struct {
 }
 
 // SnapshotRows returns the rows of the snapshots of a case, each id once, in the order of
-// Snapshots.
+// SnapshotHeads.
 func (s *Store) SnapshotRows(ctx context.Context, caseID string) (out []SnapshotRow, err error) {
 	err = s.read(ctx, "looking for the rows of snapshots", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (r SnapshotRow, err error) {
@@ -630,8 +600,9 @@ JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
-// FillSnapshots reads the groups of heads from SnapshotHeads, with members like
-// SnapshotsPacked. rows[i] belongs to snapshots[i].
+// FillSnapshots reads the groups of heads from SnapshotHeads, with families, counts, states,
+// waits, variants and members, of which goroutines stay packed in about five bytes each.
+// rows[i] belongs to snapshots[i].
 func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot) error {
 	return s.fill(ctx, rows, snapshots, true)
 }
@@ -649,18 +620,6 @@ func (s *Store) fill(ctx context.Context, rows []SnapshotRow, snapshots []*analy
 		for i, r := range rows {
 			into[i] = &snapshotRow{seq: r.seq, id: r.ID, head: snapshots[i]}
 		}
-		if err := l.readFacts(ctx, into, withPacked); err != nil {
-			return err
-		}
-		if err := l.members(ctx, into); err != nil {
-			return err
-		}
-		if objects {
-			if err := l.objects(ctx, into); err != nil {
-				return err
-			}
-		}
-		_, err := l.assemble(ctx, into)
-		return err
+		return l.fill(ctx, into, objects)
 	})
 }

@@ -59,8 +59,10 @@ type Config struct {
 	Database string
 	// Existing refuses what no server has made yet, and makes nothing.
 	Existing bool
-	// moving opens a database that a move is writing.
+	// moving opens a database that a move or a restore is writing.
 	moving bool
+	// version is the version of a database to create, 0 for the last one.
+	version int
 	// program names the program to PostgreSQL, usualProgram for "".
 	program string
 	// shared lets several servers have a PostgreSQL database open although Blobs is empty.
@@ -213,6 +215,9 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 	all, err := migrations.All()
 	if err != nil {
 		return err
+	}
+	if cfg.version > 0 {
+		all = all[:cfg.version-migrations.Base]
 	}
 	if err := migrate(ctx, s.writer, all); err != nil {
 		return err

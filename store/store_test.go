@@ -235,6 +235,37 @@ func (f *fixture) SetCaseSummary(ctx context.Context, id string, sum Summary) er
 }
 
 // full returns the snapshots of a case with their members unpacked.
+// SnapshotsPacked returns the snapshots of a case with packed members, as of one moment.
+func (f *fixture) SnapshotsPacked(ctx context.Context, caseID string) (out []analysis.Snapshot, err error) {
+	err = f.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
+		l := newLoader(tx)
+		defer l.p.close()
+		rows, err := l.rows(ctx, caseID)
+		if err == nil {
+			err = l.heads(ctx, rows)
+		}
+		if err == nil {
+			err = l.fill(ctx, rows, true)
+		}
+		for _, r := range rows {
+			if err == nil {
+				out = append(out, *r.head)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// Snapshots returns the snapshots of a case without what is read of members.
+func (f *fixture) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	packed, err := f.SnapshotsPacked(ctx, caseID)
+	for i := range packed {
+		packed[i].Objects, packed[i].Thinned = nil, time.Time{}
+	}
+	return withoutMembersOf(packed), err
+}
+
 func (f *fixture) full(caseID string) ([]analysis.Snapshot, error) {
 	snaps, err := f.SnapshotsPacked(f.ctx, caseID)
 	for i := range snaps {

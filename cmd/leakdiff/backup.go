@@ -23,7 +23,7 @@ func (c *backupCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s: %s of %s, %s, verified\n", c.To, wording.Bytes(made.Size()), wording.Time(made.Made), wording.Plural(made.Uploads(), "upload", "uploads"))
+	fmt.Fprintf(m.Stdout, "%s: %s of %s, %s, verified\n", c.To, wording.Bytes(made.Bytes), wording.Time(made.Made), wording.Plural(made.Uploads, "upload", "uploads"))
 	if made.InBucket > 0 {
 		fmt.Fprintf(m.Stdout, "%s in the bucket of the server, and not in this backup. Copy the bucket too, after each backup and without deleting from the copy.\n",
 			wording.Plural(made.InBucket, "upload is", "uploads are"))
@@ -48,7 +48,7 @@ func (c *restoreCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s: restored as of %s: %s, %s, verified\n", c.Data, wording.Time(restored.Made), wording.Plural(restored.Uploads(), "upload", "uploads"), wording.Bytes(restored.Size()))
+	fmt.Fprintf(m.Stdout, "%s: restored as of %s: %s, %s, verified\n", c.Data, wording.Time(restored.Made), wording.Plural(restored.Uploads, "upload", "uploads"), wording.Bytes(restored.Bytes))
 	if restored.InBucket > 0 {
 		fmt.Fprintf(m.Stdout, "%s in a bucket: start serve with its --blobs within a day, because what this database does not know there is removed a day after the start.\n",
 			wording.Plural(restored.InBucket, "upload is", "uploads are"))

@@ -96,6 +96,22 @@ func (s *Directory) Verify(ctx context.Context, name Name) error {
 	}
 }
 
+// Matches reads a stored file from a copy, and compares the hash of its content with its name.
+func Matches(file string, stored io.Reader) error {
+	sha, _ := hashOf(filepath.Base(file))
+	if filepath.Ext(file) == packed {
+		stored = minlz.NewReader(stored, minlz.ReaderMaxBlockSize(blockSize))
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, stored); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != sha {
+		return fmt.Errorf("blob %s: the copy has the SHA-256 %s", sha, got)
+	}
+	return nil
+}
+
 // A reader hashes a blob as it is read. It returns io.EOF only if the hash matches the name.
 type reader struct {
 	store *Directory
