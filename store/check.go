@@ -128,7 +128,7 @@ func check(ctx context.Context, cfg checkConfig) (*checker, error) {
 	c := &checker{
 		Checked: &Checked{InUse: cfg.inUse, Findings: []Finding{}}, dir: cfg.dir, to: cfg.to,
 		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(cfg.dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
-		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{},
+		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, unread: map[int64]checkedSnapshot{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{},
 	}
 	defer c.packer.close()
 	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse)
@@ -251,6 +251,8 @@ type checker struct {
 
 	cases   map[int64]checkedCase
 	bundles map[int64]*checkedBundle
+	// unread are the visible snapshots that were not unpacked yet.
+	unread map[int64]checkedSnapshot
 	// used are the uploads that a file of a case refers to, objects those in a bucket, by hash.
 	used    map[string]*usedBlob
 	objects map[string]string
@@ -265,6 +267,12 @@ type checker struct {
 type checkedCase struct {
 	id       string
 	deleting bool
+}
+
+// checkedSnapshot is a row of snapshot.
+type checkedSnapshot struct {
+	id     string
+	bundle *checkedBundle
 }
 
 // checkedBundle is a row of bundle with what other rows say of it.
@@ -354,6 +362,13 @@ func (c *checker) table(ctx context.Context, t table) error {
 				return err
 			}
 		}
+		if t.name == "snapshot_members" {
+			var seqs []int64
+			for _, row := range b.rows {
+				seqs = append(seqs, record{b, row}.int("snapshot_seq"))
+			}
+			c.unpack(ctx, seqs)
+		}
 		if c.to != nil {
 			if err := c.to.rows(ctx, b); err != nil {
 				return err
@@ -403,7 +418,7 @@ func (c *checker) row(ctx context.Context, r record) error {
 	}
 	switch r.table {
 	case "snapshot":
-		c.snapshot(ctx, r)
+		c.snapshot(r)
 	case "series":
 		return c.sums(ctx, r.int("seq"))
 	case "case_report":
@@ -451,30 +466,58 @@ func (c *checker) unreadable(b *checkedBundle, what, where string, why error) {
 	c.add(f)
 }
 
-// snapshot unpacks a visible snapshot with its families, stacks, members and objects.
-func (c *checker) snapshot(ctx context.Context, r record) {
+// snapshot notes a visible snapshot, which unpack reads.
+func (c *checker) snapshot(r record) {
 	b := c.bundles[r.int("bundle_seq")]
 	if b == nil || b.deleting || b.generation != r.int("generation") {
 		return
 	}
 	c.Snapshots++
 	b.snapshotsFound++
-	row := &snapshotRow{seq: r.int("seq"), id: r.text("id")}
+	c.unread[r.int("seq")] = checkedSnapshot{r.text("id"), b}
+}
+
+// unpack reads snapshots with their families, stacks, members and objects: all at once, and one
+// by one to find those that are damaged.
+func (c *checker) unpack(ctx context.Context, seqs []int64) {
+	var rows []*snapshotRow
+	for _, seq := range seqs {
+		if s, ok := c.unread[seq]; ok {
+			rows = append(rows, &snapshotRow{seq: seq, id: s.id})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
 	l := newLoader(c.tx)
 	defer l.p.close()
-	var err error
-	if row.head, err = unpackHead(l.p, row.id, r.text("label"), r.bytes("head")); err == nil {
-		err = l.fill(ctx, []*snapshotRow{row}, true)
+	err := l.heads(ctx, rows)
+	if err == nil {
+		err = l.fill(ctx, rows, true)
+	}
+	if err != nil && len(rows) > 1 && ctx.Err() == nil {
+		for _, r := range rows {
+			c.unpack(ctx, []int64{r.seq})
+		}
+		return
 	}
 	if err != nil && ctx.Err() == nil {
-		c.unreadable(b, "a snapshot cannot be unpacked", "snapshot "+row.id+" of bundle "+b.id, err)
+		b := c.unread[rows[0].seq].bundle
+		c.unreadable(b, "a snapshot cannot be unpacked", "snapshot "+rows[0].id+" of bundle "+b.id, err)
+	}
+	for _, r := range rows {
+		delete(c.unread, r.seq)
 	}
 }
 
-// results compares the counts of bundles, and looks for those that nobody reads.
-func (c *checker) results(context.Context) error {
+// results unpacks the snapshots without members, compares the counts of bundles, and looks for
+// those that nobody reads.
+func (c *checker) results(ctx context.Context) error {
 	if c.to != nil {
 		return nil
+	}
+	for seqs := range slices.Chunk(slices.Sorted(maps.Keys(c.unread)), rowsOfBatch) {
+		c.unpack(ctx, seqs)
 	}
 	for _, seq := range slices.Sorted(maps.Keys(c.bundles)) {
 		b := c.bundles[seq]
