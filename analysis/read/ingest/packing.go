@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/column"
 )
 
 // packedGroups are the groups of a dump or a snapshot between reading and saving. A bundle
 // has some thousand snapshots of some dozen families, and most groups have few members: a
 // group takes about 40 bytes here, where analysis.Group and its members take 900.
 type packedGroups struct {
-	// data has the packed groups one after the other, see appendGroup.
+	// data has the packed groups one after the other, see groupTable.group.
 	data []byte
 	// large are the members of data that are not copied into it.
 	large []*analysis.Packed
@@ -63,7 +64,7 @@ func (n *numbered[T]) number(value T) uint64 {
 }
 
 // list numbers a table of states.
-func (t *groupTable) list(states []string) uint64 {
+func (t *groupTable) list(states []string) int {
 	key := t.key[:0]
 	for _, state := range states {
 		key = append(binary.AppendUvarint(key, uint64(len(state))), state...)
@@ -78,20 +79,21 @@ func (t *groupTable) list(states []string) uint64 {
 		t.lists = append(t.lists, slices.Clip(states))
 		t.listKeys[string(key)] = at
 	}
-	return uint64(at)
+	return at
 }
 
 // pack packs groups; what they hold must not be used any more.
 func (t *groupTable) pack(groups []analysis.Group) packedGroups {
 	var p packedGroups
-	t.buffer = t.buffer[:0]
+	c := column.Appender(t.buffer[:0])
 	for i := range groups {
 		if packable(&groups[i]) {
-			p.large = t.appendGroup(&groups[i], p.large)
+			t.group(c, &groups[i], &p.large)
 		} else {
 			p.whole = append(p.whole, groups[i])
 		}
 	}
+	t.buffer = c.Data()
 	p.data = slices.Clone(t.buffer)
 	return p
 }
@@ -102,174 +104,162 @@ func packable(g *analysis.Group) bool {
 	return g.Family.Kind == analysis.KindGoroutine && len(m.Packed) > 0 && m.Rows == nil && len(m.ID) == 0 && len(m.Offset) == 0
 }
 
-// appendGroup appends one group as varints: its figures, its variants, its states and the
-// members of each variant.
-func (t *groupTable) appendGroup(g *analysis.Group, large []*analysis.Packed) []*analysis.Packed {
-	put := func(n uint64) { t.buffer = binary.AppendUvarint(t.buffer, n) }
-	put(t.families.number(g.Family))
-	put(uint64(g.Count))
-	put(uint64(g.OldestWait + 1))
-	put(uint64(g.Leaked))
-	var present uint64
-	for i, n := range g.Waits {
-		if n != 0 {
-			present |= 1 << i
-		}
-	}
-	put(present)
-	for _, n := range g.Waits {
-		if n != 0 {
-			put(uint64(n))
-		}
-	}
-	put(uint64(len(g.States)))
-	for state, n := range g.States {
-		put(t.states.number(state))
-		put(uint64(n))
-	}
-	put(uint64(len(g.Variants)))
-	for _, v := range g.Variants {
-		put(t.variants.number(exactStack{v.Stack, v.Fingerprint}))
-		put(uint64(v.Count))
-	}
-	put(t.list(g.Members.States))
-	put(uint64(len(g.Members.Packed)))
-	for _, p := range g.Members.Packed {
-		put(uint64(p.Variant))
-		put(uint64(p.Artifact))
-		if p.Len() > fewMembers {
-			put(0)
-			large = append(large, p.Packed)
-			continue
-		}
-		t.appendMembers(p.Packed)
-	}
-	return large
-}
-
-// appendMembers appends the members of one variant, of which there is at least one.
-func (t *groupTable) appendMembers(p *analysis.Packed) {
-	sets, values := p.Data()
-	t.buffer = binary.AppendUvarint(t.buffer, uint64(len(sets)))
-	t.buffer = binary.AppendUvarint(t.buffer, uint64(len(values)))
-	t.buffer = binary.AppendUvarint(t.buffer, uint64(len(p.States())))
-	for _, state := range p.States() {
-		t.buffer = binary.AppendUvarint(t.buffer, uint64(state))
-	}
-	t.buffer = append(append(t.buffer, sets...), values...)
-}
-
 // unpack returns the groups, those that were packed first.
 func (t *groupTable) unpack(p packedGroups) []analysis.Group {
-	u := unpacker{table: t, data: p.data, large: p.large}
 	var groups []analysis.Group
-	for len(u.data) > 0 {
-		groups = append(groups, u.group())
+	large := p.large
+	for c := column.Reader(p.data); len(c.Data()) > 0; {
+		groups = append(groups, analysis.Group{})
+		t.group(c, &groups[len(groups)-1], &large)
 	}
 	return append(groups, p.whole...)
 }
 
-// unpacker reads what groupTable packed.
-type unpacker struct {
-	table *groupTable
-	data  []byte
-	large []*analysis.Packed
+// group writes or reads one group: its figures, its states, its variants and the members of
+// each variant. large are the members that are not copied, in order.
+func (t *groupTable) group(c *column.Codec, g *analysis.Group, large *[]*analysis.Packed) {
+	known(c, &t.families, &g.Family)
+	g.OldestWait++
+	for _, n := range []*int{&g.Count, &g.OldestWait, &g.Leaked} {
+		count(c, n)
+	}
+	g.OldestWait--
+	waits(c, &g.Waits)
+	t.statesOf(c, g)
+	length(c, &g.Variants)
+	for i := range g.Variants {
+		v := &g.Variants[i]
+		exact := exactStack{v.Stack, v.Fingerprint}
+		known(c, &t.variants, &exact)
+		v.Stack, v.Fingerprint = exact.stack, exact.print
+		count(c, &v.Count)
+	}
+	m := &g.Members
+	var states int
+	if !c.Reading() {
+		states = t.list(m.States)
+	}
+	count(c, &states)
+	m.States = t.lists[states]
+	length(c, &m.Packed)
+	for i := range m.Packed {
+		count(c, &m.Packed[i].Variant)
+		count(c, &m.Packed[i].Artifact)
+		membersOf(c, &m.Packed[i].Packed, large)
+	}
 }
 
-func (u *unpacker) next() int {
-	n, size := binary.Uvarint(u.data)
-	u.data = u.data[size:]
-	return int(n)
+// count writes or reads a number that is not below 0.
+func count[T int | int32 | uint16](c *column.Codec, n *T) {
+	v := uint64(*n)
+	c.Uint(&v)
+	*n = T(v)
 }
 
-func (u *unpacker) cut(n int) []byte {
-	out := u.data[:n:n]
-	u.data = u.data[n:]
-	return out
+// length writes or reads that of a list.
+func length[T any](c *column.Codec, values *[]T) {
+	n := len(*values)
+	if count(c, &n); c.Reading() {
+		*values = make([]T, n)
+	}
 }
 
-func (u *unpacker) group() analysis.Group {
-	t := u.table
-	g := analysis.Group{Family: t.families.all[u.next()], Count: u.next(), OldestWait: u.next() - 1, Leaked: u.next()}
-	present := u.next()
-	for i := range g.Waits {
-		if present>>i&1 > 0 {
-			g.Waits[i] = u.next()
+// known writes or reads the number of a value.
+func known[T comparable](c *column.Codec, table *numbered[T], value *T) {
+	var n uint64
+	if !c.Reading() {
+		n = table.number(*value)
+	}
+	c.Uint(&n)
+	*value = table.all[n]
+}
+
+// waits writes or reads a histogram: which of its buckets are not empty, and those.
+func waits(c *column.Codec, buckets *[len(analysis.WaitBuckets)]int) {
+	var present int
+	for i, n := range buckets {
+		if n != 0 {
+			present |= 1 << i
 		}
 	}
-	g.States = u.states()
-	g.Variants = make([]analysis.Variant, u.next())
-	for i := range g.Variants {
-		known := t.variants.all[u.next()]
-		g.Variants[i] = analysis.Variant{Fingerprint: known.print, Stack: known.stack, Count: u.next()}
+	count(c, &present)
+	for i := range buckets {
+		if present>>i&1 > 0 {
+			count(c, &buckets[i])
+		}
 	}
-	g.Members.States = t.lists[u.next()]
-	g.Members.Packed = make([]analysis.Packing, u.next())
-	for i := range g.Members.Packed {
-		g.Members.Packed[i] = analysis.Packing{Variant: int32(u.next()), Artifact: int32(u.next())}
-		g.Members.Packed[i].Packed = u.members()
-	}
-	return g
 }
 
-// states returns the number of members that are in each state.
-func (u *unpacker) states() map[string]int {
-	t := u.table
-	n := u.next()
-	if n == 1 {
-		return t.oneState(t.states.all[u.next()], u.next())
+// statesOf writes or reads how many members are in each state.
+func (t *groupTable) statesOf(c *column.Codec, g *analysis.Group) {
+	n := len(g.States)
+	count(c, &n)
+	for state, members := range g.States {
+		known(c, &t.states, &state)
+		count(c, &members)
+	}
+	if !c.Reading() {
+		return
 	}
 	states := make(map[string]int, n)
 	for range n {
-		state := t.states.all[u.next()]
-		states[state] = u.next()
+		var state string
+		var members int
+		known(c, &t.states, &state)
+		count(c, &members)
+		states[state] = members
 	}
-	return states
+	g.States = t.sharedStates(states)
 }
 
-// members are those of one variant.
-func (u *unpacker) members() *analysis.Packed {
-	sets := u.next()
-	if sets == 0 {
-		p := u.large[0]
-		u.large = u.large[1:]
-		return p
+// membersOf writes or reads the members of one variant, of which there is at least one. Many
+// are kept beside what is written.
+func membersOf(c *column.Codec, p **analysis.Packed, large *[]*analysis.Packed) {
+	var sets, values []byte
+	var states []uint16
+	if !c.Reading() && (*p).Len() <= fewMembers {
+		sets, values = (*p).Data()
+		states = (*p).States()
 	}
-	values := u.next()
-	states := make([]uint16, u.next())
+	c.Bytes(&sets)
+	switch {
+	case len(sets) == 0 && c.Reading():
+		*p, *large = (*large)[0], (*large)[1:]
+		return
+	case len(sets) == 0:
+		*large = append(*large, *p)
+		return
+	}
+	c.Bytes(&values)
+	length(c, &states)
 	for i := range states {
-		states[i] = uint16(u.next())
+		count(c, &states[i])
 	}
-	return analysis.NewPacked(states, u.cut(sets), u.cut(values))
+	if c.Reading() {
+		*p = analysis.NewPacked(states, sets, values)
+	}
 }
 
 // mostSharedStates bounds what is remembered of states.
 const mostSharedStates = 1 << 12
 
 // sharedStates returns one shared map for equal maps with a single state: most families
-// of a large dump have few members in one state.
+// of a large dump have few members in one state. It must not be changed.
 func (t *groupTable) sharedStates(states map[string]int) map[string]int {
 	if len(states) != 1 {
 		return states
 	}
 	for state, n := range states {
-		return t.oneState(state, n)
-	}
-	return nil
-}
-
-// oneState is the map of one state, which must not be changed.
-func (t *groupTable) oneState(state string, n int) map[string]int {
-	key := oneState{state, n}
-	if known, ok := t.shared[key]; ok {
-		return known
-	}
-	states := map[string]int{state: n}
-	if len(t.shared) < mostSharedStates {
+		key := oneState{state, n}
+		if known, ok := t.shared[key]; ok {
+			return known
+		}
 		if t.shared == nil {
 			t.shared = map[oneState]map[string]int{}
 		}
-		t.shared[key] = states
+		if len(t.shared) < mostSharedStates {
+			t.shared[key] = states
+		}
 	}
 	return states
 }
