@@ -32,24 +32,18 @@ const (
 	partSuffix     = ".part"
 )
 
-// sink gets what a backup has in it. A manifest comes first.
-type sink interface {
-	manifest(ctx context.Context, m *Manifest) error
-	rows(ctx context.Context, b *batch) error
-	upload(ctx context.Context, name string, content io.Reader) error
-}
-
-// readBackup passes a backup to a sink. The error has the code "damaged" unless each batch is as
-// it was written, and none of them and no upload is missing.
-func readBackup(ctx context.Context, from string, into sink) (*Manifest, error) {
+// readBackup verifies a backup, and makes a data directory of it unless into is nil. The error
+// has the code "damaged" unless each batch is as it was written, and none of them and no upload
+// is missing. Uploads are hashed if they are not restored.
+func readBackup(ctx context.Context, from string, into *restoring) (*Manifest, error) {
 	var m *Manifest
 	tallies, files, uploads := map[string]tally{}, 0, 0
 	err := eachFile(from, func(name string, content io.Reader) (err error) {
 		content = &untilDone{ctx, content}
 		switch {
 		case m == nil:
-			if m, err = readManifest(from, name, content); err == nil {
-				err = into.manifest(ctx, m)
+			if m, err = readManifest(from, name, content); err == nil && into != nil {
+				err = into.begin(ctx, m)
 			}
 		case path.Dir(name) == rowsDir:
 			if files++; name != rowsFile(files) {
@@ -60,9 +54,13 @@ func readBackup(ctx context.Context, from string, into sink) (*Manifest, error) 
 				return notABackup(from, name+": "+err.Error())
 			}
 			sum := tallies[b.table]
-			err = errors.Join(sum.add(b), into.rows(ctx, b))
+			if err = sum.add(b); err == nil && into != nil {
+				err = into.rows(ctx, b)
+			}
 			tallies[b.table] = sum
-			return err
+		case into == nil:
+			uploads++
+			err = blob.Matches(name, content)
 		default:
 			uploads++
 			err = into.upload(ctx, name, content)

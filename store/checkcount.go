@@ -89,9 +89,28 @@ func (c *checker) spans(ctx context.Context, series int64) error {
 	if err != nil {
 		return err
 	}
-	want, err := spans.byFingerprint(ctx, c.tx, series)
+	// A family has other numbers in captures with other attributes.
+	merged, numbers := familySpans{}, map[string]int64{}
+	_, err = collect(ctx, c.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var family int64
+		var fingerprint string
+		err = rows.Scan(&family, &fingerprint)
+		if x, seen := spans[spanKey{family, series}]; seen {
+			if _, known := numbers[fingerprint]; !known {
+				numbers[fingerprint] = family
+			}
+			key := spanKey{numbers[fingerprint], series}
+			merged.add(key, sql.NullInt64{Int64: x.first, Valid: true}, int(x.firstCount), "")
+			merged.add(key, sql.NullInt64{Int64: x.last, Valid: true}, int(x.lastCount), "")
+		}
+		return none, err
+	}, familiesOfSeriesSQL, series)
 	if err != nil {
 		return err
+	}
+	want := map[string]familySpan{}
+	for fingerprint, number := range numbers {
+		want[fingerprint] = merged[spanKey{number, series}]
 	}
 	have := map[string]familySpan{}
 	_, err = collect(ctx, c.tx, func(rows *sql.Rows) (none struct{}, err error) {
@@ -112,43 +131,8 @@ func (c *checker) spans(ctx context.Context, series int64) error {
 	return err
 }
 
-// byFingerprint merges the spans of the families of a series that have one fingerprint, as
-// addSpanSQL does.
-func (s familySpans) byFingerprint(ctx context.Context, tx *sql.Tx, series int64) (map[string]familySpan, error) {
-	out := map[string]familySpan{}
-	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
-		var family int64
-		var fingerprint string
-		if err := rows.Scan(&family, &fingerprint); err != nil {
-			return none, err
-		}
-		x, seen := s[spanKey{family, series}]
-		if !seen {
-			return none, nil // no capture with a time shows it
-		}
-		if other, known := out[fingerprint]; known {
-			x = x.joined(other)
-		}
-		x.version = "" // that of the last sight is not compared
-		out[fingerprint] = x
-		return none, nil
-	}, familiesOfSeriesSQL, series)
-	return out, err
-}
-
 const familiesOfSeriesSQL = `
 SELECT DISTINCT f.seq, f.fingerprint
 FROM family_seen s
 JOIN family f ON f.seq = s.family_seq
 WHERE s.series_seq = ?`
-
-// joined is the span of both. Of two sights at the same time the larger count holds.
-func (s familySpan) joined(other familySpan) familySpan {
-	if other.first < s.first || other.first == s.first && other.firstCount > s.firstCount {
-		s.first, s.firstCount = other.first, other.firstCount
-	}
-	if other.last > s.last || other.last == s.last && other.lastCount > s.lastCount {
-		s.last, s.lastCount = other.last, other.lastCount
-	}
-	return s
-}

@@ -56,10 +56,9 @@ type loadedStack struct {
 }
 
 type snapshotRow struct {
-	seq    int64
-	id     string
-	upload string
-	head   *analysis.Snapshot
+	seq  int64
+	id   string
+	head *analysis.Snapshot
 	// groups are the rows of the groups of head; members are the numbers of their members.
 	groups  []groupRow
 	members []int
@@ -69,28 +68,6 @@ type groupRow struct {
 	family   *loadedFamily
 	variants *variantList
 }
-
-// rows finds the snapshots of a case, each id once.
-func (l *loader) rows(ctx context.Context, caseID string) ([]*snapshotRow, error) {
-	all, err := collect(ctx, l.tx, func(rows *sql.Rows) (*snapshotRow, error) {
-		r := &snapshotRow{}
-		return r, rows.Scan(&r.seq, &r.id, &r.upload)
-	}, caseSnapshotsSQL, caseID)
-	seen := make(map[string]bool, len(all))
-	return slices.DeleteFunc(all, func(r *snapshotRow) bool {
-		again := seen[r.id]
-		seen[r.id] = true
-		return again
-	}), err
-}
-
-const caseSnapshotsSQL = `
-SELECT v.seq, v.id, b.name
-FROM visible_snapshot v
-JOIN bundle b ON b.seq = v.bundle_seq
-JOIN cases c ON c.seq = v.case_seq
-WHERE c.id = ?
-ORDER BY v.bundle_seq, v.place`
 
 // heads reads the heads of snapshots.
 func (l *loader) heads(ctx context.Context, rows []*snapshotRow) error {

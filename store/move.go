@@ -219,7 +219,8 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 		return mark, &analysis.Fault{Code: "exists", What: "nothing was moved", Where: "--to", Why: "there is something in its table " + full, Hint: "Give --to an empty database or a new directory."}
 	}
 	mark.Origin, mark.Uploads = m.origin, m.uploads
-	if text, err = m.markText(mark); err != nil {
+	begun, err := json.Marshal(mark)
+	if err != nil {
 		return mark, err
 	}
 	return mark, m.to.write(ctx, "beginning a move", func(tx *sql.Tx) error {
@@ -227,7 +228,7 @@ func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM setting WHERE name <> ?`, ownerSetting); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, text)
+		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, string(begun))
 		return err
 	})
 }
@@ -241,11 +242,6 @@ func (s *Store) hasRows(ctx context.Context, tables ...string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-func (m *move) markText(mark moveMark) (string, error) {
-	text, err := json.Marshal(mark)
-	return string(text), err
 }
 
 // moving drops what is about the database that the rows are in, and where it has its uploads.
@@ -286,7 +282,7 @@ func (m *move) copy(ctx context.Context, t table, b *batch) error {
 	}
 	c := column.Writer(0)
 	codeRow(c, last)
-	text, err := m.markText(moveMark{Origin: m.origin, Uploads: m.uploads, Table: t.name, Last: c.Data()})
+	text, err := json.Marshal(moveMark{Origin: m.origin, Uploads: m.uploads, Table: t.name, Last: c.Data()})
 	if err = errors.Join(err, c.Err()); err != nil {
 		return err
 	}
@@ -294,7 +290,7 @@ func (m *move) copy(ctx context.Context, t table, b *batch) error {
 		if err := b.insert(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, text)
+		_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, string(text))
 		return err
 	})
 	if err != nil {

@@ -133,14 +133,14 @@ func unpackBackup(ctx context.Context, from, to string) (*Manifest, error) {
 	return m, syncTree(to)
 }
 
-// restoring is a sink that makes a data directory.
+// restoring is a data directory that is made of a backup.
 type restoring struct {
 	*Store
 	dir string
 }
 
-// manifest makes a database of the version of the rows.
-func (r *restoring) manifest(ctx context.Context, m *Manifest) (err error) {
+// begin makes a database of the version of the rows.
+func (r *restoring) begin(ctx context.Context, m *Manifest) (err error) {
 	r.Store, err = Open(ctx, Config{Dir: r.dir, NewDatabase: true, moving: true, version: m.Database})
 	return err
 }

@@ -13,11 +13,15 @@ import (
 // of the result. A snapshot in several bundles is returned once, from the first bundle.
 func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (out []analysis.Snapshot, err error) {
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
+		found, err := snapshotRows(ctx, tx, caseID)
+		if err != nil || len(found) == 0 {
+			return err
+		}
 		l := newLoader(tx)
 		defer l.p.close()
-		rows, err := l.rows(ctx, caseID)
-		if err != nil || len(rows) == 0 {
-			return err
+		rows := make([]*snapshotRow, len(found))
+		for i, r := range found {
+			rows[i] = &snapshotRow{seq: r.seq, id: r.ID}
 		}
 		if err := l.heads(ctx, rows); err != nil {
 			return err
@@ -25,7 +29,7 @@ func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (out []analysi
 		out = make([]analysis.Snapshot, len(rows))
 		for i, r := range rows {
 			out[i] = *r.head
-			out[i].Upload = r.upload // what a snapshot is of is decided by its head
+			out[i].Upload = found[i].upload // what a snapshot is of is decided by its head
 		}
 		return nil
 	})
@@ -77,28 +81,33 @@ type SnapshotRow struct {
 	Bundle     string
 	Generation int64
 	seq        int64
+	upload     string
 }
 
 // SnapshotRows returns the rows of the snapshots of a case, each id once, in the order of
 // SnapshotHeads.
 func (s *Store) SnapshotRows(ctx context.Context, caseID string) (out []SnapshotRow, err error) {
 	err = s.read(ctx, "looking for the rows of snapshots", func(tx *sql.Tx) error {
-		out, err = collect(ctx, tx, func(rows *sql.Rows) (r SnapshotRow, err error) {
-			return r, rows.Scan(&r.seq, &r.ID, &r.Bundle, &r.Generation)
-		}, snapshotRowsSQL, caseID)
-		seen := make(map[string]bool, len(out))
-		out = slices.DeleteFunc(out, func(r SnapshotRow) bool {
-			again := seen[r.ID]
-			seen[r.ID] = true
-			return again
-		})
+		out, err = snapshotRows(ctx, tx, caseID)
 		return err
 	})
 	return out, err
 }
 
+func snapshotRows(ctx context.Context, tx *sql.Tx, caseID string) ([]SnapshotRow, error) {
+	out, err := collect(ctx, tx, func(rows *sql.Rows) (r SnapshotRow, err error) {
+		return r, rows.Scan(&r.seq, &r.ID, &r.Bundle, &r.Generation, &r.upload)
+	}, snapshotRowsSQL, caseID)
+	seen := make(map[string]bool, len(out))
+	return slices.DeleteFunc(out, func(r SnapshotRow) bool {
+		again := seen[r.ID]
+		seen[r.ID] = true
+		return again
+	}), err
+}
+
 const snapshotRowsSQL = `
-SELECT v.seq, v.id, b.id, b.generation
+SELECT v.seq, v.id, b.id, b.generation, b.name
 FROM visible_snapshot v
 JOIN bundle b ON b.seq = v.bundle_seq
 JOIN cases c ON c.seq = v.case_seq

@@ -238,9 +238,13 @@ func (f *fixture) SetCaseSummary(ctx context.Context, id string, sum Summary) er
 // SnapshotsPacked returns the snapshots of a case with packed members, as of one moment.
 func (f *fixture) SnapshotsPacked(ctx context.Context, caseID string) (out []analysis.Snapshot, err error) {
 	err = f.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
+		found, err := snapshotRows(ctx, tx, caseID)
+		rows := make([]*snapshotRow, len(found))
+		for i, r := range found {
+			rows[i] = &snapshotRow{seq: r.seq, id: r.ID}
+		}
 		l := newLoader(tx)
 		defer l.p.close()
-		rows, err := l.rows(ctx, caseID)
 		if err == nil {
 			err = l.heads(ctx, rows)
 		}
