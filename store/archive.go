@@ -49,8 +49,8 @@ func readBackup(ctx context.Context, from string, into *restoring) (*Manifest, e
 			if files++; name != rowsFile(files) {
 				return notABackup(from, rowsFile(files)+" is missing")
 			}
-			b, err := readBatch(content)
-			if err != nil {
+			var b *batch
+			if b, err = readBatch(content); err != nil {
 				return notABackup(from, name+": "+err.Error())
 			}
 			sum := tallies[b.table]

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -204,6 +205,28 @@ func TestADamagedBackupChangesNothing(t *testing.T) {
 		f.ok(os.WriteFile(path, []byte(content), 0o600))
 	}
 	must[*Restored](t)(Restore(f.ctx, RestoreConfig{From: forms[0], Dir: f.dir}))
+}
+
+func TestRowsThatDoNotFitAreNotRestored(t *testing.T) {
+	f, _ := soundStore(t)
+	to := backupsOf(t)[0]
+	m := must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to}))
+	files := must[[]os.DirEntry](t)(os.ReadDir(filepath.Join(to, rowsDir)))
+	s := &staging{dir: to, files: len(files)}
+	twice := &batch{table: "setting", columns: []string{"name", "value"}, rows: [][]any{{"a", "1"}, {"a", "2"}}}
+	f.ok(s.rows(f.ctx, twice))
+	sum := m.Tables["setting"]
+	f.ok(sum.add(twice))
+	m.Tables["setting"] = sum
+	f.ok(os.WriteFile(filepath.Join(to, manifestFile), must[[]byte](t)(json.Marshal(m)), 0o600))
+	dir := filepath.Join(t.TempDir(), "data")
+	_, err := Restore(f.ctx, RestoreConfig{From: to, Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "restoring rows failed") {
+		t.Errorf("two rows with one key: %v", err)
+	}
+	if left, err := filepath.Glob(dir + "*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }
 
 func TestABackupThatEndsEarlyLeavesNothing(t *testing.T) {

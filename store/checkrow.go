@@ -113,18 +113,13 @@ func (c *checker) row(ctx context.Context, r record) error {
 		c.Bundles++
 		c.bundle(r)
 	case "job":
-		if b := c.bundles[r.int("bundle_seq")]; b != nil && pending(r.text("status")) {
-			b.queued = true
-		}
+		b := c.bundleOf(r)
+		b.queued = b.queued || pending(r.text("status"))
 	case "bundle_file":
-		if b := c.bundles[r.int("bundle_seq")]; b != nil {
-			b.sizes += r.int("size")
-			c.use(b, r)
-		}
+		c.bundleOf(r).sizes += r.int("size")
+		c.use(r)
 	case "dropped_file":
-		if b := c.bundles[r.int("bundle_seq")]; b != nil {
-			b.sizes += r.int("size")
-		}
+		c.bundleOf(r).sizes += r.int("size")
 	}
 	if c.to != nil {
 		return nil
@@ -142,6 +137,14 @@ func (c *checker) row(ctx context.Context, r record) error {
 		c.permalink(r)
 	}
 	return nil
+}
+
+// bundleOf is the bundle of a row. Nothing is said of one that is gone: see references.
+func (c *checker) bundleOf(r record) *checkedBundle {
+	if b := c.bundles[r.int("bundle_seq")]; b != nil {
+		return b
+	}
+	return &checkedBundle{deleting: true}
 }
 
 // pending reports whether a bundle or a job of this status is to be read.
@@ -181,8 +184,8 @@ func (c *checker) unreadable(b *checkedBundle, what, where string, why error) {
 
 // snapshot notes a visible snapshot, which unpack reads.
 func (c *checker) snapshot(r record) {
-	b := c.bundles[r.int("bundle_seq")]
-	if b == nil || b.deleting || b.generation != r.int("generation") {
+	b := c.bundleOf(r)
+	if b.deleting || b.generation != r.int("generation") {
 		return
 	}
 	c.Snapshots++

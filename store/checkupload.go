@@ -24,11 +24,11 @@ type usedBlob struct {
 }
 
 // use notes the upload of a file.
-func (c *checker) use(b *checkedBundle, r record) {
+func (c *checker) use(r record) {
 	sha := r.text("sha256")
 	u := c.used[sha]
 	if u == nil {
-		u = &usedBlob{Name: blob.Name{SHA256: sha, Object: c.objects[sha]}, file: r.text("name"), bundle: b.id}
+		u = &usedBlob{Name: blob.Name{SHA256: sha, Object: c.objects[sha]}, file: r.text("name"), bundle: c.bundleOf(r).id}
 		c.used[sha] = u
 	}
 	u.size = max(u.size, r.int("size"))
