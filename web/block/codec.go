@@ -18,7 +18,7 @@ import (
 
 // The types of blocks and of charts that a document may hold, by their names.
 var blocks = names(
-	document.Heading{}, document.Paragraph{}, document.Notice{}, document.List{}, document.Terms{}, document.Figures{}, document.Table{}, document.Code{}, document.Section{}, document.Group{},
+	document.Heading{}, document.Paragraph{}, document.Notice{}, document.List{}, document.Terms{}, document.Figures{}, document.Table{}, document.Code{}, document.Stack{}, document.Section{}, document.Group{},
 	document.Line{}, document.Fold{}, document.Problems{}, document.Drawing{}, document.Tabs{}, document.PageOnly{}, document.TextOnly{}, document.Text{}, document.Bar{}, document.Gap{},
 	document.Form{}, document.Field{}, document.Select{}, document.Label{}, document.Press{}, document.Fieldset{}, document.Sending{}, document.Upload{}, document.OwnerKey{},
 )

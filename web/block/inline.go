@@ -82,14 +82,14 @@ func (b markup) span(ctx context.Context, s *document.Span) markup {
 }
 
 // elements are the looks that have an element of their own.
-var elements = map[document.Look]string{document.Strong: "b", document.Literal: "code", document.Keyed: "kbd", document.Struck: "s", document.Wrong: "mark"}
+var elements = map[document.Look]string{document.Strong: "b", document.Named: "b", document.Literal: "code", document.Keyed: "kbd", document.Struck: "s", document.Wrong: "mark"}
 
 // word is a span without its link.
 func (b markup) word(ctx context.Context, s *document.Span) markup {
 	switch s.Look {
 	case "":
 		return b.text(s.Text).inline(ctx, s.Inside)
-	case document.Strong, document.Literal, document.Keyed, document.Struck, document.Wrong:
+	case document.Strong, document.Named, document.Literal, document.Keyed, document.Struck, document.Wrong:
 		return b.raw(`<`, elements[s.Look]).attribute("title", s.Title).raw(`>`).breaking(s.Text).inline(ctx, s.Inside).raw(`</`, elements[s.Look], `>`)
 	case document.Alert:
 		return b.raw(`<b role="alert">`).text(s.Text).raw(`</b>`)

@@ -8,11 +8,12 @@ import (
 
 	"github.com/a-h/templ"
 
+	"leakdiff/analysis/say/document"
 	"leakdiff/web/view"
 )
 
 func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
-	stack := view.FamilyVariant{Count: "3 goroutines", Fingerprint: "e1:00", Frames: []view.FrameLine{{Func: view.Func{Name: "wait"}, Loc: "wait.go:7"}}}
+	stack := view.FamilyVariant{Count: "3 goroutines", Fingerprint: "e1:00", Stack: document.Stack{Frames: []document.Frame{{Name: "wait", Place: "wait.go:7"}}}}
 	for _, c := range []struct {
 		name  string
 		page  templ.Component
@@ -38,7 +39,7 @@ func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
 }
 
 func first(folds ...string) view.FirstScreen {
-	out := view.FirstScreen{Code: &view.Code{Caption: "Stack", Rows: []view.CodeRow{{Place: "first.go:1"}}, Start: &view.CodeStart{Place: "main.go:2"}}}
+	out := view.FirstScreen{Code: &view.Code{Stack: document.Stack{Caption: "Stack", Frames: []document.Frame{{Place: "first.go:1"}}}, Start: &view.CodeStart{At: document.Frame{Place: "main.go:2"}}}}
 	for _, key := range folds {
 		out.Folds = append(out.Folds, view.AnswerFold{Key: key, Title: key})
 	}

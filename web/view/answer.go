@@ -30,9 +30,9 @@ type Answer struct {
 	// Lives are the members of the group that the answer is about, nil without identities.
 	Lives                 *chart.LivesData `json:",omitempty"`
 	LivesTitle, LivesNote string
-	Stack                 *Trace `json:",omitempty"`
+	Stack                 *document.Stack
 	// Stacks are those of a deadlock, or of the goroutine that failed.
-	Stacks []*Trace `json:",omitempty"`
+	Stacks []document.Stack
 	// Known is what is known where there is no stack.
 	KnownTitle string `json:",omitempty"`
 	Known      []Pair
@@ -119,7 +119,6 @@ type AnswerGroup struct {
 // The bounds of what the first screen shows.
 const (
 	answerFrames = 7
-	ticketFrames = 6
 	answerTotals = 2
 	answerGroups = 7
 	nearHours    = 24
@@ -218,8 +217,8 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	m.answerTotals(a, f, of)
 	m.answerLives(a, s, *d.Series, f)
 	var traces report.Traces
-	if t := newTrace(traces.Of(f, m.labelOf)); t != nil {
-		a.Stack = t.Short(answerFrames)
+	if t := traces.Of(f, m.labelOf); t != nil {
+		a.Stack = newStack(t.Short(answerFrames), nil)
 	} else {
 		m.withoutStack(a, s, f)
 	}
@@ -541,13 +540,13 @@ func split(text, at string) Pair {
 
 // stuckStacks returns where those in the deadlock of an answer wait, or where the goroutine failed;
 // nil for any other answer.
-func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []*Trace) {
+func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []document.Stack) {
 	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) {
 		return nil
 	}
 	for _, i := range m.page {
 		for _, t := range m.in.Report.Series[i].StuckTraces() {
-			out = append(out, newTrace(t).Short(answerFrames))
+			out = append(out, *newStack(t.Short(answerFrames), nil))
 		}
 		if len(out) > 0 {
 			return out
@@ -614,11 +613,9 @@ func (a *Answer) write(m *document.Document) {
 		m.Item(f.Name + ": " + strings.Join(lines, "; "))
 	}
 	m.Gap()
-	if a.Stack != nil {
-		writeTrace(m, a.Stack.Short(ticketFrames))
-	}
-	for _, t := range a.Stacks {
-		writeTrace(m, t.Short(ticketFrames))
+	m.Add(stackBlocks(a.Stack)...)
+	for _, s := range a.Stacks {
+		m.Add(s)
 	}
 	for _, k := range a.Known {
 		m.Item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -227,7 +228,7 @@ type CaseFinding struct {
 	// Versions has a row for each version of the program.
 	Versions [][]string `json:",omitempty"`
 	// Stack is where its members are, nil where nothing shows one.
-	Stack          *Trace `json:",omitempty"`
+	Stack          *document.Stack
 	Next           string
 	Spark          *chart.SparkData
 	From, To, Peak string

@@ -184,9 +184,9 @@ func (a *Answer) body() document.Blocks {
 	if len(a.Totals) > 0 || a.Lives != nil {
 		main.Add(a.charts())
 	}
-	main.Add(traceBlocks(a.Stack)...)
-	for _, t := range a.Stacks {
-		main.Add(traceBlocks(t)...)
+	main.Add(stackBlocks(a.Stack)...)
+	for _, s := range a.Stacks {
+		main.Add(s)
 	}
 	if a.Stack == nil && len(a.Known) > 0 {
 		list := document.List{Look: "stacks one"}

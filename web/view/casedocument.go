@@ -141,7 +141,7 @@ func (f *CaseFinding) write(m *document.Document) {
 		m.Gap()
 		m.Table(len(report.VersionHead()), report.VersionHead(), f.Versions)
 	}
-	writeTrace(m, f.Stack)
+	m.Add(stackBlocks(f.Stack)...)
 	writeShares(m, f.Shares)
 	writeKnown(m, f.Advice, f.Known, f.KnownNote)
 	if f.Next != "" {

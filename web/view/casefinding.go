@@ -275,12 +275,12 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))
 	}
-	out.Stack = newTrace(m.traces.Of(f, func(id string) string {
+	out.Stack = newStack(m.traces.Of(f, func(id string) string {
 		if snap := m.snapshots[id]; snap != nil {
 			return snap.Label
 		}
 		return id
-	}))
+	}), nil)
 	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
 		out.Unit, out.Each = Visible(u.ID), each(u)

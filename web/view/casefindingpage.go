@@ -123,7 +123,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	if len(f.Versions) > 0 {
 		body.Add(f.versions())
 	}
-	body.Add(traceBlocks(f.Stack)...)
+	body.Add(stackBlocks(f.Stack)...)
 	if len(f.Shares) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
@@ -12,14 +14,8 @@ import (
 // Code is where in the source the members of a page are: their stack, and what started
 // them.
 type Code struct {
-	Caption string
-	Rows    []CodeRow
-	// Own reports that a row is own code. Note is a remark below the stack.
-	Own  bool   `json:",omitempty"`
-	Note string `json:",omitempty"`
-	// Text is the stack to be copied.
-	Text  string
-	Start *CodeStart `json:",omitempty"`
+	Stack document.Stack
+	Start *CodeStart
 }
 
 // The folded parts of a family and of a kind of objects.
@@ -30,27 +26,12 @@ const (
 	FoldRaw     = "raw"
 )
 
-// CodeRow is a frame, or several that are folded.
-type CodeRow struct {
-	Func  Func
-	Place string
-	// URL is the address of the line on a public host, empty for none.
-	URL     string    `json:",omitempty"`
-	Own     bool      `json:",omitempty"`
-	Creator bool      `json:",omitempty"`
-	More    string    `json:",omitempty"`
-	Folded  []CodeRow `json:",omitempty"`
-}
-
 // CodeStart is the go statement that started the members.
 type CodeStart struct {
-	Func  Func
-	Place string
-	URL   string `json:",omitempty"`
-	Own   bool   `json:",omitempty"`
+	At document.Frame
 	// Near is the outermost own frame where a library started the members, as a WaitGroup
 	// does.
-	Near *CodeRow `json:",omitempty"`
+	Near *document.Frame
 	// Path is that of the file in a source directory, Lines those around the statement.
 	// Missing says in a sentence why there are none. Frozen pages have neither.
 	Path    string       `json:",omitempty"`
@@ -94,59 +75,27 @@ func newCode(in CodeInput, label string) *Code {
 	if t == nil {
 		return nil
 	}
-	out := &Code{Caption: Visible(t.Caption), Own: t.Own, Note: t.Note, Rows: codeRows(t.Rows, in.Version), Text: plainStack(stack.Stack)}
+	out := &Code{Stack: *newStack(t, func(f analysis.Frame) string { return source.Link(f, in.Version) })}
+	out.Stack.ID, out.Stack.Whole = "code-text", true
 	if c := report.Creator(stack.Stack); c != nil {
-		last := out.Rows[len(out.Rows)-1]
-		out.Start = &CodeStart{Func: last.Func, Place: last.Place, URL: last.URL, Own: last.Own, Missing: Visible(in.Missing)}
-		if !last.Own {
-			out.Start.Near = outermostOwn(out.Rows)
+		frames := document.Unfolded(out.Stack.Frames)
+		out.Start = &CodeStart{At: frames[len(frames)-1], Missing: Visible(in.Missing)}
+		if !out.Start.At.Own {
+			out.Start.Near = outermostOwn(frames)
 		}
 		out.Start.excerpt(in.Excerpt)
 	}
 	return out
 }
 
-// outermostOwn is the last row of own code, nil for none.
-func outermostOwn(rows []CodeRow) *CodeRow {
-	for i := range slices.Backward(rows) {
-		r := &rows[i]
-		if r.Own {
-			found := *r
-			return &found
-		}
-		if found := outermostOwn(r.Folded); found != nil {
-			return found
+// outermostOwn is the last frame of own code, nil for none.
+func outermostOwn(frames []document.Frame) *document.Frame {
+	for i := range slices.Backward(frames) {
+		if frames[i].Own {
+			return &frames[i]
 		}
 	}
 	return nil
-}
-
-func codeRows(rows []report.TraceRow, version string) []CodeRow {
-	out := make([]CodeRow, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		if more := r.More(); more != "" {
-			out[i] = CodeRow{More: more, Folded: codeRows(r.Folded, version)}
-			continue
-		}
-		out[i] = CodeRow{Func: longFunc(r.Function), Place: Visible(r.Place), URL: source.Link(r.Frame, version), Own: r.Own, Creator: r.Creator}
-	}
-	return out
-}
-
-// plainStack is a stack in lines, leaf first, with the files as the dump prints them.
-func plainStack(stack []report.StackFrame) string {
-	v := FamilyVariant{}
-	for _, f := range stack {
-		frame := f.Frame()
-		line := frameLine(&frame)
-		if f.CreatedBy {
-			v.Creator = line
-			continue
-		}
-		v.Frames = append(v.Frames, *line)
-	}
-	return v.plain()
 }
 
 func (s *CodeStart) excerpt(e *source.Excerpt) {
@@ -188,9 +137,9 @@ func (m *familyMaker) first(f *Family) FirstScreen {
 func (m *objectMaker) first(v *Object) FirstScreen {
 	out := FirstScreen{Code: newCode(m.in.Code, v.At)}
 	if first := m.o.FirstStack(); first != nil && out.Code != nil {
-		out.Code.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(out.Code.Caption, "Stack", "stack", 1)
+		out.Code.Stack.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(out.Code.Stack.Caption, "Stack", "stack", 1)
 		if more := len(m.o.Stacks) - 1; more > 0 {
-			out.Code.Note = strings.TrimSpace(out.Code.Note + " " + wording.PagePlural(int64(more), "more part has its stack", "more parts have theirs") + " below, in Stacks of its parts.")
+			out.Code.Stack.Note = strings.TrimSpace(out.Code.Stack.Note + " " + wording.PagePlural(int64(more), "more part has its stack", "more parts have theirs") + " below, in Stacks of its parts.")
 		}
 	}
 	if v.Stacks() {

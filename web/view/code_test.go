@@ -24,26 +24,26 @@ func located() *report.LocatedStack {
 func TestTheCodeOfAPage(t *testing.T) {
 	t.Run("has the places, their addresses and what started the members", func(t *testing.T) {
 		c := newCode(CodeInput{Stack: located(), Version: "v1, go1.26.8"}, "t7")
-		if c.Caption != "Stack of 3 of 4 goroutines at t7" || !c.Own || len(c.Rows) != 3 {
+		if c.Stack.Caption != "Stack of 3 of 4 goroutines at t7" || !c.Stack.HasOwn() || len(c.Stack.Frames) != 3 {
 			t.Fatalf("%+v", c)
 		}
 		for i, want := range []string{"https://go.googlesource.com/go/+/refs/tags/go1.26.8/src/sync/cond.go#71", "https://github.com/x/y/blob/v1.2.3/t.go#L7", ""} {
-			if c.Rows[i].URL != want {
-				t.Errorf("row %d leads to %q, want %q", i, c.Rows[i].URL, want)
+			if c.Stack.Frames[i].URL != want {
+				t.Errorf("row %d leads to %q, want %q", i, c.Stack.Frames[i].URL, want)
 			}
 		}
-		if s := c.Start; s == nil || s.Place != "main.go:9" || !s.Own || s.Func.Name != "start" || s.Lines != nil {
+		if s := c.Start; s == nil || s.At.Place != "main.go:9" || !s.At.Own || s.At.Name != "start" || s.Lines != nil {
 			t.Errorf("started by %+v", s)
 		}
-		if want := "sync.(*Cond).Wait  cond.go:71\ngithub.com/x/y.(*T).Run  t.go:7\ncreated by main.start  main.go:9"; c.Text != want {
-			t.Errorf("copied %q, want %q", c.Text, want)
+		if want := "sync.(*Cond).Wait  cond.go:71\ngithub.com/x/y.(*T).Run  t.go:7\ncreated by main.start  main.go:9"; c.Stack.Copied() != want {
+			t.Errorf("copied %q, want %q", c.Stack.Copied(), want)
 		}
 	})
 	t.Run("names the nearest own code where a library started the members", func(t *testing.T) {
 		in := located()
 		in.Stack[1].Own, in.Stack[2] = true, report.StackFrame{Function: "sync.(*WaitGroup).Go", File: "/usr/local/go/src/sync/waitgroup.go", Line: 238, CreatedBy: true}
 		c := newCode(CodeInput{Stack: in}, "t7")
-		if s := c.Start; s.Own || s.Near == nil || s.Near.Place != "t.go:7" {
+		if s := c.Start; s.At.Own || s.Near == nil || s.Near.Place != "t.go:7" {
 			t.Errorf("started by %+v", c.Start)
 		}
 		if s := newCode(CodeInput{Stack: located()}, "t7").Start; s.Near != nil {
@@ -53,8 +53,8 @@ func TestTheCodeOfAPage(t *testing.T) {
 	t.Run("takes the reader's own modules before those of the dump", func(t *testing.T) {
 		in := located()
 		c := newCode(CodeInput{Stack: in, Modules: "github.com/x/"}, "t7")
-		if !c.Rows[1].Own || c.Rows[2].Own || c.Start.Own {
-			t.Errorf("%+v", c.Rows)
+		if !c.Stack.Frames[1].Own || c.Stack.Frames[2].Own || c.Start.At.Own {
+			t.Errorf("%+v", c.Stack.Frames)
 		}
 		if !in.Stack[2].Own {
 			t.Error("the stack of the series was changed")

@@ -251,8 +251,6 @@ type StackLine struct {
 type FrameLine struct {
 	Func Func
 	Loc  string
-	// URL is the address of the line on a public host, empty for none.
-	URL string `json:",omitempty"`
 }
 
 type diffMaker struct {

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -22,7 +23,7 @@ type DiffAdvice struct {
 	Name    FamilyName
 	Verdict string
 	Facts   []Pair
-	Stack   *Trace `json:",omitempty"`
+	Stack   *document.Stack
 	Todo    []Pair `json:",omitempty"`
 }
 
@@ -53,7 +54,7 @@ func (m *diffMaker) advice(d *Diff, rows []diff.Row) {
 		for _, e := range evidence[:min(len(evidence), 2)] {
 			a.Facts = append(a.Facts, Pair{Name: ruleWord(e.Rule), Value: Visible(arrow(e.Text))})
 		}
-		a.Stack = newTrace(traces.Of(f, m.labelOf))
+		a.Stack = newStack(traces.Of(f, m.labelOf), nil)
 		a.Todo = m.todo(f)
 		d.Advice = append(d.Advice, a)
 	}

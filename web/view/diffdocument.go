@@ -46,7 +46,7 @@ func (d *Diff) words() document.Document {
 			m.Item(p.Name + ": " + p.Value)
 		}
 		m.Gap()
-		writeTrace(&m, a.Stack)
+		m.Add(stackBlocks(a.Stack)...)
 		for _, p := range a.Todo {
 			m.Item(p.Name + ": " + p.Value)
 		}

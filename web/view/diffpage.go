@@ -109,7 +109,7 @@ func (d *Diff) advice() document.Fold {
 		for _, p := range a.Facts {
 			box.Add(labelled(p.Name, p.Value))
 		}
-		box.Add(traceBlocks(a.Stack)...)
+		box.Add(stackBlocks(a.Stack)...)
 		for _, p := range a.Todo {
 			box.Add(labelled(p.Name, p.Value))
 		}

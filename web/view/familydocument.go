@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"leakdiff/analysis/say/document"
 )
@@ -88,7 +87,7 @@ func (f *Family) words() document.Document {
 			break
 		}
 		m.Heading(2, "Stack ("+v.Count+")")
-		m.Fence(strings.Split(v.plain(), "\n"))
+		m.Add(v.Stack)
 	}
 	if len(f.Raw) > 0 {
 		m.Heading(2, "Raw: "+f.RawTitle)

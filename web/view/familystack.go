@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/source"
 	"leakdiff/analysis/say/wording"
 )
@@ -35,19 +36,7 @@ type NormPiece struct {
 // FamilyVariant is one exact stack of the family.
 type FamilyVariant struct {
 	Count, Fingerprint string
-	Frames             []FrameLine
-	Creator            *FrameLine
-	// Runs are the same frames with those folded that are not of one's own modules;
-	// empty where no modules are known.
-	Runs []FrameRun
-	// Text is the stack to be copied.
-	Text string
-}
-
-// FrameRun is a stretch of frames; a folded one is opened by the reader.
-type FrameRun struct {
-	Fold   string
-	Frames []FrameLine
+	Stack              document.Stack
 }
 
 func (m *familyMaker) steps(f *Family) {
@@ -127,62 +116,51 @@ func (m *familyMaker) variants(f *Family) {
 		if v.Stack == nil {
 			continue
 		}
-		out := FamilyVariant{Count: many(m.in.Family.Kind, v.Count), Fingerprint: Visible(v.Fingerprint)}
+		var frames []document.Frame
 		for i := range v.Stack.Frames {
-			out.Frames = append(out.Frames, *linkedFrame(&v.Stack.Frames[i], m.in.Code.Version))
+			frames = append(frames, linkedFrame(&v.Stack.Frames[i], m.in.Code.Version))
 		}
+		frames = foldOthers(v.Stack.Frames, frames, strings.Fields(m.in.Code.Modules))
 		if v.Stack.CreatedBy.Func != "" {
-			out.Creator = linkedFrame(&v.Stack.CreatedBy, m.in.Code.Version)
+			creator := linkedFrame(&v.Stack.CreatedBy, m.in.Code.Version)
+			creator.Creator = true
+			frames = append(frames, creator)
 		}
-		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Code.Modules))
-		out.Text = out.plain()
-		f.Variants = append(f.Variants, out)
+		f.Variants = append(f.Variants, newVariant(many(m.in.Family.Kind, v.Count), v.Fingerprint, frames))
 	}
+}
+
+// newVariant is a stack with a button that copies it.
+func newVariant(count, fingerprint string, frames []document.Frame) FamilyVariant {
+	fingerprint = Visible(fingerprint)
+	return FamilyVariant{Count: count, Fingerprint: fingerprint, Stack: document.Stack{ID: document.ID("text-" + fingerprint), Frames: frames, Whole: true}}
 }
 
 // linkedFrame is a frame with the address of its line.
-func linkedFrame(f *analysis.Frame, version string) *FrameLine {
-	out := frameLine(f)
-	out.URL = source.Link(*f, version)
-	return out
+func linkedFrame(f *analysis.Frame, version string) document.Frame {
+	line := frameLine(f)
+	return document.Frame{Path: line.Func.Path, Name: line.Func.Name, Place: line.Loc, URL: source.Link(*f, version)}
 }
 
-// plain is the stack in lines, leaf first.
-func (v FamilyVariant) plain() string {
-	var lines []string
-	for _, fr := range v.Frames {
-		lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
-	}
-	if v.Creator != nil {
-		lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// ownRuns folds what lies between frames of one's own modules, given by the prefixes
-// of their functions.
-func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []FrameRun {
-	var out []FrameRun
-	own := false
+// foldOthers folds what lies between frames of one's own modules, given by the prefixes
+// of their functions. A stack without own frames is shown whole.
+func foldOthers(frames []analysis.Frame, lines []document.Frame, modules []string) []document.Frame {
+	var out []document.Frame
+	own, folding := false, false
 	for i, f := range frames {
-		is := slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) })
-		own = own || is
-		if len(out) == 0 || (out[len(out)-1].Fold == "") != is {
-			out = append(out, FrameRun{})
-			if !is {
-				out[len(out)-1].Fold = "folded"
-			}
+		if slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
+			out, own, folding = append(out, lines[i]), true, false
+			continue
+		}
+		if !folding {
+			out, folding = append(out, document.Frame{}), true
 		}
 		last := &out[len(out)-1]
-		last.Frames = append(last.Frames, lines[i])
+		last.Folded = append(last.Folded, lines[i])
+		last.Fold = wording.PagePlural(int64(len(last.Folded)), "frame of other modules", "frames of other modules")
 	}
 	if !own {
-		return nil // a stack without own frames is shown whole
-	}
-	for i := range out {
-		if out[i].Fold != "" {
-			out[i].Fold = wording.PagePlural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
-		}
+		return lines
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func TestAFindingThatAnotherOneHoldsIsFoldedBelowIt(t *testing.T) {
 	add := func(process, title string, of *report.FindingRef) {
 		id := process + "1"
 		r.Snapshots = append(r.Snapshots, report.Snapshot{ID: id, Label: "t0", Process: process})
-		f := report.Finding{Rank: 1, Verdict: analysis.Leaking, Title: title, Families: []string{}, Behind: of != nil, BehindOf: of}
+		f := report.Finding{Rank: 1, Verdict: analysis.Leaking, Title: title, Text: title + ".", Families: []string{}, Behind: of != nil, BehindOf: of}
 		r.Series = append(r.Series, report.Series{Process: process, Snapshots: []string{id}, Findings: []report.Finding{f}})
 	}
 	add("server", "the victim", &report.FindingRef{Process: "client", Series: 1, Rank: 1})

@@ -335,18 +335,15 @@ func (m *objectMaker) roles(v *Object) {
 
 // roleStack is the stack of a role as pages print stacks.
 func roleStack(kind analysis.Kind, s *report.RoleStack, version string) *FamilyVariant {
-	out := &FamilyVariant{Count: many(kind, s.Members), Fingerprint: Visible(s.Variant)}
+	var frames []document.Frame
 	for _, f := range s.Stack {
 		frame := f.Frame()
 		line := linkedFrame(&frame, version)
-		if f.CreatedBy {
-			out.Creator = line
-			continue
-		}
-		out.Frames = append(out.Frames, *line)
+		line.Creator = f.CreatedBy
+		frames = append(frames, line)
 	}
-	out.Text = out.plain()
-	return out
+	out := newVariant(many(kind, s.Members), s.Variant, frames)
+	return &out
 }
 
 func (m *objectMaker) families(v *Object) {
@@ -465,7 +462,7 @@ func (v *Object) words() document.Document {
 		}
 		m.Heading(2, r.Count+" "+r.Text)
 		m.Paragraph(r.Of + ".")
-		m.Fence(strings.Split(r.Stack.plain(), "\n"))
+		m.Add(r.Stack.Stack)
 	}
 	return m
 }

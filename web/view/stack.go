@@ -1,48 +1,41 @@
 package view
 
 import (
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 )
 
-// Trace is the stack of a finding as pages and texts show it.
-type Trace = report.Trace
-
-// traceWidth is how wide the lines of a stack are in texts.
-const traceWidth = 120
-
-// newTrace makes what a dump printed fit to be shown, nil for nil.
-func newTrace(t *Trace) *Trace {
+// newStack is what a dump printed, fit to be shown; nil for nil. link returns the address of
+// the line of a frame, and is nil where frames lead nowhere.
+func newStack(t *report.Trace, link func(analysis.Frame) string) *document.Stack {
 	if t == nil {
 		return nil
 	}
-	return &Trace{Caption: Visible(t.Caption), Rows: visibleRows(t.Rows), Own: t.Own, Note: t.Note}
+	return &document.Stack{Caption: Visible(t.Caption), Frames: visibleFrames(t.Rows, link), Note: t.Note}
 }
 
-func visibleRows(rows []report.TraceRow) []report.TraceRow {
-	out := make([]report.TraceRow, len(rows))
-	for i, r := range rows {
-		out[i] = report.TraceRow{Function: Visible(r.Function), Place: Visible(r.Place), Own: r.Own, Creator: r.Creator}
-		if len(r.Folded) > 0 {
-			out[i].Folded = visibleRows(r.Folded)
+func visibleFrames(rows []report.TraceRow, link func(analysis.Frame) string) []document.Frame {
+	out := make([]document.Frame, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if r.Folded != nil {
+			out[i] = document.Frame{Fold: r.More(), Folded: visibleFrames(r.Folded, link)}
+			continue
+		}
+		f := longFunc(r.Function)
+		out[i] = document.Frame{Path: f.Path, Name: f.Name, Place: Visible(r.Place), Own: r.Own, Creator: r.Creator}
+		if link != nil {
+			out[i].URL = link(r.Frame)
 		}
 	}
 	return out
 }
 
-// Function is a function in the parts in which pages print it.
-func Function(name string) Func {
-	path, name := funcName(name)
-	return Func{Path: path, Name: name}
-}
-
-// trace adds the stack of a finding.
-func writeTrace(d *document.Document, t *Trace) {
-	if t == nil {
-		return
+// stackBlocks are the stack, nothing for none.
+func stackBlocks(s *document.Stack) document.Blocks {
+	if s == nil {
+		return nil
 	}
-	d.Gap() // behind a list
-	d.Paragraph(t.Head())
-	d.Fence(t.Lines(traceWidth))
-	d.Paragraph(t.Note)
+	return document.Blocks{*s}
 }

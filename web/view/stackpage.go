@@ -208,55 +208,6 @@ func attributeTable(attributes []Pair) document.Blocks {
 	return document.Blocks{table}
 }
 
-// traceBlocks are the stack of a finding: leaf first, own code with an edge, the file and
-// line at the right.
-func traceBlocks(t *Trace) document.Blocks {
-	if t == nil {
-		return nil
-	}
-	caption := document.Words(t.Caption)
-	if t.Own {
-		caption = append(caption, document.Plain(" "), document.Marked("ownkey", "own code"))
-	}
-	list := document.List{Look: "stacks one", Ordered: true}
-	for _, r := range t.Rows {
-		more := r.More()
-		if more == "" {
-			list.Items = append(list.Items, frameItem(Function(r.Function), document.Plain(r.Place), r.Own, r.Creator))
-			continue
-		}
-		folded := document.List{Look: "stacks one", Ordered: true}
-		for _, f := range r.Folded {
-			folded.Items = append(folded.Items, frameItem(Function(f.Function), document.Plain(f.Place), f.Own, f.Creator))
-		}
-		list.Items = append(list.Items, foldedFrames(more, folded))
-	}
-	out := document.Group{Look: "stk", Blocks: document.Blocks{document.Paragraph{Look: "note", Text: caption}, list}}
-	out.Say("note", t.Note)
-	return document.Blocks{out}
-}
-
-// foldedFrames are frames behind a line that counts them.
-func foldedFrames(count string, frames document.List) document.Item {
-	return document.Item{Blocks: document.Blocks{document.Fold{
-		Look: "foldrun", SummaryLook: "fr", Summary: document.Text{document.Made("m"), document.Marked("foldt", count)}, Blocks: document.Blocks{frames},
-	}}}
-}
-
-// frameItem is a line of a stack: the function, and where in the source it stands.
-func frameItem(f Func, place document.Span, own, creator bool) document.Item {
-	look := "fr"
-	var called document.Text
-	if own {
-		look, called = look+" own", append(called, document.Marked(document.Hidden, "own code:"), document.Plain(" "))
-	}
-	if creator {
-		look, called = look+" cr", append(called, document.Plain("created by "))
-	}
-	called = append(called, document.Span{Look: document.Function, Path: f.Path, Text: f.Name})
-	return document.Item{Look: document.Look(look), Blocks: document.Blocks{document.Text{document.Made("m"), document.Made("ff", called...), document.Made("loc", place)}}}
-}
-
 // section explains why members are one family, or why families are two.
 func (w *DiffWhy) section() document.Section {
 	out := document.Section{Look: "block why", Anchor: "why", ID: "h-why", Title: document.Words(w.Title)}

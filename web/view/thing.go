@@ -127,65 +127,32 @@ func (c *Code) blocks() document.Blocks {
 	if c == nil {
 		return nil
 	}
-	caption := document.Text{document.Marked("cap", c.Caption), document.Plain(" ")}
-	if c.Own {
-		caption = append(caption, document.Marked("ownkey", "own code"))
-	}
-	stack := document.Group{Look: "stk", Blocks: document.Blocks{
-		document.Line{Look: "note", Blocks: document.Blocks{caption, document.Press{Look: "btn copy needs-js", Type: "button", Copy: "code-text", Copied: c.Text, Text: "Copy"}}},
-	}}
-	list := document.List{Look: "stacks one", Ordered: true}
-	for i := range c.Rows {
-		if r := &c.Rows[i]; r.More != "" {
-			inner := document.List{Look: "stacks one", Ordered: true}
-			for k := range r.Folded {
-				inner.Items = append(inner.Items, r.Folded[k].item())
-			}
-			list.Items = append(list.Items, foldedFrames(r.More, inner))
-		} else {
-			list.Items = append(list.Items, r.item())
-		}
-	}
-	stack.Add(list)
-	stack.Say("note", c.Note)
-	both := document.Group{Look: "body code", Blocks: document.Blocks{document.Group{Blocks: document.Blocks{stack}}}}
+	both := document.Group{Look: "body code", Blocks: document.Blocks{document.Group{Blocks: document.Blocks{c.Stack}}}}
 	if c.Start != nil {
-		main := document.Group{Blocks: document.Blocks{stack}}
+		main := document.Group{Blocks: document.Blocks{c.Stack}}
 		main.Add(c.Start.excerptBlocks()...)
 		both.Blocks = document.Blocks{main, document.Group{Look: "side", Blocks: document.Blocks{c.Start.section()}}}
 	}
 	return document.Blocks{both}
 }
 
-func (r *CodeRow) item() document.Item {
-	return frameItem(r.Func, sourceSpan(r.Place, r.URL), r.Own, r.Creator)
-}
-
-// sourceSpan is a file with its line, and a link where its source is public.
-func sourceSpan(place, url string) document.Span {
-	if url == "" {
-		return document.Plain(place)
-	}
-	return document.Span{Text: place, URL: url, Link: &document.Link{Look: "quiet", Rel: "noreferrer noopener"}}
-}
-
 // section says where the members were started.
 func (s *CodeStart) section() document.Group {
-	called := func(f Func) document.Span {
+	called := func(f *document.Frame) document.Span {
 		return document.Span{Look: document.Function, Path: f.Path, Text: f.Name}
 	}
-	at := document.Text{sourceSpan(s.Place, s.URL)}
-	if s.Own {
+	at := document.Text{s.At.Source()}
+	if s.At.Own {
 		at = append(at, document.Plain(" "), document.Marked("ownkey", "own code"))
 	}
 	out := document.Group{Role: "section", Look: "waits start", LabelledBy: "h-start"}
 	out.Add(
 		document.Heading{Level: 2, ID: "h-start", Text: document.Words("Started here")}, document.Paragraph{Look: "at", Text: at},
-		document.Paragraph{Text: document.Text{document.Plain("in "), called(s.Func)}},
+		document.Paragraph{Text: document.Text{document.Plain("in "), called(&s.At)}},
 	)
 	if s.Near != nil {
 		out.Add(document.Paragraph{Look: "near", Text: document.Text{
-			document.Marked("ownkey", "nearest own code"), document.Plain(" "), document.Made(document.Strong, sourceSpan(s.Near.Place, s.Near.URL)), document.Plain(" in "), called(s.Near.Func),
+			document.Marked("ownkey", "nearest own code"), document.Plain(" "), document.Made(document.Strong, s.Near.Source()), document.Plain(" in "), called(s.Near),
 		}})
 	}
 	out.Say("note", s.Missing)
@@ -217,36 +184,6 @@ func rawTable(title, label string, lines []RawLine) document.Table {
 		out.Parts[0].Rows = append(out.Parts[0].Rows, row)
 	}
 	return out
-}
-
-// blocks are an exact stack with file and line.
-func (s *FamilyVariant) blocks() document.Blocks {
-	var out document.Blocks
-	if s.Text != "" {
-		out.Add(document.Line{Look: "act needs-js", Blocks: document.Blocks{document.Press{Look: "btn needs-js", Type: "button", Copy: document.ID("text-" + s.Fingerprint), Copied: s.Text, Text: "Copy this stack"}}})
-	}
-	list := document.List{Look: "stacks one", Ordered: true}
-	add := func(to *document.List, frames []FrameLine) {
-		for _, f := range frames {
-			to.Items = append(to.Items, frameItem(f.Func, sourceSpan(f.Loc, f.URL), false, false))
-		}
-	}
-	for _, run := range s.Runs {
-		if run.Fold == "" {
-			add(&list, run.Frames)
-			continue
-		}
-		inner := document.List{Look: "stacks one", Ordered: true}
-		add(&inner, run.Frames)
-		list.Items = append(list.Items, foldedFrames(run.Fold, inner))
-	}
-	if len(s.Runs) == 0 {
-		add(&list, s.Frames)
-	}
-	if s.Creator != nil {
-		list.Items = append(list.Items, frameItem(s.Creator.Func, sourceSpan(s.Creator.Loc, s.Creator.URL), false, true))
-	}
-	return append(out, list)
 }
 
 // kinSection lists families that explain a thing.
@@ -535,7 +472,7 @@ func (f *Family) keySection() document.Section {
 // variants are the exact stacks of the family.
 func (f *Family) variants() document.Blocks {
 	fold := func(summary document.Text, v *FamilyVariant, open bool) document.Fold {
-		return document.Fold{Look: "fold", Open: open, Summary: summary, Blocks: v.blocks()}
+		return document.Fold{Look: "fold", Open: open, Summary: summary, Blocks: document.Blocks{v.Stack}}
 	}
 	switch len(f.Variants) {
 	case 0:
@@ -617,7 +554,7 @@ func (v *Object) roles() document.Section {
 		name[1] = document.Marked(document.Mono, r.Text)
 		fold := document.Fold{Look: "fold", Open: i == 0, Summary: name}
 		fold.Say("note", r.Of+"; "+r.Proof+".")
-		fold.Add(r.Stack.blocks()...)
+		fold.Add(r.Stack.Stack)
 		out.Add(fold)
 	}
 	return out

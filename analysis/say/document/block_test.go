@@ -101,3 +101,83 @@ func TestAWalkMeetsWhatIsInsideOfEveryBlock(t *testing.T) {
 		t.Errorf("%d drawings met, want %d", met, len(all)+1)
 	}
 }
+
+func TestATextLeavesOutControlsAndEmptyHeadings(t *testing.T) {
+	button, opener := LinkButton("btn quiet", "/x", "never here"), Span{Text: "never here", URL: "/x", Link: &Link{Expanded: "false"}}
+	var d Document
+	d.Title("kubelet grew")
+	d.Add(
+		Heading{Level: 2, Text: Words("never here")}, Group{Role: "navigation", Blocks: Blocks{Words("never here")}}, Group{Role: "figure", Blocks: Blocks{Words("never here")}},
+		Heading{Level: 2, Text: Words("Families")}, Paragraph{Look: "note noprint", Text: Words("never here")}, Paragraph{Text: Text{button, opener, Plain(" two  families ")}},
+		Section{Title: Words("never here"), Note: Words("never here"), Blocks: Blocks{Drawing{Chart: drawn{}}}}, Fold{Summary: Words("never here"), Blocks: Blocks{Form{Blocks: Blocks{Field{Name: "q"}}}}},
+		Group{Role: "header", Blocks: Blocks{Words("over it"), Heading{Level: 2, Text: Words("Answer")}}},
+	)
+	if got, want := d.Markdown(), "# kubelet grew\n\n## Families\n\ntwo families\n\n## Answer\n\nover it\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestATextHasTheWordsOfASpanThatStandsApart(t *testing.T) {
+	for want, text := range map[string]Text{
+		"leaking, kubelet, unit u1":  {Marked(Judged, "leaking"), Plain(" "), Marked(Chip, "kubelet"), Marked(Chip, "unit u1")},
+		"How sure: 60 of 60":         {Marked(Named, "How sure"), Plain(" 60 of 60")},
+		"t0; 87 goroutines":          {Marked(Strong, "t0"), {Look: NewLine}, Plain("87 goroutines")},
+		"select 80, IO wait 7 in t0": {Made(State, Marked(Swatch, "1"), Plain("select "), Marked(Figured, "80")), Plain(" "), Made(State, Plain("IO wait 7")), Plain("in t0")},
+	} {
+		if got := tidy(text.String()); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestFoldsAndListsOfAText(t *testing.T) {
+	sentences := Blocks{Paragraph{Text: Words("Same stack.")}, Terms{Rows: []Term{{Name: Words("Trigger"), Blocks: Blocks{Words("a crash loop")}}}}}
+	d := Document{Blocks{
+		Fold{Summary: Words("k8s-1"), Blocks: sentences}, Fold{Summary: Words("never here"), Rest: true, Blocks: Blocks{Words("the rest")}},
+		List{Ordered: true, Items: []Item{
+			{Blocks: Blocks{Text{Marked(Number, "1.2")}, Heading{Level: 3, Text: Words("leak")}, Words("proof")}},
+			{Blocks: Blocks{Group{Blocks: Blocks{Words("prober.run")}}, Words("0 to 40")}},
+		}},
+	}}
+	if got, want := d.Markdown(), "- k8s-1: Same stack. Trigger: a crash loop\n\nthe rest\n\n### 1.2. leak\n\nproof\n\n- prober.run: 0 to 40\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTablesOfAText(t *testing.T) {
+	cells := func(words ...string) []Cell { return cells(words) }
+	big := Table{Numeric: 1, Head: cells("Family", "Count"), Parts: []Part{{}}}
+	for i := range mostRows + 2 {
+		big.Parts[0].Rows = append(big.Parts[0].Rows, Row{Cells: cells("f", strings.Repeat("1", i%3+1))})
+	}
+	if got := (Document{Blocks{big}}).Markdown(); strings.Count(got, "| f |") != mostRows || !strings.HasSuffix(got, "\n2\u00a0more rows are left out here.\n") {
+		t.Errorf("the large table is\n%s", got)
+	}
+	for want, table := range map[string]Table{
+		// Without the column of drawings; the word of two columns stands above the words.
+		"| Objects | Count |\n| --- | ---: |\n| conn | 2 to 60 |\n": {Head: []Cell{{Words: "Objects"}, {Words: "Count", Look: Figured, Span: 2}}, Parts: []Part{{Rows: []Row{
+			{Cells: []Cell{{Words: "conn"}, {Blocks: Blocks{Drawing{Chart: drawn{}}}}, {Words: "2 to 60"}}}, {Look: "pickrow noprint", Cells: cells("never here", "", "")}}}}},
+		"| Family | A |\n| --- | ---: |\n| run | 40 |\n| grew |  |\n\n### run\n\n```\nmain.main\n```\n": {Head: []Cell{{Words: "Family"}, {Words: "A", Look: Figured}}, Parts: []Part{{Rows: []Row{
+			{Cells: cells("run", "40")}, {Cells: []Cell{{Span: 2, Blocks: Blocks{Code{Lines: []string{"main.main"}}}}}}, {Cells: []Cell{{Group: true, Span: 2, Words: "grew"}}}}}}},
+		"```\ngoroutine 1 [select]:\n```\n": {Parts: []Part{{Rows: []Row{{Cells: []Cell{{Words: "17"}, {Text: Text{Marked(Literal, "goroutine 1 [select]:")}}}}}}}},
+		"- A: running 3\n":                  {Parts: []Part{{Rows: []Row{{Cells: []Cell{{Words: "A"}, {}, {Words: "running 3"}}}}}}},
+	} {
+		if d := cmp.Diff(want, Document{Blocks{table}}.Markdown()); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestAStackOfAText(t *testing.T) {
+	s := Stack{Caption: "Stack of 2 goroutines", Note: "cut", Frames: []Frame{
+		{Path: "sync.", Name: "Wait", Place: "cond.go:7"}, {Fold: "… 2 more frames", Folded: []Frame{{Name: "main.a"}, {Name: "main.b"}}}, {Name: "main.f", Place: "main.go:3", Own: true, Creator: true},
+	}}
+	want := "Stack of 2 goroutines (&gt; own code):\n\n```\n  sync.Wait          cond.go:7\n  … 2 more frames\n> created by main.f  main.go:3\n```\n\ncut\n"
+	if d := cmp.Diff(want, Document{Blocks{s}}.Markdown()); d != "" {
+		t.Error(d)
+	}
+	s.Whole = true
+	if got := (Document{Blocks{s}}).Text(); !strings.Contains(got, "main.a\n") || strings.Contains(got, "more frames") {
+		t.Error(got)
+	}
+}

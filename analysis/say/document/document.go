@@ -224,9 +224,10 @@ type Fold struct {
 	SummaryLook    Look
 	SummaryID, Key ID
 	Title          string
-	// Changes says that it is for readers who may change something.
-	Changes bool
-	Blocks  `json:"Blocks"`
+	// Changes says that it is for readers who may change something, Rest that texts show what
+	// it holds without its summary.
+	Changes, Rest bool
+	Blocks        `json:"Blocks"`
 }
 
 // Problems are groups of problems, each with its places.
@@ -244,7 +245,8 @@ type Problem struct {
 }
 
 // Drawing is a chart, which pages draw. Texts say Text of it, nothing mostly. Main is the
-// picture of the page, which stands for it where there is room for one.
+// picture of the page, which stands for it where there is room for one; texts have the table
+// of its figures, if the chart has one.
 type Drawing struct {
 	Chart Chart
 	Text  string
@@ -331,6 +333,7 @@ func (Terms) block()     {}
 func (Figures) block()   {}
 func (Table) block()     {}
 func (Code) block()      {}
+func (Stack) block()     {}
 func (Section) block()   {}
 func (Group) block()     {}
 func (Line) block()      {}

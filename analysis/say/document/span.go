@@ -78,6 +78,11 @@ const (
 	Destination Look = "destination"
 	Swatch      Look = "swatch"
 	Box         Look = "box"
+	// Named is a word for what follows it, State one of several states with its count, Word a
+	// remark among others.
+	Named Look = "named"
+	State Look = "stw"
+	Word  Look = "word"
 )
 
 // Words is text without a mark.
@@ -105,25 +110,55 @@ func LinkButton(look Look, url, text string) Span {
 	return Span{URL: url, Text: text, Link: &Link{Look: look}}
 }
 
-// String is the text without its marks.
+// String is the text without its marks. What stands apart on a page is set apart by commas.
 func (t Text) String() string {
 	if len(t) == 1 {
 		return t[0].plain()
 	}
 	var b strings.Builder
+	was := false
 	for i := range t {
-		b.WriteString(t[i].plain())
+		text := t[i].plain()
+		switch apart := t[i].Look.apart(); {
+		case strings.Trim(text, " ") == "":
+			if !was {
+				b.WriteString(text)
+			}
+			continue
+		case was && apart:
+			b.WriteString(", ")
+		case was:
+			b.WriteString(" ")
+			fallthrough
+		default:
+			was = apart
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }
 
-// plain is what a text form says of a span.
+// apart reports the look of a span that stands apart from its neighbours.
+func (l Look) apart() bool {
+	switch l {
+	case Chip, Verdict, Judged, Mark, State, Word:
+		return true
+	}
+	return false
+}
+
+// plain is what a text form says of a span: nothing of a control.
 func (s *Span) plain() string {
+	if l := s.Link; s.Look.unprinted() || l != nil && (l.Expanded != "" || l.Look.unprinted() || strings.HasPrefix(string(l.Look), "btn")) {
+		return ""
+	}
 	switch s.Look {
-	case Confidence, Glyph, Swatch, Box, Hidden, Number, Picture, Destination:
+	case Confidence, Glyph, Swatch, Box, Hidden, Number, Picture, Destination, Icon, Ellipsis:
 		return ""
 	case NewLine:
-		return " "
+		return "; "
+	case Named:
+		return s.Text + ":"
 	case Verdict, Judged:
 		if s.Inside == nil {
 			return strings.ReplaceAll(s.Text, "_", " ")

@@ -84,7 +84,6 @@ func (s *Series) StuckTraces() (out []*Trace) {
 		for i := range x.Stack {
 			frame := &x.Stack[i]
 			rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
-			t.Own = t.Own || frame.Own
 		}
 		t.Rows = fold(rows, mostFrames)
 		out = append(out, t)

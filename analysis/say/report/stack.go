@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
@@ -228,8 +227,7 @@ type Trace struct {
 	// Caption describes the members of the stack: "Stack of 60 of 64 goroutines at t7".
 	Caption string
 	Rows    []TraceRow
-	// Own reports that a row is own code. Note is a remark beside the stack.
-	Own  bool   `json:",omitempty"`
+	// Note is a remark beside the stack.
 	Note string `json:",omitempty"`
 }
 
@@ -261,7 +259,6 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	var rows []TraceRow
 	for _, frame := range f.Stack {
 		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
-		out.Own = out.Own || frame.Own
 	}
 	out.Rows = fold(rows, mostFrames)
 	var notes []string
@@ -370,47 +367,18 @@ func (r TraceRow) More() string {
 	return "… " + wording.Plural(len(r.Folded), "more frame", "more frames")
 }
 
-// ownMark precedes own code in texts.
-const ownMark = ">"
-
-// Head is the caption of texts, with the meaning of their mark.
-func (t *Trace) Head() string {
-	if t.Own {
-		return t.Caption + " (" + ownMark + " own code):"
-	}
-	return t.Caption + ":"
+// Stack is the trace as a block of a document, with names and places as the dump prints them.
+func (t *Trace) Stack() document.Stack {
+	return document.Stack{Caption: t.Caption, Frames: frames(t.Rows), Note: t.Note}
 }
 
-// Lines returns the rows as text, leaf first: the mark, the function, and the place in
-// a column if the width allows it. A place that does not fit is on a line of its own.
-func (t *Trace) Lines(width int) []string {
-	const edge = 2
-	heads, column := make([]string, len(t.Rows)), 0
-	for i, r := range t.Rows {
-		heads[i] = r.Function + r.More()
-		if r.Creator {
-			heads[i] = "created by " + r.Function
-		}
-		if n := utf8.RuneCountInString(heads[i]); edge+n+2+utf8.RuneCountInString(r.Place) <= width {
-			column = max(column, n)
-		}
-	}
-	var out []string
-	for i, r := range t.Rows {
-		mark := "  "
-		if r.Own {
-			mark = ownMark + " "
-		}
-		gap := max(column-utf8.RuneCountInString(heads[i]), 0) + 2
-		switch place := utf8.RuneCountInString(r.Place); {
-		case place == 0:
-			out = append(out, mark+heads[i])
-		case edge+utf8.RuneCountInString(heads[i])+gap+place <= width:
-			out = append(out, mark+heads[i]+strings.Repeat(" ", gap)+r.Place)
-		case edge+utf8.RuneCountInString(heads[i])+2+place <= width:
-			out = append(out, mark+heads[i]+"  "+r.Place)
-		default:
-			out = append(out, mark+heads[i], "      "+r.Place)
+func frames(rows []TraceRow) []document.Frame {
+	out := make([]document.Frame, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		out[i] = document.Frame{Name: r.Function, Place: r.Place, Own: r.Own, Creator: r.Creator, Fold: r.More()}
+		if r.Folded != nil {
+			out[i].Folded = frames(r.Folded)
 		}
 	}
 	return out
@@ -443,7 +411,7 @@ func (r *Report) Starts(tree *source.Tree) document.Blocks {
 			for at, line := range e.Lines {
 				mark := " "
 				if e.First+at == e.Line {
-					mark = ownMark
+					mark = document.OwnMark
 				}
 				lines = append(lines, fmt.Sprintf("%s %5d  %s", mark, e.First+at, strings.ReplaceAll(line, "\t", "    ")))
 			}
@@ -452,3 +420,12 @@ func (r *Report) Starts(tree *source.Tree) document.Blocks {
 	}
 	return out
 }
+
+// Head is the caption of texts, with the meaning of their mark.
+func (t *Trace) Head() string {
+	s := t.Stack()
+	return s.Head()
+}
+
+// Lines returns the rows as text, leaf first.
+func (t *Trace) Lines(width int) []string { return document.StackLines(frames(t.Rows), width) }

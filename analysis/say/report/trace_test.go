@@ -65,7 +65,7 @@ func TestThePlumbingOfALongStackIsFolded(t *testing.T) {
 		rows = append(rows, TraceRow{Function: fmt.Sprintf("example.com/web.f%d", i)})
 	}
 	rows = append(rows, TraceRow{Function: "main.main", Place: "main.go:1", Own: true, Creator: true})
-	trace := Trace{Caption: "Stack of 3 of 4 goroutines at t1", Rows: fold(rows, mostFrames), Own: true}
+	trace := Trace{Caption: "Stack of 3 of 4 goroutines at t1", Rows: fold(rows, mostFrames)}
 	want := []string{
 		"  net/http.f0           http.go:0", "  net/http.f1           http.go:1", "  net/http.f2           http.go:2", "  net/http.f3           http.go:3",
 		"  … 6 more frames",
