@@ -171,3 +171,6 @@ func (b *FlameBox) cut(n int) string {
 	}
 	return clip(shortest, n)
 }
+
+// Cells are the figures of the widest boxes.
+func (f FlameData) Cells() (head []string, rows [][]string) { return f.Twin.Head, f.Twin.Rows }

@@ -175,6 +175,23 @@ type MembersData struct {
 	What string `json:",omitempty"`
 }
 
+// Cells are the counts under their snapshots.
+func (m MembersData) Cells() (head []string, rows [][]string) {
+	head, row := []string{"Snapshot"}, []string{wording.Capital(cmp.Or(m.What, "members"))}
+	for i, l := range m.Labels {
+		if slices.Contains(m.Epochs, i) {
+			l += " (restarted)"
+		}
+		head = append(head, l)
+		n := "–"
+		if i < len(m.Values) && m.Values[i].Known() {
+			n = atLeast(m.Values[i].N, isLower(m.Lower, i))
+		}
+		row = append(row, n)
+	}
+	return head, [][]string{row}
+}
+
 func (m MembersData) draw(width float64) drawing {
 	all, words := len(m.Labels), inWords(m.Labels, m.Values, m.Lower)
 	m = m.thinned()

@@ -124,11 +124,10 @@ const (
 	nearHours    = 24
 )
 
-// answer makes the answer of a case whose parts are made; nil where the report has no
-// diagnosis.
+// answer makes the answer of a case whose parts are made; nil where nothing was read.
 func (m *caseMaker) answer(c *Case) *Answer {
 	d := &m.in.Report.Diagnosis
-	if d.Sentence == "" || len(m.in.Report.Series) == 0 {
+	if len(m.columns) == 0 {
 		return nil
 	}
 	a := &Answer{About: m.answerAbout()}
@@ -599,39 +598,5 @@ func (m *caseMaker) largest(a *Answer) {
 	names.tellApart()
 	if more := len(all) - len(a.Groups); more > 0 {
 		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in All groups."
-	}
-}
-
-// write puts the answer at the head of a document, behind its sentence.
-func (a *Answer) write(m *document.Document) {
-	m.Paragraph(strings.TrimSpace(a.Proved + " " + a.Proof))
-	for _, f := range a.Facts {
-		var lines []string
-		for _, l := range f.Lines {
-			lines = append(lines, l.Name+l.Value)
-		}
-		m.Item(f.Name + ": " + strings.Join(lines, "; "))
-	}
-	m.Gap()
-	m.Add(stackBlocks(a.Stack)...)
-	for _, s := range a.Stacks {
-		m.Add(s)
-	}
-	for _, k := range a.Known {
-		m.Item(strings.TrimSuffix(k.Name+": "+k.Value, ": "))
-	}
-	m.Gap()
-	for _, g := range a.Groups {
-		m.Item(strings.Join(slices.DeleteFunc([]string{g.Count + " (" + g.Share + ")", g.Process, g.Name.Text(), g.Oldest}, func(s string) bool { return s == "" }), ", "))
-	}
-	m.Gap()
-	if a.Waits != nil {
-		m.Paragraph(a.Waits.Value)
-	}
-	if a.Do != nil {
-		m.Paragraph("Do this: " + a.Do.Text)
-		if a.Do.Command != "" {
-			m.Fence([]string{a.Do.Command})
-		}
 	}
 }

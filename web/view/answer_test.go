@@ -76,7 +76,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 func TestDocumentsBeginWithTheAnswer(t *testing.T) {
 	text := NewCase(answeredCase()).Page().Body.Markdown()
 	at := 0
-	for _, want := range []string{"# app started 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growing: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s --count 5", "## Findings"} {
+	for _, want := range []string{"# app started 24 sessions", "24 of 24 started", "- Since: before", "- How fast: +12 sessions a minute", "- Limit: none near", "- How sure: Growing: certain", "> main.wait", "Do this: Stop each.", "leakdiff collect --pid 12 --every 30s \\\n  --count 5", "## Findings"} {
 		i := strings.Index(text[at:], want)
 		if i < 0 {
 			t.Fatalf("%q is missing or too early:\n%s", want, text)

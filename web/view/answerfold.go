@@ -95,6 +95,9 @@ func (m *caseMaker) evidenceInside(c *Case) string {
 	if len(c.Locks) > 0 {
 		parts = append(parts, "who waits for whom")
 	}
+	if len(c.Contention) > 0 {
+		parts = append(parts, "who waited for others")
+	}
 	if n := len(c.Minis) + len(c.MoreMinis); n > 0 {
 		parts = append(parts, wording.PagePlural(int64(n), "chart", "charts")+" of what grows")
 	}

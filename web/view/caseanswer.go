@@ -31,7 +31,7 @@ func (c Case) Page() Page {
 		}
 		b.Add(folded(c.Answer.Folds, c.inside))
 		if c.Paging != nil {
-			b.Add(c.Paging.Blocks("Pages of the processes, once more")...)
+			b.Add(document.PageOnly{Blocks: c.Paging.Blocks("Pages of the processes, once more")})
 		}
 	case c.Nothing != nil:
 		b.Add(hero(c.Headline), c.Nothing.section(), c.forms())
@@ -45,13 +45,10 @@ func (c Case) Page() Page {
 		both := document.Group{Look: "split", Blocks: document.Blocks{document.Group{Blocks: c.findingBlocks()}}}
 		both.Add(c.sideBlocks()...)
 		b.Add(document.NewSection("h-f", "Findings", c.findingsNote(), both))
-		b.Add(c.contextBlocks()...)
-		b.Add(c.familyBlocks()...)
 		if !c.Frozen {
 			b.Add(c.forms())
 		}
 	}
-	out.Body = twofold(out.Body, c.words())
 	return out
 }
 
@@ -68,7 +65,7 @@ func hero(title string, lead ...string) document.Group {
 // whose value a save replaced.
 func (c *Case) qualify(b *document.Document) {
 	if c.Lost != nil {
-		b.Add(document.Paragraph{Look: "warn lost", Text: document.Text{document.Plain(c.Lost.Text + " "), document.LinkTo(c.Lost.URL, "Files")}})
+		b.Add(document.Paragraph{Look: "warn lost", Text: document.Text{document.Plain(c.Lost.Text + " "), document.Span{URL: c.Lost.URL, Text: "Files", Link: &document.Link{Look: "noprint"}}}})
 	}
 	if c.Form.Ticket != "" || c.Form.Archived {
 		b.Add(c.Form.chips())
@@ -105,10 +102,13 @@ func (c *Case) inside(key string) document.Blocks {
 		out.Add(document.NewSection("h-f", "Findings", c.findingsNote(), c.findingBlocks()...))
 	case FoldEvidence:
 		out.Add(c.lockBlocks()...)
+		for i := range c.Contention {
+			out.Add(c.Contention[i].inCase(fmt.Sprintf("h-contention-%d", i+1)))
+		}
 		out.Add(c.miniBlocks()...)
 		out.Add(c.contextBlocks()...)
 		out.Add(c.limitBlocks()...)
-		out.Add(c.Further.blocks(&c.Shell)...)
+		out.Add(document.PageOnly{Blocks: c.Further.blocks(&c.Shell)})
 	case FoldTimeline:
 		out.Add(c.timelineBlocks()...)
 	case FoldGroups:
@@ -133,7 +133,7 @@ func (a *Answer) head(headline string) document.Blocks {
 		}
 		top.Text = append(top.Text, document.Span{Look: look, Text: chip.Look, Inside: document.Words(chip.Text)}, document.Plain(" "))
 	}
-	top.Text = append(top.Text, document.Marked("whose", a.About))
+	top.Text = append(top.Text, document.Marked(document.Whose, a.About))
 	head := document.Group{Role: "header", Look: "answer", Blocks: document.Blocks{top, document.Heading{Level: 1, Text: document.Words(headline)}}}
 	if a.Proved+a.Proof != "" {
 		proof := document.Paragraph{Look: "proof"}
@@ -154,7 +154,7 @@ func (a *Answer) head(headline string) document.Blocks {
 }
 
 func (c *AnswerCell) item() document.Item {
-	role := document.Made("role", document.Plain(c.Role))
+	role := document.Made(document.Role, document.Plain(c.Role))
 	out := document.Item{}
 	if c.Cause {
 		out.Look, role.Inside = "cause", document.Text{document.Marked(document.Icon, "◆"), document.Plain(" " + c.Role)}
@@ -181,6 +181,9 @@ func (a *Answer) body() document.Blocks {
 		return nil
 	}
 	main := document.Group{}
+	if len(a.Facts) > 0 {
+		main.Add(document.TextOnly{Blocks: document.Blocks{a.facts()}}) // a page has them beside the stack
+	}
 	if len(a.Totals) > 0 || a.Lives != nil {
 		main.Add(a.charts())
 	}
@@ -192,7 +195,7 @@ func (a *Answer) body() document.Blocks {
 		list := document.List{Look: "stacks one"}
 		for _, k := range a.Known {
 			list.Items = append(list.Items, document.Item{Look: "fr", Blocks: document.Blocks{document.Text{
-				document.Made("m"), document.Made("ff", document.Marked(document.Breakable, k.Name)), document.Marked("loc", k.Value),
+				document.Made("m"), document.Made("ff", document.Marked(document.Breakable, k.Name)), document.Plain(" "), document.Marked("loc", k.Value),
 			}}})
 		}
 		main.Add(document.Group{Look: "stk", Blocks: document.Blocks{document.Paragraph{Look: "cap", Text: document.Words(a.KnownTitle)}, list}})
@@ -206,7 +209,7 @@ func (a *Answer) body() document.Blocks {
 		side.Add(waits)
 	}
 	if len(a.Facts) > 0 {
-		side.Add(a.facts())
+		side.Add(document.PageOnly{Blocks: document.Blocks{a.facts()}})
 	}
 	return document.Blocks{document.Group{Look: "body", Blocks: document.Blocks{main, side}}}
 }
@@ -286,12 +289,12 @@ func (a *Answer) groups() document.Blocks {
 		}
 		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
 			{Look: "num", Text: document.Text{document.Marked(document.Strong, g.Count)}}, {Look: "num soft", Text: document.Words(g.Share)},
-			{Header: true, Look: "fam", Blocks: name}, {Look: "num", Text: document.Words(g.Oldest)},
+			{Header: true, Look: "fam", Blocks: name, Plain: strings.Join(nonEmpty(g.Name.Text(), g.Process), ", ")}, {Look: "num", Text: document.Words(g.Oldest)},
 		}})
 	}
 	out := document.Blocks{table}
 	if a.GroupsNote != "" {
-		out.Add(document.Paragraph{Look: "note", Text: document.Text{document.LinkTo("#h-all", a.GroupsNote)}})
+		out.Add(document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "note", Text: document.Text{document.LinkTo("#h-all", a.GroupsNote)}}}})
 	}
 	return out
 }
@@ -333,7 +336,7 @@ func (c *Case) lockBlocks() document.Blocks {
 		}
 		out.Add(factList(g.Lines))
 		if g.URL != "" {
-			out.Add(document.Paragraph{Look: "note", Text: document.Text{document.LinkTo(g.URL, "Drawn, on the page of the snapshot")}})
+			out.Add(document.Paragraph{Look: "note noprint", Text: document.Text{document.LinkTo(g.URL, "Drawn, on the page of the snapshot")}})
 		}
 	}
 	return document.Blocks{out}

@@ -64,7 +64,7 @@ func (c Case) findingBlocks() document.Blocks {
 
 // rest returns what a page folds because it is long.
 func rest(summary string, blocks ...document.Block) document.Fold {
-	return document.Fold{Look: "rest", Summary: document.Words(summary), Blocks: blocks}
+	return document.Fold{Look: "rest", Summary: document.Words(summary), Rest: true, Blocks: blocks}
 }
 
 func (c *Case) findings(from, to int) document.List {
@@ -104,7 +104,7 @@ func (c *Case) setAside() document.Blocks {
 		}
 		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{text}})
 	}
-	return document.Blocks{rest(wording.PagePlural(int64(len(c.SetAside)), "finding", "findings")+" marked benign", list)}
+	return document.Blocks{document.Fold{Look: "rest", Summary: document.Words(wording.PagePlural(int64(len(c.SetAside)), "finding", "findings") + " marked benign"), Blocks: document.Blocks{list}}}
 }
 
 // finding is one finding with its proof, its stack and what to do.
@@ -118,7 +118,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 		body.Add(evidenceTerms(f.Evidence))
 	}
 	if len(f.MoreEvidence) > 0 {
-		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.MoreEvidence)), "more reason", "more reasons")), Blocks: document.Blocks{evidenceTerms(f.MoreEvidence)}})
+		body.Add(document.Fold{Look: "more", Summary: document.Words(wording.PagePlural(int64(len(f.MoreEvidence)), "more reason", "more reasons")), Rest: true, Blocks: document.Blocks{evidenceTerms(f.MoreEvidence)}})
 	}
 	if len(f.Versions) > 0 {
 		body.Add(f.versions())
@@ -129,7 +129,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	}
 	body.Add(KnownBoxes(f.Advice, f.Known, f.KnownNote)...)
 	if f.Next != "" {
-		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Strong, report.DoThis), document.Plain(f.Next)}})
+		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Named, report.DoThis), document.Plain(" " + f.Next)}})
 	}
 	open := func(url, text string) {
 		body.Add(document.Paragraph{Look: "next noprint", Text: document.Text{document.LinkTo(url, text)}})
@@ -224,6 +224,8 @@ func shareList(rows []CaseShare) document.List {
 // sideBlocks say what the case is made of: bundles, identity, problems.
 func (c Case) sideBlocks() document.Blocks {
 	out := document.Group{Role: "complementary", Look: "facts", Label: "About this case"}
+	// A ticket names the processes, and links to what was read of them.
+	var made document.PageOnly
 	if len(c.Bundles) > 0 {
 		bundles := document.Terms{}
 		for _, b := range c.Bundles {
@@ -235,19 +237,20 @@ func (c Case) sideBlocks() document.Blocks {
 				document.LinkTo(b.URL, b.Name), {Look: document.NewLine}, document.Marked(document.Muted, b.Size+", "+b.Snapshots+", "+b.Problems),
 			}}})
 		}
-		out.Heading(3, "Bundles")
-		out.Add(bundles)
-		out.Say(document.Muted, c.BundlesNote)
+		made.Heading(3, "Bundles")
+		made.Add(bundles)
+		made.Say(document.Muted, c.BundlesNote)
 	}
 	if !c.Frozen {
-		out.Add(document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", "/cases/"+c.ID+"/identity", "Correct identity and times")}})
+		made.Add(document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", "/cases/"+c.ID+"/identity", "Correct identity and times")}})
 	}
 	for _, id := range c.Identity {
-		out.Heading(3, id.Process)
+		made.Heading(3, id.Process)
 		facts := said(id.Facts)
 		facts.Look = ""
-		out.Add(facts)
+		made.Add(facts)
 	}
+	out.Add(made, document.TextOnly{Blocks: document.Blocks{document.Heading{Level: 2, Text: document.Words("Files")}}})
 	if len(c.NotSeen) > 0 {
 		out.Heading(3, "Not seen")
 		for _, n := range c.NotSeen {

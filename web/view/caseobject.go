@@ -2,9 +2,7 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -136,22 +134,3 @@ func (m *caseMaker) objectLink(s *report.Series, f *report.Finding) *Link {
 	}
 	return nil
 }
-
-// listObjects adds the tables of objects.
-func (c Case) listObjects(m *document.Document) {
-	if len(c.Objects) == 0 {
-		return
-	}
-	m.Heading(2, "Objects")
-	for _, g := range c.Objects {
-		var rows [][]string
-		for _, o := range append(g.Rows[:len(g.Rows):len(g.Rows)], g.MoreRows...) {
-			rows = append(rows, []string{strings.TrimSpace(o.Name.Path + o.Name.Name + " " + o.Aside), o.Each, o.HeldBy, o.Course, o.Born, o.Ended, verdictWord(o.Verdict)})
-		}
-		m.Heading(3, g.Process)
-		m.Table(3, objectHeads[:], rows)
-		m.Paragraph(g.Note)
-	}
-}
-
-var objectHeads = [...]string{"Objects", "Each", "Held by", "Count", "Born", "Ended", "Verdict"}

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strings"
+
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
@@ -60,10 +62,11 @@ func (c *Case) figures() document.Blocks {
 	case len(c.Columns) < 5:
 		table.Look += " few"
 	}
-	times := document.Row{Look: "meta plain", Cells: []document.Cell{{Header: true, Text: document.Words("Taken at")}}}
+	times := document.Row{Look: "meta plain", Cells: []document.Cell{{Header: true, Text: document.Words("Taken at"), Plain: "Taken at (UTC)"}}}
 	for _, k := range c.Columns {
 		head := document.Cell{Look: document.Figured, Title: k.Label + ", " + k.Full, Words: k.Label}
 		if k.Restart != "" {
+			head.Plain = k.Label + " (restarted: " + k.Restart + ")"
 			head.Text = append(head.Text, document.Span{Look: document.NewLine}, document.Span{Look: document.Muted, Text: "restarted", Title: "restarted before it: " + k.Restart})
 		}
 		table.Head = append(table.Head, head)
@@ -71,7 +74,7 @@ func (c *Case) figures() document.Blocks {
 		if k.Day != "" {
 			at = document.Text{document.Marked(document.Strong, k.Day), {Look: document.NewLine}}
 		}
-		times.Cells = append(times.Cells, document.Cell{Look: document.Figured, Text: append(at, document.Plain(k.Clock))})
+		times.Cells = append(times.Cells, document.Cell{Look: document.Figured, Text: append(at, document.Plain(k.Clock)), Plain: strings.TrimSpace(k.Day + " " + k.Clock)})
 	}
 	rows := []document.Row{times}
 	for i := range c.Groups {
@@ -232,7 +235,7 @@ func (c Case) familyBlocks() document.Blocks {
 		summary = c.Box.Note
 	}
 	out.Add(document.Fold{Look: "fold", Open: c.Answer != nil || c.Box.Text != "" || c.Applied != "", Summary: document.Words(summary), Blocks: document.Blocks{c.familyTable()}})
-	return document.Blocks{out}
+	return document.Blocks{document.PageOnly{Blocks: document.Blocks{out}}, c.familiesInWords()}
 }
 
 func (c *Case) familyTable() document.Table {

@@ -3,7 +3,6 @@ package view
 import (
 	"strings"
 
-	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 )
@@ -20,7 +19,7 @@ func (c Compare) Page() Page {
 	if c.Frozen {
 		d.Say("note", c.Applied)
 	} else {
-		d.Add(c.tools(), c.picker())
+		d.Add(c.tools(), c.picker(), applied(c.Applied))
 	}
 	if c.LeftOut != "" {
 		d.Mind(c.LeftOut)
@@ -35,7 +34,6 @@ func (c Compare) Page() Page {
 	if len(c.Heads) > 0 {
 		d.Add(c.table())
 	}
-	out.Body = twofold(out.Body, c.words())
 	return out
 }
 
@@ -123,13 +121,13 @@ func (h *CompareHead) cell() document.Cell {
 	if h.Note != "" {
 		text = append(text, document.Marked("sub", h.Note))
 	}
-	return document.Cell{Look: document.Figured, Title: h.Full, Sort: document.ID(h.Order.Sort), Text: text}
+	return document.Cell{Look: document.Figured, Title: h.Full, Plain: strings.TrimSpace(h.Label + " " + h.Note), Sort: document.ID(h.Order.Sort), Text: text}
 }
 
 // row is one family over the columns.
 func (r *CompareRow) row() document.Row {
 	out := document.Row{Cells: make([]document.Cell, 0, len(r.Cells)+3)}
-	out.Cells = append(out.Cells, document.Cell{Header: true, Blocks: r.Name.inUnit(r.Unit)})
+	out.Cells = append(out.Cells, document.Cell{Header: true, Blocks: r.Name.inUnit(r.Unit), Plain: r.Unit + " " + r.Name.Text()})
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, document.Cell{Text: document.Text{figureSpan(c.Text, c.Sign)}})
 	}
@@ -177,51 +175,4 @@ func judgedText(verdict, triage string) document.Text {
 		out = append(out, document.Plain(" "), document.Marked(document.Mark, triage))
 	}
 	return out
-}
-
-// words are the table as text for a ticket.
-func (c *Compare) words() document.Document {
-	var m document.Document
-	m.Heading(1, c.Headline)
-	for _, w := range c.Minds {
-		m.Paragraph("Mind: " + w)
-	}
-	if c.Applied != "" {
-		m.Paragraph(c.Applied)
-	}
-	if c.LeftOut != "" {
-		m.Paragraph(c.LeftOut)
-	}
-	head := []string{"Family"}
-	for _, h := range c.Heads {
-		head = append(head, strings.TrimSpace(h.Label+" "+h.Note))
-	}
-	head = append(head, "Δ", "Verdict")
-	cells := func(name string, row []CompareCell, rest ...string) []string {
-		out := []string{name}
-		for _, c := range row {
-			out = append(out, c.Text)
-		}
-		return append(out, rest...)
-	}
-	var rows [][]string
-	for _, t := range c.Totals {
-		rows = append(rows, cells(t.Name, t.Cells, "", ""))
-	}
-	m.Table(1, head, rows)
-	for _, s := range c.Sections {
-		m.Heading(2, s.Title+": "+s.Note)
-		rows = nil
-		for _, r := range s.Rows {
-			delta := "n/a"
-			if r.Compared {
-				delta = wording.Signed(r.Delta)
-			}
-			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, marked(verdictWord(r.Verdict), r.Triage)))
-		}
-		if len(rows) > 0 && s.Name != string(diff.Unchanged) {
-			m.Table(1, head, rows)
-		}
-	}
-	return m
 }

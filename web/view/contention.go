@@ -90,13 +90,7 @@ func (g *ContentionGroup) section(id string) document.Section {
 	return document.NewSection(document.ID(id), g.Head, g.Note, table)
 }
 
-func writeContention(m *document.Document, groups []ContentionGroup) {
-	for _, g := range groups {
-		m.Heading(2, g.Head)
-		m.Paragraph(g.Note)
-		for _, line := range g.Lines {
-			m.Item(line)
-		}
-		m.Gap()
-	}
+// inCase is the profile on the page of a case: its first stacks in a sentence each.
+func (g *ContentionGroup) inCase(id string) document.Section {
+	return document.NewSection(document.ID(id), g.Head, g.Note, seenList(g.Lines))
 }

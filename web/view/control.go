@@ -33,6 +33,14 @@ func (b FilterBox) Blocks() document.Blocks {
 	return document.Blocks{form}
 }
 
+// applied are the filter and the order of a page in words. A page shows them in its controls,
+// which texts do not have.
+func applied(words string) document.TextOnly {
+	var out document.TextOnly
+	out.Paragraph(words)
+	return out
+}
+
 // tabs is a choice of one by links; of one there is nothing to choose.
 func tabBlocks(label string, tabs []DiffTab) document.Blocks {
 	if len(tabs) < 2 {

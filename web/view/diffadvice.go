@@ -11,9 +11,6 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// adviceTitle stands above what is known of the families that grow.
-const adviceTitle = "What grows here, and what to do"
-
 // maxDiffAdvice is the number of findings a comparison repeats.
 const maxDiffAdvice = 3
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -71,18 +70,4 @@ func between(counts analysis.Counts, a, b int) string {
 		return "–"
 	}
 	return wording.Number(int64(sum))
-}
-
-// listObjects adds the table of objects.
-func (d Diff) listObjects(m *document.Document) {
-	if len(d.Objects) == 0 {
-		return
-	}
-	m.Heading(2, "Objects")
-	var rows [][]string
-	for _, o := range d.Objects {
-		rows = append(rows, []string{o.Name.Path + o.Name.Name, o.Each, o.A, o.B, wording.Signed(o.Delta), o.Born, o.Ended})
-	}
-	m.Table(2, []string{"Objects", "Each", "A", "B", "Δ", "Born", "Ended"}, rows)
-	m.Paragraph(d.ObjectsNote)
 }

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/wording"
 )
 
 // Page is the page that compares two snapshots.
@@ -11,7 +13,6 @@ func (d Diff) Page() Page {
 	b := &out.Body
 	b.Title(d.Headline)
 	if d.A.ID == "" {
-		out.Body = twofold(out.Body, d.words())
 		return out
 	}
 	b.Add(d.summary()...)
@@ -19,7 +20,7 @@ func (d Diff) Page() Page {
 		b.Mind(m)
 	}
 	if d.Why != nil {
-		b.Add(d.Why.section())
+		b.Add(document.PageOnly{Blocks: document.Blocks{d.Why.section()}}) // it answers a click
 	}
 	if len(d.Advice) > 0 {
 		b.Add(d.advice())
@@ -27,7 +28,7 @@ func (d Diff) Page() Page {
 	if d.Frozen {
 		b.Say("note", d.Applied)
 	} else {
-		b.Add(d.tools(), d.others())
+		b.Add(d.tools(), d.others(), applied(d.Applied))
 	}
 	b.Add(document.Heading{Level: 2, Look: document.Hidden, Text: document.Words("Families")})
 	b.Say("empty", d.Empty)
@@ -35,7 +36,9 @@ func (d Diff) Page() Page {
 	if d.Figures != "" && !d.Frozen {
 		note = document.Text{document.Marked(document.Strong, "A and B: "+d.Figures+"; Δ in members."), document.Plain(" ")}
 	}
-	b.Add(document.Paragraph{Look: "note cap", Text: append(note, document.Plain("What grew first, then new, unchanged, shrunk, gone. Small lines: own scale from 0, one step per snapshot; the band is A to B."))})
+	b.Add(document.PageOnly{Blocks: document.Blocks{ // it explains the small lines
+		document.Paragraph{Look: "note cap", Text: append(note, document.Plain("What grew first, then new, unchanged, shrunk, gone. Small lines: own scale from 0, one step per snapshot; the band is A to B."))},
+	}})
 	for i := range d.Sections {
 		b.Add(d.section(&d.Sections[i])...)
 	}
@@ -43,23 +46,22 @@ func (d Diff) Page() Page {
 		b.Add(d.objects())
 	}
 	b.Add(document.Drawing{Chart: d.Twin})
-	out.Body = twofold(out.Body, d.words())
 	return out
 }
 
 // summary is A and B with what came and went between them.
 func (d *Diff) summary() document.Blocks {
-	line := document.Group{Look: "abline"}
-	line.Add(d.side("A", &d.A))
+	sides := document.Blocks{d.side("A", &d.A)}
 	if d.Swap != "" {
-		line.Add(document.Text{{URL: d.Swap, Text: "⇄", Link: &document.Link{Look: "btn quiet", Label: "Swap A and B", Key: "s"}}})
+		sides.Add(document.Text{{URL: d.Swap, Text: "⇄", Link: &document.Link{Look: "btn quiet", Label: "Swap A and B", Key: "s"}}})
 	}
-	line.Add(d.side("B", &d.B))
+	sides.Add(d.side("B", &d.B))
 	if d.HasTotal {
-		line.Add(document.Group{Look: "abcell delta", Blocks: document.Blocks{document.Group{Blocks: document.Blocks{document.Text{
+		sides.Add(document.Group{Look: "abcell delta", Blocks: document.Blocks{document.Group{Blocks: document.Blocks{document.Text{
 			document.Marked(document.Muted, "Δ"), {Look: document.NewLine}, document.Made("big", deltaSpan(d.Total, true)), document.Plain(" "), document.Marked(document.Soft, d.Percent),
 		}}}}})
 	}
+	line := document.Group{Look: "abline", Blocks: document.Blocks{document.PageOnly{Blocks: sides}, d.sidesInWords()}}
 	flow := document.Group{Look: "flow"}
 	if d.Summary == nil {
 		flow.Add(document.Paragraph{Text: document.Words(d.Unfollowed)})
@@ -67,7 +69,7 @@ func (d *Diff) summary() document.Blocks {
 		counted := func(look document.Look, figure, word string) document.Span {
 			return document.Made(look, document.Marked(document.Figured, figure), document.Plain(" "+word))
 		}
-		text := document.Text{counted("word", d.Ended, "ended"), counted("word", d.Survive, "survived"), counted("r", d.Born, "born")}
+		text := document.Text{counted("word", d.Ended, "ended"), counted("word", d.Survive, "survived"), counted("word r", d.Born, "born")}
 		flow.Add(document.Drawing{Chart: *d.Summary}, document.Paragraph{Text: append(text, pictureLink(d.Summary.ID, "This bar")...)})
 	}
 	line.Add(flow)
@@ -83,6 +85,22 @@ func (d *Diff) summary() document.Blocks {
 		totals.Items = append(totals.Items, document.Item{Blocks: document.Blocks{text}})
 	}
 	return document.Blocks{line, totals}
+}
+
+// sidesInWords are A and B with process, day and case, which stand in the frame of a page.
+func (d *Diff) sidesInWords() document.TextOnly {
+	terms := document.Terms{}
+	for _, p := range []Pair{{"A", d.A.words()}, {"B", d.B.words()}} {
+		terms.Rows = append(terms.Rows, p.term())
+	}
+	if d.HasTotal {
+		terms.Rows = append(terms.Rows, Pair{"Δ", wording.Signed(d.Total) + " " + d.Unit + " " + d.Percent}.term())
+	}
+	return document.TextOnly{Blocks: document.Blocks{terms}}
+}
+
+func (s *DiffSide) words() string {
+	return s.Process + " " + s.Label + ", " + s.Full + " UTC" + ofCase(s.Case)
 }
 
 // side is one of both snapshots.
@@ -178,11 +196,19 @@ func (d *Diff) baseline() document.Fold {
 
 func (d *Diff) section(s *DiffSection) document.Blocks {
 	title := document.Text{document.Marked(document.Strong, s.Title), document.Plain(" "), document.Marked(document.Muted, s.Note)}
-	id := "h-" + s.Name
 	switch {
+	case s.Name == string(diff.Unchanged) && !s.Empty(): // a ticket is about what changed
+		return document.Blocks{document.PageOnly{Blocks: d.opening(s, title)}, document.TextOnly{Blocks: document.Blocks{document.Paragraph{Text: title}}}}
 	case s.Empty():
 		return document.Blocks{document.Paragraph{Look: "dsec none", Text: title}}
-	case s.Folded:
+	}
+	return d.opening(s, title)
+}
+
+// opening is a section with its families, folded or not.
+func (d *Diff) opening(s *DiffSection, title document.Text) document.Blocks {
+	id := "h-" + s.Name
+	if s.Folded {
 		return document.Blocks{document.Fold{Look: "dsec", SummaryID: document.ID(id), Summary: title, Blocks: d.table(s)}}
 	}
 	out := document.Group{Role: "section", Look: "dsec", LabelledBy: document.ID(id)}
@@ -263,7 +289,7 @@ func (r *DiffRow) row() document.Row {
 		judged[0] = document.Made("v later", document.Marked(document.Icon, "×"), document.Plain(r.Fate))
 	}
 	out := document.Row{ID: document.ID(r.Anchor), Cells: []document.Cell{
-		{Look: "fam", Blocks: name}, {Look: "sp", Blocks: document.Blocks{document.Drawing{Chart: r.Spark}}},
+		{Look: "fam", Blocks: name, Plain: r.Unit + " " + r.Name.Text()}, {Look: "sp", Blocks: document.Blocks{document.Drawing{Chart: r.Spark}}},
 		figureCell("num", "A", r.A, r.SignA), figureCell("num", "B", r.B, r.SignB), {Look: "num", Name: "Δ", Text: document.Text{deltaSpan(r.Delta, !r.Unknown)}},
 		figureCell("num soft", "%", r.Percent, 0), figureCell("num", "New", r.New, 0), figureCell("num", "Gone", r.Gone, 0), figureCell("num", "Survived", r.Survived, 0),
 		figureCell("num soft", "Oldest wait", r.Wait, 0), {Look: "ver", Text: judged},
@@ -282,7 +308,7 @@ func (d *Diff) opened(r *DiffRow) document.Row {
 		if r.Detail.HasStacks {
 			summary = "Stacks, states and waits"
 		}
-		out.Look, detail = "plain toopen", document.Fold{Look: "more", Summary: document.Words(summary), Blocks: document.Blocks{detail}}
+		out.Look, detail = "plain toopen", document.Fold{Look: "more", Summary: document.Words(summary), Rest: true, Blocks: document.Blocks{detail}}
 	}
 	out.Cells = []document.Cell{{Span: diffColumns, Blocks: document.Blocks{detail}}}
 	return out

@@ -271,14 +271,6 @@ func (m *diffMaker) fate(r diff.Row) string {
 	return word + " by " + Visible(m.in.Labels[at])
 }
 
-// verdictOf is the verdict of a row in words, or its fate.
-func (r DiffRow) verdictOf() string {
-	if r.Fate != "" {
-		return marked(r.Fate, r.Triage)
-	}
-	return marked(verdictWord(r.Verdict), r.Triage)
-}
-
 // twin holds the figures of the small lines.
 func (m *diffMaker) twin(all []DiffSection) chart.Table {
 	t := chart.Table{Caption: "Members of each family per snapshot", Head: []string{"Family"}}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/document"
 	"leakdiff/web/chart"
 )
 
@@ -137,11 +136,3 @@ func hasStacks(all ...*analysis.Snapshot) bool {
 
 // WithoutStacks is a page of none.
 const WithoutStacks Stacks = false
-
-// writeShares lists families with what is said of each.
-func writeShares(d *document.Document, rows []CaseShare) {
-	for _, r := range rows {
-		d.Item(strings.TrimSpace(r.Name.Text() + ": " + r.Facts + ". " + r.Reason))
-	}
-	d.Gap()
-}

@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -363,21 +362,4 @@ func flameExcerpt(in FlameInput) *chart.FlameData {
 	d := m.data(m.planned(excerptRows, narrowestRead))
 	d.Desc = fmt.Sprintf("The upper %d rows of a tree of calls, root on top.", excerptRows)
 	return d
-}
-
-// words are the graph as text for a ticket: its widest calls, indented.
-func (f *Flame) words() document.Document {
-	var m document.Document
-	m.Heading(1, f.Headline)
-	m.Paragraph(f.Lead)
-	for _, w := range f.Minds {
-		m.Paragraph("Mind: " + w)
-	}
-	if f.Chart == nil {
-		m.Paragraph(f.Empty)
-		return m
-	}
-	m.Table(1, f.Chart.Twin.Head, f.Chart.Twin.Rows)
-	m.Paragraph(f.Note)
-	return m
 }

@@ -32,7 +32,7 @@ func (f Flame) Page() Page {
 		if !f.Frozen {
 			graph.Add(document.Text{document.LinkButton("skip inplace", "#h-ends", "Skip the boxes of the graph")})
 		}
-		graph.Add(document.Drawing{Chart: *f.Chart})
+		graph.Add(document.Drawing{Chart: *f.Chart, Main: true})
 	}
 	ends := document.NewSection("", "", "")
 	ends.ID, ends.Title, ends.Note, ends.Target = "h-ends", document.Words("Families below this box"), document.Words(f.EndNote), true
@@ -48,7 +48,6 @@ func (f Flame) Page() Page {
 		ends.Add(list)
 	}
 	b.Add(graph, ends)
-	out.Body = twofold(out.Body, f.words())
 	return out
 }
 
@@ -96,7 +95,7 @@ func FlameTable(body document.Document) (head []string, rows [][]string) {
 	body.Walk(func(b document.Block) {
 		if d, ok := b.(document.Drawing); ok {
 			if f, ok := d.Chart.(chart.FlameData); ok {
-				head, rows = f.Twin.Head, f.Twin.Rows
+				head, rows = f.Cells()
 			}
 		}
 	})

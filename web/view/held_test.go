@@ -51,7 +51,7 @@ func TestAFindingThatAnotherOneHoldsIsFoldedBelowIt(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if text := c.Page().Body.Markdown(); !strings.Contains(text, "#### 1.1. Behind it: the victim (leaking, server)") {
+	if text := c.Page().Body.Markdown(); !strings.Contains(text, "### 1.1. the victim\n\nleaking, server") {
 		t.Error(text)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -342,39 +341,6 @@ func itOrThem(n int) string {
 		return "it"
 	}
 	return "them"
-}
-
-// known writes the classes and known leaks of a finding or family.
-func writeKnown(m *document.Document, advice []ClassAdvice, known []KnownLeak, note string) {
-	for _, a := range advice {
-		text := a.Cause
-		if len(a.Signs) > 0 {
-			text += " (" + strings.Join(a.Signs, "; ") + ")"
-		}
-		if a.Seen != "" {
-			m.Item(report.WhatItIs + ": " + text + ", " + a.Seen)
-			continue
-		}
-		m.Item(report.WhatItIs + ": " + text)
-		m.Item(report.CheckFirst + ": " + a.FirstCheck)
-		m.Item(report.DoThis + ": " + strings.Join(a.Remedy, " "))
-		if len(a.Warnings) > 0 {
-			m.Item(report.TakeCare + ": " + strings.Join(a.Warnings, " "))
-		}
-		m.Item(report.Afterwards + ": " + strings.Join(a.Validate, " "))
-		m.Item(report.Upstream + " when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
-	}
-	for _, k := range known {
-		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}
-		for _, f := range k.Facts {
-			parts = append(parts, f.Name+": "+f.Value+".")
-		}
-		m.Item(strings.Join(append(parts, k.Reference), " "))
-	}
-	if note != "" {
-		m.Item("Known leaks: " + note)
-	}
-	m.Gap()
 }
 
 // Knowledge is the page of the catalogue.

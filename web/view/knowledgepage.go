@@ -29,14 +29,14 @@ func knownBox(note string, known []KnownLeak) document.Group {
 
 // labelled is a sentence behind its word.
 func labelled(word, text string) document.Paragraph {
-	return document.Paragraph{Text: document.Text{document.Marked(document.Strong, word), document.Plain(" " + text)}}
+	return document.Paragraph{Text: document.Text{document.Marked(document.Named, word), document.Plain(" " + text)}}
 }
 
 const foldedAdvice = "What to do, what to take care of, how to check afterwards, when to report"
 
 // box says first what to check; the rest opens.
 func (a *ClassAdvice) box() document.Group {
-	cause := document.Text{document.Marked(document.Strong, report.WhatItIs), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
+	cause := document.Text{document.Marked(document.Named, report.WhatItIs), document.Plain(" "), document.LinkTo(a.URL, a.Cause)}
 	if a.Seen != "" {
 		cause = append(cause, document.Plain(" ("+a.Seen+")"))
 	}
@@ -46,7 +46,7 @@ func (a *ClassAdvice) box() document.Group {
 		out.Paragraph(s)
 	}
 	if a.FirstCheck != "" {
-		out.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms(a.LooksLike)}})
+		out.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Rest: true, Blocks: document.Blocks{a.terms(a.LooksLike)}})
 	}
 	return out
 }
@@ -73,6 +73,9 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 		}
 		add("Metrics", metrics)
 	}
+	for i := range out.Rows {
+		out.Rows[i].PageOnly = true // a ticket takes what to do
+	}
 	var remedy, validate, upstream document.Blocks
 	for _, w := range a.Warnings {
 		remedy.Mind(w)
@@ -87,7 +90,9 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 	upstream.Add(steps(a.Attach))
 	add(report.Upstream, upstream)
 	for _, c := range a.Corrections {
-		out.Rows = append(out.Rows, oftenSaid(c))
+		row := oftenSaid(c)
+		row.PageOnly = true
+		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
@@ -163,7 +168,10 @@ func (c Case) contextBlocks() document.Blocks {
 				n := &x.Normal[i]
 				normal.Items = append(normal.Items, document.Item{Blocks: document.Blocks{n.Name.titleBlock(), document.Paragraph{Look: "note", Text: document.Words(n.Count + ": " + n.Reason)}}})
 			}
-			out.Add(document.Fold{Look: "rest", Summary: document.Words(x.Healthy), Blocks: document.Blocks{normal}})
+			// The list is as long as the dump.
+			out.Add(document.TextOnly{Blocks: document.Blocks{document.Paragraph{Text: document.Words(x.Healthy)}}}, document.PageOnly{Blocks: document.Blocks{
+				document.Fold{Look: "rest", Summary: document.Words(x.Healthy), Blocks: document.Blocks{normal}},
+			}})
 		}
 	}
 	return document.Blocks{out}
@@ -192,7 +200,7 @@ func (k *FamilyKnowledge) Blocks() document.Blocks {
 	}
 	if n := k.Normal; n != nil {
 		normal := document.Group{Look: "box"}
-		normal.Add(document.Paragraph{Text: document.Text{document.Marked(document.Strong, "Normal stack"), document.Plain(" "), document.LinkTo(n.URL, n.Library)}})
+		normal.Add(document.Paragraph{Text: document.Text{document.Marked(document.Named, "Normal stack"), document.Plain(" "), document.LinkTo(n.URL, n.Library)}})
 		normal.Paragraph(n.Reason)
 		normal.Paragraph(n.Note)
 		out.Add(normal)
@@ -264,7 +272,7 @@ func (k *Knowledge) classes() document.Section {
 		box := document.Group{Look: "box advice", ID: document.ID("c-" + a.Key)}
 		box.Heading(3, a.Cause)
 		box.Paragraph(a.LooksLike)
-		box.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Blocks: document.Blocks{a.terms("")}})
+		box.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Rest: true, Blocks: document.Blocks{a.terms("")}})
 		out.Add(box)
 	}
 	return out

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -131,27 +129,6 @@ func heldWord(sure report.LockCertainty) string {
 		return "held by"
 	}
 	return string(sure)
-}
-
-// listLocks adds who waits for whom.
-func (c Case) listLocks(m *document.Document) {
-	if len(c.Locks) == 0 {
-		return
-	}
-	m.Heading(2, lockHead)
-	for _, g := range c.Locks {
-		if len(c.Locks) > 1 || g.At != "" {
-			m.Heading(3, strings.TrimSpace(g.Process+" "+g.At))
-		}
-		writeLocks(m, g)
-	}
-}
-
-func writeLocks(d *document.Document, g LockGroup) {
-	for _, line := range g.Lines {
-		d.Item(report.LockLine{Head: line.Name, Text: line.Value}.Sentence())
-	}
-	d.Gap()
 }
 
 const lockHead = "Who waits for whom"

@@ -32,8 +32,3 @@ func (p *Page) charts() []chart.Chart {
 	})
 	return out
 }
-
-// twofold is a document that a page shows in one way and a text in another.
-func twofold(page, text document.Document) document.Document {
-	return document.Document{Blocks: document.Blocks{document.PageOnly(page), document.TextOnly(text)}}
-}

@@ -101,21 +101,6 @@ func sortBySeverity(groups []Problem) {
 	})
 }
 
-// problemLine is a group of problems in one line.
-func problemLine(p Problem) string {
-	places := make([]string, len(p.Where))
-	for i, w := range p.Where {
-		places[i] = w.Text
-	}
-	s := p.What + ": " + strings.Join(places, "; ")
-	for _, part := range []string{p.More, p.Why, p.Hint} {
-		if part != "" {
-			s += "; " + part
-		}
-	}
-	return s
-}
-
 // Block is one group of problems.
 func (p Problem) Block() document.Problem {
 	out := document.Problem{Severity: p.Severity, What: p.What, Count: p.Count, More: p.More, Why: p.Why, Hint: p.Hint}

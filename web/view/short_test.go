@@ -43,7 +43,7 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 		t.Errorf("note: %q", c.ShortNote)
 	}
 	text := c.Page().Body.Text()
-	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026", "Findings\n"}
+	lines := []string{"leaking app: main.leak: 0 to 24 goroutines", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "suspicious db:", "Findings\n", "Timeline\n"}
 	if !slices.IsSortedFunc(lines, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) }) || strings.Count(text, "How sure:") != 1 {
 		t.Errorf("not in this order: %q\n%s", lines, text)
 	}

@@ -2,8 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"leakdiff/analysis/say/document"
 )
@@ -52,7 +50,6 @@ func (s Snapshot) Page() Page {
 		d.Add(document.NewSection("h-wait", "Waiting at least, minutes", s.WaitNote, document.Drawing{Chart: *s.Waits}))
 	}
 	d.Add(document.Group{Look: "cols2 below", Blocks: document.Blocks{s.sources(), s.facts()}})
-	out.Body = twofold(out.Body, s.words())
 	return out
 }
 
@@ -83,12 +80,13 @@ func factList(facts []Pair) document.List {
 	return out
 }
 
-func flameLegend(keys []FlameKey) document.Paragraph {
+// flameLegend explains the looks of boxes, which texts do not have.
+func flameLegend(keys []FlameKey) document.PageOnly {
 	var out document.Text
 	for _, k := range keys {
 		out = append(out, document.Made("stw", document.Marked(document.Box, k.Look), document.Plain(k.Text)))
 	}
-	return document.Paragraph{Look: "legendline", Text: out}
+	return document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "legendline", Text: out}}}
 }
 
 // locks returns who waits for whom.
@@ -111,7 +109,7 @@ func (s *Snapshot) families() document.Section {
 	if s.Frozen {
 		out.Say("note", s.Applied)
 	} else {
-		out.Add(s.tools())
+		out.Add(s.tools(), applied(s.Applied))
 	}
 	if len(s.Families) > 0 {
 		out.Add(s.table(s.Families, "Families"))
@@ -153,7 +151,7 @@ func (s *Snapshot) table(families []SnapshotFamily, name string) document.Table 
 			states.Blocks = append(document.Blocks{document.Drawing{Chart: *f.Bar}}, states.Blocks...)
 		}
 		out.Parts[0].Rows[i].Cells = []document.Cell{
-			{Look: "fam", Blocks: named}, {Look: "num", Name: "Members", Text: document.Words(f.Count)}, {Look: "num soft", Name: "Share", Text: document.Words(f.Share)},
+			{Look: "fam", Blocks: named, Plain: marked(f.Name.Text(), f.Triage) + ", " + f.Name.Kind}, {Look: "num", Name: "Members", Text: document.Words(f.Count)}, {Look: "num soft", Name: "Share", Text: document.Words(f.Share)},
 			states, {Look: "num soft", Name: "Oldest wait", Text: orNone(f.Wait)},
 		}
 	}
@@ -204,59 +202,4 @@ func (s *Snapshot) facts() document.Group {
 		out.Add(document.NewSection("h-fig", "Limits and metrics", "", figures))
 	}
 	return out
-}
-
-// words are the snapshot as text for a ticket.
-func (s *Snapshot) words() document.Document {
-	var m document.Document
-	m.Heading(1, s.Headline)
-	m.Paragraph(s.Lead)
-	for _, w := range s.Minds {
-		m.Paragraph("Mind: " + w)
-	}
-	if len(s.States) > 0 {
-		words := make([]string, len(s.States))
-		for i, st := range s.States {
-			words[i] = st.Name + " " + st.Count
-		}
-		m.Paragraph("States: " + strings.Join(words, ", ") + ".")
-	}
-	for _, f := range s.Facts {
-		m.Heading(2, f.Name)
-		m.Paragraph(f.Value)
-	}
-	if s.Locks != nil {
-		m.Heading(2, lockHead)
-		writeLocks(&m, *s.Locks)
-	}
-	writeContention(&m, s.Contention)
-	if len(s.Families) > 0 {
-		m.Heading(2, "Families")
-		var rows [][]string
-		for _, f := range slices.Concat(s.Families, s.Single) {
-			rows = append(rows, []string{marked(f.Name.Text(), f.Triage), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
-		}
-		m.Table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
-	} else {
-		m.Paragraph(s.FamiliesNote)
-	}
-	if len(s.Artifacts) > 0 {
-		m.Heading(2, "Read from")
-		for _, a := range s.Artifacts {
-			m.Item(a.Path + " (" + a.Kind + "): " + a.Outcome)
-		}
-		m.Gap()
-	}
-	if len(s.Problems) > 0 {
-		m.Heading(2, "Problems")
-		for _, p := range s.Problems {
-			m.Item(problemLine(p))
-		}
-		m.Gap()
-	}
-	m.Heading(2, "Identity")
-	for _, f := range s.Identity {
-		m.Item(f.Name + ": " + f.Value + " (" + f.Source + ")")
-	}
-	return m
 }

@@ -10,13 +10,14 @@ func (d *Diff) detail(r *DiffRow) document.Block {
 	out := document.Group{Look: "detail"}
 	out.Add(d.detailHead(r))
 	if t.HasStacks {
+		var sides document.PageOnly
 		switch d.Stacks {
 		case "split":
-			out.Add(t.split("stacks wide-grid both"))
+			sides.Add(t.split("stacks wide-grid both"))
 		case "unified":
-			out.Add(t.unified("stacks uni"))
+			sides.Add(t.unified("stacks uni"))
 		default:
-			out.Add(t.split("stacks wide-grid"), t.unified("stacks uni narrow-only"))
+			sides.Add(t.split("stacks wide-grid"), t.unified("stacks uni narrow-only"))
 		}
 		key := document.Text{
 			document.Made("word", document.Marked(document.OnlyA, "−"), document.Plain(" only in A")), document.Made("word", document.Marked(document.OnlyB, "+"), document.Plain(" only in B")),
@@ -25,7 +26,9 @@ func (d *Diff) detail(r *DiffRow) document.Block {
 		if t.Elided != "" {
 			key = append(key, document.Marked("word", t.Elided))
 		}
-		out.Add(document.Paragraph{Look: "key", Text: key})
+		sides.Add(document.Paragraph{Look: "key", Text: key})
+		// A text has no columns for A and B: the pair is a unified diff.
+		out.Add(sides, document.TextOnly{Blocks: document.Blocks{document.Code{Lines: t.text()}}})
 	} else {
 		out.Add(attributeTable(t.Attributes)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis/say/document"
+	"leakdiff/web/chart"
 )
 
 // The pages of a family and of a kind of objects are of one make: the thing with its key
@@ -66,7 +67,7 @@ func folded(all []AnswerFold, inside func(key string) document.Blocks) document.
 			look += " noprint"
 		}
 		out.Add(document.Fold{
-			Look: document.Look(look), ID: document.ID("p-" + f.Key), Open: f.Open, Summary: document.Text{document.Marked(document.Strong, f.Title), document.Plain(" "), document.Marked("inside", f.Inside)},
+			Look: document.Look(look), ID: document.ID("p-" + f.Key), Open: f.Open, Summary: document.Text{document.Marked(document.Strong, f.Title), document.Plain(" "), document.Marked("inside", f.Inside)}, Rest: true,
 			Blocks: document.Blocks{document.Group{Look: "in", Blocks: inside(f.Key)}},
 		})
 	}
@@ -81,13 +82,22 @@ func panel(title string, inside ...document.Block) document.Group {
 	return out
 }
 
-// drawn is a chart with a sentence above it and the address of its file below.
-func drawn(title, note string, drawing document.Chart, id string) document.Group {
+// drawn is a chart with a sentence above it and the address of its file below. A text has no
+// chart and says nothing of it.
+func drawn(title, note string, drawing document.Chart, id string) document.PageOnly {
 	out := panel(title)
 	out.Paragraph(note)
 	out.Add(document.Drawing{Chart: drawing})
 	out.Add(pictureLink(id, title))
-	return out
+	return document.PageOnly{Blocks: document.Blocks{out}}
+}
+
+// lifelines are births and ends, or why none are drawn.
+func lifelines(drawing *chart.LifelinesData, note string) document.Block {
+	if drawing == nil {
+		return panel("Lifelines", document.Paragraph{Text: document.Words(note)})
+	}
+	return drawn("Lifelines", note, *drawing, drawing.ID)
 }
 
 // saidTerms returns what a verdict does not exclude, and what would change it.
@@ -231,15 +241,17 @@ func (f Family) Page() Page {
 		case FoldKey:
 			return document.Blocks{f.keySection()}
 		case FoldStacks:
+			if f.First.Code != nil {
+				return document.Blocks{document.PageOnly{Blocks: f.variants()}} // a text has the first of them above, whole
+			}
 			return f.variants()
 		case FoldMembers:
-			return document.Blocks{f.members()}
+			return document.Blocks{document.PageOnly{Blocks: document.Blocks{f.members()}}} // ids by the hundred
 		case FoldRaw:
 			return f.raw()
 		}
 		return nil
 	}))
-	out.Body = twofold(out.Body, f.words())
 	return out
 }
 
@@ -258,16 +270,15 @@ func (f *Family) why() document.Section {
 		}
 	}
 	out.Add(saidTerms(said, f.Cannot, f.Decides)...)
-	lives := panel("Lifelines", document.Paragraph{Text: document.Words(f.LifeNote)})
-	if f.Lifelines != nil {
-		lives = drawn("Lifelines", f.LifeNote, *f.Lifelines, f.Lifelines.ID)
-	}
-	out.Add(document.Group{Look: "cols2", Blocks: document.Blocks{drawn("Members over time", f.MembersNote, f.Members, f.Members.ID), lives}})
+	out.Add(document.Group{Look: "cols2", Blocks: document.Blocks{
+		panel("Members over time", document.PageOnly{Blocks: document.Blocks{document.Paragraph{Text: document.Words(f.MembersNote)}}}, document.Drawing{Chart: f.Members, Main: true}, pictureLink(f.Members.ID, "Members over time")),
+		lifelines(f.Lifelines, f.LifeNote),
+	}})
 	out.Add(f.now()...)
 	if f.StatesOver != nil {
 		over := panel("States over time", document.Paragraph{Text: document.Words(f.StatesOverNote)}, document.Drawing{Chart: *f.StatesOver})
 		over.Look = "panel below"
-		out.Add(over)
+		out.Add(document.PageOnly{Blocks: document.Blocks{over}})
 	}
 	return out
 }
@@ -280,7 +291,7 @@ func (f *Family) now() document.Blocks {
 	}
 	switch {
 	case f.HourBars != nil:
-		out.Add(drawn("Births per hour", f.HourNote, *f.HourBars, f.HourBars.ID))
+		out.Add(panel("Births per hour", document.Paragraph{Text: document.Words(f.HourNote)}, document.Drawing{Chart: *f.HourBars}, pictureLink(f.HourBars.ID, "Births per hour")))
 	case f.HourNote != "":
 		out.Add(panel("Births per hour", document.Paragraph{Text: document.Words(f.HourNote)}))
 	}
@@ -461,8 +472,8 @@ func (f *Family) keySection() document.Section {
 		out.Add(key)
 		return out
 	}
-	out := document.NewSection("h-key", "Stack, and why these are one family", "Left as printed, right what is compared. Struck: not part of the key.", normTable(f.Steps)...)
-	out.Add(key)
+	// How frames are compared is no evidence of a leak, and texts have the stack already.
+	out := document.NewSection("h-key", "Stack, and why these are one family", "Left as printed, right what is compared. Struck: not part of the key.", document.PageOnly{Blocks: append(normTable(f.Steps), key)})
 	if len(f.Attributes) > 0 {
 		out.Add(attributeTable(f.Attributes)...)
 	}
@@ -495,12 +506,12 @@ func (v Object) Page() Page {
 	b := &out.Body
 	b.Add(thingHead(v.Path, brokenName(v.Name), chipText(v.Verdict, "", v.Chips), document.Words(v.Sentence)))
 	b.Add(keyFigures(v.Figures)...)
-	b.Add(v.First.Code.blocks()...)
-	lives := panel("Lifelines", document.Paragraph{Text: document.Words(v.LifeNote)})
-	if v.Lifelines != nil {
-		lives = drawn("Lifelines", v.LifeNote, *v.Lifelines, v.Lifelines.ID)
+	code := v.First.Code.blocks()
+	if v.Stacks() {
+		code = document.Blocks{document.PageOnly{Blocks: code}} // a text has it among the stacks of the parts
 	}
-	b.Add(document.NewSection("h-shape", "One object", v.Lead, document.Group{Look: "cols2", Blocks: document.Blocks{drawn("Shape", v.ShapeNote, v.Shape, v.Shape.ID), lives}}))
+	b.Add(code...)
+	b.Add(document.NewSection("h-shape", "One object", v.Lead, document.Group{Look: "cols2", Blocks: document.Blocks{drawn("Shape", v.ShapeNote, v.Shape, v.Shape.ID), lifelines(v.Lifelines, v.LifeNote)}}, v.parts()))
 	b.Add(v.why())
 	if len(v.Holders) > 0 {
 		b.Add(document.NewSection("h-hold", "Held by", "", seenList(v.Holders)))
@@ -511,10 +522,18 @@ func (v Object) Page() Page {
 		if key == FoldStacks {
 			return document.Blocks{v.roles()}
 		}
-		return document.Blocks{v.list()}
+		return document.Blocks{document.PageOnly{Blocks: document.Blocks{v.list()}}} // ids by the hundred
 	}))
-	out.Body = twofold(out.Body, v.words())
 	return out
+}
+
+// parts are what the shape shows, for texts.
+func (v *Object) parts() document.TextOnly {
+	table := document.Table{Head: heads("Each", "Part", "Known by"), Parts: []document.Part{{}}}
+	for _, p := range v.Shape.Parts {
+		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{{Words: p.Count}, {Words: p.Told}, {Words: p.Known}}})
+	}
+	return document.TextOnly{Blocks: document.Blocks{table}}
 }
 
 func (v *Object) why() document.Section {
@@ -536,7 +555,8 @@ func (v *Object) why() document.Section {
 	}
 	born := panel("Born and ended", document.Paragraph{Text: document.Words("A dash says that nothing came before it, or that it was not captured.")}, flow)
 	out.Add(document.Group{Look: "cols2", Blocks: document.Blocks{
-		panel("Objects over time", document.Paragraph{Text: document.Words(v.CountsNote)}, document.Drawing{Chart: v.Counts, Main: true}, pictureLink(v.Counts.ID, "Objects over time")), born,
+		// The table beside it has these figures.
+		document.PageOnly{Blocks: document.Blocks{panel("Objects over time", document.Paragraph{Text: document.Words(v.CountsNote)}, document.Drawing{Chart: v.Counts, Main: true}, pictureLink(v.Counts.ID, "Objects over time"))}}, born,
 	}})
 	return out
 }

@@ -111,8 +111,9 @@ func TestATextLeavesOutControlsAndEmptyHeadings(t *testing.T) {
 		Heading{Level: 2, Text: Words("Families")}, Paragraph{Look: "note noprint", Text: Words("never here")}, Paragraph{Text: Text{button, opener, Plain(" two  families ")}},
 		Section{Title: Words("never here"), Note: Words("never here"), Blocks: Blocks{Drawing{Chart: drawn{}}}}, Fold{Summary: Words("never here"), Blocks: Blocks{Form{Blocks: Blocks{Field{Name: "q"}}}}},
 		Group{Role: "header", Blocks: Blocks{Words("over it"), Heading{Level: 2, Text: Words("Answer")}}},
+		Group{LabelledBy: "h", Blocks: Blocks{Heading{Level: 2, ID: "h", Text: Words("Do this")}, Paragraph{Text: Words("Restart it.")}}},
 	)
-	if got, want := d.Markdown(), "# kubelet grew\n\n## Families\n\ntwo families\n\n## Answer\n\nover it\n"; got != want {
+	if got, want := d.Markdown(), "# kubelet grew\n\n## Families\n\ntwo families\n\n## Answer\n\nover it\n\nDo this: Restart it.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

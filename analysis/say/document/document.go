@@ -76,12 +76,13 @@ type Terms struct {
 	Rows []Term
 }
 
-// Term is one name. Look is that of its value.
+// Term is one name. Look is that of its value. PageOnly says that texts leave it out.
 type Term struct {
-	ID     ID
-	Name   Text
-	Look   Look
-	Blocks `json:"Blocks"`
+	ID       ID
+	Name     Text
+	Look     Look
+	PageOnly bool
+	Blocks   `json:"Blocks"`
 }
 
 // Figures are key figures, large, each with its word.
@@ -138,8 +139,9 @@ type Cell struct {
 	// Name is the column's word, for narrow pages that show rows as lists.
 	Name string
 	ID   ID
-	// Title is what a pointer resting on it shows.
-	Title string
+	// Title is what a pointer resting on it shows. Plain is what texts have in its place: they
+	// have less room.
+	Title, Plain string
 	// Span is how many columns it takes, 0 for one. Sort is the order of the column:
 	// ascending, descending or nothing.
 	Span int

@@ -32,13 +32,14 @@ type piece struct {
 }
 
 // A text has what a page says, but for these: navigation, controls and forms (whose tables it
-// has); what paper leaves out, by the word noprint; drawings, but for the figures of the main
-// one; rows of a table beyond mostRows, which it counts; and a heading with nothing below it.
+// has); what paper leaves out; drawings, but for the figures of the main
+// one; rows beyond mostRows of a table that is not of a drawing, which it counts; and a heading
+// with nothing below it.
 
 // mostRows is how many rows of a table a text has. Tickets are short.
 const mostRows = 60
 
-// tabled is a chart whose figures a text shows as a table.
+// tabled is a chart whose figures a text shows as a table, bounded by itself.
 type tabled interface {
 	Cells() (head []string, rows [][]string)
 }
@@ -69,7 +70,12 @@ func (b Blocks) pieces() []piece {
 func (b Blocks) everyPiece() []piece {
 	var out []piece
 	for _, x := range b {
-		out = append(out, blockPieces(x)...)
+		more := blockPieces(x)
+		// What a fold hides goes on with the list before it.
+		if f, ok := x.(Fold); ok && f.Rest && len(out) > 0 && len(more) > 0 && out[len(out)-1].part == gapPart && more[0].part == itemPart {
+			out = out[:len(out)-1]
+		}
+		out = append(out, more...)
 	}
 	return out
 }
@@ -94,7 +100,9 @@ func blockPieces(x Block) []piece {
 	case Terms:
 		var out []piece
 		for i := range x.Rows {
-			out = append(out, worded(itemPart, 0, named(x.Rows[i].Name.String(), x.Rows[i].words()))...)
+			if !x.Rows[i].PageOnly {
+				out = append(out, worded(itemPart, 0, named(x.Rows[i].Name.String(), x.Rows[i].words()))...)
+			}
 		}
 		return append(out, piece{part: gapPart})
 	case Figures:
@@ -136,16 +144,19 @@ func blockPieces(x Block) []piece {
 	case Drawing:
 		if t, ok := x.Chart.(tabled); ok && x.Main {
 			head, rows := t.Cells()
-			return append(limited(piece{part: tablePart, numeric: 1, head: head, rows: rows}), paragraph(x.Text)...)
+			return append([]piece{{part: tablePart, numeric: 1, head: head, rows: rows}}, paragraph(x.Text)...)
 		}
 		return paragraph(x.Text)
 	}
 	return nil
 }
 
+// unprinted are the words of looks that paper leaves out, as the style sheet for print does.
+var unprinted = [...]string{"noprint", "tools", "act", "btn", "compare", "skip"}
+
 // unprinted reports the look of what paper leaves out.
 func (l Look) unprinted() bool {
-	return slices.Contains(strings.Fields(string(l)), "noprint")
+	return slices.ContainsFunc(strings.Fields(string(l)), func(word string) bool { return slices.Contains(unprinted[:], word) })
 }
 
 func paragraph(text string) []piece { return worded(paragraphPart, 0, text) }
@@ -245,13 +256,18 @@ func isSentence(b Block) bool {
 	return false
 }
 
-// pieces are those of the group. A heading stands in front of what is above it in a header. A
-// figure is a drawing with its caption.
+// pieces are those of the group. A heading stands in front of what is above it in a header, and
+// in one line with the sentence below it in a box that is labelled by it. A figure is a drawing
+// with its caption.
 func (g *Group) pieces() []piece {
 	if g.Look.unprinted() || g.Role == "navigation" || g.Role == "figure" {
 		return nil
 	}
 	out := g.everyPiece()
+	if g.LabelledBy != "" && len(out) > 1 && out[0].part == headingPart && out[1].part == paragraphPart {
+		out[1].text = named(out[0].text, out[1].text)
+		return out[1:]
+	}
 	if g.Role == "header" {
 		slices.SortStableFunc(out, func(a, b piece) int { return int(min(a.part, paragraphPart)) - int(min(b.part, paragraphPart)) })
 	}
@@ -259,28 +275,30 @@ func (g *Group) pieces() []piece {
 }
 
 // words are blocks in one line, for an entry of a list. What has a place of its own names what
-// follows it.
+// follows it; entries of a list are set apart.
 func (b Blocks) words() string {
 	out := ""
 	for i, x := range b {
-		var said []string
-		for _, p := range blockPieces(x) {
-			if p.text != "" {
-				said = append(said, p.text)
-			}
-		}
-		text, join := strings.Join(said, " "), " "
+		join := " "
 		if i > 0 {
 			switch b[i-1].(type) {
 			case Heading, Group:
 				join = ": "
 			}
 		}
-		switch {
-		case out == "":
-			out = text
-		case text != "":
-			out += join + text
+		for _, p := range blockPieces(x) {
+			switch ended := strings.HasSuffix(out, ".") || strings.HasSuffix(out, ":"); {
+			case p.text == "":
+				continue
+			case out == "":
+			case p.part == itemPart && !ended:
+				out += "; "
+			case ended:
+				out += " "
+			default:
+				out += join
+			}
+			out, join = out+p.text, " "
 		}
 	}
 	return out
@@ -406,7 +424,10 @@ func (r *Row) words(columns int) []string {
 }
 
 func (c *Cell) words() string {
-	if c.Blocks != nil {
+	switch {
+	case c.Plain != "":
+		return tidy(c.Plain)
+	case c.Blocks != nil:
 		return tidy(c.Blocks.words())
 	}
 	return tidy(c.Words + c.Text.String())

@@ -78,11 +78,13 @@ const (
 	Destination Look = "destination"
 	Swatch      Look = "swatch"
 	Box         Look = "box"
-	// Named is a word for what follows it, State one of several states with its count, Word a
-	// remark among others.
+	// Named and Role are words for what follows them. State is one of several states with its
+	// count, Word a remark among others, Whose what a verdict is about.
 	Named Look = "named"
+	Role  Look = "role"
 	State Look = "stw"
 	Word  Look = "word"
+	Whose Look = "whose"
 )
 
 // Words is text without a mark.
@@ -140,8 +142,9 @@ func (t Text) String() string {
 
 // apart reports the look of a span that stands apart from its neighbours.
 func (l Look) apart() bool {
-	switch l {
-	case Chip, Verdict, Judged, Mark, State, Word:
+	first, _, _ := strings.Cut(string(l), " ")
+	switch Look(first) {
+	case Chip, Verdict, Mark, State, Word, Whose:
 		return true
 	}
 	return false
@@ -149,7 +152,7 @@ func (l Look) apart() bool {
 
 // plain is what a text form says of a span: nothing of a control.
 func (s *Span) plain() string {
-	if l := s.Link; s.Look.unprinted() || l != nil && (l.Expanded != "" || l.Look.unprinted() || strings.HasPrefix(string(l.Look), "btn")) {
+	if l := s.Link; s.Look.unprinted() || l != nil && (l.Expanded != "" || l.Look.unprinted()) {
 		return ""
 	}
 	switch s.Look {
@@ -157,8 +160,14 @@ func (s *Span) plain() string {
 		return ""
 	case NewLine:
 		return "; "
-	case Named:
-		return s.Text + ":"
+	case Named, Role:
+		if text := s.Text + s.Inside.String(); text != "" {
+			return text + ":"
+		}
+	case Resource:
+		if s.Title != "" {
+			return s.Title // the page leaves words out, such as the mask of a watch
+		}
 	case Verdict, Judged:
 		if s.Inside == nil {
 			return strings.ReplaceAll(s.Text, "_", " ")
