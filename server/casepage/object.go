@@ -136,7 +136,7 @@ func snapshotAsked(r *http.Request, l *loader.Loaded) error {
 	return response.Refuse("not_found", "the case has no such snapshot", wanted, "it was left out of the case or removed, or the address is wrong", "leave “at” out of the address, or choose a snapshot on the page of the case")
 }
 
-func (s *Service) objectView(o objects, why purpose) view.Object {
+func (s *Service) objectView(o objects, why purpose) view.Page {
 	in := view.ObjectInput{
 		CaseID: o.l.ID, CaseTitle: o.l.Title, SeriesKey: seriesKey(o.series), Objects: o.data, Epochs: o.series.Trend.Epochs,
 		SnapshotIndex: o.at, Families: seriesOf(o.l, o.series).Families, Engine: s.respond.Engine(), Frozen: bool(why),

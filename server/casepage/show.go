@@ -239,7 +239,7 @@ func (s *Service) loadObjects(r *http.Request, id string, _ purpose) (*loaded, e
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{l: o.l, caseID: o.l.ID, data: known(&o.data), make: func(why purpose) (view.Page, error) { return s.objectView(o, why).Page(), nil }}, nil
+	return &loaded{l: o.l, caseID: o.l.ID, data: known(&o.data), make: func(why purpose) (view.Page, error) { return s.objectView(o, why), nil }}, nil
 }
 
 // known is data that is at hand.

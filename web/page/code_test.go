@@ -8,12 +8,18 @@ import (
 
 	"github.com/a-h/templ"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 
 func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
 	stack := view.FamilyVariant{Count: "3 goroutines", Fingerprint: "e1:00", Stack: document.Stack{Frames: []document.Frame{{Name: "wait", Place: "wait.go:7"}}}}
+	objects := sampleObject(t)
+	objects.Code.Stack = &report.LocatedStack{Of: report.StackOf{Kind: analysis.KindGoroutine, Members: 3, Of: 3}, Stack: []report.StackFrame{
+		{Function: "wire.read", File: "/src/first.go", Line: 1}, {Function: "main.dial", File: "/src/main.go", Line: 2, CreatedBy: true},
+	}}
 	for _, c := range []struct {
 		name  string
 		page  templ.Component
@@ -21,8 +27,8 @@ func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
 	}{
 		{"a family", HTML(view.Family{Frozen: true, Why: "Why leaking", First: first(view.FoldStacks, view.FoldMembers), Variants: []view.FamilyVariant{stack}, RowsNote: "All 3."}.Page()),
 			[]string{"first.go:1", "Started here", `id="h-why"`, `class="folds"`, "wait.go:7", `id="h-mem"`}},
-		{"a kind of objects", HTML(view.Object{Frozen: true, Why: "Why leaking", At: "t3", First: first(view.FoldStacks, view.FoldMembers), Roles: []view.ObjectRole{{Count: "1 ×", Stack: &stack}}}.Page()),
-			[]string{"first.go:1", "Started here", `id="h-shape"`, `id="h-why"`, `class="folds"`, `id="h-roles"`, "wait.go:7", `id="h-mem"`}},
+		{"a kind of objects", HTML(view.NewObject(objects)),
+			[]string{"first.go:1", "Started here", `id="h-shape"`, `id="h-why"`, `class="folds"`, `id="h-roles"`, "conn.go:41", `id="h-mem"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			page := rendered(t, c.page)

@@ -85,7 +85,7 @@ func TestThePageOfObjectsSays(t *testing.T) {
 				tc.change(&in)
 			}
 			v := view.NewObject(in)
-			html := render(t, HTML(v.Page()))
+			html := render(t, HTML(v))
 			wellFormed(t, html)
 			keepPage(t, "objects-"+strings.ReplaceAll(name, " ", "-"), html)
 			for _, want := range tc.want {
@@ -98,7 +98,7 @@ func TestThePageOfObjectsSays(t *testing.T) {
 					t.Errorf("%q must not be there", not)
 				}
 			}
-			if text := v.Page().Body.Text(); !strings.Contains(text, in.Objects.Name) || strings.Contains(text, "0x") {
+			if text := v.Body.Text(); !strings.Contains(text, in.Objects.Name) || strings.Contains(text, "0x") {
 				t.Errorf("the text: %s", text)
 			}
 		})

@@ -131,20 +131,3 @@ func (m *familyMaker) first(f *Family) FirstScreen {
 	}
 	return out
 }
-
-// first is the first screen of a kind of objects, with what is folded at the end of the
-// page.
-func (m *objectMaker) first(v *Object) FirstScreen {
-	out := FirstScreen{Code: newCode(m.in.Code, v.At)}
-	if first := m.o.FirstStack(); first != nil && out.Code != nil {
-		out.Code.Stack.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(out.Code.Stack.Caption, "Stack", "stack", 1)
-		if more := len(m.o.Stacks) - 1; more > 0 {
-			out.Code.Stack.Note = strings.TrimSpace(out.Code.Stack.Note + " " + wording.PagePlural(int64(more), "more part has its stack", "more parts have theirs") + " below, in Stacks of its parts.")
-		}
-	}
-	if v.Stacks() {
-		out.Folds = append(out.Folds, AnswerFold{Key: FoldStacks, Title: "Stacks of its parts", Inside: wording.PagePlural(int64(len(v.Roles)), "role", "roles") + ", each with its most frequent stack"})
-	}
-	out.Folds = append(out.Folds, AnswerFold{Key: FoldMembers, Title: "Objects", Inside: wording.PagePlural(int64(len(v.Rows)), "row", "rows") + " at " + v.At + ", with their goroutines"})
-	return out
-}

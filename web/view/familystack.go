@@ -126,14 +126,13 @@ func (m *familyMaker) variants(f *Family) {
 			creator.Creator = true
 			frames = append(frames, creator)
 		}
-		f.Variants = append(f.Variants, newVariant(many(m.in.Family.Kind, v.Count), v.Fingerprint, frames))
+		f.Variants = append(f.Variants, FamilyVariant{Count: many(m.in.Family.Kind, v.Count), Fingerprint: Visible(v.Fingerprint), Stack: copiedStack(v.Fingerprint, frames)})
 	}
 }
 
-// newVariant is a stack with a button that copies it.
-func newVariant(count, fingerprint string, frames []document.Frame) FamilyVariant {
-	fingerprint = Visible(fingerprint)
-	return FamilyVariant{Count: count, Fingerprint: fingerprint, Stack: document.Stack{ID: document.ID("text-" + fingerprint), Frames: frames, Whole: true}}
+// copiedStack is a stack with a button that copies it.
+func copiedStack(fingerprint string, frames []document.Frame) document.Stack {
+	return document.Stack{ID: document.ID("text-" + Visible(fingerprint)), Frames: frames, Whole: true}
 }
 
 // linkedFrame is a frame with the address of its line.

@@ -36,59 +36,6 @@ type ObjectInput struct {
 	Frozen bool
 }
 
-// Object is the page of one kind of objects.
-type Object struct {
-	Shell    Shell
-	Frozen   bool
-	Headline string
-	// First is the first screen.
-	First FirstScreen
-	// Sentence is the headline without the name, Path the import path of the type.
-	Sentence string
-	Name     Func
-	Path     string
-	Verdict  string
-	Chips    []string
-	Figures  []KeyFigure
-	Why      string
-	Lead     string
-	Evidence []Pair
-	// Cannot is what the verdict does not exclude, Decides what would change it.
-	Cannot, Decides []string
-	Shape           chart.ShapeData
-	ShapeNote       string
-	Counts          chart.MembersData
-	CountsNote      string
-	Lifelines       *chart.LifelinesData
-	LifeNote        string
-	// Flow has a row for each snapshot: label, count, born, ended.
-	Flow    [][4]string
-	At      string
-	Roles   []ObjectRole
-	Holders []string
-	// Families are those of the goroutines, InStep those that rise by equal numbers.
-	Families, InStep []CaseShare
-	Rows             []ObjectRow
-	RowsNote         string
-}
-
-// ObjectRole is a part of each object with its stack.
-type ObjectRole struct {
-	// Count is "2 ×", Text the role, Proof how it is known to belong.
-	Count, Text, Proof string
-	// Stack is nil where the snapshot shows none. Of says how many goroutines have it.
-	Stack *FamilyVariant
-	Of    string
-}
-
-// ObjectRow is one object of the chosen snapshot.
-type ObjectRow struct {
-	Root, First, Last, Size string
-	// Parts are its goroutines with the addresses of their lines.
-	Parts []Link
-	More  string
-}
-
 // ObjectURL is the address of a kind of objects of a series.
 func ObjectURL(id, caseID, series string) string {
 	return "/objects/" + url.PathEscape(id) + familyQuery(caseID, series)
@@ -105,47 +52,44 @@ type objectMaker struct {
 	in     ObjectInput
 	o      *report.ObjectMembership
 	labels []string
+	at     string
 }
 
 // NewObject makes the page of a kind of objects.
-func NewObject(in ObjectInput) Object {
-	m := objectMaker{in: in, o: &in.Objects}
+func NewObject(in ObjectInput) Page {
+	m := objectMaker{in: in, o: &in.Objects, at: Visible(in.Objects.At)}
 	for _, l := range m.o.Snapshots {
 		m.labels = append(m.labels, Visible(l))
 	}
 	title := Visible(m.o.Title(m.in.Epochs))
+	name := objectName(&m.o.Object)
+	out := Page{Shell: m.shell(name, title)}
+	if n := len(m.in.Times); n > 0 {
+		out.Shell.Captured = capturedFrom(wording.Time(m.in.Times[0]), wording.Time(m.in.Times[n-1]))
+	}
+	b := &out.Body
 	path, _ := funcName(m.o.Type)
-	v := Object{
-		Frozen: in.Frozen, Headline: title, Sentence: printable(m.o.Process) + strings.TrimPrefix(title, Visible(m.o.Name)) + ".",
-		Name: objectName(&m.o.Object), Path: Visible(strings.TrimSuffix(path, ".")), Verdict: string(m.o.Verdict),
-		Chips: []string{printable(m.o.Process), "objects"}, Why: "Why " + verdictWord(string(m.o.Verdict)),
-		Lead: "One object is all goroutines that belong to one thing of the program: " + m.o.Proof() + ".",
-		At:   Visible(m.o.At),
-	}
-	if m.o.Parts() == 0 {
-		v.Lead = "One object is one thing of the process with all that belongs to it, " + m.o.Proof() + "."
-	}
-	v.Evidence, v.Cannot, v.Decides = reasonsOf(m.o.Evidence)
-	if len(m.o.Evidence) == 0 {
-		v.Why = "Over time" // the evidence stands with the families
-	}
-	m.figures(&v)
-	m.shape(&v)
-	m.charts(&v)
-	m.roles(&v)
-	m.families(&v)
-	m.rows(&v)
+	sentence := printable(m.o.Process) + strings.TrimPrefix(title, Visible(m.o.Name)) + "."
+	b.Add(thingHead(Visible(strings.TrimSuffix(path, ".")), brokenName(name), chipText(string(m.o.Verdict), "", []string{printable(m.o.Process), "objects"}), document.Words(sentence)))
+	b.Add(keyFigures(m.figures())...)
+	b.Add(m.code()...)
+	b.Add(m.shape(), m.why())
+	var holders []string
 	for i := range m.o.Holders {
-		v.Holders = append(v.Holders, Visible(m.o.Holders[i].Text()))
+		holders = append(holders, Visible(m.o.Holders[i].Text()))
 	}
-	v.Holders = slices.Compact(v.Holders)
-	v.First = m.first(&v)
-	v.Shell = m.shell(v)
-	return v
+	if len(holders) > 0 {
+		b.Add(document.NewSection("h-hold", "Held by", "", seenList(slices.Compact(holders))))
+	}
+	families, inStep := m.families()
+	b.Add(kinSection("h-fams", "Its families", "", families)...)
+	b.Add(kinSection("h-step", "In step", "Equal numbers alone: no identity shows that these belong to the objects.", inStep)...)
+	b.Add(m.folds())
+	return out
 }
 
-func (m *objectMaker) shell(v Object) Shell {
-	s := Shell{Title: v.Name.Path + v.Name.Name + ", " + printable(m.o.Process), Description: v.Headline, Section: "cases", Engine: m.in.Engine}
+func (m *objectMaker) shell(name Func, headline string) Shell {
+	s := Shell{Title: name.Path + name.Name + ", " + printable(m.o.Process), Description: headline, Section: "cases", Engine: m.in.Engine}
 	s.Crumbs = []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}}
 	s.Here = printable(m.o.Process) + ", objects"
 	if !m.in.Frozen {
@@ -161,10 +105,10 @@ func (m *objectMaker) shell(v Object) Shell {
 	return s
 }
 
-func (m *objectMaker) figures(v *Object) {
+func (m *objectMaker) figures() (out []KeyFigure) {
 	at := m.in.SnapshotIndex
 	if at >= 0 && at < len(m.o.Counts) && m.o.Counts[at].Known() {
-		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(m.o.Counts[at].N)), Text: "objects at " + v.At})
+		out = append(out, KeyFigure{Value: wording.Number(int64(m.o.Counts[at].N)), Text: "objects at " + m.at})
 		first := at
 		for i := at; i >= 0; i-- {
 			if m.o.Counts[i].Known() && m.sameEpoch(i, at) {
@@ -172,24 +116,43 @@ func (m *objectMaker) figures(v *Object) {
 			}
 		}
 		if first != at {
-			v.Figures = append(v.Figures, KeyFigure{IsChange: true, Delta: m.o.Counts[at].N - m.o.Counts[first].N, Text: "since " + m.labels[first]})
+			out = append(out, KeyFigure{IsChange: true, Delta: m.o.Counts[at].N - m.o.Counts[first].N, Text: "since " + m.labels[first]})
 		}
 	}
 	for _, p := range m.o.Each {
-		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(p.N)), Text: kindWord(p.Kind, p.N) + " each"})
+		out = append(out, KeyFigure{Value: wording.Number(int64(p.N)), Text: kindWord(p.Kind, p.N) + " each"})
 	}
 	if born, known := m.o.BornTotal(); known {
 		ended, _ := m.o.EndedTotal()
-		v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(born)), Text: "born"}, KeyFigure{Value: wording.Number(int64(ended)), Text: "ended"})
+		out = append(out, KeyFigure{Value: wording.Number(int64(born)), Text: "born"}, KeyFigure{Value: wording.Number(int64(ended)), Text: "ended"})
 	}
 	for _, f := range []struct {
 		n    int
 		text string
 	}{{m.o.PartsLost, "went on with fewer goroutines"}, {m.o.PartsReplaced, "replaced goroutines"}} {
 		if f.n > 0 {
-			v.Figures = append(v.Figures, KeyFigure{Value: wording.Number(int64(f.n)), Text: f.text})
+			out = append(out, KeyFigure{Value: wording.Number(int64(f.n)), Text: f.text})
 		}
 	}
+	return out
+}
+
+// code is the stack of the first role. A text has it among the stacks of the parts.
+func (m *objectMaker) code() document.Blocks {
+	c := newCode(m.in.Code, m.at)
+	if c == nil {
+		return nil
+	}
+	if first := m.o.FirstStack(); first != nil {
+		c.Stack.Caption = eachOf(first.N) + " " + Visible(first.Tail()) + ": " + strings.Replace(c.Stack.Caption, "Stack", "stack", 1)
+		if more := len(m.o.Stacks) - 1; more > 0 {
+			c.Stack.Note = strings.TrimSpace(c.Stack.Note + " " + wording.PagePlural(int64(more), "more part has its stack", "more parts have theirs") + " below, in Stacks of its parts.")
+		}
+	}
+	if len(m.o.Stacks) > 0 {
+		return document.Blocks{document.PageOnly{Blocks: c.blocks()}}
+	}
+	return c.blocks()
 }
 
 func (m *objectMaker) sameEpoch(i, j int) bool {
@@ -205,8 +168,8 @@ func (m *objectMaker) restarts() (out []int) {
 	return out
 }
 
-// shape draws one object: its holders above, its parts below.
-func (m *objectMaker) shape(v *Object) {
+// shape draws one object: its holders above, its parts below; and the life of all.
+func (m *objectMaker) shape() document.Section {
 	d := chart.ShapeData{ID: "shape", Title: "One object and its parts"}
 	var seen []string
 	for i := range m.o.Holders {
@@ -242,15 +205,24 @@ func (m *objectMaker) shape(v *Object) {
 		}
 		d.Parts = append(d.Parts, chart.ShapeBox{Count: ratio(s.Ratio) + " ×", Name: name, Bare: name, Told: full, Known: "equal numbers", Step: true})
 	}
-	v.Shape = d
-	v.ShapeNote = "What one object is made of"
+	note := "What one object is made of"
 	if len(d.Holders) > 0 {
-		v.ShapeNote += "; above, what holds them"
+		note += "; above, what holds them"
 	}
 	if len(m.o.InStep) > 0 {
-		v.ShapeNote += "; dashed: rises in step, by equal numbers alone"
+		note += "; dashed: rises in step, by equal numbers alone"
 	}
-	v.ShapeNote += "."
+	lead := "One object is all goroutines that belong to one thing of the program: " + m.o.Proof() + "."
+	if m.o.Parts() == 0 {
+		lead = "One object is one thing of the process with all that belongs to it, " + m.o.Proof() + "."
+	}
+	parts := document.Table{Head: heads("Each", "Part", "Known by"), Parts: []document.Part{{}}}
+	for _, p := range d.Parts {
+		parts.Parts[0].Rows = append(parts.Parts[0].Rows, document.Row{Cells: []document.Cell{{Words: p.Count}, {Words: p.Told}, {Words: p.Known}}})
+	}
+	return document.NewSection("h-shape", "One object", lead,
+		document.Group{Look: "cols2", Blocks: document.Blocks{drawn("Shape", note+".", d, d.ID), m.lifelines()}},
+		document.TextOnly{Blocks: document.Blocks{parts}}) // a page draws them
 }
 
 func eachOf(n int) string { return wording.Number(int64(n)) + " ×" }
@@ -270,41 +242,25 @@ func (m *objectMaker) family(fingerprint string) *report.Family {
 	return nil
 }
 
-func (m *objectMaker) charts(v *Object) {
-	v.Counts = chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
-	v.CountsNote = "True time scale"
-	for _, mark := range []struct {
-		words string
-		shown bool
-	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0}, {"blue band: recovery", v.Counts.RecoveredAt >= 0}, {"dashed: restart", len(v.Counts.Epochs) > 0}} {
-		if mark.shown {
-			v.CountsNote += "; " + mark.words
-		}
-	}
-	v.CountsNote += "."
-	for i, label := range m.labels {
-		v.Flow = append(v.Flow, [4]string{label, dashAt(m.o.Counts, i), dashAt(m.o.Born, i), dashAt(m.o.Ended, i)})
-	}
+// lifelines are births and ends, or why none are drawn.
+func (m *objectMaker) lifelines() document.Block {
 	switch {
 	case len(m.labels) < 2:
-		v.LifeNote = "One snapshot has no lifelines: a second one shows which objects stay."
-		return
+		return lifelines(nil, "One snapshot has no lifelines: a second one shows which objects stay.")
 	case m.o.Threads():
-		v.LifeNote = "A JVM moves its objects, so none can be followed: the pages of their families have the lifelines of the threads."
-		return
+		return lifelines(nil, "A JVM moves its objects, so none can be followed: the pages of their families have the lifelines of the threads.")
 	case len(m.o.Lifelines) == 0:
-		v.LifeNote = "No goroutine shows these objects: the pages of their families have the lifelines."
-		return
+		return lifelines(nil, "No goroutine shows these objects: the pages of their families have the lifelines.")
 	}
 	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), What: "objects"}
 	for _, l := range m.o.Lifelines {
 		life.Lives = append(life.Lives, chart.Life{Name: itoa(l.Root), First: l.First, Last: l.Last})
 	}
-	v.Lifelines = life
-	v.LifeNote = "One line per object, from birth to last sight; the first of each cohort is named by its first goroutine."
+	note := "One line per object, from birth to last sight; the first of each cohort is named by its first goroutine."
 	if more := m.o.LifelinesTotal - len(m.o.Lifelines); more > 0 {
-		v.LifeNote += " " + wording.PagePlural(int64(more), "more object is", "more objects are") + " not drawn."
+		note += " " + wording.PagePlural(int64(more), "more object is", "more objects are") + " not drawn."
 	}
+	return lifelines(life, note)
 }
 
 // dashAt is a count, a dash where there is none.
@@ -315,26 +271,91 @@ func dashAt(counts analysis.Counts, i int) string {
 	return orDash(counts[i])
 }
 
-func (m *objectMaker) roles(v *Object) {
+// why is the evidence, which is with the families if there is none here, and how objects came
+// and went.
+func (m *objectMaker) why() document.Section {
+	evidence, cannot, decides := reasonsOf(m.o.Evidence)
+	out := document.NewSection("h-why", "Over time", "")
+	if len(m.o.Evidence) > 0 {
+		out.Title = document.Words("Why " + verdictWord(string(m.o.Verdict)))
+	}
+	if len(evidence) > 0 {
+		out.Add(evidenceTerms(evidence))
+	}
+	out.Add(saidTerms(nil, cannot, decides)...)
+	flow := document.Table{
+		Look: "data", Label: "Born and ended, by snapshot", Caption: "Objects of each snapshot, those born and ended since the one before",
+		Head: heads("Snapshot", "Objects*", "Born*", "Ended*"), Parts: []document.Part{{}},
+	}
+	for i, label := range m.labels {
+		cells := []document.Cell{{Header: true, Text: document.Words(label)}}
+		for _, counts := range []analysis.Counts{m.o.Counts, m.o.Born, m.o.Ended} {
+			cells = append(cells, document.Cell{Look: "num", Text: document.Words(dashAt(counts, i))})
+		}
+		flow.Parts[0].Rows = append(flow.Parts[0].Rows, document.Row{Cells: cells})
+	}
+	counts := chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
+	note := "True time scale"
+	for _, mark := range []struct {
+		words string
+		shown bool
+	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0}, {"blue band: recovery", counts.RecoveredAt >= 0}, {"dashed: restart", len(counts.Epochs) > 0}} {
+		if mark.shown {
+			note += "; " + mark.words
+		}
+	}
+	// The table beside the chart has its figures for texts.
+	over := panel("Objects over time", document.Paragraph{Text: document.Words(note + ".")}, document.Drawing{Chart: counts, Main: true}, pictureLink(counts.ID, "Objects over time"))
+	born := panel("Born and ended", document.Paragraph{Text: document.Words("A dash says that nothing came before it, or that it was not captured.")}, flow)
+	out.Add(document.Group{Look: "cols2", Blocks: document.Blocks{document.PageOnly{Blocks: document.Blocks{over}}, born}})
+	return out
+}
+
+// folds are the stacks of the parts, and the objects of the snapshot.
+func (m *objectMaker) folds() document.Group {
+	var all []AnswerFold
+	roles := m.roles()
+	if len(m.o.Stacks) > 0 {
+		all = append(all, AnswerFold{Key: FoldStacks, Title: "Stacks of its parts", Inside: wording.PagePlural(int64(len(roles.Blocks)), "role", "roles") + ", each with its most frequent stack"})
+	}
+	list, n := m.list()
+	all = append(all, AnswerFold{Key: FoldMembers, Title: "Objects", Inside: wording.PagePlural(int64(n), "row", "rows") + " at " + m.at + ", with their goroutines"})
+	return folded(all, func(key string) document.Blocks {
+		if key == FoldStacks {
+			return document.Blocks{roles}
+		}
+		return document.Blocks{document.PageOnly{Blocks: document.Blocks{list}}} // ids by the hundred
+	})
+}
+
+// roles are the parts of each object with their stacks.
+func (m *objectMaker) roles() document.Section {
 	stacks := map[string]*report.RoleStack{}
 	for i := range m.o.Stacks {
 		stacks[m.o.Stacks[i].Role] = &m.o.Stacks[i]
 	}
+	out := document.NewSection("h-roles", "Stacks of its parts", "Each role once, with its most frequent stack at "+m.at+".")
 	for _, p := range m.o.Each {
 		for i := range p.Roles {
 			r := &p.Roles[i]
-			out := ObjectRole{Count: eachOf(r.N), Text: Visible(arrow(r.Short())), Proof: r.Proof()}
-			if s := stacks[r.Role]; s != nil {
-				out.Stack = roleStack(p.Kind, s, m.in.Code.Version)
-				out.Of = fmt.Sprintf("Stack of %s of %s at %s", wording.Number(int64(s.Members)), many(p.Kind, s.Of), v.At)
+			name := document.Text{document.Plain(eachOf(r.N) + " "), document.Marked(document.Breakable, Visible(arrow(r.Short())))}
+			s := stacks[r.Role]
+			if s == nil {
+				out.Add(document.Paragraph{Look: "note", Text: name})
+				continue
 			}
-			v.Roles = append(v.Roles, out)
+			name[1].Look = document.Mono
+			fold := document.Fold{Look: "fold", Open: len(out.Blocks) == 0, Summary: name}
+			fold.Say("note", fmt.Sprintf("Stack of %s of %s at %s; %s.", wording.Number(int64(s.Members)), many(p.Kind, s.Of), m.at, r.Proof()))
+			fold.Add(roleStack(s, m.in.Code.Version))
+			out.Add(fold)
 		}
 	}
+	return out
 }
 
 // roleStack is the stack of a role as pages print stacks.
-func roleStack(kind analysis.Kind, s *report.RoleStack, version string) *FamilyVariant {
+func roleStack(s *report.RoleStack, version string) document.Stack {
 	var frames []document.Frame
 	for _, f := range s.Stack {
 		frame := f.Frame()
@@ -342,26 +363,27 @@ func roleStack(kind analysis.Kind, s *report.RoleStack, version string) *FamilyV
 		line.Creator = f.CreatedBy
 		frames = append(frames, line)
 	}
-	out := newVariant(many(kind, s.Members), s.Variant, frames)
-	return &out
+	return copiedStack(s.Variant, frames)
 }
 
-func (m *objectMaker) families(v *Object) {
+// families are those of the goroutines, and those that rise by equal numbers.
+func (m *objectMaker) families() (own, inStep []CaseShare) {
 	var names together
 	for _, print := range m.o.Families {
 		if f := m.family(print); f != nil {
-			v.Families = append(v.Families, CaseShare{Name: m.name(f), Facts: m.facts(f)})
+			own = append(own, CaseShare{Name: m.name(f), Facts: m.facts(f)})
 		}
 	}
 	for _, s := range m.o.InStep {
 		if f := m.family(s.Fingerprint); f != nil {
-			v.InStep = append(v.InStep, CaseShare{Name: m.name(f), Facts: ratio(s.Ratio) + " " + kindWord(s.Kind, int(s.Ratio)) + " each; " + m.facts(f)})
+			inStep = append(inStep, CaseShare{Name: m.name(f), Facts: ratio(s.Ratio) + " " + kindWord(s.Kind, int(s.Ratio)) + " each; " + m.facts(f)})
 		}
 	}
-	for i := range v.Families {
-		names.add(&v.Families[i].Name, m.o.Families[i])
+	for i := range own {
+		names.add(&own[i].Name, m.o.Families[i])
 	}
 	names.tellApart()
+	return own, inStep
 }
 
 func (m *objectMaker) name(f *report.Family) FamilyName {
@@ -377,46 +399,54 @@ func (m *objectMaker) facts(f *report.Family) string {
 	return report.Rises(f.Counts, m.in.Epochs) + " " + kindWord(f.Kind, 2) + ", " + verdictWord(string(f.Verdict))
 }
 
-func (m *objectMaker) rows(v *Object) {
-	for i := range m.o.Members[:min(len(m.o.Members), maxObjectRows)] {
-		o := &m.o.Members[i]
-		row := ObjectRow{Root: itoa(o.Root), First: Visible(o.FirstSeen), Last: Visible(o.LastSeen), Size: wording.Number(int64(o.Goroutines))}
-		for k := range o.Parts[:min(len(o.Parts), maxObjectParts)] {
-			link := Link{Text: itoa(o.Parts[k].ID)}
+// list are the objects of the snapshot with their goroutines, and their number.
+func (m *objectMaker) list() (document.Section, int) {
+	table := document.Table{
+		Look: "data members", Label: "Goroutines of the objects at " + m.at, Caption: "Objects at " + m.at + " with their goroutines",
+		Head: heads("First goroutine*", "First seen", "Last seen", "Goroutines*", "Their ids"), Parts: []document.Part{{}},
+	}
+	shown := m.o.Members[:min(len(m.o.Members), maxObjectRows)]
+	for i := range shown {
+		o := &shown[i]
+		var ids document.Text
+		parts := o.Parts[:min(len(o.Parts), maxObjectParts)]
+		for k := range parts {
+			id := document.Plain(itoa(parts[k].ID))
 			if !m.in.Frozen && m.in.RawURL != nil {
-				link.URL = m.in.RawURL(&o.Parts[k])
+				id.URL = m.in.RawURL(&parts[k])
 			}
-			row.Parts = append(row.Parts, link)
+			ids = append(ids, id, document.Plain(" "))
 		}
-		if more := o.Goroutines - len(row.Parts); more > 0 {
-			row.More = "and " + wording.Number(int64(more)) + " more"
+		more := ""
+		if n := o.Goroutines - len(parts); n > 0 {
+			more = "and " + wording.Number(int64(n)) + " more"
 		}
-		v.Rows = append(v.Rows, row)
+		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
+			{Header: true, Look: "num", Text: document.Words(itoa(o.Root))}, {Text: document.Words(Visible(o.FirstSeen))}, {Text: document.Words(Visible(o.LastSeen))},
+			{Look: "num", Text: document.Words(wording.Number(int64(o.Goroutines)))}, {Look: "wrap", Text: append(ids, document.Plain(more))},
+		}})
 	}
-	switch total := max(m.o.MembersTotal, len(v.Rows)); {
-	case len(v.Rows) == 0 && total > 0:
-		v.RowsNote = "The pages of their families list them."
-	case len(v.Rows) == 0:
-		v.RowsNote = "No object is here at " + v.At + "."
-	case total > len(v.Rows):
-		v.RowsNote = fmt.Sprintf("The oldest %d of %s.", len(v.Rows), wording.Number(int64(total)))
+	out := document.NewSection("h-mem", "Objects at "+m.at, m.listNote(len(shown)))
+	if len(shown) > 0 {
+		out.Add(table)
+	}
+	return out, len(shown)
+}
+
+func (m *objectMaker) listNote(shown int) string {
+	note := ""
+	switch total := max(m.o.MembersTotal, shown); {
+	case shown == 0 && total > 0:
+		note = "The pages of their families list them."
+	case shown == 0:
+		note = "No object is here at " + m.at + "."
+	case total > shown:
+		note = fmt.Sprintf("The oldest %d of %s.", shown, wording.Number(int64(total)))
 	default:
-		v.RowsNote = fmt.Sprintf("All %s, the oldest first.", wording.Number(int64(total)))
+		note = fmt.Sprintf("All %s, the oldest first.", wording.Number(int64(total)))
 	}
-	if len(v.Rows) > 0 && !m.in.Frozen && m.in.RawURL != nil {
-		v.RowsNote += " Each goroutine leads to its lines in the dump."
+	if shown > 0 && !m.in.Frozen && m.in.RawURL != nil {
+		note += " Each goroutine leads to its lines in the dump."
 	}
-}
-
-// Captured returns when the first and the last snapshot of the series were.
-func (v Object) Captured() string {
-	if len(v.Counts.Times) == 0 {
-		return ""
-	}
-	return capturedFrom(wording.Time(v.Counts.Times[0]), wording.Time(v.Counts.Times[len(v.Counts.Times)-1]))
-}
-
-// Stacks reports that a part has a stack: descriptors have none.
-func (v Object) Stacks() bool {
-	return slices.ContainsFunc(v.Roles, func(r ObjectRole) bool { return r.Stack != nil })
+	return note
 }

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"strings"
-
 	"leakdiff/analysis/say/document"
 	"leakdiff/web/chart"
 )
@@ -497,109 +495,4 @@ func (f *Family) variants() document.Blocks {
 		out.Add(fold(document.Text{document.Plain(v.Count + " "), document.Made(document.Muted, document.Marked(document.Literal, v.Fingerprint))}, v, false))
 	}
 	return document.Blocks{out}
-}
-
-// Page is the page of a kind of objects.
-func (v Object) Page() Page {
-	out := Page{Shell: v.Shell}
-	out.Shell.Captured = v.Captured()
-	b := &out.Body
-	b.Add(thingHead(v.Path, brokenName(v.Name), chipText(v.Verdict, "", v.Chips), document.Words(v.Sentence)))
-	b.Add(keyFigures(v.Figures)...)
-	code := v.First.Code.blocks()
-	if v.Stacks() {
-		code = document.Blocks{document.PageOnly{Blocks: code}} // a text has it among the stacks of the parts
-	}
-	b.Add(code...)
-	b.Add(document.NewSection("h-shape", "One object", v.Lead, document.Group{Look: "cols2", Blocks: document.Blocks{drawn("Shape", v.ShapeNote, v.Shape, v.Shape.ID), lifelines(v.Lifelines, v.LifeNote)}}, v.parts()))
-	b.Add(v.why())
-	if len(v.Holders) > 0 {
-		b.Add(document.NewSection("h-hold", "Held by", "", seenList(v.Holders)))
-	}
-	b.Add(kinSection("h-fams", "Its families", "", v.Families)...)
-	b.Add(kinSection("h-step", "In step", "Equal numbers alone: no identity shows that these belong to the objects.", v.InStep)...)
-	b.Add(folded(v.First.Folds, func(key string) document.Blocks {
-		if key == FoldStacks {
-			return document.Blocks{v.roles()}
-		}
-		return document.Blocks{document.PageOnly{Blocks: document.Blocks{v.list()}}} // ids by the hundred
-	}))
-	return out
-}
-
-// parts are what the shape shows, for texts.
-func (v *Object) parts() document.TextOnly {
-	table := document.Table{Head: heads("Each", "Part", "Known by"), Parts: []document.Part{{}}}
-	for _, p := range v.Shape.Parts {
-		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{{Words: p.Count}, {Words: p.Told}, {Words: p.Known}}})
-	}
-	return document.TextOnly{Blocks: document.Blocks{table}}
-}
-
-func (v *Object) why() document.Section {
-	out := document.NewSection("h-why", v.Why, "")
-	if len(v.Evidence) > 0 {
-		out.Add(evidenceTerms(v.Evidence))
-	}
-	out.Add(saidTerms(nil, v.Cannot, v.Decides)...)
-	flow := document.Table{
-		Look: "data", Label: "Born and ended, by snapshot", Caption: "Objects of each snapshot, those born and ended since the one before",
-		Head: heads("Snapshot", "Objects*", "Born*", "Ended*"), Parts: []document.Part{{}},
-	}
-	for _, f := range v.Flow {
-		cells := []document.Cell{{Header: true, Text: document.Words(f[0])}}
-		for _, n := range f[1:] {
-			cells = append(cells, document.Cell{Look: "num", Text: document.Words(n)})
-		}
-		flow.Parts[0].Rows = append(flow.Parts[0].Rows, document.Row{Cells: cells})
-	}
-	born := panel("Born and ended", document.Paragraph{Text: document.Words("A dash says that nothing came before it, or that it was not captured.")}, flow)
-	out.Add(document.Group{Look: "cols2", Blocks: document.Blocks{
-		// The table beside it has these figures.
-		document.PageOnly{Blocks: document.Blocks{panel("Objects over time", document.Paragraph{Text: document.Words(v.CountsNote)}, document.Drawing{Chart: v.Counts, Main: true}, pictureLink(v.Counts.ID, "Objects over time"))}}, born,
-	}})
-	return out
-}
-
-// roles are the parts of each object with their stacks.
-func (v *Object) roles() document.Section {
-	out := document.NewSection("h-roles", "Stacks of its parts", "Each role once, with its most frequent stack at "+v.At+".")
-	for i := range v.Roles {
-		r := &v.Roles[i]
-		name := document.Text{document.Plain(r.Count + " "), document.Marked(document.Breakable, r.Text)}
-		if r.Stack == nil {
-			out.Add(document.Paragraph{Look: "note", Text: name})
-			continue
-		}
-		name[1] = document.Marked(document.Mono, r.Text)
-		fold := document.Fold{Look: "fold", Open: i == 0, Summary: name}
-		fold.Say("note", r.Of+"; "+r.Proof+".")
-		fold.Add(r.Stack.Stack)
-		out.Add(fold)
-	}
-	return out
-}
-
-// list are the objects of the snapshot with their goroutines.
-func (v *Object) list() document.Section {
-	out := document.NewSection("h-mem", "Objects at "+v.At, v.RowsNote)
-	if len(v.Rows) == 0 {
-		return out
-	}
-	table := document.Table{
-		Look: "data members", Label: "Goroutines of the objects at " + v.At, Caption: "Objects at " + v.At + " with their goroutines",
-		Head: heads("First goroutine*", "First seen", "Last seen", "Goroutines*", "Their ids"), Parts: []document.Part{{}},
-	}
-	for _, r := range v.Rows {
-		var ids document.Text
-		for _, p := range r.Parts {
-			ids = append(ids, document.LinkTo(p.URL, p.Text), document.Plain(" "))
-		}
-		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
-			{Header: true, Look: "num", Text: document.Words(r.Root)}, {Text: document.Words(r.First)}, {Text: document.Words(r.Last)}, {Look: "num", Text: document.Words(r.Size)},
-			{Look: "wrap", Text: append(ids, document.Plain(strings.TrimSpace(r.More)))},
-		}})
-	}
-	out.Add(table)
-	return out
 }
