@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -198,7 +199,7 @@ func plumbing(p diff.Pair) string {
 	if f == nil {
 		return ""
 	}
-	path, _ := funcName(f.Func)
+	path, _ := document.FunctionName(f.Func)
 	path = strings.TrimSuffix(path, ".")
 	for _, pkg := range plumbingPackages {
 		if path == pkg || strings.HasPrefix(path, pkg+"/") {

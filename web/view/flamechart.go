@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -98,7 +99,7 @@ func (m *flameMaker) box(n *flame.Node, drawn plan, root bool, above string) cha
 	b := chart.FlameBox{Name: m.name(n, root), Told: m.told(n, root), Weight: m.weight(n), Look: m.look(n, root), Figure: m.figure(n)}
 	b.FigureFirst = m.changes() && b.Figure != above
 	if !root {
-		_, bare := funcName(n.Func)
+		_, bare := document.FunctionName(n.Func)
 		mark := ""
 		if n.Creator {
 			mark = "← "
@@ -211,7 +212,7 @@ func (m *flameMaker) look(n *flame.Node, root bool) string {
 //	okhttp3.internal.concurrent.TaskRunner.run            → okhttp3.internal
 //	java.lang.Thread.run                                  → ""
 func module(function string) string {
-	path, _ := funcName(function)
+	path, _ := document.FunctionName(function)
 	path = strings.TrimSuffix(path, ".")
 	parts := strings.Split(path, "/")
 	switch {

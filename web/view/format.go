@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
@@ -41,49 +42,10 @@ func ticks(classes []string) bool {
 	return slices.Contains(classes, "housekeeping") || slices.Contains(classes, "prober")
 }
 
-// funcName splits a function into the package path, which is printed quietly,
-// and the name.
-//
-//	k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod
-//	→ "k8s.io/kubernetes/pkg/kubelet." and "(*podWorkers).UpdatePod"
-func funcName(full string) (path, name string) {
-	// The last slash in front of any receiver, type parameter or anonymous
-	// function ends the directories; the first dot after it ends the package.
-	head, slash := 0, 0
-	for head < len(full) && full[head] != '(' && full[head] != '[' && full[head] != ' ' {
-		if head++; full[head-1] == '/' {
-			slash = head
-		}
-	}
-	dot := strings.IndexByte(full[slash:], '.')
-	if dot < 0 {
-		return "", full
-	}
-	if slash == 0 {
-		if full[0] >= 'A' && full[0] <= 'Z' {
-			return "", full // a Java class without a package; Go has no such names
-		}
-		dot = max(dot, javaPackage(full[:head]))
-	}
-	return full[:slash+dot+1], full[slash+dot+1:]
-}
-
-// javaPackage is the dot that ends the package of a Java method, before the first
-// part that begins with a capital: 9 for "java.lang.Thread.run", -1 for
-// "main.run".
-func javaPackage(name string) int {
-	for i := 0; i+1 < len(name); i++ {
-		if name[i] == '.' && name[i+1] >= 'A' && name[i+1] <= 'Z' {
-			return i
-		}
-	}
-	return -1
-}
-
 // ShortFunc is the function with the last element of its package path only:
 // "kubelet.(*podWorkers).UpdatePod".
 func ShortFunc(full string) string {
-	path, _ := funcName(full)
+	path, _ := document.FunctionName(full)
 	return full[strings.LastIndexByte(path, '/')+1:]
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"leakdiff/analysis/say/document"
 	"strings"
 	"testing"
 	"unicode"
@@ -47,7 +48,7 @@ func TestFuncNameSplitsAtThePackage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.full, func(t *testing.T) {
-			path, name := funcName(tt.full)
+			path, name := document.FunctionName(tt.full)
 			if diff := cmp.Diff([]string{tt.path, tt.name}, []string{path, name}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -59,7 +60,7 @@ func TestFormatsLoseNothing(t *testing.T) {
 	t.Run("the parts of a function are the function", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			full := rapid.String().Draw(t, "full")
-			if path, name := funcName(full); path+name != full {
+			if path, name := document.FunctionName(full); path+name != full {
 				t.Errorf("FuncName(%q) = %q, %q", full, path, name)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
@@ -327,7 +328,7 @@ func TestJavaNamesAreSplitBehindTheirPackage(t *testing.T) {
 		"sync.(*Mutex).Lock":                             {"sync.", "(*Mutex).Lock"},
 		"gopkg.in/yaml.v3.Unmarshal":                     {"gopkg.in/yaml.", "v3.Unmarshal"},
 	} {
-		path, name := funcName(full)
+		path, name := document.FunctionName(full)
 		if d := cmp.Diff(want, [2]string{path, name}); d != "" {
 			t.Errorf("%s: %s", full, d)
 		}

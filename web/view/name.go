@@ -18,12 +18,12 @@ type Func struct {
 }
 
 func shortFunc(full string) Func {
-	path, name := funcName(ShortFunc(full))
+	path, name := document.FunctionName(ShortFunc(full))
 	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
 }
 
 func longFunc(full string) Func {
-	path, name := funcName(full)
+	path, name := document.FunctionName(full)
 	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
 }
 
@@ -132,7 +132,7 @@ func newFamilyName(title string, kind analysis.Kind, frames []string, creator st
 	full := fullName(main, frames, creator)
 	if full != "" {
 		out.Title.Full = Visible(full)
-		path, _ := funcName(full)
+		path, _ := document.FunctionName(full)
 		out.Package = Visible(strings.TrimSuffix(path, "."))
 	}
 	if creator != "" && ShortFunc(creator) != main {
@@ -278,8 +278,8 @@ func standsFor(short, function string) string {
 	if function == "" || s != short && !strings.HasPrefix(s, short+".") && !strings.HasSuffix(s, short) {
 		return ""
 	}
-	path, _ := funcName(function)
-	_, name := funcName(short)
+	path, _ := document.FunctionName(function)
+	_, name := document.FunctionName(short)
 	return path + name
 }
 

@@ -68,7 +68,7 @@ func NewObject(in ObjectInput) Page {
 		out.Shell.Captured = capturedFrom(wording.Time(m.in.Times[0]), wording.Time(m.in.Times[n-1]))
 	}
 	b := &out.Body
-	path, _ := funcName(m.o.Type)
+	path, _ := document.FunctionName(m.o.Type)
 	sentence := printable(m.o.Process) + strings.TrimPrefix(title, Visible(m.o.Name)) + "."
 	b.Add(thingHead(Visible(strings.TrimSuffix(path, ".")), brokenName(name), chipText(string(m.o.Verdict), "", []string{printable(m.o.Process), "objects"}), document.Words(sentence)))
 	b.Add(keyFigures(m.figures())...)
@@ -229,7 +229,7 @@ func eachOf(n int) string { return wording.Number(int64(n)) + " ×" }
 
 // bareName is a short function or type without its package.
 func bareName(name string) string {
-	_, bare := funcName(name)
+	_, bare := document.FunctionName(name)
 	return bare
 }
 

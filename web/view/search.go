@@ -21,7 +21,7 @@ func NewFunctionHit(title, text, url, verdict string) Hit {
 	if strings.ContainsRune(function, ' ') {
 		return NewHit(title, text, url, verdict)
 	}
-	path, name := funcName(function)
+	path, name := document.FunctionName(function)
 	return Hit{Path: Visible(path), Name: Visible(name), Aside: Visible(arrow(aside)), Text: Visible(text), URL: url, Verdict: verdict}
 }
 
