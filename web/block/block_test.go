@@ -59,7 +59,7 @@ func TestEveryLookOfASpanIsText(t *testing.T) {
 		document.Verdict, document.Function, document.Resource, document.Mono, document.Breakable, document.Change, document.Glyph, document.Ellipsis, document.Here,
 		document.Outcome, document.Unit, document.Icon, document.Number, document.OnlyA,
 	} {
-		got := html(t, document.Text{{Look: look, Path: hostile, Text: hostile, Title: hostile, URL: "/x", Link: &document.Link{Label: hostile, ID: hostile}}})
+		got := html(t, document.Text{{Look: look, Text: hostile, Title: hostile, URL: "/x", Link: &document.Link{Label: hostile, ID: hostile}}})
 		if !strings.Contains(got, "alert(1)") || strings.Contains(got, "<script") || strings.Contains(got, `" onclick="`) {
 			t.Errorf("%q gives %s", look, got)
 		}
@@ -96,7 +96,7 @@ func FuzzBlocks(f *testing.F) {
 		words := document.Words(s)
 		return html(t, words, document.Heading{Level: 2, ID: document.ID(s), Text: words}, document.Code{Label: s, Lines: []string{s}}, document.Fold{ID: document.ID(s), Title: s, Summary: words, Blocks: document.Blocks{words}},
 			document.Table{Label: s, Caption: s, Head: []document.Cell{{Title: s, Text: words}}, Parts: []document.Part{{Rows: []document.Row{{ID: document.ID(s), Cells: []document.Cell{{Name: s, Text: words}}}}}}},
-			document.Text{{Look: document.Function, Path: s, Text: s, Title: s}, {Look: document.Resource, Path: s, Text: s}, {Look: document.Literal, Text: s, URL: "/x", Link: &document.Link{Label: s, ID: document.ID(s)}}},
+			document.Text{{Look: document.Function, Text: s, Title: s}, {Look: document.Resource, Text: s}, {Look: document.Literal, Text: s, URL: "/x", Link: &document.Link{Label: s, ID: document.ID(s)}}},
 			document.Field{Name: s, Value: s, Placeholder: s, List: "l", Suggestions: []string{s}})
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAKeptDocumentReadsAsItWas(t *testing.T) {
-	words := document.Text{{Look: document.Function, Path: "a/", Text: "b", Link: &document.Link{Rel: "next"}}, document.Made(document.Strong, document.Plain("x"))}
+	words := document.Text{{Look: document.Function, Text: "a/b", Link: &document.Link{Rel: "next"}}, document.Made(document.Strong, document.Plain("x"))}
 	inside := document.Blocks{words, document.Paragraph{Look: "note", Text: words}}
 	spark := chart.SparkData{ID: "s", Labels: []string{"t0", "t1"}, Values: analysis.Counts{analysis.Counted(3), {}}, A: -1, B: -1}
 	d := document.Document{Blocks: document.Blocks{

@@ -103,16 +103,17 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 		return b.confidence(s.Text)
 	case document.Function:
 		b = b.raw(`<span class="fn"`).attribute("title", s.Title).raw(`>`)
-		if s.Path != "" {
-			b = b.raw(`<span class="p">`).text(s.Path).raw(`</span><wbr>`)
-		}
-		return b.raw(`<span class="n">`).text(s.Text).raw(`</span></span>`)
+		path, name := document.FunctionName(s.Text)
+		b = b.raw(`<span class="p">`).text(path).raw(`</span><wbr>`)
+		return b.raw(`<span class="n">`).text(name).raw(`</span></span>`)
 	case document.Resource:
 		b = b.raw(`<b class="res"`).attribute("title", s.Title).raw(`>`)
-		if s.Path != "" {
-			b = b.raw(`<span class="p">`).breaking(s.Path).raw(`</span>`)
+		path, name := "", s.Text
+		if at := strings.LastIndexByte(s.Text, '/') + 1; at < len(s.Text) {
+			path, name = s.Text[:at], s.Text[at:]
 		}
-		return b.raw(`<span class="n">`).breaking(s.Text).raw(`</span></b>`)
+		b = b.raw(`<span class="p">`).breaking(path).raw(`</span>`)
+		return b.raw(`<span class="n">`).breaking(name).raw(`</span></b>`)
 	case document.Mono:
 		return b.raw(`<span class="fn"`).attribute("title", s.Title).raw(`>`).breaking(s.Text).raw(`</span>`)
 	case document.Breakable:
@@ -163,8 +164,6 @@ func (b markup) word(ctx context.Context, s *document.Span) markup {
 		return b.raw(`<a class="svgl noprint"`).attribute("href", string(web.Link(ctx, address))).attribute("aria-label", s.Title).raw(`>SVG</a>`)
 	case document.Destination:
 		return b.text(web.DataGoes(ctx))
-	case document.MayBreak:
-		return b.raw(`<wbr>`)
 	}
 	return b.raw(`<span`).attribute("class", string(s.Look)).attribute("title", s.Title).raw(`>`).text(s.Text).inline(ctx, s.Inside).raw(`</span>`)
 }

@@ -63,6 +63,6 @@ func frameItem(f *document.Frame) document.Item {
 	if f.Creator {
 		look, called = look+" cr", append(called, document.Plain("created by "))
 	}
-	called = append(called, document.Span{Look: document.Function, Path: f.Path, Text: f.Name})
+	called = append(called, document.Marked(document.Function, f.Function))
 	return document.Item{Look: document.Look(look), Blocks: document.Blocks{document.Text{document.Made("m"), document.Made("ff", called...), document.Made("loc", f.Source())}}}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestAPageBeginsWithTheStackAndFoldsItsLists(t *testing.T) {
-	stack := view.FamilyVariant{Count: "3 goroutines", Fingerprint: "e1:00", Stack: document.Stack{Frames: []document.Frame{{Name: "wait", Place: "wait.go:7"}}}}
+	stack := view.FamilyVariant{Count: "3 goroutines", Fingerprint: "e1:00", Stack: document.Stack{Frames: []document.Frame{{Function: "wait", Place: "wait.go:7"}}}}
 	objects := sampleObject(t)
 	objects.Code.Stack = &report.LocatedStack{Of: report.StackOf{Kind: analysis.KindGoroutine, Members: 3, Of: 3}, Stack: []report.StackFrame{
 		{Function: "wire.read", File: "/src/first.go", Line: 1}, {Function: "main.dial", File: "/src/main.go", Line: 2, CreatedBy: true},

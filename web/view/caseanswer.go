@@ -429,7 +429,7 @@ func objectTable(process string, rows []CaseObject) document.Table {
 	out.Head[2].Span = 2
 	for i := range rows {
 		o := &rows[i]
-		name := document.Span{Look: document.Function, Path: o.Name.Path, Text: o.Name.Name, URL: o.URL}
+		name := document.Span{Look: document.Function, Text: o.Name.Path + o.Name.Name, URL: o.URL}
 		if o.URL != "" {
 			name.Link = quietLink
 		}

@@ -32,7 +32,7 @@ func TestTheCodeOfAPage(t *testing.T) {
 				t.Errorf("row %d leads to %q, want %q", i, c.Stack.Frames[i].URL, want)
 			}
 		}
-		if s := c.Start; s == nil || s.At.Place != "main.go:9" || !s.At.Own || s.At.Name != "start" || s.Lines != nil {
+		if s := c.Start; s == nil || s.At.Place != "main.go:9" || !s.At.Own || s.At.Function != "main.start" || s.Lines != nil {
 			t.Errorf("started by %+v", s)
 		}
 		if want := "sync.(*Cond).Wait  cond.go:71\ngithub.com/x/y.(*T).Run  t.go:7\ncreated by main.start  main.go:9"; c.Stack.Copied() != want {

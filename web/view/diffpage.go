@@ -118,7 +118,9 @@ func (d *Diff) side(mark string, s *DiffSide) document.Group {
 // advice returns what the findings of the series say of what grows, folded where the case is at
 // hand.
 func (d *Diff) advice() document.Fold {
-	out := document.Fold{Look: "todo", Open: d.Frozen, Summary: document.Words("What grows here, and what to do")}
+	title := document.Words("What grows here, and what to do")
+	out := document.Fold{Look: "todo", Open: d.Frozen, Summary: title, Rest: true}
+	out.Add(document.TextOnly{Blocks: document.Blocks{document.Heading{Level: 2, Text: title}}}) // that of the findings in it
 	out.Say("note", "By "+d.AdviceOf+"; the members between A and B are in the tables below.")
 	for i := range d.Advice {
 		a := &d.Advice[i]
@@ -318,7 +320,7 @@ func (d *Diff) opened(r *DiffRow) document.Row {
 func (d *Diff) objects() document.Section {
 	table := document.Table{Look: "data objs", Label: "Objects, A to B", Caption: "Kinds of objects that changed from A to B", Head: heads("Objects", "Each", "A*", "B*", "Δ*", "Born*", "Ended*"), Parts: []document.Part{{}}}
 	for _, o := range d.Objects {
-		name := document.Span{Look: document.Function, Path: o.Name.Path, Text: o.Name.Name, URL: o.URL, Link: quietLink}
+		name := document.Span{Look: document.Function, Text: o.Name.Path + o.Name.Name, URL: o.URL, Link: quietLink}
 		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
 			{Header: true, Look: "fam", Title: o.Name.Full, Text: document.Text{name}}, {Text: document.Words(o.Each)},
 			{Look: "num", Text: document.Words(o.A)}, {Look: "num", Text: document.Words(o.B)}, {Look: "num", Text: document.Text{deltaSpan(o.Delta, true)}},

@@ -138,7 +138,7 @@ func copiedStack(fingerprint string, frames []document.Frame) document.Stack {
 // linkedFrame is a frame with the address of its line.
 func linkedFrame(f *analysis.Frame, version string) document.Frame {
 	line := frameLine(f)
-	return document.Frame{Path: line.Func.Path, Name: line.Func.Name, Place: line.Loc, URL: source.Link(*f, version)}
+	return document.Frame{Function: Visible(f.Func), Place: line.Loc, URL: source.Link(*f, version)}
 }
 
 // foldOthers folds what lies between frames of one's own modules, given by the prefixes

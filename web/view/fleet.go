@@ -149,7 +149,7 @@ func (f *FleetFamily) row(c FleetChoice) document.Row {
 	hit := NewFunctionHit(f.Title, members, of.address("/fleet/"+url.PathEscape(f.Fingerprint)), "")
 	name := document.Span{URL: hit.URL, Look: document.Strong, Text: hit.Name}
 	if hit.Path != "" {
-		name.Look, name.Path = document.Function, hit.Path
+		name.Look, name.Text = document.Function, hit.Path+hit.Name
 	}
 	text := document.Text{name}
 	if hit.Aside != "" {

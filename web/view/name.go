@@ -65,7 +65,7 @@ func (p Pair) term() document.Term {
 // span is the name alone, a link on live pages. It is never cut: what tells names apart
 // stands at their ends.
 func (f *FamilyName) span() document.Span {
-	out := document.Span{Look: document.Resource, Path: f.Title.Path, Text: f.Title.Name, Title: f.Title.Full, URL: f.URL}
+	out := document.Span{Look: document.Resource, Text: f.Title.Path + f.Title.Name, Title: f.Title.Full, URL: f.URL}
 	if f.Function {
 		out.Look = document.Function
 	}

@@ -77,7 +77,7 @@ func hits(title, id, none string, list []Hit) document.Section {
 	for _, h := range list {
 		name := document.Span{URL: h.URL, Look: document.Strong, Text: h.Name}
 		if h.Path != "" {
-			name.Look, name.Path = document.Function, h.Path
+			name.Look, name.Text = document.Function, h.Path+h.Name
 		}
 		line := document.Text{name}
 		if h.Aside != "" {

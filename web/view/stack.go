@@ -23,8 +23,7 @@ func visibleFrames(rows []report.TraceRow, link func(analysis.Frame) string) []d
 			out[i] = document.Frame{Fold: r.More(), Folded: visibleFrames(r.Folded, link)}
 			continue
 		}
-		f := longFunc(r.Function)
-		out[i] = document.Frame{Path: f.Path, Name: f.Name, Place: Visible(r.Place), Own: r.Own, Creator: r.Creator}
+		out[i] = document.Frame{Function: Visible(r.Function), Place: Visible(r.Place), Own: r.Own, Creator: r.Creator}
 		if link != nil {
 			out[i].URL = link(r.Frame)
 		}

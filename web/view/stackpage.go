@@ -195,7 +195,7 @@ func (l *StackLine) cell(f *FrameLine) document.Group {
 	if l.Creator {
 		look, called = look+" cr", document.Text{document.Plain("created by ")}
 	}
-	called = append(called, document.Span{Look: document.Function, Path: f.Func.Path, Text: f.Func.Name, Title: f.Func.Full})
+	called = append(called, document.Span{Look: document.Function, Text: f.Func.Path + f.Func.Name, Title: f.Func.Full})
 	return document.Group{Look: document.Look(look), Blocks: document.Blocks{document.Text{l.mark(), document.Made("ff", called...), document.Marked("loc", f.Loc)}}}
 }
 
@@ -297,7 +297,7 @@ func (s *NormStep) row() document.Row {
 		out.Look += " dropped"
 		compared = document.Text{document.Marked(document.Muted, "not compared")}
 	} else {
-		compared = append(compared, document.Span{Look: document.Function, Path: s.To.Path, Text: s.To.Name})
+		compared = append(compared, document.Marked(document.Function, s.To.Path+s.To.Name))
 	}
 	out.Cells = []document.Cell{{Look: "num muted", Text: document.Words(s.Number)}, {Text: append(printed, frame)}, {Look: "rule", Text: rule}, {Text: compared}}
 	return out

@@ -25,7 +25,7 @@ func thingHead(path string, name, chips document.Text, sentences ...document.Tex
 
 // brokenName is a name that may break between its path and the rest.
 func brokenName(f Func) document.Text {
-	return document.Text{document.Plain(f.Path), {Look: document.MayBreak}, document.Plain(f.Name)}
+	return document.Text{document.Marked(document.Breakable, f.Path+f.Name)}
 }
 
 // chipText are a verdict and what else there is to say in a word.
@@ -146,9 +146,6 @@ func (c *Code) blocks() document.Blocks {
 
 // section says where the members were started.
 func (s *CodeStart) section() document.Group {
-	called := func(f *document.Frame) document.Span {
-		return document.Span{Look: document.Function, Path: f.Path, Text: f.Name}
-	}
 	at := document.Text{s.At.Source()}
 	if s.At.Own {
 		at = append(at, document.Plain(" "), document.Marked("ownkey", "own code"))
@@ -156,11 +153,11 @@ func (s *CodeStart) section() document.Group {
 	out := document.Group{Role: "section", Look: "waits start", LabelledBy: "h-start"}
 	out.Add(
 		document.Heading{Level: 2, ID: "h-start", Text: document.Words("Started here")}, document.Paragraph{Look: "at", Text: at},
-		document.Paragraph{Text: document.Text{document.Plain("in "), called(&s.At)}},
+		document.Paragraph{Text: document.Text{document.Plain("in "), document.Marked(document.Function, s.At.Function)}},
 	)
 	if s.Near != nil {
 		out.Add(document.Paragraph{Look: "near", Text: document.Text{
-			document.Marked("ownkey", "nearest own code"), document.Plain(" "), document.Made(document.Strong, s.Near.Source()), document.Plain(" in "), called(s.Near),
+			document.Marked("ownkey", "nearest own code"), document.Plain(" "), document.Made(document.Strong, s.Near.Source()), document.Plain(" in "), document.Marked(document.Function, s.Near.Function),
 		}})
 	}
 	out.Say("note", s.Missing)
@@ -178,7 +175,8 @@ func (s *CodeStart) excerptBlocks() document.Blocks {
 	}
 	box := rawTable(s.Path, "Lines around the go statement", lines)
 	box.Region = "rawbox excerpt"
-	return document.Blocks{document.Paragraph{Look: "cap from", Text: document.Text{document.Plain("What started it "), document.Marked(document.Literal, s.Path)}}, box}
+	// The reader's own source stays on the page.
+	return document.Blocks{document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "cap from", Text: document.Text{document.Plain("What started it "), document.Marked(document.Literal, s.Path)}}, box}}}
 }
 
 // rawTable are lines as they stand in a file.

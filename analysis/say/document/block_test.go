@@ -23,7 +23,7 @@ func all() Document {
 		TextOnly{Blocks{Words("for tickets")}}, PageOnly{Blocks{Words("never here")}},
 		Form{Blocks: Blocks{Words("never here"), Field{Name: "q"}}}, Tabs{List: []Tab{{Text: "never here"}}},
 		Table{Numeric: 1, Head: []Cell{{Text: Words("Family")}, {Text: Words("Count")}}, Parts: []Part{{Rows: []Row{{Cells: []Cell{
-			{Blocks: Blocks{Group{Blocks: Blocks{Text{{Look: Function, Path: "prober.", Text: "run"}}}}}}, {Text: Text{Marked(Verdict, "too_few_points"), Marked(Confidence, "high")}},
+			{Blocks: Blocks{Group{Blocks: Blocks{Text{{Look: Function, Text: "prober.run"}}}}}}, {Text: Text{Marked(Verdict, "too_few_points"), Marked(Confidence, "high")}},
 		}}}}}})
 	d.Add(section)
 	return d
@@ -171,7 +171,7 @@ func TestTablesOfAText(t *testing.T) {
 
 func TestAStackOfAText(t *testing.T) {
 	s := Stack{Caption: "Stack of 2 goroutines", Note: "cut", Frames: []Frame{
-		{Path: "sync.", Name: "Wait", Place: "cond.go:7"}, {Fold: "… 2 more frames", Folded: []Frame{{Name: "main.a"}, {Name: "main.b"}}}, {Name: "main.f", Place: "main.go:3", Own: true, Creator: true},
+		{Function: "sync.Wait", Place: "cond.go:7"}, {Fold: "… 2 more frames", Folded: []Frame{{Function: "main.a"}, {Function: "main.b"}}}, {Function: "main.f", Place: "main.go:3", Own: true, Creator: true},
 	}}
 	want := "Stack of 2 goroutines (&gt; own code):\n\n```\n  sync.Wait          cond.go:7\n  … 2 more frames\n> created by main.f  main.go:3\n```\n\ncut\n"
 	if d := cmp.Diff(want, Document{Blocks{s}}.Markdown()); d != "" {

@@ -16,7 +16,7 @@ func FunctionName(full string) (path, name string) {
 			slash = head
 		}
 	}
-	dot := strings.IndexByte(full[slash:], '.')
+	dot := strings.IndexByte(full[slash:head], '.')
 	if dot < 0 {
 		return "", full
 	}

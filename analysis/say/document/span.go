@@ -5,12 +5,11 @@ import "strings"
 // Text is a run of words, some of them marked.
 type Text []Span
 
-// Span is a piece of a text. Look says what it is; with a URL it is a link.
+// Span is a piece of a text. Look says what it is; with a URL it is a link. A name is one span:
+// no rule of redaction sees a secret whose parts stand apart.
 type Span struct {
 	Look Look
 	Text string
-	// Path stands in front of a function or another name and is printed quietly.
-	Path string
 	URL  string
 	// Title is what a pointer resting on it shows.
 	Title string
@@ -71,7 +70,6 @@ const (
 	OnlyB      Look = "k-add"
 	Side       Look = "side"
 	NewLine    Look = "line"
-	MayBreak   Look = "wbr"
 	// Picture leads to the chart with the name Text as a file. Title names the link.
 	Picture Look = "picture"
 	// Destination is where uploads go, which the server knows.
@@ -168,6 +166,8 @@ func (s *Span) plain() string {
 		if s.Title != "" {
 			return s.Title // the page leaves words out, such as the mask of a watch
 		}
+	case Mark:
+		return "triage: " + s.Text
 	case Verdict, Judged:
 		if s.Inside == nil {
 			return strings.ReplaceAll(s.Text, "_", " ")
@@ -176,5 +176,5 @@ func (s *Span) plain() string {
 	if s.Inside != nil {
 		return s.Inside.String()
 	}
-	return s.Path + s.Text
+	return s.Text
 }

@@ -17,13 +17,13 @@ type Stack struct {
 	Whole bool
 }
 
-// Frame is a frame, or several behind the words Fold. Path stands in front of Name and is
-// printed quietly; URL leads to the source line on a public host.
+// Frame is a frame, or several behind the words Fold. URL leads to the source line on a public
+// host.
 type Frame struct {
-	Path, Name, Place, URL string
-	Own, Creator           bool
-	Fold                   string
-	Folded                 []Frame
+	Function, Place, URL string
+	Own, Creator         bool
+	Fold                 string
+	Folded               []Frame
 }
 
 // stackWidth is how wide the lines of a stack are in texts, OwnMark precedes own code there.
@@ -35,9 +35,9 @@ const (
 // Called is the function of a frame as texts print it.
 func (f *Frame) Called() string {
 	if f.Creator {
-		return "created by " + f.Path + f.Name
+		return "created by " + f.Function
 	}
-	return f.Path + f.Name + f.Fold
+	return f.Function + f.Fold
 }
 
 // Source is the file with its line, and a link where its source is public.

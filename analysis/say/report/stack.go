@@ -376,7 +376,7 @@ func frames(rows []TraceRow) []document.Frame {
 	out := make([]document.Frame, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = document.Frame{Name: r.Function, Place: r.Place, Own: r.Own, Creator: r.Creator, Fold: r.More()}
+		out[i] = document.Frame{Function: r.Function, Place: r.Place, Own: r.Own, Creator: r.Creator, Fold: r.More()}
 		if r.Folded != nil {
 			out[i].Folded = frames(r.Folded)
 		}
