@@ -90,7 +90,7 @@ func (d *Diff) summary() document.Blocks {
 // sidesInWords are A and B with process, day and case, which stand in the frame of a page.
 func (d *Diff) sidesInWords() document.TextOnly {
 	terms := document.Terms{}
-	for _, p := range []Pair{{"A", d.A.words()}, {"B", d.B.words()}} {
+	for _, p := range []Pair{{"A", d.A.words(d.Unit)}, {"B", d.B.words(d.Unit)}} {
 		terms.Rows = append(terms.Rows, p.term())
 	}
 	if d.HasTotal {
@@ -99,8 +99,8 @@ func (d *Diff) sidesInWords() document.TextOnly {
 	return document.TextOnly{Blocks: document.Blocks{terms}}
 }
 
-func (s *DiffSide) words() string {
-	return s.Process + " " + s.Label + ", " + s.Full + " UTC" + ofCase(s.Case)
+func (s *DiffSide) words(unit string) string {
+	return s.Process + " " + s.Label + ", " + s.Full + " UTC" + ofCase(s.Case) + ", " + s.Count + " " + unit
 }
 
 // side is one of both snapshots.
