@@ -249,7 +249,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
+func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i int, query url.Values, why purpose) view.Page {
 	snap := series.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: series.Titles, Families: seriesOf(l, series).Families,

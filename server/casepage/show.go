@@ -185,7 +185,7 @@ func (s *Service) loadSnapshot(r *http.Request, id string, _ purpose) (*loaded, 
 		return nil, err
 	}
 	return &loaded{l: l, caseID: l.ID, data: known(&OneSnapshot{onlySnapshot(l, series, i)}), stacks: []*analysis.Snapshot{series.Snapshots[i]}, make: func(why purpose) (view.Page, error) {
-		return s.snapshotView(l, series, i, r.URL.Query(), why).Page(), nil
+		return s.snapshotView(l, series, i, r.URL.Query(), why), nil
 	}}, nil
 }
 

@@ -58,7 +58,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name: "snapshot",
-			page: HTML(view.NewSnapshot(sampleSnapshot(t, nil)).Page()),
+			page: HTML(view.NewSnapshot(sampleSnapshot(t, nil))),
 			wants: []string{
 				"kubelet at t6 has 243 goroutines", "355 inotify watches", "20\u202f000", "88\u00a0MB", "captured_at of t6",
 				`href="/raw/b1?path=t6%2Fkubelet%2Fgoroutine-debug2.txt`, "inotify max user instances", "2 times",
@@ -66,7 +66,7 @@ func TestPagesOfTheSampleSayWhatTheSampleHolds(t *testing.T) {
 		},
 		{
 			name:  "snapshot filtered by part of a function",
-			page:  HTML(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}})).Page()),
+			page:  HTML(view.NewSnapshot(sampleSnapshot(t, url.Values{"q": {"HOUSEKEEP"}}))),
 			wants: []string{"housekeepingTick"},
 			lacks: []string{"RunPodSandbox</span>"},
 		},
@@ -130,7 +130,7 @@ func TestFrozenPagesLinkToNoLivePage(t *testing.T) {
 	cv, dv, fv, sv := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s)
 	ov := view.NewObject(o)
 	cv.Shell.Seal, dv.Shell.Seal, fv.Shell.Seal, sv.Shell.Seal, ov.Shell.Seal = seal, seal, seal, seal, seal
-	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv.Page()), "objects": HTML(ov)} {
+	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv), "objects": HTML(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			keepPage(t, "frozen-"+name, html)
@@ -188,7 +188,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 	o.Objects.Holders[0].Type, o.Objects.Evidence[0].Text = hostile, hostile
 	c.Report.Series[0].Objects = []report.Object{o.Objects.Object}
 	cv, dv, fv, sv, ov := view.NewCase(c), view.NewDiff(d), view.NewFamily(f), view.NewSnapshot(s), view.NewObject(o)
-	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv.Page()), "objects": HTML(ov)} {
+	for name, page := range map[string]templ.Component{"case": HTML(cv.Page()), "diff": HTML(dv.Page()), "family": HTML(fv.Page()), "snapshot": HTML(sv), "objects": HTML(ov)} {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, page)
 			for _, no := range []string{"<script>alert", "\u202e", " style=", " onclick="} {
@@ -201,7 +201,7 @@ func TestHostileNamesAreEscapedEverywhere(t *testing.T) {
 			}
 		})
 	}
-	for name, text := range map[string]string{"case": cv.Page().Body.Markdown(), "diff": dv.Page().Body.Markdown(), "family": fv.Page().Body.Markdown(), "snapshot": sv.Page().Body.Markdown(), "objects": ov.Body.Markdown()} {
+	for name, text := range map[string]string{"case": cv.Page().Body.Markdown(), "diff": dv.Page().Body.Markdown(), "family": fv.Page().Body.Markdown(), "snapshot": sv.Body.Markdown(), "objects": ov.Body.Markdown()} {
 		t.Run(name+" as Markdown", func(t *testing.T) {
 			outside := withoutFences(text)
 			for _, no := range []string{"<script>", "\u202e", "http://evil", "[a](", " `x`"} {

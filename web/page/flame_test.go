@@ -92,19 +92,14 @@ func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
 
 func TestRecordsFromBeforeTheseChartsStillRender(t *testing.T) {
 	for name, record := range map[string]string{
-		"case":     `{"ID":"c","Title":"old","Headline":"h","Frozen":true}`,
-		"snapshot": `{"ID":"s","Headline":"h","Frozen":true}`,
-		"family":   `{"Headline":"h","Sentence":"s","Frozen":true}`,
+		"case":   `{"ID":"c","Title":"old","Headline":"h","Frozen":true}`,
+		"family": `{"Headline":"h","Sentence":"s","Frozen":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var html string
 			switch name {
 			case "case":
 				var v view.Case
-				unpack(t, record, &v)
-				html = render(t, HTML(v.Page()))
-			case "snapshot":
-				var v view.Snapshot
 				unpack(t, record, &v)
 				html = render(t, HTML(v.Page()))
 			default:

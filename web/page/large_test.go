@@ -191,7 +191,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 
 	snap := sampleSnapshot(t, nil)
 	snap.Snapshot.ID, snap.Others, snap.Families = s.Snapshots[0], choices, s.Families
-	out["snapshot"] = HTML(view.NewSnapshot(snap).Page())
+	out["snapshot"] = HTML(view.NewSnapshot(snap))
 	out["compare"] = HTML(view.NewCompare(view.CompareInput{
 		CaseID: "clarge", CaseTitle: "many", Series: *s, Snapshots: choices, Result: diff.Many{Snapshots: []*analysis.Snapshot{d.Result.A, d.Result.B}},
 		Columns: []view.CompareColumn{{Value: d.Result.A.ID}, {Value: d.Result.B.ID}},
@@ -324,7 +324,7 @@ func TestASelectBoxOfALongCaseOffersSomeAndAnyByItsLabel(t *testing.T) {
 	choices := largeChoices(largeCase(2, 1000, 1))
 	in := sampleSnapshot(t, nil)
 	in.Snapshot.ID, in.Others = "s000.00500", choices
-	html := render(t, HTML(view.NewSnapshot(in).Page()))
+	html := render(t, HTML(view.NewSnapshot(in)))
 	for _, want := range []string{`value="s000.00000"`, `value="s000.00499"`, `value="s000.00501"`, `value="s000.00999"`, `value="s001.00000"`, `value="s001.00999"`, `name="find-a"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%s is missing", want)

@@ -89,6 +89,15 @@ func flamePath(path []Link) document.Group {
 	return document.Group{Role: "navigation", Look: "fpath", Label: "Path to this box", Blocks: document.Blocks{list}}
 }
 
+// flameLegend explains the looks of boxes, which texts do not have.
+func flameLegend(keys []FlameKey) document.PageOnly {
+	var out document.Text
+	for _, k := range keys {
+		out = append(out, document.Made("stw", document.Marked(document.Box, k.Look), document.Plain(k.Text)))
+	}
+	return document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "legendline", Text: out}}}
+}
+
 // FlameTable is the table beside the graph of a page.
 func FlameTable(body document.Document) (head []string, rows [][]string) {
 	head = []string{"Function"}

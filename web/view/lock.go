@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -20,8 +21,6 @@ type LockGroup struct {
 	Note string
 	// Lines are the deadlocks and the locks, each with its sentence.
 	Lines []Pair
-	// Shapes draw the locks with most waiters, on the page of the snapshot.
-	Shapes []chart.ShapeData `json:",omitempty"`
 }
 
 const (
@@ -129,6 +128,21 @@ func heldWord(sure report.LockCertainty) string {
 		return "held by"
 	}
 	return string(sure)
+}
+
+// locksDrawn are who waits for whom, in sentences and drawn.
+func locksDrawn(l *report.Locks) document.Section {
+	group := newLockGroup(l)
+	both := document.Group{Look: "cols2", Blocks: document.Blocks{document.Group{Look: "panel", Blocks: document.Blocks{factList(group.Lines)}}}}
+	if shapes := lockShapes(l); len(shapes) > 0 {
+		drawn := document.Group{Look: "panel"}
+		for _, x := range shapes {
+			drawn.Heading(3, x.Title)
+			drawn.Add(document.Drawing{Chart: x}, pictureLink(x.ID, x.Title))
+		}
+		both.Add(drawn)
+	}
+	return document.NewSection("h-lock", lockHead, group.Note, both)
 }
 
 const lockHead = "Who waits for whom"

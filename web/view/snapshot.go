@@ -11,9 +11,9 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/web/chart"
 )
 
 // SnapshotInput is the input of the snapshot page.
@@ -39,70 +39,6 @@ type SnapshotInput struct {
 	Frozen bool
 }
 
-// Snapshot is the page of one snapshot.
-type Snapshot struct {
-	Shell          Shell
-	Frozen         bool
-	ID, CaseID     string
-	Headline       string
-	Lead           string
-	Previous, Next *Link
-	Totals         []Pair
-	States         []State
-	StatesBar      *chart.StatesData
-	// Waits is the histogram of the waits that were printed, nil where none was.
-	Waits    *chart.BarsData
-	WaitNote string
-	// Flame is the upper part of the flame graph, whose page is at FlameURL.
-	Flame               *chart.FlameData
-	FlameURL, FlameNote string
-	FlameLegend         []FlameKey
-	Figures             []Pair
-	Minds               []string
-	// Facts are what this snapshot proves alone: a deadlock and the like.
-	Facts        []Pair
-	Locks        *LockGroup        `json:",omitempty"`
-	Contention   []ContentionGroup `json:",omitempty"`
-	Tabs         []DiffTab
-	Kind         string
-	Box          FilterBox
-	Applied      string
-	Heads        []DiffHead
-	Families     []SnapshotFamily
-	FamiliesNote string
-	// Single are the families with one member, folded behind SingleNote.
-	Single     []SnapshotFamily
-	SingleNote string
-	Others     []ChoiceGroup
-	// MoreOthers says that the case has more snapshots.
-	MoreOthers bool `json:",omitempty"`
-	Artifacts  []SnapshotArtifact
-	Problems   []Problem
-	Identity   []SnapshotFact
-}
-
-// SnapshotFamily is one row of the table of families.
-type SnapshotFamily struct {
-	Name         FamilyName
-	Count, Share string
-	Bar          *chart.StatesData
-	States       string
-	Wait         string
-	// Triage is what a person decided about the family, empty for nothing.
-	Triage      string
-	fingerprint string
-}
-
-// SnapshotArtifact is one file that was read.
-type SnapshotArtifact struct {
-	Path, Kind, Reason, Outcome, Size, URL, Confidence string
-}
-
-// SnapshotFact is one line of the identity with its source.
-type SnapshotFact struct {
-	Name, Value, Source, Confidence string
-}
-
 const maxSnapshotFamilies = 500
 
 type snapshotMaker struct {
@@ -112,7 +48,7 @@ type snapshotMaker struct {
 }
 
 // NewSnapshot makes the page of a snapshot.
-func NewSnapshot(in SnapshotInput) Snapshot {
+func NewSnapshot(in SnapshotInput) Page {
 	m := snapshotMaker{in: in, kind: analysis.Kind(in.Query.Get("kind")), here: address{"/snapshots/" + url.PathEscape(in.Snapshot.ID), url.Values{"case": {in.CaseID}}, in.Frozen}}
 	for _, part := range []string{"kind", "q", "sort", "dir"} {
 		if v := in.Query.Get(part); v != "" {
@@ -123,45 +59,44 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 		m.kind = ""
 	}
 	s := in.Snapshot
-	out := Snapshot{
-		Frozen: in.Frozen, ID: s.ID, CaseID: in.CaseID, Kind: string(m.kind),
-		Headline: m.headline(), Lead: m.lead(), Minds: m.minds(), Problems: unlinkedProblems(s.Problems),
+	headline := m.headline()
+	out := Page{Shell: m.shell(headline)}
+	d := &out.Body
+	hero := document.Group{Role: "header", Look: "hero"}
+	hero.Title(headline)
+	hero.Add(document.Paragraph{Look: "soft sub", Text: document.Words(m.lead())})
+	d.Add(hero)
+	for _, text := range m.minds() {
+		d.Mind(text)
 	}
+	if !in.Frozen {
+		d.Add(m.steps()...)
+	}
+	figures := document.Figures{}
 	for _, k := range analysis.Kinds() {
 		if v := s.Totals.Of(k); v != nil {
-			out.Totals = append(out.Totals, Pair{kindWord(s.Totals.Counted(k), *v), atLeast(wording.Number(int64(*v)), s.Bounded(k))})
+			figures.Rows = append(figures.Rows, document.Figure{Text: kindWord(s.Totals.Counted(k), *v), Value: atLeast(wording.Number(int64(*v)), s.Bounded(k))})
 		}
 	}
-	for _, f := range s.Statements {
-		out.Facts = append(out.Facts, Pair{Visible(f.Title), Visible(f.Text)})
+	d.Add(figures)
+	d.Add(m.states()...)
+	if len(s.Statements) > 0 {
+		var facts []Pair
+		for _, f := range s.Statements {
+			facts = append(facts, Pair{Visible(f.Title), Visible(f.Text)})
+		}
+		d.Add(document.NewSection("h-fact", "What this snapshot proves alone", "", factList(facts)))
 	}
 	if in.Locks != nil {
-		group := newLockGroup(in.Locks)
-		group.Shapes = lockShapes(in.Locks)
-		out.Locks = &group
+		d.Add(locksDrawn(in.Locks))
 	}
-	out.Contention = contentionGroups(s)
-	out.States, out.StatesBar = m.states()
-	m.waits(&out)
-	m.flame(&out)
-	out.Figures = namedFigures(s.Figures)
-	count := map[analysis.Kind]int{}
-	for i := range s.Groups {
-		if f := s.Groups[i].Family; f != nil {
-			count[f.Kind]++
-		}
+	for i, g := range contentionGroups(s) {
+		d.Add(g.section(fmt.Sprintf("h-contention-%d", i+1)))
 	}
-	out.Tabs, out.Heads = m.here.kinds(len(s.Groups), count, m.kind), m.heads()
-	m.families(&out)
-	m.artifacts(&out)
-	m.identity(&out)
-	if !in.Frozen {
-		choices, more := fewChoices(in.Others, s.ID)
-		choices = slices.DeleteFunc(slices.Clone(choices), func(c Choice) bool { return c.Value == s.ID })
-		out.Others, out.MoreOthers = groupChoices(choices), more
-		out.Previous, out.Next = m.neighbour(in.Previous), m.neighbour(in.Next)
-	}
-	out.Shell = m.shell(out.Headline)
+	d.Add(m.flame()...)
+	d.Add(m.families())
+	d.Add(m.waits()...)
+	d.Add(document.Group{Look: "cols2 below", Blocks: document.Blocks{m.sources(), m.facts()}})
 	return out
 }
 
@@ -172,11 +107,19 @@ func (m *snapshotMaker) live(address string) string {
 	return address
 }
 
-func (m *snapshotMaker) neighbour(c Choice) *Link {
-	if c.Value == "" {
+// steps lead to the neighbours in time.
+func (m *snapshotMaker) steps() document.Blocks {
+	nav := document.Group{Role: "navigation", Look: "steps", Label: "Neighbours in time"}
+	if c := m.in.Previous; c.Value != "" {
+		nav.Add(document.Text{{URL: snapshotURL(c.Value, m.in.CaseID), Text: "← " + Visible(c.Text), Link: &document.Link{Rel: "prev"}}})
+	}
+	if c := m.in.Next; c.Value != "" {
+		nav.Add(document.Text{{URL: snapshotURL(c.Value, m.in.CaseID), Text: Visible(c.Text) + " →", Link: &document.Link{Rel: "next"}}})
+	}
+	if len(nav.Blocks) == 0 {
 		return nil
 	}
-	return &Link{Text: Visible(c.Text), URL: snapshotURL(c.Value, m.in.CaseID)}
+	return document.Blocks{nav}
 }
 
 func (m *snapshotMaker) who() string { return printable(m.in.Snapshot.Process.Name.Value) }
@@ -327,8 +270,8 @@ func (m *snapshotMaker) minds() []string {
 	return out
 }
 
-// states adds the states of all families of the main kind up.
-func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
+// states are those of all families of the main kind, added up.
+func (m *snapshotMaker) states() document.Blocks {
 	sum := map[string]int{}
 	for i := range m.in.Snapshot.Groups {
 		g := &m.in.Snapshot.Groups[i]
@@ -340,9 +283,10 @@ func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
 		}
 	}
 	out, bar := states("states", sum)
-	if bar != nil {
-		bar.Width = 1216
+	if bar == nil {
+		return nil
 	}
+	bar.Width = 1216
 	const most = 8
 	if len(out) > most {
 		rest := fmt.Sprintf("%d more states", len(out)-most)
@@ -352,13 +296,16 @@ func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
 		}
 		out = append(out[:most:most], State{rest, wording.Number(int64(n))})
 	}
-	return out, bar
+	line := document.Group{Look: "statesline"}
+	line.Add(document.Heading{Level: 2, Look: document.Hidden, Text: document.Words("States")}, document.Drawing{Chart: *bar},
+		document.Paragraph{Look: "legendline", Text: append(stateText(out), pictureLink(bar.ID, "States")...)})
+	return document.Blocks{line}
 }
 
-// waits adds the wait histograms of all families up.
-func (m *snapshotMaker) waits(out *Snapshot) {
+// waits are the histograms of the waits of all families, added up.
+func (m *snapshotMaker) waits() document.Blocks {
 	if m.main() != analysis.KindGoroutine {
-		return
+		return nil
 	}
 	var sum analysis.Group
 	for i := range m.in.Snapshot.Groups {
@@ -370,24 +317,30 @@ func (m *snapshotMaker) waits(out *Snapshot) {
 			sum.Waits[k] += n
 		}
 	}
-	if out.Waits = waitBars("waits", &sum); out.Waits == nil {
-		return
+	bars := waitBars("waits", &sum)
+	if bars == nil {
+		return nil
 	}
-	out.WaitNote = "All goroutines of this snapshot. A lower bound: it counts from the first garbage collection after parking; “<1” holds those that print none as well."
+	note := "All goroutines of this snapshot. A lower bound: it counts from the first garbage collection after parking; “<1” holds those that print none as well."
+	return document.Blocks{document.NewSection("h-wait", "Waiting at least, minutes", note, document.Drawing{Chart: *bars})}
 }
 
-// flame adds the upper part of the flame graph.
-func (m *snapshotMaker) flame(out *Snapshot) {
+// flame is the upper part of the flame graph.
+func (m *snapshotMaker) flame() document.Blocks {
 	if m.in.Flame == nil {
-		return
+		return nil
 	}
 	in := FlameInput{CaseID: m.in.CaseID, B: m.in.Snapshot, Tree: m.in.Flame, Titles: m.in.Titles, Query: url.Values{"kind": {string(m.in.Flame.Kind)}}, Frozen: m.in.Frozen}
-	if out.Flame = flameExcerpt(in); out.Flame == nil {
-		return
+	drawing := flameExcerpt(in)
+	if drawing == nil {
+		return nil
 	}
-	out.FlameLegend = newFlameMaker(in).legend()
-	out.FlameURL = m.live(m.here.path + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode())
-	out.FlameNote = fmt.Sprintf("%s by what they call: who created them on top, the first rows of it.", capital(many(m.in.Flame.Kind, m.in.Flame.Root.Count)))
+	note := fmt.Sprintf("%s by what they call: who created them on top, the first rows of it.", capital(many(m.in.Flame.Kind, m.in.Flame.Root.Count)))
+	out := document.NewSection("h-flame", "Flame graph", note, flameLegend(newFlameMaker(in).legend()), document.Drawing{Chart: *drawing})
+	if address := m.live(m.here.path + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode()); address != "" {
+		out.End.Add(document.Paragraph{Look: "end", Text: document.Text{document.LinkTo(address, "Open the flame graph")}})
+	}
+	return document.Blocks{out}
 }
 
 // namedFigures are limits and metrics in words and order.
@@ -409,36 +362,66 @@ func namedFigures(in map[string]float64) []Pair {
 	return out
 }
 
-func (m *snapshotMaker) artifacts(out *Snapshot) {
-	for _, a := range m.in.Snapshot.Artifacts {
-		row := SnapshotArtifact{
-			Path: Visible(a.Path), Kind: Visible(a.Kind), Reason: Visible(a.Reason), Outcome: Visible(a.Outcome),
-			Size: wording.Bytes(a.Size), Confidence: string(a.Confidence),
-		}
-		if m.in.BundleID != "" && !strings.HasSuffix(a.Path, "/") && a.Size > 0 {
-			row.URL = m.live(RawURL(m.in.BundleID, a.Path, 0, min(a.Size, MaxExcerpt)))
-		}
-		out.Artifacts = append(out.Artifacts, row)
+// sources are the files that were read, with their problems.
+func (m *snapshotMaker) sources() document.Group {
+	files := document.NewSection("h-art", "Read from", "")
+	if len(m.in.Snapshot.Artifacts) == 0 {
+		files.Say("empty", "No file is known for this snapshot.")
 	}
+	list := document.List{Look: "arts"}
+	for _, a := range m.in.Snapshot.Artifacts {
+		address := ""
+		if m.in.BundleID != "" && !strings.HasSuffix(a.Path, "/") && a.Size > 0 {
+			address = m.live(RawURL(m.in.BundleID, a.Path, 0, min(a.Size, MaxExcerpt)))
+		}
+		item := document.Item{}
+		item.Add(document.Text{document.Made("path", document.LinkTo(address, Visible(a.Path))), document.Plain(" "), document.Marked(document.Muted, Visible(a.Outcome)+", "+wording.Bytes(a.Size))},
+			document.Paragraph{Look: document.Soft, Text: document.Text{document.Marked(document.Strong, Visible(a.Kind)), document.Plain(" "), document.Marked(document.Confidence, string(a.Confidence)), document.Plain(" " + Visible(a.Reason))}})
+		list.Items = append(list.Items, item)
+	}
+	files.Add(list)
+	problems := document.NewSection("h-prob", "Problems", "")
+	if all := unlinkedProblems(m.in.Snapshot.Problems); len(all) > 0 {
+		problems.Add(problemBlock("", all))
+	} else {
+		problems.Say("empty", "None: every line of these files was understood.")
+	}
+	return document.Group{Blocks: document.Blocks{files, problems}}
 }
 
-func (m *snapshotMaker) identity(out *Snapshot) {
+// facts are the identity with its sources, and figures.
+func (m *snapshotMaker) facts() document.Group {
 	p := m.in.Snapshot.Process
+	who := document.Terms{}
 	for _, f := range []struct {
 		name string
 		fact analysis.Fact
 	}{{"Host", p.Host}, {"Program", p.Name}, {"pid", p.PID}, {"Started", p.Start}, {"Version", p.Version}, {"Captured", m.in.Snapshot.TimeFact}} {
-		fact := SnapshotFact{Name: f.name, Value: Visible(f.fact.Value), Source: Visible(f.fact.Source), Confidence: string(f.fact.Confidence)}
+		value, source, sure := Visible(f.fact.Value), Visible(f.fact.Source), string(f.fact.Confidence)
 		if f.name == "Captured" && !m.in.Snapshot.CapturedAt.IsZero() {
-			fact.Value = wording.Time(m.in.Snapshot.CapturedAt) + " UTC"
+			value = wording.Time(m.in.Snapshot.CapturedAt) + " UTC"
 		}
 		if f.name == "Started" {
-			fact.Value = startWords(fact.Value)
+			value = startWords(value)
 		}
-		if fact.Value == "" {
-			fact.Value, fact.Source = "not known", "not in this snapshot's files"
-			fact.Confidence = ""
+		if value == "" {
+			value, source, sure = "not known", "not in this snapshot's files", ""
 		}
-		out.Identity = append(out.Identity, fact)
+		text := document.Text{document.Plain(value + " "), document.Marked(document.Confidence, sure)}
+		if source != "" {
+			text = append(text, document.Span{Look: document.NewLine}, document.Marked(document.Muted, source))
+		}
+		who.Rows = append(who.Rows, document.Term{Name: document.Words(f.name), Blocks: document.Blocks{text}})
 	}
+	out := document.Group{Role: "complementary", Look: "facts", Label: "Identity and figures", Blocks: document.Blocks{document.NewSection("h-id", "Identity", "", who)}}
+	figures := document.Terms{Look: "wide"}
+	for _, f := range namedFigures(m.in.Snapshot.Figures) {
+		row := f.term()
+		row.Look = document.Figured
+		figures.Rows = append(figures.Rows, row)
+	}
+	if len(figures.Rows) > 0 {
+		out.Add(document.NewSection("h-fig", "Limits and metrics", "", figures))
+	}
+	return out
 }

@@ -192,6 +192,18 @@ func rawTable(title, label string, lines []RawLine) document.Table {
 	return out
 }
 
+// factList are statements: what, and why.
+func factList(facts []Pair) document.List {
+	out := document.List{Look: "seen"}
+	for _, f := range facts {
+		item := document.Item{}
+		item.Add(document.Heading{Level: 3, Text: document.Text{document.Marked(document.Glyph, "● "), document.Marked(document.Breakable, f.Name)}},
+			document.Paragraph{Look: document.Soft, Text: document.Text{document.Marked(document.Breakable, f.Value)}})
+		out.Items = append(out.Items, item)
+	}
+	return out
+}
+
 // kinSection lists families that explain a thing.
 func kinSection(id document.ID, title, note string, rows []CaseShare) document.Blocks {
 	if len(rows) == 0 {
