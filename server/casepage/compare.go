@@ -242,11 +242,11 @@ func (c *several) warnings() []string {
 	return out
 }
 
-func (s *Service) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
+func (s *Service) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Page, error) {
 	in, err := s.severalInput(r, c, query, why)
 	in.Engine, in.Frozen = s.respond.Engine(), bool(why)
 	if err != nil {
-		return view.Compare{}, err
+		return view.Page{}, err
 	}
 	return view.NewCompare(in), nil
 }

@@ -214,8 +214,7 @@ func (s *Service) loadSeveral(r *http.Request, _ string, _ purpose) (*loaded, er
 		return &rows, err
 	}
 	return &loaded{l: c.l, caseID: c.l.ID, data: data, make: func(why purpose) (view.Page, error) {
-		v, err := s.severalView(r, c, r.URL.Query(), why)
-		return v.Page(), err
+		return s.severalView(r, c, r.URL.Query(), why)
 	}}, nil
 }
 

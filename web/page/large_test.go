@@ -195,7 +195,7 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	out["compare"] = HTML(view.NewCompare(view.CompareInput{
 		CaseID: "clarge", CaseTitle: "many", Series: *s, Snapshots: choices, Result: diff.Many{Snapshots: []*analysis.Snapshot{d.Result.A, d.Result.B}},
 		Columns: []view.CompareColumn{{Value: d.Result.A.ID}, {Value: d.Result.B.ID}},
-	}).Page())
+	}))
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
@@ -50,88 +51,6 @@ type CompareColumn struct {
 	Restart bool
 }
 
-// Compare is the page with any number of snapshots side by side.
-type Compare struct {
-	Shell    Shell
-	Headline string
-	Frozen   bool
-	CaseID   string
-	Heads    []CompareHead
-	// Name and Delta are the heads of the other columns that sort.
-	Name, Delta DiffHead
-	Totals      []CompareTotal
-	Minds       []string
-	Box         FilterBox
-	Tabs        []DiffTab
-	Shows       []DiffTab
-	Pers        []DiffTab
-	Figures     string
-	Applied     string
-	Sections    []CompareSection
-	Picks       []PickGroup
-	// PicksNote says that not every snapshot is among them.
-	PicksNote string `json:",omitempty"`
-	Hidden    []Pair
-	LeftOut   string
-	// Elsewhere is the page on which snapshots of other cases are found.
-	Elsewhere string
-	Empty     string
-}
-
-// CompareHead is the head of a column.
-type CompareHead struct {
-	Label, Clock, Full, URL string
-	// Note is the case of a foreign snapshot, or says that the process was restarted.
-	Note string
-	// Order sorts by the counts of the column.
-	Order DiffHead
-}
-
-// CompareTotal is a row of sums above the families.
-type CompareTotal struct {
-	Name  string
-	Cells []CompareCell
-}
-
-// CompareCell is one figure; Sign is of a change.
-type CompareCell struct {
-	Text string
-	Sign int
-}
-
-// CompareSection is one group of families.
-type CompareSection struct {
-	Name, Title, Note string
-	Rows              []CompareRow
-	More, MoreURL     string
-}
-
-// CompareRow is one family over the columns.
-type CompareRow struct {
-	Fingerprint string
-	Name        FamilyName
-	Cells       []CompareCell
-	Delta       int
-	// Compared says that at least two columns are complete.
-	Compared bool
-	Verdict  string
-	// Triage is what a person decided about the family, empty for nothing.
-	Triage string
-	Unit   string
-}
-
-// PickGroup is the snapshots of one process to choose from.
-type PickGroup struct {
-	Name  string
-	Picks []Pick
-}
-
-// Pick is one snapshot to choose.
-type Pick struct {
-	Value, Text string
-	Checked     bool
-}
-
 type compareMaker struct {
 	in       CompareInput
 	kind     analysis.Kind
@@ -140,10 +59,11 @@ type compareMaker struct {
 	families map[string]*report.Family
 	key      string
 	here     address
+	box      FilterBox
 }
 
-// NewCompare makes the page.
-func NewCompare(in CompareInput) Compare {
+// NewCompare makes the page with any number of snapshots side by side.
+func NewCompare(in CompareInput) Page {
 	host := ""
 	if in.Series.Host != nil {
 		host = *in.Series.Host
@@ -165,36 +85,62 @@ func NewCompare(in CompareInput) Compare {
 	for i := range in.Series.Families {
 		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
 	}
-	c := Compare{CaseID: in.CaseID, Frozen: in.Frozen}
-	m.asked, c.Box = newFilterBox(in.Query.Get("q"))
-	for _, w := range in.Warnings {
-		c.Minds = append(c.Minds, Visible(w))
+	m.asked, m.box = newFilterBox(in.Query.Get("q"))
+	rows := m.rows()
+	headline := m.headline()
+	out := Page{Shell: m.shell(headline)}
+	if n := len(in.Result.Snapshots); n > 0 {
+		out.Shell.Captured = capturedFrom(wording.Time(in.Result.Snapshots[0].CapturedAt), wording.Time(in.Result.Snapshots[n-1].CapturedAt))
+	}
+	d := &out.Body
+	d.Title(headline)
+	for _, text := range in.Warnings {
+		d.Mind(Visible(text))
 	}
 	if n := len(in.Result.Snapshots); n > 0 && m.columns.show == showBase {
 		if foreign := in.Baseline.foreign(in.Result.Snapshots[n-1]); foreign != "" {
-			c.Minds = append(c.Minds, foreign)
+			d.Mind(foreign)
 		}
 	}
-	m.heads(&c)
-	c.Name, c.Delta = m.order("Family", "name"), m.order("Δ", "delta")
-	m.totals(&c)
-	m.sections(&c)
-	m.tools(&c)
-	c.Headline = m.headline()
-	c.Applied = m.applied(&c.Box)
+	if in.Frozen {
+		d.Say("note", m.applied())
+	} else {
+		d.Add(m.tools(), m.picker(), applied(m.applied()))
+	}
 	if in.LeftOut > 0 {
-		c.LeftOut = fmt.Sprintf("%s left out: the table has room for %d, the first and the last among them.", wording.PagePlural(int64(in.LeftOut), "chosen snapshot is", "chosen snapshots are"), len(in.Columns))
+		d.Mind(fmt.Sprintf("%s left out: the table has room for %d, the first and the last among them.", wording.PagePlural(int64(in.LeftOut), "chosen snapshot is", "chosen snapshots are"), len(in.Columns)))
 	}
-	here := printable(in.Series.Process) + ", " + wording.PagePlural(int64(len(in.Columns)), "snapshot", "snapshots")
-	c.Shell = Shell{
-		Title: here, Description: c.Headline, Section: "cases", Engine: in.Engine, Here: here,
-		Crumbs: []Link{{Text: "Cases", URL: "/"}, {Text: Visible(in.CaseTitle), URL: caseURL(in.CaseID)}},
+	d.Add(document.Heading{Level: 2, Look: document.Hidden, Text: document.Words("Families")})
+	switch {
+	case len(in.Result.Snapshots) < 2:
+		d.Say("empty", "One snapshot alone grows from nothing: choose a second one.")
+	case len(rows) == 0 && !m.asked.Empty():
+		d.Say("empty", m.box.nothing())
+	case len(rows) == 0:
+		d.Say("empty", "No snapshot holds a family: nothing was captured that could be compared.")
 	}
-	if !in.Frozen {
-		c.Shell.Offer("/compare", "?"+sameView(in.Query, in.CaseID), WithoutStacks)
-		c.Shell.Pictures = ""
+	var note document.Text
+	if figures := m.columns.words(&in.Baseline); figures != "" && !in.Frozen {
+		note = document.Text{document.Marked(document.Strong, "Figures: "+figures+"; Δ in members."), document.Plain(" ")}
 	}
-	return c
+	d.Add(document.Paragraph{Look: "note cap", Text: append(note, document.Plain("Δ is the last complete figure minus the first. A dash says that the kind was not captured, ≥ that the dump is cut."))})
+	if len(in.Result.Snapshots) > 0 {
+		d.Add(m.table(rows))
+	}
+	return out
+}
+
+func (m *compareMaker) shell(headline string) Shell {
+	here := printable(m.in.Series.Process) + ", " + wording.PagePlural(int64(len(m.in.Columns)), "snapshot", "snapshots")
+	out := Shell{
+		Title: here, Description: headline, Section: "cases", Engine: m.in.Engine, Here: here,
+		Crumbs: []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}},
+	}
+	if !m.in.Frozen {
+		out.Offer("/compare", "?"+sameView(m.in.Query, m.in.CaseID), WithoutStacks)
+		out.Pictures = ""
+	}
+	return out
 }
 
 func (m *compareMaker) live(address string) string {
@@ -204,26 +150,39 @@ func (m *compareMaker) live(address string) string {
 	return address
 }
 
-func (m *compareMaker) heads(c *Compare) {
-	for i, s := range m.in.Result.Snapshots {
-		col := m.in.Columns[i]
-		h := CompareHead{Label: Visible(s.Label), Full: wording.Time(s.CapturedAt)}
-		if !s.CapturedAt.IsZero() {
-			h.Clock = wording.Clock(s.CapturedAt)
-		}
-		id := m.in.CaseID
-		switch {
-		case col.Case != nil:
-			id, h.Note = col.CaseID, Visible(col.Case.Text)
-		case s.Process.Name.Value != m.in.Series.Process:
-			h.Note = printable(s.Process.Name.Value)
-		case col.Restart:
-			h.Note = "restarted"
-		}
-		h.URL = m.live(snapshotURL(s.ID, id))
-		h.Order = m.order(h.Label, col.Value)
-		c.Heads = append(c.Heads, h)
+// head is the head of the column of a snapshot, with the case of a foreign one.
+func (m *compareMaker) head(i int) document.Cell {
+	s, col := m.in.Result.Snapshots[i], m.in.Columns[i]
+	id, note, label := m.in.CaseID, "", Visible(s.Label)
+	switch {
+	case col.Case != nil:
+		id, note = col.CaseID, Visible(col.Case.Text)
+	case s.Process.Name.Value != m.in.Series.Process:
+		note = printable(s.Process.Name.Value)
+	case col.Restart:
+		note = "restarted"
 	}
+	order := m.order(label, col.Value)
+	text := document.Text{document.LinkTo(m.live(snapshotURL(s.ID, id)), label)}
+	switch {
+	case order.URL != "":
+		text = append(text, document.Span{URL: order.URL, Text: cmp.Or(order.Arrow, "↕"), Link: &document.Link{Look: "quiet", Label: "Sort by " + order.Text}})
+	case order.Arrow != "":
+		text = append(text, document.Marked(document.Glyph, order.Arrow))
+	}
+	text = append(text, document.Marked("sub", clockOf(s)))
+	if note != "" {
+		text = append(text, document.Marked("sub", note))
+	}
+	return document.Cell{Look: document.Figured, Title: wording.Time(s.CapturedAt), Plain: strings.TrimSpace(label + " " + note), Sort: document.ID(order.Sort), Text: text}
+}
+
+// clockOf is the time of day of a snapshot, empty where its time is unknown.
+func clockOf(s *analysis.Snapshot) string {
+	if s.CapturedAt.IsZero() {
+		return ""
+	}
+	return wording.Clock(s.CapturedAt)
 }
 
 // order is a link that sorts by a column: by "name", "delta", or the counts of a
@@ -274,18 +233,17 @@ func (m *compareMaker) sorted(rows []diff.Course) []diff.Course {
 }
 
 // tools are the controls above the table.
-func (m *compareMaker) tools(c *Compare) {
-	c.Figures = m.columns.words(&m.in.Baseline)
-	if m.in.Frozen {
-		return
-	}
+func (m *compareMaker) tools() document.Group {
 	count := map[analysis.Kind]int{}
 	for i := range m.in.Result.Rows {
 		count[m.in.Result.Rows[i].Family.Kind]++
 	}
-	c.Tabs = m.here.kinds(len(m.in.Result.Rows), count, m.kind)
-	c.Shows = m.here.shows(m.columns.show)
-	c.Pers = m.here.pers(m.in.Loads, m.columns.load, func(l *Load) bool {
+	box := m.box
+	box.Hidden = m.here.hidden("q")
+	out := document.Group{Look: "tools", Blocks: box.Blocks()}
+	out.Add(tabBlocks("Kind", m.here.kinds(len(m.in.Result.Rows), count, m.kind))...)
+	out.Add(tabBlocks("Figures", m.here.shows(m.columns.show))...)
+	out.Add(tabBlocks("Figures divided", m.here.pers(m.in.Loads, m.columns.load, func(l *Load) bool {
 		known := 0
 		for _, s := range m.in.Result.Snapshots {
 			if l.Values[s.ID] > 0 {
@@ -293,47 +251,58 @@ func (m *compareMaker) tools(c *Compare) {
 			}
 		}
 		return known >= 2
-	})
-	c.Box.Hidden, c.Hidden = m.here.hidden("q"), m.here.hidden("s", "series", "all")
-	m.picks(c)
-	q := url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {m.key}}
-	for _, col := range m.in.Columns {
-		q.Add("s", col.Value)
-	}
-	c.Elsewhere = "/diff-other?" + q.Encode()
+	}))...)
+	return out
 }
 
-// picks are the snapshots to choose from: those of the case, and the foreign ones
-// that have a column.
-func (m *compareMaker) picks(c *Compare) {
-	chosen := map[string]bool{}
+// picker chooses the snapshots of the columns: of those of the case, and the foreign ones that
+// have a column.
+func (m *compareMaker) picker() document.Group {
+	form := document.Form{Action: "/compare"}
+	for _, h := range m.here.hidden("s", "series", "all") {
+		form.Add(document.Hide(h.Name, h.Value))
+	}
+	group, name := document.Group{Look: "picks"}, ""
+	close := func() {
+		if len(group.Blocks) > 0 {
+			form.Add(document.Fieldset{LegendLook: "h4", Legend: document.Words(name), Blocks: document.Blocks{group}})
+		}
+		group.Blocks = nil
+	}
+	pick := func(value, text string, checked bool) {
+		group.Add(document.Label{Blocks: document.Blocks{document.Field{Type: "checkbox", Name: "s", Value: value, Checked: checked}, document.Words(text)}})
+	}
+	chosen, q := map[string]bool{}, url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {m.key}}
 	for i, col := range m.in.Columns {
 		chosen[col.Value] = true
+		q.Add("s", col.Value)
 		if col.Case == nil {
 			continue
 		}
-		name := "Case " + Visible(col.Case.Text)
-		if n := len(c.Picks); n == 0 || c.Picks[n-1].Name != name {
-			c.Picks = append(c.Picks, PickGroup{Name: name})
+		if other := "Case " + Visible(col.Case.Text); other != name {
+			close()
+			name = other
 		}
-		last := &c.Picks[len(c.Picks)-1]
-		last.Picks = append(last.Picks, Pick{Value: col.Value, Text: c.Heads[i].Label + ", " + c.Heads[i].Clock, Checked: true})
+		s := m.in.Result.Snapshots[i]
+		pick(col.Value, Visible(s.Label)+", "+clockOf(s), true)
 	}
-	var keep []string
-	for _, col := range m.in.Columns {
-		keep = append(keep, col.Value)
-	}
-	choices, more := fewChoices(m.in.Snapshots, keep...)
-	if more {
-		c.PicksNote = fmt.Sprintf("%s of %s are listed; another one is shown with &s= and its id in the address.", wording.Number(int64(len(choices))), wording.PagePlural(int64(len(m.in.Snapshots)), "snapshot", "snapshots"))
-	}
+	close()
+	choices, more := fewChoices(m.in.Snapshots, q["s"]...)
 	for _, g := range groupChoices(choices) {
-		group := PickGroup{Name: printable(g.Name)}
+		name = printable(g.Name)
 		for _, s := range g.Choices {
-			group.Picks = append(group.Picks, Pick{Value: s.Value, Text: Visible(s.Text), Checked: chosen[s.Value]})
+			pick(s.Value, Visible(s.Text), chosen[s.Value])
 		}
-		c.Picks = append(c.Picks, group)
+		close()
 	}
+	if more {
+		form.Say("note", fmt.Sprintf("%s of %s are listed; another one is shown with &s= and its id in the address.", wording.Number(int64(len(choices))), wording.PagePlural(int64(len(m.in.Snapshots)), "snapshot", "snapshots")))
+	}
+	form.Add(document.Line{Look: "act", Blocks: document.Blocks{
+		document.Press{Look: "btn", Type: "submit", Text: "Show these"},
+		document.Text{document.LinkButton("btn quiet", "/diff-other?"+q.Encode(), "Add a snapshot of another case")},
+	}})
+	return document.Group{Look: "withs", Blocks: document.Blocks{document.Fold{Look: "with", Open: len(m.in.Columns) < 2, Summary: document.Words("Snapshots…"), Blocks: document.Blocks{form}}}}
 }
 
 // headline counts what happened: "kubelet, t0 to t8, 9 snapshots: 15 families grew,
@@ -366,10 +335,10 @@ func (m *compareMaker) headline() string {
 		wording.PagePlural(int64(len(snapshots)), "snapshot", "snapshots"), wording.List(parts, len(parts)))
 }
 
-func (m *compareMaker) applied(box *FilterBox) string {
+func (m *compareMaker) applied() string {
 	var words []string
-	if box.Text != "" && box.Error == "" {
-		words = append(words, "Filter "+box.Text+": "+box.Note)
+	if m.box.Text != "" && m.box.Error == "" {
+		words = append(words, "Filter "+m.box.Text+": "+m.box.Note)
 	}
 	if m.kind != "" {
 		words = append(words, "Only "+kindWord(m.kind, 2)+".")

@@ -2,42 +2,53 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
 
-func (m *compareMaker) totals(c *Compare) {
+// totals are the rows of sums above the families.
+func (m *compareMaker) totals() document.Part {
+	out := document.Part{}
+	add := func(name string, figures []string) {
+		row := document.Row{Look: "plain", Cells: []document.Cell{{Header: true, Text: document.Words(name)}}}
+		for _, text := range figures {
+			row.Cells = append(row.Cells, document.Cell{Text: document.Text{document.Marked(document.Strong, text)}})
+		}
+		out.Rows = append(out.Rows, document.Row{Look: row.Look, Cells: append(row.Cells, document.Cell{}, document.Cell{})})
+	}
 	for _, k := range analysis.Kinds() {
-		row, known := CompareTotal{Name: kindTitle(k)}, false
+		var figures []string
+		known := false
 		for _, s := range m.in.Result.Snapshots {
 			n := s.Totals.Of(k)
 			known = known || n != nil
-			row.Cells = append(row.Cells, CompareCell{Text: atLeast(orDash(analysis.CountOf(n)), n != nil && s.Bounded(k))})
+			figures = append(figures, atLeast(orDash(analysis.CountOf(n)), n != nil && s.Bounded(k)))
 		}
 		if known && (m.kind == "" || m.kind == k) {
-			c.Totals = append(c.Totals, row)
+			add(kindTitle(k), figures)
 		}
 	}
 	if l := m.columns.load; l != nil {
-		row := CompareTotal{Name: capital(l.Words)}
+		var figures []string
 		for _, s := range m.in.Result.Snapshots {
 			text := "–"
 			if v, ok := l.Values[s.ID]; ok {
 				text = decimal(v)
 			}
-			row.Cells = append(row.Cells, CompareCell{Text: text})
+			figures = append(figures, text)
 		}
-		c.Totals = append(c.Totals, row)
+		add(capital(l.Words), figures)
 	}
+	return out
 }
 
 // rows returns those that pass kind and filter.
-func (m *compareMaker) rows(box *FilterBox) []diff.Course {
+func (m *compareMaker) rows() []diff.Course {
 	var out []diff.Course
 	of := 0
 	for i := range m.in.Result.Rows {
@@ -50,7 +61,7 @@ func (m *compareMaker) rows(box *FilterBox) []diff.Course {
 			out = append(out, *r)
 		}
 	}
-	box.passed(len(out), of)
+	m.box.passed(len(out), of)
 	return out
 }
 
@@ -98,8 +109,14 @@ func (m *compareMaker) title(f *analysis.Family) string {
 	return f.Title
 }
 
-func (m *compareMaker) sections(c *Compare) {
-	rows := m.rows(&c.Box)
+// table is the families over the columns, section by section.
+func (m *compareMaker) table(rows []diff.Course) document.Table {
+	out := document.Table{Look: "data many-s", Label: "Families over the snapshots", Caption: "Families with their figures in each snapshot", Head: []document.Cell{m.order("Family", "name").cell()}}
+	for i := range m.in.Result.Snapshots {
+		out.Head = append(out.Head, m.head(i))
+	}
+	out.Head = append(out.Head, m.order("Δ", "delta").cell(), document.Cell{Words: "Verdict"})
+	out.Parts = append(out.Parts, m.totals())
 	bySection := map[diff.Section][]diff.Course{}
 	for _, r := range rows {
 		bySection[r.Section] = append(bySection[r.Section], r)
@@ -108,41 +125,48 @@ func (m *compareMaker) sections(c *Compare) {
 	if len(bySection[""]) > 0 {
 		order = append(order, "")
 	}
+	shown, more := map[diff.Section][]diff.Course{}, map[diff.Section]int{}
+	names, told := map[string]*FamilyName{}, together{}
 	for _, section := range order {
 		list := m.sorted(bySection[section])
-		s := CompareSection{Name: string(section), Title: sectionTitle(section), Note: m.note(section, list)}
 		most := maxRows
 		if section == diff.Unchanged {
 			most = 0 // folded: they are counted, and asked for
 		}
-		shown := list
-		if len(list) > most && m.in.Query.Get("all") == "" && !(m.in.Frozen && section != diff.Unchanged) {
-			shown = list[:most]
-			s.More = fmt.Sprintf("%s not shown.", wording.PagePlural(int64(len(list)-most), "family is", "families are"))
-			if s.MoreURL = m.here.with("all", "1"); s.MoreURL != "" {
-				s.MoreURL += "#h-" + s.Name
+		if bySection[section], shown[section] = list, list; len(list) > most && m.in.Query.Get("all") == "" && !(m.in.Frozen && section != diff.Unchanged) {
+			shown[section], more[section] = list[:most], len(list)-most
+		}
+		for i := range shown[section] {
+			r := &shown[section][i]
+			f := r.Family
+			name := newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes)
+			name.URL = m.live(m.familyURL(r))
+			names[f.Fingerprint] = &name
+			told.add(&name, f.Fingerprint)
+		}
+	}
+	told.tellApart()
+	wide := len(m.in.Result.Snapshots) + 2
+	for _, section := range order {
+		id := "h-" + string(section)
+		part := document.Part{Rows: []document.Row{{Look: "sec plain", Cells: []document.Cell{
+			{Group: true, ID: document.ID(id), Text: document.Text{document.Plain(sectionTitle(section) + " "), document.Marked("sub", m.note(section, bySection[section]))}}, {Span: wide},
+		}}}}
+		for i := range shown[section] {
+			r := &shown[section][i]
+			part.Rows = append(part.Rows, m.row(r, names[r.Family.Fingerprint]))
+		}
+		if n := more[section]; n > 0 {
+			address := m.here.with("all", "1")
+			if address != "" {
+				address += "#" + id
 			}
+			text := moreText(wording.PagePlural(int64(n), "family is", "families are")+" not shown.", address)
+			part.Rows = append(part.Rows, document.Row{Look: "plain none", Cells: []document.Cell{{Header: true, Look: document.Muted, Text: text}, {Span: wide}}})
 		}
-		for i := range shown {
-			s.Rows = append(s.Rows, m.row(&shown[i]))
-		}
-		c.Sections = append(c.Sections, s)
+		out.Parts = append(out.Parts, part)
 	}
-	var names together
-	for i := range c.Sections {
-		for k := range c.Sections[i].Rows {
-			names.add(&c.Sections[i].Rows[k].Name, c.Sections[i].Rows[k].Fingerprint)
-		}
-	}
-	names.tellApart()
-	switch {
-	case len(m.in.Result.Snapshots) < 2:
-		c.Empty = "One snapshot alone grows from nothing: choose a second one."
-	case len(rows) == 0 && !m.asked.Empty():
-		c.Empty = c.Box.nothing()
-	case len(rows) == 0:
-		c.Empty = "No snapshot holds a family: nothing was captured that could be compared."
-	}
+	return out
 }
 
 func sectionTitle(s diff.Section) string {
@@ -192,25 +216,25 @@ func (m *compareMaker) familyURL(r *diff.Course) string {
 	return familyURL(r.Family.Fingerprint, caseID, "")
 }
 
-func (m *compareMaker) row(r *diff.Course) CompareRow {
+// row is one family over the columns.
+func (m *compareMaker) row(r *diff.Course, name *FamilyName) document.Row {
 	f := r.Family
-	row := CompareRow{
-		Fingerprint: f.Fingerprint, Name: newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		Delta: r.Delta, Compared: r.Compared, Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict), Cells: make([]CompareCell, len(r.Counts)),
-	}
-	row.Name.URL = m.live(m.familyURL(r))
+	unit, triage := "", ""
 	if known := m.families[f.Fingerprint]; known != nil {
-		row.Triage = markOf(known.Triage)
+		triage = markOf(known.Triage)
 		if known.Unit != nil {
-			row.Unit = Visible(*known.Unit)
+			unit = Visible(*known.Unit)
 		}
 	}
+	cells := make([]document.Cell, 0, len(r.Counts)+3)
+	cells = append(cells, document.Cell{Header: true, Blocks: name.inUnit(unit), Plain: unit + " " + name.Text()})
 	for i, n := range r.Counts {
-		row.Cells[i].Text = "–"
+		span := document.Plain("–")
 		if n.Known() {
-			cell := m.columns.of(m.in.Result.Snapshots[i], f, n.N)
-			row.Cells[i] = CompareCell{Text: cell.Text, Sign: cell.Sign}
+			figure := m.columns.of(m.in.Result.Snapshots[i], f, n.N)
+			span = figureSpan(figure.Text, figure.Sign)
 		}
+		cells = append(cells, document.Cell{Text: document.Text{span}})
 	}
-	return row
+	return document.Row{Cells: append(cells, document.Cell{Text: document.Text{deltaSpan(r.Delta, r.Compared)}}, document.Cell{Look: "ver", Text: judgedText(string(m.in.Verdicts[f.Fingerprint].Verdict), triage)})}
 }

@@ -104,14 +104,6 @@ func (c Case) Captured() string {
 	return capturedFrom(c.Columns[0].Full, c.Columns[len(c.Columns)-1].Full)
 }
 
-// Captured returns when the first and the last column were.
-func (c Compare) Captured() string {
-	if len(c.Heads) == 0 {
-		return ""
-	}
-	return capturedFrom(c.Heads[0].Full, c.Heads[len(c.Heads)-1].Full)
-}
-
 // Captured returns when the first and the last snapshot of the series were.
 func (f Family) Captured() string {
 	if len(f.Members.Times) == 0 {
