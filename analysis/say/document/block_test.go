@@ -182,3 +182,18 @@ func TestAStackOfAText(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+type counted struct{}
+
+func (counted) Drawn() {}
+
+func (counted) Cells() (head []string, rows [][]string) {
+	return []string{"Snapshot", "t0"}, [][]string{{"Members", "40"}}
+}
+
+func TestATextHasTheFiguresOfTheMainDrawing(t *testing.T) {
+	d := Document{Blocks{Drawing{Chart: counted{}}, Drawing{Chart: counted{}, Main: true}}}
+	if got, want := d.Markdown(), "| Snapshot | t0 |\n| --- | ---: |\n| Members | 40 |\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
