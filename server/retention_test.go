@@ -72,6 +72,7 @@ func TestWhatAPolicyDroppedIsSaidWhereItIsMissing(t *testing.T) {
 	}
 	keep := store.Retention{Members: 30, Uploads: 60}
 	now = now.AddDate(0, 0, 61)
+	s.put("later.txt", []byte(tinyDump)) // the clock is right
 	s.s.cfg.Keep = keep
 	dropped, err := st.Retain(t.Context(), keep) // as another server would: this one is not told
 	if done := store.TotalOf(dropped); err != nil || done.Snapshots != 16 || done.Bundles != 1 {
@@ -168,6 +169,9 @@ func TestAServerDropsByItself(t *testing.T) {
 		up, _ = s.dense(26, 10)
 	})
 	now = now.AddDate(1, 0, 0)
+	t.Run("an upload shows that the clock is right", func(t *testing.T) {
+		startSite(t, opened(), Config{}).put("later.txt", []byte(tinyDump))
+	})
 	st := opened()
 	startSite(t, st, Config{Keep: store.Retention{Uploads: 300}})
 	eventually(t, func() bool {
