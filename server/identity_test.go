@@ -121,7 +121,7 @@ func TestEveryViewShowsWhatPeopleSaid(t *testing.T) {
 		{name: "the bundle", path: "/bundles/" + up.ID, status: 200, want: []string{"prober-renamed", "entered by a person (was: not known)"}},
 		{name: "the upload's answer", path: "/api/v1/bundles/" + up.ID, status: 200, want: []string{`"process": "prober-renamed"`}, never: []string{at["t1"]}},
 		{name: "the list of cases", path: "/", status: 200, want: []string{"prober-renamed"}},
-		{name: "a snapshot that was left out says so", path: "/snapshots/" + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case", "identity page"}},
+		{name: "a snapshot that was left out says so", path: "/snapshots/" + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case", "page of files and processes"}},
 		{name: "a comparison with it as well", path: "/diff/" + at["t0"] + ".." + at["t1"] + "?case=" + up.Case, status: 404, want: []string{"left out of its case"}},
 		{name: "the identity page lists it", path: "/bundles/" + up.ID, status: 200, want: []string{"t1 of prober-renamed on node-seven", "Take back in", "3\u00a0edits are in force"}},
 		{name: "the identity page is data as well", path: up.Link + "/identity.json", status: 200, want: []string{`"left_out"`, at["t1"], `"by": "upload"`}},

@@ -175,6 +175,6 @@ WHERE case_seq = (SELECT seq FROM cases WHERE id = ?2) AND number = ?3 AND undon
 func noSuchEdit(number int64) error {
 	return &analysis.Fault{
 		Code: "not_found", What: "there is no such edit to undo", Where: fmt.Sprintf("edit %d", number),
-		Why: "it was undone before, or the number is wrong", Hint: "the identity page of the case lists every edit",
+		Why: "it was undone before, or the number is wrong", Hint: "the page of files and processes lists every edit",
 	}
 }

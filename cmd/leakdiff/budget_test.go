@@ -137,3 +137,33 @@ func TestFilesBelongToTheirParts(t *testing.T) {
 		}
 	}
 }
+
+// longestFile bounds the lines of a file, tests and generated files apart: longer ones have more
+// than one topic.
+const longestFile = 600
+
+func TestNoFileHasMoreThanOneTopic(t *testing.T) {
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "node_modules" || strings.HasPrefix(name, ".") && name != ".." && path != "../.." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_templ.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if n := bytes.Count(text, []byte{'\n'}); n > longestFile {
+			t.Errorf("%s has %d lines, at most %d: move a topic to a file of its own", path, n, longestFile)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

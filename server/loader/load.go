@@ -446,7 +446,7 @@ func (l *Loaded) LeftOut(snapshotID string) bool {
 
 // LeftOutFault is the fault about an excluded snapshot.
 func LeftOutFault(snapshotID string) error {
-	return response.Refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
+	return response.Refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the page of files and processes")
 }
 
 // Line finds the series of a snapshot and its index there.

@@ -76,12 +76,14 @@ func (a *ClassAdvice) terms(looksLike string) document.Terms {
 	for i := range out.Rows {
 		out.Rows[i].PageOnly = true // a ticket takes what to do
 	}
-	var remedy, validate, upstream document.Blocks
+	var care, validate, upstream document.Blocks
 	for _, w := range a.Warnings {
-		remedy.Mind(w)
+		care.Paragraph(w)
 	}
-	remedy.Add(steps(a.Remedy))
-	add(report.DoThis, remedy)
+	if len(care) > 0 {
+		add(report.TakeCare, care)
+	}
+	add(report.DoThis, document.Blocks{steps(a.Remedy)})
 	for _, s := range a.Validate {
 		validate.Paragraph(s)
 	}

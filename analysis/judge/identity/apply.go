@@ -448,7 +448,7 @@ func problems(edits []Edit, effects map[int64]Effect) []analysis.Problem {
 		if effect := effects[e.ID]; effect.Why != "" && !effect.Harmless {
 			out = append(out, analysis.Problem{
 				Path: fmt.Sprintf("edit %d", e.ID), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("edit %d (%s) changes nothing", e.ID, e.Kind.Words()), Why: effect.Why,
-				Hint: "undo it on the identity page of the case, or say there again what holds now",
+				Hint: "undo it on the page of files and processes, or say there again what holds now",
 			})
 		}
 	}

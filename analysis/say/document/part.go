@@ -284,6 +284,10 @@ func (b Blocks) words() string {
 			switch b[i-1].(type) {
 			case Heading, Group:
 				join = ": "
+			case Paragraph:
+				if _, again := x.(Paragraph); again {
+					join = "; "
+				}
 			}
 		}
 		for _, p := range blockPieces(x) {

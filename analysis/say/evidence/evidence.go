@@ -369,9 +369,9 @@ func (w Words) missing(e analysis.Evidence) string {
 	case "undated":
 		return "without a time, left out of the slope: " + w.labels(e.Points, e.N)
 	case "load_at":
-		return fmt.Sprintf("%s is not known at %s: enter it on the identity page to compare", name(e, 0), w.labels(e.Points, e.N))
+		return fmt.Sprintf("%s is not known at %s: enter it on the page of files and processes to compare", name(e, 0), w.labels(e.Points, e.N))
 	}
-	return "the load is not known: enter sessions or targets on the identity page to compare"
+	return "the load is not known: enter sessions or targets on the page of files and processes to compare"
 }
 
 // shortSpan words what a short series cannot exclude.

@@ -106,8 +106,8 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "missing", Form: "no_cohorts"}, "no epoch has four snapshots with identities: no cohorts"},
 		{analysis.Evidence{Rule: "missing", Form: "no_times"}, "no capture times: rates are per snapshot"},
 		{analysis.Evidence{Rule: "missing", Form: "undated", N: 7, Points: first5}, "without a time, left out of the slope: t2, t3, t4, t5, t6 and 2 more"},
-		{analysis.Evidence{Rule: "missing", Form: "load_at", N: 7, Points: first5, Names: []string{"targets"}}, "targets is not known at t2, t3, t4, t5, t6 and 2 more: enter it on the identity page to compare"},
-		{analysis.Evidence{Rule: "missing", Form: "no_load"}, "the load is not known: enter sessions or targets on the identity page to compare"},
+		{analysis.Evidence{Rule: "missing", Form: "load_at", N: 7, Points: first5, Names: []string{"targets"}}, "targets is not known at t2, t3, t4, t5, t6 and 2 more: enter it on the page of files and processes to compare"},
+		{analysis.Evidence{Rule: "missing", Form: "no_load"}, "the load is not known: enter sessions or targets on the page of files and processes to compare"},
 
 		{analysis.Evidence{Rule: "span", Form: "leak_or_queue", Figures: figures{"span": 20. / 3600}}, "20 s is short: one more capture in 30 minutes tells a leak from a queue"},
 		{analysis.Evidence{Rule: "span", Form: "end_or_pause", Figures: figures{"span": 20. / 3600}}, "20 s is short: one more capture in 30 minutes tells an end from a pause"},

@@ -161,9 +161,9 @@ func TestObjectsWithoutGoroutinesAreCountedWhereNoneIsListed(t *testing.T) {
 
 func TestAPageListsConnectionsAndThreadPoolsAsObjects(t *testing.T) {
 	for dir, want := range map[string][]string{
-		"socket-leak":                {"| TCP connection to 127.0.0.1:38847 with both ends in this process | 2 descriptors |  | 2 to 40 | 38 | 0 | leaking |"},
-		"okhttp-leak":                {"| okhttp3.ConnectionPool | 1 thread waits on it; in step 7 threads + 6 descriptors |  | 3 to 90 | – | – | leaking |", "| TCP connection to 127.0.0.1:43177 with both ends in this process | 2 descriptors |  | 9 to 270 | 261 | 0 | leaking |"},
-		"clientgo-informer-recreate": {"| *cache.sharedIndexInformer | 12 goroutines + 1 descriptor | 60 started by informers.(*sharedInformerFactory).Start | 2 to 60 | 58 | 0 | leaking |"},
+		"socket-leak":                {"| TCP connection to 127.0.0.1:38847 with both ends in this process | 2 descriptors | 2 to 40 | 38 | 0 | leaking |"},
+		"okhttp-leak":                {"| okhttp3.ConnectionPool | 1 thread waits on it; in step 7 threads + 6 descriptors | 3 to 90 | – | – | leaking |", "| TCP connection to 127.0.0.1:43177 with both ends in this process | 2 descriptors | 9 to 270 | 261 | 0 | leaking |"},
+		"clientgo-informer-recreate": {"| *cache.sharedIndexInformer | 12 goroutines + 1 descriptor | 2 to 60 | 58 | 0 | 60 started by informers.(*sharedInformerFactory).Start | leaking |"},
 	} {
 		v := view.NewCase(view.CaseInput{ID: "c", Report: caseOf(t, corpus.Path(t, "series", dir)).Report, Frozen: true})
 		text := strings.ReplaceAll(v.Page().Body.Markdown(), `\`, "")
