@@ -60,3 +60,17 @@ func TestSeveralSnapshotsAreSortedByAnyColumn(t *testing.T) {
 		})
 	}
 }
+
+// An address without a snapshot needs no series, a comparison all: neither is answered with what was
+// loaded for the other.
+func TestAnAddressWithoutASnapshotLeavesTheCaseAsItIs(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	of := "?case=" + up.Case
+	s.run(t, []scenario{
+		{name: "no such snapshot", path: "/snapshots/snone" + of, status: 404},
+		{name: "no such series of objects", path: "/objects/o1" + of + "&series=none", status: 404},
+		{name: "a comparison", path: "/compare" + of, status: 200},
+		{name: "as text", path: "/compare.txt" + of, status: 200, want: []string{"t2"}},
+	})
+}

@@ -302,7 +302,8 @@ func (s *Loader) load(ctx context.Context, caseID string, wanted Part) (*Loaded,
 			return nil, err
 		}
 		read := wanted.of(&said.Report)
-		return s.cases.once(ctx, fmt.Sprint(revisionKey(now, known), wanted.Objects, read), func() (*Loaded, error) {
+		// All series are nil, none an empty list: the key must tell them apart.
+		return s.cases.once(ctx, fmt.Sprintf("%s %t %#v", revisionKey(now, known), wanted.Objects, read), func() (*Loaded, error) {
 			return s.compute(ctx, now, known, said, read, wanted.Objects)
 		})
 	})
