@@ -168,9 +168,9 @@ func TestTheKubeletSampleIsToldWithTheRightAdvice(t *testing.T) {
 		t.Error(d)
 	}
 	for format, known := range map[string][]string{
-		"text": {"Known leak: k8s-114751", "Known leaks: none matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
-			"Do this: Something released all 40 between 03:06:33 and 03:07:16: check what restarted or was deleted. Where the workers stand in ExecSync, look at the container runtime first"},
-		"md": {"Known leak k8s-114751: ", "Known leaks: None matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
+		"text": {"Known leaks: • k8s-114751 ", "Known leaks: None matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
+			"Do this: Something released all 40 between 03:06:33 and 03:07:16: check what restarted or was deleted.", "Where the workers stand in ExecSync, look at the container runtime first", "Take care: Restarting the kubelet is disruptive"},
+		"md": {"Known leaks: - k8s-114751 ", "Known leaks: None matches", "What it is: cAdvisor housekeeping accumulation", "What it is: Probe accumulation", "What it is: Stuck pod workers",
 			"Check first: kubectl get pods -A --field-selector spec.nodeName=NODE", "Do this: Where the workers stand in ExecSync, look at the container runtime first", "Take care: Restarting the kubelet is disruptive", "+176 from t0 to t7"},
 	} {
 		var out bytes.Buffer
@@ -361,13 +361,13 @@ func TestAKnownBacklogIsSetAsideOnlyWhereItWasSeenToDrain(t *testing.T) {
 		want, never       []string
 	}{
 		{"four minutes decide nothing", short, "text", exitVerdict,
-			[]string{"none ended so far", "May be the bounded backlog k8s-105830, which drains within 10 minutes: at", "a capture after 00:16Z decides"}, []string{"no leak", "sets that aside", "[leaking]"}},
+			[]string{"none ended so far", "may be the bounded backlog k8s-105830, which drains within 10 minutes: at", "a capture after 00:16Z decides"}, []string{"no leak", "sets that aside", "leaking, prog"}},
 		{"nor in JSON", short, "json", exitVerdict, []string{`"verdict": "suspicious"`}, []string{`"kind": "no_leak"`, `"set_aside"`, `"verdict": "leaking"`}},
 		{"seen to drain", drains, "text", exitDone,
-			[]string{"What grows is known, and no leak", "[no leak] No leak: shutdowns of SPDY connections grew", "k8s-105830 sets that aside", "Known backlog: k8s-105830"}, []string{"[suspicious]"}},
-		{"seen to drain, in Markdown", drains, "md", exitDone, []string{"which is known and normal (no leak, prog)", "k8s-105830 sets that aside", "Known backlog"}, nil},
+			[]string{"What grows is known, and no leak", "1. No leak: shutdowns of SPDY connections grew", "no leak, prog", "k8s-105830 sets that aside", "Known leaks: • k8s-105830 "}, []string{"suspicious, prog", "may leak, prog"}},
+		{"seen to drain, in Markdown", drains, "md", exitDone, []string{"which is known and normal", "no leak, prog", "k8s-105830 sets that aside", "Known leaks: - k8s-105830 "}, nil},
 		{"seen to drain, in JSON", drains, "json", exitDone, []string{`"kind": "no_leak"`, `"entry": "k8s-105830"`}, []string{`"verdict": "suspicious"`}},
-		{"older than its bound", stays, "text", exitVerdict, []string{"[leaking]"}, []string{"sets that aside", "may be the bounded backlog"}},
+		{"older than its bound", stays, "text", exitVerdict, []string{"leaking, prog"}, []string{"sets that aside", "may be the bounded backlog"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out := run(tt.dir, "--format", tt.format)
