@@ -405,7 +405,7 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 	}
 	status, out := run("report", "--verbose", "--knowledge", dir)
 	second := fmt.Sprintf(`this entry is ignored: known[1] (own-8) lacks "status": own.json, line 3, byte %d;`, strings.Index(own, `{"id": "own-8"`))
-	for _, part := range []string{"Known leak own-7: our watcher forgets its instance.", second} {
+	for _, part := range []string{"Known leaks: • own-7 our watcher forgets its instance: ", second} {
 		if status != exitDone || !strings.Contains(out, part) {
 			t.Errorf("status %d, lacks %q:\n%s", status, part, out)
 		}
