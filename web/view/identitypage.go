@@ -18,7 +18,7 @@ func (v Identity) Page() Page {
 // blocks show the processes, with a form behind every value. A form opens by its value, without
 // scripts.
 func (v *Identity) blocks() document.Blocks {
-	d := document.Blocks{document.NewSection("processes", "Processes and times", "", document.Words(v.Sentence), document.Paragraph{Look: "note", Text: document.Words("A value opens its form. Every change is worked out at once, holds when the bundles are read again, and can be undone below.")})}
+	d := document.Blocks{document.NewSection("processes", "Processes and times", "", document.Paragraph{Text: document.Words(v.Sentence)}, document.Paragraph{Look: "note", Text: document.Words("A value opens its form. Every change is worked out at once, holds when the bundles are read again, and can be undone below.")})}
 	if v.Said != "" {
 		form := document.Form{Look: "box grow", Role: "status", Post: true, Action: v.URL("/undo")}
 		form.Add(document.Words(v.Said + " "))
