@@ -1,7 +1,6 @@
 package page
 
 import (
-	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -88,37 +87,4 @@ func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
 		}
 	}
 	wellFormed(t, html)
-}
-
-func TestRecordsFromBeforeTheseChartsStillRender(t *testing.T) {
-	for name, record := range map[string]string{
-		"case":   `{"ID":"c","Title":"old","Headline":"h","Frozen":true}`,
-		"family": `{"Headline":"h","Sentence":"s","Frozen":true}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			var html string
-			switch name {
-			case "case":
-				var v view.Case
-				unpack(t, record, &v)
-				html = render(t, HTML(v.Page()))
-			default:
-				var v view.Family
-				unpack(t, record, &v)
-				html = render(t, HTML(v.Page()))
-			}
-			for _, never := range []string{"More charts", "Flame graph", "States over time"} {
-				if strings.Contains(html, never) {
-					t.Errorf("the page has an empty place for %q", never)
-				}
-			}
-		})
-	}
-}
-
-func unpack(t *testing.T, record string, into any) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(record), into); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -102,7 +102,7 @@ func (m *caseMaker) findings(c *Case) {
 	for i := range m.in.Report.Series {
 		found += len(m.in.Report.Series[i].Findings)
 	}
-	if more := found - len(c.Short); len(c.Short) > 0 && more > 0 {
+	if more := found - len(m.short); len(c.Short) > 0 && more > 0 {
 		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
 		if m.number > 0 {
 			c.ShortNote = wording.Clause(c.ShortNote) + " and on the other pages."
@@ -141,8 +141,8 @@ func (m *caseMaker) findings(c *Case) {
 	switch n := int64(found); {
 	case n > 0 && m.number > 0:
 		c.FindingsNote = fmt.Sprintf("%s, %s of them of the processes of this page, worst first.", wording.PagePlural(n, "finding", "findings"), wording.Exact(int64(len(list))))
-	case n > 0 && growing > 0:
-		c.FindingsNote = fmt.Sprintf("%d: what grows, worst first, then what may hold it and what follows.", n)
+	case n > 1 && growing > 0:
+		c.FindingsNote = fmt.Sprintf("%d findings: what grows, worst first, then what may hold it and what follows.", n)
 	case n > 0:
 		c.FindingsNote = wording.PagePlural(n, "finding", "findings") + "."
 	}
@@ -153,11 +153,15 @@ func (m *caseMaker) findings(c *Case) {
 const maxShort = 3
 
 // tellShort tells the finding that was added last, where it is the first of its process that
-// says what grows.
+// says what grows, and is not the one of the answer.
 func (m *caseMaker) tellShort(c *Case, r placedFinding) {
 	f := &c.Findings[len(c.Findings)-1]
 	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || slices.Contains(m.short, r.series) || len(c.Short) == maxShort {
 		return
+	}
+	m.short = append(m.short, r.series)
+	if d := &m.in.Report.Diagnosis; d.Series != nil && *d.Series == r.series && d.Finding == r.f.Rank {
+		return // the answer above tells it
 	}
 	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
 	s.Sure = Visible(wording.Clause(r.f.Proof))
@@ -167,7 +171,7 @@ func (m *caseMaker) tellShort(c *Case, r placedFinding) {
 			break
 		}
 	}
-	c.Short, m.short = append(c.Short, s), append(m.short, r.series)
+	c.Short = append(c.Short, s)
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with

@@ -150,7 +150,7 @@ func (m *compareMaker) table(rows []diff.Course) document.Table {
 	for _, section := range order {
 		id := "h-" + string(section)
 		part := document.Part{Rows: []document.Row{{Look: "sec plain", Cells: []document.Cell{
-			{Group: true, ID: document.ID(id), Text: document.Text{document.Plain(sectionTitle(section) + " "), document.Marked("sub", m.note(section, bySection[section]))}}, {Span: wide},
+			{Group: true, ID: document.ID(id), Text: document.Text{document.Marked(document.Named, sectionTitle(section)), document.Plain(" "), document.Marked("sub", m.note(section, bySection[section]))}}, {Span: wide},
 		}}}}
 		for i := range shown[section] {
 			r := &shown[section][i]

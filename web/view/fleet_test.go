@@ -16,7 +16,7 @@ func TestTheTextsOfTheFleetKeepWordsApart(t *testing.T) {
 	})
 	one := NewFleetFamily(FleetFamilyInput{Choice: FleetChoice{Days: 30, Page: 1}, Hosts: []FleetHost{{Host: "node-a", Process: "srvprog", First: at, Last: at}, {Host: "node-b", Verdict: "leaking", Recovered: true}, {Host: "node-c", Verdict: "leaking"}}})
 	text := list.Body.Markdown() + list.Body.Jira() + one.Body.Markdown()
-	for _, want := range []string{"| 5 +1 unnamed |", "new descriptors |", "ESTABLISHED descriptors", "02:47Z since 2026", "node-a srvprog |", "| leaking its cause went away |", "| leaking |", "|5 \\+1 unnamed|", "1 to 2 of 1272"} {
+	for _, want := range []string{"| 5 +1 unnamed |", "new, descriptors |", "ESTABLISHED descriptors", "02:47Z since 2026", "node-a srvprog |", "| leaking, its cause went away |", "| leaking |", "|5 \\+1 unnamed|", "1 to 2 of 1272"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

@@ -43,9 +43,18 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 		t.Errorf("note: %q", c.ShortNote)
 	}
 	text := c.Page().Body.Text()
-	lines := []string{"leaking app: main.leak: 0 to 24 goroutines", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "suspicious db:", "Findings\n", "Timeline\n"}
+	lines := []string{"leaking, app: main.leak: 0 to 24 goroutines", "How sure: 24 of 24 started since t0 are still there at t2", "What to do: Look at its stack.", "suspicious, db:", "Findings\n", "Timeline\n"}
 	if !slices.IsSortedFunc(lines, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) }) || strings.Count(text, "How sure:") != 1 {
 		t.Errorf("not in this order: %q\n%s", lines, text)
+	}
+}
+
+func TestTheFindingOfTheAnswerIsNotToldAgainInShort(t *testing.T) {
+	in, first := shortCase(), 0
+	in.Report.Diagnosis = report.Diagnosis{Series: &first, Finding: 1}
+	c := NewCase(in)
+	if len(c.Short) != 1 || c.Short[0].Process != "db" || c.ShortNote != "1\u00a0more finding stands below." {
+		t.Errorf("told: %+v, %q", c.Short, c.ShortNote)
 	}
 }
 

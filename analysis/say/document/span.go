@@ -1,6 +1,10 @@
 package document
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Text is a run of words, some of them marked.
 type Text []Span
@@ -115,27 +119,39 @@ func (t Text) String() string {
 	if len(t) == 1 {
 		return t[0].plain()
 	}
-	var b strings.Builder
-	was := false
+	out, last := "", Look("")
 	for i := range t {
 		text := t[i].plain()
-		switch apart := t[i].Look.apart(); {
-		case strings.Trim(text, " ") == "":
-			if !was {
-				b.WriteString(text)
+		if strings.Trim(text, " ") == "" {
+			if !last.apart() {
+				out += text
 			}
 			continue
-		case was && apart:
-			b.WriteString(", ")
-		case was:
-			b.WriteString(" ")
-			fallthrough
-		default:
-			was = apart
 		}
-		b.WriteString(text)
+		out = joined(out, last, text, t[i].Look)
+		last = t[i].Look
 	}
-	return b.String()
+	return out
+}
+
+// joined sets the words of a span behind those before it.
+func joined(before string, was Look, text string, is Look) string {
+	bare := strings.TrimRight(before, " ")
+	switch {
+	case bare == "":
+		return before + text
+	case was.apart() && is.apart(), is == Verdict && !strings.HasSuffix(bare, ".") && !strings.HasSuffix(bare, ":"), was == Verdict && begins(text):
+		return bare + ", " + text
+	case was.apart():
+		return before + " " + text
+	}
+	return before + text
+}
+
+// begins reports a text that begins with a word.
+func begins(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(first) || unicode.IsDigit(first)
 }
 
 // apart reports the look of a span that stands apart from its neighbours.

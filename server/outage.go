@@ -12,11 +12,14 @@ import (
 const outageEnd = 5 * time.Minute
 
 // Outages is a log in which an error that repeats itself stands once: the first of an outage, and
-// with the first of the next one how many were left out. Errors of one message and one text are of
-// a kind. Those of a request are never left out: their ids are shown to people, who look for them.
+// with the first of the next one how many were left out. Errors of one message with the same values
+// are of a kind: another case or upload is another error. Those of a request are never left out:
+// their ids are shown to people, who look for them.
 type Outages struct {
 	slog.Handler
 	seen *outages
+	// with are the values that every line has.
+	with string
 }
 
 type outages struct {
@@ -33,21 +36,17 @@ type outage struct {
 const mostOutages = 1000
 
 func NewOutages(h slog.Handler) *Outages {
-	return &Outages{h, &outages{last: map[string]*outage{}}}
+	return &Outages{Handler: h, seen: &outages{last: map[string]*outage{}}}
 }
 
 func (o *Outages) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelError {
 		return o.Handler.Handle(ctx, r)
 	}
-	kind, ofRequest := r.Message, false
+	kind, ofRequest := r.Message+o.with, false
 	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "error":
-			kind += "\x00" + a.Value.String()
-		case "id", "request":
-			ofRequest = true
-		}
+		kind += "\x00" + a.String()
+		ofRequest = a.Key == "id" || a.Key == "request"
 		return !ofRequest
 	})
 	if ofRequest {
@@ -85,9 +84,9 @@ func (o *outages) note(kind string, at time.Time) (left int, again bool) {
 }
 
 func (o *Outages) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Outages{o.Handler.WithAttrs(attrs), o.seen}
+	return &Outages{o.Handler.WithAttrs(attrs), o.seen, o.with + "\x00" + slog.GroupValue(attrs...).String()}
 }
 
 func (o *Outages) WithGroup(name string) slog.Handler {
-	return &Outages{o.Handler.WithGroup(name), o.seen}
+	return &Outages{o.Handler.WithGroup(name), o.seen, o.with + "\x00" + name}
 }

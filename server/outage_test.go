@@ -29,6 +29,8 @@ func TestAnErrorStandsOnceInTheLogForEachOutage(t *testing.T) {
 	log(time.Second, slog.LevelError, "claiming failed", "error", away)
 	log(4*time.Minute, slog.LevelError, "claiming failed", "error", away)
 	log(4*time.Minute, slog.LevelError, "claiming failed", "error", full)
+	log(4*time.Minute, slog.LevelError, "an upload is damaged", "sha256", "aa")
+	log(4*time.Minute, slog.LevelError, "an upload is damaged", "sha256", "bb")
 	log(4*time.Minute, slog.LevelWarn, "slow", "error", away)
 	log(4*time.Minute, slog.LevelWarn, "slow", "error", away)
 	log(4*time.Minute, slog.LevelError, "request failed", "id", "e1", "error", away)
@@ -38,6 +40,8 @@ func TestAnErrorStandsOnceInTheLogForEachOutage(t *testing.T) {
 	log(19*time.Minute, slog.LevelError, "claiming failed", "error", away)
 	want := `level=ERROR msg="claiming failed" error=away
 level=ERROR msg="claiming failed" error=full
+level=ERROR msg="an upload is damaged" sha256=aa
+level=ERROR msg="an upload is damaged" sha256=bb
 level=WARN msg=slow error=away
 level=WARN msg=slow error=away
 level=ERROR msg="request failed" id=e1 error=away
