@@ -58,11 +58,8 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		l = other
 	}
 	series, i := l.Line(id)
-	if series == nil {
-		return nil, nil, nil
-	}
-	if series.Trend == nil { // its families were not read
-		other, err := s.loader.Evidence(ctx, l.ID, loader.Part{Series: loader.SeriesOf(id)})
+	if series == nil || series.Trend == nil { // its families were not read
+		other, err := s.loader.Evidence(ctx, l.ID, loader.PartOf(id))
 		if err != nil {
 			return nil, nil, err
 		}

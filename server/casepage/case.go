@@ -236,7 +236,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, err := s.loader.Evidence(r.Context(), caseID, loader.Part{Series: loader.SeriesOf(id)})
+	l, err := s.loader.Evidence(r.Context(), caseID, loader.PartOf(id))
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -272,7 +272,7 @@ func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i 
 func choicesOf(l *loader.Loaded) []view.Choice {
 	var all []*analysis.Snapshot
 	for _, series := range l.Built.Series {
-		all = append(all, series.Snapshots...)
+		all = append(all, series.Captures()...)
 	}
 	return choices(all)
 }

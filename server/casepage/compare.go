@@ -62,12 +62,12 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	if q.Get("case") == "" {
 		return nil, response.Refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
 	}
-	l, err := s.loader.Evidence(r.Context(), q.Get("case"), loader.Part{})
+	names := namedSnapshots(q)
+	l, err := s.loader.Evidence(r.Context(), q.Get("case"), loader.Part{Shown: names})
 	if err != nil {
 		return nil, err
 	}
 	c := &several{l: l}
-	names := namedSnapshots(q)
 	if len(names) == 0 {
 		names = defaultSnapshots(l, q.Get("series"))
 	}
@@ -135,7 +135,7 @@ func (s *Service) column(r *http.Request, l *loader.Loaded, name string) (severa
 	if !elsewhere {
 		caseID, id = l.ID, name
 	}
-	of, err := s.loader.Evidence(r.Context(), caseID, loader.Part{})
+	of, err := s.loader.Evidence(r.Context(), caseID, loader.Part{Shown: []string{id}})
 	if err != nil {
 		return severalColumn{}, err
 	}

@@ -109,11 +109,11 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 	}
 	idA, idB, _ := strings.Cut(pair, "..")
 	c := &compared{}
-	if c.l, err = s.loader.Evidence(r.Context(), caseB, loader.Part{Series: loader.SeriesOf(idA, idB)}); err != nil {
+	if c.l, err = s.loader.Evidence(r.Context(), caseB, loader.PartOf(idA, idB)); err != nil {
 		return nil, err
 	}
 	if c.la = c.l; caseA != caseB {
-		if c.la, err = s.loader.Evidence(r.Context(), caseA, loader.Part{Series: loader.SeriesOf(idA, idB)}); err != nil {
+		if c.la, err = s.loader.Evidence(r.Context(), caseA, loader.PartOf(idA, idB)); err != nil {
 			return nil, err
 		}
 	}

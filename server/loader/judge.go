@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
@@ -32,6 +33,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	}
 	problems = append(in.said.Problems, problems...)
 	groups := report.Group(in.said.Snapshots)
+	report.Select(groups, in.options)
 	in.options.Versions = report.Versions(groups)
 	judged := make([]report.SeriesJudgement, len(groups))
 	several := len(groups) > 1 && madeWith != ""
@@ -104,6 +106,20 @@ func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedS
 	return read(ctx, rows, snapshots)
 }
 
+// fillUnjudged reads the groups of captures that are not judged.
+func (s *Loader) fillUnjudged(ctx context.Context, in *evidence, groups []report.JudgedSeries, ids []string) error {
+	var alone []report.JudgedSeries
+	var open []int
+	for i := range groups {
+		for _, snap := range groups[i].Captures() {
+			if slices.Contains(ids, snap.ID) {
+				alone, open = append(alone, report.JudgedSeries{Snapshots: []*analysis.Snapshot{snap}}), append(open, len(alone))
+			}
+		}
+	}
+	return s.fill(ctx, in, alone, open, s.store.FillSnapshots)
+}
+
 // unlessMoved returns errMoved if the case has changed since it was read.
 func (s *Loader) unlessMoved(ctx context.Context, now store.Case, err error) error {
 	then, failed := s.store.Case(ctx, now.ID)
@@ -148,7 +164,7 @@ func (in *evidence) keys(groups []report.JudgedSeries, madeWith string) ([]strin
 		g := &groups[i]
 		program := g.Snapshots[0].Process.Name.Value
 		parts := []any{shared, g.Key, in.options.Versions[program], marks[program]}
-		for _, snap := range g.Snapshots {
+		for _, snap := range g.Captures() {
 			r := rows[snap.ID]
 			parts = append(parts, r.Bundle, r.Generation, snap.ID, snap.Label, snap.Process, snap.CapturedAt, snap.TimeFact, snap.Order)
 		}

@@ -141,9 +141,11 @@ type Loaded struct {
 	Report *report.CaseReport
 	pairs  *pairs
 	// objects reports that Built follows objects. read are the indexes of the series whose
-	// evidence was read, nil for all; the others have heads alone.
+	// evidence was read, nil for all; the others have heads alone. shown are the captures that
+	// were read although they are not judged.
 	objects bool
 	read    []int
+	shown   []string
 }
 
 // weight estimates the bytes of a loaded case: columns and verdicts for each member, words
@@ -151,7 +153,7 @@ type Loaded struct {
 func (l *Loaded) weight() int {
 	bytes := 0
 	for _, line := range l.Built.Series {
-		for _, s := range line.Snapshots {
+		for _, s := range line.Captures() {
 			bytes += 2_000 + 600*len(s.Groups)
 			for i := range s.Groups {
 				bytes += s.Groups[i].Members.Weight()
@@ -200,11 +202,17 @@ func WithWholeCases(ctx context.Context) (context.Context, *RequestCases) {
 
 // Part says what is read of the evidence of a case.
 type Part struct {
-	// Series picks series of its report; nil picks all.
+	// Series picks series of its report; nil picks all. Of a long series the captures that are
+	// judged are read.
 	Series func(*report.Report) []int
+	// Shown are captures that are read even if they are not judged.
+	Shown []string
 	// Objects has objects read and followed too, which is most of the work in a long series.
 	Objects bool
 }
+
+// PartOf is the part for pages of some snapshots.
+func PartOf(ids ...string) Part { return Part{Series: SeriesOf(ids...), Shown: ids} }
 
 // of returns the series of a report that the part has, nil for all.
 func (p Part) of(r *report.Report) []int {
@@ -219,12 +227,26 @@ func SeriesOf(ids ...string) func(*report.Report) []int {
 	return func(r *report.Report) []int {
 		out := []int{}
 		for i := range r.Series {
-			if slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(r.Series[i].Snapshots, id) }) {
+			if slices.ContainsFunc(ids, func(id string) bool {
+				return slices.Contains(r.Series[i].Captures, id) || slices.Contains(r.Series[i].Snapshots, id)
+			}) {
 				out = append(out, i)
 			}
 		}
 		return out
 	}
+}
+
+// unjudged returns those of ids that are captures of the report and not judged.
+func unjudged(r *report.Report, ids []string) (out []string) {
+	for i := range r.Series {
+		for _, id := range ids {
+			if slices.Contains(r.Series[i].Captures, id) && !slices.Contains(r.Series[i].Snapshots, id) {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
 }
 
 // Evidence returns a case with its report and a part of its evidence, from the request, from
@@ -236,7 +258,7 @@ func (s *Loader) Evidence(ctx context.Context, caseID string, wanted Part) (*Loa
 		return s.load(ctx, caseID, wanted)
 	}
 	if cases.whole {
-		wanted = Part{Objects: true}
+		wanted = Part{Shown: wanted.Shown, Objects: true}
 	}
 	for _, l := range cases.All {
 		if l.ID == caseID && l.has(wanted) {
@@ -253,6 +275,9 @@ func (s *Loader) Evidence(ctx context.Context, caseID string, wanted Part) (*Loa
 // has reports that what is wanted was read.
 func (l *Loaded) has(wanted Part) bool {
 	if wanted.Objects && !l.objects {
+		return false
+	}
+	if !l.shows(wanted.Shown...) {
 		return false
 	}
 	picked := wanted.of(&l.Built.Report)
@@ -301,10 +326,10 @@ func (s *Loader) load(ctx context.Context, caseID string, wanted Part) (*Loaded,
 		if said == nil {
 			return nil, err
 		}
-		read := wanted.of(&said.Report)
+		read, shown := wanted.of(&said.Report), unjudged(&said.Report, wanted.Shown)
 		// All series are nil, none an empty list: the key must tell them apart.
-		return s.cases.once(ctx, fmt.Sprintf("%s %t %#v", revisionKey(now, known), wanted.Objects, read), func() (*Loaded, error) {
-			return s.compute(ctx, now, known, said, read, wanted.Objects)
+		return s.cases.once(ctx, fmt.Sprintf("%s %t %#v %q", revisionKey(now, known), wanted.Objects, read, shown), func() (*Loaded, error) {
+			return s.compute(ctx, now, known, said, read, shown, wanted.Objects)
 		})
 	})
 	if err != nil {
@@ -326,15 +351,16 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 	return bundles, fields, err
 }
 
-// compute reads the evidence of some series of a case, nil for all. The error is errMoved if the
-// case has another revision than now.
-func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, objects bool) (*Loaded, error) {
+// compute reads the evidence of some series of a case, nil for all, and of the captures of shown,
+// which are not judged. The error is errMoved if the case has another revision than now.
+func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue, said *report.CaseReport, read []int, shown []string, objects bool) (*Loaded, error) {
 	in, err := s.evidence(ctx, now, known)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, Report: said, pairs: &pairs{}, BundleOf: in.bundleOf()}
+	l := &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, Report: said, pairs: &pairs{}, BundleOf: in.bundleOf(), shown: shown}
 	groups := report.Group(l.Said.Snapshots)
+	report.Select(groups, in.options)
 	if len(groups) != len(said.Report.Series) {
 		return nil, s.unlessMoved(ctx, now, fmt.Errorf("a report of %d series for a case of %d", len(said.Report.Series), len(groups)))
 	}
@@ -352,7 +378,10 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 	if l.objects = objects; objects {
 		from = s.store.FillSnapshots
 	}
-	if err := s.fill(ctx, in, groups, fill, from); err != nil {
+	if err = s.fill(ctx, in, groups, fill, from); err == nil {
+		err = s.fillUnjudged(ctx, in, groups, shown)
+	}
+	if err != nil {
 		return nil, s.unlessMoved(ctx, now, err)
 	}
 	l.Built = report.Part(groups, fill, objects, said, in.options)
@@ -450,7 +479,16 @@ func LeftOutFault(snapshotID string) error {
 	return response.Refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the page of files and processes")
 }
 
-// Line finds the series of a snapshot and its index there.
+// Line finds the series of a snapshot and its index there. A capture that is not judged is a
+// series of its own. The series is nil for one that the case does not have or that was not read.
 func (l *Loaded) Line(snapshotID string) (*report.JudgedSeries, int) {
+	if !l.shows(snapshotID) {
+		return nil, -1
+	}
 	return l.Built.Snapshot(snapshotID)
+}
+
+// shows reports that those of ids that are captures and not judged were read.
+func (l *Loaded) shows(ids ...string) bool {
+	return !slices.ContainsFunc(unjudged(&l.Built.Report, ids), func(id string) bool { return !slices.Contains(l.shown, id) })
 }

@@ -143,7 +143,7 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	if said == nil || !errors.Is(err, errMoved) || s.reports.get(key) != nil {
 		t.Errorf("the report: got %v, want errMoved and nothing kept", err)
 	}
-	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known, said, nil, false) })
+	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known, said, nil, nil, false) })
 	if !errors.Is(err, errMoved) || s.cases.get(key) != nil {
 		t.Errorf("got %v, want errMoved and nothing kept", err)
 	}
@@ -179,5 +179,55 @@ func TestNoMoreCasesAreComputedAtOnceThanThereAreSlots(t *testing.T) {
 	}
 	if l, err := c.once(t.Context(), "another", func() (*Loaded, error) { return &Loaded{}, nil }); l == nil || err != nil {
 		t.Errorf("afterwards: %v, %v", l, err)
+	}
+}
+
+// TestACaptureThatIsNotJudgedIsReadWhereItIsAskedFor has 66 captures, of which the second is not
+// judged.
+func TestACaptureThatIsNotJudgedIsReadWhereItIsAskedFor(t *testing.T) {
+	x := newReading(t)
+	s := New(Config{Store: x, Knowledge: builtin{}, Program: func() string { return "test" }})
+	caseID := ""
+	for i := range 66 {
+		caseID = x.add(caseID, fmt.Sprintf("t%d.txt", i), fmt.Sprintf("goroutine 7 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\ngoroutine %d [select]:\nmain.work()\n\t/src/main.go:9 +0x1\n\n", 8+i)).CaseID
+	}
+	_, said, err := s.Judge(t.Context(), caseID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := &said.Report.Series[0]
+	if len(series.Captures) != 66 || len(series.Snapshots) != 65 {
+		t.Fatalf("%d of %d captures are judged", len(series.Snapshots), len(series.Captures))
+	}
+	judged, not := series.Captures[0], series.Captures[1]
+	for _, test := range []struct {
+		name, id string
+		shown    []string
+		captures int // of the series, 0 for none
+	}{
+		{"one that is judged", judged, []string{judged}, 65},
+		{"one that is not", not, []string{not}, 1},
+		{"one that is not, and was not asked for", not, nil, 0},
+		{"one that the case does not have", "s0", []string{"s0"}, 0},
+	} {
+		l, err := s.Evidence(t.Context(), caseID, Part{Series: SeriesOf(test.id), Shown: test.shown})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, i := l.Line(test.id)
+		switch {
+		case line == nil:
+			if test.captures != 0 {
+				t.Errorf("%s is not found", test.name)
+			}
+		case len(line.Snapshots) != test.captures || line.Snapshots[i].ID != test.id || len(line.Snapshots[i].Groups) == 0:
+			t.Errorf("%s: snapshot %d of %d, with %d groups", test.name, i, len(line.Snapshots), len(line.Snapshots[i].Groups))
+		}
+	}
+	ctx, _ := WithWholeCases(t.Context())
+	if l, err := s.Evidence(ctx, caseID, PartOf(not)); err != nil {
+		t.Error(err)
+	} else if line, _ := l.Line(not); line == nil {
+		t.Error("a case that is read as a whole does not show a capture that is not judged")
 	}
 }

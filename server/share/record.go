@@ -132,7 +132,7 @@ func redactor(cases []*loader.Loaded) (*redact.Redactor, error) {
 func namesOf(l *loader.Loaded) redact.Case {
 	out := redact.Case{Problems: l.Built.Report.Problems, Hosts: l.Said.Hosts}
 	for _, series := range l.Built.Series {
-		out.Series = append(out.Series, series.Snapshots)
+		out.Series = append(out.Series, series.Captures())
 	}
 	for _, b := range l.Bundles {
 		out.Files = append(out.Files, b.Name)

@@ -320,7 +320,11 @@ func (m *caseMaker) answerAbout() string {
 	if len(times) > 0 {
 		parts = append(parts, wording.Day(times[0].at))
 	}
-	dumps := wording.PagePlural(int64(len(m.columns)), "dump", "dumps")
+	more := 0 // captures that are not judged, which have no column
+	for _, i := range m.aligned() {
+		more = max(more, len(all[i].Captures)-len(all[i].Snapshots))
+	}
+	dumps := wording.PagePlural(int64(len(m.columns)+more), "dump", "dumps")
 	if len(times) > 1 {
 		if span := times[len(times)-1].at.Sub(times[0].at); span > 0 {
 			if span >= 5*time.Minute {
@@ -328,6 +332,9 @@ func (m *caseMaker) answerAbout() string {
 			}
 			dumps += " in " + wording.PageDuration(span)
 		}
+	}
+	if more > 0 {
+		dumps += ", " + wording.Judged(len(m.columns))
 	}
 	return strings.Join(append(parts, dumps), ", ")
 }

@@ -177,3 +177,20 @@ func TestGroupsOfReplicasNameTheirHosts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestTotalsAreDrawnOfCapturesThatAreNotJudged(t *testing.T) {
+	in := answeredCase()
+	app := &in.Report.Series[0]
+	app.Captures = append([]string{app.Snapshots[0], "between"}, app.Snapshots[1:]...)
+	between := in.Report.Snapshots[0]
+	total := 77
+	between.ID, between.Label, between.Totals.Goroutines = "between", "b", &total
+	in.Report.Snapshots = append(in.Report.Snapshots, between)
+	drawn := NewCase(in).Answer.Totals[0].Chart
+	if about := NewCase(in).Answer.About; !strings.Contains(about, "4\u00a0dumps") || !strings.HasSuffix(about, "3 judged") {
+		t.Errorf("about is %q", about)
+	}
+	if len(drawn.Values) != len(app.Snapshots)+1 || drawn.Values[1] != analysis.Counted(total) || drawn.Labels[1] != "b" {
+		t.Errorf("drawn are %v at %q", drawn.Values, drawn.Labels)
+	}
+}

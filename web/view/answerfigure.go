@@ -31,6 +31,7 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 		if lead != nil {
 			kind = lead.Kind
 		}
+		drawn := m.allCaptures(s)
 		if first := m.totals(s, m.in.Metric).FirstAt(); m.in.Metric != "" && first >= 0 {
 			kind = m.in.Metric
 		}
@@ -49,10 +50,10 @@ func (m *caseMaker) answerTotals(a *Answer, f *report.Finding, of []int) {
 		case len(of) > 1:
 			title += ": " + named(s)
 		}
-		d := m.small(s, i, title, m.totals(s, kind))
-		d.ID, d.Lower = fmt.Sprintf("total-%d", len(a.Totals)), m.lower(s, kind)
+		d := m.small(drawn, i, title, m.totals(drawn, kind))
+		d.ID, d.Lower = fmt.Sprintf("total-%d", len(a.Totals)), m.lower(drawn, kind)
 		if lead != nil && lead.RecoveredAt != nil {
-			d.RecoveredAt = slices.Index(s.Snapshots, *lead.RecoveredAt)
+			d.RecoveredAt = slices.Index(drawn.Snapshots, *lead.RecoveredAt)
 		}
 		top = max(top, d.Top())
 		a.Totals = append(a.Totals, AnswerTotal{Title: title, Chart: d, Process: named(s), kind: kind})

@@ -169,6 +169,15 @@ func (m *caseMaker) totals(s *report.Series, k analysis.Kind) analysis.Counts {
 	return out
 }
 
+// allCaptures is a series with all its captures in place of those that are judged, for what is
+// drawn of heads alone.
+func (m *caseMaker) allCaptures(s *report.Series) *report.Series {
+	if s.Captures == nil {
+		return s
+	}
+	return &report.Series{Snapshots: s.Captures}
+}
+
 // complete are the totals that are no lower bounds.
 func (m *caseMaker) complete(s *report.Series, k analysis.Kind) analysis.Counts {
 	return whole(m.totals(s, k), m.lower(s, k))

@@ -74,26 +74,30 @@ func named(snap *analysis.Snapshot) string {
 }
 
 func (s *start) endedBy(snap *analysis.Snapshot) bool {
+	ended, certain := s.statedEnd(snap)
+	return ended || !certain && s.idsDeny(snap)
+}
+
+// statedEnd is endedBy without a look at members. certain reports that they change nothing.
+func (s *start) statedEnd(snap *analysis.Snapshot) (ended, certain bool) {
 	pid, began := snap.Process.PID.Value, snap.Process.Start.Value
 	if differ(s.pid, pid) {
-		return true
+		return true, true
 	}
 	if sameNotation(s.began, began) {
 		// Equal start times of one pid are decisive.
 		if s.began != began {
-			return true
+			return true, true
 		}
 		if s.pid != "" && pid != "" {
-			return false
+			return false, true
 		}
 	}
 	if differ(s.release, named(snap)) {
-		return true
+		return true, true
 	}
-	if at := snap.Figures[startFigure]; s.at > 0 && at > s.at+sameStart {
-		return true
-	}
-	return s.idsDeny(snap)
+	at := snap.Figures[startFigure]
+	return s.at > 0 && at > s.at+sameStart, false
 }
 
 // idsDeny reports whether the goroutine ids of snap prove another process than the

@@ -62,12 +62,15 @@ func (o *Options) complete() {
 // JudgedSeries is one series with all computed results. Pages draw from it what the
 // JSON contract leaves out.
 type JudgedSeries struct {
-	Key       string
-	Trend     *trend.Series
-	Judged    map[string]analysis.Judgement
-	Titles    map[string]string
-	names     map[string]family.Name
+	Key    string
+	Trend  *trend.Series
+	Judged map[string]analysis.Judgement
+	Titles map[string]string
+	names  map[string]family.Name
+	// Snapshots are the captures that are judged, all until Select chose.
 	Snapshots []*analysis.Snapshot
+	// all are the captures of the series where not all are judged, nil otherwise.
+	all []*analysis.Snapshot
 	// kinds are those of its objects, orphans the descriptors that nothing holds.
 	kinds   []object.Kind
 	orphans []object.Orphans
@@ -98,7 +101,8 @@ type Case struct {
 	// Series are in the order of Report.Series.
 	Series []JudgedSeries
 	// listed is the report with the families that pass a filter.
-	listed Report
+	listed  Report
+	options Options
 }
 
 // Build forms the series of a case, judges every family and numbers the findings.
@@ -109,6 +113,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	o.complete()
 	identity.NameVersions(snapshots)
 	judged := Group(snapshots)
+	Select(judged, o)
 	o.Versions = Versions(judged)
 	all := make([]SeriesJudgement, len(judged))
 	for i := range judged {
@@ -116,13 +121,13 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		judged[i].consult(o.Knowledge, o.matcher)
 		all[i] = judged[i].judgement(o)
 	}
-	c := Case{Report: Join(all, problems, o).Report, Series: judged}
+	c := Case{Report: Join(all, problems, o).Report, Series: judged, options: o}
 	c.sortOut()
 	return c
 }
 
-// Part is Build for callers that have the report of the same groups: the series of read are
-// judged, with objects or without, the others are not.
+// Part is Build for callers that have the report of the same groups, after Select: the series
+// of read are judged, with objects or without, the others are not.
 func Part(groups []JudgedSeries, read []int, objects bool, said *CaseReport, o Options) Case {
 	o.complete()
 	for _, i := range read {
@@ -133,7 +138,7 @@ func Part(groups []JudgedSeries, read []int, objects bool, said *CaseReport, o O
 		}
 		groups[i].consult(o.Knowledge, o.matcher)
 	}
-	c := Case{Report: said.Report, Series: groups}
+	c := Case{Report: said.Report, Series: groups, options: o}
 	c.sortOut()
 	return c
 }

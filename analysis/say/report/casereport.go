@@ -150,7 +150,8 @@ func (c *CaseReport) Facts(series int) func(*Family) *filter.Facts {
 	}
 }
 
-// labels are those of the snapshots of a series, which stand together in the report.
+// labels are those of the judged snapshots of a series, whose captures stand together in the
+// report.
 func (c *CaseReport) labels(series int) []string {
 	ids := c.Report.Series[series].Snapshots
 	if len(ids) == 0 {
@@ -158,8 +159,10 @@ func (c *CaseReport) labels(series int) []string {
 	}
 	from := slices.IndexFunc(c.Report.Snapshots, func(s Snapshot) bool { return s.ID == ids[0] })
 	labels := make([]string, 0, len(ids))
-	for i := range ids {
-		labels = append(labels, c.Report.Snapshots[from+i].Label)
+	for _, s := range c.Report.Snapshots[from:] {
+		if len(labels) < len(ids) && s.ID == ids[len(labels)] {
+			labels = append(labels, s.Label)
+		}
 	}
 	return labels
 }

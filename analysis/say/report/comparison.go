@@ -85,12 +85,21 @@ func RelationOf(a *JudgedSeries, i int, b *JudgedSeries, k int) diff.Relation {
 	return diff.SameEpoch
 }
 
-// Snapshot finds the series of a snapshot and its index there, nil and -1 for none.
+// Snapshot finds the series of a snapshot and its index there, nil and -1 for none. A capture
+// that is not judged is a series of its own: its families must have been read.
 func (c *Case) Snapshot(id string) (*JudgedSeries, int) {
 	for i := range c.Series {
 		for k, s := range c.Series[i].Snapshots {
 			if s.ID == id {
 				return &c.Series[i], k
+			}
+		}
+		for _, s := range c.Series[i].all {
+			if s.ID == id {
+				alone := &JudgedSeries{Key: c.Series[i].Key, Snapshots: []*analysis.Snapshot{s}}
+				alone.judge(c.options)
+				alone.consult(c.options.Knowledge, c.options.matcher)
+				return alone, 0
 			}
 		}
 	}

@@ -12,12 +12,19 @@ import (
 	"leakdiff/analysis/say/evidence"
 )
 
+// summaries are those of all captures. One that is not judged has the epoch of the judged one
+// before it.
 func (j *JudgedSeries) summaries() []Snapshot {
-	out := make([]Snapshot, len(j.Snapshots))
-	for i, s := range j.Snapshots {
+	out := make([]Snapshot, len(j.Captures()))
+	judged := 0
+	for i, s := range j.Captures() {
+		if judged < len(j.Snapshots) && j.Snapshots[judged].ID == s.ID {
+			s = j.Snapshots[judged] // what it shows may have been restricted
+			judged++
+		}
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
+			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[judged-1], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
@@ -45,6 +52,9 @@ func (j *JudgedSeries) contract() Series {
 	for i, x := range j.Snapshots {
 		s.Snapshots[i] = x.ID
 		s.Called = cmp.Or(x.Process.Called.Value, s.Called)
+	}
+	for _, x := range j.all {
+		s.Captures = append(s.Captures, x.ID)
 	}
 	s.Unowned = j.unowned()
 	roles := j.Trend.Roles()

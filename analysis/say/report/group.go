@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/judge/trend"
 )
 
 // Group sorts the snapshots of a case into series by host and program, each in time
@@ -45,6 +46,30 @@ func Group(snapshots []analysis.Snapshot) []JudgedSeries {
 		judged = append(judged, JudgedSeries{Key: k, Snapshots: byKey[k]})
 	}
 	return judged
+}
+
+// Select chooses the captures of each group that are judged. Options give the events.
+func Select(groups []JudgedSeries, o Options) {
+	for i := range groups {
+		g := &groups[i]
+		chosen := trend.Select(g.Snapshots, o.Events)
+		if len(chosen) == len(g.Snapshots) {
+			continue
+		}
+		g.all = g.Snapshots
+		g.Snapshots = make([]*analysis.Snapshot, len(chosen))
+		for k, at := range chosen {
+			g.Snapshots[k] = g.all[at]
+		}
+	}
+}
+
+// Captures are those of the series in time order, judged or not.
+func (j *JudgedSeries) Captures() []*analysis.Snapshot {
+	if j.all == nil {
+		return j.Snapshots
+	}
+	return j.all
 }
 
 // tellApart makes the labels of a series unique: "#1" of two bundles become "#1" and

@@ -184,7 +184,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	points := 0
 	for i := range series {
 		out.Report.Snapshots = append(out.Report.Snapshots, series[i].Snapshots...)
-		if n := len(series[i].Snapshots); n > 1 {
+		if n := len(series[i].Series.Snapshots); n > 1 {
 			points += n
 		}
 	}
@@ -197,6 +197,12 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 			out.Report.Problems = append(out.Report.Problems, analysis.Problem{Offset: -1, Severity: analysis.Warning,
 				What: wording.Plural(n, "family", "families") + " of " + names[i] + " were not followed over time",
 				Why:  "the series has too many different ones; those that rise most were followed", Hint: "open its snapshots, which show them all, or make cases of fewer captures"})
+		}
+	}
+	for i := range series {
+		if all := len(series[i].Series.Captures); all > 0 {
+			out.Report.Problems = append(out.Report.Problems, analysis.Problem{Offset: -1, Severity: analysis.Note,
+				What: wording.JudgedOf(len(series[i].Series.Snapshots), all, names[i]), Why: wording.JudgedRule, Hint: wording.JudgedHint})
 		}
 	}
 	for i := range series {

@@ -20,7 +20,13 @@ func (c Case) Redacted(r *redact.Redactor) (Case, error) {
 	shown := out.Report.Snapshots // in the order of the series, see Build
 	for _, j := range c.Series {
 		series := JudgedSeries{Key: j.Key, Trend: j.Trend}
-		for _, s := range j.Snapshots {
+		for _, s := range j.Captures() {
+			if k := len(series.Snapshots); k < len(j.Snapshots) && s.ID == j.Snapshots[k].ID {
+				s = j.Snapshots[k]
+			} else {
+				shown = shown[1:] // it is not judged
+				continue
+			}
 			copied := &analysis.Snapshot{ID: s.ID, Label: shown[0].Label, CapturedAt: s.CapturedAt, Totals: s.Totals, LowerBound: s.LowerBound, Inexact: s.Inexact}
 			copied.Process.PID = s.Process.PID
 			copied.Process.Name.Value = shown[0].Process

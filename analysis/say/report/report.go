@@ -94,10 +94,14 @@ type Series struct {
 	// Unowned reports that it is no process: a socket table lists its sockets and does not name
 	// their owner.
 	Unowned bool `json:"owner_not_known,omitempty"`
-	// Snapshots are ids in time order. Every list of counts has one entry for each.
+	// Snapshots are the ids of the captures that are judged, in time order. Every list of
+	// counts has one entry for each.
 	Snapshots []string `json:"snapshots"`
-	Families  []Family `json:"families"`
-	Units     []Unit   `json:"units"`
+	// Captures are the ids of all captures in time order, where not all are judged. See
+	// trend.Select. Their totals are in the report's snapshots.
+	Captures []string `json:"captures,omitempty"`
+	Families []Family `json:"families"`
+	Units    []Unit   `json:"units"`
 	// Objects are the things of the program that goroutine dumps prove by identity.
 	Objects []Object `json:"objects,omitempty"`
 	// Locks are those of the last snapshot that goroutines or threads wait for.

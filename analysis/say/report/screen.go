@@ -228,13 +228,16 @@ func (s *screen) when() string {
 		x = &s.r.Series[*s.Series]
 	}
 	n := len(x.Snapshots)
-	text := wording.Plural(n, "dump", "dumps")
+	text := wording.Plural(max(n, len(x.Captures)), "dump", "dumps")
 	first, last := s.snapshot(x, 0).CapturedAt, s.snapshot(x, n-1).CapturedAt
 	switch {
 	case n == 1 && first != nil:
 		text += ", " + wording.Minute(*first)
 	case first != nil && last != nil && last.After(*first):
 		text += " in " + wording.Duration(last.Sub(*first))
+	}
+	if x.Captures != nil {
+		text += ", " + wording.Judged(n)
 	}
 	return text
 }

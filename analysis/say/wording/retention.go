@@ -37,6 +37,20 @@ func SeriesThinned(n, total int, at time.Time) string {
 		": what identity proves rests on the other " + Number(int64(total-n)) + "."
 }
 
+// JudgedOf says that only some captures of a process are judged. JudgedRule says which, and
+// JudgedHint what to do.
+func JudgedOf(judged, all int, process string) string {
+	return Number(int64(judged)) + " of " + Plain(all, "capture", "captures") + " of " + process + " are judged; totals are drawn of all"
+}
+
+// Judged says beside the number of captures how many are judged.
+func Judged(n int) string { return Number(int64(n)) + " judged" }
+
+const (
+	JudgedRule = "the newest 64 are judged, of older ones 16 in each doubling of their age, the first, and those on both sides of a restart, a change of version or an event"
+	JudgedHint = "make a case of fewer captures where a span between two judged ones matters"
+)
+
 // UploadDropped says of a bundle that its bytes are not kept any more.
 func UploadDropped(at time.Time) string {
 	return "A policy of retention dropped the bytes on " + day(at) + ". Names, sizes and hashes stay, and what was read of them."
