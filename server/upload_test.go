@@ -65,11 +65,7 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 func (s *site) evidence(caseID string) []analysis.Snapshot {
 	s.t.Helper()
 	st := s.s.cfg.Store
-	heads, err := st.SnapshotHeads(s.t.Context(), caseID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rows, err := st.SnapshotRows(s.t.Context(), caseID)
+	rows, heads, err := st.SnapshotHeads(s.t.Context(), caseID)
 	if err != nil {
 		s.t.Fatal(err)
 	}

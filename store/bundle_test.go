@@ -164,18 +164,18 @@ func TestRemovingOneOfTwoBundlesKeepsWhatBothHold(t *testing.T) {
 			t.Errorf("bundle %s: %v, %v", b, own, err)
 		}
 	}
-	if got, err := f.SnapshotRows(f.ctx, c.ID); err != nil || len(got) != 1 || got[0].ID != snapshotID("2") || got[0].Bundle != first.ID {
+	if got, _, err := f.SnapshotHeads(f.ctx, c.ID); err != nil || len(got) != 1 || got[0].ID != snapshotID("2") || got[0].Bundle != first.ID {
 		t.Errorf("got %v, %v, want the first bundle", got, err)
 	}
 	f.ok(f.RemoveBundle(f.ctx, first.ID))
-	if got, err := f.SnapshotRows(f.ctx, c.ID); err != nil || len(got) != 1 || got[0].Bundle != second.ID {
+	if got, _, err := f.SnapshotHeads(f.ctx, c.ID); err != nil || len(got) != 1 || got[0].Bundle != second.ID {
 		t.Errorf("got %v, %v, want the second bundle", got, err)
 	}
 	if !f.holds(second.Files[0].SHA256) {
 		t.Error("a blob that is still used was deleted")
 	}
 	f.ok(f.RemoveBundle(f.ctx, second.ID))
-	if got, err := f.SnapshotRows(f.ctx, c.ID); err != nil || len(got) > 0 {
+	if got, _, err := f.SnapshotHeads(f.ctx, c.ID); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v, want none", got, err)
 	}
 }

@@ -19,8 +19,6 @@ type Case struct {
 	// Sample is the name of the sample in the case, empty for uploads.
 	Sample           string
 	Created, Updated time.Time
-	// Bundles counts all bundles, Snapshots the distinct snapshots in finished ones.
-	Bundles, Snapshots int
 	// Revision changes whenever a bundle of the case is added, removed or read, or loses members.
 	// A value never repeats.
 	Revision int64
@@ -28,6 +26,13 @@ type Case struct {
 	Ticket   string
 	Archived bool
 	Summary
+}
+
+// CountedCase is a case in a list. To count grows with the case, and reading a Case does not.
+type CountedCase struct {
+	Case
+	// Bundles counts all bundles, Snapshots the distinct snapshots in finished ones.
+	Bundles, Snapshots int
 }
 
 // Summary is the last analysis of a case as the list of cases shows it. The store caches it
@@ -113,20 +118,21 @@ func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 const caseColumns = `
 SELECT c.id, c.title, c.sample, c.created_at, c.updated_at, c.revision,
        c.headline, c.verdict, c.process, c.host, c.lowest, c.highest, c.spark, c.lower, c.aside,
-       (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
-       (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq),
        coalesce((SELECT f.value FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket'), ''),
-       EXISTS (SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '')
-FROM cases c`
+       EXISTS (SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '')`
 
 const caseSQL = caseColumns + `
+FROM cases c
 WHERE c.id = ?`
 
-func scanCase(rows *sql.Rows) (c Case, err error) {
+func scanCase(rows *sql.Rows) (c Case, err error) { return scanCaseAnd(rows) }
+
+// scanCaseAnd scans the columns of a case and those that follow.
+func scanCaseAnd(rows *sql.Rows, more ...any) (c Case, err error) {
 	var created, updated int64
 	var spark, lower string
-	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated, &c.Revision,
-		&c.Headline, &c.Verdict, &c.Process, &c.Host, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
+	err = rows.Scan(append([]any{&c.ID, &c.Title, &c.Sample, &created, &updated, &c.Revision,
+		&c.Headline, &c.Verdict, &c.Process, &c.Host, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Ticket, &c.Archived}, more...)...)
 	if err != nil {
 		return c, err
 	}
@@ -179,7 +185,7 @@ func verdictRankSQL() string {
 }
 
 // Cases returns the selected cases in the order of the query, and the total number.
-func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, err error) {
+func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []CountedCase, total int, err error) {
 	lower := s.engine.lower
 	args := []any{lower(q.Text), lower(q.Process), lower(q.Host), q.Verdict,
 		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything, lower(q.Find)}
@@ -187,7 +193,7 @@ func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, 
 		if err := tx.QueryRowContext(ctx, countCasesSQL, args...).Scan(&total); err != nil {
 			return err
 		}
-		out, err = collect(ctx, tx, scanCase, casesSQL(q.Order), append(args, max(q.Limit, 0), q.Offset)...)
+		out, err = collect(ctx, tx, scanCountedCase, casesSQL(q.Order), append(args, max(q.Limit, 0), q.Offset)...)
 		return err
 	})
 	return out, total, err
@@ -212,8 +218,18 @@ WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR E
 ' || c.host), ?9) > 0 OR EXISTS (
         SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?9) > 0))`
 
+const countedColumns = caseColumns + `,
+       (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
+       (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq)
+FROM cases c`
+
+func scanCountedCase(rows *sql.Rows) (c CountedCase, err error) {
+	c.Case, err = scanCaseAnd(rows, &c.Bundles, &c.Snapshots)
+	return c, err
+}
+
 func casesSQL(by Order) string {
-	return caseColumns + chosenCasesSQL + `
+	return countedColumns + chosenCasesSQL + `
 ORDER BY ` + orders[by] + `c.created_at DESC, c.seq DESC
 LIMIT ?10 OFFSET ?11`
 }

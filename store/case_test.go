@@ -14,7 +14,7 @@ func TestACaseComesBackAsCreated(t *testing.T) {
 	f := open(t)
 	want, _, _, err := f.OpenCase(f.ctx, "TICKET-1 kubelet \x00 'grows'", "kubelet-probe-leak", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
-	want.Bundles, want.Revision = 1, 1
+	want.Revision = 1
 	if f.database != "" {
 		want.Title = strings.ReplaceAll(want.Title, "\x00", "\uFFFD") // text of PostgreSQL has no NUL
 	}
@@ -55,10 +55,16 @@ func TestACaseCountsItsBundlesAndVisibleSnapshots(t *testing.T) {
 	f.filled(c.ID, "2", kubeletResult("3", "4"))
 	f.filled(other.ID, "4", kubeletResult("5"))
 	f.upload(c.ID, "3")
-	got, err := f.Case(f.ctx, c.ID)
+	listed, _, err := f.Cases(f.ctx, CaseQuery{Limit: 2})
 	f.ok(err)
-	if got.Bundles != 3 || got.Snapshots != 3 {
+	got := listed[1]
+	if got.ID != c.ID || got.Bundles != 3 || got.Snapshots != 3 {
 		t.Errorf("got %d bundles and %d snapshots, want 3 and 3 (one snapshot is in two bundles)", got.Bundles, got.Snapshots)
+	}
+	for n, want := range map[int]bool{2: true, 3: true, 4: false} { // rows, of which one is there twice
+		if longer, err := f.LongerThan(f.ctx, c.ID, n); err != nil || longer != want {
+			t.Errorf("more than %d: got %t, %v", n, longer, err)
+		}
 	}
 }
 

@@ -49,9 +49,7 @@ func TestObjectsAreStoredWithTheirSnapshot(t *testing.T) {
 		t.Fatalf("%d snapshots", len(all))
 	}
 	check(all[0].Joined)
-	heads, err := f.SnapshotHeads(f.ctx, c.ID)
-	f.ok(err)
-	rows, err := f.SnapshotRows(f.ctx, c.ID)
+	rows, heads, err := f.SnapshotHeads(f.ctx, c.ID)
 	f.ok(err)
 	f.ok(f.FillSnapshots(f.ctx, rows[:1], []*analysis.Snapshot{&heads[0]}))
 	check(heads[0].Joined)

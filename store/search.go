@@ -21,7 +21,7 @@ const (
 // SearchResult lists the matches of all words of a query, over all cases.
 type SearchResult struct {
 	Families  []FamilyHit
-	Cases     []Case
+	Cases     []CountedCase
 	Processes []ProcessHit
 }
 
@@ -68,7 +68,7 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 		if out.Families, err = s.searchFamilies(ctx, tx, pairs, limit, max(offset, 0)); err != nil {
 			return err
 		}
-		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
+		if out.Cases, err = collect(ctx, tx, scanCountedCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
 			return err
 		}
 		out.Processes, err = collect(ctx, tx, scanProcess, searchProcessesSQL, string(list), limit, max(offset, 0))
@@ -202,7 +202,7 @@ func (s *Store) searchFamilies(ctx context.Context, tx *sql.Tx, words string, li
 	return out, nil
 }
 
-const searchCasesSQL = caseColumns + `
+const searchCasesSQL = countedColumns + `
 WHERE c.deleting = '' AND NOT EXISTS (
     SELECT 1 FROM json_each(?1) word
     WHERE instr(unicode_lower(c.title), word.value) = 0 AND NOT EXISTS (

@@ -10,11 +10,11 @@ import (
 
 // SnapshotHeads returns the snapshots of a case's finished bundles without families, and with
 // the name of each upload. They are in the order of upload and, within a bundle, in the order
-// of the result. A snapshot in several bundles is returned once, from the first bundle.
-func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (out []analysis.Snapshot, err error) {
+// of the result. A snapshot in several bundles is returned once, from the first bundle. There is
+// one row for each.
+func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (found []SnapshotRow, out []analysis.Snapshot, err error) {
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
-		found, err := snapshotRows(ctx, tx, caseID)
-		if err != nil || len(found) == 0 {
+		if found, err = snapshotRows(ctx, tx, caseID); err != nil || len(found) == 0 {
 			return err
 		}
 		l := newLoader(tx)
@@ -33,8 +33,25 @@ func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (out []analysi
 		}
 		return nil
 	})
-	return out, err
+	return found, out, err
 }
+
+// LongerThan reports whether a case takes more than n snapshots from its bundles.
+func (s *Store) LongerThan(ctx context.Context, caseID string, n int) (longer bool, err error) {
+	err = s.read(ctx, "counting snapshots", func(tx *sql.Tx) error {
+		seen, err := collect(ctx, tx, scanOne[int], someSnapshotsSQL, caseID, n+1)
+		longer = len(seen) > n
+		return err
+	})
+	return longer, err
+}
+
+const someSnapshotsSQL = `
+SELECT 1
+FROM visible_snapshot v
+JOIN cases c ON c.seq = v.case_seq
+WHERE c.id = ?
+LIMIT ?`
 
 // FindSnapshot returns the ids of the cases with a snapshot, newest first.
 func (s *Store) FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error) {
@@ -84,16 +101,7 @@ type SnapshotRow struct {
 	upload     string
 }
 
-// SnapshotRows returns the rows of the snapshots of a case, each id once, in the order of
-// SnapshotHeads.
-func (s *Store) SnapshotRows(ctx context.Context, caseID string) (out []SnapshotRow, err error) {
-	err = s.read(ctx, "looking for the rows of snapshots", func(tx *sql.Tx) error {
-		out, err = snapshotRows(ctx, tx, caseID)
-		return err
-	})
-	return out, err
-}
-
+// snapshotRows are those of the snapshots of a case, each id once.
 func snapshotRows(ctx context.Context, tx *sql.Tx, caseID string) ([]SnapshotRow, error) {
 	out, err := collect(ctx, tx, func(rows *sql.Rows) (r SnapshotRow, err error) {
 		return r, rows.Scan(&r.seq, &r.ID, &r.Bundle, &r.Generation, &r.upload)

@@ -29,7 +29,7 @@ func TestSnapshotsComeBackAsWritten(t *testing.T) {
 	slim, err := f.Snapshots(f.ctx, c.ID)
 	f.ok(err)
 	wantEqual(t, withoutMembersOf(want), slim)
-	heads, err := f.SnapshotHeads(f.ctx, c.ID)
+	_, heads, err := f.SnapshotHeads(f.ctx, c.ID)
 	f.ok(err)
 	bundles, err := f.Bundles(f.ctx, c.ID)
 	f.ok(err)

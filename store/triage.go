@@ -25,8 +25,7 @@ func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error
 	return out, err
 }
 
-// The plus disables an index, so that SQLite does not look up benign families by the
-// processes of a case: benign families are few, but a case may have thousands of snapshots.
+// The processes of a case come from its series: it may have thousands of snapshots.
 const marksSQL = `
 SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered, t.replaced
 FROM triage t
@@ -36,7 +35,7 @@ UNION ALL
 SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1, ''
 FROM benign b
 WHERE b.process IN (
-        SELECT v.process FROM visible_snapshot v JOIN cases c ON c.seq = v.case_seq WHERE c.id = ?1
+        SELECT r.process FROM series r JOIN cases c ON c.seq = r.case_seq WHERE c.id = ?1
         UNION
         SELECT e.value FROM edit e JOIN cases c ON c.seq = e.case_seq WHERE c.id = ?1 AND e.undone_at IS NULL)
   AND NOT EXISTS (

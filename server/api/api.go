@@ -16,7 +16,7 @@ import (
 
 type Store interface {
 	Case(ctx context.Context, id string) (store.Case, error)
-	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.CountedCase, total int, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)

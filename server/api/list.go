@@ -31,7 +31,7 @@ type CaseListed struct {
 	Snapshots int              `json:"snapshots"`
 }
 
-func (s *Service) listedCase(r *http.Request, c store.Case) CaseListed {
+func (s *Service) listedCase(r *http.Request, c store.CountedCase) CaseListed {
 	link := "/cases/" + c.ID
 	return CaseListed{
 		ID: c.ID, Title: c.Title, Link: link, URL: s.respond.Base(r) + link, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,

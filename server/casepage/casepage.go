@@ -31,7 +31,7 @@ type Store interface {
 
 type CaseStore interface {
 	Case(ctx context.Context, id string) (store.Case, error)
-	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.CountedCase, total int, err error)
 	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)

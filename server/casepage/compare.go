@@ -354,7 +354,7 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 			}
 			continue
 		}
-		listed, err := s.elsewhereCase(r, c, named, v.Find, into)
+		listed, err := s.elsewhereCase(r, c.Case, named, v.Find, into)
 		if response.IsNotFound(err) {
 			continue // it was deleted meanwhile
 		}

@@ -37,7 +37,7 @@ type Store interface {
 
 	OpenCase(ctx context.Context, title, sample, name string, files []store.File, receipts ...store.Receipt) (c store.Case, b store.Bundle, ownerKey string, err error)
 	Case(ctx context.Context, id string) (store.Case, error)
-	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.CountedCase, total int, err error)
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File, receipts ...store.Receipt) (store.Bundle, store.Job, error)
 	Discard(ctx context.Context, files []store.File) error

@@ -61,7 +61,7 @@ func (s *Service) sampleCase(ctx context.Context, name string) (store.Case, bool
 		}
 		for _, c := range cases {
 			if c.Sample == name && name != "" {
-				return c, true, nil
+				return c.Case, true, nil
 			}
 		}
 		if len(cases) < page {

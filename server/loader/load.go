@@ -73,8 +73,8 @@ type Store interface {
 	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series store.StoredJudgements) error
 	SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error)
 	CaseProblems(ctx context.Context, caseID string) ([]analysis.Problem, error)
-	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
+	SnapshotHeads(ctx context.Context, caseID string) ([]store.SnapshotRow, []analysis.Snapshot, error)
+	LongerThan(ctx context.Context, caseID string, n int) (bool, error)
 	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 	FillFamilies(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 }
@@ -423,11 +423,8 @@ func (s *Loader) evidence(ctx context.Context, now store.Case, known *knowledge.
 	if in.marks, err = s.store.Marks(ctx, now.ID); err != nil {
 		return nil, err
 	}
-	snapshots, err := s.store.SnapshotHeads(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
-	if in.rows, err = s.store.SnapshotRows(ctx, now.ID); err != nil {
+	var snapshots []analysis.Snapshot
+	if in.rows, snapshots, err = s.store.SnapshotHeads(ctx, now.ID); err != nil {
 		return nil, err
 	}
 	in.said = identity.Resolve(snapshots, in.edits)

@@ -115,7 +115,7 @@ func (s *Loader) Heads(ctx context.Context, caseID string) (*Loaded, error) {
 
 // Brief returns the snapshots of a case after its edits, without groups.
 func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, error) {
-	found, err := s.store.SnapshotHeads(ctx, caseID)
+	_, found, err := s.store.SnapshotHeads(ctx, caseID)
 	if err != nil {
 		return identity.Outcome{}, err
 	}
@@ -154,7 +154,11 @@ func (s *Loader) Snapshots(ctx context.Context, caseID string) (*report.CaseRepo
 	if err != nil {
 		return nil, err
 	}
-	if now.Snapshots <= mostSingle {
+	longer, err := s.store.LongerThan(ctx, caseID, mostSingle)
+	if err != nil {
+		return nil, err
+	}
+	if !longer {
 		known, _ := s.knowledge.Current()
 		in, err := s.evidence(ctx, now, known)
 		if err != nil {

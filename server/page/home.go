@@ -95,7 +95,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 		in.Archived = all > 0
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c), Sentence: c.Headline, Process: c.Process, Host: c.Host, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created, Updated: c.Updated})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c.Case), Sentence: c.Headline, Process: c.Process, Host: c.Host, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created, Updated: c.Updated})
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.respond.Engine()
@@ -154,7 +154,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
-			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, listedVerdict(c)))
+			cases = append(cases, view.NewHit(ticketTitle(c.Case), c.Headline, "/cases/"+c.ID, listedVerdict(c)))
 		}
 		for _, p := range found.Processes {
 			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
@@ -176,7 +176,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 
 // listedVerdict is the verdict of a case in a list. It is empty if all growth was set
 // aside as benign: the sentence of the case says so.
-func listedVerdict(c store.Case) string {
+func listedVerdict(c store.CountedCase) string {
 	switch {
 	case c.Aside > 0:
 		return ""

@@ -15,7 +15,7 @@ import (
 )
 
 type Store interface {
-	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.CountedCase, total int, err error)
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
 	FleetSeriesStore

@@ -74,8 +74,11 @@ func moments(r *rand.Rand, n int, span float64) []float64 {
 		times[i] = times[0] + r.Float64()*(times[n-1]-times[0])
 	}
 	slices.Sort(times)
-	for i := 1; i < n; i++ { // no two within the time that a capture takes
-		times[i] = max(times[i], times[i-1]+0.004*span)
+	// No two within the time that a capture takes, and all within the window, after which nothing
+	// is born.
+	gap := min(0.004, 0.1/float64(n)) * span
+	for i := 1; i < n; i++ {
+		times[i] = max(times[i], times[i-1]+gap)
 	}
 	return times
 }

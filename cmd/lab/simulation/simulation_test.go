@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
@@ -181,6 +182,23 @@ func TestTurnsCountWhatTakesAProofBack(t *testing.T) {
 		}
 		if turns.Back != tc.back || turns.Softer != tc.softer || turns.PairsNamed != 1 || turns.Prefixes != 3 {
 			t.Errorf("%s: %+v", tc.name, turns)
+		}
+	}
+}
+
+// TestCapturesStandWithinTheWindow: nothing is born after it, so that a leak would end there.
+func TestCapturesStandWithinTheWindow(t *testing.T) {
+	for _, n := range []int{2, 5, 20, 100, 300, 1000} {
+		for seed := range uint64(20) {
+			times := moments(rand.New(rand.NewPCG(seed, uint64(n))), n, 10)
+			for i := 1; i < n; i++ {
+				if times[i] <= times[i-1] {
+					t.Fatalf("capture %d of %d is not after the one before", i, n)
+				}
+			}
+			if late := times[n-1] - 10; late > 0.1*10/float64(n-1)+0.1 { // of an interval, or a few gaps
+				t.Errorf("the last of %d captures is %.2f after a window of 10", n, late)
+			}
 		}
 	}
 }
