@@ -363,7 +363,16 @@ func straight(runs [][]point) bool {
 	return syy-sxy*sxy/sxx <= 1.05*(syy-step)+1e-9*syy
 }
 
-func newerHalf(run []point) []point { return run[len(run)/2:] }
+// newerHalf is the newer half of a run by its points, or by its time if that is more: where
+// the newest captures are dense, as Select leaves them, half of the points may be a short pause.
+func newerHalf(run []point) []point {
+	first, last := run[0], run[len(run)-1]
+	from := len(run) / 2
+	for first.timed && last.timed && from > 1 && run[from-1].timed && 2*run[from-1].at >= first.at+last.at {
+		from--
+	}
+	return run[from:]
+}
 
 // thin keeps at most limit points of a run, evenly spread, including the first and the
 // last. The result is valid until the next call.
