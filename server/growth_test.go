@@ -91,7 +91,7 @@ func (s *site) growing(n int) grownCase {
 	if len(series.Objects) == 0 {
 		s.t.Fatal("the captures show no object")
 	}
-	return grownCase{up.Case, up.Link, series.Snapshots[0], series.Snapshots[n-1], series.Families[0].Fingerprint, series.Objects[0].ID}
+	return grownCase{up.Case, up.Link, series.Snapshots[0], series.Snapshots[len(series.Snapshots)-1], series.Families[0].Fingerprint, series.Objects[0].ID}
 }
 
 // poolDump is a dump of twelve pools, of which one has one worker more in each capture.

@@ -57,7 +57,7 @@ const pushesMeasured = 10
 
 // measurePushes pushes captures one by one into cases of different size.
 func measurePushes(s *suite, sizes growthSizes, binary, dir string) error {
-	limits := []float64{0, 2, 6}
+	limits := []float64{0, 3, 4}
 	var base time.Duration
 	for i, n := range sizes.pushed {
 		each, err := pushInto(binary, filepath.Join(dir, fmt.Sprint("push", n)), n)
