@@ -158,7 +158,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 		Family: familyOf(l, series, fingerprint), Judgement: judged, Evidence: series.Evidence(group.Family),
 		Counts: series.Trend.Counts(fingerprint), Epochs: series.Trend.Epochs, Lifelines: series.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
-		SeriesKey: seriesKey(series), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),
+		SeriesKey: seriesKey(series), Taken: series.Taken(), Places: seriesOf(l, series).Places(), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),
 		Kin: related(l, series, fingerprint), Locks: locks(series, fingerprint, at), Bisection: report.Bisect(l.Built.Series, series.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range series.Snapshots {

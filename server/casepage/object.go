@@ -139,7 +139,7 @@ func snapshotAsked(r *http.Request, l *loader.Loaded) error {
 func (s *Service) objectView(o objects, why purpose) view.Page {
 	in := view.ObjectInput{
 		CaseID: o.l.ID, CaseTitle: o.l.Title, SeriesKey: seriesKey(o.series), Objects: o.data, Epochs: o.series.Trend.Epochs,
-		SnapshotIndex: o.at, Families: seriesOf(o.l, o.series).Families, Engine: s.respond.Engine(), Frozen: bool(why),
+		SnapshotIndex: o.at, Families: seriesOf(o.l, o.series).Families, Places: seriesOf(o.l, o.series).Places(), Engine: s.respond.Engine(), Frozen: bool(why), Taken: o.series.Taken(),
 	}
 	for _, snap := range o.series.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)

@@ -388,9 +388,32 @@ type Gap struct {
 	Duration time.Duration
 }
 
-// Gaps finds the intervals longer than three times the median. Fewer than three known
+// Gaps finds the gaps between columns at times. taken are the times of all captures where not
+// each is a column, nil otherwise: between two columns there is a gap only if there is one
+// between two captures, and it is as long as that.
+func Gaps(times, taken []time.Time) []Gap {
+	if taken == nil {
+		return gaps(times)
+	}
+	var out []Gap
+	of := gaps(taken)
+	for i := 1; i < len(times); i++ {
+		longest := time.Duration(0)
+		for _, g := range of {
+			if !taken[g.At-1].Before(times[i-1]) && !taken[g.At].After(times[i]) {
+				longest = max(longest, g.Duration)
+			}
+		}
+		if longest > 0 {
+			out = append(out, Gap{At: i, Duration: longest})
+		}
+	}
+	return out
+}
+
+// gaps finds the intervals longer than three times the median. Fewer than three known
 // intervals have no usual length, so none of them is a gap.
-func Gaps(times []time.Time) []Gap {
+func gaps(times []time.Time) []Gap {
 	var lengths []time.Duration
 	for i := 1; i < len(times); i++ {
 		if d, ok := interval(times, i); ok {
@@ -434,8 +457,8 @@ const gapShare = 0.5
 // newAxis scales by time if at least two columns have one. Columns without a time stand
 // evenly between their neighbours. With fewer than two times, all columns stand evenly.
 // A gap takes at most half of the width.
-func newAxis(n int, times []time.Time, x0, x1 float64) axis {
-	weights, cut := spacing(n, times)
+func newAxis(n int, times, taken []time.Time, x0, x1 float64) axis {
+	weights, cut := spacing(n, times, taken)
 	total := 0.0
 	for _, w := range weights {
 		total += w
@@ -459,7 +482,7 @@ func newAxis(n int, times []time.Time, x0, x1 float64) axis {
 }
 
 // spacing returns the weight of the interval before each column.
-func spacing(n int, times []time.Time) ([]float64, bool) {
+func spacing(n int, times, taken []time.Time) ([]float64, bool) {
 	weights := make([]float64, n)
 	filled := fill(n, times)
 	if filled == nil {
@@ -474,7 +497,7 @@ func spacing(n int, times []time.Time) ([]float64, bool) {
 		total += weights[i]
 	}
 	cut := false
-	for _, g := range Gaps(times) {
+	for _, g := range Gaps(times, taken) {
 		rest := total - weights[g.At]
 		if weights[g.At] > rest*gapShare/(1-gapShare) && rest > 0 {
 			if weights[g.At] > 2*rest*gapShare/(1-gapShare) {

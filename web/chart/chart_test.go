@@ -47,7 +47,7 @@ func TestGapsAreIntervalsOverThreeTimesTheMedian(t *testing.T) {
 		{"no snapshot, no gap", nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, Gaps(tt.times)); d != "" {
+			if d := cmp.Diff(tt.want, Gaps(tt.times, nil)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -69,7 +69,7 @@ func TestTheAxisPlacesColumns(t *testing.T) {
 		{"all at one instant evenly", clock(2, 2, 2), []float64{0, 50, 100}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, newAxis(len(tt.times), tt.times, 0, 100).x); d != "" {
+			if d := cmp.Diff(tt.want, newAxis(len(tt.times), tt.times, nil, 0, 100).x); d != "" {
 				t.Error(d)
 			}
 		})
@@ -77,7 +77,7 @@ func TestTheAxisPlacesColumns(t *testing.T) {
 }
 
 func TestAGapOfDaysLeavesRoomForTheEvidence(t *testing.T) {
-	a := newAxis(6, clock(0, 1, 2, 10000, 10001, 10002), 0, 100)
+	a := newAxis(6, clock(0, 1, 2, 10000, 10001, 10002), nil, 0, 100)
 	if !a.cut {
 		t.Fatal("the axis does not say that it is not to scale")
 	}
@@ -89,7 +89,7 @@ func TestAGapOfDaysLeavesRoomForTheEvidence(t *testing.T) {
 func TestColumnsNeverRunBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		minutes := rapid.SliceOfN(rapid.Float64Range(-1, 1e6), 1, 40).Draw(t, "minutes")
-		a := newAxis(len(minutes), clock(minutes...), 10, 350)
+		a := newAxis(len(minutes), clock(minutes...), nil, 10, 350)
 		for i, x := range a.x {
 			if !(x >= 9.99 && x <= 350.01) {
 				t.Fatalf("column %d at %v is outside 10..350", i, x)
@@ -267,5 +267,29 @@ func TestCoordinatesAreWrittenToATenth(t *testing.T) {
 	}
 	if got := num(-0.01); got != "0" {
 		t.Errorf("what rounds to nothing gives %q", got)
+	}
+}
+
+func TestAChoiceOfCapturesMakesNoGap(t *testing.T) {
+	taken := clock(0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 22, 23)
+	columns := clock(0, 4, 8, 20, 21, 22, 23)
+	want := []Gap{{At: 3, Duration: 12 * time.Minute}}
+	if d := cmp.Diff(want, Gaps(columns, taken)); d != "" {
+		t.Error(d)
+	}
+	if got := Gaps(columns[:3], taken[:9]); len(got) > 0 {
+		t.Errorf("captures lie between: %v", got)
+	}
+	chosen := MembersData{ID: "m", Labels: []string{"t0", "t4", "t8", "t9"}, Times: columns[:4], Taken: taken, Values: values(1, 2, 3, 4), RecoveredAt: -1, A: -1, B: -1}
+	if svg := render(t, Members(chosen)); strings.Count(svg, "12\u00a0min without a snapshot") != 1 || strings.Contains(svg, "4\u00a0min without") {
+		t.Errorf("the chart of members: %s", svg)
+	}
+	for i, want := range []float64{0, 0.25, 1} {
+		if got := placed(i, 3, []int{0, 2, 8}); got != want {
+			t.Errorf("column %d of three of nine captures stands at %g, want %g", i, got, want)
+		}
+	}
+	if got := placed(1, 3, nil); got != 0.5 {
+		t.Errorf("the middle of three captures stands at %g", got)
 	}
 }

@@ -19,7 +19,9 @@ type LifelinesData struct {
 	ID, Title string
 	Labels    []string
 	Values    analysis.Counts
-	Lives     []Life
+	// At is as of LivesData.
+	At    []int `json:",omitempty"`
+	Lives []Life
 	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
 	// What the lines are, "members" if empty.
@@ -79,7 +81,7 @@ func (l LifelinesData) draw(w float64) drawing {
 		if len(l.Labels) < 2 {
 			return left
 		}
-		return left + (right-left)*float64(i)/float64(len(l.Labels)-1)
+		return left + (right-left)*placed(i, len(l.Labels), l.At)
 	}
 	floor := h - 22
 	if r := l.RecoveredAt; r >= 0 && r < len(l.Labels) {

@@ -10,6 +10,8 @@ type LivesData struct {
 	ID, Title string
 	Labels    []string
 	Runs      []Run
+	// At are the places of the columns among all captures, where not each is a column.
+	At []int `json:",omitempty"`
 	// RecoveredAt is the column at which the cause went away, or -1.
 	RecoveredAt int
 }
@@ -44,6 +46,15 @@ func (l LivesData) describe() string {
 	return strings.Join(words, ", ")
 }
 
+// placed is the place of column i of n, from 0 to 1, where each capture takes an equal step. at
+// are the places of the columns among all captures, nil if each is a column.
+func placed(i, n int, at []int) float64 {
+	if len(at) == n && at[n-1] > 0 {
+		return float64(at[i]) / float64(at[n-1])
+	}
+	return float64(i) / float64(n-1)
+}
+
 // lines returns how many lines each run has: one at least.
 func (l LivesData) lines() (of []int, all int) {
 	per := l.PerLine()
@@ -54,7 +65,7 @@ func (l LivesData) lines() (of []int, all int) {
 	return of, all
 }
 
-// draw places the columns at equal steps: on true time a gap would squeeze the births.
+// draw places the captures at equal steps: on true time a gap would squeeze the births.
 func (l LivesData) draw(w, h float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", l.ID, w), title: l.Title, desc: l.describe(), class: "small", w: w, h: h}
 	if len(l.Labels) < 2 || len(l.Runs) == 0 {
@@ -67,7 +78,7 @@ func (l LivesData) draw(w, h float64) drawing {
 		}
 	}
 	x := func(i int) float64 {
-		return left + (right-left)*float64(clamp(i, len(l.Labels)))/float64(len(l.Labels)-1)
+		return left + (right-left)*placed(clamp(i, len(l.Labels)), len(l.Labels), l.At)
 	}
 	for i, label := range l.Labels {
 		d.columns = append(d.columns, column{label, x(i)})

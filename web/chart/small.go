@@ -13,9 +13,11 @@ import (
 
 // SmallData is one of several small charts on a common scale.
 type SmallData struct {
-	ID, Title   string
-	Labels      []string
-	Times       []time.Time
+	ID, Title string
+	Labels    []string
+	Times     []time.Time
+	// Taken are the times of all captures where not each is a column, nil otherwise.
+	Taken       []time.Time `json:",omitempty"`
 	Values      analysis.Counts
 	RecoveredAt int
 	// Max is the top of the scale that all charts of the page share.
@@ -50,7 +52,7 @@ func (s SmallData) draw(w, h float64) drawing {
 	scale := max(s.Max, 1)
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
-	a := newAxis(len(s.Labels), s.Times, 8, right-4)
+	a := newAxis(len(s.Labels), s.Times, s.Taken, 8, right-4)
 	d.at(s.Labels, a.x)
 	at := func(i int) point {
 		return point{a.x[i], base - (base-16)*float64(s.Values[i].N)/float64(scale)}
@@ -61,7 +63,7 @@ func (s SmallData) draw(w, h float64) drawing {
 	if s.Onset.inside(len(a.x)) {
 		d.onset(a.x[s.Onset.From], 8, a.x[s.Onset.To]-a.x[s.Onset.From], base-8)
 	}
-	for _, g := range Gaps(s.Times) {
+	for _, g := range Gaps(s.Times, s.Taken) {
 		inset := (a.x[g.At] - a.x[g.At-1]) * .15
 		d.hatchedRect(a.x[g.At-1]+inset, 8, a.x[g.At]-a.x[g.At-1]-2*inset, base-8)
 	}
@@ -108,7 +110,7 @@ func (s SmallData) draw(w, h float64) drawing {
 	run := make([]point, 0, n)
 	previous := -1
 	gap := map[int]bool{}
-	for _, g := range Gaps(s.Times) {
+	for _, g := range Gaps(s.Times, s.Taken) {
 		gap[g.At] = true
 	}
 	flush := func() {
@@ -160,9 +162,11 @@ func (s SmallData) draw(w, h float64) drawing {
 
 // MembersData is one family's counts over time, on a page of its own.
 type MembersData struct {
-	ID, Title   string
-	Labels      []string
-	Times       []time.Time
+	ID, Title string
+	Labels    []string
+	Times     []time.Time
+	// Taken are the times of all captures where not each is a column, nil otherwise.
+	Taken       []time.Time `json:",omitempty"`
 	Values      analysis.Counts
 	RecoveredAt int
 	Epochs      []int
@@ -196,7 +200,7 @@ func (m MembersData) draw(width float64) drawing {
 	all, words := len(m.Labels), inWords(m.Labels, m.Values, m.Lower)
 	m = m.thinned()
 	lane := Lane{Name: "", Unit: cmp.Or(m.What, "members"), Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events, Lower: m.Lower}
-	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
+	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Taken: m.Taken, Lanes: []Lane{lane}, A: -1, B: -1}
 	narrow := width < 600
 	f := timelineFrame{t: t, narrow: narrow, left: 34, right: width - 16, top: 30, laneH: 170}
 	if narrow {

@@ -29,7 +29,9 @@ type StackData struct {
 	Labels          []string
 	// Times, Epochs and Lower are those of a Lane. Totals are the wholes of lower
 	// bounds, which are drawn as marks.
-	Times  []time.Time
+	Times []time.Time
+	// Taken are as of SmallData.
+	Taken  []time.Time `json:",omitempty"`
 	Layers []Layer
 	Totals analysis.Counts
 	Epochs []int
@@ -64,7 +66,7 @@ func (s StackData) draw(w float64) drawing {
 	if all := ticks(f.max, 4); !f.narrow && len(all) > 0 {
 		f.left = max(f.left, 1.4*textWidth(figure(all[len(all)-1]))+12)
 	}
-	f.a = newAxis(len(s.Labels), s.Times, f.left+16, f.right-22)
+	f.a = newAxis(len(s.Labels), s.Times, s.Taken, f.left+16, f.right-22)
 	f.grid()
 	runs := s.runs()
 	if len(runs) == 0 {
@@ -110,7 +112,7 @@ func (s StackData) known(i int) bool {
 // nor ends it.
 func (s StackData) runs() [][]int {
 	gap := map[int]bool{}
-	for _, g := range Gaps(s.Times) {
+	for _, g := range Gaps(s.Times, s.Taken) {
 		gap[g.At] = true
 	}
 	var out [][]int
@@ -142,7 +144,7 @@ func (f *stackFrame) y(count int) float64 {
 
 func (f *stackFrame) grid() {
 	var room spread
-	for _, g := range Gaps(f.s.Times) {
+	for _, g := range Gaps(f.s.Times, f.s.Taken) {
 		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
 		inset := min((x1-x0)*.1, 60)
 		f.d.hatchedRect(x0+inset, f.top-4, x1-x0-2*inset, f.base-f.top+4)
@@ -398,7 +400,7 @@ func (r RatesData) draw(w, h float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", r.ID, w), title: r.Title + ", " + r.Unit, desc: r.describe(), class: "small", w: w, h: h}
 	top := max(int(min(r.Max, 1e15)+.999), 1)
 	right, base := w-max(30, textWidth(figure(top))+7), h-18
-	a := newAxis(len(r.Labels), r.Times, 8, right-4)
+	a := newAxis(len(r.Labels), r.Times, nil, 8, right-4)
 	y := func(v float64) float64 { return base - (base-16)*v/float64(top) }
 	for _, v := range append([]int{0}, ticks(top, 2)...) {
 		if v > 0 {

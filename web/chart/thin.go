@@ -319,7 +319,7 @@ func (l LifelinesData) thinned(lives []Life) (LifelinesData, []Life) {
 	for i := range lives {
 		lives[i].First, lives[i].Last = kept.column(lives[i].First), kept.column(lives[i].Last)
 	}
-	l.Labels, l.Values, l.RecoveredAt = drawn(kept, l.Labels), drawn(kept, l.Values), kept.column(l.RecoveredAt)
+	l.At, l.Labels, l.Values, l.RecoveredAt = drawn(kept, l.At), drawn(kept, l.Labels), drawn(kept, l.Values), kept.column(l.RecoveredAt)
 	return l, lives
 }
 

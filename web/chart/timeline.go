@@ -81,6 +81,8 @@ type TimelineData struct {
 	Labels    []string
 	// Times are those of the columns, zero if only the order is known.
 	Times []time.Time
+	// Taken are as of SmallData.
+	Taken []time.Time `json:",omitempty"`
 	Lanes []Lane
 	// A and B are columns, or -1.
 	A, B int
@@ -178,7 +180,7 @@ func (f *timelineFrame) scale() {
 			after = max(after, f.width(lane.figure(last))+10-(f.d.w-f.right))
 		}
 	}
-	f.a = newAxis(len(f.t.Labels), f.t.Times, f.left+before, f.right-after)
+	f.a = newAxis(len(f.t.Labels), f.t.Times, f.t.Taken, f.left+before, f.right-after)
 }
 
 // figure writes value i as its label.
@@ -236,7 +238,7 @@ func (f *timelineFrame) gaps() {
 			}
 		}
 	}
-	for _, g := range Gaps(f.t.Times) {
+	for _, g := range Gaps(f.t.Times, f.t.Taken) {
 		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
 		inset := min((x1-x0)*.1, 60)
 		f.d.hatchedRect(x0+inset, f.top-8, x1-x0-2*inset, f.bottom-f.top-4)
@@ -453,7 +455,7 @@ func (f *timelineFrame) lineOf(i int, lane Lane) {
 	}
 	f.d.line("c-base", f.left, f.y(i, lane.Values[first].N), f.right, f.y(i, lane.Values[first].N))
 	loose := map[int]bool{}
-	for _, g := range Gaps(f.t.Times) {
+	for _, g := range Gaps(f.t.Times, f.t.Taken) {
 		loose[g.At] = true
 	}
 	restart := map[int]bool{}

@@ -102,7 +102,7 @@ func (m *caseMaker) answerLives(a *Answer, s *report.Series, series int, f *repo
 	if len(told) == 0 {
 		return
 	}
-	d := &chart.LivesData{ID: "lives", Title: kindTitle(told[0].Kind) + ", each from start to end", Labels: m.labels(s), RecoveredAt: -1}
+	d := &chart.LivesData{ID: "lives", Title: kindTitle(told[0].Kind) + ", each from start to end", Labels: m.labels(s), At: s.Places(), RecoveredAt: -1}
 	for _, x := range told {
 		for _, r := range m.more(series).Lives[x.Fingerprint] {
 			d.Runs = append(d.Runs, chart.Run(r))

@@ -50,7 +50,11 @@ func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
 		add(FoldEvidence, "Evidence", inside, m.in.Charts != "")
 	}
 	if len(c.Columns) > 0 {
-		inside := wording.PagePlural(int64(len(m.columns)), "instant", "instants") + ", " + wording.PagePlural(int64(len(m.in.Report.Series)), "process", "processes") + ", every figure"
+		one, more := "instant", "instants"
+		if slices.ContainsFunc(m.page, func(i int) bool { return m.in.Report.Series[i].Captures != nil }) {
+			one, more = "judged instant", "judged instants"
+		}
+		inside := wording.PagePlural(int64(len(m.columns)), one, more) + ", " + wording.PagePlural(int64(len(m.in.Report.Series)), "process", "processes") + ", every figure"
 		if c.Pickers {
 			inside += "; compare A with B"
 		}

@@ -316,6 +316,11 @@ func (m *caseMaker) timeline(c *Case) {
 			t.Lanes = append(t.Lanes, lane)
 		}
 	}
+	for _, i := range m.page {
+		if taken := m.taken(&m.in.Report.Series[i]); len(taken) > len(t.Taken) {
+			t.Taken = taken
+		}
+	}
 	if len(m.columns) > 1 {
 		c.Timeline, c.Legend = t, legend(t)
 	}

@@ -214,7 +214,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	for shown > 1 && all[shown-1].rise == 0 && all[shown-1].top*20 < highest {
 		shown-- // neither grows nor is large: it stands with the others
 	}
-	d := chart.StackData{Title: named(s) + ": " + kindWord(k, 2) + " by family", Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
+	d := chart.StackData{Title: named(s) + ": " + kindWord(k, 2) + " by family", Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Taken: m.taken(s), Totals: totals, Epochs: epochs, Lower: lower}
 	var layers []chart.Layer
 	sum := make(analysis.Counts, len(s.Snapshots))
 	for i := range sum {
@@ -273,7 +273,7 @@ func stackNote(d chart.StackData, text string) string {
 		words string
 		shown bool
 	}{
-		{"Hatched: no snapshot.", len(chart.Gaps(d.Times)) > 0},
+		{"Hatched: no snapshot.", len(chart.Gaps(d.Times, d.Taken)) > 0},
 		{"Dashed: restart.", len(d.Epochs) > 0},
 		{"△: a cut dump, at least as many.", slices.Contains(d.Lower, true)},
 	} {
@@ -286,7 +286,7 @@ func stackNote(d chart.StackData, text string) string {
 
 // statesOver stacks the states of a kind's members.
 func (m *caseMaker) statesOver(s *report.Series, k analysis.Kind, states []map[string]int) (CaseStack, bool) {
-	d := chart.StackData{Title: named(s) + ": states of its " + kindWord(k, 2), Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
+	d := chart.StackData{Title: named(s) + ": states of its " + kindWord(k, 2), Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Taken: m.taken(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
 	if !stackStates(&d, states) {
 		return CaseStack{}, false
 	}

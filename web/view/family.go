@@ -28,7 +28,11 @@ type FamilyInput struct {
 	Evidence []report.Evidence
 	Labels   []string
 	Times    []time.Time
-	Counts   analysis.Counts
+	// Taken are the times of all captures where not all are judged, nil otherwise.
+	Taken []time.Time
+	// Places are those of the snapshots among all captures, nil where all are judged.
+	Places []int
+	Counts analysis.Counts
 	// Epochs are the epoch of each snapshot, nil for one epoch.
 	Epochs []int
 	// Lower says of each snapshot whether its count is a lower bound.

@@ -16,7 +16,7 @@ func (m *familyMaker) charts(f *Family) {
 	for i := range labels {
 		labels[i] = m.label(i)
 	}
-	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
+	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Taken: m.in.Taken, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
 	f.Members.Epochs, f.Members.Lower = m.restarts(), m.in.Lower
 	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
 	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
@@ -33,7 +33,7 @@ func (m *familyMaker) charts(f *Family) {
 		}
 		return
 	}
-	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
+	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, At: m.in.Places, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
 	births := make([]int, len(labels))
 	for _, l := range m.in.Lifelines {
 		life.Lives = append(life.Lives, chart.Life{Name: identityText(m.in.Family.Kind, l.Identity), First: l.First, Last: l.Last})
@@ -65,7 +65,7 @@ func (m *familyMaker) charts(f *Family) {
 	for _, at := range f.Members.Epochs {
 		f.BirthNote += fmt.Sprintf(" %d are of the process that was started before %s and are not counted here.", births[at], labels[at])
 	}
-	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
+	if gaps := chart.Gaps(m.in.Times, m.in.Taken); len(gaps) > 0 {
 		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + wording.PageDuration(gaps[0].Duration) + "."
 	}
 }
@@ -75,7 +75,7 @@ func (m *familyMaker) statesOver(f *Family) {
 	if len(m.in.Labels) < 2 {
 		return
 	}
-	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
+	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Taken: m.in.Taken, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
 	states := make([]map[string]int, len(m.in.Groups))
 	for i, g := range m.in.Groups {
 		if g != nil {
@@ -94,7 +94,7 @@ func (m *familyMaker) membersNote(f *Family) string {
 		words string
 		shown bool
 	}{
-		{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0},
+		{"dotted: no evidence", len(chart.Gaps(m.in.Times, m.in.Taken)) > 0},
 		{"orange band: the growth began there", f.Members.Onset != nil},
 		{"△: a cut dump, at least as many", slices.Contains(m.in.Lower, true)},
 		{"blue band: recovery", f.Members.RecoveredAt >= 0},

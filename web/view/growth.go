@@ -293,6 +293,14 @@ func (m *caseMaker) times(s *report.Series) []time.Time {
 	return out
 }
 
+// taken are the times of all captures of a series where not all are judged, nil otherwise.
+func (m *caseMaker) taken(s *report.Series) []time.Time {
+	if s.Captures == nil {
+		return nil
+	}
+	return m.times(m.allCaptures(s))
+}
+
 // minis are the small charts: every unit, then every family that grows.
 func (m *caseMaker) minis(c *Case) {
 	type ranked struct {
@@ -370,7 +378,7 @@ func (m *caseMaker) miniMarks(minis []CaseMini) string {
 		{"blue band: recovery", has(func(d chart.SmallData) bool { return d.RecoveredAt >= 0 })},
 		{"dashed vertical: restart", has(func(d chart.SmallData) bool { return len(d.Epochs) > 0 })},
 		{"dotted vertical: an event", has(func(d chart.SmallData) bool { return len(d.Events) > 0 })},
-		{"hatched: no evidence", has(func(d chart.SmallData) bool { return len(chart.Gaps(d.Times)) > 0 })},
+		{"hatched: no evidence", has(func(d chart.SmallData) bool { return len(chart.Gaps(d.Times, d.Taken)) > 0 })},
 	} {
 		if mark.shown {
 			text = strings.Replace(text, ".", "; "+mark.words+".", 1)
@@ -381,7 +389,7 @@ func (m *caseMaker) miniMarks(minis []CaseMini) string {
 
 // small is a chart over the snapshots of one series.
 func (m *caseMaker) small(s *report.Series, series int, title string, values analysis.Counts) chart.SmallData {
-	d := chart.SmallData{Title: title, Labels: m.labels(s), Times: m.times(s), Values: values, RecoveredAt: -1, Epochs: m.restarts(s)}
+	d := chart.SmallData{Title: title, Labels: m.labels(s), Times: m.times(s), Taken: m.taken(s), Values: values, RecoveredAt: -1, Epochs: m.restarts(s)}
 	d.Events = eventMarks(m.more(series).Events, d.Times)
 	return d
 }

@@ -23,7 +23,11 @@ type ObjectInput struct {
 	Objects   report.ObjectMembership
 	IDs       []string
 	Times     []time.Time
-	Epochs    []int
+	// Taken is as of FamilyInput.
+	Taken []time.Time
+	// Places are those of the snapshots among all captures, nil where all are judged.
+	Places []int
+	Epochs []int
 	// SnapshotIndex is the snapshot that the members are of.
 	SnapshotIndex int
 	// Families are those of the series.
@@ -252,7 +256,7 @@ func (m *objectMaker) lifelines() document.Block {
 	case len(m.o.Lifelines) == 0:
 		return lifelines(nil, "No goroutine shows these objects: the pages of their families have the lifelines.")
 	}
-	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), What: "objects"}
+	life := &chart.LifelinesData{ID: "life", Title: "Objects from birth to last sight", Labels: m.labels, At: m.in.Places, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), What: "objects"}
 	for _, l := range m.o.Lifelines {
 		life.Lives = append(life.Lives, chart.Life{Name: itoa(l.Root), First: l.First, Last: l.Last})
 	}
@@ -294,12 +298,12 @@ func (m *objectMaker) why() document.Section {
 		}
 		flow.Parts[0].Rows = append(flow.Parts[0].Rows, document.Row{Cells: cells})
 	}
-	counts := chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
+	counts := chart.MembersData{ID: "objects", Title: "Objects per snapshot", Labels: m.labels, Times: m.in.Times, Taken: m.in.Taken, Values: m.o.Counts, RecoveredAt: m.o.RecoveredAt(), A: -1, B: -1, Epochs: m.restarts(), What: "objects"}
 	note := "True time scale"
 	for _, mark := range []struct {
 		words string
 		shown bool
-	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0}, {"blue band: recovery", counts.RecoveredAt >= 0}, {"dashed: restart", len(counts.Epochs) > 0}} {
+	}{{"dotted: no evidence", len(chart.Gaps(m.in.Times, m.in.Taken)) > 0}, {"blue band: recovery", counts.RecoveredAt >= 0}, {"dashed: restart", len(counts.Epochs) > 0}} {
 		if mark.shown {
 			note += "; " + mark.words
 		}

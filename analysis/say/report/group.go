@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
@@ -62,6 +63,24 @@ func Select(groups []JudgedSeries, o Options) {
 			g.Snapshots[k] = g.all[at]
 		}
 	}
+}
+
+// Taken are the times of all captures where not all are judged, nil otherwise.
+func (j *JudgedSeries) Taken() (times []time.Time) {
+	for _, s := range j.all {
+		times = append(times, s.CapturedAt)
+	}
+	return times
+}
+
+// Places are those of the judged captures among all, nil where all are judged.
+func (s Series) Places() (at []int) {
+	for i, id := range s.Captures {
+		if len(at) < len(s.Snapshots) && s.Snapshots[len(at)] == id {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // Captures are those of the series in time order, judged or not.
