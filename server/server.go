@@ -28,6 +28,7 @@ import (
 	"leakdiff/server/catalogue"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
+	"leakdiff/server/memory"
 	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/server/share"
@@ -88,6 +89,8 @@ type Config struct {
 	Keep store.Retention
 	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
 	Readers int
+	// Memory admits what is read and judged; the nil Gate does so always.
+	Memory *memory.Gate
 	// uploadSlots is how many uploads are stored at once, 0 for the default.
 	uploadSlots int
 }
@@ -166,7 +169,7 @@ func New(cfg Config) *Server {
 		queue:     intake.NewQueue(cfg.Store),
 	}
 	s.loader = loader.New(loader.Config{
-		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
+		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log, Gate: cfg.Memory,
 	})
 	if of := cfg.Alert; of.URL != nil {
 		of.Store, of.Log, of.Now, of.BaseURL, of.Version, of.Sent = cfg.Store, cfg.Log, cfg.Now, cfg.BaseURL, cfg.Version, counts.alertSent
@@ -189,7 +192,7 @@ func (s *Server) openRooms() {
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: watched, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
-		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers,
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true, Objects: !cfg.NoObjects}, Readers: cfg.Readers, Gate: cfg.Memory,
 	})
 	s.intake = intake.New(intake.Config{
 		Store: watched, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Processes: s.cases, Summaries: s.cases, Raw: raw,

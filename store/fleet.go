@@ -413,7 +413,7 @@ func spansOf(ctx context.Context, tx *sql.Tx, p *packer, series int64) (familySp
 // addFacts adds the facts of a snapshot. It adds nothing for damaged facts.
 func (s familySpans) addFacts(p *packer, series, at int64, head, facts []byte) {
 	version := ""
-	if snap, err := unpackHead(p, "", "", head); err == nil {
+	if snap, _, err := unpackHead(p, "", "", head); err == nil {
 		version = snap.Process.Release()
 	}
 	seen := seenSums{}

@@ -20,6 +20,8 @@ type head struct {
 	Monitors   *analysis.Monitors
 	Contention []analysis.Contention
 	Sockets    *socketRows
+	// Families is the number of groups.
+	Families int
 }
 
 // socketRows are the connections as analysis.Sockets packs them.
@@ -30,7 +32,7 @@ type socketRows struct {
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
-	h := head{Snapshot: *snap, Objects: snap.Objects, Monitors: snap.Monitors, Contention: snap.Contention}
+	h := head{Snapshot: *snap, Objects: snap.Objects, Monitors: snap.Monitors, Contention: snap.Contention, Families: len(snap.Groups)}
 	h.ID, h.Label, h.Groups = "", "", nil
 	for name, v := range snap.Figures {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -48,11 +50,11 @@ func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	return p.sealJSON(&h)
 }
 
-// unpackHead undoes packHead.
-func unpackHead(p *packer, id, label string, blob []byte) (*analysis.Snapshot, error) {
+// unpackHead undoes packHead. families is the number of groups, which the snapshot is without.
+func unpackHead(p *packer, id, label string, blob []byte) (_ *analysis.Snapshot, families int, err error) {
 	var h head
 	if err := p.unsealJSON(blob, &h); err != nil {
-		return nil, fmt.Errorf("snapshot %s: %w", id, err)
+		return nil, 0, fmt.Errorf("snapshot %s: %w", id, err)
 	}
 	snap := &h.Snapshot
 	snap.ID, snap.Label = validText(id), validText(label)
@@ -60,7 +62,7 @@ func unpackHead(p *packer, id, label string, blob []byte) (*analysis.Snapshot, e
 	for name, text := range h.NotFinite {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, fmt.Errorf("snapshot %s: %w", id, err)
+			return nil, 0, fmt.Errorf("snapshot %s: %w", id, err)
 		}
 		if snap.Figures == nil {
 			snap.Figures = map[string]float64{}
@@ -71,5 +73,5 @@ func unpackHead(p *packer, id, label string, blob []byte) (*analysis.Snapshot, e
 		snap.Sockets = &analysis.Sockets{}
 		snap.Sockets.SetData(h.Sockets.N, h.Sockets.Rows)
 	}
-	return snap, nil
+	return snap, h.Families, nil
 }

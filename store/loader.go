@@ -59,6 +59,8 @@ type snapshotRow struct {
 	seq  int64
 	id   string
 	head *analysis.Snapshot
+	// families is the number of groups, also of a head without them.
+	families int
 	// groups are the rows of the groups of head; members are the numbers of their members.
 	groups  []groupRow
 	members []int
@@ -75,7 +77,7 @@ func (l *loader) heads(ctx context.Context, rows []*snapshotRow) error {
 	var label string
 	var head sql.RawBytes
 	return l.all(ctx, rows, headsSQL, []any{&seq, &label, &head}, func(r *snapshotRow) (err error) {
-		r.head, err = unpackHead(l.p, r.id, label, head)
+		r.head, r.families, err = unpackHead(l.p, r.id, label, head)
 		return err
 	})
 }

@@ -356,7 +356,7 @@ func readTotals(ctx context.Context, tx *sql.Tx, list []thinnable) error {
 		if err := rows.Scan(&seq, &label, &head); err != nil {
 			return none, err
 		}
-		snap, err := unpackHead(&p, "", label, head)
+		snap, _, err := unpackHead(&p, "", label, head)
 		if err != nil {
 			return none, nil
 		}

@@ -29,6 +29,7 @@ func (s *Store) SnapshotHeads(ctx context.Context, caseID string) (found []Snaps
 		out = make([]analysis.Snapshot, len(rows))
 		for i, r := range rows {
 			out[i] = *r.head
+			found[i].Families = r.families
 			out[i].Upload = found[i].upload // what a snapshot is of is decided by its head
 		}
 		return nil
@@ -97,8 +98,10 @@ type SnapshotRow struct {
 	ID         string
 	Bundle     string
 	Generation int64
-	seq        int64
-	upload     string
+	// Families is the number of groups, also where they were not read.
+	Families int
+	seq      int64
+	upload   string
 }
 
 // snapshotRows are those of the snapshots of a case, each id once.

@@ -23,6 +23,7 @@ import (
 	"leakdiff/samples"
 	"leakdiff/server"
 	"leakdiff/server/alert"
+	"leakdiff/server/memory"
 	"leakdiff/store"
 )
 
@@ -71,12 +72,13 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	memory, err := bytesOf(c.Memory)
+	most, err := bytesOf(c.Memory)
 	if err != nil {
 		return err
 	}
 	collectAt(servePercent)
-	limitMemory(memory)
+	limitMemory(most)
+	gate := memory.New(most)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
@@ -126,7 +128,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	}
 	cfg := server.Config{
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Access: policy, TLS: c.TLSCert != "",
-		TempDir: spool, UploadLimit: limit, Readers: readersWithin(memory), NoObjects: c.NoObjects, Script: capture.Script(),
+		TempDir: spool, UploadLimit: limit, Memory: gate, Readers: min(runtime.GOMAXPROCS(0), gate.Readings()), NoObjects: c.NoObjects, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge, Source: roots.tree(),
 		Alert: alert.Config{URL: webhook, Template: template, Hosts: c.AlertHosts}, Keep: keep,
 	}
@@ -243,22 +245,11 @@ func loadSamples() ([]server.Sample, error) {
 	return out, nil
 }
 
-const (
-	// readerMemory is what the reading of a bundle takes at most beside restMemory, which is
-	// that of the program, of pages and of the quick worker.
-	readerMemory, restMemory = 64 << 20, 128 << 20
-)
-
-// readersWithin is how many bundles are read at once: one for each core, within the memory.
-func readersWithin(memory int64) int {
-	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), (memory-restMemory)/readerMemory)))
-}
-
 // limitMemory has the collector work harder near the limit. The rest is for what it does not
 // count: the program itself and the pages of files that the kernel maps.
-func limitMemory(memory int64) {
+func limitMemory(most int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory - memory/6)
+		debug.SetMemoryLimit(most - most/6)
 	}
 }
 

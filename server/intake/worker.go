@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/memory"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -42,6 +43,8 @@ type WorkerConfig struct {
 	Ingest ingest.Config
 	// Readers is how many bundles are read at once, besides a small one; 1 for 0.
 	Readers int
+	// Gate admits each of them.
+	Gate *memory.Gate
 }
 
 // Summaries stores the rows of the list of cases.
@@ -263,7 +266,7 @@ func (w *Worker) work(ctx context.Context, c claimed, l lane) (full bool) {
 		r.limit = time.AfterFunc(quickTime, func() { c.stop(errTookLong) })
 		defer r.limit.Stop()
 	}
-	err := w.ingest(jobCtx, job, r)
+	err := w.admitted(jobCtx, job, r, l)
 	switch {
 	case err == nil:
 		// The job is done and does not run again, so its summary is finished even if the
@@ -320,6 +323,18 @@ func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end 
 
 // largeBundle is the size in bytes from which no answer waits for the summary.
 const largeBundle = 64 << 20
+
+// admitted reads a bundle inside the gate. One that is read quickly stays small.
+func (w *Worker) admitted(ctx context.Context, job store.Job, r *reading, l lane) error {
+	if !l.quick {
+		leave, err := w.cfg.Gate.Enter(ctx, memory.Reading)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return w.ingest(ctx, job, r)
+}
 
 func (w *Worker) ingest(ctx context.Context, job store.Job, r *reading) (err error) {
 	defer func() {

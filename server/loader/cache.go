@@ -22,8 +22,6 @@ type cache[T any] struct {
 	weigh func(*T) int
 	// most is the largest number of values.
 	most int
-	// slots hold one token for each computation that runs. Caches share them.
-	slots chan struct{}
 
 	mu sync.Mutex
 	// computing are the computations in progress, by key.
@@ -38,10 +36,10 @@ type weighed[T any] struct {
 	weight int
 }
 
-// newCache takes the largest number of values, a function that estimates the bytes of a value,
-// and a slot for each computation that may run at once.
-func newCache[T any](most int, weigh func(*T) int, slots chan struct{}) *cache[T] {
-	return &cache[T]{weigh: weigh, most: most, slots: slots, kept: map[string]weighed[T]{}, computing: map[string]*computation[T]{}}
+// newCache takes the largest number of values and a function that estimates the bytes of a
+// value.
+func newCache[T any](most int, weigh func(*T) int) *cache[T] {
+	return &cache[T]{weigh: weigh, most: most, kept: map[string]weighed[T]{}, computing: map[string]*computation[T]{}}
 }
 
 func (c *cache[T]) get(key string) *T {
@@ -75,7 +73,7 @@ func (c *cache[T]) once(ctx context.Context, key string, make func() (*T, error)
 			busy = newComputation[T]()
 			c.computing[key] = busy
 			c.mu.Unlock()
-			return c.compute(ctx, key, busy, make)
+			return c.compute(key, busy, make)
 		}
 		c.mu.Unlock()
 		select {
@@ -94,19 +92,13 @@ func (c *cache[T]) once(ctx context.Context, key string, make func() (*T, error)
 
 func newComputation[T any]() *computation[T] { return &computation[T]{done: make(chan struct{})} }
 
-func (c *cache[T]) compute(ctx context.Context, key string, mine *computation[T], make func() (*T, error)) (*T, error) {
+func (c *cache[T]) compute(key string, mine *computation[T], make func() (*T, error)) (*T, error) {
 	defer func() {
 		c.mu.Lock()
 		delete(c.computing, key)
 		c.mu.Unlock()
 		close(mine.done)
 	}()
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	made, err := make()
 	if err == nil {
 		c.put(key, made)

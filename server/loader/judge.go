@@ -45,6 +45,11 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	var open []int
 	filled := 0
 	fill := func() error {
+		leave, err := s.admit(ctx, in.bytes(groups, open))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if err := s.fill(ctx, in, groups, open, s.store.FillSnapshots); err != nil {
 			return err
 		}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -18,6 +16,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/memory"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -96,6 +95,8 @@ type Config struct {
 	// Later runs work when no bundle is read; if it is nil, the work is dropped.
 	Later func(work func(context.Context))
 	Log   *slog.Logger
+	// Gate admits by the size of the evidence.
+	Gate *memory.Gate
 }
 
 // Loader loads cases.
@@ -106,6 +107,7 @@ type Loader struct {
 	program   func() string
 	later     func(work func(context.Context))
 	log       *slog.Logger
+	gate      *memory.Gate
 	// cases and reports cache the most recent ones, by case and revision.
 	cases   *cache[Loaded]
 	reports *cache[report.CaseReport]
@@ -113,11 +115,9 @@ type Loader struct {
 
 // New returns a Loader.
 func New(cfg Config) *Loader {
-	// A large case takes memory and a core: more of them at once end no sooner.
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return &Loader{
-		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log,
-		cases: newCache(maxCases, (*Loaded).weight, slots), reports: newCache(maxReports, reportWeight, slots),
+		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log, gate: cfg.Gate,
+		cases: newCache(maxCases, (*Loaded).weight), reports: newCache(maxReports, reportWeight),
 	}
 }
 
@@ -172,17 +172,6 @@ type RequestCases struct {
 }
 
 type requestKey struct{}
-
-// PerRequest adds RequestCases to the context of every request that changes nothing.
-func PerRequest(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			ctx, _ := WithCases(r.Context())
-			r = r.WithContext(ctx)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // WithCases returns a context with RequestCases, and the RequestCases.
 func WithCases(ctx context.Context) (context.Context, *RequestCases) {
@@ -378,6 +367,11 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 	if l.objects = objects; objects {
 		from = s.store.FillSnapshots
 	}
+	leave, err := s.admit(ctx, in.bytes(groups, fill, shown...))
+	if err != nil {
+		return nil, err
+	}
+	defer untilAnswered(ctx, leave)
 	if err = s.fill(ctx, in, groups, fill, from); err == nil {
 		err = s.fillUnjudged(ctx, in, groups, shown)
 	}

@@ -9,7 +9,10 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/memory"
 	"leakdiff/store"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +30,7 @@ func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
 		{"the first one fails", true, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCache(maxReports, func(*Loaded) int { return 1 }, make(chan struct{}, 2))
+			c := newCache(maxReports, func(*Loaded) int { return 1 })
 			computed := 0
 			first := make(chan error)
 			go func() {
@@ -156,29 +159,45 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	}
 }
 
-func TestNoMoreCasesAreComputedAtOnceThanThereAreSlots(t *testing.T) {
-	c := newCache(maxReports, func(*Loaded) int { return 1 }, make(chan struct{}, 1))
-	began, finish, first := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		_, err := c.once(t.Context(), "large", func() (*Loaded, error) {
-			close(began)
-			<-finish
-			return &Loaded{}, nil
-		})
-		first <- err
-	}()
-	<-began
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := c.once(gone, "another", func() (*Loaded, error) { return nil, errors.New("it was computed beside the first") }); !errors.Is(err, context.Canceled) {
-		t.Errorf("who left got %v", err)
+// largeMemory leaves a gate room for a single estimate, and evidence of largeMembers waits for it.
+const largeMemory, largeMembers = 64 << 20, 200_000
+
+func TestARequestHoldsWhatItLoadedUntilItIsAnswered(t *testing.T) {
+	x, gate := newReading(t), memory.New(largeMemory)
+	s := New(Config{Store: x, Knowledge: builtin{}, Program: func() string { return "test" }, Gate: gate})
+	dump := fmt.Sprintf("goroutine profile: total %d\n%[1]d @ 0x43 0x44\n#\t0x43\tmain.work+0x1\t/src/main.go:9\n#\t0x44\tmain.main+0x1\t/src/main.go:7\n", largeMembers)
+	caseID := x.add("", "t0.txt", dump).CaseID
+	if _, _, err := s.Judge(t.Context(), caseID); err != nil {
+		t.Fatal(err)
 	}
-	close(finish)
-	if err := <-first; err != nil {
-		t.Error(err)
+	free := func() bool {
+		leave, fits := gate.EnterAlso(memory.Reading)
+		leave()
+		return fits
 	}
-	if l, err := c.once(t.Context(), "another", func() (*Loaded, error) { return &Loaded{}, nil }); l == nil || err != nil {
-		t.Errorf("afterwards: %v, %v", l, err)
+	if !free() {
+		t.Fatal("who judged a case did not leave")
+	}
+	answer := PerRequest(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.Evidence(r.Context(), caseID, Part{}); err != nil {
+			t.Error(err)
+		}
+		if free() {
+			t.Error("the gate lets others in while the request has its evidence")
+		}
+		if _, err := s.Evidence(r.Context(), caseID, Part{Objects: true}); err != nil {
+			t.Errorf("a request waits for itself: %v", err)
+		}
+	}))
+	answer.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if !free() {
+		t.Error("a request that was answered did not leave")
+	}
+	if _, err := s.Evidence(t.Context(), caseID, Part{}); err != nil {
+		t.Fatal(err)
+	}
+	if !free() {
+		t.Error("who is no request did not leave")
 	}
 }
 
