@@ -47,13 +47,27 @@ type Member struct {
 // Packed or Rows and the store keeps them; everybody else reads with the methods, which
 // return the same for each of the three.
 type Members struct {
+	// States are those that the column State and Packed index.
+	States []string
+	// Columns is nil without any: most groups of a case in memory are packed, and 13 empty
+	// columns would take more than they do.
+	*Columns
+	// Packed are goroutines between a dump and the store. Until Unpack there are then
+	// no columns.
+	Packed []Packing
+	// Rows are descriptors or watches between a capture and the store. Until Unpack
+	// they replace the columns.
+	Rows *Rows
+}
+
+// Columns are the columns of members.
+type Columns struct {
 	ID     []int64
 	Sub    []int64
 	Hash   []uint64
 	Parent []int64
-	// State indexes States.
+	// State indexes Members.States.
 	State   []uint16
-	States  []string
 	Wait    []int32
 	Variant []int32
 	// Age is in seconds since the member was born, if the dump prints it (a JVM's
@@ -65,12 +79,21 @@ type Members struct {
 	Offset   []int64
 	Length   []int32
 	Detail   []string
-	// Packed are goroutines between a dump and the store. Until Unpack there are then
-	// no columns but States, which their states index.
-	Packed []Packing
-	// Rows are descriptors or watches between a capture and the store. Until Unpack
-	// they replace the columns.
-	Rows *Rows
+}
+
+var noColumns Columns
+
+// columns are those to read.
+func (m *Members) columns() *Columns { return cmp.Or(m.Columns, &noColumns) }
+
+func (c *Columns) len() int { return max(len(c.ID), len(c.Offset)) }
+
+// Fill returns the columns, to be filled.
+func (m *Members) Fill() *Columns {
+	if m.Columns == nil {
+		m.Columns = &Columns{}
+	}
+	return m.Columns
 }
 
 // Packing is the members of one variant.
@@ -90,15 +113,16 @@ func (m *Members) Weight() int {
 
 // Ages returns the seconds since each member was born, -1 for one that prints none, nil if
 // none does.
-func (m *Members) Ages() []int32 { return m.Age }
+func (m *Members) Ages() []int32 { return m.columns().Age }
 
 // Join appends the rows of other members with identities and details, such as descriptors.
 func (m *Members) Join(other *Members) {
+	c := m.Fill()
 	for x := range other.All() {
-		m.ID, m.Sub, m.Hash = append(m.ID, x.Identity.ID), append(m.Sub, x.Identity.Sub), append(m.Hash, x.Identity.Hash)
-		m.Artifact, m.Line = append(m.Artifact, int32(x.Place.Artifact)), append(m.Line, x.Place.Line)
-		m.Offset, m.Length = append(m.Offset, x.Place.Offset), append(m.Length, int32(x.Place.Length))
-		m.Detail = append(m.Detail, x.Detail)
+		c.ID, c.Sub, c.Hash = append(c.ID, x.Identity.ID), append(c.Sub, x.Identity.Sub), append(c.Hash, x.Identity.Hash)
+		c.Artifact, c.Line = append(c.Artifact, int32(x.Place.Artifact)), append(c.Line, x.Place.Line)
+		c.Offset, c.Length = append(c.Offset, x.Place.Offset), append(c.Length, int32(x.Place.Length))
+		c.Detail = append(c.Detail, x.Detail)
 	}
 }
 
@@ -107,7 +131,7 @@ func (m *Members) Release() { m.Packed, m.Rows = nil, nil }
 
 // Len is the number of members.
 func (m *Members) Len() int {
-	n := max(len(m.ID), len(m.Offset)) + m.Rows.Len()
+	n := m.columns().len() + m.Rows.Len()
 	for _, p := range m.Packed {
 		n += p.Len()
 	}
@@ -116,20 +140,20 @@ func (m *Members) Len() int {
 
 // Identified reports whether the members can be followed.
 func (m *Members) Identified() bool {
-	return len(m.ID) > 0 || len(m.Packed) > 0 || m.Rows.Len() > 0
+	return len(m.columns().ID) > 0 || len(m.Packed) > 0 || m.Rows.Len() > 0
 }
 
 // Numbered reports whether identities are a number alone, like those of goroutines.
 func (m *Members) Numbered() bool {
-	return len(m.Sub) == 0 && len(m.Hash) == 0 && m.Rows.Len() == 0
+	return len(m.columns().Sub) == 0 && len(m.columns().Hash) == 0 && m.Rows.Len() == 0
 }
 
 // Unpack converts packed goroutines, variant by variant, and rows to columns.
 func (m *Members) Unpack() {
 	if m.Rows != nil {
 		rows := m.Rows
-		*m = Members{}
-		rows.unpack(m)
+		*m = Members{Columns: &Columns{}}
+		rows.unpack(m.Columns)
 		return
 	}
 	if len(m.Packed) == 0 {
@@ -137,9 +161,9 @@ func (m *Members) Unpack() {
 	}
 	n := m.Len()
 	out := Members{
-		ID: make([]int64, 0, n), Parent: make([]int64, 0, n), State: make([]uint16, 0, n), Wait: make([]int32, 0, n),
-		Variant: make([]int32, 0, n), Artifact: make([]int32, 0, n),
-		Line: make([]int64, 0, n), Offset: make([]int64, 0, n), Length: make([]int32, 0, n),
+		Columns: &Columns{ID: make([]int64, 0, n), Parent: make([]int64, 0, n), State: make([]uint16, 0, n), Wait: make([]int32, 0, n),
+			Variant: make([]int32, 0, n), Artifact: make([]int32, 0, n),
+			Line: make([]int64, 0, n), Offset: make([]int64, 0, n), Length: make([]int32, 0, n)},
 	}
 	index := make(map[uint16]uint16)
 	for _, p := range m.Packed {
@@ -166,12 +190,13 @@ func (m *Members) Unpack() {
 
 // Identity returns the identity of member i of columns.
 func (m *Members) Identity(i int) Identity {
-	id := Identity{ID: m.ID[i]}
-	if len(m.Sub) > 0 {
-		id.Sub = m.Sub[i]
+	c := m.columns()
+	id := Identity{ID: c.ID[i]}
+	if len(c.Sub) > 0 {
+		id.Sub = c.Sub[i]
 	}
-	if len(m.Hash) > 0 {
-		id.Hash = m.Hash[i]
+	if len(c.Hash) > 0 {
+		id.Hash = c.Hash[i]
 	}
 	return id
 }
@@ -179,7 +204,7 @@ func (m *Members) Identity(i int) Identity {
 // Identities yields the identities of members that can be followed, packed or not.
 func (m *Members) Identities() iter.Seq[Identity] {
 	return func(yield func(Identity) bool) {
-		for i := range m.ID {
+		for i := range m.columns().ID {
 			if !yield(m.Identity(i)) {
 				return
 			}
@@ -211,7 +236,7 @@ func (m *Members) IDs() iter.Seq[int64] {
 		}
 	}
 	return func(yield func(int64) bool) {
-		for _, id := range m.ID {
+		for _, id := range m.columns().ID {
 			if !yield(id) {
 				return
 			}
@@ -229,19 +254,19 @@ func (m *Members) IDs() iter.Seq[int64] {
 // AppendIDs appends the ids of members that can be followed. It copies columns at once.
 func (m *Members) AppendIDs(ids []int64) []int64 {
 	if m.Rows == nil && len(m.Packed) == 0 {
-		return append(ids, m.ID...)
+		return append(ids, m.columns().ID...)
 	}
 	return slices.AppendSeq(slices.Grow(ids, m.Len()), m.IDs())
 }
 
 // Parents yields the creators, none if they are unknown.
 func (m *Members) Parents() iter.Seq[int64] {
-	return valuesOf(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })
+	return valuesOf(m, m.columns().Parent, func(g *PackedMember) int64 { return g.Parent })
 }
 
 // Waits yields the minutes, none if the kind has none.
 func (m *Members) Waits() iter.Seq[int32] {
-	return valuesOf(m, m.Wait, func(g *PackedMember) int32 { return g.Wait })
+	return valuesOf(m, m.columns().Wait, func(g *PackedMember) int32 { return g.Wait })
 }
 
 func valuesOf[T any](m *Members, values []T, of func(*PackedMember) T) iter.Seq[T] {
@@ -264,7 +289,7 @@ func valuesOf[T any](m *Members, values []T, of func(*PackedMember) T) iter.Seq[
 // All yields the members, packed or not.
 func (m *Members) All() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
-		for i := range max(len(m.ID), len(m.Offset)) {
+		for i := range m.columns().len() {
 			if !yield(m.At(i)) {
 				return
 			}
@@ -353,36 +378,36 @@ func (p Packing) member(states []string, g *PackedMember) Member {
 
 // At returns member i of columns.
 func (m *Members) At(i int) Member {
-	out := Member{Wait: -1, Variant: -1}
-	if len(m.ID) > 0 {
+	c, out := m.columns(), Member{Wait: -1, Variant: -1}
+	if len(c.ID) > 0 {
 		out.Identity = m.Identity(i)
 	}
-	if len(m.Parent) > 0 {
-		out.Parent = m.Parent[i]
+	if len(c.Parent) > 0 {
+		out.Parent = c.Parent[i]
 	}
-	if len(m.State) > 0 {
-		out.State = m.States[m.State[i]]
+	if len(c.State) > 0 {
+		out.State = m.States[c.State[i]]
 	}
-	if len(m.Wait) > 0 {
-		out.Wait = int(m.Wait[i])
+	if len(c.Wait) > 0 {
+		out.Wait = int(c.Wait[i])
 	}
-	if len(m.Variant) > 0 {
-		out.Variant = int(m.Variant[i])
+	if len(c.Variant) > 0 {
+		out.Variant = int(c.Variant[i])
 	}
-	if len(m.Offset) > 0 {
-		out.Place = Place{Offset: m.Offset[i]}
-		if len(m.Artifact) > 0 {
-			out.Place.Artifact = int(m.Artifact[i])
+	if len(c.Offset) > 0 {
+		out.Place = Place{Offset: c.Offset[i]}
+		if len(c.Artifact) > 0 {
+			out.Place.Artifact = int(c.Artifact[i])
 		}
-		if len(m.Line) > 0 {
-			out.Place.Line = m.Line[i]
+		if len(c.Line) > 0 {
+			out.Place.Line = c.Line[i]
 		}
-		if len(m.Length) > 0 {
-			out.Place.Length = int64(m.Length[i])
+		if len(c.Length) > 0 {
+			out.Place.Length = int64(c.Length[i])
 		}
 	}
-	if len(m.Detail) > 0 {
-		out.Detail = m.Detail[i]
+	if len(c.Detail) > 0 {
+		out.Detail = c.Detail[i]
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func TestTheFirstMembersAreThoseOfTheSmallestIDs(t *testing.T) {
 			t.Fatalf("of columns: %s", d)
 		}
 	})
-	nobody := analysis.Members{Offset: []int64{30, 10, 20}}
+	nobody := analysis.Members{Columns: &analysis.Columns{Offset: []int64{30, 10, 20}}}
 	if got := nobody.First(2); len(got) != 2 || got[0].Place.Offset != 30 {
 		t.Errorf("without ids: %+v", got)
 	}

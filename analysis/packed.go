@@ -14,7 +14,8 @@ import (
 type Packed struct {
 	sets, values []byte
 	states       []uint16
-	last         expectation
+	// last is nil until a goroutine was appended.
+	last *expectation
 }
 
 // The fields that are left out if they have the expected value.
@@ -57,10 +58,11 @@ func (p *Packed) States() []uint16 { return p.states }
 // Append adds a goroutine and returns the index of its state in States. It must not be
 // called on a value of NewPacked.
 func (p *Packed) Append(m PackedMember) (state int) {
-	if len(p.sets) == 0 {
-		p.last = beginning()
+	if p.last == nil {
+		first := beginning()
+		p.last = &first
 	}
-	e := &p.last
+	e := p.last
 	state = p.stateIndex(m.State)
 	m.State = uint16(state)
 	var set byte

@@ -171,8 +171,11 @@ func TestColumnsOfPackedGoroutinesAreThoseOfEachVariantInTurn(t *testing.T) {
 		t.Errorf("appended, packed and of columns: %s", diff)
 	}
 	want := analysis.Members{
-		ID: []int64{7, 9, 8}, Parent: []int64{1, 0, 2}, State: []uint16{0, 1, 1}, States: []string{"IO wait", "select"}, Wait: []int32{-1, 3, 5},
-		Variant: []int32{1, 1, 0}, Artifact: []int32{6, 6, 6}, Line: []int64{1, 20, 10}, Offset: []int64{0, 800, 400}, Length: []int32{90, 95, 99},
+		States: []string{"IO wait", "select"},
+		Columns: &analysis.Columns{
+			ID: []int64{7, 9, 8}, Parent: []int64{1, 0, 2}, State: []uint16{0, 1, 1}, Wait: []int32{-1, 3, 5},
+			Variant: []int32{1, 1, 0}, Artifact: []int32{6, 6, 6}, Line: []int64{1, 20, 10}, Offset: []int64{0, 800, 400}, Length: []int32{90, 95, 99},
+		},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Error(diff)

@@ -136,7 +136,7 @@ func (r *Rows) identities() iter.Seq[Identity] {
 }
 
 // unpack adds the members to columns. The details share one string.
-func (r *Rows) unpack(m *Members) {
+func (r *Rows) unpack(m *Columns) {
 	n := r.Len()
 	m.ID, m.Sub, m.Artifact = make([]int64, n), make([]int64, n), make([]int32, n)
 	m.Line, m.Offset, m.Length, m.Detail = make([]int64, n), make([]int64, n), make([]int32, n), make([]string, n)

@@ -229,11 +229,16 @@ func TestEveryFieldOfAHeadComesBack(t *testing.T) {
 	for name, want := range map[string]analysis.Snapshot{"full": full, "another": other, "empty": {}, "no objects": {Objects: map[string][]analysis.Object{}},
 		"monitors without connections": {Monitors: &analysis.Monitors{More: 2, List: []analysis.Monitor{{Class: "a.Pool", Waiters: 3, Waiting: []string{"w"}, Holder: &analysis.MonitorHolder{Name: "h", ID: -1}}}}}} {
 		var p packer
-		got, err := unpackHead(&p, want.ID, want.Label, packedHead(t, &want))
+		filled := want
+		filled.Groups = make([]analysis.Group, 2)
+		got, families, err := unpackHead(&p, want.ID, want.Label, packedHead(t, &filled))
 		p.close()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		if families != 2 {
+			t.Errorf("%s: %d families, want 2", name, families)
 		}
 		if diff := cmp.Diff(&want, got, cmpopts.EquateNaNs(), cmp.AllowUnexported(analysis.Sockets{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -251,12 +256,12 @@ func FuzzHead(f *testing.F) {
 		var p packer
 		defer p.close()
 		unpackHead(&p, "s", "", blob)
-		head, err := unpackHead(&p, "s", "", sealedAgain(blob))
+		head, _, err := unpackHead(&p, "s", "", sealedAgain(blob))
 		if err != nil {
 			return
 		}
 		again := packedHead(t, head)
-		back, err := unpackHead(&p, "s", "", again)
+		back, _, err := unpackHead(&p, "s", "", again)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +318,7 @@ func TestAnySetOfMembersComesBackAsItWas(t *testing.T) {
 		var groups, want []analysis.Members
 		for range rapid.IntRange(0, 6).Draw(rt, "groups") {
 			m := drawMembers(rt)
-			if len(m.ID) > 0 && rapid.Bool().Draw(rt, "packed") {
+			if m.Identified() && rapid.Bool().Draw(rt, "packed") {
 				goroutines := leakedMembers(min(m.Len(), 1+rapid.IntRange(0, 2000).Draw(rt, "n")))
 				m = packedOf(&goroutines)
 			}

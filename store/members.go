@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (f *memberFrame) columns(c *column.Codec) {
 
 // memberColumns are n members in columns. Offsets are the gaps to the end of the previous
 // member: goroutines of one family are adjacent in a dump, so most gaps are equal.
-func memberColumns(c *column.Codec, m *analysis.Members, n int) {
+func memberColumns(c *column.Codec, m *analysis.Columns, n int) {
 	gaps := m.Offset
 	if !c.Reading() {
 		gaps = slices.Clone(m.Offset)
@@ -87,7 +88,7 @@ func memberColumn[T column.Integer](c *column.Codec, n int, values *[]T) {
 }
 
 // predictOffset returns the offset of member i if it followed the previous one.
-func predictOffset(m *analysis.Members, i int) int64 {
+func predictOffset(m *analysis.Columns, i int) int64 {
 	if i == 0 {
 		return 0
 	}
@@ -137,7 +138,7 @@ func (w *memberWriter) add(m *analysis.Members) error {
 			states[i] = w.state(state)
 		}
 		column.Numbers(c, maxStates, &states)
-		if memberColumns(c, m, n); c.Err() != nil {
+		if memberColumns(c, m.Fill(), n); c.Err() != nil {
 			return fmt.Errorf("members: %w", c.Err())
 		}
 		w.frame.groups = c.Data()
@@ -207,26 +208,27 @@ func checkMembers(m *analysis.Members, n int) error {
 	if n > maxMembers {
 		return fmt.Errorf("members: %d in one family, at most %d can be kept", n, maxMembers)
 	}
+	columns := cmp.Or(m.Columns, &analysis.Columns{})
 	if n == 0 { // columns without identities and places
 		c := column.Writer(0)
-		memberColumns(c, m, 0)
+		memberColumns(c, columns, 0)
 		return c.Err()
 	}
 	if len(m.States) > maxStates {
 		return fmt.Errorf("members: %d states", len(m.States))
 	}
-	if err := checkStates(m, m.State); err != nil {
+	if err := checkStates(m, columns.State); err != nil {
 		return err
 	}
 	for _, p := range m.Packed {
-		if len(m.ID) > 0 || len(m.Offset) > 0 || p.Variant < 0 || p.Artifact < 0 {
-			return fmt.Errorf("members: variant %d packed beside %d in columns", p.Variant, max(len(m.ID), len(m.Offset)))
+		if len(columns.ID) > 0 || len(columns.Offset) > 0 || p.Variant < 0 || p.Artifact < 0 {
+			return fmt.Errorf("members: variant %d packed beside %d in columns", p.Variant, max(len(columns.ID), len(columns.Offset)))
 		}
 		if err := checkStates(m, p.States()); err != nil {
 			return err
 		}
 	}
-	for _, texts := range [][]string{m.States, m.Detail} {
+	for _, texts := range [][]string{m.States, columns.Detail} {
 		for _, text := range texts {
 			if len(text) > maxText {
 				return fmt.Errorf("members: a text of %d bytes, at most %d can be kept", len(text), maxText)
@@ -370,7 +372,7 @@ func (r *memberReader) inColumns(want int) (m analysis.Members, err error) {
 	c := column.Reader(r.frame.groups)
 	var states []uint16
 	column.Numbers(c, maxStates, &states)
-	memberColumns(c, &m, want)
+	memberColumns(c, m.Fill(), want)
 	for _, state := range states {
 		if int(state) >= len(r.frame.states) {
 			return m, fmt.Errorf("state %d of %d", state, len(r.frame.states))

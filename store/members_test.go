@@ -69,21 +69,26 @@ func TestMembersComeBackAsTheyWere(t *testing.T) {
 	for name, m := range map[string]analysis.Members{
 		"none": {},
 		"a single goroutine": {
-			ID: []int64{1}, Parent: []int64{0}, State: []uint16{0}, States: []string{"running"}, Wait: []int32{-1},
-			Variant: []int32{0}, Artifact: []int32{0}, Line: []int64{1}, Offset: []int64{0}, Length: []int32{120},
+			States: []string{"running"},
+			Columns: &analysis.Columns{
+				ID: []int64{1}, Parent: []int64{0}, State: []uint16{0}, Wait: []int32{-1},
+				Variant: []int32{0}, Artifact: []int32{0}, Line: []int64{1}, Offset: []int64{0}, Length: []int32{120},
+			},
 		},
-		"places without identities (debug=1)": {Offset: []int64{700, 10}, Line: []int64{9, 2}},
-		"identities without places":           {ID: []int64{5, 3, 9}},
-		"states that nobody is in":            {ID: []int64{5}, States: []string{"select", ""}},
+		"places without identities (debug=1)": {Columns: &analysis.Columns{Offset: []int64{700, 10}, Line: []int64{9, 2}}},
+		"identities without places":           {Columns: &analysis.Columns{ID: []int64{5, 3, 9}}},
+		"states that nobody is in":            {Columns: &analysis.Columns{ID: []int64{5}}, States: []string{"select", ""}},
 		"extreme numbers": {
-			ID:     []int64{-1 << 63, 1<<63 - 1, 0, -1},
-			Sub:    []int64{1<<63 - 1, -1 << 63, 7, 7},
-			Hash:   []uint64{1<<64 - 1, 0, 1 << 63, 12345},
-			Wait:   []int32{-1 << 31, 1<<31 - 1, 0, 0},
-			Offset: []int64{1<<63 - 1, -1 << 63, 0, 1},
-			Length: []int32{1<<31 - 1, -1 << 31, 0, 5},
+			Columns: &analysis.Columns{
+				ID:     []int64{-1 << 63, 1<<63 - 1, 0, -1},
+				Sub:    []int64{1<<63 - 1, -1 << 63, 7, 7},
+				Hash:   []uint64{1<<64 - 1, 0, 1 << 63, 12345},
+				Wait:   []int32{-1 << 31, 1<<31 - 1, 0, 0},
+				Offset: []int64{1<<63 - 1, -1 << 63, 0, 1},
+				Length: []int32{1<<31 - 1, -1 << 31, 0, 5},
+			},
 		},
-		"details that are not UTF-8": {ID: []int64{1, 2}, Detail: []string{"\xff\x00", ""}},
+		"details that are not UTF-8": {Columns: &analysis.Columns{ID: []int64{1, 2}, Detail: []string{"\xff\x00", ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := decode(t, encode(t, &m), m.Len())
@@ -96,11 +101,11 @@ func TestMembersComeBackAsTheyWere(t *testing.T) {
 
 func TestEncodingRefusesColumnsThatContradictEachOther(t *testing.T) {
 	for name, m := range map[string]analysis.Members{
-		"a column that is too short":        {ID: []int64{1, 2}, Wait: []int32{1}},
-		"a column without members":          {Wait: []int32{1}},
-		"a state that has no name":          {ID: []int64{1}, State: []uint16{1}, States: []string{"select"}},
-		"a detail longer than can be kept":  {ID: []int64{1}, Detail: []string{strings.Repeat("x", maxText+1)}},
-		"more states than an index reaches": {ID: []int64{1}, States: make([]string, 1<<16+1)},
+		"a column that is too short":        {Columns: &analysis.Columns{ID: []int64{1, 2}, Wait: []int32{1}}},
+		"a column without members":          {Columns: &analysis.Columns{Wait: []int32{1}}},
+		"a state that has no name":          {Columns: &analysis.Columns{ID: []int64{1}, State: []uint16{1}}, States: []string{"select"}},
+		"a detail longer than can be kept":  {Columns: &analysis.Columns{ID: []int64{1}, Detail: []string{strings.Repeat("x", maxText+1)}}},
+		"more states than an index reaches": {Columns: &analysis.Columns{ID: []int64{1}}, States: make([]string, 1<<16+1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p packer
@@ -120,7 +125,7 @@ func drawMembers(t *rapid.T) analysis.Members {
 	numbers := func(name string) []int64 {
 		return drawColumn(t, name, n, rapid.Int64())
 	}
-	m := analysis.Members{ID: numbers("id")}
+	m := analysis.Members{Columns: &analysis.Columns{ID: numbers("id")}}
 	if rapid.Bool().Draw(t, "no identities") {
 		m.ID = nil
 	}
@@ -245,15 +250,15 @@ func leakedMembers(n int) analysis.Members {
 	for i := range n {
 		id += 3 + random.Int64N(9)
 		length := int32(690 + len(strconv.FormatInt(id, 10)) + random.IntN(3))
-		m.ID = append(m.ID, id)
-		m.Parent = append(m.Parent, id-1-random.Int64N(3))
-		m.State = append(m.State, uint16(random.IntN(100)/98))
-		m.Wait = append(m.Wait, int32((n-i)/500))
-		m.Variant = append(m.Variant, int32(random.IntN(100)/95))
-		m.Artifact = append(m.Artifact, 0)
-		m.Line = append(m.Line, line)
-		m.Offset = append(m.Offset, offset)
-		m.Length = append(m.Length, length)
+		m.Fill().ID = append(m.Fill().ID, id)
+		m.Fill().Parent = append(m.Fill().Parent, id-1-random.Int64N(3))
+		m.Fill().State = append(m.Fill().State, uint16(random.IntN(100)/98))
+		m.Fill().Wait = append(m.Fill().Wait, int32((n-i)/500))
+		m.Fill().Variant = append(m.Fill().Variant, int32(random.IntN(100)/95))
+		m.Fill().Artifact = append(m.Fill().Artifact, 0)
+		m.Fill().Line = append(m.Fill().Line, line)
+		m.Fill().Offset = append(m.Fill().Offset, offset)
+		m.Fill().Length = append(m.Fill().Length, length)
 		line += 12
 		offset += int64(length) + 1
 		if random.IntN(4) == 0 {
@@ -308,7 +313,7 @@ func TestPackedGoroutinesComeBackAsColumns(t *testing.T) {
 func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 	m := leakedMembers(3)
 	for name, damage := range map[string]func(*analysis.Members){
-		"columns beside them":  func(p *analysis.Members) { p.ID = []int64{1} },
+		"columns beside them":  func(p *analysis.Members) { p.Fill().ID = []int64{1} },
 		"a state without name": func(p *analysis.Members) { p.States = nil },
 		"a variant below zero": func(p *analysis.Members) { p.Packed[0].Variant = -1 },
 	} {
@@ -385,15 +390,15 @@ func scanDump(t testing.TB, r interface{ Read([]byte) (int, error) }) (families 
 			state = len(m.States)
 			m.States = append(m.States, open.state)
 		}
-		m.ID = append(m.ID, open.id)
-		m.Parent = append(m.Parent, open.parent)
-		m.State = append(m.State, uint16(state))
-		m.Wait = append(m.Wait, int32(open.wait))
-		m.Variant = append(m.Variant, 0)
-		m.Artifact = append(m.Artifact, 0)
-		m.Line = append(m.Line, open.line)
-		m.Offset = append(m.Offset, open.offset)
-		m.Length = append(m.Length, int32(offset-open.offset))
+		m.Fill().ID = append(m.Fill().ID, open.id)
+		m.Fill().Parent = append(m.Fill().Parent, open.parent)
+		m.Fill().State = append(m.Fill().State, uint16(state))
+		m.Fill().Wait = append(m.Fill().Wait, int32(open.wait))
+		m.Fill().Variant = append(m.Fill().Variant, 0)
+		m.Fill().Artifact = append(m.Fill().Artifact, 0)
+		m.Fill().Line = append(m.Fill().Line, open.line)
+		m.Fill().Offset = append(m.Fill().Offset, open.offset)
+		m.Fill().Length = append(m.Fill().Length, int32(offset-open.offset))
 		open.id = 0
 	}
 	for lines.Scan() {
@@ -432,7 +437,7 @@ func submatch(re *regexp.Regexp, prefix, text string) []string {
 func FuzzDecodeMembers(f *testing.F) {
 	var p packer
 	small, large := leakedMembers(3), leakedMembers(300)
-	descriptors := analysis.Members{ID: []int64{7}, Sub: []int64{99}, Hash: []uint64{1 << 60}, Detail: []string{"7u TCP a->b"}}
+	descriptors := analysis.Members{Columns: &analysis.Columns{ID: []int64{7}, Sub: []int64{99}, Hash: []uint64{1 << 60}, Detail: []string{"7u TCP a->b"}}}
 	streamed := leakedMembers(1025)
 	packedSmall, packedLarge, packedStreamed := packedOf(&small), packedOf(&large), packedOf(&streamed)
 	for _, m := range []*analysis.Members{&small, &large, &descriptors, &packedSmall, &packedLarge, &packedStreamed} {

@@ -23,7 +23,7 @@ func ownWords(own string, families int) analysis.Snapshot {
 			Variants: []analysis.Variant{{Fingerprint: "e1:" + own, Count: 1, Stack: &analysis.Stack{Frames: []analysis.Frame{
 				{Func: name, File: "/home/" + own + "/main.go", Line: k}, {Func: "runtime.gopark", File: "/home/" + own + "/go/proc.go", Line: 1},
 			}}}},
-			Members: analysis.Members{ID: []int64{int64(k)}},
+			Members: analysis.Members{Columns: &analysis.Columns{ID: []int64{int64(k)}}},
 		})
 	}
 	return snap

@@ -73,7 +73,7 @@ func large(members int) Result {
 	r := kubeletResult("2")
 	var m analysis.Members
 	for range members {
-		m.ID = append(m.ID, mathrand.Int64())
+		m.Fill().ID = append(m.Fill().ID, mathrand.Int64())
 	}
 	r.Snapshots[0].Groups[0].Members = m
 	return r

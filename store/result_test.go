@@ -78,7 +78,7 @@ func TestTheLogOfAResultIsCopiedByTheNextCommit(t *testing.T) {
 	snap := kubelet("2", instant, 5)
 	var members analysis.Members // more than a commit leaves in the log
 	for range 700_000 {
-		members.ID = append(members.ID, rand.Int64())
+		members.Fill().ID = append(members.Fill().ID, rand.Int64())
 	}
 	snap.Groups[0].Members = members
 	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})

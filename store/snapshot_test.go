@@ -57,8 +57,8 @@ func TestPackedSnapshotsHoldWhatWasWritten(t *testing.T) {
 	f.ok(err)
 	packed, err := f.SnapshotsPacked(f.ctx, c.ID)
 	f.ok(err)
-	if m := &packed[0].Groups[0].Members; len(m.Packed) == 0 || len(m.ID) > 0 {
-		t.Errorf("%d packings, %d ids", len(m.Packed), len(m.ID))
+	if m := &packed[0].Groups[0].Members; len(m.Packed) == 0 || m.Columns != nil {
+		t.Errorf("%d packings, columns %v", len(m.Packed), m.Columns)
 	}
 	written := packedOf(&members)
 	written.Unpack()
@@ -192,7 +192,7 @@ func TestResultsThatContradictThemselvesAreRefusedWhole(t *testing.T) {
 	for name, spoil := range map[string]func(*analysis.Snapshot){
 		"a family twice":            func(s *analysis.Snapshot) { s.Groups = append(s.Groups, s.Groups[0]) },
 		"a group without family":    func(s *analysis.Snapshot) { s.Groups[1].Family = nil },
-		"columns of unequal length": func(s *analysis.Snapshot) { s.Groups[1].Members.Wait = []int32{1} },
+		"columns of unequal length": func(s *analysis.Snapshot) { s.Groups[1].Members.Fill().Wait = []int32{1} },
 		"a variant counted below 0": func(s *analysis.Snapshot) { s.Groups[0].Variants[0].Count = -1 },
 		"members that panic":        func(s *analysis.Snapshot) { s.Groups[1].Members = analysis.Members{Packed: []analysis.Packing{{}}} },
 		"a family twice behind many others": func(s *analysis.Snapshot) {
@@ -319,7 +319,7 @@ func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
 	before := f.pageBytes()
 	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
 	grown := f.pageBytes() - before
-	raw := snap.Groups[0].Members.Offset[n-1]
+	raw := snap.Groups[0].Members.Fill().Offset[n-1]
 	t.Logf("%d goroutines: %d rows, %d KiB in the database for %d MiB of dump (%.2f %%)",
 		n, f.rows("snapshot_members"), grown>>10, raw>>20, 100*float64(grown)/float64(raw))
 	if f.rows("snapshot_members") != 1 {

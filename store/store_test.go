@@ -451,9 +451,9 @@ func socketGroup(n int) analysis.Group {
 		Count: n, OldestWait: -1,
 	}
 	for i := range n {
-		g.Members.ID = append(g.Members.ID, int64(10+i))
-		g.Members.Sub = append(g.Members.Sub, int64(5000+7*i))
-		g.Members.Detail = append(g.Members.Detail, fmt.Sprintf("%du TCP 10.0.0.%d:4%04d->10.96.0.1:443", 10+i, i, i))
+		g.Members.Fill().ID = append(g.Members.Fill().ID, int64(10+i))
+		g.Members.Fill().Sub = append(g.Members.Fill().Sub, int64(5000+7*i))
+		g.Members.Fill().Detail = append(g.Members.Fill().Detail, fmt.Sprintf("%du TCP 10.0.0.%d:4%04d->10.96.0.1:443", 10+i, i, i))
 	}
 	return g
 }
@@ -467,7 +467,7 @@ func unprintedGroup() analysis.Group {
 			{Fingerprint: "e1:" + strings.Repeat("3", 32), Count: 1},
 			{Fingerprint: "e1:" + strings.Repeat("4", 32), Stack: &analysis.Stack{Unavailable: "stack unavailable", Elided: -1}, Count: 1},
 		},
-		Members: analysis.Members{Offset: []int64{10, 99}, Line: []int64{1, 4}},
+		Members: analysis.Members{Columns: &analysis.Columns{Offset: []int64{10, 99}, Line: []int64{1, 4}}},
 	}
 }
 

@@ -23,7 +23,7 @@ func TestWordsThatAreNoLongerRememberedAreKeptOnce(t *testing.T) {
 			s.Frames = append(s.Frames, analysis.Frame{Func: name(i * (k + 1)), File: "/f.go", Line: 1 + i*(k+1)%3})
 		}
 		g := analysis.Group{
-			Family: family, Count: 1, OldestWait: -1, Members: analysis.Members{ID: []int64{int64(k)}},
+			Family: family, Count: 1, OldestWait: -1, Members: analysis.Members{Columns: &analysis.Columns{ID: []int64{int64(k)}}},
 			Variants: []analysis.Variant{{Fingerprint: "e1:" + strings.Repeat(fmt.Sprint(k), 32), Stack: s, Count: 1}},
 		}
 		r.Snapshots[0].Groups = append(r.Snapshots[0].Groups, g)

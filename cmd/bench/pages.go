@@ -473,13 +473,13 @@ func longSeries() []*analysis.Snapshot {
 				stay += i / 4
 			}
 			for m := range stay {
-				g.Members.ID = append(g.Members.ID, int64(f*10_000+m))
-				g.Members.Wait = append(g.Members.Wait, int32(i-max(0, m-20)*4))
+				g.Members.Fill().ID = append(g.Members.Fill().ID, int64(f*10_000+m))
+				g.Members.Fill().Wait = append(g.Members.Fill().Wait, int32(i-max(0, m-20)*4))
 			}
 			for range r.IntN(10) {
 				fresh++
-				g.Members.ID = append(g.Members.ID, fresh)
-				g.Members.Wait = append(g.Members.Wait, -1)
+				g.Members.Fill().ID = append(g.Members.Fill().ID, fresh)
+				g.Members.Fill().Wait = append(g.Members.Fill().Wait, -1)
 			}
 			g.Count = len(g.Members.ID)
 			total += g.Count

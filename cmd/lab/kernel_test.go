@@ -227,8 +227,8 @@ func readDump(name string) (*analysis.Snapshot, error) {
 		if g.Leaked {
 			group.Leaked++
 		}
-		group.Members.ID = append(group.Members.ID, g.ID)
-		group.Members.Wait = append(group.Members.Wait, int32(g.Wait))
+		group.Members.Fill().ID = append(group.Members.Fill().ID, g.ID)
+		group.Members.Fill().Wait = append(group.Members.Fill().Wait, int32(g.Wait))
 		group.OldestWait = max(group.OldestWait, g.Wait)
 		return nil
 	})

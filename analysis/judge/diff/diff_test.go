@@ -28,8 +28,8 @@ func snapshot(t testing.TB, label string, lines ...string) *analysis.Snapshot {
 		if count, plain := strings.CutPrefix(ids, "#"); plain {
 			group.Count = atoi(t, count)
 		} else {
-			group.Members.ID = numbers(t, ids)
-			group.Count = len(group.Members.ID)
+			group.Members.Fill().ID = numbers(t, ids)
+			group.Count = len(group.Members.Fill().ID)
 		}
 		if totals[kind] == nil {
 			totals[kind] = new(int)

@@ -15,7 +15,7 @@ import (
 func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		group := func(name string) *analysis.Group {
-			m := analysis.Members{ID: rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 12).Draw(t, name)}
+			m := analysis.Members{Columns: &analysis.Columns{ID: rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 12).Draw(t, name)}}
 			if len(m.ID) > 0 && rapid.Bool().Draw(t, name+" in full") {
 				m.Sub = rapid.SliceOfN(rapid.Int64Range(0, 1), len(m.ID), len(m.ID)).Draw(t, name+" sub")
 			}
@@ -24,7 +24,7 @@ func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
 		byMap := func(groups ...*analysis.Group) map[analysis.Identity]bool {
 			out := map[analysis.Identity]bool{}
 			for _, g := range groups {
-				for i := range g.Members.ID {
+				for i := range g.Members.Fill().ID {
 					out[g.Members.Identity(i)] = true
 				}
 			}

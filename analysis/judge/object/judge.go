@@ -63,7 +63,7 @@ func (k *Kind) addTo(only *analysis.Snapshot, i int) {
 	}
 	*only.Totals.Goroutines += n.N
 	if n.N > 0 {
-		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: n.N, OldestWait: -1, Members: analysis.Members{ID: k.roots[i]}})
+		only.Groups = append(only.Groups, analysis.Group{Family: k.family, Count: n.N, OldestWait: -1, Members: analysis.Members{Columns: &analysis.Columns{ID: k.roots[i]}}})
 	}
 }
 

@@ -225,7 +225,7 @@ func TestOneDumpIsListedAsItWasJoined(t *testing.T) {
 	family := &analysis.Family{Fingerprint: "g1:1", Kind: analysis.KindGoroutine}
 	snapshot := &analysis.Snapshot{
 		Joined: &analysis.Objects{Kinds: []analysis.ObjectKind{alone, pair}},
-		Groups: []analysis.Group{{Family: family, Count: 3, Members: analysis.Members{ID: []int64{1, 2, 3}}}},
+		Groups: []analysis.Group{{Family: family, Count: 3, Members: analysis.Members{Columns: &analysis.Columns{ID: []int64{1, 2, 3}}}}},
 	}
 	var got []string
 	for _, k := range object.Follow([]*analysis.Snapshot{snapshot}, []int{0}) {

@@ -251,9 +251,10 @@ func (o *orphans) addTo(only *analysis.Snapshot, i int) {
 	if o.Counts[i].N == 0 {
 		return
 	}
-	members := analysis.Members{}
+	var members analysis.Members
+	c := members.Fill()
 	for _, id := range o.members[i] {
-		members.ID, members.Sub = append(members.ID, id.ID), append(members.Sub, id.Sub)
+		c.ID, c.Sub = append(c.ID, id.ID), append(c.Sub, id.Sub)
 	}
 	only.Groups = append(only.Groups, analysis.Group{Family: o.family, Count: len(o.members[i]), OldestWait: -1, Members: members})
 }

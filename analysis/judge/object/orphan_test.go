@@ -29,8 +29,8 @@ func opened(i, calls, unpaired int, pairs bool, all ...open) *analysis.Snapshot 
 	for k, o := range all {
 		g := analysis.Group{Family: &analysis.Family{Fingerprint: fmt.Sprint("d1:", k), Kind: analysis.KindDescriptor, Attributes: o.attributes}, Count: o.n, OldestWait: -1}
 		for n := range o.n {
-			g.Members.ID = append(g.Members.ID, int64(o.first+n))
-			g.Members.Sub = append(g.Members.Sub, int64(1_000_000*k+(o.first+n)/max(1, o.shared)))
+			g.Members.Fill().ID = append(g.Members.Fill().ID, int64(o.first+n))
+			g.Members.Fill().Sub = append(g.Members.Fill().Sub, int64(1_000_000*k+(o.first+n)/max(1, o.shared)))
 			if n < o.waited {
 				waiting++
 				if pairs {

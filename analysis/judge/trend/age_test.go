@@ -18,8 +18,8 @@ func aged(uptime float64, minutes ...int32) *analysis.Snapshot {
 		States: map[string]int{"chan receive": len(minutes)}, OldestWait: -1,
 	}
 	for m, w := range minutes {
-		group.Members.ID = append(group.Members.ID, int64(m+100))
-		group.Members.Wait = append(group.Members.Wait, w)
+		group.Members.Fill().ID = append(group.Members.Fill().ID, int64(m+100))
+		group.Members.Fill().Wait = append(group.Members.Fill().Wait, w)
 		group.OldestWait = max(group.OldestWait, int(w))
 	}
 	snap.Groups = []analysis.Group{group}
@@ -112,7 +112,7 @@ func TestElapsedTimesOfThreadsAreAges(t *testing.T) {
 	// hours.
 	snap := aged(1.0/6, every(0, 23, 1)...)
 	snap.Groups[0].Family.Kind = analysis.KindThread
-	snap.Groups[0].Members.Wait = nil
+	snap.Groups[0].Members.Fill().Wait = nil
 	setTotal(snap, analysis.KindThread, snap.Groups[0].Count)
 	elapsed := make([]float64, snap.Groups[0].Count)
 	for m := range elapsed {

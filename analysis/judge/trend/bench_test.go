@@ -47,15 +47,15 @@ func benchSeries() []*analysis.Snapshot {
 				stay += i / 4
 			}
 			for m := range stay {
-				group.Members.ID = append(group.Members.ID, int64(f*10_000+m))
-				group.Members.Wait = append(group.Members.Wait, int32(i-max(0, m-20)*4))
+				group.Members.Fill().ID = append(group.Members.Fill().ID, int64(f*10_000+m))
+				group.Members.Fill().Wait = append(group.Members.Fill().Wait, int32(i-max(0, m-20)*4))
 			}
 			for range poisson(r, 5) {
 				fresh++
-				group.Members.ID = append(group.Members.ID, fresh)
-				group.Members.Wait = append(group.Members.Wait, -1)
+				group.Members.Fill().ID = append(group.Members.Fill().ID, fresh)
+				group.Members.Fill().Wait = append(group.Members.Fill().Wait, -1)
 			}
-			group.Count = len(group.Members.ID)
+			group.Count = len(group.Members.Fill().ID)
 			total += group.Count
 			snap.Groups = append(snap.Groups, group)
 		}

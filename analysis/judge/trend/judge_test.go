@@ -161,7 +161,7 @@ func TestACutDumpWithACompleteTwinCountsAndIsNotFollowed(t *testing.T) {
 	snaps[2].Truncated = true
 	for g := range snaps[2].Groups {
 		group := &snaps[2].Groups[g]
-		group.Members.ID = group.Members.ID[:1]
+		group.Members.Fill().ID = group.Members.Fill().ID[:1]
 	}
 	judged := seriesOf(snaps).JudgeAll()[onlyFamily]
 	if judged.Verdict != analysis.Leaking {

@@ -196,12 +196,13 @@ func (s *Series) unite(family *analysis.Family, parts []*part, at int) analysis.
 		if group := s.groups[p.family.Fingerprint][at]; group != nil {
 			out.Count += group.Count
 			whole = whole && allIdentified(group)
+			c := out.Members.Fill()
 			if family.Kind == analysis.KindGoroutine {
-				out.Members.ID = group.Members.AppendIDs(out.Members.ID)
+				c.ID = group.Members.AppendIDs(c.ID)
 				continue
 			}
 			for id := range group.Members.Identities() {
-				out.Members.ID, out.Members.Sub, out.Members.Hash = append(out.Members.ID, id.ID), append(out.Members.Sub, id.Sub), append(out.Members.Hash, id.Hash)
+				c.ID, c.Sub, c.Hash = append(c.ID, id.ID), append(c.Sub, id.Sub), append(c.Hash, id.Hash)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func movingWith(kind analysis.Kind, attributes map[string]string, identity func(
 			g := analysis.Group{Family: family, Count: len(ids), OldestWait: -1}
 			for _, id := range ids {
 				x := identity(id)
-				g.Members.ID, g.Members.Sub, g.Members.Hash = append(g.Members.ID, x.ID), append(g.Members.Sub, x.Sub), append(g.Members.Hash, x.Hash)
+				g.Members.Fill().ID, g.Members.Fill().Sub, g.Members.Fill().Hash = append(g.Members.Fill().ID, x.ID), append(g.Members.Fill().Sub, x.Sub), append(g.Members.Fill().Hash, x.Hash)
 			}
 			snap.Groups = append(snap.Groups, g)
 			total += len(ids)

@@ -62,9 +62,9 @@ func withArguments(t *testing.T, name string) (*analysis.Snapshot, map[string][]
 		group.Count++
 		group.Variants[0].Count++
 		group.States[state]++
-		group.Members.ID = append(group.Members.ID, id)
-		group.Members.Wait = append(group.Members.Wait, int32(wait))
-		group.Members.Variant = append(group.Members.Variant, 0)
+		group.Members.Fill().ID = append(group.Members.Fill().ID, id)
+		group.Members.Fill().Wait = append(group.Members.Fill().Wait, int32(wait))
+		group.Members.Fill().Variant = append(group.Members.Fill().Variant, 0)
 		for k, a := range arguments {
 			lock := k < 3 && (a.function == "sync.(*Mutex).lockSlow" || strings.HasPrefix(a.function, "sync.(*RWMutex)."))
 			if a.address != 0 {
@@ -193,7 +193,7 @@ func convoy() (*analysis.Snapshot, map[string][]Object) {
 		return analysis.Group{
 			Family: &analysis.Family{Fingerprint: print, Kind: analysis.KindGoroutine}, Count: len(ids), Variants: variants,
 			States:  map[string]int{"sync.Mutex.Lock": len(ids)},
-			Members: analysis.Members{ID: ids, Wait: waits},
+			Members: analysis.Members{Columns: &analysis.Columns{ID: ids, Wait: waits}},
 		}
 	}
 	snap := &analysis.Snapshot{Label: "t0", MaxGoroutineID: 99, Groups: []analysis.Group{
@@ -248,10 +248,10 @@ func growingConvoy() Input {
 		snap.Process.PID.Value = "1"
 		waiters := &snap.Groups[0]
 		for id := int64(40); id < 40+int64(12*i); id++ {
-			waiters.Members.ID = append(waiters.Members.ID, id)
-			waiters.Members.Wait = append(waiters.Members.Wait, 1)
+			waiters.Members.Fill().ID = append(waiters.Members.Fill().ID, id)
+			waiters.Members.Fill().Wait = append(waiters.Members.Fill().Wait, 1)
 		}
-		waiters.Count = len(waiters.Members.ID)
+		waiters.Count = len(waiters.Members.Fill().ID)
 		waiters.States = map[string]int{"sync.Mutex.Lock": waiters.Count}
 		objects["waiters"][0].Count = waiters.Count
 		total := waiters.Count + 3

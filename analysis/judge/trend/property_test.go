@@ -72,7 +72,7 @@ func withConstant(snaps []*analysis.Snapshot, more int) {
 		group.Count += more
 		for m := range more {
 			if identified {
-				group.Members.ID = append(group.Members.ID, int64(5_000_000+m))
+				group.Members.Fill().ID = append(group.Members.Fill().ID, int64(5_000_000+m))
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestTheOrderOfMembersChangesNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		for _, snap := range shuffled {
 			for g := range snap.Groups {
-				ids := snap.Groups[g].Members.ID
+				ids := snap.Groups[g].Members.Fill().ID
 				r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 			}
 			r.Shuffle(len(snap.Groups), func(i, j int) { snap.Groups[i], snap.Groups[j] = snap.Groups[j], snap.Groups[i] })

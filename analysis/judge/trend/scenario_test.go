@@ -155,10 +155,10 @@ func parseGroup(t testing.TB, family *analysis.Family, word string) (analysis.Gr
 			t.Fatalf("ids %q", word)
 		}
 		for id := from; id <= to; id++ {
-			group.Members.ID = append(group.Members.ID, id)
+			group.Members.Fill().ID = append(group.Members.Fill().ID, id)
 		}
 	}
-	group.Count = len(group.Members.ID)
+	group.Count = len(group.Members.Fill().ID)
 	return group, true
 }
 

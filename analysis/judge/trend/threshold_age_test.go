@@ -90,7 +90,7 @@ func TestAgesToTheSecondCountByShares(t *testing.T) {
 	measured := func(hours ...float64) ages {
 		snap := aged(10, make([]int32, len(hours))...)
 		snap.Groups[0].Family.Kind = analysis.KindThread
-		snap.Groups[0].Members.Wait = nil
+		snap.Groups[0].Members.Fill().Wait = nil
 		setTotal(snap, analysis.KindThread, len(hours))
 		in := Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: hours}}}
 		return NewSeries(in).parts[onlyFamily].measureAges(new(buffers))

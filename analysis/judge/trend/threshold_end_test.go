@@ -240,7 +240,7 @@ func TestACutListingIsNoProofThatAFamilyWasEmptied(t *testing.T) {
 		snaps := only("1-20 1-20 1-2").snapshots(t)
 		for g := range snaps[1].Groups {
 			if group := &snaps[1].Groups[g]; cut && group.Family.Fingerprint == onlyFamily {
-				group.Members.ID = group.Members.ID[:12]
+				group.Members.Fill().ID = group.Members.Fill().ID[:12]
 			}
 		}
 		if got := seriesOf(snaps).parts[onlyFamily].emptied() != nil; got != want {

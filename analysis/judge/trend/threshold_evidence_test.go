@@ -234,7 +234,7 @@ func TestAgesOfSecondsAreToldOfOneDumpAlone(t *testing.T) {
 		snap := aged(1, every(0, 23, 1)...)
 		snap.Label, snap.CapturedAt = label, testEpoch.Add(time.Duration(minutes)*time.Minute)
 		snap.Process.Start.Value = testEpoch.Add(-10 * time.Minute).Format(time.RFC3339)
-		snap.Groups[0].Family.Kind, snap.Groups[0].Members.Wait = analysis.KindThread, nil
+		snap.Groups[0].Family.Kind, snap.Groups[0].Members.Fill().Wait = analysis.KindThread, nil
 		setTotal(snap, analysis.KindThread, snap.Groups[0].Count)
 		return snap
 	}

@@ -90,10 +90,10 @@ func TestAnAddressNamesSuspectsBeforeAStackDoes(t *testing.T) {
 	inside := analysis.Group{
 		Family: &analysis.Family{Fingerprint: "inside", Kind: analysis.KindGoroutine}, Count: 6, States: map[string]int{"IO wait": 6},
 		Variants: []analysis.Variant{{Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: "main.(*Pool).Put"}}}, Count: 6}},
-		Members:  analysis.Members{ID: []int64{11, 12, 13, 14, 15, 16}, Wait: []int32{9, 9, 9, 9, 9, 9}},
+		Members:  analysis.Members{Columns: &analysis.Columns{ID: []int64{11, 12, 13, 14, 15, 16}, Wait: []int32{9, 9, 9, 9, 9, 9}}},
 	}
 	snap.Groups = append(snap.Groups[:1:1], inside, snap.Groups[2])
-	objects["inside"] = []Object{{Address: 0xc0100, Func: "main.(*Pool).Put", Count: 6, Members: inside.Members.ID}}
+	objects["inside"] = []Object{{Address: 0xc0100, Func: "main.(*Pool).Put", Count: 6, Members: inside.Members.Fill().ID}}
 	delete(objects, "holder")
 	delete(objects, "young")
 	snap.Groups[0].Leaked = 3
@@ -111,7 +111,7 @@ func TestAHolderComesBeforeItsChildren(t *testing.T) {
 		snap.Groups = append(snap.Groups, analysis.Group{
 			Family: &analysis.Family{Fingerprint: "child", Kind: analysis.KindGoroutine}, Count: 2, States: map[string]int{"IO wait": 2},
 			Variants: []analysis.Variant{{Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: "main.read"}}, CreatedBy: analysis.Frame{Func: "main.(*Pool).Put"}}, Count: 2}},
-			Members:  analysis.Members{ID: []int64{50_000, 50_001}, Wait: []int32{1, 1}},
+			Members:  analysis.Members{Columns: &analysis.Columns{ID: []int64{50_000, 50_001}, Wait: []int32{1, 1}}},
 		})
 		total := *snap.Totals.Goroutines + 2
 		in.Snapshots[i].Totals.Goroutines = &total

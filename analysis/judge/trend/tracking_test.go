@@ -18,7 +18,7 @@ func TestMembersAreNumberedAsByAMap(t *testing.T) {
 		numbering, plain := numbering{tracking: tracked}, map[int64]int32{}
 		for i := range rapid.IntRange(1, 30).Draw(t, "snapshots") {
 			ids := rapid.SliceOfN(rapid.Int64Range(1, int64(20+5*i)), 0, 15).Draw(t, "ids")
-			got := numbering.number(int32(i), &analysis.Members{ID: ids})
+			got := numbering.number(int32(i), &analysis.Members{Columns: &analysis.Columns{ID: ids}})
 			distinct := slices.Clone(ids)
 			slices.Sort(distinct)
 			distinct = slices.Compact(distinct)
@@ -72,7 +72,7 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 				}
 				away = away || i == m.away && m.from < i && i < m.to
 			}
-			tracked.members[i] = numbering.number(int32(i), &analysis.Members{ID: ids})
+			tracked.members[i] = numbering.number(int32(i), &analysis.Members{Columns: &analysis.Columns{ID: ids}})
 		}
 		tracked.last = tracked.lastSightings()
 		if tracked.last == nil && !away {

@@ -94,8 +94,8 @@ func TestLifelinesRunFromFirstToLastSightWithinAnEpoch(t *testing.T) {
 
 func TestDescriptorsAreFollowedByNumberAndInode(t *testing.T) {
 	snaps := scenario{families: map[string]string{onlyFamily: "5,6 5,6"}, kind: analysis.KindDescriptor}.snapshots(t)
-	snaps[0].Groups[0].Members.Sub = []int64{100, 101}
-	snaps[1].Groups[0].Members.Sub = []int64{100, 999} // 6 was closed and opened again
+	snaps[0].Groups[0].Members.Fill().Sub = []int64{100, 101}
+	snaps[1].Groups[0].Members.Fill().Sub = []int64{100, 999} // 6 was closed and opened again
 	want := []Lifeline{
 		{Identity: analysis.Identity{ID: 5, Sub: 100}, First: 0, Last: 1, Seen: 2},
 		{Identity: analysis.Identity{ID: 6, Sub: 101}, First: 0, Last: 0, Seen: 1},

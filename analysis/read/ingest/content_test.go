@@ -176,8 +176,8 @@ func TestPackedSnapshotsHoldTheColumnsOfTheOthers(t *testing.T) {
 		return r.Snapshots[0].Groups[0].Members
 	}
 	columns, packed := read(false), read(true)
-	if len(packed.ID) > 0 || len(packed.Packed) == 0 || len(columns.Packed) > 0 {
-		t.Fatalf("packed has %d ids, columns have %d packings", len(packed.ID), len(columns.Packed))
+	if packed.Columns != nil || len(packed.Packed) == 0 || len(columns.Packed) > 0 {
+		t.Fatalf("packed has columns %v, columns have %d packings", packed.Columns, len(columns.Packed))
 	}
 	packed.Unpack()
 	if len(columns.ID) != len(packed.ID) || columns.At(0) != packed.At(0) {

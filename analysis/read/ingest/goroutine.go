@@ -32,9 +32,11 @@ func orderVariants(g *analysis.Group) {
 		sorted[to], place[from] = g.Variants[from], int32(to)
 	}
 	g.Variants = sorted
-	for i, v := range g.Members.Variant {
-		if v >= 0 {
-			g.Members.Variant[i] = place[v]
+	if c := g.Members.Columns; c != nil {
+		for i, v := range c.Variant {
+			if v >= 0 {
+				c.Variant[i] = place[v]
+			}
 		}
 	}
 	for i := range g.Members.Packed {
@@ -317,11 +319,10 @@ func (b *builder) countTwin(p *part) {
 		g.Variants[v].Count += p.profile.counts[i]
 		g.Count += p.profile.counts[i]
 		rec := p.profile.offsets[i]
-		g.Members.Offset = append(g.Members.Offset, rec.Offset)
-		g.Members.Line = append(g.Members.Line, rec.Line)
-		g.Members.Length = append(g.Members.Length, int32(min(rec.Length, 1<<31-1)))
-		g.Members.Artifact = append(g.Members.Artifact, at)
-		g.Members.Variant = append(g.Members.Variant, int32(v))
+		c := g.Members.Fill()
+		c.Offset, c.Line = append(c.Offset, rec.Offset), append(c.Line, rec.Line)
+		c.Length = append(c.Length, int32(min(rec.Length, 1<<31-1)))
+		c.Artifact, c.Variant = append(c.Artifact, at), append(c.Variant, int32(v))
 	}
 }
 
@@ -386,7 +387,7 @@ func (b *builder) completeFromTwin(p *part) {
 			v := b.variant(g, stack)
 			g.Variants[v].Count = counts[print]
 			rec := p.profile.offsets[first[print]]
-			g.Members = analysis.Members{Offset: []int64{rec.Offset}, Line: []int64{rec.Line}, Length: []int32{int32(min(rec.Length, 1<<31-1))}, Artifact: []int32{at}, Variant: []int32{int32(v)}}
+			g.Members = analysis.Members{Columns: &analysis.Columns{Offset: []int64{rec.Offset}, Line: []int64{rec.Line}, Length: []int32{int32(min(rec.Length, 1<<31-1))}, Artifact: []int32{at}, Variant: []int32{int32(v)}}}
 		}
 		g.Count = max(g.Count, counts[print])
 	}

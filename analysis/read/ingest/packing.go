@@ -101,7 +101,7 @@ func (t *groupTable) pack(groups []analysis.Group) packedGroups {
 // packable reports whether all of a group's members are packed goroutines.
 func packable(g *analysis.Group) bool {
 	m := &g.Members
-	return g.Family.Kind == analysis.KindGoroutine && len(m.Packed) > 0 && m.Rows == nil && len(m.ID) == 0 && len(m.Offset) == 0
+	return g.Family.Kind == analysis.KindGoroutine && len(m.Packed) > 0 && m.Rows == nil && m.Columns == nil
 }
 
 // unpack returns the groups, those that were packed first.

@@ -26,7 +26,7 @@ func TestPackedGroupsAreThoseThatWerePacked(t *testing.T) {
 				packed = append(packed, goroutineGroup(t, i))
 			}
 			if rapid.Bool().Draw(t, "other kinds") {
-				whole = append(whole, analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread}, Count: 1, Members: analysis.Members{ID: []int64{1}}})
+				whole = append(whole, analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread}, Count: 1, Members: analysis.Members{Columns: &analysis.Columns{ID: []int64{1}}}})
 			}
 			all = append(all, table.pack(append(whole[:len(whole):len(whole)], packed...)))
 			want = append(want, unpacked(append(packed, whole...)))

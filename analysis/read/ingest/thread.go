@@ -144,14 +144,14 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 		d.bounds.counted++
 		return
 	}
-	m := &g.Members
+	m := g.Members.Fill()
 	variant := int32(-1)
 	if t.Stack != nil {
 		variant = int32(variantAs(g, d.exact, d.print(t.Stack), t.Stack))
 		g.Variants[variant].Count++
 	}
 	m.Variant = append(m.Variant, variant)
-	m.State = append(m.State, stateIndex(m, t.State))
+	m.State = append(m.State, stateIndex(&g.Members, t.State))
 	id, hash := t.ID, nameHash(t.Name)
 	if id < 0 && t.Sort == analysis.VMThread {
 		id = t.Native
@@ -243,7 +243,7 @@ func (b *builder) threads() {
 	d := best.threads
 	for _, print := range sortedKeys(d.groups) {
 		g := d.groups[print]
-		m := &g.Members
+		m := g.Members.Fill()
 		m.Artifact = make([]int32, len(m.Offset))
 		for i := range m.Artifact {
 			m.Artifact[i] = at

@@ -119,7 +119,7 @@ func TestJavacoresAreFollowedByTheirThreads(t *testing.T) {
 	for _, s := range run(t, map[string]string{"javacore.20261121.020244.4711.0001.txt": javacore(2), "javacore.20261121.020344.4711.0002.txt": javacore(3)}).Snapshots {
 		line := fmt.Sprintf("pid %s at %s: %d threads,", s.Process.PID.Value, s.CapturedAt.Format("15:04:05"), *s.Totals.Threads)
 		for _, g := range s.Groups {
-			line += fmt.Sprintf(" %s %v", g.Family.Attributes["sort"], g.Members.ID)
+			line += fmt.Sprintf(" %s %v", g.Family.Attributes["sort"], g.Members.Fill().ID)
 		}
 		got = append(got, line)
 	}

@@ -328,7 +328,7 @@ func (p *part) relocate(s *envelope.Section) {
 	}
 	if p.threads != nil {
 		for _, g := range p.threads.groups {
-			m := &g.Members
+			m := g.Members.Fill()
 			for i := range m.Offset {
 				m.Line[i], m.Offset[i], m.Length[i] = spanOf(places, m.Offset[i], m.Length[i])
 			}

@@ -33,7 +33,7 @@ func socket() *filter.Facts {
 	return &filter.Facts{
 		Title: "TCP accepted on port 10255", Kind: analysis.KindDescriptor, Verdict: analysis.Stable,
 		Attributes: map[string]string{"protocol": "TCP", "remote": "10.0.0.1:443", "state": "CLOSE_WAIT", "path": "/var/lib/kubelet/pods"},
-		Members:    &analysis.Members{ID: []int64{3, 25}, Sub: []int64{0, 48213}},
+		Members:    &analysis.Members{Columns: &analysis.Columns{ID: []int64{3, 25}, Sub: []int64{0, 48213}}},
 		Count:      filter.Known(2), Delta: filter.Known(0),
 	}
 }

@@ -65,7 +65,7 @@ func TestEveryFieldOfEvidenceIsHiddenUnlessItIsAllowed(t *testing.T) {
 	var snap analysis.Snapshot
 	f.fill(reflect.ValueOf(&snap).Elem(), "")
 	snap.Groups[0].Family.Kind = analysis.KindThread
-	snap.Groups[0].Members = analysis.Members{Offset: []int64{0}, Artifact: []int32{0}, Line: []int64{1}, Detail: []string{f.word("Members.Detail")}}
+	snap.Groups[0].Members = analysis.Members{Columns: &analysis.Columns{Offset: []int64{0}, Artifact: []int32{0}, Line: []int64{1}, Detail: []string{f.word("Members.Detail")}}}
 	var problem analysis.Problem
 	f.fill(reflect.ValueOf(&problem).Elem(), "")
 	c := Case{Series: [][]*analysis.Snapshot{{&snap}}, Problems: []analysis.Problem{problem}, Hosts: []string{f.word("Case.Hosts")}, Files: []string{f.word("Case.Files")}, Said: []string{f.word("Case.Said")}}

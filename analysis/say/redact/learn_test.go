@@ -26,7 +26,7 @@ func shopCase() Case {
 			},
 			{
 				Family:  &analysis.Family{Fingerprint: "d1:00", Kind: analysis.KindDescriptor, Title: "file /srv/acme-payroll/*", Attributes: map[string]string{"namespace": "payments-prod", "path": "/home/carolina/notes.txt"}},
-				Members: analysis.Members{Offset: []int64{0}, Artifact: []int32{1}, Line: []int64{2}, Detail: []string{"12u /srv/acme-payroll/salaries-2026.db"}},
+				Members: analysis.Members{Columns: &analysis.Columns{Offset: []int64{0}, Artifact: []int32{1}, Line: []int64{2}, Detail: []string{"12u /srv/acme-payroll/salaries-2026.db"}}},
 			},
 		},
 	}

@@ -58,7 +58,7 @@ func node(sockets ...int) []analysis.Snapshot {
 		s := snapshot("node", fmt.Sprintf("t%d", i), i*10, nil)
 		s.Totals.Goroutines = nil
 		g := analysis.Group{Family: f, Count: n, OldestWait: -1}
-		g.Members.ID = append(g.Members.ID, upTo(int64(n))...)
+		g.Members.Fill().ID = append(g.Members.Fill().ID, upTo(int64(n))...)
 		s.Groups, s.Totals.Descriptors = []analysis.Group{g}, &n
 		s.Statements = []analysis.Statement{{Key: "unreferenced handles", Title: fmt.Sprintf("%d of %d TCP handles are unreferenced", n, n), Text: "They lie idle."}}
 		out = append(out, s)
@@ -177,7 +177,7 @@ func TestWatchesOnWhatIsGoneAreToldWithoutGrowth(t *testing.T) {
 			s := snapshot("kubelet", fmt.Sprintf("t%d", i), i*10, nil)
 			s.Totals.Goroutines = nil
 			g := analysis.Group{Family: f, Count: n, OldestWait: -1}
-			g.Members.ID = append(g.Members.ID, upTo(int64(n))...)
+			g.Members.Fill().ID = append(g.Members.Fill().ID, upTo(int64(n))...)
 			total := n + 8
 			s.Groups, s.Totals.Watches = []analysis.Group{g}, &total
 			snaps = append(snaps, s)

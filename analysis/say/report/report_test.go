@@ -29,7 +29,7 @@ func snapshot(process, label string, minute int, byFunction map[string][]int64) 
 		g := analysis.Group{Family: new(family.Stacks).OfStack(stack), Count: len(ids), OldestWait: -1, States: map[string]int{"select": len(ids)}}
 		g.Variants = []analysis.Variant{{Fingerprint: new(family.Stacks).Exact(stack), Stack: stack, Count: len(ids)}}
 		for _, id := range ids {
-			g.Members.ID = append(g.Members.ID, id)
+			g.Members.Fill().ID = append(g.Members.Fill().ID, id)
 			s.MaxGoroutineID = max(s.MaxGoroutineID, id)
 		}
 		s.Groups = append(s.Groups, g)
@@ -233,8 +233,8 @@ func TestWatchesOfOneKindOnSeveralMountsAreOneFinding(t *testing.T) {
 			f := &analysis.Family{Fingerprint: "w1:" + mount, Kind: analysis.KindWatch, Title: "watch in " + mount, Attributes: map[string]string{"fstype": "cgroup", "mask": "IN_CREATE", "mount": mount}}
 			g := analysis.Group{Family: f, Count: 10 * (i + 1), OldestWait: -1}
 			for k := range g.Count {
-				g.Members.ID = append(g.Members.ID, 25)
-				g.Members.Sub = append(g.Members.Sub, int64(k+1))
+				g.Members.Fill().ID = append(g.Members.Fill().ID, 25)
+				g.Members.Fill().Sub = append(g.Members.Fill().Sub, int64(k+1))
 			}
 			total += g.Count
 			s.Groups = append(s.Groups, g)
@@ -305,7 +305,7 @@ func TestTheRootOfAFileSystemLeadsNoFinding(t *testing.T) {
 		} {
 			g := analysis.Group{Family: f, Count: 10 * (i + 1), OldestWait: -1}
 			for k := range g.Count {
-				g.Members.ID, g.Members.Sub = append(g.Members.ID, int64(25+k)), append(g.Members.Sub, int64(k+1))
+				g.Members.Fill().ID, g.Members.Fill().Sub = append(g.Members.Fill().ID, int64(25+k)), append(g.Members.Fill().Sub, int64(k+1))
 			}
 			s.Groups = append(s.Groups, g)
 		}

@@ -130,7 +130,7 @@ func group(kind analysis.Kind, first int64, counts map[string]int, order ...stri
 		}
 		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: new(family.Stacks).Exact(s), Stack: s, Count: counts[text]})
 		for range counts[text] {
-			g.Members.ID = append(g.Members.ID, first)
+			g.Members.Fill().ID = append(g.Members.Fill().ID, first)
 			first += 10
 		}
 		g.Count += counts[text]
@@ -250,7 +250,7 @@ func TestAFindingWithoutAStackHasAnEmptyListAndPrintsNothing(t *testing.T) {
 		s.Process.Name.Value = "shop"
 		g := analysis.Group{Family: family.NewSockets(nil).OfDescriptor(analysis.Descriptor{FD: 3, Type: "tcp", Protocol: "TCP", Local: "10.0.0.1:1", Remote: "10.0.0.2:443", State: "ESTABLISHED"}, 0), Count: 5 + 10*i, OldestWait: -1}
 		for k := range g.Count {
-			g.Members.ID = append(g.Members.ID, int64(k))
+			g.Members.Fill().ID = append(g.Members.Fill().ID, int64(k))
 		}
 		s.Groups = []analysis.Group{g}
 		s.Totals.Descriptors = &g.Count

@@ -106,7 +106,7 @@ func sessions(name string, start time.Time, step time.Duration, from int, counts
 			ID: fmt.Sprintf("s%s-%d", name, i), Label: fmt.Sprintf("t%d", i), Process: analysis.Process{Name: analysis.Fact{Value: "shop"}}, CapturedAt: at, TimeFact: analysis.Fact{Value: at.Format(time.RFC3339), Confidence: analysis.High},
 			Totals: analysis.Totals{Goroutines: &total}, Order: i,
 			Artifacts: []analysis.Artifact{{Path: fmt.Sprintf("%s/t%d/goroutines.txt", name, i), Members: n}},
-			Groups:    []analysis.Group{{Family: f, Count: n, Members: analysis.Members{ID: ids}, OldestWait: -1, Variants: []analysis.Variant{{Stack: stack, Count: n}}}},
+			Groups:    []analysis.Group{{Family: f, Count: n, Members: analysis.Members{Columns: &analysis.Columns{ID: ids}}, OldestWait: -1, Variants: []analysis.Variant{{Stack: stack, Count: n}}}},
 		})
 	}
 	return out
