@@ -11,6 +11,8 @@ type engine interface {
 	// reading and writing are the options of transactions. One that reads sees a single state.
 	reading() *sql.TxOptions
 	writing() *sql.TxOptions
+	// turn waits until no other server writes. It comes first in a transaction that writes.
+	turn(ctx context.Context, tx *sql.Tx) error
 	// again reports whether a transaction failed only because of others that ran beside it.
 	again(err error) bool
 	// ownsFile reports whether this package gives space back and overwrites deleted content.

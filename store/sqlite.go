@@ -41,6 +41,8 @@ func (sqliteEngine) indexWords(ctx context.Context, tx *sql.Tx, lastFunction, la
 func (sqliteEngine) continueNumbers(context.Context, *sql.Tx, string) error { return nil }
 
 // There is one writer at a time.
+func (sqliteEngine) turn(context.Context, *sql.Tx) error { return nil }
+
 func (sqliteEngine) barrier(context.Context, *sql.Tx) (barrier, error) { return 0, nil }
 
 func (sqliteEngine) settled(context.Context, *sql.Tx, barrier) (bool, error) { return true, nil }

@@ -397,6 +397,9 @@ func (s *Store) attempt(ctx context.Context, f func(*sql.Tx) error) error {
 		return err
 	}
 	defer tx.Rollback()
+	if err := s.engine.turn(ctx, tx); err != nil {
+		return err
+	}
 	if err := f(tx); err != nil {
 		return err
 	}
