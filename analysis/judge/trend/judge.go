@@ -283,7 +283,10 @@ type signals struct {
 	marked           int
 	markedAt         int
 	loadFit          loadFit
-	ages             ages
+	// counted is set for a total without members, steady where it also rises in nearly each
+	// step beside a demand that stays.
+	counted, steady bool
+	ages            ages
 	// cohort is the strongest one. cohorts reports that it holds, cohortsSeen that some
 	// epoch had enough snapshots for one.
 	cohort      cohort
@@ -324,6 +327,7 @@ func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == anal
 func (p *part) measure(buf *buffers) *signals {
 	s := &signals{usable: p.usable()}
 	p.measureMarks(s)
+	p.measureCounted(s)
 	s.fit = fitCounts(p.comparable(), buf)
 	p.weighByIdentity(s, buf)
 	s.up, s.down = s.fit.rising(), s.fit.falling()
@@ -394,6 +398,8 @@ func (s *signals) suspects() bool {
 // anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
+	case s.counted && !s.steady:
+		return false // it may follow a load that nobody captured
 	case s.turnover || s.passing || s.emptied != nil:
 		return false
 	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):

@@ -188,8 +188,8 @@ func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 	ends := recoveries(all)
 	var rising []*risingFamily
 	for _, j := range all {
-		if j.part.gain() < steadyRise && len(ends) == 0 {
-			continue
+		if j.part.gain() < steadyRise && len(ends) == 0 || j.signals.counted {
+			continue // a total has families of several units in it
 		}
 		r := &risingFamily{judgement: j, part: j.part, recovered: j.recovered}
 		if r.recovered == nil {

@@ -60,6 +60,7 @@ const (
 	ThreadTable     Kind = "thread-table"  // threads by process, of ps
 	Metrics         Kind = "metrics"       // Prometheus text
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
+	Counts          Kind = "counts"        // numbers over time, of wc, grep and logs
 	CapturedAt      Kind = "captured-at"
 	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
 	Capture         Kind = "capture"        // the manifest of leakdiff collect
@@ -163,6 +164,7 @@ func sniff(h Head) Result {
 		(*view).sockets,
 		(*view).quoted,
 		(*view).metrics,
+		(*view).counts,
 	} {
 		if r, ok := test(v); ok {
 			return r

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/gauge"
+	"leakdiff/analysis/read/line"
 )
 
 var (
@@ -80,6 +82,25 @@ var (
 	metricType = expression.Lazy(`^# (TYPE|HELP) [a-zA-Z_:][\w:]* `)
 	metricLine = expression.Lazy(`^[a-zA-Z_:][\w:]*(\{.*\})? ([-+]?[\d.]+([eE][-+]?\d+)?|NaN|[-+]?Inf)( \d+)?$`)
 )
+
+// counts are numbers with known names, or below dates and prompts, in most lines.
+func (v *view) counts() (Result, bool) {
+	samples, others := 0, 0
+	for _, l := range v.lines {
+		text := strings.TrimSpace(l)
+		switch _, command := line.ReadCommand(text); {
+		case gauge.IsSample(l, v.Path):
+			samples++
+		case !command && !line.IsDate(text) && !strings.HasPrefix(text, "#"):
+			others++
+		}
+	}
+	named := v.count(func(l string) bool { return !isNumber(strings.TrimSpace(l)) })
+	if samples < 2 || others > samples || named == 0 && gauge.IsUnnamed(v.Path) {
+		return no()
+	}
+	return medium(Counts, v.more(samples)+" numbers with a name, or below dates and commands")
+}
 
 func (v *view) metrics() (Result, bool) {
 	types, samples := v.count(metricType.MatchString), v.count(metricLine.MatchString)

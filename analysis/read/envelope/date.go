@@ -72,7 +72,7 @@ func announces(word []byte) bool {
 		return len(word) < 7
 	}
 	switch strings.ToLower(string(word)) {
-	case "date", "time", "timestamp", "ts", "at", "on", "of", "now", "taken", "captured", "collected", "capture",
+	case "date", "time", "timestamp", "ts", "at", "on", "of", "now", "taken", "captured", "collected", "scraped", "capture",
 		"dump", "dumps", "snapshot", "sample", "round", "iteration", "run", "step", "goroutine", "goroutines", "stack", "stacks":
 		return true
 	}
@@ -415,4 +415,19 @@ func (d *Dates) Of(dumps []int64) []Stamp {
 		stamps[n] = Stamp{m.time, m.zoneless && !m.time.IsZero(), m.dayless && !m.time.IsZero()}
 	}
 	return stamps
+}
+
+// CutTime reads the time with which a line begins. written is until when it was written.
+//
+//	"2026-03-04T10:00:00.412Z open FDs: 22"   10:00:00.412, "open FDs: 22"
+func CutTime(text string, written time.Time) (at Stamp, rest string, ok bool) {
+	n := cutStamp([]byte(text))
+	if n == 0 || n == len(text) {
+		return at, text, false
+	}
+	m := readStamp(text[:n], written)
+	if m.time.IsZero() {
+		return at, text, false
+	}
+	return Stamp{m.time, m.zoneless, m.dayless}, strings.TrimLeft(text[n:], " \t"), true
 }

@@ -259,9 +259,13 @@ type metricsParser func(io.Reader, string) (map[string]float64, metrics.Info, []
 
 func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-		figures, info, problems, err := parse(body, p.path)
+		dates := envelope.NewDates(r.written(p))
+		figures, info, problems, err := parse(io.TeeReader(body, dates), p.path)
 		r.problem(problems...)
 		p.figures, p.version, p.inner = figures, versionText(info), info.Time
+		if p.inner.IsZero() {
+			p.dated(dates.Of([]int64{0})[0]) // "# scraped 2026-03-04T05:00:00Z"
+		}
 		// Ids of snapshots are made of outcomes and keep: counters came later and are not counted.
 		a.Outcome = wording.Plural(len(figures)-info.Counters, "figure", "figures")
 		return err

@@ -5,20 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 )
 
-// TestMetricsAloneDeclareGoroutines has no other file, and one beside a dump.
-func TestMetricsAloneDeclareGoroutines(t *testing.T) {
+// TestMetricsAloneCountGoroutines has no other file, and one beside a dump.
+func TestMetricsAloneCountGoroutines(t *testing.T) {
 	metrics := "# TYPE go_goroutines gauge\ngo_goroutines 4600\n"
 	name := "metrics-2026-11-01T10-00-00.txt"
 	s := run(t, map[string]string{name: metrics}).Snapshots[0]
-	if n := s.Figures[analysis.DeclaredGoroutines]; n != 4600 || !s.LowerBound || s.CapturedAt.Hour() != 10 {
+	if n := s.Totals.Goroutines; n == nil || *n != 4600 || s.LowerBound || s.CapturedAt.Hour() != 10 {
 		t.Errorf("%v goroutines, %v, %v", n, s.LowerBound, s.CapturedAt)
 	}
 	for _, s := range run(t, map[string]string{name: metrics, "prober/goroutine.txt": dump(5)}).Snapshots {
-		if s.Figures[analysis.DeclaredGoroutines] > 0 || s.LowerBound {
+		if n := s.Totals.Goroutines; n != nil && *n == 4600 || s.LowerBound {
 			t.Errorf("%+v", s.Totals)
 		}
 	}

@@ -230,7 +230,7 @@ func (l *listing) user(name string) {
 
 // evidence reports whether the part counts something; the rest is context.
 func (p *part) evidence() bool {
-	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil
+	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil || p.countsOnly()
 }
 
 // own is how many members of its file are the part's own, and whether the file

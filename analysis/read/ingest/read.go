@@ -348,6 +348,7 @@ var formats = map[string]formatReader{
 	detect.Cmdline:         readCmdline,
 	detect.Sysctls:         readSysctls,
 	detect.Metrics:         measured(metrics.Figures),
+	detect.Counts:          readGauges,
 	detect.MetricsJSON:     measured(metrics.FiguresJSON),
 	detect.LsofJSON:        listed(lsof.ParseJSON),
 	detect.Lsfd:            listed(lsof.ParseLsfd),

@@ -312,14 +312,13 @@ func (b *builder) figure(name string, value float64) {
 	b.s.Figures[name] = value
 }
 
-// figures keeps the named numbers of context. In a bundle of metrics alone, the number of goroutines
-// that they state is that of a profile without records.
+// figures keeps the named numbers of context. In a bundle without a dump those that number all
+// members of a kind are totals.
 func (b *builder) figures() {
 	put := b.figure
 	defer func() {
-		if n := b.s.Figures["go_goroutines"]; n > 0 && !slices.ContainsFunc(b.r.groups, func(g *group) bool { return len(g.parts) > 0 }) {
-			b.s.Totals.Goroutines, b.s.LowerBound = new(int), true
-			put(analysis.DeclaredGoroutines, n)
+		if !slices.ContainsFunc(b.r.groups, (*group).dumped) {
+			b.counted()
 		}
 	}()
 	if p := b.g.capture(); p != nil && p.capture.Process.networkNamespace() > 0 {

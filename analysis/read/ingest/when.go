@@ -46,7 +46,7 @@ func (b *builder) when(s *analysis.Snapshot) {
 		}
 	}
 	for _, p := range b.g.context {
-		if p.contention != nil && !p.inner.IsZero() {
+		if (p.contention != nil || p.figures != nil) && !p.inner.IsZero() {
 			s.CapturedAt = p.inner.UTC()
 			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: p.timeSource(), Confidence: analysis.Medium}
 			return

@@ -96,6 +96,9 @@ func (w Words) load(e analysis.Evidence) string {
 		return fmt.Sprintf("%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot", wording.Decimal(e.Figures["factor"]), name(e, 0), first, last)
 	}
 	text := fmt.Sprintf("%s went from %s to %s and does not explain it", name(e, 0), first, last)
+	if first == last {
+		text = fmt.Sprintf("%s is %s at both ends and does not explain it", name(e, 0), first)
+	}
 	growth := map[analysis.Form]string{
 		"other_but_level": "no growth beyond noise",
 		"other_may_grow":  "perhaps a growth of its own",

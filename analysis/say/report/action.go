@@ -89,6 +89,8 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = "Nothing to mend: it follows its load."
 	case l.claims.Opener != nil:
 		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
+	case v.Rose() && s.lead(l.finding) != nil && s.lead(l.finding).isTotal():
+		return d.name(l)
 	case l.awaits():
 		out.Text = d.lookAtCalls(l)
 	case l.tied(s):
@@ -125,6 +127,16 @@ func (d *diagnosing) next(l answer) *Action {
 	case out.Text == "":
 		out.Command = d.collect(s, d.decidesIn(l))
 		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
+	}
+	return out
+}
+
+// name is how to capture who the members of a total are.
+func (d *diagnosing) name(l answer) *Action {
+	s := &d.r.Series[l.series]
+	out := &Action{Text: "A count names nobody. Take captures that do, " + d.decisive(l) + ":", Captures: true, Command: d.collect(s, d.decidesIn(l))}
+	if s.lead(l.finding).Kind == analysis.KindGoroutine {
+		out.Command = strings.Replace(out.Command, "collect ", "collect --pprof http://HOST:PORT ", 1)
 	}
 	return out
 }

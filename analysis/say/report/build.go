@@ -244,6 +244,7 @@ func hasCreators(s *analysis.Snapshot) bool {
 }
 
 func (j *JudgedSeries) judge(o Options) {
+	j.countTotals()
 	j.judgeFamilies(o)
 	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
 	j.orphans = object.FindOrphans(j.Snapshots, j.Trend.Epochs)

@@ -163,6 +163,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 			}
 		}
 	}
+	if lead := s.lead(l.finding); lead != nil && lead.isTotal() {
+		return &Certainty{unknown, "a count names nobody"}
+	}
 	if len(l.finding.Stack) == 0 {
 		return &Certainty{unknown, "the listing shows no code"}
 	}

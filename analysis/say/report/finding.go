@@ -476,6 +476,9 @@ func (j *JudgedSeries) next(f *Family) string {
 	if f.Verdict == analysis.Scaling {
 		return "Nothing to mend: less load, fewer " + wording.Kinds(f.Kind) + "."
 	}
+	if f.isTotal() {
+		return "" // a capture that names them is the next step
+	}
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {

@@ -121,8 +121,26 @@ func (d *diagnosing) grewFrom(l answer, of string) string {
 	if l.claims.Again {
 		since = " since the restart"
 	}
-	return fmt.Sprintf("%s%s grew from %d %s%d%s", capital(l.subject.all()), of, l.claims.From, to, l.claims.N, since)
+	return fmt.Sprintf("%s%s grew from %d %s%d%s%s", capital(l.subject.all()), of, l.claims.From, to, l.claims.N, since, d.beside(l))
 }
+
+// beside tells of a demand that stays while a total grows, which a load would explain.
+func (d *diagnosing) beside(l answer) string {
+	lead := d.r.Series[l.series].lead(l.finding)
+	if lead == nil || !lead.isTotal() {
+		return ""
+	}
+	for _, e := range lead.Evidence {
+		first, last := e.Figures["first"], e.Figures["last"]
+		if e.Rule == "load" && len(e.Names) == 1 && first > 0 && last <= 1.1*first && first <= 1.1*last {
+			return fmt.Sprintf(" while %s stay at %s", strings.ReplaceAll(e.Names[0], "_", " "), wording.Decimal(last))
+		}
+	}
+	return ""
+}
+
+// isTotal reports a family of all members of its kind, of which captures have the number alone.
+func (f *Family) isTotal() bool { return analysis.IsTotal(f.Attributes) }
 
 // opened are the sentences about what came and did not end: active with the process as the one
 // that opens, passive where it has no name or another one opens. yet bounds the time, each adds

@@ -283,6 +283,10 @@ func (s *Series) ends(o *Object) (f *Family, itself bool) {
 // created it or of its first function, by own code, or by its function.
 func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 	out := subject{began: "started", ended: "ended"}
+	if f.isTotal() {
+		out.one, out.many = string(f.Kind), wording.Kinds(f.Kind)
+		return out
+	}
 	title, creator := cmp.Or(f.Name, f.Title), f.Starter
 	if n := nounOf(nouns, f, title); n != nil {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy

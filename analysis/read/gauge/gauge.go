@@ -1,0 +1,288 @@
+// Package gauge reads counts that people and scripts collect over time: lines of a page of
+// metrics with the names of their files or times in front, numbers one to a line below dates
+// or prompts, and log lines with a label that the table knows. It knows what figure each is
+// of and at which point in time it stands; it does not add up and does not judge.
+package gauge
+
+import (
+	_ "embed"
+	"io"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/line"
+)
+
+// Unnamed is the figure of numbers of which nothing says what they count.
+const Unnamed = "count"
+
+// Sample is one number.
+type Sample struct {
+	// Figure is one of the table, or Unnamed.
+	Figure string
+	Value  float64
+	// Owner is the process that a prompt or a heading above names.
+	Owner line.Owner
+	// Within is the file that stands in front of the line, as grep prints it.
+	Within string
+	// Stamp is the time on the line, zero without one.
+	Stamp envelope.Stamp
+	// Point numbers the points in time of the text.
+	Point int
+	// Line counts from 1. Offset is in bytes.
+	Line, Offset int64
+}
+
+// Samples are those of a text.
+type Samples struct {
+	All []Sample
+	// Begins are the offsets of the first sample of each point.
+	Begins []int64
+	// Refused is the number of lines that are no sample, date, prompt or heading.
+	Refused int
+}
+
+// Parse reads a text. written is until when it was written. A new point begins where a date,
+// another time or another file stands, and where the same figure of the same process comes
+// again: several captures in one text are never added up. The error is that of r.
+func Parse(r io.Reader, name string, written time.Time) (out Samples, problems []analysis.Problem, err error) {
+	found := &line.Problems{Path: name}
+	in := line.NewReader(r)
+	p := parser{written: written, byName: ofName(name), seen: map[key]bool{}}
+	for l := range in.All() {
+		s, what := p.line(strings.TrimSpace(l.Text))
+		switch what {
+		case refused:
+			if out.Refused++; out.Refused == 1 {
+				found.Add(analysis.Note, l, "a line is no count", line.Quote(strings.TrimSpace(l.Text))+" is no number with a known name", "nothing: the other lines were read")
+			}
+		case sampled:
+			if p.begins(s) {
+				out.Begins = append(out.Begins, l.Offset)
+			}
+			s.Point, s.Line, s.Offset = len(out.Begins)-1, l.Number, l.Offset
+			out.All = append(out.All, s)
+		}
+	}
+	return out, found.All(), in.Failure(name)
+}
+
+// IsSample reports whether a line of a text with this name is a sample by itself.
+func IsSample(text, name string) bool {
+	p := parser{byName: ofName(name), written: time.Unix(1<<31, 0)}
+	_, what := p.line(strings.TrimSpace(text))
+	return what == sampled
+}
+
+// IsUnnamed reports whether the name of a file does not say what its numbers are of.
+func IsUnnamed(name string) bool { return ofName(name) == "" }
+
+// what a line is
+type sort int
+
+const (
+	refused sort = iota
+	passed       // a date, prompt, heading or comment
+	sampled
+)
+
+type key struct {
+	figure, within string
+	owner          line.Owner
+}
+
+type parser struct {
+	written time.Time
+	// byName is the figure that the name of the file says, byCommand that of the command above.
+	byName, byCommand string
+	owner             line.Owner
+	// border is set behind a date: the next sample begins a point.
+	border bool
+	// last is the latest sample, seen are those of its point.
+	last Sample
+	seen map[key]bool
+}
+
+// begins reports whether a sample begins a point.
+func (p *parser) begins(s Sample) bool {
+	k := key{s.Figure, s.Within, s.Owner}
+	again := len(p.seen) == 0 || p.border || p.seen[k] || !s.Stamp.Time.Equal(p.last.Stamp.Time) || directory(s.Within) != directory(p.last.Within)
+	if again {
+		clear(p.seen)
+	}
+	p.seen[k], p.last, p.border = true, s, false
+	return again
+}
+
+func directory(within string) string {
+	if within == "" {
+		return ""
+	}
+	return path.Dir(within)
+}
+
+func (p *parser) line(text string) (s Sample, what sort) {
+	switch {
+	case text == "" || text == "--":
+		return s, passed
+	case envelope.IsDate([]byte(text)):
+		p.border = true
+		return s, passed
+	}
+	if _, lone := number(text); !lone {
+		if c, ok := line.ReadCommand(text); ok {
+			p.owner = c.Owner
+			if !c.Heading {
+				p.byCommand = ofCommand(c.Text)
+			}
+			if m := listed.FindStringSubmatch(c.Text); m != nil && p.owner.PID == 0 {
+				p.owner.PID, _ = strconv.Atoi(m[1])
+			}
+			return s, passed
+		}
+		if strings.HasPrefix(text, "# ") {
+			return s, passed
+		}
+	}
+	s.Owner = p.owner
+	if m := grepped.FindStringSubmatch(text); m != nil {
+		s.Within, text = m[1], m[2]
+	}
+	if stamp, rest, ok := envelope.CutTime(text, p.written); ok {
+		s.Stamp, text = stamp, strings.TrimLeft(rest, " \t:;,|-")
+	}
+	var ok bool
+	s.Figure, s.Value, ok = p.sample(text)
+	if !ok {
+		return s, refused
+	}
+	return s, sampled
+}
+
+// sample reads a number alone, a metric, or the first label that the table knows.
+func (p *parser) sample(text string) (figure string, value float64, ok bool) {
+	if value, ok = number(text); ok {
+		switch {
+		case p.byCommand != "":
+			return p.byCommand, value, true
+		case p.byName != "":
+			return p.byName, value, true
+		}
+		return Unnamed, value, true
+	}
+	if m := metric.FindStringSubmatch(text); m != nil {
+		if figure = known().labels[normal(m[1])]; figure != "" {
+			value, ok = number(m[2])
+			return figure, value, ok
+		}
+	}
+	for _, m := range labelled.FindAllStringSubmatch(text, -1) {
+		if figure = ofLabel(m[1]); figure != "" {
+			value, ok = number(m[2])
+			return figure, value, ok
+		}
+	}
+	return "", 0, false
+}
+
+var (
+	// listed is the process that lsof or ps lists alone.
+	listed  = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
+	grepped = expression.Lazy(`^([\w.@+-]*(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*\.\w+):(.+)$`)
+	metric  = expression.Lazy(`^([A-Za-z_:][\w:.]*)(?:\{.*\})? (\S+)(?: \d{10,13})?$`)
+	// labelled is a label of at most four words with its number: `open FDs: 34`,
+	// `goroutines=120`, `"heapUsed": 81`.
+	labelled = expression.Lazy(`((?:[A-Za-z][\w.-]*[ ])*[A-Za-z][\w.-]*)"?\s*(?:[:=]|\bis\b)\s*"?(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\b`)
+)
+
+// number reads a number that is not below 0, with separators of thousands.
+func number(text string) (float64, bool) {
+	if text == "" || text[0] < '0' || text[0] > '9' || len(text) > 24 {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	return v, err == nil && !strings.ContainsAny(text, "xX_pP")
+}
+
+//go:embed table.txt
+var text string
+
+type table struct {
+	labels         map[string]string
+	commands, name []pattern
+}
+
+type pattern struct {
+	figure string
+	of     *regexp.Regexp
+}
+
+var known = sync.OnceValue(func() table { return parse(text) })
+
+func parse(text string) table {
+	t := table{labels: map[string]string{}}
+	for row := range strings.Lines(text) {
+		words := strings.Fields(row)
+		if len(words) < 3 || words[0] == "#" {
+			continue
+		}
+		switch figure := words[1]; words[0] {
+		case "label":
+			for _, name := range words[2:] {
+				t.labels[normal(name)] = figure
+			}
+		case "command":
+			t.commands = append(t.commands, pattern{figure, regexp.MustCompile(strings.Join(words[2:], " "))})
+		case "name":
+			t.name = append(t.name, pattern{figure, regexp.MustCompile("(?i)" + strings.Join(words[2:], " "))})
+		}
+	}
+	return t
+}
+
+// normal writes a label as the table compares it: "Open FDs", "open_fds" and "open-fds" are one.
+func normal(label string) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(strings.ToLower(label))
+}
+
+// ofLabel finds the figure of the last words of a label: "total open FDs".
+func ofLabel(label string) string {
+	words := strings.Fields(label)
+	for from := max(0, len(words)-4); from < len(words); from++ {
+		if figure := known().labels[normal(strings.Join(words[from:], " "))]; figure != "" {
+			return figure
+		}
+	}
+	return ""
+}
+
+// ofCommand finds what the number is of that a command prints, "" for one that does not count.
+func ofCommand(command string) string {
+	if !counts.MatchString(command) {
+		return ""
+	}
+	for _, p := range known().commands {
+		if p.of.MatchString(command) {
+			return p.figure
+		}
+	}
+	return Unnamed
+}
+
+var counts = expression.Lazy(`\bwc -l\b|\bgrep (?:-\w+ )*-\w*c\w*\b`)
+
+func ofName(name string) string {
+	for _, p := range known().name {
+		if p.of.MatchString(path.Base(name)) {
+			return p.figure
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package gauge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"leakdiff/analysis/read/gauge"
+)
+
+var written = time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)
+
+// parsed writes the samples of a text, those of a point together.
+func parsed(t *testing.T, name, text string) string {
+	t.Helper()
+	got, _, err := gauge.Parse(strings.NewReader(text), name, written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for i, s := range got.All {
+		word := fmt.Sprintf("%s %g", s.Figure, s.Value)
+		if s.Owner.PID > 0 {
+			word += fmt.Sprintf(" of %d", s.Owner.PID)
+		}
+		if !s.Stamp.Time.IsZero() {
+			word += " at " + s.Stamp.Time.Format("15:04:05")
+		}
+		if s.Within != "" {
+			word += " in " + s.Within
+		}
+		if i > 0 && got.All[i-1].Point == s.Point {
+			out[len(out)-1] += ", " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	if got.Refused > 0 {
+		out = append(out, fmt.Sprintf("%d refused", got.Refused))
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestCountsOverTime(t *testing.T) {
+	for _, tc := range []struct{ name, file, text, want string }{
+		{"metrics with times in front", "a.txt", "2026-03-04T00:15:00Z kubelet_goroutines 120\n2026-03-04T01:15:00Z kubelet_goroutines 150\n", "go_goroutines 120 at 00:15:00; go_goroutines 150 at 01:15:00"},
+		{"metrics of grep with files in front", "a.txt", "t0/metrics.txt:go_goroutines 90\nt0/metrics.txt:process_open_fds 40\nt1/metrics.txt:go_goroutines 93\n",
+			"go_goroutines 90 in t0/metrics.txt, process_open_fds 40 in t0/metrics.txt; go_goroutines 93 in t1/metrics.txt"},
+		{"metrics with labels and a time stamp", "a.txt", "go_goroutines{instance=\"a b\"} 12 1520879607789\n", "go_goroutines 12"},
+		{"numbers below dates, of a file that says what", "open-fds.txt", "Wed Mar  4 00:00:01 UTC 2026\n220\nWed Mar  4 01:00:01 UTC 2026\n275\n", "process_open_fds 220; process_open_fds 275"},
+		{"numbers of which nothing says what they are", "wc.txt", "Wed Mar  4 00:00:01 UTC 2026\n220\n", "count 220"},
+		{"rows of lsof below its command", "a.txt", "$ lsof -p 4711 | wc -l\n130\n$ lsof -p 4711 | wc -l\n154\n", "process_open_fds 130 of 4711; process_open_fds 154 of 4711"},
+		{"links below ls", "a.txt", "# ls /proc/60/fd | wc -l\n17\n", "process_open_fds 17 of 60"},
+		{"tasks below ls", "a.txt", "$ ls /proc/60/task | wc -l\n9\n", "os_threads 9 of 60"},
+		{"a command that counts nothing known", "a.txt", "$ kubectl get pods | wc -l\n9\n", "count 9"},
+		{"the command counts more than the name of the file", "open-fds.txt", "$ ls /proc/60/task | wc -l\n9\n", "os_threads 9 of 60"},
+		{"log lines with a label", "a.log", "2026-03-04T10:00:00.412Z open FDs: 22\n2026-03-04T10:00:05.412Z open FDs: 23\nlistening on 8080\n", "process_open_fds 22 at 10:00:00; process_open_fds 23 at 10:00:05; 1 refused"},
+		{"labels of one line, the first that is known", "a.log", "level=info goroutines=120 heap=81\n", "go_goroutines 120"},
+		{"JSON", "a.log", "{\"openFds\": 12}\n", "process_open_fds 12"},
+		{"a number with separators", "a.txt", "threads: 1,204\n", "os_threads 1204"},
+		{"a number below zero", "a.txt", "goroutines: -1\n", "1 refused"},
+		{"a label that only ends in one that is known", "a.txt", "total open files: 7\n", "process_open_fds 7"},
+		{"a label that only begins like one", "a.txt", "goroutines_leaked: 7\n", "1 refused"},
+		{"the same figure again is a new point", "a.txt", "goroutines: 7\nthreads: 3\ngoroutines: 8\n", "go_goroutines 7, os_threads 3; go_goroutines 8"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := parsed(t, tc.file, tc.text); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("open-fds.txt", "Wed Mar  4 00:00:01 UTC 2026\n220\n$ lsof -p 4711 | wc -l\n130\nt0/m.txt:go_goroutines{a=\"b\"} 9\n2026-03-04T10:00:00Z open FDs: 2\n")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		got, _, err := gauge.Parse(strings.NewReader(text), name, written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(text, "\n") + 1
+		if len(got.All)+got.Refused > lines {
+			t.Errorf("%d samples and %d refused of %d lines", len(got.All), got.Refused, lines)
+		}
+		last := -1
+		for _, s := range got.All {
+			if s.Point < last || s.Point >= len(got.Begins) || s.Value < 0 {
+				t.Fatalf("%+v behind point %d of %d", s, last, len(got.Begins))
+			}
+			last = s.Point
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package ingest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/gauge"
+	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
+)
+
+// mostPoints bounds the points in time of one text of counts. More are thinned evenly.
+const mostPoints = 500
+
+// readGauges reads counts over time: a part for every process at each point.
+func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	dates := envelope.NewDates(r.written(p))
+	found, problems, err := gauge.Parse(io.TeeReader(body, dates), p.path, r.written(p))
+	r.problem(problems...)
+	times := dates.Of(found.Begins)
+	step := (len(found.Begins) + mostPoints - 1) / mostPoints
+	type key struct {
+		point int
+		owner line.Owner
+	}
+	parts := map[key]*part{}
+	for i := range found.All {
+		s := &found.All[i]
+		if last := len(found.Begins) - 1; s.Point%step != 0 && s.Point != last {
+			continue
+		}
+		at := key{s.Point, s.Owner}
+		q := parts[at]
+		if q == nil {
+			q = p.another(s.Point)
+			q.pid, q.name, q.host, q.section = max(q.pid, s.Owner.PID), s.Owner.Program, s.Owner.Host, len(found.Begins) > 1
+			q.within, q.figures = s.Within, map[string]float64{}
+			if q.dated(times[s.Point]); !s.Stamp.Time.IsZero() {
+				q.dated(s.Stamp)
+			}
+			parts[at] = q
+			r.parts = append(r.parts, q)
+		}
+		q.figures[s.Figure] = s.Value
+	}
+	for _, q := range parts {
+		q.outcome = wording.Plural(len(q.figures), "count", "counts")
+	}
+	a.Rows = len(found.All)
+	a.Outcome = wording.Plural(len(found.All), "count", "counts")
+	if n := len(found.Begins); n > 1 {
+		a.Outcome += fmt.Sprintf(" at %d points in time", n)
+	}
+	if step > 1 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d points in time one of %d is taken, and the last", len(found.Begins), step),
+			Why: fmt.Sprintf("at most %d points of one text are compared", mostPoints), Hint: "nothing: the course stays the same"})
+	}
+	return err
+}
+
+// totalFigures are the figures that number all members of a kind.
+var totalFigures = map[analysis.Kind][]string{
+	analysis.KindGoroutine: {"go_goroutines"}, analysis.KindThread: {"os_threads"},
+	analysis.KindDescriptor: {"process_open_fds"}, analysis.KindWatch: {"inotify_watches"},
+}
+
+// counted takes the totals of a group without a dump from its figures.
+func (b *builder) counted() {
+	for kind, names := range totalFigures {
+		for _, name := range names {
+			v, known := b.s.Figures[name]
+			if n := int(v); known && b.s.Totals.Of(kind) == nil {
+				switch kind {
+				case analysis.KindGoroutine:
+					b.s.Totals.Goroutines = &n
+				case analysis.KindThread:
+					b.s.Totals.Threads = &n
+				case analysis.KindDescriptor:
+					b.s.Totals.Descriptors = &n
+				case analysis.KindWatch:
+					b.s.Totals.Watches = &n
+				}
+			}
+		}
+	}
+}
+
+// countsOnly reports a part that has numbers alone.
+func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 }
+
+// dumped reports a group with more than numbers.
+func (g *group) dumped() bool {
+	return slices.ContainsFunc(g.parts, func(p *part) bool { return !p.countsOnly() })
+}
