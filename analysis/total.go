@@ -17,5 +17,15 @@ func TotalOf(kind Kind) *Family {
 	}
 }
 
-// IsTotal reports a family of TotalOf by its attributes.
+// SocketsIn is the family of the TCP sockets in one state, of which captures have the number alone.
+func SocketsIn(state string) *Family {
+	sum := sha256.Sum256([]byte("sockets in " + state))
+	title := "TCP, " + state
+	return &Family{
+		Fingerprint: "d1:" + hex.EncodeToString(sum[:16]), Kind: KindDescriptor, Title: title, Entry: title,
+		Attributes: map[string]string{totalAttribute: "state", "protocol": "TCP", "state": state},
+	}
+}
+
+// IsTotal reports a family of TotalOf or SocketsIn by its attributes.
 func IsTotal(attributes map[string]string) bool { return attributes[totalAttribute] != "" }

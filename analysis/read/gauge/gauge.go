@@ -147,11 +147,16 @@ func (p *parser) line(text string) (s Sample, what sort) {
 			}
 			return s, passed
 		}
-		if strings.HasPrefix(text, "# ") {
+		if strings.HasPrefix(text, "# ") || headWord.MatchString(text) {
 			return s, passed
 		}
 	}
 	s.Owner = p.owner
+	if m := inState.FindStringSubmatch(text); m != nil {
+		s.Figure = states + stateOf(m[2])
+		s.Value, _ = number(m[1])
+		return s, sampled
+	}
 	if m := grepped.FindStringSubmatch(text); m != nil {
 		s.Within, text = m[1], m[2]
 	}
@@ -192,7 +197,28 @@ func (p *parser) sample(text string) (figure string, value float64, ok bool) {
 	return "", 0, false
 }
 
+// Sockets in one state are a figure for each: sockets{state="CLOSE_WAIT"}.
+const states, stateEnd = `sockets{state="`, `"}`
+
+// SocketState is the state that a figure counts sockets in.
+func SocketState(figure string) (state string, ok bool) {
+	if state, ok = strings.CutPrefix(figure, states); !ok {
+		return "", false
+	}
+	return strings.CutSuffix(state, stateEnd)
+}
+
+func stateOf(word string) string {
+	word = strings.ReplaceAll(word, "-", "_")
+	if word == "ESTAB" {
+		word = "ESTABLISHED"
+	}
+	return word + stateEnd
+}
+
 var (
+	// inState is a row of "netstat -ant | awk '{print $6}' | sort | uniq -c", or of ss.
+	inState = expression.Lazy(`^(\d+) (ESTAB(?:LISHED)?|TIME[-_]WAIT|CLOSE[-_]WAIT|LISTEN|SYN[-_](?:SENT|RECV)|FIN[-_]WAIT[-_]?[12]|LAST[-_]ACK|CLOSING|CLOSED?|UNCONN)$`)
 	// listed is the process that lsof or ps lists alone.
 	listed  = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
 	grepped = expression.Lazy(`^([\w.@+-]*(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*\.\w+):(.+)$`)
@@ -275,6 +301,9 @@ func ofCommand(command string) string {
 	}
 	return Unnamed
 }
+
+// headWord is what is counted of the head of netstat and ss, "1 Foreign" and "1 established)".
+var headWord = expression.Lazy(`^1 (?:Foreign|State|Address|established\)|servers\)|Local|Recv-Q)$`)
 
 var counts = expression.Lazy(`\bwc -l\b|\bgrep (?:-\w+ )*-\w*c\w*\b`)
 

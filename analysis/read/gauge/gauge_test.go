@@ -62,6 +62,10 @@ func TestCountsOverTime(t *testing.T) {
 		{"a number below zero", "a.txt", "goroutines: -1\n", "1 refused"},
 		{"a label that only ends in one that is known", "a.txt", "total open files: 7\n", "process_open_fds 7"},
 		{"a label that only begins like one", "a.txt", "goroutines_leaked: 7\n", "1 refused"},
+		{"sockets by their state, of netstat and ss", "a.txt", "     12 ESTABLISHED\n     40 CLOSE_WAIT\n      1 Foreign\n      1 established)\n", `sockets{state="ESTABLISHED"} 12, sockets{state="CLOSE_WAIT"} 40`},
+		{"as ss writes them", "a.txt", "     12 ESTAB\n      2 TIME-WAIT\n", `sockets{state="ESTABLISHED"} 12, sockets{state="TIME_WAIT"} 2`},
+		{"a state again is a new point", "a.txt", "40 CLOSE_WAIT\n130 CLOSE_WAIT\n", `sockets{state="CLOSE_WAIT"} 40; sockets{state="CLOSE_WAIT"} 130`},
+		{"a word that is no state", "a.txt", "40 CLOSET\n", "1 refused"},
 		{"the same figure again is a new point", "a.txt", "goroutines: 7\nthreads: 3\ngoroutines: 8\n", "go_goroutines 7, os_threads 3; go_goroutines 8"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

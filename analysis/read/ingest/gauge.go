@@ -89,8 +89,23 @@ func (b *builder) counted() {
 	}
 }
 
+// countedSockets makes families of sockets that were counted by their state.
+func (b *builder) countedSockets() {
+	total, counted := 0, false
+	for name, v := range b.s.Figures {
+		if state, ok := gauge.SocketState(name); ok {
+			f := analysis.SocketsIn(state)
+			b.byPrint[f.Fingerprint] = &analysis.Group{Family: f, Count: int(v), OldestWait: -1}
+			total, counted = total+int(v), true
+		}
+	}
+	if counted {
+		b.s.Totals.Sockets = &total
+	}
+}
+
 // countsOnly reports a part that has numbers alone.
-func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 }
+func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone }
 
 // dumped reports a group with more than numbers.
 func (g *group) dumped() bool {

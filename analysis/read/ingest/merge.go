@@ -77,6 +77,14 @@ func groups(parts []*part) []*group {
 			out = append(out, splitDirectory(dir, byDir[dir], unowned)...)
 		}
 	}
+	if len(out) == 0 { // nothing lists anything
+		for _, p := range parts {
+			p.alone = p.status != nil
+		}
+		for _, dir := range dirs {
+			out = append(out, splitDirectory(dir, byDir[dir], owned)...)
+		}
+	}
 	out = joinRepeats(out)
 	out = pairMetrics(out)
 	spreadContext(out, byDir)

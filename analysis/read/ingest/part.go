@@ -85,7 +85,9 @@ type part struct {
 	sysctls    map[string]int64
 	figures    map[string]float64
 	version    string
-	captured   time.Time
+	// alone is set for a status where no file of the upload lists anything.
+	alone    bool
+	captured time.Time
 	// ran is when the collector ran, by its own word.
 	ran time.Time
 }

@@ -319,6 +319,7 @@ func (b *builder) figures() {
 	defer func() {
 		if !slices.ContainsFunc(b.r.groups, (*group).dumped) {
 			b.counted()
+			b.countedSockets()
 		}
 	}()
 	if p := b.g.capture(); p != nil && p.capture.Process.networkNamespace() > 0 {

@@ -283,7 +283,13 @@ func (s *Series) ends(o *Object) (f *Family, itself bool) {
 // created it or of its first function, by own code, or by its function.
 func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 	out := subject{began: "started", ended: "ended"}
-	if f.isTotal() {
+	switch {
+	case f.isTotal() && f.Attributes["state"] != "":
+		out = connections(f, false)
+		out.place = " in " + f.Attributes["state"]
+		out.peerClosed = f.Attributes["state"] == "CLOSE_WAIT"
+		return out
+	case f.isTotal():
 		out.one, out.many = string(f.Kind), wording.Kinds(f.Kind)
 		return out
 	}

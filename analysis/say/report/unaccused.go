@@ -203,7 +203,7 @@ func (d *diagnosing) noneGrew(s *Series) string {
 	}
 	text += ": " + strings.Join(words, "; ")
 	if s.Memory != nil {
-		text += fmt.Sprintf("; its memory grew from %s to %s", wording.Bytes(int64(s.Memory[0])), wording.Bytes(int64(s.Memory[1])))
+		text += fmt.Sprintf(", but memory grew from %.0f to %.0f MiB", s.Memory[0]/(1<<20), s.Memory[1]/(1<<20))
 	}
 	return text
 }
@@ -374,6 +374,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		if d.onWhatIsGone(s) != "" {
 			return &Action{Text: "Remove each watch before what it is on is unmounted or removed, or close its instance then."}
+		}
+		if r.state == NoLeakSeen && s.Memory != nil {
+			return &Action{Text: "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram) or a heap snapshot (Node)."}
 		}
 		if r.state == NoLeakSeen {
 			return nil
