@@ -61,6 +61,9 @@ type Config struct {
 	Existing bool
 	// moving opens a database that a move or a restore is writing.
 	moving bool
+	// mark says in a new schema that a move has begun to write it, "" for no move. A crash never
+	// leaves one without the other.
+	mark string
 	// version is the version of a database to create, 0 for the last one.
 	version int
 	// program names the program to PostgreSQL, usualProgram for "".
@@ -219,7 +222,7 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 	if cfg.version > 0 {
 		all = all[:cfg.version-migrations.Base]
 	}
-	if err := migrate(ctx, s.writer, all); err != nil {
+	if err := migrate(ctx, s.writer, all, cfg.mark); err != nil {
 		return err
 	}
 	s.reader, err = connect(file, readers, ofReader)
@@ -251,7 +254,7 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 			return err
 		}
 	}
-	if err := migratePostgres(ctx, s.writer); err != nil {
+	if err := migratePostgres(ctx, s.writer, cfg.mark); err != nil {
 		return err
 	}
 	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, program, s.log); err != nil {
