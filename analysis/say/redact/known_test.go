@@ -116,3 +116,22 @@ func TestDirectoriesThatLeadToAProgramAreHiddenAndItsPackagesAreNot(t *testing.T
 		})
 	}
 }
+
+func TestTheNameOfAProgramStaysInNamesOfCode(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"wombat", "program-1"},
+		{"t0/wombat/lsof.txt and wombat.tar.gz", "t0/program-1/lsof.txt and program-1.tar.gz"},
+		{"Wombat.Open, of wombat: shop/wombat.(*Ledger).run <- wombat.Open", "Wombat.Open, of program-1: shop/wombat.(*Ledger).run <- wombat.Open"},
+		{"/src/wombat/a.go, /src/wombat/a.log, /x/shop/wombat", "/src/wombat/a.go, /src/program-1/a.log, /x/shop/wombat"},
+		{"shop wombat Open", "shop program-1 Open"},
+		{"wombat.", "program-1."},
+		{"/wombat", "/program-1"},
+	} {
+		r := newRedactor()
+		r.know(Programs, "wombat")
+		r.keepFunction("shop/wombat.(*Ledger).run", "shop/wombat.Open")
+		if got := r.Text(tc.in); got != tc.want {
+			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
