@@ -21,6 +21,7 @@ type Subject string
 
 const (
 	OfDatabase  Subject = "database"
+	OfLog       Subject = "log"
 	OfReference Subject = "reference"
 	OfUpload    Subject = "upload"
 	OfResult    Subject = "result"
@@ -122,9 +123,14 @@ func check(ctx context.Context, cfg checkConfig) (*checker, error) {
 	c := &checker{
 		Checked: &Checked{InUse: cfg.inUse, Findings: []Finding{}}, dir: cfg.dir, to: cfg.to,
 		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(cfg.dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
-		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, unread: map[int64]checkedSnapshot{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{},
+		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, unread: map[int64]checkedSnapshot{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{}, forgotten: map[string]bool{},
 	}
 	defer c.packer.close()
+	if !cfg.inUse {
+		if err := c.log(); err != nil {
+			return nil, err
+		}
+	}
 	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse)
 	if codeOf(err) == "damaged" {
 		c.unreadableDatabase(err)
@@ -255,6 +261,9 @@ type checker struct {
 	// after their rows were read.
 	lost    []string
 	deleted bool
+	// cut is a damage of the log that lost transactions, forgotten the uploads that are deleted.
+	cut       *logDamage
+	forgotten map[string]bool
 }
 
 // openBucket opens the bucket of the uploads. It refuses if they are there and nobody said

@@ -79,9 +79,13 @@ func (s *Store) tighten(ctx context.Context, dir string) {
 // mayBegin refuses to create a database beside uploads unless cfg allows it, because their
 // database is lost or on an unmounted volume.
 func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
+	damaged := refuseDamagedLog(file)
 	begun, err := hasSchema(ctx, file)
 	if err != nil {
 		return err
+	}
+	if damaged != nil && !cfg.pastDamage && (begun || !cfg.NewDatabase) {
+		return damaged
 	}
 	if begun {
 		if cfg.NewDatabase && !cfg.moving { // a move begins one and goes on in it

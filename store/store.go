@@ -64,6 +64,8 @@ type Config struct {
 	// mark says in a new schema that a move has begun to write it, "" for no move. A crash never
 	// leaves one without the other.
 	mark string
+	// pastDamage opens a database whose log is damaged, and ends the log there.
+	pastDamage bool
 	// version is the version of a database to create, 0 for the last one.
 	version int
 	// program names the program to PostgreSQL, usualProgram for "".
@@ -108,8 +110,8 @@ type Store struct {
 // crash: it queues unfinished jobs again and removes their rows. The error is an
 // *analysis.Fault with Code "locked" if another process has the directory open,
 // "newer_database" if a newer leakdiff wrote it, "older_database" if it is from before the
-// first release, "damaged" if the file is no database, "no_database" if uploads exist without
-// a database. All files become accessible to their
+// first release, "damaged" if the file is no database, "damaged_log" if transactions in its
+// log would be lost, "no_database" if uploads exist without a database. All files become accessible to their
 // owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log, reaper: reaper{wanted: make(chan struct{}, 1)}}
