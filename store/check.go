@@ -131,7 +131,7 @@ func check(ctx context.Context, cfg checkConfig) (*checker, error) {
 			return nil, err
 		}
 	}
-	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse)
+	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse, c.withoutLog)
 	if codeOf(err) == "damaged" {
 		c.unreadableDatabase(err)
 		return c, nil
@@ -205,14 +205,14 @@ func codeOf(err error) string {
 }
 
 // openReadOnly opens the database of a data directory to read, and returns its version. A
-// server may run on it if inUse.
-func openReadOnly(ctx context.Context, dir string, inUse bool) (*sql.DB, int, error) {
+// server may run on it if inUse. withoutLog reads what the file alone has.
+func openReadOnly(ctx context.Context, dir string, inUse, withoutLog bool) (*sql.DB, int, error) {
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
 		return nil, 0, err
 	}
 	settings := ofReader + "&mode=ro"
-	if wal, err := os.Stat(file + "-wal"); !inUse && (err != nil || wal.Size() == 0) {
+	if wal, err := os.Stat(file + "-wal"); !inUse && (withoutLog || err != nil || wal.Size() == 0) {
 		// Without a log nothing can change, and SQLite makes no files beside the database.
 		settings += "&immutable=1"
 	}
@@ -264,6 +264,8 @@ type checker struct {
 	// cut is a damage of the log that lost transactions, forgotten the uploads that are deleted.
 	cut       *logDamage
 	forgotten map[string]bool
+	// withoutLog leaves out a damaged log of which the database has everything.
+	withoutLog bool
 }
 
 // openBucket opens the bucket of the uploads. It refuses if they are there and nobody said

@@ -49,7 +49,7 @@ func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked,
 	}
 	for i := range found.Findings {
 		f := &found.Findings[i]
-		if f.Mend == "" || f.Subject == OfLog {
+		if f.Mend == "" || f.Subject == OfLog && c.cut != nil {
 			continue
 		}
 		if failed := s.mend(ctx, dir, f); failed != nil {

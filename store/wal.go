@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,13 +35,16 @@ type logDamage struct {
 	// after is how many ends of transactions follow it with frames that are all whole. Each was
 	// written when those before it were durable; one alone may be a write that a crash cut.
 	after int
+	// copied is true if the database file has all that the log has: a checkpoint came before
+	// the damage. Then the log is left out, and nothing is lost.
+	copied bool
 }
 
 // surelyLost is how many whole ends prove that a transaction was lost which was durable.
 const surelyLost = 2
 
 // lost reports a damage of what was durable. It is nil-safe.
-func (d *logDamage) lost() bool { return d != nil && d.after >= surelyLost }
+func (d *logDamage) lost() bool { return d != nil && d.after >= surelyLost && !d.copied }
 
 func (d *logDamage) where() string {
 	return filepath.Base(d.file) + ", frame " + strconv.FormatInt(d.frame, 10) + ", byte " + strconv.FormatInt(d.offset, 10)
@@ -78,16 +82,57 @@ func storedSum(bytes []byte) logSum {
 // an interrupted repair kept. It returns nil for none.
 func damagedLog(database string) (*logDamage, error) {
 	for _, suffix := range []string{keptSuffix, logSuffix} {
-		if d, err := scanLog(database + suffix); d != nil || err != nil {
+		pages := logPages{}
+		d, err := scanLog(database+suffix, pages)
+		if d != nil && err == nil && suffix == logSuffix {
+			d.copied, err = pages.areIn(database)
+		}
+		if d != nil || err != nil {
 			return d, err
 		}
 	}
 	return nil, nil
 }
 
+// logPages are the newest frames of each page, without their pages.
+type logPages map[uint32]logFrame
+
+type logFrame struct {
+	// before is the stored checksum of the frame before.
+	before, stored logSum
+	head           [8]byte
+	order          binary.ByteOrder
+	size           int64
+	whole          bool
+}
+
+// areIn reports whether a database file has these pages. The checksum of a frame vouches for the
+// page in the file also where that in the log is damaged.
+func (p logPages) areIn(database string) (bool, error) {
+	f, err := os.Open(database)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for number, frame := range p {
+		page := make([]byte, frame.size)
+		if number == 0 {
+			return false, nil
+		}
+		if _, err := f.ReadAt(page, (int64(number)-1)*frame.size); err != nil {
+			return false, endOfLog(err)
+		}
+		if frame.stored != frame.before.add(frame.order, frame.head[:]).add(frame.order, page) {
+			return false, nil
+		}
+	}
+	return len(p) > 0, nil
+}
+
 // scanLog verifies each frame by the stored checksum of the one before it, so that those after a
-// damage are verified too. Frames with other salts are left of an older log.
-func scanLog(file string) (*logDamage, error) {
+// damage are verified too. Frames with other salts are left of an older log. It collects the
+// pages up to the last whole end of a transaction, without those by which the database shrank.
+func scanLog(file string, pages logPages) (*logDamage, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -116,7 +161,7 @@ func scanLog(file string) (*logDamage, error) {
 	}
 	before, salts := storedSum(header[24:]), string(header[16:24])
 	var found *logDamage
-	run := 0
+	run, pending, size := 0, logPages{}, uint32(0)
 	if before != (logSum{}).add(order, header[:24]) {
 		found = &logDamage{file: file}
 	}
@@ -126,6 +171,7 @@ func scanLog(file string) (*logDamage, error) {
 			if found != nil && found.after == 0 {
 				found = nil // the end of a write that a crash cut
 			}
+			maps.DeleteFunc(pages, func(number uint32, f logFrame) bool { return f.whole && number > size })
 			return found, endOfLog(err)
 		}
 		stored := storedSum(frame[16:])
@@ -138,6 +184,12 @@ func scanLog(file string) (*logDamage, error) {
 		case found != nil && ends:
 			run++
 			found.after = max(found.after, run)
+		}
+		pending[binary.BigEndian.Uint32(frame)] = logFrame{before, stored, [8]byte(frame), order, int64(page), whole}
+		if whole && binary.BigEndian.Uint32(frame[4:]) != 0 {
+			maps.Copy(pages, pending)
+			clear(pending)
+			size = binary.BigEndian.Uint32(frame[4:])
 		}
 		before = stored
 	}
@@ -154,9 +206,13 @@ func endOfLog(err error) error {
 // the damage.
 func refuseDamagedLog(database string) error {
 	d, err := damagedLog(database)
-	if err != nil || !d.lost() {
+	if err != nil || d == nil || !d.lost() && !d.copied {
 		return err
 	}
+	return d.fault()
+}
+
+func (d *logDamage) fault() error {
 	return &analysis.Fault{Code: "damaged_log", What: "the log of the database is damaged", Where: d.where(), Why: d.why(), Hint: repairLogHint}
 }
 
@@ -169,11 +225,14 @@ func (c *checker) log() error {
 		return err
 	}
 	f := Finding{Subject: OfLog, Note: !d.lost(), What: "the log of the database is damaged", Where: d.where(), Why: d.why()}
-	if d.lost() {
+	switch c.withoutLog = d.copied; {
+	case d.copied:
+		f.Mend, f.Hint = "keep the log under another name, and go on without it", "The database has all of it: nothing is lost."
+	case d.lost():
 		c.cut = d
 		f.Mend = "keep a copy of the log, and go on with what stands before the damage"
 		f.Hint = "What people entered and what was deleted after it is lost; a backup may have it (leakdiff restore)."
-	} else {
+	default:
 		f.Hint = "A crash within a write leaves this too: then nothing is lost that was acknowledged."
 	}
 	c.add(f)

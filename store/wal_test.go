@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +21,17 @@ type logged struct {
 
 func (l *logged) log() string { return filepath.Join(l.dir, databaseFile+logSuffix) }
 
-// logFrame is that of a frame with a page of 4,096 bytes.
-const logFrame = 24 + 4096
+// walFrame is that of a frame with a page of 4,096 bytes.
+const walFrame = 24 + 4096
 
 func fiveUploadsInTheLog(t *testing.T) *logged {
+	t.Helper()
+	return fiveUploads(t, `SELECT 1`)
+}
+
+// fiveUploads runs a statement after the last one.
+func fiveUploads(t *testing.T, last string) *logged {
+	t.Helper()
 	f := openFile(t)
 	c := f.newCase("kubelets")
 	_, err := f.writer.ExecContext(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
@@ -36,6 +44,8 @@ func fiveUploadsInTheLog(t *testing.T) *logged {
 		f.ok(err)
 		l.ends = append(l.ends, info.Size())
 	}
+	_, err = f.writer.ExecContext(f.ctx, last)
+	f.ok(err)
 	l.ok(os.CopyFS(l.dir, os.DirFS(f.dir)))
 	return l
 }
@@ -97,7 +107,7 @@ func TestADamagedLogIsNamedAndTheUploadsThatItLostAreAdopted(t *testing.T) {
 	before := everyFile(t, l.dir)
 	c := l.check()
 	damage, shas := l.found(c)
-	frame := (l.ends[2]-32)/logFrame + 1
+	frame := (l.ends[2]-32)/walFrame + 1
 	if want := fmt.Sprintf("leakdiff.db-wal, frame %d, byte %d", frame, l.ends[2]); damage.Where != want || damage.Note || c.Sound() {
 		t.Errorf("%+v, want %s", damage, want)
 	}
@@ -138,7 +148,7 @@ func TestARepairOfALogThatWasInterruptedIsRepeated(t *testing.T) {
 			cfg := l.config()
 			cfg.pastDamage = true
 			l.ok(must[*Store](t)(Open(l.ctx, cfg)).Close())
-			if d, err := scanLog(l.log()); d != nil || err != nil {
+			if d, err := scanLog(l.log(), logPages{}); d != nil || err != nil {
 				t.Errorf("opening left %+v, %v: the test proves nothing", d, err)
 			}
 		}
@@ -150,6 +160,54 @@ func TestARepairOfALogThatWasInterruptedIsRepeated(t *testing.T) {
 		_, err = Repair(l.ctx, l.dir, "", nil)
 		l.ok(err)
 		l.wantAdopted()
+	}
+}
+
+// SQLite would put older pages of the log before the damage in the place of newer ones.
+func TestADamagedLogThatTheDatabaseHasLosesNothing(t *testing.T) {
+	for name, begin := range map[string]func(l *logged){
+		"serve":  func(l *logged) { l.reopen(); l.close() },
+		"repair": func(l *logged) { must[*Checked](t)(Repair(l.ctx, l.dir, "", nil)) },
+	} {
+		l := fiveUploads(t, `PRAGMA wal_checkpoint(PASSIVE)`)
+		l.damage(l.ends[2] + 24 + 10)
+		damaged := string(must[[]byte](t)(os.ReadFile(l.log())))
+		c := l.check()
+		damage, shas := l.found(c)
+		if !damage.Note || damage.Mend == "" || len(shas) > 0 || c.Bundles != 5 || c.Uploads != 5 {
+			t.Errorf("%s: %+v, %v, %+v", name, damage, shas, c)
+		}
+		_, err := OpenAccounts(t.Context(), l.dir)
+		wantCode(t, err, "damaged_log")
+		begin(l)
+		if c := l.check(); len(c.Findings) > 0 || c.Bundles != 5 || c.Uploads != 5 {
+			t.Errorf("after %s: %+v", name, c)
+		}
+		kept := must[[]string](t)(filepath.Glob(l.log() + ".lost-*"))
+		if len(kept) != 1 || string(must[[]byte](t)(os.ReadFile(kept[0]))) != damaged {
+			t.Errorf("%s: the log is not kept: %v", name, kept)
+		}
+	}
+}
+
+// The page of the last frame is not that of the file, as before its checkpoint.
+func TestADamagedLogThatTheDatabaseHasInPartIsRefused(t *testing.T) {
+	l := fiveUploads(t, `PRAGMA wal_checkpoint(PASSIVE)`)
+	database := filepath.Join(l.dir, databaseFile)
+	for _, bit := range []int64{0, 3} { // a page number that is too large, and one of another page
+		l.damage(l.ends[2] + bit)
+		if d := must[*logDamage](t)(damagedLog(database)); d.copied || !d.lost() {
+			t.Errorf("byte %d of a page number: %+v", bit, d)
+		}
+		l.damage(l.ends[2] + bit)
+	}
+	l.damage(l.ends[2] + 24 + 10)
+	last := must[[]byte](t)(os.ReadFile(l.log()))[l.ends[5]-walFrame:]
+	text := must[[]byte](t)(os.ReadFile(database))
+	text[int64(binary.BigEndian.Uint32(last))*4096-1] ^= 1
+	l.ok(os.WriteFile(database, text, 0o600))
+	if d := must[*logDamage](t)(damagedLog(database)); d.copied || !d.lost() {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -171,18 +229,18 @@ func TestAWriteThatACrashCutIsNoDamageOfTheLog(t *testing.T) {
 func TestAnyByteOfALogBelongsToItsFrame(t *testing.T) {
 	l := fiveUploadsInTheLog(t)
 	whole := must[[]byte](t)(os.ReadFile(l.log()))
-	third := (l.ends[2]-32)/logFrame + 1
+	third := (l.ends[2]-32)/walFrame + 1
 	for name, c := range map[string]struct{ at, frame int64 }{
 		"a sequence number in the header": {12, 0},
 		"a page number":                   {l.ends[2], third},
 		"a salt":                          {l.ends[2] + 8, third},
 		"a checksum":                      {l.ends[2] + 16, third},
-		"the last byte of a page":         {l.ends[2] + logFrame - 1, third},
+		"the last byte of a page":         {l.ends[2] + walFrame - 1, third},
 		"the frame before":                {l.ends[2] - 1, third - 1},
 	} {
 		l.ok(os.WriteFile(l.log(), whole, 0o600))
 		l.damage(c.at)
-		if d := must[*logDamage](t)(scanLog(l.log())); !d.lost() || d.frame != c.frame {
+		if d := must[*logDamage](t)(scanLog(l.log(), logPages{})); !d.lost() || d.frame != c.frame {
 			t.Errorf("%s: %+v, want frame %d", name, d, c.frame)
 		}
 	}
@@ -190,7 +248,7 @@ func TestAnyByteOfALogBelongsToItsFrame(t *testing.T) {
 		"a sound log": whole, "a log that ends within a frame": whole[:len(whole)-100], "an empty log": nil, "no log": []byte(strings.Repeat("x", 9000)),
 	} {
 		l.ok(os.WriteFile(l.log(), text, 0o600))
-		if d := must[*logDamage](t)(scanLog(l.log())); d != nil {
+		if d := must[*logDamage](t)(scanLog(l.log(), logPages{})); d != nil {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -211,7 +269,7 @@ func TestFramesOfAnOlderLogAreNoDamage(t *testing.T) {
 	if after := must[os.FileInfo](t)(os.Stat(log)).Size(); after != before {
 		t.Fatalf("the log went from %d to %d bytes: the test proves nothing", before, after)
 	}
-	if d := must[*logDamage](t)(scanLog(log)); d != nil {
+	if d := must[*logDamage](t)(scanLog(log, logPages{})); d != nil {
 		t.Errorf("%+v", d)
 	}
 }
