@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"path"
+	"strings"
+
+	"leakdiff/analysis"
+)
 
 // keep registers names that are no secret: programs, and functions with their packages.
 // Each word of them is kept, so a directory with such a name stays. Where a word is also the
@@ -25,9 +30,18 @@ func (r *Redactor) keep(names ...string) {
 // codeSigns join the words of a name of code.
 const codeSigns = "/.()*[]·{}"
 
-// inCode reports a part of a text in lower case that belongs to a name of keep, or is the
-// directory of a source: "wombat" in "shop/wombat", "wombat.(*ledger).run" and
-// "wombat/a.go", if a package is called so, and not in "t0/wombat" or "wombat.tar.gz".
+// keepFile keeps the directory of a source beside its file, if its package has that name.
+func (r *Redactor) keepFile(f analysis.Frame) {
+	directory, file := path.Split(strings.ToLower(f.File))
+	name, _, _ := strings.Cut(path.Base(strings.ToLower(f.Func)), ".")
+	if word, _ := firstWord(file); path.Base(directory) == name {
+		r.neighbours[[2]string{name, word}] = true
+	}
+}
+
+// inCode reports a part of a text in lower case that belongs to a name of keep or keepFile:
+// "wombat" in "shop/wombat", "wombat.(*ledger).run" and "wombat/a.go", and not in "t0/wombat" or
+// "wombat.tar.gz".
 func (r *Redactor) inCode(text string, from, to int) bool {
 	name := text[from:to]
 	if !r.public[name] {
@@ -37,12 +51,8 @@ func (r *Redactor) inCode(text string, from, to int) bool {
 	if len(before) < from && r.neighbours[[2]string{before[strings.LastIndexFunc(before, outsideWord)+1:], name}] {
 		return true
 	}
-	next, rest := firstWord(after)
-	if len(after) < len(text)-to && r.neighbours[[2]string{name, next}] {
-		return true
-	}
-	ending, _ := firstWord(strings.TrimPrefix(rest, "."))
-	return strings.HasPrefix(rest, ".") && text[to] == '/' && sources()[ending]
+	next, _ := firstWord(after)
+	return len(after) < len(text)-to && r.neighbours[[2]string{name, next}]
 }
 
 func firstWord(text string) (word, rest string) {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -122,7 +123,7 @@ func TestTheNameOfAProgramStaysInNamesOfCode(t *testing.T) {
 		{"wombat", "program-1"},
 		{"t0/wombat/lsof.txt and wombat.tar.gz", "t0/program-1/lsof.txt and program-1.tar.gz"},
 		{"Wombat.Open, of wombat: shop/wombat.(*Ledger).run <- wombat.Open", "Wombat.Open, of program-1: shop/wombat.(*Ledger).run <- wombat.Open"},
-		{"/src/wombat/a.go, /src/wombat/a.log, /x/shop/wombat", "/src/wombat/a.go, /src/program-1/a.log, /x/shop/wombat"},
+		{"/src/wombat/a.go, /src/wombat/main.go, /x/shop/wombat", "/src/wombat/a.go, /src/program-1/main.go, /x/shop/wombat"},
 		{"shop wombat Open", "shop program-1 Open"},
 		{"wombat.", "program-1."},
 		{"/wombat", "/program-1"},
@@ -130,6 +131,8 @@ func TestTheNameOfAProgramStaysInNamesOfCode(t *testing.T) {
 		r := newRedactor()
 		r.know(Programs, "wombat")
 		r.keepFunction("shop/wombat.(*Ledger).run", "shop/wombat.Open")
+		r.keepFile(analysis.Frame{Func: "shop/wombat.Open", File: "/src/shop/wombat/a.go"})
+		r.keepFile(analysis.Frame{Func: "main.main", File: "/src/wombat/main.go"})
 		if got := r.Text(tc.in); got != tc.want {
 			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
 		}

@@ -246,6 +246,7 @@ func (r *Redactor) learnCase(c *Case) {
 func (r *Redactor) learnSources(c *Case) {
 	seen := map[string]bool{}
 	learn := func(f analysis.Frame) {
+		r.keepFile(f)
 		if dir := f.File[:strings.LastIndexAny(f.File, `/\`)+1]; dir != "" && !seen[dir] {
 			seen[dir] = true
 			r.learnSource(f.File)
