@@ -69,11 +69,8 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	if err := refuseOlder(dir); err != nil {
 		return nil, err
 	}
-	// Without a server, this is who opens the log first.
-	if held, err := lock(filepath.Join(dir, lockFile)); err == nil {
-		if err := errors.Join(refuseDamagedLog(file), held.Close()); err != nil {
-			return nil, err
-		}
+	if err := refuseDamagedLog(dir); err != nil {
+		return nil, err
 	}
 	db, err := connect(file, 1, ofWriter)
 	if err != nil {

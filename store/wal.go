@@ -202,10 +202,15 @@ func endOfLog(err error) error {
 	return err
 }
 
-// refuseDamagedLog refuses to open a database whose log is damaged: opening it ends the log at
-// the damage.
-func refuseDamagedLog(database string) error {
-	d, err := damagedLog(database)
+// refuseDamagedLog refuses a data directory whose log is damaged, because what opens the database
+// sees nothing after the damage. A server that runs there has read its log.
+func refuseDamagedLog(dir string) error {
+	held, err := lock(filepath.Join(dir, lockFile))
+	if err != nil {
+		return nil
+	}
+	defer held.Close()
+	d, err := damagedLog(filepath.Join(dir, databaseFile))
 	if err != nil || d == nil || !d.lost() && !d.copied {
 		return err
 	}

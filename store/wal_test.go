@@ -120,6 +120,8 @@ func TestADamagedLogIsNamedAndTheUploadsThatItLostAreAdopted(t *testing.T) {
 	}
 	_, err = OpenAccounts(t.Context(), l.dir)
 	wantCode(t, err, "damaged_log")
+	_, err = Backup(t.Context(), BackupConfig{Dir: l.dir, To: filepath.Join(t.TempDir(), "copy")})
+	wantCode(t, err, "damaged_log")
 	wantEqual(t, before, everyFile(t, l.dir))
 
 	repaired := must[*Checked](t)(Repair(l.ctx, l.dir, "", nil))
