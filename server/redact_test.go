@@ -307,6 +307,44 @@ func TestNamesOfUploadedFilesAreNotShared(t *testing.T) {
 	}
 }
 
+// The package keeps its name, and nothing else that is called as the program is.
+func TestAProgramIsReplacedAlthoughAPackageHasItsName(t *testing.T) {
+	s := newSite(t)
+	files := map[string]string{}
+	for i, n := range []int{3, 13, 23, 33} {
+		dir := fmt.Sprintf("t%d/wombat/", i)
+		dump := "goroutine 1 [running]:\nmain.main()\n\t/src/wombat/main.go:3 +0x1\n\n"
+		for k := range n {
+			dump += fmt.Sprintf("goroutine %d [select, 5 minutes]:\nshop/wombat.(*Ledger).run(0xc000010000)\n\t/src/shop/wombat/a.go:1 +0x1\ncreated by shop/wombat.Open in goroutine 1\n\t/src/shop/wombat/b.go:3 +0x1\n\n", 9+k)
+		}
+		files[dir+"captured_at"], files[dir+"comm"], files[dir+"goroutines.txt"] = fmt.Sprintf("2026-07-01T0%d:00:00Z\n", i), "wombat\n", dump
+	}
+	up := s.put("wombat.tgz", tgz(t, files))
+	doc := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body)
+	if up.Snapshots[0].Process != "wombat" || len(doc.Series[0].Findings) == 0 {
+		t.Fatalf("%+v: the test proves nothing", up.Snapshots[0])
+	}
+	kept := regexp.MustCompile(`shop/wombat\b|wombat\.(?:\(\*Ledger\)|Open)|wombat/[ab]\.go`)
+	markup := regexp.MustCompile(`<wbr>|</?(?:span|b|mark)\b[^>]*>`)
+	in := "?case=" + up.Case
+	for _, address := range []string{
+		"/cases/" + up.Case, "/snapshots/" + up.Snapshots[3].ID + in, "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in,
+		"/families/" + url.PathEscape(doc.Series[0].Families[0].Fingerprint) + in, "/snapshots/" + up.Snapshots[3].ID + "/flame" + in,
+	} {
+		made := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"view":%q}`, address))).body)
+		for _, suffix := range []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".svg"} {
+			page := markup.ReplaceAllString(strings.ReplaceAll(s.get("/p/"+made.ID+suffix).body, `\`, ""), "")
+			if suffix == ".txt" && (!kept.MatchString(page) || !strings.Contains(page, "program-1")) {
+				t.Errorf("%s%s: the package or the program is not there: %s", address, suffix, page)
+			}
+			rest := kept.ReplaceAllString(page, "")
+			if at := strings.Index(strings.ToLower(rest), "wombat"); at >= 0 {
+				t.Errorf("%s%s tells the name of the program: …%s…", address, suffix, rest[max(0, at-120):min(len(rest), at+60)])
+			}
+		}
+	}
+}
+
 func TestAReceiptSaysWhereAValueStandsFirst(t *testing.T) {
 	s := newSite(t)
 	up := s.put("a.tgz", tgz(t, map[string]string{

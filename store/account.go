@@ -69,6 +69,9 @@ func OpenAccounts(ctx context.Context, dir string) (*Accounts, error) {
 	if err := refuseOlder(dir); err != nil {
 		return nil, err
 	}
+	if err := refuseDamagedLog(dir); err != nil {
+		return nil, err
+	}
 	db, err := connect(file, 1, ofWriter)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,9 @@ func Backup(ctx context.Context, cfg BackupConfig) (*Manifest, error) {
 	if err := errors.Join(isDataDir(cfg.Dir), refuseOlder(cfg.Dir)); err != nil {
 		return nil, err
 	}
+	if err := refuseDamagedLog(cfg.Dir); err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(cfg.To); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, &analysis.Fault{Code: "exists", What: notBackedUp, Where: cfg.To, Why: "there is something by this name", Hint: "Give --to another name."})
 	}

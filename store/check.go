@@ -21,6 +21,7 @@ type Subject string
 
 const (
 	OfDatabase  Subject = "database"
+	OfLog       Subject = "log"
 	OfReference Subject = "reference"
 	OfUpload    Subject = "upload"
 	OfResult    Subject = "result"
@@ -122,10 +123,15 @@ func check(ctx context.Context, cfg checkConfig) (*checker, error) {
 	c := &checker{
 		Checked: &Checked{InUse: cfg.inUse, Findings: []Finding{}}, dir: cfg.dir, to: cfg.to,
 		blobs: blob.OpenReadOnly(blob.Config{Dir: filepath.Join(cfg.dir, blobDir), Log: slog.New(slog.DiscardHandler)}),
-		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, unread: map[int64]checkedSnapshot{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{},
+		cases: map[int64]checkedCase{}, bundles: map[int64]*checkedBundle{}, unread: map[int64]checkedSnapshot{}, used: map[string]*usedBlob{}, objects: map[string]string{}, tallies: map[string]tally{}, forgotten: map[string]bool{},
 	}
 	defer c.packer.close()
-	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse)
+	if !cfg.inUse {
+		if err := c.log(); err != nil {
+			return nil, err
+		}
+	}
+	db, version, err := openReadOnly(ctx, cfg.dir, cfg.inUse, c.withoutLog)
 	if codeOf(err) == "damaged" {
 		c.unreadableDatabase(err)
 		return c, nil
@@ -199,14 +205,14 @@ func codeOf(err error) string {
 }
 
 // openReadOnly opens the database of a data directory to read, and returns its version. A
-// server may run on it if inUse.
-func openReadOnly(ctx context.Context, dir string, inUse bool) (*sql.DB, int, error) {
+// server may run on it if inUse. withoutLog reads what the file alone has.
+func openReadOnly(ctx context.Context, dir string, inUse, withoutLog bool) (*sql.DB, int, error) {
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
 		return nil, 0, err
 	}
 	settings := ofReader + "&mode=ro"
-	if wal, err := os.Stat(file + "-wal"); !inUse && (err != nil || wal.Size() == 0) {
+	if wal, err := os.Stat(file + "-wal"); !inUse && (withoutLog || err != nil || wal.Size() == 0) {
 		// Without a log nothing can change, and SQLite makes no files beside the database.
 		settings += "&immutable=1"
 	}
@@ -255,6 +261,11 @@ type checker struct {
 	// after their rows were read.
 	lost    []string
 	deleted bool
+	// cut is a damage of the log that lost transactions, forgotten the uploads that are deleted.
+	cut       *logDamage
+	forgotten map[string]bool
+	// withoutLog leaves out a damaged log of which the database has everything.
+	withoutLog bool
 }
 
 // openBucket opens the bucket of the uploads. It refuses if they are there and nobody said

@@ -106,6 +106,7 @@ func (c *checker) row(ctx context.Context, r record) error {
 		c.Cases++
 		c.cases[r.int("seq")] = checkedCase{r.text("id"), r.text("deleting") != ""}
 	case "blob":
+		c.forgotten[r.text("sha256")] = r.int("forgotten") != 0
 		if !r.null("object") {
 			c.objects[r.text("sha256")] = r.text("object")
 		}

@@ -130,7 +130,11 @@ func (c *checker) unknown() error {
 	}
 	n, bytes := 0, int64(0)
 	for _, e := range stored {
-		if c.used[e.SHA256] == nil {
+		switch {
+		case c.used[e.SHA256] != nil:
+		case c.cut != nil && !c.forgotten[e.SHA256]:
+			c.add(withoutCase(e))
+		default:
 			n, bytes = n+1, bytes+e.Stored
 		}
 	}

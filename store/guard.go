@@ -79,9 +79,19 @@ func (s *Store) tighten(ctx context.Context, dir string) {
 // mayBegin refuses to create a database beside uploads unless cfg allows it, because their
 // database is lost or on an unmounted volume.
 func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
+	damage, err := damagedLog(file)
+	if err == nil && damage != nil && damage.copied {
+		err = s.keepLost(ctx, damage.file)
+	}
+	if err != nil {
+		return err
+	}
 	begun, err := hasSchema(ctx, file)
 	if err != nil {
 		return err
+	}
+	if damage.lost() && !cfg.pastDamage && (begun || !cfg.NewDatabase) {
+		return damage.fault()
 	}
 	if begun {
 		if cfg.NewDatabase && !cfg.moving { // a move begins one and goes on in it
@@ -152,7 +162,7 @@ func (s *Store) keepLost(ctx context.Context, file string) error {
 	}
 	kept := file + ".lost-" + s.time().Format("20060102T150405")
 	if err = os.Rename(file, kept); err == nil {
-		s.log.WarnContext(ctx, "a file of the lost database is kept", "file", kept)
+		s.log.WarnContext(ctx, "a file of the database is set aside and kept", "file", kept)
 	}
 	return err
 }

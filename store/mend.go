@@ -14,8 +14,9 @@ import (
 
 // Repair is Check, and then mends what can be mended without losing anything: it sets
 // damaged uploads aside, queues readings again, drops stored reports and sums that are made
-// again from results, and removes the temporary files of a crash. It never deletes an
-// upload. The error is an *analysis.Fault with Code "locked" if another process has the
+// again from results, and removes the temporary files of a crash. Where the log lost
+// transactions, it keeps a copy of the log and adopts the uploads that have no case. It never
+// deletes an upload. The error is an *analysis.Fault with Code "locked" if another process has the
 // directory open. A damaged database is not written to.
 func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked, error) {
 	if err := errors.Join(isDataDir(dir), refuseOlder(dir)); err != nil {
@@ -34,13 +35,21 @@ func Repair(ctx context.Context, dir, blobs string, log *slog.Logger) (*Checked,
 	if !toMend || found.damagedDatabase() {
 		return found, nil
 	}
-	s, err := Open(ctx, Config{Dir: dir, Blobs: blobs, Log: log})
+	if c.cut != nil {
+		if err := keepLog(ctx, c.cut); err != nil {
+			return nil, err
+		}
+	}
+	s, err := Open(ctx, Config{Dir: dir, Blobs: blobs, Log: log, pastDamage: c.cut != nil})
 	if err != nil {
 		return nil, err
 	}
+	if c.cut != nil {
+		err = s.adopt(ctx, dir, found.Findings)
+	}
 	for i := range found.Findings {
 		f := &found.Findings[i]
-		if f.Mend == "" {
+		if f.Mend == "" || f.Subject == OfLog && c.cut != nil {
 			continue
 		}
 		if failed := s.mend(ctx, dir, f); failed != nil {

@@ -16,8 +16,9 @@ import (
 )
 
 // migrate creates the schema, or upgrades the database from its user_version to the last
-// migration. Each step is one transaction that also sets user_version.
-func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error {
+// migration. Each step is one transaction that also sets user_version, and the mark of a move
+// if the schema is new.
+func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, mark string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return err
@@ -25,8 +26,11 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error 
 	if err := knownVersion(version, all); err != nil {
 		return err
 	}
+	if version > 0 {
+		mark = ""
+	}
 	for _, m := range after(version, all) {
-		if err := step(ctx, db, m); err != nil {
+		if err := step(ctx, db, m, mark); err != nil {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}
@@ -38,7 +42,7 @@ func after(version int, all []migrations.Migration) []migrations.Migration {
 	return all[max(version-migrations.Base, 0):]
 }
 
-func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {
+func step(ctx context.Context, db *sql.DB, m migrations.Migration, mark string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -50,7 +54,18 @@ func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.Version)); err != nil {
 		return err
 	}
+	if err := markMove(ctx, tx, mark); err != nil {
+		return err
+	}
 	return tx.Commit()
+}
+
+func markMove(ctx context.Context, tx *sql.Tx, mark string) error {
+	if mark == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, setSettingSQL, moveSetting, mark)
+	return err
 }
 
 // knownVersion refuses the version of a database that this program cannot read. 0 is that of a

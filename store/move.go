@@ -52,19 +52,26 @@ func Move(ctx context.Context, cfg MoveConfig) (moved Moved, err error) {
 		return moved, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	cfg.To.moving, cfg.To.NewDatabase = true, true
+	m := &move{from: from, report: cfg.Progress}
+	if err := from.unserved(ctx, "--from"); err != nil {
+		return moved, err
+	}
+	if err := m.source(ctx); err != nil {
+		return moved, fault("moving the database", err)
+	}
+	cfg.To.moving, cfg.To.NewDatabase, cfg.To.mark = true, true, noRowsYet
 	to, err := Open(ctx, cfg.To)
 	if err != nil {
 		return moved, err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	m := &move{from: from, to: to, report: cfg.Progress}
+	m.to = to
 	if m.uploads = cfg.To.Blobs; m.uploads == "" {
 		if m.uploads, err = filepath.Abs(cfg.To.Dir); err != nil {
 			return moved, err
 		}
 	}
-	if err := errors.Join(from.unserved(ctx, "--from"), to.unserved(ctx, "--to")); err != nil {
+	if err := to.unserved(ctx, "--to"); err != nil {
 		return moved, err
 	}
 	err = m.run(ctx)
@@ -105,6 +112,9 @@ const (
 	originSetting = "database id"
 	moveSetting   = "unfinished move"
 )
+
+// noRowsYet is the state of a move whose target has its schema and no more.
+const noRowsYet = `{}`
 
 type move struct {
 	from, to *Store
@@ -163,32 +173,32 @@ func (m *move) run(ctx context.Context) error {
 	})
 }
 
-// begin names the source, and finds how far an earlier move came.
-func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
+// source names the source, and refuses one that has nothing to copy.
+func (m *move) source(ctx context.Context) error {
 	used, err := m.from.hasRows(ctx, "cases", "permalink", "token")
 	if err != nil {
-		return mark, err
+		return err
 	}
 	if used == "" {
-		return mark, &analysis.Fault{Code: "not_found", What: "nothing was moved", Where: "--from", Why: "it has no case, no permalink and no token", Hint: "Give --from the database that the server used."}
+		return &analysis.Fault{Code: "not_found", What: "nothing was moved", Where: "--from", Why: "it has no case, no permalink and no token", Hint: "Give --from the database that the server used."}
 	}
 	var set bool
-	if m.origin, set, err = m.from.Setting(ctx, originSetting); err != nil {
-		return mark, err
+	if m.origin, set, err = m.from.Setting(ctx, originSetting); err != nil || set {
+		return err
 	}
-	if !set {
-		if m.origin, err = m.from.newID("d"); err != nil {
-			return mark, err
-		}
-		if err := m.from.SetSetting(ctx, originSetting, m.origin); err != nil {
-			return mark, err
-		}
+	if m.origin, err = m.from.newID("d"); err != nil {
+		return err
 	}
+	return m.from.SetSetting(ctx, originSetting, m.origin)
+}
+
+// begin finds how far an earlier move came.
+func (m *move) begin(ctx context.Context) (mark moveMark, err error) {
 	text, set, err := m.to.Setting(ctx, moveSetting)
 	if err != nil {
 		return mark, err
 	}
-	if set {
+	if set && text != noRowsYet {
 		if err := json.Unmarshal([]byte(text), &mark); err != nil {
 			return mark, err
 		}

@@ -7,12 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"leakdiff/analysis"
 	"leakdiff/internal/test/cluster"
+	"leakdiff/migrations"
 	"leakdiff/samples/corpus"
 	"leakdiff/store/blob"
 )
@@ -89,6 +91,7 @@ func TestAMoveCopiesEveryRowAndUpload(t *testing.T) {
 		{"does not go on with another place for the uploads", moveKeepsThePlaceOfUploads},
 		{"forgets what a server kept in an empty place", moveForgetsSettings},
 		{"is found complete when it is made again", moveIsFoundComplete},
+		{"that ends before its first row is not served", moveEndsBeforeItsFirstRow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.proof(t, moving(t), Config{Dir: t.TempDir(), Database: server.Database(t)})
@@ -239,6 +242,65 @@ func moveOn(t *testing.T, from, to Config) Moved {
 			t.Fatal(err)
 		}
 	}
+}
+
+func TestAMoveIntoAFileThatEndsBeforeItsFirstRowIsNotServed(t *testing.T) {
+	moveEndsBeforeItsFirstRow(t, moving(t), Config{Dir: t.TempDir()})
+}
+
+// A process that is killed after the target got its schema leaves what the opening left.
+func moveEndsBeforeItsFirstRow(t *testing.T, f *fixture, there Config) {
+	want := f.everything()
+	f.close()
+	opening := there
+	opening.moving, opening.NewDatabase, opening.mark = true, true, noRowsYet
+	s, err := Open(t.Context(), opening)
+	f.ok(err)
+	f.ok(s.Close())
+	_, err = Open(t.Context(), there)
+	for code(err) == "locked" {
+		_, err = Open(t.Context(), there)
+	}
+	wantCode(t, err, "unfinished_move")
+	moveOn(t, f.config(), there)
+	other := &fixture{t: t, ctx: t.Context(), dir: there.Dir, database: there.Database, clock: f.clock}
+	other.reopen()
+	defer other.close()
+	got := other.everything()
+	delete(want, "setting") // the source got its id
+	delete(got, "setting")
+	wantEqual(t, want, got)
+	f.reopen()
+}
+
+func TestASchemaAndTheMarkOfItsMoveAreOneTransaction(t *testing.T) {
+	db, err := connect(filepath.Join(t.TempDir(), databaseFile), 1, ofWriter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	noSettings := []migrations.Migration{{Version: 102, Name: "without settings", SQL: `CREATE TABLE extra (a INTEGER) STRICT;`}}
+	if err := migrate(t.Context(), db, noSettings, noRowsYet); err == nil {
+		t.Fatal("a mark was set without a table for it")
+	}
+	var version, made int
+	err = db.QueryRowContext(t.Context(), `SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&version, &made)
+	if version != 0 || made != 0 || err != nil {
+		t.Errorf("version %d with %d tables, %v: a schema without its mark", version, made, err)
+	}
+}
+
+// What is refused for the sake of its source leaves its target as it was.
+func TestAMoveOfNothingMarksNothing(t *testing.T) {
+	f := openFile(t)
+	f.close()
+	there := Config{Dir: t.TempDir(), Now: f.clock.Now}
+	_, err := Move(t.Context(), MoveConfig{From: f.config(), To: there})
+	wantCode(t, err, "not_found")
+	other := &fixture{t: t, ctx: t.Context(), dir: there.Dir, clock: f.clock}
+	other.reopen()
+	other.close()
+	f.reopen()
 }
 
 func moveIsRefusedBesideServers(t *testing.T, f *fixture, there Config) {

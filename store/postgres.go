@@ -423,8 +423,8 @@ func versionOf(ctx context.Context, db interface {
 	return version, err
 }
 
-// migratePostgres brings the schema up to date, or creates it.
-func migratePostgres(ctx context.Context, db *sql.DB) error {
+// migratePostgres brings the schema up to date, or creates it with the mark of a move.
+func migratePostgres(ctx context.Context, db *sql.DB, mark string) error {
 	all, err := migrations.Postgres()
 	if err != nil {
 		return err
@@ -455,6 +455,12 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version VALUES (?)`, m.Version); err != nil {
 			return err
 		}
+	}
+	if version > 0 {
+		mark = ""
+	}
+	if err := markMove(ctx, tx, mark); err != nil {
+		return err
 	}
 	return tx.Commit()
 }

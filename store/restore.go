@@ -187,7 +187,7 @@ func (r *restoring) complete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return migrate(ctx, r.writer, all)
+	return migrate(ctx, r.writer, all, "")
 }
 
 // freeName returns the name, with a number if there is something of that name.

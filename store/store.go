@@ -61,6 +61,11 @@ type Config struct {
 	Existing bool
 	// moving opens a database that a move or a restore is writing.
 	moving bool
+	// mark says in a new schema that a move has begun to write it, "" for no move. A crash never
+	// leaves one without the other.
+	mark string
+	// pastDamage opens a database whose log is damaged, and ends the log there.
+	pastDamage bool
 	// version is the version of a database to create, 0 for the last one.
 	version int
 	// program names the program to PostgreSQL, usualProgram for "".
@@ -105,8 +110,8 @@ type Store struct {
 // crash: it queues unfinished jobs again and removes their rows. The error is an
 // *analysis.Fault with Code "locked" if another process has the directory open,
 // "newer_database" if a newer leakdiff wrote it, "older_database" if it is from before the
-// first release, "damaged" if the file is no database, "no_database" if uploads exist without
-// a database. All files become accessible to their
+// first release, "damaged" if the file is no database, "damaged_log" if transactions in its
+// log would be lost, "no_database" if uploads exist without a database. All files become accessible to their
 // owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log, reaper: reaper{wanted: make(chan struct{}, 1)}}
@@ -219,7 +224,7 @@ func (s *Store) openSQLite(ctx context.Context, cfg Config) error {
 	if cfg.version > 0 {
 		all = all[:cfg.version-migrations.Base]
 	}
-	if err := migrate(ctx, s.writer, all); err != nil {
+	if err := migrate(ctx, s.writer, all, cfg.mark); err != nil {
 		return err
 	}
 	s.reader, err = connect(file, readers, ofReader)
@@ -251,7 +256,7 @@ func (s *Store) openPostgres(ctx context.Context, cfg Config) (err error) {
 			return err
 		}
 	}
-	if err := migratePostgres(ctx, s.writer); err != nil {
+	if err := migratePostgres(ctx, s.writer, cfg.mark); err != nil {
 		return err
 	}
 	if s.beats, err = connectPostgres(cfg.Database, 1, alongside, program, s.log); err != nil {

@@ -629,7 +629,7 @@ func TestAFailedMigrationChangesNothingAndCanBeRepeated(t *testing.T) {
 	bad := append(all[:len(all):len(all)], migrations.Migration{Version: all[len(all)-1].Version + 1, Name: "half good", SQL: `
 CREATE TABLE extra (a INTEGER) STRICT;
 INSERT INTO missing VALUES (1);`})
-	if err := migrate(f.ctx, f.writer, bad); err == nil || !strings.Contains(err.Error(), "half good") {
+	if err := migrate(f.ctx, f.writer, bad, ""); err == nil || !strings.Contains(err.Error(), "half good") {
 		t.Fatalf("got %v, want an error that names the migration", err)
 	}
 	var version int
@@ -641,7 +641,7 @@ INSERT INTO missing VALUES (1);`})
 CREATE TABLE extra (a INTEGER) STRICT;
 INSERT INTO extra VALUES (1);`})
 	for range 2 {
-		f.ok(migrate(f.ctx, f.writer, good))
+		f.ok(migrate(f.ctx, f.writer, good, ""))
 	}
 	if n := f.rows("extra"); n != 1 {
 		t.Errorf("the migration ran %d times", n)

@@ -95,6 +95,13 @@ func TestAMoveFromOrToNowhereIsRefused(t *testing.T) {
 	if status := serve(t, dir, "--no-samples").stop(); status != exitDone {
 		t.Fatal(status)
 	}
+	full := t.TempDir()
+	if status := serve(t, full, "--no-samples").stop(); status != exitDone {
+		t.Fatal(status)
+	}
+	if got := execute(t, nil, "token", "create", "--data", full, "--name", "ci", "--role", "read", "--expires", "30d"); got.status != exitDone {
+		t.Fatalf("%+v", got)
+	}
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -106,7 +113,7 @@ func TestAMoveFromOrToNowhereIsRefused(t *testing.T) {
 		"a mistyped address":      {[]string{"--from", dir, "--to", "postgresl://u:secret@127.0.0.1/x"}, "it is neither a directory nor postgres://"},
 		"no uploads":              {[]string{"--from", "postgres://127.0.0.1:1/x", "--from-data", filepath.Join(dir, "none"), "--to", filepath.Join(dir, "new")}, "it has no blobs"},
 		"a directory twice":       {[]string{"--from", dir, "--from-data", dir, "--to", filepath.Join(dir, "new")}, "Leave --from-data out"},
-		"a database that is away": {[]string{"--from", dir, "--to", "postgres://127.0.0.1:1/x", "--to-data", filepath.Join(dir, "new")}, "does not answer"},
+		"a database that is away": {[]string{"--from", full, "--to", "postgres://127.0.0.1:1/x", "--to-data", filepath.Join(dir, "new")}, "does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"migrate"}, c.args...)...)

@@ -155,20 +155,6 @@ var manyHosts = set(`alerts auth backend backup broker build cache client cloud 
 	repo repository router sample search secondary series server session shared site slave smtp source stack staging state static status storage store stream support
 	system table test thread threads ticket tickets time trace traffic upload vault version view waiting watch weblog wiki work worker workers workspace write writer`)
 
-// keep registers names that are no secret: programs, and functions with their packages.
-// Each word of them is kept, so a directory with such a name stays.
-func (r *Redactor) keep(names ...string) {
-	for _, n := range names {
-		n = shown(n)
-		for _, element := range strings.Split(strings.ToLower(n), "/") {
-			r.public[element] = true
-		}
-		for _, word := range strings.FieldsFunc(strings.ToLower(n), func(c rune) bool { return strings.ContainsRune("/.()*[]·,{} ", c) }) {
-			r.public[word] = true
-		}
-	}
-}
-
 // learnText searches one text for names of users, pods, namespaces and directories.
 // They are then hidden wherever they occur, even where a text contains only a part of
 // the context that revealed them.
@@ -438,7 +424,7 @@ func (r *Redactor) tableNames(t *table, s string) string {
 			name := low.text[at : at+n]
 			rule, ok := t.names[name]
 			from, to := low.place(at), low.place(at+n)
-			if !ok || from < 0 || to <= from || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
+			if !ok || from < 0 || to <= from || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) || rule != Hosts && r.inCode(low.text, at, at+n) {
 				continue
 			}
 			b.WriteString(s[done:from])

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -114,5 +115,26 @@ func TestDirectoriesThatLeadToAProgramAreHiddenAndItsPackagesAreNot(t *testing.T
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestTheNameOfAProgramStaysInNamesOfCode(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"wombat", "program-1"},
+		{"t0/wombat/lsof.txt and wombat.tar.gz", "t0/program-1/lsof.txt and program-1.tar.gz"},
+		{"Wombat.Open, of wombat: shop/wombat.(*Ledger).run <- wombat.Open", "Wombat.Open, of program-1: shop/wombat.(*Ledger).run <- wombat.Open"},
+		{"/src/wombat/a.go, /src/wombat/main.go, /x/shop/wombat", "/src/wombat/a.go, /src/program-1/main.go, /x/shop/wombat"},
+		{"shop wombat Open", "shop program-1 Open"},
+		{"wombat.", "program-1."},
+		{"/wombat", "/program-1"},
+	} {
+		r := newRedactor()
+		r.know(Programs, "wombat")
+		r.keepFunction("shop/wombat.(*Ledger).run", "shop/wombat.Open")
+		r.keepFile(analysis.Frame{Func: "shop/wombat.Open", File: "/src/shop/wombat/a.go"})
+		r.keepFile(analysis.Frame{Func: "main.main", File: "/src/wombat/main.go"})
+		if got := r.Text(tc.in); got != tc.want {
+			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
+		}
 	}
 }

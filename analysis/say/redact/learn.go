@@ -38,8 +38,9 @@ const (
 // namespaces, users, directories and files in the evidence and in the texts of people,
 // and hides each of them wherever a part of it occurs.
 //
-// The order matters. Words that are no secret come first, because a name is hidden only
-// if no program or function has it. Then come all names, and last their places.
+// The order matters. Programs come first: a program is not well-known because a package has
+// its name. Then come the words of functions, because other names are hidden only if no
+// function has them, then all names, and last their places.
 func New(cases ...Case) *Redactor {
 	r := newRedactor()
 	users := map[string]bool{}
@@ -47,10 +48,10 @@ func New(cases ...Case) *Redactor {
 		cases[i].users(users)
 	}
 	for i := range cases {
-		r.keepFunctions(&cases[i])
+		r.keepPrograms(&cases[i], users)
 	}
 	for i := range cases {
-		r.keepPrograms(&cases[i], users)
+		r.keepFunctions(&cases[i])
 	}
 	for i := range cases {
 		for snap := range cases[i].snapshots() {
@@ -132,9 +133,8 @@ func (c *Case) users(names map[string]bool) {
 	delete(names, "")
 }
 
-// keepPrograms keeps the names of well-known programs and of those that packages are
-// named after. A program with the name of a user may be that user's own, so it is hidden
-// as any other.
+// keepPrograms keeps the names of well-known programs. A program with the name of a user
+// may be that user's own, so it is hidden as any other.
 func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 	for _, snapshots := range c.Series {
 		r.keepProgram(snapshots[0].Process.Name.Value, users)
@@ -246,6 +246,7 @@ func (r *Redactor) learnCase(c *Case) {
 func (r *Redactor) learnSources(c *Case) {
 	seen := map[string]bool{}
 	learn := func(f analysis.Frame) {
+		r.keepFile(f)
 		if dir := f.File[:strings.LastIndexAny(f.File, `/\`)+1]; dir != "" && !seen[dir] {
 			seen[dir] = true
 			r.learnSource(f.File)

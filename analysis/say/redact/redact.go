@@ -51,8 +51,10 @@ const mostFirst = 20
 type Redactor struct {
 	// known are names with the rule that hides them.
 	known table
-	// public are words that are no secret: those of programs and functions.
-	public map[string]bool
+	// public are words that are no secret: those of programs and functions. neighbours are
+	// two of them, one after the other in such a name.
+	public     map[string]bool
+	neighbours map[[2]string]bool
 	// same are synonyms that share the pseudonym of another name: the file "x.tgz" and
 	// the snapshot "x". Those in whole are found only as words of their own.
 	same  map[string]string
@@ -121,7 +123,7 @@ var (
 
 // newRedactor makes a redactor that knows only the names of these hosts.
 func newRedactor(hosts ...string) *Redactor {
-	r := &Redactor{known: table{names: map[string]Rule{}}, unknown: table{names: map[string]Rule{}}, searched: map[unknownText]bool{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
+	r := &Redactor{known: table{names: map[string]Rule{}}, unknown: table{names: map[string]Rule{}}, searched: map[unknownText]bool{}, public: map[string]bool{}, neighbours: map[[2]string]bool{}, same: map[string]string{}, whole: map[string]bool{},
 		names: map[string]map[string]string{}, issued: map[string]bool{}, real: map[string]bool{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
 	r.know(Hosts, hosts...)
 	return r
