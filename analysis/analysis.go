@@ -24,6 +24,9 @@ const (
 // No family has it.
 const KindSocket Kind = "socket"
 
+// KindCount is that of numbers of which nothing says what they are of.
+const KindCount Kind = "count"
+
 // KindObject is that of the objects of one type, which are counted over all hosts as the
 // members of a family are. No snapshot has a family of it.
 const KindObject Kind = "object"
@@ -215,6 +218,8 @@ type Totals struct {
 	// Sockets is the number of sockets if socket tables alone show the descriptors of
 	// the process (netstat -p): Descriptors is nil then.
 	Sockets *int `json:"sockets,omitempty"`
+	// Numbers is a count of which nothing says what it is of.
+	Numbers *int `json:"numbers,omitempty"`
 }
 
 // Of returns the total of a kind, or nil. That of descriptors is of sockets if nothing
@@ -232,6 +237,8 @@ func (t Totals) Of(k Kind) *int {
 		return t.Descriptors
 	case KindWatch:
 		return t.Watches
+	case KindCount:
+		return t.Numbers
 	}
 	return nil
 }

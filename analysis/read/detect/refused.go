@@ -156,7 +156,6 @@ var refusals = []struct {
 	// Sockets.
 	{expression.Lazy(`^(Netid|State|Proto)\s.*\b(Local|Peer|Foreign)\b`), 0, "a table of sockets (ss or netstat) without the columns that are needed", helpSockets},
 	{expression.Lazy(`^\[?[\w.:*%-]+\]?:(\d+|\*)\s+\[?[\w.:*%-]+\]?:(\d+|\*)\s*$`), 2, "pairs of addresses of a table of sockets, without state and owner", helpSockets},
-	{expression.Lazy(`^\s*\d+ (ESTAB(LISHED)?|TIME[-_]WAIT|CLOSE[-_]WAIT|LISTEN|SYN[-_]SENT|FIN[-_]WAIT[-_]?[12])\s*$`), 1, "counts of sockets by their state, which list no socket", helpSockets},
 	{expression.Lazy(`^(ipv[46]\s+\d+ )?(tcp|udp)\s+\d+ \d+ .*\bsrc=\S+ dst=`), 1, "connections that the kernel tracks for all hosts (conntrack)", helpSockets},
 	{expression.Lazy(`^\S*[$#] (.*\W)?(lsof|lsfd|ls|find|ss|netstat|ps)\b.*\|\s*(wc -l|grep -c)`), 0, "a count of the rows of a listing, which names none of them", helpCounted},
 	// Answers and errors.

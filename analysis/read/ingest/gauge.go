@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
@@ -47,6 +48,12 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		}
 		q.figures[s.Figure] = s.Value
 	}
+	if at := slices.IndexFunc(found.All, func(s gauge.Sample) bool { return s.Figure == gauge.Unnamed }); at >= 0 {
+		first := &found.All[at]
+		r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Warning,
+			What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: they are kept and not compared",
+			Hint: "name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers"})
+	}
 	for _, q := range parts {
 		q.outcome = wording.Plural(len(q.figures), "count", "counts")
 	}
@@ -65,7 +72,7 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 // totalFigures are the figures that number all members of a kind.
 var totalFigures = map[analysis.Kind][]string{
 	analysis.KindGoroutine: {"go_goroutines"}, analysis.KindThread: {"os_threads"},
-	analysis.KindDescriptor: {"process_open_fds"}, analysis.KindWatch: {"inotify_watches"},
+	analysis.KindDescriptor: {"process_open_fds"}, analysis.KindWatch: {"inotify_watches"}, analysis.KindCount: {gauge.Unnamed},
 }
 
 // counted takes the totals of a group without a dump from its figures.
@@ -83,6 +90,8 @@ func (b *builder) counted() {
 					b.s.Totals.Descriptors = &n
 				case analysis.KindWatch:
 					b.s.Totals.Watches = &n
+				case analysis.KindCount:
+					b.s.Totals.Numbers = &n
 				}
 			}
 		}

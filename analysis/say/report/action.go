@@ -134,6 +134,9 @@ func (d *diagnosing) next(l answer) *Action {
 // name is how to capture who the members of a total are.
 func (d *diagnosing) name(l answer) *Action {
 	s := &d.r.Series[l.series]
+	if s.lead(l.finding).Kind == analysis.KindCount {
+		return &Action{Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
+	}
 	out := &Action{Text: "A count names nobody. Take captures that do, " + d.decisive(l) + ":", Captures: true, Command: d.collect(s, d.decidesIn(l))}
 	if s.lead(l.finding).Kind == analysis.KindGoroutine {
 		out.Command = strings.Replace(out.Command, "collect ", "collect --pprof http://HOST:PORT ", 1)

@@ -244,13 +244,13 @@ func hasCreators(s *analysis.Snapshot) bool {
 }
 
 func (j *JudgedSeries) judge(o Options) {
-	j.countTotals()
 	j.judgeFamilies(o)
 	j.kinds = object.Follow(j.Snapshots, j.Trend.Epochs)
 	j.orphans = object.FindOrphans(j.Snapshots, j.Trend.Epochs)
 }
 
 func (j *JudgedSeries) judgeFamilies(o Options) {
+	j.countTotals()
 	notShown := j.adopt()
 	j.levelForms(notShown)
 	in := trend.Input{Snapshots: j.Snapshots, NotShown: notShown, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}

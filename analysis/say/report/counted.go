@@ -6,16 +6,14 @@ import (
 	"leakdiff/analysis"
 )
 
-// countTotals gives a total of which no capture shows a family one of its own, so that it is
-// judged like any family without identities.
+// countTotals gives the totals of captures that show no family at all a family each, so that
+// they are judged like any family without identities. Beside families a total is judged by
+// itself (trend.Total).
 func (j *JudgedSeries) countTotals() {
-	for _, kind := range analysis.Kinds() {
-		named := slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool {
-			return slices.ContainsFunc(s.Groups, func(g analysis.Group) bool { return g.Family.Kind == kind })
-		})
-		if named {
-			continue
-		}
+	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return len(s.Groups) > 0 }) {
+		return
+	}
+	for _, kind := range append(analysis.Kinds(), analysis.KindCount) {
 		total := analysis.TotalOf(kind)
 		for _, s := range j.Snapshots {
 			if n := s.Totals.Of(kind); n != nil && s.Totals.Counted(kind) == kind {

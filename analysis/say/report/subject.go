@@ -289,6 +289,9 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out.place = " in " + f.Attributes["state"]
 		out.peerClosed = f.Attributes["state"] == "CLOSE_WAIT"
 		return out
+	case f.isTotal() && f.Kind == analysis.KindCount:
+		out.one, out.many = "a count", "a count"
+		return out
 	case f.isTotal():
 		out.one, out.many = string(f.Kind), wording.Kinds(f.Kind)
 		return out
