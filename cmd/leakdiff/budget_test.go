@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3022}, // with demand and expression
-	{"analysis/read", 49007},
-	{"analysis/judge", 18498},
-	{"analysis/say", 25772},
+	{"analysis", 3087}, // with demand and expression
+	{"analysis/read", 49434},
+	{"analysis/judge", 18555},
+	{"analysis/say", 25910},
 	{"web", 25227},
-	{"server", 15676},
-	{"store", 16017},
+	{"server", 15870},
+	{"store", 16452},
 	{"cmd/leakdiff", 9877},
 	{"rest", 352},   // migrations, samples
-	{"all", 163383}, // the sum of those above
+	{"all", 164755}, // the sum of those above
 	{"apart", 9656},
 	{"templ", 881},
 	{"generated", 4675},
