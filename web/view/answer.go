@@ -388,6 +388,13 @@ func answerFacts(d *report.Diagnosis, noun string) []AnswerFact {
 			sure.Lines = append(sure.Lines, Pair{x.name + ": " + x.of.Word, ", " + Visible(x.of.Reason)})
 		}
 	}
+	if d.Beside != "" {
+		beside := AnswerFact{Name: "Beside"}
+		for text := range strings.SplitSeq(d.Beside, "; ") {
+			beside.Lines = append(beside.Lines, Pair{"", Visible(text)})
+		}
+		return []AnswerFact{since, fast, limitFact(d), beside, sure}
+	}
 	return []AnswerFact{since, fast, limitFact(d), sure}
 }
 

@@ -262,7 +262,7 @@ type Info struct {
 	GoVersion string
 	// Builds are sorted by metric, bounded in number.
 	Builds []Build
-	// Counters is how many of the figures are counters of demand.
+	// Counters is how many of the figures are counters of demand, or kept for signals.
 	Counters int
 }
 
@@ -347,7 +347,7 @@ func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Pro
 		c.info.Builds = append(c.info.Builds, Build{metric, c.builds[metric]})
 	}
 	for name := range c.figures {
-		if _, counter := demand.AsCounter(name); counter {
+		if _, counter := demand.AsCounter(name); counter || c.signals[name] {
 			c.info.Counters++
 		}
 	}
@@ -360,6 +360,8 @@ const maxBuilds = 32
 type collector struct {
 	figures map[string]float64
 	several map[string]bool
+	// signals are the names of figures that are kept for signals alone.
+	signals map[string]bool
 	builds  map[string]string
 	info    Info
 	// counters is how many counters of demand are kept. lastName was the last name that was
@@ -370,7 +372,7 @@ type collector struct {
 }
 
 func newCollector() *collector {
-	return &collector{figures: map[string]float64{}, several: map[string]bool{}, builds: map[string]string{}}
+	return &collector{figures: map[string]float64{}, several: map[string]bool{}, signals: map[string]bool{}, builds: map[string]string{}}
 }
 
 // unclear takes out and names the figures that came more than once.
@@ -387,6 +389,7 @@ func (c *collector) unclear() []string {
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
 func (c *collector) take(s sample) error {
 	switch {
+	case c.keep(&s):
 	case isFigure(s.Name):
 		c.figure(s.Name, s.Value)
 	case isDemand(s.Name) && s.Value >= 0 && !math.IsInf(s.Value, 0):

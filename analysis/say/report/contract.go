@@ -80,6 +80,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Locks = j.LocksAt(s.lastGrown())
 	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
+	s.Signals = j.signals()
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	grown := slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Key != nil })
@@ -88,11 +89,11 @@ func (j *JudgedSeries) contract() Series {
 			s.TotalsRisen = j.totalsRisen()
 		}
 		s.Quiet = j.quiet(s.TotalsRisen)
-		s.Memory = j.memoryRisen()
 		if len(s.TotalsRisen) == 0 {
 			s.Seen = j.wouldBeSeen()
 		}
 	}
+	s.Memory = j.memoryRisen()
 	return s
 }
 
@@ -101,7 +102,7 @@ func (j *JudgedSeries) contract() Series {
 func (j *JudgedSeries) memoryRisen() *[2]float64 {
 	var seen []float64
 	for _, s := range j.Snapshots {
-		if v, known := s.Figures["resident_memory_bytes"]; known && v > 0 {
+		if v := cmp.Or(s.Figures["resident_memory_bytes"], s.Figures["process_resident_memory_bytes"]); v > 0 {
 			seen = append(seen, v)
 		}
 	}

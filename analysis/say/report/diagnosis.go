@@ -31,12 +31,14 @@ type Diagnosis struct {
 	Chain []Link `json:"chain,omitempty"`
 	// Proof, Since, Until, Rate and Limit are words for one line each. Proved is what Proof
 	// begins with where it is "58 of 58".
-	Proof  string     `json:"proof,omitempty"`
-	Proved string     `json:"proved,omitempty"`
-	Since  string     `json:"since,omitempty"`
-	Until  string     `json:"until,omitempty"`
-	Rate   string     `json:"rate,omitempty"`
-	Limit  string     `json:"limit,omitempty"`
+	Proof  string `json:"proof,omitempty"`
+	Proved string `json:"proved,omitempty"`
+	Since  string `json:"since,omitempty"`
+	Until  string `json:"until,omitempty"`
+	Rate   string `json:"rate,omitempty"`
+	Limit  string `json:"limit,omitempty"`
+	// Beside tells what else moved: signals above the threshold of a field report, memory.
+	Beside string     `json:"beside,omitempty"`
 	Growth *Certainty `json:"growth_certainty,omitempty"`
 	Cause  *Certainty `json:"cause_certainty,omitempty"`
 	Next   *Action    `json:"next,omitempty"`
@@ -98,7 +100,7 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Rate = d.rate(l)
 	out.Since, out.Until = d.since(l)
 	out.LimitClaim = s.nearest()
-	out.Limit = out.LimitClaim.text()
+	out.Limit, out.Beside = out.LimitClaim.text(), d.besides(l.series)
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
 	out.Next = d.doThere(l, d.next(l))

@@ -14,6 +14,7 @@ const (
 	untilFact   = "Until"
 	paceFact    = "Pace"
 	limitFact   = "Limit"
+	besideFact  = "Beside"
 	growingFact = "Growing"
 	causeFact   = "Cause"
 	versionFact = "Versions"
@@ -37,6 +38,7 @@ func (r *Report) Facts() []Fact {
 	add(untilFact, d.Until)
 	add(paceFact, d.Rate)
 	add(limitFact, d.Limit)
+	add(besideFact, d.Beside)
 	add(growingFact, d.Growth.text())
 	add(causeFact, d.Cause.text())
 	add("Chain", chainLine(d))

@@ -113,6 +113,8 @@ type Series struct {
 	Findings []Finding `json:"findings"`
 	// SetAside are the findings whose families a person called benign.
 	SetAside []Finding `json:"set_aside,omitempty"`
+	// Signals are quantities beside the growth that are above a threshold at the end.
+	Signals []Signal `json:"signals,omitempty"`
 	// Limits name in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Thresholds are those that circulate for the classes of the findings.

@@ -266,6 +266,8 @@ func (s *screen) figures() []string {
 			out = append(out, s.labelled(label, f.Text, 2)...)
 		case sinceFact, untilFact, paceFact:
 			out = append(out, s.labelled(label, f.Text, 1)...)
+		case besideFact:
+			out = append(out, s.labelled(label, f.Text, 3)...)
 		case limitFact:
 			if f.Text != noLimit {
 				out = append(out, s.labelled(label, f.Text, 1)...)

@@ -70,7 +70,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	}
 	s := &d.r.Series[first.series]
 	out.LimitClaim, out.Compared = s.nearest(), d.compared(s)
-	out.Limit = out.LimitClaim.text()
+	out.Limit, out.Beside = out.LimitClaim.text(), d.besides(first.series)
 	out.Next = d.nextOf(first)
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
@@ -203,7 +203,7 @@ func (d *diagnosing) noneGrew(s *Series) string {
 	}
 	text += ": " + strings.Join(words, "; ")
 	if s.Memory != nil {
-		text += fmt.Sprintf(", but memory grew from %.0f to %.0f MiB", s.Memory[0]/(1<<20), s.Memory[1]/(1<<20))
+		text += ", but " + s.memory()
 	}
 	return text
 }

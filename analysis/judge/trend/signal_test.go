@@ -1,0 +1,74 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// signalSeries has a capture an hour with the figures that of returns.
+func signalSeries(n int, of func(i int) map[string]float64) *Series {
+	at := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
+	var snaps []*analysis.Snapshot
+	for i := range n {
+		snaps = append(snaps, &analysis.Snapshot{CapturedAt: at.Add(time.Duration(i) * time.Hour), Figures: of(i)})
+	}
+	return NewSeries(Input{Snapshots: snaps})
+}
+
+func TestSignalsBesideAGrowth(t *testing.T) {
+	const errors, probes, relist = `rest_client_requests_total{code="5xx"}`, "prober_probe_total", "kubelet_pleg_relist_duration_seconds_bucket"
+	counter := func(name string, counts ...float64) func(int) map[string]float64 {
+		return func(i int) map[string]float64 { return map[string]float64{name: counts[i]} }
+	}
+	// relists has 1,000 more relists in each hour, of which so many take above ten seconds.
+	relists := func(slow ...float64) func(int) map[string]float64 {
+		sum := make([]float64, len(slow))
+		for i := range slow {
+			sum[i] = slow[i]
+			if i > 0 {
+				sum[i] += sum[i-1]
+			}
+		}
+		return func(i int) map[string]float64 {
+			all := 1000 * float64(i+1)
+			return map[string]float64{relist + `{le="1"}`: all - sum[i] - 100, relist + `{le="10"}`: all - sum[i], relist + `{le="+Inf"}`: all}
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		n    int
+		of   func(int) map[string]float64
+		want string
+	}{
+		{"errors from the second hour on", 4, counter(errors, 5, 5, 95, 185), "[5xx since 2: NaN 0 90 90]"},
+		{"errors that ended", 4, counter(errors, 0, 90, 90, 90), "[]"},
+		{"a counter that began anew", 4, counter(errors, 500, 20, 110, 200), "[5xx since 2: NaN NaN 90 90]"},
+		{"one capture", 1, counter(errors, 500), "[]"},
+		{"one relist in a hundred above ten seconds", 3, relists(0, 10, 10), "[]"},
+		{"eleven in a thousand", 3, relists(0, 11, 11), "[pleg since 1: NaN 10+ 10+]"},
+		{"slow relists that ended", 3, relists(0, 500, 0), "[]"},
+		{"twice the probes", 4, counter(probes, 0, 100, 200, 400), "[]"},
+		{"more than twice the probes", 4, counter(probes, 0, 100, 200, 401), "[probes since 3: NaN 100 100 201]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, x := range signalSeries(tc.n, tc.of).Signals() {
+				text := fmt.Sprintf("%s since %d:", x.Name, x.Since)
+				for i, v := range x.Values {
+					text += fmt.Sprintf(" %g", v)
+					if x.Beyond[i] && !math.IsNaN(v) {
+						text += "+"
+					}
+				}
+				got = append(got, text)
+			}
+			if fmt.Sprint(got) != tc.want {
+				t.Errorf("%v, want %s", got, tc.want)
+			}
+		})
+	}
+}
