@@ -13,7 +13,10 @@ const (
 	fewestCounted = 10
 	countedSpan   = 1.0 // hours
 	countedRising = 8.0 / 9
-	steadyDemand  = 1.1
+	// countedEven is what the first and the last quarter of the time have at least of the rise, for
+	// an even share: a cycle of a day or the filling of a cache begins or ends slowly.
+	countedEven  = 0.7
+	steadyDemand = 1.1
 )
 
 // measureCounted weighs the count of a total, which may follow a load that nobody captured.
@@ -31,7 +34,31 @@ func (p *part) measureCounted(s *signals) {
 			rising++
 		}
 	}
-	s.steady = float64(rising) >= countedRising*float64(len(run)-1) && slices.ContainsFunc(p.series.loads, func(l load) bool { return p.stays(&l) })
+	s.steady = float64(rising) >= countedRising*float64(len(run)-1) && evenly(run) && slices.ContainsFunc(p.series.loads, func(l load) bool { return p.stays(&l) })
+}
+
+// evenly reports that the rise of the first and the last quarter of the time is nearly an even
+// share of the whole.
+func evenly(run []point) bool {
+	first, last := run[0], run[len(run)-1]
+	for _, quarter := range [][2]float64{{0, 0.25}, {0.75, 1}} {
+		span := last.at - first.at
+		rise := countAt(run, first.at+quarter[1]*span) - countAt(run, first.at+quarter[0]*span)
+		if rise < countedEven/4*float64(last.count-first.count) {
+			return false
+		}
+	}
+	return true
+}
+
+// countAt is the count at a time, between two points on the line that joins them.
+func countAt(run []point, at float64) float64 {
+	for i := range run[1:] {
+		if a, b := run[i], run[i+1]; at <= b.at && b.at > a.at {
+			return float64(a.count) + float64(b.count-a.count)*(at-a.at)/(b.at-a.at)
+		}
+	}
+	return float64(run[len(run)-1].count)
 }
 
 // stays reports a load that is known at all points and hardly varies.
