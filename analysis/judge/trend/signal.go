@@ -26,8 +26,8 @@ type Signal struct {
 const (
 	SignalRelist       = "pleg"
 	SignalSyncLoop     = "sync_loop"
-	SignalServerErrors = "5xx"
-	SignalClientErrors = "4xx"
+	SignalServerErrors = "server_errors"
+	SignalClientErrors = "client_errors"
 	SignalRuntime      = "runtime_errors"
 	SignalRestarts     = "restarts"
 	SignalProbes       = "probes"

@@ -44,9 +44,9 @@ func TestSignalsBesideAGrowth(t *testing.T) {
 		of   func(int) map[string]float64
 		want string
 	}{
-		{"errors from the second hour on", 4, counter(errors, 5, 5, 95, 185), "[5xx since 2: NaN 0 90 90]"},
+		{"errors from the second hour on", 4, counter(errors, 5, 5, 95, 185), "[server_errors since 2: NaN 0 90 90]"},
 		{"errors that ended", 4, counter(errors, 0, 90, 90, 90), "[]"},
-		{"a counter that began anew", 4, counter(errors, 500, 20, 110, 200), "[5xx since 2: NaN NaN 90 90]"},
+		{"a counter that began anew", 4, counter(errors, 500, 20, 110, 200), "[server_errors since 2: NaN NaN 90 90]"},
 		{"one capture", 1, counter(errors, 500), "[]"},
 		{"one relist in a hundred above ten seconds", 3, relists(0, 10, 10), "[]"},
 		{"eleven in a thousand", 3, relists(0, 11, 11), "[pleg since 1: NaN 10+ 10+]"},

@@ -29,7 +29,7 @@ type Signal struct {
 // signalWords name a signal and its unit.
 var signalWords = map[string][2]string{
 	trend.SignalRelist: {"PLEG relist p99", "s"}, trend.SignalSyncLoop: {"sync loop p99", "s"},
-	trend.SignalServerErrors: {"5xx of the API server", "/h"}, trend.SignalClientErrors: {"4xx of the API server", "/h"},
+	trend.SignalServerErrors: {"server errors of the API server", "/h"}, trend.SignalClientErrors: {"refusals by the API server", "/h"},
 	trend.SignalRuntime: {"errors of the container runtime", "/h"}, trend.SignalRestarts: {"restarts of containers", "/h"},
 	trend.SignalProbes: {"probes", "/h"},
 }
@@ -56,7 +56,7 @@ func (j *JudgedSeries) signals() (out []Signal) {
 	return out
 }
 
-// besides words the signals of the series that an answer is about: "5xx of the API server 90 an
+// besides words the signals of the series that an answer is about: "server errors of the API server 90 an
 // hour since t2; PLEG relist p99 above 10 s since t3".
 func (d *diagnosing) besides(series int) string {
 	s := &d.r.Series[series]
