@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -22,14 +23,14 @@ type Signal struct {
 	Since     int
 }
 
-// The signals of field report 001, "Metrics and signals to monitor". Rates are per hour.
+// The signals of field report 001, "Metrics and signals to monitor", that the page of a kubelet
+// shows: restarts of containers are not among its metrics. Rates are per hour.
 const (
 	SignalRelist       = "pleg"
 	SignalSyncLoop     = "sync_loop"
 	SignalServerErrors = "server_errors"
 	SignalClientErrors = "client_errors"
 	SignalRuntime      = "runtime_errors"
-	SignalRestarts     = "restarts"
 	SignalProbes       = "probes"
 )
 
@@ -38,21 +39,21 @@ type signalRule struct {
 	name, figure string
 	quantile     float64 // of a histogram; 0 for the rate of a counter
 	threshold    float64
-	// relative makes the threshold a multiple of the first value.
-	relative bool
+	// relative makes the threshold a multiple of the first value, perPod for as many pods as
+	// there are then: a signal that more pods explain is none.
+	relative, perPod bool
 }
 
 // signalRules have a threshold above which a value warns: seconds of a quantile, events an
 // hour of a rate.
 func signalRules() []signalRule {
 	return []signalRule{
-		{SignalServerErrors, `rest_client_requests_total{code="5xx"}`, 0, 0, false},
-		{SignalClientErrors, `rest_client_requests_total{code="4xx"}`, 0, 0, false},
-		{SignalRelist, "kubelet_pleg_relist_duration_seconds", 0.99, 10, false},
-		{SignalSyncLoop, "kubelet_sync_loop_duration_seconds", 0.99, 30, false},
-		{SignalRuntime, "kubelet_runtime_operations_errors_total", 0, 0, false},
-		{SignalRestarts, "kube_pod_container_status_restarts_total", 0, 600, false},
-		{SignalProbes, "prober_probe_total", 0, 2, true},
+		{SignalServerErrors, `rest_client_requests_total{code="5xx"}`, 0, 0, false, false},
+		{SignalClientErrors, `rest_client_requests_total{code="4xx"}`, 0, 2, true, false}, // a few are normal: a pod that is gone
+		{SignalRelist, "kubelet_pleg_relist_duration_seconds", 0.99, 10, false, false},
+		{SignalSyncLoop, "kubelet_sync_loop_duration_seconds", 0.99, 30, false, false},
+		{SignalRuntime, "kubelet_runtime_operations_errors_total", 0, 0, false, false},
+		{SignalProbes, "prober_probe_total", 0, 2, true, true},
 	}
 }
 
@@ -89,10 +90,15 @@ func (s *Series) signal(rule signalRule) Signal {
 	if rule.relative {
 		out.Threshold *= out.Values[first]
 	}
+	pods := func(i int) float64 { return s.Snapshots[i].Figures["kubelet_running_pods"] }
 	for i := len(out.Values) - 1; i >= 0; i-- {
-		switch v := out.Values[i]; {
+		v, above := out.Values[i], out.Threshold
+		if rule.perPod {
+			above *= max(1, pods(i)/pods(first)) // NaN without pods
+		}
+		switch {
 		case math.IsNaN(v):
-		case v > out.Threshold || out.Beyond[i] && v >= out.Threshold:
+		case v > above || out.Beyond[i] && v >= above:
 			out.Since = i
 		default:
 			return out
@@ -128,7 +134,7 @@ func (s *Series) quantile(rule signalRule, from, to int) (bound float64, beyond 
 			all = append(all, bucket{at, v - s.Snapshots[from].Figures[name]})
 		}
 	}
-	slices.SortFunc(all, func(a, b bucket) int { return int(math.Copysign(1, a.le-b.le)) })
+	slices.SortFunc(all, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	if len(all) < 2 || all[len(all)-1].n <= 0 {
 		return math.NaN(), false
 	}

@@ -20,9 +20,16 @@ func signalSeries(n int, of func(i int) map[string]float64) *Series {
 }
 
 func TestSignalsBesideAGrowth(t *testing.T) {
-	const errors, probes, relist = `rest_client_requests_total{code="5xx"}`, "prober_probe_total", "kubelet_pleg_relist_duration_seconds_bucket"
+	const errors, refusals = `rest_client_requests_total{code="5xx"}`, `rest_client_requests_total{code="4xx"}`
+	const probes, relist = "prober_probe_total", "kubelet_pleg_relist_duration_seconds_bucket"
 	counter := func(name string, counts ...float64) func(int) map[string]float64 {
 		return func(i int) map[string]float64 { return map[string]float64{name: counts[i]} }
+	}
+	// probing has 100 probes an hour of ten pods, and in the end so many probes and pods.
+	probing := func(last, pods float64) func(int) map[string]float64 {
+		return func(i int) map[string]float64 {
+			return map[string]float64{probes: []float64{0, 100, 200, last}[i], "kubelet_running_pods": []float64{10, 10, 10, pods}[i]}
+		}
 	}
 	// relists has 1,000 more relists in each hour, of which so many take above ten seconds.
 	relists := func(slow ...float64) func(int) map[string]float64 {
@@ -51,8 +58,12 @@ func TestSignalsBesideAGrowth(t *testing.T) {
 		{"one relist in a hundred above ten seconds", 3, relists(0, 10, 10), "[]"},
 		{"eleven in a thousand", 3, relists(0, 11, 11), "[pleg since 1: NaN 10+ 10+]"},
 		{"slow relists that ended", 3, relists(0, 500, 0), "[]"},
-		{"twice the probes", 4, counter(probes, 0, 100, 200, 400), "[]"},
-		{"more than twice the probes", 4, counter(probes, 0, 100, 200, 401), "[probes since 3: NaN 100 100 201]"},
+		{"more than twice the probes of nobody knows how many pods", 4, counter(probes, 0, 100, 200, 401), "[]"},
+		{"twice the probes of as many pods", 4, probing(400, 10), "[]"},
+		{"more than twice", 4, probing(401, 10), "[probes since 3: NaN 100 100 201]"},
+		{"more than twice the probes of twice the pods", 4, probing(401, 20), "[]"},
+		{"a few refusals all the time", 4, counter(refusals, 0, 5, 10, 15), "[]"},
+		{"refusals that doubled and more", 4, counter(refusals, 0, 5, 10, 30), "[client_errors since 3: NaN 5 5 20]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string

@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,19 +44,28 @@ type Sample struct {
 // Samples are those of a text.
 type Samples struct {
 	All []Sample
-	// Begins are the offsets of the first sample of each point.
+	// Begins are the offsets of the first sample of each point that is kept.
 	Begins []int64
-	// Refused is the number of lines that are no sample, date, prompt or heading.
-	Refused int
+	// Points is how many points the text has. Of many one in Every is kept, and the last.
+	Points, Every int
+	// Refused is the number of lines that are no sample, date, prompt or heading, Left that of
+	// samples of a point that has too many.
+	Refused, Left int
 }
+
+// mostOfPoint bounds the samples of one point: a capture names a process or two and a few figures
+// of each.
+const mostOfPoint = 1000
 
 // Parse reads a text. written is until when it was written. A new point begins where a date,
 // another time or another file stands, and where the same figure of the same process comes
-// again: several captures in one text are never added up. The error is that of r.
-func Parse(r io.Reader, name string, written time.Time) (out Samples, problems []analysis.Problem, err error) {
+// again: several captures in one text are never added up. At most most points are kept, evenly.
+// The error is that of r.
+func Parse(r io.Reader, name string, written time.Time, most int) (out Samples, problems []analysis.Problem, err error) {
 	found := &line.Problems{Path: name}
 	in := line.NewReader(r)
 	p := parser{written: written, byName: ofName(name), seen: map[key]bool{}}
+	t := thinned{most: most, every: 1}
 	for l := range in.All() {
 		s, what := p.line(strings.TrimSpace(l.Text))
 		switch what {
@@ -64,14 +74,52 @@ func Parse(r io.Reader, name string, written time.Time) (out Samples, problems [
 				found.Add(analysis.Note, l, "a line is no count", line.Quote(strings.TrimSpace(l.Text))+" is no number with a known name", "nothing: the other lines were read")
 			}
 		case sampled:
-			if p.begins(s) {
-				out.Begins = append(out.Begins, l.Offset)
+			if len(p.seen) >= mostOfPoint && !p.apart(&s) {
+				out.Left++
+				continue
 			}
-			s.Point, s.Line, s.Offset = len(out.Begins)-1, l.Number, l.Offset
+			if p.begins(s) {
+				t.begin(out.Points, l.Offset)
+				out.Points++
+			}
+			s.Line, s.Offset, s.Within = l.Number, l.Offset, strings.Clone(s.Within)
+			t.last().samples = append(t.last().samples, s)
+		}
+	}
+	out.Every = t.every
+	for i, at := range t.points {
+		out.Begins = append(out.Begins, at.begins)
+		for _, s := range at.samples {
+			s.Point = i
 			out.All = append(out.All, s)
 		}
 	}
 	return out, found.All(), in.Failure(name)
+}
+
+// thinned keeps one point in every and the last. Where there are too many, it keeps half of them.
+type thinned struct {
+	most, every int
+	points      []point
+}
+
+type point struct {
+	number  int
+	begins  int64
+	samples []Sample
+}
+
+func (t *thinned) last() *point { return &t.points[len(t.points)-1] }
+
+func (t *thinned) begin(number int, offset int64) {
+	if n := len(t.points); n > 0 && t.last().number%t.every != 0 {
+		t.points = t.points[:n-1] // it was the last one
+	}
+	if len(t.points) >= t.most {
+		t.every *= 2
+		t.points = slices.DeleteFunc(t.points, func(x point) bool { return x.number%t.every != 0 })
+	}
+	t.points = append(t.points, point{number: number, begins: offset})
 }
 
 // IsSample reports whether a line of a text with this name is a sample by itself.
@@ -84,7 +132,7 @@ func IsSample(text, name string) bool {
 // IsUnnamed reports whether the name of a file does not say what its numbers are of.
 func IsUnnamed(name string) bool { return ofName(name) == "" }
 
-// what a line is
+// sort is what a line is.
 type sort int
 
 const (
@@ -112,14 +160,20 @@ type parser struct {
 
 // begins reports whether a sample begins a point.
 func (p *parser) begins(s Sample) bool {
-	k := key{s.Figure, s.Within, s.Owner}
-	again := len(p.seen) == 0 || p.border || p.seen[k] || !s.Stamp.Time.Equal(p.last.Stamp.Time) || directory(s.Within) != directory(p.last.Within)
+	again := len(p.seen) == 0 || p.apart(&s)
 	if again {
 		clear(p.seen)
 	}
-	p.seen[k], p.last, p.border = true, s, false
+	p.seen[s.key()], p.last, p.border = true, s, false
 	return again
 }
+
+// apart reports that a sample is of another point than the last one.
+func (p *parser) apart(s *Sample) bool {
+	return p.border || p.seen[s.key()] || !s.Stamp.Time.Equal(p.last.Stamp.Time) || directory(s.Within) != directory(p.last.Within)
+}
+
+func (s *Sample) key() key { return key{s.Figure, s.Within, s.Owner} }
 
 func directory(within string) string {
 	if within == "" {
@@ -129,33 +183,46 @@ func directory(within string) string {
 }
 
 func (p *parser) line(text string) (s Sample, what sort) {
-	switch {
-	case text == "" || text == "--":
+	if text == "" || text == "--" {
 		return s, passed
-	case envelope.IsDate([]byte(text)):
+	}
+	_, lone := number(text) // which may be a date: 1793527200
+	if !lone && !strings.Contains(text, "$ ") && !strings.Contains(text, "# ") {
+		// Most lines are samples, and all else takes much longer to tell.
+		if s, ok := p.sampleOf(text); ok {
+			return s, sampled
+		}
+	}
+	if envelope.IsDate([]byte(text)) {
 		p.border = true
 		return s, passed
 	}
-	if _, lone := number(text); !lone {
-		if c, ok := line.ReadCommand(text); ok {
-			p.owner = c.Owner
-			if !c.Heading {
-				p.byCommand = ofCommand(c.Text)
-			}
-			if m := listed.FindStringSubmatch(c.Text); m != nil && p.owner.PID == 0 {
-				p.owner.PID, _ = strconv.Atoi(m[1])
-			}
-			return s, passed
+	if c, ok := line.ReadCommand(text); ok && !lone {
+		p.owner = c.Owner
+		if !c.Heading {
+			p.byCommand = ofCommand(c.Text)
 		}
-		if strings.HasPrefix(text, "# ") || headWord.MatchString(text) {
-			return s, passed
+		if m := listed.FindStringSubmatch(c.Text); m != nil && p.owner.PID == 0 {
+			p.owner.PID, _ = strconv.Atoi(m[1])
 		}
+		return s, passed
 	}
+	if strings.HasPrefix(text, "# ") || headWord.MatchString(text) {
+		return s, passed
+	}
+	if s, ok := p.sampleOf(text); ok {
+		return s, sampled
+	}
+	return s, refused
+}
+
+// sampleOf reads a line that is a sample, with what may stand in front of it.
+func (p *parser) sampleOf(text string) (s Sample, ok bool) {
 	s.Owner = p.owner
 	if m := inState.FindStringSubmatch(text); m != nil {
 		s.Figure = states + stateOf(m[2])
-		s.Value, _ = number(m[1])
-		return s, sampled
+		s.Value, ok = number(m[1])
+		return s, ok
 	}
 	if m := grepped.FindStringSubmatch(text); m != nil {
 		s.Within, text = m[1], m[2]
@@ -163,12 +230,8 @@ func (p *parser) line(text string) (s Sample, what sort) {
 	if stamp, rest, ok := envelope.CutTime(text, p.written); ok {
 		s.Stamp, text = stamp, strings.TrimLeft(rest, " \t:;,|-")
 	}
-	var ok bool
 	s.Figure, s.Value, ok = p.sample(text)
-	if !ok {
-		return s, refused
-	}
-	return s, sampled
+	return s, ok
 }
 
 // sample reads a number alone, a metric, or the first label that the table knows.

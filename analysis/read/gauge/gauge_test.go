@@ -14,7 +14,7 @@ var written = time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)
 // parsed writes the samples of a text, those of a point together.
 func parsed(t *testing.T, name, text string) string {
 	t.Helper()
-	got, _, err := gauge.Parse(strings.NewReader(text), name, written)
+	got, _, err := gauge.Parse(strings.NewReader(text), name, written, 500)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +65,7 @@ func TestCountsOverTime(t *testing.T) {
 		{"sockets by their state, of netstat and ss", "a.txt", "     12 ESTABLISHED\n     40 CLOSE_WAIT\n      1 Foreign\n      1 established)\n", `sockets{state="ESTABLISHED"} 12, sockets{state="CLOSE_WAIT"} 40`},
 		{"as ss writes them", "a.txt", "     12 ESTAB\n      2 TIME-WAIT\n", `sockets{state="ESTABLISHED"} 12, sockets{state="TIME_WAIT"} 2`},
 		{"a state again is a new point", "a.txt", "40 CLOSE_WAIT\n130 CLOSE_WAIT\n", `sockets{state="CLOSE_WAIT"} 40; sockets{state="CLOSE_WAIT"} 130`},
+		{"below dates in seconds since 1970", "open-fds.txt", "1793527200\n220\n1793530800\n275\n", "process_open_fds 220; process_open_fds 275"},
 		{"a word that is no state", "a.txt", "40 CLOSET\n", "1 refused"},
 		{"the same figure again is a new point", "a.txt", "goroutines: 7\nthreads: 3\ngoroutines: 8\n", "go_goroutines 7, os_threads 3; go_goroutines 8"},
 	} {
@@ -76,15 +77,58 @@ func TestCountsOverTime(t *testing.T) {
 	}
 }
 
+func TestOfManyPointsSomeAreKeptEvenlyWithTheLast(t *testing.T) {
+	for _, tc := range []struct {
+		points, most int
+		want         string
+	}{
+		{8, 8, "0 1 2 3 4 5 6 7 of 8, one in 1"},
+		{9, 8, "0 2 4 6 8 of 9, one in 2"},
+		{10, 8, "0 2 4 6 8 9 of 10, one in 2"},
+		{15, 8, "0 2 4 6 8 10 12 14 of 15, one in 2"},
+		{16, 8, "0 4 8 12 15 of 16, one in 4"},
+		{17, 8, "0 4 8 12 16 of 17, one in 4"},
+		{100_000, 4, "0 65536 99999 of 100000, one in 65536"},
+	} {
+		var text strings.Builder
+		for i := range tc.points {
+			fmt.Fprintf(&text, "goroutines: %d\n", i)
+		}
+		got, _, err := gauge.Parse(strings.NewReader(text.String()), "a.txt", written, tc.most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []string
+		for _, s := range got.All {
+			kept = append(kept, fmt.Sprint(s.Value))
+		}
+		if said := fmt.Sprintf("%s of %d, one in %d", strings.Join(kept, " "), got.Points, got.Every); said != tc.want || len(got.Begins) != len(got.All) {
+			t.Errorf("%d points, at most %d: %s, want %s", tc.points, tc.most, said, tc.want)
+		}
+	}
+}
+
+func TestAPointHasABoundedNumberOfCounts(t *testing.T) {
+	var text strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&text, "t0/m%d.txt:go_goroutines 5\n", i)
+	}
+	text.WriteString("t1/m0.txt:go_goroutines 6\n")
+	got, _, err := gauge.Parse(strings.NewReader(text.String()), "a.txt", written, 500)
+	if err != nil || got.Points != 2 || len(got.All) != 1001 || got.Left != 500 || got.All[1000].Value != 6 {
+		t.Errorf("%d points of %d counts, %d left, %v", got.Points, len(got.All), got.Left, err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("open-fds.txt", "Wed Mar  4 00:00:01 UTC 2026\n220\n$ lsof -p 4711 | wc -l\n130\nt0/m.txt:go_goroutines{a=\"b\"} 9\n2026-03-04T10:00:00Z open FDs: 2\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		got, _, err := gauge.Parse(strings.NewReader(text), name, written)
+		got, _, err := gauge.Parse(strings.NewReader(text), name, written, 500)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Count(text, "\n") + 1
-		if len(got.All)+got.Refused > lines {
+		if len(got.All)+got.Refused+got.Left > lines {
 			t.Errorf("%d samples and %d refused of %d lines", len(got.All), got.Refused, lines)
 		}
 		last := -1

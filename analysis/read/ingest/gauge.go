@@ -14,16 +14,19 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// mostPoints bounds the points in time of one text of counts. More are thinned evenly.
-const mostPoints = 500
+const (
+	// mostPoints bounds the points in time of one text of counts. More are thinned evenly.
+	mostPoints = 500
+	// largestCount bounds a count: no process has more of anything.
+	largestCount = 1 << 30
+)
 
 // readGauges reads counts over time: a part for every process at each point.
 func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	dates := envelope.NewDates(r.written(p))
-	found, problems, err := gauge.Parse(io.TeeReader(body, dates), p.path, r.written(p))
+	found, problems, err := gauge.Parse(io.TeeReader(body, dates), p.path, r.written(p), mostPoints)
 	r.problem(problems...)
 	times := dates.Of(found.Begins)
-	step := (len(found.Begins) + mostPoints - 1) / mostPoints
 	type key struct {
 		point int
 		owner line.Owner
@@ -31,9 +34,6 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	parts := map[key]*part{}
 	for i := range found.All {
 		s := &found.All[i]
-		if last := len(found.Begins) - 1; s.Point%step != 0 && s.Point != last {
-			continue
-		}
 		at := key{s.Point, s.Owner}
 		q := parts[at]
 		if q == nil {
@@ -51,7 +51,7 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	if at := slices.IndexFunc(found.All, func(s gauge.Sample) bool { return s.Figure == gauge.Unnamed }); at >= 0 {
 		first := &found.All[at]
 		r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Warning,
-			What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: they are kept and not compared",
+			What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: how they go is told, and not of what",
 			Hint: "name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers"})
 	}
 	for _, q := range parts {
@@ -59,12 +59,16 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	}
 	a.Rows = len(found.All)
 	a.Outcome = wording.Plural(len(found.All), "count", "counts")
-	if n := len(found.Begins); n > 1 {
+	if n := found.Points; n > 1 {
 		a.Outcome += fmt.Sprintf(" at %d points in time", n)
 	}
-	if step > 1 {
-		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d points in time one of %d is taken, and the last", len(found.Begins), step),
+	if found.Every > 1 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d points in time one of %d is taken, and the last", found.Points, found.Every),
 			Why: fmt.Sprintf("at most %d points of one text are compared", mostPoints), Hint: "nothing: the course stays the same"})
+	}
+	if found.Left > 0 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(found.Left, "count was", "counts were") + " not kept",
+			Why: "more stand at one point in time than one capture has", Hint: "put a date above the counts of each capture"})
 	}
 	return err
 }
@@ -80,7 +84,7 @@ func (b *builder) counted() {
 	for kind, names := range totalFigures {
 		for _, name := range names {
 			v, known := b.s.Figures[name]
-			if n := int(v); known && b.s.Totals.Of(kind) == nil {
+			if n := int(min(v, largestCount)); known && v >= 0 && b.s.Totals.Of(kind) == nil {
 				switch kind {
 				case analysis.KindGoroutine:
 					b.s.Totals.Goroutines = &n
@@ -104,8 +108,9 @@ func (b *builder) countedSockets() {
 	for name, v := range b.s.Figures {
 		if state, ok := gauge.SocketState(name); ok {
 			f := analysis.SocketsIn(state)
-			b.byPrint[f.Fingerprint] = &analysis.Group{Family: f, Count: int(v), OldestWait: -1}
-			total, counted = total+int(v), true
+			n := int(min(v, largestCount))
+			b.byPrint[f.Fingerprint] = &analysis.Group{Family: f, Count: n, OldestWait: -1}
+			total, counted = total+n, true
 		}
 	}
 	if counted {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"path"
 	"slices"
 	"sort"
 	"strconv"
@@ -54,8 +55,31 @@ func (g *group) profiles(leaked bool) *part {
 // groups decides which parts are one snapshot: first by capture directory, then by the
 // tokens in the names, then by process; last, what lies elsewhere in the bundle joins
 // by process or time.
-func groups(parts []*part) []*group {
-	joinNested(parts)
+func groups(all []*part) []*group {
+	joinNested(all)
+	var counts, parts []*part
+	for _, p := range all {
+		if p.form == detect.Counts {
+			counts = append(counts, p)
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	out := groupsOf(parts)
+	if len(out) == 0 {
+		return groupsOf(all)
+	}
+	// Beside dumps, numbers without a process are of something that their file names.
+	for _, p := range counts {
+		if p.pid == 0 && p.name == "" {
+			p.name = extension.ReplaceAllString(path.Base(p.where()), "")
+		}
+		out = append(out, &group{dir: p.dir, stem: p.stem, ordinal: p.ordinal, parts: []*part{p}})
+	}
+	return out
+}
+
+func groupsOf(parts []*part) []*group {
 	byDir := map[string][]*part{}
 	var dirs []string
 	for _, p := range parts {

@@ -317,7 +317,7 @@ func (b *builder) figure(name string, value float64) {
 func (b *builder) figures() {
 	put := b.figure
 	defer func() {
-		if !slices.ContainsFunc(b.r.groups, (*group).dumped) {
+		if len(b.g.parts) > 0 && !b.g.dumped() || !slices.ContainsFunc(b.r.groups, (*group).dumped) {
 			b.counted()
 			b.countedSockets()
 		}

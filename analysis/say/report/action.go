@@ -89,7 +89,7 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = "Nothing to mend: it follows its load."
 	case l.claims.Opener != nil:
 		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
-	case v.Rose() && s.lead(l.finding) != nil && s.lead(l.finding).isTotal():
+	case v.Rose() && s.lead(l.finding).isTotal():
 		return d.name(l)
 	case l.awaits():
 		out.Text = d.lookAtCalls(l)
@@ -134,6 +134,9 @@ func (d *diagnosing) next(l answer) *Action {
 // name is how to capture who the members of a total are.
 func (d *diagnosing) name(l answer) *Action {
 	s := &d.r.Series[l.series]
+	if s.lead(l.finding).Attributes["state"] != "" {
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
+	}
 	if s.lead(l.finding).Kind == analysis.KindCount {
 		return &Action{Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
 	}

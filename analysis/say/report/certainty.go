@@ -163,7 +163,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 			}
 		}
 	}
-	if lead := s.lead(l.finding); lead != nil && lead.isTotal() {
+	if s.lead(l.finding).isTotal() {
 		return &Certainty{unknown, "a count names nobody"}
 	}
 	if len(l.finding.Stack) == 0 {

@@ -51,15 +51,18 @@ func (d *diagnosing) leadsOf(wanted func(*Finding) bool) []answer {
 		first, rest = append(first, own[0]), append(rest, own[1:]...)
 	}
 	accused := func(l answer) int {
+		lead := d.r.Series[l.series].lead(l.finding)
 		switch {
 		case l.finding.Behind:
-			return 2
+			return 3
 		case rising(l.finding.Verdict) && l.queue != nil:
 			return -1
+		case l.finding.Verdict == analysis.Suspicious && lead.isTotal():
+			return 1 // a count proves less than what dumps show
 		case rising(l.finding.Verdict):
 			return 0
 		}
-		return 1
+		return 2
 	}
 	slices.SortStableFunc(first, func(a, b answer) int { return accused(a) - accused(b) })
 	slices.SortStableFunc(rest, func(a, b answer) int { return a.finding.Verdict.Rank() - b.finding.Verdict.Rank() })

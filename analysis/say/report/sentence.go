@@ -59,7 +59,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
 	switch {
-	case x.peerClosed && c.RestartedAt < 0 && s.Unowned:
+	case x.peerClosed && c.RestartedAt < 0 && (s.Unowned || s.lead(f).isTotal()): // of whom is not told
 		return []string{course}
 	case x.peerClosed && c.RestartedAt < 0:
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
@@ -127,7 +127,7 @@ func (d *diagnosing) grewFrom(l answer, of string) string {
 // beside tells of a demand that stays while a total grows, which a load would explain.
 func (d *diagnosing) beside(l answer) string {
 	lead := d.r.Series[l.series].lead(l.finding)
-	if lead == nil || !lead.isTotal() {
+	if !lead.isTotal() {
 		return ""
 	}
 	for _, e := range lead.Evidence {
@@ -139,8 +139,8 @@ func (d *diagnosing) beside(l answer) string {
 	return ""
 }
 
-// isTotal reports a family of all members of its kind, of which captures have the number alone.
-func (f *Family) isTotal() bool { return analysis.IsTotal(f.Attributes) }
+// isTotal reports a family, which may be nil, of all members of its kind, of which captures have the number alone.
+func (f *Family) isTotal() bool { return f != nil && analysis.IsTotal(f.Attributes) }
 
 // opened are the sentences about what came and did not end: active with the process as the one
 // that opens, passive where it has no name or another one opens. yet bounds the time, each adds

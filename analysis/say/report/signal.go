@@ -30,8 +30,7 @@ type Signal struct {
 var signalWords = map[string][2]string{
 	trend.SignalRelist: {"PLEG relist p99", "s"}, trend.SignalSyncLoop: {"sync loop p99", "s"},
 	trend.SignalServerErrors: {"server errors of the API server", "/h"}, trend.SignalClientErrors: {"refusals by the API server", "/h"},
-	trend.SignalRuntime: {"errors of the container runtime", "/h"}, trend.SignalRestarts: {"restarts of containers", "/h"},
-	trend.SignalProbes: {"probes", "/h"},
+	trend.SignalRuntime: {"errors of the container runtime", "/h"}, trend.SignalProbes: {"probes", "/h"},
 }
 
 // rises reports that something of the series grew: else the sentence tells of its memory.
@@ -56,8 +55,8 @@ func (j *JudgedSeries) signals() (out []Signal) {
 	return out
 }
 
-// besides words the signals of the series that an answer is about: "server errors of the API server 90 an
-// hour since t2; PLEG relist p99 above 10 s since t3".
+// besides words the signals of the series that an answer is about, and memory beside a growth:
+// "server errors of the API server 90 an hour since t2; PLEG relist p99 above 10 s since t3".
 func (d *diagnosing) besides(series int) string {
 	s := &d.r.Series[series]
 	var words []string

@@ -1,0 +1,55 @@
+package ingest
+
+import (
+	"fmt"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+func TestTotalsOfCounts(t *testing.T) {
+	two := func(line string) string { return line + "\n" + line + "\n" }
+	for _, tc := range []struct {
+		name, text string
+		want       analysis.Totals
+	}{
+		{"goroutines", two("goroutines: 120"), analysis.Totals{Goroutines: new(120)}},
+		{"descriptors and threads at once", "open FDs: 22\nthreads: 7\nopen FDs: 23\nthreads: 7\n", analysis.Totals{Descriptors: new(22), Threads: new(7)}},
+		{"a number beyond all counts", two("goroutines: 1e300"), analysis.Totals{Goroutines: new(largestCount)}},
+		{"sockets by their state", "12 ESTABLISHED\n40 CLOSE_WAIT\n", analysis.Totals{Sockets: new(52)}},
+		{"numbers below dates", "Wed Mar  4 00:00:01 UTC 2026\n220\nWed Mar  4 01:00:01 UTC 2026\n275\n", analysis.Totals{Numbers: new(220)}},
+		{"no dump, and a status", "Name:\tthumbd\nPid:\t812\nThreads:\t14\n", analysis.Totals{Threads: new(14)}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := run(t, map[string]string{"x.txt": tc.text}).Snapshots
+			if len(s) == 0 {
+				t.Fatal("no snapshot")
+			}
+			for _, kind := range append(analysis.Kinds(), analysis.KindCount) {
+				if got, want := fmt.Sprint(number(s[0].Totals.Of(kind))), fmt.Sprint(number(tc.want.Of(kind))); got != want {
+					t.Errorf("%s: %s, want %s", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
+func number(n *int) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func TestCountsBesideADumpAreAnotherProcess(t *testing.T) {
+	found := run(t, map[string]string{"prober/goroutine.txt": dump(5), "prober/open-fds.log": "open FDs: 22\nopen FDs: 23\n"}).Snapshots
+	var got []string
+	for i := range found {
+		s := &found[i]
+		got = append(got, fmt.Sprint(s.Process.Name.Value, " ", number(s.Totals.Goroutines), " ", number(s.Totals.Descriptors), " ", len(s.Groups)))
+	}
+	want := "[prober 2 <nil> 1 open-fds <nil> 22 0 open-fds <nil> 23 0]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
