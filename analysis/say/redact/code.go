@@ -34,8 +34,8 @@ const codeSigns = "/.()*[]·{}"
 func (r *Redactor) keepFile(f analysis.Frame) {
 	directory, file := path.Split(strings.ToLower(f.File))
 	name, _, _ := strings.Cut(path.Base(strings.ToLower(f.Func)), ".")
-	if word, _ := firstWord(file); path.Base(directory) == name {
-		r.neighbours[[2]string{name, word}] = true
+	if path.Base(directory) == name {
+		r.neighbours[[2]string{name, firstWord(file)}] = true
 	}
 }
 
@@ -51,16 +51,14 @@ func (r *Redactor) inCode(text string, from, to int) bool {
 	if len(before) < from && r.neighbours[[2]string{before[strings.LastIndexFunc(before, outsideWord)+1:], name}] {
 		return true
 	}
-	next, _ := firstWord(after)
-	return len(after) < len(text)-to && r.neighbours[[2]string{name, next}]
+	return len(after) < len(text)-to && r.neighbours[[2]string{name, firstWord(after)}]
 }
 
-func firstWord(text string) (word, rest string) {
-	at := strings.IndexFunc(text, outsideWord)
-	if at < 0 {
-		at = len(text)
+func firstWord(text string) string {
+	if at := strings.IndexFunc(text, outsideWord); at >= 0 {
+		return text[:at]
 	}
-	return text[:at], text[at:]
+	return text
 }
 
 func outsideWord(c rune) bool { return !alphanumeric(c) && !strings.ContainsRune("-_$~", c) }
