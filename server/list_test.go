@@ -1,12 +1,15 @@
 package server
 
 import (
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/analysis/say/report"
 	"leakdiff/server/intake"
 )
 
@@ -104,5 +107,49 @@ func TestTheListIsSortedAndFilteredByItsAddress(t *testing.T) {
 				t.Errorf("the script that sorts and filters in place: %v", inPlace)
 			}
 		})
+	}
+}
+
+func TestTheReportOfACaseComesInParts(t *testing.T) {
+	s := newSite(t)
+	files := map[string]string{}
+	for _, process := range []string{"kubelet", "containerd", "calico-node"} {
+		files["node-7/t0/"+process+"/goroutines.txt"], files["node-7/t1/"+process+"/goroutines.txt"] = dumpOf(20), dumpOf(60)
+	}
+	body, kind := form(t, files, nil)
+	address := "/api/v1/cases/" + decode[intake.Uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body).Case
+	whole := decode[report.Report](t, s.get(address).body)
+	if len(whole.Series) != 3 || len(whole.Snapshots) != 6 {
+		t.Fatalf("%d series of %d snapshots were uploaded", len(whole.Series), len(whole.Snapshots))
+	}
+	var series []report.Series
+	var snapshots []report.Snapshot
+	parts := 0
+	for next := address + "?limit=2"; next != ""; parts++ {
+		answer := s.get(next)
+		part := decode[report.Report](t, answer.body)
+		series, snapshots = append(series, part.Series...), append(snapshots, part.Snapshots...)
+		if len(part.Snapshots) != 2*len(part.Series) {
+			t.Errorf("%s: %d snapshots of %d series", next, len(part.Snapshots), len(part.Series))
+		}
+		next, _, _ = strings.Cut(strings.TrimPrefix(answer.header.Get("Link"), "<"), ">")
+	}
+	if parts != 2 {
+		t.Errorf("%d parts of at most 2 series", parts)
+	}
+	if !reflect.DeepEqual(whole.Series, series) {
+		t.Errorf("the series of all parts are %d and differ from those of the whole", len(series))
+	}
+	byID := func(a, b report.Snapshot) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(whole.Snapshots, byID)
+	slices.SortFunc(snapshots, byID)
+	if !reflect.DeepEqual(whole.Snapshots, snapshots) {
+		t.Errorf("the snapshots of all parts are %d and differ from those of the whole", len(snapshots))
+	}
+	if beyond := decode[report.Report](t, s.get(address+"?page=7").body); len(beyond.Series) != 0 || beyond.Diagnosis.Sentence != whole.Diagnosis.Sentence {
+		t.Errorf("beyond the last part: %d series, %q", len(beyond.Series), beyond.Diagnosis.Sentence)
+	}
+	if refused := s.get(address + "?page=0"); refused.status != 400 || !strings.Contains(refused.body, "a number from 1") {
+		t.Errorf("page 0: %d %s", refused.status, refused.body)
 	}
 }

@@ -47,7 +47,7 @@ func (s *Service) Page(w http.ResponseWriter, r *http.Request) {
 		s.respond.NotFound(w, r)
 		return
 	}
-	made, err := s.answer(r, kind, id, suffix)
+	made, err := s.answer(w, r, kind, id, suffix)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -55,7 +55,28 @@ func (s *Service) Page(w http.ResponseWriter, r *http.Request) {
 	made.Tagged(w, r)
 }
 
-func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (response.Content, error) {
+// reportOf is the report of a case as JSON: whole, or the page of its series that the query
+// asks for, with a Link to the next.
+func (s *Service) reportOf(w http.ResponseWriter, r *http.Request, d report.Report) (response.Content, error) {
+	query := r.URL.Query()
+	if query.Has("page") || query.Has("limit") {
+		page, err := response.PageOfList(query)
+		if err != nil {
+			return response.Content{}, err
+		}
+		limit, err := response.LimitOf(query)
+		if err != nil {
+			return response.Content{}, err
+		}
+		var more bool
+		if d, more = d.Page(page, limit); more {
+			s.respond.NextPage(w, r, page)
+		}
+	}
+	return response.ReportOf(d)
+}
+
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, kind Kind, id, suffix string) (response.Content, error) {
 	if suffix != "" && suffix != ".json" && kind.unfolds {
 		q := r.URL.Query()
 		q.Set("all", "1") // a file has no link to unfold
@@ -81,7 +102,7 @@ func (s *Service) answer(r *http.Request, kind Kind, id, suffix string) (respons
 	if suffix == ".json" {
 		switch d := data.(type) {
 		case report.Report:
-			return response.ReportOf(d)
+			return s.reportOf(w, r, d)
 		case *OneSnapshot:
 			return response.ReportOf(d.Report)
 		}

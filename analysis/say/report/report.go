@@ -5,6 +5,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,30 @@ type Report struct {
 	Filter *Filtered `json:"filter,omitempty"`
 	// Gate is what counts in a pipeline, nil where the report was not held against anything.
 	Gate *Gate `json:"gate,omitempty"`
+}
+
+// Page returns the report with one page of its series and their snapshots, and whether more
+// follow. Indexes of series in the report stay those of the whole: series i is the entry
+// i-(page-1)*limit.
+func (r Report) Page(page, limit int) (Report, bool) {
+	from := min((page-1)*limit, len(r.Series))
+	to := min(from+limit, len(r.Series))
+	more := to < len(r.Series)
+	r.Series = r.Series[from:to]
+	listed := map[string]bool{}
+	for i := range r.Series {
+		for _, id := range slices.Concat(r.Series[i].Snapshots, r.Series[i].Captures) {
+			listed[id] = true
+		}
+	}
+	snapshots := []Snapshot{}
+	for i := range r.Snapshots {
+		if listed[r.Snapshots[i].ID] {
+			snapshots = append(snapshots, r.Snapshots[i])
+		}
+	}
+	r.Snapshots = snapshots
+	return r, more
 }
 
 // Engine identifies what computed the report.
