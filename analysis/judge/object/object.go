@@ -71,6 +71,8 @@ type Lifeline struct {
 
 // single gives the kinds of one dump, in which nothing is followed and nothing can grow.
 func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
+	var kept []*Kind
+	parts := &finder{in: s, most: partBatch}
 	for i := range s.Joined.Kinds {
 		dumped := &s.Joined.Kinds[i]
 		kind := f.kindOf(dumped)
@@ -92,7 +94,12 @@ func (f *follower) single(s *analysis.Snapshot) (out []Kind) {
 			}
 		}
 		slices.Sort(k.parts)
-		k.findParts(s)
+		slices.Sort(k.roots[0])
+		parts.add(k)
+		kept = append(kept, k)
+	}
+	parts.find()
+	for _, k := range kept {
 		out = append(out, *k)
 	}
 	return out
@@ -137,8 +144,17 @@ func follow(snapshots []*analysis.Snapshot, epochs []int) []Kind {
 			out = append(out, *k)
 		}
 	}
+	finders := map[int]*finder{} // by snapshot
 	for i := range out {
-		out[i].findParts(snapshots[out[i].best])
+		k := &out[i]
+		if finders[k.best] == nil {
+			finders[k.best] = &finder{in: snapshots[k.best], most: partBatch}
+		}
+		slices.Sort(k.roots[k.best])
+		finders[k.best].add(k)
+	}
+	for _, f := range finders {
+		f.find()
 	}
 	return out
 }
