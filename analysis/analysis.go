@@ -430,6 +430,8 @@ type Statement struct {
 const (
 	CrashStatement  = "crash"
 	AsleepStatement = "all goroutines are asleep"
+	// SaturatedClient begins the key of a statement on a client for which calls wait.
+	SaturatedClient = "saturated client: "
 )
 
 // The forms of evidence.

@@ -5,7 +5,9 @@ type Verdict string
 
 // The verdicts, in rank order.
 const (
-	Leaking    Verdict = "leaking"
+	Leaking Verdict = "leaking"
+	// Saturated is a pool or dispatcher that is full while others wait for it. It is no leak.
+	Saturated  Verdict = "saturated"
 	Suspicious Verdict = "suspicious"
 	Scaling    Verdict = "scaling"
 	// Stopped grew and has ended, and the new members stay. Grew has more members than
@@ -21,7 +23,7 @@ const (
 
 // Verdicts returns all verdicts in rank order.
 func Verdicts() []Verdict {
-	return []Verdict{Leaking, Suspicious, Scaling, Stopped, Grew, New, Shrinking, Gone, Stable, TooFewPoints}
+	return []Verdict{Leaking, Saturated, Suspicious, Scaling, Stopped, Grew, New, Shrinking, Gone, Stable, TooFewPoints}
 }
 
 // Rank orders verdicts from the worst, 0, to the least informative.

@@ -24,7 +24,7 @@ import (
 type reportCommand struct {
 	Paths           []string           `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
 	Format          string             `help:"text, md, json, html, csv or jira; ticket and ticket-jira are the answer in a few lines for an issue; sarif and junit are for pipelines and editors." enum:"text,md,json,html,csv,jira,ticket,ticket-jira,sarif,junit" default:"text"`
-	FailOn          string             `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it. auto is grew with --baseline and never without." enum:"auto,never,leaking,suspicious,grew" default:"auto"`
+	FailOn          string             `help:"Exit with status 1 when a family is leaking, when it is or a pool is saturated, when it is at least suspicious, or has more members than before and no load explains it. auto is grew with --baseline and never without." enum:"auto,never,leaking,saturated,suspicious,grew" default:"auto"`
 	Baseline        string             `help:"A report (--format json) or captures of the same program from before: only what is new or grew since counts for --fail-on, and what was set aside in it stays aside." placeholder:"PATH" type:"path"`
 	Budget          string             `help:"File of what a process may have in its last capture, in families or objects, for each unit of a load. What is over it ends with status 1." placeholder:"FILE" type:"path"`
 	Load            map[string]float64 `help:"A load for the budget that the captures do not have. Repeatable." placeholder:"NAME=N"`
@@ -225,6 +225,7 @@ func filterFault(text string, err error) error {
 // its load trips none.
 var failsOn = map[string][]analysis.Verdict{
 	"leaking":    {analysis.Leaking},
+	"saturated":  {analysis.Leaking, analysis.Saturated},
 	"suspicious": {analysis.Leaking, analysis.Suspicious},
 	"grew":       {analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New},
 }

@@ -13,7 +13,7 @@ import (
 
 type listIn struct {
 	Find    string `json:"find,omitempty" jsonschema:"text in the title, the sentence, or the names of process and host"`
-	Verdict string `json:"verdict,omitempty" jsonschema:"only cases with this verdict: leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points"`
+	Verdict string `json:"verdict,omitempty" jsonschema:"only cases with this verdict: leaking, saturated, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"cases per page, 20 if left out, at most 50"`
 	Page    int    `json:"page,omitempty" jsonschema:"page, from 1 on"`
 }

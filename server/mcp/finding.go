@@ -15,7 +15,7 @@ import (
 type findingsIn struct {
 	Case    string `json:"case" jsonschema:"id of a case"`
 	Process string `json:"process,omitempty" jsonschema:"only findings of processes whose name holds this"`
-	Verdict string `json:"verdict,omitempty" jsonschema:"only findings with this verdict (leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points) or of this kind (fact, possible culprit, follows, observer effect, limit, marked suspicious or no leak)"`
+	Verdict string `json:"verdict,omitempty" jsonschema:"only findings with this verdict (leaking, saturated, suspicious, scaling, stopped, grew, new, shrinking, gone, stable or too_few_points) or of this kind (fact, possible culprit, follows, observer effect, limit, marked suspicious or no leak)"`
 	From    int    `json:"from,omitempty" jsonschema:"leave out so many findings"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"findings per answer, 5 if left out, at most 20"`
 }

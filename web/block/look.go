@@ -12,6 +12,8 @@ func Look(verdict string) VerdictLook {
 	switch verdict {
 	case "leaking":
 		return VerdictLook{"leaking", "▲", verdict}
+	case "saturated":
+		return VerdictLook{"limit", "▮", verdict}
 	case "suspicious":
 		return VerdictLook{"suspicious", "△", verdict}
 	case "scaling":

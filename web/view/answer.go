@@ -262,6 +262,8 @@ func (m *caseMaker) anchors(c *Case) map[placedRank]string {
 func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	state := AnswerChip{Look: "stable", Text: Visible(d.State)}
 	switch {
+	case d.State == string(report.Saturated):
+		state.Look = string(analysis.Saturated)
 	case d.Series != nil && d.Verdict != analysis.Scaling:
 		state.Look = string(m.accusedVerdict(d))
 	case m.single():

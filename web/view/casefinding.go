@@ -68,7 +68,7 @@ func (m *caseMaker) ranked(series []int) []placedFinding {
 			switch {
 			case f.Kind == report.ObserverFinding:
 				rank = observerRank
-			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
+			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.SaturatedFinding || f.Kind == report.NoLeakFinding:
 				rank = factRank
 			}
 			out = append(out, placedFinding{series: i, f: f, rank: rank})

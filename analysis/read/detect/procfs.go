@@ -5,7 +5,6 @@ import (
 
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/gauge"
-	"leakdiff/analysis/read/line"
 )
 
 var (
@@ -85,16 +84,7 @@ var (
 
 // counts are numbers with known names, or below dates and prompts, in most lines.
 func (v *view) counts() (Result, bool) {
-	samples, others := 0, 0
-	for _, l := range v.lines {
-		text := strings.TrimSpace(l)
-		switch _, command := line.ReadCommand(text); {
-		case gauge.IsSample(l, v.Path):
-			samples++
-		case !command && !line.IsDate(text) && !strings.HasPrefix(text, "#"):
-			others++
-		}
-	}
+	samples, others := gauge.Tell(v.lines, v.Path)
 	named := v.count(func(l string) bool { return !isNumber(strings.TrimSpace(l)) })
 	if samples < 2 || others > samples || named == 0 && gauge.IsUnnamed(v.Path) {
 		return no()

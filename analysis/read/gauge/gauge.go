@@ -122,11 +122,19 @@ func (t *thinned) begin(number int, offset int64) {
 	t.points = append(t.points, point{number: number, begins: offset})
 }
 
-// IsSample reports whether a line of a text with this name is a sample by itself.
-func IsSample(text, name string) bool {
+// Tell counts the first lines of a text with this name that are samples, and those that are
+// neither samples nor dates, prompts, headings or comments.
+func Tell(lines []string, name string) (samples, others int) {
 	p := parser{byName: ofName(name), written: time.Unix(1<<31, 0)}
-	_, what := p.line(strings.TrimSpace(text))
-	return what == sampled
+	for _, l := range lines {
+		switch _, what := p.line(strings.TrimSpace(l)); what {
+		case sampled:
+			samples++
+		case refused:
+			others++
+		}
+	}
+	return samples, others
 }
 
 // IsUnnamed reports whether the name of a file does not say what its numbers are of.
@@ -207,7 +215,11 @@ func (p *parser) line(text string) (s Sample, what sort) {
 		}
 		return s, passed
 	}
-	if strings.HasPrefix(text, "# ") || headWord.MatchString(text) {
+	if m := bean.FindStringSubmatch(text); m != nil {
+		p.byCommand = ofLabel(m[1])
+		return s, passed
+	}
+	if strings.HasPrefix(text, "#") || headWord.MatchString(text) {
 		return s, passed
 	}
 	if s, ok := p.sampleOf(text); ok {
@@ -252,7 +264,10 @@ func (p *parser) sample(text string) (figure string, value float64, ok bool) {
 		}
 	}
 	for _, m := range labelled.FindAllStringSubmatch(text, -1) {
-		if figure = ofLabel(m[1]); figure != "" {
+		if figure = ofLabel(m[1]); m[1] == "Value" {
+			figure = p.byCommand
+		}
+		if figure != "" {
 			value, ok = number(m[2])
 			return figure, value, ok
 		}
@@ -283,7 +298,9 @@ var (
 	// inState is a row of "netstat -ant | awk '{print $6}' | sort | uniq -c", or of ss.
 	inState = expression.Lazy(`^(\d+) (ESTAB(?:LISHED)?|TIME[-_]WAIT|CLOSE[-_]WAIT|LISTEN|SYN[-_](?:SENT|RECV)|FIN[-_]WAIT[-_]?[12]|LAST[-_]ACK|CLOSING|CLOSED?|UNCONN)$`)
 	// listed is the process that lsof or ps lists alone.
-	listed  = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
+	listed = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
+	// bean is the heading of jmxterm above "Value = 20;".
+	bean    = expression.Lazy(`^#mbean = [^:]*:(?:.*,)?name=([^,]+)`)
 	grepped = expression.Lazy(`^([\w.@+-]*(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*\.\w+):(.+)$`)
 	metric  = expression.Lazy(`^([A-Za-z_:][\w:.]*)(?:\{.*\})? (\S+)(?: \d{10,13})?$`)
 	// labelled is a label of at most four words with its number: `open FDs: 34`,

@@ -103,7 +103,9 @@ func groupsOf(parts []*part) []*group {
 	}
 	if len(out) == 0 { // nothing lists anything
 		for _, p := range parts {
-			p.alone = p.status != nil
+			if p.alone = p.status != nil || p.clients != nil; p.clients != nil && p.name == "" {
+				p.name = "jenkins" // whose script prints them
+			}
 		}
 		for _, dir := range dirs {
 			out = append(out, splitDirectory(dir, byDir[dir], owned)...)

@@ -85,7 +85,8 @@ type part struct {
 	sysctls    map[string]int64
 	figures    map[string]float64
 	version    string
-	// alone is set for a status where no file of the upload lists anything.
+	// alone is set for a status and a summary of clients where no file of the upload lists
+	// anything.
 	alone    bool
 	captured time.Time
 	// ran is when the collector ran, by its own word.

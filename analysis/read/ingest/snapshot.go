@@ -333,10 +333,15 @@ func (b *builder) figures() {
 			put(name, float64(value))
 		}
 		if p.clients != nil {
-			for _, text := range p.clients.Findings() {
+			state := func(key, text string) {
 				title, _, _ := strings.Cut(text, ":")
-				key := digits.ReplaceAllString(title, "N")
-				b.s.Statements = append(b.s.Statements, analysis.Statement{Key: key, Title: clip(title, 160), Text: text, Path: p.path})
+				b.s.Statements = append(b.s.Statements, analysis.Statement{Key: key + digits.ReplaceAllString(title, "N"), Title: clip(title, 160), Text: text, Path: p.path})
+			}
+			for _, text := range p.clients.Saturated() {
+				state(analysis.SaturatedClient, text)
+			}
+			if text := p.clients.Quiet(); text != "" {
+				state("", text)
 			}
 		}
 		if p.limits != nil {

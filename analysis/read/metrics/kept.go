@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	_ "embed"
 	"math"
 	"strings"
@@ -24,6 +25,9 @@ var kept = sync.OnceValue(func() map[string]string {
 	return out
 })
 
+// maxLabel bounds the name of a pool.
+const maxLabel = 80
+
 // maxBuckets bounds the kept buckets of all histograms of a page.
 const maxBuckets = 128
 
@@ -35,6 +39,10 @@ func (s *sample) figureOf() string {
 	case "class":
 		if code := s.Labels["code"]; len(code) == 3 && (code[0] == '4' || code[0] == '5') {
 			return s.Name + `{code="` + code[:1] + `xx"}`
+		}
+	case "each":
+		if label := cmp.Or(s.Labels["pool"], s.Labels["name"], s.Labels["id"]); label != "" && len(label) <= maxLabel {
+			return s.Name + "{" + label + "}"
 		}
 	case "buckets":
 		if le := s.Labels["le"]; le != "" {

@@ -1,9 +1,11 @@
 package thread
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -282,8 +284,9 @@ func whole(s string) int {
 // Figures are the summary's numbers: k8s_clients, k8s_running_calls,
 // k8s_queued_calls, k8s_connections (idle ones included) and k8s_idle_connections
 // as sums, k8s_max_concurrent_requests as the largest limit of a client,
-// k8s_clients_saturated and k8s_clients_idle (without any call) as counts. What
-// was not printed has no figure.
+// k8s_clients_saturated and k8s_clients_idle (without any call) as counts. The busiest client,
+// for which most calls wait, has k8s_busiest_running, k8s_busiest_queued and
+// k8s_busiest_limit. What was not printed has no figure.
 func (c Clients) Figures() map[string]float64 {
 	out := map[string]float64{"k8s_clients": float64(len(c.Clients))}
 	if len(c.Clients) == 0 {
@@ -294,6 +297,13 @@ func (c Clients) Figures() map[string]float64 {
 		return out
 	}
 	saturated, idle, most := 0, 0, -1
+	busiest := slices.MaxFunc(c.Clients, func(a, b Client) int {
+		return cmp.Or(cmp.Compare(a.Queued, b.Queued), cmp.Compare(a.Running, b.Running))
+	})
+	limit, _ := busiest.saturated()
+	put(out, "k8s_busiest_running", busiest.Running)
+	put(out, "k8s_busiest_queued", busiest.Queued)
+	put(out, "k8s_busiest_limit", limit)
 	for _, client := range c.Clients {
 		sum(out, "k8s_running_calls", client.Running)
 		sum(out, "k8s_queued_calls", client.Queued)
@@ -336,23 +346,30 @@ func (c Client) saturated() (limit int, full bool) {
 	return limit, limit > 0 && c.Running >= limit && c.Queued > 0
 }
 
-// Findings are sentences that separate saturation, which a higher limit cures, from
-// clients that are made anew and not closed. One summary proves the first and can only
-// point at the second.
-func (c Clients) Findings() []string {
+// Saturated are sentences on the clients that run as many calls as they may while others wait,
+// which a higher limit cures.
+func (c Clients) Saturated() []string {
 	var out []string
-	quiet := 0
 	for _, client := range c.Clients {
 		if limit, full := client.saturated(); full {
 			out = append(out, fmt.Sprintf("Client %s@%s runs %d calls, its limit is %d, and %d more wait in its queue: it is saturated. That is no leak; raise Max Concurrent Requests (in Jenkins: the cloud's Max connections to Kubernetes API), or find out why the running calls do not end.",
 				client.Name[strings.LastIndexByte(client.Name, '.')+1:], client.Identity, client.Running, limit, client.Queued))
 		}
+	}
+	return out
+}
+
+// Quiet is a sentence on clients that seem to be made anew and not closed, "" without any. One
+// summary can only point at them.
+func (c Clients) Quiet() string {
+	quiet := 0
+	for _, client := range c.Clients {
 		if client.Running >= 0 && client.Running <= 1 && client.Queued <= 0 {
 			quiet++
 		}
 	}
 	if n := len(c.Clients); n > 1 && quiet > 0 {
-		out = append(out, fmt.Sprintf("%d of %d clients run at most one call: a program needs one client per cluster and set of credentials. If the number of clients grows from one summary to the next, they are made anew and not closed, each with its own dispatcher and connection pool.", quiet, n))
+		return fmt.Sprintf("%d of %d clients run at most one call: a program needs one client per cluster and set of credentials. If the number of clients grows from one summary to the next, they are made anew and not closed, each with its own dispatcher and connection pool.", quiet, n)
 	}
-	return out
+	return ""
 }

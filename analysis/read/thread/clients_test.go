@@ -68,7 +68,8 @@ func TestAClientSummaryIsReadWhole(t *testing.T) {
 		t.Errorf("problems %q (-want +got):\n%s", problems, diff)
 	}
 	figures := map[string]float64{"k8s_clients": 2, "k8s_running_calls": 2, "k8s_queued_calls": 1, "k8s_max_concurrent_requests": 2,
-		"k8s_clients_saturated": 1, "k8s_clients_idle": 1, "k8s_connections": 3, "k8s_idle_connections": 1}
+		"k8s_clients_saturated": 1, "k8s_clients_idle": 1, "k8s_connections": 3, "k8s_idle_connections": 1,
+		"k8s_busiest_running": 2, "k8s_busiest_queued": 1, "k8s_busiest_limit": 2}
 	if diff := cmp.Diff(figures, c.Figures()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
@@ -76,14 +77,14 @@ func TestAClientSummaryIsReadWhole(t *testing.T) {
 
 func TestSaturationIsNoLeak(t *testing.T) {
 	c, _ := clients(t, clientText)
-	findings := c.Findings()
+	findings := append(c.Saturated(), c.Quiet())
 	if len(findings) != 2 || !strings.Contains(findings[0], "@5b444398 runs 2 calls, its limit is 2, and 1 more wait") || !strings.Contains(findings[0], "no leak") ||
 		!strings.Contains(findings[1], "1 of 2 clients run at most one call") {
 		t.Errorf("%q", findings)
 	}
 	calm, _ := clients(t, strings.NewReplacer("QUEUED 1", "QUEUED 0", "(io.fabric8.kubernetes.client.DefaultKubernetesClient@1b)", "x").Replace(clientText))
-	if f := calm.Findings(); len(f) != 0 {
-		t.Errorf("a client at its limit with an empty queue: %q", f)
+	if f := calm.Saturated(); len(f) != 0 || calm.Quiet() != "" {
+		t.Errorf("a client at its limit with an empty queue: %q, %q", f, calm.Quiet())
 	}
 }
 

@@ -491,13 +491,13 @@ func TestTheClientsOfTheSeriesAreThoseOfItsTruth(t *testing.T) {
 			"k8s_clients": clients[i], "k8s_running_calls": running[i], "k8s_queued_calls": queued[i],
 			"k8s_clients_saturated": saturated[i], "k8s_max_concurrent_requests": 32,
 			"k8s_clients_idle": figures["k8s_clients_idle"], "k8s_connections": figures["k8s_connections"], "k8s_idle_connections": figures["k8s_idle_connections"],
+			"k8s_busiest_running": figures["k8s_busiest_running"], "k8s_busiest_queued": figures["k8s_busiest_queued"], "k8s_busiest_limit": 32,
 		}
 		if diff := cmp.Diff(want, figures); diff != "" {
 			t.Errorf("%s: figures (-want +got):\n%s", name, diff)
 		}
-		says := strings.Contains(strings.Join(c.Findings(), "\n"), "saturated")
-		if says != (saturated[i] > 0) {
-			t.Errorf("%s: findings %q", name, c.Findings())
+		if said := c.Saturated(); len(said) != int(saturated[i]) {
+			t.Errorf("%s: %q", name, said)
 		}
 		if float64(c.Active) != clients[i] || float64(c.Running) != running[i] || float64(c.Queued) != queued[i] {
 			t.Errorf("%s: summary %d %d %d", name, c.Active, c.Running, c.Queued)

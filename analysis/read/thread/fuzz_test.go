@@ -100,7 +100,8 @@ func FuzzParseClients(f *testing.F) {
 			t.Fatalf("%v, %d problems", err, len(problems))
 		}
 		c.Figures()
-		c.Findings()
+		c.Saturated()
+		c.Quiet()
 		if _, _, err := thread.ParseTargets(strings.NewReader(text), "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func (f Field) listed() []string {
 		}
 		return kinds
 	case Verdict:
-		return []string{"leaking", "suspicious", "scaling", "new", "shrinking", "gone", "stable", "too_few_points"}
+		return []string{"leaking", "saturated", "suspicious", "scaling", "new", "shrinking", "gone", "stable", "too_few_points"}
 	case Triage:
 		return []string{"unreviewed", "reviewed", "benign", "suspicious"}
 	}

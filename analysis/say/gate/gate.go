@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // counted are the verdicts that an item can have.
-var counted = []analysis.Verdict{analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
+var counted = []analysis.Verdict{analysis.Leaking, analysis.Saturated, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New}
 
 // Check holds a case against a baseline and a budget.
 func Check(c *report.Case, o Options) report.Gate {
@@ -114,7 +114,7 @@ func (g *gated) growths() {
 		g.put(item, why)
 	}
 	for i := range g.Findings {
-		if f := &g.Findings[i]; f.Kind == "" && slices.Contains(counted, f.Verdict) {
+		if f := &g.Findings[i]; (f.Kind == "" || f.Kind == report.SaturatedFinding) && slices.Contains(counted, f.Verdict) {
 			add(f, "")
 		}
 	}

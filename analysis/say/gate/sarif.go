@@ -216,7 +216,7 @@ func ownFrame(stack []report.StackFrame) *report.StackFrame {
 // level is how SARIF calls the weight of a rule.
 func level(rule string) string {
 	switch rule {
-	case string(analysis.Leaking), report.OverBudget:
+	case string(analysis.Leaking), string(analysis.Saturated), report.OverBudget:
 		return "error"
 	case string(analysis.Suspicious):
 		return "warning"

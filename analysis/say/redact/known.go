@@ -86,7 +86,7 @@ var plainNames = set(`app apps bin build cache conf config current data db defau
 	kubelet_internal_checkpoint cpu_manager_state memory_manager_state kubernetes.io~projected kubernetes.io~secret kubernetes.io~configmap kubernetes.io~empty-dir kubernetes.io~csi
 	shm job jobs builds workspace fd fdinfo fds proc net task tasks ns cgroup cgroups inode inodes mountinfo limits stat cmdline maps sysctl sysctls lsof jstack jcmd heap dump dumps goroutine goroutines thread threads metrics
 	capture captures bundle bundles manifest report reports before after baseline first second last node nodes host process processes pprof profile profiles debug
-	add chg del same leaking suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
+	add chg del same leaking saturated suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
 	descriptor descriptors watch watches file files pipe fifo inotify case diff family snapshot note warning error`)
 
 // set is a set of words, made when it is first used: a start of the program that redacts

@@ -66,7 +66,7 @@ func (r *Report) Advice(f *Finding) []Advice {
 	if do != "" {
 		out = append(out, Advice{Label: DoThis, Text: do})
 	}
-	if f.Kind == FactFinding || f.Kind == LimitFinding || f.Kind == HolderFinding || f.Kind == ObserverFinding {
+	if f.Kind == FactFinding || f.Kind == LimitFinding || f.Kind == SaturatedFinding || f.Kind == HolderFinding || f.Kind == ObserverFinding {
 		return out
 	}
 	return append(out, knownAdvice(f)...)

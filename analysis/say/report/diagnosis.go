@@ -87,8 +87,13 @@ const longest = 160
 func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
-	if i := d.dead(); len(leads) == 0 || i >= 0 && i == leads[0].series {
-		return d.unaccused()
+	full := d.saturated() >= 0 && (len(leads) == 0 || leads[0].finding.Verdict != analysis.Leaking)
+	if i := d.dead(); len(leads) == 0 || full || i >= 0 && i == leads[0].series {
+		out := d.unaccused()
+		if full {
+			out.Also, out.More = d.also(answer{series: -1, finding: &Finding{}}, leads)
+		}
+		return out
 	}
 	l := leads[0]
 	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:]), Claims: &l.claims}

@@ -91,6 +91,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	out = append(out, j.facts()...)
 	out = append(out, j.dead(out, byPrint)...)
 	out = append(out, j.near()...)
+	out = append(out, j.saturations()...)
 	for i := range out {
 		out[i].Rank = i + 1
 		j.locate(&out[i])
@@ -280,9 +281,10 @@ func (j *JudgedSeries) facts() []Finding {
 	var out []Finding
 	at := map[string]int{}
 	var seen [][]string
+	saturated := slices.ContainsFunc(j.workPools(), func(p Pool) bool { return p.Saturated && p.Name == "kubernetes_client" })
 	for _, s := range j.Snapshots {
 		for _, f := range s.Statements {
-			if j.ownersListed(f.Key) {
+			if j.ownersListed(f.Key) || saturated && strings.HasPrefix(f.Key, analysis.SaturatedClient) {
 				continue
 			}
 			i, ok := at[f.Key]

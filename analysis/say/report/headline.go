@@ -13,7 +13,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "16"
+const SentenceVersion = "17"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -24,7 +24,7 @@ func (r *Report) worst() analysis.Verdict {
 			worst = analysis.Grew
 		}
 		for k := range r.Series[i].Findings {
-			if f := &r.Series[i].Findings[k]; f.Key != nil && !r.Series[i].benign(f) && f.Verdict.Rank() < worst.Rank() {
+			if f := &r.Series[i].Findings[k]; (f.Kind == SaturatedFinding || f.Key != nil && !r.Series[i].benign(f)) && f.Verdict.Rank() < worst.Rank() {
 				worst = f.Verdict
 			}
 		}

@@ -212,6 +212,14 @@ func (d *diagnosing) reaches(s *Series, i int, at time.Time) bool {
 	return taken != nil && !at.Before(*taken)
 }
 
+// clock is the time of a capture, its label where that is not known.
+func (d *diagnosing) clock(s *Series, i int) string {
+	if at := d.snapshot(s, i).CapturedAt; at != nil {
+		return wording.Clock(*at)
+	}
+	return d.label(s, i)
+}
+
 // dated is the label of a capture with its time: "t8, 03:07:16".
 func (d *diagnosing) dated(s *Series, i int) string {
 	if at := d.snapshot(s, i).CapturedAt; at != nil {

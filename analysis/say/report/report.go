@@ -140,6 +140,8 @@ type Series struct {
 	SetAside []Finding `json:"set_aside,omitempty"`
 	// Signals are quantities beside the growth that are above a threshold at the end.
 	Signals []Signal `json:"signals,omitempty"`
+	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.
+	Pools []Pool `json:"pools,omitempty"`
 	// Limits name in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Thresholds are those that circulate for the classes of the findings.
@@ -168,6 +170,8 @@ const (
 	FollowFinding   = "follows"
 	ObserverFinding = "observer_effect"
 	LimitFinding    = "limit"
+	// SaturatedFinding is a pool that is full while others wait for it.
+	SaturatedFinding = "saturated"
 	// SuspectFinding is a family that a person suspects and no rule accuses.
 	SuspectFinding = "marked_suspicious"
 	// NoLeakFinding grows, and an entry of the catalogue knows that it is no leak.
@@ -177,7 +181,7 @@ const (
 // KindMarks are the marks of findings without a verdict.
 func KindMarks() []string {
 	var out []string
-	for _, kind := range []string{FactFinding, HolderFinding, FollowFinding, ObserverFinding, LimitFinding, SuspectFinding, NoLeakFinding} {
+	for _, kind := range []string{FactFinding, HolderFinding, FollowFinding, ObserverFinding, LimitFinding, SaturatedFinding, SuspectFinding, NoLeakFinding} {
 		out = append(out, Finding{Kind: kind}.Mark())
 	}
 	return out

@@ -142,7 +142,7 @@ func (s *screen) painted(st style, lines []string) []string {
 
 // marks are the glyphs of verdicts and kinds of findings, as pages show them.
 var marks = map[string]string{
-	"leaking": "▲", "suspicious": "△", "scaling": "∝", "stopped": "▪", "grew": "↑", "new": "+", "stable": "=", "too_few_points": "…",
+	"leaking": "▲", "saturated": "▮", "suspicious": "△", "scaling": "∝", "stopped": "▪", "grew": "↑", "new": "+", "stable": "=", "too_few_points": "…",
 	FactFinding: "●", HolderFinding: "◆", FollowFinding: "↳", ObserverFinding: "○", LimitFinding: "▮",
 }
 
@@ -161,6 +161,9 @@ func (s *screen) head() string {
 		mark = "="
 	}
 	accused := s.Verdict == analysis.Leaking || s.Verdict == analysis.Suspicious
+	if state == Saturated {
+		mark, accused = marks["saturated"], true
+	}
 	if state == Deadlock || state == Crashed {
 		mark, accused = marks["leaking"], true
 	}

@@ -28,8 +28,12 @@ func (s *screen) inventory() []string {
 	if claim := x.nearest(); claim != nil {
 		limit = s.labelled("limit", claim.text(), 1)
 	}
-	if len(x.Snapshots) > 1 && x.Quiet != "" {
-		out = s.labelled("proof", x.Quiet, 4)
+	proof := x.Quiet
+	if State(s.State) == Saturated {
+		proof = s.Proof
+	}
+	if len(x.Snapshots) > 1 && proof != "" {
+		out = s.labelled("proof", proof, 4)
 	}
 	if len(order) > 1 {
 		out = append(out, s.processes(order)...)

@@ -11,6 +11,7 @@ import (
 
 // The states of a case in which no finding rose.
 const (
+	Saturated   State = "saturated"
 	AtItsLimit  State = "at its limit"
 	CannotTell  State = "cannot tell"
 	NotCompared State = "cannot be compared"
@@ -38,6 +39,7 @@ type resting struct {
 // The ranks of resting processes.
 const (
 	restsBroken = iota
+	restsSaturated
 	restsFull
 	restsRisen
 	restsSeveral
@@ -74,6 +76,9 @@ func (d *diagnosing) unaccused() Diagnosis {
 	out.Next = d.nextOf(first)
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
+	case first.state == Saturated:
+		p := s.saturatedPool()
+		out.Proof = fmt.Sprintf("It is full since %s, and others wait since %s.", d.clock(s, *p.Full), d.clock(s, *p.Queues))
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
 	case first.state == OneDump && out.Next != nil && out.Next.Command != "":
@@ -109,6 +114,15 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank = Crashed, s.ended(), restsBroken
 		if s.Died.Deadlock {
 			out.state = Deadlock
+		}
+		return out
+	}
+	if p := s.saturatedPool(); p != nil {
+		out.state, out.rank = Saturated, restsSaturated
+		out.shorter = []string{capital(p.named()) + s.place("of") + " " + p.use()}
+		out.text = out.shorter[0] + " (" + courseOfValues(p.Queued) + ")"
+		if !s.rises() {
+			out.text += "; no leak is shown"
 		}
 		return out
 	}
@@ -360,6 +374,8 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			return action
 		}
 		return &Action{Text: s.Died.Do}
+	case Saturated:
+		return &Action{Text: poolWords[s.saturatedPool().Name].remedy}
 	case AtItsLimit:
 		limit, hold := s.nearest(), "Find what holds them."
 		if bounded[limit.What] == analysis.KindDescriptor && d.closeWait(s) != nil {

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+)
+
+func TestAPoolOfEachNameIsTold(t *testing.T) {
+	for _, name := range trend.PoolNames() {
+		p := Pool{Name: name, LimitStated: true, Running: []*float64{new(4.0)}, Queued: []*float64{new(1.0)}, Limit: []*float64{new(4.0)}}
+		if text := p.named() + " " + p.use(); !strings.Contains(text, " runs 4 of 4 ") || !strings.HasSuffix(text, "and 1 waits") || poolWords[name].remedy == "" {
+			t.Errorf("%s: %q, %q", name, text, poolWords[name].remedy)
+		}
+	}
+}
+
+// full is a snapshot of a client that runs as many calls as it may, beside goroutines.
+func full(label string, queued float64, goroutines int) analysis.Snapshot {
+	s := analysis.Snapshot{ID: label, Label: label, Figures: map[string]float64{"k8s_busiest_running": 32, "k8s_busiest_queued": queued, "k8s_busiest_limit": 32}}
+	s.Process.Name.Value = "jenkins"
+	if goroutines > 0 {
+		s.Totals.Goroutines = &goroutines
+	}
+	return s
+}
+
+func TestASaturatedPoolComesAfterALeakAndBeforeWhatMayLeak(t *testing.T) {
+	saturated := Build([]analysis.Snapshot{full("t0", 3, 0), full("t1", 9, 0)}, nil, Options{}).Report
+	if d := saturated.Diagnosis; d.Verdict != analysis.Saturated || d.State != string(Saturated) || d.Sentence != "Kubernetes client of jenkins runs 32 of 32 calls and 9 wait (3, 9); no leak is shown." {
+		t.Errorf("%s, %s: %s", d.Verdict, d.State, d.Sentence)
+	}
+	if analysis.Saturated.Rank() <= analysis.Leaking.Rank() || analysis.Saturated.Rank() >= analysis.Suspicious.Rank() || analysis.Saturated.Rose() {
+		t.Error("the rank of saturated")
+	}
+	rising := []analysis.Snapshot{}
+	for i, n := range []int{100, 140, 180, 220, 260, 300, 340} {
+		rising = append(rising, full("t"+string(rune('0'+i)), 3+float64(i), n))
+	}
+	both := Build(rising, nil, Options{}).Report
+	if d := both.Diagnosis; d.Verdict != analysis.Saturated || !strings.Contains(d.Sentence, "and 9 wait") || strings.Contains(d.Sentence, "no leak") {
+		t.Errorf("beside a total that rises: %s: %s", d.Verdict, d.Sentence)
+	}
+	if d := both.Diagnosis; len(d.Also) != 1 || !strings.Contains(d.Also[0], "340") {
+		t.Errorf("what may leak beside it is told: %q", d.Also)
+	}
+}
