@@ -27,5 +27,18 @@ func SocketsIn(state string) *Family {
 	}
 }
 
-// IsTotal reports a family of TotalOf or SocketsIn by its attributes.
+// InFunction is the family of the goroutines in one function, of which captures have the number
+// alone.
+func InFunction(name string) *Family {
+	sum := sha256.Sum256([]byte("goroutines in " + name))
+	return &Family{
+		Fingerprint: "g1:" + hex.EncodeToString(sum[:16]), Kind: KindGoroutine, Title: name,
+		Attributes: map[string]string{totalAttribute: "function"},
+	}
+}
+
+// IsInFunction reports a family of InFunction by its attributes.
+func IsInFunction(attributes map[string]string) bool { return attributes[totalAttribute] == "function" }
+
+// IsTotal reports a family of TotalOf, SocketsIn or InFunction by its attributes.
 func IsTotal(attributes map[string]string) bool { return attributes[totalAttribute] != "" }

@@ -233,6 +233,9 @@ func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
 	return complete[0], complete[len(complete)-1]
 }
 
+// mostGauges is how many gauges of a process stand below what was counted of it.
+const mostGauges = 6
+
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	g := CaseGroup{Process: named(s), About: m.about(s)}
 	if b, chosen := m.in.Baselines[m.seriesKey(s)]; chosen {
@@ -246,6 +249,10 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
 		row.Cells = m.shownCells(s, values, m.lower(s, k))
 		g.Rows = append(g.Rows, row)
+	}
+	for i := range s.Gauges[:min(len(s.Gauges), mostGauges)] {
+		x := &s.Gauges[i]
+		g.Rows = append(g.Rows, CaseFigures{Name: x.Word(), Cells: m.shownCells(s, x.Counts(), nil)})
 	}
 	g.Links = make([]Link, len(m.shown))
 	for _, x := range m.shownOf(s) {

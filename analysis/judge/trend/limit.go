@@ -91,6 +91,7 @@ func bounds() []bound {
 		{"limit_processes", "threads", threads, OfUser, false},
 		{"pids_max", "threads", threads, OfHost, false},
 		{"kernel.threads-max", "threads", threads, OfHost, false},
+		{"fs.file-nr.max", "open files of all processes", figure("fs.file-nr.allocated"), OfHost, false},
 		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 	}

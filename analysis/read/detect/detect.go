@@ -61,6 +61,8 @@ const (
 	Metrics         Kind = "metrics"       // Prometheus text
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	Counts          Kind = "counts"        // numbers over time, of wc, grep and logs
+	PodTable        Kind = "pods"          // pods or containers of a node, by kubectl and crictl
+	PodJSON         Kind = "pods-json"     // pods by kubectl get pods -o json
 	CapturedAt      Kind = "captured-at"
 	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
 	Capture         Kind = "capture"        // the manifest of leakdiff collect
@@ -164,6 +166,7 @@ func sniff(h Head) Result {
 		(*view).sockets,
 		(*view).quoted,
 		(*view).metrics,
+		(*view).pods,
 		(*view).counts,
 	} {
 		if r, ok := test(v); ok {

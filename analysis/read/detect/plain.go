@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/gauge"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -78,6 +79,8 @@ func (v *view) json() (Result, bool) {
 		return high(NodeReport, "JSON with the header of a Node.js diagnostic report")
 	case keys("Gauges", "Counters"):
 		return high(MetricsJSON, "JSON with Gauges and Counters, the metrics of a HashiCorp agent")
+	case gauge.IsPodsJSON(trimmed):
+		return high(PodJSON, "JSON of kubectl get pods")
 	case keys("threadDump"):
 		return high(ThreadJSON, "JSON of Thread.dump_to_file")
 	case keys("threads", "threadName"):

@@ -82,6 +82,16 @@ var (
 	metricLine = expression.Lazy(`^[a-zA-Z_:][\w:]*(\{.*\})? ([-+]?[\d.]+([eE][-+]?\d+)?|NaN|[-+]?Inf)( \d+)?$`)
 )
 
+// pods is a table of kubectl get pods, crictl ps or crictl pods.
+func (v *view) pods() (Result, bool) {
+	for _, l := range v.lines[:min(len(v.lines), beginning)] {
+		if gauge.IsPods(strings.TrimSpace(l)) {
+			return high(PodTable, "the head of a table of pods or containers: "+quote(l))
+		}
+	}
+	return no()
+}
+
 // counts are numbers with known names, or below dates and prompts, in most lines.
 func (v *view) counts() (Result, bool) {
 	samples, others := gauge.Tell(v.lines, v.Path)

@@ -236,6 +236,11 @@ func (p *parser) sampleOf(text string) (s Sample, ok bool) {
 		s.Value, ok = number(m[1])
 		return s, ok
 	}
+	if m := inFunction.FindStringSubmatch(text); m != nil {
+		s.Figure = functions + m[2] + stateEnd
+		s.Value, ok = number(m[1])
+		return s, ok
+	}
 	if m := grepped.FindStringSubmatch(text); m != nil {
 		s.Within, text = m[1], m[2]
 	}
@@ -278,6 +283,17 @@ func (p *parser) sample(text string) (figure string, value float64, ok bool) {
 // Sockets in one state are a figure for each: sockets{state="CLOSE_WAIT"}.
 const states, stateEnd = `sockets{state="`, `"}`
 
+// Goroutines in one function are a figure for each: functions{name="main.(*queue).drain"}.
+const functions = `functions{name="`
+
+// Function is the function that a figure counts goroutines in.
+func Function(figure string) (name string, ok bool) {
+	if name, ok = strings.CutPrefix(figure, functions); !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, stateEnd)
+}
+
 // SocketState is the state that a figure counts sockets in.
 func SocketState(figure string) (state string, ok bool) {
 	if state, ok = strings.CutPrefix(figure, states); !ok {
@@ -297,6 +313,8 @@ func stateOf(word string) string {
 var (
 	// inState is a row of "netstat -ant | awk '{print $6}' | sort | uniq -c", or of ss.
 	inState = expression.Lazy(`^(\d+) (ESTAB(?:LISHED)?|TIME[-_]WAIT|CLOSE[-_]WAIT|LISTEN|SYN[-_](?:SENT|RECV)|FIN[-_]WAIT[-_]?[12]|LAST[-_]ACK|CLOSING|CLOSED?|UNCONN)$`)
+	// inFunction is a row of "sort | uniq -c" over functions of Go stacks.
+	inFunction = expression.Lazy(`^(\d+) ((?:[\w.~-]+/)*[\w~-]+\.(?:\(\*?[\w.\[\]…]+\)\.)?[A-Za-z_][\w.\[\]…-]*)(?:\(.*\))?$`)
 	// listed is the process that lsof or ps lists alone.
 	listed = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
 	// bean is the heading of jmxterm above "Value = 20;".

@@ -73,6 +73,28 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	return err
 }
 
+// listedPods reads what runs on nodes: a part for each of them, which describes the processes of
+// that node.
+func listedPods(parse func(io.Reader, string) ([]*gauge.Node, int, []analysis.Problem, error)) func(*reader, io.Reader, *part, *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		dates := envelope.NewDates(r.written(p))
+		nodes, rows, problems, err := parse(io.TeeReader(body, dates), p.path)
+		r.problem(problems...)
+		at := dates.Of([]int64{0})[0]
+		for i, node := range nodes {
+			q := p.another(i)
+			if q.figures, q.nodes = node.Figures, len(nodes); q.host == "" {
+				q.host = node.Name
+			}
+			q.dated(at)
+			r.parts = append(r.parts, q)
+		}
+		a.Rows = rows
+		a.Outcome = wording.Plural(rows, "row", "rows")
+		return err
+	}
+}
+
 // totalFigures are the figures that number all members of a kind.
 var totalFigures = map[analysis.Kind][]string{
 	analysis.KindGoroutine: {"go_goroutines"}, analysis.KindThread: {"os_threads"},
@@ -102,19 +124,40 @@ func (b *builder) counted() {
 	}
 }
 
-// countedSockets makes families of sockets that were counted by their state.
-func (b *builder) countedSockets() {
-	total, counted := 0, false
+// countedGroups makes families of sockets that were counted by their state, and of goroutines
+// that were counted by their function. A goroutine has several functions: their numbers do not
+// add up, and the largest is a lower bound of all.
+func (b *builder) countedGroups() {
+	var sockets, goroutines *int
+	add := func(f *analysis.Family, v float64) int {
+		n := int(min(v, largestCount))
+		b.byPrint[f.Fingerprint] = &analysis.Group{Family: f, Count: n, OldestWait: -1}
+		return n
+	}
 	for name, v := range b.s.Figures {
 		if state, ok := gauge.SocketState(name); ok {
-			f := analysis.SocketsIn(state)
-			n := int(min(v, largestCount))
-			b.byPrint[f.Fingerprint] = &analysis.Group{Family: f, Count: n, OldestWait: -1}
-			total, counted = total+n, true
+			n := add(analysis.SocketsIn(state), v)
+			if sockets != nil {
+				n += *sockets
+			}
+			sockets = &n
+		}
+		if function, ok := gauge.Function(name); ok && b.s.Totals.Goroutines == nil {
+			n := add(analysis.InFunction(function), v)
+			if goroutines != nil {
+				n = max(n, *goroutines)
+			}
+			goroutines = &n
 		}
 	}
-	if counted {
-		b.s.Totals.Sockets = &total
+	if sockets != nil {
+		b.s.Totals.Sockets = sockets
+	}
+	if goroutines != nil {
+		b.s.Totals.Goroutines = goroutines
+		if len(b.r.groups) == 1 { // lower bounds are compared with nothing
+			b.inexact(analysis.KindGoroutine, analysis.AtLeast)
+		}
 	}
 }
 

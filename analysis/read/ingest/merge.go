@@ -103,8 +103,16 @@ func groupsOf(parts []*part) []*group {
 	}
 	if len(out) == 0 { // nothing lists anything
 		for _, p := range parts {
-			if p.alone = p.status != nil || p.clients != nil; p.clients != nil && p.name == "" {
+			_, machine := p.sysctls["fs.file-nr.allocated"]
+			p.alone = p.status != nil || p.clients != nil || machine || p.nodes > 0
+			switch {
+			case p.name != "":
+			case p.clients != nil:
 				p.name = "jenkins" // whose script prints them
+			case machine:
+				p.name = "machine"
+			case p.nodes > 0:
+				p.name = "node"
 			}
 		}
 		for _, dir := range dirs {

@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/gauge"
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/metrics"
@@ -349,6 +350,8 @@ var formats = map[string]formatReader{
 	detect.Sysctls:         readSysctls,
 	detect.Metrics:         measured(metrics.Figures),
 	detect.Counts:          readGauges,
+	detect.PodTable:        listedPods(gauge.ParsePods),
+	detect.PodJSON:         listedPods(gauge.ParsePodsJSON),
 	detect.MetricsJSON:     measured(metrics.FiguresJSON),
 	detect.LsofJSON:        listed(lsof.ParseJSON),
 	detect.Lsfd:            listed(lsof.ParseLsfd),

@@ -319,7 +319,7 @@ func (b *builder) figures() {
 	defer func() {
 		if len(b.g.parts) > 0 && !b.g.dumped() || !slices.ContainsFunc(b.r.groups, (*group).dumped) {
 			b.counted()
-			b.countedSockets()
+			b.countedGroups()
 		}
 	}()
 	if p := b.g.capture(); p != nil && p.capture.Process.networkNamespace() > 0 {

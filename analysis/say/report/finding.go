@@ -342,11 +342,16 @@ func (b *Bound) finding() Finding {
 		Next: raise(b.What) + " to gain time only."}
 }
 
+// allOpenFiles is the limit of the open files of a machine.
+const allOpenFiles = "open files of all processes"
+
 // raise words how a limit is raised.
 func raise(what string) string {
 	switch what {
 	case "open files":
 		return "Raise the soft limit (prlimit --nofile, LimitNOFILE of the unit)"
+	case allOpenFiles:
+		return "Raise fs.file-max (sysctl -w)"
 	case "threads":
 		return "Raise the number of tasks (ulimit -u, TasksMax of the unit)"
 	case "inotify instances":

@@ -138,8 +138,8 @@ func (j *JudgedSeries) saturations() (out []Finding) {
 		}
 		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{},
 			Title: wording.Capital(p.named()) + " " + p.use(),
-			Text: fmt.Sprintf("It ran %s, of at most %s, while %s waited. That is no leak.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued)),
-			Next: poolWords[p.Name].remedy})
+			Text:  fmt.Sprintf("It ran %s, of at most %s, while %s waited. That is no leak.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued)),
+			Next:  poolWords[p.Name].remedy})
 	}
 	return out
 }

@@ -293,7 +293,9 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out.one, out.many = "a count", "a count"
 		return out
 	case f.isTotal():
-		out.one, out.many = string(f.Kind), wording.Kinds(f.Kind)
+		if out.one, out.many = string(f.Kind), wording.Kinds(f.Kind); analysis.IsInFunction(f.Attributes) {
+			out.place = " in " + shortRole(f.Title)
+		}
 		return out
 	}
 	title, creator := cmp.Or(f.Name, f.Title), f.Starter

@@ -15,6 +15,8 @@ const (
 	AtItsLimit  State = "at its limit"
 	CannotTell  State = "cannot tell"
 	NotCompared State = "cannot be compared"
+	// NoProcess is a case of counts that are of no process: pods of a node.
+	NoProcess   State = "no process"
 	NoLeakSeen  State = "no leak seen"
 	OneDump     State = "one dump"
 	OneDumpEach State = "one dump each"
@@ -134,6 +136,11 @@ func (d *diagnosing) rest(series int) resting {
 	}
 	if limit := s.nearest(); limit != nil && limit.State == LimitReached && !limit.Peak {
 		out.state, out.text, out.rank, out.shared = AtItsLimit, d.atLimit(s, limit), restsFull, limit.Processes
+		return out
+	}
+	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
+		out.state, out.rank = NoProcess, restsAlone
+		out.text = s.before(s.gaugesText() + "; nothing else was captured")
 		return out
 	}
 	if len(s.Snapshots) == 1 {
@@ -381,7 +388,13 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		if bounded[limit.What] == analysis.KindDescriptor && d.closeWait(s) != nil {
 			hold = closeEach
 		}
-		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: d.collect(s, 0)}
+		command := d.collect(s, 0)
+		if limit.What == allOpenFiles {
+			hold, command = "Find the process that holds most of them.", "lsof -nP | awk '{print $1, $2}' | sort | uniq -c | sort -rn | head"
+		}
+		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: command}
+	case NoProcess:
+		return &Action{Captures: true, Text: "Add captures of a process that may leak, for which these counts are the load:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
 	case CannotTell, Grew:
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump, NoLeakSeen:
