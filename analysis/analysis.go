@@ -322,6 +322,8 @@ type Snapshot struct {
 	// Statements are conclusions that the evidence itself states: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`
+	// Logged is what logs of the process say.
+	Logged []LogFact `json:"logged,omitempty"`
 	// Problems name artifacts of this snapshot.
 	Problems []Problem `json:"problems,omitempty"`
 }
@@ -423,6 +425,21 @@ type Statement struct {
 	Threads []string `json:"threads,omitempty"`
 	// Path names the artifact with the statement.
 	Path string `json:"path"`
+}
+
+// LogFact is something that a log says, without a quantity to follow: a limit that was met,
+// something that was not closed.
+type LogFact struct {
+	// Kind is one of read/gauge/log.txt, Detail an address, a name or a number of the line.
+	Kind   string `json:"kind"`
+	Detail string `json:"detail,omitempty"`
+	// N lines say so, the first at At and the last at Until, which are zero where not known.
+	N     int       `json:"n"`
+	At    time.Time `json:"at,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Path and Line are those of the first.
+	Path string `json:"path"`
+	Line int64  `json:"line"`
 }
 
 // The keys of the statements of a dump that a dying process wrote: why it crashed, or that the

@@ -61,6 +61,7 @@ const (
 	Metrics         Kind = "metrics"       // Prometheus text
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	Counts          Kind = "counts"        // numbers over time, of wc, grep and logs
+	LimitLog        Kind = "limit-log"     // a log in which a limit was met or something was not closed
 	PodTable        Kind = "pods"          // pods or containers of a node, by kubectl and crictl
 	PodJSON         Kind = "pods-json"     // pods by kubectl get pods -o json
 	CapturedAt      Kind = "captured-at"

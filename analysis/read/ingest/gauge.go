@@ -95,6 +95,24 @@ func listedPods(parse func(io.Reader, string) ([]*gauge.Node, int, []analysis.Pr
 	}
 }
 
+// readLog reads what a log says of limits and of what was not closed.
+func readLog(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	found, err := gauge.ParseLog(body, p.path, r.written(p))
+	if p.logged = found.Facts; p.pid == 0 {
+		p.pid = found.PID
+	}
+	if len(found.Facts) > 0 {
+		p.inner = found.Facts[0].At
+	}
+	a.Rows = len(found.Facts)
+	a.Outcome = wording.Plural(len(found.Facts), "fact", "facts")
+	if found.Refused > 0 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: wording.Plural(found.Refused, "line of the log was", "lines of the log were") + " not read",
+			Why: "of a log only limits that were met and what was not closed are read", Hint: "nothing: the facts were read"})
+	}
+	return err
+}
+
 // totalFigures are the figures that number all members of a kind.
 var totalFigures = map[analysis.Kind][]string{
 	analysis.KindGoroutine: {"go_goroutines"}, analysis.KindThread: {"os_threads"},
@@ -162,7 +180,7 @@ func (b *builder) countedGroups() {
 }
 
 // countsOnly reports a part that has numbers alone.
-func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone }
+func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil }
 
 // dumped reports a group with more than numbers.
 func (g *group) dumped() bool {

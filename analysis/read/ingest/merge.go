@@ -57,18 +57,22 @@ func (g *group) profiles(leaked bool) *part {
 // by process or time.
 func groups(all []*part) []*group {
 	joinNested(all)
-	var counts, parts []*part
+	var counts, logs, parts []*part
 	for _, p := range all {
-		if p.form == detect.Counts {
+		switch {
+		case p.form == detect.Counts:
 			counts = append(counts, p)
-		} else {
+		case p.logged != nil:
+			logs = append(logs, p)
+		default:
 			parts = append(parts, p)
 		}
 	}
 	out := groupsOf(parts)
 	if len(out) == 0 {
-		return groupsOf(all)
+		out, counts = groupsOf(append(parts, counts...)), nil
 	}
+	out = withLogs(out, logs)
 	// Beside dumps, numbers without a process are of something that their file names.
 	for _, p := range counts {
 		if p.pid == 0 && p.name == "" {
@@ -77,6 +81,29 @@ func groups(all []*part) []*group {
 		out = append(out, &group{dir: p.dir, stem: p.stem, ordinal: p.ordinal, parts: []*part{p}})
 	}
 	return out
+}
+
+// withLogs gives logs to the groups of their process, by its pid or else by its name, which is that
+// of the log. Other logs are of processes of their own.
+func withLogs(all []*group, logs []*part) []*group {
+	var own []*group
+	for _, p := range logs {
+		if p.name == "" {
+			p.name = extension.ReplaceAllString(path.Base(p.where()), "")
+		}
+		given := false
+		for _, g := range all {
+			_, dirName := naming(g.dir)
+			of := p.pid > 0 && p.pid == g.pid() || (p.pid == 0 || g.pid() == 0) && (dirName == p.name || g.stem == p.name || slices.ContainsFunc(g.parts, func(q *part) bool { return q.name == p.name }))
+			if of {
+				g.context, given = append(g.context, p), true
+			}
+		}
+		if !given {
+			own = append(own, &group{dir: p.dir, stem: p.stem, ordinal: p.ordinal, parts: []*part{p}})
+		}
+	}
+	return append(all, own...)
 }
 
 func groupsOf(parts []*part) []*group {

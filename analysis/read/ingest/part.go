@@ -85,6 +85,8 @@ type part struct {
 	sysctls    map[string]int64
 	figures    map[string]float64
 	version    string
+	// logged is what a log says.
+	logged []analysis.LogFact
 	// nodes is how many nodes a listing of pods has.
 	nodes int
 	// alone is set for a status and a summary of clients where no file of the upload lists

@@ -350,6 +350,7 @@ var formats = map[string]formatReader{
 	detect.Sysctls:         readSysctls,
 	detect.Metrics:         measured(metrics.Figures),
 	detect.Counts:          readGauges,
+	detect.LimitLog:        readLog,
 	detect.PodTable:        listedPods(gauge.ParsePods),
 	detect.PodJSON:         listedPods(gauge.ParsePodsJSON),
 	detect.MetricsJSON:     measured(metrics.FiguresJSON),

@@ -332,6 +332,7 @@ func (b *builder) figures() {
 		for name, value := range p.sysctls {
 			put(name, float64(value))
 		}
+		b.s.Logged = append(b.s.Logged, p.logged...)
 		if p.clients != nil {
 			state := func(key, text string) {
 				title, _, _ := strings.Cut(text, ":")

@@ -407,6 +407,11 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 			r.allow(listings, t.What, t.FSType, t.Why, t.PodUID, t.Pod, t.Container)
 		}
 	}
+	for i := range snap.Logged {
+		f := &snap.Logged[i]
+		r.allow(free, f.Detail)
+		r.allow(listings, f.Path)
+	}
 	for _, s := range snap.Statements {
 		r.allow(free, s.Key, s.Title, s.Text, s.Path)
 		r.allow(free, s.Threads...)

@@ -140,6 +140,8 @@ type Series struct {
 	SetAside []Finding `json:"set_aside,omitempty"`
 	// Signals are quantities beside the growth that are above a threshold at the end.
 	Signals []Signal `json:"signals,omitempty"`
+	// Logged is what logs of the process say: limits that were met, what was not closed.
+	Logged []LogFact `json:"facts,omitempty"`
 	// Gauges are quantities beside what was captured, such as memory and pods of its node.
 	Gauges []Gauge `json:"gauges,omitempty"`
 	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.

@@ -55,7 +55,8 @@ func (j *JudgedSeries) signals() (out []Signal) {
 	return out
 }
 
-// besides words the signals of the series that an answer is about, and memory beside a growth:
+// besides words the signals of the series that an answer is about, what its logs say, and memory
+// beside a growth:
 // "server errors of the API server 90 an hour since t2; PLEG relist p99 above 10 s since t3".
 func (d *diagnosing) besides(series int) string {
 	s := &d.r.Series[series]
@@ -70,6 +71,11 @@ func (d *diagnosing) besides(series int) string {
 			figure = "above " + figure
 		}
 		words = append(words, fmt.Sprintf("%s %s since %s", signalWords[x.Name][0], figure, d.label(s, x.Since)))
+	}
+	if len(s.Families) > 0 { // else the sentence tells them
+		for i := range s.Logged[:min(len(s.Logged), mostLoggedTold)] {
+			words = append(words, s.Logged[i].Text+s.Logged[i].when())
+		}
 	}
 	if s.Memory != nil && s.rises() {
 		words = append(words, s.memory())

@@ -15,6 +15,8 @@ const (
 	AtItsLimit  State = "at its limit"
 	CannotTell  State = "cannot tell"
 	NotCompared State = "cannot be compared"
+	// Logged is a case of logs alone.
+	Logged State = "by its log"
 	// NoProcess is a case of counts that are of no process: pods of a node.
 	NoProcess   State = "no process"
 	NoLeakSeen  State = "no leak seen"
@@ -136,6 +138,13 @@ func (d *diagnosing) rest(series int) resting {
 	}
 	if limit := s.nearest(); limit != nil && limit.State == LimitReached && !limit.Peak {
 		out.state, out.text, out.rank, out.shared = AtItsLimit, d.atLimit(s, limit), restsFull, limit.Processes
+		return out
+	}
+	if kind, _ := d.leading(s); kind == "" && len(s.Logged) > 0 && len(s.Families) == 0 && d.crash(s) == nil {
+		out.state, out.text, out.rank = Logged, s.loggedText(), restsRisen
+		if s.loggedLimit() {
+			out.state, out.rank = AtItsLimit, restsFull
+		}
 		return out
 	}
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
@@ -383,7 +392,12 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		return &Action{Text: s.Died.Do}
 	case Saturated:
 		return &Action{Text: poolWords[s.saturatedPool().Name].remedy}
+	case Logged:
+		return d.afterLog(s)
 	case AtItsLimit:
+		if s.nearest() == nil {
+			return d.afterLog(s)
+		}
 		limit, hold := s.nearest(), "Find what holds them."
 		if bounded[limit.What] == analysis.KindDescriptor && d.closeWait(s) != nil {
 			hold = closeEach
