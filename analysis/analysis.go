@@ -324,6 +324,8 @@ type Snapshot struct {
 	Statements []Statement `json:"statements,omitempty"`
 	// Logged is what logs of the process say.
 	Logged []LogFact `json:"logged,omitempty"`
+	// Packages are versions of lists of packages beside the process.
+	Packages []Package `json:"packages,omitempty"`
 	// Problems name artifacts of this snapshot.
 	Problems []Problem `json:"problems,omitempty"`
 }
@@ -425,6 +427,13 @@ type Statement struct {
 	Threads []string `json:"threads,omitempty"`
 	// Path names the artifact with the statement.
 	Path string `json:"path"`
+}
+
+// Package is a version of a list: "npm:undici" 5.21.0. Path names the list.
+type Package struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
 }
 
 // LogFact is something that a log says, without a quantity to follow: a limit that was met,

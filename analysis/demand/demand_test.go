@@ -60,7 +60,7 @@ func TestStartedCallsComeBeforeThoseThatWereHandled(t *testing.T) {
 }
 
 func TestAGaugeOfDemandIsNoCounter(t *testing.T) {
-	if !IsGauge("kubelet_running_pods") || IsGauge("http_requests_total") || !slices.Equal(Gauges(), []string{"prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods"}) {
+	if !IsGauge("kubelet_running_pods") || IsGauge("http_requests_total") || !slices.Equal(Gauges(), []string{"prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods", "pods_on_node"}) {
 		t.Error(Gauges())
 	}
 }

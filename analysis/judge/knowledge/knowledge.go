@@ -41,11 +41,12 @@ type Document struct {
 }
 
 // Component has versions. Programs report its version as their own. Modules carry it in
-// the file names of stacks.
+// the file names of stacks. Packages are its names in lists of versions.
 type Component struct {
 	Name     string   `json:"name"`
 	Programs []string `json:"programs,omitempty"`
 	Modules  []Module `json:"modules,omitempty"`
+	Packages []string `json:"packages,omitempty"`
 	Origin   string   `json:"-"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
 )
 
@@ -19,6 +20,8 @@ type SeenVersions struct {
 	// "k8s.io/client-go@v0.34.4/tools/cache/reflector.go". It is called only for
 	// entries with versions.
 	Files func() []string
+	// Listed are the versions of lists of packages beside the process.
+	Listed []analysis.Package
 }
 
 // VersionVerdict is the relation of a version to a leak.
@@ -103,11 +106,61 @@ func (c Component) find(seen SeenVersions) (r release, source string, ok bool) {
 			}
 		}
 	}
-	if len(c.Programs) == 0 || !oneOf(c.Programs, seen.Program) {
-		return release{}, "", false
+	if len(c.Programs) > 0 && oneOf(c.Programs, seen.Program) {
+		if r, ok = newRelease(seen.Release); ok {
+			return r, seen.Source, ok
+		}
 	}
-	r, ok = newRelease(seen.Release)
-	return r, seen.Source, ok
+	for i := range seen.Listed {
+		if r, ok = c.listed(&seen.Listed[i], seen.Program); ok {
+			return r, path.Base(seen.Listed[i].Path), ok
+		}
+	}
+	return release{}, "", false
+}
+
+// listed reads the version of a package that is the component, one of its modules or, of the
+// operating system, the program itself.
+func (c Component) listed(p *analysis.Package, program string) (r release, ok bool) {
+	from, name, _ := strings.Cut(p.Name, ":")
+	switch from {
+	case "go":
+		for _, m := range c.Modules {
+			if m.Path == name {
+				return m.in(name + "@" + p.Version + "/")
+			}
+		}
+	case "deb", "rpm", "program":
+		if len(c.Programs) > 0 && oneOf(c.Programs, program) && oneOf(c.Programs, name) {
+			return newRelease(p.Version)
+		}
+	default:
+		if slices.Contains(c.Packages, p.Name) {
+			return newRelease(p.Version)
+		}
+	}
+	return release{}, false
+}
+
+// Affected are the entries whose leak is in a version of a package that is a component by its
+// name, newest fix first.
+func (c *Catalogue) Affected(p *analysis.Package) (out []*Entry) {
+	for i := range c.doc.Known {
+		e := &c.doc.Known[i]
+		at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == e.Versions.Component })
+		if at < 0 || !slices.Contains(c.doc.Components[at].Packages, p.Name) {
+			continue
+		}
+		if r, ok := newRelease(p.Version); ok && e.Versions.verdict(r) == VersionAffected {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Entry) int {
+		x, _ := newRelease(a.Versions.Fixed[len(a.Versions.Fixed)-1])
+		y, _ := newRelease(b.Versions.Fixed[len(b.Versions.Fixed)-1])
+		return y.compare(x)
+	})
+	return out
 }
 
 // in reads the module's version in a file name.

@@ -62,6 +62,8 @@ const (
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	Counts          Kind = "counts"        // numbers over time, of wc, grep and logs
 	LimitLog        Kind = "limit-log"     // a log in which a limit was met or something was not closed
+	VersionList     Kind = "versions"      // of dpkg, rpm, npm ls, Jenkins plugins, go version -m
+	PackageJSON     Kind = "package-json"  // package.json and the lock file of npm
 	PodTable        Kind = "pods"          // pods or containers of a node, by kubectl and crictl
 	PodJSON         Kind = "pods-json"     // pods by kubectl get pods -o json
 	CapturedAt      Kind = "captured-at"
@@ -168,6 +170,7 @@ func sniff(h Head) Result {
 		(*view).quoted,
 		(*view).metrics,
 		(*view).pods,
+		(*view).versions,
 		(*view).counts,
 	} {
 		if r, ok := test(v); ok {

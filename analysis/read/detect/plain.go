@@ -79,6 +79,8 @@ func (v *view) json() (Result, bool) {
 		return high(NodeReport, "JSON with the header of a Node.js diagnostic report")
 	case keys("Gauges", "Counters"):
 		return high(MetricsJSON, "JSON with Gauges and Counters, the metrics of a HashiCorp agent")
+	case gauge.IsPackageJSON(v.Path, trimmed):
+		return high(PackageJSON, "packages of npm with their versions")
 	case gauge.IsPodsJSON(trimmed):
 		return high(PodJSON, "JSON of kubectl get pods")
 	case keys("threadDump"):

@@ -92,6 +92,14 @@ func (v *view) pods() (Result, bool) {
 	return no()
 }
 
+// versions is a list of packages with their versions.
+func (v *view) versions() (Result, bool) {
+	if !gauge.IsVersions(v.lines) {
+		return no()
+	}
+	return medium(VersionList, "packages with their versions: "+quote(v.lines[0]))
+}
+
 // counts are numbers with known names, or below dates and prompts, in most lines.
 func (v *view) counts() (Result, bool) {
 	samples, others := gauge.Tell(v.lines, v.Path)

@@ -23,14 +23,16 @@ type logRow struct {
 	of   *regexp.Regexp
 }
 
-var logRows = sync.OnceValue(func() (out []logRow) {
+var logRows = sync.OnceValue(parseLogRows)
+
+func parseLogRows() (out []logRow) {
 	for row := range strings.Lines(logText) {
 		if kind, of, ok := strings.Cut(strings.TrimSpace(row), " "); ok && kind != "#" {
 			out = append(out, logRow{kind, regexp.MustCompile(of)})
 		}
 	}
 	return out
-})
+}
 
 // LogKinds are the kinds of facts that log.txt knows.
 func LogKinds() (out []string) {

@@ -113,6 +113,17 @@ func readLog(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return err
 }
 
+// listedVersions reads the versions of packages that known leaks are about.
+func listedVersions(parse func(io.Reader, string, func(string) bool) ([]analysis.Package, int, error)) func(*reader, io.Reader, *part, *analysis.Artifact) error {
+	return func(_ *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		found, rows, err := parse(body, p.path, gauge.Wanted)
+		p.packages = found
+		a.Rows = rows
+		a.Outcome = fmt.Sprintf("%s, %d of them known", wording.Plural(rows, "package", "packages"), len(found))
+		return err
+	}
+}
+
 // totalFigures are the figures that number all members of a kind.
 var totalFigures = map[analysis.Kind][]string{
 	analysis.KindGoroutine: {"go_goroutines"}, analysis.KindThread: {"os_threads"},
@@ -180,7 +191,7 @@ func (b *builder) countedGroups() {
 }
 
 // countsOnly reports a part that has numbers alone.
-func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil }
+func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil || len(p.packages) > 0 }
 
 // dumped reports a group with more than numbers.
 func (g *group) dumped() bool {

@@ -230,7 +230,7 @@ func TestDeletedFilesAreCountedWithTheirBytes(t *testing.T) {
 }
 
 func TestFilesWithoutADumpAreNamedWithWhatWouldHelp(t *testing.T) {
-	table := "NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          3d\n"
+	table := "NAME    READY   UP-TO-DATE   AVAILABLE   AGE\nweb-1   1/1     1            1           3d\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  []string

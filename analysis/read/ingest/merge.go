@@ -57,13 +57,15 @@ func (g *group) profiles(leaked bool) *part {
 // by process or time.
 func groups(all []*part) []*group {
 	joinNested(all)
-	var counts, logs, parts []*part
+	var counts, logs, lists, parts []*part
 	for _, p := range all {
 		switch {
 		case p.form == detect.Counts:
 			counts = append(counts, p)
 		case p.logged != nil:
 			logs = append(logs, p)
+		case len(p.packages) > 0:
+			lists = append(lists, p)
 		default:
 			parts = append(parts, p)
 		}
@@ -72,7 +74,7 @@ func groups(all []*part) []*group {
 	if len(out) == 0 {
 		out, counts = groupsOf(append(parts, counts...)), nil
 	}
-	out = withLogs(out, logs)
+	out = withLists(withLogs(out, logs), lists)
 	// Beside dumps, numbers without a process are of something that their file names.
 	for _, p := range counts {
 		if p.pid == 0 && p.name == "" {
@@ -104,6 +106,25 @@ func withLogs(all []*group, logs []*part) []*group {
 		}
 	}
 	return append(all, own...)
+}
+
+// withLists gives lists of versions to the groups below their directory, or to all where there are
+// none. Without any group they are one of their own.
+func withLists(all []*group, lists []*part) []*group {
+	if len(all) == 0 && len(lists) > 0 {
+		lists[0].name = "packages"
+		return []*group{{dir: lists[0].dir, parts: lists}}
+	}
+	for _, p := range lists {
+		root := aboveProc(p.dir)
+		inside := slices.ContainsFunc(all, func(g *group) bool { return below(g.dir, root) })
+		for _, g := range all {
+			if !inside || below(g.dir, root) {
+				g.context = append(g.context, p)
+			}
+		}
+	}
+	return all
 }
 
 func groupsOf(parts []*part) []*group {

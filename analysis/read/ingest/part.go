@@ -85,6 +85,8 @@ type part struct {
 	sysctls    map[string]int64
 	figures    map[string]float64
 	version    string
+	// packages are versions of a list.
+	packages []analysis.Package
 	// logged is what a log says.
 	logged []analysis.LogFact
 	// nodes is how many nodes a listing of pods has.

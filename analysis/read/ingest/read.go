@@ -351,6 +351,8 @@ var formats = map[string]formatReader{
 	detect.Metrics:         measured(metrics.Figures),
 	detect.Counts:          readGauges,
 	detect.LimitLog:        readLog,
+	detect.VersionList:     listedVersions(gauge.ParseVersions),
+	detect.PackageJSON:     listedVersions(gauge.ParsePackageJSON),
 	detect.PodTable:        listedPods(gauge.ParsePods),
 	detect.PodJSON:         listedPods(gauge.ParsePodsJSON),
 	detect.MetricsJSON:     measured(metrics.FiguresJSON),

@@ -332,7 +332,7 @@ func (b *builder) figures() {
 		for name, value := range p.sysctls {
 			put(name, float64(value))
 		}
-		b.s.Logged = append(b.s.Logged, p.logged...)
+		b.s.Logged, b.s.Packages = append(b.s.Logged, p.logged...), append(b.s.Packages, p.packages...)
 		if p.clients != nil {
 			state := func(key, text string) {
 				title, _, _ := strings.Cut(text, ":")

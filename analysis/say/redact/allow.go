@@ -407,6 +407,10 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 			r.allow(listings, t.What, t.FSType, t.Why, t.PodUID, t.Pod, t.Container)
 		}
 	}
+	for _, p := range snap.Packages {
+		r.allow(free, p.Version)
+		r.allow(listings, p.Path)
+	}
 	for i := range snap.Logged {
 		f := &snap.Logged[i]
 		r.allow(free, f.Detail)

@@ -80,7 +80,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Locks = j.LocksAt(s.lastGrown())
 	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
-	s.Signals, s.Gauges, s.Pools, s.Logged = j.signals(), j.gauges(), j.workPools(), j.logFacts()
+	s.Signals, s.Gauges, s.Pools, s.Logged, s.Packages = j.signals(), j.gauges(), j.workPools(), j.logFacts(), j.versionsListed()
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	grown := slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Key != nil })

@@ -89,7 +89,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 		j.learn(&out[i], byPrint)
 	}
 	out = append(out, j.facts()...)
-	out = append(out, j.logged()...)
+	out = append(append(out, j.logged()...), j.listed()...)
 	out = append(out, j.dead(out, byPrint)...)
 	out = append(out, j.near()...)
 	out = append(out, j.saturations()...)

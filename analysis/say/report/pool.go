@@ -120,6 +120,27 @@ func (s *Series) saturatedPool() *Pool {
 	return out
 }
 
+// The limit of the Kubernetes client at which releases of the plugin that have this known fault
+// stand, whatever is configured.
+const (
+	stuckLimit = 64
+	stuckEntry = "jenkins-861"
+)
+
+// unclog says what to do about a saturated pool.
+func (s *Series) unclog(p *Pool) string {
+	remedy := poolWords[p.Name].remedy
+	if p.Name != "kubernetes_client" || lastOf(p.Limit) != stuckLimit {
+		return remedy
+	}
+	for _, x := range s.Packages {
+		if slices.Contains(x.Known, stuckEntry) {
+			return fmt.Sprintf("Upgrade the plugin to 1.27.3 or later: 64 calls with %s are JENKINS-58463, whatever is configured. %s", packageWord(x.Name, x.Version), remedy)
+		}
+	}
+	return remedy
+}
+
 // saturated is the first series with a saturated pool, -1 without one.
 func (d *diagnosing) saturated() int {
 	for _, i := range d.r.seriesInOrder() {

@@ -142,6 +142,8 @@ type Series struct {
 	Signals []Signal `json:"signals,omitempty"`
 	// Logged is what logs of the process say: limits that were met, what was not closed.
 	Logged []LogFact `json:"facts,omitempty"`
+	// Packages are versions of lists of packages beside the process.
+	Packages []Package `json:"packages,omitempty"`
 	// Gauges are quantities beside what was captured, such as memory and pods of its node.
 	Gauges []Gauge `json:"gauges,omitempty"`
 	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.

@@ -142,6 +142,7 @@ func (j *JudgedSeries) proven(fingerprint string, judgement analysis.Judgement) 
 // page of metrics that hangs has no version.
 func (j *JudgedSeries) versionsOf(g *analysis.Group, at int) knowledge.SeenVersions {
 	out := knowledge.SeenVersions{Program: j.Snapshots[at].Process.Name.Value}
+	out.Listed = j.packages()
 	for i := at; i >= j.Trend.EpochStart(at); i-- {
 		if p := &j.Snapshots[i].Process; p.Version.Known() {
 			out.Release, out.Source = p.Release(), p.Version.Source

@@ -147,6 +147,10 @@ func (d *diagnosing) rest(series int) resting {
 		}
 		return out
 	}
+	if kind, _ := d.leading(s); kind == "" && s.gaugesText() == "" && s.packagesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
+		out.state, out.text, out.rank = NoProcess, s.packagesText(), restsAlone
+		return out
+	}
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.rank = NoProcess, restsAlone
 		out.text = s.before(s.gaugesText() + "; nothing else was captured")
@@ -391,7 +395,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		return &Action{Text: s.Died.Do}
 	case Saturated:
-		return &Action{Text: poolWords[s.saturatedPool().Name].remedy}
+		return &Action{Text: s.unclog(s.saturatedPool())}
 	case Logged:
 		return d.afterLog(s)
 	case AtItsLimit:
@@ -408,7 +412,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: command}
 	case NoProcess:
-		return &Action{Captures: true, Text: "Add captures of a process that may leak, for which these counts are the load:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
+		return &Action{Captures: true, Text: "Add captures of the process that may leak:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
 	case CannotTell, Grew:
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump, NoLeakSeen:

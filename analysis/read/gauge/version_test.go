@@ -1,0 +1,70 @@
+package gauge_test
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/gauge"
+)
+
+func TestVersionsOfLists(t *testing.T) {
+	type parser func(io.Reader, string, func(string) bool) ([]analysis.Package, int, error)
+	for _, test := range []struct {
+		name, text string
+		parse      parser
+		want       string
+	}{
+		{"dpkg -l", "ii  containerd  1.6.20~ds1-1+b1  amd64  open and reliable container runtime\nii  kubelet:amd64     1.27.9-1.1       amd64  Node agent\nrc  runc 1.1 amd64 x\n", gauge.ParseVersions, "deb:containerd 1.6.20~ds1-1+b1, deb:kubelet 1.27.9-1.1 of 2"},
+		{"rpm -qa", "containerd-1.6.20-3.1.el9.x86_64\nkernel-core-5.14.0-362.el9.x86_64\n", gauge.ParseVersions, "rpm:containerd 1.6.20, rpm:kernel-core 5.14.0 of 2"},
+		{"npm ls", "watch-agent@4.2.0 /srv/watch-agent\n+-- @kubernetes/client-node@1.3.0\n│ └── pino@9.4.0 deduped\n`-- undici@5.21.0\n", gauge.ParseVersions, "npm:watch-agent 4.2.0, npm:@kubernetes/client-node 1.3.0, npm:pino 9.4.0, npm:undici 5.21.0 of 4"},
+		{"plugins of Jenkins", "kubernetes:1.26.4\ndurable-task:1.28:not-pinned\n", gauge.ParseVersions, "jenkins:kubernetes 1.26.4, jenkins:durable-task 1.28 of 2"},
+		{"go version -m", "agent: go1.24.1\n\tpath\texample.com/agent\n\tmod\texample.com/agent\tv1.4.0\t\n\tdep\tk8s.io/client-go\tv0.31.1\th1:abc=\n", gauge.ParseVersions, "go:example.com/agent v1.4.0, go:k8s.io/client-go v0.31.1 of 2"},
+		{"kubectl version", "Client Version: v1.31.2\nServer Version: v1.27.9\n", gauge.ParseVersions, "program:Client v1.31.2, program:Server v1.27.9 of 2"},
+		{"kubelet --version", "Kubernetes v1.27.9\n", gauge.ParseVersions, "program:Kubernetes v1.27.9 of 1"},
+		{"package.json, in which a range is no version", `{"dependencies": {"@kubernetes/client-node": "1.3.0", "undici": "^5.0.0"}}`, gauge.ParsePackageJSON, "npm:@kubernetes/client-node 1.3.0 of 2"},
+		{"package-lock.json", `{"lockfileVersion": 3, "packages": {"": {"version": "4.2.0"}, "node_modules/undici": {"version": "5.21.0"}, "node_modules/a/node_modules/undici": {"version": "5.20.0"}}}`, gauge.ParsePackageJSON, "npm:undici 5.20.0, npm:undici 5.21.0 of 2"},
+		{"a lock file of npm 6", `{"dependencies": {"undici": {"version": "5.21.0", "requires": {}}}}`, gauge.ParsePackageJSON, "npm:undici 5.21.0 of 1"},
+		{"JSON that is cut", `{"dependencies": {`, gauge.ParsePackageJSON, " of 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found, rows, err := test.parse(strings.NewReader(test.text), "x", func(string) bool { return true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var words []string
+			for _, p := range found {
+				words = append(words, p.Name+" "+p.Version)
+			}
+			if got := fmt.Sprint(strings.Join(words, ", "), " of ", rows); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+	if !gauge.Wanted("jenkins:kubernetes") || !gauge.Wanted("rpm:containerd") || gauge.Wanted("npm:pino") {
+		t.Error("what is wanted")
+	}
+	if gauge.IsVersions([]string{"web:8080", "10.0.0.1:443", "see kubernetes:1.26.4 there"}) {
+		t.Error("addresses are a list of versions")
+	}
+}
+
+func FuzzVersions(f *testing.F) {
+	f.Add("ii  containerd  1.6.20  amd64\nkubernetes:1.26.4\n+-- a@1.2.3\n", `{"dependencies": {"a": "1.2.3"}, "packages": {"node_modules/a": {"version": "1.2.3"}}}`)
+	f.Fuzz(func(t *testing.T, list, json string) {
+		all := func(string) bool { return true }
+		found, rows, err := gauge.ParseVersions(strings.NewReader(list), "x", all)
+		if err != nil || len(found) > rows || rows > strings.Count(list, "\n")+1 {
+			t.Errorf("%d of %d rows: %v", len(found), rows, err)
+		}
+		if found, rows, err = gauge.ParsePackageJSON(strings.NewReader(json), "package.json", all); err != nil || len(found) > rows {
+			t.Errorf("%d of %d rows: %v", len(found), rows, err)
+		}
+		if slices.ContainsFunc(found, func(p analysis.Package) bool { return p.Name == "" || p.Version == "" }) {
+			t.Error("a package without name or version")
+		}
+	})
+}

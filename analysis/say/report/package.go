@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// Package is a version of a list of packages beside the process. Known are the ids of the known
+// leaks that are in it; no capture needs to show them.
+type Package struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Path    string   `json:"path"`
+	Known   []string `json:"known,omitempty"`
+}
+
+// packages are the versions of all lists, each once.
+func (j *JudgedSeries) packages() (out []analysis.Package) {
+	for _, s := range j.Snapshots {
+		for _, p := range s.Packages {
+			if !slices.ContainsFunc(out, func(x analysis.Package) bool { return x.Name == p.Name && x.Version == p.Version }) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// versionsListed are the packages with what is known of them, those with most known leaks first.
+func (j *JudgedSeries) versionsListed() (out []Package) {
+	for _, p := range j.packages() {
+		made := Package{Name: p.Name, Version: p.Version, Path: p.Path}
+		for _, e := range j.catalogue.Affected(&p) {
+			made.Known = append(made.Known, e.ID)
+		}
+		out = append(out, made)
+	}
+	slices.SortStableFunc(out, func(a, b Package) int { return len(b.Known) - len(a.Known) })
+	return out
+}
+
+// packageWord is a package as a person names it: "kubernetes plugin 1.26.4", "client-node 1.3.0".
+func packageWord(name, version string) string {
+	from, name, _ := strings.Cut(name, ":")
+	if from == "jenkins" {
+		name += " plugin"
+	}
+	return name[strings.LastIndexByte(name, '/')+1:] + " " + version
+}
+
+// listed are the findings on known leaks in the versions of packages.
+func (j *JudgedSeries) listed() (out []Finding) {
+	for _, p := range j.packages() {
+		for _, e := range j.catalogue.Affected(&p) {
+			out = append(out, Finding{Kind: FactFinding, Families: []string{}, Title: wording.Capital(packageWord(p.Name, p.Version)) + ": " + e.Title,
+				Text: fmt.Sprintf("%s has this known fault: mended in %s. Whether it is met here, captures say.", wording.Capital(packageWord(p.Name, p.Version)), wording.Printable(e.FixedIn)),
+				Next: wording.Capital(e.Remedy) + "."})
+		}
+	}
+	return out[:min(len(out), mostFindings)]
+}
+
+// packagesText tells the versions of lists where nothing else was captured, "" without any.
+func (s *Series) packagesText() string {
+	var words []string
+	for _, p := range s.Packages[:min(len(s.Packages), mostPackages)] {
+		word := packageWord(p.Name, p.Version)
+		if n := len(p.Known); n > 0 {
+			word += " has " + wording.Plural(n, "known fault", "known faults")
+		}
+		words = append(words, word)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	text := strings.Join(words, ", ")
+	if more := len(s.Packages) - len(words); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return s.before(text)
+}
+
+// mostPackages is how many versions a sentence tells.
+const mostPackages = 4
