@@ -237,11 +237,21 @@ func TestTheOrderOfExposuresDoesNotMatter(t *testing.T) {
 func TestAVersionBetweenTwo(t *testing.T) {
 	for _, tc := range []struct{ good, bad, want string }{
 		{"v1.5.2", "v1.5.5", "v1.5.3"}, {"1.5.2", "1.5.4", "1.5.3"}, {"1.5.2", "1.5.3", ""}, {"v1.30.0", "v1.31.0", ""},
+		{"v1.29.4", "v1.30.6", "v1.30.0"}, {"v1.29.4", "v1.30.1", "v1.30.0"}, {"v1.29.4", "v1.30.0", ""}, {"v1.9.3", "v2.1.0", "v2.0.0"}, {"v1.9.3", "v2.0.0", ""}, {"v1.30.6", "v1.29.4", ""}, {"1.4", "2.1", "2.0"},
 		{"v1.5.2", "v1.8.0", "v1.6.0"}, {"1.5", "1.5.2", ""}, {"1.5.2-rc1", "1.5.2", ""}, {"v0.0.0-20261121030405-abc", "v0.0.0-20261123030405-abd", ""}, {"1.5.2", "1.5.2", ""},
 	} {
 		if got := halfway(tc.good, tc.bad); got != tc.want {
 			t.Errorf("between %s and %s is %q, want %q", tc.good, tc.bad, got, tc.want)
 		}
+	}
+}
+
+func TestNoVersionIsTheFirstBadOneWhileItsLineHasOlderReleases(t *testing.T) {
+	if b := Bisect([]Exposure{ran("v1.29.4", 48, 0), ran("v1.30.6", 24, 120)}); b.FirstBad != "" || b.Next != "v1.30.0" {
+		t.Errorf("first bad %q, next %q", b.FirstBad, b.Next)
+	}
+	if b := Bisect([]Exposure{ran("v1.29.4", 48, 0), ran("v1.30.0", 24, 120)}); b.FirstBad != "v1.30.0" || b.Next != "" {
+		t.Errorf("first bad %q, next %q", b.FirstBad, b.Next)
 	}
 }
 

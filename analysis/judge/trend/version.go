@@ -95,10 +95,11 @@ func commit(version string) bool {
 	return len(version) >= 7 && strings.Trim(version, "0123456789abcdef") == "" && strings.ContainsAny(version, "abcdef")
 }
 
-// halfway is a version in the middle of two whose numbers differ by more than one, "" for
+// halfway is a version between two: in the middle where their numbers differ by more than one, and
+// the first of its line where the newer one is a later release of the next line. It is "" for
 // neighbours and for versions that are no numbers.
 //
-//	v1.5.2, v1.5.5 = v1.5.3; v1.30.0, v1.31.0 = ""
+//	v1.5.2, v1.5.5 = v1.5.3; v1.29.4, v1.30.6 = v1.30.0; v1.30.0, v1.31.0 = ""
 func halfway(good, bad string) string {
 	a, b := versionParts(good), versionParts(bad)
 	if len(a) != len(b) {
@@ -112,11 +113,11 @@ func halfway(good, bad string) string {
 			return ""
 		case low == high:
 			continue
-		case high-low < 2:
+		case high < low, high-low == 1 && strings.Trim(strings.Join(b[k+1:], ""), "0") == "":
 			return ""
 		}
 		out := slices.Clone(a[:k])
-		out = append(out, strconv.Itoa(low+(high-low)/2))
+		out = append(out, strconv.Itoa(low+max(1, (high-low)/2)))
 		for range a[k+1:] {
 			out = append(out, "0")
 		}
