@@ -48,7 +48,7 @@ func TestABodyThatIsNotExpectedIsToldInWordsOfJSON(t *testing.T) {
 func TestAWordThatIsNoVerdictIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.waitForSummary(s.put("dump.txt", []byte(tinyDump)).Case)
-	const words = "leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable, too_few_points"
+	const words = "leaking, saturated, suspicious, scaling, stopped, grew, new, shrinking, gone, stable, too_few_points"
 	s.run(t, []scenario{
 		{name: "by the API", path: "/api/v1/cases?verdict=zz", status: 400, want: []string{`"code": "bad_request"`, words}},
 		{name: "under the box, with the cases", path: "/?verdict=zz", status: 400, want: []string{"no verdict “zz”", words, ">dump<"}},

@@ -111,8 +111,8 @@ func TestAnAgentAsksAServer(t *testing.T) {
 		{"family", map[string]any{"case": up.Case, "family": "../../audit.jsonl"}, "the case has no such family"},
 		{"object", map[string]any{"case": up.Case, "object": "o1/../../audit"}, "the case has no such objects"},
 		{"compare", map[string]any{"case": up.Case, "a": "x..y"}, "the process has no such snapshot"},
-		{"list_cases", map[string]any{"verdict": "guilty"}, "guilty: there is no such verdict (the verdicts are leaking, suspicious, "},
-		{"findings", map[string]any{"case": up.Case, "verdict": "LEAKING"}, "LEAKING: there is no such verdict (the verdicts are leaking, suspicious, "},
+		{"list_cases", map[string]any{"verdict": "guilty"}, "guilty: there is no such verdict (the verdicts are leaking, saturated, suspicious, "},
+		{"findings", map[string]any{"case": up.Case, "verdict": "LEAKING"}, "LEAKING: there is no such verdict (the verdicts are leaking, saturated, suspicious, "},
 		{"findings", map[string]any{"case": up.Case, "process": "nope"}, "nope: the case has no such process (its processes are kubelet, containerd). use one of these, or leave it out"},
 	} {
 		if got, refused := tool(t, session, c.tool, c.in); !refused || !strings.Contains(got, c.want) {

@@ -219,7 +219,7 @@ func TestAWordThatChoosesNothingIsRefusedWithTheWordsThatThereAre(t *testing.T) 
 		r.Series = append(r.Series, report.Series{Process: fmt.Sprint("p", i), Findings: []report.Finding{{Verdict: analysis.Leaking}, {Kind: report.HolderFinding}}})
 	}
 	session := connect(t, Config{Cases: one{r}})
-	const verdicts = "the verdicts are leaking, suspicious, scaling, stopped, grew, new, shrinking, gone, stable, too_few_points"
+	const verdicts = "the verdicts are leaking, saturated, suspicious, scaling, stopped, grew, new, shrinking, gone, stable, too_few_points"
 	for _, c := range []struct {
 		tool, want string
 		in         map[string]any

@@ -232,6 +232,43 @@ func (p *part) stopped() *stop {
 	return nil
 }
 
+// fewestSinceStart is how many counts since the last start of a process show that it does not grow.
+const fewestSinceStart = 3
+
+// endedByStart is the end of a growth with the process that grew: at its pace the next process would
+// have had stopExpected more, and it has hardly any. It is nil where the time since does not tell.
+func (p *part) endedByStart() *stop {
+	if len(p.runs) < 2 {
+		return nil
+	}
+	was, now := p.runs[len(p.runs)-2], p.runs[len(p.runs)-1]
+	if len(was) < 2 || len(now) < fewestSinceStart || p.otherVersion(was[0].index, now[0].index) {
+		return nil // another version may be the fix, which versions are compared for
+	}
+	first, last := was[0], was[len(was)-1]
+	before, past := last.count-first.count, last.at-first.at
+	if before <= 0 || past <= 0 {
+		return nil
+	}
+	expected := float64(before) / past * (now[len(now)-1].at - now[0].at)
+	after := 0
+	for _, pt := range now {
+		after = max(after, pt.count-now[0].count)
+	}
+	if expected < stopExpected || float64(after) > stopAfter*min(expected, float64(before)) || now[len(now)-1].count >= last.count {
+		return nil
+	}
+	return &stop{at: last, before: before, after: after, expected: expected}
+}
+
+// otherVersion reports two snapshots of different versions of the program.
+func (p *part) otherVersion(i, k int) bool {
+	if p.series == nil {
+		return false
+	}
+	return p.series.Snapshots[i].Process.Release() != p.series.Snapshots[k].Process.Release()
+}
+
 // staying returns the points of the last epoch. For each point it returns how many
 // members at the end of the epoch were first seen there. Members of the first point
 // count nowhere. If members cannot be followed, the increments of the counts are used.

@@ -117,6 +117,11 @@ func (p *part) judge(buf *buffers) *judgement {
 		}
 	}
 	p.remember(signals, buf)
+	if signals.verdict == analysis.Suspicious {
+		if ended := p.endedByStart(); ended != nil {
+			signals.verdict, signals.stop = analysis.Stopped, ended
+		}
+	}
 	return &judgement{part: p, signals: signals}
 }
 

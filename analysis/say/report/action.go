@@ -102,10 +102,10 @@ func (d *diagnosing) next(l answer) *Action {
 		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
 	case s.lost(l.finding, &l.subject):
 		out.Text = "" // nothing came: one more capture shows whether they go on
-	case l.claims.State == GrewOnce:
-		out.Text = d.unless(l)
 	case d.cured(l) != "":
 		out.Text = d.cured(l)
+	case l.claims.State == GrewOnce:
+		out.Text = d.unless(l)
 	case l.claims.State == Replaced:
 		out.Text = wording.Capital(d.decisive(l)) + ": if any of those that are there now stay, and more come, it is a leak."
 	case l.claims.State == MayLeak && d.full(l) != nil:

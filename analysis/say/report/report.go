@@ -187,7 +187,7 @@ const (
 // KindMarks are the marks of findings without a verdict.
 func KindMarks() []string {
 	var out []string
-	for _, kind := range []string{FactFinding, HolderFinding, FollowFinding, ObserverFinding, LimitFinding, SaturatedFinding, SuspectFinding, NoLeakFinding} {
+	for _, kind := range []string{FactFinding, HolderFinding, FollowFinding, ObserverFinding, LimitFinding, SuspectFinding, NoLeakFinding} {
 		out = append(out, Finding{Kind: kind}.Mark())
 	}
 	return out

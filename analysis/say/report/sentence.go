@@ -46,6 +46,10 @@ func (d *diagnosing) wordings(l answer) []string {
 	case Grew, IsNew, Replaced:
 		return d.grown(l, course)
 	case GrewOnce:
+		if c.RestartedAt > 0 {
+			text := course + " until the restart after " + d.label(s, c.RestartedAt-1)
+			return []string{fmt.Sprintf("%s, which cured it so far: %d since", text, c.Left), text, course}
+		}
 		return []string{course + ", and no more since " + d.label(s, c.Top), course + ", then no more"}
 	}
 	switch {
@@ -96,6 +100,9 @@ func (d *diagnosing) wordings(l answer) []string {
 func (d *diagnosing) restarted(l answer) string {
 	s, c := &d.r.Series[l.series], &l.claims
 	again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
+	if c.RestartedAt < c.Last { // the new process was seen to grow
+		again += ": the cause is inside"
+	}
 	if n := l.subject.counts[c.RestartedAt]; c.RestartedAt < c.Last && n.Known() && n.N >= c.Left {
 		again = fmt.Sprintf("%d since", c.Left) // the new process does not grow
 	}
