@@ -148,9 +148,10 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		if len(c.Locks) > 0 && len(c.Locks[0].Lines) > 0 {
 			a.Waits = &c.Locks[0].Lines[0]
 		}
-		a.Facts = []AnswerFact{limitFact(d)}
 	default:
 		m.answerTotals(a, nil, m.page)
+	}
+	if m.number <= 1 && d.Series == nil && d.Limit != "" {
 		a.Facts = []AnswerFact{limitFact(d)}
 	}
 	m.folds(c, a, d)

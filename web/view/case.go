@@ -447,7 +447,7 @@ func (m *caseMaker) headline() (text, lead string) {
 	if len(m.in.Report.Series) == 0 {
 		return m.nothing()
 	}
-	if m.single() {
+	if m.single() && !m.in.Report.Diagnosis.OfCounts() {
 		lead = "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
 	}
 	return Visible(m.in.Report.Diagnosis.Sentence), lead

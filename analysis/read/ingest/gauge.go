@@ -191,7 +191,9 @@ func (b *builder) countedGroups() {
 }
 
 // countsOnly reports a part that has numbers alone.
-func (p *part) countsOnly() bool { return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil || len(p.packages) > 0 }
+func (p *part) countsOnly() bool {
+	return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil || len(p.packages) > 0
+}
 
 // dumped reports a group with more than numbers.
 func (g *group) dumped() bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/metrics"
@@ -255,19 +256,41 @@ func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Outcome = fmt.Sprintf("%s, %s", wording.Plural(a.Members, "descriptor", "descriptors"), wording.Plural(a.Watches, "watch", "watches"))
 }
 
-type metricsParser func(io.Reader, string) (map[string]float64, metrics.Info, []analysis.Problem, error)
+type metricsParser func(io.Reader, string) ([]metrics.Page, []analysis.Problem, error)
 
+// measured reads pages of metrics. One page describes the process of its directory; several in one
+// file are captures of their own.
 func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		dates := envelope.NewDates(r.written(p))
-		figures, info, problems, err := parse(io.TeeReader(body, dates), p.path)
+		pages, problems, err := parse(io.TeeReader(body, dates), p.path)
 		r.problem(problems...)
-		p.figures, p.version, p.inner = figures, versionText(info), info.Time
-		if p.inner.IsZero() {
-			p.dated(dates.Of([]int64{0})[0]) // "# scraped 2026-03-04T05:00:00Z"
+		begins, figures := make([]int64, len(pages)), 0
+		for i := range pages {
+			begins[i] = pages[i].Begins
+			// Ids of snapshots are made of outcomes and keep: counters came later and are not counted.
+			figures += len(pages[i].Figures) - pages[i].Info.Counters
 		}
-		// Ids of snapshots are made of outcomes and keep: counters came later and are not counted.
-		a.Outcome = wording.Plural(len(figures)-info.Counters, "figure", "figures")
+		if len(pages) == 1 {
+			begins[0] = 0 // a date anywhere near is its own
+		}
+		times := dates.Of(begins)
+		for i := range pages {
+			q := p
+			if len(pages) > 1 {
+				q = p.another(i)
+				q.form, q.section = detect.Counts, true
+				r.parts = append(r.parts, q)
+			}
+			q.figures, q.version, q.inner = pages[i].Figures, versionText(pages[i].Info), pages[i].Info.Time
+			if q.inner.IsZero() {
+				q.dated(times[i]) // "# scraped 2026-03-04T05:00:00Z"
+			}
+		}
+		a.Outcome = wording.Plural(figures, "figure", "figures")
+		if len(pages) > 1 {
+			a.Outcome += fmt.Sprintf(" on %d pages", len(pages))
+		}
 		return err
 	}
 }

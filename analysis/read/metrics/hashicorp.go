@@ -22,7 +22,7 @@ const maxName = 1 << 10
 // seconds.
 type interval struct {
 	Info
-	// Figures are named as those of Figures, with go_memstats_alloc_bytes,
+	// Figures are named as those of Pages, with go_memstats_alloc_bytes,
 	// go_memstats_sys_bytes and go_memstats_heap_objects beside them.
 	Figures map[string]float64
 	// Gauges is how many the object holds.
@@ -44,9 +44,9 @@ func parseJSON(r io.Reader, path string, visit func(interval) error) ([]analysis
 	return p.run(visit)
 }
 
-// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in one
+// PagesJSON is Pages for HashiCorp's JSON (parseJSON). Of several objects in one
 // file the last whole one counts: it is closest in time to the end of the capture.
-func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
+func PagesJSON(r io.Reader, path string) ([]Page, []analysis.Problem, error) {
 	var last interval
 	problems, err := parseJSON(r, path, func(i interval) error {
 		last = i
@@ -63,7 +63,7 @@ func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis
 	if last.Figures == nil {
 		last.Figures = map[string]float64{}
 	}
-	return last.Figures, last.Info, problems, err
+	return []Page{{Figures: last.Figures, Info: last.Info}}, problems, err
 }
 
 // jsonPage is a file of HashiCorp's metrics while it is read.

@@ -83,7 +83,7 @@ func TestTheMetricsOfTheNomadBundleAreRead(t *testing.T) {
 		t.Fatalf("%d files, want %d", len(files), len(want))
 	}
 	for i, raw := range files {
-		figures, info, problems, err := FiguresJSON(bytes.NewReader(raw), "metrics.json")
+		figures, info, problems, err := figuresOf(PagesJSON(bytes.NewReader(raw), "metrics.json"))
 		if err != nil || len(problems) > 0 {
 			t.Fatal(err, problems)
 		}
@@ -109,7 +109,7 @@ func TestTheMetricsOfTheNomadBundleAreRead(t *testing.T) {
 			t.Errorf("interval %d lies at %d, %d bytes", i, got.Offset, got.Length)
 		}
 	}
-	if _, info, _, _ := FiguresJSON(bytes.NewReader(joined), "metrics.json"); info.Time.Format(time.RFC3339) != want[3].at {
+	if _, info, _, _ := figuresOf(PagesJSON(bytes.NewReader(joined), "metrics.json")); info.Time.Format(time.RFC3339) != want[3].at {
 		t.Errorf("the last interval counts, got that of %v", info.Time)
 	}
 }
@@ -139,7 +139,7 @@ func TestGaugesOfEveryNamingAreRead(t *testing.T) {
 		"the stamp may come last":      {`{"Gauges":[{"Value":5,"Name":"a.runtime.num_goroutines"}],"Timestamp":"` + stamp + `"}`, map[string]float64{"go_goroutines": 5}, "a", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			figures, info, problems, err := FiguresJSON(strings.NewReader(tt.in), "metrics.json")
+			figures, info, problems, err := figuresOf(PagesJSON(strings.NewReader(tt.in), "metrics.json"))
 			if err != nil || len(problems) != tt.problems {
 				t.Fatal(err, problems)
 			}
@@ -162,7 +162,7 @@ func TestStampsAreTimesOfTheAgent(t *testing.T) {
 		"yesterday": "",
 		"":          "",
 	} {
-		_, info, problems, err := FiguresJSON(strings.NewReader(page(in)), "metrics.json")
+		_, info, problems, err := figuresOf(PagesJSON(strings.NewReader(page(in)), "metrics.json"))
 		got := ""
 		if !info.Time.IsZero() {
 			got = info.Time.Format(time.RFC3339)
@@ -181,7 +181,7 @@ func TestWhatIsNoHashiCorpPageIsSaidToBeNone(t *testing.T) {
 		"nothing":            {"", "cut off"},
 		"a page of an error": {"404 page not found", "no page of HashiCorp metrics"},
 	} {
-		figures, _, problems, err := FiguresJSON(strings.NewReader(tt.in), "metrics.json")
+		figures, _, problems, err := figuresOf(PagesJSON(strings.NewReader(tt.in), "metrics.json"))
 		if err != nil || len(figures) != 0 || len(problems) != 1 || !strings.Contains(problems[0].What, tt.what) {
 			t.Errorf("%s: %v, %+v, %v; want %q", name, figures, problems, err, tt.what)
 		}
@@ -214,7 +214,7 @@ func TestAPrefixOfAStreamGivesAPrefixOfItsIntervals(t *testing.T) {
 func TestFailuresOfAJSONReaderAndItsVisitorAreReturned(t *testing.T) {
 	broken := errors.New("disk on fire")
 	one := page(stamp, `{"Name":"a.runtime.num_goroutines","Value":2}`)
-	figures, _, problems, err := FiguresJSON(io.MultiReader(strings.NewReader(one+one[:20]), iotest.ErrReader(broken)), "x.json")
+	figures, _, problems, err := figuresOf(PagesJSON(io.MultiReader(strings.NewReader(one+one[:20]), iotest.ErrReader(broken)), "x.json"))
 	if !errors.Is(err, broken) || len(problems) != 0 || figures["go_goroutines"] != 2 || !strings.Contains(err.Error(), "x.json") {
 		t.Errorf("%v, %v, %v", figures, problems, err)
 	}
@@ -232,7 +232,7 @@ func TestHostileJSONStaysBounded(t *testing.T) {
 		"megabytes of broken stamps": {``, strings.Repeat(`{"Timestamp":"never"}`, 20)},
 	} {
 		r := endless.New(tt.begin, tt.chunk)
-		figures, _, problems, err := FiguresJSON(r, "x.json")
+		figures, _, problems, err := figuresOf(PagesJSON(r, "x.json"))
 		if err != nil || len(figures) != 0 || len(problems) == 0 || len(problems) > line.MaxProblems+1 {
 			t.Errorf("%s: %v, %d problems, %v", name, figures, len(problems), err)
 		}

@@ -46,18 +46,25 @@ type pageSummary struct {
 
 // parsePage reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
 // exemplars and # EOF; quoted UTF-8 names). Time stamps and exemplars are checked
-// and dropped. The error is that of visit or of r; what was read until then is
-// returned with it.
-func parsePage(r io.Reader, path string, visit func(s sample) error) (pageSummary, []analysis.Problem, error) {
+// and dropped. begins, if it is not nil, is told the offset of the first line of each page: a page
+// ends where its first comment stands again, as where pages are appended to one file. The error is
+// that of visit or of r; what was read until then is returned with it.
+func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s sample) error) (pageSummary, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var page pageSummary
 	var first string
 	var err error
+	var borders border
 	for l := range in.All() {
 		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
-		case text == "", text[0] == '#':
+		case text == "", line.IsDate(text):
+			continue
+		case text[0] == '#':
+			if begins != nil && borders.begins(text) {
+				begins(l.Offset)
+			}
 			continue
 		case !l.Ended:
 			page.Truncated = true
@@ -90,6 +97,32 @@ func parsePage(r io.Reader, path string, visit func(s sample) error) (pageSummar
 			"check the address that was asked for metrics")
 	}
 	return page, probs.All(), err
+}
+
+// border finds where a page begins: at its first comment, after several others.
+type border struct {
+	first  string
+	others int
+}
+
+// leastComments is how many comments of other metrics a page has: a page that repeats the comment of
+// one metric for each of its samples is one page.
+const leastComments = 3
+
+// begins reports whether a comment is the first of a page.
+func (b *border) begins(comment string) bool {
+	switch what, rest, _ := strings.Cut(strings.TrimLeft(comment, "# "), " "); {
+	case what != "HELP" && what != "TYPE" || rest == "":
+		return false
+	case b.first == "":
+	case comment != b.first:
+		b.others++
+		return false
+	case b.others < leastComments:
+		return false
+	}
+	b.first, b.others = strings.Clone(comment), 0
+	return true
 }
 
 // parseSample reads one line.
@@ -326,20 +359,65 @@ func (s *sample) byObserver() bool {
 	return s.Labels["grpc_service"] == "grpc.health.v1.Health"
 }
 
-// Figures reads the metrics about the process itself from a page:
+// Page is what a page of metrics says of its process.
+type Page struct {
+	Figures map[string]float64
+	Info    Info
+	// Begins is the offset of its first comment, 0 without one.
+	Begins int64
+}
+
+// mostPages bounds the pages of one file: of more, one in two is kept, again and again.
+const mostPages = 500
+
+// Pages reads the metrics about the process itself from each page of a file:
 // process_start_time_seconds (Unix time), process_open_fds, process_max_fds,
 // process_resident_memory_bytes, go_goroutines, go_threads, and the demand on it
 // (isDemand) with its counters (package demand). Missing metrics are left out. A figure that comes for several processes
 // (a federation page) or is not finite is left out, with a problem. The error is that
 // of r only.
-func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
-	c := newCollector()
-	page, problems, err := parsePage(r, path, c.take)
+func Pages(r io.Reader, path string) (pages []Page, problems []analysis.Problem, err error) {
+	c, at, every, number := newCollector(), int64(0), 1, 0
+	var told []analysis.Problem
+	end := func() {
+		if made, unclear := c.page(path, at); number%every == 0 {
+			if pages = append(pages, made); len(pages) == 1 {
+				told = unclear
+			}
+		}
+		if number++; len(pages) > mostPages {
+			every *= 2
+			kept := pages[:0]
+			for i := 0; i < len(pages); i += 2 {
+				kept = append(kept, pages[i])
+			}
+			pages = kept
+		}
+	}
+	begin := func(offset int64) {
+		if c.samples > 0 {
+			end()
+			c = newCollector()
+		}
+		at = offset
+	}
+	_, problems, err = parsePage(r, path, begin, func(s sample) error { return c.take(s) })
+	end()
+	if every > 1 {
+		problems = append(problems, analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d pages of metrics one of %d is taken", number, every),
+			Why: fmt.Sprintf("at most %d pages of one file are compared", mostPages), Hint: "nothing: the course stays the same"})
+	}
+	return pages, append(problems, told...), err
+}
+
+// page ends a page.
+func (c *collector) page(path string, at int64) (Page, []analysis.Problem) {
+	var problems []analysis.Problem
 	for _, name := range c.unclear() {
 		problems = append(problems, analysis.Problem{
 			Path: path, Offset: -1, Severity: analysis.Warning,
 			What: name + " stands there more than once, or is no finite number",
-			Why:  fmt.Sprintf("the page with its %d samples seems to be about several processes", page.Samples),
+			Why:  fmt.Sprintf("the page with its %d samples seems to be about several processes", c.samples),
 			Hint: "save the page of the process itself",
 		})
 	}
@@ -351,7 +429,7 @@ func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Pro
 			c.info.Counters++
 		}
 	}
-	return c.figures, c.info, problems, err
+	return Page{c.figures, c.info, at}, problems
 }
 
 // maxBuilds bounds the kept build infos.
@@ -364,6 +442,7 @@ type collector struct {
 	signals map[string]bool
 	builds  map[string]string
 	info    Info
+	samples int
 	// counters is how many counters of demand are kept. lastName was the last name that was
 	// looked up, lastCounts what became of it.
 	counters   int
@@ -384,10 +463,11 @@ func (c *collector) unclear() []string {
 	return names
 }
 
-// take keeps the samples that Figures is after.
+// take keeps the samples that Pages is after.
 //
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
 func (c *collector) take(s sample) error {
+	c.samples++
 	switch {
 	case c.keep(&s):
 	case isFigure(s.Name):

@@ -37,7 +37,7 @@ func sampleFile(t testing.TB, name string) []byte {
 func parse(t testing.TB, raw []byte) ([]sample, pageSummary, []analysis.Problem) {
 	t.Helper()
 	var samples []sample
-	page, problems, err := parsePage(bytes.NewReader(raw), "metrics.txt", func(s sample) error {
+	page, problems, err := parsePage(bytes.NewReader(raw), "metrics.txt", nil, func(s sample) error {
 		samples = append(samples, s)
 		return nil
 	})
@@ -195,7 +195,7 @@ func TestFiguresOfTheProcessAreFound(t *testing.T) {
 		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47, "grpc_server_handled_total": 0}, Info{GoVersion: "go1.19.8", Builds: []Build{{"containerd_build_info_total", "1.6.20~ds1"}}, Counters: 1}, "1.6.20~ds1"},
 	}
 	for name, tt := range tests {
-		figures, info, problems, err := Figures(bytes.NewReader(sampleFile(t, name)), name)
+		figures, info, problems, err := figuresOf(Pages(bytes.NewReader(sampleFile(t, name)), name))
 		if err != nil || len(problems) > 0 {
 			t.Fatal(name, err, problems)
 		}
@@ -210,7 +210,7 @@ func TestFiguresOfTheProcessAreFound(t *testing.T) {
 
 func TestAPageOfSeveralProcessesGivesNoFigure(t *testing.T) {
 	const in = "process_open_fds{job=\"a\"} 5\nprocess_open_fds{job=\"b\"} 6\ngo_threads NaN\ngo_goroutines 7\n"
-	figures, _, problems, err := Figures(strings.NewReader(in), "federate")
+	figures, _, problems, err := figuresOf(Pages(strings.NewReader(in), "federate"))
 	if err != nil || len(problems) != 2 {
 		t.Fatal(err, problems)
 	}
@@ -232,7 +232,7 @@ func TestCountersOfDemandAreSummedOverTheirLabels(t *testing.T) {
 		"what the process asks of others is left out": {"rest_client_requests_total 5\nhttp_client_http_requests_total 6\n", map[string]float64{}},
 		"no count is left out":                        {"http_requests_total{a=\"1\"} NaN\nhttp_requests_total{a=\"2\"} +Inf\nhttp_requests_total{a=\"3\"} 4\n", map[string]float64{"http_requests_total": 4}},
 	} {
-		figures, _, problems, err := Figures(strings.NewReader(tc.in), "metrics.txt")
+		figures, _, problems, err := figuresOf(Pages(strings.NewReader(tc.in), "metrics.txt"))
 		if err != nil || len(problems) > 0 {
 			t.Error(name, err, problems)
 		}
@@ -247,7 +247,7 @@ func TestAHostilePageKeepsFewCounters(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&in, "a%d_http_requests_total 1\n", i)
 	}
-	figures, _, _, err := Figures(strings.NewReader(in.String()), "metrics.txt")
+	figures, _, _, err := figuresOf(Pages(strings.NewReader(in.String()), "metrics.txt"))
 	if err != nil || len(figures) != 16 || figures["a15_http_requests_total"] != 1 {
 		t.Errorf("%d figures, %v", len(figures), err)
 	}
@@ -297,11 +297,11 @@ func TestALongLineAndErrorsCostThemselvesOnly(t *testing.T) {
 		t.Errorf("got %d samples, %+v, %d problems", len(samples), page, len(problems))
 	}
 	broken := errors.New("disk on fire")
-	page, _, err := parsePage(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(broken)), "x.txt", func(sample) error { return nil })
+	page, _, err := parsePage(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(broken)), "x.txt", nil, func(sample) error { return nil })
 	if !errors.Is(err, broken) || page.Samples != 1 || !page.Truncated || !strings.Contains(err.Error(), "x.txt") {
 		t.Errorf("got %+v, %v", page, err)
 	}
-	if _, _, err := parsePage(strings.NewReader("a 1\nb 2\n"), "x.txt", func(sample) error { return broken }); !errors.Is(err, broken) {
+	if _, _, err := parsePage(strings.NewReader("a 1\nb 2\n"), "x.txt", nil, func(sample) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -342,7 +342,7 @@ func FuzzMetrics(f *testing.F) {
 	f.Add([]byte(`a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789` + "\n" + `{"my.metric",le="0.5"} 3` + "\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		count := 0
-		page, problems, err := parsePage(bytes.NewReader(in), "f", func(s sample) error {
+		page, problems, err := parsePage(bytes.NewReader(in), "f", nil, func(s sample) error {
 			count++
 			if s.Name == "" || s.Line < 1 || s.Offset < 0 || s.Offset >= int64(len(in)) {
 				t.Fatalf("sample %+v", s)
@@ -352,7 +352,7 @@ func FuzzMetrics(f *testing.F) {
 		if err != nil || page.Samples != count || page.Bytes != int64(len(in)) || len(problems) > line.MaxProblems+1 {
 			t.Fatalf("%v, %+v, %d samples, %d problems", err, page, count, len(problems))
 		}
-		figures, _, _, err := Figures(bytes.NewReader(in), "f")
+		figures, _, _, err := figuresOf(Pages(bytes.NewReader(in), "f"))
 		if err != nil || len(figures) > 11 {
 			t.Fatalf("%v, %v", err, figures)
 		}
@@ -367,9 +367,47 @@ func TestVersionsStandUnderTheLabelsOfAllReleases(t *testing.T) {
 		`containerd_build_info_total{version="1.7.29"} 1`:                                                                                        "1.7.29",
 		`etcd_cluster_version{cluster_version="3.5"} 1`:                                                                                          "",
 	} {
-		_, info, problems, err := Figures(strings.NewReader("go_goroutines 30\n"+page+"\n"), "metrics.txt")
+		_, info, problems, err := figuresOf(Pages(strings.NewReader("go_goroutines 30\n"+page+"\n"), "metrics.txt"))
 		if err != nil || len(problems) > 0 || info.Version() != want {
 			t.Errorf("%s: %q, %v, %v; want %q", page, info.Version(), err, problems, want)
 		}
+	}
+}
+
+// figuresOf are those of a file with one page.
+func figuresOf(pages []Page, problems []analysis.Problem, err error) (map[string]float64, Info, []analysis.Problem, error) {
+	if len(pages) != 1 {
+		panic(fmt.Sprintf("%d pages", len(pages)))
+	}
+	return pages[0].Figures, pages[0].Info, problems, err
+}
+
+func TestPagesOfOneFileAreApart(t *testing.T) {
+	page := func(n int) string {
+		return fmt.Sprintf("# HELP go_goroutines x\n# TYPE go_goroutines gauge\ngo_goroutines %d\n# HELP process_open_fds x\n# TYPE process_open_fds gauge\nprocess_open_fds %d\n", n, n/2)
+	}
+	for _, test := range []struct {
+		name, text string
+		want       []float64
+	}{
+		{"one", page(10), []float64{10}},
+		{"three with dates between", "Wed Mar  4 00:00:01 UTC 2026\n" + page(10) + "Wed Mar  4 01:00:01 UTC 2026\n" + page(20) + page(30), []float64{10, 20, 30}},
+		{"the comment of one metric above each of its samples", "# TYPE a counter\na{x=\"1\"} 1\n# TYPE a counter\na{x=\"2\"} 1\n# TYPE go_goroutines gauge\ngo_goroutines 5\n", []float64{5}},
+	} {
+		pages, problems, err := Pages(strings.NewReader(test.text), "metrics.txt")
+		var got []float64
+		for i, p := range pages {
+			got = append(got, p.Figures["go_goroutines"])
+			if i > 0 && !strings.HasPrefix(test.text[p.Begins:], "# HELP go_goroutines") {
+				t.Errorf("%s: page %d begins at %d", test.name, i, p.Begins)
+			}
+		}
+		if err != nil || len(problems) > 0 || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v; %v, %v", test.name, got, test.want, problems, err)
+		}
+	}
+	many, problems, _ := Pages(strings.NewReader(strings.Repeat(page(7), 1001)), "metrics.txt")
+	if len(many) != 251 || len(problems) != 1 || !strings.Contains(problems[0].What, "of 1001 pages") {
+		t.Errorf("%d pages, %v", len(many), problems)
 	}
 }

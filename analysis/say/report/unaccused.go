@@ -27,6 +27,14 @@ const (
 	NothingRead State = "nothing read"
 )
 
+// ofNoDump reports the answer of a case in which no capture shows what a process holds.
+func (s State) ofNoDump() bool { return s == Saturated || s == Logged || s == NoProcess }
+
+// OfCounts reports an answer that needs no second capture: a pool, a log, a listing.
+func (d *Diagnosis) OfCounts() bool {
+	return State(d.State).ofNoDump() || State(d.State) == AtItsLimit && d.LimitClaim == nil
+}
+
 // resting is what is said of a process in which no finding rose.
 type resting struct {
 	series int
@@ -77,6 +85,9 @@ func (d *diagnosing) unaccused() Diagnosis {
 	s := &d.r.Series[first.series]
 	out.LimitClaim, out.Compared = s.nearest(), d.compared(s)
 	out.Limit, out.Beside = out.LimitClaim.text(), d.besides(first.series)
+	if first.state.ofNoDump() || len(s.Families) == 0 && s.loggedLimit() {
+		out.Limit = "" // the sentence tells it, or nothing has one
+	}
 	out.Next = d.nextOf(first)
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
