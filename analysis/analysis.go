@@ -425,6 +425,8 @@ type Statement struct {
 	Text  string `json:"text"`
 	// Threads are the names of those that it is about: who waits and who holds.
 	Threads []string `json:"threads,omitempty"`
+	// Pool is the pool that is full, "" where it is about something else.
+	Pool string `json:"pool,omitempty"`
 	// Path names the artifact with the statement.
 	Path string `json:"path"`
 }
@@ -456,9 +458,10 @@ type LogFact struct {
 const (
 	CrashStatement  = "crash"
 	AsleepStatement = "all goroutines are asleep"
-	// SaturatedClient begins the key of a statement on a client for which calls wait.
-	SaturatedClient = "saturated client: "
 )
+
+// KubernetesClient is the pool of calls of a Kubernetes client (judge/trend/pool.txt).
+const KubernetesClient = "kubernetes_client"
 
 // The forms of evidence.
 const (

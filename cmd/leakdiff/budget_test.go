@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3087}, // with demand and expression
-	{"analysis/read", 49590},
-	{"analysis/judge", 18732},
-	{"analysis/say", 26003},
-	{"web", 25234},
-	{"server", 15870},
+	{"analysis", 3133}, // with demand and expression
+	{"analysis/read", 50447},
+	{"analysis/judge", 19039},
+	{"analysis/say", 26691},
+	{"web", 25250},
+	{"server", 15891},
 	{"store", 16452},
 	{"cmd/leakdiff", 9877},
 	{"rest", 352},   // migrations, samples
-	{"all", 165188}, // the sum of those above
+	{"all", 167124}, // the sum of those above
 	{"apart", 9656},
 	{"templ", 881},
 	{"generated", 4675},

@@ -152,7 +152,10 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		m.answerTotals(a, nil, m.page)
 	}
 	if m.number <= 1 && d.Series == nil && d.Limit != "" {
-		a.Facts = []AnswerFact{limitFact(d)}
+		if d.Since != "" {
+			a.Facts = append(a.Facts, AnswerFact{Name: "Since", Lines: []Pair{split(Visible(d.Since), ", ")}})
+		}
+		a.Facts = append(a.Facts, limitFact(d))
 	}
 	m.folds(c, a, d)
 	return a

@@ -53,6 +53,13 @@ type bound struct {
 	bytes        bool
 }
 
+// machineFiles is the bound of the open files of a machine, of which a process is told from
+// leastOfMachine on: it is millions where nobody lowered it.
+const (
+	machineFiles   = "fs.file-nr.max"
+	leastOfMachine = 0.1
+)
+
 func bounds() []bound {
 	total := func(kind analysis.Kind) func(*Series, int) (float64, bool) {
 		return func(s *Series, i int) (float64, bool) {
@@ -91,7 +98,7 @@ func bounds() []bound {
 		{"limit_processes", "threads", threads, OfUser, false},
 		{"pids_max", "threads", threads, OfHost, false},
 		{"kernel.threads-max", "threads", threads, OfHost, false},
-		{"fs.file-nr.max", "open files of all processes", figure("fs.file-nr.allocated"), OfHost, false},
+		{machineFiles, "open files of all processes", figure("fs.file-nr.allocated"), OfHost, false},
 		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 	}
@@ -121,7 +128,7 @@ func (s *Series) Limits() []Limit {
 	var out []Limit
 	told := make(map[string]bool)
 	for _, b := range bounds() {
-		if l, ok := s.limit(b); ok && !told[b.what] {
+		if l, ok := s.limit(b); ok && !told[b.what] && (b.figure != machineFiles || l.Peak >= leastOfMachine*l.Bound) {
 			told[b.what] = true
 			out = append(out, l)
 		}

@@ -47,3 +47,12 @@ func TestAPoolIsSaturatedWhileItIsFullAndOthersWait(t *testing.T) {
 		})
 	}
 }
+
+func TestTheOpenFilesOfAMachineAreALimitFromATenthOn(t *testing.T) {
+	for used, told := range map[float64]bool{6553: false, 6554: true} {
+		s := &Series{Snapshots: []*analysis.Snapshot{{Figures: map[string]float64{"fs.file-nr.allocated": used, "fs.file-nr.max": 65536}}}, Epochs: []int{0}}
+		if limits := s.Limits(); (len(limits) == 1) != told {
+			t.Errorf("%g of 65536: %+v", used, limits)
+		}
+	}
+}

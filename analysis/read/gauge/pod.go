@@ -20,6 +20,9 @@ type Node struct {
 	// Name is empty where the listing has no nodes.
 	Name    string
 	Figures map[string]float64
+	// Point numbers the listings of the text, Begins is the offset of its first line.
+	Point  int
+	Begins int64
 }
 
 // The figures of a node.
@@ -48,17 +51,27 @@ const mostNodes = 5000
 type nodes struct {
 	all  []*Node
 	left int
+	// point is the listing that is read, begins where it does. since is where its nodes begin in all.
+	point, since int
+	begins       int64
+}
+
+// next begins another listing: what stands in several is never added up.
+func (n *nodes) next(offset int64) {
+	if n.begins = offset; len(n.all) > n.since {
+		n.point, n.since = n.point+1, len(n.all)
+	}
 }
 
 func (n *nodes) of(name string) *Node {
-	if at := slices.IndexFunc(n.all, func(x *Node) bool { return x.Name == name }); at >= 0 {
-		return n.all[at]
+	if at := slices.IndexFunc(n.all[n.since:], func(x *Node) bool { return x.Name == name }); at >= 0 {
+		return n.all[n.since+at]
 	}
 	if len(n.all) >= mostNodes {
 		n.left++
 		return &Node{Figures: map[string]float64{}}
 	}
-	made := &Node{Name: name, Figures: map[string]float64{}}
+	made := &Node{Name: name, Figures: map[string]float64{}, Point: n.point, Begins: n.begins}
 	n.all = append(n.all, made)
 	return made
 }
@@ -92,9 +105,10 @@ func ParsePods(r io.Reader, name string) (out []*Node, rows int, problems []anal
 		text := strings.TrimSpace(l.Text)
 		if podHead.MatchString(text) {
 			head = cells(text)
+			n.next(l.Offset)
 			continue
 		}
-		if _, command := line.ReadCommand(text); text == "" || command || head == nil && line.IsDate(text) {
+		if _, command := line.ReadCommand(text); text == "" || command || line.IsDate(text) {
 			continue
 		}
 		row := cells(restartAge.ReplaceAllString(text, "$1 "))

@@ -27,6 +27,7 @@ func TestPodsAreCountedByNode(t *testing.T) {
 	}{
 		{"kubectl get pods -A -o wide", podTable, gauge.ParsePods, []string{": pod_restarts 0, pods_on_node 1, pods_terminating 0", "node1: pod_restarts 14, pods_on_node 2, pods_terminating 1", "node2: pod_restarts 1, pods_on_node 0, pods_terminating 0", "4 rows"}},
 		{"kubectl get pods of one namespace, below its command", "$ kubectl get pods\nNAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          5m\nno row\n", gauge.ParsePods, []string{": pod_restarts 0, pods_on_node 1, pods_terminating 0", "1 rows", "a line is no row of the table"}},
+		{"two listings of one text, which are not added up", "Wed Mar  4 00:00:01 UTC 2026\nNAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          5m\nWed Mar  4 01:00:01 UTC 2026\nNAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          65m\nweb-2   1/1     Running   3          5m\n", gauge.ParsePods, []string{"1: pod_restarts 3, pods_on_node 2, pods_terminating 0", ": pod_restarts 0, pods_on_node 1, pods_terminating 0", "3 rows"}},
 		{"crictl ps", "CONTAINER       IMAGE      CREATED         STATE     NAME     ATTEMPT   POD ID   POD\n0a   sha256:1   1 minutes ago   Running   worker   0   1   web\n0b   sha256:1   2 minutes ago   Exited    worker   0   1   web\n0c   sha256:1   2 minutes ago   Running   worker   0   1   web\n", gauge.ParsePods, []string{": containers_exited 1, containers_running 2", "3 rows"}},
 		{"kubectl get pods -o json", `{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"deletionTimestamp":"2026-03-04T00:00:00Z"},"spec":{"nodeName":"node1"},"status":{"phase":"Running","containerStatuses":[{"restartCount":3},{"restartCount":4}]}},{"spec":{"nodeName":"node1"},"status":{"phase":"Failed"}}]}`, gauge.ParsePodsJSON, []string{"node1: pod_restarts 7, pods_on_node 1, pods_terminating 1", "2 rows"}},
 		{"JSON that is cut", `{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod"`, gauge.ParsePodsJSON, []string{"0 rows", "the list of pods is not whole"}},
@@ -42,7 +43,11 @@ func TestPodsAreCountedByNode(t *testing.T) {
 				for _, name := range slices.Sorted(maps.Keys(n.Figures)) {
 					words = append(words, fmt.Sprintf("%s %g", name, n.Figures[name]))
 				}
-				got = append(got, n.Name+": "+strings.Join(words, ", "))
+				name := n.Name
+				if n.Point > 0 {
+					name = fmt.Sprint(n.Point, name)
+				}
+				got = append(got, name+": "+strings.Join(words, ", "))
 			}
 			slices.Sort(got)
 			got = append(got, fmt.Sprint(rows, " rows"))

@@ -80,13 +80,20 @@ func listedPods(parse func(io.Reader, string) ([]*gauge.Node, int, []analysis.Pr
 		dates := envelope.NewDates(r.written(p))
 		nodes, rows, problems, err := parse(io.TeeReader(body, dates), p.path)
 		r.problem(problems...)
-		at := dates.Of([]int64{0})[0]
+		begins, names := make([]int64, len(nodes)), map[string]bool{}
 		for i, node := range nodes {
-			q := p.another(i)
-			if q.figures, q.nodes = node.Figures, len(nodes); q.host == "" {
+			begins[i], names[node.Name] = node.Begins, true
+		}
+		times := dates.Of(begins)
+		for i, node := range nodes {
+			q := p.another(node.Point)
+			if q.figures, q.nodes = node.Figures, len(names); q.host == "" {
 				q.host = node.Name
 			}
-			q.dated(at)
+			if nodes[len(nodes)-1].Point > 0 { // several listings are captures of their own
+				q.form, q.section, q.name = detect.Counts, true, "node"
+			}
+			q.dated(times[i])
 			r.parts = append(r.parts, q)
 		}
 		a.Rows = rows

@@ -334,12 +334,12 @@ func (b *builder) figures() {
 		}
 		b.s.Logged, b.s.Packages = append(b.s.Logged, p.logged...), append(b.s.Packages, p.packages...)
 		if p.clients != nil {
-			state := func(key, text string) {
+			state := func(pool, text string) {
 				title, _, _ := strings.Cut(text, ":")
-				b.s.Statements = append(b.s.Statements, analysis.Statement{Key: key + digits.ReplaceAllString(title, "N"), Title: clip(title, 160), Text: text, Path: p.path})
+				b.s.Statements = append(b.s.Statements, analysis.Statement{Key: digits.ReplaceAllString(title, "N"), Title: clip(title, 160), Text: text, Pool: pool, Path: p.path})
 			}
 			for _, text := range p.clients.Saturated() {
-				state(analysis.SaturatedClient, text)
+				state(analysis.KubernetesClient, text)
 			}
 			if text := p.clients.Quiet(); text != "" {
 				state("", text)

@@ -282,10 +282,13 @@ func (j *JudgedSeries) facts() []Finding {
 	var out []Finding
 	at := map[string]int{}
 	var seen [][]string
-	saturated := slices.ContainsFunc(j.workPools(), func(p Pool) bool { return p.Saturated && p.Name == "kubernetes_client" })
+	saturated := map[string]bool{}
+	for _, p := range j.workPools() {
+		saturated[p.Name] = saturated[p.Name] || p.Saturated
+	}
 	for _, s := range j.Snapshots {
 		for _, f := range s.Statements {
-			if j.ownersListed(f.Key) || saturated && strings.HasPrefix(f.Key, analysis.SaturatedClient) {
+			if j.ownersListed(f.Key) || f.Pool != "" && saturated[f.Pool] {
 				continue
 			}
 			i, ok := at[f.Key]

@@ -43,8 +43,13 @@ var gaugeWords = []gaugeWord{
 	{figure: "fs.file-nr.allocated", one: "open file of all processes", many: "open files of all processes"},
 }
 
-// Word is the gauge as the name of a row: "Pods", "MiB of memory".
-func (g *Gauge) Word() string { return capital(g.words().many) }
+// Word is the gauge as the name of a row: "Pods", "Memory, MiB".
+func (g *Gauge) Word() string {
+	if w := g.words(); !w.bytes {
+		return capital(w.many)
+	}
+	return "Memory, MiB"
+}
 
 func (g *Gauge) words() gaugeWord {
 	at := slices.IndexFunc(gaugeWords, func(w gaugeWord) bool { return w.figure == g.Name })

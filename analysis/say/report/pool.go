@@ -130,7 +130,7 @@ const (
 // unclog says what to do about a saturated pool.
 func (s *Series) unclog(p *Pool) string {
 	remedy := poolWords[p.Name].remedy
-	if p.Name != "kubernetes_client" || lastOf(p.Limit) != stuckLimit {
+	if p.Name != analysis.KubernetesClient || lastOf(p.Limit) != stuckLimit {
 		return remedy
 	}
 	for _, x := range s.Packages {
@@ -151,16 +151,36 @@ func (d *diagnosing) saturated() int {
 	return -1
 }
 
+// ofPool are the classes of what captures state of a pool.
+func (j *JudgedSeries) ofPool(name string) (out []string) {
+	for _, s := range j.Snapshots {
+		for i := range s.Statements {
+			if s.Statements[i].Pool != name {
+				continue
+			}
+			for _, class := range j.stated(s.Statements[i].Key) {
+				if !slices.Contains(out, class) {
+					out = append(out, class)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// text is how many ran and waited in each capture.
+func (p *Pool) text() string {
+	return fmt.Sprintf("It ran %s, of at most %s, while %s waited.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued))
+}
+
 // saturations are the findings on the saturated pools.
 func (j *JudgedSeries) saturations() (out []Finding) {
 	for _, p := range j.workPools() {
 		if !p.Saturated {
 			continue
 		}
-		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{},
-			Title: wording.Capital(p.named()) + " " + p.use(),
-			Text:  fmt.Sprintf("It ran %s, of at most %s, while %s waited. That is no leak.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued)),
-			Next:  poolWords[p.Name].remedy})
+		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{}, Classes: j.ofPool(p.Name),
+			Title: wording.Capital(p.named()) + " " + p.use(), Text: p.text() + " That is no leak.", Next: poolWords[p.Name].remedy})
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func (s *screen) inventory() []string {
 		limit = s.labelled("limit", claim.text(), 1)
 	}
 	proof := x.Quiet
-	if State(s.State) == Saturated {
+	if State(s.State).ofNoDump() {
 		proof = s.Proof
 	}
 	if len(x.Snapshots) > 1 && proof != "" {

@@ -93,7 +93,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 	switch {
 	case first.state == Saturated:
 		p := s.saturatedPool()
-		out.Proof = fmt.Sprintf("It is full since %s, and others wait since %s.", d.clock(s, *p.Full), d.clock(s, *p.Queues))
+		out.Proof, out.Limit = p.text(), fmt.Sprintf("reached: %s of %s", wording.Ratio(lastOf(p.Running)), wording.Ratio(lastOf(p.Limit)))
+		if out.Since = d.clock(s, *p.Full); *p.Queues != *p.Full {
+			out.Since += ", and others wait since " + d.clock(s, *p.Queues)
+		}
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
 	case first.state == OneDump && out.Next != nil && out.Next.Command != "":
