@@ -14,7 +14,6 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
-	"leakdiff/analysis/say/gate"
 	"leakdiff/analysis/say/report"
 	"leakdiff/cmd/leakdiff/capture"
 )
@@ -228,12 +227,6 @@ func (r *ring) save(name string) (size int64, err error) {
 		return 0, fmt.Errorf("%s.partial and %s: %w", name, r.dir, err)
 	}
 	return size, errors.Join(os.Rename(name+".partial", name), os.Remove(r.dir))
-}
-
-// reaches reports whether a report has a verdict, as --fail-on of report does.
-func reaches(word string, all report.Report) bool {
-	result := gate.Check(&report.Case{Report: all}, gate.Options{})
-	return result.Reached(failsOn[word])
 }
 
 // diskFault is an error of a file that a capture writes.

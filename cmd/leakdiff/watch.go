@@ -29,7 +29,7 @@ type watchCommand struct {
 	Process []string      `help:"Process to watch: its pid, or a name for all processes of it, also later ones; with =URL where it serves /debug/pprof. Repeatable." placeholder:"NAME[=URL]"`
 	URL     []string      `name:"url" help:"Where a process serves /debug/pprof, which is watched by that alone: a URL, host:port or unix:/path. Repeatable." placeholder:"URL"`
 	Every   time.Duration `help:"Time between the begins of two captures of a target." default:"5m"`
-	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report: leaking, saturated, suspicious or grew." enum:"leaking,saturated,suspicious,grew" default:"leaking" placeholder:"VERDICT"`
+	Until   string        `help:"Verdict that is told when it begins, as --fail-on of report (leaking, saturated, suspicious or grew), or a quantity of the process: 'rss>2GiB', 'goroutines>5000'." default:"leaking" placeholder:"GOAL"`
 	Dir     string        `help:"Directory of the captures and of what was told; made if it does not exist." default:"leakdiff-watch" type:"path"`
 	Keep    int           `help:"Captures that are kept of a target, at least 4 (2 with --until suspicious or grew); the oldest is dropped first. A slow leak needs a larger --every." default:"48"`
 	MaxSize string        `help:"The most that all captures may take on the disk, in equal parts for the targets. It must hold 4 captures of each (2 with --until suspicious or grew). Only the newest one, and what a server that is away has not got, may exceed it." default:"1GiB"`
@@ -178,6 +178,9 @@ type watchTarget struct {
 func (c *watchCommand) targets() ([]watchTarget, error) {
 	if c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 || c.Again <= 0 {
 		return nil, badWatch("--every, --step-timeout, --max-goroutines and --again must be above 0", exampleOfWatch)
+	}
+	if _, ok := goalOf(c.Until); !ok {
+		return nil, badWatch(fmt.Sprintf("--until %q was not understood", c.Until), goalExample)
 	}
 	if least := leastCaptures(c.Until); c.Keep < least {
 		return nil, badWatch(fmt.Sprintf("--keep %d is fewer than the %d captures that %q needs", c.Keep, least, c.Until), fmt.Sprintf("keep %d or more; without --keep it is 48", least))

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -61,7 +62,55 @@ func (j *JudgedSeries) listed() (out []Finding) {
 				Next: wording.Capital(e.Remedy) + "."})
 		}
 	}
+	if text := skew(j.packages()); text != "" {
+		out = append(out, Finding{Kind: FactFinding, Families: []string{}, Title: text,
+			Text: "Kubernetes supports one minor version between kubectl, kubelet and control plane. Beyond it streams of exec and logs may be left behind in the kubelet.",
+			Next: "Bring them within one minor version of each other."})
+	}
 	return out[:min(len(out), mostFindings)]
+}
+
+// parts are the parts of Kubernetes by their packages.
+var parts = map[string]string{
+	"program:Client": "kubectl", "program:kubectl": "kubectl", "deb:kubectl": "kubectl", "rpm:kubectl": "kubectl",
+	"program:Server": "the control plane", "program:kube-apiserver": "the control plane",
+	"program:Kubernetes": "kubelet", "program:kubelet": "kubelet", "deb:kubelet": "kubelet", "rpm:kubelet": "kubelet",
+}
+
+// mostSkew is how many minor versions the parts of Kubernetes may be apart.
+const mostSkew = 1
+
+// skew words the two parts of Kubernetes that are furthest apart, "" within mostSkew.
+func skew(all []analysis.Package) string {
+	text, most := "", mostSkew
+	for i := range all {
+		for k := range all[:i] {
+			a, b := &all[i], &all[k]
+			minorA, okA := minor(a.Version)
+			minorB, okB := minor(b.Version)
+			if parts[a.Name] == "" || parts[b.Name] == "" || parts[a.Name] == parts[b.Name] || !okA || !okB {
+				continue
+			}
+			if minorA < minorB {
+				a, b, minorA, minorB = b, a, minorB, minorA
+			}
+			if minorA-minorB > most {
+				most = minorA - minorB
+				text = fmt.Sprintf("%s %s and %s %s are %d minor versions apart", wording.Capital(parts[a.Name]), a.Version, parts[b.Name], b.Version, most)
+			}
+		}
+	}
+	return text
+}
+
+// minor is the second number of a version of Kubernetes: 27 of "v1.27.9".
+func minor(version string) (int, bool) {
+	numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(numbers) < 2 || numbers[0] != "1" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(numbers[1])
+	return n, err == nil
 }
 
 // packagesText tells the versions of lists where nothing else was captured, "" without any.
