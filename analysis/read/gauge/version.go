@@ -25,7 +25,7 @@ var versionForms = []struct {
 	{"npm:", expression.Lazy(`^[├└│─┬+|\x60\s-]*((?:@[\w.-]+/)?[\w.-]+)@(\d[\w.+-]*)(?:\s.*)?$`)},        // npm ls
 	{"go:", expression.Lazy(`^\s*(?:dep|mod|=>)\s+(\S+)\s+(v\d\S*)`)},                                    // go version -m
 	{"program:", expression.Lazy(`^(Client|Server|Kubernetes) (?:[Vv]ersion: )?(?:version\.Info\{.*GitVersion:")?(v\d[\w.+-]*)`)},
-	{"jenkins:", expression.Lazy(`^([a-z][a-z0-9-]*):(\d[\w.-]*)(?::[\w-]+)*$`)}, // plugins/active.txt of support-core
+	{"jenkins:", expression.Lazy(`^([a-z][a-z0-9-]*):(\d+\.[\w.-]*)(?::[\w-]+)*$`)}, // plugins/active.txt of support-core
 }
 
 // versionOf reads a line of a list of versions.
