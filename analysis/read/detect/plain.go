@@ -190,7 +190,7 @@ func (v *view) plainText() (Result, bool) {
 		return r, true
 	}
 	if n := v.count(gauge.IsFact); n > 0 {
-		return medium(LimitLog, wording.Plural(n, "line says", "lines say")+" that a limit was met or that something was not closed")
+		return medium(LimitLog, wording.Plural(n, "line says", "lines say")+" that a limit was reached or that something was not closed")
 	}
 	if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
 		return medium(Log, v.share(n)+" begin with a time or a level"+v.loneHeader())

@@ -21,6 +21,8 @@ func TestALogSaysWhatLimitWasMetAndWhatWasNotClosed(t *testing.T) {
 		{"EMFILE of Node with its address", "2026-03-04T10:14:02.114Z error: connect EMFILE 10.0.0.1:443 - Local (undefined:undefined)\n", []string{"open_files 10.0.0.1:443 1 2026-03-04 10:14:02 line 1"}, 0},
 		{"too many open files of a server, three times", "2026/03/04 10:14:02 http: Accept error: accept tcp [::]:80: accept4: too many open files; retrying in 5ms\n2026/03/04 10:14:03 http: Accept error: too many open files\n2026/03/04 10:15:02 dial: too many open files\n", []string{"open_files 3 2026-03-04 10:14:02 to 2026-03-04 10:15:02 line 1"}, 0},
 		{"the open files of the machine", "open /x: too many open files in system\n", []string{"machine_files 1 line 1"}, 0},
+		{"words about a limit are none that was reached", "INFO raising the limit to avoid too many open files\n", nil, 1},
+		{"Java and Rust", "java.net.SocketException: Too many open files (Accept failed)\nError: Too many open files (os error 24)\n", []string{"open_files 2 line 1"}, 0},
 		{"a disk that is full is no inotify", "write /var/log/x: no space left on device\n", nil, 1},
 		{"a thread of Tomcat", "04-Mar-2026 10:20:11.204 WARNING [main] org.apache.catalina.loader.WebappClassLoaderBase.clearReferencesThreads The web application [shop] appears to have started a thread named [pool-7-thread-1] but has failed to stop it.\n", []string{"thread_not_stopped shop 1 2026-03-04 10:20:11 line 1"}, 0},
 		{"OkHttp below its time", "Mar 04, 2026 10:21:00 AM okhttp3.internal.platform.Platform log\nWARNING: A connection to https://10.0.0.1/ was leaked. Did you forget to close a response body?\n", []string{"response_not_closed https://10.0.0.1/ 1 2026-03-04 10:21:00 line 2"}, 1},

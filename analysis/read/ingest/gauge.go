@@ -115,7 +115,7 @@ func readLog(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	a.Outcome = wording.Plural(len(found.Facts), "fact", "facts")
 	if found.Refused > 0 {
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: wording.Plural(found.Refused, "line of the log was", "lines of the log were") + " not read",
-			Why: "of a log only limits that were met and what was not closed are read", Hint: "nothing: the facts were read"})
+			Why: "of a log only limits that were reached and what was not closed are read", Hint: "nothing: the facts were read"})
 	}
 	return err
 }

@@ -39,7 +39,7 @@ type poolWord struct {
 // poolWords tell the pools of judge/trend/pool.txt.
 var poolWords = map[string]poolWord{
 	"kubernetes_client": {"Kubernetes client", "call", "calls", "Raise the cloud's Max connections to Kubernetes API gradually, and use fewer sh steps in container blocks: each holds a call while it runs."},
-	"hikari":            {"connection pool", "connection", "connections", "Find what keeps the connections: leakDetectionThreshold of HikariCP prints who took one and did not return it. A larger pool gains time only."},
+	"hikari":            {"connection pool", "connection", "connections", "Find what keeps the connections: leakDetectionThreshold prints who took one and did not return it. A larger pool gains time only."},
 	"executor":          {"executor", "task", "tasks", "Find what the running tasks wait for in a thread dump. More threads gain time only."},
 	"jetty":             {"Jetty's thread pool", "request", "requests", "Find what the running requests wait for in a thread dump. More threads gain time only."},
 }
