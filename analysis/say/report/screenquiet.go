@@ -35,6 +35,12 @@ func (s *screen) inventory() []string {
 	if len(x.Snapshots) > 1 && proof != "" {
 		out = s.labelled("proof", proof, 4)
 	}
+	if s.Since != "" {
+		out = append(out, s.labelled("since", s.Since, 1)...)
+	}
+	if State(s.State) == Saturated {
+		limit = s.labelled("limit", s.Limit, 1)
+	}
 	if len(order) > 1 {
 		out = append(out, s.processes(order)...)
 	} else if len(x.Snapshots) > 1 {
