@@ -55,7 +55,7 @@ func (s *Series) Pools() []Pool {
 			if !slices.ContainsFunc(p.Limit, isKnown) {
 				p.estimate()
 			}
-			p.saturate()
+			p.saturate(s.Epochs)
 			out = append(out, p)
 		}
 	}
@@ -116,17 +116,18 @@ func (p *Pool) estimate() {
 // fewestFull is how many snapshots must show a pool full (gauges.md 3).
 const fewestFull = 2
 
-// saturate looks for a pool that is full in the last snapshots, at least fewestFull of them,
-// while its queue grows or never empties.
-func (p *Pool) saturate() {
+// saturate looks for a pool that is full in the last snapshots of a process, at least fewestFull of
+// them, while its queue grows, or stays and never empties. Of a limit that nobody stated it must
+// grow.
+func (p *Pool) saturate(epochs []int) {
 	full, queues, count, last := -1, -1, 0, -1
 	never := true // the queue never empties
 	for i := len(p.Running) - 1; i >= 0; i-- {
 		if !isKnown(p.Running[i]) || !isKnown(p.Queued[i]) || !isKnown(p.Limit[i]) {
 			continue
 		}
-		if p.Limit[i] <= 0 || p.Running[i] < p.Limit[i] {
-			break
+		if p.Limit[i] <= 0 || p.Running[i] < p.Limit[i] || last >= 0 && epochs[i] != epochs[last] {
+			break // it had a free place, or was that of another process
 		}
 		if last < 0 {
 			last = i
@@ -139,7 +140,10 @@ func (p *Pool) saturate() {
 			never = false
 		}
 	}
-	if count >= fewestFull && p.Queued[last] > 0 && (never || p.Queued[last] > p.Queued[full]) {
+	if count < fewestFull {
+		return
+	}
+	if was, is := p.Queued[full], p.Queued[last]; is > was || p.Stated && never && is == was {
 		p.Full, p.Queues = full, queues
 	}
 }

@@ -18,6 +18,8 @@ func TestAPoolIsSaturatedWhileItIsFullAndOthersWait(t *testing.T) {
 		{"it is full and its queue never empties", []float64{32, 32}, []float64{5, 5}, []float64{32, 32}, 0, 0},
 		{"it is full once", []float64{12, 32}, []float64{0, 9}, []float64{32, 32}, -1, -1},
 		{"its queue emptied and is not longer than at first", []float64{32, 32, 32}, []float64{4, 0, 4}, []float64{32, 32, 32}, -1, -1},
+		{"its queue drains", []float64{32, 32, 32}, []float64{20, 10, 2}, []float64{32, 32, 32}, -1, -1},
+		{"no limit is stated and the queue is as at first", []float64{5, 5, 5}, []float64{1, 2, 1}, nil, -1, -1},
 		{"its queue emptied and is longer than at first", []float64{32, 32, 32}, []float64{4, 0, 5}, []float64{32, 32, 32}, 0, 0},
 		{"nobody waits at the end", []float64{32, 32, 32}, []float64{4, 5, 0}, []float64{32, 32, 32}, -1, -1},
 		{"one place is free at the end", []float64{32, 32, 31}, []float64{4, 5, 6}, []float64{32, 32, 32}, -1, -1},
@@ -37,6 +39,7 @@ func TestAPoolIsSaturatedWhileItIsFullAndOthersWait(t *testing.T) {
 				}
 				s.Snapshots = append(s.Snapshots, &analysis.Snapshot{Figures: figures})
 			}
+			s.Epochs = make([]int, len(s.Snapshots))
 			pools := s.Pools()
 			if len(pools) != 1 || pools[0].Name != "hikari" || pools[0].Label != "main" {
 				t.Fatalf("pools: %+v", pools)
@@ -45,6 +48,18 @@ func TestAPoolIsSaturatedWhileItIsFullAndOthersWait(t *testing.T) {
 				t.Errorf("full since %d, queue since %d, limit stated %v; wanted %d, %d, %v", p.Full, p.Queues, p.Stated, test.full, test.queues, test.limit != nil)
 			}
 		})
+	}
+}
+
+func TestAPoolIsThatOfOneProcess(t *testing.T) {
+	full := func(queued float64) *analysis.Snapshot {
+		return &analysis.Snapshot{Figures: map[string]float64{"jetty_threads_busy": 9, "jetty_threads_jobs": queued, "jetty_threads_config_max": 9}}
+	}
+	for epochs, want := range map[[3]int]int{{0, 0, 0}: 0, {0, 1, 1}: 1, {0, 0, 1}: -1} {
+		s := &Series{Snapshots: []*analysis.Snapshot{full(3), full(7), full(9)}, Epochs: epochs[:]}
+		if p := s.Pools()[0]; p.Full != want {
+			t.Errorf("epochs %v: full since %d, want %d", epochs, p.Full, want)
+		}
 	}
 }
 

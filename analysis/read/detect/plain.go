@@ -189,7 +189,7 @@ func (v *view) plainText() (Result, bool) {
 		}
 		return r, true
 	}
-	if n := v.count(gauge.IsFact); n > 0 {
+	if n := v.logFacts(); n > 0 {
 		return medium(LimitLog, wording.Plural(n, "line says", "lines say")+" that a limit was reached or that something was not closed")
 	}
 	if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
@@ -208,6 +208,19 @@ func (v *view) plainText() (Result, bool) {
 		return low(Text, "nothing but blanks")
 	}
 	return Result{Kind: Text, Reason: "text that is no known form: " + quote(printable(first)) + v.loneHeader(), Confidence: analysis.Low}, true
+}
+
+// logFacts counts the lines that say what logs are read for. A page about such lines is no log.
+func (v *view) logFacts() (n int) {
+	if strings.HasSuffix(strings.ToLower(v.base), ".md") || strings.HasPrefix(strings.ToUpper(v.base), "CHANGELOG") {
+		return 0
+	}
+	for l := range bytes.Lines(v.text) {
+		if gauge.IsFact(string(bytes.TrimRight(l, "\r\n"))) {
+			n++
+		}
+	}
+	return n
 }
 
 func (v *view) share(n int) string {

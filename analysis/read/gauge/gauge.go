@@ -236,7 +236,7 @@ func (p *parser) sampleOf(text string) (s Sample, ok bool) {
 		s.Value, ok = number(m[1])
 		return s, ok
 	}
-	if m := inFunction.FindStringSubmatch(text); m != nil {
+	if m := inFunction.FindStringSubmatch(text); m != nil && isFunction(m[2]) {
 		s.Figure = functions + m[2] + stateEnd
 		s.Value, ok = number(m[1])
 		return s, ok
@@ -286,6 +286,14 @@ const states, stateEnd = `sockets{state="`, `"}`
 // Goroutines in one function are a figure for each: functions{name="main.(*queue).drain"}.
 const functions = `functions{name="`
 
+// isFunction tells a function of Go from the name of a host or file, which has dots too: it has a
+// receiver, the path of a package, or is of package main.
+func isFunction(name string) bool {
+	return strings.Contains(name, ".(") || strings.HasPrefix(name, "main.") && name != "main.go" || strings.Contains(name, "/") && !fileName.MatchString(name)
+}
+
+var fileName = expression.Lazy(`\.(?:go|js|ts|py|java|c|h|html?|json|ya?ml|txt|log|conf|sh|md|so|png|css)$`)
+
 // Function is the function that a figure counts goroutines in.
 func Function(figure string) (name string, ok bool) {
 	if name, ok = strings.CutPrefix(figure, functions); !ok {
@@ -318,7 +326,7 @@ var (
 	// listed is the process that lsof or ps lists alone.
 	listed = expression.Lazy(`\b(?:lsof|ps)\b[^|;]*? -p ?(\d{1,9})(?:[\s;&|'"]|$)`)
 	// bean is the heading of jmxterm above "Value = 20;".
-	bean    = expression.Lazy(`^#mbean = [^:]*:(?:.*,)?name=([^,]+)`)
+	bean    = expression.Lazy(`^#mbean = [^:]*:(?:.*,)?name=([^,:]+)`)
 	grepped = expression.Lazy(`^([\w.@+-]*(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*\.\w+):(.+)$`)
 	metric  = expression.Lazy(`^([A-Za-z_:][\w:.]*)(?:\{.*\})? (\S+)(?: \d{10,13})?$`)
 	// labelled is a label of at most four words with its number: `open FDs: 34`,

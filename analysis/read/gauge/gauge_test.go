@@ -67,6 +67,7 @@ func TestCountsOverTime(t *testing.T) {
 		{"a state again is a new point", "a.txt", "40 CLOSE_WAIT\n130 CLOSE_WAIT\n", `sockets{state="CLOSE_WAIT"} 40; sockets{state="CLOSE_WAIT"} 130`},
 		{"below dates in seconds since 1970", "open-fds.txt", "1793527200\n220\n1793530800\n275\n", "process_open_fds 220; process_open_fds 275"},
 		{"functions of sort and uniq", "a.txt", "   4216 net/http.(*persistConn).readLoop\n    410 main.(*queue).drain(0xc000, 0x1)\n", `functions{name="net/http.(*persistConn).readLoop"} 4216, functions{name="main.(*queue).drain"} 410`},
+		{"hosts and files are no functions", "a.txt", "120 example.com\n12 main.go\n3 src/app.js\n", "3 refused"},
 		{"a number and a file name are no function", "a.txt", "12 /var/log/x.log\n", "1 refused"},
 		{"beans of jmxterm", "jmx.txt", "#mbean = com.cloudbees.metrics:name=kubernetes-client.connections.running\n2026-03-04T10:00:00Z Value = 20;\n#mbean = com.cloudbees.metrics:name=kubernetes-client.connections.queued\n2026-03-04T10:00:00Z Value = 0;\n#mbean = com.cloudbees.metrics:name=kubernetes-client.connections.running\n2026-03-04T11:00:00Z Value = 32;\n",
 			"kubernetes_client_connections_running 20 at 10:00:00, kubernetes_client_connections_queued 0 at 10:00:00; kubernetes_client_connections_running 32 at 11:00:00"},

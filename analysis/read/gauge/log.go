@@ -43,11 +43,14 @@ func LogKinds() (out []string) {
 }
 
 // logWords are in every line that log.txt knows: most lines of a log are none.
-var logWords = expression.Lazy(`(?i)no space left|file watchers|inotify|open files|EMFILE|ENFILE|native thread|pthread_create|new OS thread|temporarily unavailable|Timed out waiting|The web application|was leaked|leak detection|MaxListeners`)
+var logWords = expression.Lazy(`(?i)no space left|file watchers|inotify|open files|EMFILE|ENFILE|native thread|pthread_create|new OS thread|temporarily unavailable|Timed out waiting|The web application|was leaked|leak detection|is not available, request|MaxListeners`)
+
+// harmless is a line of a level at which nothing fails: what it says is of something else.
+var harmless = expression.Lazy(`^I\d{4} |\b(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug|trace)\b|"level":"(?:info|debug|trace)"|^\S+ (?:info|debug):`)
 
 // factOf finds what a line of a log says, "" for nothing known.
 func factOf(text string) (kind, detail string) {
-	if !logWords.MatchString(text) {
+	if !logWords.MatchString(text) || harmless.MatchString(text) {
 		return "", ""
 	}
 	for _, row := range logRows() {

@@ -22,6 +22,9 @@ func TestALogSaysWhatLimitWasMetAndWhatWasNotClosed(t *testing.T) {
 		{"too many open files of a server, three times", "2026/03/04 10:14:02 http: Accept error: accept tcp [::]:80: accept4: too many open files; retrying in 5ms\n2026/03/04 10:14:03 http: Accept error: too many open files\n2026/03/04 10:15:02 dial: too many open files\n", []string{"open_files 3 2026-03-04 10:14:02 to 2026-03-04 10:15:02 line 1"}, 0},
 		{"the open files of the machine", "open /x: too many open files in system\n", []string{"machine_files 1 line 1"}, 0},
 		{"words about a limit are none that was reached", "INFO raising the limit to avoid too many open files\n", nil, 1},
+		{"words about EMFILE, of a level at which nothing fails, in quotes", "info: EMFILE handling is enabled\ngraceful-fs retry queue ready (EMFILE)\nhow to fix 'too many open files'\nI0304 10:12:31.0   7 event.go:1] \"Event occurred\" message=\"container log: Too many open files\"\ngrep -r 'Unable to create new native thread' docs\n", nil, 5},
+		{"a full disk below a directory that is watched", "failed to watch image dir: write /tmp/a: no space left on device\n", nil, 1},
+		{"Node without an address, HikariCP", "Error: EMFILE: too many open files, watch '/x'\nHikariPool-1 - Connection is not available, request timed out after 30000ms.\n", []string{"open_files 1 line 1", "pool_exhausted 1 line 2"}, 0},
 		{"Java and Rust", "java.net.SocketException: Too many open files (Accept failed)\nError: Too many open files (os error 24)\n", []string{"open_files 2 line 1"}, 0},
 		{"a disk that is full is no inotify", "write /var/log/x: no space left on device\n", nil, 1},
 		{"a thread of Tomcat", "04-Mar-2026 10:20:11.204 WARNING [main] org.apache.catalina.loader.WebappClassLoaderBase.clearReferencesThreads The web application [shop] appears to have started a thread named [pool-7-thread-1] but has failed to stop it.\n", []string{"thread_not_stopped shop 1 2026-03-04 10:20:11 line 1"}, 0},
@@ -30,7 +33,7 @@ func TestALogSaysWhatLimitWasMetAndWhatWasNotClosed(t *testing.T) {
 		{"threads of a JVM", "java.lang.OutOfMemoryError: unable to create new native thread\n", []string{"threads 1 line 1"}, 0},
 		{"listeners of Node", "(node:1) MaxListenersExceededWarning: Possible EventEmitter memory leak detected. 11 close listeners added to [Socket]\n", []string{"listeners 11 close 1 line 1"}, 0},
 		{"a log of the year before", "E1231 23:59:59.000000   7 a.go:1] inotify_init: too many open files\n", []string{"inotify_instances 1 2025-12-31 23:59:59 line 1", "pid 7"}, 0},
-		{"two processes", "E0304 10:12:31.0   7 a.go:1] EMFILE\nE0304 10:12:31.0   8 a.go:1] EMFILE\n", []string{"open_files 2 2026-03-04 10:12:31 line 1"}, 0},
+		{"two processes", "E0304 10:12:31.0   7 a.go:1] x: too many open files\nE0304 10:12:31.0   8 a.go:1] x: too many open files\n", []string{"open_files 2 2026-03-04 10:12:31 line 1"}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			log, err := gauge.ParseLog(strings.NewReader(test.text), "x.log", time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))

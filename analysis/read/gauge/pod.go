@@ -31,6 +31,7 @@ const (
 	Terminating = "pods_terminating"
 	Restarts    = "pod_restarts"
 	containers  = "containers_"
+	sandboxes   = "sandboxes_"
 )
 
 // podHead is the head of kubectl get pods, crictl ps and crictl pods. Its columns begin where
@@ -121,7 +122,11 @@ func ParsePods(r io.Reader, name string) (out []*Node, rows int, problems []anal
 		restarts, failed := strconv.ParseFloat(cell("RESTARTS"), 64)
 		switch state := cell("STATE"); {
 		case state != "" && len(row) >= len(head)-2:
-			n.of("").Figures[containers+strings.ToLower(strings.TrimPrefix(state, "CONTAINER_"))]++
+			kind := containers
+			if head[0] == "POD ID" {
+				kind = sandboxes
+			}
+			n.of("").Figures[kind+strings.ToLower(strings.TrimPrefix(state, "CONTAINER_"))]++
 		case cell("STATUS") != "" && failed == nil:
 			node := cell("NODE")
 			if node == "<none>" {

@@ -40,14 +40,19 @@ func versionOf(text string) (name, version string) {
 
 // IsVersions reports whether lines, at least half of them, are of a list of versions.
 func IsVersions(lines []string) bool {
-	n := 0
+	n, others := 0, 0
 	for _, l := range lines {
 		if name, _ := versionOf(l); name != "" {
 			n++
+		} else if !listHead.MatchString(l) {
+			others++
 		}
 	}
-	return n > 0 && 2*n >= len(lines)
+	return n > 0 && n >= others
 }
+
+// listHead are the head of dpkg -l, its rows of packages that are gone, and prompts.
+var listHead = expression.Lazy(`^(?:Desired=|\| Status=|\|/ Err|\|\|/ Name|\+\+\+-|[rup][cn] |\$ |# )`)
 
 // IsPackageJSON reports whether a JSON file is package.json or a lock file of npm.
 func IsPackageJSON(name string, text []byte) bool {
@@ -67,11 +72,19 @@ const mostVersions = 20_000
 // that of r.
 func ParseVersions(r io.Reader, name string, wanted func(name string) bool) (out []analysis.Package, rows int, err error) {
 	in := line.NewReader(r)
+	dep := "" // the package of the row above
 	for l := range in.All() {
 		pkg, version := versionOf(strings.TrimRight(l.Text, " \t"))
 		if pkg == "" {
 			continue
 		}
+		if strings.HasPrefix(strings.TrimSpace(l.Text), "=>") {
+			if n := len(out); n > 0 && dep == out[n-1].Name {
+				out = out[:n-1] // another module stands in its place
+			}
+			continue
+		}
+		dep = pkg
 		if rows++; wanted(pkg) && rows <= mostVersions {
 			out = append(out, analysis.Package{Name: pkg, Version: version, Path: name})
 		}

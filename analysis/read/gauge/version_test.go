@@ -23,6 +23,7 @@ func TestVersionsOfLists(t *testing.T) {
 		{"npm ls", "watch-agent@4.2.0 /srv/watch-agent\n+-- @kubernetes/client-node@1.3.0\n│ └── pino@9.4.0 deduped\n`-- undici@5.21.0\n", gauge.ParseVersions, "npm:watch-agent 4.2.0, npm:@kubernetes/client-node 1.3.0, npm:pino 9.4.0, npm:undici 5.21.0 of 4"},
 		{"plugins of Jenkins", "kubernetes:1.26.4\ndurable-task:1.28:not-pinned\n", gauge.ParseVersions, "jenkins:kubernetes 1.26.4, jenkins:durable-task 1.28 of 2"},
 		{"go version -m", "agent: go1.24.1\n\tpath\texample.com/agent\n\tmod\texample.com/agent\tv1.4.0\t\n\tdep\tk8s.io/client-go\tv0.31.1\th1:abc=\n", gauge.ParseVersions, "go:example.com/agent v1.4.0, go:k8s.io/client-go v0.31.1 of 2"},
+		{"go version -m with a module that stands in for another", "\tdep\tgithub.com/quic-go/quic-go\tv0.30.0\n\t=>\texample.com/fork\tv0.99.0\th1:x=\n\tdep\tk8s.io/api\tv0.31.1\n", gauge.ParseVersions, "go:k8s.io/api v0.31.1 of 2"},
 		{"kubectl version", "Client Version: v1.31.2\nServer Version: v1.27.9\n", gauge.ParseVersions, "program:Client v1.31.2, program:Server v1.27.9 of 2"},
 		{"kubelet --version", "Kubernetes v1.27.9\n", gauge.ParseVersions, "program:Kubernetes v1.27.9 of 1"},
 		{"package.json, in which a range is no version", `{"dependencies": {"@kubernetes/client-node": "1.3.0", "undici": "^5.0.0"}}`, gauge.ParsePackageJSON, "npm:@kubernetes/client-node 1.3.0 of 2"},
@@ -46,6 +47,9 @@ func TestVersionsOfLists(t *testing.T) {
 	}
 	if !gauge.Wanted("jenkins:kubernetes") || !gauge.Wanted("rpm:containerd") || gauge.Wanted("npm:pino") {
 		t.Error("what is wanted")
+	}
+	if head := strings.Split("Desired=Unknown/Install\n| Status=Not/Inst\n|/ Err?=(none)\n||/ Name  Version\n+++-====-====\nii  kubelet  1.29.3-1.1  amd64  x", "\n"); !gauge.IsVersions(head) {
+		t.Error("a short list of dpkg below its head is none")
 	}
 	if gauge.IsVersions([]string{"web:8080", "localhost:443", "see kubernetes:1.26.4 there"}) {
 		t.Error("addresses are a list of versions")

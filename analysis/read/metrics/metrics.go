@@ -59,9 +59,9 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 	for l := range in.All() {
 		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
-		case text == "", line.IsDate(text):
+		case text == "":
 			continue
-		case text[0] == '#':
+		case text[0] == '#', line.IsDate(text):
 			if begins != nil && borders.begins(text) {
 				begins(l.Offset)
 			}
@@ -99,29 +99,33 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 	return page, probs.All(), err
 }
 
-// border finds where a page begins: at its first comment, after several others.
+// border finds where a page begins: at a date, and at its first comment where others stood between.
 type border struct {
-	first  string
-	others int
+	// first is the first comment of the page, metric what it is about.
+	first, metric string
+	others        bool
 }
 
-// leastComments is how many comments of other metrics a page has: a page that repeats the comment of
-// one metric for each of its samples is one page.
-const leastComments = 3
-
-// begins reports whether a comment is the first of a page.
-func (b *border) begins(comment string) bool {
-	switch what, rest, _ := strings.Cut(strings.TrimLeft(comment, "# "), " "); {
-	case what != "HELP" && what != "TYPE" || rest == "":
+// begins reports whether a comment or date is the first of a page. A page that repeats the comments
+// of one metric for each of its samples is one page.
+func (b *border) begins(text string) bool {
+	if _, scraped := strings.CutPrefix(text, "# scraped "); scraped || text[0] != '#' {
+		*b = border{}
+		return true
+	}
+	what, rest, _ := strings.Cut(strings.TrimLeft(text, "# "), " ")
+	metric, _, _ := strings.Cut(rest, " ")
+	switch {
+	case what != "HELP" && what != "TYPE" || metric == "":
 		return false
 	case b.first == "":
-	case comment != b.first:
-		b.others++
+	case text != b.first:
+		b.others = b.others || metric != b.metric
 		return false
-	case b.others < leastComments:
+	case !b.others:
 		return false
 	}
-	b.first, b.others = strings.Clone(comment), 0
+	*b = border{first: strings.Clone(text), metric: strings.Clone(metric)}
 	return true
 }
 
@@ -312,7 +316,7 @@ func (i Info) Version() string {
 func isFigure(name string) bool {
 	switch name {
 	case "process_start_time_seconds", "process_open_fds", "process_max_fds", "process_resident_memory_bytes",
-		"go_goroutines", "go_threads":
+		"go_goroutines", "go_threads", "os_threads":
 		return true
 	}
 	return false
@@ -463,11 +467,19 @@ func (c *collector) unclear() []string {
 	return names
 }
 
+// otherNames are names of Micrometer (Spring Boot) and of Java's client for figures that have a
+// usual one.
+var otherNames = map[string]string{
+	"process_files_open_files": "process_open_fds", "process_files_open": "process_open_fds", "process_files_max_files": "process_max_fds", "process_files_max": "process_max_fds",
+	"jvm_threads_live_threads": "os_threads", "jvm_threads_live": "os_threads", "jvm_threads_current": "os_threads",
+}
+
 // take keeps the samples that Pages is after.
 //
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
 func (c *collector) take(s sample) error {
 	c.samples++
+	s.Name = cmp.Or(otherNames[s.Name], s.Name)
 	switch {
 	case c.keep(&s):
 	case isFigure(s.Name):

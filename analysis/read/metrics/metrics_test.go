@@ -392,13 +392,16 @@ func TestPagesOfOneFileAreApart(t *testing.T) {
 	}{
 		{"one", page(10), []float64{10}},
 		{"three with dates between", "Wed Mar  4 00:00:01 UTC 2026\n" + page(10) + "Wed Mar  4 01:00:01 UTC 2026\n" + page(20) + page(30), []float64{10, 20, 30}},
+		{"short pages below dates", "2026-03-04T00:00:00Z\n# TYPE go_goroutines gauge\ngo_goroutines 10\n2026-03-04T01:00:00Z\n# TYPE go_goroutines gauge\ngo_goroutines 20\n", []float64{10, 20}},
+		{"pages without comments below the time of their scrape", "# scraped 2026-03-04T00:00:00Z\ngo_goroutines 10\n# scraped 2026-03-04T01:00:00Z\ngo_goroutines 20\n", []float64{10, 20}},
+		{"two metrics, again and again", "# TYPE go_goroutines gauge\ngo_goroutines 10\n# TYPE b gauge\nb 1\n# TYPE go_goroutines gauge\ngo_goroutines 20\n# TYPE b gauge\nb 1\n", []float64{10, 20}},
 		{"the comment of one metric above each of its samples", "# TYPE a counter\na{x=\"1\"} 1\n# TYPE a counter\na{x=\"2\"} 1\n# TYPE go_goroutines gauge\ngo_goroutines 5\n", []float64{5}},
 	} {
 		pages, problems, err := Pages(strings.NewReader(test.text), "metrics.txt")
 		var got []float64
 		for i, p := range pages {
 			got = append(got, p.Figures["go_goroutines"])
-			if i > 0 && !strings.HasPrefix(test.text[p.Begins:], "# HELP go_goroutines") {
+			if i > 0 && !strings.HasPrefix(test.text[p.Begins:], "#") {
 				t.Errorf("%s: page %d begins at %d", test.name, i, p.Begins)
 			}
 		}

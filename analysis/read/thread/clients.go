@@ -1,11 +1,9 @@
 package thread
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -284,9 +282,9 @@ func whole(s string) int {
 // Figures are the summary's numbers: k8s_clients, k8s_running_calls,
 // k8s_queued_calls, k8s_connections (idle ones included) and k8s_idle_connections
 // as sums, k8s_max_concurrent_requests as the largest limit of a client,
-// k8s_clients_saturated and k8s_clients_idle (without any call) as counts. The busiest client,
-// for which most calls wait, has k8s_busiest_running, k8s_busiest_queued and
-// k8s_busiest_limit. What was not printed has no figure.
+// k8s_clients_saturated and k8s_clients_idle (without any call) as counts. Each client has
+// k8s_client_running{ID}, k8s_client_queued{ID} and k8s_client_limit{ID}. What was not printed
+// has no figure.
 func (c Clients) Figures() map[string]float64 {
 	out := map[string]float64{"k8s_clients": float64(len(c.Clients))}
 	if len(c.Clients) == 0 {
@@ -297,14 +295,12 @@ func (c Clients) Figures() map[string]float64 {
 		return out
 	}
 	saturated, idle, most := 0, 0, -1
-	busiest := slices.MaxFunc(c.Clients, func(a, b Client) int {
-		return cmp.Or(cmp.Compare(a.Queued, b.Queued), cmp.Compare(a.Running, b.Running))
-	})
-	limit, _ := busiest.saturated()
-	put(out, "k8s_busiest_running", busiest.Running)
-	put(out, "k8s_busiest_queued", busiest.Queued)
-	put(out, "k8s_busiest_limit", limit)
-	for _, client := range c.Clients {
+	for i, client := range c.Clients {
+		if limit, _ := client.saturated(); i < mostFigured {
+			put(out, "k8s_client_running{"+client.Identity+"}", client.Running)
+			put(out, "k8s_client_queued{"+client.Identity+"}", client.Queued)
+			put(out, "k8s_client_limit{"+client.Identity+"}", limit)
+		}
 		sum(out, "k8s_running_calls", client.Running)
 		sum(out, "k8s_queued_calls", client.Queued)
 		sum(out, "k8s_connections", client.ActiveConnections)
@@ -322,6 +318,9 @@ func (c Clients) Figures() map[string]float64 {
 	put(out, "k8s_clients_idle", idle)
 	return out
 }
+
+// mostFigured is how many clients have figures of their own.
+const mostFigured = 50
 
 func put(out map[string]float64, name string, n int) {
 	if n >= 0 {

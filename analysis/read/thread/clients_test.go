@@ -69,7 +69,8 @@ func TestAClientSummaryIsReadWhole(t *testing.T) {
 	}
 	figures := map[string]float64{"k8s_clients": 2, "k8s_running_calls": 2, "k8s_queued_calls": 1, "k8s_max_concurrent_requests": 2,
 		"k8s_clients_saturated": 1, "k8s_clients_idle": 1, "k8s_connections": 3, "k8s_idle_connections": 1,
-		"k8s_busiest_running": 2, "k8s_busiest_queued": 1, "k8s_busiest_limit": 2}
+		"k8s_client_running{5b444398}": 2, "k8s_client_queued{5b444398}": 1, "k8s_client_limit{5b444398}": 2,
+		"k8s_client_running{1b}": 0, "k8s_client_queued{1b}": 0}
 	if diff := cmp.Diff(figures, c.Figures()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}

@@ -32,6 +32,8 @@ var gaugeWords = []gaugeWord{
 	{figure: "pod_restarts", one: "restart", many: "restarts"},
 	{figure: "containers_running", one: "running container", many: "running containers"},
 	{figure: "containers_exited", one: "exited container", many: "exited containers"},
+	{figure: "sandboxes_ready", one: "ready pod sandbox", many: "ready pod sandboxes"},
+	{figure: "sandboxes_notready", one: "pod sandbox that is not ready", many: "pod sandboxes that are not ready"},
 	{figure: "kubelet_running_pods", one: "running pod", many: "running pods"},
 	{figure: "resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},
 	{figure: "process_resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},

@@ -19,6 +19,8 @@ type LogFact struct {
 	Until *time.Time `json:"until"`
 	Path  string     `json:"path"`
 	Line  int64      `json:"line"`
+	// OtherDay reports that it is of another day than its capture.
+	OtherDay bool `json:"other_day,omitempty"`
 }
 
 // logWord is how a fact of a log is told.
@@ -42,6 +44,7 @@ var logWords = map[string]logWord{
 	"thread_not_stopped":      {text: "the web application%s did not stop a thread that it started", joins: " ", do: "Stop the thread where the application is stopped (contextDestroyed, shutdown of the executor)."},
 	"response_not_closed":     {text: "the body of a response was not closed%s", joins: ", of ", do: "Close each response body: try (Response response = call.execute()) { … }."},
 	"connection_not_returned": {text: "a connection was not returned to its pool", do: "Close each connection where it was taken: the log has the stack that took it."},
+	"pool_exhausted":          {text: "its connection pool had no free connection", do: poolWords["hikari"].remedy},
 	"listeners":               {text: "listeners pile up on one emitter%s", joins: ": ", do: "Remove each listener when it is done with, or add it once."},
 }
 
@@ -75,7 +78,8 @@ func (j *JudgedSeries) logFacts() (out []LogFact) {
 			w, ok := logWords[f.Kind]
 			told := slices.ContainsFunc(out, func(x LogFact) bool { return x.Path == f.Path && x.Line == f.Line && x.Kind == f.Kind })
 			if ok && !told && len(out) < mostLogFacts {
-				out = append(out, LogFact{Kind: f.Kind, Text: w.words(f.Detail), N: f.N, At: known(f.At), Until: known(f.Until), Path: f.Path, Line: f.Line})
+				day := f.At.Format(time.DateOnly)
+				out = append(out, LogFact{OtherDay: !f.At.IsZero() && day != s.CapturedAt.Format(time.DateOnly), Kind: f.Kind, Text: w.words(f.Detail), N: f.N, At: known(f.At), Until: known(f.Until), Path: f.Path, Line: f.Line})
 			}
 		}
 	}
@@ -90,13 +94,17 @@ func (j *JudgedSeries) logFacts() (out []LogFact) {
 
 // when is the time of a fact: " at 10:12:31", " 3 times from 10:12:31 to 10:14:02".
 func (f *LogFact) when() string {
+	clock := wording.Clock
+	if f.OtherDay {
+		clock = func(at time.Time) string { return at.UTC().Format(time.DateTime) }
+	}
 	switch {
 	case f.N > 1 && f.At != nil && f.Until != nil && !f.At.Equal(*f.Until):
-		return fmt.Sprintf(" (%d times from %s to %s)", f.N, wording.Clock(*f.At), wording.Clock(*f.Until))
+		return fmt.Sprintf(" (%d times from %s to %s)", f.N, clock(*f.At), clock(*f.Until))
 	case f.N > 1 && f.At == nil:
 		return fmt.Sprintf(" (%d times)", f.N)
 	case f.At != nil:
-		return " (" + wording.Clock(*f.At) + ")"
+		return " (" + clock(*f.At) + ")"
 	}
 	return ""
 }

@@ -64,39 +64,39 @@ func (j *JudgedSeries) listed() (out []Finding) {
 	}
 	if text := skew(j.packages()); text != "" {
 		out = append(out, Finding{Kind: FactFinding, Families: []string{}, Title: text,
-			Text: "Kubernetes supports one minor version between kubectl, kubelet and control plane. Beyond it streams of exec and logs may be left behind in the kubelet.",
-			Next: "Bring them within one minor version of each other."})
+			Text: "Streams of exec and logs may be left behind in a kubelet where the client is further away than one minor version.",
+			Next: "Use a kubectl within one minor version of the kubelet and the control plane."})
 	}
 	return out[:min(len(out), mostFindings)]
 }
 
+const kubectl = "kubectl"
+
 // parts are the parts of Kubernetes by their packages.
 var parts = map[string]string{
-	"program:Client": "kubectl", "program:kubectl": "kubectl", "deb:kubectl": "kubectl", "rpm:kubectl": "kubectl",
+	"program:Client": kubectl, "program:kubectl": kubectl, "deb:kubectl": kubectl, "rpm:kubectl": kubectl,
 	"program:Server": "the control plane", "program:kube-apiserver": "the control plane",
 	"program:Kubernetes": "kubelet", "program:kubelet": "kubelet", "deb:kubelet": "kubelet", "rpm:kubelet": "kubelet",
 }
 
-// mostSkew is how many minor versions the parts of Kubernetes may be apart.
+// mostSkew is how many minor versions kubectl may be apart from the others. A kubelet may be older
+// than its control plane by more, which is no finding.
 const mostSkew = 1
 
-// skew words the two parts of Kubernetes that are furthest apart, "" within mostSkew.
+// skew words kubectl and the part of Kubernetes that is furthest from it, "" within mostSkew.
 func skew(all []analysis.Package) string {
 	text, most := "", mostSkew
 	for i := range all {
-		for k := range all[:i] {
-			a, b := &all[i], &all[k]
-			minorA, okA := minor(a.Version)
-			minorB, okB := minor(b.Version)
-			if parts[a.Name] == "" || parts[b.Name] == "" || parts[a.Name] == parts[b.Name] || !okA || !okB {
-				continue
-			}
-			if minorA < minorB {
-				a, b, minorA, minorB = b, a, minorB, minorA
-			}
-			if minorA-minorB > most {
-				most = minorA - minorB
-				text = fmt.Sprintf("%s %s and %s %s are %d minor versions apart", wording.Capital(parts[a.Name]), a.Version, parts[b.Name], b.Version, most)
+		client, known := minor(all[i].Version)
+		if parts[all[i].Name] != kubectl || !known {
+			continue
+		}
+		for k := range all {
+			part := parts[all[k].Name]
+			n, known := minor(all[k].Version)
+			if apart := max(client-n, n-client); part != "" && part != kubectl && known && apart > most {
+				most = apart
+				text = fmt.Sprintf("Kubectl %s and %s %s are %d minor versions apart", all[i].Version, part, all[k].Version, apart)
 			}
 		}
 	}

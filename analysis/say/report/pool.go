@@ -45,7 +45,11 @@ var poolWords = map[string]poolWord{
 }
 
 func (j *JudgedSeries) workPools() (out []Pool) {
-	for _, x := range j.Trend.Pools() {
+	all := j.Trend.Pools()
+	for _, x := range all {
+		if x.Name == analysis.KubernetesClient && len(all) == 1 {
+			x.Label = "" // there is no other to tell it from
+		}
 		p := Pool{Name: x.Name, Label: x.Label, LimitStated: x.Stated, Running: nullable(x.Running), Queued: nullable(x.Queued), Limit: nullable(x.Limit)}
 		if x.Full >= 0 {
 			p.Saturated, p.Full, p.Queues = true, &x.Full, &x.Queues
@@ -170,6 +174,9 @@ func (j *JudgedSeries) ofPool(name string) (out []string) {
 
 // text is how many ran and waited in each capture.
 func (p *Pool) text() string {
+	if !p.LimitStated {
+		return fmt.Sprintf("It ran %s, and no limit is stated, while %s waited.", courseOfValues(p.Running), courseOfValues(p.Queued))
+	}
 	return fmt.Sprintf("It ran %s, of at most %s, while %s waited.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued))
 }
 

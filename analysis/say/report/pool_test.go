@@ -19,7 +19,7 @@ func TestAPoolOfEachNameIsTold(t *testing.T) {
 
 // full is a snapshot of a client that runs as many calls as it may, beside goroutines.
 func full(label string, queued float64, goroutines int) analysis.Snapshot {
-	s := analysis.Snapshot{ID: label, Label: label, Figures: map[string]float64{"k8s_busiest_running": 32, "k8s_busiest_queued": queued, "k8s_busiest_limit": 32}}
+	s := analysis.Snapshot{ID: label, Label: label, Figures: map[string]float64{"k8s_client_running{a1}": 32, "k8s_client_queued{a1}": queued, "k8s_client_limit{a1}": 32}}
 	s.Process.Name.Value = "jenkins"
 	if goroutines > 0 {
 		s.Totals.Goroutines = &goroutines
