@@ -17,7 +17,7 @@ import (
 // the test prints.
 var budgets = []budget{
 	{"analysis", 3133}, // with demand and expression
-	{"analysis/read", 50500},
+	{"analysis/read", 50507},
 	{"analysis/judge", 19043},
 	{"analysis/say", 26763},
 	{"web", 25250},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16452},
 	{"cmd/leakdiff", 9956},
 	{"rest", 352},   // migrations, samples
-	{"all", 167340}, // the sum of those above
+	{"all", 167347}, // the sum of those above
 	{"apart", 9656},
 	{"templ", 881},
 	{"generated", 4675},

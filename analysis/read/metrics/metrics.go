@@ -83,6 +83,7 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 		}
 		s.Line, s.Offset = l.Number, l.Offset
 		page.Samples++
+		borders.sampled = true
 		if err = visit(s); err != nil {
 			break
 		}
@@ -104,6 +105,8 @@ type border struct {
 	// first is the first comment of the page, metric what it is about.
 	first, metric string
 	others        bool
+	// sampled is set once the page has a sample: its first comment may stand below some.
+	sampled bool
 }
 
 // begins reports whether a comment or date is the first of a page. A page that repeats the comments
@@ -117,6 +120,9 @@ func (b *border) begins(text string) bool {
 	metric, _, _ := strings.Cut(rest, " ")
 	switch {
 	case what != "HELP" && what != "TYPE" || metric == "":
+		return false
+	case b.first == "" && b.sampled:
+		b.first, b.metric = strings.Clone(text), strings.Clone(metric)
 		return false
 	case b.first == "":
 	case text != b.first:

@@ -352,9 +352,14 @@ func FuzzMetrics(f *testing.F) {
 		if err != nil || page.Samples != count || page.Bytes != int64(len(in)) || len(problems) > line.MaxProblems+1 {
 			t.Fatalf("%v, %+v, %d samples, %d problems", err, page, count, len(problems))
 		}
-		figures, _, _, err := figuresOf(Pages(bytes.NewReader(in), "f"))
-		if err != nil || len(figures) > 11 {
-			t.Fatalf("%v, %v", err, figures)
+		pages, _, err := Pages(bytes.NewReader(in), "f")
+		if err != nil || len(pages) > mostPages {
+			t.Fatalf("%v, %d pages", err, len(pages))
+		}
+		for _, p := range pages {
+			if len(p.Figures) > 12+maxBuckets || p.Begins < 0 || p.Begins > int64(len(in)) {
+				t.Fatalf("%+v", p)
+			}
 		}
 	})
 }
@@ -394,6 +399,7 @@ func TestPagesOfOneFileAreApart(t *testing.T) {
 		{"three with dates between", "Wed Mar  4 00:00:01 UTC 2026\n" + page(10) + "Wed Mar  4 01:00:01 UTC 2026\n" + page(20) + page(30), []float64{10, 20, 30}},
 		{"short pages below dates", "2026-03-04T00:00:00Z\n# TYPE go_goroutines gauge\ngo_goroutines 10\n2026-03-04T01:00:00Z\n# TYPE go_goroutines gauge\ngo_goroutines 20\n", []float64{10, 20}},
 		{"pages without comments below the time of their scrape", "# scraped 2026-03-04T00:00:00Z\ngo_goroutines 10\n# scraped 2026-03-04T01:00:00Z\ngo_goroutines 20\n", []float64{10, 20}},
+		{"samples above the first comment", "go_goroutines 10\n# TYPE b gauge\nb 1\n# TYPE c gauge\nc 1\n", []float64{10}},
 		{"two metrics, again and again", "# TYPE go_goroutines gauge\ngo_goroutines 10\n# TYPE b gauge\nb 1\n# TYPE go_goroutines gauge\ngo_goroutines 20\n# TYPE b gauge\nb 1\n", []float64{10, 20}},
 		{"the comment of one metric above each of its samples", "# TYPE a counter\na{x=\"1\"} 1\n# TYPE a counter\na{x=\"2\"} 1\n# TYPE go_goroutines gauge\ngo_goroutines 5\n", []float64{5}},
 	} {
