@@ -26,7 +26,7 @@ func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 		"bundles/promtool/t2/debug.tar.gz":                           promtool,
 		"bundles/sosreport-vm-2026-11-21-yhywofr.tar.xz":             {detect.LsofTable: 1},
 		"bundles/public/hotsos-kubernetes-sos-subset.tar.xz":         {detect.LsofTable: 3, detect.Limits: 3, detect.Mountinfo: 3, detect.Status: 3, detect.Manifest: 4},
-		"bundles/public/troubleshoot-testdata-support-bundle.tar.gz": {detect.GoroutineCrash: 1},
+		"bundles/public/troubleshoot-testdata-support-bundle.tar.gz": {detect.GoroutineCrash: 1, detect.PodJSON: 2},
 		"bundles/public/troubleshoot-missing-version.tar.gz":         {},
 		"descriptors/zoo/cp-then-tar.tar":                            {detect.FDInfo: 82, detect.FDLink: 82},
 		"descriptors/zoo/fd-symlinks-gnutar.tar":                     {detect.FDLink: 82},

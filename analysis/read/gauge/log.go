@@ -18,42 +18,51 @@ import (
 //go:embed log.txt
 var logText string
 
+type logTable struct {
+	// words finds lines that a row may match.
+	words *regexp.Regexp
+	rows  []logRow
+}
+
 type logRow struct {
 	kind string
 	of   *regexp.Regexp
 }
 
-var logRows = sync.OnceValue(parseLogRows)
+var logs = sync.OnceValue(parseLogTable)
 
-func parseLogRows() (out []logRow) {
+func parseLogTable() (t logTable) {
+	var words []string
 	for row := range strings.Lines(logText) {
-		if kind, of, ok := strings.Cut(strings.TrimSpace(row), " "); ok && kind != "#" {
-			out = append(out, logRow{kind, regexp.MustCompile(of)})
+		switch kind, of, ok := strings.Cut(strings.TrimSpace(row), " "); {
+		case !ok || kind == "#":
+		case kind == "word":
+			words = append(words, regexp.QuoteMeta(of))
+		default:
+			t.rows = append(t.rows, logRow{kind, regexp.MustCompile(of)})
 		}
 	}
-	return out
+	t.words = regexp.MustCompile("(?i)" + strings.Join(words, "|"))
+	return t
 }
 
 // LogKinds are the kinds of facts that log.txt knows.
 func LogKinds() (out []string) {
-	for _, row := range logRows() {
+	for _, row := range logs().rows {
 		out = append(out, row.kind)
 	}
 	return out
 }
-
-// logWords are in every line that log.txt knows: most lines of a log are none.
-var logWords = expression.Lazy(`(?i)no space left|file watchers|inotify|open files|EMFILE|ENFILE|native thread|pthread_create|new OS thread|temporarily unavailable|Timed out waiting|The web application|was leaked|leak detection|is not available, request|MaxListeners`)
 
 // harmless is a line of a level at which nothing fails: what it says is of something else.
 var harmless = expression.Lazy(`^I\d{4} |\b(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug|trace)\b|"level":"(?:info|debug|trace)"|^\S+ (?:info|debug):`)
 
 // factOf finds what a line of a log says, "" for nothing known.
 func factOf(text string) (kind, detail string) {
-	if !logWords.MatchString(text) || harmless.MatchString(text) {
+	if !logs().words.MatchString(text) || harmless.MatchString(text) {
 		return "", ""
 	}
-	for _, row := range logRows() {
+	for _, row := range logs().rows {
 		if m := row.of.FindStringSubmatch(text); m != nil {
 			return row.kind, strings.Join(m[1:], "")
 		}

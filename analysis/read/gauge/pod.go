@@ -20,6 +20,8 @@ type Node struct {
 	// Name is empty where the listing has no nodes.
 	Name    string
 	Figures map[string]float64
+	// Namespaces are those of its pods, "" where the listing does not tell them.
+	Namespaces map[string]bool
 	// Point numbers the listings of the text, Begins is the offset of its first line.
 	Point  int
 	Begins int64
@@ -44,7 +46,7 @@ func IsPods(text string) bool { return podHead.MatchString(text) }
 // IsPodsJSON reports whether a JSON text is a list of pods of kubectl get pods -o json.
 func IsPodsJSON(text []byte) bool { return podsJSON.Match(text) }
 
-var podsJSON = expression.Lazy(`^\s*\{\s*"apiVersion":\s*"v1",\s*"items":\s*\[\s*\{\s*"apiVersion":\s*"v1",\s*"kind":\s*"Pod"`)
+var podsJSON = expression.Lazy(`(?s)^\s*\{\s*(?:"apiVersion":\s*"v1",\s*)?(?:"kind":\s*"PodList".{0,1000}?"items":\s*\[\s*\{|"items":\s*\[\s*\{\s*"apiVersion":\s*"v1",\s*"kind":\s*"Pod"[,\s])`)
 
 // mostNodes bounds the nodes of a listing.
 const mostNodes = 5000
@@ -52,34 +54,41 @@ const mostNodes = 5000
 type nodes struct {
 	all  []*Node
 	left int
-	// point is the listing that is read, begins where it does. since is where its nodes begin in all.
-	point, since int
-	begins       int64
+	// point is the listing that is read, begins where it does. now are its nodes by name.
+	point  int
+	begins int64
+	now    map[string]*Node
 }
 
 // next begins another listing: what stands in several is never added up.
 func (n *nodes) next(offset int64) {
-	if n.begins = offset; len(n.all) > n.since {
-		n.point, n.since = n.point+1, len(n.all)
+	if n.begins = offset; len(n.now) > 0 {
+		n.point++
+		clear(n.now)
 	}
 }
 
 func (n *nodes) of(name string) *Node {
-	if at := slices.IndexFunc(n.all[n.since:], func(x *Node) bool { return x.Name == name }); at >= 0 {
-		return n.all[n.since+at]
+	if x := n.now[name]; x != nil {
+		return x
 	}
 	if len(n.all) >= mostNodes {
 		n.left++
-		return &Node{Figures: map[string]float64{}}
+		return &Node{Figures: map[string]float64{}, Namespaces: map[string]bool{}}
 	}
-	made := &Node{Name: name, Figures: map[string]float64{}, Point: n.point, Begins: n.begins}
+	made := &Node{Name: name, Figures: map[string]float64{}, Namespaces: map[string]bool{}, Point: n.point, Begins: n.begins}
 	n.all = append(n.all, made)
+	if n.now == nil {
+		n.now = map[string]*Node{}
+	}
+	n.now[name] = made
 	return made
 }
 
 // pod counts a pod. A pod that has ended is on no node any more.
-func (n *nodes) pod(node, status string, restarts float64) {
+func (n *nodes) pod(node, namespace, status string, restarts float64) {
 	x := n.of(node)
+	x.Namespaces[namespace] = true
 	switch status {
 	case "Succeeded", "Failed", "Completed", "Evicted", "Error", "OOMKilled":
 		x.Figures[Pods] += 0
@@ -132,7 +141,7 @@ func ParsePods(r io.Reader, name string) (out []*Node, rows int, problems []anal
 			if node == "<none>" {
 				node = ""
 			}
-			n.pod(node, cell("STATUS"), restarts)
+			n.pod(node, cell("NAMESPACE"), cell("STATUS"), restarts)
 		default:
 			if refused++; refused == 1 {
 				found.Add(analysis.Note, l, "a line is no row of the table", line.Quote(text)+" does not have its columns", "nothing: the other rows were read")
@@ -167,6 +176,7 @@ func ParsePodsJSON(r io.Reader, name string) (out []*Node, rows int, problems []
 	var list struct {
 		Items []struct {
 			Metadata struct {
+				Namespace         string `json:"namespace"`
 				DeletionTimestamp string `json:"deletionTimestamp"`
 			} `json:"metadata"`
 			Spec struct {
@@ -196,7 +206,7 @@ func ParsePodsJSON(r io.Reader, name string) (out []*Node, rows int, problems []
 		if pod.Metadata.DeletionTimestamp != "" {
 			status = "Terminating"
 		}
-		n.pod(pod.Spec.NodeName, status, restarts)
+		n.pod(pod.Spec.NodeName, pod.Metadata.Namespace, status, restarts)
 	}
 	n.tell(found)
 	return n.all, len(list.Items), found.All(), nil

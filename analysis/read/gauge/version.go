@@ -65,51 +65,86 @@ func IsPackageJSON(name string, text []byte) bool {
 
 var packageJSON = expression.Lazy(`"(?:dependencies|packages|devDependencies)"\s*:\s*\{`)
 
-// mostVersions bounds the versions of a list.
-const mostVersions = 20_000
+// mostVersions bounds the versions that are kept of a list.
+const mostVersions = 1000
+
+// Versions are those of a list.
+type Versions struct {
+	// Kept are the packages that were wanted, each with its version once.
+	Kept []analysis.Package
+	// Rows is the number of all packages, Left that of those beyond mostVersions.
+	Rows, Left int
+	name       string
+	wanted     func(name string) bool
+	seen       map[[2]string]bool
+}
+
+func newVersions(name string, wanted func(string) bool) *Versions {
+	return &Versions{name: name, wanted: wanted, seen: map[[2]string]bool{}}
+}
+
+func (v *Versions) add(pkg, version string) {
+	v.Rows++
+	switch key := [2]string{pkg, version}; {
+	case !v.wanted(pkg) || v.seen[key]:
+	case len(v.Kept) == mostVersions:
+		v.Left++
+	default:
+		v.seen[key] = true
+		v.Kept = append(v.Kept, analysis.Package{Name: pkg, Version: version, Path: v.name})
+	}
+}
 
 // ParseVersions reads a list of versions, by name. wanted says which names are kept. The error is
 // that of r.
-func ParseVersions(r io.Reader, name string, wanted func(name string) bool) (out []analysis.Package, rows int, err error) {
+func ParseVersions(r io.Reader, name string, wanted func(name string) bool) (*Versions, []analysis.Problem, error) {
+	found, out := &line.Problems{Path: name}, newVersions(name, wanted)
 	in := line.NewReader(r)
-	dep := "" // the package of the row above
-	for l := range in.All() {
-		pkg, version := versionOf(strings.TrimRight(l.Text, " \t"))
-		if pkg == "" {
-			continue
-		}
-		if strings.HasPrefix(strings.TrimSpace(l.Text), "=>") {
-			if n := len(out); n > 0 && dep == out[n-1].Name {
-				out = out[:n-1] // another module stands in its place
-			}
-			continue
-		}
-		dep = pkg
-		if rows++; wanted(pkg) && rows <= mostVersions {
-			out = append(out, analysis.Package{Name: pkg, Version: version, Path: name})
+	refused := 0
+	pkg, version := "", "" // of the row above, which a row "=>" takes back
+	end := func() {
+		if pkg != "" {
+			out.add(pkg, version)
 		}
 	}
-	return unique(out), rows, in.Failure(name)
+	for l := range in.All() {
+		text := strings.TrimRight(l.Text, " \t")
+		if strings.HasPrefix(strings.TrimSpace(text), "=>") {
+			pkg = "" // another module stands in its place
+			continue
+		}
+		end()
+		if pkg, version = versionOf(text); pkg == "" && text != "" && !listHead.MatchString(text) {
+			if refused++; refused == 1 {
+				found.Add(analysis.Note, l, "a line is no package with a version", line.Quote(text), "nothing: the other lines were read")
+			}
+		}
+	}
+	end()
+	return out, found.All(), in.Failure(name)
 }
 
 // ParsePackageJSON reads package.json and the lock file of npm. Of package.json only exact versions
 // count.
-func ParsePackageJSON(r io.Reader, name string, wanted func(name string) bool) (out []analysis.Package, rows int, err error) {
+func ParsePackageJSON(r io.Reader, name string, wanted func(name string) bool) (*Versions, []analysis.Problem, error) {
 	type locked struct {
-		Version      string                     `json:"version"`
-		Dependencies map[string]json.RawMessage `json:"dependencies"`
+		Version string `json:"version"`
 	}
 	var file struct {
 		Dependencies    map[string]json.RawMessage `json:"dependencies"`
 		DevDependencies map[string]json.RawMessage `json:"devDependencies"`
 		Packages        map[string]locked          `json:"packages"`
 	}
-	if json.NewDecoder(r).Decode(&file) != nil {
-		return nil, 0, nil
+	found, out := &line.Problems{Path: name}, newVersions(name, wanted)
+	if err := json.NewDecoder(r).Decode(&file); err != nil {
+		found.Add(analysis.Error, line.Line{}, "the list of packages is not whole", err.Error(), "save the whole file")
+		return out, found.All(), nil
 	}
 	add := func(pkg, version string) {
-		if rows++; exactVersion.MatchString(version) && wanted("npm:"+pkg) {
-			out = append(out, analysis.Package{Name: "npm:" + pkg, Version: version, Path: name})
+		if exactVersion.MatchString(version) {
+			out.add("npm:"+pkg, version)
+		} else {
+			out.Rows++
 		}
 	}
 	for _, list := range []map[string]json.RawMessage{file.Dependencies, file.DevDependencies} {
@@ -123,32 +158,16 @@ func ParsePackageJSON(r io.Reader, name string, wanted func(name string) bool) (
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(file.Packages)) {
-		if _, pkg, ok := cutLast(at, "node_modules/"); ok {
-			add(pkg, file.Packages[at].Version)
+		if i := strings.LastIndex(at, nodeModules); i >= 0 {
+			add(at[i+len(nodeModules):], file.Packages[at].Version)
 		}
 	}
-	return unique(out), rows, nil
+	return out, found.All(), nil
 }
+
+const nodeModules = "node_modules/"
 
 var exactVersion = expression.Lazy(`^\d+\.\d+\.\d+[\w.+-]*$`)
-
-func cutLast(text, at string) (before, after string, ok bool) {
-	i := strings.LastIndex(text, at)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+len(at):], true
-}
-
-// unique keeps each package with its version once.
-func unique(all []analysis.Package) (out []analysis.Package) {
-	for _, p := range all {
-		if !slices.ContainsFunc(out, func(x analysis.Package) bool { return x.Name == p.Name && x.Version == p.Version }) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
 
 //go:embed package.txt
 var packageText string

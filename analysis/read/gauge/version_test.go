@@ -12,7 +12,7 @@ import (
 )
 
 func TestVersionsOfLists(t *testing.T) {
-	type parser func(io.Reader, string, func(string) bool) ([]analysis.Package, int, error)
+	type parser func(io.Reader, string, func(string) bool) (*gauge.Versions, []analysis.Problem, error)
 	for _, test := range []struct {
 		name, text string
 		parse      parser
@@ -23,24 +23,24 @@ func TestVersionsOfLists(t *testing.T) {
 		{"npm ls", "watch-agent@4.2.0 /srv/watch-agent\n+-- @kubernetes/client-node@1.3.0\n│ └── pino@9.4.0 deduped\n`-- undici@5.21.0\n", gauge.ParseVersions, "npm:watch-agent 4.2.0, npm:@kubernetes/client-node 1.3.0, npm:pino 9.4.0, npm:undici 5.21.0 of 4"},
 		{"plugins of Jenkins", "kubernetes:1.26.4\ndurable-task:1.28:not-pinned\n", gauge.ParseVersions, "jenkins:kubernetes 1.26.4, jenkins:durable-task 1.28 of 2"},
 		{"go version -m", "agent: go1.24.1\n\tpath\texample.com/agent\n\tmod\texample.com/agent\tv1.4.0\t\n\tdep\tk8s.io/client-go\tv0.31.1\th1:abc=\n", gauge.ParseVersions, "go:example.com/agent v1.4.0, go:k8s.io/client-go v0.31.1 of 2"},
-		{"go version -m with a module that stands in for another", "\tdep\tgithub.com/quic-go/quic-go\tv0.30.0\n\t=>\texample.com/fork\tv0.99.0\th1:x=\n\tdep\tk8s.io/api\tv0.31.1\n", gauge.ParseVersions, "go:k8s.io/api v0.31.1 of 2"},
+		{"go version -m with a module that stands in for another", "\tdep\tgithub.com/quic-go/quic-go\tv0.30.0\n\t=>\texample.com/fork\tv0.99.0\th1:x=\n\tdep\tk8s.io/api\tv0.31.1\n", gauge.ParseVersions, "go:k8s.io/api v0.31.1 of 1"},
 		{"kubectl version", "Client Version: v1.31.2\nServer Version: v1.27.9\n", gauge.ParseVersions, "program:Client v1.31.2, program:Server v1.27.9 of 2"},
 		{"kubelet --version", "Kubernetes v1.27.9\n", gauge.ParseVersions, "program:Kubernetes v1.27.9 of 1"},
 		{"package.json, in which a range is no version", `{"dependencies": {"@kubernetes/client-node": "1.3.0", "undici": "^5.0.0"}}`, gauge.ParsePackageJSON, "npm:@kubernetes/client-node 1.3.0 of 2"},
 		{"package-lock.json", `{"lockfileVersion": 3, "packages": {"": {"version": "4.2.0"}, "node_modules/undici": {"version": "5.21.0"}, "node_modules/a/node_modules/undici": {"version": "5.20.0"}}}`, gauge.ParsePackageJSON, "npm:undici 5.20.0, npm:undici 5.21.0 of 2"},
 		{"a lock file of npm 6", `{"dependencies": {"undici": {"version": "5.21.0", "requires": {}}}}`, gauge.ParsePackageJSON, "npm:undici 5.21.0 of 1"},
-		{"JSON that is cut", `{"dependencies": {`, gauge.ParsePackageJSON, " of 0"},
+		{"JSON that is cut", `{"dependencies": {`, gauge.ParsePackageJSON, " of 0, the list of packages is not whole"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			found, rows, err := test.parse(strings.NewReader(test.text), "x", func(string) bool { return true })
+			found, problems, err := test.parse(strings.NewReader(test.text), "x", func(string) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
 			var words []string
-			for _, p := range found {
+			for _, p := range found.Kept {
 				words = append(words, p.Name+" "+p.Version)
 			}
-			if got := fmt.Sprint(strings.Join(words, ", "), " of ", rows); got != test.want {
+			if got := fmt.Sprint(strings.Join(words, ", "), " of ", found.Rows); got != test.want && got+", "+problemsOf(problems) != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -56,18 +56,38 @@ func TestVersionsOfLists(t *testing.T) {
 	}
 }
 
+func problemsOf(problems []analysis.Problem) string {
+	var words []string
+	for _, p := range problems {
+		words = append(words, p.What)
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestAListHasABoundedNumberOfVersions(t *testing.T) {
+	var text strings.Builder
+	for i := range 1002 {
+		fmt.Fprintf(&text, "undici@5.0.%d\n", i)
+	}
+	text.WriteString("undici@5.0.0\nno package\n")
+	found, problems, _ := gauge.ParseVersions(strings.NewReader(text.String()), "x", func(string) bool { return true })
+	if len(found.Kept) != 1000 || found.Left != 2 || found.Rows != 1003 || problemsOf(problems) != "a line is no package with a version" {
+		t.Errorf("%d kept and %d left of %d, %v", len(found.Kept), found.Left, found.Rows, problems)
+	}
+}
+
 func FuzzVersions(f *testing.F) {
 	f.Add("ii  containerd  1.6.20  amd64\nkubernetes:1.26.4\n+-- a@1.2.3\n", `{"dependencies": {"a": "1.2.3"}, "packages": {"node_modules/a": {"version": "1.2.3"}}}`)
 	f.Fuzz(func(t *testing.T, list, json string) {
 		all := func(string) bool { return true }
-		found, rows, err := gauge.ParseVersions(strings.NewReader(list), "x", all)
-		if err != nil || len(found) > rows || rows > strings.Count(list, "\n")+1 {
-			t.Errorf("%d of %d rows: %v", len(found), rows, err)
+		found, _, err := gauge.ParseVersions(strings.NewReader(list), "x", all)
+		if err != nil || len(found.Kept)+found.Left > found.Rows || found.Rows > strings.Count(list, "\n")+1 {
+			t.Errorf("%d of %d rows: %v", len(found.Kept), found.Rows, err)
 		}
-		if found, rows, err = gauge.ParsePackageJSON(strings.NewReader(json), "package.json", all); err != nil || len(found) > rows {
-			t.Errorf("%d of %d rows: %v", len(found), rows, err)
+		if found, _, err = gauge.ParsePackageJSON(strings.NewReader(json), "package.json", all); err != nil || len(found.Kept)+found.Left > found.Rows {
+			t.Errorf("%d of %d rows: %v", len(found.Kept), found.Rows, err)
 		}
-		if slices.ContainsFunc(found, func(p analysis.Package) bool { return p.Name == "" || p.Version == "" }) {
+		if slices.ContainsFunc(found.Kept, func(p analysis.Package) bool { return p.Name == "" || p.Version == "" }) {
 			t.Error("a package without name or version")
 		}
 	})

@@ -87,7 +87,7 @@ func listedPods(parse func(io.Reader, string) ([]*gauge.Node, int, []analysis.Pr
 		times := dates.Of(begins)
 		for i, node := range nodes {
 			q := p.another(node.Point)
-			if q.figures, q.nodes = node.Figures, len(names); q.host == "" {
+			if q.figures, q.nodes, q.namespaces = node.Figures, len(names), node.Namespaces; q.host == "" {
 				q.host = node.Name
 			}
 			if nodes[len(nodes)-1].Point > 0 { // several listings are captures of their own
@@ -121,12 +121,17 @@ func readLog(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 }
 
 // listedVersions reads the versions of packages that known leaks are about.
-func listedVersions(parse func(io.Reader, string, func(string) bool) ([]analysis.Package, int, error)) func(*reader, io.Reader, *part, *analysis.Artifact) error {
-	return func(_ *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-		found, rows, err := parse(body, p.path, gauge.Wanted)
-		p.packages = found
-		a.Rows = rows
-		a.Outcome = fmt.Sprintf("%s, %d of them known", wording.Plural(rows, "package", "packages"), len(found))
+func listedVersions(parse func(io.Reader, string, func(string) bool) (*gauge.Versions, []analysis.Problem, error)) func(*reader, io.Reader, *part, *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		found, problems, err := parse(body, p.path, gauge.Wanted)
+		r.problem(problems...)
+		if found.Left > 0 {
+			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(found.Left, "version was", "versions were") + " left out",
+				Why: "a list has few versions of what known leaks are about", Hint: "list the packages of one machine"})
+		}
+		p.packages = found.Kept
+		a.Rows = found.Rows
+		a.Outcome = fmt.Sprintf("%s, %d of them known", wording.Plural(found.Rows, "package", "packages"), len(found.Kept))
 		return err
 	}
 }
@@ -197,7 +202,7 @@ func (b *builder) countedGroups() {
 	}
 }
 
-// countsOnly reports a part that has numbers alone.
+// countsOnly reports a part that has numbers, facts of a log or versions alone.
 func (p *part) countsOnly() bool {
 	return p.form == detect.Counts && len(p.figures) > 0 || p.alone || p.logged != nil || len(p.packages) > 0
 }

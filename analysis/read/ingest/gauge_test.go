@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"leakdiff/analysis"
@@ -51,5 +52,30 @@ func TestCountsBesideADumpAreAnotherProcess(t *testing.T) {
 	want := "[prober 2 <nil> 1 open-fds <nil> 22 0 open-fds <nil> 23 0]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+func TestThePodsOfANodeAreThoseOfAllItsNamespaces(t *testing.T) {
+	table := func(namespace string, names ...string) string {
+		out := "NAMESPACE   NAME   READY   STATUS    RESTARTS   AGE   IP         NODE    NOMINATED NODE   READINESS GATES\n"
+		for _, name := range names {
+			out += namespace + "   " + name + "   1/1   Running   2   1h   10.1.0.1   node1   <none>   <none>\n"
+		}
+		return out
+	}
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  []float64
+	}{
+		"a file for each namespace":     {map[string]string{"pods/shop.txt": table("shop", "a", "b"), "pods/kube-system.txt": table("kube-system", "c")}, []float64{3}},
+		"one namespace in two captures": {map[string]string{"t0/pods.txt": table("shop", "a"), "t1/pods.txt": table("shop", "a", "b")}, []float64{1, 2}},
+	} {
+		var got []float64
+		for _, s := range run(t, test.files).Snapshots {
+			got = append(got, s.Figures["pods_on_node"])
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

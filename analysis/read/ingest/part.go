@@ -89,8 +89,10 @@ type part struct {
 	packages []analysis.Package
 	// logged is what a log says.
 	logged []analysis.LogFact
-	// nodes is how many nodes a listing of pods has.
+	// nodes is how many nodes a listing of pods has, 0 for other parts.
 	nodes int
+	// namespaces are those of the pods of a node.
+	namespaces map[string]bool
 	// alone is set for a status and a summary of clients where no file of the upload lists
 	// anything.
 	alone    bool

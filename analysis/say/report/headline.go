@@ -64,6 +64,14 @@ func (s *Series) before(text string) string {
 	return s.Named() + ": " + text
 }
 
+// hosted is the process with its host.
+func (s *Series) hosted() string {
+	if s.Host == nil || *s.Host == "" {
+		return s.Named()
+	}
+	return s.Named() + " on " + *s.Host
+}
+
 // Named is the process as sentences name it.
 func (s *Series) Named() string {
 	name := cmp.Or(s.Called, s.Process)

@@ -143,9 +143,10 @@ func (s *Series) loggedLimit() bool {
 	return slices.ContainsFunc(s.Logged, func(f LogFact) bool { return logWords[f.Kind].limit != "" })
 }
 
-// afterLog is what to do about the first fact of a log.
+// afterLog is what to do about a limit that a log tells, or else about its first fact.
 func (d *diagnosing) afterLog(s *Series) *Action {
-	w := logWords[s.Logged[0].Kind]
+	at := max(0, slices.IndexFunc(s.Logged, func(f LogFact) bool { return logWords[f.Kind].limit != "" }))
+	w := logWords[s.Logged[at].Kind]
 	if w.limit == "" {
 		return &Action{Text: w.do}
 	}

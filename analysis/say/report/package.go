@@ -17,6 +17,8 @@ type Package struct {
 	Version string   `json:"version"`
 	Path    string   `json:"path"`
 	Known   []string `json:"known,omitempty"`
+	// FixedIn is the release that has the newest of their fixes.
+	FixedIn string `json:"fixed_in,omitempty"`
 }
 
 // packages are the versions of all lists, each once.
@@ -36,7 +38,9 @@ func (j *JudgedSeries) versionsListed() (out []Package) {
 	for _, p := range j.packages() {
 		made := Package{Name: p.Name, Version: p.Version, Path: p.Path}
 		for _, e := range j.catalogue.Affected(&p) {
-			made.Known = append(made.Known, e.ID)
+			if made.Known = append(made.Known, e.ID); made.FixedIn == "" {
+				made.FixedIn = e.Versions.Fixed[len(e.Versions.Fixed)-1] // newest first
+			}
 		}
 		out = append(out, made)
 	}
@@ -130,7 +134,16 @@ func (s *Series) packagesText() string {
 	if more := len(s.Packages) - len(words); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return s.before(text)
+	return text
+}
+
+// upgrade says which package to upgrade, nil where no known leak is in one.
+func (s *Series) upgrade() *Action {
+	if len(s.Packages) == 0 || s.Packages[0].FixedIn == "" {
+		return nil
+	}
+	p := &s.Packages[0] // the one with most
+	return &Action{Text: fmt.Sprintf("Upgrade %s to %s or later.", packageWord(p.Name, p.Version), p.FixedIn)}
 }
 
 // mostPackages is how many versions a sentence tells.

@@ -72,6 +72,9 @@ func (d *diagnosing) unaccused() Diagnosis {
 	tail := ""
 	if n := len(all) - max(1, first.shared); n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
+		if first.state == NoProcess {
+			tail = fmt.Sprintf("; %d more %s read", n, wording.Fit(n, "was", "were"))
+		}
 	}
 	if side := d.r.replicas(); side != nil && first.rank == restsAlone && first.state == OneDump {
 		first.shorter, tail = d.sideBySide(side), ""
@@ -162,12 +165,12 @@ func (d *diagnosing) rest(series int) resting {
 		return out
 	}
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() == "" && s.packagesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
-		out.state, out.text, out.rank = NoProcess, s.packagesText(), restsAlone
+		out.state, out.text, out.rank = NoProcess, s.hosted()+": "+s.packagesText(), restsAlone
 		return out
 	}
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.rank = NoProcess, restsAlone
-		out.text = s.before(s.gaugesText() + "; nothing else was captured")
+		out.text = s.hosted() + ": " + s.gaugesText() + "; nothing else was captured"
 		return out
 	}
 	if len(s.Snapshots) == 1 {
@@ -426,6 +429,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: command}
 	case NoProcess:
+		if action := s.upgrade(); action != nil {
+			return action
+		}
 		return &Action{Captures: true, Text: "Add captures of the process that may leak:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
 	case CannotTell, Grew:
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
