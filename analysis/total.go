@@ -37,6 +37,13 @@ func InFunction(name string) *Family {
 	}
 }
 
+// IsWhole reports a family of TotalOf by its attributes: it has all members of its kind, and says
+// no more than their number.
+func IsWhole(attributes map[string]string) bool {
+	total := attributes[totalAttribute]
+	return total != "" && total != "state" && total != "function"
+}
+
 // IsInFunction reports a family of InFunction by its attributes.
 func IsInFunction(attributes map[string]string) bool { return attributes[totalAttribute] == "function" }
 

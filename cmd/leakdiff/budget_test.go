@@ -16,7 +16,7 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3133}, // with demand and expression
+	{"analysis", 3140}, // with demand and expression
 	{"analysis/read", 50584},
 	{"analysis/judge", 19043},
 	{"analysis/say", 26790},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16452},
 	{"cmd/leakdiff", 9956},
 	{"rest", 352},   // migrations, samples
-	{"all", 167451}, // the sum of those above
+	{"all", 167458}, // the sum of those above
 	{"apart", 9656},
 	{"templ", 881},
 	{"generated", 4675},

@@ -351,7 +351,7 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 	for _, print := range f.Families {
 		for i := range s.Families {
 			x := &s.Families[i]
-			if x.Fingerprint != print || len(a.Known) == 4 {
+			if x.Fingerprint != print || len(a.Known) == 4 || analysis.IsWhole(x.Attributes) {
 				continue
 			}
 			if x.Kind != analysis.KindDescriptor {
@@ -446,7 +446,7 @@ func (m *caseMaker) largest(a *Answer) {
 		kinds := analysis.Kinds()
 		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0].Known() })
 		for k := range s.Families {
-			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0].Known() {
+			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0].Known() && !analysis.IsWhole(f.Attributes) {
 				all = append(all, group{s, f, f.Counts[0].N})
 			}
 		}

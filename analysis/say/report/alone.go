@@ -83,8 +83,8 @@ func (d *diagnosing) alone(s *Series) []string {
 	var most *Family
 	for i := range s.Families {
 		f := &s.Families[i]
-		if f.Kind == analysis.KindThread && len(f.Frames) == 0 {
-			continue // the virtual machine's own
+		if f.Kind == analysis.KindThread && len(f.Frames) == 0 || analysis.IsWhole(f.Attributes) {
+			continue // the virtual machine's own, or a number alone
 		}
 		if f.Kind == kind && f.Counts[0].Known() && (most == nil || f.Counts[0].N > most.Counts[0].N) {
 			most = f

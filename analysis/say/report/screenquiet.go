@@ -98,7 +98,7 @@ func (s *screen) kinds(x *Series) []string {
 // count, share, longest wait, and title.
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
-	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 })
+	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 || analysis.IsWhole(f.Attributes) })
 	label, wide := "groups", 0
 	var out []string
 	shown := all[:min(len(all), most)]

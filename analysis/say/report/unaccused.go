@@ -365,7 +365,7 @@ func (d *diagnosing) atLimit(s *Series, l *LimitClaim) string {
 		return fmt.Sprintf("%d processes are at the limit of their user: %s, %s", l.Processes, l.use(), d.sharesText(s.bound(l.What)))
 	}
 	most, last := s.largestOf(bounded[l.What])
-	if most == nil || 10*last < int(l.Used) {
+	if most == nil || 10*last < int(l.Used) || analysis.IsWhole(most.Attributes) {
 		return text
 	}
 	x := s.nameOf(d.nouns, most, nil)
