@@ -294,6 +294,6 @@ func measurePacked(s *suite, sizes growthSizes, binary, dir string) error {
 	}
 	what := fmt.Sprintf("%d captures in one archive", sizes.packed)
 	s.add(row2(what, rounded(took), took.Seconds(), below(12, " s")))
-	s.add(row2(what+", VmHWM", fmt.Sprintf("%d MiB", peak>>20), float64(peak>>20), below(200, " MiB")))
+	s.add(row2(what+", peak memory without the program's file", fmt.Sprintf("%d MiB", peak>>20), float64(peak>>20), below(200, " MiB")))
 	return s.viewPages(srv, what, up)
 }

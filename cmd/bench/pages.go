@@ -388,7 +388,7 @@ func measureUnderLoad(s *suite, srv *serving, dir string, addresses []string) er
 	}
 	s.add(row2("start, search, kept diff and case page while two dumps are read: p99", fmt.Sprintf("%s, median %s of %d", rounded(p99), rounded(times.median()), len(times)), p99.Seconds()*1e3, below(50, " ms")))
 	mib := float64(peak) / mebi
-	s.add(row2("  peak memory of the server after all of this (VmHWM)", fmt.Sprintf("%.1f MiB", mib), mib, target{unit: " MiB"}))
+	s.add(row2("  peak memory of the server after all of this, without its program's file", fmt.Sprintf("%.1f MiB", mib), mib, target{unit: " MiB"}))
 	return nil
 }
 

@@ -77,16 +77,31 @@ func (s *serving) stop() error {
 	return nil
 }
 
-// peak is VmHWM of the server in bytes (proc_pid_status(5)).
+// peak is the most memory the server took so far in bytes: VmHWM without RssFile
+// (proc_pid_status(5)), the pages of the program's own file, which the system drops
+// when it needs them.
 func (s *serving) peak() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	highest, err := kibibytes(string(status), "VmHWM:")
+	if err != nil {
+		return 0, err
+	}
+	file, err := kibibytes(string(status), "RssFile:")
+	if err != nil {
+		return 0, err
+	}
+	return highest - file, nil
+}
+
+// kibibytes is the value of a row of /proc/PID/status in bytes.
+func kibibytes(status, row string) (int64, error) {
+	_, rest, _ := strings.Cut(status, row)
 	var kib int64
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		return 0, fmt.Errorf("VmHWM: %w", err)
+		return 0, fmt.Errorf("%s %w", row, err)
 	}
 	return kib << 10, nil
 }
