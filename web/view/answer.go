@@ -73,7 +73,11 @@ type AnswerMetric struct {
 }
 
 // AnswerDo is the next step.
-type AnswerDo struct{ Text, Command string }
+type AnswerDo struct {
+	Text, Command string
+	// Link is the page that takes what the step asks for.
+	Link string `json:",omitempty"`
+}
 
 // commandWidth is how wide a command is on the page, in characters.
 const commandWidth = 42
@@ -134,6 +138,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen())
 	if d.Next != nil && d.State != noLeak {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
+		if d.Next.Asks && !m.in.Frozen {
+			a.Do.Link = caseURL(m.in.ID) + "/identity"
+		}
 	}
 	a.Proved, a.Proof = d.Proved, strings.TrimSpace(strings.TrimPrefix(proof, d.Proved))
 	switch {

@@ -313,6 +313,9 @@ func (d *AnswerDo) blocks() document.Blocks {
 	if d.Text != "" {
 		out.Add(document.Paragraph{ID: "do-text", Text: document.Words(d.Text)})
 	}
+	if d.Link != "" {
+		out.Add(document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", d.Link, "Say what they count")}})
+	}
 	if d.Command != "" {
 		out.Add(document.Code{ID: "do-command", Label: "Command", Lines: strings.Split(d.Lines(), "\n")})
 	}

@@ -102,7 +102,9 @@ type IdentitySeries struct {
 	// Others are the series that this one can be merged into.
 	Others []Choice
 	Rows   []IdentitySnapshot
-	Loads  LoadForm
+	// Unnamed reports numbers of which nothing says what they count.
+	Unnamed bool
+	Loads   LoadForm
 }
 
 // IdentitySnapshot is one snapshot. Up and Down are the new places of one without
@@ -358,6 +360,7 @@ func (m *identityMaker) series(part identityPart) IdentitySeries {
 	if part.to-part.from < len(series.Snapshots) {
 		out.About += ", here " + wording.Exact(int64(part.from+1)) + " to " + wording.Exact(int64(part.to))
 	}
+	out.Unnamed = slices.ContainsFunc(series.Snapshots, func(s *analysis.Snapshot) bool { return s.Totals.Numbers != nil })
 	out.Loads = m.loads(series)
 	return out
 }

@@ -301,3 +301,21 @@ func TestALongLoadIsShortened(t *testing.T) {
 		t.Error(cmp.Diff(want, v.Series[0].Loads.Hint))
 	}
 }
+
+func TestNumbersOfWhichNothingSaysWhatTheyCountAreAskedFor(t *testing.T) {
+	n := 7
+	for name, c := range map[string]struct {
+		totals analysis.Totals
+		want   bool
+	}{
+		"numbers without a name": {analysis.Totals{Numbers: &n}, true},
+		"threads":                {analysis.Totals{Threads: &n}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := NewIdentity(identityOf(recognised(2, func(_ int, s *analysis.Snapshot) { s.Totals = c.totals })))
+			if got := strings.Contains(fmt.Sprint(v.series(&v.Series[0])), "What do these numbers count?"); got != c.want {
+				t.Errorf("asked: %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -87,6 +87,8 @@ func (m *identityMaker) what(e identity.Edit, effect identity.Effect) string {
 		return change("series", m.intoWords(e.Value))
 	case identity.Happened:
 		return "event: " + eventWords(e.Value)
+	case identity.Counts:
+		return "its numbers count " + value
 	case identity.Load:
 		return "load " + loadWords(e.Value)
 	case identity.Time:

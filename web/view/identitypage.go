@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/document"
 )
 
@@ -93,6 +94,9 @@ func (v *Identity) series(s *IdentitySeries) document.Section {
 	table.Head = append(table.Head, document.Cell{Text: document.Text{document.Marked(document.Hidden, "More")}})
 	for i := range s.Rows {
 		table.Parts[0].Rows = append(table.Parts[0].Rows, v.row(s, &s.Rows[i]))
+	}
+	if s.Unnamed {
+		out.Add(v.counted(s))
 	}
 	out.Add(table, v.loads(s))
 	return out
@@ -262,6 +266,17 @@ func (v *Identity) more(s *IdentitySeries, r *IdentitySnapshot) document.Fold {
 func (v *Identity) merge(target, words string, others []Choice) document.Form {
 	form := v.form("", "series", target, document.Label{Blocks: document.Blocks{document.Words(words + " "), document.Select{Name: "value", Groups: []document.Choices{{List: options(others)}}}}})
 	form.Add(v.send("btn", "Merge")...)
+	return form
+}
+
+// counted asks what numbers are of.
+func (v *Identity) counted(s *IdentitySeries) document.Form {
+	var all []Choice
+	for _, what := range identity.Countable() {
+		all = append(all, Choice{Value: what, Text: what})
+	}
+	form := v.form("compare", "counts", s.Target, document.Label{Blocks: document.Blocks{document.Words("What do these numbers count? "), document.Select{Name: "value", Groups: []document.Choices{{List: options(all)}}}}})
+	form.Add(v.send("btn", "Save")...)
 	return form
 }
 

@@ -181,6 +181,8 @@ func (w *work) change(e Edit, meant []int) (why string) {
 		return ""
 	case Order:
 		return w.reorder(e, meant)
+	case Counts:
+		return w.count(e, meant)
 	}
 	return "its kind is not known to this version of leakdiff"
 }
@@ -221,6 +223,34 @@ func entered(value string, found analysis.Fact) analysis.Fact {
 		was = strings.TrimSuffix(found.Value+", "+found.Source, ", ")
 	}
 	return analysis.Fact{Value: value, Source: enteredSource + " (was: " + was + ")", Confidence: analysis.High}
+}
+
+// Countable are what numbers of which nothing says what they count can be of.
+func Countable() []string { return []string{"descriptors", "goroutines", "threads", "watches"} }
+
+// count says what the numbers of snapshots are of.
+func (w *work) count(e Edit, meant []int) (why string) {
+	meant = slices.DeleteFunc(meant, func(i int) bool { return w.found[i].Totals.Numbers == nil })
+	if len(meant) == 0 {
+		return "what was counted is known of all of it"
+	}
+	w.note(e, meant, "")
+	for _, i := range meant {
+		totals := w.found[i].Totals
+		switch e.Value {
+		case "descriptors":
+			totals.Descriptors = totals.Numbers
+		case "goroutines":
+			totals.Goroutines = totals.Numbers
+		case "threads":
+			totals.Threads = totals.Numbers
+		case "watches":
+			totals.Watches = totals.Numbers
+		}
+		totals.Numbers = nil
+		w.now[i].Totals = totals
+	}
+	return ""
 }
 
 // join moves snapshots into another series.

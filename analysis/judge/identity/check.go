@@ -3,6 +3,7 @@ package identity
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,8 +92,8 @@ func (o Outcome) target(e Edit) (string, error) {
 		return WholeCase, nil
 	}
 	scope, id := cutScope(e.Target)
-	if e.Kind == Load && scope != "series" {
-		return "", invalid("target", "a load is that of a whole series", "", "send series:ID with the id of one of its snapshots")
+	if (e.Kind == Load || e.Kind == Counts) && scope != "series" {
+		return "", invalid("target", map[Kind]string{Load: "a load is", Counts: "what is counted is"}[e.Kind]+" that of a whole series", "", "send series:ID with the id of one of its snapshots")
 	}
 	if scope == "into" || scope == "before" || scope == "after" {
 		return "", invalid("target", "the target is not understood", "", "send a snapshot's id, from:ID or series:ID")
@@ -149,6 +150,11 @@ func (o Outcome) value(e Edit) (string, error) {
 		return checkPID(e.Value)
 	case Version:
 		return e.Value, checkVersion(e.Value)
+	case Counts:
+		if !slices.Contains(Countable(), e.Value) {
+			return e.Value, invalid("value", "this is nothing that can be counted", "", "send one of "+strings.Join(Countable(), ", "))
+		}
+		return e.Value, nil
 	case Happened:
 		return o.checkEvent(e.Value, e.By)
 	case Load:
@@ -185,7 +191,7 @@ func (o Outcome) value(e Edit) (string, error) {
 		}
 		return host + "/" + name, checkName(name)
 	}
-	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, version, time, zone, order, leave_out, keep, series, event, load")
+	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, version, time, zone, order, leave_out, keep, series, counts, event, load")
 }
 
 // timed reports whether the snapshot of a target has a time.

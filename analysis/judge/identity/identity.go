@@ -39,6 +39,8 @@ const (
 	Series Kind = "series"
 	// Happened is an event of the whole case, see EventValue. Several events may exist.
 	Happened Kind = "event"
+	// Counts says what the numbers of a series are of: a value of Countable.
+	Counts Kind = "counts"
 	// Load is a demand on a series, see LoadValue. Of two loads with one name the later
 	// one applies.
 	Load Kind = "load"

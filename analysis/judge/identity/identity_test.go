@@ -845,3 +845,46 @@ func BenchmarkResolveLoads(b *testing.B) {
 		})
 	}
 }
+
+func TestNumbersCountWhatAPersonSays(t *testing.T) {
+	numbers := func(i int, s analysis.Snapshot) analysis.Snapshot {
+		n := 10 + i
+		s.Totals = analysis.Totals{Numbers: &n}
+		return s
+	}
+	in := series("", "count", 3, timed)
+	for i := range in {
+		in[i] = numbers(i, in[i])
+	}
+	for _, tc := range []struct {
+		what string
+		kind analysis.Kind
+	}{{"descriptors", analysis.KindDescriptor}, {"goroutines", analysis.KindGoroutine}, {"threads", analysis.KindThread}, {"watches", analysis.KindWatch}} {
+		e, err := Resolve(in, nil).Check(Edit{ID: 1, Kind: Counts, Target: "series:" + in[0].ID, Value: tc.what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range Resolve(in, []Edit{e}).Snapshots {
+			if n := s.Totals.Of(tc.kind); n == nil || *n != 10+i || s.Totals.Numbers != nil {
+				t.Errorf("%s of t%d: %+v", tc.what, i, s.Totals)
+			}
+		}
+	}
+	if in[0].Totals.Numbers == nil {
+		t.Error("what was found changed")
+	}
+	if _, err := Resolve(in, nil).Check(Edit{Kind: Counts, Target: "series:" + in[0].ID, Value: "apples"}); err == nil {
+		t.Error("apples are counted")
+	}
+	if _, err := Resolve(in, nil).Check(Edit{Kind: Counts, Target: in[0].ID, Value: "threads"}); err == nil {
+		t.Error("one snapshot of a series counts something else")
+	}
+	known := series("", "kubelet", 2, timed)
+	e, err := Resolve(known, nil).Check(Edit{ID: 1, Kind: Counts, Target: "series:" + known[0].ID, Value: "threads"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Resolve(known, []Edit{e}).Problems; len(got) != 1 {
+		t.Errorf("%d problems where nothing is without a name, want 1", len(got))
+	}
+}

@@ -66,6 +66,7 @@ const (
 	PackageJSON     Kind = "package-json"  // package.json and the lock file of npm
 	PodTable        Kind = "pods"          // pods or containers of a node, by kubectl and crictl
 	PodJSON         Kind = "pods-json"     // pods by kubectl get pods -o json
+	ProcessTable    Kind = "processes"     // of ps and top
 	CapturedAt      Kind = "captured-at"
 	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
 	Capture         Kind = "capture"        // the manifest of leakdiff collect
@@ -170,6 +171,7 @@ func sniff(h Head) Result {
 		(*view).quoted,
 		(*view).metrics,
 		(*view).pods,
+		(*view).processes,
 		(*view).versions,
 		(*view).counts,
 	} {

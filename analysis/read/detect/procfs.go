@@ -92,6 +92,16 @@ func (v *view) pods() (Result, bool) {
 	return no()
 }
 
+// processes is a listing of ps or top.
+func (v *view) processes() (Result, bool) {
+	for _, l := range v.lines[:min(len(v.lines), beginning)] {
+		if gauge.IsProcesses(l) {
+			return high(ProcessTable, "the head of a table of processes by ps or top: "+quote(l))
+		}
+	}
+	return no()
+}
+
 // versions is a list of packages with their versions.
 func (v *view) versions() (Result, bool) {
 	if !gauge.IsVersions(v.lines) {

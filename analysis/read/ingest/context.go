@@ -153,6 +153,9 @@ func shareContext(out []*group, context []*part) {
 			if c.nodes > 1 && !slices.Contains(strings.Split(g.dir, "/"), c.host) {
 				return false // it is of another node, as far as is known
 			}
+			if c.form == detect.ProcessTable && c.pid != pid {
+				return false // one of many of the machine
+			}
 			return (c.pid == 0 || pid == 0 || c.pid == pid) && (t == "" || g.token() == "" || t == g.token()) && (c.stem == "" || c.stem == g.stem || !named[c.stem])
 		}
 		fitting := slices.DeleteFunc(slices.Clone(out), func(g *group) bool { return !describes(g) })

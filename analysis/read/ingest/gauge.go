@@ -50,7 +50,7 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	}
 	if at := slices.IndexFunc(found.All, func(s gauge.Sample) bool { return s.Figure == gauge.Unnamed }); at >= 0 {
 		first := &found.All[at]
-		r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Warning,
+		r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Note,
 			What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: how they go is told, and not of what",
 			Hint: "name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers"})
 	}
@@ -100,6 +100,29 @@ func listedPods(parse func(io.Reader, string) ([]*gauge.Node, int, []analysis.Pr
 		a.Outcome = wording.Plural(rows, "row", "rows")
 		return err
 	}
+}
+
+// listedProcesses reads what a listing of the processes of a machine tells of each: a part for every
+// one that is kept, and one for ended children whose parent is not told.
+func listedProcesses(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	dates := envelope.NewDates(r.written(p))
+	processes, rows, problems, err := gauge.ParseProcesses(io.TeeReader(body, dates), p.path)
+	r.problem(problems...)
+	begins := make([]int64, len(processes))
+	for i, process := range processes {
+		begins[i] = process.Begins
+	}
+	times := dates.Of(begins)
+	for i, process := range processes {
+		q := p.another(process.Point)
+		q.pid, q.cmdline, q.figures = process.PID, process.Args, process.Figures
+		q.section = processes[len(processes)-1].Point > 0
+		q.dated(times[i])
+		r.parts = append(r.parts, q)
+	}
+	a.Rows = rows
+	a.Outcome = wording.Plural(rows, "process", "processes")
+	return err
 }
 
 // readLog reads what a log says of limits and of what was not closed.

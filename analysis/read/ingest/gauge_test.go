@@ -19,6 +19,7 @@ func TestTotalsOfCounts(t *testing.T) {
 		{"a number beyond all counts", two("goroutines: 1e300"), analysis.Totals{Goroutines: new(largestCount)}},
 		{"sockets by their state", "12 ESTABLISHED\n40 CLOSE_WAIT\n", analysis.Totals{Sockets: new(52)}},
 		{"numbers below dates", "Wed Mar  4 00:00:01 UTC 2026\n220\nWed Mar  4 01:00:01 UTC 2026\n275\n", analysis.Totals{Numbers: new(220)}},
+		{"a listing of processes, of one with its threads", "  PID STAT  RSS THCNT CMD\n   10 S    2048    14 java -jar a.jar\n", analysis.Totals{Threads: new(14)}},
 		{"no dump, and a status", "Name:\tthumbd\nPid:\t812\nThreads:\t14\n", analysis.Totals{Threads: new(14)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -77,5 +78,32 @@ func TestThePodsOfANodeAreThoseOfAllItsNamespaces(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
+	}
+}
+
+func TestAListingOfProcessesTellsTheirMemory(t *testing.T) {
+	ps := "USER PID PPID RSS STAT COMMAND\nroot 4711 1 2048 S /usr/bin/kubelet --v=2\nroot 4712 1 1024 S /bin/sh\nroot 4713 9 0 Z [sh] <defunct>\n"
+	lsof := "COMMAND  PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\nkubelet 4711 root 3u REG 8,1 0 12 /var/log/a\n"
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"alone it is of each of them", map[string]string{"ps.txt": ps}, []string{"kubelet 2 MiB, 0 ended", "machine 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
+		{"beside a listing of descriptors it is of its process", map[string]string{"ps.txt": ps, "lsof.txt": lsof}, []string{"kubelet 2 MiB, 0 ended"}},
+		{"in another directory of the bundle as well", map[string]string{"sos/process/ps.txt": ps, "sos/process/lsof.txt": lsof}, []string{"kubelet 2 MiB, 0 ended"}},
+		{"two listings of one moment that differ in their columns", map[string]string{"ps_auxwww": ps, "ps_alxwww": ps}, []string{"kubelet 2 MiB, 0 ended", "machine 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
+		{"two listings are two captures", map[string]string{"ps.txt": "Fri Nov 27 10:00:00 UTC 2026\nPID RSS STAT COMMAND\n10 1024 S web\nFri Nov 27 11:00:00 UTC 2026\nPID RSS STAT COMMAND\n10 2048 S web\n"}, []string{"web 1 MiB, 0 ended", "web 2 MiB, 0 ended"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, s := range run(t, test.files).Snapshots {
+				got = append(got, fmt.Sprintf("%s %.0f MiB, %.0f ended", s.Process.Name.Value, s.Figures["process_resident_memory_bytes"]/(1<<20), s.Figures["ended_children"]))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }

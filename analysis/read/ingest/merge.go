@@ -58,7 +58,7 @@ func (g *group) profiles(leaked bool) *part {
 // by process or time.
 func groups(all []*part) []*group {
 	joinNested(all)
-	all = joinNamespaces(all)
+	all = joinProcesses(joinNamespaces(all))
 	var counts, logs, lists, parts []*part
 	for _, p := range all {
 		switch {
@@ -99,6 +99,28 @@ func joinNamespaces(all []*part) (out []*part) {
 					q.figures[name] += v
 				}
 				maps.Copy(q.namespaces, p.namespaces)
+				continue
+			}
+			first[k] = p
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// joinProcesses makes one of the listings of a directory that differ in their columns alone, as
+// collectors write them (ps_auxwww, ps_alxwww).
+func joinProcesses(all []*part) (out []*part) {
+	type key struct {
+		dir, host, token string
+		pid              int
+	}
+	first := map[key]*part{}
+	for _, p := range all {
+		if p.form == detect.ProcessTable && p.ordinal == 0 {
+			k := key{p.dir, p.host, p.token(), p.pid}
+			if q := first[k]; q != nil {
+				maps.Copy(q.figures, p.figures)
 				continue
 			}
 			first[k] = p
@@ -185,12 +207,12 @@ func groupsOf(parts []*part) []*group {
 	if len(out) == 0 { // nothing lists anything
 		for _, p := range parts {
 			_, machine := p.sysctls["fs.file-nr.allocated"]
-			p.alone = p.status != nil || p.clients != nil || machine || p.nodes > 0
+			p.alone = p.status != nil || p.clients != nil || machine || p.nodes > 0 || p.form == detect.ProcessTable
 			switch {
 			case p.name != "":
 			case p.clients != nil:
 				p.name = "jenkins" // whose script prints them
-			case machine:
+			case machine, p.form == detect.ProcessTable && p.pid == 0:
 				p.name = "machine"
 			case p.nodes > 0:
 				p.name = "node"

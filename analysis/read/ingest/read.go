@@ -355,6 +355,7 @@ var formats = map[string]formatReader{
 	detect.PackageJSON:     listedVersions(gauge.ParsePackageJSON),
 	detect.PodTable:        listedPods(gauge.ParsePods),
 	detect.PodJSON:         listedPods(gauge.ParsePodsJSON),
+	detect.ProcessTable:    listedProcesses,
 	detect.MetricsJSON:     measured(metrics.PagesJSON),
 	detect.LsofJSON:        listed(lsof.ParseJSON),
 	detect.Lsfd:            listed(lsof.ParseLsfd),

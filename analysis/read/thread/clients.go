@@ -40,6 +40,8 @@ type Client struct {
 	// Requests counts the running and queued calls by their normalised request:
 	// "GET http://10.0.0.1/api/v1/namespaces/ci/pods/<pod>/exec".
 	Requests map[string]int
+	// Calls counts the running calls by what they ask of the API: "exec of pods".
+	Calls map[string]int
 	// Settings are the lines below SETTINGS, verbatim.
 	Settings     []string
 	Line, Offset int64
@@ -126,7 +128,7 @@ func (p *clientParser) beginClient(l line.Line, s string) {
 	m := clientLine.FindStringSubmatch(s)
 	p.client = &Client{
 		Name: text(m[1]), Identity: text(m[2]), Running: -1, Queued: -1, MaxRequests: -1, MaxPerHost: -1,
-		ActiveConnections: -1, IdleConnections: -1, Requests: map[string]int{}, Line: l.Number, Offset: l.Offset,
+		ActiveConnections: -1, IdleConnections: -1, Requests: map[string]int{}, Calls: map[string]int{}, Line: l.Number, Offset: l.Offset,
 	}
 	p.section, p.listed = "", map[string]int{}
 }
@@ -155,6 +157,11 @@ func (p *clientParser) property(l line.Line, s string) {
 			request = otherRequests
 		}
 		c.Requests[request]++
+		if p.section == "RUNNING" {
+			if call := callOf(m[1], m[2]); c.Calls[call] > 0 || len(c.Calls) < mostCalls {
+				c.Calls[call]++
+			}
+		}
 		return
 	}
 	switch p.section {
@@ -269,6 +276,26 @@ func normalRequest(raw string) string {
 	return text(podName.ReplaceAllString(raw, "/pods/<pod>"))
 }
 
+// mostCalls bounds what the calls of a client ask for.
+const mostCalls = 50
+
+var apiPath = expression.Lazy(`^https?://[^/]+/apis?/(?:[^/?]+/)?v\d\w*/(?:namespaces/[^/?]+/)?([a-z]+)(?:/[^/?]+(?:/([a-z]+))?)?(?:[?#].*)?$`)
+
+// callOf names what a call asks of the API of Kubernetes, without names of pods and namespaces.
+//
+//	callOf("GET", "https://10.0.0.1/api/v1/namespaces/ci/pods/agent-0/exec?command=cat") = "exec of pods"
+//	callOf("POST", "https://10.0.0.1/api/v1/namespaces/ci/pods") = "POST of pods"
+func callOf(method, address string) string {
+	m := apiPath.FindStringSubmatch(address)
+	switch {
+	case m == nil:
+		return "other calls"
+	case m[2] != "":
+		return m[2] + " of " + m[1]
+	}
+	return method + " of " + m[1]
+}
+
 var podName = expression.Lazy(`/pods/[^/]+`)
 
 func whole(s string) int {
@@ -283,8 +310,8 @@ func whole(s string) int {
 // k8s_queued_calls, k8s_connections (idle ones included) and k8s_idle_connections
 // as sums, k8s_max_concurrent_requests as the largest limit of a client,
 // k8s_clients_saturated and k8s_clients_idle (without any call) as counts. Each client has
-// k8s_client_running{ID}, k8s_client_queued{ID} and k8s_client_limit{ID}. What was not printed
-// has no figure.
+// k8s_client_running{ID}, k8s_client_queued{ID} and k8s_client_limit{ID}. k8s_call{WHAT} is how many
+// running calls of all clients ask for it. What was not printed has no figure.
 func (c Clients) Figures() map[string]float64 {
 	out := map[string]float64{"k8s_clients": float64(len(c.Clients))}
 	if len(c.Clients) == 0 {
@@ -300,6 +327,9 @@ func (c Clients) Figures() map[string]float64 {
 			put(out, "k8s_client_running{"+client.Identity+"}", client.Running)
 			put(out, "k8s_client_queued{"+client.Identity+"}", client.Queued)
 			put(out, "k8s_client_limit{"+client.Identity+"}", limit)
+		}
+		for call, n := range client.Calls {
+			sum(out, "k8s_call{"+call+"}", n)
 		}
 		sum(out, "k8s_running_calls", client.Running)
 		sum(out, "k8s_queued_calls", client.Queued)

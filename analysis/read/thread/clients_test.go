@@ -60,16 +60,17 @@ func TestAClientSummaryIsReadWhole(t *testing.T) {
 		{Name: "io.fabric8.kubernetes.client.DefaultKubernetesClient", Identity: "5b444398", Validity: -7, Valid: true, Running: 2, Queued: 1, MaxRequests: 2, MaxPerHost: 5,
 			ActiveConnections: 3, IdleConnections: 1, Line: 3, Offset: 30,
 			Requests: map[string]int{"GET http://10.0.0.1/api/v1/namespaces/ci/pods/<pod>/exec": 2, "POST https://10.0.0.1/api/v1/namespaces/ci/pods": 1},
+			Calls:    map[string]int{"exec of pods": 2},
 			Settings: []string{"Connect Timeout (ms): 5000", "Retry on failure true", "Max Concurrent Requests: 2", "Max Concurrent Requests per Host: 5"}},
 		{Name: "io.fabric8.kubernetes.client.DefaultKubernetesClient", Identity: "1b", MaxRequests: -1, MaxPerHost: -1, ActiveConnections: -1, IdleConnections: -1,
-			Requests: map[string]int{}, Line: 20, Offset: int64(strings.Index(clientText, "(io.fabric8.kubernetes.client.DefaultKubernetesClient@1b"))},
+			Requests: map[string]int{}, Calls: map[string]int{}, Line: 20, Offset: int64(strings.Index(clientText, "(io.fabric8.kubernetes.client.DefaultKubernetesClient@1b"))},
 	}}
 	if diff := cmp.Diff(want, c); diff != "" || len(problems) > 0 {
 		t.Errorf("problems %q (-want +got):\n%s", problems, diff)
 	}
 	figures := map[string]float64{"k8s_clients": 2, "k8s_running_calls": 2, "k8s_queued_calls": 1, "k8s_max_concurrent_requests": 2,
 		"k8s_clients_saturated": 1, "k8s_clients_idle": 1, "k8s_connections": 3, "k8s_idle_connections": 1,
-		"k8s_client_running{5b444398}": 2, "k8s_client_queued{5b444398}": 1, "k8s_client_limit{5b444398}": 2,
+		"k8s_call{exec of pods}": 2, "k8s_client_running{5b444398}": 2, "k8s_client_queued{5b444398}": 1, "k8s_client_limit{5b444398}": 2,
 		"k8s_client_running{1b}": 0, "k8s_client_queued{1b}": 0}
 	if diff := cmp.Diff(figures, c.Figures()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
@@ -156,5 +157,22 @@ func TestForeignFormsAreKnownByTheirLines(t *testing.T) {
 		if ok != (want != "") || !strings.Contains(p.What, want) {
 			t.Errorf("%q: %v %+v", text, ok, p)
 		}
+	}
+}
+
+func TestACallIsNamedWithoutNames(t *testing.T) {
+	for _, test := range []struct{ name, method, address, want string }{
+		{"a subresource of a pod", "GET", "https://10.0.0.1/api/v1/namespaces/ci/pods/agent-0/exec?command=cat", "exec of pods"},
+		{"a pod", "GET", "https://10.0.0.1/api/v1/namespaces/ci/pods/agent-0", "GET of pods"},
+		{"all pods of a namespace", "GET", "http://k8s/api/v1/namespaces/ci/pods?watch=true", "GET of pods"},
+		{"another group, of no namespace", "PATCH", "https://k8s/apis/apps/v1/deployments/web", "PATCH of deployments"},
+		{"another address", "GET", "https://registry.example/v2/", "other calls"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "Active K8s Clients\n(a.B@1)\n* RUNNING 1\n  * Request{method=" + test.method + ", url=" + test.address + "}\n* QUEUED 1\n  * Request{method=PUT, url=https://k8s/api/v1/nodes}\n"
+			if c, _ := clients(t, text); len(c.Clients) != 1 || !cmp.Equal(c.Clients[0].Calls, map[string]int{test.want: 1}) {
+				t.Errorf("%+v, want one %s", c.Clients, test.want)
+			}
+		})
 	}
 }

@@ -493,7 +493,9 @@ func TestTheClientsOfTheSeriesAreThoseOfItsTruth(t *testing.T) {
 			"k8s_clients_saturated": saturated[i], "k8s_max_concurrent_requests": 32,
 			"k8s_clients_idle": figures["k8s_clients_idle"], "k8s_connections": figures["k8s_connections"], "k8s_idle_connections": figures["k8s_idle_connections"],
 		}
-		maps.DeleteFunc(figures, func(name string, _ float64) bool { return strings.HasPrefix(name, "k8s_client_") }) // of each client
+		maps.DeleteFunc(figures, func(name string, _ float64) bool {
+			return strings.HasPrefix(name, "k8s_client_") || strings.HasPrefix(name, "k8s_call{")
+		}) // of each client and call
 		if diff := cmp.Diff(want, figures); diff != "" {
 			t.Errorf("%s: figures (-want +got):\n%s", name, diff)
 		}

@@ -15,6 +15,8 @@ type Action struct {
 	Command string `json:"command,omitempty"`
 	// Captures reports a step that is nothing but its command.
 	Captures bool `json:"captures,omitempty"`
+	// Asks reports a step that a correction of the case takes: what numbers are of.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // takeCaptures is the step whose command takes the captures that decide.
@@ -138,7 +140,7 @@ func (d *diagnosing) name(l answer) *Action {
 		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
 	}
 	if s.lead(l.finding).Kind == analysis.KindCount {
-		return &Action{Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
+		return &Action{Asks: true, Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
 	}
 	out := &Action{Text: "A count names nobody. Take captures that do, " + d.decisive(l) + ":", Captures: true, Command: d.collect(s, d.decidesIn(l))}
 	if s.lead(l.finding).Kind == analysis.KindGoroutine {

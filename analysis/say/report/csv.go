@@ -15,7 +15,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// CSV writes the families of every series, one row each, with one column for each
+// CSV writes the families and gauges of every series, one row each, with one column for each
 // snapshot: RFC 4180, UTF-8, the first row names the columns. Empty cells were not
 // captured.
 //
@@ -39,8 +39,26 @@ func CSV(w io.Writer, r Report) error {
 			}
 			s.row(append(row, counts...))
 		}
+		for i := range series.Gauges {
+			s.row(series.gaugeRow(&series.Gauges[i], len(head), len(labels), at))
+		}
 	}
 	return s.end()
+}
+
+// gaugeRow is a gauge as a row of the families: its kind is "gauge".
+func (s *Series) gaugeRow(g *Gauge, before, labels int, at map[string]int) []any {
+	row := make([]any, before+labels)
+	for i := range row {
+		row[i] = ""
+	}
+	row[0], row[1], row[2], row[3], row[7] = s.Process, s.Host, "gauge", g.Name, g.Unit
+	for i, id := range s.Snapshots {
+		if column, ok := at[id]; ok && i < len(g.Values) && g.Values[i] != nil {
+			row[before+column] = *g.Values[i]
+		}
+	}
+	return row
 }
 
 // snapshotColumns returns a column for each label. Series whose snapshots have equal
@@ -270,6 +288,8 @@ func sheetCell(v any) string {
 		if v.Known() {
 			return strconv.Itoa(v.N)
 		}
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	case *int64:
 		if v != nil {
 			return strconv.FormatInt(*v, 10)

@@ -204,3 +204,28 @@ func TestEverySnapshotOfASeriesHasItsColumn(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestGaugesAreRowsOfTheTableOfACase(t *testing.T) {
+	in := leak("a", 3)
+	for i := range in {
+		in[i].Figures = map[string]float64{"pods_on_node": float64(11 + i), "process_resident_memory_bytes": 1.5 * (1 << 20)}
+	}
+	in[1].Figures = nil
+	var b bytes.Buffer
+	if err := CSV(&b, Build(in, nil, Options{}).Report); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows {
+		if row[2] == "gauge" {
+			got = append(got, row[0]+" "+row[3]+" "+row[7]+": "+strings.Join(row[len(row)-3:], ", "))
+		}
+	}
+	if diff := cmp.Diff([]string{"a pods_on_node : 11, , 13", "a process_resident_memory_bytes MiB: 1.5, , 1.5"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -24,6 +24,11 @@ type gaugeWord struct {
 	bytes bool
 }
 
+const (
+	processMemory = "process_resident_memory_bytes"
+	endedChildren = "ended_children"
+)
+
 // gaugeWords are the figures that are gauges, in the order in which they are told. What a
 // capture counts itself, such as its descriptors, is told there.
 var gaugeWords = []gaugeWord{
@@ -36,8 +41,9 @@ var gaugeWords = []gaugeWord{
 	{figure: "sandboxes_notready", one: "pod sandbox that is not ready", many: "pod sandboxes that are not ready"},
 	{figure: "kubelet_running_pods", one: "running pod", many: "running pods"},
 	{figure: "resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},
-	{figure: "process_resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},
+	{figure: processMemory, one: "MiB of memory", many: "MiB of memory", bytes: true},
 	{figure: "os_threads", one: "OS thread", many: "OS threads"},
+	{figure: endedChildren, one: "ended child that nobody waited for", many: "ended children that nobody waited for"},
 	{figure: "k8s_clients", one: "Kubernetes client", many: "Kubernetes clients"},
 	{figure: "k8s_running_calls", one: "running call", many: "running calls"},
 	{figure: "k8s_queued_calls", one: "queued call", many: "queued calls"},
@@ -52,9 +58,26 @@ func (g *Gauge) Word() string {
 	return "Memory, MiB"
 }
 
-func (g *Gauge) words() gaugeWord {
-	at := slices.IndexFunc(gaugeWords, func(w gaugeWord) bool { return w.figure == g.Name })
+func (g *Gauge) words() gaugeWord { return wordsOfGauge(g.Name) }
+
+func wordsOfGauge(figure string) gaugeWord {
+	at := slices.IndexFunc(gaugeWords, func(w gaugeWord) bool { return w.figure == figure })
 	return gaugeWords[at]
+}
+
+// ofProcess reports gauges that are of a process, and not of a node or a machine.
+func (s *Series) ofProcess() bool {
+	return slices.ContainsFunc(s.Gauges, func(g Gauge) bool { return g.words().bytes || g.Name == endedChildren })
+}
+
+// lastOfGauge is the last value of a gauge, 0 without one.
+func (s *Series) lastOfGauge(figure string) float64 {
+	for i := range s.Gauges {
+		if counts := s.Gauges[i].Counts(); s.Gauges[i].Name == figure {
+			return float64(counts[counts.LastAt()].N)
+		}
+	}
+	return 0
 }
 
 const mebibyte = 1 << 20

@@ -26,6 +26,10 @@ type Pool struct {
 	Saturated bool `json:"saturated"`
 	Full      *int `json:"full,omitempty"`
 	Queues    *int `json:"queues,omitempty"`
+	// Held is what most of the running ones are for at the end, HeldBy how many of them: "exec of
+	// pods". It is "" where the captures do not tell.
+	Held   string `json:"held,omitempty"`
+	HeldBy int    `json:"held_by,omitempty"`
 }
 
 // poolWord is how a pool of a name is told.
@@ -53,10 +57,32 @@ func (j *JudgedSeries) workPools() (out []Pool) {
 		p := Pool{Name: x.Name, Label: x.Label, LimitStated: x.Stated, Running: nullable(x.Running), Queued: nullable(x.Queued), Limit: nullable(x.Limit)}
 		if x.Full >= 0 {
 			p.Saturated, p.Full, p.Queues = true, &x.Full, &x.Queues
+			if x.Name == analysis.KubernetesClient {
+				p.Held, p.HeldBy = j.heldCalls()
+			}
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// heldCalls is what at least half of the calls ask for that run at the end.
+func (j *JudgedSeries) heldCalls() (what string, n int) {
+	figures := j.Snapshots[len(j.Snapshots)-1].Figures
+	all := 0.0
+	for name, v := range figures {
+		call, ok := strings.CutPrefix(name, "k8s_call{")
+		if !ok {
+			continue
+		}
+		if all += v; int(v) > n || int(v) == n && call < what {
+			what, n = call, int(v)
+		}
+	}
+	if 2*n < int(all) {
+		return "", 0
+	}
+	return strings.TrimSuffix(what, "}"), n
 }
 
 // nullable are values with null for NaN.
@@ -174,6 +200,9 @@ func (j *JudgedSeries) ofPool(name string) (out []string) {
 
 // text is how many ran and waited in each capture.
 func (p *Pool) text() string {
+	if p.Held != "" {
+		return fmt.Sprintf("It ran %s, of at most %s, while %s waited; %d of the last %s are %s.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued), p.HeldBy, poolWords[p.Name].them, p.Held)
+	}
 	if !p.LimitStated {
 		return fmt.Sprintf("It ran %s, and no limit is stated, while %s waited.", courseOfValues(p.Running), courseOfValues(p.Queued))
 	}

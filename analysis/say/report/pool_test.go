@@ -27,6 +27,29 @@ func full(label string, queued float64, goroutines int) analysis.Snapshot {
 	return s
 }
 
+func TestWhatHoldsTheSlotsIsTold(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		calls map[string]float64
+		want  string
+	}{
+		{"all of one kind", map[string]float64{"exec of pods": 32}, "; 32 of the last calls are exec of pods."},
+		{"half of one kind", map[string]float64{"exec of pods": 16, "GET of pods": 15, "GET of nodes": 1}, "; 16 of the last calls are exec of pods."},
+		{"fewer", map[string]float64{"exec of pods": 15, "GET of pods": 14, "GET of nodes": 3}, "waited."},
+		{"none listed", nil, "waited."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			last := full("t1", 9, 0)
+			for call, n := range test.calls {
+				last.Figures["k8s_call{"+call+"}"] = n
+			}
+			if d := Build([]analysis.Snapshot{full("t0", 3, 0), last}, nil, Options{}).Report.Diagnosis; !strings.HasSuffix(d.Proof, test.want) {
+				t.Errorf("%q, want %q at its end", d.Proof, test.want)
+			}
+		})
+	}
+}
+
 func TestASaturatedPoolComesAfterALeakAndBeforeWhatMayLeak(t *testing.T) {
 	saturated := Build([]analysis.Snapshot{full("t0", 3, 0), full("t1", 9, 0)}, nil, Options{}).Report
 	if d := saturated.Diagnosis; d.Verdict != analysis.Saturated || d.State != string(Saturated) || d.Sentence != "Kubernetes client of jenkins runs 32 of 32 calls and 9 wait (3, 9); no leak is shown." {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ const (
 	NotCompared State = "cannot be compared"
 	// Logged is a case of logs alone.
 	Logged State = "by its log"
+	// Counted is a case of numbers of a process that say what it takes and not what it holds: memory.
+	Counted State = "by its numbers"
 	// NoProcess is a case of counts that are of no process: pods of a node.
 	NoProcess   State = "no process"
 	NoLeakSeen  State = "no leak seen"
@@ -28,7 +31,9 @@ const (
 )
 
 // ofNoDump reports the answer of a case in which no capture shows what a process holds.
-func (s State) ofNoDump() bool { return s == Saturated || s == Logged || s == NoProcess }
+func (s State) ofNoDump() bool {
+	return s == Saturated || s == Logged || s == Counted || s == NoProcess
+}
 
 // OfCounts reports an answer that needs no second capture: a pool, a log, a listing.
 func (d *Diagnosis) OfCounts() bool {
@@ -47,6 +52,9 @@ type resting struct {
 	// rank orders the processes of a case: what is wrong, what rose, several captures, one.
 	rank int
 }
+
+// whatMemoryHolds says what names what a process keeps in memory.
+const whatMemoryHolds = "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram) or a heap snapshot (Node)."
 
 // The ranks of resting processes.
 const (
@@ -70,11 +78,21 @@ func (d *diagnosing) unaccused() Diagnosis {
 	}
 	first := &all[0]
 	tail := ""
-	if n := len(all) - max(1, first.shared); n > 0 {
+	if first.state == Counted {
+		slices.SortStableFunc(all, func(a, b resting) int { return cmp.Or(a.rank-b.rank, d.heavier(a, b)) })
+	}
+	ended, nobody := "", 0
+	if first.state == Counted {
+		ended, nobody = d.endedChildren(all[1:])
+	}
+	if n := len(all) - max(1, first.shared) - nobody; n > 0 {
 		tail = "; " + wording.Plural(n, "more process was read", "more processes were read")
 		if first.state == NoProcess {
 			tail = fmt.Sprintf("; %d more %s read", n, wording.Fit(n, "was", "were"))
 		}
+	}
+	if ended != "" {
+		tail = "; " + ended + tail
 	}
 	if side := d.r.replicas(); side != nil && first.rank == restsAlone && first.state == OneDump {
 		first.shorter, tail = d.sideBySide(side), ""
@@ -106,6 +124,29 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Proof = "One dump cannot say what grows."
 	}
 	return out
+}
+
+// heavier orders processes of one rank by their memory at the end, the one with the most first.
+func (d *diagnosing) heavier(a, b resting) int {
+	return cmp.Compare(d.r.Series[b.series].lastOfGauge(processMemory), d.r.Series[a.series].lastOfGauge(processMemory))
+}
+
+// endedChildren tells how many children have ended that nobody waited for, of processes that a
+// sentence does not name, and how many of these are no process: a listing did not tell the parents.
+func (d *diagnosing) endedChildren(all []resting) (text string, nobody int) {
+	n := 0.0
+	for i := range all {
+		s := &d.r.Series[all[i].series]
+		ended := s.lastOfGauge(endedChildren)
+		if n += ended; ended > 0 && s.lastOfGauge(processMemory) == 0 {
+			nobody++
+		}
+	}
+	if n == 0 {
+		return "", 0
+	}
+	w := wordsOfGauge(endedChildren)
+	return wording.Plural(int(n), w.one, w.many), nobody
 }
 
 // resting are the processes of a case in which no finding rose, the first one to be told first.
@@ -171,6 +212,12 @@ func (d *diagnosing) rest(series int) resting {
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.rank = NoProcess, restsAlone
 		out.text = s.hosted() + ": " + s.gaugesText() + "; nothing else was captured"
+		if s.ofProcess() {
+			out.state = Counted
+		}
+		if s.Memory != nil {
+			out.rank = restsRisen
+		}
 		return out
 	}
 	if len(s.Snapshots) == 1 {
@@ -428,6 +475,14 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			hold, command = "Find the process that holds most of them.", "lsof -nP | awk '{print $1, $2}' | sort | uniq -c | sort -rn | head"
 		}
 		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: command}
+	case Counted:
+		switch {
+		case s.Memory != nil:
+			return &Action{Text: whatMemoryHolds}
+		case s.lastOfGauge(endedChildren) > 0:
+			return &Action{Text: "Let the parent wait for each child that ends, or start it again: its children go with it."}
+		}
+		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case NoProcess:
 		if action := s.upgrade(); action != nil {
 			return action
@@ -443,7 +498,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			return &Action{Text: "Remove each watch before what it is on is unmounted or removed, or close its instance then."}
 		}
 		if r.state == NoLeakSeen && s.Memory != nil {
-			return &Action{Text: "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram) or a heap snapshot (Node)."}
+			return &Action{Text: whatMemoryHolds}
 		}
 		if r.state == NoLeakSeen {
 			return nil

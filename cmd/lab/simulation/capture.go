@@ -107,6 +107,8 @@ func (w *world) evidence(f form, at float64, identified bool) []file {
 		files = append(files, file{"lsof.txt", w.lsof(at)})
 	case watches:
 		files = append(files, w.fdinfo(at)...)
+	case totals:
+		return []file{{"metrics.txt", w.metrics(at)}}
 	}
 	if identified || f == watches {
 		files = append(files, file{"status", w.status(at)})

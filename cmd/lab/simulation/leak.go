@@ -55,6 +55,8 @@ func leaks() []Class {
 			Definition: "As leak-beside-load, in dumps without identities."},
 		{Name: "leak-growing-load", Leak: true, regimes: middle(), make: leakGrowingLoad,
 			Definition: "15 to 150 members leak, one for each so many requests of a known rate that grows by 1.3 to 1.8."},
+		{Name: "leak-totals", Leak: true, form: totals, regimes: middle(), make: leakFlatLoad,
+			Definition: "As leak-flat-load, in metrics that count goroutines and show none."},
 		{Name: "leak-per-request", Leak: true, regimes: middle(), make: leakPerRequest(true),
 			Definition: "One of so many requests leaves a member, 20 to 150 in all, beside 5 to 40 in progress; their known rate grows exponentially to 2 to 5 times."},
 		{Name: "leak-per-request-counts", Leak: true, form: debug1, regimes: middle(), make: leakPerRequest(false),

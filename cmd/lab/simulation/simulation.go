@@ -54,6 +54,7 @@ const (
 	java
 	sockets
 	watches
+	totals // a page of metrics, which counts goroutines and shows none
 )
 
 // flaw is what is wrong with the captures of a class.
@@ -88,6 +89,9 @@ func (c Class) Series(seed uint64, run, n int) *Series {
 	w.background(c.form)
 	w.settle()
 	s := &Series{world: w, Marks: w.marks, Apart: w.apart, ended: w.ended}
+	if c.form == totals {
+		s.Marks = []string{""} // all that is said is of the one count
+	}
 	for _, at := range w.times {
 		s.Counts = append(s.Counts, w.subjects(at))
 	}

@@ -15,6 +15,7 @@
 //	    watches.jsonl                                   what each watched file handle leads to: WatchTarget
 //	    goroutine.debug1.txt goroutine.pb goroutine.debug2.txt
 //	    goroutine-fds.txt                               "GOROUTINE FD": what the goroutines of debug=2 wait for
+//	    pods.txt containers.txt                         of the node of a kubelet or container runtime
 //	    metrics.txt lsof.txt thread-dump.txt node-report.json sigquit.txt
 //	    manifest.json                                   Manifest, written last
 //

@@ -262,3 +262,51 @@ func TestALineForKubectlIsOneThatAShellUnderstands(t *testing.T) {
 		t.Error("a pod without its namespace was taken")
 	}
 }
+
+func TestBesideAKubeletThePodsOfItsNodeAreListed(t *testing.T) {
+	const table = "NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE   IP         NODE    NOMINATED NODE   READINESS GATES\nshop        web-0   1/1     Running   3          1h    10.1.0.1   node1   <none>           <none>\n"
+	for name, c := range map[string]struct {
+		program, script string
+		figure          string
+		want            float64
+	}{
+		"crictl":             {"crictl", "#!/bin/sh\ntest $1 = pods && printf 'POD ID   CREATED   STATE   NAME   NAMESPACE   ATTEMPT   RUNTIME\\n0a   1 hour ago   Ready   web   shop   0   (default)\\n' || printf 'CONTAINER   IMAGE   CREATED   STATE   NAME   ATTEMPT   POD ID   POD\\n0a   sha256:1   1 minute ago   Running   web   0   1   web\\n'\n", "containers_running", 1},
+		"kubectl":            {"kubectl", "#!/bin/sh\nprintf '" + strings.ReplaceAll(table, "\n", "\\n") + "'\n", "pod_restarts", 3},
+		"one that is denied": {"kubectl", "#!/bin/sh\necho forbidden >&2; exit 1\n", "pod_restarts", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin := t.TempDir()
+			if err := os.WriteFile(filepath.Join(bin, c.program), []byte(c.script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			sleep, err := exec.LookPath("sleep")
+			if err != nil {
+				t.Fatal(err)
+			}
+			kubelet := filepath.Join(bin, "kubelet") // the kernel names a program after the link
+			if err := os.Symlink(sleep, kubelet); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", bin+":/bin:/usr/bin")
+			command := exec.Command(kubelet, "600")
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { command.Process.Kill(); command.Wait() })
+			file := filepath.Join(t.TempDir(), "capture.tar.gz")
+			a, err := capture.NewArchive(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := capture.Run(t.Context(), capture.Config{Targets: []capture.Target{{PID: command.Process.Pid}}, NoLsof: true}, a); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, file).Snapshots; len(got) != 1 || got[0].Figures[c.figure] != c.want {
+				t.Errorf("%d snapshots, %s is %v, want one and %v", len(got), c.figure, got[0].Figures[c.figure], c.want)
+			}
+		})
+	}
+}

@@ -29,6 +29,9 @@ func (v *visit) tools(ctx context.Context) {
 		v.threads(ctx)
 	}
 	v.p.attached = true
+	if servesPods[v.p.identity.Name] {
+		v.listPods(ctx)
+	}
 	if v.p.node {
 		v.nodeReport(ctx)
 	}
@@ -61,6 +64,27 @@ func (v *visit) lsof(ctx context.Context) {
 		}
 		return err
 	})
+}
+
+// servesPods are the processes whose demand is the pods and containers of their node.
+var servesPods = map[string]bool{"kubelet": true, "containerd": true, "crio": true, "cri-dockerd": true}
+
+// listPods lists the pods and containers of the node, by crictl or else by kubectl. A program that does
+// not answer costs its own step only.
+func (v *visit) listPods(ctx context.Context) {
+	list := func(file, program string, args ...string) bool {
+		found, err := exec.LookPath(program)
+		if err != nil {
+			return false
+		}
+		v.take(ctx, program, file, func(ctx context.Context, w io.Writer) error { return output(ctx, w, nil, found, args...) })
+		return true
+	}
+	if list("pods.txt", "crictl", "pods") {
+		list("containers.txt", "crictl", "ps", "-a")
+		return
+	}
+	list("pods.txt", "kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", "spec.nodeName="+v.c.cfg.Host, "--request-timeout=10s")
 }
 
 // output runs a program to its end. If ctx ends first, the program is killed with all
