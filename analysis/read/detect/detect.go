@@ -61,6 +61,7 @@ const (
 	Metrics         Kind = "metrics"       // Prometheus text
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	Counts          Kind = "counts"        // numbers over time, of wc, grep and logs
+	Jolokia         Kind = "jolokia"       // numbers of beans by the HTTP bridge of JMX
 	LimitLog        Kind = "limit-log"     // a log in which a limit was met or something was not closed
 	VersionList     Kind = "versions"      // of dpkg, rpm, npm ls, Jenkins plugins, go version -m
 	PackageJSON     Kind = "package-json"  // package.json and the lock file of npm

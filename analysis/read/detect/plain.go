@@ -81,6 +81,8 @@ func (v *view) json() (Result, bool) {
 		return high(MetricsJSON, "JSON with Gauges and Counters, the metrics of a HashiCorp agent")
 	case gauge.IsPackageJSON(v.Path, trimmed):
 		return high(PackageJSON, "packages of npm with their versions")
+	case gauge.IsJolokia(trimmed):
+		return high(Jolokia, "JSON of Jolokia, with the bean that was asked for")
 	case gauge.IsPodsJSON(trimmed):
 		return high(PodJSON, "JSON of kubectl get pods")
 	case keys("threadDump"):

@@ -112,6 +112,9 @@ func (v *view) versions() (Result, bool) {
 
 // counts are numbers with known names, or below dates and prompts, in most lines.
 func (v *view) counts() (Result, bool) {
+	if gauge.IsAssignments(v.lines) {
+		return medium(Counts, "numbers of a page of \"key = value\"")
+	}
 	samples, others := gauge.Tell(v.lines, v.Path)
 	named := v.count(func(l string) bool { return !isNumber(strings.TrimSpace(l)) })
 	if samples < 2 || others > samples || named == 0 && gauge.IsUnnamed(v.Path) {

@@ -137,6 +137,25 @@ func Tell(lines []string, name string) (samples, others int) {
 	return samples, others
 }
 
+// IsAssignments reports a page of "key = value" below "section:", as consul info prints it, with a
+// number that the table knows.
+func IsAssignments(lines []string) bool {
+	rows, known := 0, false
+	for _, l := range lines {
+		text := strings.TrimSpace(l)
+		m := assignment.FindStringSubmatch(text)
+		if m != nil && m[1] != "" {
+			known = known || ofLabel(m[1]) != ""
+		}
+		if m != nil {
+			rows++
+		}
+	}
+	return known && rows >= 8 && 10*rows >= 9*len(lines)
+}
+
+var assignment = expression.Lazy(`^(?:[a-z_]+:|([a-z][\w.]*) = .*)$`)
+
 // IsUnnamed reports whether the name of a file does not say what its numbers are of.
 func IsUnnamed(name string) bool { return ofName(name) == "" }
 

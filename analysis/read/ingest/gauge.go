@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
@@ -21,10 +22,16 @@ const (
 	largestCount = 1 << 30
 )
 
-// readGauges reads counts over time: a part for every process at each point.
-func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+// countsBy reads counts over time: a part for every process at each point.
+func countsBy(parse func(io.Reader, string, time.Time, int) (gauge.Samples, []analysis.Problem, error)) formatReader {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		return readGauges(r, body, p, a, parse)
+	}
+}
+
+func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact, parse func(io.Reader, string, time.Time, int) (gauge.Samples, []analysis.Problem, error)) error {
 	dates := envelope.NewDates(r.written(p))
-	found, problems, err := gauge.Parse(io.TeeReader(body, dates), p.path, r.written(p), mostPoints)
+	found, problems, err := parse(io.TeeReader(body, dates), p.path, r.written(p), mostPoints)
 	r.problem(problems...)
 	times := dates.Of(found.Begins)
 	type key struct {
@@ -39,7 +46,7 @@ func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 		if q == nil {
 			q = p.another(s.Point)
 			q.pid, q.name, q.host, q.section = max(q.pid, s.Owner.PID), s.Owner.Program, s.Owner.Host, len(found.Begins) > 1
-			q.within, q.figures = s.Within, map[string]float64{}
+			q.form, q.within, q.figures = detect.Counts, s.Within, map[string]float64{}
 			if q.dated(times[s.Point]); !s.Stamp.Time.IsZero() {
 				q.dated(s.Stamp)
 			}
