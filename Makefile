@@ -1,4 +1,4 @@
-# leakdiff: `make run` starts the web app, `make test` proves it.
+# leakdiff: `make run` shows the answer of a sample, `make test` proves the program.
 SHELL   := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 BUILD   := .build
@@ -8,9 +8,12 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
+.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
 
 run: build
+	$(BINARY) demo
+
+serve: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
 
 # Static: leakdiff collect is copied to nodes and into containers with another libc, or none.

@@ -116,7 +116,7 @@ func TestFindingsOfTheCorpusNameTheirClasses(t *testing.T) {
 		series, process string
 		want            []string
 	}{
-		{"kubelet-probe-leak", "kubelet", []string{"housekeeping", "inotify", "pod_worker", "prober"}},
+		{"kubelet-probe-leak", "kubelet", []string{"housekeeping", "inotify", "pod_worker", "prober", "runtime-call"}},
 		{"inotify-leak", "", []string{"inotify"}},
 		{"clientgo-informer-recreate", "", []string{"watch-informer"}},
 		{"node-agent-leak", "", []string{"node-agent"}},
@@ -164,7 +164,7 @@ func sampleReport(t *testing.T, name string) (report.Report, string) {
 
 func TestTheKubeletSampleIsToldWithTheRightAdvice(t *testing.T) {
 	r, file := sampleReport(t, "kubelet-probe-leak")
-	if d := cmp.Diff([]string{"housekeeping", "inotify", "pod_worker", "prober"}, classesOf(r, "kubelet")); d != "" {
+	if d := cmp.Diff([]string{"housekeeping", "inotify", "pod_worker", "prober", "runtime-call"}, classesOf(r, "kubelet")); d != "" {
 		t.Error(d)
 	}
 	for format, known := range map[string][]string{

@@ -99,6 +99,25 @@ func fullVersion() string {
 // errVerdictReached ends report with status 1.
 var errVerdictReached = errors.New("the --fail-on verdict was reached")
 
+// firstHelp is for who does not know a command yet.
+const firstHelp = `leakdiff tells what leaks.
+
+  leakdiff demo                       opens the answer of a sample in the browser
+  leakdiff report FILE...             prints what leaks in dumps, listings and archives
+  leakdiff serve                      takes files in the browser and keeps the answers
+  leakdiff collect --pid PID          captures a process in rounds
+  leakdiff --help                     lists all commands
+`
+
+// helpOf names the help of the command whose line was wrong.
+func helpOf(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		return "run " + wrong.Context.Selected().FullPath() + " --help for what it takes"
+	}
+	return "run leakdiff --help for the commands"
+}
+
 // Run executes one command line and returns the exit status.
 func (m *Main) Run(ctx context.Context, args []string) int {
 	var c commands
@@ -112,7 +131,11 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		fmt.Fprintln(m.Stderr, "leakdiff:", err)
 		return exitError
 	}
-	if len(args) > 0 && args[0] == "help" {
+	if len(args) == 0 {
+		fmt.Fprint(m.Stdout, firstHelp)
+		return exitDone
+	}
+	if args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	line, err := parser.Parse(args)
@@ -121,7 +144,7 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	}
 	if err != nil {
 		fmt.Fprintln(m.Stderr, "leakdiff:", err)
-		fmt.Fprintln(m.Stderr, "run leakdiff --help for the commands")
+		fmt.Fprintln(m.Stderr, helpOf(err))
 		if bisects(args) {
 			return exitAbort
 		}

@@ -36,7 +36,7 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 		return captureOut{}, err
 	}
 	r := c.Report
-	out := captureOut{Next: r.Diagnosis.Next, rest: rest{Left: left{}}}
+	out := captureOut{Next: r.Diagnosis.Capture(), rest: rest{Left: left{}}}
 	var all []decides
 	for i := range r.Series {
 		s := &r.Series[i]

@@ -77,6 +77,8 @@ type AnswerDo struct {
 	Text, Command string
 	// Link is the page that takes what the step asks for.
 	Link string `json:",omitempty"`
+	// Then are the steps after it.
+	Then []AnswerDo `json:",omitempty"`
 }
 
 // commandWidth is how wide a command is on the page, in characters.
@@ -138,6 +140,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen())
 	if d.Next != nil && d.State != noLeak {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
+		for _, step := range d.Steps[min(1, len(d.Steps)):] {
+			a.Do.Then = append(a.Do.Then, AnswerDo{Text: Visible(step.Text), Command: Visible(step.Command)})
+		}
 		if d.Next.Asks && !m.in.Frozen {
 			a.Do.Link = caseURL(m.in.ID) + "/identity"
 		}
@@ -269,7 +274,7 @@ func (m *caseMaker) anchors(c *Case) map[placedRank]string {
 	return out
 }
 
-// answerChips are the state, a limit that is near, and the end.
+// answerChips are the state, a limit that is near, the release that mends it, and the end.
 func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	state := AnswerChip{Look: "stable", Text: Visible(d.State)}
 	switch {
@@ -283,6 +288,9 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	out := []AnswerChip{state}
 	if l := d.LimitClaim; l != nil && d.State != string(report.AtItsLimit) && (l.State == report.LimitReached || l.State == report.LimitSoon && l.HoursLeft <= nearHours) {
 		out = append(out, AnswerChip{Look: "limit", Text: Visible(l.Chip())})
+	}
+	if fix := m.in.Report.Fix(); fix != "" {
+		out = append(out, AnswerChip{Look: "limit", Text: Visible(fix)})
 	}
 	if series, at := d.End(); at >= 0 {
 		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + m.labelOf(m.in.Report.Series[series].Snapshots[at])})

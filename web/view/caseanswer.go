@@ -305,11 +305,23 @@ func (d *AnswerDo) blocks() document.Blocks {
 		return nil
 	}
 	copied := "do-text"
-	if d.Command != "" {
+	if d.Command != "" && len(d.Then) == 0 {
 		copied = "do-command"
 	}
 	out := document.Group{Role: "section", Look: "dofirst", LabelledBy: "h-do"}
 	out.Add(document.Group{Look: "dh", Blocks: document.Blocks{document.Heading{Level: 2, ID: "h-do", Text: document.Words("Do this")}, copyPress(copied)}})
+	if len(d.Then) > 0 {
+		list := document.List{Look: "dosteps"}
+		for i, step := range append([]AnswerDo{*d}, d.Then...) {
+			item := document.Item{Blocks: document.Blocks{document.Words(strconv.Itoa(i+1) + ". " + step.Text)}}
+			if step.Command != "" {
+				item.Blocks.Add(document.Code{Label: "Command", Lines: strings.Split(step.Lines(), "\n")})
+			}
+			list.Items = append(list.Items, item)
+		}
+		out.Add(document.Group{ID: "do-text", Blocks: document.Blocks{list}})
+		return document.Blocks{out}
+	}
 	if d.Text != "" {
 		out.Add(document.Paragraph{ID: "do-text", Text: document.Words(d.Text)})
 	}

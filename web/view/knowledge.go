@@ -84,7 +84,7 @@ func knowledgeURL(kind, id string) string {
 func newClassAdvice(c *knowledge.Class, corrections []knowledge.Correction) ClassAdvice {
 	out := ClassAdvice{
 		Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
-		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(c.Remedy), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
+		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(slices.Concat(c.Own, c.Remedy)), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
 		UpstreamWhen: Visible(c.Upstream.When), Attach: visibles(c.Upstream.Attach),
 	}
 	for _, m := range c.Metrics {
@@ -398,7 +398,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Classes = append(k.Classes, a)
 		}
 	}
-	known := k.leaks(c, m, in.Remembered)
+	known, leads := k.leaks(c, m, in.Remembered)
 	for i := range c.Normal() {
 		n := &c.Normal()[i]
 		k.own(n.Origin)
@@ -417,6 +417,9 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 		}
 	}
 	k.Summary = fmt.Sprintf("%s, %s and %s", wording.PagePlural(int64(len(k.Classes)), "class", "classes"), wording.PagePlural(int64(known), "known leak", "known leaks"), wording.PagePlural(int64(len(k.Normal)), "normal stack", "normal stacks"))
+	if leads > 0 {
+		k.Summary += ", " + wording.PagePlural(int64(leads), "lead", "leads") + " that no capture can show"
+	}
 	if in.Query != "" {
 		k.Summary += " with these words"
 	}
@@ -441,10 +444,13 @@ func frames(c *knowledge.Class) string {
 	return strings.Join(all, " ")
 }
 
-// leaks groups the known leaks by class, those without one by their own group.
-func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) int {
+// leadGroup is the last group: entries that nothing in a capture can match.
+const leadGroup = "Leads"
+
+// leaks groups the known leaks by class, those without one by their own group, and leads apart.
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) (known, leads int) {
 	at := map[string]int{}
-	count := 0
+	var apart KnownGroup
 	for i := range c.Known() {
 		e := &c.Known()[i]
 		k.own(e.Origin)
@@ -455,22 +461,30 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered strin
 		if name == "" {
 			name = "Others"
 		}
-		if !m.keeps(e.ID, e.Title, e.Project, name, e.Affected, e.FixedIn, e.Trigger, e.Remedy, string(e.Status), strings.Join(e.Signature.Frames, " ")) {
+		if !m.keeps(e.ID, e.Title, e.Project, name, e.Affected, e.FixedIn, e.Trigger, e.Help(), string(e.Status), strings.Join(e.Signature.Frames, " ")) {
 			continue
-		}
-		count++
-		g, ok := at[name]
-		if !ok {
-			g = len(k.Groups)
-			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
 		}
 		entry := catalogued(e)
 		if e.Origin != "" && e.Origin == remembered {
 			entry.Edit = EntryURL(e.ID)
 		}
+		if e.IsLead() {
+			leads++
+			apart.Known = append(apart.Known, entry)
+			continue
+		}
+		known++
+		g, ok := at[name]
+		if !ok {
+			g = len(k.Groups)
+			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
+		}
 		k.Groups[g].Known = append(k.Groups[g].Known, entry)
 	}
-	return count
+	if apart.Name = leadGroup; leads > 0 {
+		k.Groups = append(k.Groups, apart)
+	}
+	return known, leads
 }
 
 // catalogued is an entry as the catalogue shows it, without any evidence.
@@ -482,7 +496,7 @@ func catalogued(e *knowledge.Entry) KnownLeak {
 	if len(e.Advisories) > 0 {
 		out.Facts = append(out.Facts, Pair{"Advisories", Visible(strings.Join(e.Advisories, ", "))})
 	}
-	out.facts(e.Affected, e.FixedIn, e.VerifiedBy, e.Trigger, e.Remedy)
+	out.facts(e.Affected, e.FixedIn, e.VerifiedBy, e.Trigger, e.Help())
 	s := e.Signature
 	out.Signature = visibles(s.Frames)
 	for _, by := range s.CreatedBy {

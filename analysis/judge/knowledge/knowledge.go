@@ -66,6 +66,8 @@ type Class struct {
 	FirstCheck string   `json:"first_check"`
 	Metrics    []Metric `json:"metrics,omitempty"`
 	Remedy     []string `json:"remedy"`
+	// Own are the steps of the remedy for who can change the code of the program.
+	Own []string `json:"own,omitempty"`
 	// Upgrades are steps of the remedy that the seen version may already contain.
 	Upgrades []Upgrade `json:"upgrades,omitempty"`
 	// Warnings belong before disruptive steps of the remedy.
@@ -161,6 +163,8 @@ type Entry struct {
 	BoundMinutes int    `json:"bound_minutes,omitempty"`
 	Trigger      string `json:"trigger,omitempty"`
 	Remedy       string `json:"remedy,omitempty"`
+	// Workaround is what helps until the remedy is done.
+	Workaround string `json:"workaround,omitempty"`
 	// Advisories are the CVE, GHSA and GO ids of the leak.
 	Advisories []string `json:"advisories,omitempty"`
 	URL        string   `json:"url,omitempty"`
@@ -503,3 +507,15 @@ func encode(doc Document) ([]byte, error) {
 	err := e.Encode(doc)
 	return b.Bytes(), err
 }
+
+// Help is the remedy with its workaround: "upgrade to 1.7.35; until then a restart clears it".
+func (e *Entry) Help() string {
+	if e.Workaround == "" {
+		return e.Remedy
+	}
+	return e.Remedy + "; until then " + e.Workaround
+}
+
+// IsLead reports an entry that no capture and no list of versions can match: it is read by people and
+// never named in an answer.
+func (e *Entry) IsLead() bool { return !e.Signature.Matchable() && e.Versions.Component == "" }

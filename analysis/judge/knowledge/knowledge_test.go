@@ -66,7 +66,7 @@ func TestClassesAreThoseOfAnEngineerOnCallAndSayWhatToDo(t *testing.T) {
 			t.Errorf("%s has no correction of common advice", class.Key)
 		}
 	}
-	want := []string{"pod_worker", "prober", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "queue-saturation", "client-throttling"}
+	want := []string{"runtime-call", "volume-operation", "pod_worker", "prober", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "queue-saturation", "client-throttling"}
 	if d := cmp.Diff(want, keys); d != "" {
 		t.Error(d)
 	}

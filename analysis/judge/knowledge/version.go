@@ -286,3 +286,33 @@ func (c *Catalogue) Fix(program, words string) (Versions, []Component) {
 	}
 	return Versions{Component: program, Fixed: releases}, []Component{{Name: program, Programs: []string{program}}}
 }
+
+// Project is the name of the component that a program is of, "" for one that no component names.
+func (c *Catalogue) Project(program string) string {
+	for i := range c.doc.Components {
+		if x := &c.doc.Components[i]; len(x.Programs) > 0 && program != "" && oneOf(x.Programs, program) {
+			return x.Name
+		}
+	}
+	return ""
+}
+
+// ReleaseFor is the release with a fix that is nearest to the seen one: of its line, else the next one
+// after it. It is "" where none is after it.
+//
+//	ReleaseFor("1.6.20", []string{"1.6.36", "1.7.21"}) = "1.6.36"
+//	ReleaseFor("1.6.20", []string{"2.0.12", "1.7.35"}) = "1.7.35"
+func ReleaseFor(seen string, fixed []string) string {
+	at, ok := newRelease(seen)
+	if !ok {
+		return ""
+	}
+	best, text := release{}, ""
+	for _, printed := range fixed {
+		r, ok := newRelease(printed)
+		if ok && r.compare(at) > 0 && (text == "" || r.compare(best) < 0) {
+			best, text = r, printed
+		}
+	}
+	return text
+}

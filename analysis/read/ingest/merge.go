@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -85,59 +84,6 @@ func groups(all []*part) []*group {
 		out = append(out, &group{dir: p.dir, stem: p.stem, ordinal: p.ordinal, parts: []*part{p}})
 	}
 	return out
-}
-
-// joinNamespaces makes one listing of the pods of a node of those of its namespaces, which collectors
-// write to a file each.
-func joinNamespaces(all []*part) (out []*part) {
-	type key struct{ dir, host, token string }
-	first := map[key]*part{}
-	for _, p := range all {
-		if k := (key{p.dir, p.host, p.token()}); p.nodes > 0 && p.ordinal == 0 {
-			if q := first[k]; q != nil && disjoint(q.namespaces, p.namespaces) {
-				for name, v := range p.figures {
-					q.figures[name] += v
-				}
-				maps.Copy(q.namespaces, p.namespaces)
-				continue
-			}
-			first[k] = p
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// joinProcesses makes one of the listings of a directory that differ in their columns alone, as
-// collectors write them (ps_auxwww, ps_alxwww).
-func joinProcesses(all []*part) (out []*part) {
-	type key struct {
-		dir, host, token string
-		pid              int
-	}
-	first := map[key]*part{}
-	for _, p := range all {
-		if p.form == detect.ProcessTable && p.ordinal == 0 {
-			k := key{p.dir, p.host, p.token(), p.pid}
-			if q := first[k]; q != nil {
-				maps.Copy(q.figures, p.figures)
-				continue
-			}
-			first[k] = p
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// disjoint reports that both listings tell their namespaces and have none in common.
-func disjoint(a, b map[string]bool) bool {
-	for name := range a {
-		if name == "" || b[name] {
-			return false
-		}
-	}
-	return !b[""]
 }
 
 // withLogs gives logs to the groups of their process, by its pid or else by its name, which is that

@@ -76,27 +76,28 @@ func (d *diagnosing) cured(l answer) string {
 	return "Cured by the restart so far: " + shown + " What began it was outside, or has not come back."
 }
 
-// next is one action, with a command where one can be copied.
-func (d *diagnosing) next(l answer) *Action {
+// next is one action by the finding alone, with a command where one can be copied. ofCode reports
+// that it changes the code of the program.
+func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 	s := &d.r.Series[l.series]
 	if l.finding.Kind == ObserverFinding {
-		return &Action{Text: fmt.Sprintf("Look at what %s waits for: one that holds its own lock, or waits for itself, never ends. Scrape less until then.", strings.TrimPrefix(strings.TrimSpace(l.subject.place), "in "))}
+		return &Action{Text: fmt.Sprintf("Look at what %s waits for: one that holds its own lock, or waits for itself, never ends. Scrape less until then.", strings.TrimPrefix(strings.TrimSpace(l.subject.place), "in "))}, false
 	}
 	if s.Unowned && l.finding.Verdict != analysis.Scaling {
-		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}
+		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}, false
 	}
-	out := &Action{Text: l.finding.Next}
+	out = &Action{Text: l.finding.Next}
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."
 	case l.claims.Opener != nil:
 		out.Text = fmt.Sprintf("%s ended %s and held them: look at what it opens to %s and never closes.", l.claims.Opener.Process, d.within(s, l.claims.EndedAt), s.self())
 	case v.Rose() && s.lead(l.finding).isTotal():
-		return d.name(l)
+		return d.name(l), false
 	case l.awaits():
 		out.Text = d.lookAtCalls(l)
 	case l.tied(s):
-		return s.untie()
+		return s.untie(), false
 	case l.queue != nil && len(l.queue.recursive()) == 0:
 		out.Text = d.lookAtHolder(l)
 	case l.claims.Released:
@@ -115,22 +116,22 @@ func (d *diagnosing) next(l answer) *Action {
 	case l.claims.State == Grew || l.claims.State == IsNew:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
-		out.Text = l.subject.remedy
+		out.Text, ofCode = l.subject.remedy, true
 	}
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {
-		out.Text = d.otherwise(l)
+		out.Text, ofCode = d.otherwise(l)
 	}
 	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
 		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {
 	case out.Text == "" && out.Command == "" && (len(s.Snapshots) == 1 || l.claims.Serves != nil):
-		return nil
+		return nil, false
 	case out.Text == "":
 		out.Command = d.collect(s, d.decidesIn(l))
-		out.Text, out.Captures = "Take five more captures, "+d.decisive(l)+":", true
+		out.Text, out.Captures, ofCode = "Take five more captures, "+d.decisive(l)+":", true, false
 	}
-	return out
+	return out, ofCode
 }
 
 // name is how to capture who the members of a total are.

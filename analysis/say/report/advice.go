@@ -56,7 +56,7 @@ func (r *Report) Advice(f *Finding) []Advice {
 			}
 		}
 		say(WhatItIs, text, false)
-		say(DoThis, strings.TrimSpace(do+" "+strings.Join(class.Remedy, " ")), false)
+		say(DoThis, strings.TrimSpace(do+" "+strings.Join(slices.Concat(class.Own, class.Remedy), " ")), false)
 		do = ""
 		say(CheckFirst, class.FirstCheck, true)
 		say(TakeCare, strings.Join(class.Warnings, " "), true)

@@ -41,7 +41,9 @@ type Diagnosis struct {
 	Beside string     `json:"beside,omitempty"`
 	Growth *Certainty `json:"growth_certainty,omitempty"`
 	Cause  *Certainty `json:"cause_certainty,omitempty"`
-	Next   *Action    `json:"next,omitempty"`
+	// Steps are what to do, at most three. Next is the first one.
+	Steps []Action `json:"steps,omitempty"`
+	Next  *Action  `json:"next,omitempty"`
 	// Also are the other findings that rose, in words of a line each. More counts those that
 	// are not listed.
 	Also []string `json:"also,omitempty"`
@@ -108,7 +110,10 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Limit, out.Beside = out.LimitClaim.text(), d.besides(l.series)
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
-	out.Next = d.doThere(l, d.next(l))
+	next, ofCode := d.next(l)
+	if out.Steps = d.steps(l, d.doThere(l, next), ofCode); len(out.Steps) > 0 {
+		out.Next = &out.Steps[0]
+	}
 	out.Also, out.More = d.also(l, leads[1:])
 	out.Stated = begins(out.Sentence, out.State)
 	return out

@@ -87,8 +87,11 @@ func TestWhatLastShowedIdentitiesAndCreatorsIsSaid(t *testing.T) {
 		if want := "20 of 20 seen in two dumps or more were still there at t3."; got.Proof != want {
 			t.Errorf("%s: %q, want %q", later, got.Proof, want)
 		}
-		if got.Next == nil || !strings.Contains(got.Next.Text, "manager.(*containerData).Start") {
-			t.Errorf("%s: what to do does not name who starts them: %v", later, got.Next)
+		if said := fmt.Sprint(got.Cause, got.Chain); !strings.Contains(said, "manager.(*containerData).Start") {
+			t.Errorf("%s: it does not name who starts them: %s", later, said)
+		}
+		if got.Next == nil || !strings.HasPrefix(got.Next.Text, "Check first: Count the cgroups") {
+			t.Errorf("%s: what to do is not for those who run a kubelet: %v", later, got.Next)
 		}
 	}
 }

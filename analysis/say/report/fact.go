@@ -52,8 +52,8 @@ func (r *Report) Facts() []Fact {
 			add(fixFact, f.Versions.Fix.Text)
 		}
 	}
-	if d.Next != nil {
-		out = append(out, Fact{Name: doFact, Text: d.Next.Text, Command: d.Next.Command})
+	for i, step := range d.Steps {
+		out = append(out, Fact{Name: doFact, Text: d.numbered(i), Command: step.Command})
 	}
 	for _, also := range d.Also {
 		add(alsoFact, also)

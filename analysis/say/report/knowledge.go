@@ -53,8 +53,13 @@ type KnownLeak struct {
 	Advisories []string `json:"advisories,omitempty"`
 	Trigger    string   `json:"trigger,omitempty"`
 	Remedy     string   `json:"remedy,omitempty"`
+	// Workaround is what helps until an upgrade.
+	Workaround string `json:"workaround,omitempty"`
 	// Reference is the address of the report.
 	Reference string `json:"reference,omitempty"`
+	// Component is what has the versions, Releases are those with the fix.
+	Component string   `json:"component,omitempty"`
+	Releases  []string `json:"releases,omitempty"`
 	// Origin is the overlay file that the entry came from.
 	Origin string `json:"origin,omitempty"`
 }
@@ -221,7 +226,7 @@ func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
 	return KnownLeak{
 		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: evidence.Meaning(m), RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
-		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: evidence.Releases(e, m.Versions), Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
+		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: evidence.Releases(e, m.Versions), Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Help(), Workaround: e.Workaround, Reference: e.URL, Component: m.Versions.Component, Releases: e.Versions.Fixed, Origin: e.Origin,
 	}
 }
 

@@ -63,7 +63,7 @@ func (j *JudgedSeries) listed() (out []Finding) {
 		for _, e := range j.catalogue.Affected(&p) {
 			out = append(out, Finding{Kind: FactFinding, Families: []string{}, Title: wording.Capital(packageWord(p.Name, p.Version)) + ": " + e.Title,
 				Text: fmt.Sprintf("%s has this known fault: mended in %s. Whether it is met here, captures say.", wording.Capital(packageWord(p.Name, p.Version)), wording.Printable(e.FixedIn)),
-				Next: wording.Capital(e.Remedy) + "."})
+				Next: wording.Capital(e.Help()) + "."})
 		}
 	}
 	if text := skew(j.packages()); text != "" {

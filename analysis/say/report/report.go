@@ -144,6 +144,10 @@ type Series struct {
 	Logged []LogFact `json:"facts,omitempty"`
 	// Packages are versions of lists of packages beside the process.
 	Packages []Package `json:"packages,omitempty"`
+	// Project is that of a program whose users do not change its code, by the catalogue.
+	Project string `json:"project,omitempty"`
+	// Alike is what the catalogue knows of what makes up most of a single dump.
+	Alike *Likeness `json:"alike,omitempty"`
 	// Gauges are quantities beside what was captured, such as memory and pods of its node.
 	Gauges []Gauge `json:"gauges,omitempty"`
 	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.

@@ -71,7 +71,7 @@ func screenOf(r *Report, t Terminal) [][]string {
 		stack = s.stack(mostScreenFrames)
 		versions = s.versions()
 	}
-	last := slices.Concat(s.action(), s.known(), s.problems())
+	last := slices.Concat(s.actions(), s.known(), s.problems())
 	lines := func() (n int) {
 		for _, b := range append(blocks, figures, versions, chain, stack, last) {
 			n += len(b) + min(len(b), 1)
@@ -385,17 +385,16 @@ func (s *screen) drawn(counts analysis.Counts, epochs []int) string {
 	return text
 }
 
-// action is what to do, with its command.
-func (s *screen) action() []string {
-	if s.Next == nil {
-		return nil
-	}
-	label, out := "do", []string{}
-	if s.Next.Text != "" {
-		out, label = s.labelled(label, s.Next.Text, 3), ""
-	}
-	for _, line := range commandLines(wording.Printable(s.Next.Command), columns-labelWidth) {
-		out, label = append(out, s.label(label)+s.paint(bold, line)), ""
+// actions are what to do, each with its command.
+func (s *screen) actions() (out []string) {
+	label := "do"
+	for i, step := range s.Steps {
+		if step.Text != "" {
+			out, label = append(out, s.labelled(label, s.numbered(i), 3)...), ""
+		}
+		for _, line := range commandLines(wording.Printable(step.Command), columns-labelWidth) {
+			out, label = append(out, s.label(label)+s.paint(bold, line)), ""
+		}
 	}
 	return out
 }

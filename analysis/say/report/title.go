@@ -29,8 +29,13 @@ func (r *Report) entitle(nouns noun.List) {
 				_, f.Proof = d.proof(l)
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
-			if next := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.Captures { // else a command follows
-				f.Next = next.Text
+			if next, ofCode := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.Captures { // else a command follows
+				if f.Next = next.Text; ofCode && s.Project != "" {
+					f.Next = "" // its users do not change the code
+					if len(f.Classes) == 0 && likeness(f) == nil {
+						f.Next = s.upstream()
+					}
+				}
 			}
 		}
 	}

@@ -110,6 +110,13 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Limit = "" // the sentence tells it, or nothing has one
 	}
 	out.Next = d.nextOf(first)
+	var look []Action
+	if s.Alike != nil && first.state == OneDump {
+		look = s.Alike.look()
+	}
+	if out.Steps = actions(look, out.Next); len(out.Steps) > 0 {
+		out.Next = &out.Steps[0]
+	}
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
 	case first.state == Saturated:
@@ -120,7 +127,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 		}
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
-	case first.state == OneDump && out.Next != nil && out.Next.Command != "":
+	case first.state == OneDump && out.Capture() != nil && out.Capture().Command != "":
 		out.Proof = "One dump cannot say what grows."
 	}
 	return out

@@ -33,35 +33,36 @@ const (
 )
 
 // otherwise is what to do where neither the catalogue nor the noun says it: by lock, by state
-// and own line, by creator, by what is still to be seen.
-func (d *diagnosing) otherwise(l answer) string {
+// and own line, by creator, by what is still to be seen. ofCode reports that it changes the code of
+// the program.
+func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	s, f := &d.r.Series[l.series], l.finding
 	if l.queue != nil && len(l.queue.recursive()) > 0 {
-		return l.queue.unlock().Text
+		return l.queue.unlock().Text, true
 	}
 	if f.Key != nil && f.Key.By != trend.ByCreator {
 		if len(f.Stack) == 0 {
-			return "Look for one place that opens them in turn, to many targets, and close each there."
+			return "Look for one place that opens them in turn, to many targets, and close each there.", true
 		}
-		return ""
+		return "", false
 	}
 	if text := s.byState(f); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
-		return text // another process serves what this one opens: the wait there is not the cause
+		return text, true // another process serves what this one opens: the wait there is not the cause
 	}
 	if text := startedAt(f.Stack); text != "" {
-		return text
+		return text, true
 	}
 	if len(f.Stack) == 0 || l.claims.Serves != nil {
-		return ""
+		return "", false
 	}
 	last := &f.Stack[len(f.Stack)-1]
 	if last.CreatedBy && l.claims.Closed {
-		return fmt.Sprintf("Look at what %s started and what that waits for; if that code is not yours, report it with this stack.", shortRole(last.Function))
+		return fmt.Sprintf("Look at what %s started and what that waits for; if that code is not yours, report it with this stack.", shortRole(last.Function)), true
 	}
 	if last.CreatedBy {
-		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(last.Function))
+		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(last.Function)), true
 	}
-	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function))
+	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function)), false
 }
 
 // byState is what ends the wait of most members of a finding, "" where the dump shows no state
