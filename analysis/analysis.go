@@ -69,6 +69,8 @@ type Process struct {
 	// Called is the main class or jar of a JVM and the script of Node.js, by which a person
 	// knows the process. It is never part of a key: some captures of a process show it.
 	Called Fact `json:"called,omitzero"`
+	// Ours is set where a person says that the program is their own, whose code they can change.
+	Ours bool `json:"ours,omitempty"`
 }
 
 // Release is the version of the program itself, without that of its runtime:

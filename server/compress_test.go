@@ -26,7 +26,7 @@ func TestPagesAreSentCompressed(t *testing.T) {
 	if link == "" {
 		t.Fatal("there is no sample of a kubelet")
 	}
-	for path, most := range map[string]int{link: 60 << 10, link + ".json": 60 << 10, link + ".md": 30 << 10, "/help": 30 << 10} {
+	for path, most := range map[string]int{link: 60 << 10, link + ".json": 62 << 10, link + ".md": 30 << 10, "/help": 30 << 10} {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
 		if err != nil {
 			t.Fatal(err)

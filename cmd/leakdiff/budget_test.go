@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3140}, // with demand and expression
-	{"analysis/read", 51090},
-	{"analysis/judge", 19130},
-	{"analysis/say", 27175},
-	{"web", 25314},
+	{"analysis", 3142}, // with demand and expression
+	{"analysis/read", 51112},
+	{"analysis/judge", 19160},
+	{"analysis/say", 27245},
+	{"web", 25344},
 	{"server", 15891},
 	{"store", 16452},
 	{"cmd/leakdiff", 10004},
 	{"rest", 352},   // migrations, samples
-	{"all", 168560}, // the sum of those above
+	{"all", 168680}, // the sum of those above
 	{"apart", 9695},
 	{"templ", 881},
 	{"generated", 4675},

@@ -77,6 +77,10 @@ type AnswerDo struct {
 	Text, Command string
 	// Link is the page that takes what the step asks for.
 	Link string `json:",omitempty"`
+	// Ours is the snapshot by which a reader says that the program is their own, "" where it is not
+	// asked, To where that is sent.
+	Ours string `json:",omitempty"`
+	To   string `json:",omitempty"`
 	// Then are the steps after it.
 	Then []AnswerDo `json:",omitempty"`
 }
@@ -142,6 +146,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
 		for _, step := range d.Steps[min(1, len(d.Steps)):] {
 			a.Do.Then = append(a.Do.Then, AnswerDo{Text: Visible(step.Text), Command: Visible(step.Command)})
+		}
+		if d.Series != nil && !m.in.Frozen && m.in.Report.Series[*d.Series].Project != "" {
+			a.Do.Ours, a.Do.To = m.in.Report.Series[*d.Series].Snapshots[0], caseURL(m.in.ID)+"/identity"
 		}
 		if d.Next.Asks && !m.in.Frozen {
 			a.Do.Link = caseURL(m.in.ID) + "/identity"

@@ -311,15 +311,15 @@ func (d *AnswerDo) blocks() document.Blocks {
 	out := document.Group{Role: "section", Look: "dofirst", LabelledBy: "h-do"}
 	out.Add(document.Group{Look: "dh", Blocks: document.Blocks{document.Heading{Level: 2, ID: "h-do", Text: document.Words("Do this")}, copyPress(copied)}})
 	if len(d.Then) > 0 {
-		list := document.List{Look: "dosteps"}
+		steps := document.Group{ID: "do-text", Look: "dosteps"}
 		for i, step := range append([]AnswerDo{*d}, d.Then...) {
-			item := document.Item{Blocks: document.Blocks{document.Words(strconv.Itoa(i+1) + ". " + step.Text)}}
+			steps.Add(document.Paragraph{Text: document.Words(strconv.Itoa(i+1) + ". " + step.Text)})
 			if step.Command != "" {
-				item.Blocks.Add(document.Code{Label: "Command", Lines: strings.Split(step.Lines(), "\n")})
+				steps.Add(document.Code{Label: "Command", Lines: strings.Split(step.Lines(), "\n")})
 			}
-			list.Items = append(list.Items, item)
 		}
-		out.Add(document.Group{ID: "do-text", Blocks: document.Blocks{list}})
+		out.Add(steps)
+		out.Add(d.ours()...)
 		return document.Blocks{out}
 	}
 	if d.Text != "" {
@@ -331,7 +331,18 @@ func (d *AnswerDo) blocks() document.Blocks {
 	if d.Command != "" {
 		out.Add(document.Code{ID: "do-command", Label: "Command", Lines: strings.Split(d.Lines(), "\n")})
 	}
+	out.Add(d.ours()...)
 	return document.Blocks{out}
+}
+
+// ours asks whether the code is the reader's own, where the steps are for those who run it.
+func (d *AnswerDo) ours() document.Blocks {
+	if d.Ours == "" {
+		return nil
+	}
+	return document.Blocks{document.PageOnly{Blocks: document.Blocks{document.Form{Post: true, Action: d.To, Blocks: document.Blocks{
+		document.Hide("kind", "ours"), document.Hide("target", "series:"+d.Ours), document.Press{Look: "link", Text: ourProgram},
+	}}}}}
 }
 
 // copyPress copies the text of the element with this id. Without scripts it is not shown.

@@ -102,6 +102,8 @@ type IdentitySeries struct {
 	// Others are the series that this one can be merged into.
 	Others []Choice
 	Rows   []IdentitySnapshot
+	// Theirs reports a program of the catalogue, which is not taken for the reader's own.
+	Theirs bool
 	// Unnamed reports numbers of which nothing says what they count.
 	Unnamed bool
 	Loads   LoadForm
@@ -360,6 +362,7 @@ func (m *identityMaker) series(part identityPart) IdentitySeries {
 	if part.to-part.from < len(series.Snapshots) {
 		out.About += ", here " + wording.Exact(int64(part.from+1)) + " to " + wording.Exact(int64(part.to))
 	}
+	out.Theirs = report.ProjectOf(series.Snapshots) != ""
 	out.Unnamed = slices.ContainsFunc(series.Snapshots, func(s *analysis.Snapshot) bool { return s.Totals.Numbers != nil })
 	out.Loads = m.loads(series)
 	return out

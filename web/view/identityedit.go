@@ -87,6 +87,8 @@ func (m *identityMaker) what(e identity.Edit, effect identity.Effect) string {
 		return change("series", m.intoWords(e.Value))
 	case identity.Happened:
 		return "event: " + eventWords(e.Value)
+	case identity.Ours:
+		return "it is our program"
 	case identity.Counts:
 		return "its numbers count " + value
 	case identity.Load:

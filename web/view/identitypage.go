@@ -82,7 +82,10 @@ func (v *Identity) series(s *IdentitySeries) document.Section {
 	if len(s.Others) > 0 {
 		whole.Add(v.merge(s.Target, "Merge it into", s.Others))
 	}
-	whole.Add(v.leave(s.Target, "Leave it out of the case"))
+	whole.Add(v.plainly("leave_out", s.Target, "Leave it out of the case"))
+	if s.Theirs {
+		whole.Add(v.plainly("ours", s.Target, ourProgram))
+	}
 	out := document.Section{Look: "block", Anchor: document.ID(s.ID), ID: document.ID(s.ID + "-h"), Title: document.Words(s.Name), Note: document.Words(about)}
 	out.End.Add(document.Group{Look: "end", Blocks: document.Blocks{document.Fold{
 		Look: "ed r", Name: "ed", Summary: document.Text{document.Plain("whole series"), document.Marked(document.Hidden, " of "+s.Name)}, Blocks: document.Blocks{whole},
@@ -247,7 +250,7 @@ func evidenceItems(files []EvidenceFile) []document.Item {
 
 // more holds what is done with a whole snapshot.
 func (v *Identity) more(s *IdentitySeries, r *IdentitySnapshot) document.Fold {
-	box := document.Group{Look: "box", Blocks: document.Blocks{v.leave(r.From, "Leave "+r.Label+" out")}}
+	box := document.Group{Look: "box", Blocks: document.Blocks{v.plainly("leave_out", r.From, "Leave "+r.Label+" out")}}
 	if len(s.Others) > 0 {
 		box.Add(v.merge(r.From, "Move "+r.Label+" to", s.Others))
 	}
@@ -280,8 +283,12 @@ func (v *Identity) counted(s *IdentitySeries) document.Form {
 	return form
 }
 
-func (v *Identity) leave(target, words string) document.Form {
-	form := v.form("", "leave_out", target)
+// ourProgram is the press by which a reader says that the code can be changed.
+const ourProgram = "This is our program"
+
+// plainly is the form of an edit without a value.
+func (v *Identity) plainly(kind, target, words string) document.Form {
+	form := v.form("", kind, target)
 	form.Add(v.send("btn", words)...)
 	return form
 }

@@ -114,11 +114,11 @@ func newKnownLeak(k report.KnownLeak) KnownLeak {
 		out.Versions = strings.TrimSuffix(Visible(k.Seen)+", "+versionWord(k.Verdict), ", ")
 	}
 	if k.Fixed == "" || !strings.Contains(k.Compare, k.Fixed) {
-		out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+		out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Help())
 		return out
 	}
 	// The comparison has just said it.
-	out.facts(k.Affected, "", "", k.Trigger, k.Remedy)
+	out.facts(k.Affected, "", "", k.Trigger, k.Help())
 	if k.VerifiedBy != "" {
 		out.Facts = append(out.Facts, Pair{"Fix known from", Visible(k.VerifiedBy)})
 	}

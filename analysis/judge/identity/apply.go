@@ -183,6 +183,12 @@ func (w *work) change(e Edit, meant []int) (why string) {
 		return w.reorder(e, meant)
 	case Counts:
 		return w.count(e, meant)
+	case Ours:
+		w.note(e, meant, "")
+		for _, i := range meant {
+			w.now[i].Process.Ours = true
+		}
+		return ""
 	}
 	return "its kind is not known to this version of leakdiff"
 }
@@ -511,6 +517,8 @@ func (k Kind) Words() string {
 		return "leave out"
 	case Keep:
 		return "take back in"
+	case Ours:
+		return "own program"
 	}
 	return string(k)
 }

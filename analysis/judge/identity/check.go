@@ -92,8 +92,8 @@ func (o Outcome) target(e Edit) (string, error) {
 		return WholeCase, nil
 	}
 	scope, id := cutScope(e.Target)
-	if (e.Kind == Load || e.Kind == Counts) && scope != "series" {
-		return "", invalid("target", map[Kind]string{Load: "a load is", Counts: "what is counted is"}[e.Kind]+" that of a whole series", "", "send series:ID with the id of one of its snapshots")
+	if (e.Kind == Load || e.Kind == Counts || e.Kind == Ours) && scope != "series" {
+		return "", invalid("target", map[Kind]string{Load: "a load is", Counts: "what is counted is", Ours: "whose program it is, is"}[e.Kind]+" that of a whole series", "", "send series:ID with the id of one of its snapshots")
 	}
 	if scope == "into" || scope == "before" || scope == "after" {
 		return "", invalid("target", "the target is not understood", "", "send a snapshot's id, from:ID or series:ID")
@@ -174,7 +174,7 @@ func (o Outcome) value(e Edit) (string, error) {
 			return o.anchored("value", scope, id)
 		}
 		return e.Value, invalid("value", "the new place is not understood", "", "send before:ID or after:ID with the id of another snapshot of the series")
-	case LeaveOut, Keep:
+	case LeaveOut, Keep, Ours:
 		if e.Value != "" {
 			return e.Value, invalid("value", "this kind of edit has no value", "", "leave the value out")
 		}
@@ -191,7 +191,7 @@ func (o Outcome) value(e Edit) (string, error) {
 		}
 		return host + "/" + name, checkName(name)
 	}
-	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, version, time, zone, order, leave_out, keep, series, counts, event, load")
+	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, version, time, zone, order, leave_out, keep, series, counts, ours, event, load")
 }
 
 // timed reports whether the snapshot of a target has a time.

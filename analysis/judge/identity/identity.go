@@ -41,6 +41,9 @@ const (
 	Happened Kind = "event"
 	// Counts says what the numbers of a series are of: a value of Countable.
 	Counts Kind = "counts"
+	// Ours says that the program of a series is the reader's own, whose code can be changed. It has
+	// no value.
+	Ours Kind = "ours"
 	// Load is a demand on a series, see LoadValue. Of two loads with one name the later
 	// one applies.
 	Load Kind = "load"

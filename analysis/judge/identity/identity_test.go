@@ -888,3 +888,25 @@ func TestNumbersCountWhatAPersonSays(t *testing.T) {
 		t.Errorf("%d problems where nothing is without a name, want 1", len(got))
 	}
 }
+
+func TestAProgramIsTheReadersOwnWhereAPersonSaysSo(t *testing.T) {
+	in := series("", "kubelet", 2, timed)
+	e, err := Resolve(in, nil).Check(Edit{ID: 1, Kind: Ours, Target: "series:" + in[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Resolve(in, []Edit{e}).Snapshots {
+		if !s.Process.Ours {
+			t.Errorf("%s is not", s.ID)
+		}
+	}
+	if in[0].Process.Ours {
+		t.Error("what was found changed")
+	}
+	if _, err := Resolve(in, nil).Check(Edit{Kind: Ours, Target: in[0].ID}); err == nil {
+		t.Error("one snapshot of a series is another's program")
+	}
+	if _, err := Resolve(in, nil).Check(Edit{Kind: Ours, Target: "series:" + in[0].ID, Value: "x"}); err == nil {
+		t.Error("it has a value")
+	}
+}

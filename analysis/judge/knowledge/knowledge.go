@@ -508,12 +508,15 @@ func encode(doc Document) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Help is the remedy with its workaround: "upgrade to 1.7.35; until then a restart clears it".
-func (e *Entry) Help() string {
-	if e.Workaround == "" {
-		return e.Remedy
+// Help is the remedy with its workaround.
+func (e *Entry) Help() string { return Help(e.Remedy, e.Workaround) }
+
+// Help joins a remedy and a workaround: "upgrade to 1.7.35; until then a restart clears it".
+func Help(remedy, workaround string) string {
+	if workaround == "" {
+		return remedy
 	}
-	return e.Remedy + "; until then " + e.Workaround
+	return remedy + "; until then " + workaround
 }
 
 // IsLead reports an entry that no capture and no list of versions can match: it is read by people and

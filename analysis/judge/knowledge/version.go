@@ -43,6 +43,8 @@ type Comparison struct {
 	// Seen is the version as printed, empty if none was seen. Source names where.
 	Seen, Source string
 	Verdict      VersionVerdict
+	// Fix is the next release with the fix, "" where the seen one is not affected.
+	Fix string
 }
 
 // release is a version in numbers. pre sorts it before its release.
@@ -167,6 +169,7 @@ func (c *Catalogue) Affected(p *analysis.Package) (out []*Entry) {
 //
 //	k8s.io/client-go in "/go/pkg/mod/k8s.io/client-go@v0.34.4/tools/cache/reflector.go" = 1.34.4 with Major 1
 func (m Module) in(file string) (release, bool) {
+	file = unescaped(file)
 	at := strings.Index(file, m.Path+"@v")
 	if at < 0 || at > 0 && file[at-1] != '/' {
 		return release{}, false
@@ -181,6 +184,24 @@ func (m Module) in(file string) (release, bool) {
 		r.numbers[0] = m.Major
 	}
 	return r, true
+}
+
+// unescaped undoes how module caches write capital letters: "!click!house" is "ClickHouse"
+// (golang.org/x/mod/module, EscapePath).
+func unescaped(file string) string {
+	if !strings.Contains(file, "!") {
+		return file
+	}
+	var b strings.Builder
+	for i := 0; i < len(file); i++ {
+		if file[i] == '!' && i+1 < len(file) && file[i+1] >= 'a' && file[i+1] <= 'z' {
+			i++
+			b.WriteByte(file[i] - 'a' + 'A')
+			continue
+		}
+		b.WriteByte(file[i])
+	}
+	return b.String()
 }
 
 // compare compares the seen version with the releases of an entry.
@@ -199,6 +220,9 @@ func (c *Catalogue) compare(v Versions, seen SeenVersions) Comparison {
 	out := Comparison{Component: v.Component}
 	if r, source, ok := c.doc.Components[at].find(seen); ok {
 		out.Seen, out.Source, out.Verdict = r.printed, source, v.verdict(r)
+		if out.Verdict == VersionAffected {
+			out.Fix = v.nearest(r)
+		}
 	}
 	return out
 }
@@ -246,7 +270,7 @@ func (v Versions) inRanges(r release) VersionVerdict {
 	before := true
 	for _, x := range v.Affected {
 		from, bounded := newRelease(x.Introduced)
-		if bounded && r.compare(from) < 0 {
+		if bounded && r.compare(from) < 0 && r.numbers != from.numbers { // a pre-release has what its release has
 			continue
 		}
 		before = false
@@ -297,21 +321,15 @@ func (c *Catalogue) Project(program string) string {
 	return ""
 }
 
-// ReleaseFor is the release with a fix that is nearest to the seen one: of its line, else the next one
-// after it. It is "" where none is after it.
+// nearest is the release with the fix that is the next one after another, "" where none is.
 //
-//	ReleaseFor("1.6.20", []string{"1.6.36", "1.7.21"}) = "1.6.36"
-//	ReleaseFor("1.6.20", []string{"2.0.12", "1.7.35"}) = "1.7.35"
-func ReleaseFor(seen string, fixed []string) string {
-	at, ok := newRelease(seen)
-	if !ok {
-		return ""
-	}
+//	1.6.20 with 1.6.36 and 1.7.21 = "1.6.36", with 2.0.12 and 1.7.35 = "1.7.35"
+func (v Versions) nearest(r release) string {
 	best, text := release{}, ""
-	for _, printed := range fixed {
-		r, ok := newRelease(printed)
-		if ok && r.compare(at) > 0 && (text == "" || r.compare(best) < 0) {
-			best, text = r, printed
+	for _, printed := range v.Fixed {
+		f, ok := newRelease(printed)
+		if ok && f.compare(r) > 0 && (text == "" || f.compare(best) < 0) {
+			best, text = f, printed
 		}
 	}
 	return text

@@ -217,8 +217,8 @@ func newView(h Head) *view {
 		if len(bytes.TrimSpace(text)) > 0 {
 			v.lines = append(v.lines, string(text))
 		}
-		if len(v.lines) == 1 && len(bytes.TrimSpace(rest)) > 0 && line.IsDate(v.lines[0]) {
-			// What follows the time above says what the file is.
+		if next, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte("\n")); len(v.lines) == 1 && len(next) > 0 && line.IsDate(v.lines[0]) && !line.IsDate(string(bytes.TrimSpace(next))) {
+			// What follows the time above says what the file is. Several are a list with times.
 			v.lines, v.text = v.lines[:0], rest
 		}
 	}

@@ -263,7 +263,10 @@ func (p *parser) sampleOf(text string) (s Sample, ok bool) {
 	if m := grepped.FindStringSubmatch(text); m != nil {
 		s.Within, text = m[1], m[2]
 	}
-	if stamp, rest, ok := envelope.CutTime(text, p.written); ok {
+	if m := unixTime.FindStringSubmatch(text); m != nil {
+		seconds, _ := strconv.ParseInt(m[1], 10, 64)
+		s.Stamp, text = envelope.Stamp{Time: time.Unix(seconds, 0).UTC()}, m[2]
+	} else if stamp, rest, ok := envelope.CutTime(text, p.written); ok {
 		s.Stamp, text = stamp, strings.TrimLeft(rest, " \t:;,|-")
 	}
 	s.Figure, s.Value, ok = p.sample(text)
@@ -347,7 +350,9 @@ var (
 	// bean is the heading of jmxterm above "Value = 20;".
 	bean    = expression.Lazy(`^#mbean = [^:]*:(?:.*,)?name=([^,:]+)`)
 	grepped = expression.Lazy(`^([\w.@+-]*(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*\.\w+):(.+)$`)
-	metric  = expression.Lazy(`^([A-Za-z_:][\w:.]*)(?:\{.*\})? (\S+)(?: \d{10,13})?$`)
+	// unixTime is a time in seconds in front of a number alone.
+	unixTime = expression.Lazy(`^(1\d{9})(?:\.\d+)?[ \t]+(\d[\d.]*)$`)
+	metric   = expression.Lazy(`^([A-Za-z_:][\w:.]*)(?:\{.*\})? (\S+)(?: \d{10,13})?$`)
 	// labelled is a label of at most four words with its number: `open FDs: 34`,
 	// `goroutines=120`, `"heapUsed": 81`.
 	labelled = expression.Lazy(`((?:[A-Za-z][\w.-]*[ ])*[A-Za-z][\w.-]*)"?\s*(?:[:=]|\bis\b)\s*"?(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\b`)
@@ -358,9 +363,14 @@ func number(text string) (float64, bool) {
 	if text == "" || text[0] < '0' || text[0] > '9' || len(text) > 24 {
 		return 0, false
 	}
+	if strings.Contains(text, ",") && !thousands.MatchString(text) {
+		return 0, false // two cells of a table
+	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	return v, err == nil && !strings.ContainsAny(text, "xX_pP")
 }
+
+var thousands = expression.Lazy(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
 
 //go:embed table.txt
 var text string

@@ -45,6 +45,9 @@ func parsed(t *testing.T, name, text string) string {
 func TestCountsOverTime(t *testing.T) {
 	for _, tc := range []struct{ name, file, text, want string }{
 		{"metrics with times in front", "a.txt", "2026-03-04T00:15:00Z kubelet_goroutines 120\n2026-03-04T01:15:00Z kubelet_goroutines 150\n", "go_goroutines 120 at 00:15:00; go_goroutines 150 at 01:15:00"},
+		{"numbers behind a time", "open-fds.txt", "2026-03-04T00:15:00Z 120\n2026-03-04T01:15:00Z 150\n", "process_open_fds 120 at 00:15:00; process_open_fds 150 at 01:15:00"},
+		{"numbers behind seconds of Unix", "threads.txt", "1772582400 120\n1772586000\t150\n", "os_threads 120 at 00:00:00; os_threads 150 at 01:00:00"},
+		{"cells of a table, which are no thousands", "open-fds.txt", "100,40\n1,200\n", "process_open_fds 1200; 1 refused"},
 		{"metrics of grep with files in front", "a.txt", "t0/metrics.txt:go_goroutines 90\nt0/metrics.txt:process_open_fds 40\nt1/metrics.txt:go_goroutines 93\n",
 			"go_goroutines 90 in t0/metrics.txt, process_open_fds 40 in t0/metrics.txt; go_goroutines 93 in t1/metrics.txt"},
 		{"metrics with labels and a time stamp", "a.txt", "go_goroutines{instance=\"a b\"} 12 1520879607789\n", "go_goroutines 12"},

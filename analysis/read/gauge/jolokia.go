@@ -20,6 +20,7 @@ func IsJolokia(text []byte) bool { return jolokiaHead.Match(text) }
 
 var (
 	jolokiaHead = expression.Lazy(`(?s)^\s*\[?\s*\{.{0,200}?"request":\s*\{[^}]{0,500}?"mbean":`)
+	targetHost  = expression.Lazy(`(?:^|[a-z]:)//([\w.-]+)`)
 	beanName    = expression.Lazy(`[:,]name=([^,]+)`)
 )
 
@@ -30,11 +31,17 @@ const mostJolokia = 32 << 20
 // attributes.
 type jolokiaAnswer struct {
 	Request struct {
-		MBean     string          `json:"mbean"`
+		MBean string `json:"mbean"`
+		// Target is the process that a proxy asked.
+		Target struct {
+			URL string `json:"url"`
+		} `json:"target"`
 		Attribute json.RawMessage `json:"attribute"`
 	} `json:"request"`
 	Value     json.RawMessage `json:"value"`
 	Timestamp int64           `json:"timestamp"`
+	// Status is 200 for an answer, 0 where it is left out.
+	Status int `json:"status"`
 }
 
 // ParseJolokia reads answers of Jolokia, one after another or in a list: numbers whose attribute or
@@ -81,10 +88,16 @@ func ParseJolokia(r io.Reader, name string, _ time.Time, most int) (out Samples,
 
 // samples are the numbers of an answer that the table knows.
 func (a *jolokiaAnswer) samples() (out []Sample) {
+	if a.Status != 0 && a.Status != 200 {
+		return nil
+	}
 	add := func(label string, raw json.RawMessage) {
 		figure := ofLabel(label)
 		if v, ok := number(strings.TrimSpace(string(raw))); ok && figure != "" {
 			s := Sample{Figure: figure, Value: v}
+			if m := targetHost.FindStringSubmatch(a.Request.Target.URL); m != nil {
+				s.Owner.Host = m[1]
+			}
 			if a.Timestamp > 0 {
 				s.Stamp = envelope.Stamp{Time: time.Unix(a.Timestamp, 0).UTC()}
 			}

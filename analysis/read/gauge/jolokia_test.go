@@ -20,6 +20,9 @@ func TestAnswersOfJolokiaAreCounts(t *testing.T) {
 		{"a list", "[" + fmt.Sprintf(threads, 214, 1793527200) + `,{"value":{"OpenFileDescriptorCount":90,"MaxFileDescriptorCount":1024,"Name":"Linux"},"request":{"mbean":"java.lang:type=OperatingSystem","type":"read"},"timestamp":1793527200}]`,
 			[]string{"0 10:00 os_threads 214", "0 10:00 process_max_fds 1024", "0 10:00 process_open_fds 90"}},
 		{"a metric of Jenkins, named by its bean", `{"request":{"mbean":"metrics:name=kubernetes-client.connections.running,type=gauges","attribute":"Number"},"value":32}`, []string{"0 00:00 kubernetes_client_connections_running 32"}},
+		{"an answer that says that it failed", `{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount"},"value":77,"status":404}`, nil},
+		{"two processes behind a proxy", `[{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount","target":{"url":"service:jmx:rmi://app1/jndi/x"}},"value":200},{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount","target":{"url":"service:jmx:rmi://app2/jndi/x"}},"value":900}]`,
+			[]string{"0 00:00 os_threads 200 app1", "0 00:00 os_threads 900 app2"}},
 		{"an attribute that the table does not know", `{"request":{"mbean":"a:type=B","attribute":"C"},"value":1}`, nil},
 		{"an answer that is cut", fmt.Sprintf(threads, 214, 1793527200) + `{"request":{"mb`, []string{"0 10:00 os_threads 214", "an answer of Jolokia is not whole"}},
 		{"more points than are kept", fmt.Sprintf(threads+threads+threads, 1, 1793527200, 2, 1793530800, 3, 1793534400), []string{"0 10:00 os_threads 1", "1 11:00 os_threads 2", "answers of Jolokia were left out"}},
@@ -34,7 +37,7 @@ func TestAnswersOfJolokiaAreCounts(t *testing.T) {
 			}
 			var got []string
 			for _, s := range found.All {
-				got = append(got, fmt.Sprintf("%d %s %s %.0f", s.Point, s.Stamp.Time.Format("15:04"), s.Figure, s.Value))
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%d %s %s %.0f %s", s.Point, s.Stamp.Time.Format("15:04"), s.Figure, s.Value, s.Owner.Host)))
 			}
 			for _, p := range problems {
 				got = append(got, p.What)

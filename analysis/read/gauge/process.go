@@ -50,7 +50,7 @@ type processHead map[string]int
 // threads, which have a row for each of them.
 func readProcessHead(text string) processHead {
 	words := strings.Fields(text)
-	if len(words) < 4 || len(words) > 40 {
+	if len(words) < 3 || len(words) > 40 {
 		return nil
 	}
 	head := processHead{}

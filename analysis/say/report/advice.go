@@ -177,8 +177,8 @@ func (k KnownLeak) sentence() string {
 	if k.Trigger != "" {
 		parts = append(parts, "Trigger: "+sentenceEnd(k.Trigger))
 	}
-	if k.Remedy != "" {
-		parts = append(parts, "Remedy: "+sentenceEnd(k.Remedy))
+	if help := k.Help(); help != "" {
+		parts = append(parts, "Remedy: "+sentenceEnd(help))
 	}
 	if k.Reference != "" {
 		parts = append(parts, k.Reference)

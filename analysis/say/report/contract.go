@@ -98,11 +98,14 @@ func (j *JudgedSeries) contract() Series {
 	return s
 }
 
-// memoryRisen is the resident memory at the first and the last snapshot that have it, nil where
-// it did not rise by much.
+// memoryRisen is the resident memory at the first and the last snapshot of the last run that have it,
+// nil where it did not rise by much.
 func (j *JudgedSeries) memoryRisen() *[2]float64 {
 	var seen []float64
-	for _, s := range j.Snapshots {
+	for i, s := range j.Snapshots {
+		if i < len(j.Trend.Epochs) && j.Trend.Epochs[i] != j.Trend.Epochs[len(j.Trend.Epochs)-1] {
+			continue
+		}
 		if v := cmp.Or(s.Figures["resident_memory_bytes"], s.Figures["process_resident_memory_bytes"]); v > 0 {
 			seen = append(seen, v)
 		}

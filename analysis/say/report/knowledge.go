@@ -57,9 +57,11 @@ type KnownLeak struct {
 	Workaround string `json:"workaround,omitempty"`
 	// Reference is the address of the report.
 	Reference string `json:"reference,omitempty"`
-	// Component is what has the versions, Releases are those with the fix.
+	// Component is what has the versions, Releases are those with the fix where none was seen.
 	Component string   `json:"component,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
+	// Fix is the next release after the seen one that has the fix, "" where that is not affected.
+	Fix string `json:"fix,omitempty"`
 	// Origin is the overlay file that the entry came from.
 	Origin string `json:"origin,omitempty"`
 }
@@ -224,9 +226,13 @@ func (j *JudgedSeries) explain(out *Family) {
 
 func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
+	releases := e.Versions.Fixed
+	if m.Versions.Seen != "" || m.Basis != knowledge.Growth && m.Basis != knowledge.Looks {
+		releases = nil // the seen one is compared with them, or nothing is said of them
+	}
 	return KnownLeak{
 		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: evidence.Meaning(m), RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
-		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: evidence.Releases(e, m.Versions), Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Help(), Workaround: e.Workaround, Reference: e.URL, Component: m.Versions.Component, Releases: e.Versions.Fixed, Origin: e.Origin,
+		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: evidence.Releases(e, m.Versions), Advisories: e.Advisories, Trigger: e.Trigger, Remedy: e.Remedy, Workaround: e.Workaround, Reference: e.URL, Component: m.Versions.Component, Fix: m.Versions.Fix, Releases: releases, Origin: e.Origin,
 	}
 }
 

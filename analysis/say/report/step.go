@@ -6,7 +6,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
-	"leakdiff/analysis/say/wording"
 )
 
 // mostSteps is how many steps an answer has (answer.md 5).
@@ -21,26 +20,32 @@ func (d *diagnosing) steps(l answer, next *Action, ofCode bool) []Action {
 	if !accusing(l.finding.Verdict) || d.r.Series[l.series].recoveredAt(l.finding) >= 0 || d.cured(l) != "" || l.claims.Released {
 		return actions(out, next)
 	}
-	if k := likeness(l.finding); k != nil {
+	if k := mendable(l.finding); k != nil {
 		out = append(out, k.mend()...)
 	}
 	s := &d.r.Series[l.series]
-	if s.Project == "" {
-		return actions(out, next)
+	var decide *Action
+	if next != nil && next.Command != "" && (ofCode || next.Text == s.upstream()) { // whether it leaks is not decided
+		decide = &Action{Text: "Take captures, " + d.decisive(l) + ":", Command: next.Command, Captures: true}
+		next = &Action{Text: next.Text}
 	}
-	advised := d.r.operate(l.finding)
-	if len(advised) > 0 && len(out) > 0 {
-		advised = advised[:1] // the upgrade ends it, the check says whether it is this one
-	}
-	out = append(out, advised...)
-	switch {
-	case next == nil || !ofCode:
-		return actions(out, next)
-	case len(out) == 0:
+	switch advised := d.r.operate(l.finding); {
+	case s.Project == "" && next != nil && l.subject.remedy == "" && !next.Captures:
+		out = append(append(out, *next), d.r.mendOwn(l.finding)...)
+	case s.Project == "" || len(advised) == 0 && !ofCode:
+		out = actions(out, next) // what it is made of may have a remedy of its own
+	case len(advised) == 0 && len(out) == 0:
 		out = append(out, Action{Text: s.upstream()})
+	case len(out) > 0:
+		out = append(out, advised[:min(1, len(advised))]...) // the upgrade ends it, the check says whether it is this one
+	default:
+		out = append(out, advised...)
+		if !ofCode && next != nil && next.Text != s.upstream() {
+			out = actions(out, next)
+		}
 	}
-	if next.Command != "" { // whether it leaks is not decided
-		out = append(out[:min(len(out), mostSteps-1)], Action{Text: "Take captures that decide, " + d.decisive(l) + ":", Command: next.Command, Captures: true})
+	if decide != nil {
+		out = append(out[:min(len(out), mostSteps-1)], *decide)
 	}
 	return actions(out, nil)
 }
@@ -63,6 +68,21 @@ func (d *Diagnosis) numbered(i int) string {
 	return fmt.Sprintf("%d. %s", i+1, d.Steps[i].Text)
 }
 
+// mendable is the known leak of a finding that a release ends: one that growth speaks for, or of
+// several that are possible the one whose version runs. It is nil without one.
+func mendable(f *Finding) *KnownLeak {
+	if f == nil {
+		return nil
+	}
+	for i := range f.Known {
+		k := &f.Known[i]
+		if !k.RuledOut && (k.Fix != "" && (k.Basis == knowledge.Growth || k.Basis == knowledge.Possible) || k.Basis == knowledge.Growth && k.Seen == "" && len(k.Releases) > 0) {
+			return k
+		}
+	}
+	return nil
+}
+
 // actions are at most mostSteps, next as the last one.
 func actions(out []Action, next *Action) []Action {
 	if next != nil {
@@ -73,7 +93,7 @@ func actions(out []Action, next *Action) []Action {
 
 // upstream is the step where neither the catalogue nor the reader can mend the code.
 func (s *Series) upstream() string {
-	return fmt.Sprintf("This is in code of %s: upgrade it to its newest patch release, and report it with a dump where it comes back.", s.Project)
+	return fmt.Sprintf("Compare it with the load of %s: where that did not grow, upgrade to the newest patch release, and report it with a dump where it comes back.", s.Process)
 }
 
 // operate are the steps of the first class of a finding: its first check, and its remedies.
@@ -92,58 +112,86 @@ func (r *Report) operate(f *Finding) (out []Action) {
 	return nil
 }
 
-// mend is the step by a known leak: the release that ends it, beside the one that runs. There is none
-// where the entry knows neither a release nor a way around it.
+// mendOwn are the steps of the first class of a finding for who can change the code.
+func (r *Report) mendOwn(f *Finding) (out []Action) {
+	for _, key := range f.Classes {
+		if found := r.ClassOf(key); found != nil && !f.ClassNotes[key].Rest {
+			for _, text := range found.Own {
+				out = append(out, Action{Text: text})
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// Help is the remedy with what helps until then.
+func (k *KnownLeak) Help() string { return knowledge.Help(k.Remedy, k.Workaround) }
+
+// mend are the steps by a known leak: the release that ends it, beside the one that runs, and what
+// helps until then. There is none where no release with the fix is known: a stack alone is no reason.
 func (k *KnownLeak) mend() []Action {
 	name := k.ID
 	if len(k.Advisories) > 0 {
 		name = k.Advisories[0]
 	}
 	steps := []Action{}
-	switch release, seen := k.release(); {
-	case release != "":
-		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", k.Component, release, name, seen)})
-	case len(k.Releases) > 0 && k.Seen == "":
-		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s where it is older than %s: this looks like %s, %s.", k.Component, strings.Join(k.Releases, ", "), name, k.Title)})
-	case k.Remedy != "":
-		return append(steps, Action{Text: fmt.Sprintf("%s (%s, %s).", strings.TrimSuffix(wording.Capital(k.Remedy), "."), name, k.Title)})
+	switch {
+	case k.Fix != "":
+		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", k.mended(), k.Fix, name, k.Seen)})
+	case k.Seen == "" && len(k.Releases) > 0:
+		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s where it is older than %s: this looks like %s, %s.", k.mended(), strings.Join(k.Releases, ", "), name, k.Title)})
+	default:
+		return nil
 	}
-	if len(steps) > 0 && k.Workaround != "" {
+	if k.Workaround != "" {
 		steps = append(steps, Action{Text: "Until then " + sentenceEnd(k.Workaround)})
 	}
 	return steps
 }
 
-// release is the release that ends the leak and the seen one, both "" where that one is not affected.
-func (k *KnownLeak) release() (fixed, seen string) {
-	fixed = knowledge.ReleaseFor(k.Seen, k.Releases)
-	if fixed == "" || k.Verdict != knowledge.VersionAffected {
-		return "", ""
-	}
-	return fixed, k.Seen[strings.LastIndexByte(k.Seen, ' ')+1:]
+// mended is what is upgraded: the component, or the project where that has a name for people alone.
+func (k *KnownLeak) mended() string {
+	first, _, _ := strings.Cut(k.Component, " ")
+	return first
 }
 
 // Fix says in which release the known leak of an answer is mended: "fixed in 1.7.35, you run 1.6.20".
 // It is "" where none is known or the release that runs was not seen.
 func (r *Report) Fix() string {
-	k := likeness(r.lead())
+	k := mendable(r.lead())
 	if k == nil {
 		return ""
 	}
-	fixed, seen := k.release()
-	if fixed == "" {
+	if k.Fix == "" {
 		return ""
 	}
-	return "fixed in " + fixed + ", you run " + seen
+	return "fixed in " + k.Fix + ", you run " + k.Seen
 }
 
 // ofCatalogue is the project of a program that the catalogue knows, whose users do not change its
 // code, "" for others.
 func (j *JudgedSeries) ofCatalogue() string {
-	if j.catalogue == nil || len(j.Snapshots) == 0 {
+	if j.catalogue == nil {
 		return ""
 	}
-	return j.catalogue.Project(j.Snapshots[len(j.Snapshots)-1].Process.Name.Value)
+	return projectOf(j.catalogue, j.Snapshots)
+}
+
+// ProjectOf is the project of a program that the built-in catalogue knows, "" for others.
+func ProjectOf(snapshots []*analysis.Snapshot) string {
+	return projectOf(knowledge.Builtin(), snapshots)
+}
+
+func projectOf(c *knowledge.Catalogue, snapshots []*analysis.Snapshot) string {
+	if len(snapshots) == 0 {
+		return ""
+	}
+	p := &snapshots[len(snapshots)-1].Process
+	if p.Ours {
+		return ""
+	}
+	return c.Project(p.Name.Value)
 }
 
 // Likeness is what the catalogue knows of the one thing that makes up most of a single dump. It accuses
@@ -205,8 +253,8 @@ func (l *Likeness) look() (out []Action) {
 			name = k.Advisories[0]
 		}
 		text := fmt.Sprintf("Looks like %s: %s.", name, k.Title)
-		if fixed, seen := k.release(); fixed != "" {
-			text = fmt.Sprintf("Looks like %s, fixed in %s, you run %s: %s.", name, fixed, seen, k.Title)
+		if k.Fix != "" {
+			text = fmt.Sprintf("Looks like %s, fixed in %s, you run %s: %s.", name, k.Fix, k.Seen, k.Title)
 		} else if len(k.Releases) > 0 {
 			text = fmt.Sprintf("Looks like %s, fixed in %s: %s.", name, strings.Join(k.Releases, ", "), k.Title)
 		}

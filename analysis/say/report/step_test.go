@@ -23,15 +23,21 @@ func TestWhoRunsAProgramIsToldWhatToCheckAndWhoWritesItWhatToChange(t *testing.T
 		name, program, function string
 		first                   string
 		steps                   int
+		ours                    bool
 	}{
-		{"a class of the catalogue in its program", "kubelet", worker, "Check first: How many probes do the pods", 3},
-		{"another class", "kubelet", mount, "Check first: Which volumes do the pods", 3},
-		{"no class in a program of the catalogue", "kubelet", own, "This is in code of kubernetes: upgrade it to its newest patch release", 1},
-		{"the program of the reader", "shop", own, "No case of the select at x.go:7 comes", 1},
-		{"the program of the reader with a class", "shop", mount, "", 1},
+		{"a class of the catalogue in its program", "kubelet", worker, "Check first: How many probes do the pods", 3, false},
+		{"another class", "kubelet", mount, "Check first: Which volumes do the pods", 3, false},
+		{"no class in a program of the catalogue", "kubelet", own, "Compare it with the load of kubelet: where that did not grow, upgrade", 1, false},
+		{"the program of the reader", "shop", own, "No case of the select at x.go:7 comes", 1, false},
+		{"a program of the catalogue that is said to be the reader's", "kubelet", own, "No case of the select at x.go:7 comes", 1, true},
+		{"the program of the reader with a class", "shop", mount, "", 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := Build(grown(test.program, test.function), nil, Options{}).Report.Diagnosis
+			in := grown(test.program, test.function)
+			for i := range in {
+				in[i].Process.Ours = test.ours
+			}
+			d := Build(in, nil, Options{}).Report.Diagnosis
 			if len(d.Steps) != test.steps || !strings.HasPrefix(d.Steps[0].Text, test.first) || *d.Next != d.Steps[0] {
 				t.Errorf("%+v, want %d that begin with %q", d.Steps, test.steps, test.first)
 			}
@@ -48,13 +54,13 @@ func TestStepsOfAKnownLeak(t *testing.T) {
 		leak KnownLeak
 		want string
 	}{
-		{"the release of the line that runs", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Releases: []string{"1.6.36", "1.7.21"}, Verdict: "affected", Advisories: []string{"CVE-2026-1"}, Workaround: "reduce exec probes"},
+		{"the release of the line that runs", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Fix: "1.6.36", Advisories: []string{"CVE-2026-1"}, Workaround: "reduce exec probes"},
 			"Upgrade containerd to 1.6.36 (CVE-2026-1); you run 1.6.20. | Until then reduce exec probes."},
-		{"the next line, without a workaround", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Releases: []string{"2.0.12", "1.7.35"}, Verdict: "affected"}, "Upgrade containerd to 1.7.35 (x-1); you run 1.6.20."},
-		{"a module names itself before its version", KnownLeak{ID: "x-1", Component: "mcp-go", Seen: "github.com/mark3labs/mcp-go v0.43.2", Releases: []string{"0.44.0"}, Verdict: "affected"}, "Upgrade mcp-go to 0.44.0 (x-1); you run v0.43.2."},
+		{"without a workaround", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Fix: "1.7.35"}, "Upgrade containerd to 1.7.35 (x-1); you run 1.6.20."},
+		{"a module names itself before its version", KnownLeak{ID: "x-1", Component: "mcp-go", Seen: "github.com/mark3labs/mcp-go v0.43.2", Fix: "0.44.0"}, "Upgrade mcp-go to 0.44.0 (x-1); you run github.com/mark3labs/mcp-go v0.43.2."},
 		{"no release was seen", KnownLeak{ID: "x-1", Title: "a leak", Component: "etcd", Releases: []string{"3.5.33", "3.6.14"}, Remedy: "upgrade"}, "Upgrade etcd where it is older than 3.5.33, 3.6.14: this looks like x-1, a leak."},
-		{"the release that runs has the fix", KnownLeak{ID: "x-1", Title: "a leak", Component: "etcd", Seen: "3.7.0", Releases: []string{"3.5.33"}, Verdict: "fixed", Remedy: "close each watcher"}, "Close each watcher (x-1, a leak)."},
-		{"no release has it", KnownLeak{ID: "x-1", Title: "a leak", Remedy: "close each watcher"}, "Close each watcher (x-1, a leak)."},
+		{"the release that runs has the fix", KnownLeak{ID: "x-1", Title: "a leak", Component: "etcd", Seen: "3.7.0", Releases: []string{"3.5.33"}, Verdict: "fixed", Remedy: "close each watcher"}, ""},
+		{"no release has it", KnownLeak{ID: "x-1", Title: "a leak", Remedy: "close each watcher"}, ""},
 		{"nothing helps", KnownLeak{ID: "x-1", Title: "a leak"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -53,6 +53,9 @@ type resting struct {
 	rank int
 }
 
+// manyEnded is how many ended children are no moment between two waits.
+const manyEnded = 20
+
 // whatMemoryHolds says what names what a process keeps in memory.
 const whatMemoryHolds = "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram) or a heap snapshot (Node)."
 
@@ -145,8 +148,8 @@ func (d *diagnosing) endedChildren(all []resting) (text string, nobody int) {
 	for i := range all {
 		s := &d.r.Series[all[i].series]
 		ended := s.lastOfGauge(endedChildren)
-		if n += ended; ended > 0 && s.lastOfGauge(processMemory) == 0 {
-			nobody++
+		if ended > 0 && s.lastOfGauge(processMemory) == 0 { // those of a process stand with it
+			n, nobody = n+ended, nobody+1
 		}
 	}
 	if n == 0 {
@@ -486,7 +489,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		switch {
 		case s.Memory != nil:
 			return &Action{Text: whatMemoryHolds}
-		case s.lastOfGauge(endedChildren) > 0:
+		case s.lastOfGauge(endedChildren) >= manyEnded:
 			return &Action{Text: "Let the parent wait for each child that ends, or start it again: its children go with it."}
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis/judge/trend"
@@ -87,14 +88,31 @@ func (s *Series) byState(f *Finding) string {
 	if state == "semacquire" {
 		state = semaphoreOf(f.Stack)
 	}
-	remedy := remedies[state]
+	remedy, called := remedies[state], ""
 	for i := range f.Stack {
 		frame := &f.Stack[i]
-		if place := frame.place(); remedy != "" && place != "" && !frame.CreatedBy && (frame.Own || strings.HasPrefix(frame.Function, "main.")) {
+		place := frame.place()
+		switch {
+		case remedy == "" || frame.CreatedBy:
+			return ""
+		case frame.Own || strings.HasPrefix(frame.Function, "main."):
+			if place == "" {
+				continue
+			}
+			if called != "" { // the wait is that of a library
+				return fmt.Sprintf("%s does not return at %s: give the call a deadline, or end what it waits for.", shortRole(called), place)
+			}
 			return fmt.Sprintf(remedy, place)
+		case !ofWait(frame.Function):
+			called = frame.Function
 		}
 	}
 	return ""
+}
+
+// ofWait reports a function of the standard library in which a wait of the caller itself stands.
+func ofWait(function string) bool {
+	return slices.ContainsFunc([]string{"runtime.", "sync.", "internal/", "time.", "net.", "os.", "io.", "bufio.", "crypto/tls.", "syscall."}, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // semaphoreOf is the state that newer releases of Go print for what a semaphore is used for.

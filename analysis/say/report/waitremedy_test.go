@@ -32,6 +32,27 @@ func TestEachStateHasItsRemedy(t *testing.T) {
 	}
 }
 
+// A select of a library stands in no line of the reader: its call there does not return.
+func TestACallIntoALibraryThatWaitsIsToldAsACall(t *testing.T) {
+	const (
+		http    = "net/http.(*persistConn).roundTrip(0x1)\n\t/usr/local/go/src/net/http/transport.go:2799 +0x25\nnet/http.(*Client).Do(0x1)\n\t/usr/local/go/src/net/http/client.go:590 +0x25\n"
+		group   = "sync.runtime_SemacquireWaitGroup(0x1)\n\t/usr/local/go/src/runtime/sema.go:110 +0x25\nsync.(*WaitGroup).Wait(0x1)\n\t/usr/local/go/src/sync/waitgroup.go:118 +0x48\ngolang.org/x/sync/errgroup.(*Group).Wait(0x1)\n\t/go/pkg/mod/golang.org/x/sync@v0.9.0/errgroup/errgroup.go:56 +0x48\n"
+		network = "internal/poll.runtime_pollWait(0x1)\n\t/usr/local/go/src/runtime/netpoll.go:351 +0x85\nnet.(*conn).Read(0x1)\n\t/usr/local/go/src/net/net.go:189 +0x45\nbufio.(*Reader).ReadLine(0x1)\n\t/usr/local/go/src/bufio/bufio.go:410 +0x45\n"
+	)
+	for name, c := range map[string]struct{ state, above, want string }{
+		"a request":                         {"select", http, "http.(*Client).Do does not return at work.go:21: give the call a deadline, or end what it waits for."},
+		"a group of goroutines":             {"sync.WaitGroup.Wait", group, "errgroup.(*Group).Wait does not return at work.go:21: give the call a deadline, or end what it waits for."},
+		"a read of the standard library":    {"IO wait", network, "The peer sends nothing at work.go:21: set a deadline there, or close the connection when ctx ends."},
+		"a select of the reader's own line": {"select", "", "No case of the select at work.go:21 comes: let one end it, such as ctx.Done(), and reach it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := every(t, waitingIn(c.state, c.above, "main.work")).Diagnosis; d.Next == nil || d.Next.Text != c.want {
+				t.Errorf("%s: %+v, want %q", d.Sentence, d.Next, c.want)
+			}
+		})
+	}
+}
+
 // Code that is not the reader's own is not to be changed by the reader.
 func TestAWaitInALibraryIsToBeReported(t *testing.T) {
 	captures := waitingIn("chan receive", "", "example.com/mcp.(*Stdio).readLoop")
