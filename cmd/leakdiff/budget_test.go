@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16452},
 	{"cmd/leakdiff", 10004},
 	{"rest", 352},   // migrations, samples
-	{"all", 168680}, // the sum of those above
+	{"all", 168700}, // the sum of those above
 	{"apart", 9695},
 	{"templ", 881},
 	{"generated", 4675},
