@@ -125,6 +125,9 @@ func cutPrompt(text string) (host, command string, ok bool) {
 	}
 	for _, mark := range []string{"$ ", "# ", "+ ", "❯ "} {
 		if command, ok := strings.CutPrefix(text, mark); ok {
+			if frame := strings.TrimLeft(command, " "); strings.HasPrefix(frame, "0x") {
+				return "", "", false // "#       0x441886        sync.(*Mutex).Lock+0x46", a profile whose tabs became blanks
+			}
 			return "", command, true
 		}
 	}

@@ -6,6 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestAFrameOfAProfileIsNoPromptOfRoot(t *testing.T) {
+	for text, want := range map[string]bool{"#       0x441886        sync.(*Mutex).Lock+0x46     /x.go:1": false, "# 0x441886": false, "# curl http://10.0.0.2:6060/debug/pprof/goroutine?debug=1": true} {
+		if _, got := ReadCommand(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestTheProgressOfCurlIsNoPrompt(t *testing.T) {
 	for text, want := range map[string]bool{"% curl http://10.0.0.2:6060/debug/pprof/goroutine": true, "  % Total    % Received % Xferd  Average Speed": false, "% done": false} {
 		if _, got := ReadCommand(text); got != want {

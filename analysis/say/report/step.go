@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/read/family"
 )
 
 // mostSteps is how many steps an answer has (answer.md 5).
@@ -131,11 +133,8 @@ func (k *KnownLeak) Help() string { return knowledge.Help(k.Remedy, k.Workaround
 // mend are the steps by a known leak: the release that ends it, beside the one that runs, and what
 // helps until then. There is none where no release with the fix is known: a stack alone is no reason.
 func (k *KnownLeak) mend() []Action {
-	name := k.ID
-	if len(k.Advisories) > 0 {
-		name = k.Advisories[0]
-	}
-	steps := []Action{}
+	name := k.called()
+	var steps []Action
 	switch {
 	case k.Fix != "":
 		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", k.mended(), k.Fix, name, k.Seen)})
@@ -150,6 +149,14 @@ func (k *KnownLeak) mend() []Action {
 	return steps
 }
 
+// called is the first advisory of a leak, or its id.
+func (k *KnownLeak) called() string {
+	if len(k.Advisories) > 0 {
+		return k.Advisories[0]
+	}
+	return k.ID
+}
+
 // mended is what is upgraded: the component, or the project where that has a name for people alone.
 func (k *KnownLeak) mended() string {
 	first, _, _ := strings.Cut(k.Component, " ")
@@ -160,10 +167,7 @@ func (k *KnownLeak) mended() string {
 // It is "" where none is known or the release that runs was not seen.
 func (r *Report) Fix() string {
 	k := mendable(r.lead())
-	if k == nil {
-		return ""
-	}
-	if k.Fix == "" {
+	if k == nil || k.Fix == "" {
 		return ""
 	}
 	return "fixed in " + k.Fix + ", you run " + k.Seen
@@ -201,6 +205,8 @@ type Likeness struct {
 	Known *KnownLeak `json:"known,omitempty"`
 	// Check is the first check of its class, "" without one.
 	Check string `json:"check,omitempty"`
+	// Ends is what ends the wait of a group that is stuck by its state alone, "" without one.
+	Ends string `json:"ends,omitempty"`
 }
 
 // fewestAlike is how many members of a single dump are told apart from normal work: they are half of
@@ -218,13 +224,17 @@ func (j *JudgedSeries) alike() *Likeness {
 			most = g
 		}
 	}
-	if most == nil || most.Count < fewestAlike {
+	out := &Likeness{Ends: j.stuckAlone()}
+	if most == nil {
 		return nil
 	}
-	if total := j.Snapshots[0].Totals.Of(most.Family.Kind); total == nil || 2*most.Count < *total {
-		return nil
+	if total := j.Snapshots[0].Totals.Of(most.Family.Kind); most.Count < fewestAlike || total == nil || 2*most.Count < *total {
+		if out.Ends == "" {
+			return nil
+		}
+		return out
 	}
-	known, out := j.known[most.Family.Fingerprint], &Likeness{}
+	known := j.known[most.Family.Fingerprint]
 	if known.Healthy != nil && known.Healthy.Within {
 		return nil
 	}
@@ -239,19 +249,46 @@ func (j *JudgedSeries) alike() *Likeness {
 			out.Check = hit.Class.FirstCheck
 		}
 	}
-	if out.Known == nil && out.Check == "" {
+	if out.Known == nil && out.Check == "" && out.Ends == "" {
 		return nil
 	}
 	return out
 }
 
-// look are the steps before the captures that decide, of a single dump.
-func (l *Likeness) look() (out []Action) {
-	if k := l.Known; k != nil {
-		name := k.ID
-		if len(k.Advisories) > 0 {
-			name = k.Advisories[0]
+// stuckStates are the states in which a goroutine makes no progress for as long as it is in them:
+// others are how idle workers wait.
+var stuckStates = []string{"chan send", "chan send (nil chan)", "chan receive (nil chan)", "select (no cases)", "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock"}
+
+// stuckAlone is what ends the longest wait of a single dump in one of stuckStates, "" without one.
+func (j *JudgedSeries) stuckAlone() string {
+	var longest *analysis.Group
+	for i := range j.Snapshots[0].Groups {
+		if g := &j.Snapshots[0].Groups[i]; g.Family.Kind == analysis.KindGoroutine && len(g.States) == 1 && g.OldestWait > 0 && (longest == nil || g.OldestWait > longest.OldestWait) {
+			longest = g
 		}
+	}
+	if longest == nil {
+		return ""
+	}
+	f := Finding{Families: []string{longest.Family.Fingerprint}}
+	j.locate(&f)
+	for raw := range longest.States {
+		state := family.BareState(raw)
+		if state == "semacquire" {
+			state = semaphoreOf(f.Stack)
+		}
+		if slices.Contains(stuckStates, state) {
+			return ends(state, f.Stack)
+		}
+	}
+	return ""
+}
+
+// look are the steps before the captures that decide, of a single dump. What changes code is for who
+// writes the program alone.
+func (l *Likeness) look(own bool) (out []Action) {
+	if k := l.Known; k != nil {
+		name := k.called()
 		text := fmt.Sprintf("Looks like %s: %s.", name, k.Title)
 		if k.Fix != "" {
 			text = fmt.Sprintf("Looks like %s, fixed in %s, you run %s: %s.", name, k.Fix, k.Seen, k.Title)
@@ -262,6 +299,9 @@ func (l *Likeness) look() (out []Action) {
 	}
 	if l.Check != "" {
 		out = append(out, Action{Text: "Check first: " + l.Check})
+	}
+	if own && l.Ends != "" && l.Known == nil && l.Check == "" {
+		out = append(out, Action{Text: l.Ends})
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 	out.Next = d.nextOf(first)
 	var look []Action
 	if s.Alike != nil && first.state == OneDump {
-		look = s.Alike.look()
+		look = s.Alike.look(s.Project == "")
 	}
 	if out.Steps = actions(look, out.Next); len(out.Steps) > 0 {
 		out.Next = &out.Steps[0]

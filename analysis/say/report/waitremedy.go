@@ -88,9 +88,14 @@ func (s *Series) byState(f *Finding) string {
 	if state == "semacquire" {
 		state = semaphoreOf(f.Stack)
 	}
+	return ends(state, f.Stack)
+}
+
+// ends is what ends a wait in a state, "" where the stack shows no line of the reader's own.
+func ends(state string, stack []StackFrame) string {
 	remedy, called := remedies[state], ""
-	for i := range f.Stack {
-		frame := &f.Stack[i]
+	for i := range stack {
+		frame := &stack[i]
 		place := frame.place()
 		switch {
 		case remedy == "" || frame.CreatedBy:

@@ -102,3 +102,20 @@ func waitingIn(state, above, function string) (out []map[string]string) {
 	}
 	return out
 }
+
+func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
+	for state, want := range map[string]string{
+		"sync.Mutex.Lock": "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there.",
+		"chan send":       "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done().",
+		"chan receive":    "Take five captures over two minutes:",
+		"select":          "Take five captures over two minutes:",
+		"IO wait":         "Take five captures over two minutes:",
+	} {
+		t.Run(state, func(t *testing.T) {
+			d := every(t, waitingIn(state, "", "main.work")[:1]).Diagnosis
+			if len(d.Steps) == 0 || d.Steps[0].Text != want || d.Capture() == nil || d.Capture().Command == "" {
+				t.Errorf("%+v, want %q first and captures at the end", d.Steps, want)
+			}
+		})
+	}
+}
