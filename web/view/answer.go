@@ -147,7 +147,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		for _, step := range d.Steps[min(1, len(d.Steps)):] {
 			a.Do.Then = append(a.Do.Then, AnswerDo{Text: Visible(step.Text), Command: Visible(step.Command)})
 		}
-		if d.Series != nil && !m.in.Frozen && m.in.Report.Series[*d.Series].Project != "" {
+		if d.Operated && d.Series != nil && !m.in.Frozen {
 			a.Do.Ours, a.Do.To = m.in.Report.Series[*d.Series].Snapshots[0], caseURL(m.in.ID)+"/identity"
 		}
 		if d.Next.Asks && !m.in.Frozen {

@@ -43,7 +43,9 @@ type Diagnosis struct {
 	Cause  *Certainty `json:"cause_certainty,omitempty"`
 	// Steps are what to do, at most three. Next is the first one.
 	Steps []Action `json:"steps,omitempty"`
-	Next  *Action  `json:"next,omitempty"`
+	// Operated reports steps for those who run the program. Who writes it has others.
+	Operated bool    `json:"operated,omitempty"`
+	Next     *Action `json:"next,omitempty"`
 	// Also are the other findings that rose, in words of a line each. More counts those that
 	// are not listed.
 	Also []string `json:"also,omitempty"`
@@ -111,6 +113,7 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
 	next, ofCode := d.next(l)
+	out.Operated = ofCode && s.Project != "" && accusing(l.finding.Verdict)
 	if out.Steps = d.steps(l, d.doThere(l, next), ofCode); len(out.Steps) > 0 {
 		out.Next = &out.Steps[0]
 	}
