@@ -65,6 +65,8 @@ var planted = map[string]string{
 }
 
 // scribbled are secrets in texts that people write, by the form of the text.
+// Each has six letters or more: a random id of a permalink holds a word of four
+// once in a thousand runs.
 var scribbled = map[string]string{
 	"https://quokka-lb.umbrella.com/x": "quokka-lb", "quokka2.umbrella.com": "quokka2", "till3.umbrella.com:8443": "till3", "host till4.umbrella.io is down": "till4",
 	"backend9.shopfloor.svc.cluster.local": "backend9.shopfloor", "ip-10-1-2-3.eu-west-1.compute.internal": "ip-10-1-2-3", "postgres://u7:p7@quokkadb:5432/ledgername": "quokkadb",
@@ -72,11 +74,11 @@ var scribbled = map[string]string{
 	"`kubectl -n quokkans logs tapir-7d9f8b6c5d-x2x4z`": "tapir-7d9f8b6c5d", "kubectl -n tapirns get pods": "tapirns", "/data/tapirdata/file": "tapirdata", "/tapirroot": "tapirroot", "/root/tapirhome/x": "tapirhome",
 	`\\tapirserver\tapirshare`: "tapirs", `D:\tapirdrive\x`: "tapirdrive", "s3://tapirbucket/key": "tapirbucket", "gs://tapirgs/key": "tapirgs", "arn:aws:iam::123456789012:role/tapirrole": "789012",
 	"ghp_tapirtapirtapirtapirtapirtapir": "ghp_tapir", "github_pat_tapirtapirtapirtapir": "github_pat_tapir", "glpat-tapirtapirtapirtap": "glpat-tapir", "xoxb-123456789012-tapir": "xoxb-", "sk-tapirtapirtapirtapirtapir": "sk-tapir",
-	"npm_tapirtapirtapirtapirtapirtapirtapir": "npm_tapir", "AIzatapirtapirtapirtapirtapirtapir": "aizatapir", "AKIAIOSFODNN7TAPIR12": "akia", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ6cSJ9.tapirsign": "tapirsign",
-	"sshpass -p okapipass ssh": "okapipass", "mysql -u okapiroot -pokapimine": "okapi", "ssh okapiuser@okapihost": "okapihost", "password: okapisecret": "okapisecret", "pwd okapipwd": "okapipwd",
-	"key Zk9tR2x7Qw3eLp8sVb4nYc6u": "zk9tr2x7qw3elp8svb4nyc6u", "kudu/kudu-cart-0": "kudu", "agent-x2x4z": "agent-x2x4z", "kudu-notes.txt": "kudu", "git@github.com:kuduorg/kudurepo.git": "kuduorg",
+	"npm_tapirtapirtapirtapirtapirtapirtapir": "npm_tapir", "AIzatapirtapirtapirtapirtapirtapir": "aizatapir", "AKIAIOSFODNN7TAPIR12": "akiaiosf", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ6cSJ9.tapirsign": "tapirsign",
+	"sshpass -p okapipass ssh": "okapipass", "mysql -u okapisql -pokapisqlmine": "okapisql", "ssh okapiuser@okapihost": "okapihost", "password: okapisecret": "okapisecret", "pwd okapipwd": "okapipwd",
+	"key Zk9tR2x7Qw3eLp8sVb4nYc6u": "zk9tr2x7qw3elp8svb4nyc6u", "kudushop/kudushop-cart-0": "kudushop", "agent-x2x4z": "agent-x2x4z", "kudunote-notes.txt": "kudunote", "git@github.com:kuduorg/kudurepo.git": "kuduorg",
 	"cookie: JSESSIONID=kudusess": "kudusess", "00:1a:2b:3c:4d:5e": "2b:3c:4d", "-----BEGIN RSA PRIVATE KEY-----": "private key",
-	"again pylon-prod-17": "pylon", "restarted caracal-prod-3": "caracal", "C:\\Users\\kuduwin\\x": "kuduwin",
+	"again pylon-prod-17": "pylon-prod", "restarted caracal-prod-3": "caracal", "C:\\Users\\kuduwin\\x": "kuduwin",
 }
 
 // listing is what lsof prints of a process with n files and n connections.

@@ -72,45 +72,6 @@ type AnswerMetric struct {
 	Chosen    bool
 }
 
-// AnswerDo is the next step.
-type AnswerDo struct {
-	Text, Command string
-	// Link is the page that takes what the step asks for.
-	Link string `json:",omitempty"`
-	// Ours is the snapshot by which a reader says that the program is their own, "" where it is not
-	// asked, To where that is sent.
-	Ours string `json:",omitempty"`
-	To   string `json:",omitempty"`
-	// Then are the steps after it.
-	Then []AnswerDo `json:",omitempty"`
-}
-
-// commandWidth is how wide a command is on the page, in characters.
-const commandWidth = 42
-
-// Lines is the command in lines that a shell reads as one.
-func (d AnswerDo) Lines() string {
-	if strings.Contains(d.Command, "\n") {
-		return d.Command
-	}
-	var b strings.Builder
-	width := 0
-	for i, word := range strings.Split(d.Command, " ") {
-		n := len([]rune(word))
-		switch {
-		case i > 0 && width+1+n+2 > commandWidth && !strings.ContainsAny(d.Command, `'"`):
-			b.WriteString(" \\\n  ")
-			width = 2
-		case i > 0:
-			b.WriteString(" ")
-			width++
-		}
-		b.WriteString(word)
-		width += n
-	}
-	return b.String()
-}
-
 // AnswerFact is one of the four lines beside the stack.
 type AnswerFact struct {
 	Name string
@@ -148,10 +109,12 @@ func (m *caseMaker) answer(c *Case) *Answer {
 			a.Do.Then = append(a.Do.Then, AnswerDo{Text: Visible(step.Text), Command: Visible(step.Command)})
 		}
 		if d.Operated && d.Series != nil && !m.in.Frozen {
-			a.Do.Ours, a.Do.To = m.in.Report.Series[*d.Series].Snapshots[0], caseURL(m.in.ID)+"/identity"
+			if a.Do.Link, a.Do.LinkText = caseURL(m.in.ID)+"/identity", ourProgram; !m.in.NeedsKey { // else that page asks for it
+				a.Do.Ours = m.in.Report.Series[*d.Series].Snapshots[0]
+			}
 		}
 		if d.Next.Asks && !m.in.Frozen {
-			a.Do.Link = caseURL(m.in.ID) + "/identity"
+			a.Do.Link, a.Do.LinkText = caseURL(m.in.ID)+"/identity", "Say what they count"
 		}
 	}
 	a.Proved, a.Proof = d.Proved, strings.TrimSpace(strings.TrimPrefix(proof, d.Proved))

@@ -299,52 +299,6 @@ func (a *Answer) groups() document.Blocks {
 	return out
 }
 
-// blocks are the next step, with its command to copy.
-func (d *AnswerDo) blocks() document.Blocks {
-	if d == nil {
-		return nil
-	}
-	copied := "do-text"
-	if d.Command != "" && len(d.Then) == 0 {
-		copied = "do-command"
-	}
-	out := document.Group{Role: "section", Look: "dofirst", LabelledBy: "h-do"}
-	out.Add(document.Group{Look: "dh", Blocks: document.Blocks{document.Heading{Level: 2, ID: "h-do", Text: document.Words("Do this")}, copyPress(copied)}})
-	if len(d.Then) > 0 {
-		steps := document.Group{ID: "do-text", Look: "dosteps"}
-		for i, step := range append([]AnswerDo{*d}, d.Then...) {
-			steps.Add(document.Paragraph{Text: document.Words(strconv.Itoa(i+1) + ". " + step.Text)})
-			if step.Command != "" {
-				steps.Add(document.Code{Label: "Command", Lines: strings.Split(step.Lines(), "\n")})
-			}
-		}
-		out.Add(steps)
-		out.Add(d.ours()...)
-		return document.Blocks{out}
-	}
-	if d.Text != "" {
-		out.Add(document.Paragraph{ID: "do-text", Text: document.Words(d.Text)})
-	}
-	if d.Link != "" {
-		out.Add(document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", d.Link, "Say what they count")}})
-	}
-	if d.Command != "" {
-		out.Add(document.Code{ID: "do-command", Label: "Command", Lines: strings.Split(d.Lines(), "\n")})
-	}
-	out.Add(d.ours()...)
-	return document.Blocks{out}
-}
-
-// ours asks whether the code is the reader's own, where the steps are for those who run it.
-func (d *AnswerDo) ours() document.Blocks {
-	if d.Ours == "" {
-		return nil
-	}
-	return document.Blocks{document.PageOnly{Blocks: document.Blocks{document.Form{Post: true, Action: d.To, Blocks: document.Blocks{
-		document.Hide("kind", "ours"), document.Hide("target", "series:"+d.Ours), document.Press{Look: "link", Text: ourProgram},
-	}}}}}
-}
-
 // copyPress copies the text of the element with this id. Without scripts it is not shown.
 func copyPress(id string) document.Press {
 	return document.Press{Look: "btn needs-js", Type: "button", Copy: document.ID(id), Text: "Copy"}

@@ -342,14 +342,10 @@ func (m *flameMaker) shell(headline string) Shell {
 		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.B), snapshotURL(m.in.B.ID, m.in.CaseID)})
 	}
 	if !m.in.Frozen {
-		base, query, _ := strings.Cut(m.twinURL(""), "?")
+		base, query, _ := strings.Cut(m.address(), "?")
 		s.Offer(base, "?"+query, WithoutStacks)
 	}
 	return s
-}
-
-func (m *flameMaker) twinURL(suffix string) string {
-	return strings.Replace(m.address(), "/flame?", "/flame"+suffix+"?", 1)
 }
 
 // flameExcerpt is the upper part of a snapshot's graph, for its page; nil where the

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
@@ -439,7 +438,7 @@ func (m *identityMaker) snapshot(id string, series report.JudgedSeries, i int, s
 	out.Time.Text, out.Time.Entry = "not known", ""
 	if !s.CapturedAt.IsZero() {
 		out.Time.Text = wording.Time(s.CapturedAt)
-		out.Time.Entry = entryTime(s.CapturedAt)
+		out.Time.Entry = s.CapturedAt.UTC().Format("2006-01-02 15:04:05.999999999") // with what a second hides
 	}
 	out.Time.Hint = "In UTC, or with an offset such as +01:00. Empty: not known."
 	if zone := m.in.Said.Zone; zone.String() != "UTC" {
@@ -455,11 +454,6 @@ func (m *identityMaker) snapshot(id string, series report.JudgedSeries, i int, s
 	m.move(&out, series, i)
 	m.refuse(&out, s)
 	return out
-}
-
-// entryTime writes a time as the field takes it, with what a second hides.
-func entryTime(t time.Time) string {
-	return t.UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
 // scopes are the targets of an edit, the whole series first and one snapshot last.

@@ -444,10 +444,8 @@ func frames(c *knowledge.Class) string {
 	return strings.Join(all, " ")
 }
 
-// leadGroup is the last group: entries that nothing in a capture can match.
-const leadGroup = "Leads"
-
-// leaks groups the known leaks by class, those without one by their own group, and leads apart.
+// leaks groups the known leaks by class, those without one by their own group. What nothing in a
+// capture can match is the last one.
 func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) (known, leads int) {
 	at := map[string]int{}
 	var apart KnownGroup
@@ -468,7 +466,7 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered strin
 		if e.Origin != "" && e.Origin == remembered {
 			entry.Edit = EntryURL(e.ID)
 		}
-		if e.IsLead() {
+		if c.IsLead(e) {
 			leads++
 			apart.Known = append(apart.Known, entry)
 			continue
@@ -481,7 +479,7 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered strin
 		}
 		k.Groups[g].Known = append(k.Groups[g].Known, entry)
 	}
-	if apart.Name = leadGroup; leads > 0 {
+	if apart.Name = "Leads"; leads > 0 {
 		k.Groups = append(k.Groups, apart)
 	}
 	return known, leads

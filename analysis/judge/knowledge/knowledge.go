@@ -519,6 +519,9 @@ func Help(remedy, workaround string) string {
 	return remedy + "; until then " + workaround
 }
 
-// IsLead reports an entry that no capture and no list of versions can match: it is read by people and
+// IsLead reports an entry that no capture and no list of packages can match: it is read by people and
 // never named in an answer.
-func (e *Entry) IsLead() bool { return !e.Signature.Matchable() && e.Versions.Component == "" }
+func (c *Catalogue) IsLead(e *Entry) bool {
+	listed := func(x Component) bool { return x.Name == e.Versions.Component && len(x.Packages) > 0 }
+	return !e.Signature.Matchable() && !slices.ContainsFunc(c.doc.Components, listed)
+}

@@ -169,7 +169,9 @@ func (c *Catalogue) Affected(p *analysis.Package) (out []*Entry) {
 //
 //	k8s.io/client-go in "/go/pkg/mod/k8s.io/client-go@v0.34.4/tools/cache/reflector.go" = 1.34.4 with Major 1
 func (m Module) in(file string) (release, bool) {
-	file = unescaped(file)
+	if strings.Contains(file, "!") {
+		file = unescaped(file)
+	}
 	at := strings.Index(file, m.Path+"@v")
 	if at < 0 || at > 0 && file[at-1] != '/' {
 		return release{}, false
@@ -186,22 +188,12 @@ func (m Module) in(file string) (release, bool) {
 	return r, true
 }
 
-// unescaped undoes how module caches write capital letters: "!click!house" is "ClickHouse"
+// escapedCapital is how module caches write a capital letter: "!click!house" is "ClickHouse"
 // (golang.org/x/mod/module, EscapePath).
+var escapedCapital = expression.Lazy(`![a-z]`)
+
 func unescaped(file string) string {
-	if !strings.Contains(file, "!") {
-		return file
-	}
-	var b strings.Builder
-	for i := 0; i < len(file); i++ {
-		if file[i] == '!' && i+1 < len(file) && file[i+1] >= 'a' && file[i+1] <= 'z' {
-			i++
-			b.WriteByte(file[i] - 'a' + 'A')
-			continue
-		}
-		b.WriteByte(file[i])
-	}
-	return b.String()
+	return escapedCapital.ReplaceAllStringFunc(file, func(m string) string { return strings.ToUpper(m[1:]) })
 }
 
 // compare compares the seen version with the releases of an entry.

@@ -48,3 +48,18 @@ func TestCapitalsOfModuleCachesAreRead(t *testing.T) {
 		t.Errorf("the next release after v0.29.3 of client-go is %q, want 1.36.0", got)
 	}
 }
+
+func TestALeadIsWhatNothingCanMatch(t *testing.T) {
+	c := Builtin()
+	for id, want := range map[string]bool{
+		"k8s-115192":      true,  // a title and a trigger
+		"agentfield-153":  true,  // its versions are in no list that is read
+		"containerd-9668": false, // frames
+		"undici-5462":     false, // npm lists the package
+		"jenkins-889":     false, // Jenkins lists the plugin
+	} {
+		if e := c.Entry(id); e == nil || c.IsLead(e) != want {
+			t.Errorf("%s: want a lead: %v", id, want)
+		}
+	}
+}

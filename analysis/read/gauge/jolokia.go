@@ -2,6 +2,8 @@ package gauge
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -52,11 +54,13 @@ func ParseJolokia(r io.Reader, name string, _ time.Time, most int) (out Samples,
 	p := parser{seen: map[key]bool{}}
 	for {
 		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			if err != io.EOF {
-				found.Add(analysis.Error, line.Line{}, "an answer of Jolokia is not whole", err.Error(), "save the whole answer")
-			}
+		if err := d.Decode(&raw); err == io.EOF {
 			break
+		} else if syntax := new(json.SyntaxError); err == io.ErrUnexpectedEOF || errors.As(err, &syntax) {
+			found.Add(analysis.Error, line.Line{}, "an answer of Jolokia is not whole", err.Error(), fmt.Sprintf("save the whole answer, of at most %d MiB", mostJolokia>>20))
+			break
+		} else if err != nil {
+			return out, found.All(), fmt.Errorf("%s: %w", name, err)
 		}
 		var list []jolokiaAnswer
 		if json.Unmarshal(raw, &list) != nil {
@@ -68,7 +72,11 @@ func ParseJolokia(r io.Reader, name string, _ time.Time, most int) (out Samples,
 		}
 		offset := d.InputOffset() - int64(len(raw))
 		for i := range list {
-			for _, s := range list[i].samples() {
+			samples := list[i].samples()
+			if len(samples) == 0 {
+				out.Refused++
+			}
+			for _, s := range samples {
 				if p.begins(s) {
 					if out.Points == most {
 						found.Add(analysis.Warning, line.Line{}, "answers of Jolokia were left out", "the text has more than one series has captures", "split the text")
@@ -81,6 +89,9 @@ func ParseJolokia(r io.Reader, name string, _ time.Time, most int) (out Samples,
 				out.All = append(out.All, s)
 			}
 		}
+	}
+	if out.Refused > 0 {
+		found.Add(analysis.Note, line.Line{}, "answers of Jolokia were not read", fmt.Sprintf("%d failed or have no number that is known", out.Refused), "nothing: the other answers were read")
 	}
 	out.Every = 1
 	return out, found.All(), nil

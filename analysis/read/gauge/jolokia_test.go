@@ -1,10 +1,13 @@
 package gauge_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"leakdiff/analysis/read/gauge"
@@ -20,10 +23,10 @@ func TestAnswersOfJolokiaAreCounts(t *testing.T) {
 		{"a list", "[" + fmt.Sprintf(threads, 214, 1793527200) + `,{"value":{"OpenFileDescriptorCount":90,"MaxFileDescriptorCount":1024,"Name":"Linux"},"request":{"mbean":"java.lang:type=OperatingSystem","type":"read"},"timestamp":1793527200}]`,
 			[]string{"0 10:00 os_threads 214", "0 10:00 process_max_fds 1024", "0 10:00 process_open_fds 90"}},
 		{"a metric of Jenkins, named by its bean", `{"request":{"mbean":"metrics:name=kubernetes-client.connections.running,type=gauges","attribute":"Number"},"value":32}`, []string{"0 00:00 kubernetes_client_connections_running 32"}},
-		{"an answer that says that it failed", `{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount"},"value":77,"status":404}`, nil},
+		{"an answer that says that it failed", `{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount"},"value":77,"status":404}`, []string{"answers of Jolokia were not read"}},
 		{"two processes behind a proxy", `[{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount","target":{"url":"service:jmx:rmi://app1/jndi/x"}},"value":200},{"request":{"mbean":"java.lang:type=Threading","attribute":"ThreadCount","target":{"url":"service:jmx:rmi://app2/jndi/x"}},"value":900}]`,
 			[]string{"0 00:00 os_threads 200 app1", "0 00:00 os_threads 900 app2"}},
-		{"an attribute that the table does not know", `{"request":{"mbean":"a:type=B","attribute":"C"},"value":1}`, nil},
+		{"an attribute that the table does not know", `{"request":{"mbean":"a:type=B","attribute":"C"},"value":1}`, []string{"answers of Jolokia were not read"}},
 		{"an answer that is cut", fmt.Sprintf(threads, 214, 1793527200) + `{"request":{"mb`, []string{"0 10:00 os_threads 214", "an answer of Jolokia is not whole"}},
 		{"more points than are kept", fmt.Sprintf(threads+threads+threads, 1, 1793527200, 2, 1793530800, 3, 1793534400), []string{"0 10:00 os_threads 1", "1 11:00 os_threads 2", "answers of Jolokia were left out"}},
 	} {
@@ -46,6 +49,13 @@ func TestAnswersOfJolokiaAreCounts(t *testing.T) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestAReaderThatFailsIsNoAnswerThatIsCut(t *testing.T) {
+	failing := io.MultiReader(strings.NewReader(`{"request":{"mbean":"a"`), iotest.ErrReader(io.ErrClosedPipe))
+	if _, _, err := gauge.ParseJolokia(failing, "x.json", time.Time{}, 2); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("%v, want the error of the reader", err)
 	}
 }
 

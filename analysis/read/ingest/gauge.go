@@ -26,59 +26,56 @@ const (
 // countsBy reads counts over time: a part for every process at each point.
 func countsBy(parse func(io.Reader, string, time.Time, int) (gauge.Samples, []analysis.Problem, error)) formatReader {
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-		return readGauges(r, body, p, a, parse)
-	}
-}
-
-func readGauges(r *reader, body io.Reader, p *part, a *analysis.Artifact, parse func(io.Reader, string, time.Time, int) (gauge.Samples, []analysis.Problem, error)) error {
-	dates := envelope.NewDates(r.written(p))
-	found, problems, err := parse(io.TeeReader(body, dates), p.path, r.written(p), mostPoints)
-	r.problem(problems...)
-	times := dates.Of(found.Begins)
-	type key struct {
-		point int
-		owner line.Owner
-	}
-	parts := map[key]*part{}
-	for i := range found.All {
-		s := &found.All[i]
-		at := key{s.Point, s.Owner}
-		q := parts[at]
-		if q == nil {
-			q = p.another(s.Point)
-			q.pid, q.name, q.host, q.section = max(q.pid, s.Owner.PID), s.Owner.Program, s.Owner.Host, len(found.Begins) > 1
-			q.form, q.within, q.figures = detect.Counts, s.Within, map[string]float64{}
-			if q.dated(times[s.Point]); !s.Stamp.Time.IsZero() {
-				q.dated(s.Stamp)
-			}
-			parts[at] = q
-			r.parts = append(r.parts, q)
+		dates := envelope.NewDates(r.written(p))
+		found, problems, err := parse(io.TeeReader(body, dates), p.path, r.written(p), mostPoints)
+		r.problem(problems...)
+		times := dates.Of(found.Begins)
+		type key struct {
+			point int
+			owner line.Owner
 		}
-		q.figures[s.Figure] = s.Value
+		parts := map[key]*part{}
+		for i := range found.All {
+			s := &found.All[i]
+			at := key{s.Point, s.Owner}
+			q := parts[at]
+			if q == nil {
+				q = p.another(s.Point)
+				q.pid, q.name, q.host, q.section = max(q.pid, s.Owner.PID), s.Owner.Program, s.Owner.Host, len(found.Begins) > 1
+				q.form, q.within, q.figures = detect.Counts, s.Within, map[string]float64{}
+				if q.dated(times[s.Point]); !s.Stamp.Time.IsZero() {
+					q.dated(s.Stamp)
+				}
+				parts[at] = q
+				r.parts = append(r.parts, q)
+			}
+			q.figures[s.Figure] = s.Value
+		}
+		if at := slices.IndexFunc(found.All, func(s gauge.Sample) bool { return s.Figure == gauge.Unnamed }); at >= 0 {
+			first := &found.All[at]
+			r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Note,
+				What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: how they go is told, and not of what",
+				Hint: "name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers"})
+		}
+		for _, q := range parts {
+			q.outcome = wording.Plural(len(q.figures), "count", "counts")
+		}
+		a.Rows = len(found.All)
+		a.Outcome = wording.Plural(len(found.All), "count", "counts")
+		if n := found.Points; n > 1 {
+			a.Outcome += fmt.Sprintf(" at %d points in time", n)
+		}
+		if found.Every > 1 {
+			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d points in time one of %d is taken, and the last", found.Points, found.Every),
+				Why: fmt.Sprintf("at most %d points of one text are compared", mostPoints), Hint: "nothing: the course stays the same"})
+		}
+		if found.Left > 0 {
+			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(found.Left, "count was", "counts were") + " not kept",
+				Why: "more stand at one point in time than one capture has", Hint: "put a date above the counts of each capture"})
+		}
+		return err
 	}
-	if at := slices.IndexFunc(found.All, func(s gauge.Sample) bool { return s.Figure == gauge.Unnamed }); at >= 0 {
-		first := &found.All[at]
-		r.problem(analysis.Problem{Path: p.path, Line: first.Line, Offset: first.Offset, Severity: analysis.Note,
-			What: "nothing says of what these numbers are", Why: "neither the name of the file nor a command or a label tells what " + strconv.FormatFloat(first.Value, 'f', -1, 64) + " counts: how they go is told, and not of what",
-			Hint: "name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers"})
-	}
-	for _, q := range parts {
-		q.outcome = wording.Plural(len(q.figures), "count", "counts")
-	}
-	a.Rows = len(found.All)
-	a.Outcome = wording.Plural(len(found.All), "count", "counts")
-	if n := found.Points; n > 1 {
-		a.Outcome += fmt.Sprintf(" at %d points in time", n)
-	}
-	if found.Every > 1 {
-		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note, What: fmt.Sprintf("of %d points in time one of %d is taken, and the last", found.Points, found.Every),
-			Why: fmt.Sprintf("at most %d points of one text are compared", mostPoints), Hint: "nothing: the course stays the same"})
-	}
-	if found.Left > 0 {
-		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(found.Left, "count was", "counts were") + " not kept",
-			Why: "more stand at one point in time than one capture has", Hint: "put a date above the counts of each capture"})
-	}
-	return err
+
 }
 
 // listedPods reads what runs on nodes: a part for each of them, which describes the processes of
@@ -243,42 +240,31 @@ func (g *group) dumped() bool {
 	return slices.ContainsFunc(g.parts, func(p *part) bool { return !p.countsOnly() })
 }
 
-// joinNamespaces makes one listing of the pods of a node of those of its namespaces, which collectors
-// write to a file each.
-func joinNamespaces(all []*part) (out []*part) {
-	type key struct{ dir, host, token string }
-	first := map[key]*part{}
-	for _, p := range all {
-		if k := (key{p.dir, p.host, p.token()}); p.nodes > 0 && p.ordinal == 0 {
-			if q := first[k]; q != nil && disjoint(q.namespaces, p.namespaces) {
-				for name, v := range p.figures {
-					q.figures[name] += v
-				}
-				maps.Copy(q.namespaces, p.namespaces)
-				continue
-			}
-			first[k] = p
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// joinProcesses makes one of the listings of a directory that differ in their columns alone, as
-// collectors write them (ps_auxwww, ps_alxwww).
-func joinProcesses(all []*part) (out []*part) {
+// joinListings makes one of listings of one moment that collectors write to several files: of the pods
+// of a node those of its namespaces, and of processes those that differ in their columns (ps_auxwww,
+// ps_alxwww).
+func joinListings(all []*part) (out []*part) {
 	type key struct {
+		processes        bool
 		dir, host, token string
 		pid              int
 	}
 	first := map[key]*part{}
 	for _, p := range all {
-		if p.form == detect.ProcessTable && p.ordinal == 0 {
-			k := key{p.dir, p.host, p.token(), p.pid}
-			if q := first[k]; q != nil {
-				maps.Copy(q.figures, p.figures)
-				continue
+		k := key{p.form == detect.ProcessTable, p.dir, p.host, p.token(), p.pid}
+		q := first[k]
+		switch {
+		case p.ordinal > 0 || !k.processes && p.nodes == 0: // no listing, or one of several of its file
+		case q != nil && k.processes:
+			maps.Copy(q.figures, p.figures)
+			continue
+		case q != nil && disjoint(q.namespaces, p.namespaces):
+			for name, v := range p.figures {
+				q.figures[name] += v
 			}
+			maps.Copy(q.namespaces, p.namespaces)
+			continue
+		default:
 			first[k] = p
 		}
 		out = append(out, p)

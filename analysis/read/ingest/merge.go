@@ -57,7 +57,7 @@ func (g *group) profiles(leaked bool) *part {
 // by process or time.
 func groups(all []*part) []*group {
 	joinNested(all)
-	all = joinProcesses(joinNamespaces(all))
+	all = joinListings(all)
 	var counts, logs, lists, parts []*part
 	for _, p := range all {
 		switch {

@@ -86,7 +86,10 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 	if s.Unowned && l.finding.Verdict != analysis.Scaling {
 		return &Action{Text: takeOwners, Command: "ss -tunap", Captures: true}, false
 	}
-	out = &Action{Text: l.finding.Next}
+	out = &Action{}
+	if !l.finding.OfCode { // else it is worked out below
+		out.Text = l.finding.Next
+	}
 	switch v := l.finding.Verdict; {
 	case v == analysis.Scaling:
 		out.Text = "Nothing to mend: it follows its load."

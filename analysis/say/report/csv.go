@@ -49,9 +49,6 @@ func CSV(w io.Writer, r Report) error {
 // gaugeRow is a gauge as a row of the families: its kind is "gauge".
 func (s *Series) gaugeRow(g *Gauge, before, labels int, at map[string]int) []any {
 	row := make([]any, before+labels)
-	for i := range row {
-		row[i] = ""
-	}
 	row[0], row[1], row[2], row[3], row[7] = s.Process, s.Host, "gauge", g.Name, g.Unit
 	for i, id := range s.Snapshots {
 		if column, ok := at[id]; ok && i < len(g.Values) && g.Values[i] != nil {

@@ -65,11 +65,6 @@ func wordsOfGauge(figure string) gaugeWord {
 	return gaugeWords[at]
 }
 
-// ofProcess reports gauges that are of a process, and not of a node or a machine.
-func (s *Series) ofProcess() bool {
-	return slices.ContainsFunc(s.Gauges, func(g Gauge) bool { return g.words().bytes || g.Name == endedChildren })
-}
-
 // lastOfGauge is the last value of a gauge, 0 without one.
 func (s *Series) lastOfGauge(figure string) float64 {
 	for i := range s.Gauges {

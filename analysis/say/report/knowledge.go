@@ -311,7 +311,7 @@ func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 				key := signOf(family.Kind, hit)
 				if signs[key] == 0 {
 					order = append(order, key)
-					place[key] = signPlace(hit)
+					place[key] = slices.IndexFunc(hit.Class.Patterns, func(p knowledge.ClassPattern) bool { return p.Sign == hit.Sign }) // the gravest first
 				}
 				signs[key] += family.Counts.Highest()
 			}
@@ -376,11 +376,6 @@ func (j *JudgedSeries) allOf(s sign, byPrint map[string]*Family) int {
 		}
 	}
 	return all
-}
-
-// signPlace orders the signs of a class as the catalogue does: the gravest first.
-func signPlace(hit knowledge.ClassHit) int {
-	return slices.IndexFunc(hit.Class.Patterns, func(p knowledge.ClassPattern) bool { return p.Sign == hit.Sign })
 }
 
 // kindOrSign is a sign with the counted members in front, if it does not name them

@@ -57,7 +57,7 @@ func (j *JudgedSeries) workPools() (out []Pool) {
 		p := Pool{Name: x.Name, Label: x.Label, LimitStated: x.Stated, Running: nullable(x.Running), Queued: nullable(x.Queued), Limit: nullable(x.Limit)}
 		if x.Full >= 0 {
 			p.Saturated, p.Full, p.Queues = true, &x.Full, &x.Queues
-			if x.Name == analysis.KubernetesClient {
+			if x.Name == analysis.KubernetesClient && len(all) == 1 { // calls are counted of all clients
 				p.Held, p.HeldBy = j.heldCalls()
 			}
 		}
@@ -200,13 +200,14 @@ func (j *JudgedSeries) ofPool(name string) (out []string) {
 
 // text is how many ran and waited in each capture.
 func (p *Pool) text() string {
+	limit, held := "and no limit is stated", ""
+	if p.LimitStated {
+		limit = "of at most " + wording.Ratio(lastOf(p.Limit))
+	}
 	if p.Held != "" {
-		return fmt.Sprintf("It ran %s, of at most %s, while %s waited; %d of the last %s are %s.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued), p.HeldBy, poolWords[p.Name].them, p.Held)
+		held = fmt.Sprintf("; %d of the last %s are %s", p.HeldBy, poolWords[p.Name].them, p.Held)
 	}
-	if !p.LimitStated {
-		return fmt.Sprintf("It ran %s, and no limit is stated, while %s waited.", courseOfValues(p.Running), courseOfValues(p.Queued))
-	}
-	return fmt.Sprintf("It ran %s, of at most %s, while %s waited.", courseOfValues(p.Running), wording.Ratio(lastOf(p.Limit)), courseOfValues(p.Queued))
+	return fmt.Sprintf("It ran %s, %s, while %s waited%s.", courseOfValues(p.Running), limit, courseOfValues(p.Queued), held)
 }
 
 // saturations are the findings on the saturated pools.

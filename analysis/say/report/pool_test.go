@@ -37,11 +37,15 @@ func TestWhatHoldsTheSlotsIsTold(t *testing.T) {
 		{"half of one kind", map[string]float64{"exec of pods": 16, "GET of pods": 15, "GET of nodes": 1}, "; 16 of the last calls are exec of pods."},
 		{"fewer", map[string]float64{"exec of pods": 15, "GET of pods": 14, "GET of nodes": 3}, "waited."},
 		{"none listed", nil, "waited."},
+		{"of two clients it is not known whose", map[string]float64{"exec of pods": 64, "": 0}, "waited."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			last := full("t1", 9, 0)
 			for call, n := range test.calls {
 				last.Figures["k8s_call{"+call+"}"] = n
+			}
+			if _, two := test.calls[""]; two {
+				last.Figures["k8s_client_running{b2}"], last.Figures["k8s_client_queued{b2}"], last.Figures["k8s_client_limit{b2}"] = 3, 0, 32
 			}
 			if d := Build([]analysis.Snapshot{full("t0", 3, 0), last}, nil, Options{}).Report.Diagnosis; !strings.HasSuffix(d.Proof, test.want) {
 				t.Errorf("%q, want %q at its end", d.Proof, test.want)

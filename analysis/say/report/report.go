@@ -370,6 +370,9 @@ type Finding struct {
 	Title   string           `json:"title"`
 	Text    string           `json:"text"`
 	Next    string           `json:"next,omitempty"`
+	// OfCode reports that Next changes the code of the program, or stands for what would where that is
+	// not the reader's.
+	OfCode bool `json:"of_code,omitempty"`
 	// Proof is the line that proves a growth, "n of n" where identities are known.
 	Proof string `json:"proof,omitempty"`
 	// Families are fingerprints. The one to examine first is in front.

@@ -27,29 +27,49 @@ func (d *diagnosing) steps(l answer, next *Action, ofCode bool) []Action {
 	}
 	s := &d.r.Series[l.series]
 	var decide *Action
-	if next != nil && next.Command != "" && (ofCode || next.Text == s.upstream()) { // whether it leaks is not decided
+	if ofCode && next.Command != "" { // whether it leaks is not decided
 		decide = &Action{Text: "Take captures, " + d.decisive(l) + ":", Command: next.Command, Captures: true}
 		next = &Action{Text: next.Text}
 	}
-	switch advised := d.r.operate(l.finding); {
-	case s.Project == "" && next != nil && l.subject.remedy == "" && !next.Captures:
-		out = append(append(out, *next), d.r.mendOwn(l.finding)...)
-	case s.Project == "" || len(advised) == 0 && !ofCode:
-		out = actions(out, next) // what it is made of may have a remedy of its own
-	case len(advised) == 0 && len(out) == 0:
-		out = append(out, Action{Text: s.upstream()})
-	case len(out) > 0:
-		out = append(out, advised[:min(1, len(advised))]...) // the upgrade ends it, the check says whether it is this one
-	default:
-		out = append(out, advised...)
-		if !ofCode && next != nil && next.Text != s.upstream() {
-			out = actions(out, next)
-		}
+	if s.Project == "" {
+		out = append(out, d.forWriter(l, next)...)
+	} else {
+		out = append(out, d.forOperator(l, next, ofCode, len(out) > 0)...)
 	}
 	if decide != nil {
 		out = append(out[:min(len(out), mostSteps-1)], *decide)
 	}
 	return actions(out, nil)
+}
+
+// forWriter are the steps for who can change the code: what the finding needs, and what its class says
+// where the thing has no remedy of its own.
+func (d *diagnosing) forWriter(l answer, next *Action) []Action {
+	switch {
+	case next == nil:
+		return nil
+	case l.subject.remedy != "" || next.Captures:
+		return []Action{*next}
+	}
+	return append([]Action{*next}, d.r.mendOwn(l.finding)...)
+}
+
+// forOperator are the steps for who runs the program: those of its class, then what the finding needs
+// where that is no change of code. Of a known leak, whose upgrade ends it, the check alone is told.
+func (d *diagnosing) forOperator(l answer, next *Action, ofCode, known bool) []Action {
+	out := d.r.operate(l.finding)
+	if known {
+		out = out[:min(1, len(out))]
+	}
+	switch {
+	case next == nil:
+		return out
+	case !ofCode:
+		return append(out, *next)
+	case len(out) == 0 && !known:
+		return []Action{{Text: d.r.Series[l.series].upstream()}}
+	}
+	return out
 }
 
 // Capture is the step that takes captures, else the first one, nil without any.
@@ -77,8 +97,7 @@ func mendable(f *Finding) *KnownLeak {
 		return nil
 	}
 	for i := range f.Known {
-		k := &f.Known[i]
-		if !k.RuledOut && (k.Fix != "" && (k.Basis == knowledge.Growth || k.Basis == knowledge.Possible) || k.Basis == knowledge.Growth && k.Seen == "" && len(k.Releases) > 0) {
+		if k := &f.Known[i]; !k.RuledOut && (k.Fix != "" && (k.Basis == knowledge.Growth || k.Basis == knowledge.Possible) || k.Basis == knowledge.Growth && k.Seen == "" && len(k.Releases) > 0) {
 			return k
 		}
 	}
@@ -98,33 +117,39 @@ func (s *Series) upstream() string {
 	return fmt.Sprintf("Compare it with the load of %s: where that did not grow, upgrade to the newest patch release, and report it with a dump where it comes back.", s.Process)
 }
 
-// operate are the steps of the first class of a finding: its first check, and its remedies.
-func (r *Report) operate(f *Finding) (out []Action) {
+// causing is the class that a finding is of first, without those at rest, nil without one.
+func (r *Report) causing(f *Finding) *Class {
 	for _, key := range f.Classes {
-		found := r.ClassOf(key)
-		if found == nil || f.ClassNotes[key].Rest {
-			continue
+		if found := r.ClassOf(key); found != nil && !f.ClassNotes[key].Rest {
+			return found
 		}
-		out = append(out, Action{Text: "Check first: " + found.FirstCheck})
-		for _, text := range f.ClassNotes[key].Told(found.Class).Remedy {
-			out = append(out, Action{Text: text})
-		}
-		return out[:min(len(out), mostSteps)]
 	}
 	return nil
 }
 
-// mendOwn are the steps of the first class of a finding for who can change the code.
-func (r *Report) mendOwn(f *Finding) (out []Action) {
-	for _, key := range f.Classes {
-		if found := r.ClassOf(key); found != nil && !f.ClassNotes[key].Rest {
-			for _, text := range found.Own {
-				out = append(out, Action{Text: text})
-			}
-			return out
-		}
+// operate are the steps of the class of a finding for who runs the program: first check and remedies.
+func (r *Report) operate(f *Finding) []Action {
+	class := r.causing(f)
+	if class == nil {
+		return nil
 	}
-	return nil
+	return append([]Action{{Text: "Check first: " + class.FirstCheck}}, actionsOf(f.ClassNotes[class.Key].Told(class.Class).Remedy)...)
+}
+
+// mendOwn are the steps of the class of a finding for who can change the code.
+func (r *Report) mendOwn(f *Finding) []Action {
+	class := r.causing(f)
+	if class == nil {
+		return nil
+	}
+	return actionsOf(class.Own)
+}
+
+func actionsOf(texts []string) (out []Action) {
+	for _, text := range texts {
+		out = append(out, Action{Text: text})
+	}
+	return out
 }
 
 // Help is the remedy with what helps until then.
@@ -134,12 +159,13 @@ func (k *KnownLeak) Help() string { return knowledge.Help(k.Remedy, k.Workaround
 // helps until then. There is none where no release with the fix is known: a stack alone is no reason.
 func (k *KnownLeak) mend() []Action {
 	name := k.called()
+	component, _, _ := strings.Cut(k.Component, " ") // what follows is for people alone: "etcd client"
 	var steps []Action
 	switch {
 	case k.Fix != "":
-		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", k.mended(), k.Fix, name, k.Seen)})
+		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", component, k.Fix, name, k.Seen)})
 	case k.Seen == "" && len(k.Releases) > 0:
-		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s where it is older than %s: this looks like %s, %s.", k.mended(), strings.Join(k.Releases, ", "), name, k.Title)})
+		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s where it is older than %s: this looks like %s, %s.", component, strings.Join(k.Releases, ", "), name, k.Title)})
 	default:
 		return nil
 	}
@@ -157,12 +183,6 @@ func (k *KnownLeak) called() string {
 	return k.ID
 }
 
-// mended is what is upgraded: the component, or the project where that has a name for people alone.
-func (k *KnownLeak) mended() string {
-	first, _, _ := strings.Cut(k.Component, " ")
-	return first
-}
-
 // Fix says in which release the known leak of an answer is mended: "fixed in 1.7.35, you run 1.6.20".
 // It is "" where none is known or the release that runs was not seen.
 func (r *Report) Fix() string {
@@ -173,29 +193,18 @@ func (r *Report) Fix() string {
 	return "fixed in " + k.Fix + ", you run " + k.Seen
 }
 
-// ofCatalogue is the project of a program that the catalogue knows, whose users do not change its
-// code, "" for others.
-func (j *JudgedSeries) ofCatalogue() string {
-	if j.catalogue == nil {
-		return ""
-	}
-	return projectOf(j.catalogue, j.Snapshots)
-}
-
 // ProjectOf is the project of a program that the built-in catalogue knows, "" for others.
 func ProjectOf(snapshots []*analysis.Snapshot) string {
 	return projectOf(knowledge.Builtin(), snapshots)
 }
 
+// projectOf is the project of a program that a catalogue knows, whose users do not change its code, ""
+// for others and without a catalogue.
 func projectOf(c *knowledge.Catalogue, snapshots []*analysis.Snapshot) string {
-	if len(snapshots) == 0 {
+	if c == nil || len(snapshots) == 0 || snapshots[len(snapshots)-1].Process.Ours {
 		return ""
 	}
-	p := &snapshots[len(snapshots)-1].Process
-	if p.Ours {
-		return ""
-	}
-	return c.Project(p.Name.Value)
+	return c.Project(snapshots[len(snapshots)-1].Process.Name.Value)
 }
 
 // Likeness is what the catalogue knows of the one thing that makes up most of a single dump. It accuses
@@ -213,94 +222,107 @@ type Likeness struct {
 // their kind as well.
 const fewestAlike = 50
 
-// alike looks for what the largest group of a single dump resembles, nil where nothing is known of it.
+// alike looks for what the largest group of a single dump resembles, and for one that is stuck; nil where
+// nothing is known.
 func (j *JudgedSeries) alike() *Likeness {
 	if len(j.Snapshots) != 1 {
 		return nil
 	}
-	var most *analysis.Group
+	out := Likeness{Ends: j.stuckAlone()}
+	if most := j.dominant(); most != nil {
+		known := j.known[most.Family.Fingerprint]
+		for _, m := range known.Known {
+			if e := m.Entry; out.Known == nil && e.Status == knowledge.Leak && !m.RuledOut && !m.Similar && !e.Generic() && (m.Versions.Fix != "" || m.Versions.Seen == "" && len(e.Versions.Fixed) > 0) {
+				leak := knownLeak(m)
+				out.Known = &leak
+			}
+		}
+		for _, hit := range known.Classes {
+			if out.Check == "" && !hit.Rest && !hit.WithGrowth {
+				out.Check = hit.Class.FirstCheck
+			}
+		}
+	}
+	if out == (Likeness{}) {
+		return nil
+	}
+	return &out
+}
+
+// dominant is the group that makes up most of a single dump and is not normal, nil without one.
+func (j *JudgedSeries) dominant() *analysis.Group {
 	for i := range j.Snapshots[0].Groups {
-		if g := &j.Snapshots[0].Groups[i]; most == nil || g.Count > most.Count {
-			most = g
+		g := &j.Snapshots[0].Groups[i]
+		total, healthy := j.Snapshots[0].Totals.Of(g.Family.Kind), j.known[g.Family.Fingerprint].Healthy
+		if total != nil && g.Count >= fewestAlike && 2*g.Count >= *total && (healthy == nil || !healthy.Within) {
+			return g
 		}
 	}
-	out := &Likeness{Ends: j.stuckAlone()}
-	if most == nil {
-		return nil
-	}
-	if total := j.Snapshots[0].Totals.Of(most.Family.Kind); most.Count < fewestAlike || total == nil || 2*most.Count < *total {
-		if out.Ends == "" {
-			return nil
-		}
-		return out
-	}
-	known := j.known[most.Family.Fingerprint]
-	if known.Healthy != nil && known.Healthy.Within {
-		return nil
-	}
-	for _, m := range known.Known {
-		if e := m.Entry; out.Known == nil && e.Status == knowledge.Leak && !m.RuledOut && !m.Similar && !e.Generic() && (m.Versions.Verdict == knowledge.VersionAffected || m.Versions.Seen == "" && len(e.Versions.Fixed) > 0) {
-			leak := knownLeak(m)
-			out.Known = &leak
-		}
-	}
-	for _, hit := range known.Classes {
-		if out.Check == "" && !hit.Rest && !hit.WithGrowth {
-			out.Check = hit.Class.FirstCheck
-		}
-	}
-	if out.Known == nil && out.Check == "" && out.Ends == "" {
-		return nil
-	}
-	return out
+	return nil
 }
 
 // stuckStates are the states in which a goroutine makes no progress for as long as it is in them:
 // others are how idle workers wait.
 var stuckStates = []string{"chan send", "chan send (nil chan)", "chan receive (nil chan)", "select (no cases)", "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock"}
 
-// stuckAlone is what ends the longest wait of a single dump in one of stuckStates, "" without one.
+// longWait is how many minutes a lock or a send waits before a single dump calls it stuck.
+const longWait = 5
+
+// stuckAlone is what ends the longest wait of a single dump in one of stuckStates, "" without a long one.
 func (j *JudgedSeries) stuckAlone() string {
-	var longest *analysis.Group
+	var waiting []*analysis.Group
 	for i := range j.Snapshots[0].Groups {
-		if g := &j.Snapshots[0].Groups[i]; g.Family.Kind == analysis.KindGoroutine && len(g.States) == 1 && g.OldestWait > 0 && (longest == nil || g.OldestWait > longest.OldestWait) {
-			longest = g
+		if g := &j.Snapshots[0].Groups[i]; g.Family.Kind == analysis.KindGoroutine && len(g.States) == 1 && g.OldestWait >= longWait {
+			waiting = append(waiting, g)
 		}
 	}
-	if longest == nil {
-		return ""
-	}
-	f := Finding{Families: []string{longest.Family.Fingerprint}}
-	j.locate(&f)
-	for raw := range longest.States {
-		state := family.BareState(raw)
-		if state == "semacquire" {
-			state = semaphoreOf(f.Stack)
-		}
-		if slices.Contains(stuckStates, state) {
-			return ends(state, f.Stack)
+	slices.SortStableFunc(waiting, func(a, b *analysis.Group) int { return b.OldestWait - a.OldestWait })
+	for _, g := range waiting {
+		if text := j.endsOf(g); text != "" {
+			return text
 		}
 	}
 	return ""
 }
 
+// endsOf is what ends the wait of a group with one state, "" where an idle worker waits so.
+func (j *JudgedSeries) endsOf(g *analysis.Group) string {
+	state := ""
+	for raw := range g.States {
+		state = family.BareState(raw)
+	}
+	f := Finding{Families: []string{g.Family.Fingerprint}}
+	if state == "semacquire" || slices.Contains(stuckStates, state) {
+		j.locate(&f)
+	}
+	if state == "semacquire" {
+		state = semaphoreOf(f.Stack)
+	}
+	if !slices.Contains(stuckStates, state) {
+		return ""
+	}
+	return ends(state, f.Stack)
+}
+
 // look are the steps before the captures that decide, of a single dump. What changes code is for who
 // writes the program alone.
-func (l *Likeness) look(own bool) (out []Action) {
+func (s *Series) look(state State) (out []Action) {
+	l := s.Alike
+	if l == nil || state != OneDump {
+		return nil
+	}
 	if k := l.Known; k != nil {
 		name := k.called()
-		text := fmt.Sprintf("Looks like %s: %s.", name, k.Title)
+		text := fmt.Sprintf("Looks like %s, fixed in %s: %s.", name, strings.Join(k.Releases, ", "), k.Title)
 		if k.Fix != "" {
 			text = fmt.Sprintf("Looks like %s, fixed in %s, you run %s: %s.", name, k.Fix, k.Seen, k.Title)
-		} else if len(k.Releases) > 0 {
-			text = fmt.Sprintf("Looks like %s, fixed in %s: %s.", name, strings.Join(k.Releases, ", "), k.Title)
 		}
 		out = append(out, Action{Text: text})
 	}
 	if l.Check != "" {
 		out = append(out, Action{Text: "Check first: " + l.Check})
 	}
-	if own && l.Ends != "" && l.Known == nil && l.Check == "" {
+	if s.Project == "" && l.Ends != "" && l.Known == nil && l.Check == "" {
 		out = append(out, Action{Text: l.Ends})
 	}
 	return out

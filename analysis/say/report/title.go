@@ -30,7 +30,7 @@ func (r *Report) entitle(nouns noun.List) {
 			}
 			f.Text = strings.TrimSpace(d.figures(l) + " " + strings.TrimSpace(f.Text))
 			if next, ofCode := d.next(l); f.Kind == "" && f.Verdict.Rose() && next != nil && !next.Captures { // else a command follows
-				if f.Next = next.Text; ofCode && s.Project != "" {
+				if f.Next, f.OfCode = next.Text, ofCode; ofCode && s.Project != "" {
 					f.Next = "" // its users do not change the code
 					if len(f.Classes) == 0 && mendable(f) == nil {
 						f.Next = s.upstream()

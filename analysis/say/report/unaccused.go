@@ -80,12 +80,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 		return out
 	}
 	first := &all[0]
-	tail := ""
+	tail, ended, nobody := "", "", 0
 	if first.state == Counted {
-		slices.SortStableFunc(all, func(a, b resting) int { return cmp.Or(a.rank-b.rank, d.heavier(a, b)) })
-	}
-	ended, nobody := "", 0
-	if first.state == Counted {
+		memory := func(r resting) float64 { return d.r.Series[r.series].lastOfGauge(processMemory) } // the most first
+		slices.SortStableFunc(all, func(a, b resting) int { return cmp.Or(a.rank-b.rank, cmp.Compare(memory(b), memory(a))) })
 		ended, nobody = d.endedChildren(all[1:])
 	}
 	if n := len(all) - max(1, first.shared) - nobody; n > 0 {
@@ -113,11 +111,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Limit = "" // the sentence tells it, or nothing has one
 	}
 	out.Next = d.nextOf(first)
-	var look []Action
-	if s.Alike != nil && first.state == OneDump {
-		look = s.Alike.look(s.Project == "")
-	}
-	if out.Steps = actions(look, out.Next); len(out.Steps) > 0 {
+	if out.Steps = actions(s.look(first.state), out.Next); len(out.Steps) > 0 {
 		out.Next = &out.Steps[0]
 	}
 	out.Stated = begins(out.Sentence, out.State)
@@ -134,11 +128,6 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Proof = "One dump cannot say what grows."
 	}
 	return out
-}
-
-// heavier orders processes of one rank by their memory at the end, the one with the most first.
-func (d *diagnosing) heavier(a, b resting) int {
-	return cmp.Compare(d.r.Series[b.series].lastOfGauge(processMemory), d.r.Series[a.series].lastOfGauge(processMemory))
 }
 
 // endedChildren tells how many children have ended that nobody waited for, of processes that a
@@ -222,8 +211,8 @@ func (d *diagnosing) rest(series int) resting {
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.rank = NoProcess, restsAlone
 		out.text = s.hosted() + ": " + s.gaugesText() + "; nothing else was captured"
-		if s.ofProcess() {
-			out.state = Counted
+		if slices.ContainsFunc(s.Gauges, func(g Gauge) bool { return g.words().bytes || g.Name == endedChildren }) {
+			out.state = Counted // of a process, and not of a node or a machine
 		}
 		if s.Memory != nil {
 			out.rank = restsRisen

@@ -104,17 +104,23 @@ func waitingIn(state, above, function string) (out []map[string]string) {
 }
 
 func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
-	for state, want := range map[string]string{
-		"sync.Mutex.Lock": "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there.",
-		"chan send":       "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done().",
-		"chan receive":    "Take five captures over two minutes:",
-		"select":          "Take five captures over two minutes:",
-		"IO wait":         "Take five captures over two minutes:",
+	const captures = "Take five captures over two minutes:"
+	for _, test := range []struct{ state, minutes, want string }{
+		{"sync.Mutex.Lock", "5 minutes", "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there."},
+		{"sync.Mutex.Lock", "4 minutes", captures},
+		{"chan send", "5 minutes", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		{"chan receive", "500 minutes", captures},
+		{"select", "500 minutes", captures},
+		{"IO wait", "500 minutes", captures},
 	} {
-		t.Run(state, func(t *testing.T) {
-			d := every(t, waitingIn(state, "", "main.work")[:1]).Diagnosis
-			if len(d.Steps) == 0 || d.Steps[0].Text != want || d.Capture() == nil || d.Capture().Command == "" {
-				t.Errorf("%+v, want %q first and captures at the end", d.Steps, want)
+		t.Run(test.state+" for "+test.minutes, func(t *testing.T) {
+			one := waitingIn(test.state, "", "main.work")[0]
+			text := strings.ReplaceAll(one["app/goroutine.txt"], "1 minutes", test.minutes)
+			// One that idles for longer does not hide it.
+			one["app/goroutine.txt"] = text + "\ngoroutine 9 [chan receive, 9000 minutes]:\nmain.idle()\n\t/src/app/idle.go:3 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:11 +0x5a\n"
+			d := every(t, []map[string]string{one}).Diagnosis
+			if len(d.Steps) == 0 || d.Steps[0].Text != test.want || d.Capture() == nil || d.Capture().Command == "" {
+				t.Errorf("%+v, want %q first and captures at the end", d.Steps, test.want)
 			}
 		})
 	}

@@ -162,10 +162,6 @@ func Clock(t time.Time) string {
 	return t.UTC().Format("15:04:05")
 }
 
-// DayClock writes day of the month and time of day in UTC, for columns of a table: "21
-// 02:58".
-func DayClock(t time.Time) string { return t.UTC().Format("02 15:04") }
-
 // Day writes a date for sentences: "19 Feb 2027".
 func Day(t time.Time) string {
 	if t.IsZero() {

@@ -80,7 +80,6 @@ func TestFiguresAreWrittenAsPeopleReadThem(t *testing.T) {
 		"the time of an event":                      {EventTime(time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)), "2026-11-21 02:58:10Z"},
 		"the time in a file":                        {FileTime(time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)), "2026-11-21 02:58:10 UTC"},
 		"a minute of a clock":                       {ClockMinute(time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)), "02:58Z"},
-		"a day and its clock":                       {DayClock(time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)), "21 02:58"},
 		"a word that fits one":                      {Fit(1, "was", "were"), "was"},
 		"a word that fits none":                     {Fit(0, "was", "were"), "were"},
 		"a capital":                                 {Capital("watches"), "Watches"},
