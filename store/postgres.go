@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -173,15 +174,33 @@ func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !c.exclusive {
 		return conn, nil
 	}
-	var mine bool
-	err = conn.Conn.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey).Scan(&mine)
-	if err == nil && !mine {
-		err = lockedDatabase()
-	}
-	if err != nil {
+	if err := own(ctx, conn.Conn.Conn()); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+// ownWait is how long a server waits for the lock of a database: the session of one that ended holds
+// it until PostgreSQL has noticed.
+const ownWait = 5 * time.Second
+
+// own takes the lock of a server that has the database for itself.
+func own(ctx context.Context, conn *pgx.Conn) error {
+	for begun := time.Now(); ; {
+		var mine bool
+		err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey).Scan(&mine)
+		switch {
+		case err != nil || mine:
+			return err
+		case time.Since(begun) > ownWait:
+			return lockedDatabase()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // idleInTransaction is the code of the error after a pause within a transaction.
