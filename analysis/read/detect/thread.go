@@ -40,6 +40,7 @@ var threadForms = []struct {
 	{"Thread[", "T", expression.Lazy(`^Thread\[.*\]:? [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2, ThreadDump},
 	{": (state = ", "T", expression.Lazy(`^Thread (t@)?\d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
 	{"Total blocked: ", "T", expression.Lazy(`^Total blocked: [\d,.]+ +Total waited: [\d,.]+`), "thread details copied from JConsole", 1, ThreadDump},
+	{"Found one Java-level", "", expression.Lazy(`^\s*Found one Java-level (monitor )?deadlock`), "a deadlock that the JVM found", 1, ThreadDump},
 	{"\n#", "#", expression.Lazy(`^#\d+ ".*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2, ThreadDump},
 	{"All thread stacktraces", "A", expression.Lazy(`^All thread stacktraces$`), "the thread list of GoCD's support text", 1, ThreadForeign},
 }

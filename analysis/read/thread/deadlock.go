@@ -49,6 +49,9 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 	case strings.HasPrefix(s, "Java stack information for the threads listed above"):
 		p.held = ""
 		p.section = deadlockStacks
+		if p.dump.Threads == 0 {
+			p.section = deadlockAlone
+		}
 		return true, nil
 	}
 	if mayBegin(s) && !strings.HasSuffix(s, ":") {
@@ -61,6 +64,61 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 		p.link(l, s)
 	}
 	return true, nil
+}
+
+// beginDeadlocked begins a thread of a deadlock's section whose dump is missing.
+func (p *textParser) beginDeadlocked(l line.Line, name string) error {
+	h := newHeader(FormHotSpot)
+	h.thread.Name = text(name)
+	p.deadlocked = append(p.deadlocked, h.thread.Name)
+	err := p.beginThread(l, l, &h)
+	p.section = deadlockAlone
+	return err
+}
+
+// threadsOfDeadlocks makes the threads that the deadlocks of a dump without any other name, and that
+// have no stack there.
+func (p *textParser) threadsOfDeadlocks() error {
+	for _, d := range p.dump.Deadlocks {
+		for _, link := range d.Threads {
+			if slices.Contains(p.deadlocked, link.Name) {
+				continue
+			}
+			p.section = deadlockAlone
+			if err := p.beginDeadlocked(line.Line{Number: p.dump.Line, Offset: p.dump.Offset}, link.Name); err != nil {
+				return err
+			}
+			class, object := link.Waits, ""
+			if open := strings.LastIndex(link.Waits, " ("); open >= 0 {
+				class, object = link.Waits[:open], strings.TrimSuffix(link.Waits[open+2:], ")")
+			}
+			p.h.thread.State = "BLOCKED"
+			p.addLock(analysis.Lock{How: "waiting to lock", Object: object, Class: class, Frame: -1, Owner: link.HeldBy})
+		}
+	}
+	return p.deliver()
+}
+
+// closed are the threads of a deadlock that wait for each other. The JVM prints those too that wait
+// for one of them.
+func closed(links []DeadlockLink) []DeadlockLink {
+	at := len(links) - 1
+	var ring []int
+	for at >= 0 && !slices.Contains(ring, at) {
+		ring = append(ring, at)
+		at = slices.IndexFunc(links, func(l DeadlockLink) bool { return l.Name == links[ring[len(ring)-1]].HeldBy })
+	}
+	if at < 0 {
+		return links // a name was not understood
+	}
+	ring = ring[slices.Index(ring, at):]
+	var out []DeadlockLink
+	for i := range links {
+		if slices.Contains(ring, i) {
+			out = append(out, links[i])
+		}
+	}
+	return out
 }
 
 // link reads a line that describes one thread of the cycle. Names may hold line

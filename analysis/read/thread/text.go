@@ -18,6 +18,8 @@ const (
 	threads section = iota
 	deadlockLinks
 	deadlockStacks
+	// deadlockAlone are the stacks of a deadlock whose dump is missing: they are its threads.
+	deadlockAlone
 	// after is where a dump has ended and the next one has not begun.
 	after
 )
@@ -39,6 +41,8 @@ type textParser struct {
 	state   dumpState
 	section section
 	owners  lockOwners
+	// deadlocked are the names of its threads where it is the section of a deadlock alone.
+	deadlocked []string
 
 	// The thread being read, from a header to the next one.
 	open   bool
@@ -298,6 +302,14 @@ func (p *textParser) beginning(l line.Line, s string) (bool, error) {
 	if p.section == deadlockLinks || p.section == deadlockStacks {
 		return p.deadlockLine(l, s)
 	}
+	if p.section == deadlockAlone {
+		if name, ok := strings.CutSuffix(s, `":`); ok && s[0] == '"' {
+			return true, p.beginDeadlocked(l, name[1:])
+		}
+		if strings.HasPrefix(s, "Found ") && strings.Contains(s, "deadlock") {
+			return true, p.endThreads()
+		}
+	}
 	switch {
 	case strings.HasPrefix(s, "Found one Java-level deadlock"), strings.HasPrefix(s, "Found one Java-level monitor deadlock"):
 		return true, p.beginDeadlock(l)
@@ -411,6 +423,7 @@ func (p *textParser) beginDump(l line.Line) {
 	p.dumps = append(p.dumps, Dump{Ordinal: len(p.dumps), MainElapsed: -1, Line: l.Number, Offset: l.Offset})
 	p.dump = &p.dumps[len(p.dumps)-1]
 	p.state = dumpState{}
+	p.deadlocked = nil
 	p.owners.reset()
 	p.section = threads
 	p.border.Begin()
@@ -561,6 +574,14 @@ func (p *textParser) endDump() error {
 		return nil
 	}
 	d := p.dump
+	if d.Threads == len(p.deadlocked) {
+		if err := p.threadsOfDeadlocks(); err != nil {
+			return err
+		}
+	}
+	for i := range d.Deadlocks {
+		d.Deadlocks[i].Threads = closed(d.Deadlocks[i].Threads)
+	}
 	d.Refused = p.state.refused.count
 	if len(d.Deadlocks) == 0 {
 		d.Deadlocks = p.owners.cycles()

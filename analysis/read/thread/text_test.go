@@ -316,6 +316,46 @@ func TestJstackFPrintsDeadlocksFirst(t *testing.T) {
 	}
 }
 
+// deadlockAlone is what people paste of a dump whose end names a deadlock.
+const deadlockAlone = `Found one Java-level deadlock:
+=============================
+"waiter":
+  waiting to lock monitor 0x01 (object 0x0a, a x.Outer),
+  which is held by "first"
+"first":
+  waiting to lock monitor 0x02 (object 0x0b, a x.Inner),
+  which is held by "second"
+"second":
+  waiting to lock monitor 0x03 (object 0x0a, a x.Outer),
+  which is held by "first"
+
+`
+
+func TestADeadlockAloneIsADumpOfItsThreads(t *testing.T) {
+	ring := []thread.Deadlock{{Threads: []thread.DeadlockLink{{Name: "first", Waits: "x.Inner (0x0b)", HeldBy: "second"}, {Name: "second", Waits: "x.Outer (0x0a)", HeldBy: "first"}}}}
+	for name, text := range map[string]string{
+		"without stacks": deadlockAlone,
+		"with stacks": deadlockAlone + "Java stack information for the threads listed above:\n====\n\"waiter\":\n\tat a.B.c(B.java:1)\n\t- waiting to lock <0x0a> (a x.Outer)\n" +
+			"\"first\":\n\tat a.B.d(B.java:2)\n\t- waiting to lock <0x0b> (a x.Inner)\n\t- locked <0x0a> (a x.Outer)\n\"second\":\n\tat a.B.e(B.java:3)\n\nFound 1 deadlock.\n",
+		"with a stack whose name is lost": deadlockAlone + "Java stack information for the threads listed above:\n====\n\tat a.B.c(B.java:1)\n\"second\":\n\tat a.B.e(B.java:3)\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := parse(t, "x", text)
+			var names []string
+			for _, x := range p.all() {
+				names = append(names, x.Name)
+			}
+			slices.Sort(names)
+			if diff := cmp.Diff([]string{"first", "second", "waiter"}, names); diff != "" {
+				t.Errorf("threads (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(ring, p.dumps[0].Deadlocks); diff != "" {
+				t.Errorf("the ring without who waits for it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestACappedStackSaysSo(t *testing.T) {
 	x := parse(t, "x", "\"x\" Id=1 RUNNABLE\n\tat a.B.c(B.java:1)\n\t...\n\n").all()[0]
 	if !x.Capped || x.Stack.Elided != -1 {
