@@ -4,6 +4,7 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,6 +111,17 @@ type Stack struct {
 	// Unavailable is the text printed instead of frames ("goroutine running on other
 	// thread; stack unavailable"), or empty.
 	Unavailable string `json:"unavailable,omitempty"`
+}
+
+// lockWaits wait for the lock that is their receiver.
+var lockWaits = [...]string{"sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow"}
+
+// WaitsForLock reports that a frame waits for the lock that is its receiver. Before Go 1.13
+// sync.(*Mutex).Lock itself called the runtime.
+func (s *Stack) WaitsForLock(frame int) bool {
+	function := s.Frames[frame].Func
+	return slices.Contains(lockWaits[:], function) ||
+		function == "sync.(*Mutex).Lock" && frame > 0 && strings.HasPrefix(s.Frames[frame-1].Func, "sync.runtime_Semacquire")
 }
 
 // Place is a position in an artifact. Line counts from 1 and is 0 in binary data.
@@ -372,9 +384,8 @@ type Object struct {
 	Address uint64 `json:"address"`
 	// Func is the frame's function as printed.
 	Func string `json:"func"`
-	// Lock reports that the members wait for the lock at Address: one of the first
-	// three frames, Func, is sync.(*Mutex).lockSlow, sync.(*RWMutex).Lock, RLock or
-	// rlockSlow, or the same in internal/sync.
+	// Lock reports that the members wait for the lock at Address: Func is one of the first
+	// three frames, of which Stack.WaitsForLock is true.
 	Lock bool `json:"lock,omitempty"`
 	// Count is the number of members. Members are the ids of at most 32 of them,
 	// smallest first.

@@ -34,17 +34,14 @@ type nested struct {
 	taken bool
 }
 
-// lockFuncs wait for the lock that is their receiver.
-var lockFuncs = []string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow", "internal/sync.(*Mutex).lockSlow"}
-
 // lockFrames are the frames from the top in which a waiter's stack names its lock.
 const lockFrames = 3
 
 // waitsIn is the function of sync in which the members of a family wait for a lock, or "".
 func waitsIn(group *analysis.Group) string {
 	if s := stackOf(group, 0); s != nil {
-		for _, f := range s.Frames[:min(len(s.Frames), lockFrames)] {
-			if slices.Contains(lockFuncs, f.Func) {
+		for i, f := range s.Frames[:min(len(s.Frames), lockFrames)] {
+			if s.WaitsForLock(i) {
 				return f.Func
 			}
 		}

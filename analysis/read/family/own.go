@@ -239,7 +239,7 @@ func (o *Own) Mark(s *analysis.Stack) Marks {
 		m.Known = true
 		is = func(f analysis.Frame) bool {
 			pkg := importPath(f.Func)
-			return (pkg == module || strings.HasPrefix(pkg, module+"/")) && !strings.Contains(pkg, "/vendor/") && !foreignTree(directoryOf(f.File))
+			return (pkg == module || strings.HasPrefix(pkg, module+"/")) && !strings.Contains(pkg, "/vendor/") && !foreignTree(below(directoryOf(f.File), strings.Split(module, "/")))
 		}
 	}
 	for i, f := range s.Frames {
@@ -283,7 +283,7 @@ func (o *Own) Within(f analysis.Frame) string {
 //	"github.com/a/b/c.(*T).Run" = "github.com/a/b", "k8s.io/kubernetes/pkg/x.Run" = "k8s.io/kubernetes"
 func moduleOf(creator analysis.Frame) string {
 	pkg := importPath(creator.Func)
-	if pkg == "" || pkg == "main" || goroot(pkg) || strings.Contains(pkg, "/vendor/") || shippedPlumbing().carries(creator.Func) || foreignTree(directoryOf(creator.File)) {
+	if pkg == "" || pkg == "main" || goroot(pkg) || strings.Contains(pkg, "/vendor/") || shippedPlumbing().carries(creator.Func) {
 		return ""
 	}
 	elements, n := strings.Split(pkg, "/"), 1
@@ -296,7 +296,23 @@ func moduleOf(creator analysis.Frame) string {
 	if len(elements) < n {
 		return ""
 	}
+	if foreignTree(below(directoryOf(creator.File), elements[:n])) {
+		return ""
+	}
 	return strings.Join(elements[:n], "/")
+}
+
+// below is a directory from the end of its module on, where it stands in a GOPATH, whose vendored
+// code is below it; else the whole.
+//
+//	/go/src/github.com/a/b/vendor/x of github.com/a/b = vendor/x
+func below(dir directory, module []string) directory {
+	for i := 1; i+len(module) <= len(dir); i++ {
+		if dir[i-1] == "src" && slices.Equal(dir[i:i+len(module)], module) {
+			return dir[i+len(module):]
+		}
+	}
+	return dir
 }
 
 // goroots are the first elements of the import paths of the standard library; a module

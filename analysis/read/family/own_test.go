@@ -202,6 +202,10 @@ func TestOwnCodeIsThatOfTheMainModule(t *testing.T) {
 			github.com/a/bc.Get github.com/a/bc/get.go
 			github.com/a/b/vendor/c.Do github.com/a/b/vendor/c/do.go
 			by github.com/a/b/db.Open github.com/a/b/db/open.go`, "-o--+"},
+		{"a GOPATH alone holds the module of the creator", `github.com/a/b/db.Get /go/src/github.com/a/b/db/get.go
+			github.com/c/d.Do /go/src/github.com/c/d/do.go
+			github.com/c/d.Do /go/src/github.com/a/b/vendor/github.com/c/d/do.go
+			by github.com/a/b/db.Open /go/src/github.com/a/b/db/open.go`, "o--+"},
 		{"names without files show what is vendored below a command or a client", `github.com/a/b/cmd/vendor/github.com/c/d.Do
 			github.com/a/b/client/vendor/github.com/c/e.Do
 			github.com/a/b/client.Get

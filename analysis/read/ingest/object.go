@@ -43,16 +43,12 @@ type namingPlace struct {
 	stack, frame int32 // indexes of textDump.order, and of the stack's frames
 }
 
-// lockFuncs wait for the lock that is their receiver.
-var lockFuncs = []string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow",
-	"internal/sync.(*Mutex).lockSlow"}
-
 // argumentsOf chooses the frames of a stack whose receiver is worth keeping.
 func argumentsOf(s *analysis.Stack) *arguments {
 	a := arguments{lock: -1}
 	for i, f := range s.Frames {
 		switch {
-		case i < lockFrameDepth && slices.Contains(lockFuncs, f.Func):
+		case i < lockFrameDepth && s.WaitsForLock(i):
 			a.lock = i
 			a.frames = append(a.frames, notedFrame{index: i})
 		case len(a.frames) < otherFrames && receiver(f.Func) != "" && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/"):

@@ -39,6 +39,25 @@ func TestAddressesOfLocksAndOfWhatTheirWaitersCameThroughAreKept(t *testing.T) {
 	}
 }
 
+func TestALockOfGoBefore113IsTheReceiverOfItsMethod(t *testing.T) {
+	s := run(t, map[string]string{"goroutine.txt": "goroutine 82238 [semacquire, 19 minutes]:\nsync.runtime_Semacquire(0xc820354f54)\n\t/usr/lib/go1.6/src/runtime/sema.go:47 +0x26\n" +
+		"sync.(*Mutex).Lock(0xc820354f50)\n\t/usr/lib/go1.6/src/sync/mutex.go:83 +0x1c4\nmain.(*State).IsRunning(0xc820354f50)\n\t/src/state.go:159 +0x28\n"}).Snapshots[0]
+	locks := 0
+	for _, all := range s.Objects {
+		for _, o := range all {
+			if o.Lock {
+				locks++
+				if o.Address != 0xc820354f50 || o.Func != "sync.(*Mutex).Lock" {
+					t.Errorf("%+v", o)
+				}
+			}
+		}
+	}
+	if locks != 1 {
+		t.Errorf("%d locks in %+v", locks, s.Objects)
+	}
+}
+
 // TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten has blocks longer than what is
 // brought into a parser's buffer at once.
 func TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten(t *testing.T) {

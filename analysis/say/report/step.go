@@ -216,6 +216,9 @@ type Likeness struct {
 	Check string `json:"check,omitempty"`
 	// Ends is what ends the wait of a group that is stuck by its state alone, "" without one.
 	Ends string `json:"ends,omitempty"`
+	// Excerpt is how many minutes a goroutine waits for another one that the dump does not hold,
+	// as it has few and not the main one; 0 in a whole dump.
+	Excerpt int `json:"excerpt,omitempty"`
 }
 
 // fewestAlike is how many members of a single dump are told apart from normal work: they are half of
@@ -228,7 +231,7 @@ func (j *JudgedSeries) alike() *Likeness {
 	if len(j.Snapshots) != 1 {
 		return nil
 	}
-	out := Likeness{Ends: j.stuckAlone()}
+	out := Likeness{Ends: j.stuckAlone(), Excerpt: j.excerpt()}
 	if most := j.dominant(); most != nil {
 		known := j.known[most.Family.Fingerprint]
 		for _, m := range known.Known {
@@ -248,6 +251,33 @@ func (j *JudgedSeries) alike() *Likeness {
 	}
 	return &out
 }
+
+// mostExcerpt is how many goroutines an excerpt of a dump has.
+const mostExcerpt = 5
+
+// excerpt is Likeness.Excerpt.
+func (j *JudgedSeries) excerpt() (longest int) {
+	if total := j.Snapshots[0].Totals.Of(analysis.KindGoroutine); total == nil || *total > mostExcerpt {
+		return 0
+	}
+	for i := range j.Snapshots[0].Groups {
+		g := &j.Snapshots[0].Groups[i]
+		for k := range g.Variants {
+			if frames := g.Variants[k].Stack.Frames; len(frames) > 0 && slices.Contains(mainFuncs, frames[len(frames)-1].Func) {
+				return 0
+			}
+		}
+		for raw := range g.States {
+			if state := family.BareState(raw); g.Family.Kind == analysis.KindGoroutine && g.OldestWait >= longWait && (state == "semacquire" || slices.Contains(stuckStates, state)) {
+				longest = max(longest, g.OldestWait)
+			}
+		}
+	}
+	return longest
+}
+
+// mainFuncs begin the main goroutine of a program.
+var mainFuncs = []string{"main.main", "runtime.main"}
 
 // dominant is the group that makes up most of a single dump and is not normal, nil without one.
 func (j *JudgedSeries) dominant() *analysis.Group {

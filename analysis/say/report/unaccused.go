@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -504,6 +505,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		if crash := d.crash(s); crash != nil {
 			return &Action{Text: capital(crash.Hint) + "."}
+		}
+		if r.state == OneDump && s.Alike != nil && s.Alike.Excerpt > 0 {
+			return &Action{Text: "Upload the whole dump (debug=2): what ends this wait of " + wording.PageDuration(time.Duration(s.Alike.Excerpt)*time.Minute) + " is in a goroutine that is missing here."}
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}

@@ -125,3 +125,26 @@ func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
 		})
 	}
 }
+
+func TestAWaitInAnExcerptAsksForTheWholeDump(t *testing.T) {
+	const captures = "Take five captures over two minutes:"
+	whole := func(wait string) string {
+		return "Upload the whole dump (debug=2): what ends this wait of " + strings.ReplaceAll(wait, " ", "\u00a0") + " is in a goroutine that is missing here."
+	}
+	for _, test := range []struct{ name, head, below, want string }{
+		{"a lock for five minutes", "semacquire, 5 minutes", "", whole("5 min")},
+		{"a lock for four minutes", "semacquire, 4 minutes", "", captures},
+		{"a send", "chan send, 265 minutes", "", whole("4 h 25 min")},
+		{"a receive may idle", "chan receive, 265 minutes", "", captures},
+		{"a whole dump", "semacquire, 5 minutes", "\ngoroutine 1 [chan receive]:\nmain.main()\n\t/src/app/main.go:10 +0x1d\n", captures},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "goroutine 7 [" + test.head + "]:\nsync.runtime_Semacquire(0xc0000a)\n\t/usr/local/go/src/runtime/sema.go:71 +0x25\nsync.(*WaitGroup).Wait(0xc0000a)\n\t/usr/local/go/src/sync/waitgroup.go:118 +0x48\n" +
+				"main.work()\n\t/src/app/work.go:21 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:12 +0x5a\n" + test.below
+			d := every(t, []map[string]string{{"app/goroutine.txt": text}}).Diagnosis
+			if len(d.Steps) == 0 || d.Steps[len(d.Steps)-1].Text != test.want {
+				t.Errorf("%+v, want %q last", d.Steps, test.want)
+			}
+		})
+	}
+}
