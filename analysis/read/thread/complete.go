@@ -51,6 +51,47 @@ func (p *textParser) truncated() (bool, string) {
 	return false, ""
 }
 
+// endDump closes the dump being read and judges whether it is whole.
+func (p *textParser) endDump() error {
+	p.giveUp()
+	if err := p.deliver(); err != nil {
+		return err
+	}
+	p.open = false
+	if p.dump == nil {
+		return nil
+	}
+	d := p.dump
+	if d.Threads == len(p.deadlocked) {
+		if err := p.threadsOfDeadlocks(); err != nil {
+			return err
+		}
+	}
+	for i := range d.Deadlocks {
+		d.Deadlocks[i].Threads = closed(d.Deadlocks[i].Threads)
+	}
+	d.Refused = p.state.refused.count
+	if len(d.Deadlocks) == 0 {
+		d.Deadlocks = p.owners.cycles()
+	}
+	d.Truncated, d.TruncatedWhy = p.truncated()
+	if d.Truncated {
+		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the thread dump is not whole", d.TruncatedWhy,
+			"the figures are lower bounds; take the dump again with jcmd PID Thread.print -l > FILE")
+	}
+	if hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX; hotSpot && d.Declared > 0 && p.state.numbered > d.Declared {
+		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the dump has more threads than the JVM lists", p.listed(),
+			"lines of another dump may stand in it; take the dump again with jcmd PID Thread.print -l > FILE")
+	}
+	if d.Refused > 0 {
+		p.problems.refusal(d, p.state.refused, "take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
+	}
+	p.problems.foreign(p.state.strange, p.state.strangeAt)
+	p.lacks(d)
+	p.dump, p.section = nil, after
+	return nil
+}
+
 // listed compares the JVM's own list of Java threads with those that were read.
 func (p *textParser) listed() string {
 	return "the JVM lists " + strconv.Itoa(p.dump.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
