@@ -226,5 +226,20 @@ func created(patterns []pattern, creator string) bool {
 	if len(patterns) == 0 || creator == "" {
 		return true
 	}
-	return slices.ContainsFunc(patterns, func(p pattern) bool { return p.leads(creator) })
+	method := inlined(creator)
+	return slices.ContainsFunc(patterns, func(p pattern) bool { return p.leads(creator) || method != "" && p.leads(method) })
+}
+
+// inlined is the method that was inlined into a function of its package, by the name of its closure;
+// "" for other names.
+//
+//	"a/b.New.(*T).start.func1" = "a/b.(*T).start.func1"
+func inlined(name string) string {
+	base := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[base:], '.')
+	receiver := strings.LastIndex(name, ".(*")
+	if dot < 0 || receiver <= base+dot {
+		return ""
+	}
+	return name[:base+dot] + name[receiver:]
 }
