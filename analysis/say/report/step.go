@@ -159,11 +159,11 @@ func (k *KnownLeak) Help() string { return knowledge.Help(k.Remedy, k.Workaround
 // helps until then. There is none where no release with the fix is known: a stack alone is no reason.
 func (k *KnownLeak) mend() []Action {
 	name := k.called()
-	component, _, _ := strings.Cut(k.Component, " ") // what follows is for people alone: "etcd client"
+	component, runs := k.runs()
 	var steps []Action
 	switch {
 	case k.Fix != "":
-		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", component, k.Fix, name, k.Seen)})
+		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s to %s (%s); you run %s.", component, k.Fix, name, runs)})
 	case k.Seen == "" && len(k.Releases) > 0:
 		steps = append(steps, Action{Text: fmt.Sprintf("Upgrade %s where it is older than %s: this looks like %s, %s.", component, strings.Join(k.Releases, ", "), name, k.Title)})
 	default:
@@ -173,6 +173,15 @@ func (k *KnownLeak) mend() []Action {
 		steps = append(steps, Action{Text: "Until then " + sentenceEnd(k.Workaround)})
 	}
 	return steps
+}
+
+// runs is what a leak is in, and the release of it that was seen.
+func (k *KnownLeak) runs() (component, version string) {
+	if module, version, ok := strings.Cut(k.Seen, " "); ok && strings.Contains(module, "/") {
+		return module, version
+	}
+	component, _, _ = strings.Cut(k.Component, " ") // what follows is for people alone: "etcd client"
+	return component, k.Seen
 }
 
 // called is the first advisory of a leak, or its id.
@@ -190,7 +199,8 @@ func (r *Report) Fix() string {
 	if k == nil || k.Fix == "" {
 		return ""
 	}
-	return "fixed in " + k.Fix + ", you run " + k.Seen
+	_, version := k.runs()
+	return "fixed in " + k.Fix + ", you run " + version
 }
 
 // ProjectOf is the project of a program that the built-in catalogue knows, "" for others.

@@ -57,7 +57,7 @@ func TestStepsOfAKnownLeak(t *testing.T) {
 		{"the release of the line that runs", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Fix: "1.6.36", Advisories: []string{"CVE-2026-1"}, Workaround: "reduce exec probes"},
 			"Upgrade containerd to 1.6.36 (CVE-2026-1); you run 1.6.20. | Until then reduce exec probes."},
 		{"without a workaround", KnownLeak{ID: "x-1", Component: "containerd", Seen: "1.6.20", Fix: "1.7.35"}, "Upgrade containerd to 1.7.35 (x-1); you run 1.6.20."},
-		{"a module names itself before its version", KnownLeak{ID: "x-1", Component: "mcp-go", Seen: "github.com/mark3labs/mcp-go v0.43.2", Fix: "0.44.0"}, "Upgrade mcp-go to 0.44.0 (x-1); you run github.com/mark3labs/mcp-go v0.43.2."},
+		{"a module names itself before its version", KnownLeak{ID: "x-1", Component: "mcp-go", Seen: "github.com/mark3labs/mcp-go v0.43.2", Fix: "0.44.0"}, "Upgrade github.com/mark3labs/mcp-go to 0.44.0 (x-1); you run v0.43.2."},
 		{"no release was seen", KnownLeak{ID: "x-1", Title: "a leak", Component: "etcd", Releases: []string{"3.5.33", "3.6.14"}, Remedy: "upgrade"}, "Upgrade etcd where it is older than 3.5.33, 3.6.14: this looks like x-1, a leak."},
 		{"the release that runs has the fix", KnownLeak{ID: "x-1", Title: "a leak", Component: "etcd", Seen: "3.7.0", Releases: []string{"3.5.33"}, Verdict: "fixed", Remedy: "close each watcher"}, ""},
 		{"no release has it", KnownLeak{ID: "x-1", Title: "a leak", Remedy: "close each watcher"}, ""},
