@@ -21,11 +21,8 @@ func build(c leakCase, suffix, dir string) ([]string, error) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "drivers", c.name))); err != nil {
 		return nil, err
 	}
-	switch {
-	case fileExists(dir, "driver.js"):
+	if _, err := os.Stat(filepath.Join(dir, "driver.js")); err == nil {
 		return buildNode(c, suffix, dir)
-	case fileExists(dir, "Driver.java"):
-		return buildJava(c, suffix, dir)
 	}
 	return buildGo(c, suffix, dir)
 }
@@ -78,22 +75,12 @@ func buildNode(c leakCase, suffix, dir string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return []string{"node", "--report-on-signal", "--report-directory=" + dir, "driver.js"}, nil
-}
-
-// buildJava compiles the driver. The module is Maven's group:artifact, fetched with what it
-// needs into the directory lib.
-func buildJava(c leakCase, suffix, dir string) ([]string, error) {
-	if c.module != "" {
-		err := run(dir, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib", "-Dversion="+c.version(suffix))
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := run(dir, "javac", "-cp", "lib/*:.", "Driver.java"); err != nil {
+	common, err := os.ReadFile("testdata/common/main.js")
+	if err != nil {
 		return nil, err
 	}
-	return []string{"java", "-cp", "lib/*:.", "Driver"}, nil
+	err = os.WriteFile(filepath.Join(dir, "main.js"), common, 0o644)
+	return []string{"node", "--report-on-signal", "--report-directory=" + dir, "main.js"}, err
 }
 
 // run starts a command and returns an error with the end of what it printed.
@@ -113,9 +100,4 @@ func output(dir string, words ...string) (string, error) {
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, text[max(0, len(text)-600):])
 	}
 	return strings.TrimSpace(stdout.String()), nil
-}
-
-func fileExists(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return err == nil
 }

@@ -128,11 +128,9 @@ func inside(args []string) error {
 	}
 	time.Sleep(2 * time.Second)
 	flags := []string{"collect", "--pid", fmt.Sprint(program.Process.Pid), "--every", "4s", "--count", fmt.Sprint(rounds), "--no-lsof", "-o", "capture.tgz"}
-	switch words[0] {
-	case "node":
+	if words[0] == "node" {
 		flags = append(flags, "--node-report")
-	case "java":
-	default:
+	} else {
 		flags = append(flags, "--pprof", "http://127.0.0.1:"+port)
 	}
 	collect := exec.Command(binary, flags...)

@@ -11,7 +11,7 @@ import (
 // the change that mended the library and from counting in the dumps, never from leakdiff.
 type leakCase struct {
 	name string
-	// kind is goroutine, descriptor, thread, handle or healthy. A healthy case has one version.
+	// kind is goroutine, descriptor, node (descriptors of Node.js) or healthy. A healthy case has one version.
 	kind      string
 	module    string
 	bad, good string

@@ -46,8 +46,7 @@ func goroutines(dump []byte) []standing {
 }
 
 // held counts in each round what the holders of a case hold: goroutines with one of their
-// frames, or descriptors with one of their targets. Java's threads and handles of Node are
-// counted by name in the text of their dump.
+// frames, or descriptors with one of their targets.
 func held(c leakCase, members []member) []int {
 	out := make([]int, rounds)
 	for round := range out {

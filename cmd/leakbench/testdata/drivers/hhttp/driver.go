@@ -22,7 +22,7 @@ func setup() {
 }
 
 func trigger() {
-	for inFlight.Load() < int64(level()) {
+	for inFlight.Load() < int64(level()/3) {
 		inFlight.Add(1)
 		go func() {
 			defer inFlight.Add(-1)

@@ -8,9 +8,10 @@ import (
 
 func setup() {}
 
-// trigger is a client that follows a build and leaves.
+// trigger is a client that follows a build and leaves; the build ends afterwards.
 func trigger() {
-	r, _, _ := progress.NewContext(context.Background())
+	r, _, end := progress.NewContext(context.Background())
+	defer end(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	progress.NewMultiReader(r).Reader(ctx)
 	cancel()
