@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth lab mutate vuln tools clean
+.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth leakbench lab mutate vuln tools clean
 
 run: build
 	$(BINARY) demo
@@ -82,6 +82,7 @@ test: check build tools $(VERSITYGW)
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED))")
 	cd web/browsertest && go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -timeout 20m ./...
 	cd cmd/bench && go vet ./... && go test -timeout 20m ./...
+	cd cmd/leakbench && go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -timeout 20m ./...
 	@$(LEFT_OUT_LINE)
 
 # One line about what ran nowhere.
@@ -203,6 +204,12 @@ bench-short: build
 # up to 10,000 captures, about six minutes.
 bench-growth: build
 	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -only growth -out growth.md
+
+# Releases of real libraries that leak, each beside one that does not. Those whose captures are
+# not kept in cmd/leakbench/testdata are built, which takes modules from the registry, and
+# captured; then all are judged and the table is written.
+leakbench: build
+	cd cmd/leakbench && export LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) && go run . -capture && go run .
 
 # The laboratory: programs simulated as text through the binary, classes of leaks and of what
 # only looks like one, each against its own bounds and beside the naive rules (RUNS of each

@@ -1,0 +1,3 @@
+module leakdiff/cmd/leakbench
+
+go 1.26.0
