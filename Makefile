@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth leakbench lab mutate vuln tools clean
+.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth leakbench lab mutate knowledge vuln tools clean
 
 run: build
 	$(BINARY) demo
@@ -225,6 +225,10 @@ lab: build
 # trend.txt are known; any other fails, here and in make long.
 mutate:
 	go run ./cmd/lab/mutation -allowed cmd/lab/mutation/trend.txt -args '-rapid.seed=1 -rapid.nofailfile' analysis/judge/trend
+
+# Holds the frames of known leaks against the source of the last release before each fix, from the module proxy; needs the network, 3 minutes and 2 GB.
+knowledge:
+	go run ./cmd/lab/source
 
 # Known vulnerabilities of the dependencies; needs the network.
 vuln:

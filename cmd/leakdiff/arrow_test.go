@@ -47,6 +47,7 @@ var arrows = map[string][]string{
 	"cmd/lab/simulation":       {},
 	"cmd/lab/contradiction":    {},
 	"cmd/lab/mutation":         {},
+	"cmd/lab/source":           {"analysis/judge/knowledge"},
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/expression", "analysis/read/family", words}, // it words a comparison of versions
 	"analysis/say/redact":      {"analysis", "analysis/expression", "analysis/say/wording"},

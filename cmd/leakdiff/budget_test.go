@@ -26,7 +26,7 @@ var budgets = []budget{
 	{"cmd/leakdiff", 10004},
 	{"rest", 352},   // migrations, samples
 	{"all", 168752}, // the sum of those above
-	{"apart", 9695},
+	{"apart", 10305},
 	{"templ", 881},
 	{"generated", 4675},
 }
