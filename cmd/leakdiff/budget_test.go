@@ -16,17 +16,17 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3142}, // with demand and expression
-	{"analysis/read", 51113},
-	{"analysis/judge", 19160},
-	{"analysis/say", 27293},
+	{"analysis", 3153}, // with demand and expression
+	{"analysis/read", 51202},
+	{"analysis/judge", 19166},
+	{"analysis/say", 27337},
 	{"web", 25344},
 	{"server", 15891},
-	{"store", 16452},
+	{"store", 16471},
 	{"cmd/leakdiff", 10004},
 	{"rest", 352},   // migrations, samples
-	{"all", 168752}, // the sum of those above
-	{"apart", 10305},
+	{"all", 168920}, // the sum of those above
+	{"apart", 11937},
 	{"templ", 881},
 	{"generated", 4675},
 }

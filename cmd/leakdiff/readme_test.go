@@ -33,7 +33,7 @@ func TestTheCommandsOfTheREADMEWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"samples", "README.md", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", ".github"} {
+	for _, name := range []string{"samples", "README.md", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", ".github", "cmd"} {
 		full, err := filepath.Abs(filepath.Join("../..", name))
 		if err == nil {
 			err = os.Symlink(full, filepath.Join(dir, name))
