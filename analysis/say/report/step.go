@@ -226,8 +226,8 @@ type Likeness struct {
 	Check string `json:"check,omitempty"`
 	// Ends is what ends the wait of a group that is stuck by its state alone, "" without one.
 	Ends string `json:"ends,omitempty"`
-	// Excerpt is how many minutes a goroutine waits for another one that the dump does not hold,
-	// as it has few and not the main one; 0 in a whole dump.
+	// Excerpt is how many minutes a goroutine waits in a dump that shows few and not the main one: who
+	// could end it may be missing. It is 0 in a whole dump.
 	Excerpt int `json:"excerpt,omitempty"`
 }
 
@@ -277,8 +277,8 @@ func (j *JudgedSeries) excerpt() (longest int) {
 				return 0
 			}
 		}
-		for raw := range g.States {
-			if state := family.BareState(raw); g.Family.Kind == analysis.KindGoroutine && g.OldestWait >= longWait && (state == "semacquire" || slices.Contains(stuckStates, state)) {
+		for raw := range g.States { // of several it is open whose wait is the oldest
+			if state := family.BareState(raw); g.Family.Kind == analysis.KindGoroutine && len(g.States) == 1 && g.OldestWait >= longWait && (state == "semacquire" || slices.Contains(stuckStates, state)) {
 				longest = max(longest, g.OldestWait)
 			}
 		}
@@ -344,6 +344,11 @@ func (j *JudgedSeries) endsOf(g *analysis.Group) string {
 	return ends(state, f.Stack)
 }
 
+// holds reports that the holder of a lock is named beside it.
+func (s *Series) holds() bool {
+	return s.Locks != nil && slices.ContainsFunc(s.Locks.List, func(x Lock) bool { return len(x.Holders) > 0 })
+}
+
 // look are the steps before the captures that decide, of a single dump. What changes code is for who
 // writes the program alone.
 func (s *Series) look(state State) (out []Action) {
@@ -362,7 +367,7 @@ func (s *Series) look(state State) (out []Action) {
 	if l.Check != "" {
 		out = append(out, Action{Text: "Check first: " + l.Check})
 	}
-	if s.Project == "" && l.Ends != "" && l.Known == nil && l.Check == "" {
+	if s.Project == "" && l.Ends != "" && l.Known == nil && l.Check == "" && !s.holds() {
 		out = append(out, Action{Text: l.Ends})
 	}
 	return out

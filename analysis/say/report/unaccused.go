@@ -507,7 +507,7 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			return &Action{Text: capital(crash.Hint) + "."}
 		}
 		if r.state == OneDump && s.Alike != nil && s.Alike.Excerpt > 0 {
-			return &Action{Text: "Upload the whole dump (debug=2): what ends this wait of " + wording.PageDuration(time.Duration(s.Alike.Excerpt)*time.Minute) + " is in a goroutine that is missing here."}
+			return &Action{Text: "Upload the whole dump (debug=2): this excerpt does not show all that could end the wait of " + wording.PageDuration(time.Duration(s.Alike.Excerpt)*time.Minute) + "."}
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}

@@ -129,7 +129,7 @@ func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
 func TestAWaitInAnExcerptAsksForTheWholeDump(t *testing.T) {
 	const captures = "Take five captures over two minutes:"
 	whole := func(wait string) string {
-		return "Upload the whole dump (debug=2): what ends this wait of " + strings.ReplaceAll(wait, " ", "\u00a0") + " is in a goroutine that is missing here."
+		return "Upload the whole dump (debug=2): this excerpt does not show all that could end the wait of " + strings.ReplaceAll(wait, " ", "\u00a0") + "."
 	}
 	for _, test := range []struct{ name, head, below, want string }{
 		{"a lock for five minutes", "semacquire, 5 minutes", "", whole("5 min")},
@@ -146,5 +146,15 @@ func TestAWaitInAnExcerptAsksForTheWholeDump(t *testing.T) {
 				t.Errorf("%+v, want %q last", d.Steps, test.want)
 			}
 		})
+	}
+}
+
+// The evidence beside it names goroutine 6: the steps do not send the reader to look for it.
+func TestAnExcerptWithTheLikelyHolderDoesNotSayThatItIsUnknown(t *testing.T) {
+	d := every(t, []map[string]string{{"app/goroutine.txt": "goroutine 7 [semacquire, 19 minutes]:\nsync.runtime_SemacquireMutex(0xc000010004, 0x0, 0x1)\n\t/usr/local/go/src/runtime/sema.go:77 +0x25\n" +
+		"sync.(*Mutex).lockSlow(0xc000010000)\n\t/usr/local/go/src/sync/mutex.go:171 +0x15d\nsync.(*Mutex).Lock(...)\n\t/usr/local/go/src/sync/mutex.go:90\nmain.(*Pool).Get(0xc000010000)\n\t/src/pool.go:5 +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1\n\n" +
+		"goroutine 6 [IO wait, 20 minutes]:\ninternal/poll.runtime_pollWait(0x1, 0x72)\n\t/usr/local/go/src/runtime/netpoll.go:343 +0x85\nmain.(*Pool).dial(0xc000010000)\n\t/src/pool.go:30 +0x1\nmain.(*Pool).Put(0xc000010000)\n\t/src/pool.go:20 +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:8 +0x1\n"}}).Diagnosis
+	if len(d.Steps) != 1 || !strings.HasPrefix(d.Steps[0].Text, "Upload the whole dump (debug=2): this excerpt does not show all") {
+		t.Errorf("%+v", d.Steps)
 	}
 }
