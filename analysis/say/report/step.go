@@ -129,20 +129,18 @@ func (r *Report) causing(f *Finding) *Class {
 
 // operate are the steps of the class of a finding for who runs the program: first check and remedies.
 func (r *Report) operate(f *Finding) []Action {
-	class := r.causing(f)
-	if class == nil {
-		return nil
+	if class := r.causing(f); class != nil {
+		return append([]Action{{Text: "Check first: " + class.FirstCheck}}, actionsOf(f.ClassNotes[class.Key].Told(class.Class).Remedy)...)
 	}
-	return append([]Action{{Text: "Check first: " + class.FirstCheck}}, actionsOf(f.ClassNotes[class.Key].Told(class.Class).Remedy)...)
+	return nil
 }
 
 // mendOwn are the steps of the class of a finding for who can change the code.
 func (r *Report) mendOwn(f *Finding) []Action {
-	class := r.causing(f)
-	if class == nil {
-		return nil
+	if class := r.causing(f); class != nil {
+		return actionsOf(class.Own)
 	}
-	return actionsOf(class.Own)
+	return nil
 }
 
 func actionsOf(texts []string) (out []Action) {
@@ -273,7 +271,7 @@ func (j *JudgedSeries) excerpt() (longest int) {
 	for i := range j.Snapshots[0].Groups {
 		g := &j.Snapshots[0].Groups[i]
 		for k := range g.Variants {
-			if frames := g.Variants[k].Stack.Frames; len(frames) > 0 && slices.Contains(mainFuncs, frames[len(frames)-1].Func) {
+			if frames := g.Variants[k].Stack.Frames; len(frames) > 0 && slices.Contains([]string{"main.main", "runtime.main"}, frames[len(frames)-1].Func) {
 				return 0
 			}
 		}
@@ -285,9 +283,6 @@ func (j *JudgedSeries) excerpt() (longest int) {
 	}
 	return longest
 }
-
-// mainFuncs begin the main goroutine of a program.
-var mainFuncs = []string{"main.main", "runtime.main"}
 
 // dominant is the group that makes up most of a single dump and is not normal, nil without one.
 func (j *JudgedSeries) dominant() *analysis.Group {
