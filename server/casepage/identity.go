@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
@@ -84,8 +85,26 @@ func (s *Service) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, ke
 	if e, err = s.store.AddEdit(r.Context(), l.ID, e); err != nil {
 		return e, err
 	}
+	s.own(l, e, true)
 	s.edited(r, l.ID)
 	return e, nil
+}
+
+// own remembers beyond a case of which program an edit says that it is the readers' own, or forgets
+// it. The case has the edit in any way.
+func (s *Service) own(l *loader.Loaded, e identity.Edit, own bool) {
+	if e.Kind != identity.Ours {
+		return
+	}
+	for i := range l.Said.Snapshots {
+		x := &l.Said.Snapshots[i]
+		if !strings.HasPrefix(e.Target+":", "series:"+l.Said.Keys[x.ID]+":") {
+			continue // an edit names one snapshot of the series by its evidence
+		}
+		if err := s.catalogue.Own(x.Process.Name.Value, own); err != nil {
+			s.log.Error("whose program it is was not remembered", "case", l.ID, "error", err)
+		}
+	}
 }
 
 func (s *Service) edited(r *http.Request, caseID string) {
@@ -175,7 +194,7 @@ func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
-	number, err := s.undo(r, l.ID, r.PostForm.Get("number"), r.PostForm.Get("key"))
+	number, err := s.undo(r, l, r.PostForm.Get("number"), r.PostForm.Get("key"))
 	var f *analysis.Fault
 	if errors.As(err, &f) && f.Code == "forbidden" {
 		_, status := s.respond.Fault(err)
@@ -189,18 +208,23 @@ func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, processesURL(r, l.ID, "undone", number))
 }
 
-func (s *Service) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
+func (s *Service) undo(r *http.Request, l *loader.Loaded, text, key string) (number int64, err error) {
 	number, err = strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return 0, noSuchEdit(text)
 	}
-	if _, err := s.access.Edit(r, caseID, key); err != nil {
+	if _, err := s.access.Edit(r, l.ID, key); err != nil {
 		return number, err
 	}
-	if err := s.store.UndoEdit(r.Context(), caseID, number); err != nil {
+	if err := s.store.UndoEdit(r.Context(), l.ID, number); err != nil {
 		return number, err
 	}
-	s.edited(r, caseID)
+	for _, e := range l.Edits {
+		if e.ID == number {
+			s.own(l, e, false)
+		}
+	}
+	s.edited(r, l.ID)
 	return number, nil
 }
 
@@ -282,12 +306,12 @@ func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
 
 // UndoAPI is DELETE /api/v1/cases/{id}/edits/{number}.
 func (s *Service) UndoAPI(w http.ResponseWriter, r *http.Request) {
-	id := response.PathValue(r, "id")
-	if _, err := s.store.Case(r.Context(), id); err != nil {
+	l, err := s.loader.Heads(r.Context(), response.PathValue(r, "id"))
+	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	if _, err := s.undo(r, id, response.PathValue(r, "number"), ""); err != nil {
+	if _, err := s.undo(r, l, response.PathValue(r, "number"), ""); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}

@@ -118,6 +118,15 @@ func sensible(e knowledge.Entry) error {
 	return nil
 }
 
+// Own remembers of a program that its code is the readers' own, or forgets it. A server without
+// knowledge of its own remembers nothing.
+func (k *Catalogue) Own(program string, own bool) error {
+	if program == "" || k.OwnFile() == "" {
+		return nil
+	}
+	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Own(have, program, own) })
+}
+
 // Forget removes an entry made here.
 func (k *Catalogue) Forget(id string) error {
 	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, id) })

@@ -358,6 +358,8 @@ type Knowledge struct {
 	Problems         []Problem
 	// OwnDir is where own files are read from, Own how many items they hold.
 	OwnDir string
+	// Ours are the programs that readers said are their own.
+	Ours []string
 	Own    int
 }
 
@@ -424,6 +426,9 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 		k.Summary += " with these words"
 	}
 	k.OwnDir = Visible(in.Dir)
+	for _, x := range c.Ours() {
+		k.Ours = append(k.Ours, Visible(x.Program))
+	}
 	if k.Own > 0 {
 		k.Shell.Actions = append(k.Shell.Actions, Link{"Own entries as JSON", "/knowledge.json?own=1"})
 	}

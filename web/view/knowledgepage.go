@@ -3,6 +3,7 @@ package view
 import (
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // KnownBoxes are the advice and the known leaks of a finding.
@@ -225,6 +226,9 @@ func (k Knowledge) Page() Page {
 	if k.OwnDir != "" {
 		note = append(note, document.Plain(" Own entries: put a file of the same schema, named *.json, into "), document.Marked("fn", k.OwnDir),
 			document.Plain(". It is read at the next request; an entry with the id of another replaces it."))
+	}
+	if len(k.Ours) > 0 {
+		note = append(note, document.Plain(" Programs of which people said that they are their own: "+wording.Ands(k.Ours)+"."))
 	}
 	v.Body.Add(document.Paragraph{Look: "note", Text: note})
 	if len(k.Problems) > 0 {

@@ -260,6 +260,7 @@ func (c *checker) document(root *node) (*Document, []analysis.Problem) {
 	doc.Classes = items[Class](c, root, "classes")
 	doc.Known = items[Entry](c, root, "known")
 	doc.Normal = items[Normal](c, root, "normal")
+	doc.Ours = items[Ours](c, root, "ours")
 	if n := root.fields["threshold_note"]; n != nil && n.kind == "string" {
 		doc.ThresholdNote = n.value.(string)
 	}
@@ -442,6 +443,16 @@ func Append(text []byte, e Entry, components ...Component) ([]byte, []analysis.P
 func Remove(text []byte, id string) ([]byte, []analysis.Problem) {
 	return changed(text, func(doc *Document) {
 		doc.Known = slices.DeleteFunc(doc.Known, func(e Entry) bool { return e.ID == id })
+	})
+}
+
+// Own returns the text of an overlay file in which a program is the readers' own, or is not.
+func Own(text []byte, program string, own bool) ([]byte, []analysis.Problem) {
+	return changed(text, func(doc *Document) {
+		doc.Ours = slices.DeleteFunc(doc.Ours, func(x Ours) bool { return x.Program == program })
+		if own {
+			doc.Ours = append(doc.Ours, Ours{Program: program})
+		}
 	})
 }
 

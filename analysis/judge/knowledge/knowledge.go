@@ -38,6 +38,13 @@ type Document struct {
 	Classes       []Class      `json:"classes,omitempty"`
 	Known         []Entry      `json:"known,omitempty"`
 	Normal        []Normal     `json:"normal,omitempty"`
+	Ours          []Ours       `json:"ours,omitempty"`
+}
+
+// Ours is a program whose code the readers can change, by the name of its process. Only they know.
+type Ours struct {
+	Program string `json:"program"`
+	Origin  string `json:"-"`
 }
 
 // Component has versions. Programs report its version as their own. Modules carry it in
@@ -342,6 +349,7 @@ func origins(doc Document) (files []string) {
 	files = append(files, originsOf(doc.Known, func(x Entry) string { return x.Origin })...)
 	files = append(files, originsOf(doc.Normal, func(x Normal) string { return x.Origin })...)
 	files = append(files, originsOf(doc.Thresholds, func(x Threshold) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Ours, func(x Ours) string { return x.Origin })...)
 	return append(files, originsOf(doc.Corrections, func(x Correction) string { return x.Origin })...)
 }
 
@@ -457,6 +465,7 @@ func (c *Catalogue) ExportOwn() ([]byte, error) {
 	own.Classes = ownOf(c.doc.Classes, func(x Class) string { return x.Origin })
 	own.Known = ownOf(c.doc.Known, func(x Entry) string { return x.Origin })
 	own.Normal = ownOf(c.doc.Normal, func(x Normal) string { return x.Origin })
+	own.Ours = ownOf(c.doc.Ours, func(x Ours) string { return x.Origin })
 	if c.doc.ThresholdNote != Builtin().doc.ThresholdNote {
 		own.ThresholdNote = c.doc.ThresholdNote
 	}

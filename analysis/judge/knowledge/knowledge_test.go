@@ -22,6 +22,29 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
+func TestAProgramOfOursHasNoProject(t *testing.T) {
+	text, problems := Own(nil, "kubelet", true)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for name, test := range map[string]struct {
+		own  bool
+		want string
+	}{"said": {true, ""}, "said twice": {true, ""}, "taken back": {false, "kubernetes"}} {
+		again, problems := Own(text, "kubelet", test.own)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		c, problems := New(File{Name: "remembered.json", Text: again})
+		if got := c.Project("kubelet"); got != test.want || len(problems) > 0 || len(c.Ours()) > 1 {
+			t.Errorf("%s: %q, %v, %v", name, got, c.Ours(), problems)
+		}
+		if c.Project("consul") == "" {
+			t.Errorf("%s: another program is ours as well", name)
+		}
+	}
+}
+
 func TestWhatComesWithTheProgramKeepsToItsSchema(t *testing.T) {
 	c := Builtin()
 	j := joined{}

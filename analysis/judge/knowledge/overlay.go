@@ -169,6 +169,10 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 		t.Origin = origin
 		j.doc.Thresholds = append(j.doc.Thresholds, t)
 	}
+	for _, x := range doc.Ours {
+		x.Origin = origin
+		j.doc.Ours = append(j.doc.Ours, x)
+	}
 	for _, x := range doc.Corrections {
 		x.Origin = origin
 		j.doc.Corrections = append(j.doc.Corrections, x)

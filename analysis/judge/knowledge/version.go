@@ -303,8 +303,15 @@ func (c *Catalogue) Fix(program, words string) (Versions, []Component) {
 	return Versions{Component: program, Fixed: releases}, []Component{{Name: program, Programs: []string{program}}}
 }
 
-// Project is the name of the component that a program is of, "" for one that no component names.
+// Ours are the programs that the readers said are their own.
+func (c *Catalogue) Ours() []Ours { return c.doc.Ours }
+
+// Project is the name of the component that a program is of, "" for one that no component names and
+// for the readers' own.
 func (c *Catalogue) Project(program string) string {
+	if slices.ContainsFunc(c.doc.Ours, func(x Ours) bool { return x.Program == program }) {
+		return ""
+	}
 	for i := range c.doc.Components {
 		if x := &c.doc.Components[i]; len(x.Programs) > 0 && program != "" && oneOf(x.Programs, program) {
 			return x.Name
