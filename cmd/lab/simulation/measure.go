@@ -167,6 +167,9 @@ type Turns struct {
 	// Back counts the runs in which a subject that was leaking is stable or just grew at a
 	// later prefix, Softer those in which it is suspicious and nothing says that it leaked.
 	Back, Softer int
+	// Later counts the prefixes after the first at which the subject is leaking, Flips those of
+	// them at which it is neither leaking nor stopped. Ever counts the runs with such a first.
+	Later, Flips, Ever int
 	// Pairs counts the runs whose subject rose by 3 or more between the first two captures,
 	// PairsNamed those of them that are named.
 	Pairs, PairsNamed int
@@ -211,6 +214,12 @@ func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 				t.PrefixesNamed++
 			}
 		}
+		if fallen := a.Level < Leaking && a.Verdict != "stopped"; leaked {
+			t.Later++
+			if fallen {
+				t.Flips++
+			}
+		}
 		switch {
 		case a.Level == Leaking:
 			leaked = true
@@ -225,6 +234,9 @@ func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 	}
 	if softer {
 		t.Softer++
+	}
+	if leaked {
+		t.Ever++
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +15,8 @@ type member struct {
 	born, ends float64
 	// subject members are those that the class is about.
 	subject bool
+	// turns are the stacks between which it moves, nil if it stays in one.
+	turns []*stack
 	// wakes reports that it works now and then, so that its wait says nothing.
 	wakes  bool
 	epoch  int
@@ -162,6 +165,14 @@ func (w *world) subjects(at float64) int {
 		}
 	}
 	return n
+}
+
+// stackAt is where a member is found at a time.
+func (m *member) stackAt(at float64) *stack {
+	if m.turns == nil {
+		return m.stack
+	}
+	return m.turns[hash(fmt.Sprint(m.id, at))%uint64(len(m.turns))]
 }
 
 func (m *member) there(at float64) bool { return m.born <= at && at < m.ends }

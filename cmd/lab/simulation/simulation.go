@@ -26,7 +26,9 @@ type Class struct {
 	mortal bool
 	// churn and cardinality mark classes with a bar of their own.
 	churn, cardinality bool
-	make               func(*world)
+	// outside marks classes that only knowledge from outside can tell: no mean counts them.
+	outside bool
+	make    func(*world)
 }
 
 // regime bounds the span of a series, in hours.
@@ -108,4 +110,4 @@ func hash(name string) uint64 {
 }
 
 // Classes are all classes, leaks first.
-func Classes() []Class { return slices.Concat(leaks(), benign()) }
+func Classes() []Class { return slices.Concat(leaks(), hiddenLeaks(), benign(), lookAlikes()) }

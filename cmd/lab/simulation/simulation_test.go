@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,7 +62,7 @@ func TestEqualSeedsGiveEqualBundles(t *testing.T) {
 }
 
 func TestLeaksGrowAndKeepTheirMembers(t *testing.T) {
-	for _, c := range leaks() {
+	for _, c := range slices.Concat(leaks(), hiddenLeaks()) {
 		grown := 0
 		for run := range 5 {
 			s := c.Series(1, run, 10)
@@ -165,22 +166,22 @@ func TestTurnsCountWhatTakesAProofBack(t *testing.T) {
 	}
 	leaking, suspicious, grew := Answer{Level: Leaking}, Answer{Level: Suspicious}, Answer{Level: Named, Verdict: "grew"}
 	for _, tc := range []struct {
-		name         string
-		answers      []Answer
-		back, softer int
+		name                       string
+		answers                    []Answer
+		back, softer, flips, later int
 	}{
-		{"stays", []Answer{grew, suspicious, leaking, leaking, leaking}, 0, 0},
-		{"grew again", []Answer{grew, leaking, leaking, grew, leaking}, 1, 0},
-		{"stable again", []Answer{grew, leaking, leaking, leaking, {}}, 1, 0},
-		{"suspicious again", []Answer{grew, leaking, leaking, leaking, suspicious}, 0, 1},
-		{"suspicious, and says that it leaked", []Answer{grew, leaking, leaking, leaking, {Level: Suspicious, WasLeaking: true}}, 0, 0},
-		{"stopped", []Answer{grew, leaking, leaking, leaking, {Level: Named, Verdict: "stopped"}}, 0, 0},
+		{"stays", []Answer{grew, suspicious, leaking, leaking, leaking}, 0, 0, 0, 2},
+		{"grew again", []Answer{grew, leaking, leaking, grew, leaking}, 1, 0, 1, 3},
+		{"stable again", []Answer{grew, leaking, leaking, leaking, {}}, 1, 0, 1, 3},
+		{"suspicious again", []Answer{grew, leaking, leaking, leaking, suspicious}, 0, 1, 1, 3},
+		{"suspicious, and says that it leaked", []Answer{grew, leaking, leaking, leaking, {Level: Suspicious, WasLeaking: true}}, 0, 0, 1, 3},
+		{"stopped", []Answer{grew, leaking, leaking, leaking, {Level: Named, Verdict: "stopped"}}, 0, 0, 0, 3},
 	} {
 		var turns Turns
 		if err := turns.add(s, answers(tc.answers...)); err != nil {
 			t.Fatal(err)
 		}
-		if turns.Back != tc.back || turns.Softer != tc.softer || turns.PairsNamed != 1 || turns.Prefixes != 3 {
+		if turns.Back != tc.back || turns.Softer != tc.softer || turns.Flips != tc.flips || turns.Later != tc.later || turns.Ever != 1 || turns.PairsNamed != 1 || turns.Prefixes != 3 {
 			t.Errorf("%s: %+v", tc.name, turns)
 		}
 	}

@@ -19,6 +19,8 @@ var (
 	barNamed       = 0.90
 	barCardinality = 0.90 // at 10
 	barChurn       = 0.50 // at 20
+	// Of prefixes after a proof, and of benign series at any prefix.
+	barFlips, barEver = 0.02, 0.03
 )
 
 // Summary is the mean over the classes at one number of captures, each counting alike.
@@ -44,6 +46,9 @@ func Summarise(scores []Score) Summary {
 	for _, s := range scores {
 		sum.Captures = s.Captures
 		sum.Background, sum.Runs, sum.Misread = sum.Background+s.Background, sum.Runs+s.Runs, sum.Misread+s.Misread
+		if s.Class.outside {
+			continue
+		}
 		called, seen := s.Share(Leaking), s.Share(Suspicious)
 		if !s.Class.Leak {
 			benign++
@@ -199,21 +204,30 @@ func means(w io.Writer, columns [][]Score) {
 
 // turnTable prints what prefixes show, for the classes of leaks.
 func turnTable(w io.Writer, turns []Turns) {
-	fmt.Fprintf(w, "\nprefixes of series of %d captures: turns back / to suspicious without a word; named at 2 (%s), from 4 on (%.2f)\n", prefixCaptures, "all", barNamed)
-	var all Turns
+	fmt.Fprintf(w, "\nprefixes of series of %d captures: turns back / to suspicious without a word; named at 2 (%s), from 4 on (%.2f); flips among prefixes after the first \"leaking\"\n", prefixCaptures, "all", barNamed)
+	var all, innocent Turns
+	var accused []string
 	for _, t := range turns {
-		if t.Back+t.Softer > 0 || t.PairsNamed < t.Pairs || t.PrefixesNamed < t.Prefixes {
+		if !t.Class.Leak {
+			if innocent.Runs, innocent.Ever = innocent.Runs+t.Runs, innocent.Ever+t.Ever; t.Ever > 0 {
+				accused = append(accused, fmt.Sprintf("%s %d", t.Class.Name, t.Ever))
+			}
+			continue
+		}
+		if t.Back+t.Softer+t.Flips > 0 || t.PairsNamed < t.Pairs || t.PrefixesNamed < t.Prefixes {
 			mortal := ""
 			if t.Class.mortal {
 				mortal = "   its members may end"
 			}
-			fmt.Fprintf(w, "%-23s %2d / %2d of %2d; %3d of %3d, %4d of %4d%s\n", t.Class.Name, t.Back, t.Softer, t.Runs, t.PairsNamed, t.Pairs, t.PrefixesNamed, t.Prefixes, mortal)
+			fmt.Fprintf(w, "%-23s %2d / %2d of %2d; %3d of %3d, %4d of %4d; %3d of %3d%s\n", t.Class.Name, t.Back, t.Softer, t.Runs, t.PairsNamed, t.Pairs, t.PrefixesNamed, t.Prefixes, t.Flips, t.Later, mortal)
 		}
 		all.Back, all.Softer, all.Runs = all.Back+t.Back, all.Softer+t.Softer, all.Runs+t.Runs
 		all.Pairs, all.PairsNamed = all.Pairs+t.Pairs, all.PairsNamed+t.PairsNamed
+		all.Later, all.Flips = all.Later+t.Later, all.Flips+t.Flips
 		all.Prefixes, all.PrefixesNamed = all.Prefixes+t.Prefixes, all.PrefixesNamed+t.PrefixesNamed
 	}
-	fmt.Fprintf(w, "%-23s %2d / %2d of %2d; %3d of %3d, %4d of %4d\n", "all", all.Back, all.Softer, all.Runs, all.PairsNamed, all.Pairs, all.PrefixesNamed, all.Prefixes)
+	fmt.Fprintf(w, "%-23s %2d / %2d of %2d; %3d of %3d, %4d of %4d; %3d of %3d (at most %.2f)\n", "all", all.Back, all.Softer, all.Runs, all.PairsNamed, all.Pairs, all.PrefixesNamed, all.Prefixes, all.Flips, all.Later, barFlips)
+	fmt.Fprintf(w, "benign series that are leaking at some prefix: %d of %d (at most %.2f): %s\n", innocent.Ever, innocent.Runs, barEver, strings.Join(accused, ", "))
 }
 
 // prefixCaptures is the length of the series whose prefixes are run.

@@ -38,8 +38,9 @@ func (w *world) dump2(at float64) []byte {
 		if m.wakes {
 			waited = min(waited, 0.01)
 		}
-		w.blocked(&b, m.id, m.stack.state, waited)
-		m.stack.write(&b, m.object)
+		found := m.stackAt(at)
+		w.blocked(&b, m.id, found.state, waited)
+		found.write(&b, m.object)
 	}
 	return b.Bytes()
 }
@@ -78,10 +79,11 @@ func (w *world) dump1(at float64) []byte {
 	var order []*stack
 	all := w.present(at)
 	for _, m := range all {
-		if counts[m.stack] == 0 {
-			order = append(order, m.stack)
+		found := m.stackAt(at)
+		if counts[found] == 0 {
+			order = append(order, found)
 		}
-		counts[m.stack]++
+		counts[found]++
 	}
 	slices.SortStableFunc(order, func(a, b *stack) int { return counts[b] - counts[a] })
 	var b bytes.Buffer
