@@ -250,6 +250,7 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	switch {
 	case d.State == string(report.Saturated):
 		state.Look = string(analysis.Saturated)
+	case d.State == string(report.Fixed): // stable
 	case d.Series != nil && d.Verdict != analysis.Scaling:
 		state.Look = string(m.accusedVerdict(d))
 	case m.single():

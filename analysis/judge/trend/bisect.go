@@ -168,9 +168,11 @@ func (r *VersionRow) besides(other *VersionRow) (was, is Demand, known bool) {
 	return Demand{}, Demand{}, false
 }
 
-// The effect that counts: a tenth of the rate must be excluded. leastStay is how many members
-// that came and stay are no chance.
+// What clears a version (statistics.md R20): none came where dueUnseen were due at the pace of
+// before, which has a chance of .001. Where some came, a pace of one effect-th of it must be
+// excluded. leastStay is how many members that came and stay are no chance.
 const (
+	dueUnseen = 6.91
 	effect    = 10
 	leastStay = 3
 )
@@ -178,18 +180,25 @@ const (
 // Stays reports members that came, of which none ended: no exposure calls that good.
 func (r *VersionRow) Stays() bool { return r.Stay >= leastStay }
 
-// Clears reports whether a tenth of a rate per hour would have been seen.
+// Clears reports whether what was seen excludes a rate per hour.
 func (r *VersionRow) Clears(rate float64) bool {
-	return rate > 0 && !r.Stays() && r.Instead == nil && r.Hours >= hoursNeeded(rate) && r.Below <= rate/effect*(1+1e-9)
+	return rate > 0 && !r.Stays() && r.Instead == nil && r.Hours >= r.enough(rate)*(1-1e-9)
+}
+
+// enough are the hours like those seen that exclude a rate, NaN if what was seen is not known.
+func (r *VersionRow) enough(rate float64) float64 {
+	if came := r.Hours * r.Below; !(came <= excluded(0)*(1+1e-9)) { // or is not known
+		return effect * came / rate // what varies needs longer
+	}
+	return hoursNeeded(rate)
 }
 
 // Needed is how many more hours like those seen would clear a version at a rate.
 func (r *VersionRow) Needed(rate float64) float64 {
-	needed := hoursNeeded(rate)
 	if r.Hours > 0 && !math.IsNaN(r.Below) {
-		needed = max(needed, r.Hours*r.Below*effect/rate) // what varies needs longer
+		return r.enough(rate) - r.Hours
 	}
-	return needed - r.Hours
+	return hoursNeeded(rate)
 }
 
 // excluded is the mean number of events that a count excludes at 95 %: 3 for 0, else by the
@@ -202,9 +211,8 @@ func excluded(seen int) float64 {
 	return n * math.Pow(1-1/(9*n)+1.645/(3*math.Sqrt(n)), 3)
 }
 
-// hoursNeeded is the exposure without growth that clears a version: 3/r for one member
-// at 95 %, times ten for the effect that counts.
-func hoursNeeded(rate float64) float64 { return effect * 3 / rate }
+// hoursNeeded is the exposure without growth that clears a version.
+func hoursNeeded(rate float64) float64 { return dueUnseen / rate }
 
 // versionRows are the rows in order. unordered reports versions that have none of their own.
 func versionRows(exposures []Exposure) (rows []VersionRow, unordered bool) {

@@ -42,7 +42,7 @@ func TestBisect(t *testing.T) {
 			verdicts:  "good bad", firstBad: "5.5.5", answer: "good=5.5.4 bad=5.5.5",
 		},
 		{
-			// At 5/h the effect of ten needs six hours.
+			// At 5/h none in 1.38 hours has a chance of .001.
 			name:      "an hour clears nobody",
 			exposures: []Exposure{ran("1.0", 48, 1), ran("1.1", 1, 0), ran("1.2", 24, 120)},
 			verdicts:  "good unknown bad", firstBad: "", answer: "good=1.0 bad=1.2",
@@ -60,7 +60,7 @@ func TestBisect(t *testing.T) {
 		{
 			name:      "versions between two neighbours of the table were not seen",
 			exposures: []Exposure{ran("v1.5.2", 48, 0), ran("v1.5.5", 24, 120)},
-			verdicts:  "good bad", firstBad: "", answer: "good=v1.5.2 bad=v1.5.5 next=v1.5.3 hours=6",
+			verdicts:  "good bad", firstBad: "", answer: "good=v1.5.2 bad=v1.5.5 next=v1.5.3 hours=1.382",
 		},
 		{
 			name:      "a good version after the bad ones is the fix, and does not unsay which was first",
@@ -94,12 +94,12 @@ func TestBisect(t *testing.T) {
 		},
 		{
 			name:      "a tenth of the load clears nobody in the same time",
-			exposures: []Exposure{under(ran("1.0", 48, 0), 10), under(ran("1.1", 24, 120), 100)},
+			exposures: []Exposure{under(ran("1.0", 13, 0), 10), under(ran("1.1", 24, 120), 100)},
 			verdicts:  "unknown bad", firstBad: "", answer: "bad=1.1",
 		},
 		{
 			name:      "and does in ten times as long",
-			exposures: []Exposure{under(ran("1.0", 60, 0), 10), under(ran("1.1", 24, 120), 100)},
+			exposures: []Exposure{under(ran("1.0", 14, 0), 10), under(ran("1.1", 24, 120), 100)},
 			verdicts:  "good bad", firstBad: "1.1", answer: "good=1.0 bad=1.1",
 		},
 		{
@@ -182,14 +182,15 @@ func TestTheProofOfAFix(t *testing.T) {
 		more   float64 // minutes
 		ratio  float64
 	}{
-		// 24 in 5 minutes are 288 an hour: a tenth of it is excluded after 6.25 minutes.
+		// 24 in 5 minutes are 288 an hour: 6.91 are due in 1.44 minutes.
 		{"half an hour without growth proves it", bad, ran("after", .5, 0), true, 0, 0},
-		{"two minutes do not", bad, ran("after", 2.0/60, 0), false, 4.25, 0},
+		{"a minute does not", bad, ran("after", 1.0/60, 0), false, 0.44, 0},
+		{"a minute and a half does", bad, ran("after", 1.5/60, 0), true, 0, 0},
 		{"a rise of ten in half an hour may be a tenth of the pace", bad, ran("after", .5, 10), false, 5.33, 0},
 		{"a rise of ten in forty minutes is less than a tenth", bad, ran("after", 40.0/60, 10), true, 0, 0},
 		{"loads that compare change nothing", under(bad, 100), under(ran("after", .5, 0), 96), true, 0, .96},
-		{"a fifth of the load needs five times as long", under(bad, 100), under(ran("after", 25.0/60, 0), 20), false, 6.25, .2},
-		{"and is proven then", under(bad, 100), under(ran("after", 32.0/60, 0), 20), true, 0, .2},
+		{"a fifth of the load needs five times as long", under(bad, 100), under(ran("after", 6.0/60, 0), 20), false, 1.2, .2},
+		{"and is proven then", under(bad, 100), under(ran("after", 7.5/60, 0), 20), true, 0, .2},
 		{"a load that is known of one side only is none", under(bad, 100), ran("after", .5, 0), true, 0, 0},
 	}
 	for _, tc := range tests {
@@ -264,9 +265,8 @@ func TestTheNextVersionToTestHalvesTheProbability(t *testing.T) {
 	if !slices.Contains([]string{"1.3", "1.4", "1.5"}, b.Next) {
 		t.Errorf("next to test is %s, want one in the middle: %+v", b.Next, b.Rows)
 	}
-	// Ten times 3 hours over 5/h.
-	if b.NextHours != 6 {
-		t.Errorf("for %v hours, want 6", b.NextHours)
+	if math.Abs(b.NextHours-6.91/5) > 1e-9 {
+		t.Errorf("for %v hours, want those in which 6.91 are due", b.NextHours)
 	}
 	if len(b.Set) < 6 || slices.Contains(b.Set, "1.0") {
 		t.Errorf("set %v, want the unseen versions and never the good one", b.Set)
@@ -345,8 +345,8 @@ func TestCountsThatFallHideNoGrowth(t *testing.T) {
 	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Seen != 0 || got[0].Stay != 0 {
 		t.Errorf("%+v; want none that came", got)
 	}
-	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(5.9) || !got.Clears(6.1) {
-		t.Errorf("%+v; want 5 hours that exclude a tenth of 6 an hour", got)
+	if got := series.Watched(series.Families[0]); got.Hours != 5 || got.Clears(1.38) || !got.Clears(1.39) {
+		t.Errorf("%+v; want 5 hours that exclude 1.382 an hour", got)
 	}
 	// Without identities the counts tell.
 	snaps = only("#50 #40 #30 #20 #10 #14").at("0 3600 7200 10800 14400 18000").snapshots(t)

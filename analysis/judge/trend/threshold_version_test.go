@@ -57,8 +57,9 @@ func TestAVersionIsGoodOnBothSidesOfItsThresholds(t *testing.T) {
 		hours, below float64
 		want         bool
 	}{
-		{"three hours at ten an hour", 3, 1, true}, {"less than three hours", 2.9, 1, false},
-		{"nearly a tenth of the rate is not excluded", 3, .99, true}, {"more than a tenth of the rate is not excluded", 3, 1.01, false},
+		{"none came where 7 were due", .7, 3 / .7, true}, {"none came where 6.9 were due", .69, 3 / .69, false},
+		{"one came where 47.5 were due", 4.75, 4.744 / 4.75, true}, {"one came where 47 were due", 4.7, 4.744 / 4.7, false},
+		{"nothing was followed", 48, math.NaN(), false},
 	} {
 		r := VersionRow{Hours: tc.hours, Below: tc.below}
 		if got := r.Clears(10); got != tc.want {

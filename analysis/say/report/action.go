@@ -108,6 +108,8 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		out.Text = fmt.Sprintf("Something released %s %s: check what restarted or was deleted.", wording.Fit(n, "it", fmt.Sprintf("all %d", n)), d.within(s, l.claims.EndedAt))
 	case s.lost(l.finding, &l.subject):
 		out.Text = "" // nothing came: one more capture shows whether they go on
+	case l.claims.State == Fixed:
+		out.Text = l.finding.rollOut()
 	case d.cured(l) != "":
 		out.Text = d.cured(l)
 	case l.claims.State == GrewOnce:
@@ -124,7 +126,7 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {
 		out.Text, ofCode = d.otherwise(l)
 	}
-	if v := l.finding.Verdict; v == analysis.Grew || v == analysis.New || v == analysis.Suspicious {
+	if v := l.finding.Verdict; l.claims.State != Fixed && (v == analysis.Grew || v == analysis.New || v == analysis.Suspicious) {
 		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {

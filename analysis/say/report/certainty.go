@@ -52,6 +52,8 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == GrewOnce && c.Followed:
 		word, reason := x.sure()
 		return &Certainty{word, reason + ", and no more came"}
+	case c.State == Fixed:
+		return &Certainty{certain, fmt.Sprintf("it grew in %s and does not in %s", l.finding.fix().Before, l.finding.fix().After)}
 	case c.State == MayLeak:
 		return &Certainty{possible, d.undecided(s, l.finding)}
 	case c.State == Replaced:

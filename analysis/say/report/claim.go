@@ -70,6 +70,8 @@ const (
 	IsNew    State = "new"
 	// Replaced is a level at which nobody stays.
 	Replaced State = "replaced"
+	// Fixed is a leak of an earlier version, which a later one was long enough without.
+	Fixed State = "fixed"
 )
 
 // stateOf are the states of verdicts that rose.
@@ -176,6 +178,13 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.State = Replaced },
 		},
 		{
+			name: "leaks or may leak beside the proof that it was fixed",
+			forbids: func(l *answer, c *Claims) bool {
+				return (c.State == Leaks || c.State == MayLeak || c.State == GrewOnce) && c.RestartedAt > 0 && l.finding.fix() != nil
+			},
+			instead: func(_ *answer, c *Claims) { c.State = Fixed },
+		},
+		{
 			name:    "since before a capture that has none",
 			forbids: func(_ *answer, c *Claims) bool { return c.Before && c.From == 0 },
 			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, l.subject.counts.FirstWithAny() },
@@ -213,7 +222,7 @@ func (c *Claims) gone() bool { return c.Serves != nil && c.Serves.At > 0 && c.Re
 // until is the last capture before the end of what leaks, -1 where it goes on or is no leak.
 func (c *Claims) until() int {
 	switch {
-	case c.State == NoLeak:
+	case c.State == NoLeak || c.State == Fixed:
 		return -1
 	case c.gone():
 		return c.Last

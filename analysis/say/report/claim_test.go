@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/judge/wait"
 )
 
@@ -19,6 +20,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 		life            *analysis.Life
 		ended           *Peer
 		queue           *Lock
+		versions        *Bisected
 		counts          analysis.Counts
 		forbidden, left Claims
 		instead         func(Claims) bool
@@ -60,6 +62,12 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			left:      Claims{State: Leaks, From: 10, N: 50, Left: 50, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return c.State == Replaced },
 		},
+		"leaks or may leak beside the proof that it was fixed": {
+			versions:  &Bisected{Fixed: "v1.5.6", Fix: &Fix{Before: "v1.5.5", After: "v1.5.6", Proven: true}},
+			forbidden: Claims{State: MayLeak, From: 5, N: 50, Left: 5, EndedAt: -1, RestartedAt: 6},
+			left:      Claims{State: MayLeak, From: 5, N: 50, Left: 50, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Fixed },
+		},
 		"since before a capture that has none": {
 			counts:    numbers(0, 0, 12, 24),
 			forbidden: Claims{State: Leaks, Before: true, Since: 0, From: 0, N: 24, Left: 24, EndedAt: -1, RestartedAt: -1},
@@ -90,7 +98,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			t.Errorf("the rule %q has no row", r.name)
 			continue
 		}
-		l := &answer{life: row.life, queue: row.queue, finding: &Finding{EndedWith: row.ended}, subject: subject{counts: row.counts}}
+		l := &answer{life: row.life, queue: row.queue, finding: &Finding{EndedWith: row.ended, Versions: row.versions}, subject: subject{counts: row.counts}}
 		c := row.forbidden
 		if !r.forbids(l, &c) {
 			t.Errorf("%s: allowed", r.name)
@@ -105,6 +113,29 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 	}
 	if len(tests) != len(forbidden()) {
 		t.Errorf("%d rows for %d rules", len(tests), len(forbidden()))
+	}
+}
+
+func TestAFixIsOneThatIsProven(t *testing.T) {
+	proven := &Fix{Before: "v1.5.5", After: "v1.5.6", Proven: true}
+	for name, tt := range map[string]struct {
+		versions *Bisected
+		want     bool
+	}{
+		"proven":                   {&Bisected{Fixed: "v1.5.6", Fix: proven}, true},
+		"too short":                {&Bisected{Fixed: "v1.5.6", Fix: &Fix{Before: "v1.5.5", After: "v1.5.6", More: 2}}, false},
+		"a later one is bad again": {&Bisected{Fix: proven}, false},
+		"one version":              {nil, false},
+	} {
+		if got := (&Finding{Versions: tt.versions}).fix() != nil; got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for after, want := range map[string]string{"v1.5.6": "fixed in v1.5.6", trend.After: "fixed by the change"} {
+		f := &Finding{Versions: &Bisected{Fixed: after, Fix: &Fix{Before: trend.Before, After: after, Proven: true}}}
+		if got := f.fixed(); got != want {
+			t.Errorf("%s: %q", after, got)
+		}
 	}
 }
 

@@ -167,6 +167,9 @@ func (s *screen) head() string {
 	if state == Deadlock || state == Crashed {
 		mark, accused = marks["leaking"], true
 	}
+	if state == Fixed {
+		mark, accused = marks["stable"], false
+	}
 	if state == OneDump || state == OneDumpEach || state == NotCompared || len(s.r.Series) == 0 {
 		mark = "…"
 	}

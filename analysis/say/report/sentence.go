@@ -59,6 +59,8 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
 	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
 		return d.opened(l, "", d.restarted(l))
+	case c.State == Fixed:
+		each = d.restarted(l)
 	case c.RestartedAt > 0:
 		each = fmt.Sprintf(", %d again since the restart", c.Left)
 	}
@@ -99,6 +101,9 @@ func (d *diagnosing) wordings(l answer) []string {
 // restarted tells of a restart behind the growth, and how many the new process has.
 func (d *diagnosing) restarted(l answer) string {
 	s, c := &d.r.Series[l.series], &l.claims
+	if c.State == Fixed {
+		return "; " + l.finding.fixed()
+	}
 	again := fmt.Sprintf("%d again by %s", c.Left, d.label(s, c.Last))
 	if c.RestartedAt < c.Last { // the new process was seen to grow
 		again += ": the cause is inside"

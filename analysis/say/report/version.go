@@ -178,6 +178,33 @@ type Fix struct {
 	More float64 `json:"more_hours,omitempty"`
 }
 
+// fix is the proof that a later version is without what grew, nil without one.
+func (f *Finding) fix() *Fix {
+	if v := f.Versions; v != nil && v.Fixed != "" && v.Fix != nil && v.Fix.Proven {
+		return v.Fix
+	}
+	return nil
+}
+
+// byChange is what fixed a growth where neither side of the change has a version.
+const byChange = "fixed by the change"
+
+// fixed is "fixed in v1.5.6", or byChange.
+func (f *Finding) fixed() string {
+	if f.fix().After == trend.After {
+		return byChange
+	}
+	return "fixed in " + f.fix().After
+}
+
+// rollOut is the step that a proven fix leaves to do.
+func (f *Finding) rollOut() string {
+	if f.fixed() == byChange {
+		return "Keep the change: the captures after it are without the growth."
+	}
+	return fmt.Sprintf("Run %s where %s runs: it is without the growth.", f.fix().After, f.fix().Before)
+}
+
 func bisected(b *trend.Bisection) *Bisected {
 	out := &Bisected{Text: evidence.Bisection(*b), FirstBad: b.FirstBad, LastGood: b.LastGood, EarliestBad: b.EarliestBad, Fixed: b.Fixed}
 	for i := range b.Rows {
