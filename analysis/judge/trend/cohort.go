@@ -27,8 +27,10 @@ type cohort struct {
 	// older is set if the cohort is that of members that outlived most others: how long, in
 	// the unit of the run.
 	older float64
-	// largest is the largest share of one interval in alive.
+	// largest is the largest share of one interval in alive. spread reports that none has too
+	// many.
 	largest float64
+	spread  bool
 }
 
 // fewestCohortPoints is one snapshot for the start, two for births and one in which
@@ -129,9 +131,6 @@ func (c *cohort) follow(t *tracking) {
 	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
 	c.judge()
 	c.alone = c.holds && c.steady() && 10*gone <= stayed
-	if c.turnover && len(run) >= fewestCohortPoints {
-		c.keepsOld(t, leastGrowth(float64(run[0].count)))
-	}
 }
 
 // followSpans uses only the first and last sighting of each member. That suffices
@@ -238,8 +237,17 @@ func nextCounted(run []point, k int, least float64) int {
 }
 
 func (c *cohort) judge() {
-	established, alive := sum(c.established), sum(c.alive)
-	intervals, time := 0, 0.0
+	established := sum(c.established)
+	alive, intervals, time := c.share()
+	// A single interval has all of them, which its share refuses.
+	c.holds = len(c.run) >= fewestCohortPoints && alive >= fewestEstablished && 5*(established-alive) <= established &&
+		(intervals >= 3 || len(c.run) < 8) && 5*c.newer(lengths(c.run), time) >= alive && c.spread
+}
+
+// share counts the alive and the intervals in which they were born, sums the time of the tested
+// intervals, and looks for an interval that has too many of them.
+func (c *cohort) share() (alive, intervals int, time float64) {
+	alive = sum(c.alive)
 	spans := lengths(c.run)
 	for k := 1; k < len(c.run); k++ {
 		if c.alive[k] > 0 {
@@ -249,9 +257,7 @@ func (c *cohort) judge() {
 			time += spans[k-1]
 		}
 	}
-	// A single interval has all of them, which its share below refuses.
-	c.holds = len(c.run) >= fewestCohortPoints && alive >= fewestEstablished && 5*(established-alive) <= established &&
-		(intervals >= 3 || len(c.run) < 8) && 5*c.newer(spans, time) >= alive
+	c.spread = true
 	for k := 1; k < len(c.run) && alive > 0; k++ {
 		share := float64(c.alive[k]) / float64(alive)
 		c.largest = max(c.largest, share)
@@ -259,10 +265,9 @@ func (c *cohort) judge() {
 		if time > 0 {
 			part = spans[k-1] / time
 		}
-		if share > max(0.70, min(0.90, part+0.15))+1e-9 {
-			c.holds = false
-		}
+		c.spread = c.spread && share <= max(0.70, min(0.90, part+0.15))+1e-9
 	}
+	return alive, intervals, time
 }
 
 // newer counts the alive members of the intervals that end in the newer half of the

@@ -226,6 +226,11 @@ func (p *part) measureCohorts(s *signals) {
 	if s.ages.holds || s.up > levelNone {
 		s.cohort.follow(p.tracking)
 	}
+	if !s.cohort.alone {
+		if old, ok := p.keepers(); ok {
+			s.cohort = old
+		}
+	}
 	s.cohorts, s.turnover = s.cohort.holds, s.cohort.turnover
 }
 

@@ -23,6 +23,7 @@ const (
 	ruleStopped    = "stopped"
 	rulePassing    = "passing"
 	ruleEmptied    = "emptied"
+	ruleReturned   = "returned"
 	ruleBatches    = "batches"
 	ruleMemory     = "memory"
 	rulePresence   = "presence"
@@ -311,6 +312,13 @@ type signals struct {
 	// how many intervals members came, 0 if their spacing says nothing.
 	passing bool
 	batches int
+	// acquitted is how many came more than a third of the window ago, the last of them at
+	// acquittedAt, if none of them is there. It is 0 if that shows nothing.
+	acquitted, acquittedAt int
+	// returned is the level that a start before held, at which it is again, or 0. warmed reports a
+	// rise after a start that hardly goes on.
+	returned int
+	warmed   bool
 	// renewed reports a level at which all members are replaced.
 	renewed bool
 	// emptied is a fall that took nearly all members, beyond which the count has not grown, or
@@ -341,6 +349,7 @@ func (p *part) measure(buf *buffers) *signals {
 	p.measureOnce(s)
 	p.measureCohorts(s)
 	p.measurePassing(s)
+	p.measureAcquittal(s)
 	if s.up >= levelSuspicious || s.cohorts || s.ages.holds {
 		s.emptied = p.emptied()
 	}
@@ -349,6 +358,9 @@ func (p *part) measure(buf *buffers) *signals {
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
 	p.measureRenewal(s)
+	if s.warmed = p.warmed(s.fit.n); !s.cohort.alone { // who goes on in an even pace is not back
+		s.returned = p.returned()
+	}
 	if !s.passing && (s.grew || s.suspects() || s.accuses()) {
 		s.stop = p.stopped()
 	}
@@ -365,7 +377,7 @@ func (p *part) measure(buf *buffers) *signals {
 // evidenceRules are the functions that collect the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
+		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, returnedEvidence, batchEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 
@@ -374,14 +386,14 @@ func verdicts() [11]func(*signals) (analysis.Verdict, bool) {
 	return [11]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.fit.n < 2 && !s.ages.holds },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Stable, s.renewed },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Stable, s.renewed || s.returned > 0 },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.loadFit.scales },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.stop == nil && s.accuses() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
 		func(s *signals) (analysis.Verdict, bool) {
-			return analysis.Grew, s.grew || s.passing || s.emptied != nil
+			return analysis.Grew, s.grew || s.passing || s.acquitted > 0 && s.up >= levelSuspicious || s.emptied != nil
 		},
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },
@@ -391,7 +403,7 @@ func verdicts() [11]func(*signals) (analysis.Verdict, bool) {
 // suspects is the rule for "suspicious". Members that stay and are old prove nothing where most
 // of the members are replaced and as many left as came.
 func (s *signals) suspects() bool {
-	if s.passing || s.emptied != nil {
+	if s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed {
 		return false
 	}
 	return s.up >= levelSuspicious || (s.cohorts && s.fit.rise > 0 || s.ages.holds) && (s.grew || !s.turnover)
@@ -405,15 +417,17 @@ func (s *signals) accuses() bool {
 	switch {
 	case s.counted && !s.steady:
 		return false // it may follow a load that nobody captured
-	case s.turnover || s.passing || s.emptied != nil:
+	case s.turnover || s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed:
 		return false
 	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):
 		return false // resizes of a pool look the same
+	case s.cohort.older > 0:
+		return true
 	case s.cohorts && s.up >= levelSuspicious:
 		return s.fit.epochs < 2 || s.up == levelLeaking || s.ages.holds
 	case s.cohort.alone && s.fit.epochs < 2:
 		return true
-	case s.cohorts && s.ages.holds && s.cohort.older == 0:
+	case s.cohorts && s.ages.holds:
 		return s.fit.epochs < 2 || s.fit.n < 6 || s.fit.goesOn(1)
 	case s.ages.holds:
 		return s.up == levelLeaking || s.fit.n < 4 && s.up >= levelSuspicious

@@ -21,6 +21,8 @@ type Key struct {
 	Of        int
 	Counts    analysis.Counts
 	Judgement analysis.Judgement
+	// Moving reports that members move between the families: these are states of one population.
+	Moving bool
 }
 
 // KeyKind is creator, package or total. The name of a total is its kind.
@@ -45,7 +47,12 @@ func (s *Series) Keys() []Key {
 
 func (s *Series) findKeys() []Key {
 	told := map[string]bool{}
-	var out []Key
+	out := s.judgePopulations()
+	for _, k := range out {
+		for _, print := range k.Families {
+			told[print] = true
+		}
+	}
 	for _, by := range []KeyKind{ByCreator, ByPackage} {
 		for _, k := range s.judgeKeys(analysis.KindGoroutine, by, s.sharing(by, told)) {
 			out = append(out, k)
@@ -140,37 +147,42 @@ func packageOutside(function string) string {
 	return ""
 }
 
-// judgeKeys judges the families of each key as one: counts are added, identities are united.
+// judgeKeys judges the keys of which enough families rose.
 func (s *Series) judgeKeys(kind analysis.Kind, by KeyKind, all []sharing) []Key {
+	var found []Key
+	var united []sharing
+	for _, m := range all {
+		if rose := s.risenOf(m.parts); len(rose) >= leastKeyed {
+			found = append(found, Key{By: by, Kind: kind, Name: m.name, Of: len(m.parts), Families: rose})
+			united = append(united, m)
+		}
+	}
+	return s.judgeUnited(kind, found, united)
+}
+
+// judgeUnited judges the families of each key as one: counts are added, identities are united.
+// It returns the keys that rose.
+func (s *Series) judgeUnited(kind analysis.Kind, found []Key, united []sharing) []Key {
+	if len(found) == 0 {
+		return nil
+	}
 	in := s.in
 	in.Epochs, in.Snapshots = s.Epochs, make([]*analysis.Snapshot, len(s.Snapshots))
 	for i, snap := range s.Snapshots {
-		united := *snap
-		united.Groups = nil
-		in.Snapshots[i] = &united
-	}
-	var found []Key
-	for _, m := range all {
-		rose := s.risenOf(m.parts)
-		if len(rose) < leastKeyed {
-			continue
-		}
-		found = append(found, Key{By: by, Kind: kind, Name: m.name, Of: len(m.parts), Families: rose})
-		family := &analysis.Family{Kind: kind, Fingerprint: m.name}
-		for i := range s.Snapshots {
-			if group := s.unite(family, m.parts, i); group.Count > 0 {
-				in.Snapshots[i].Groups = append(in.Snapshots[i].Groups, group)
+		whole := *snap
+		whole.Groups = nil
+		for _, m := range united {
+			if group := s.unite(&analysis.Family{Kind: kind, Fingerprint: m.name}, m.parts, i); group.Count > 0 {
+				whole.Groups = append(whole.Groups, group)
 			}
 		}
-	}
-	if len(found) == 0 {
-		return nil
+		in.Snapshots[i] = &whole
 	}
 	series := NewSeries(in)
 	judged := series.JudgeAll()
 	var out []Key
-	for _, k := range found {
-		k.Judgement, k.Counts = judged[k.Name], series.Counts(k.Name)
+	for at, k := range found {
+		k.Judgement, k.Counts = judged[united[at].name], series.Counts(united[at].name)
 		if len(s.Snapshots) < fewestCohortPoints && k.Judgement.Verdict == analysis.Suspicious {
 			k.Judgement.Verdict = analysis.Grew // the start of something large looks the same
 		}

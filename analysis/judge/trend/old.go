@@ -5,28 +5,35 @@ import (
 	"slices"
 )
 
-// The thresholds of old members (statistics.md R8): a member is old once it was seen for
-// oldStays times the median stay of those that left. oldChance is the probability of so few
-// old ones that left, if age did not protect them.
+// The thresholds of members that stay (statistics.md R12). A member is old once it was seen for a
+// share of the window. Of those that became old at most oldGone left, oldNewer of them came in the
+// newer half of the time in which they could, at least youngLeft left before, and oldChance is the
+// probability of so few old ones that left, if age did not protect them.
 const (
-	oldStays  = 3
-	oldChance = 0.01
+	oldGone         = 0.1
+	oldNewer        = 0.15
+	youngLeft       = 5
+	oldChance       = 0.0025
+	fewestOldSpells = 3
 )
+
+// oldAges are the shares of the window after which a member is old: too few captures see the
+// typical stay of those that leave.
+func oldAges() []float64 { return []float64{1. / 8, 1. / 5, 1. / 3, 1. / 2} }
 
 // life is one member in the points of a run.
 type life struct{ first, last int }
 
-// lives are the members of the run. Those of the first point have first 0.
+// lives are the members that came after the first point of the run.
 func (c *cohort) lives(t *tracking) []life {
 	run := c.run
-	begin, end := run[0].index, run[len(run)-1].index
 	out := make([]life, len(t.first))
 	for number := range out {
 		out[number] = life{-1, -1}
 	}
 	for k, pt := range run {
 		for _, number := range t.members[pt.index] {
-			if seen := int(t.first[number]); seen < begin || seen > end {
+			if seen := int(t.first[number]); seen <= run[0].index {
 				continue
 			}
 			if out[number].first < 0 {
@@ -38,53 +45,55 @@ func (c *cohort) lives(t *tracking) []life {
 	return slices.DeleteFunc(out, func(l life) bool { return l.first < 0 })
 }
 
-// keepsOld looks for a leak among members of which most leave soon. Among equal sessions age
-// protects nobody; in a mixture the old ones do not leave. Where it finds one, the cohort is
-// that of the old members. Of requests beside sessions the requests say when a member is old,
-// then those that were seen more than once.
-func (c *cohort) keepsOld(t *tracking, gate float64) {
-	all := c.lives(t)
+// times are those of the points, or their order where they have none.
+func (c *cohort) times() []float64 {
 	at := make([]float64, len(c.run))
 	for k := range c.run {
 		if at[k] = float64(k); c.dated {
 			at[k] = c.run[k].at
 		}
 	}
-	for _, least := range []int{1, 2} {
-		if out, ok := c.oldOnes(all, at, oldStays*medianStay(all, at, least), gate); ok {
-			*c = out
-			return
+	return at
+}
+
+// keeps is the cohort of the members that stay among others of which most leave soon. Among equal
+// sessions age protects nobody; in a mixture the old ones do not leave.
+func (c *cohort) keeps(t *tracking) (out cohort, ok bool) {
+	c.follow(t)
+	all, at := c.lives(t), c.times()
+	for _, share := range oldAges() {
+		if out, ok = c.oldOnes(all, at, share*(at[len(at)-1]-at[0])); ok {
+			return out, true
 		}
 	}
+	return out, false
+}
+
+// keepers is the cohort of those that stay in the last epoch. Members that move to another family
+// have not ended.
+func (p *part) keepers() (out cohort, ok bool) {
+	followed := p.tracking.followed(p.lastRun())
+	if len(followed) < fewestCohortPoints || p.series.moving()[p.family.Fingerprint] {
+		return out, false
+	}
+	c := cohort{run: followed, dated: p.dated}
+	if c.stayed(p.tracking) < fewestEstablished {
+		return out, false
+	}
+	return c.keeps(p.tracking)
 }
 
 // stay is how long a member is expected to have been there: it came and left in the middle of
 // an interval.
 func (l life) stay(at []float64) float64 {
-	return (at[l.last]+at[min(l.last+1, len(at)-1)])/2 - (at[max(l.first-1, 0)]+at[l.first])/2
-}
-
-// medianStay is that of the members that left and were seen so many times, NaN if none did.
-func medianStay(all []life, at []float64, least int) float64 {
-	var left []float64
-	for _, l := range all {
-		if l.last < len(at)-1 && l.last-l.first+1 >= least {
-			left = append(left, l.stay(at))
-		}
-	}
-	if len(left) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(left)
-	return left[len(left)/2]
+	return (at[l.last]+at[min(l.last+1, len(at)-1)])/2 - (at[l.first-1]+at[l.first])/2
 }
 
 // oldOnes is the cohort of the members that were seen for w, ok if it proves that they do not
 // leave as the younger do.
-func (c *cohort) oldOnes(all []life, at []float64, w, gate float64) (out cohort, ok bool) {
+func (c *cohort) oldOnes(all []life, at []float64, w float64) (out cohort, ok bool) {
 	run, end := c.run, len(c.run)-1
-	young, below, above := 0, 0.0, 0.0
-	goneOld, becameOld := 0, 0
+	young, below, above, gone := 0, 0.0, 0.0, 0
 	out = cohort{run: run, dated: c.dated, born: c.born, established: make([]int, len(run)), alive: make([]int, len(run)), tested: make([]bool, len(run)), older: w}
 	for k := 1; k < len(run); k++ {
 		out.tested[k] = at[end]-at[k] >= w
@@ -104,28 +113,19 @@ func (c *cohort) oldOnes(all []life, at []float64, w, gate float64) (out cohort,
 		if at[l.last]-at[l.first] < w {
 			continue
 		}
-		becameOld++
-		if l.last < end {
-			goneOld++
-		}
-		if l.first > 0 {
-			out.established[l.first]++
-			if l.last == end {
-				out.alive[l.first]++
-			}
+		if out.established[l.first]++; l.last == end {
+			out.alive[l.first]++
+		} else {
+			gone++
 		}
 	}
-	if float64(goneOld) > mostGone*float64(becameOld) {
+	alive, intervals, time := out.share()
+	if alive < fewestEstablished || intervals < fewestOldSpells || !out.spread || young < youngLeft ||
+		float64(gone) > oldGone*float64(alive+gone) || float64(out.newer(lengths(run), time)) < oldNewer*float64(alive) {
 		return out, false
 	}
-	expected := float64(young) / below * above // NaN if nobody was there for any time
-	if !(atMost(goneOld, max(expected, math.SmallestNonzeroFloat64)) <= oldChance) {
-		return out, false
-	}
-	out.judge()
-	alive := sum(out.alive)
-	out.alone = out.steady() && 10*goneOld <= becameOld && float64(alive-goneOld) >= gate
-	return out, out.holds
+	out.holds, out.alone = true, true
+	return out, atMost(gone, max(float64(young)/below*above, math.SmallestNonzeroFloat64)) <= oldChance
 }
 
 // old reports that a member first seen at one snapshot counts as old at another: every member

@@ -36,11 +36,57 @@ func (c *cohort) tried(t *tracking) (born, established, alive int) {
 }
 
 func passingEvidence(p *part, s *signals) []analysis.Evidence {
+	if s.acquitted > 0 && !s.passing {
+		return one(analysis.Evidence{Rule: rulePassing, Form: "none_left", Of: s.acquitted, At: new(s.acquittedAt), Identity: p.identity()})
+	}
 	if !s.passing {
 		return nil
 	}
 	born, established, _ := s.cohort.tried(p.tracking)
 	return one(analysis.Evidence{Rule: rulePassing, N: established, Of: born, Identity: p.identity()})
+}
+
+// The thresholds of an acquittal (statistics.md R13): at least acquittalBorn members came more than
+// acquittalAge of the window ago, and none of them is there. Those that came since are seen again
+// as often, within acquittalExcess standard deviations and acquittalMore members: else a leak may
+// have begun.
+const (
+	acquittalBorn   = 20
+	acquittalAge    = 1.0 / 3
+	acquittalExcess = 2.33
+	acquittalMore   = 3
+)
+
+// measureAcquittal finds families of which nobody stays.
+func (p *part) measureAcquittal(s *signals) {
+	if !s.cohortsSeen || s.cohorts || s.marked > 0 {
+		return
+	}
+	c := cohort{run: p.tracking.followed(p.lastRun()), dated: p.dated}
+	if len(c.run) < fewestCohortPoints {
+		return
+	}
+	at, end := c.times(), len(c.run)-1
+	var born, again [2]float64 // of those that came early, and since
+	last := 0                  // the last point at which some came early
+	for _, l := range c.lives(p.tracking) {
+		late := 0
+		if at[end]-at[l.first] <= acquittalAge*(at[end]-at[0]) {
+			late = 1
+		} else if last = max(last, l.first); l.last == end {
+			return
+		}
+		if l.first < end {
+			if born[late]++; l.last > l.first {
+				again[late]++
+			}
+		}
+	}
+	share := again[0] / born[0] // NaN if nobody came
+	expected := share * born[1]
+	if born[0] >= acquittalBorn && again[1] <= expected+max(acquittalMore, acquittalExcess*math.Sqrt(expected*(1-share))) {
+		s.acquitted, s.acquittedAt = int(born[0]), c.run[last].index
+	}
 }
 
 // The thresholds of batches (statistics.md R5): members came in fewer than mostBatches

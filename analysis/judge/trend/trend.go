@@ -90,6 +90,10 @@ type Series struct {
 	// recentFamilies are the recent families of each snapshot, computed on first use.
 	recentFamilies []func() []recentFamily
 
+	// populations and moving are those of findPopulations and findMoving, computed on first use.
+	populations func() []sharing
+	moving      func() map[string]bool
+
 	once   sync.Once
 	judged *judgements
 
@@ -113,6 +117,7 @@ func NewSeries(in Input) *Series {
 	}
 	s.listings = sync.OnceValue(s.newListings)
 	s.events = sync.OnceValue(s.newEvents)
+	s.populations, s.moving = sync.OnceValue(s.findPopulations), sync.OnceValue(s.findMoving)
 	for i := range in.Snapshots {
 		s.held = append(s.held, sync.OnceValue(func() map[uint64]*wait.Lock { return wait.Search(s.Snapshots[i].Groups, s.objectsAt(i)) }))
 		s.recentFamilies = append(s.recentFamilies, sync.OnceValue(func() []recentFamily { return s.findRecentFamilies(i) }))

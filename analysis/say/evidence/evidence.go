@@ -46,9 +46,14 @@ func (w Words) Text(e analysis.Evidence) string {
 	case "cohort":
 		return w.cohort(e)
 	case "passing":
+		if e.Form == "none_left" { // three expected, and none seen, has a chance of 5 %
+			return fmt.Sprintf("of %d that came by %s none is there; a leak of 1 in %d would have been seen", e.Of, w.label(e.At), e.Of/3)
+		}
 		return fmt.Sprintf("more at a time, but none stays: %d of %d that came were there at the next snapshot; load or latency, no leak", e.N, e.Of)
 	case "emptied":
 		return fmt.Sprintf("something ended nearly all of them before: %s; not above that level again", w.fall(e))
+	case "returned":
+		return fmt.Sprintf("back at %d after the restart; %d stood before it", e.N, e.Of)
 	case "batches":
 		return fmt.Sprintf("came in %s: a pool that is resized looks the same", wording.Plural(e.N, "batch", "batches"))
 	case "survivors":

@@ -51,6 +51,8 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "cohort", Form: "none_stayed", From: at(0), To: at(4), Points: points(1, 1), Figures: figures{"born": 1, "births": 1}}, "1 goroutine came after t0 (t1 1); none of them was there at the next snapshot"},
 		{analysis.Evidence{Rule: "cohort", Form: "none_born", From: at(0), To: at(4)}, "no goroutine was born from t0 to t4"},
 
+		{analysis.Evidence{Rule: "returned", N: 86, Of: 84, At: at(4)}, "back at 86 after the restart; 84 stood before it"},
+		{analysis.Evidence{Rule: "passing", Form: "none_left", Of: 118, At: at(6)}, "of 118 that came by t6 none is there; a leak of 1 in 39 would have been seen"},
 		{analysis.Evidence{Rule: "passing", N: 2, Of: 30}, "more at a time, but none stays: 2 of 30 that came were there at the next snapshot; load or latency, no leak"},
 		{analysis.Evidence{Rule: "emptied", Points: points(3, 90, 4, 2)}, "something ended nearly all of them before: fell from 90 (t3) to 2 at t4; not above that level again"},
 		{analysis.Evidence{Rule: "batches", N: 1}, "came in 1 batch: a pool that is resized looks the same"},

@@ -25,7 +25,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 		}
 		f := Finding{
 			Verdict: k.Judgement.Verdict, Counts: k.Counts, Evidence: j.worded(k.Judgement.Evidence, string(k.Kind), wording.Kinds(k.Kind)),
-			Key: &FindingKey{By: k.By, Kind: k.Kind, Name: k.Name, Families: k.Of, Life: k.Judgement.Life, DecidesIn: k.Judgement.DecidesIn},
+			Key: &FindingKey{By: k.By, Kind: k.Kind, Name: k.Name, Families: k.Of, Life: k.Judgement.Life, DecidesIn: k.Judgement.DecidesIn, Moving: k.Moving},
 		}
 		for _, print := range k.Families[:min(len(k.Families), mostKeyed)] {
 			if byPrint[print] != nil {
@@ -36,6 +36,9 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			continue
 		}
 		f.Text = fmt.Sprintf("They are in %s, none of which grows by itself.", wording.Plural(k.Of, "stack group", "stack groups"))
+		if k.Moving {
+			f.Text = fmt.Sprintf("They move between %s and are counted as one.", wording.Plural(k.Of, "stack group", "stack groups"))
+		}
 		if k.By == trend.ByTotal {
 			if totals == nil {
 				totals = j.totalsRisen()
@@ -47,7 +50,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			}
 		}
 		findings = slices.DeleteFunc(findings, func(x Finding) bool {
-			return x.Kind == "" && !rising(x.Verdict) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
+			return x.Kind == "" && (k.Moving || !rising(x.Verdict)) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
 		})
 		at := 0
 		for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {

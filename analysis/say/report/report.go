@@ -359,6 +359,8 @@ type FindingKey struct {
 	Families  int            `json:"families"`
 	Life      *analysis.Life `json:"life,omitempty"`
 	DecidesIn float64        `json:"decides_in_hours,omitempty"`
+	// Moving reports that members move between the families.
+	Moving bool `json:"moving,omitempty"`
 }
 
 // Finding is one finding in words and figures.

@@ -26,7 +26,7 @@ import (
 // decide are the functions whose rows, cases and operands are switched off, unless others are
 // named: those that decide a verdict.
 const decide = "verdicts,suspects,accuses,level,unlikely,perhaps,few,goesOn,outweighs,showsBalance,identifies," +
-	"measureOnce,movedOnce,measurePassing,measureBatches,stopped,recovered,staysLow,growsAgain,sameLeft,keepsTurningOver," +
+	"measureOnce,movedOnce,measurePassing,measureAcquittal,keepers,returned,warmed,findPopulations,judgePopulations,measureBatches,stopped,recovered,staysLow,growsAgain,sameLeft,keepsTurningOver," +
 	"emptied,emptiedAt,judge,steady,oldOnes,risesOften,pooled,endedBy,idsDeny"
 
 // question is what is asked of a package.
