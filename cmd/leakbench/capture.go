@@ -92,7 +92,11 @@ func captureOne(c leakCase, suffix string, config captureConfig) (string, error)
 	if err != nil {
 		return "", err
 	}
-	seen := fmt.Sprintf("%v of the holder, %s triggers, %d bytes", held(c, members), strings.TrimSpace(stdout.String()), len(packed))
+	counts := [][]int{held(c, members)}
+	if c.parts != nil {
+		counts = heldByPart(c, members)
+	}
+	seen := fmt.Sprintf("%v of the holder, %s triggers, %d bytes", counts, strings.TrimSpace(stdout.String()), len(packed))
 	return seen, os.WriteFile(kept(c, suffix), packed, 0o644)
 }
 
@@ -128,9 +132,10 @@ func inside(args []string) error {
 	}
 	time.Sleep(2 * time.Second)
 	flags := []string{"collect", "--pid", fmt.Sprint(program.Process.Pid), "--every", "4s", "--count", fmt.Sprint(rounds), "--no-lsof", "-o", "capture.tgz"}
-	if words[0] == "node" {
+	switch words[0] {
+	case "node":
 		flags = append(flags, "--node-report")
-	} else {
+	case "./app":
 		flags = append(flags, "--pprof", "http://127.0.0.1:"+port)
 	}
 	collect := exec.Command(binary, flags...)

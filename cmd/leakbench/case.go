@@ -11,7 +11,9 @@ import (
 // the change that mended the library and from counting in the dumps, never from leakdiff.
 type leakCase struct {
 	name string
-	// kind is goroutine, descriptor, node (descriptors of Node.js) or healthy. A healthy case has one version.
+	// kind is goroutine, descriptor, node or jvm (descriptors of Node.js or of a JVM), healthy, or
+	// second: the bad versions of several cases in one program, whose names stand, with + between
+	// them, as its module. Healthy and second cases have one version.
 	kind      string
 	module    string
 	bad, good string
@@ -24,12 +26,17 @@ type leakCase struct {
 	each string
 	// fixed is the first good release.
 	fixed string
+	// parts are the cases that a second case consists of.
+	parts []leakCase
 }
 
 // versions returns the versions of a case by the suffix of their captures.
 func (c leakCase) versions() []string {
-	if c.kind == "healthy" {
+	switch c.kind {
+	case "healthy":
 		return []string{"healthy"}
+	case "second":
+		return []string{"bad"}
 	}
 	return []string{"bad", "good"}
 }
@@ -49,6 +56,7 @@ var casesTable string
 // is empty.
 func readCases(only string) ([]leakCase, error) {
 	var out []leakCase
+	byName := map[string]leakCase{}
 	for i, line := range strings.Split(strings.TrimSpace(casesTable), "\n")[1:] {
 		f := strings.Split(line, "\t")
 		if len(f) != 9 {
@@ -61,6 +69,16 @@ func readCases(only string) ([]leakCase, error) {
 		if f[6] != "" {
 			c.holders = strings.Split(f[6], "|")
 		}
+		if c.kind == "second" {
+			for name := range strings.SplitSeq(c.module, "+") {
+				if byName[name].name == "" {
+					return nil, fmt.Errorf("cases.tsv: row %d: no row above is named %s", i+2, name)
+				}
+				c.parts = append(c.parts, byName[name])
+				c.holders = append(c.holders, byName[name].holders...)
+			}
+		}
+		byName[c.name] = c
 		if only == "" || slices.Contains(strings.Split(only, ","), c.name) {
 			out = append(out, c)
 		}

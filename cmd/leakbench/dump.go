@@ -66,6 +66,15 @@ func held(c leakCase, members []member) []int {
 	return out
 }
 
+// heldByPart counts what the holders of each part of a second case hold.
+func heldByPart(c leakCase, members []member) [][]int {
+	var out [][]int
+	for _, p := range c.parts {
+		out = append(out, held(p, members))
+	}
+	return out
+}
+
 func contains(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 }

@@ -24,6 +24,8 @@ type verdict struct {
 	// says of the release.
 	named    bool
 	versions string
+	// parts is how many parts of a second case are named by a finding that at least grew.
+	parts int
 	// others are the ids of other entries that are named as the cause.
 	others []string
 	first  string
@@ -31,10 +33,12 @@ type verdict struct {
 
 // versionResult is what was said of a version at each number of captures.
 type versionResult struct {
-	suffix   string
-	held     []int
-	leakdiff map[int]verdict
-	rules    map[string]map[int]verdict
+	suffix string
+	held   []int
+	// heldByPart is held of each part of a second case.
+	heldByPart [][]int
+	leakdiff   map[int]verdict
+	rules      map[string]map[int]verdict
 }
 
 type caseResult struct {
@@ -44,14 +48,16 @@ type caseResult struct {
 
 // report is the part of leakdiff report --format json that is read.
 type report struct {
-	Series []struct {
-		Families []struct {
-			Fingerprint string      `json:"fingerprint"`
-			Verdict     string      `json:"verdict"`
-			KnownLeaks  []knownLeak `json:"known_leaks"`
-		} `json:"families"`
-		Findings []finding `json:"findings"`
-	} `json:"series"`
+	Series []series `json:"series"`
+}
+
+type series struct {
+	Families []struct {
+		Fingerprint string      `json:"fingerprint"`
+		Verdict     string      `json:"verdict"`
+		KnownLeaks  []knownLeak `json:"known_leaks"`
+	} `json:"families"`
+	Findings []finding `json:"findings"`
 }
 
 type knownLeak struct {
@@ -66,6 +72,15 @@ type finding struct {
 	Families []string        `json:"families"`
 	Stack    json.RawMessage `json:"stack"`
 }
+
+func (f finding) grew() bool { return f.Verdict != "recovered" && f.Verdict != "stable" }
+
+func (f finding) names(holders []string) bool {
+	return contains(f.Title+"\n"+f.Text+"\n"+string(f.Stack), holders)
+}
+
+// namedBy is that a finding names the holder of a case, and that it at least grew.
+func (c leakCase) namedBy(f finding) bool { return f.grew() && f.names(c.holders) }
 
 // judgeAll judges the kept captures of all cases, two at a time. A case without captures is
 // left out.
@@ -104,7 +119,7 @@ func judgeCase(c leakCase, binary string) (caseResult, error) {
 		if err != nil {
 			return caseResult{}, fmt.Errorf("%s: %w", kept(c, suffix), err)
 		}
-		v := versionResult{suffix: suffix, held: held(c, members), leakdiff: map[int]verdict{}, rules: map[string]map[int]verdict{}}
+		v := versionResult{suffix: suffix, held: held(c, members), heldByPart: heldByPart(c, members), leakdiff: map[int]verdict{}, rules: map[string]map[int]verdict{}}
 		for _, n := range captures {
 			if v.leakdiff[n], err = ask(c, binary, first(members, n)); err != nil {
 				return caseResult{}, fmt.Errorf("%s with %d captures: %w", kept(c, suffix), n, err)
@@ -150,13 +165,18 @@ func ask(c leakCase, binary string, members []member) (verdict, error) {
 
 func readVerdict(c leakCase, r report) verdict {
 	var out verdict
+	for _, p := range c.parts {
+		if slices.ContainsFunc(r.Series, func(s series) bool { return slices.ContainsFunc(s.Findings, p.namedBy) }) {
+			out.parts++
+		}
+	}
 	for _, series := range r.Series {
 		for i, f := range series.Findings {
 			out.leaking = out.leaking || f.Verdict == "leaking"
-			out.grew = out.grew || f.Verdict != "recovered" && f.Verdict != "stable"
+			out.grew = out.grew || f.grew()
 			if i == 0 && out.first == "" {
 				out.first = f.Title
-				out.holderFirst = len(c.holders) > 0 && contains(f.Title+"\n"+f.Text+"\n"+string(f.Stack), c.holders)
+				out.holderFirst = len(c.holders) > 0 && f.names(c.holders)
 			}
 		}
 		accused := map[string]bool{}

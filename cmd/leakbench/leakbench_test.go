@@ -80,6 +80,11 @@ func TestTheBadVersionOfEachPairLeaksAndTheGoodOneDoesNot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for i, counts := range heldByPart(c, members) {
+				if counts[rounds-1]-counts[0] < 20 {
+					t.Errorf("%s: the holder of %s has %v", c.name, c.parts[i].name, counts)
+				}
+			}
 			counts := held(c, members)
 			if grown := counts[rounds-1] - counts[0]; suffix == "bad" && grown < 20 || suffix == "good" && grown > 6 {
 				t.Errorf("%s %s: the holder has %v", c.name, suffix, counts)
@@ -95,6 +100,43 @@ func TestGoroutinesAreReadWithTheirCreator(t *testing.T) {
 	got := goroutines([]byte("goroutine 7 [chan receive]:\nmain.(*t).work(0x1)\n\tx/driver.go:9 +0x1\ncreated by main.main in goroutine 1\n\tx/driver.go:3 +0x1\n\ngoroutine 8 [running]:\nmain.main()\n"))
 	if len(got) != 2 || got[0].id != "7" || strings.Join(got[0].frames, " ") != "main.(*t).work main.main" || got[1].frames[0] != "main.main" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAPartOfSeveralLeaksCountsAsNamed(t *testing.T) {
+	c := leakCase{parts: []leakCase{{name: "a", holders: []string{"x.(*A).run"}}, {name: "b", holders: []string{"fd:socket:", "127.0.0.1:"}}}}
+	for _, test := range []struct {
+		when     string
+		findings []finding
+		want     int
+	}{
+		{"not at all without a finding", nil, 0},
+		{"by the stack of a finding that grew", []finding{{Verdict: "grew", Stack: []byte(`[{"function":"x.(*A).run"}]`)}}, 1},
+		{"not by a finding that recovered", []finding{{Verdict: "recovered", Stack: []byte(`[{"function":"x.(*A).run"}]`)}}, 0},
+		{"once, though two findings name it", []finding{{Verdict: "leaking", Text: "x.(*A).run"}, {Verdict: "leaking", Title: "x.(*A).run"}}, 1},
+		{"each by a finding of its own", []finding{{Verdict: "leaking", Text: "x.(*A).run"}, {Verdict: "leaking", Title: "to 127.0.0.1:80"}}, 2},
+	} {
+		if got := readVerdict(c, report{Series: []series{{Findings: test.findings}}}).parts; got != test.want {
+			t.Errorf("%s: %d, not %d", test.when, got, test.want)
+		}
+	}
+}
+
+func TestAnEntryIsListedAsNotBenchedUntilItHasAPair(t *testing.T) {
+	listed := func(cases []leakCase) bool {
+		all, err := notBenched(cases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range all {
+			if strings.HasPrefix(entry, "k8s-67285 ") {
+				t.Errorf("%s is of a program", entry)
+			}
+		}
+		return strings.Contains(strings.Join(all, "\n"), "pgx-1999 (pgx 5.9.0)")
+	}
+	if !listed(nil) || listed([]leakCase{{entry: "pgx-1999"}}) {
+		t.Error("pgx-1999 is listed with a pair, or not listed without one")
 	}
 }
 

@@ -1,8 +1,9 @@
 // Command leakbench measures leakdiff on leaks of real libraries. A case is a small driver
 // around a release that leaks and one that does not. It builds both, captures them with
 // leakdiff collect, keeps the captures under testdata, judges them at 2, 3, 4 and 6 captures
-// and writes one table. Judging needs no network; building takes modules from a registry.
-// It knows nothing of leakdiff but its command line, its archive and its JSON.
+// and writes one table. Judging needs no network; building takes modules from a registry, and
+// packages of Node.js, which also bring the jars of cases of the JVM. It knows nothing of
+// leakdiff but its command line, its archive, its JSON and the file of its catalogue.
 package main
 
 import (

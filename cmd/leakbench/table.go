@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,11 @@ const never = 99
 // foundFrom is the least number of captures from which on the leak is called leaking.
 func (r caseResult) foundFrom() int {
 	return from(func(n int) bool { return r.versions["bad"].leakdiff[n].leaking })
+}
+
+// eachFrom is that from which on each part of a second case is named.
+func (r caseResult) eachFrom() int {
+	return from(func(n int) bool { return r.versions["bad"].leakdiff[n].parts == len(r.parts) })
 }
 
 // holderFrom is that from which on the first finding names the holder.
@@ -52,6 +58,13 @@ func (r caseResult) accused() []int {
 
 // printTable writes the figures in Markdown: over all cases, then each case.
 func printTable(w io.Writer, results []caseResult) {
+	var second []caseResult
+	for _, r := range results {
+		if r.parts != nil {
+			second = append(second, r)
+		}
+	}
+	results = slices.DeleteFunc(slices.Clone(results), func(r caseResult) bool { return r.parts != nil })
 	var pairs, healthy, entries int
 	for _, r := range results {
 		if r.kind == "healthy" {
@@ -63,7 +76,7 @@ func printTable(w io.Writer, results []caseResult) {
 			entries++
 		}
 	}
-	fmt.Fprintf(w, "# LeakBench\n\n`make leakbench` writes this page. %d pairs of releases, one that leaks and one that does not, and %d healthy programs under changing load. ", pairs, healthy)
+	fmt.Fprintf(w, "# LeakBench\n\n`make leakbench` writes this page. %d pairs of releases, one that leaks and one that does not, %d healthy programs under changing load, and %d programs of several leaks. ", pairs, healthy, len(second))
 	fmt.Fprintf(w, "Six captures each, 4 s apart; a row judges the first 2, 3, 4 and 6 of them. `cases.tsv` has what is true of each case, `left-out.md` the pairs that do not hold.\n\n")
 	fmt.Fprintf(w, "| of %d pairs, %d programs without a leak | n = 2 | 3 | 4 | 6 |\n|---|---|---|---|---|\n", pairs, pairs+healthy)
 	figure := func(words string, counts func(caseResult, int) bool) {
@@ -119,6 +132,36 @@ func printTable(w io.Writer, results []caseResult) {
 		}
 		fmt.Fprintf(w, "| %s %s | %s | %s |\n", r.name, r.good, joined(r.accused()), orDash(strings.ReplaceAll(v.leakdiff[rounds].first, "|", "")))
 	}
+	printSecond(w, second)
+}
+
+// printSecond writes the programs of several leaks.
+func printSecond(w io.Writer, results []caseResult) {
+	fmt.Fprint(w, "\n| several leaks in one program | members of each at the captures | named at n = 2, 3, 4, 6 | each named from | first finding at 6 captures |\n|---|---|---|---|---|\n")
+	for _, r := range results {
+		bad := r.versions["bad"]
+		var counts, named []string
+		for _, c := range bad.heldByPart {
+			counts = append(counts, joined(c))
+		}
+		for _, n := range captures {
+			named = append(named, fmt.Sprintf("%d of %d", bad.leakdiff[n].parts, len(r.parts)))
+		}
+		fmt.Fprintf(w, "| %s: %s | %s | %s | %s | %s |\n", r.name, strings.ReplaceAll(r.module, "+", ", "), strings.Join(counts, "; "), strings.Join(named, ", "),
+			number(r.eachFrom()), orDash(strings.ReplaceAll(bad.leakdiff[rounds].first, "|", "")))
+	}
+}
+
+// printEntries lists what the pairs do not show of the catalogue.
+func printEntries(w io.Writer, results []caseResult, open []string) {
+	var failing []string
+	for _, r := range results {
+		if r.entry != "" && !r.knownNamed() {
+			failing = append(failing, fmt.Sprintf("%s (%s)", r.entry, r.name))
+		}
+	}
+	fmt.Fprintf(w, "\nEntries of the catalogue that are not named on the bad version of their pair, or are named on the good one: %s.\n", orDash(strings.Join(failing, ", ")))
+	fmt.Fprintf(w, "\nEntries of libraries that have a first good release and no pair, %d not benched: %s.\n", len(open), orDash(strings.Join(open, ", ")))
 }
 
 func (r caseResult) knownWord() string {
@@ -149,20 +192,29 @@ func orDash(s string) string {
 	return s
 }
 
-// heldRow is what a later run must reach again: name, found from, holder first from, whether
-// the known leak is named.
+// heldRow is what a later run must reach again: name, found from (of several leaks: each named
+// from), holder first from, whether the known leak is named.
 func heldRow(r caseResult) string {
 	known := "-"
 	if r.entry != "" {
 		known = map[bool]string{true: "yes", false: "no"}[r.knownNamed()]
 	}
-	return fmt.Sprintf("%s\t%d\t%d\t%s", r.name, r.foundFrom(), r.holderFrom(), known)
+	found := r.foundFrom()
+	if r.parts != nil {
+		found = r.eachFrom()
+	}
+	return fmt.Sprintf("%s\t%d\t%d\t%s", r.name, found, r.holderFrom(), known)
 }
 
 // writeResults writes leakbench.md for people and held.tsv for the test.
 func writeResults(results []caseResult) error {
+	open, err := notBenched(casesOf(results))
+	if err != nil {
+		return err
+	}
 	var page, held strings.Builder
 	printTable(&page, results)
+	printEntries(&page, results, open)
 	fmt.Fprintf(&held, "name\tfound\tholder\tknown\n")
 	for _, r := range results {
 		fmt.Fprintln(&held, heldRow(r))
@@ -171,4 +223,12 @@ func writeResults(results []caseResult) error {
 		return err
 	}
 	return os.WriteFile("held.tsv", []byte(held.String()), 0o644)
+}
+
+func casesOf(results []caseResult) []leakCase {
+	var out []leakCase
+	for _, r := range results {
+		out = append(out, r.leakCase)
+	}
+	return out
 }
