@@ -77,7 +77,7 @@ func printTable(w io.Writer, results []caseResult) {
 		}
 	}
 	fmt.Fprintf(w, "# LeakBench\n\n`make leakbench` writes this page. %d pairs of releases, one that leaks and one that does not, %d healthy programs under changing load, and %d programs of several leaks. ", pairs, healthy, len(second))
-	fmt.Fprintf(w, "Six captures each, 4 s apart; a row judges the first 2, 3, 4 and 6 of them. `cases.tsv` has what is true of each case, `left-out.md` the pairs that do not hold.\n\n")
+	fmt.Fprintf(w, "Six captures each, 4 s apart; a row judges the first 2, 3, 4 and 6 of them. `cases.tsv` has what is true of each case, `left-out.md` the pairs that do not hold. A case of the JVM takes its jars from a package of Node.js, which is its module.\n\n")
 	fmt.Fprintf(w, "| of %d pairs, %d programs without a leak | n = 2 | 3 | 4 | 6 |\n|---|---|---|---|---|\n", pairs, pairs+healthy)
 	figure := func(words string, counts func(caseResult, int) bool) {
 		fmt.Fprintf(w, "| %s |", words)
