@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,53 @@ func TestAProgramThatIsOursIsOursInEveryCaseUntilItIsTakenBack(t *testing.T) {
 	}
 	if a, b := project(first), project(second); a == "" || b == "" {
 		t.Errorf("taken back here: %q, in another case: %q", a, b)
+	}
+}
+
+func TestAMetricThatIsALoadIsOneInEveryCaseUntilItIsTakenBack(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "knowledge")
+	s := startSite(t, st, Config{Knowledge: os.DirFS(dir), KnowledgeDir: dir})
+	put := func(name string, from int) intake.Uploaded {
+		files := map[string]string{}
+		for i, at := range []string{"00", "01", "02", "03", "04"} {
+			n := from + 20*i
+			files["t"+at+"/app/goroutine.txt"] = pileOf(n)
+			files["t"+at+"/app/metrics.txt"] = fmt.Sprintf("# TYPE app_tenants gauge\napp_tenants %d\n", n)
+			files["t"+at+"/captured_at"] = "2026-06-01T" + at + ":00:00Z\n"
+		}
+		return s.put(name+".tar.gz", tgz(t, files))
+	}
+	state := func(up intake.Uploaded) string {
+		return decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Diagnosis.State
+	}
+	first, second := put("first", 20), put("second", 30)
+	if a, b := state(first), state(second); a != string(report.MayLeak) || b != string(report.MayLeak) {
+		t.Fatalf("before: %q, %q", a, b)
+	}
+	edit := func(value string) reply {
+		return s.do("POST", "/api/v1/cases/"+first.Case+"/edits", strings.NewReader(`{"kind": "load", "target": "series:`+first.Snapshots[0].ID+`", "value": "`+value+`"}`), "Authorization", "Bearer "+first.OwnerKey, "Content-Type", "application/json")
+	}
+	if r := edit("app_customers;"); r.status != 422 && r.status != 400 {
+		t.Errorf("a metric that no capture has: %d %s", r.status, r.body)
+	}
+	r := edit("app_tenants;")
+	if r.status != 201 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if a, b := state(first), state(second); a != string(report.NoLeak) || b != string(report.NoLeak) {
+		t.Errorf("said: %q, in another case %q", a, b)
+	}
+	if page := s.get("/knowledge"); !strings.Contains(page.body, "that they are load: app: app_tenants.") && !strings.Contains(page.body, ": app_tenants.") {
+		t.Error("the page of knowledge does not list it")
+	}
+	if r := s.do("DELETE", r.header.Get("Location"), nil, "Authorization", "Bearer "+first.OwnerKey); r.status != 204 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if a, b := state(first), state(second); a != string(report.MayLeak) || b != string(report.MayLeak) {
+		t.Errorf("taken back: %q, in another case %q", a, b)
 	}
 }

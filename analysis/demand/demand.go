@@ -23,6 +23,7 @@ type table struct {
 	gauges   []string
 	counters []entry
 	not      []string
+	held     []string
 }
 
 var parsed = sync.OnceValue(func() table { return parse(list) })
@@ -38,6 +39,8 @@ func parse(list string) table {
 			t.counters = append(t.counters, entry{words[1], words[2]})
 		case len(words) == 2 && words[0] == "not":
 			t.not = append(t.not, words[1])
+		case len(words) == 2 && words[0] == "held":
+			t.held = append(t.held, words[1])
 		case len(words) > 0:
 			panic("demand.txt: " + line)
 		}
@@ -77,6 +80,31 @@ func AsCounter(name string) (Counter, bool) {
 		return Counter{}, false
 	}
 	return Counter{name, t.counters[at].unit, at}, true
+}
+
+// MayBe reports a gauge of the program that may be a load, such as how many tenants it has: one
+// that neither counts what the process holds nor is about its runtime.
+//
+//	MayBe("app_tenants"), not MayBe("app_sessions_open")
+func MayBe(gauge string) bool {
+	return !IsGauge(gauge) && !slices.ContainsFunc(parsed().held, func(word string) bool { return hasWord(gauge, word) })
+}
+
+// ofProgram marks the figures that are gauges of the program among those of the readers.
+const ofProgram = "gauge "
+
+// FigureOf is the name under which a snapshot keeps a gauge that may be a load.
+func FigureOf(gauge string) string { return ofProgram + gauge }
+
+// GaugeOf is the gauge that a figure is of, ok if it may be a load.
+func GaugeOf(figure string) (gauge string, ok bool) { return strings.CutPrefix(figure, ofProgram) }
+
+// Captured is what the figures of a snapshot say of a metric.
+func Captured(figures map[string]float64, metric string) (value float64, ok bool) {
+	if value, ok = figures[metric]; !ok {
+		value, ok = figures[FigureOf(metric)]
+	}
+	return value, ok
 }
 
 // hasWord reports whether a word stands in a name between underscores.

@@ -5,6 +5,19 @@ import (
 	"testing"
 )
 
+func TestAGaugeMayBeALoadUnlessItCountsWhatTheProcessHolds(t *testing.T) {
+	for name, want := range map[string]bool{
+		"app_tenants": true, "shop_customers_registered": true, "controller_managed_clusters": true,
+		"app_sessions_open": false, "http_requests_in_flight": false, "db_connections": false, "active_streams": false, "work_queue_depth": false,
+		"go_goroutines": false, "process_open_fds": false, "app_heap_bytes": false, "app_start_time_seconds": false, "jvm_threads_live": false,
+		"kubelet_running_pods": false, // it is one
+	} {
+		if got := MayBe(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestOnlyWhatOthersAskIsDemand(t *testing.T) {
 	for name, want := range map[string]string{
 		"http_requests_total":                              "request",

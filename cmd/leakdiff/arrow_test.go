@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"analysis/read/join":       {"analysis", "analysis/read/goroutine"},
 	"analysis/read/thread":     {"analysis", "analysis/expression", "analysis/read/line", "analysis/read/json"},
 	"analysis/read/nodereport": {"analysis", "analysis/read/json"},
-	"analysis/judge/identity":  {"analysis", "analysis/expression", words}, // it words edits that people entered
+	"analysis/judge/identity":  {"analysis", "analysis/demand", "analysis/expression", words}, // it words edits that people entered
 	"analysis/read/procfs":     {"analysis", "analysis/read/line"},
 	"analysis/read/lsof":       {"analysis", "analysis/expression", "analysis/read/line", "analysis/read/json"},
 	"analysis/read/metrics":    {"analysis", "analysis/demand", "analysis/read/line", "analysis/read/json"},

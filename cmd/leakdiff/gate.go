@@ -101,7 +101,7 @@ func (r *reportCommand) readBaseline(ctx context.Context, m *Main, known *knowle
 		return err
 	}
 	nameUpload(result.Snapshots, []string{r.Baseline})
-	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known})
+	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known, LoadMetrics: r.LoadMetric})
 	held.Baseline, held.Captures = &c.Report, map[int][]analysis.Snapshot{}
 	for i := range c.Series {
 		held.Captures[i] = c.Ends(i)

@@ -28,6 +28,7 @@ type reportCommand struct {
 	Baseline        string             `help:"A report (--format json) or captures of the same program from before: only what is new or grew since counts for --fail-on, and what was set aside in it stays aside." placeholder:"PATH" type:"path"`
 	Budget          string             `help:"File of what a process may have in its last capture, in families or objects, for each unit of a load. What is over it ends with status 1." placeholder:"FILE" type:"path"`
 	Load            map[string]float64 `help:"A load for the budget that the captures do not have. Repeatable." placeholder:"NAME=N"`
+	LoadMetric      []string           `help:"A gauge in the metrics of the captures that counts what others ask of the process, such as its tenants: what is in proportion to it is no leak. Repeatable." placeholder:"NAME"`
 	Knowledge       string             `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	Filter          string             `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	Redact          bool               `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
@@ -130,7 +131,7 @@ func (r *reportCommand) run(ctx context.Context, m *Main) error {
 		before = result.Snapshots[:len(before)]
 		problems = append(problemsBefore, problems...)
 	}
-	options := report.Options{Version: version, Knowledge: known}
+	options := report.Options{Version: version, Knowledge: known, LoadMetrics: r.LoadMetric}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), options)
 	bar.end()
 	if !asked.Empty() {

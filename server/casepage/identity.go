@@ -85,24 +85,32 @@ func (s *Service) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, ke
 	if e, err = s.store.AddEdit(r.Context(), l.ID, e); err != nil {
 		return e, err
 	}
-	s.own(l, e, true)
+	s.remember(l, e, true)
 	s.edited(r, l.ID)
 	return e, nil
 }
 
-// own remembers beyond a case of which program an edit says that it is the readers' own, or forgets
-// it. The case has the edit in any way.
-func (s *Service) own(l *loader.Loaded, e identity.Edit, own bool) {
-	if e.Kind != identity.Ours {
+// remember keeps beyond a case what an edit says of a program, or forgets it: that it is the readers'
+// own, and which of its metrics is a load. The case has the edit in any way.
+func (s *Service) remember(l *loader.Loaded, e identity.Edit, on bool) {
+	if e.Kind != identity.Ours && e.Kind != identity.Load {
 		return
 	}
+	metric, _ := identity.SplitLoad(e.Value)
 	for i := range l.Said.Snapshots {
 		x := &l.Said.Snapshots[i]
 		if !strings.HasPrefix(e.Target+":", "series:"+l.Said.Keys[x.ID]+":") {
 			continue // an edit names one snapshot of the series by its evidence
 		}
-		if err := s.catalogue.Own(x.Process.Name.Value, own); err != nil {
-			s.log.Error("whose program it is was not remembered", "case", l.ID, "error", err)
+		var err error
+		switch {
+		case e.Kind == identity.Ours:
+			err = s.catalogue.Own(x.Process.Name.Value, on)
+		case identity.HasMetric(x, metric):
+			err = s.catalogue.Load(x.Process.Name.Value, metric, on)
+		}
+		if err != nil {
+			s.log.Error("what was said of a program was not remembered", "case", l.ID, "error", err)
 		}
 	}
 }
@@ -221,7 +229,7 @@ func (s *Service) undo(r *http.Request, l *loader.Loaded, text, key string) (num
 	}
 	for _, e := range l.Edits {
 		if e.ID == number {
-			s.own(l, e, false)
+			s.remember(l, e, false)
 		}
 	}
 	s.edited(r, l.ID)

@@ -127,6 +127,14 @@ func (k *Catalogue) Own(program string, own bool) error {
 	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Own(have, program, own) })
 }
 
+// Load remembers that a metric of a program is a load, or forgets it.
+func (k *Catalogue) Load(program, metric string, load bool) error {
+	if program == "" || k.OwnFile() == "" {
+		return nil
+	}
+	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Loaded(have, program, metric, load) })
+}
+
 // Forget removes an entry made here.
 func (k *Catalogue) Forget(id string) error {
 	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, id) })

@@ -360,7 +360,9 @@ type Knowledge struct {
 	OwnDir string
 	// Ours are the programs that readers said are their own.
 	Ours []string
-	Own    int
+	// Loads are metrics that readers said are loads: "app: app_tenants".
+	Loads []string
+	Own   int
 }
 
 // KnownGroup are the known leaks of one sort.
@@ -428,6 +430,9 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	k.OwnDir = Visible(in.Dir)
 	for _, x := range c.Ours() {
 		k.Ours = append(k.Ours, Visible(x.Program))
+	}
+	for _, x := range c.Loads() {
+		k.Loads = append(k.Loads, Visible(x.Program+": "+x.Metric))
 	}
 	if k.Own > 0 {
 		k.Shell.Actions = append(k.Shell.Actions, Link{"Own entries as JSON", "/knowledge.json?own=1"})

@@ -230,6 +230,9 @@ func (k Knowledge) Page() Page {
 	if len(k.Ours) > 0 {
 		note = append(note, document.Plain(" Programs of which people said that they are their own: "+wording.Ands(k.Ours)+"."))
 	}
+	if len(k.Loads) > 0 {
+		note = append(note, document.Plain(" Metrics of which people said that they are load: "+wording.Ands(k.Loads)+"."))
+	}
 	v.Body.Add(document.Paragraph{Look: "note", Text: note})
 	if len(k.Problems) > 0 {
 		v.Body.Add(document.NewSection("h-kp", "Own files that were not understood", "", problemBlock("", k.Problems)))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/demand"
 	"leakdiff/analysis/expression"
 )
 
@@ -16,6 +17,7 @@ import (
 //
 //	sessions; 12 12 14 -
 //	sessions; t0=12 t2=14
+//	app_tenants;             the numbers of that metric, as captured
 //
 // It is stored as pairs of evidence keys and numbers.
 func LoadValue(name, numbers string) string { return single(name) + "; " + numbers }
@@ -61,6 +63,9 @@ func (o Outcome) checkLoad(e Edit) (string, error) {
 	if len(series) > maxAsked {
 		return e.Value, invalid("value.numbers", "the series is too long for a load", fmt.Sprintf("it has %d snapshots and the limit is %d", len(series), maxAsked), "put the load into a metrics page of the bundles")
 	}
+	if numbers == "" {
+		numbers = captured(name, series)
+	}
 	asked, err := o.readNumbers(numbers, series)
 	if err != nil {
 		return e.Value, err
@@ -69,6 +74,27 @@ func (o Outcome) checkLoad(e Edit) (string, error) {
 		return e.Value, invalid("value.name", "the case has too many loads", fmt.Sprintf("the limit is %d", maxLoads), "undo one that explains nothing")
 	}
 	return LoadValue(name, strings.Join(asked, " ")), nil
+}
+
+// HasMetric reports a metric that a snapshot was captured with.
+func HasMetric(s *analysis.Snapshot, metric string) bool {
+	_, ok := demand.Captured(s.Figures, metric)
+	return ok
+}
+
+// captured are the numbers of a metric in the snapshots, "" if none has it.
+func captured(metric string, series []analysis.Snapshot) string {
+	out, known := make([]string, len(series)), false
+	for i, s := range series {
+		value, ok := demand.Captured(s.Figures, metric)
+		if out[i], known = unasked, known || ok; ok {
+			out[i] = strconv.FormatFloat(value, 'f', -1, 64)
+		}
+	}
+	if !known {
+		return ""
+	}
+	return strings.Join(out, " ")
 }
 
 // seriesOf returns the counting snapshots of the series that a target names, in order.

@@ -261,6 +261,7 @@ func (c *checker) document(root *node) (*Document, []analysis.Problem) {
 	doc.Known = items[Entry](c, root, "known")
 	doc.Normal = items[Normal](c, root, "normal")
 	doc.Ours = items[Ours](c, root, "ours")
+	doc.Loads = items[Load](c, root, "loads")
 	if n := root.fields["threshold_note"]; n != nil && n.kind == "string" {
 		doc.ThresholdNote = n.value.(string)
 	}
@@ -452,6 +453,16 @@ func Own(text []byte, program string, own bool) ([]byte, []analysis.Problem) {
 		doc.Ours = slices.DeleteFunc(doc.Ours, func(x Ours) bool { return x.Program == program })
 		if own {
 			doc.Ours = append(doc.Ours, Ours{Program: program})
+		}
+	})
+}
+
+// Loaded returns the text of an overlay file in which a metric is a load of a program, or is not.
+func Loaded(text []byte, program, metric string, load bool) ([]byte, []analysis.Problem) {
+	return changed(text, func(doc *Document) {
+		doc.Loads = slices.DeleteFunc(doc.Loads, func(x Load) bool { return x.Program == program && x.Metric == metric })
+		if load {
+			doc.Loads = append(doc.Loads, Load{Program: program, Metric: metric})
 		}
 	})
 }

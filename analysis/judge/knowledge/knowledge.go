@@ -39,11 +39,20 @@ type Document struct {
 	Known         []Entry      `json:"known,omitempty"`
 	Normal        []Normal     `json:"normal,omitempty"`
 	Ours          []Ours       `json:"ours,omitempty"`
+	Loads         []Load       `json:"loads,omitempty"`
 }
 
 // Ours is a program whose code the readers can change, by the name of its process. Only they know.
 type Ours struct {
 	Program string `json:"program"`
+	Origin  string `json:"-"`
+}
+
+// Load is a metric of a program that counts what others ask of it, such as its tenants: what is in
+// proportion to it is no leak. Only readers know.
+type Load struct {
+	Program string `json:"program"`
+	Metric  string `json:"metric"`
 	Origin  string `json:"-"`
 }
 
@@ -350,6 +359,7 @@ func origins(doc Document) (files []string) {
 	files = append(files, originsOf(doc.Normal, func(x Normal) string { return x.Origin })...)
 	files = append(files, originsOf(doc.Thresholds, func(x Threshold) string { return x.Origin })...)
 	files = append(files, originsOf(doc.Ours, func(x Ours) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Loads, func(x Load) string { return x.Origin })...)
 	return append(files, originsOf(doc.Corrections, func(x Correction) string { return x.Origin })...)
 }
 
@@ -466,6 +476,7 @@ func (c *Catalogue) ExportOwn() ([]byte, error) {
 	own.Known = ownOf(c.doc.Known, func(x Entry) string { return x.Origin })
 	own.Normal = ownOf(c.doc.Normal, func(x Normal) string { return x.Origin })
 	own.Ours = ownOf(c.doc.Ours, func(x Ours) string { return x.Origin })
+	own.Loads = ownOf(c.doc.Loads, func(x Load) string { return x.Origin })
 	if c.doc.ThresholdNote != Builtin().doc.ThresholdNote {
 		own.ThresholdNote = c.doc.ThresholdNote
 	}

@@ -45,6 +45,22 @@ func TestAProgramOfOursHasNoProject(t *testing.T) {
 	}
 }
 
+func TestAMetricThatIsALoadIsRememberedByProgramUntilItIsTakenBack(t *testing.T) {
+	text, problems := Loaded(nil, "app", "app_tenants", true)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if c, problems := New(File{Name: "remembered.json", Text: text}); len(problems) > 0 || len(c.Loads()) != 1 || c.Loads()[0].Program != "app" || c.Loads()[0].Metric != "app_tenants" {
+		t.Errorf("%+v, %v", c.Loads(), problems)
+	}
+	if text, problems = Loaded(text, "app", "app_tenants", false); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if c, problems := New(File{Name: "remembered.json", Text: text}); len(problems) > 0 || len(c.Loads()) != 0 {
+		t.Errorf("taken back: %+v, %v", c.Loads(), problems)
+	}
+}
+
 func TestWhatComesWithTheProgramKeepsToItsSchema(t *testing.T) {
 	c := Builtin()
 	j := joined{}

@@ -173,6 +173,10 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 		x.Origin = origin
 		j.doc.Ours = append(j.doc.Ours, x)
 	}
+	for _, x := range doc.Loads {
+		x.Origin = origin
+		j.doc.Loads = append(j.doc.Loads, x)
+	}
 	for _, x := range doc.Corrections {
 		x.Origin = origin
 		j.doc.Corrections = append(j.doc.Corrections, x)

@@ -303,6 +303,9 @@ func (c *Catalogue) Fix(program, words string) (Versions, []Component) {
 	return Versions{Component: program, Fixed: releases}, []Component{{Name: program, Programs: []string{program}}}
 }
 
+// Loads are the metrics that readers said are loads, of every program.
+func (c *Catalogue) Loads() []Load { return c.doc.Loads }
+
 // Ours are the programs that the readers said are their own.
 func (c *Catalogue) Ours() []Ours { return c.doc.Ours }
 

@@ -289,6 +289,8 @@ type signals struct {
 	marked           int
 	markedAt         int
 	loadFit          loadFit
+	// follows is a gauge of the program to which the counts are in proportion, or nil.
+	follows *following
 	// counted is set for a total without members, steady where it also rises in nearly each
 	// step beside a demand that stays.
 	counted, steady bool
@@ -415,8 +417,8 @@ func (s *signals) suspects() bool {
 // anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
-	case s.counted && !s.steady:
-		return false // it may follow a load that nobody captured
+	case s.counted && !s.steady, s.follows != nil:
+		return false // it may follow a load that nobody captured, or knows to be one
 	case s.turnover || s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed:
 		return false
 	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):

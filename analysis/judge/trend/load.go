@@ -53,6 +53,36 @@ func (s *Series) Uptimes() []float64 {
 	return out
 }
 
+// newFollowable collects the gauges of the program that may be loads. Those that people entered
+// are loads.
+func (s *Series) newFollowable() []load {
+	names := map[string]bool{}
+	for _, snap := range s.Snapshots {
+		for figure := range snap.Figures {
+			name, gauge := demand.GaugeOf(figure)
+			names[name] = gauge && !slices.ContainsFunc(s.loads, func(l load) bool { return l.name == name })
+		}
+	}
+	var out []load
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if names[name] {
+			out = append(out, load{name: name, values: s.figures(name)})
+		}
+	}
+	return out
+}
+
+// figures are those of a name at each snapshot, NaN where it has none.
+func (s *Series) figures(name string) []float64 {
+	out := unknown(len(s.Snapshots))
+	for i, snap := range s.Snapshots {
+		if value, ok := demand.Captured(snap.Figures, name); ok {
+			out[i] = value
+		}
+	}
+	return out
+}
+
 // newLoads collects the demands that some snapshot has. Those that people entered come
 // first.
 func (s *Series) newLoads() []load {
@@ -62,14 +92,10 @@ func (s *Series) newLoads() []load {
 		copy(values, s.in.Loads[name])
 		loads = append(loads, load{name: name, values: values})
 	}
-	for _, name := range demand.Gauges() {
-		values, known := unknown(len(s.Snapshots)), false
-		for i, snap := range s.Snapshots {
-			if value, ok := snap.Figures[name]; ok {
-				values[i], known = value, true
-			}
-		}
-		if _, given := s.in.Loads[name]; known && !given {
+	for _, name := range slices.Concat(s.in.LoadMetrics, demand.Gauges()) {
+		values := s.figures(name)
+		given := slices.ContainsFunc(loads, func(l load) bool { return l.name == name })
+		if !given && slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
 			loads = append(loads, load{name: name, values: values})
 		}
 	}
@@ -130,6 +156,9 @@ func (p *part) measureLoad(s *signals, buf *buffers) {
 		}
 	}
 	p.measureRates(s, buf)
+	if !s.loadFit.scales && accused {
+		s.follows = p.follows()
+	}
 	if !accused && !s.loadFit.scales {
 		s.loadFit = loadFit{} // what is not accused needs no load that does not explain it
 	}
@@ -188,6 +217,52 @@ func (p *part) scalesWith(l *load, noise float64) (factor float64, ok bool) {
 	return factor, true
 }
 
+// The thresholds of a gauge that a family follows (statistics.md R17): the family is in proportion
+// to it within followsShare at no fewer than followsPoints snapshots, between which it varies by
+// followsVaries.
+const (
+	followsShare  = 0.1
+	followsPoints = 4
+	followsVaries = 0.2
+)
+
+// following is a gauge of the program to which a family is in proportion: if it is right, it is the
+// load of the family.
+type following struct {
+	name   string
+	factor float64
+	points int
+}
+
+// follows finds the gauge that a family follows, nil without one.
+func (p *part) follows() *following {
+	points := flatten(p.runs)
+	if len(points) < followsPoints {
+		return nil
+	}
+	for k := range p.series.followable {
+		l := &p.series.followable[k]
+		low, high, ratios := math.Inf(1), 0.0, []float64(nil)
+		for _, pt := range points {
+			v := l.values[pt.index] // NaN is neither
+			if low, high = min(low, v), max(high, v); v > 0 {
+				ratios = append(ratios, float64(pt.count)/v)
+			}
+		}
+		if !(low >= 0 && high >= (1+followsVaries)*low) || len(ratios) == 0 {
+			continue
+		}
+		f := following{l.name, median(ratios), len(points)}
+		if f.factor > 0 && !slices.ContainsFunc(points, func(pt point) bool {
+			want := f.factor * l.values[pt.index]
+			return math.Abs(float64(pt.count)-want) > max(1, followsShare*want)
+		}) {
+			return &f
+		}
+	}
+	return nil
+}
+
 // normalised is evidence SL: the fit of the counts normalised to the typical load. ok
 // is false if some load is 0.
 func (p *part) normalised(l *load, buf *buffers) (of fit, ok bool) {
@@ -213,6 +288,9 @@ func (p *part) normalised(l *load, buf *buffers) (of fit, ok bool) {
 }
 
 func loadEvidence(p *part, s *signals) []analysis.Evidence {
+	if s.follows != nil {
+		return one(analysis.Evidence{Rule: ruleLoad, Form: "follows", Names: []string{s.follows.name}, N: s.follows.points, Figures: map[analysis.Figure]float64{"factor": s.follows.factor}})
+	}
 	f := s.loadFit
 	if f.load == nil {
 		return nil

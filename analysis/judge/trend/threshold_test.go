@@ -29,6 +29,7 @@ func TestEveryRowOfTheVerdictTable(t *testing.T) {
 		{"cohorts and counts that have stopped", signals{fit: enough, cohorts: true, up: levelSuspicious, stop: ended}, analysis.Stopped},
 		{"cohorts", signals{fit: risen, cohorts: true}, analysis.Suspicious},
 		{"cohorts of a family without a rise", signals{fit: enough, cohorts: true}, analysis.Stable},
+		{"cohorts that follow a gauge", signals{fit: risen, cohorts: true, up: levelLeaking, follows: &following{}}, analysis.Suspicious},
 		{"cohorts that have stopped", signals{fit: enough, cohorts: true, stop: ended}, analysis.Stopped},
 		{"ages", signals{fit: enough, ages: ages{holds: true}}, analysis.Suspicious},
 		{"counts", signals{fit: enough, up: levelSuspicious}, analysis.Suspicious},

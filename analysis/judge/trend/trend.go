@@ -26,6 +26,8 @@ type Input struct {
 	// Loads are demands from outside that people entered, by name: one value per
 	// snapshot, NaN if unknown. They win over Snapshot.Figures of the same name.
 	Loads map[string][]float64
+	// LoadMetrics are metrics of which people said that they are such demands.
+	LoadMetrics []string
 	// Events are what people or bundles report: deploys, restarts, outages.
 	Events []Event
 	// Objects are the addresses that frames name, by snapshot and fingerprint. They are
@@ -71,6 +73,8 @@ type Series struct {
 	// ordered are the parts in the order of Families.
 	ordered []*part
 	loads   []load
+	// followable are gauges of the program that may be loads.
+	followable []load
 	// rates are the loads that counters give.
 	rates []load
 	// oldest is the longest wait of a goroutine in hours and starts the first snapshot
@@ -165,6 +169,7 @@ func NewSeries(in Input) *Series {
 		s.parts[p.family.Fingerprint] = p
 	}
 	s.loads, s.rates = s.newLoads(), s.newRates()
+	s.followable = s.newFollowable()
 	s.oldest, s.starts = s.oldestWaits()
 	return s
 }

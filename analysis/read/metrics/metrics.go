@@ -28,6 +28,8 @@ type sample struct {
 	Name string
 	// Labels is nil if the sample has none.
 	Labels map[string]string
+	// Gauge reports that a comment above says so.
+	Gauge bool
 	// Value may be NaN or infinite.
 	Value        float64
 	Line, Offset int64
@@ -53,7 +55,7 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var page pageSummary
-	var first string
+	var first, gauge string
 	var err error
 	var borders border
 	for l := range in.All() {
@@ -64,6 +66,11 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 		case text[0] == '#', line.IsDate(text):
 			if begins != nil && borders.begins(text) {
 				begins(l.Offset)
+			}
+			if name, typed := strings.CutPrefix(text, "# TYPE "); typed {
+				if name, typed = strings.CutSuffix(name, " gauge"); typed {
+					gauge = strings.Clone(name)
+				}
 			}
 			continue
 		case !l.Ended:
@@ -81,7 +88,7 @@ func parsePage(r io.Reader, path string, begins func(offset int64), visit func(s
 			probs.Add(analysis.Warning, l, "a line is no sample", bad.Error(), "nothing: the other lines were read")
 			continue
 		}
-		s.Line, s.Offset = l.Number, l.Offset
+		s.Line, s.Offset, s.Gauge = l.Number, l.Offset, s.Name == gauge
 		page.Samples++
 		borders.sampled = true
 		if err = visit(s); err != nil {
@@ -334,8 +341,26 @@ func isDemand(name string) bool {
 	return demand.IsGauge(name) || name == "nomad_client_allocations_running" || name == "nomad_nomad_job_status_running"
 }
 
-// maxCounters bounds the kept counters of demand. Programs have one to five.
-const maxCounters = 16
+// maxCounters bounds the kept counters of demand. Programs have one to five. maxGauges bounds the
+// kept gauges that may be a load.
+const (
+	maxCounters = 16
+	maxGauges   = 32
+)
+
+// mayBeLoad reports whether a sample is of a gauge of the program that may be a load, and kept.
+func (c *collector) mayBeLoad(s *sample) bool {
+	if !s.Gauge || s.Value < 0 || s.Value != math.Trunc(s.Value) || math.IsInf(s.Value, 0) || !demand.MayBe(s.Name) {
+		return false
+	}
+	if _, known := c.figures[demand.FigureOf(s.Name)]; !known {
+		if c.gauges >= maxGauges {
+			return false
+		}
+		c.gauges++
+	}
+	return true
+}
 
 // counts reports whether a sample belongs to a counter of demand that is kept. Samples of one
 // metric follow each other, so that few names are looked up.
@@ -453,9 +478,10 @@ type collector struct {
 	builds  map[string]string
 	info    Info
 	samples int
-	// counters is how many counters of demand are kept. lastName was the last name that was
+	// counters is how many counters of demand are kept, gauges how many gauges. lastName was the last name that was
 	// looked up, lastCounts what became of it.
 	counters   int
+	gauges     int
 	lastName   string
 	lastCounts bool
 }
@@ -496,6 +522,8 @@ func (c *collector) take(s sample) error {
 		if s.Value >= 0 && !math.IsInf(s.Value, 0) && !s.byObserver() {
 			c.figures[s.Name] += s.Value
 		}
+	case c.mayBeLoad(&s):
+		c.figures[demand.FigureOf(s.Name)] += s.Value
 	case s.Name == "go_info":
 		c.info.GoVersion = s.Labels["version"]
 	case strings.HasSuffix(strings.TrimSuffix(s.Name, "_total"), "_build_info") && len(c.builds) < maxBuilds:

@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/demand"
 	"leakdiff/analysis/read/line"
 	"leakdiff/samples/corpus"
 )
@@ -239,6 +240,25 @@ func TestCountersOfDemandAreSummedOverTheirLabels(t *testing.T) {
 		if diff := cmp.Diff(tc.want, figures); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestGaugesOfTheProgramAreKeptIfTheyMayBeALoad(t *testing.T) {
+	page := "# HELP app_tenants How many.\n# TYPE app_tenants gauge\napp_tenants{plan=\"a\"} 20\napp_tenants{plan=\"b\"} 3\n" +
+		"# TYPE app_sessions_open gauge\napp_sessions_open 9\n# TYPE app_jobs counter\napp_jobs 7\napp_untyped 5\n# TYPE app_share gauge\napp_share 0.5\n"
+	pages, problems, err := Pages(strings.NewReader(page), "metrics.txt")
+	if err != nil || len(problems) > 0 || len(pages) != 1 {
+		t.Fatal(pages, problems, err)
+	}
+	if got := pages[0].Figures; len(got) != 1 || got[demand.FigureOf("app_tenants")] != 23 {
+		t.Errorf("%v, want 23 tenants alone", got)
+	}
+	var many strings.Builder
+	for i := range maxGauges + 5 {
+		fmt.Fprintf(&many, "# TYPE app_g%d gauge\napp_g%d 1\n", i, i)
+	}
+	if pages, _, _ = Pages(strings.NewReader(many.String()), "metrics.txt"); len(pages[0].Figures) != maxGauges {
+		t.Errorf("%d gauges are kept, want %d", len(pages[0].Figures), maxGauges)
 	}
 }
 

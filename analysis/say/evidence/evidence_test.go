@@ -51,6 +51,8 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "cohort", Form: "none_stayed", From: at(0), To: at(4), Points: points(1, 1), Figures: figures{"born": 1, "births": 1}}, "1 goroutine came after t0 (t1 1); none of them was there at the next snapshot"},
 		{analysis.Evidence{Rule: "cohort", Form: "none_born", From: at(0), To: at(4)}, "no goroutine was born from t0 to t4"},
 
+		{analysis.Evidence{Rule: "load", Form: "follows", Names: []string{"app_tenants"}, N: 10, Figures: figures{"factor": 1}}, "follows app_tenants 1:1 in 10 of 10: if there are that many tenants, it is load"},
+		{analysis.Evidence{Rule: "load", Form: "follows", Names: []string{"registry"}, N: 4, Figures: figures{"factor": 2.5}}, "follows registry 2.5:1 in 4 of 4: if there are that many, it is load"},
 		{analysis.Evidence{Rule: "returned", N: 86, Of: 84, At: at(4)}, "back at 86 after the restart; 84 stood before it"},
 		{analysis.Evidence{Rule: "passing", Form: "none_left", Of: 118, At: at(6)}, "of 118 that came by t6 none is there; a leak of 1 in 39 would have been seen"},
 		{analysis.Evidence{Rule: "passing", N: 2, Of: 30}, "more at a time, but none stays: 2 of 30 that came were there at the next snapshot; load or latency, no leak"},

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
@@ -92,6 +93,9 @@ func (w Words) load(e analysis.Evidence) string {
 	if len(e.Names) > 1 {
 		return w.loadRate(e, fmt.Sprintf("from %s to %s per second", first, last))
 	}
+	if e.Form == "follows" {
+		return follows(e)
+	}
 	if e.Form == "explains" {
 		return fmt.Sprintf("%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot", wording.Decimal(e.Figures["factor"]), name(e, 0), first, last)
 	}
@@ -108,6 +112,18 @@ func (w Words) load(e analysis.Evidence) string {
 		text += fmt.Sprintf("; per unit of it, at the typical load, the typical rate is %s: %s", rate(e.Figures["slope"], e.Unit), growth)
 	}
 	return text
+}
+
+// follows words a gauge of the program that may be the load of what is in proportion to it.
+//
+//	follows app_tenants 1:1 in 10 of 10: if there are that many tenants, it is load
+func follows(e analysis.Evidence) string {
+	gauge, proportion := name(e, 0), wording.Decimal(e.Figures["factor"])+":1"
+	what := ""
+	if last := gauge[strings.LastIndexByte(gauge, '_')+1:]; len(last) > 2 && strings.HasSuffix(last, "s") {
+		what = " " + last
+	}
+	return fmt.Sprintf("follows %s %s in %d of %d: if there are that many%s, it is load", gauge, proportion, e.N, e.N, what)
 }
 
 // loadRate words how a count stands to the rate of a counter.

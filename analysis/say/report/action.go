@@ -116,6 +116,8 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		out.Text = d.unless(l)
 	case l.claims.State == Replaced:
 		out.Text = wording.Capital(d.decisive(l)) + ": if any of those that are there now stay, and more come, it is a leak."
+	case l.claims.State == MayLeak && gaugeOf(l.finding) != "":
+		return &Action{Text: fmt.Sprintf("Compare %s with how many there are: if it is right, say that it is load, and this is no leak.", gaugeOf(l.finding)), Command: "leakdiff report --load-metric " + gaugeOf(l.finding) + " PATH"}, false
 	case l.claims.State == MayLeak && d.full(l) != nil:
 		out.Text = d.unless(l)
 	case l.claims.State == Grew || l.claims.State == IsNew:

@@ -25,6 +25,8 @@ type Options struct {
 	Events []trend.Event
 	// Loads are entered demands from outside, by name and snapshot id.
 	Loads map[string]map[string]float64
+	// LoadMetrics are metrics that are loads of every process that has them.
+	LoadMetrics []string
 	// Triage is what people decided about families.
 	Triage map[Sorted]analysis.Triage
 	// Knowledge is the catalogue to consult, nil for the built-in one.
@@ -258,7 +260,7 @@ func (j *JudgedSeries) judgeFamilies(o Options) {
 		in.Objects[i] = s.Objects
 		in.Elapsed[i] = agesOf(s)
 	}
-	in.Events, in.Loads = o.Events, j.loads(o.Loads)
+	in.Events, in.Loads, in.LoadMetrics = o.Events, j.loads(o.Loads), j.loadMetrics(&o)
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
 	j.snapshotLabels = make([]string, len(j.Snapshots))
@@ -306,6 +308,19 @@ func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]f
 		}
 		if known {
 			out[name] = row
+		}
+	}
+	return out
+}
+
+// loadMetrics are the metrics of the process that somebody said are loads.
+func (j *JudgedSeries) loadMetrics(o *Options) []string {
+	out := o.LoadMetrics
+	if o.Knowledge != nil && len(j.Snapshots) > 0 {
+		for _, x := range o.Knowledge.Loads() {
+			if x.Program == j.Snapshots[0].Process.Name.Value {
+				out = append(out[:len(out):len(out)], x.Metric)
+			}
 		}
 	}
 	return out

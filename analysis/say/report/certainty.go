@@ -68,10 +68,20 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	return &Certainty{open, "by counts alone, and over too few captures"}
 }
 
+// gaugeOf is the gauge of the program that may be the load of what grew, "" without one.
+func gaugeOf(f *Finding) string {
+	for _, e := range f.Evidence {
+		if e.Rule == "load" && e.Form == "follows" && len(e.Names) == 1 {
+			return e.Names[0]
+		}
+	}
+	return ""
+}
+
 // undecided is why a suspicion is no more: a known queue, too few dumps, or a short time.
 func (d *diagnosing) undecided(s *Series, f *Finding) string {
 	for _, e := range f.Evidence {
-		if e.Rule == knowledge.RuleKnown {
+		if e.Rule == knowledge.RuleKnown || e.Rule == "load" && e.Form == "follows" {
 			return e.Text
 		}
 	}

@@ -117,5 +117,5 @@ var bounds = map[string]bound{
 	"states-steady":           {leaking: [3]float64{0.05, 0.02, 0.02}, suspicious: [3]float64{0.1, 0.05, 0.05}},
 	"oscillation-steady":      {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"clustered-sessions":      {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.1, 0.05, 0.1}},
-	"tenants-metric":          {leaking: [3]float64{1, 1, 1}, suspicious: [3]float64{1, 1, 1}},
+	"tenants-metric":          {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{1, 1, 1}},
 }
