@@ -360,9 +360,7 @@ func (p *part) measure(buf *buffers) *signals {
 	p.measureLoad(s, buf)
 	p.measurePresence(s)
 	p.measureRenewal(s)
-	if s.warmed = p.warmed(s.fit.n); !s.cohort.alone { // who goes on in an even pace is not back
-		s.returned = p.returned()
-	}
+	p.measureRestart(s, buf)
 	if !s.passing && (s.grew || s.suspects() || s.accuses()) {
 		s.stop = p.stopped()
 	}

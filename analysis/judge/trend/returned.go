@@ -14,6 +14,17 @@ const (
 	fewCounts     = 6
 )
 
+// measureRestart finds families that are back at what they held before a restart, and pools that
+// fill after it. What leaked before it is neither, and who goes on in an even pace is not back.
+func (p *part) measureRestart(s *signals, buf *buffers) {
+	if s.warmed = p.warmed(s.fit.n); !s.cohort.alone || !s.cohort.steady() {
+		s.returned = p.returned()
+	}
+	if (s.warmed || s.returned > 0) && p.before(p.lastRun()[0].index).measure(buf).verdict == analysis.Leaking {
+		s.warmed, s.returned = false, 0
+	}
+}
+
 // returned is the level that the start before the last one held, if the count is back at it, else
 // 0: the family has not grown.
 func (p *part) returned() int {

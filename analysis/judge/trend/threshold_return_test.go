@@ -92,3 +92,22 @@ func TestWhoIsBackIsStable(t *testing.T) {
 	}
 	t.Error("nothing says that it is back")
 }
+
+func TestWhatLeakedBeforeARestartIsNotBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		line, pids string
+		back       bool
+	}{
+		"it leaked, and its last two counts are near each other": {"1-10 1-30 1-50 1-70 1-90 1-94 201-210 201-230 201-250", "1 1 1 1 1 1 2 2 2", false},
+		"it stood": {"1-90 1-90 1-91 1-91 1-92 1-92 201-210 201-230 201-250", "1 1 1 1 1 1 2 2 2", true},
+	} {
+		sc := only(tc.line)
+		sc.pids = tc.pids
+		s := sc.series(t)
+		p := s.judgements().byFingerprint[onlyFamily].part
+		signals := p.measure(new(buffers))
+		if got := signals.returned > 0; got != tc.back {
+			t.Errorf("%s: back at %d, %s", name, signals.returned, signals.verdict)
+		}
+	}
+}
