@@ -61,9 +61,31 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 		return fmt.Sprintf("Look at what %s started and what that waits for; if that code is not yours, report it with this stack.", shortRole(last.Function)), true
 	}
 	if last.CreatedBy {
-		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(last.Function)), true
+		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(starter(f.Stack))), true
 	}
 	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function)), false
+}
+
+// groups are functions that start what they are given: who gave it is the starter.
+var groups = []string{"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo"}
+
+// starter is the function that starts the goroutines of a stack: its creator, or where that is a
+// group, the function that gave it the closure.
+//
+//	chunks.(*chunkWriteQueue).start.func1, created by sync.(*WaitGroup).Go    chunks.(*chunkWriteQueue).start
+func starter(stack []StackFrame) string {
+	creator := stack[len(stack)-1].Function
+	if !slices.Contains(groups, creator) {
+		return creator
+	}
+	for i := len(stack) - 2; i >= 0; i-- {
+		if name := stack[i].Function; !slices.ContainsFunc(groups, func(group string) bool { return strings.HasPrefix(name, group) }) {
+			at := strings.LastIndexByte(name, '/') + 1
+			outer, _, _ := strings.Cut(name[at:], ".func")
+			return name[:at] + outer
+		}
+	}
+	return creator
 }
 
 // byState is what ends the wait of most members of a finding, "" where the dump shows no state
