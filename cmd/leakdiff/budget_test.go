@@ -16,14 +16,14 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3153}, // with demand and expression
-	{"analysis/read", 51202},
+	{"analysis", 3181}, // with demand and expression
+	{"analysis/read", 51230},
 	{"analysis/judge", 19166},
-	{"analysis/say", 27395},
+	{"analysis/say", 27460},
 	{"web", 25344},
 	{"server", 15891},
 	{"store", 16471},
-	{"cmd/leakdiff", 10004},
+	{"cmd/leakdiff", 10005},
 	{"rest", 352},   // migrations, samples
 	{"all", 168920}, // the sum of those above
 	{"apart", 12366},
