@@ -92,7 +92,7 @@ func captureOne(c leakCase, suffix string, config captureConfig) (string, error)
 	if err != nil {
 		return "", err
 	}
-	counts := [][]int{held(c, members)}
+	counts := any(held(c, members))
 	if c.parts != nil {
 		counts = heldByPart(c, members)
 	}

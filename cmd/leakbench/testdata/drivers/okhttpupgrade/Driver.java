@@ -1,9 +1,3 @@
-import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.WebSocketListener;
@@ -15,45 +9,7 @@ class Driver {
 
     /** Starts a server that upgrades each connection to another protocol and keeps it open. */
     static void setup() throws Exception {
-        var server = ServerSocketChannel.open().bind(new InetSocketAddress("127.0.0.1", 0));
-        address = "http://127.0.0.1:" + server.socket().getLocalPort() + "/";
-        new Thread(() -> {
-            try {
-                serve(server);
-            } catch (Exception e) {
-                e.printStackTrace();
-            }
-        }).start();
-    }
-
-    /** Answers each connection's first request, and closes those that their client closed. */
-    static void serve(ServerSocketChannel server) throws Exception {
-        var selector = Selector.open();
-        server.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
-        var buffer = ByteBuffer.allocate(4096);
-        while (true) {
-            selector.select();
-            for (var key : selector.selectedKeys()) {
-                if (key.isAcceptable()) {
-                    server.accept().configureBlocking(false).register(selector, SelectionKey.OP_READ);
-                    continue;
-                }
-                var client = (SocketChannel) key.channel();
-                if (client.read(buffer.clear()) < 0) {
-                    client.close();
-                    continue;
-                }
-                var request = new String(buffer.array(), 0, buffer.position());
-                if (request.startsWith("GET ")) {
-                    client.write(ByteBuffer.wrap(answer(request).getBytes()));
-                }
-            }
-            selector.selectedKeys().clear();
-        }
-    }
-
-    static String answer(String request) {
-        return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n";
+        address = "http://127.0.0.1:" + Main.listen(request -> "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n");
     }
 
     /** Opens a web socket, which fails, at every second call. */
