@@ -126,13 +126,15 @@ func (v *Identity) loads(s *IdentitySeries) document.Fold {
 		Look: "fold", ID: document.ID(s.ID + "-asked"), Open: len(l.Rows) > 0 || l.Error != "",
 		Summary: document.Text{document.Plain(l.About), document.Marked(document.Hidden, ": "+s.Name)},
 	}
-	out.Say("note", "A family that rises in step with a demand from outside, such as sessions, pods or requests, is scaling and no leak. A load of the same name replaces the one before.")
+	out.Say("note", "A family that rises in step with a demand from outside, such as sessions, pods or requests, is scaling and no leak. A load of the same name replaces the one before. Of a metric that the captures have the name is enough, and counts for this program in every case.")
 	out.Add(v.said(l.Rows)...)
 	note := s.ID + "-asked-n"
 	name, numbers := s.ID+"-name", s.ID+"-numbers"
+	figures := wanted(document.Field{Type: "textarea", ID: document.ID(numbers), Name: "numbers", Value: l.Numbers, Placeholder: "12 12 14 -", Describes: note}, l.Wrong == "numbers")
+	figures.Required = false // a metric of the captures has its own
 	form := v.form("compare", "load", s.Target,
 		label(document.ID(name), "Load"), wanted(document.Field{ID: document.ID(name), Name: "name", Value: l.Name, Placeholder: "sessions", Describes: note}, l.Wrong == "name"),
-		label(document.ID(numbers), "in each snapshot"), wanted(document.Field{Type: "textarea", ID: document.ID(numbers), Name: "numbers", Value: l.Numbers, Placeholder: "12 12 14 -", Describes: note}, l.Wrong == "numbers"))
+		label(document.ID(numbers), "in each snapshot"), figures)
 	form.Add(v.send("btn", "Save")...)
 	out.Add(form, document.Paragraph{Look: "note", ID: document.ID(note), Text: alerted(l.Error, l.Hint)})
 	return out
