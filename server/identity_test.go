@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -501,7 +502,11 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 		at[snap.Label] = snap.ID
 	}
 	for i := range counts {
-		s.edit(up.Case, "time", at[fmt.Sprintf("t%d", i)], fmt.Sprintf("2026-11-21 %02d:00", i+1))
+		minutes := 0
+		if i == 5 {
+			minutes = -40 // 20 minutes behind t4
+		}
+		s.edit(up.Case, "time", at[fmt.Sprintf("t%d", i)], time.Date(2026, 11, 21, i+1, minutes, 0, 0, time.UTC).Format("2006-01-02 15:04"))
 	}
 	s.edit(up.Case, "version", "series:"+at["t0"], "1.30.0")
 	n := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
@@ -520,11 +525,11 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	s.run(t, []scenario{{name: "the page shows both with their source", path: "/bundles/" + up.ID, status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
 		{name: "the finding names the version", path: up.Link, status: 200, want: []string{"Versions", "first bad version: 1.31.0"}, never: []string{"test 1.3"}},
 	})
-	// Two snapshots an hour apart neither accuse a version nor clear it.
+	// Two snapshots 20 minutes apart neither accuse a version nor clear it: at 20 an hour 6.7 were due.
 	short := s.edit(up.Case, "version", "from:"+at["t4"], "1.30.5")
 	again := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
 	s.run(t, []scenario{
-		{name: "the finding says which version to test next, and for how long", path: up.Link, status: 200, want: []string{"it began between 1.30.0 (good) and 1.31.0 (bad)", "next to test: 1.30.5, at least 1 h 30 min with a snapshot every 18 min, under the same load"}, never: []string{"first bad version"}},
+		{name: "the finding says which version to test next, and for how long", path: up.Link, status: 200, want: []string{"it began between 1.30.0 (good) and 1.31.0 (bad)", "next to test: 1.30.5, at least 21 min with a snapshot every"}, never: []string{"first bad version"}},
 	})
 	for _, number := range []int64{again, short} {
 		s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, number), nil)
