@@ -60,14 +60,14 @@ func (s *Series) newFollowable() []load {
 	for _, snap := range s.Snapshots {
 		for figure := range snap.Figures {
 			name, gauge := demand.GaugeOf(figure)
-			names[name] = gauge && !slices.ContainsFunc(s.loads, func(l load) bool { return l.name == name })
+			if gauge && !slices.ContainsFunc(s.loads, func(l load) bool { return l.name == name }) {
+				names[name] = true
+			}
 		}
 	}
 	var out []load
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if names[name] {
-			out = append(out, load{name: name, values: s.figures(name)})
-		}
+		out = append(out, load{name: name, values: s.figures(name)})
 	}
 	return out
 }
