@@ -12,7 +12,11 @@ import (
 func grown(program, function string) []analysis.Snapshot {
 	var out []analysis.Snapshot
 	for i := range 5 {
-		out = append(out, snapshot(program, fmt.Sprintf("t%d", i), i*10, map[string][]int64{function: upTo(int64(20 * (i + 1)))}))
+		x := snapshot(program, fmt.Sprintf("t%d", i), i*10, map[string][]int64{function: upTo(int64(20 * (i + 1)))})
+		for k := range x.Groups {
+			x.Groups[k].OldestWait = 10*i + 1 // they wait since they came
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 )
@@ -30,6 +31,7 @@ var remedies = map[string]string{
 
 const (
 	heldLock    = "The lock at %s is held and not released: find who holds it, and defer Unlock there."
+	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
 	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
 )
 
@@ -47,7 +49,7 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 		}
 		return "", false
 	}
-	if text := s.byState(f); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
+	if text := s.byState(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
 		return text, true // another process serves what this one opens: the wait there is not the cause
 	}
 	if text := startedAt(f.Stack); text != "" {
@@ -88,9 +90,31 @@ func starter(stack []StackFrame) string {
 	return creator
 }
 
+// fewestAwake is how many minutes members must have been there to show that they wake.
+const fewestAwake = 3
+
+// wakes reports members that wait, go on and wait again: some were there all the time, and none of
+// them has waited for half of it.
+func (d *diagnosing) wakes(l answer) bool {
+	s, c := &d.r.Series[l.series], &l.claims
+	x := s.lead(l.finding)
+	if x == nil || x.Kind != analysis.KindGoroutine || !c.Followed || c.Ended > 0 || c.From == 0 || c.First < 0 || c.RestartedAt > 0 || c.EndedAt > 0 {
+		return false
+	}
+	from, to := d.snapshot(s, c.First).CapturedAt, d.snapshot(s, c.Last).CapturedAt
+	if from == nil || to == nil || to.Sub(*from).Minutes() < fewestAwake {
+		return false
+	}
+	waited := 0 // minutes are printed from the first on
+	if x.OldestWait != nil {
+		waited = *x.OldestWait
+	}
+	return float64(2*(waited+1)) <= to.Sub(*from).Minutes()
+}
+
 // byState is what ends the wait of most members of a finding, "" where the dump shows no state
-// or no line of the reader's own.
-func (s *Series) byState(f *Finding) string {
+// or no line of the reader's own. wakes reports that they wait again and again.
+func (s *Series) byState(f *Finding, wakes bool) string {
 	counts, all, state := map[string]int{}, 0, ""
 	for _, print := range f.Families {
 		x := s.family(print)
@@ -110,12 +134,18 @@ func (s *Series) byState(f *Finding) string {
 	if state == "semacquire" {
 		state = semaphoreOf(f.Stack)
 	}
-	return ends(state, f.Stack)
+	if remedies[state] != "" && wakes {
+		return waited(awake, f.Stack)
+	}
+	return waited(remedies[state], f.Stack)
 }
 
 // ends is what ends a wait in a state, "" where the stack shows no line of the reader's own.
-func ends(state string, stack []StackFrame) string {
-	remedy, called := remedies[state], ""
+func ends(state string, stack []StackFrame) string { return waited(remedies[state], stack) }
+
+// waited words a remedy with the line of the reader's own at which a stack waits, "" without one.
+func waited(remedy string, stack []StackFrame) string {
+	called := ""
 	for i := range stack {
 		frame := &stack[i]
 		place := frame.place()

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -93,14 +94,34 @@ func TestAGrowthInProfilesHasANextStep(t *testing.T) {
 
 // waitingIn are five dumps of 5 to 45 goroutines that wait in a function.
 func waitingIn(state, above, function string) (out []map[string]string) {
-	for _, n := range []int{5, 15, 25, 35, 45} {
+	for k, n := range []int{5, 15, 25, 35, 45} {
 		text := "goroutine 1 [running]:\nmain.main()\n\t/src/app/main.go:10 +0x1d\n"
 		for i := range n {
-			text += fmt.Sprintf("\ngoroutine %d [%s, 1 minutes]:\n%s%s()\n\t/src/app/work.go:21 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:12 +0x5a\n", 100+i, state, above, function)
+			minutes := 60*(k-(i+5)/10) + 1 // since the capture that has it first
+			text += fmt.Sprintf("\ngoroutine %d [%s, %d minutes]:\n%s%s()\n\t/src/app/work.go:21 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:12 +0x5a\n", 100+i, state, minutes, above, function)
 		}
 		out = append(out, map[string]string{"app/goroutine.txt": text})
 	}
 	return out
+}
+
+func TestOfWhatWakesAllTheTimeNobodySaysThatNothingComes(t *testing.T) {
+	for name, tc := range map[string]struct{ minutes, want string }{
+		"each waits since it came":        {"", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+		"none waits for a minute":         {"[chan receive]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
+		"none waits for half of the time": {"[chan receive, 119 minutes]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
+		"some wait for half of the time":  {"[chan receive, 120 minutes]", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+	} {
+		captures := waitingIn("chan receive", "", "main.work")
+		for _, files := range captures {
+			if tc.minutes != "" {
+				files["app/goroutine.txt"] = regexp.MustCompile(`\[chan receive, \d+ minutes\]`).ReplaceAllString(files["app/goroutine.txt"], tc.minutes)
+			}
+		}
+		if d := every(t, captures).Diagnosis; d.Next == nil || d.Next.Text != tc.want {
+			t.Errorf("%s: %s %+v", name, d.Sentence, d.Next)
+		}
+	}
 }
 
 func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
