@@ -42,6 +42,8 @@ type captureManifest struct {
 		Name      string `json:"name"`
 	} `json:"pods"`
 	Steps []captureStep `json:"steps"`
+	// whole are the steps that were done and whose files are as they were captured.
+	whole map[string]bool
 }
 
 type capturedProcess struct {
@@ -81,7 +83,7 @@ const (
 // readCapture reads the manifest of a capture: its process, its time, the failed steps,
 // and the hashes, which are compared when all files have been read.
 func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	m := &captureManifest{}
+	m := &captureManifest{whole: map[string]bool{}}
 	if err := json.NewDecoder(io.LimitReader(body, captureLimit)).Decode(m); err != nil {
 		return &analysis.Fault{Code: "unreadable", What: "the manifest of a capture is damaged", Why: err.Error(), Hint: "the files beside it are read as they are; their hashes are not compared"}
 	}
@@ -212,7 +214,9 @@ func (r *reader) verify() {
 				continue
 			}
 			where := directoryOf(p.path) + s.File
-			r.verifyStep(p, s, byPath[where])
+			if r.verifyStep(p, s, byPath[where]) && s.Status == "done" {
+				p.capture.whole[s.Name] = true
+			}
 			if more := r.instead(p, s, byPath[where], parts[where]); more > 0 {
 				continue // the one that counts ends where the next begins
 			}
@@ -257,13 +261,17 @@ func (r *reader) instead(p *part, s captureStep, a *analysis.Artifact, parts []*
 	return len(more) - 1
 }
 
-func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
+// verifyStep reports whether a file of a step is there and has the hash that it had when it was
+// captured.
+func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) bool {
 	switch {
 	case a == nil:
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
 			What: clip(path.Base(s.File), longestWords) + " is missing", Why: "the manifest of the capture names it, and it is not in the upload",
 			Hint: "upload the archive as leakdiff collect wrote it"})
-	case s.SHA256 == "" || r.recoded[a.Path] || a.SHA256 == s.SHA256 || a.SHA256 == r.joinedSum(a, s.SHA256):
+	case s.SHA256 == "" || r.recoded[a.Path]:
+	case a.SHA256 == s.SHA256 || a.SHA256 == r.joinedSum(a, s.SHA256):
+		return true
 	case a.Truncated:
 		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning,
 			What: "is shorter than when it was captured", Why: "its archive ends inside it: its hash is not that of the manifest", Hint: "upload the whole archive"})
@@ -272,6 +280,7 @@ func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
 			What: "differs from what was captured", Why: "its SHA-256 is " + clip(a.SHA256, 12) + " and the manifest of the capture says " + clip(s.SHA256, 12),
 			Hint: "it was changed or damaged after the capture; upload the archive as leakdiff collect wrote it"})
 	}
+	return false
 }
 
 // joinedSum is the hash that one file of joined fdinfo files has as an artifact, which

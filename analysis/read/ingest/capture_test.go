@@ -28,6 +28,44 @@ func step(name, status, file, at, sha, why string) string {
 	return fmt.Sprintf(`{"step": %q, "status": %q, "file": %q, "at": %q, "ms": 5, "sha256": %q, "error": %q}`, name, status, file, at, sha, why)
 }
 
+// TestABusyProcessLosesNoWatches captures fd a moment after fdinfo, when ten more were open.
+func TestABusyProcessLosesNoWatches(t *testing.T) {
+	const at = "2026-05-21T03:00:00Z"
+	for _, tt := range []struct {
+		name, sum, told string
+		watches         bool
+	}{
+		{"the manifest proves that fdinfo is whole", hexSum([]byte("3 " + hexSum([]byte(fdinfo)) + "\n")), "", true},
+		{"the manifest has another hash", hexSum(nil), "fdinfo holds 1 of 11 descriptors and was left out", false},
+	} {
+		var links strings.Builder
+		for fd := 3; fd < 14; fd++ {
+			target := "socket:[9]"
+			if fd == 3 {
+				target = "anon_inode:inotify"
+			}
+			fmt.Fprintf(&links, "%d -> %s\n", fd, target)
+		}
+		r := run(t, map[string]string{
+			"c/t0/x/fdinfo/3":      fdinfo,
+			"c/t0/x/fd.txt":        links.String(),
+			"c/t0/x/manifest.json": manifest(0, at, step("fdinfo", "done", "fdinfo/", at, tt.sum, ""), step("fd", "done", "fd.txt", at, hexSum([]byte(links.String())), "")),
+		})
+		told := ""
+		for _, p := range r.Problems {
+			if strings.HasPrefix(p.What, "fdinfo holds") {
+				told = p.What
+			}
+		}
+		if len(r.Snapshots) != 1 || told != tt.told {
+			t.Fatalf("%s: %d snapshots, problems %v", tt.name, len(r.Snapshots), r.Problems)
+		}
+		if n := r.Snapshots[0].Totals; n.Descriptors == nil || *n.Descriptors != 11 || (n.Watches != nil) != tt.watches {
+			t.Errorf("%s: totals %+v, want 11 descriptors, watches %t", tt.name, n, tt.watches)
+		}
+	}
+}
+
 func TestAManifestSaysWhoseAndWhenEachKindIs(t *testing.T) {
 	text := dump(5, 6)
 	r := run(t, map[string]string{

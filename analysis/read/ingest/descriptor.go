@@ -42,8 +42,12 @@ func (b *builder) descriptors() {
 	if cut {
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}
-	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
 	source, rows := b.rows(fdinfo, links, listed)
+	counted := fdinfo
+	if links != nil && b.whole("fdinfo") {
+		counted = nil // both are whole, of two moments: the total is that of the rows
+	}
+	b.s.Totals.Descriptors = descriptorTotal(counted, links, listed)
 	b.s.Sockets = b.connections(links, rows)
 	if source == nil {
 		return
@@ -278,7 +282,7 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	if listed != nil {
 		want = max(want, listed.listing.rows.len())
 	}
-	if want-have < 5 || (want-have)*10 < want {
+	if want-have < 5 || (want-have)*10 < want || b.whole("fdinfo") {
 		return false
 	}
 	if !b.reported {
@@ -290,6 +294,13 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 			Hint: "copy /proc/PID/fdinfo again with cp -r; the descriptors are counted from the listing, the watches not at all"})
 	}
 	return true
+}
+
+// whole reports that a manifest proves a step's files to be as they were captured: what others name
+// more was opened at another moment.
+func (b *builder) whole(step string) bool {
+	p := b.g.capture()
+	return p != nil && p.capture.whole[step]
 }
 
 // richest is the best readable listing among those with nearly the most descriptors:

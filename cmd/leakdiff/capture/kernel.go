@@ -17,21 +17,26 @@ import (
 func (v *visit) kernel(ctx context.Context) {
 	pid := v.p.identity.PID
 	file := func(name string) string { return v.c.proc(pid, name) }
+	targets := make(chan listing, 1)
 	infos := v.takeDirectory(ctx, "fdinfo", "fdinfo", v.putFile, hashOfFile, func(ctx context.Context) ([]entry, error) {
-		return v.descriptorFiles(ctx, file("fdinfo"), os.ReadFile)
+		infos, links := v.descriptorFiles(ctx, file("fdinfo"), file("fd"))
+		targets <- links
+		return infos.entries, infos.err
 	})
 	links := v.takeDirectory(ctx, "fd", "fd", v.putLink, targetOfLink, func(ctx context.Context) ([]entry, error) {
-		return v.descriptorFiles(ctx, file("fd"), func(name string) ([]byte, error) {
-			target, err := os.Readlink(name)
-			return []byte(target), err
-		})
+		select {
+		case links := <-targets:
+			return links.entries, links.err
+		case <-ctx.Done(): // reading fdinfo hangs
+			return nil, ctx.Err()
+		}
 	})
-	// This is the number that a reader counts. The links are read a moment later.
+	// This is the number that a reader counts.
 	switch {
 	case len(infos) > 0:
-		v.descriptors, v.links = len(infos), len(links)
+		v.descriptors = len(infos)
 	case len(links) > 0:
-		v.descriptors, v.links = len(links), len(links)
+		v.descriptors = len(links)
 	}
 	v.targets = make(map[int]string, len(links))
 	for _, e := range links {

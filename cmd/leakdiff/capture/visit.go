@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,8 +34,6 @@ type visit struct {
 	// The counts are for the line for people, -1 if unknown.
 	goroutines, descriptors, watches int
 	failed                           int
-	// links is the number of descriptors in fd/, which is read after fdinfo/.
-	links int
 	// targets are the targets in fd/ by descriptor.
 	targets map[int]string
 	// quit is true if the process got SIGQUIT.
@@ -158,9 +157,6 @@ func (v *visit) line() string {
 	}{{v.goroutines, "goroutine", "goroutines"}, {v.descriptors, "descriptor", "descriptors"}, {v.watches, "watch", "watches"}} {
 		if part.n >= 0 {
 			parts = append(parts, wording.Plural(part.n, part.one, part.many))
-		}
-		if part.one == "descriptor" && v.links > 0 && v.links != part.n {
-			parts[len(parts)-1] += fmt.Sprintf(" (a moment later %d)", v.links)
 		}
 	}
 	if v.endedAsAsked() {
@@ -442,31 +438,60 @@ func numbered(dir string) ([]int, error) {
 	return out, nil
 }
 
-// descriptorFiles reads fdinfo/ or fd/ one file after the other: an archiver would trust
-// the size 0 of procfs. It leaves out descriptors that are closed meanwhile.
-func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(string) ([]byte, error)) ([]entry, error) {
-	fds, err := numbered(dir)
-	if err != nil {
-		return nil, err
+// listing is what was read of a directory, with the error that ended it.
+type listing struct {
+	entries []entry
+	size    int
+	err     error
+}
+
+// add reads one file. It returns false for a descriptor that is closed meanwhile. After an error
+// nothing more is read.
+func (l *listing) add(fd int, read func(string) ([]byte, error), dir string) bool {
+	if l.err != nil {
+		return true
 	}
-	var out []entry
-	total := 0
-	for _, fd := range fds {
+	name := strconv.Itoa(fd)
+	text, err := read(filepath.Join(dir, name))
+	switch {
+	case err != nil && gone(err) == errGone:
+		return false
+	case err != nil:
+		l.err = withoutPath(err)
+		return true
+	}
+	if l.size += len(text); l.size > maxFile {
+		l.err = errTooLong
+		return true
+	}
+	l.entries = append(l.entries, entry{name, text})
+	return true
+}
+
+// descriptorFiles reads fdinfo/ and fd/ in one pass, number by number: read one after the other, the two
+// of a busy process differ by what was opened and closed meanwhile. Each file is read by itself, for
+// an archiver would trust the size 0 of procfs.
+func (v *visit) descriptorFiles(ctx context.Context, fdinfo, fd string) (infos, links listing) {
+	fds, err := numbered(fdinfo)
+	if infos.err = err; err != nil {
+		fds, links.err = numbered(fd)
+	}
+	for i, n := range fds {
 		if ctx.Err() != nil {
-			return out, fmt.Errorf("%d of %d were read within %s", len(out), len(fds), v.c.cfg.Budget)
+			late := fmt.Errorf("%d of %d were read within %s", i, len(fds), v.c.cfg.Budget)
+			infos.err, links.err = cmp.Or(infos.err, late), cmp.Or(links.err, late)
+			return infos, links
 		}
-		name := strconv.Itoa(fd)
-		text, err := read(filepath.Join(dir, name))
-		if err != nil {
-			if gone(err) == errGone {
-				continue
-			}
-			return out, withoutPath(err)
+		before := infos
+		if infos.add(n, os.ReadFile, fdinfo) && !links.add(n, readLink, fd) {
+			infos = before
 		}
-		if total += len(text); total > maxFile {
-			return out, errTooLong
-		}
-		out = append(out, entry{name, text})
 	}
-	return out, nil
+	return infos, links
+}
+
+// readLink returns the target of a link.
+func readLink(name string) ([]byte, error) {
+	target, err := os.Readlink(name)
+	return []byte(target), err
 }
