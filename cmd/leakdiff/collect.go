@@ -29,7 +29,7 @@ type collectCommand struct {
 	Count   int           `help:"Number of rounds; --until counts none." default:"10"`
 	Output  string        `short:"o" help:"Archive to write, - for standard output. It is written as FILE.partial and renamed at the end." placeholder:"FILE" default:"leakdiff-capture.tar.gz"`
 
-	Until   string        `help:"Capture until the report over the rounds has this verdict, as --fail-on of report (leaking, saturated, suspicious or grew), or a process has more than this: 'rss>2GiB', 'goroutines>5000', also threads, descriptors, watches. --every is the time to the second round; it grows by half with each, up to 10 minutes." default:"" placeholder:"GOAL"`
+	Until   string        `help:"Capture until the report over the rounds has this verdict, as --fail-on of report (leaking, saturated, suspicious or grew), and has it still after a quarter more time (a full limit and what the runtime marks need none), or a process has more than this: 'rss>2GiB', 'goroutines>5000', also threads, descriptors, watches. --every is the time to the second round; it grows by half with each, up to 10 minutes." default:"" placeholder:"GOAL"`
 	Max     time.Duration `help:"With --until: end after this time." default:"2h"`
 	MaxSize string        `help:"With --until: the most that the rounds may take on the disk. Above it, and above 60 rounds, those between the first and the last are dropped evenly." default:"1GiB"`
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
@@ -81,8 +82,33 @@ func (g goal) reached(r *report.Report) bool {
 	return false
 }
 
-// reaches reports whether a report has what --until waits for.
-func reaches(until string, all report.Report) bool {
-	g, ok := goalOf(until)
-	return ok && g.reached(&all)
+// atOnce reports that what was reached needs no second look: a quantity, a limit that is full, and
+// what the runtime itself calls leaked.
+func (g goal) atOnce(r *report.Report) bool {
+	return g.verdict == "" || slices.ContainsFunc(r.Series, func(s report.Series) bool {
+		return slices.ContainsFunc(s.Findings, func(f report.Finding) bool { return f.Verdict == analysis.Saturated || f.Marked() })
+	})
+}
+
+// standing is a verdict that was reached and not yet told. Whoever looks after each capture looks
+// often, and growth that ends by itself is called a leak at one of the looks: it is told when it
+// still stands a quarter of the time later that the captures spanned (statistics.md, R16).
+type standing struct {
+	// Due is the time of the first capture with which it is told, zero where nothing is reached.
+	Due time.Time `json:"due,omitzero"`
+}
+
+// look takes the report over captures from first to last, and reports whether the goal is to be told.
+func (s *standing) look(g goal, r *report.Report, first, last time.Time) bool {
+	switch {
+	case !g.reached(r):
+		*s = standing{}
+		return false
+	case g.atOnce(r):
+		return true
+	case s.Due.IsZero():
+		s.Due = last.Add(last.Sub(first) / 4)
+		return false
+	}
+	return !last.Before(s.Due)
 }

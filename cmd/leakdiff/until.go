@@ -68,6 +68,7 @@ func (c *collectCommand) collectUntil(ctx context.Context, m *Main, cfg capture.
 	defer locked.Close()
 	collectAt(reportPercent)
 	u := untilVerdict{collectCommand: c, cfg: cfg, rounds: rounds, bytes: bytes}
+	u.goal, _ = goalOf(c.Until)
 	why, err := u.run(ctx, session)
 	if u.taken == 0 {
 		os.Remove(rounds.dir)
@@ -105,11 +106,15 @@ func (c *collectCommand) collectUntil(ctx context.Context, m *Main, cfg capture.
 		return err
 	}
 	after := wording.Plural(u.taken, "round", "rounds")
-	if reaches(c.Until, *u.said) {
+	if why == "" {
 		cfg.Say(fmt.Sprintf("%s after %s", c.Until, after))
 		return nil
 	}
-	cfg.Say(fmt.Sprintf("not %s after %s: %s", c.Until, after, why))
+	if due := u.standing.Due; !due.IsZero() {
+		cfg.Say(fmt.Sprintf("%s after %s, and too short to tell: it must stand until %s, as growth that ends is called so for a while: %s", c.Until, after, due.UTC().Format("15:04:05"), why))
+	} else {
+		cfg.Say(fmt.Sprintf("not %s after %s: %s", c.Until, after, why))
+	}
 	return &statusError{status: exitNotReached}
 }
 
@@ -178,7 +183,9 @@ type untilVerdict struct {
 	// files counts the evidence of all rounds.
 	files int
 	// said is the report over all rounds, nil if it was not made.
-	said *report.Report
+	said     *report.Report
+	goal     goal
+	standing standing
 }
 
 // run captures until the verdict is reached, which it says by an empty reason, or returns why
@@ -207,7 +214,7 @@ func (u *untilVerdict) run(ctx context.Context, session *capture.Session) (why s
 			return "it was ended by a signal", nil
 		case err != nil:
 			return "the rounds could not be read", err
-		case reaches(u.Until, *u.said):
+		case u.reached():
 			return "", nil
 		case sum.Captures == 0 && len(u.Name) == 0:
 			return "no process is left to capture", nil
@@ -225,6 +232,12 @@ func (u *untilVerdict) run(ctx context.Context, session *capture.Session) (why s
 		}
 		interval = nextInterval(interval, u.Every)
 	}
+}
+
+// reached reports whether the goal is reached and stands.
+func (u *untilVerdict) reached() bool {
+	taken := u.rounds.captures
+	return u.standing.look(u.goal, u.said, taken[0].at, taken[len(taken)-1].at)
 }
 
 // judge drops what is too much, and makes the report over what is left.

@@ -52,7 +52,8 @@ type watchCommand struct {
 // Help is printed below the flags.
 func (*watchCommand) Help() string {
 	return `Each target is captured by itself: one that hangs delays no other. After each capture the report over all that are kept of the target
-decides. When its verdict begins, the captures are sent and the link is printed, once, until three reports in a row were without it. Reports over
+decides. When its verdict stands for a quarter of the time longer that led to it (a full limit and what the runtime marks at once), the captures are
+sent and the link is printed, once, until three reports in a row were without it. Reports over
 fewer than 4 captures (2 with --until suspicious or grew), or over much fewer than the verdict was told from, do not count for that. What was
 told stands in the directory: a watch that is killed and started again tells nothing twice, and sends what the server did not take.
 A --case that does not exist, and a key or token that may not write, is refused at the start. Where the server refuses captures
@@ -410,8 +411,9 @@ func (w *watched) judge(ctx context.Context) error {
 	}
 	captures := len(w.ring.captures)
 	last := w.ring.captures[captures-1].at
-	reached := reaches(w.Until, *said)
 	before := w.state
+	until, _ := goalOf(w.Until)
+	reached := w.state.Standing.look(until, said, w.ring.captures[0].at, last) || w.state.Told && until.reached(said)
 	if reached {
 		w.state.Clear, w.state.Captures = 0, captures
 	}

@@ -21,6 +21,8 @@ type watchState struct {
 	// it. Clear counts those.
 	Told  bool `json:"told"`
 	Clear int  `json:"clear,omitempty"`
+	// Standing is a verdict that was seen and not yet told.
+	Standing standing `json:"standing,omitzero"`
 	// Captures is how many captures the last report with the verdict was over.
 	Captures int `json:"captures,omitempty"`
 	// Pending is a push that the server has not answered, nil for none.

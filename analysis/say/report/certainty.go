@@ -36,7 +36,7 @@ const fewDumps = 3
 func (d *diagnosing) growth(l answer) *Certainty {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
 	switch {
-	case l.finding.marked():
+	case l.finding.Marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case c.State == Leaks && c.Followed:
 		word, reason := x.sure()

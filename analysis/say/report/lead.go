@@ -222,8 +222,8 @@ func (f *Finding) markedOf() (n int) {
 	return n
 }
 
-// marked reports that the runtime itself called the members leaked.
-func (f *Finding) marked() bool {
+// Marked reports that the runtime itself called the members leaked.
+func (f *Finding) Marked() bool {
 	return slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Rule == "leaked_mark" })
 }
 

@@ -97,7 +97,7 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 			}
 		}
 		return "", ""
-	case l.finding.marked():
+	case l.finding.Marked():
 		return "", "The runtime marked them as leaked: nothing that can still run can wake them."
 	case !c.Followed && l.life != nil && l.life.Followed > 0:
 		return d.followed(s, l.life, last)

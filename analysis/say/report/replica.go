@@ -164,7 +164,7 @@ func (r *Report) acquitAged() {
 		s := &r.Series[i]
 		aged := map[string]bool{}
 		s.Findings = slices.DeleteFunc(s.Findings, func(f Finding) bool {
-			if f.Verdict != analysis.Suspicious || f.marked() {
+			if f.Verdict != analysis.Suspicious || f.Marked() {
 				return false
 			}
 			for _, print := range f.Families {

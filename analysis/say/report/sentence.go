@@ -30,11 +30,11 @@ func (d *diagnosing) wordings(l answer) []string {
 	switch {
 	case s.lost(f, x):
 		return []string{fmt.Sprintf("%s%s went on with fewer goroutines than before", x.words(c.N), of)}
-	case len(s.Snapshots) == 1 && f.marked():
+	case len(s.Snapshots) == 1 && f.Marked():
 		return d.markedAlone(l, of)
 	case len(s.Snapshots) == 1:
 		return aged(x, of, c.N)
-	case f.marked() && c.N <= c.From:
+	case f.Marked() && c.N <= c.From:
 		n := f.markedOf()
 		return []string{fmt.Sprintf("%s%s %s leaked: the runtime marked %s", x.words(n), of, wording.Fit(n, "is", "are"), wording.Fit(n, "it", "them"))}
 	case c.Closed && c.State != NoLeak && x.began != "started":
