@@ -173,9 +173,13 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 		of := named(&m.in.Report.Series[l.Series])
 		switch {
 		case k == 0 && d.Holder != "":
-			cell.Cause, cell.Role = true, "likely cause"
-			if d.Cause != nil && d.Cause.Word == "certain" {
+			cell.Cause, cell.Role = true, "started by"
+			switch {
+			case d.Cause == nil:
+			case d.Cause.Word == "certain":
 				cell.Role = "cause"
+			case d.Cause.Word == "likely":
+				cell.Role = "likely cause"
 			}
 			if several {
 				cell.Role += ", " + of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
@@ -15,7 +16,7 @@ import (
 
 // Certainty is how sure something is, with the reason.
 type Certainty struct {
-	// Word is certain, likely, possible, open, or unknown where the captures cannot show it.
+	// Word is certain, likely, possible, open, ended, or unknown where the captures cannot show it.
 	Word   string `json:"word"`
 	Reason string `json:"reason"`
 }
@@ -27,20 +28,29 @@ const (
 	possible = "possible"
 	open     = "open"
 	unknown  = "unknown"
+	ended    = "ended"
 )
 
 // fewDumps is up to how many dumps are too few to tell a leak from a queue by themselves.
 const fewDumps = 3
 
-// growth is how sure the growth is, by the rule that decided.
+// growth is how sure the growth is, by the rule that decided, and that captures lie close together.
 func (d *diagnosing) growth(l answer) *Certainty {
+	out := d.decided(l)
+	if out.Word != ended {
+		out.Reason += d.clustered(&d.r.Series[l.series])
+	}
+	return out
+}
+
+func (d *diagnosing) decided(l answer) *Certainty {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
 	switch {
 	case l.finding.Marked():
 		return &Certainty{certain, "marked by the runtime"}
 	case c.State == Leaks && c.Followed:
 		word, reason := x.sure()
-		return &Certainty{word, reason}
+		return &Certainty{word, reason + d.young(l)}
 	case c.State == Leaks && l.life != nil && l.life.Followed > 0:
 		return &Certainty{likely, "by those that could be followed"}
 	case c.State == Leaks:
@@ -50,10 +60,10 @@ func (d *diagnosing) growth(l answer) *Certainty {
 	case c.State == NoLeak:
 		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
 	case c.State == GrewOnce && c.Followed:
-		word, reason := x.sure()
-		return &Certainty{word, reason + ", and no more came"}
+		_, reason := x.sure()
+		return &Certainty{ended, "no more came, " + reason}
 	case c.State == Fixed:
-		return &Certainty{certain, fmt.Sprintf("it grew in %s and does not in %s", l.finding.fix().Before, l.finding.fix().After)}
+		return &Certainty{ended, fmt.Sprintf("it grew in %s and does not in %s", l.finding.fix().Before, l.finding.fix().After)}
 	case c.State == MayLeak:
 		return &Certainty{possible, d.undecided(s, l.finding)}
 	case c.State == Replaced:
@@ -66,6 +76,65 @@ func (d *diagnosing) growth(l answer) *Certainty {
 		return &Certainty{open, "by counts alone"}
 	}
 	return &Certainty{open, "by counts alone, and over too few captures"}
+}
+
+// deadPeer is how long the kernel sends again what a peer does not acknowledge, with the usual 15 of
+// net.ipv4.tcp_retries2: 924.6 s (tcp(7), ip-sysctl of the kernel). A call without a deadline to a
+// peer that is gone ends then. shortWindow is up to how long nothing may end and yet be no leak.
+const (
+	deadPeer    = 15*time.Minute + 24*time.Second
+	shortWindow = time.Hour
+)
+
+// young says of a leak that nobody has lived long enough to tell it from calls that end by
+// themselves (statistics.md, R18), "" where somebody has or where no times are known.
+func (d *diagnosing) young(l answer) string {
+	s, c := &d.r.Series[l.series], &l.claims
+	if c.Ended > 0 || c.First < 0 || c.Since < 0 || c.Before {
+		return ""
+	}
+	from, since, last := d.snapshot(s, c.First).CapturedAt, d.snapshot(s, c.Since).CapturedAt, d.snapshot(s, c.Last).CapturedAt
+	if from == nil || since == nil || last == nil {
+		return ""
+	}
+	window, lead := last.Sub(*from), s.lead(l.finding)
+	if c.Since > 0 {
+		if at := d.snapshot(s, c.Since-1).CapturedAt; at != nil {
+			from = at // nobody who came is older
+		}
+	}
+	switch oldest := last.Sub(*from); {
+	case lead != nil && lead.Kind == analysis.KindGoroutine && 2*lead.States["IO wait"] > lead.Counts.Last() && oldest < deadPeer:
+		return fmt.Sprintf(", and none that came is older than %s: a call to a dead peer ends after 15 min 24 s (tcp_retries2), so one capture at %s decides",
+			wording.Duration(oldest), wording.Clock(since.Add(deadPeer+time.Minute).Truncate(time.Minute)))
+	case window < shortWindow && (lead == nil || lead.OldestWait == nil || time.Duration(*lead.OldestWait)*time.Minute <= window):
+		return ", and nothing ended so far"
+	}
+	return ""
+}
+
+// clustered says that three quarters of at least 4 captures lie within a tenth of their time, "" where
+// they do not: they look at one moment, and show little of what goes on.
+func (d *diagnosing) clustered(s *Series) string {
+	var times []time.Time
+	for i := range s.Snapshots {
+		if at := d.snapshot(s, i).CapturedAt; at != nil {
+			times = append(times, *at)
+		}
+	}
+	n := len(times)
+	if n < 4 || n < len(s.Snapshots) {
+		return ""
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	for k := n - 1; 4*k >= 3*n; k-- {
+		for i := 0; i+k <= n; i++ {
+			if within := times[i+k-1].Sub(times[i]); 10*within <= times[n-1].Sub(times[0]) {
+				return fmt.Sprintf(", and %d of %d captures lie within %s", k, n, wording.Duration(within))
+			}
+		}
+	}
+	return ""
 }
 
 // gaugeOf is the gauge of the program that may be the load of what grew, "" without one.
@@ -132,7 +201,8 @@ func (d *diagnosing) started(l answer, holder string) bool {
 	return o != nil && slices.ContainsFunc(o.Holders, func(h HolderOf) bool { return h.Role == analysis.CreatedBy && shortRole(h.Type) == holder })
 }
 
-// cause is how sure the cause is.
+// cause is how sure the cause is. Who started the members is where they began, and the cause only
+// where more than that points to it.
 func (d *diagnosing) cause(l answer) *Certainty {
 	s := &d.r.Series[l.series]
 	if l.queue != nil {
@@ -158,6 +228,16 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if p := l.claims.Opener; p != nil {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
+	out := d.origin(l)
+	if out.Word == open && likeness(l.finding) != nil {
+		out.Word, out.Reason = likely, out.Reason+", and a known leak has this stack and growth"
+	}
+	return out
+}
+
+// origin is where the members began, which the captures may not show.
+func (d *diagnosing) origin(l answer) *Certainty {
+	s := &d.r.Series[l.series]
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
 		if s.lead(l.finding) == nil || !hasStack(s.lead(l.finding)) {
 			return &Certainty{unknown, "the listing shows no code"}
@@ -169,9 +249,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 			if h.Role == analysis.CreatedBy && h.N > 0 && !family.OfStandardLibrary(h.Type) {
 				lead := s.lead(l.finding) // a group has one creator; of the holders the small ones are left out
 				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all && (lead == nil || lead.CreatedBy != h.Type) {
-					return &Certainty{likely, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
+					return &Certainty{open, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
 				}
-				return &Certainty{likely, "started by " + shortRole(h.Type)}
+				return &Certainty{open, "started by " + shortRole(h.Type)}
 			}
 		}
 	}
@@ -182,7 +262,7 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		return &Certainty{unknown, "the listing shows no code"}
 	}
 	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
-		return &Certainty{likely, "started by " + shortRole(last.Function)}
+		return &Certainty{open, "started by " + shortRole(last.Function)}
 	}
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
 }

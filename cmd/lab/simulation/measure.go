@@ -14,6 +14,8 @@ type Score struct {
 	Runs     int
 	// Levels count the runs by what is said of the subject.
 	Levels [Leaking + 1]int
+	// Words count them by the verdict, "" for none.
+	Words map[string]int
 	// Rising counts the runs of leaks whose families have at least 3 members more at the end,
 	// RisingNamed those of them that are at least named. Recovered counts subjects
 	// that are called leaking and said to have ended.
@@ -112,7 +114,7 @@ func (l Lab) each(n int, work func(k int, dir string) error) error {
 }
 
 func (l Lab) score(c Class, runs, n int, dir string) (Score, error) {
-	score := Score{Class: c, Captures: n}
+	score := Score{Class: c, Captures: n, Words: map[string]int{}}
 	for run := range runs {
 		s := c.Series(l.Seed, run, n)
 		a, err := s.Run(l.Binary, dir, n)
@@ -137,6 +139,11 @@ func (score *Score) add(s *Series, a Answer) {
 		}
 	}
 	score.Levels[a.Level]++
+	word := a.Verdict
+	if a.Level == Silent {
+		word = ""
+	}
+	score.Words[word]++
 	if score.Class.Leak && s.rose(len(s.Counts)) {
 		score.Rising++
 		if a.Level >= Named {
@@ -168,8 +175,9 @@ type Turns struct {
 	// later prefix, Softer those in which it is suspicious and nothing says that it leaked.
 	Back, Softer int
 	// Later counts the prefixes after the first at which the subject is leaking, Flips those of
-	// them at which it is neither leaking nor stopped. Ever counts the runs with such a first.
-	Later, Flips, Ever int
+	// them at which it is neither leaking nor stopped. Ever counts the runs with such a first, Told
+	// those in which it stands for a quarter of the time longer that led to it, as --until asks.
+	Later, Flips, Ever, Told int
 	// Pairs counts the runs whose subject rose by 3 or more between the first two captures,
 	// PairsNamed those of them that are named.
 	Pairs, PairsNamed int
@@ -195,7 +203,7 @@ func (l Lab) Prefixes(classes []Class, runs int) ([]Turns, error) {
 
 func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 	t.Runs++
-	leaked, back, softer := false, false, false
+	leaked, back, softer, told, due := false, false, false, false, 0.0
 	for k := 2; k <= len(s.Counts); k++ {
 		a, err := answer(k)
 		if err != nil {
@@ -220,6 +228,13 @@ func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 				t.Flips++
 			}
 		}
+		if at := s.at(k - 1); a.Level < Leaking {
+			due = 0
+		} else if due == 0 {
+			due = at + (at-s.at(0))/4
+		} else {
+			told = told || at >= due
+		}
 		switch {
 		case a.Level == Leaking:
 			leaked = true
@@ -237,6 +252,9 @@ func (t *Turns) add(s *Series, answer func(k int) (Answer, error)) error {
 	}
 	if leaked {
 		t.Ever++
+	}
+	if told {
+		t.Told++
 	}
 	return nil
 }

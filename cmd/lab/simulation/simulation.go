@@ -101,6 +101,9 @@ func (c Class) Series(seed uint64, run, n int) *Series {
 	return s
 }
 
+// at is the time of a capture, in seconds.
+func (s *Series) at(k int) float64 { return s.world.times[k] }
+
 func hash(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range []byte(name) {

@@ -159,29 +159,42 @@ func TestMeansCountEveryClassAlike(t *testing.T) {
 	}
 }
 
+func TestAVerdictIsWorthTheShareOfLeaksAmongItsSubjects(t *testing.T) {
+	score := func(leak bool, leaking, runs int) Score {
+		return Score{Class: Class{Leak: leak}, Runs: runs, Words: map[string]int{"leaking": leaking, "": runs - leaking}}
+	}
+	scores := []Score{score(true, 10, 10), score(true, 4, 10), score(false, 0, 10), score(false, 4, 20)} // leaking: .7 of the leaks, .1 of the benign
+	for word, want := range map[string][2]float64{"leaking": {0.875, 0.4}, "": {0.25, 0.6}} {
+		if worth, given := Worth(scores, word); math.Abs(worth-want[0]) > 1e-9 || math.Abs(given-want[1]) > 1e-9 {
+			t.Errorf("%q: worth %v, given to %v, want %v", word, worth, given, want)
+		}
+	}
+}
+
 func TestTurnsCountWhatTakesAProofBack(t *testing.T) {
-	s := &Series{Counts: []int{0, 5, 10, 15, 20, 25}, Marks: []string{"x"}}
+	s := &Series{Counts: []int{0, 5, 10, 15, 20, 25}, Marks: []string{"x"}, world: &world{times: []float64{0, 1, 2, 3, 4, 5}}}
 	answers := func(list ...Answer) func(int) (Answer, error) {
 		return func(k int) (Answer, error) { return list[k-2], nil }
 	}
 	leaking, suspicious, grew := Answer{Level: Leaking}, Answer{Level: Suspicious}, Answer{Level: Named, Verdict: "grew"}
 	for _, tc := range []struct {
-		name                       string
-		answers                    []Answer
-		back, softer, flips, later int
+		name                             string
+		answers                          []Answer
+		back, softer, flips, later, told int
 	}{
-		{"stays", []Answer{grew, suspicious, leaking, leaking, leaking}, 0, 0, 0, 2},
-		{"grew again", []Answer{grew, leaking, leaking, grew, leaking}, 1, 0, 1, 3},
-		{"stable again", []Answer{grew, leaking, leaking, leaking, {}}, 1, 0, 1, 3},
-		{"suspicious again", []Answer{grew, leaking, leaking, leaking, suspicious}, 0, 1, 1, 3},
-		{"suspicious, and says that it leaked", []Answer{grew, leaking, leaking, leaking, {Level: Suspicious, WasLeaking: true}}, 0, 0, 1, 3},
-		{"stopped", []Answer{grew, leaking, leaking, leaking, {Level: Named, Verdict: "stopped"}}, 0, 0, 0, 3},
+		{"stays", []Answer{grew, suspicious, leaking, leaking, leaking}, 0, 0, 0, 2, 1},
+		{"grew again", []Answer{grew, leaking, leaking, grew, leaking}, 1, 0, 1, 3, 1},
+		{"stable again", []Answer{grew, leaking, leaking, leaking, {}}, 1, 0, 1, 3, 1},
+		{"suspicious again", []Answer{grew, leaking, leaking, leaking, suspicious}, 0, 1, 1, 3, 1},
+		{"suspicious, and says that it leaked", []Answer{grew, leaking, leaking, leaking, {Level: Suspicious, WasLeaking: true}}, 0, 0, 1, 3, 1},
+		{"never stands", []Answer{grew, leaking, grew, leaking, grew}, 1, 0, 2, 3, 0},
+		{"stopped", []Answer{grew, leaking, leaking, leaking, {Level: Named, Verdict: "stopped"}}, 0, 0, 0, 3, 1},
 	} {
 		var turns Turns
 		if err := turns.add(s, answers(tc.answers...)); err != nil {
 			t.Fatal(err)
 		}
-		if turns.Back != tc.back || turns.Softer != tc.softer || turns.Flips != tc.flips || turns.Later != tc.later || turns.Ever != 1 || turns.PairsNamed != 1 || turns.Prefixes != 3 {
+		if turns.Back != tc.back || turns.Softer != tc.softer || turns.Flips != tc.flips || turns.Later != tc.later || turns.Ever != 1 || turns.Told != tc.told || turns.PairsNamed != 1 || turns.Prefixes != 3 {
 			t.Errorf("%s: %+v", tc.name, turns)
 		}
 	}

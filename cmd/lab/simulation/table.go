@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -115,6 +116,7 @@ func Table(w io.Writer, seed uint64, columns [][]Score, turns []Turns) {
 		}
 	}
 	means(w, columns)
+	worth(w, columns)
 	if turns != nil {
 		turnTable(w, turns)
 	}
@@ -202,6 +204,45 @@ func means(w io.Writer, columns [][]Score) {
 	}
 }
 
+// words are the verdicts of a subject, from the one that accuses most.
+var words = []string{"leaking", "suspicious", "stopped", "grew", "new", "scaling", ""}
+
+// Worth is the share of leaks among the subjects with a verdict, where leaks are as frequent as what
+// is benign and each class as every other. Given is the share of all subjects that have it.
+func Worth(scores []Score, word string) (worth, given float64) {
+	var share, classes [2]float64
+	for _, s := range scores {
+		if s.Class.outside {
+			continue
+		}
+		k := 0
+		if s.Class.Leak {
+			k = 1
+		}
+		classes[k]++
+		share[k] += float64(s.Words[word]) / float64(max(1, s.Runs))
+	}
+	benign, leaks := share[0]/max(1, classes[0]), share[1]/max(1, classes[1])
+	return leaks / (leaks + benign), (leaks + benign) / 2
+}
+
+// worth prints what each verdict was worth.
+func worth(w io.Writer, columns [][]Score) {
+	fmt.Fprintf(w, "\n%-40s", "of 100 with the verdict, leaks (given to)")
+	for _, column := range columns {
+		fmt.Fprintf(w, "%22d", column[0].Captures)
+	}
+	fmt.Fprintln(w)
+	for _, word := range words {
+		fmt.Fprintf(w, "%-40s", cmp.Or(word, "none"))
+		for _, column := range columns {
+			share, given := Worth(column, word)
+			fmt.Fprintf(w, "%22s", fmt.Sprintf("%.0f (%.1f %%)", 100*share, 100*given))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 // turnTable prints what prefixes show, for the classes of leaks.
 func turnTable(w io.Writer, turns []Turns) {
 	fmt.Fprintf(w, "\nprefixes of series of %d captures: turns back / to suspicious without a word; named at 2 (%s), from 4 on (%.2f); flips among prefixes after the first \"leaking\"\n", prefixCaptures, "all", barNamed)
@@ -209,7 +250,7 @@ func turnTable(w io.Writer, turns []Turns) {
 	var accused []string
 	for _, t := range turns {
 		if !t.Class.Leak {
-			if innocent.Runs, innocent.Ever = innocent.Runs+t.Runs, innocent.Ever+t.Ever; t.Ever > 0 {
+			if innocent.Runs, innocent.Ever, innocent.Told = innocent.Runs+t.Runs, innocent.Ever+t.Ever, innocent.Told+t.Told; t.Ever > 0 {
 				accused = append(accused, fmt.Sprintf("%s %d", t.Class.Name, t.Ever))
 			}
 			continue
@@ -227,7 +268,7 @@ func turnTable(w io.Writer, turns []Turns) {
 		all.Prefixes, all.PrefixesNamed = all.Prefixes+t.Prefixes, all.PrefixesNamed+t.PrefixesNamed
 	}
 	fmt.Fprintf(w, "%-23s %2d / %2d of %2d; %3d of %3d, %4d of %4d; %3d of %3d (at most %.2f)\n", "all", all.Back, all.Softer, all.Runs, all.PairsNamed, all.Pairs, all.PrefixesNamed, all.Prefixes, all.Flips, all.Later, barFlips)
-	fmt.Fprintf(w, "benign series that are leaking at some prefix: %d of %d (at most %.2f): %s\n", innocent.Ever, innocent.Runs, barEver, strings.Join(accused, ", "))
+	fmt.Fprintf(w, "benign series that are leaking at some prefix: %d of %d (at most %.2f), and stand: %d: %s\n", innocent.Ever, innocent.Runs, barEver, innocent.Told, strings.Join(accused, ", "))
 }
 
 // prefixCaptures is the length of the series whose prefixes are run.
