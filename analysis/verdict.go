@@ -187,4 +187,7 @@ type Life struct {
 	// RenewedAt is the last snapshot of which, as of all before it, no member is left: none
 	// is older. It is nil where some stay.
 	RenewedAt *int `json:"renewed_at,omitempty"`
+	// StandsSince is the first snapshot since which nobody came or left, of members that were
+	// replaced before. It is nil where they still are, or never were.
+	StandsSince *int `json:"stands_since,omitempty"`
 }

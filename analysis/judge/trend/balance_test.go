@@ -154,3 +154,29 @@ func TestMembersAreRenewedOnlyWhereAllAreReplacedTwice(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWasReplacedStandsFromTheTwoIntervalsOnInWhichNobodyMoved(t *testing.T) {
+	for _, tt := range []struct {
+		name, counts string
+		want         int // the snapshot, -1 for none
+	}{
+		{"replaced, then the same for two intervals", churning("20 20 20") + " 901-940 901-940 901-940", 3},
+		{"one interval is too short", churning("20 20 20 20") + " 901-940 901-940", -1},
+		{"one more comes at the end", churning("20 20 20") + " 901-940 901-940 901-941", -1},
+		{"one is replaced at the end", churning("20 20 20") + " 901-940 901-940 902-941", -1},
+		{"they never moved", "1-20 1-20 1-20 1-20", -1},
+		{"they only came before", "1-5 1-10 1-20 1-20 1-20", -1},
+		{"some left in half of the intervals before", "1-20 5-20 5-24 5-24 5-24", 2},
+		{"some left in fewer", "1-20 5-20 5-24 5-28 5-28 5-28", -1},
+		{"five stand", churning("9 9 9") + " 901-905 901-905 901-905", 3},
+		{"four are too few", churning("9 9 9") + " 901-904 901-904 901-904", -1},
+	} {
+		got := -1
+		if at := only(tt.counts).series(t).parts[onlyFamily].standsSince(); at != nil {
+			got = *at
+		}
+		if got != tt.want {
+			t.Errorf("%s: stands since %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}

@@ -251,6 +251,7 @@ func (j *judgement) result() analysis.Judgement {
 	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
 	if judged.Life != nil {
 		judged.Life.RenewedAt = p.renewedAt()
+		judged.Life.StandsSince = p.standsSince()
 		judged.Life.Had, judged.Life.Kept = p.kept()
 	}
 	for _, e := range judged.Evidence {

@@ -39,6 +39,36 @@ func (p *part) renewedAt() *int {
 	return at
 }
 
+// standsSince is the first snapshot of the last run since which nobody came or left, for two intervals
+// at least, where somebody left in half of the intervals before it. It is nil otherwise.
+func (p *part) standsSince() *int {
+	run := p.lastRun()
+	if p.tracking == nil || len(run) < 3 || run[len(run)-1].count < fewestRenewed {
+		return nil
+	}
+	common := func(k int) int { // of point k and the one before
+		if !p.tracking.complete[run[k-1].index] || !p.tracking.complete[run[k].index] {
+			return -1
+		}
+		return p.tracking.common(run[k-1].index, run[k].index)
+	}
+	at := len(run) - 1
+	for at > 0 && run[at].count == run[at-1].count && common(at) == run[at].count {
+		at--
+	}
+	left := 0
+	for k := 1; k <= at; k++ {
+		if n := common(k); n >= 0 && n < run[k-1].count {
+			left++
+		}
+	}
+	if at > len(run)-3 || left == 0 || 2*left < at {
+		return nil
+	}
+	index := run[at].index
+	return &index
+}
+
 // measureRenewal finds a family whose members are all replaced at a level: the count may have
 // risen to it, but nobody stays. None is left of at least half of the snapshots, and the counts
 // of as many are level.

@@ -175,6 +175,9 @@ func (d *diagnosing) holder(l answer) string {
 		h := &l.queue.Holders[0]
 		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
 	}
+	if f, x := d.stoppedBefore(l); f != nil {
+		return x.all()
+	}
 	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
 		return ""
 	}
@@ -229,10 +232,49 @@ func (d *diagnosing) cause(l answer) *Certainty {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
 	out := d.origin(l)
+	if f, x := d.stoppedBefore(l); f != nil {
+		return &Certainty{likely, fmt.Sprintf("%s stand since %s, and then this began", x.words(f.Counts.Last()), d.label(s, *f.Life.StandsSince))}
+	}
 	if out.Word == open && likeness(l.finding) != nil {
 		out.Word, out.Reason = likely, out.Reason+", and a known leak has this stack and growth"
 	}
 	return out
+}
+
+// stoppedBefore is the largest family whose members stand since the interval in which an answer began
+// whose goroutines wait for each other, and were replaced before (statistics.md, R19). It is nil
+// without one. Its name stands beside it.
+func (d *diagnosing) stoppedBefore(l answer) (*Family, *subject) {
+	s, lead := &d.r.Series[l.series], d.r.Series[l.series].lead(l.finding)
+	if lead == nil || l.claims.Since < 0 || l.claims.Before || !waitsForOthers(lead) {
+		return nil, nil
+	}
+	var out *Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if f.Kind != lead.Kind || f.Life == nil || f.Life.StandsSince == nil || slices.Contains(l.finding.Families, f.Fingerprint) {
+			continue
+		}
+		if apart := *f.Life.StandsSince - l.claims.Since; apart >= -1 && apart <= 1 && (out == nil || f.Counts.Last() > out.Counts.Last()) {
+			out = f
+		}
+	}
+	if out == nil {
+		return nil, nil
+	}
+	x := s.nameOf(d.nouns, out, &Finding{Families: []string{out.Fingerprint}})
+	return out, &x
+}
+
+// waitsForOthers reports goroutines of which most wait for a lock, a channel or a group.
+func waitsForOthers(f *Family) bool {
+	n := 0
+	for state, count := range f.States {
+		if strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "sync.") || strings.HasPrefix(state, "semacquire") || state == "select" {
+			n += count
+		}
+	}
+	return 2*n > f.Counts.Last()
 }
 
 // origin is where the members began, which the captures may not show.

@@ -189,6 +189,8 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	if l.queue != nil {
 		out = append(out, d.queueLinks(l)...)
+	} else if f, stopped := d.stoppedBefore(l); f != nil {
+		out = append(out, Link{Figure: wording.Number(int64(f.Counts.Last())), Noun: stopped.noun(f.Counts.Last()), Text: "stand since " + d.label(s, *f.Life.StandsSince), Series: l.series, Finding: l.finding.Rank})
 	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
 		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy && shortRole(f.Function) == holder }) && !d.started(l, holder) {

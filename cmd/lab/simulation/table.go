@@ -237,7 +237,11 @@ func worth(w io.Writer, columns [][]Score) {
 		fmt.Fprintf(w, "%-40s", cmp.Or(word, "none"))
 		for _, column := range columns {
 			share, given := Worth(column, word)
-			fmt.Fprintf(w, "%22s", fmt.Sprintf("%.0f (%.1f %%)", 100*share, 100*given))
+			cell := "-"
+			if given > 0 {
+				cell = fmt.Sprintf("%.0f (%.1f %%)", 100*share, 100*given)
+			}
+			fmt.Fprintf(w, "%22s", cell)
 		}
 		fmt.Fprintln(w)
 	}
