@@ -387,6 +387,9 @@ type Object struct {
 	// Lock reports that the members wait for the lock at Address: Func is one of the first
 	// three frames, of which Stack.WaitsForLock is true.
 	Lock bool `json:"lock,omitempty"`
+	// Passed reports that Address stands among all arguments of the frame, and is at most 4096
+	// below a lock that somebody waits for. Other objects name their first argument.
+	Passed bool `json:"passed,omitempty"`
 	// Count is the number of members. Members are the ids of at most 32 of them,
 	// smallest first.
 	Count   int     `json:"count"`

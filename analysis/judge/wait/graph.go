@@ -66,8 +66,10 @@ type Holding struct {
 	Lock int
 	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
 	// Inside. Taken reports that others wait for it in Inside too, Longest that none has waited
-	// longer.
-	Recursive, Taken, Longest bool
+	// longer, Reentered that it is the only reader inside twice while a writer waits.
+	Recursive, Taken, Longest, Reentered bool
+	// Passed reports that only the object among its arguments shows it.
+	Passed bool
 	// Children are goroutines that it may have started, most first.
 	Children []Child
 }
@@ -124,8 +126,8 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 	for _, l := range all {
 		n := Node{Waiters: l.Waiters, Oldest: l.Oldest, Entries: most(l.Entries), Crowd: len(l.Families) > 0, Nameless: len(l.Types) == 0}
 		for _, h := range l.Holders {
-			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1}
-			if len(l.Holders) == 1 && len(l.Recursive) == 0 && !idle(&h, byPrint[h.Fingerprint]) {
+			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1, Passed: h.Passed}
+			if len(l.Holders) == 1 && len(l.Recursive) == 0 && !h.Passed && !idle(&h, byPrint[h.Fingerprint]) {
 				x.Certainty = Likely
 			}
 			if next, known := at[h.WaitsFor]; known && h.WaitsFor != 0 {
@@ -147,11 +149,12 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 }
 
 // recursive are the waiters that may hold the lock themselves. They are likely to, if nobody
-// else is seen inside the object, and others wait in the outer method or not as long.
+// else is seen inside the object, and others wait in the outer method, or not as long, or for
+// a writer that waits for the only reader inside.
 func recursive(l *Lock) (out []Holding) {
 	for _, h := range l.Recursive {
-		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest}
-		if h.Sole && (h.Taken || h.Longest) {
+		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest, Reentered: h.Reentered}
+		if h.Sole && (h.Taken || h.Longest || h.Reentered) {
 			x.Certainty = Likely
 		}
 		out = append(out, x)

@@ -65,7 +65,7 @@ func (d *lockSearch) addUnprinted(g int) {
 	}
 	var locks []analysis.Object
 	for _, o := range objects {
-		if o.Func != entry {
+		if o.Func != entry || o.Passed {
 			continue
 		}
 		o.Lock = true
@@ -126,6 +126,9 @@ func (d *lockSearch) recursive(q *queue) {
 			continue
 		}
 		h.Sole = q.found == 0
+		// With no minutes printed, one reader inside twice before a waiting writer is enough if
+		// nobody else of the dump is inside: readers that come now wait behind that writer.
+		h.Reentered = readers && writer && len(found) == 1 && !q.entered && q.oldest <= 0
 		q.recursives = append(q.recursives, h)
 	}
 }
@@ -143,8 +146,9 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	}
 	at := slices.IndexFunc(stack.Frames, func(f analysis.Frame) bool { return f.Func == entry })
 	var outers []string
+	once := inOnce(stack)
 	for _, f := range stack.Frames[at+1:] {
-		if f.Func != entry && d.kind(f.Func) == kind && !slices.Contains(outers, f.Func) {
+		if (f.Func != entry || once) && d.kind(f.Func) == kind && !slices.Contains(outers, f.Func) {
 			outers = append(outers, f.Func)
 		}
 	}
@@ -161,6 +165,17 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	return found
 }
 
+// inOnce reports a stack that waits in a sync.Once and is inside the function of one.
+func inOnce(stack *analysis.Stack) bool {
+	n := 0
+	for _, f := range stack.Frames {
+		if f.Func == "sync.(*Once).doSlow" {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // waitersIn is 1 if somebody waits for the lock in a function, else 0.
 func (d *lockSearch) waitersIn(q *queue, function string) int {
 	if slices.ContainsFunc(q.entries, func(e Entry) bool { return e.Func == function }) {
@@ -174,15 +189,20 @@ func (d *lockSearch) waitersIn(q *queue, function string) int {
 func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) bool {
 	var inner, outside []uint64
 	for _, o := range d.objects[d.groups[g].Family.Fingerprint] {
-		if o.Lock || !slices.Contains(o.Members, id) {
+		if o.Lock || o.Passed || !slices.Contains(o.Members, id) {
 			continue
 		}
 		switch o.Func {
-		case entry:
+		case entry: // also of the outer one, if they are the same
 			inner = append(inner, o.Address)
 		case outer:
 			outside = append(outside, o.Address)
 		}
+	}
+	if entry == outer {
+		// One function that enters a Once inside the function of a Once enters the same one,
+		// unless its receivers differ.
+		return len(inner) <= 1
 	}
 	if len(outside) != 1 || len(inner) > 1 || len(inner) == 1 && inner[0] != outside[0] {
 		return false
@@ -199,11 +219,6 @@ func near(object, lock uint64) bool { return object <= lock && lock-object <= 40
 func (d *lockSearch) holderOf(n nested) Holder {
 	group := &d.groups[n.group]
 	h := Holder{ID: n.id, Fingerprint: group.Family.Fingerprint, At: entryOfGroup(group), Func: n.outer, Wait: -1, For: ForLock, Recursive: true, Taken: n.taken}
-	for m := range group.Members.All() {
-		if m.Identity.ID == n.id {
-			h.State, h.Wait = m.State, m.Wait
-			break
-		}
-	}
+	h.State, h.Wait = stateOf(group, n.id)
 	return h
 }

@@ -54,10 +54,16 @@ type queue struct {
 	recursives []Holder
 	// holders are all candidates if they are few enough to be named. families are the
 	// families of the candidates, each with its smallest id.
+	// entered reports that somebody else, however young, is inside the object.
 	found    int
+	entered  bool
 	holders  []Holder
 	families []holders
 }
+
+// idBlocks is how far above the least waiter the id of a holder may be: the runtime gives ids
+// to each processor in blocks of 16, so a later goroutine may have a smaller id.
+const idBlocks = 128
 
 // holders are the candidates of one family.
 type holders struct {
@@ -111,6 +117,7 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 	for _, q := range d.order {
 		d.recursive(q)
 	}
+	d.rings()
 	d.countChildren()
 	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
@@ -220,7 +227,7 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Obje
 		}
 	}
 	for _, o := range objects {
-		if o.Lock || !entries[o.Func] {
+		if o.Lock || o.Passed || !entries[o.Func] {
 			continue
 		}
 		for _, id := range o.Members {
@@ -275,7 +282,7 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	}
 	printed := d.firstArguments(group.Family.Fingerprint)
 	for _, q := range queues {
-		if members[0].id < q.least || longest >= max(1, q.oldest) || q.oldest <= 0 {
+		if members[0].id < q.least+idBlocks || longest >= max(1, q.oldest) || q.oldest <= 0 {
 			d.searchFor(q, g, members, printed)
 		}
 	}
@@ -309,6 +316,9 @@ type printedIn struct {
 func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
 	for _, o := range d.objects[fingerprint] {
+		if o.Passed {
+			continue
+		}
 		for _, id := range o.Members {
 			if _, first := all[printedIn{o.Func, id}]; !first {
 				all[printedIn{o.Func, id}] = o.Address
@@ -327,14 +337,18 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 		waits := len(d.waiters[m.id]) > 0
 		// Minutes are printed from the first on. Without any, a younger goroutine may hold
 		// the lock if it is stuck at another one.
-		old := m.id < q.least || m.wait >= max(1, q.oldest)
-		if !old && (!waits || q.oldest > 0) {
+		old := m.id < q.least+idBlocks || m.wait >= max(1, q.oldest)
+		if !old && q.oldest > 0 {
 			continue
 		}
 		if _, waits := slices.BinarySearch(q.ids, m.id); waits {
 			continue
 		}
 		at, function, same := d.inside(q, group, m, printed)
+		q.entered = q.entered || function != ""
+		if !old && !waits {
+			continue
+		}
 		if function == "" || !old && !same {
 			continue
 		}

@@ -58,8 +58,11 @@ type Holder struct {
 	WaitsFor uint64
 	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
 	// Func. Taken reports that others wait for the lock in Func, Longest that none has waited
-	// longer, Sole that no other goroutine is seen inside the object.
-	Recursive, Taken, Longest, Sole bool
+	// longer, Sole that no other goroutine as old is seen inside the object. Reentered reports
+	// the only reader inside twice while a writer waits and nobody else is inside.
+	Recursive, Taken, Longest, Sole, Reentered bool
+	// Passed reports that only the object among its arguments shows it.
+	Passed bool
 }
 
 // Offspring counts the members of one family that a holder may have started.

@@ -84,9 +84,10 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 	if c.arguments == nil {
 		c.arguments = argumentsOf(g.Stack)
 	}
+	t.notePassed(c, g)
 	a := c.arguments
 	if len(a.frames) == 0 || len(t.notes.list) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
-		c.noted = true
+		c.noted = c.passed >= passedMembers || len(t.passed) >= mostPassed
 		return
 	}
 	a.seen++
@@ -127,22 +128,26 @@ func firstArgument(line []byte) (uint64, bool) {
 		if !ok {
 			return 0, false
 		}
-		address := uint64(0)
-		for _, c := range digits {
-			switch letter := c | 0x20; {
-			case c == ',' || c == ')':
-				return address, address >= 4096
-			case address >= 1<<60:
-				return 0, false // too long
-			case c-'0' < 10:
-				address = address<<4 | uint64(c-'0')
-			case letter-'a' < 6:
-				address = address<<4 | uint64(letter-'a'+10)
-			default:
-				return 0, false
-			}
+		return pointer(digits)
+	}
+	return 0, false
+}
+
+// pointer reads the digits of an argument up to its end; one below the first page is none.
+func pointer(digits []byte) (address uint64, ok bool) {
+	for _, c := range digits {
+		switch letter := c | 0x20; {
+		case c == ',' || c == ')' || c == '}':
+			return address, address >= 4096
+		case address >= 1<<60:
+			return 0, false // too long
+		case c-'0' < 10:
+			address = address<<4 | uint64(c-'0')
+		case letter-'a' < 6:
+			address = address<<4 | uint64(letter-'a'+10)
+		default:
+			return 0, false
 		}
-		return 0, false
 	}
 	return 0, false
 }
@@ -195,7 +200,9 @@ func (b *builder) objects(t *textDump) map[string][]analysis.Object {
 		}
 		c.add(named{site{frame, known.address}, t.notes.namers(known)}, alike[frame] > 1)
 	}
-	return c.objects()
+	found := c.objects()
+	b.addPassed(t, found)
+	return found
 }
 
 // namingFrame is the frame of a place that names addresses.

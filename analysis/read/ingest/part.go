@@ -134,6 +134,8 @@ type textDump struct {
 	// them matter.
 	notes  notes
 	places []namingPlace
+	// passed are arguments of all frames.
+	passed []passed
 	// tokens are the addresses that may join goroutines.
 	tokens join.Tokens
 }
@@ -159,6 +161,7 @@ type goroutines struct {
 	index     int32 // of textDump.order
 	arguments *arguments
 	noted     bool             // no more addresses are wanted
+	passed    int              // members whose arguments are kept
 	family    *analysis.Family // nil until familyOf
 }
 

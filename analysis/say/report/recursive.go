@@ -67,6 +67,8 @@ func recursiveWhy(h *wait.Holding) string {
 		why += ", others wait for the lock in " + methodOf(h.Inside) + " too"
 	case h.Longest:
 		why += ", none has waited longer"
+	case h.Reentered:
+		why += ", a writer waits before its second read lock"
 	}
 	if h.Certainty != wait.Possible {
 		why += ", and nobody else is seen inside"

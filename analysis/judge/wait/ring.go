@@ -1,0 +1,126 @@
+package wait
+
+import (
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// A ring by arguments: each of some goroutines waits for a lock and was given the object with
+// the lock that the next one waits for.
+//
+//	sync.(*Mutex).lockSlow(0xc0000140c0)             sync.(*Mutex).lockSlow(0xc0000140b0)
+//	bank.move(0xc0000140b0, 0xc0000140c0, 0x1)       bank.move(0xc0000140c0, 0xc0000140b0, 0x1)
+//
+// An argument does not show that its lock is held. So nobody else of the dump may have been
+// given it, and the ring must close: then it is possible.
+
+// given is a goroutine with an object among its arguments.
+type given struct {
+	id       int64
+	group    int
+	function string
+}
+
+// rings adds the holders of locks that no method shows.
+func (d *lockSearch) rings() {
+	addresses := d.given()
+	if len(addresses) == 0 {
+		return
+	}
+	sole := map[*queue]given{}
+	for _, q := range d.order {
+		if q.found > 0 || len(q.recursives) > 0 {
+			continue
+		}
+		if g, one := d.soleGiven(q, addresses[d.objectOf(q, addresses)]); one {
+			sole[q] = g
+		}
+	}
+	for _, q := range d.order {
+		if g, ok := sole[q]; ok && d.closes(q, sole) {
+			q.found, q.holders = 1, []Holder{d.passedHolder(g)}
+		}
+	}
+}
+
+// given are the goroutines that were given each address.
+func (d *lockSearch) given() map[uint64][]given {
+	out := map[uint64][]given{}
+	for g := range d.groups {
+		for _, o := range d.objects[d.groups[g].Family.Fingerprint] {
+			if !o.Passed {
+				continue
+			}
+			for _, id := range o.Members {
+				out[o.Address] = append(out[o.Address], given{id, g, o.Func})
+			}
+		}
+	}
+	return out
+}
+
+// objectOf is the object with a lock: the nearest address at or below it that one of its
+// waiters was given. Without any it is the lock itself, the first field.
+func (d *lockSearch) objectOf(q *queue, addresses map[uint64][]given) (object uint64) {
+	for address, all := range addresses {
+		if address > object && near(address, q.lock) && slices.ContainsFunc(all, func(g given) bool { return d.queueOf(g) == q }) {
+			object = address
+		}
+	}
+	if object == 0 {
+		return q.lock
+	}
+	return object
+}
+
+// soleGiven is the only goroutine outside a queue that was given its object, if it waits for
+// another lock.
+func (d *lockSearch) soleGiven(q *queue, all []given) (found given, one bool) {
+	for _, g := range all {
+		next := d.queueOf(g)
+		switch {
+		case next == q || found.id == g.id:
+		case next == nil || found.id != 0:
+			return given{}, false
+		default:
+			found = g
+		}
+	}
+	return found, found.id != 0
+}
+
+func (d *lockSearch) queueOf(g given) *queue {
+	return d.waitsFor(&Holder{ID: g.id, Fingerprint: d.groups[g.group].Family.Fingerprint})
+}
+
+// closes reports whether the chain of holders behind a lock leads back to it.
+func (d *lockSearch) closes(start *queue, sole map[*queue]given) bool {
+	for q, steps := start, 0; steps < len(sole); steps++ {
+		g, ok := sole[q]
+		if !ok {
+			return false
+		}
+		if q = d.queueOf(g); q == start {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *lockSearch) passedHolder(g given) Holder {
+	group := &d.groups[g.group]
+	h := Holder{ID: g.id, Fingerprint: group.Family.Fingerprint, At: entryOfGroup(group), Func: g.function, Wait: -1, For: ForLock, Passed: true}
+	h.State, h.Wait = stateOf(group, g.id)
+	return h
+}
+
+// stateOf is the state of a member and its wait in minutes, -1 if unknown.
+func stateOf(group *analysis.Group, id int64) (state string, wait int) {
+	for m := range group.Members.All() {
+		if m.Identity.ID == id {
+			return m.State, m.Wait
+		}
+	}
+	return "", -1
+}
