@@ -255,6 +255,8 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 	case d.State == string(report.Saturated):
 		state.Look = string(analysis.Saturated)
 	case d.State == string(report.Fixed): // stable
+	case d.State == string(report.Deadlock):
+		state.Look = string(analysis.Leaking) // red, as in the terminal
 	case d.Series != nil && d.Verdict != analysis.Scaling:
 		state.Look = string(m.accusedVerdict(d))
 	case m.single():
