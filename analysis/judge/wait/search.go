@@ -65,6 +65,15 @@ type queue struct {
 // to each processor in blocks of 16, so a later goroutine may have a smaller id.
 const idBlocks = 128
 
+// newest is the id from which on a goroutine is younger than all waiters. Printed minutes tell
+// ages better than ids.
+func (q *queue) newest() int64 {
+	if q.oldest > 0 {
+		return q.least
+	}
+	return q.least + idBlocks
+}
+
 // holders are the candidates of one family.
 type holders struct {
 	fingerprint string
@@ -282,7 +291,7 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	}
 	printed := d.firstArguments(group.Family.Fingerprint)
 	for _, q := range queues {
-		if members[0].id < q.least+idBlocks || longest >= max(1, q.oldest) || q.oldest <= 0 {
+		if members[0].id < q.newest() || longest >= max(1, q.oldest) || q.oldest <= 0 {
 			d.searchFor(q, g, members, printed)
 		}
 	}
@@ -337,7 +346,7 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 		waits := len(d.waiters[m.id]) > 0
 		// Minutes are printed from the first on. Without any, a younger goroutine may hold
 		// the lock if it is stuck at another one.
-		old := m.id < q.least+idBlocks || m.wait >= max(1, q.oldest)
+		old := m.id < q.newest() || m.wait >= max(1, q.oldest)
 		if !old && q.oldest > 0 {
 			continue
 		}
