@@ -316,6 +316,10 @@ type Snapshot struct {
 	// same objects, by fingerprint. It is nil if a dump prints no arguments or nobody
 	// waits for a lock.
 	Objects map[string][]Object `json:"objects,omitempty"`
+	// Passed are the addresses among all arguments of some goroutines' frames that are at most
+	// 4096 bytes below a lock which somebody waits for, by fingerprint. Of goroutines that wait
+	// for no lock they may be stale. It is nil where Objects is.
+	Passed map[string][]Object `json:"passed,omitempty"`
 	// Joined are the objects of the goroutine dump, nil without one or if nobody asked for
 	// them.
 	Joined *Objects `json:"-"`
@@ -387,9 +391,6 @@ type Object struct {
 	// Lock reports that the members wait for the lock at Address: Func is one of the first
 	// three frames, of which Stack.WaitsForLock is true.
 	Lock bool `json:"lock,omitempty"`
-	// Passed reports that Address stands among all arguments of the frame, and is at most 4096
-	// below a lock that somebody waits for. Other objects name their first argument.
-	Passed bool `json:"passed,omitempty"`
 	// Count is the number of members. Members are the ids of at most 32 of them,
 	// smallest first.
 	Count   int     `json:"count"`

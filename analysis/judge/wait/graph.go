@@ -66,8 +66,9 @@ type Holding struct {
 	Lock int
 	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
 	// Inside. Taken reports that others wait for it in Inside too, Longest that none has waited
-	// longer, Reentered that it is the only reader inside twice while a writer waits.
-	Recursive, Taken, Longest, Reentered bool
+	// longer, Reentered that it is the only reader inside twice while a writer waits, Once that
+	// the lock is that of a sync.Once and it alone runs the function of one, Inside.
+	Recursive, Taken, Longest, Reentered, Once bool
 	// Passed reports that only the object among its arguments shows it.
 	Passed bool
 	// Children are goroutines that it may have started, most first.
@@ -92,7 +93,7 @@ const (
 func Of(s *analysis.Snapshot) *Graph {
 	g := ofThreads(s.Monitors)
 	if g == nil {
-		found, unknown := search(s.Groups, s.Objects)
+		found, unknown := search(s.Groups, s.Objects, s.Passed)
 		if g = ofGoroutines(s.Groups, found); g != nil {
 			g.Unknown = unknown
 		}
@@ -150,11 +151,11 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 
 // recursive are the waiters that may hold the lock themselves. They are likely to, if nobody
 // else is seen inside the object, and others wait in the outer method, or not as long, or for
-// a writer that waits for the only reader inside.
+// a writer that waits for the only reader inside; or if they alone run the function of a Once.
 func recursive(l *Lock) (out []Holding) {
 	for _, h := range l.Recursive {
-		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest, Reentered: h.Reentered}
-		if h.Sole && (h.Taken || h.Longest || h.Reentered) {
+		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest, Reentered: h.Reentered, Once: h.Once}
+		if h.Sole && (h.Taken || h.Longest || h.Reentered || h.Once) {
 			x.Certainty = Likely
 		}
 		out = append(out, x)

@@ -32,6 +32,8 @@ type nested struct {
 	// goroutine waits for the same lock in it.
 	outer string
 	taken bool
+	// once reports that it waits for the sync.Once of which it runs the function outer.
+	once bool
 }
 
 // lockFrames are the frames from the top in which a waiter's stack names its lock.
@@ -65,7 +67,7 @@ func (d *lockSearch) addUnprinted(g int) {
 	}
 	var locks []analysis.Object
 	for _, o := range objects {
-		if o.Func != entry || o.Passed {
+		if o.Func != entry {
 			continue
 		}
 		o.Lock = true
@@ -106,6 +108,10 @@ func (d *lockSearch) recursive(q *queue) {
 		if w.count > len(w.ids) {
 			return // further ones are not named
 		}
+		if inside[0].once {
+			found, readers = inside, false // nobody else can hold it
+			break
+		}
 		readers = readers && (in == "sync.(*RWMutex).RLock" || in == "sync.(*RWMutex).rlockSlow")
 		found = append(found, inside...)
 		if len(found) > MostHolders {
@@ -119,16 +125,19 @@ func (d *lockSearch) recursive(q *queue) {
 	slices.SortFunc(found, func(a, b nested) int { return cmp.Compare(a.id, b.id) })
 	for _, n := range found {
 		h := d.holderOf(n)
+		if runs(h.State) {
+			continue
+		}
 		// Another goroutine that waits in the outer method shows that it takes this lock. Else
 		// all others must have come later.
 		h.Longest = q.oldest > 0 && h.Wait >= q.oldest
-		if !n.taken && (q.oldest > 0 && !h.Longest || q.found > 0 || len(found) > 1) {
+		if !n.taken && !n.once && (q.oldest > 0 && !h.Longest || q.found > 0 || len(found) > 1) {
 			continue
 		}
-		h.Sole = q.found == 0
+		h.Sole = q.found == 0 || n.once
 		// With no minutes printed, one reader inside twice before a waiting writer is enough if
 		// nobody else of the dump is inside: readers that come now wait behind that writer.
-		h.Reentered = readers && writer && len(found) == 1 && !q.entered && q.oldest <= 0
+		h.Reentered = readers && writer && len(found) == 1 && q.oldest <= 0 && !d.entered(q, n.id)
 		q.recursives = append(q.recursives, h)
 	}
 }
@@ -139,6 +148,9 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	if stack == nil {
 		return nil
 	}
+	if n := d.once(w, stack); n != nil {
+		return []nested{*n}
+	}
 	entry := EntryOf(stack)
 	kind := d.kind(entry)
 	if kind == "" {
@@ -146,9 +158,8 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	}
 	at := slices.IndexFunc(stack.Frames, func(f analysis.Frame) bool { return f.Func == entry })
 	var outers []string
-	once := inOnce(stack)
 	for _, f := range stack.Frames[at+1:] {
-		if (f.Func != entry || once) && d.kind(f.Func) == kind && !slices.Contains(outers, f.Func) {
+		if f.Func != entry && d.kind(f.Func) == kind && !slices.Contains(outers, f.Func) {
 			outers = append(outers, f.Func)
 		}
 	}
@@ -157,23 +168,12 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	for _, id := range w.ids {
 		for _, outer := range outers {
 			if d.sameObject(q, w.group, id, entry, outer) {
-				found = append(found, nested{id, w.group, outer, d.waitersIn(q, outer) > 0})
+				found = append(found, nested{id: id, group: w.group, outer: outer, taken: d.waitersIn(q, outer) > 0})
 				break
 			}
 		}
 	}
 	return found
-}
-
-// inOnce reports a stack that waits in a sync.Once and is inside the function of one.
-func inOnce(stack *analysis.Stack) bool {
-	n := 0
-	for _, f := range stack.Frames {
-		if f.Func == "sync.(*Once).doSlow" {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // waitersIn is 1 if somebody waits for the lock in a function, else 0.
@@ -189,20 +189,15 @@ func (d *lockSearch) waitersIn(q *queue, function string) int {
 func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) bool {
 	var inner, outside []uint64
 	for _, o := range d.objects[d.groups[g].Family.Fingerprint] {
-		if o.Lock || o.Passed || !slices.Contains(o.Members, id) {
+		if o.Lock || !slices.Contains(o.Members, id) {
 			continue
 		}
 		switch o.Func {
-		case entry: // also of the outer one, if they are the same
+		case entry:
 			inner = append(inner, o.Address)
 		case outer:
 			outside = append(outside, o.Address)
 		}
-	}
-	if entry == outer {
-		// One function that enters a Once inside the function of a Once enters the same one,
-		// unless its receivers differ.
-		return len(inner) <= 1
 	}
 	if len(outside) != 1 || len(inner) > 1 || len(inner) == 1 && inner[0] != outside[0] {
 		return false
@@ -218,7 +213,7 @@ func near(object, lock uint64) bool { return object <= lock && lock-object <= 40
 
 func (d *lockSearch) holderOf(n nested) Holder {
 	group := &d.groups[n.group]
-	h := Holder{ID: n.id, Fingerprint: group.Family.Fingerprint, At: entryOfGroup(group), Func: n.outer, Wait: -1, For: ForLock, Recursive: true, Taken: n.taken}
+	h := Holder{ID: n.id, Fingerprint: group.Family.Fingerprint, At: entryOfGroup(group), Func: n.outer, Wait: -1, For: ForLock, Recursive: true, Taken: n.taken, Once: n.once}
 	h.State, h.Wait = stateOf(group, n.id)
 	return h
 }

@@ -13,7 +13,8 @@ import (
 //	bank.move(0xc0000140b0, 0xc0000140c0, 0x1)       bank.move(0xc0000140c0, 0xc0000140b0, 0x1)
 //
 // An argument does not show that its lock is held. So nobody else of the dump may have been
-// given it, and the ring must close: then it is possible.
+// given it, nobody may run in the function that was given it, and the ring must close: then it
+// is possible.
 
 // given is a goroutine with an object among its arguments.
 type given struct {
@@ -23,13 +24,13 @@ type given struct {
 }
 
 // rings adds the holders of locks that no method shows.
-func (d *lockSearch) rings() {
-	addresses := d.given()
+func (d *lockSearch) rings(queues []*queue, passed map[string][]analysis.Object) {
+	addresses := d.given(passed)
 	if len(addresses) == 0 {
 		return
 	}
 	sole := map[*queue]given{}
-	for _, q := range d.order {
+	for _, q := range queues {
 		if q.found > 0 || len(q.recursives) > 0 {
 			continue
 		}
@@ -37,7 +38,12 @@ func (d *lockSearch) rings() {
 			sole[q] = g
 		}
 	}
-	for _, q := range d.order {
+	for _, q := range queues {
+		if g, ok := sole[q]; ok && (!d.closes(q, sole) || d.goesOn(&g) || d.entered(q, g.id)) {
+			delete(sole, q)
+		}
+	}
+	for _, q := range queues {
 		if g, ok := sole[q]; ok && d.closes(q, sole) {
 			q.found, q.holders = 1, []Holder{d.passedHolder(g)}
 		}
@@ -45,19 +51,28 @@ func (d *lockSearch) rings() {
 }
 
 // given are the goroutines that were given each address.
-func (d *lockSearch) given() map[uint64][]given {
+func (d *lockSearch) given(passed map[string][]analysis.Object) map[uint64][]given {
 	out := map[uint64][]given{}
 	for g := range d.groups {
-		for _, o := range d.objects[d.groups[g].Family.Fingerprint] {
-			if !o.Passed {
-				continue
-			}
+		for _, o := range passed[d.groups[g].Family.Fingerprint] {
 			for _, id := range o.Members {
 				out[o.Address] = append(out[o.Address], given{id, g, o.Func})
 			}
 		}
 	}
 	return out
+}
+
+// goesOn reports whether a goroutine does not wait any more, or another one that waits for no
+// lock is in the same function and may hold what it waits for.
+func (d *lockSearch) goesOn(g *given) bool {
+	if state, _ := stateOf(&d.groups[g.group], g.id); runs(state) {
+		return true
+	}
+	in := func(f analysis.Frame) bool { return f.Func == g.function }
+	return slices.ContainsFunc(d.groups, func(group analysis.Group) bool {
+		return waitsIn(&group) == "" && slices.ContainsFunc(group.Variants, func(v analysis.Variant) bool { return slices.ContainsFunc(v.Stack.Frames, in) })
+	})
 }
 
 // objectOf is the object with a lock: the nearest address at or below it that one of its
@@ -114,6 +129,9 @@ func (d *lockSearch) passedHolder(g given) Holder {
 	h.State, h.Wait = stateOf(group, g.id)
 	return h
 }
+
+// runs reports the state of a goroutine that was just woken, or spins before it waits.
+func runs(state string) bool { return state == "runnable" || state == "running" }
 
 // stateOf is the state of a member and its wait in minutes, -1 if unknown.
 func stateOf(group *analysis.Group, id int64) (state string, wait int) {

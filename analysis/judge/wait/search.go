@@ -26,6 +26,8 @@ type lockSearch struct {
 	kinds map[string]string
 	// children counts the goroutines that an id started, by family.
 	children map[int64]map[int]int
+	// runningOnce is the result of running, -1 before.
+	runningOnce int
 	// byID reports which families name the creators of their members.
 	byID []bool
 }
@@ -54,9 +56,7 @@ type queue struct {
 	recursives []Holder
 	// holders are all candidates if they are few enough to be named. families are the
 	// families of the candidates, each with its smallest id.
-	// entered reports that somebody else, however young, is inside the object.
 	found    int
-	entered  bool
 	holders  []Holder
 	families []holders
 }
@@ -65,11 +65,11 @@ type queue struct {
 // to each processor in blocks of 16, so a later goroutine may have a smaller id.
 const idBlocks = 128
 
-// newest is the id from which on a goroutine is younger than all waiters. Printed minutes tell
+// latest is the largest id of a goroutine that may be older than a waiter. Printed minutes tell
 // ages better than ids.
-func (q *queue) newest() int64 {
+func (q *queue) latest() int64 {
 	if q.oldest > 0 {
-		return q.least
+		return q.least - 1
 	}
 	return q.least + idBlocks
 }
@@ -91,15 +91,16 @@ type candidate struct {
 // Search returns the locks of one dump that have at least one waiter, by their addresses.
 // Objects are by family.
 func Search(groups []analysis.Group, objects map[string][]analysis.Object) map[uint64]*Lock {
-	found, _ := search(groups, objects)
+	found, _ := search(groups, objects, nil)
 	return found
 }
 
 // search also counts the waiters of the same families whose locks the reader did not keep.
-func search(groups []analysis.Group, objects map[string][]analysis.Object) (found map[uint64]*Lock, unknown int) {
+func search(groups []analysis.Group, objects, passed map[string][]analysis.Object) (found map[uint64]*Lock, unknown int) {
 	d := &lockSearch{
 		groups: groups, objects: objects, queues: make(map[uint64]*queue),
 		waiters: make(map[int64][]waiter), unnamed: make(map[int]bool), kinds: make(map[string]string),
+		runningOnce: -1,
 	}
 	for g := range d.groups {
 		d.addWaiters(g)
@@ -111,7 +112,8 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 		return nil, 0
 	}
 	byType := make(map[string][]*queue)
-	for i, q := range d.byWaiters() {
+	queues := d.byWaiters()
+	for i, q := range queues {
 		slices.Sort(q.ids)
 		if q.count < FewestWaiters && i >= MostLocks {
 			continue
@@ -123,10 +125,11 @@ func search(groups []analysis.Group, objects map[string][]analysis.Object) (foun
 	for g := range d.groups {
 		d.search(g, byType)
 	}
-	for _, q := range d.order {
+	queues = queues[:min(len(queues), MostLocks)]
+	for _, q := range queues {
 		d.recursive(q)
 	}
-	d.rings()
+	d.rings(queues, passed)
 	d.countChildren()
 	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
@@ -236,7 +239,7 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []analysis.Obje
 		}
 	}
 	for _, o := range objects {
-		if o.Lock || o.Passed || !entries[o.Func] {
+		if o.Lock || !entries[o.Func] {
 			continue
 		}
 		for _, id := range o.Members {
@@ -291,7 +294,7 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	}
 	printed := d.firstArguments(group.Family.Fingerprint)
 	for _, q := range queues {
-		if members[0].id < q.newest() || longest >= max(1, q.oldest) || q.oldest <= 0 {
+		if members[0].id <= q.latest() || longest >= max(1, q.oldest) || q.oldest <= 0 {
 			d.searchFor(q, g, members, printed)
 		}
 	}
@@ -325,9 +328,6 @@ type printedIn struct {
 func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
 	for _, o := range d.objects[fingerprint] {
-		if o.Passed {
-			continue
-		}
 		for _, id := range o.Members {
 			if _, first := all[printedIn{o.Func, id}]; !first {
 				all[printedIn{o.Func, id}] = o.Address
@@ -346,18 +346,14 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 		waits := len(d.waiters[m.id]) > 0
 		// Minutes are printed from the first on. Without any, a younger goroutine may hold
 		// the lock if it is stuck at another one.
-		old := m.id < q.newest() || m.wait >= max(1, q.oldest)
-		if !old && q.oldest > 0 {
+		old := m.id <= q.latest() || m.wait >= max(1, q.oldest)
+		if !old && (!waits || q.oldest > 0) {
 			continue
 		}
 		if _, waits := slices.BinarySearch(q.ids, m.id); waits {
 			continue
 		}
 		at, function, same := d.inside(q, group, m, printed)
-		q.entered = q.entered || function != ""
-		if !old && !waits {
-			continue
-		}
 		if function == "" || !old && !same {
 			continue
 		}
@@ -392,6 +388,40 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 		}
 	}
 	return "", "", false
+}
+
+// entered reports whether anybody but one goroutine and the waiters, however young, may be inside
+// the object of a queue: also one of whom the dump has no stack.
+func (d *lockSearch) entered(q *queue, except int64) bool {
+	for g := range d.groups {
+		group := &d.groups[g]
+		if group.Family.Kind != analysis.KindGoroutine {
+			continue
+		}
+		methods, any := make([]bool, len(group.Variants)), false
+		for v, variant := range group.Variants {
+			if variant.Stack.Unavailable != "" {
+				return true
+			}
+			methods[v] = slices.ContainsFunc(variant.Stack.Frames, func(f analysis.Frame) bool { return slices.Contains(q.types, d.kind(f.Func)) })
+			any = any || methods[v]
+		}
+		if !any {
+			continue
+		}
+		members, _ := d.membersInside(g, methods)
+		printed := d.firstArguments(group.Family.Fingerprint)
+		for k := range members {
+			m := &members[k]
+			if _, waits := slices.BinarySearch(q.ids, m.id); waits || m.id == except {
+				continue
+			}
+			if _, function, _ := d.inside(q, group, m, printed); function != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // countChildren counts the goroutines that the candidates started.

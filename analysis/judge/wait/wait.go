@@ -59,8 +59,9 @@ type Holder struct {
 	// Recursive reports that it waits for the lock itself, in At, and may have taken it in
 	// Func. Taken reports that others wait for the lock in Func, Longest that none has waited
 	// longer, Sole that no other goroutine as old is seen inside the object. Reentered reports
-	// the only reader inside twice while a writer waits and nobody else is inside.
-	Recursive, Taken, Longest, Sole, Reentered bool
+	// the only reader inside twice while a writer waits and nobody else is inside, Once that it
+	// waits for a sync.Once and Func, which it alone runs, is the function of one.
+	Recursive, Taken, Longest, Sole, Reentered, Once bool
 	// Passed reports that only the object among its arguments shows it.
 	Passed bool
 }

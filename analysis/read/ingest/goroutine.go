@@ -106,7 +106,7 @@ func (b *builder) goroutines() {
 	b.s.Truncated = dump.Truncated
 	partial := dump.Truncated || dump.Refused > 0
 	complete := twin != nil && twin.profile.profile.Whole()
-	b.s.Objects, b.s.Joined = text.text.objects, text.text.joined
+	b.s.Objects, b.s.Passed, b.s.Joined = text.text.objects, text.text.given, text.text.joined
 	b.noObjects(text)
 	b.countText(text)
 	switch {
@@ -245,6 +245,7 @@ func (r *reader) form(t *textDump) {
 	t.program = programOf(t.order)
 	t.failure.locate(t.order)
 	t.objects = b.objects(t)
+	t.given = b.passed(t)
 	for _, stack := range t.order {
 		c := t.stacks[stack]
 		if c.Len() == 0 {

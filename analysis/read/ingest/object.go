@@ -87,7 +87,8 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 	t.notePassed(c, g)
 	a := c.arguments
 	if len(a.frames) == 0 || len(t.notes.list) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
-		c.noted = c.passed >= passedMembers || len(t.passed) >= mostPassed
+		_, wanted := t.passedOf(c)
+		c.noted = !wanted
 		return
 	}
 	a.seen++
@@ -128,28 +129,33 @@ func firstArgument(line []byte) (uint64, bool) {
 		if !ok {
 			return 0, false
 		}
-		return pointer(digits)
+		address, end := pointer(digits)
+		return address, end == ',' || end == ')'
 	}
 	return 0, false
 }
 
-// pointer reads the digits of an argument up to its end; one below the first page is none.
-func pointer(digits []byte) (address uint64, ok bool) {
+// pointer reads the digits of an argument and the byte that ends them, 0 if it is no pointer:
+// one below the first page is none.
+func pointer(digits []byte) (address uint64, end byte) {
 	for _, c := range digits {
 		switch letter := c | 0x20; {
-		case c == ',' || c == ')' || c == '}':
-			return address, address >= 4096
+		case c == ',' || c == ')' || c == '}' || c == '?':
+			if address < 4096 {
+				return 0, 0
+			}
+			return address, c
 		case address >= 1<<60:
-			return 0, false // too long
+			return 0, 0 // too long
 		case c-'0' < 10:
 			address = address<<4 | uint64(c-'0')
 		case letter-'a' < 6:
 			address = address<<4 | uint64(letter-'a'+10)
 		default:
-			return 0, false
+			return 0, 0
 		}
 	}
-	return 0, false
+	return 0, 0
 }
 
 // objects keeps of all addresses those that can prove who holds what others wait for:
@@ -200,9 +206,7 @@ func (b *builder) objects(t *textDump) map[string][]analysis.Object {
 		}
 		c.add(named{site{frame, known.address}, t.notes.namers(known)}, alike[frame] > 1)
 	}
-	found := c.objects()
-	b.addPassed(t, found)
-	return found
+	return c.objects()
 }
 
 // namingFrame is the frame of a place that names addresses.

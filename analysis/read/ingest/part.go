@@ -109,12 +109,12 @@ type textDump struct {
 	crash bool
 	// failure is why the process died, nil for a dump of one that lives.
 	failure *failure
-	// groups and objects are the result of form, program is the name that the stacks
+	// groups, objects and given are the result of form, program is the name that the stacks
 	// give to the process.
-	groups  packedGroups
-	objects map[string][]analysis.Object
-	joined  *analysis.Objects
-	program string
+	groups         packedGroups
+	objects, given map[string][]analysis.Object
+	joined         *analysis.Objects
+	program        string
 
 	// The rest is what form needs.
 
@@ -134,8 +134,8 @@ type textDump struct {
 	// them matter.
 	notes  notes
 	places []namingPlace
-	// passed are arguments of all frames.
-	passed []passed
+	// passed are arguments of all frames of those who wait for a lock, and of others.
+	passed, passedOthers []passed
 	// tokens are the addresses that may join goroutines.
 	tokens join.Tokens
 }
@@ -296,7 +296,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, joined: t.joined, program: t.program}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Bounds of the arguments that are kept to show who was given a lock: members of one stack,
-// frames of one goroutine, and all of a dump.
+// frames of one goroutine, and all of a dump. Those who wait for no lock have as many again:
+// they only show that others were given it.
 const (
 	passedMembers   = 64
 	passedFrames    = 24
@@ -27,10 +29,20 @@ type passed struct {
 	id      int64
 }
 
+// passedOf is where the arguments of a stack are kept, and whether more of them are wanted.
+func (t *textDump) passedOf(c *goroutines) (list *[]passed, wanted bool) {
+	list = &t.passedOthers
+	if c.arguments.lock >= 0 {
+		list = &t.passed
+	}
+	return list, c.passed < passedMembers && len(*list) < mostPassed
+}
+
 // notePassed keeps the addresses among all arguments of a goroutine outside sync and the
-// runtime.
+// runtime. Of those who wait for a lock it leaves out what may be stale.
 func (t *textDump) notePassed(c *goroutines, g *goroutine.Goroutine) {
-	if c.passed >= passedMembers || len(t.passed) >= mostPassed {
+	list, wanted := t.passedOf(c)
+	if !wanted {
 		return
 	}
 	c.passed++
@@ -44,33 +56,42 @@ func (t *textDump) notePassed(c *goroutines, g *goroutine.Goroutine) {
 			continue
 		}
 		if name := g.Stack.Frames[frame].Func; !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "runtime") {
-			for _, address := range addresses(line) {
-				t.passed = append(t.passed, passed{namingPlace{c.index, int32(frame)}, address, g.ID})
+			for address, stale := range addresses(line) {
+				if !stale || c.arguments.lock < 0 {
+					*list = append(*list, passed{namingPlace{c.index, int32(frame)}, address, g.ID})
+				}
 			}
 		}
 		frame++
 	}
 }
 
-// addresses are the arguments of a call that may be pointers, without those that may be stale.
+// addresses are the arguments of a call that may be pointers, and whether each may be stale.
 //
-//	"main.move(0xc000012345, 0xc000012350?, 0x1)" = 0xc000012345
-func addresses(line []byte) (out []uint64) {
-	at := bytes.LastIndexByte(line, '(')
-	for field := range bytes.SplitAfterSeq(line[at+1:], []byte(",")) {
-		if digits, hex := bytes.CutPrefix(bytes.TrimLeft(field, " {"), []byte("0x")); hex {
-			if address, ok := pointer(digits); ok {
-				out = append(out, address)
+//	"main.move(0xc000012345, 0xc000012350?, 0x1)" = 0xc000012345 false, 0xc000012350 true
+func addresses(line []byte) iter.Seq2[uint64, bool] {
+	return func(yield func(uint64, bool) bool) {
+		arguments := line[bytes.LastIndexByte(line, '(')+1:]
+		for field := range bytes.SplitAfterSeq(arguments, []byte(",")) {
+			digits, hex := bytes.CutPrefix(bytes.TrimLeft(field, " {"), []byte("0x"))
+			if !hex {
+				continue
+			}
+			if address, end := pointer(digits); end != 0 && !yield(address, end == '?') {
+				return
 			}
 		}
 	}
-	return out
 }
 
-// addPassed adds the noted arguments that may be objects with a lock that somebody waits for.
-func (b *builder) addPassed(t *textDump, found map[string][]analysis.Object) {
+// passed are the noted arguments that may be objects with a lock that somebody waits for, by
+// family.
+func (b *builder) passed(t *textDump) map[string][]analysis.Object {
+	if len(t.objects) == 0 {
+		return nil
+	}
 	var locks []uint64
-	for _, objects := range found {
+	for _, objects := range t.objects {
 		for _, o := range objects {
 			if o.Lock {
 				locks = append(locks, o.Address)
@@ -78,30 +99,33 @@ func (b *builder) addPassed(t *textDump, found map[string][]analysis.Object) {
 		}
 	}
 	slices.Sort(locks)
-	slices.SortFunc(t.passed, func(x, y passed) int {
+	all := slices.DeleteFunc(slices.Concat(t.passed, t.passedOthers), func(p passed) bool {
+		next, _ := slices.BinarySearch(locks, p.address)
+		return next == len(locks) || locks[next]-p.address > mostBelowLock
+	})
+	slices.SortFunc(all, func(x, y passed) int {
 		return cmp.Or(cmp.Compare(x.place.stack, y.place.stack), cmp.Compare(x.place.frame, y.place.frame), cmp.Compare(x.address, y.address), cmp.Compare(x.id, y.id))
 	})
-	count := map[string]int{}
-	for i, p := range t.passed {
-		if i > 0 && p == t.passed[i-1] {
-			continue
-		}
-		next, _ := slices.BinarySearch(locks, p.address)
-		if next == len(locks) || locks[next]-p.address > mostBelowLock {
-			continue
-		}
+	all = slices.Compact(all)
+	var found map[string][]analysis.Object
+	for i, p := range all {
 		stack := t.order[p.place.stack]
-		family, function := b.familyOf(t, stack).Fingerprint, stack.Frames[p.place.frame].Func
-		if n := len(found[family]); n > 0 {
-			if last := &found[family][n-1]; last.Passed && last.Func == function && last.Address == p.address {
+		family := b.familyOf(t, stack).Fingerprint
+		of := found[family]
+		if i > 0 && len(of) > 0 && all[i-1].place == p.place && all[i-1].address == p.address {
+			if last := &of[len(of)-1]; last.Address == p.address {
 				if last.Count++; len(last.Members) < objectMembers {
 					last.Members = append(last.Members, p.id)
 				}
 				continue
 			}
 		}
-		if count[family]++; count[family] <= passedPerFamily {
-			found[family] = append(found[family], analysis.Object{Address: p.address, Func: function, Passed: true, Count: 1, Members: []int64{p.id}})
+		if found == nil {
+			found = map[string][]analysis.Object{}
+		}
+		if len(of) < passedPerFamily {
+			found[family] = append(of, analysis.Object{Address: p.address, Func: stack.Frames[p.place.frame].Func, Count: 1, Members: []int64{p.id}})
 		}
 	}
+	return found
 }

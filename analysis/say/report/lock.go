@@ -72,6 +72,8 @@ type LockHolder struct {
 	// Inside. Why is the reason for that.
 	Recursive bool   `json:"recursive,omitempty"`
 	Why       string `json:"why,omitempty"`
+	// once reports that the lock is that of a sync.Once whose function it runs, Inside.
+	once bool
 	// Children are goroutines that it may have started.
 	Children []LockSite `json:"children,omitempty"`
 	Text     string     `json:"text"`
@@ -166,7 +168,7 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
 	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive}
+		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, once: h.Once}
 		if h.Recursive {
 			x.Why = recursiveWhy(&h)
 		}

@@ -89,14 +89,22 @@ func (d *diagnosing) queued(s *Series) string {
 // deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
 // is possible.
 func (s *Series) deadlock() string {
+	if words := s.deadlocks(); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+// deadlocks are the wordings of the deadlock, the fullest first.
+func (s *Series) deadlocks() []string {
 	if s.Locks == nil {
-		return ""
+		return nil
 	}
 	if len(s.Locks.Cycles) == 0 {
 		if x := s.recursiveLock(); x != nil {
-			return s.recursion(x, s.place("in"), "")[0]
+			return s.recursion(x, s.place("in"), "")
 		}
-		return ""
+		return nil
 	}
 	first := &s.Locks.Cycles[0]
 	text := "Deadlock"
@@ -111,7 +119,7 @@ func (s *Series) deadlock() string {
 	if more := len(s.Locks.Cycles) - 1; more > 0 {
 		text += ", and " + wording.Plural(more, "more deadlock", "more deadlocks")
 	}
-	return text
+	return []string{text}
 }
 
 // mostNamed is how many threads of a deadlock are named in a sentence.

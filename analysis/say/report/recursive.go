@@ -48,6 +48,15 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 	if len(holders) > 1 {
 		who = fmt.Sprintf("%d goroutines likely %s it and %s for it themselves", len(holders), wording.Fit(2, holds, strings.TrimSuffix(holds, "s")), wait)
 	}
+	if h.once {
+		runs, calls := "runs", "calls"
+		if until != "" {
+			runs, calls = "ran", "called"
+		}
+		head := fmt.Sprintf("%s%s %s for one sync.Once in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), shortRole(h.At), until)
+		who := fmt.Sprintf("goroutine %d likely %s its function", h.ID, runs)
+		return []string{head + who + ", which " + calls + " Do of it again", head + who}
+	}
 	itself := fmt.Sprintf(", in %s called from %s", methodOf(h.At), methodOf(h.Inside))
 	head := fmt.Sprintf("%s%s %s for one lock in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), receiverOf(h.At), until)
 	return []string{head + who + itself, head + who}
@@ -56,11 +65,17 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 // unlock says what ends a recursive lock.
 func (l *Lock) unlock() *Action {
 	h := &l.Holders[0]
+	if h.once {
+		return &Action{Text: fmt.Sprintf("The function given to Do of the sync.Once in %s calls Do of the same Once again, by way of %s: take that call out of it, or hand the value on as an argument.", methodOf(h.At), methodOf(h.Inside))}
+	}
 	return &Action{Text: fmt.Sprintf("Do not lock again: split %s into a part that expects the lock held, and call that part in %s, or unlock before the call.", methodOf(h.At), methodOf(h.Inside))}
 }
 
 // recursiveWhy is the reason why a waiter is taken for the holder.
 func recursiveWhy(h *wait.Holding) string {
+	if h.Once {
+		return "it waits for a sync.Once within the function of one, and nobody else runs that of any"
+	}
 	why := "its own stack is inside the object twice"
 	switch {
 	case h.Taken:

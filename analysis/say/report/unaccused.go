@@ -168,8 +168,8 @@ func (d *diagnosing) resting() []resting {
 func (d *diagnosing) rest(series int) resting {
 	s := &d.r.Series[series]
 	out := resting{series: series, state: NoLeakSeen, rank: restsSeveral}
-	if text := s.deadlock(); text != "" && (s.Died == nil || s.Died.Deadlock) {
-		out.state, out.text, out.rank = Deadlock, text, restsBroken
+	if words := s.deadlocks(); len(words) > 0 && (s.Died == nil || s.Died.Deadlock) {
+		out.state, out.text, out.shorter, out.rank = Deadlock, words[0], words[1:], restsBroken
 		return out
 	}
 	if s.Died != nil {
