@@ -17,7 +17,7 @@ func TestArgumentsThatMayBePointersAreRead(t *testing.T) {
 		"main.(*Catalog).Get(0x3f9de8132000, {0x55ae68, 0x1})":        "3f9de8132000 55ae68",
 		"main.f({0xc000010000, 0xc000020000}, {{0xc000030000, 0x2}})": "c000010000 c000020000 c000030000",
 		"main.f(0xfff, 0x1000)":                                       "1000",
-		"main.f(0xfffffffffffffff, 0x1000000000000000)":               "fffffffffffffff",
+		"main.f(0x1000000000000000, 0x10000000000000000)":             "1000000000000000",
 		"main.f(0xfffffffffffffff0)":                                  "fffffffffffffff0",
 		"main.f(...)":                                                 "",
 		"main.f()":                                                    "",
