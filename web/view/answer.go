@@ -102,7 +102,10 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	}
 	a := &Answer{About: m.answerAbout()}
 	a.Chips = m.answerChips(d)
-	proof := cmp.Or(Visible(d.Proof), c.Lead, m.wouldBeSeen())
+	proof := Visible(d.Proof)
+	if d.State != string(report.Deadlock) { // which is no matter of growth
+		proof = cmp.Or(proof, c.Lead, m.wouldBeSeen())
+	}
 	if d.Next != nil && d.State != noLeak {
 		a.Do = &AnswerDo{Text: Visible(d.Next.Text), Command: Visible(d.Next.Command)}
 		for _, step := range d.Steps[min(1, len(d.Steps)):] {

@@ -112,6 +112,14 @@ func TestOneDumpShowsItsLargestGroups(t *testing.T) {
 	}
 }
 
+func TestADeadlockIsRedAndItsSecondLineSaysNothingOfGrowth(t *testing.T) {
+	in := CaseInput{ID: "c1", Report: oneSeries("app", analysis.TooFewPoints, "", 10)}
+	in.Report.Diagnosis = report.Diagnosis{Sentence: "Possible deadlock in app: goroutines 5 and 6 wait for each other.", Verdict: analysis.TooFewPoints, State: "deadlock"}
+	if a := NewCase(in).Answer; a.Chips[0] != (AnswerChip{"leaking", "deadlock"}) || a.Proved+a.Proof != "" {
+		t.Errorf("%+v, second line %q", a.Chips, a.Proved+a.Proof)
+	}
+}
+
 func TestPartsOpenWhereTheAddressAsks(t *testing.T) {
 	for query, want := range map[string][]string{
 		"": nil, "open=findings": {FoldFindings}, "q=kind:goroutine": {FoldGroups}, "charts=1": nil,

@@ -51,10 +51,10 @@ func TestARingOfArgumentsIsAPossibleDeadlock(t *testing.T) {
 		all  []goroutine
 		want int
 	}{
-		"each was given the object that the other waits for":   {ring(), 1},
-		"the lock is a field of the object":                    {[]goroutine{{lock: b + 8, given: []uint64{a, b}}, {lock: a + 8, given: []uint64{b, a}}}, 1},
-		"the lock is 4096 bytes above the argument":            {[]goroutine{{lock: b + 4096, given: []uint64{a, b}}, {lock: a, given: []uint64{b, a}}}, 1},
-		"the lock is 4097 bytes above the argument":            {[]goroutine{{lock: b + 4097, given: []uint64{a, b}}, {lock: a, given: []uint64{b, a}}}, 0},
+		"each was given the object that the other waits for": {ring(), 1},
+		"the lock is a field of the object":                  {[]goroutine{{lock: b + 8, given: []uint64{a, b}}, {lock: a + 8, given: []uint64{b, a}}}, 1},
+		"the lock is 4096 bytes above the argument":          {[]goroutine{{lock: b + 4096, given: []uint64{a, b}}, {lock: a, given: []uint64{b, a}}}, 1},
+		"the lock is 4097 bytes above the argument":          {[]goroutine{{lock: b + 4097, given: []uint64{a, b}}, {lock: a, given: []uint64{b, a}}}, 0},
 		"three in a ring":                                      {[]goroutine{{lock: b, given: []uint64{a}}, {lock: c, given: []uint64{b}}, {lock: a, given: []uint64{c}}}, 1},
 		"a third waits for one of them":                        {ring(goroutine{lock: b, given: []uint64{c, b}}), 1},
 		"a third that waits for no lock was given one of them": {ring(goroutine{given: []uint64{a}, state: "IO wait", in: "main.audit"}), 0},

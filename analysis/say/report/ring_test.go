@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/report"
 )
 
 // The dumps are of real programs (go1.26.8), optimised and not. Truth is in their sources: abba
@@ -34,6 +35,21 @@ func TestOneDumpNamesTheDeadlocksOfRealProgramsAndNoContention(t *testing.T) {
 			if (d.State == "deadlock") != (sentence != "") || sentence != "" && d.Sentence != sentence {
 				t.Errorf("%s, %s: %s\ngot  %s\nwant %s", name, compiled, d.State, d.Sentence, sentence)
 			}
+		}
+	}
+}
+
+// A deadlock is no matter of growth: the lines below it do not say what rise would have been seen.
+func TestTheScreenOfADeadlockSaysNothingOfGrowth(t *testing.T) {
+	for name, want := range map[string]bool{"abbaone-opt": false, "rwreentry-opt": false, "hrw-opt": true} {
+		var inputs []bundle.Input
+		for i := range 4 {
+			path := filepath.Join("testdata", "deadlock", name+".txt")
+			inputs = append(inputs, bundle.Input{Name: "app/t" + string(rune('0'+i)) + "/goroutines.txt", Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+		}
+		c := built(t, inputs)
+		if out := printed(t, c, report.Terminal{}); strings.Contains(out, "a rise of") != want {
+			t.Errorf("%s: the screen speaks of growth %v, want %v:\n%s", name, !want, want, out)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *screen) inventory() []string {
 	if State(s.State).ofNoDump() {
 		proof = s.Proof
 	}
-	if len(x.Snapshots) > 1 && proof != "" {
+	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" {
 		out = s.labelled("proof", proof, 4)
 	}
 	if s.Since != "" {
