@@ -99,6 +99,8 @@ func benign() []Class {
 			Definition: "As sessions-short with 20 % of the window, and the dumps are debug=1, without identities."},
 		{Name: "sockets-churn", form: sockets, regimes: every(), make: socketChurn,
 			Definition: "20 to 80 connections to one address, seen by lsof; each is replaced after 5 to 15 % of the window."},
+		{Name: "node-handles-churn", form: node, regimes: every(), make: socketChurn,
+			Definition: "Connections of a Node.js program to one remote address come and go, 20 to 80 at a time, seen in diagnostic reports."},
 		{Name: "watches-churn", form: watches, regimes: every(), make: watchChurn,
 			Definition: "10 to 50 inotify instances, seen in fdinfo; each is replaced after 5 to 15 % of the window."},
 		{Name: "thread-pool-fills", form: java, regimes: every(), make: threadPoolFills,

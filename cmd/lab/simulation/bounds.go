@@ -86,6 +86,8 @@ var bounds = map[string]bound{
 	"log-wrapped-benign":      {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"counts-only-noise":       {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"counts-only-sessions":    {leaking: [3]float64{0.02, 0.03, 0.05}, suspicious: [3]float64{0.05, 0.05, 0.05}},
+	"node-handles":            {leaking: [3]float64{0.75, 0.9, 0.9}},
+	"node-handles-churn":      {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"sockets-churn":           {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},
 	"watches-churn":           {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.1}},
 	"thread-pool-fills":       {leaking: [3]float64{0.02, 0.02, 0.02}, suspicious: [3]float64{0.05, 0.05, 0.05}},

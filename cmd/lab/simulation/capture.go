@@ -46,7 +46,7 @@ func (w *world) captures(f form, flaw flaw) []capture {
 	if dated == byDirectory && w.span < 0.1 {
 		dated = byManifest // names say no part of a second
 	}
-	if f == sockets || f == watches {
+	if f == sockets || f == watches || f == node {
 		w.descriptors = w.numbered()
 	}
 	identified := w.r.IntN(2) == 0 || len(w.starts) > 1 && f != debug2
@@ -107,6 +107,8 @@ func (w *world) evidence(f form, at float64, identified bool) []file {
 		files = append(files, file{"lsof.txt", w.lsof(at)})
 	case watches:
 		files = append(files, w.fdinfo(at)...)
+	case node:
+		return []file{{"report.json", w.nodeReport(at)}}
 	case totals:
 		return []file{{"metrics.txt", w.metrics(at)}}
 	}

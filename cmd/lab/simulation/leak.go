@@ -79,6 +79,8 @@ func leaks() []Class {
 			Definition: "12 to 120 members leak evenly; each sleeps and wakes, so that waits say nothing of ages."},
 		{Name: "sockets", Leak: true, form: sockets, regimes: every(), make: socketLeak,
 			Definition: "12 to 120 connections to one remote address are opened evenly and never closed, seen by lsof without a stack."},
+		{Name: "node-handles", Leak: true, form: node, regimes: every(), make: socketLeak,
+			Definition: "12 to 120 connections of a Node.js program to one remote address are opened evenly and never closed, seen in diagnostic reports."},
 		{Name: "watches", Leak: true, form: watches, regimes: every(), make: watchLeak,
 			Definition: "12 to 100 inotify instances with 1 to 3 watches each are opened evenly and never closed, seen in fdinfo."},
 		{Name: "thread-pools", Leak: true, form: java, regimes: every(), make: threadPools,

@@ -80,6 +80,28 @@ func (w *world) fdinfo(at float64) []file {
 	return append([]file{{"fd.txt", list.Bytes()}}, files...)
 }
 
+// nodeReport is a diagnostic report of Node.js, with the handles of libuv. A handle has an address that
+// is used again after it.
+func (w *world) nodeReport(at float64) []byte {
+	start, epoch := w.startOf(at)
+	taken := w.clock(at)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"header": {"reportVersion": 5, "event": "JavaScript API", "trigger": "API", "filename": "report.json", "dumpEventTime": %q, "dumpEventTimeStamp": "%d", "processId": %d, "threadId": 0,
+ "cwd": "/srv/app", "commandLine": ["node", "/srv/app/%s.js"], "nodejsVersion": "v22.23.3", "wordSize": 64, "host": "web-1"},
+"javascriptStack": {"message": "Error [ERR_SYNTHETIC]: JavaScript Callstack", "stack": ["at Object.writeReport (node:internal/process/report:51:13)"]},
+"resourceUsage": {"rss": %d, "userCpuSeconds": %.3f},
+"libuv": [{"type": "async", "is_active": true, "is_referenced": false, "address": "0x000000002e081ea0"}`,
+		taken.Format("2006-01-02T15:04:05Z"), taken.UnixMilli(), w.pid(epoch), w.program, 90_000_000, 0.01*(at-start))
+	for _, m := range w.present(at) {
+		fd := w.descriptors[m]
+		host, port, _ := strings.Cut(m.stack.remote, ":")
+		fmt.Fprintf(&b, ",\n"+`{"type": "tcp", "is_active": true, "is_referenced": true, "address": "0x%016x", "localEndpoint": {"host": "10.0.0.5", "ip4": "10.0.0.5", "port": %d}, "remoteEndpoint": {"host": %q, "ip4": %q, "port": %s}, "sendBufferSize": 0, "recvBufferSize": 0, "fd": %d, "writeQueueSize": 0, "readable": true, "writable": true}`,
+			0x3f000000+fd*0x200, 32768+m.id%28000, host, host, port, fd)
+	}
+	b.WriteString(",\n{\"type\": \"loop\", \"is_active\": true, \"address\": \"0x0000000006b3a8a0\", \"loopIdleTimeSeconds\": 12.5}],\n\"workers\": [], \"environmentVariables\": {}, \"userLimits\": {}, \"sharedObjects\": []}\n")
+	return b.Bytes()
+}
+
 // status is a part of /proc/PID/status.
 func (w *world) status(at float64) []byte {
 	_, epoch := w.startOf(at)

@@ -56,6 +56,7 @@ const (
 	java
 	sockets
 	watches
+	node   // diagnostic reports of Node.js
 	totals // a page of metrics, which counts goroutines and shows none
 )
 
