@@ -25,6 +25,7 @@ const (
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
 	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
+	GoroutineDebug3 Kind = "goroutine-debug3"  // the same with a sample for each goroutine
 	GoroutinePprof  Kind = "goroutine-pprof"   // text of pprof -traces and -top
 	OTLPProfiles    Kind = "otlp-profiles"     // of the collector's file exporter
 	Wrapped         Kind = "wrapped-dump"      // after log prefixes or escaped

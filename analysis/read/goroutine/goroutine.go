@@ -140,7 +140,11 @@ type Record struct {
 	Profile int
 	Count   int
 	Stack   *analysis.Stack
-	Labels  map[string]string
+	// Labels are those that the program set.
+	Labels map[string]string
+	// Goroutine is the one that the record is of, in a profile with a record for each
+	// (debug=3), and nil in others. Like the record, it is valid during the call only.
+	Goroutine *Goroutine
 	// Line, Offset and Length are the place in a debug=1 text and 0 in a proto.
 	Line, Offset, Length int64
 }
@@ -162,6 +166,8 @@ type Profile struct {
 	Sum, Records, Refused int
 	// Undeclared is true if the line with the total is missing: there may be other records.
 	Undeclared bool
+	// Identified is true for debug=3: each Record has its Goroutine.
+	Identified bool
 	// Truncated and TruncatedWhy are as in Dump.
 	Truncated    bool
 	TruncatedWhy string

@@ -378,10 +378,19 @@ func FuzzProto(f *testing.F) {
 		raw, _ := io.ReadAll(unzipped)
 		f.Add(raw)
 	}
+	labelled, _ := io.ReadAll(identified(f, profile.Sample{NumLabel: ids{"go::goroutine": {41}, "go::goroutine_wait_minutes": {1}}, Label: words{"go::goroutine_state": {"select"}}}))
+	f.Add(labelled)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		seen := map[int64]bool{}
 		got, _, err := goroutine.ParseProto(bytes.NewReader(data), goroutine.Config{MaxProtoBytes: 1 << 20}, func(r *goroutine.Record) error {
 			if r.Stack == nil || r.Count < 0 {
 				t.Errorf("got record %+v", r)
+			}
+			if g := r.Goroutine; g != nil {
+				if g.ID <= 0 || seen[g.ID] || g.Parent < 0 || g.Wait < -1 || r.Count != 1 {
+					t.Errorf("got goroutine %+v of record %+v", g, r)
+				}
+				seen[g.ID] = true
 			}
 			return nil
 		})

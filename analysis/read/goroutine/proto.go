@@ -70,11 +70,12 @@ func (p *protoParser) run(decoded *profile.Profile) error {
 	if len(decoded.Mapping) > 0 {
 		f.Executable, f.BuildID = decoded.Mapping[0].File, decoded.Mapping[0].BuildID
 	}
+	f.Identified = p.identified(decoded, value)
 	for _, sample := range decoded.Sample {
-		record := Record{
-			Count:  clampCount(sample.Value[value]),
-			Stack:  p.stacks.get(p.keyOf(sample)).stack,
-			Labels: labelsOf(sample),
+		found := p.stacks.get(p.keyOf(sample))
+		record := Record{Count: clampCount(sample.Value[value]), Stack: found.stack, Labels: labelsOf(sample)}
+		if f.Identified {
+			record.Goroutine = goroutineOf(sample, found)
 		}
 		f.Records++
 		f.Sum = add(f.Sum, record.Count)
@@ -154,13 +155,17 @@ func (p *protoParser) keyOf(sample *profile.Sample) []byte {
 	return p.key
 }
 
-// labelsOf joins several values of one label with a comma.
+// labelsOf joins several values of one label with a comma. Those that the runtime wrote are
+// left out.
 func labelsOf(sample *profile.Sample) map[string]string {
 	if len(sample.Label)+len(sample.NumLabel) == 0 {
 		return nil
 	}
 	labels := map[string]string{}
 	for key, values := range sample.NumLabel {
+		if strings.HasPrefix(key, runtimeLabel) {
+			continue
+		}
 		var texts []string
 		for _, n := range values {
 			texts = append(texts, strconv.FormatInt(n, 10))
@@ -168,6 +173,9 @@ func labelsOf(sample *profile.Sample) map[string]string {
 		labels[validText([]byte(key))] = strings.Join(texts, ",")
 	}
 	for key, values := range sample.Label {
+		if strings.HasPrefix(key, runtimeLabel) {
+			continue
+		}
 		labels[validText([]byte(key))] = validText([]byte(strings.Join(values, ",")))
 	}
 	return labels

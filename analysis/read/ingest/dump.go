@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/envelope"
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/line"
@@ -296,16 +297,34 @@ func profileOutcome(sum, records int, cut bool, refused int) string {
 
 func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	d := &profileDump{}
-	profile, problems, err := goroutine.ParseProto(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, d.add)
+	var t *textDump
+	profile, problems, err := goroutine.ParseProto(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, func(rec *goroutine.Record) error {
+		if rec.Goroutine == nil {
+			return d.add(rec)
+		}
+		if t == nil {
+			t = newTextDump()
+		}
+		rec.Goroutine.Dumper = dumping(rec.Stack)
+		t.add(rec.Goroutine)
+		r.progress.Goroutines++
+		return nil
+	})
 	r.problem(problems...)
 	if err != nil {
 		return err
 	}
-	d.profile = profile
-	p.profile = d
 	p.inner = profile.Time
 	p.name = programName(profile.Executable)
 	a.Members, a.Truncated = profile.Sum, profile.Truncated
+	if t != nil {
+		p.text, p.form = t, detect.GoroutineDebug3
+		a.Kind, a.Reason = detect.GoroutineDebug3, a.Reason+", with the id of each goroutine"
+		a.Outcome = wording.Plural(profile.Sum, "goroutine", "goroutines")
+		return nil
+	}
+	d.profile = profile
+	p.profile = d
 	a.Outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, 0)
 	return nil
 }

@@ -67,7 +67,7 @@ func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
 // goroutines fills totals and families from the text and its twins, which are
 // encodings of one instant and never added up.
 func (b *builder) goroutines() {
-	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash)
+	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash, detect.GoroutineDebug3)
 	twin, leaked := b.g.profiles(false), b.g.profiles(true)
 	if text == nil && twin == nil {
 		text = b.g.form(detect.ExecutionTrace)

@@ -333,6 +333,7 @@ var formats = map[string]formatReader{
 	detect.GoroutineCrash:  readText,
 	detect.GoroutineDebug1: readDebug1,
 	detect.GoroutineProto:  readProto,
+	detect.GoroutineDebug3: readProto,
 	detect.ExecutionTrace:  readTrace,
 	detect.OTLPProfiles:    readOTLP,
 	detect.GoroutinePprof:  readPprof,

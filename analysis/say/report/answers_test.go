@@ -89,7 +89,7 @@ var answers = map[string]claimed{
 	"why/near-limit": {state: "at its limit", says: []string{`1008 of 1024 open files`, `all of them connections`}, never: []string{`none near`}},
 	"why/inotify-per-user": {state: "leaking", says: []string{`114 of 128`, `3 processes of its user`, `full at the next capture`, `[Cc]lose each watcher`},
 		never: []string{`38 of 128`, `svc10. .*\(.*svc10`}},
-	"why/debug3":       {open: "identities of debug=3 profiles: evidence that is thrown away"},
+	"why/debug3":       {state: "leaking", says: []string{`80 goroutines in app.\(\*W\).loop`, `none ended`, `tracked by id`}, never: []string{`counts alone`}},
 	"why/ancestors":    {state: "leaking", says: []string{`lib.\(\*Conn\).read`}, open: "who started it, from ancestors: evidence that is thrown away"},
 	"why/labels":       {state: "leaking", says: []string{`60 goroutines in app.\(\*W\).loop`}, never: []string{`tenant`}},
 	"why/labels-split": {state: "leaking", says: []string{`60`, `tenant`}, open: "labels: evidence that is thrown away"},
