@@ -32,6 +32,8 @@ type Member struct {
 	Parent int64
 	// State is the raw state without flags, "" if the kind has none.
 	State string
+	// Labels are those that the program gave a goroutine.
+	Labels Labels
 	// Wait is in minutes, -1 if none was printed.
 	Wait int
 	// Variant indexes Group.Variants, -1 if the kind has none.
@@ -47,7 +49,8 @@ type Member struct {
 // Packed or Rows and the store keeps them; everybody else reads with the methods, which
 // return the same for each of the three.
 type Members struct {
-	// States are those that the column State and Packed index.
+	// States are those that the column State and Packed index. A state of goroutines with
+	// labels is an entry of its own, see Labelled: few programs have any.
 	States []string
 	// Columns is nil without any: most groups of a case in memory are packed, and 13 empty
 	// columns would take more than they do.
@@ -370,8 +373,9 @@ func smallest(members []Member, limit int) []Member {
 }
 
 func (p Packing) member(states []string, g *PackedMember) Member {
+	state, labels := CutLabels(states[g.State])
 	return Member{
-		Identity: Identity{ID: g.ID}, Parent: g.Parent, State: states[g.State], Wait: int(g.Wait), Variant: int(p.Variant),
+		Identity: Identity{ID: g.ID}, Parent: g.Parent, State: state, Labels: labels, Wait: int(g.Wait), Variant: int(p.Variant),
 		Place: Place{Artifact: int(p.Artifact), Line: g.Line, Offset: g.Offset, Length: int64(g.Length)},
 	}
 }
@@ -386,7 +390,7 @@ func (m *Members) At(i int) Member {
 		out.Parent = c.Parent[i]
 	}
 	if len(c.State) > 0 {
-		out.State = m.States[c.State[i]]
+		out.State, out.Labels = CutLabels(m.States[c.State[i]])
 	}
 	if len(c.Wait) > 0 {
 		out.Wait = int(c.Wait[i])

@@ -284,7 +284,8 @@ func (c *goroutines) sum(g *analysis.Group, states []string) {
 	}
 	g.OldestWait = max(g.OldestWait, c.oldest)
 	for i, state := range c.States() {
-		g.States[states[state]] += c.counts[i]
+		word, _ := analysis.CutLabels(states[state])
+		g.States[word] += c.counts[i]
 	}
 	g.Count += c.Len()
 }

@@ -122,6 +122,8 @@ type textDump struct {
 	order  []*analysis.Stack
 	states []string
 	state  map[string]uint16
+	// labelled are the indexes of states with labels, as the dump prints them.
+	labelled map[labelledState]uint16
 	// near has goroutines of stacks that came before, by the last bits of their numbers:
 	// the look into stacks takes five times as long, once for every goroutine.
 	near []nearStack
@@ -139,6 +141,8 @@ type textDump struct {
 	// tokens are the addresses that may join goroutines.
 	tokens join.Tokens
 }
+
+type labelledState struct{ state, labels string }
 
 type nearStack struct {
 	stack *analysis.Stack
@@ -327,7 +331,7 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 		c.leaked++
 	}
 	c.add(analysis.PackedMember{
-		ID: g.ID, Parent: g.Parent, State: t.stateIndex(g.State), Wait: int32(g.Wait),
+		ID: g.ID, Parent: g.Parent, State: t.stateOf(g), Wait: int32(g.Wait),
 		Line: g.Line, Offset: g.Offset, Length: int32(min(g.Length, 1<<31-1)),
 	})
 }
@@ -364,8 +368,39 @@ func (t *textDump) anyOf(g *goroutine.Goroutine) *goroutines {
 	return c
 }
 
-// maxStates is more words than the runtime knows.
-const maxStates = 1000
+// maxStates is more words than the runtime knows, maxLabelled how many of them with labels are
+// told apart: a program with a label for each request has more, and none of those explains much.
+const (
+	maxStates   = 1000
+	maxLabelled = 4096
+)
+
+// stateOf is the index of the state and labels of g.
+func (t *textDump) stateOf(g *goroutine.Goroutine) uint16 {
+	if g.Labels == "" {
+		return t.stateIndex(g.State)
+	}
+	key := labelledState{g.State, g.Labels}
+	at, known := t.labelled[key]
+	if known {
+		return at
+	}
+	if len(t.labelled) >= maxLabelled {
+		return t.stateIndex(g.State)
+	}
+	if t.labelled == nil {
+		t.labelled = map[labelledState]uint16{}
+	}
+	entry := analysis.Labelled(g.State, analysis.LabelsOf(goroutine.ParseLabels(g.Labels)))
+	at, known = t.state[entry]
+	if !known {
+		at = uint16(len(t.states))
+		t.states = append(t.states, entry)
+		t.state[entry] = at
+	}
+	t.labelled[key] = at
+	return at
+}
 
 func (t *textDump) stateIndex(word string) uint16 {
 	if word != t.word || len(t.states) == 0 {
@@ -379,8 +414,8 @@ func (t *textDump) indexOf(word string) uint16 {
 	if known {
 		return state
 	}
-	if len(t.states) >= maxStates {
-		return maxStates - 1
+	if len(t.states)-len(t.labelled) >= maxStates {
+		return 0
 	}
 	state = uint16(len(t.states))
 	t.states = append(t.states, word)

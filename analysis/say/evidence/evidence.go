@@ -58,6 +58,8 @@ func (w Words) Text(e analysis.Evidence) string {
 		return fmt.Sprintf("came in %s: a pool that is resized looks the same", wording.Plural(e.N, "batch", "batches"))
 	case "survivors":
 		return w.survivors(e)
+	case "labels":
+		return w.labelled(e)
 	case "plateau":
 		return w.plateau(e)
 	case "objects":
