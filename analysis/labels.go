@@ -67,6 +67,17 @@ func (l Labels) List() []Label {
 	return out
 }
 
+// String is the list as people write it.
+//
+//	"svc=db tenant=a"
+func (l Labels) String() string {
+	var words []string
+	for _, label := range l.List() {
+		words = append(words, label.Key+"="+label.Value)
+	}
+	return strings.Join(words, " ")
+}
+
 // Labelled returns the entry of Members.States for a state with labels.
 func Labelled(state string, labels Labels) string {
 	if labels == "" {

@@ -76,7 +76,7 @@ func (m *compareMaker) facts(r *diff.Course) *filter.Facts {
 	}
 	if known := m.families[f.Fingerprint]; known != nil {
 		in := report.FactsOf(known)
-		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
+		facts.Classes, facts.Unit, facts.Triage, facts.Marked = in.Classes, in.Unit, in.Triage, in.Marked
 	}
 	for i, n := range r.Counts {
 		if !n.Known() {

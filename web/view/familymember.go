@@ -57,7 +57,7 @@ func (m *familyMaker) members(f *Family) {
 }
 
 func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
-	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
+	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Words())}
 	if fm.Member.Identity != (analysis.Identity{}) {
 		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
 		// A listing that repeats the identity says it once.

@@ -22,7 +22,9 @@ type Facts struct {
 	// Triage is nil if nobody could decide anything.
 	Triage *analysis.Triage
 	// Labels are the snapshots in which it has members.
-	Labels  []string
+	Labels []string
+	// Marked are the pprof labels of its members: "tenant=a".
+	Marked  []string
 	Unit    string
 	Classes []string
 	Process string
@@ -63,7 +65,7 @@ func (f *Facts) Words(field Field) []string {
 	case Rule:
 		return f.Rules
 	case Label:
-		return f.Labels
+		return append(f.Labels[:len(f.Labels):len(f.Labels)], f.Marked...)
 	case Unit:
 		return one(f.Unit)
 	case Class:

@@ -20,7 +20,7 @@ const (
 	Verdict Field = "verdict" // the verdict of the series on the family
 	Triage  Field = "triage"  // the decision of a person on it
 	Rule    Field = "rule"    // a rule in the evidence of the verdict
-	Label   Field = "label"   // a snapshot in which it has members
+	Label   Field = "label"   // a snapshot in which it has members, or a pprof label
 	Unit    Field = "unit"    // the unit that it rises with
 	Class   Field = "class"   // a class of the catalogue
 	Process Field = "process" // the program
@@ -58,7 +58,7 @@ func Fields() []Help {
 		{FD, "fd:25", "a descriptor's number"},
 		{Inode, "inode:48213", "a descriptor's inode"},
 		{Path, "path:/var/lib/kubelet", "the file behind a descriptor or watch"},
-		{Label, "label:t3", "a snapshot in which it has members"},
+		{Label, "label:t3", "a snapshot in which it has members, or a pprof label of them: label:tenant=a"},
 		{Unit, "unit=u1", "the unit that it rises with"},
 		{Class, "class:prober", "what it is known as"},
 		{Process, "process=kubelet", "the program"},

@@ -447,6 +447,12 @@ func (r *Redactor) allowGroup(g *analysis.Group) {
 	for state := range g.States {
 		r.allow(free, state)
 	}
+	for _, entry := range g.Members.States {
+		_, labels := analysis.CutLabels(entry)
+		for _, l := range labels.List() {
+			r.allow(free, l.Key, l.Value)
+		}
+	}
 	for m := range details(g, mostDetails) {
 		r.allow(listings, m.Detail)
 	}

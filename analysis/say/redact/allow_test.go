@@ -67,6 +67,8 @@ func TestEveryFieldOfEvidenceIsHiddenUnlessItIsAllowed(t *testing.T) {
 	f.fill(reflect.ValueOf(&snap).Elem(), "")
 	snap.Groups[0].Family.Kind = analysis.KindThread
 	snap.Groups[0].Members = analysis.Members{Columns: &analysis.Columns{Offset: []int64{0}, Artifact: []int32{0}, Line: []int64{1}, Detail: []string{f.word("Members.Detail")}}}
+	labels := analysis.LabelsOf(map[string]string{f.word("Labels.Key"): f.word("Labels.Value")})
+	snap.Groups[0].Members.States = []string{analysis.Labelled("select", labels)}
 	var problem analysis.Problem
 	f.fill(reflect.ValueOf(&problem).Elem(), "")
 	c := Case{Series: [][]*analysis.Snapshot{{&snap}}, Problems: []analysis.Problem{problem}, Hosts: []string{f.word("Case.Hosts")}, Files: []string{f.word("Case.Files")}, Said: []string{f.word("Case.Said")}}

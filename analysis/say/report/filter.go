@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/filter"
 )
 
@@ -41,6 +42,11 @@ func FactsOf(f *Family) *filter.Facts {
 	facts := &filter.Facts{
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
 		Verdict: f.Verdict, Rules: rulesOf(f.Evidence), Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
+	}
+	for _, e := range f.Evidence {
+		if label := evidence.Label(e.Evidence); label != "" {
+			facts.Marked = append(facts.Marked, label)
+		}
 	}
 	if facts.Triage == nil {
 		facts.Triage = &analysis.Triage{} // without a decision it is unreviewed

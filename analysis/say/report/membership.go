@@ -116,7 +116,7 @@ func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 		first = j.firstSeen(family.Fingerprint, at, all)
 	}
 	for _, m := range all {
-		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Detail, Sub: m.Identity.Sub}
+		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Words(), Sub: m.Identity.Sub}
 		if identified {
 			id := m.Identity.ID
 			x.ID, x.FirstSeen = &id, first[m.Identity]

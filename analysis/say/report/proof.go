@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -60,9 +61,28 @@ func (d *diagnosing) rate(l answer) string {
 	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))
 }
 
-// proof is the one line that proves it, "n of n" where identities are known: what it begins
-// with, and the whole line.
+// proof is the line that proves it: what it begins with, and the whole line, with the label
+// that those who came have and the others have not.
 func (d *diagnosing) proof(l answer) (proved, text string) {
+	proved, text = d.proofOfStay(l)
+	if split := l.finding.split(); split != "" {
+		text = strings.TrimSpace(text + " " + split + ".")
+	}
+	return proved, text
+}
+
+// split is the sentence on the label that splits the growth, "" if none does.
+func (f *Finding) split() string {
+	for _, e := range f.Evidence {
+		if e.Rule == "labels" && e.Form == "split" {
+			return e.Text
+		}
+	}
+	return ""
+}
+
+// proofOfStay is the proof by those who stayed, "n of n" where identities are known.
+func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
 	if c.First < 0 {
 		return "", ""
