@@ -33,7 +33,7 @@ func (p *protoParser) identified(decoded *profile.Profile, value int) bool {
 			seen[id] = true
 		}
 	}
-	if with == 0 {
+	if with == 0 || len(seen) == 0 {
 		return false
 	}
 	if len(seen) == len(decoded.Sample) {

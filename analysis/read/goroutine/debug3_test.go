@@ -44,7 +44,7 @@ func TestASampleOfDebug3IsAGoroutine(t *testing.T) {
 	}{
 		"with all labels of the runtime and one of the program": {
 			profile.Sample{NumLabel: ids{"go::goroutine": {41}, "go::goroutine_created_by": {7}, "go::goroutine_wait_minutes": {12}}, Label: words{"go::goroutine_state": {"chan receive"}, "tenant": {"a"}}},
-			goroutine.Goroutine{ID: 41, Parent: 7, State: "chan receive", Wait: 12}, map[string]string{"tenant": "a"},
+			goroutine.Goroutine{ID: 41, Parent: 7, State: "chan receive", Wait: 12, Labels: `{"tenant": "a"}`}, map[string]string{"tenant": "a"},
 		},
 		"with numbers written as text": {
 			profile.Sample{Label: words{"go::goroutine": {"41"}, "go::goroutine_created_by": {"7"}, "go::goroutine_wait_minutes": {"3"}}},
