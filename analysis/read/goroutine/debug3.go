@@ -20,20 +20,16 @@ const (
 )
 
 // identified reports a profile with one sample for each goroutine. It reports a profile of
-// which only some samples have an id, or two have the same, and such is read by its counts.
+// which only some samples have an id of their own, and such is read by its counts.
 func (p *protoParser) identified(decoded *profile.Profile, value int) bool {
 	seen := make(map[int64]bool)
-	with := 0
 	for _, sample := range decoded.Sample {
 		id, ok := labelNumber(sample, labelID)
-		if ok && id > 0 {
-			with++
-		}
 		if ok && id > 0 && sample.Value[value] == 1 {
 			seen[id] = true
 		}
 	}
-	if with == 0 || len(seen) == 0 {
+	if len(seen) == 0 {
 		return false
 	}
 	if len(seen) == len(decoded.Sample) {
