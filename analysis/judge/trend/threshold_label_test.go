@@ -1,0 +1,61 @@
+package trend
+
+import (
+	"fmt"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+// tenants are the judgement on a family of which some stand and others come, and so many of each
+// have a label.
+func tenants(t *testing.T, earlier, earlierWith, born, bornWith int) analysis.Judgement {
+	t.Helper()
+	line := fmt.Sprintf("1-%d 1-%d 1-%d", earlier, earlier+born/2, earlier+born)
+	snaps := only(line).snapshots(t)
+	with := analysis.LabelsOf(map[string]string{"tenant": "a"})
+	for _, snap := range snaps {
+		for i := range snap.Groups {
+			g := &snap.Groups[i]
+			if g.Family.Fingerprint != onlyFamily || g.Members.Columns == nil {
+				continue
+			}
+			g.Members.States = []string{"select", analysis.Labelled("select", with)}
+			g.Members.State = nil
+			for _, id := range g.Members.ID {
+				has := id <= int64(earlierWith) || id > int64(earlier) && id <= int64(earlier+bornWith)
+				g.Members.State = append(g.Members.State, map[bool]uint16{true: 1}[has])
+			}
+		}
+	}
+	return seriesOf(snaps).JudgeAll()[onlyFamily]
+}
+
+func TestALabelSplitsAGrowthOnBothSidesOfItsThresholds(t *testing.T) {
+	for _, tc := range []struct {
+		name                                string
+		earlier, earlierWith, born, bornHas int
+		split                               bool
+	}{
+		{"all that came and none of the others", 20, 0, 60, 60, true},
+		{"nine tenths of those that came", 20, 0, 60, 54, true},
+		{"fewer of those that came", 20, 0, 60, 53, false},
+		{"less than three fifths of the others", 20, 11, 60, 60, true},
+		{"three fifths of the others", 20, 12, 60, 60, false},
+		{"eight that came", 20, 0, 8, 8, true},
+		{"seven that came", 20, 0, 7, 7, false},
+	} {
+		split := false
+		for _, e := range tenants(t, tc.earlier, tc.earlierWith, tc.born, tc.bornHas).Evidence {
+			if e.Rule == ruleLabels && e.Form == "split" {
+				split = true
+				if e.N != tc.bornHas || e.Of != tc.born || e.Figures["earlier"] != float64(tc.earlierWith) || e.Figures["earlier_of"] != float64(tc.earlier) {
+					t.Errorf("%s: %+v", tc.name, e)
+				}
+			}
+		}
+		if split != tc.split {
+			t.Errorf("%s: split is %v", tc.name, split)
+		}
+	}
+}
