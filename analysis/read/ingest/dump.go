@@ -23,6 +23,9 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	dump, problems, err := goroutine.ParseText(body, cfg, d.add)
 	r.problem(problems...)
 	d.reportOddities(p.path)
+	for _, t := range d.all {
+		r.problem(t.tooManyLabels(p.path)...)
+	}
 	if err != nil && dump.Headers == 0 {
 		r.progress.Goroutines = before
 		return err
@@ -318,6 +321,7 @@ func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	p.name = programName(profile.Executable)
 	a.Members, a.Truncated = profile.Sum, profile.Truncated
 	if t != nil {
+		r.problem(t.tooManyLabels(p.path)...)
 		p.text, p.form = t, detect.GoroutineDebug3
 		a.Kind, a.Reason = detect.GoroutineDebug3, a.Reason+", with the id of each goroutine"
 		a.Outcome = wording.Plural(profile.Sum, "goroutine", "goroutines")

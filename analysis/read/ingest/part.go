@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
+	"leakdiff/analysis/say/wording"
 )
 
 // A part is the evidence of one artifact about one process at one time. A listing of
@@ -124,6 +126,8 @@ type textDump struct {
 	state  map[string]uint16
 	// labelled are the indexes of states with labels, as the dump prints them.
 	labelled map[labelledState]uint16
+	// unlabelled counts goroutines whose labels were not kept: there are too many sets.
+	unlabelled int
 	// near has goroutines of stacks that came before, by the last bits of their numbers:
 	// the look into stacks takes five times as long, once for every goroutine.
 	near []nearStack
@@ -386,6 +390,7 @@ func (t *textDump) stateOf(g *goroutine.Goroutine) uint16 {
 		return at
 	}
 	if len(t.labelled) >= maxLabelled {
+		t.unlabelled++
 		return t.stateIndex(g.State)
 	}
 	if t.labelled == nil {
@@ -400,6 +405,17 @@ func (t *textDump) stateOf(g *goroutine.Goroutine) uint16 {
 	}
 	t.labelled[key] = at
 	return at
+}
+
+// tooManyLabels says of how many goroutines the labels were not kept.
+func (t *textDump) tooManyLabels(path string) []analysis.Problem {
+	if t.unlabelled == 0 {
+		return nil
+	}
+	return []analysis.Problem{{
+		Path: path, Offset: -1, Severity: analysis.Note, What: "the labels of " + wording.Plural(t.unlabelled, "goroutine", "goroutines") + " were not kept",
+		Why: fmt.Sprintf("%d sets of labels and states of one dump are told apart, and it has more", maxLabelled), Hint: "nothing: the goroutines are counted; labels with few values split a growth",
+	}}
 }
 
 func (t *textDump) stateIndex(word string) uint16 {
