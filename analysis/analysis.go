@@ -337,6 +337,9 @@ type Snapshot struct {
 	Users []string `json:"users,omitempty"`
 	// Watched are the targets of the watches of each family, by fingerprint.
 	Watched map[string][]Target `json:"watched,omitempty"`
+	// Labels are the pprof labels of the goroutines of each family that has any, by
+	// fingerprint.
+	Labels map[string][]LabelCount `json:"labels,omitempty"`
 	// Statements are conclusions that the evidence itself states: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`

@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -73,10 +75,13 @@ func (l Labels) List() []Label {
 func (l Labels) String() string {
 	var words []string
 	for _, label := range l.List() {
-		words = append(words, label.Key+"="+label.Value)
+		words = append(words, label.String())
 	}
 	return strings.Join(words, " ")
 }
+
+// String is the label as people write it: "tenant=a".
+func (l Label) String() string { return l.Key + "=" + l.Value }
 
 // Labelled returns the entry of Members.States for a state with labels.
 func Labelled(state string, labels Labels) string {
@@ -95,7 +100,65 @@ func CutLabels(entry string) (state string, labels Labels) {
 	return state, Labels(rest)
 }
 
-// Labelled reports whether a member may have labels. It costs what the states do.
-func (m *Members) Labelled() bool {
-	return slices.ContainsFunc(m.States, func(entry string) bool { return strings.Contains(entry, labelSign) })
+// LabelSets yields the label sets of members, one of equal sets in each variant at least. It
+// costs what the states do, not what the members do.
+func (m *Members) LabelSets() iter.Seq[Labels] {
+	return func(yield func(Labels) bool) {
+		entries := func(states []uint16) bool {
+			for _, state := range states {
+				if _, labels := CutLabels(m.States[state]); labels != "" && !yield(labels) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, p := range m.Packed {
+			if !entries(p.States()) {
+				return
+			}
+		}
+		if m.Columns == nil {
+			return
+		}
+		for _, entry := range m.States {
+			if _, labels := CutLabels(entry); labels != "" && !yield(labels) {
+				return
+			}
+		}
+	}
+}
+
+// LabelCount is on how many goroutines a label is.
+type LabelCount struct {
+	Label
+	Count int `json:"count"`
+}
+
+// mostLabelCounts bounds the labels that are counted of one family: a label for each request
+// explains nothing.
+const mostLabelCounts = 200
+
+// LabelCounts counts each label of some sets, whose numbers of goroutines are given: the most
+// frequent ones first, at most 200.
+func LabelCounts(sets map[Labels]int) []LabelCount {
+	counts := map[Label]int{}
+	for set, n := range sets {
+		for _, label := range set.List() {
+			counts[label] += n
+		}
+	}
+	ranked := RankLabels(counts)
+	return slices.Clip(ranked[:min(len(ranked), mostLabelCounts)])
+}
+
+// RankLabels lists labels with their numbers of goroutines, the most frequent first.
+func RankLabels(counts map[Label]int) []LabelCount {
+	out := make([]LabelCount, 0, len(counts))
+	for label, n := range counts {
+		out = append(out, LabelCount{label, n})
+	}
+	slices.SortFunc(out, func(a, b LabelCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	return out
 }

@@ -43,9 +43,6 @@ type Member struct {
 	Detail string
 }
 
-// Words are the detail of a member, or the labels of a goroutine, which has none.
-func (m *Member) Words() string { return cmp.Or(m.Detail, m.Labels.String()) }
-
 // Members holds the members of one family in one snapshot, with a column for each
 // property. A column has Len() entries, or none if the property is unknown: a nil ID
 // column means that the members have no identity (debug=1, proto). Parsers fill columns,

@@ -175,7 +175,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	snap := series.Snapshots[at]
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
-	in.Watched = snap.Watched[fingerprint]
+	in.Watched, in.PprofLabels = snap.Watched[fingerprint], snap.Labels[fingerprint]
 	in.Code = s.code(l, series, at, series.LocatedStack(fingerprint, at), why)
 	if err := s.firstLines(r, &in, group, snap, bundleID, why); err != nil {
 		return view.Family{}, err

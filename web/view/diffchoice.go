@@ -138,7 +138,7 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 	}
 	if known := m.families[f.Fingerprint]; known != nil {
 		in := report.FactsOf(known)
-		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
+		facts.Classes, facts.Unit, facts.Triage, facts.Marked = in.Classes, in.Unit, in.Triage, in.Marked
 	}
 	if m.asked.Uses(filter.Label) {
 		for i, n := range m.counts(f.Fingerprint) {

@@ -60,6 +60,8 @@ type FamilyInput struct {
 	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
 	Watched []analysis.Target
+	// PprofLabels are those of the goroutines of snapshot SnapshotIndex.
+	PprofLabels []analysis.LabelCount
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -144,12 +146,15 @@ type Family struct {
 	Variants       []FamilyVariant
 	Watched        []WatchedRow
 	WatchedNote    string
-	Rows           []MemberRow
-	RowsNote       string
-	HasWaits       bool
-	IDHead         string
-	Raw            []RawLine
-	RawTitle       string
+	// PprofLabels are those of the Count goroutines of the snapshot.
+	PprofLabels []analysis.LabelCount
+	Count       int
+	Rows        []MemberRow
+	RowsNote    string
+	HasWaits    bool
+	IDHead      string
+	Raw         []RawLine
+	RawTitle    string
 	// RawDeep says why there are no raw lines, if a link leads to them.
 	RawDeep       string
 	RawURL        string
@@ -188,12 +193,15 @@ func NewFamily(in FamilyInput) Family {
 	f := Family{
 		Frozen: in.Frozen, Verdict: string(in.Judgement.Verdict), Fingerprint: Visible(in.Family.Fingerprint),
 		Key: Visible(in.Family.Fingerprint), RawTitle: Visible(in.RawTitle), Raw: in.RawExcerpt,
-		HasWaits: in.Family.Kind == analysis.KindGoroutine, IsThread: in.Family.Kind == analysis.KindThread,
+		PprofLabels: in.PprofLabels, HasWaits: in.Family.Kind == analysis.KindGoroutine, IsThread: in.Family.Kind == analysis.KindThread,
 	}
 	f.Name = newFamilyName(in.Family.Title, in.Family.Kind, in.Family.Frames, in.Family.CreatedBy, in.Family.Attributes)
 	f.Path = f.Name.Package
 	if in.SnapshotIndex >= 0 && in.SnapshotIndex < len(in.Labels) {
 		f.At = Visible(in.Labels[in.SnapshotIndex])
+	}
+	if g := m.chosen(); g != nil {
+		f.Count = g.Count
 	}
 	f.Sentence = m.sentence()
 	f.Headline = f.Name.Text() + " in " + f.Sentence

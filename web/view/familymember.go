@@ -15,7 +15,7 @@ const maxMemberRows = 200
 
 // MemberRow is one member of the chosen snapshot.
 type MemberRow struct {
-	ID, First, Seen, Wait, State, Detail string
+	ID, First, Seen, Wait, State, Detail, Labels string
 	RawText, RawURL                      string
 }
 
@@ -57,7 +57,7 @@ func (m *familyMaker) members(f *Family) {
 }
 
 func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
-	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Words())}
+	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail), Labels: Visible(fm.Member.Labels.String())}
 	if fm.Member.Identity != (analysis.Identity{}) {
 		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
 		// A listing that repeats the identity says it once.

@@ -410,6 +410,10 @@ func (m *objectMaker) list() (document.Section, int) {
 		Head: heads("First goroutine*", "First seen", "Last seen", "Goroutines*", "Their ids"), Parts: []document.Part{{}},
 	}
 	shown := m.o.Members[:min(len(m.o.Members), maxObjectRows)]
+	labelled := slices.ContainsFunc(shown, func(o report.ObjectMember) bool { return partLabels(o.Parts) != "" })
+	if labelled {
+		table.Head = append(table.Head, heads("Labels")...)
+	}
 	for i := range shown {
 		o := &shown[i]
 		var ids document.Text
@@ -425,10 +429,14 @@ func (m *objectMaker) list() (document.Section, int) {
 		if n := o.Goroutines - len(parts); n > 0 {
 			more = "and " + wording.Number(int64(n)) + " more"
 		}
-		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
+		cells := []document.Cell{
 			{Header: true, Look: "num", Text: document.Words(itoa(o.Root))}, {Text: document.Words(Visible(o.FirstSeen))}, {Text: document.Words(Visible(o.LastSeen))},
 			{Look: "num", Text: document.Words(wording.Number(int64(o.Goroutines)))}, {Look: "wrap", Text: append(ids, document.Plain(more))},
-		}})
+		}
+		if labelled {
+			cells = append(cells, document.Cell{Look: "wrap", Text: document.Text{document.Marked(document.Literal, partLabels(o.Parts))}})
+		}
+		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: cells})
 	}
 	out := document.NewSection("h-mem", "Objects at "+m.at, m.listNote(len(shown)))
 	if len(shown) > 0 {

@@ -95,6 +95,7 @@ func NewSnapshot(in SnapshotInput) Page {
 	}
 	d.Add(m.flame()...)
 	d.Add(m.families())
+	d.Add(m.labels()...)
 	d.Add(m.waits()...)
 	d.Add(document.Group{Look: "cols2 below", Blocks: document.Blocks{m.sources(), m.facts()}})
 	return out

@@ -176,8 +176,9 @@ func (m *snapshotMaker) known(g *analysis.Group, in *report.Family) *filter.Fact
 	}
 	if in != nil {
 		known := report.FactsOf(in)
-		facts.Verdict, facts.Rules, facts.Unit, facts.Classes, facts.Triage, facts.Marked = known.Verdict, known.Rules, known.Unit, known.Classes, known.Triage, known.Marked
+		facts.Verdict, facts.Rules, facts.Unit, facts.Classes, facts.Triage = known.Verdict, known.Rules, known.Unit, known.Classes, known.Triage
 	}
+	facts.Mark(m.in.Snapshot.Labels[f.Fingerprint])
 	return facts
 }
 

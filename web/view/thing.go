@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"leakdiff/analysis/say/document"
 	"leakdiff/web/chart"
 )
@@ -241,6 +243,7 @@ func (f Family) Page() Page {
 	b.Add(f.Versions.blocks()...)
 	b.Add(f.Triage.blocks()...)
 	b.Add(f.watched()...)
+	b.Add(labelSection(f.PprofLabels, f.Count, f.At, nil)...)
 	if !f.Frozen {
 		b.Add(f.sightings())
 	}
@@ -404,6 +407,10 @@ func (f *Family) members() document.Section {
 	default:
 		columns = append(columns, "As listed")
 	}
+	labelled := slices.ContainsFunc(f.Rows, func(r MemberRow) bool { return r.Labels != "" })
+	if labelled {
+		columns = append(columns, "Labels")
+	}
 	table := document.Table{Look: "data members", Label: "Members", Caption: "Members at " + f.At, Head: heads(append(columns, "Raw")...), Parts: []document.Part{{}}}
 	table.Head[2].Look = "num seenin"
 	for _, r := range f.Rows {
@@ -416,6 +423,9 @@ func (f *Family) members() document.Section {
 			cells = append(cells, state, detail)
 		default:
 			cells = append(cells, detail)
+		}
+		if labelled {
+			cells = append(cells, document.Cell{Look: "wrap", Text: document.Text{document.Marked(document.Literal, r.Labels)}})
 		}
 		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: append(cells, document.Cell{Text: document.Text{document.LinkTo(r.RawURL, r.RawText)}})})
 	}

@@ -2,6 +2,7 @@ package trend
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"leakdiff/analysis"
@@ -15,7 +16,7 @@ const (
 	mostOfEarlier = 0.6
 )
 
-// mostLabelEvidence is how many labels are listed of a family that none of them splits.
+// mostLabelEvidence is how many labels are named that explain one growth.
 const mostLabelEvidence = 3
 
 // labelCount is on how many members one label is.
@@ -25,80 +26,82 @@ type labelCount struct {
 }
 
 // labelEvidence compares the pprof labels of the members that came with those of the members
-// that were there before. Without a label that splits them it lists the most frequent ones.
+// that were there before.
 func labelEvidence(p *part, _ *signals) []analysis.Evidence {
-	run, last, first := p.labelled()
-	if last == nil {
+	if p.family.Kind != analysis.KindGoroutine || len(p.runs) == 0 {
 		return nil
 	}
-	earlier := make(map[int64]bool)
-	if first != nil {
-		for id := range first.Members.IDs() {
-			earlier[id] = true
-		}
+	run := p.runs[len(p.runs)-1]
+	at := run[len(run)-1].index
+	if len(p.series.Snapshots[at].Labels[p.family.Fingerprint]) == 0 {
+		return nil
 	}
-	counts := map[analysis.Label]*labelCount{}
-	bornAll, earlierAll := 0, 0
-	sets := map[analysis.Labels][2]int{}
-	for m := range last.Members.All() {
-		set := sets[m.Labels]
-		if earlier[m.Identity.ID] {
-			earlierAll++
-			set[1]++
-		} else {
-			bornAll++
-			set[0]++
-		}
-		sets[m.Labels] = set
+	var counts []labelCount
+	var born, earlier int
+	if followed := p.tracking.followed(run); len(followed) > 0 {
+		run, at = followed, followed[len(followed)-1].index
+		counts, born, earlier = p.labelsByIdentity(run[0].index, at)
+	} else {
+		counts, born, earlier = p.labelsByCount(run[0], run[len(run)-1])
 	}
-	for set, n := range sets {
-		for _, label := range set.List() {
-			c := counts[label]
-			if c == nil {
-				c = &labelCount{label: label}
-				counts[label] = c
-			}
-			c.born, c.earlier = c.born+n[0], c.earlier+n[1]
-		}
+	if born < fewestBorn || earlier == 0 {
+		return nil
 	}
-	var all []labelCount
-	for _, c := range counts {
-		all = append(all, *c)
-	}
-	slices.SortFunc(all, func(a, b labelCount) int {
-		return cmp.Or(cmp.Compare(b.born+b.earlier, a.born+a.earlier), cmp.Compare(a.label.Key, b.label.Key), cmp.Compare(a.label.Value, b.label.Value))
+	counts = slices.DeleteFunc(counts, func(c labelCount) bool {
+		return float64(c.born) < leastOfBorn*float64(born) || float64(c.earlier) >= mostOfEarlier*float64(earlier)
 	})
-	from, to := run[0].index, run[len(run)-1].index
+	slices.SortFunc(counts, func(a, b labelCount) int {
+		return cmp.Or(cmp.Compare(b.born, a.born), cmp.Compare(a.earlier, b.earlier), cmp.Compare(a.label.Key, b.label.Key), cmp.Compare(a.label.Value, b.label.Value))
+	})
+	from := run[0].index
 	var out []analysis.Evidence
-	for _, c := range all {
-		if earlierAll > 0 && bornAll >= fewestBorn && float64(c.born) >= leastOfBorn*float64(bornAll) && float64(c.earlier) < mostOfEarlier*float64(earlierAll) {
-			out = append(out, analysis.Evidence{Rule: ruleLabels, Form: "split", N: c.born, Of: bornAll, From: new(from), To: new(to), Names: []string{c.label.Key, c.label.Value},
-				Figures: map[analysis.Figure]float64{"earlier": float64(c.earlier), "earlier_of": float64(earlierAll)}})
-		}
-	}
-	if len(out) > 0 {
-		return out[:min(len(out), mostLabelEvidence)]
-	}
-	for _, c := range all[:min(len(all), mostLabelEvidence)] {
-		out = append(out, analysis.Evidence{Rule: ruleLabels, N: c.born + c.earlier, Of: bornAll + earlierAll, To: new(to), Names: []string{c.label.Key, c.label.Value}})
+	for _, c := range counts[:min(len(counts), mostLabelEvidence)] {
+		out = append(out, analysis.Evidence{Rule: ruleLabels, N: c.born, Of: born, From: new(from), To: new(at), Names: []string{c.label.Key, c.label.Value},
+			Figures: map[analysis.Figure]float64{"earlier": float64(c.earlier), "earlier_of": float64(earlier)}})
 	}
 	return out
 }
 
-// labelled returns the last run of snapshots whose members are followed, and the family in its
-// last and its first one. last is nil if no member has a label, first if none was there.
-func (p *part) labelled() (run []point, last, first *analysis.Group) {
+// labelsByIdentity counts the labels of those who are there at a snapshot: of those born since
+// another one, and of the others.
+func (p *part) labelsByIdentity(from, to int) (counts []labelCount, born, earlier int) {
 	groups := p.series.groups[p.family.Fingerprint]
-	if len(p.runs) == 0 || p.family.Kind != analysis.KindGoroutine {
-		return nil, nil, nil
+	there := map[int64]bool{}
+	if groups[from] != nil {
+		for id := range groups[from].Members.IDs() {
+			there[id] = true
+		}
 	}
-	run = p.tracking.followed(p.runs[len(p.runs)-1])
-	if len(run) == 0 {
-		return nil, nil, nil
+	sets := map[analysis.Labels]labelCount{}
+	for m := range groups[to].Members.All() {
+		set := sets[m.Labels]
+		if there[m.Identity.ID] {
+			set.earlier++
+			earlier++
+		} else {
+			set.born++
+			born++
+		}
+		sets[m.Labels] = set
 	}
-	last = groups[run[len(run)-1].index]
-	if last == nil || !last.Members.Labelled() {
-		return nil, nil, nil
+	all := map[analysis.Label]labelCount{}
+	for set, n := range sets {
+		for _, label := range set.List() {
+			c := all[label]
+			all[label] = labelCount{label, c.born + n.born, c.earlier + n.earlier}
+		}
 	}
-	return run, last, groups[run[0].index]
+	return slices.Collect(maps.Values(all)), born, earlier
+}
+
+// labelsByCount compares the counts of labels in two snapshots whose members have no identities.
+func (p *part) labelsByCount(from, to point) (counts []labelCount, born, earlier int) {
+	before := map[analysis.Label]int{}
+	for _, l := range p.series.Snapshots[from.index].Labels[p.family.Fingerprint] {
+		before[l.Label] = l.Count
+	}
+	for _, l := range p.series.Snapshots[to.index].Labels[p.family.Fingerprint] {
+		counts = append(counts, labelCount{l.Label, l.Count - before[l.Label], before[l.Label]})
+	}
+	return counts, to.count - from.count, from.count
 }

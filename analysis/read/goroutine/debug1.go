@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"leakdiff/analysis"
 )
@@ -517,46 +516,6 @@ func cutColumns(b []byte) (address, name, place []byte) {
 	address, b, _ = bytes.Cut(b, separator)
 	name, b, _ = bytes.Cut(bytes.TrimSpace(b), separator)
 	return address, name, bytes.TrimSpace(b)
-}
-
-// parseLabels reads a label set as runtime/pprof.labelMap prints it, and reports
-// whether it was understood to its end.
-//
-//	{"controller":"node-lifecycle", "na me":"quo\"te]:, x"}
-func parseLabels(b []byte) (map[string]string, bool) {
-	rest, ok := bytes.CutPrefix(b, []byte("{"))
-	labels := map[string]string{}
-	for ok {
-		if string(rest) == "}" {
-			return labels, true
-		}
-		var key, value string
-		if key, rest, ok = cutQuoted(rest); !ok {
-			break
-		}
-		if rest, ok = bytes.CutPrefix(rest, []byte(":")); !ok {
-			break
-		}
-		if value, rest, ok = cutQuoted(bytes.TrimPrefix(rest, []byte(" "))); !ok {
-			break
-		}
-		labels[key] = value
-		rest = bytes.TrimPrefix(rest, []byte(", "))
-	}
-	if len(labels) == 0 {
-		return nil, false
-	}
-	return labels, false
-}
-
-// cutQuoted takes a Go string literal off b.
-func cutQuoted(b []byte) (value string, rest []byte, ok bool) {
-	literal, err := strconv.QuotedPrefix(string(b))
-	if err != nil {
-		return "", nil, false
-	}
-	value, err = strconv.Unquote(literal)
-	return validText([]byte(value)), b[len(literal):], err == nil
 }
 
 // clampCount keeps a count within what an int holds everywhere.

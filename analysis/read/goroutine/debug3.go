@@ -47,7 +47,7 @@ func (p *protoParser) identified(decoded *profile.Profile, value int) bool {
 // goroutineOf reads the labels of debug=3. The minutes are absent for a wait below one.
 func goroutineOf(sample *profile.Sample, found *keptStack) *Goroutine {
 	g := &Goroutine{Wait: -1, Stack: found.stack, StackNumber: found.number}
-	g.Labels = printed(labelsOf(sample))
+	g.Labels = printed(analysis.LabelsOf(labelsOf(sample)).List())
 	g.ID, _ = labelNumber(sample, labelID)
 	g.Parent, _ = labelNumber(sample, labelCreator)
 	g.Parent = max(0, g.Parent)

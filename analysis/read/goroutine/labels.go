@@ -1,62 +1,75 @@
 package goroutine
 
 import (
-	"maps"
-	"slices"
+	"bytes"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis"
 )
 
 // ParseLabels reads the label set of a header, Goroutine.Labels. What is damaged of it and
 // what follows is left out.
-//
-//	`{"svc": "x,y", "na me": "quo\"te]:, x"}`, `{svc: db, tenant: "a b"}`
 func ParseLabels(printed string) map[string]string {
-	rest := strings.TrimPrefix(printed, "{")
-	labels := map[string]string{}
-	for len(rest) > 0 && rest[0] != '}' {
-		key, after, ok := labelToken(rest)
-		if !ok || !strings.HasPrefix(after, ": ") {
-			break
-		}
-		value, after, ok := labelToken(after[len(": "):])
-		if !ok {
-			break
-		}
-		labels[key] = value
-		rest = strings.TrimPrefix(after, ", ")
-	}
+	labels, _ := parseLabels([]byte(printed))
 	return labels
 }
 
-// labelToken cuts a quoted text or a bare word.
-func labelToken(b string) (token, rest string, ok bool) {
-	if strings.HasPrefix(b, `"`) {
-		quoted, err := strconv.QuotedPrefix(b)
-		if err != nil {
-			return "", "", false
+// parseLabels reads a label set as a header or runtime/pprof.labelMap prints it, and reports
+// whether it was understood to its end.
+//
+//	`{"svc": "x,y", "na me": "quo\"te]:, x"}`, `{svc: db, tenant: "a b"}`, `{"svc":"db"}`
+func parseLabels(b []byte) (map[string]string, bool) {
+	rest, ok := bytes.CutPrefix(b, []byte("{"))
+	labels := map[string]string{}
+	for ok {
+		if string(rest) == "}" {
+			return labels, true
 		}
-		token, err = strconv.Unquote(quoted)
-		return token, b[len(quoted):], err == nil
+		var key, value string
+		if key, rest, ok = labelToken(rest); !ok {
+			break
+		}
+		if rest, ok = bytes.CutPrefix(rest, []byte(":")); !ok {
+			break
+		}
+		if value, rest, ok = labelToken(bytes.TrimPrefix(rest, []byte(" "))); !ok {
+			break
+		}
+		labels[key] = value
+		rest = bytes.TrimPrefix(rest, []byte(", "))
 	}
-	end := strings.IndexAny(b, ":,}")
-	if end < 0 {
-		return "", "", false
+	if len(labels) == 0 {
+		return nil, false
 	}
-	return b[:end], b[end:], true
+	return labels, false
+}
+
+// labelToken takes a Go string literal or a bare word off b.
+func labelToken(b []byte) (token string, rest []byte, ok bool) {
+	if !bytes.HasPrefix(b, []byte(`"`)) {
+		end := bytes.IndexAny(b, `:,} "`)
+		if end <= 0 {
+			return "", nil, false
+		}
+		return validText(b[:end]), b[end:], true
+	}
+	literal, err := strconv.QuotedPrefix(string(b))
+	if err != nil {
+		return "", nil, false
+	}
+	token, err = strconv.Unquote(literal)
+	return validText([]byte(token)), b[len(literal):], err == nil
 }
 
 // printed is a label set as a header prints it, "" for none.
-func printed(labels map[string]string) string {
+func printed(labels []analysis.Label) string {
 	if len(labels) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	for i, key := range slices.Sorted(maps.Keys(labels)) {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Quote(key) + ": " + strconv.Quote(labels[key]))
+	words := make([]string, len(labels))
+	for i, l := range labels {
+		words[i] = strconv.Quote(l.Key) + ": " + strconv.Quote(l.Value)
 	}
-	return "{" + b.String() + "}"
+	return "{" + strings.Join(words, ", ") + "}"
 }

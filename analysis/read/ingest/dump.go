@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"leakdiff/analysis"
@@ -24,7 +25,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	r.problem(problems...)
 	d.reportOddities(p.path)
 	for _, t := range d.all {
-		r.problem(t.tooManyLabels(p.path)...)
+		r.tooManyLabels(p.path, t.unlabelled)
 	}
 	if err != nil && dump.Headers == 0 {
 		r.progress.Goroutines = before
@@ -256,6 +257,7 @@ func (r *reader) severalProfiles(p *part, a *analysis.Artifact, profiles []gorou
 		before[profile.Sample]++
 		q.profile = all[i]
 		q.profile.profile = profile
+		r.tooManyLabels(p.path, q.profile.unlabelled)
 		identify(q, i)
 		q.outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, profile.Refused)
 		a.Members += profile.Sum
@@ -321,12 +323,13 @@ func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	p.name = programName(profile.Executable)
 	a.Members, a.Truncated = profile.Sum, profile.Truncated
 	if t != nil {
-		r.problem(t.tooManyLabels(p.path)...)
+		r.tooManyLabels(p.path, t.unlabelled)
 		p.text, p.form = t, detect.GoroutineDebug3
 		a.Kind, a.Reason = detect.GoroutineDebug3, a.Reason+", with the id of each goroutine"
 		a.Outcome = wording.Plural(profile.Sum, "goroutine", "goroutines")
 		return nil
 	}
+	r.tooManyLabels(p.path, d.unlabelled)
 	d.profile = profile
 	p.profile = d
 	a.Outcome = profileOutcome(profile.Sum, profile.Records, profile.Truncated, 0)
@@ -350,10 +353,31 @@ func readPprof(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 }
 
 func (d *profileDump) add(rec *goroutine.Record) error {
+	d.label(rec)
 	d.stacks = append(d.stacks, rec.Stack)
 	d.counts = append(d.counts, rec.Count)
 	d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
 	return nil
+}
+
+// label keeps the labels of a record.
+func (d *profileDump) label(rec *goroutine.Record) {
+	labels := analysis.LabelsOf(rec.Labels)
+	if labels == "" {
+		return
+	}
+	set, known := d.sets[labels]
+	switch {
+	case !known && len(d.sets) >= maxLabelled:
+		d.unlabelled = min(d.unlabelled+rec.Count, math.MaxInt32)
+		return
+	case !known:
+		if d.sets == nil {
+			d.sets, d.labels = map[analysis.Labels]analysis.Labels{}, map[int]analysis.Labels{}
+		}
+		set, d.sets[labels] = labels, labels
+	}
+	d.labels[len(d.stacks)] = set
 }
 
 // readTrace reads the goroutines that live at the end of an execution trace.

@@ -192,6 +192,7 @@ func (b *builder) compareTwin(text, twin *part, total int) {
 // countText takes the families of a dump as the first of the snapshot.
 func (b *builder) countText(p *part) {
 	at := int32(b.addArtifact(p))
+	b.s.Labels = p.text.labels
 	groups := b.r.table.unpack(p.text.groups)
 	for i := range groups {
 		g := &groups[i]
@@ -259,6 +260,7 @@ func (r *reader) form(t *textDump) {
 		g.Members.States = t.states
 		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v)})
 	}
+	t.countLabels()
 	groups := make([]analysis.Group, 0, len(b.byPrint))
 	for _, g := range b.byPrint {
 		groups = append(groups, *g)
@@ -312,11 +314,15 @@ func waitBucket(minutes int) int {
 // countTwin makes families of a debug=1 text or proto alone: no identities.
 func (b *builder) countTwin(p *part) {
 	at := int32(b.addArtifact(p))
+	labels := labelSets{}
 	for i, stack := range p.profile.stacks {
 		if dumping(stack) {
 			continue
 		}
 		g := b.group(b.r.stacks.OfStack(stack))
+		if set, labelled := p.profile.labels[i]; labelled {
+			labels.add(g.Family, set, p.profile.counts[i])
+		}
 		v := b.variant(g, stack)
 		g.Variants[v].Count += p.profile.counts[i]
 		g.Count += p.profile.counts[i]
@@ -325,6 +331,9 @@ func (b *builder) countTwin(p *part) {
 		c.Offset, c.Line = append(c.Offset, rec.Offset), append(c.Line, rec.Line)
 		c.Length = append(c.Length, int32(min(rec.Length, 1<<31-1)))
 		c.Artifact, c.Variant = append(c.Artifact, at), append(c.Variant, int32(v))
+	}
+	if len(labels) > 0 {
+		b.s.Labels = labels.counts()
 	}
 }
 

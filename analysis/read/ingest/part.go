@@ -117,6 +117,8 @@ type textDump struct {
 	objects, given map[string][]analysis.Object
 	joined         *analysis.Objects
 	program        string
+	// labels are those of each family, by fingerprint.
+	labels map[string][]analysis.LabelCount
 
 	// The rest is what form needs.
 
@@ -179,6 +181,11 @@ type profileDump struct {
 	stacks  []*analysis.Stack
 	counts  []int
 	offsets []goroutine.Record
+	// labels are those of the records that have any, by index. sets has each set once.
+	labels map[int]analysis.Labels
+	sets   map[analysis.Labels]analysis.Labels
+	// unlabelled counts goroutines whose labels were not kept: there are too many sets.
+	unlabelled int
 	// functions are those of a profile without stacks.
 	functions []goroutine.FunctionCount
 }
@@ -304,7 +311,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program, labels: t.labels}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.
@@ -407,15 +414,52 @@ func (t *textDump) stateOf(g *goroutine.Goroutine) uint16 {
 	return at
 }
 
-// tooManyLabels says of how many goroutines the labels were not kept.
-func (t *textDump) tooManyLabels(path string) []analysis.Problem {
-	if t.unlabelled == 0 {
-		return nil
+// countLabels counts the labels of each family of a dump that was read.
+func (t *textDump) countLabels() {
+	if len(t.labelled) == 0 {
+		return
 	}
-	return []analysis.Problem{{
-		Path: path, Offset: -1, Severity: analysis.Note, What: "the labels of " + wording.Plural(t.unlabelled, "goroutine", "goroutines") + " were not kept",
+	sets := labelSets{}
+	for _, c := range t.stacks {
+		for i, state := range c.States() {
+			if _, labels := analysis.CutLabels(t.states[state]); labels != "" {
+				sets.add(c.family, labels, c.counts[i])
+			}
+		}
+	}
+	t.labels = sets.counts()
+}
+
+// labelSets are the numbers of goroutines with each label set, by the fingerprint of their family.
+type labelSets map[string]map[analysis.Labels]int
+
+func (s labelSets) add(family *analysis.Family, labels analysis.Labels, n int) {
+	of := s[family.Fingerprint]
+	if of == nil {
+		of = map[analysis.Labels]int{}
+		s[family.Fingerprint] = of
+	}
+	of[labels] += n
+}
+
+// counts is for analysis.Snapshot.
+func (s labelSets) counts() map[string][]analysis.LabelCount {
+	out := make(map[string][]analysis.LabelCount, len(s))
+	for print, sets := range s {
+		out[print] = analysis.LabelCounts(sets)
+	}
+	return out
+}
+
+// tooManyLabels says of how many goroutines the labels were not kept.
+func (r *reader) tooManyLabels(path string, n int) {
+	if n == 0 {
+		return
+	}
+	r.problem(analysis.Problem{
+		Path: path, Offset: -1, Severity: analysis.Note, What: "the labels of " + wording.Plural(n, "goroutine", "goroutines") + " were not kept",
 		Why: fmt.Sprintf("%d sets of labels and states of one dump are told apart, and it has more", maxLabelled), Hint: "nothing: the goroutines are counted; labels with few values split a growth",
-	}}
+	})
 }
 
 func (t *textDump) stateIndex(word string) uint16 {
@@ -431,7 +475,10 @@ func (t *textDump) indexOf(word string) uint16 {
 		return state
 	}
 	if len(t.states)-len(t.labelled) >= maxStates {
-		return 0
+		word = "" // which is known from now on
+		if state, known = t.state[word]; known {
+			return state
+		}
 	}
 	state = uint16(len(t.states))
 	t.states = append(t.states, word)

@@ -28,7 +28,7 @@ type Facts struct {
 	Unit    string
 	Classes []string
 	Process string
-	// Members are searched for descriptors and inodes. They are nil if unknown.
+	// Members are searched for descriptors, inodes and pprof labels. They are nil if unknown.
 	Members *analysis.Members
 
 	Wait, Count, Delta, Growth Figure
@@ -42,6 +42,13 @@ type Figure struct {
 
 // Known is a number.
 func Known(v float64) Figure { return Figure{v, true} }
+
+// Mark adds pprof labels.
+func (f *Facts) Mark(labels []analysis.LabelCount) {
+	for _, l := range labels {
+		f.Marked = append(f.Marked, l.String())
+	}
+}
 
 // Words are the values of a field of text.
 func (f *Facts) Words(field Field) []string {
@@ -65,7 +72,7 @@ func (f *Facts) Words(field Field) []string {
 	case Rule:
 		return f.Rules
 	case Label:
-		return append(f.Labels[:len(f.Labels):len(f.Labels)], f.Marked...)
+		return f.labels()
 	case Unit:
 		return one(f.Unit)
 	case Class:
@@ -74,6 +81,21 @@ func (f *Facts) Words(field Field) []string {
 		return one(f.Process)
 	}
 	return one(f.Attributes[string(field)])
+}
+
+// labels are those of snapshots and of members. The rare ones among many are known of members
+// alone.
+func (f *Facts) labels() []string {
+	out := append(f.Labels[:len(f.Labels):len(f.Labels)], f.Marked...)
+	if f.Members == nil || f.Kind != analysis.KindGoroutine {
+		return out
+	}
+	for set := range f.Members.LabelSets() {
+		for _, label := range set.List() {
+			out = append(out, label.String())
+		}
+	}
+	return out
 }
 
 // names are the texts that a bare word is searched in.

@@ -27,6 +27,13 @@ func (f Filter) String() string {
 	return b.String()
 }
 
+// Is is the text of a filter for a value of a field of text: `label="tenant=a b"`.
+func Is(field Field, value string) string {
+	var b strings.Builder
+	(&Term{Field: field, Op: opEquals, Text: value}).write(&b)
+	return b.String()
+}
+
 // between keeps a bare word from taking over the field to its left.
 func between(before, t *Term) string {
 	if t.Field == "" && before.Field != "" {

@@ -407,6 +407,11 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 			r.allow(listings, t.What, t.FSType, t.Why, t.PodUID, t.Pod, t.Container)
 		}
 	}
+	for _, labels := range snap.Labels {
+		for _, l := range labels {
+			r.allow(free, l.Key, l.Value)
+		}
+	}
 	for _, p := range snap.Packages {
 		r.allow(free, p.Version)
 		r.allow(listings, p.Path)
@@ -447,8 +452,7 @@ func (r *Redactor) allowGroup(g *analysis.Group) {
 	for state := range g.States {
 		r.allow(free, state)
 	}
-	for _, entry := range g.Members.States {
-		_, labels := analysis.CutLabels(entry)
+	for labels := range g.Members.LabelSets() {
 		for _, l := range labels.List() {
 			r.allow(free, l.Key, l.Value)
 		}

@@ -162,7 +162,9 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.Onset = j.familyOnset(f.Fingerprint)
 	}
 	j.explain(&out)
-	out.Watched = j.watched(f.Fingerprint)
+	if s := j.lastWith(f.Fingerprint); s != nil {
+		out.Watched, out.Labels = s.Watched[f.Fingerprint], s.Labels[f.Fingerprint]
+	}
 	if g := j.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/filter"
 )
 
@@ -43,11 +42,7 @@ func FactsOf(f *Family) *filter.Facts {
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
 		Verdict: f.Verdict, Rules: rulesOf(f.Evidence), Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
 	}
-	for _, e := range f.Evidence {
-		if label := evidence.Label(e.Evidence); label != "" {
-			facts.Marked = append(facts.Marked, label)
-		}
-	}
+	facts.Mark(f.Labels)
 	if facts.Triage == nil {
 		facts.Triage = &analysis.Triage{} // without a decision it is unreviewed
 	}

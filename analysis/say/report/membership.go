@@ -15,6 +15,8 @@ type SnapshotFamily struct {
 	Members     int            `json:"members"`
 	States      map[string]int `json:"states"`
 	OldestWait  *int           `json:"oldest_wait_minutes"`
+	// Labels are the pprof labels of its goroutines, the most frequent first.
+	Labels []analysis.LabelCount `json:"labels,omitempty"`
 	// Triage is a person's decision about the family, or nil.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 }
@@ -28,7 +30,7 @@ func (j *JudgedSeries) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
 		if g.Family == nil {
 			continue
 		}
-		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: j.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States, Triage: j.said(g.Family.Fingerprint)}
+		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: j.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States, Triage: j.said(g.Family.Fingerprint), Labels: s.Labels[g.Family.Fingerprint]}
 		if f.Title == "" {
 			f.Title = g.Family.Title
 		}
@@ -73,10 +75,12 @@ type Member struct {
 	// FirstSeen is the label of the first snapshot of the same process start that shows
 	// it in this family.
 	FirstSeen string `json:"first_seen,omitempty"`
-	Path      string `json:"path"`
-	Line      int64  `json:"line,omitempty"`
-	Offset    int64  `json:"offset"`
-	Detail    string `json:"detail,omitempty"`
+	// Labels are the pprof labels of a goroutine.
+	Labels []analysis.Label `json:"labels,omitempty"`
+	Path   string           `json:"path"`
+	Line   int64            `json:"line,omitempty"`
+	Offset int64            `json:"offset"`
+	Detail string           `json:"detail,omitempty"`
 }
 
 // FamilySnapshot is the index of the snapshot in which readers want to see a family: the last
@@ -116,7 +120,7 @@ func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 		first = j.firstSeen(family.Fingerprint, at, all)
 	}
 	for _, m := range all {
-		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Words(), Sub: m.Identity.Sub}
+		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Detail, Labels: m.Labels.List(), Sub: m.Identity.Sub}
 		if identified {
 			id := m.Identity.ID
 			x.ID, x.FirstSeen = &id, first[m.Identity]

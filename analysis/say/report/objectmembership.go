@@ -68,7 +68,9 @@ type ObjectPart struct {
 	Role   string `json:"role"`
 	State  string `json:"state,omitempty"`
 	Wait   *int   `json:"wait_minutes"`
-	Path   string `json:"path,omitempty"`
+	// Labels are its pprof labels.
+	Labels []analysis.Label `json:"labels,omitempty"`
+	Path   string           `json:"path,omitempty"`
 	Line   int64  `json:"line,omitempty"`
 	Offset int64  `json:"offset"`
 
@@ -328,6 +330,7 @@ func (j *JudgedSeries) fillParts(out *ObjectMembership, snap *analysis.Snapshot,
 
 func (p *ObjectPart) fill(m analysis.Member, g *analysis.Group, snap *analysis.Snapshot) {
 	p.Family, p.State, p.Line, p.Offset, p.place = g.Family.Fingerprint, m.State, m.Place.Line, m.Place.Offset, m.Place
+	p.Labels = m.Labels.List()
 	if m.Wait >= 0 {
 		wait := m.Wait
 		p.Wait = &wait

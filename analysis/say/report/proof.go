@@ -74,7 +74,7 @@ func (d *diagnosing) proof(l answer) (proved, text string) {
 // split is the sentence on the label that splits the growth, "" if none does.
 func (f *Finding) split() string {
 	for _, e := range f.Evidence {
-		if e.Rule == "labels" && e.Form == "split" {
+		if e.Rule == "labels" {
 			return e.Text
 		}
 	}

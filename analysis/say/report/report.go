@@ -259,6 +259,9 @@ type Family struct {
 	SetAside *SetAside `json:"set_aside,omitempty"`
 	// Watched are the targets of the watches of the last snapshot.
 	Watched []analysis.Target `json:"watched,omitempty"`
+	// Labels are the pprof labels of the goroutines of the last snapshot with the family, the
+	// most frequent first.
+	Labels []analysis.LabelCount `json:"labels,omitempty"`
 }
 
 // Variant is another exact stack of a family.

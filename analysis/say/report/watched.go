@@ -9,13 +9,12 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// watched returns the targets of the watches of a family in the last snapshot that has
-// it.
-func (j *JudgedSeries) watched(fingerprint string) []analysis.Target {
+// lastWith is the last snapshot that has a family, nil if none does.
+func (j *JudgedSeries) lastWith(fingerprint string) *analysis.Snapshot {
 	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
 		if groups[i] != nil {
-			return j.Snapshots[i].Watched[fingerprint]
+			return j.Snapshots[i]
 		}
 	}
 	return nil
