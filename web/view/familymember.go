@@ -16,7 +16,7 @@ const maxMemberRows = 200
 // MemberRow is one member of the chosen snapshot.
 type MemberRow struct {
 	ID, First, Seen, Wait, State, Detail, Labels string
-	RawText, RawURL                      string
+	RawText, RawURL                              string
 }
 
 func (m *familyMaker) members(f *Family) {

@@ -71,8 +71,8 @@ type ObjectPart struct {
 	// Labels are its pprof labels.
 	Labels []analysis.Label `json:"labels,omitempty"`
 	Path   string           `json:"path,omitempty"`
-	Line   int64  `json:"line,omitempty"`
-	Offset int64  `json:"offset"`
+	Line   int64            `json:"line,omitempty"`
+	Offset int64            `json:"offset"`
 
 	place analysis.Place
 }
