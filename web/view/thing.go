@@ -238,12 +238,12 @@ func (f Family) Page() Page {
 		b.Add(f.keySection())
 	}
 	b.Add(f.why())
+	b.Add(labelSection(f.PprofLabels, f.Count, f.At, nil)...)
 	b.Add(f.Knowledge.Blocks()...)
 	b.Add(f.kin()...)
 	b.Add(f.Versions.blocks()...)
 	b.Add(f.Triage.blocks()...)
 	b.Add(f.watched()...)
-	b.Add(labelSection(f.PprofLabels, f.Count, f.At, nil)...)
 	if !f.Frozen {
 		b.Add(f.sightings())
 	}
