@@ -340,6 +340,9 @@ type Snapshot struct {
 	// Labels are the pprof labels of the goroutines of each family that has any, by
 	// fingerprint.
 	Labels map[string][]LabelCount `json:"labels,omitempty"`
+	// Ancestries are those of the goroutines of each family that has any, by fingerprint, the
+	// most frequent first.
+	Ancestries map[string][]Ancestry `json:"ancestries,omitempty"`
 	// Statements are conclusions that the evidence itself states: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`

@@ -176,6 +176,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched, in.PprofLabels = snap.Watched[fingerprint], snap.Labels[fingerprint]
+	in.Ancestries = series.AncestryTraces(fingerprint, at)
 	in.Code = s.code(l, series, at, series.LocatedStack(fingerprint, at), why)
 	if err := s.firstLines(r, &in, group, snap, bundleID, why); err != nil {
 		return view.Family{}, err

@@ -45,6 +45,7 @@ func (t *tools) family(ctx context.Context, in familyIn) (familyOut, error) {
 	data.Evidence = evidence(out.Left, data.Evidence)
 	data.KnownLeaks = cut(out.Left, "known_leaks", data.KnownLeaks, mostKnown)
 	data.Watched = cut(out.Left, "watched", data.Watched, mostRoles)
+	data.Ancestries = cut(out.Left, "ancestries", data.Ancestries, 1)
 	data.Labels = cut(out.Left, "labels", data.Labels, mostRoles)
 	members := data.Members
 	data.Members = nil

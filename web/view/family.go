@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -60,6 +61,8 @@ type FamilyInput struct {
 	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
 	Watched []analysis.Target
+	// Ancestries are the stacks of who started the goroutines of snapshot SnapshotIndex.
+	Ancestries []report.Trace
 	// PprofLabels are those of the goroutines of snapshot SnapshotIndex.
 	PprofLabels []analysis.LabelCount
 	// Members are those of snapshot SnapshotIndex.
@@ -146,6 +149,7 @@ type Family struct {
 	Variants       []FamilyVariant
 	Watched        []WatchedRow
 	WatchedNote    string
+	Ancestries     []document.Stack
 	// PprofLabels are those of the Count goroutines of the snapshot.
 	PprofLabels []analysis.LabelCount
 	Count       int
@@ -202,6 +206,9 @@ func NewFamily(in FamilyInput) Family {
 	}
 	if g := m.chosen(); g != nil {
 		f.Count = g.Count
+	}
+	for i := range in.Ancestries {
+		f.Ancestries = append(f.Ancestries, *newStack(&in.Ancestries[i], nil))
 	}
 	f.Sentence = m.sentence()
 	f.Headline = f.Name.Text() + " in " + f.Sentence

@@ -238,6 +238,7 @@ func (f Family) Page() Page {
 		b.Add(f.keySection())
 	}
 	b.Add(f.why())
+	b.Add(f.ancestries()...)
 	b.Add(labelSection(f.PprofLabels, f.Count, f.At, nil)...)
 	b.Add(f.Knowledge.Blocks()...)
 	b.Add(f.kin()...)
@@ -371,6 +372,18 @@ func (v *FamilyVersions) blocks() document.Blocks {
 		}})
 	}
 	return document.Blocks{document.NewSection("h-ver", "Versions", v.Text, table)}
+}
+
+// ancestries are the stacks of who started the goroutines.
+func (f *Family) ancestries() document.Blocks {
+	if len(f.Ancestries) == 0 {
+		return nil
+	}
+	out := document.NewSection("h-ancestor", "Ancestors at "+f.At, "Who started them, and who started that one, as the program prints it with GODEBUG=tracebackancestors.")
+	for _, s := range f.Ancestries {
+		out.Add(s)
+	}
+	return document.Blocks{out}
 }
 
 // watched are the targets of watches.

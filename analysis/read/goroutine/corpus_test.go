@@ -76,7 +76,7 @@ func parseText(t testing.TB, r io.Reader) parsed {
 	var err error
 	out.Dump, out.problems, err = goroutine.ParseText(r, goroutine.Config{Path: "dump"}, func(g *goroutine.Goroutine) error {
 		kept := *g
-		kept.Body = nil // valid during the callback only
+		kept.Body, kept.Ancestors = nil, nil // valid during the callback only
 		out.list = append(out.list, kept)
 		return nil
 	})

@@ -122,6 +122,7 @@ func (p *textParser) part(b []byte, indent int) bool {
 		if p.ancestor < 0 {
 			p.ancestor = len(p.key)
 		}
+		p.nextAncestor()
 		p.done = false
 		p.reach()
 		return true

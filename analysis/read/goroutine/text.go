@@ -31,6 +31,7 @@ type textParser struct {
 	key      []byte    // see stack.go
 	pending  int       // where in key the function begins that waits for its file, or -1
 	ancestor int       // where in key the ancestors' frames begin, or -1
+	chain    []byte    // what was in key of the ancestors, see ancestor.go
 	indent   int       // of the pending function
 	unplaced bool      // the block ended with a function without file
 	created  bool      // the creator's file was read: the block is complete
@@ -209,7 +210,7 @@ func (p *textParser) place(b []byte, indent int) bool {
 	p.done = p.key[p.pending] == markCreator
 	p.created = p.done
 	if p.ancestor >= 0 {
-		p.key = p.key[:p.ancestor]
+		p.keepAncestor()
 	}
 	p.pending = -1
 	p.reach()
@@ -279,7 +280,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	}
 	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
 	p.key, p.keyed = p.key[:0], 0
-	p.pending, p.ancestor = -1, -1
+	p.pending, p.ancestor, p.chain = -1, -1, p.chain[:0]
 	p.strays, p.stray.waits = 0, false
 	p.gap, p.spaced = gapState{}, false
 	p.body = p.lines.pos()
@@ -396,7 +397,7 @@ func (p *textParser) deliver() error {
 	if p.visit == nil {
 		return nil
 	}
-	g.Body = p.lines.between(p.body, p.end)
+	g.Body, g.Ancestors = p.lines.between(p.body, p.end), p.chain
 	if p.words {
 		p.readWords(g, match)
 	}

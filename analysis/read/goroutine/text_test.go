@@ -442,7 +442,7 @@ func parseRapid(t *rapid.T, r io.Reader) (out parsed) {
 	var err error
 	out.Dump, out.problems, err = goroutine.ParseText(r, goroutine.Config{}, func(g *goroutine.Goroutine) error {
 		kept := *g
-		kept.Body = nil // valid during the callback only
+		kept.Body, kept.Ancestors = nil, nil // valid during the callback only
 		out.list = append(out.list, kept)
 		return nil
 	})
@@ -780,7 +780,7 @@ func TestDumpsShareStacks(t *testing.T) {
 func textStacks(r io.Reader, stacks *goroutine.Stacks) (all []goroutine.Goroutine, of []*analysis.Stack, problems []analysis.Problem, err error) {
 	_, problems, err = goroutine.ParseText(r, goroutine.Config{Stacks: stacks}, func(g *goroutine.Goroutine) error {
 		kept := *g
-		kept.Body = nil
+		kept.Body, kept.Ancestors = nil, nil
 		all, of = append(all, kept), append(of, g.Stack)
 		return nil
 	})

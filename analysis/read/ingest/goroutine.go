@@ -192,7 +192,7 @@ func (b *builder) compareTwin(text, twin *part, total int) {
 // countText takes the families of a dump as the first of the snapshot.
 func (b *builder) countText(p *part) {
 	at := int32(b.addArtifact(p))
-	b.s.Labels = p.text.labels
+	b.s.Labels, b.s.Ancestries = p.text.labels, p.text.ancestries
 	groups := b.r.table.unpack(p.text.groups)
 	for i := range groups {
 		g := &groups[i]
@@ -261,6 +261,7 @@ func (r *reader) form(t *textDump) {
 		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v)})
 	}
 	t.countLabels()
+	t.countAncestries()
 	groups := make([]analysis.Group, 0, len(b.byPrint))
 	for _, g := range b.byPrint {
 		groups = append(groups, *g)

@@ -119,6 +119,8 @@ type textDump struct {
 	program        string
 	// labels are those of each family, by fingerprint.
 	labels map[string][]analysis.LabelCount
+	// ancestries are those of each family, by fingerprint.
+	ancestries map[string][]analysis.Ancestry
 
 	// The rest is what form needs.
 
@@ -130,6 +132,8 @@ type textDump struct {
 	labelled map[labelledState]uint16
 	// unlabelled counts goroutines whose labels were not kept: there are too many sets.
 	unlabelled int
+	// descents counts the goroutines with equal ancestors.
+	descents map[descent]int
 	// near has goroutines of stacks that came before, by the last bits of their numbers:
 	// the look into stacks takes five times as long, once for every goroutine.
 	near []nearStack
@@ -311,7 +315,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program, labels: t.labels}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program, labels: t.labels, ancestries: t.ancestries}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.
@@ -340,6 +344,9 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	}
 	if g.Leaked {
 		c.leaked++
+	}
+	if len(g.Ancestors) > 0 {
+		t.descend(c, g.Ancestors)
 	}
 	c.add(analysis.PackedMember{
 		ID: g.ID, Parent: g.Parent, State: t.stateOf(g), Wait: int32(g.Wait),

@@ -97,6 +97,15 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 					}
 				}
 			}
+			for _, all := range snap.Ancestries {
+				for _, a := range all {
+					for i := range a.Stacks {
+						if !yield(&a.Stacks[i]) {
+							return
+						}
+					}
+				}
+			}
 			for i := range snap.Groups {
 				for _, v := range snap.Groups[i].Variants {
 					if v.Stack == nil || seen[v.Stack] {

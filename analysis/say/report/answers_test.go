@@ -90,7 +90,7 @@ var answers = map[string]claimed{
 	"why/inotify-per-user": {state: "leaking", says: []string{`114 of 128`, `3 processes of its user`, `full at the next capture`, `[Cc]lose each watcher`},
 		never: []string{`38 of 128`, `svc10. .*\(.*svc10`}},
 	"why/debug3":       {state: "leaking", says: []string{`80 goroutines in app.\(\*W\).loop`, `none ended`, `tracked by id`}, never: []string{`counts alone`}},
-	"why/ancestors":    {state: "leaking", says: []string{`lib.\(\*Conn\).read`}, open: "who started it, from ancestors: evidence that is thrown away"},
+	"why/ancestors":    {state: "leaking", says: []string{`lib.\(\*Conn\).read`, `started by lib.Dial for app.customerSync sync.go:77`}},
 	"why/labels":       {state: "leaking", says: []string{`60 goroutines in app.\(\*W\).loop`}, never: []string{`tenant`}},
 	"why/labels-split": {state: "leaking", says: []string{`60 of 60 new goroutines have tenant=a; 0 of the 20 others`}},
 }

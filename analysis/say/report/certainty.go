@@ -241,6 +241,15 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	return out
 }
 
+// startedBy says what started the members: the likely cause where ancestors show for whom.
+func (s *Series) startedBy(creator string, f *Finding) *Certainty {
+	word, whom := open, s.forWhom(f)
+	if whom != "" {
+		word = likely
+	}
+	return &Certainty{word, "started by " + shortRole(creator) + whom}
+}
+
 // stoppedBefore is the largest family whose members stand since the interval in which an answer began
 // whose goroutines wait for each other, and were replaced before (statistics.md, R19). It is nil
 // without one. Its name stands beside it.
@@ -293,7 +302,7 @@ func (d *diagnosing) origin(l answer) *Certainty {
 				if n, all := o.startedBy(h.Type), o.Counts.Last(); all > n && 2*n >= all && (lead == nil || lead.CreatedBy != h.Type) {
 					return &Certainty{open, fmt.Sprintf("%d of %d were started by %s", n, all, shortRole(h.Type))}
 				}
-				return &Certainty{open, "started by " + shortRole(h.Type)}
+				return s.startedBy(h.Type, l.finding)
 			}
 		}
 	}
@@ -304,7 +313,7 @@ func (d *diagnosing) origin(l answer) *Certainty {
 		return &Certainty{unknown, "the listing shows no code"}
 	}
 	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
-		return &Certainty{open, "started by " + shortRole(last.Function)}
+		return s.startedBy(last.Function, l.finding)
 	}
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
 }

@@ -1,0 +1,12 @@
+package analysis
+
+// Ancestry is who started Count goroutines of a family, who started those, and so on, as a
+// program with GODEBUG=tracebackancestors=N prints it.
+type Ancestry struct {
+	// Stacks are those of the ancestors when each started the next one, the nearest first.
+	Stacks []Stack `json:"stacks"`
+	Count  int     `json:"count"`
+}
+
+// MostAncestries bounds the ancestries of one family, of which the most frequent are kept.
+const MostAncestries = 5

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// StartedFor is own code for which goroutines of a family were started: Count of Of.
+type StartedFor struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	// Text is it in words: "app.customerSync sync.go:77".
+	Text  string `json:"text"`
+	Count int    `json:"count"`
+	Of    int    `json:"of"`
+}
+
+// startedFor is the first own frame of the ancestors that most goroutines of a family have, nil
+// if none is known to be own. What started the goroutines itself comes last: the answer names
+// it already.
+func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Group) *StartedFor {
+	if len(ancestries) == 0 || g == nil || len(g.Variants) == 0 || g.Variants[0].Stack == nil {
+		return nil
+	}
+	own, creator := j.OwnCode(), g.Variants[0].Stack.CreatedBy.Func
+	var first *StartedFor
+	for i := range ancestries[0].Stacks {
+		stack := &ancestries[0].Stacks[i]
+		for _, f := range markedFrames(own, stack, own.Mark(stack)) {
+			if !f.Own || f.CreatedBy {
+				continue
+			}
+			found := &StartedFor{Function: f.Function, File: f.File, Line: f.Line, Text: shortRole(f.Function) + " " + f.place(), Count: ancestries[0].Count, Of: g.Count}
+			if f.Function != creator {
+				return found
+			}
+			if first == nil {
+				first = found
+			}
+		}
+	}
+	return first
+}
+
+// forWhom words for which own code the goroutines of a finding were started, "" where no ancestors
+// show it.
+//
+//	" for app.customerSync sync.go:77", " for app.customerSync sync.go:77 (60 of 80)"
+func (s *Series) forWhom(f *Finding) string {
+	for _, print := range f.Families {
+		x := s.family(print)
+		switch {
+		case x == nil || x.StartedFor == nil:
+			continue
+		case x.StartedFor.Count < x.StartedFor.Of:
+			return fmt.Sprintf(" for %s (%d of %d)", x.StartedFor.Text, x.StartedFor.Count, x.StartedFor.Of)
+		}
+		return " for " + x.StartedFor.Text
+	}
+	return ""
+}
+
+// AncestryTraces are the stacks of the ancestors of a family in one snapshot, the most frequent
+// ones first: of who started its goroutines, then of who started that one.
+func (j *JudgedSeries) AncestryTraces(fingerprint string, at int) []Trace {
+	g := GroupOf(j.Snapshots[at], fingerprint)
+	if g == nil {
+		return nil
+	}
+	own := j.OwnCode()
+	var out []Trace
+	for _, a := range j.Snapshots[at].Ancestries[fingerprint] {
+		t := Trace{Caption: "What started " + share(g.Family.Kind, a.Count, max(g.Count, a.Count)) + " at " + j.Snapshots[at].Label}
+		for i := range a.Stacks {
+			for _, f := range markedFrames(own, &a.Stacks[i], own.Mark(&a.Stacks[i])) {
+				t.Rows = append(t.Rows, TraceRow{Function: f.Function, Place: f.place(), Own: f.Own, Creator: f.CreatedBy, Frame: f.Frame()})
+			}
+		}
+		if n := len(t.Rows) - mostAncestorFrames; n > 0 {
+			t.Rows = t.Rows[:mostAncestorFrames]
+			t.Note = "Then " + wording.Plural(n, "more frame", "more frames") + "."
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// mostAncestorFrames is how many frames of all ancestors of a goroutine are shown.
+const mostAncestorFrames = 40
