@@ -22,7 +22,7 @@ func probe() *filter.Facts {
 		Title: "prober.(*worker).run", Kind: analysis.KindGoroutine,
 		Frames:  []string{"net/http.(*persistConn).roundTrip", "k8s.io/kubernetes/pkg/kubelet/prober.(*worker).doProbe", "k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"},
 		Creator: "k8s.io/kubernetes/pkg/kubelet/prober.(*manager).AddPod", States: map[string]int{"select": 34, "IO wait": 0},
-		Verdict: analysis.Leaking, Rules: []string{"cohort"}, Marked: []string{"tenant=a"}, Labels: []string{"t3", "t4"}, Unit: "u1", Process: "kubelet",
+		Verdict: analysis.Leaking, Rules: []string{"cohort"}, Marked: []string{"tenant=a"}, Members: &analysis.Members{States: []string{analysis.Labelled("select", analysis.LabelsOf(map[string]string{"tenant": "rare"}))}, Columns: &analysis.Columns{ID: []int64{1}, State: []uint16{0}}}, Labels: []string{"t3", "t4"}, Unit: "u1", Process: "kubelet",
 		Triage: &analysis.Triage{},
 		Wait:   filter.Known(12), Count: filter.Known(34), Delta: filter.Known(34), Growth: filter.Known(280),
 	}
@@ -83,6 +83,7 @@ func TestAFilterAsksForWhatItSays(t *testing.T) {
 		"triage of a family that nobody looked at":            {"triage:unreviewed", true, false},
 		"triage that is not known holds nothing":              {"-triage:benign", true, true},
 		"a pprof label":                                       {"label:tenant=a", true, false},
+		"a pprof label that only a member has":                {"label:tenant=rare", true, false},
 		"a snapshot":                                          {"label:t3", true, false},
 		"a unit exactly":                                      {"unit=u1", true, false},
 		"a process":                                           {"process=kubelet", true, false},
