@@ -16,17 +16,17 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3181}, // with demand and expression
-	{"analysis/read", 51230},
-	{"analysis/judge", 19598},
-	{"analysis/say", 27460},
-	{"web", 25364},
-	{"server", 15940},
+	{"analysis", 3374}, // with demand and expression
+	{"analysis/read", 51809},
+	{"analysis/judge", 20008},
+	{"analysis/say", 27849},
+	{"web", 25507},
+	{"server", 15943},
 	{"store", 16471},
-	{"cmd/leakdiff", 10005},
+	{"cmd/leakdiff", 10078},
 	{"rest", 352},   // migrations, samples
-	{"all", 169601}, // the sum of those above
-	{"apart", 13399},
+	{"all", 171391}, // the sum of those above
+	{"apart", 13496},
 	{"templ", 881},
 	{"generated", 4675},
 }
