@@ -176,13 +176,14 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 		of := named(&m.in.Report.Series[l.Series])
 		switch {
 		case k == 0 && d.Holder != "":
-			cell.Cause, cell.Role = true, "started by"
+			cell.Cause = true
 			switch {
-			case d.Cause == nil:
-			case d.Cause.Word == "certain":
+			case d.Cause != nil && d.Cause.Word == "certain":
 				cell.Role = "cause"
-			case d.Cause.Word == "likely":
+			case d.Cause != nil && d.Cause.Word == "likely":
 				cell.Role = "likely cause"
+			default: // where it began
+				cell.Role, cell.Text = cell.Text, ""
 			}
 			if several {
 				cell.Role += ", " + of

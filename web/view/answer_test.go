@@ -38,6 +38,18 @@ func answeredCase() CaseInput {
 	return in
 }
 
+func TestWhereItBeganIsACauseOnlyIfSomethingSaysSo(t *testing.T) {
+	for word, want := range map[string]AnswerCell{
+		"certain": {Role: "cause, app", Text: "starts them"}, "likely": {Role: "likely cause, app", Text: "starts them"}, "open": {Role: "starts them, app"},
+	} {
+		in := answeredCase()
+		in.Report.Diagnosis.Cause.Word = word
+		if got := NewCase(in).Answer.Chain[0]; got.Role != want.Role || got.Text != want.Text || !got.Cause {
+			t.Errorf("%s: %+v, want %+v", word, got, want)
+		}
+	}
+}
+
 func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	a := NewCase(answeredCase()).Answer
 	if a == nil {
