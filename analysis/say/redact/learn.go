@@ -286,9 +286,21 @@ func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
 		learn(a.Path)
 		r.learnFile(a.Path)
 	}
+	for _, print := range slices.Sorted(maps.Keys(snap.Labels)) {
+		for _, l := range snap.Labels[print] {
+			learn(l.Value)
+			r.learnPair(l.Key, l.Value)
+		}
+	}
 	for i := range snap.Groups {
 		g := &snap.Groups[i]
 		learn(g.Family.Title)
+		for labels := range g.Members.LabelSets() {
+			for _, l := range labels.List() {
+				learn(l.Value)
+				r.learnPair(l.Key, l.Value)
+			}
+		}
 		for _, name := range slices.Sorted(maps.Keys(g.Family.Attributes)) {
 			r.learnPair(name, g.Family.Attributes[name])
 		}
