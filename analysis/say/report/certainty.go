@@ -90,7 +90,7 @@ const (
 // themselves (statistics.md, R18), "" where somebody has or where no times are known.
 func (d *diagnosing) young(l answer) string {
 	s, c := &d.r.Series[l.series], &l.claims
-	if c.Ended > 0 || c.First < 0 || c.Since < 0 || c.Before {
+	if c.Ended > 0 || c.EndedAt > 0 || c.RestartedAt > 0 || c.gone() || c.First < 0 || c.Since < 0 || c.Before {
 		return ""
 	}
 	from, since, last := d.snapshot(s, c.First).CapturedAt, d.snapshot(s, c.Since).CapturedAt, d.snapshot(s, c.Last).CapturedAt

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -17,18 +18,20 @@ func TestALeakIsSaidToBeYoung(t *testing.T) {
 		since       int
 		ended, wait int
 		state, want string
+		endedAt     int
 	}{
-		{"reads that are younger than a dead peer's", []float64{0, 5, 10}, 0, 0, 0, "IO wait", ", and none that came is older than 10 min" + bound + "03:16:00 decides"},
-		{"just below the bound", []float64{0, 8, 15.39}, 0, 0, 0, "IO wait", ", and none that came is older than 15 min 23 s" + bound + "03:16:00 decides"},
-		{"at the bound a dead peer's call has ended", []float64{0, 8, 15.4}, 0, 0, 0, "IO wait", ", and nothing ended so far"},
-		{"they came later: their age counts, not that of the captures", []float64{0, 20, 30}, 2, 0, 0, "IO wait", ", and none that came is older than 10 min" + bound + "03:46:00 decides"},
-		{"no network", []float64{0, 5, 10}, 0, 0, 0, "select", ", and nothing ended so far"},
-		{"just under an hour", []float64{0, 30, 59.9}, 0, 0, 0, "select", ", and nothing ended so far"},
-		{"an hour is long", []float64{0, 30, 60}, 0, 0, 0, "select", ""},
-		{"one waits longer than the captures span", []float64{0, 5, 10}, 0, 0, 11, "select", ""},
-		{"one waits as long as they span", []float64{0, 5, 10}, 0, 0, 10, "select", ", and nothing ended so far"},
-		{"one ended", []float64{0, 5, 10}, 0, 1, 0, "IO wait", ""},
-		{"without times nothing is said", []float64{-1, -1, -1}, 0, 0, 0, "IO wait", ""},
+		{"reads that are younger than a dead peer's", []float64{0, 5, 10}, 0, 0, 0, "IO wait", ", and none that came is older than 10 min" + bound + "03:16:00 decides", 0},
+		{"just below the bound", []float64{0, 8, 15.39}, 0, 0, 0, "IO wait", ", and none that came is older than 15 min 23 s" + bound + "03:16:00 decides", 0},
+		{"at the bound a dead peer's call has ended", []float64{0, 8, 15.4}, 0, 0, 0, "IO wait", ", and nothing ended so far", 0},
+		{"they came later: their age counts, not that of the captures", []float64{0, 20, 30}, 2, 0, 0, "IO wait", ", and none that came is older than 10 min" + bound + "03:46:00 decides", 0},
+		{"no network", []float64{0, 5, 10}, 0, 0, 0, "select", ", and nothing ended so far", 0},
+		{"just under an hour", []float64{0, 30, 59.9}, 0, 0, 0, "select", ", and nothing ended so far", 0},
+		{"an hour is long", []float64{0, 30, 60}, 0, 0, 0, "select", "", 0},
+		{"one waits longer than the captures span", []float64{0, 5, 10}, 0, 0, 11, "select", "", 0},
+		{"one waits as long as they span", []float64{0, 5, 10}, 0, 0, 10, "select", ", and nothing ended so far", 0},
+		{"one ended", []float64{0, 5, 10}, 0, 1, 0, "IO wait", "", 0},
+		{"without times nothing is said", []float64{-1, -1, -1}, 0, 0, 0, "IO wait", "", 0},
+		{"they ended later", []float64{0, 5, 10}, 0, 0, 0, "select", "", 3},
 	} {
 		r := &Report{Series: []Series{{Families: []Family{{Fingerprint: "a", Kind: analysis.KindGoroutine, States: map[string]int{tt.state: 30, "select": 1}, OldestWait: &tt.wait}}}}}
 		s := &r.Series[0]
@@ -42,7 +45,7 @@ func TestALeakIsSaidToBeYoung(t *testing.T) {
 			}
 			r.Snapshots = append(r.Snapshots, one)
 		}
-		l := answer{finding: &Finding{Families: []string{"a"}}, claims: Claims{First: 0, Since: tt.since, Last: 2, Ended: tt.ended, EndedAt: -1, RestartedAt: -1}}
+		l := answer{finding: &Finding{Families: []string{"a"}}, claims: Claims{First: 0, Since: tt.since, Last: 2, Ended: tt.ended, EndedAt: cmp.Or(tt.endedAt, -1), RestartedAt: -1}}
 		if got := r.diagnosing(nil).young(l); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
