@@ -38,7 +38,11 @@ func labelEvidence(p *part, _ *signals) []analysis.Evidence {
 	}
 	var counts []labelCount
 	var born, earlier int
-	if followed := p.tracking.followed(run); len(followed) > 0 {
+	var followed []point
+	if p.tracking != nil {
+		followed = p.tracking.followed(run)
+	}
+	if len(followed) > 0 {
 		run, at = followed, followed[len(followed)-1].index
 		counts, born, earlier = p.labelsByIdentity(run[0].index, at)
 	} else {
@@ -73,6 +77,9 @@ func (p *part) labelsByIdentity(from, to int) (counts []labelCount, born, earlie
 		}
 	}
 	sets := map[analysis.Labels]labelCount{}
+	if groups[to] == nil { // nobody was there when identities were seen last
+		return nil, 0, 0
+	}
 	for m := range groups[to].Members.All() {
 		set := sets[m.Labels]
 		if there[m.Identity.ID] {

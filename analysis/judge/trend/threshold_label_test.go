@@ -69,3 +69,14 @@ func TestALabelSplitsAGrowthOnBothSidesOfItsThresholds(t *testing.T) {
 		}
 	}
 }
+
+// A later capture with counts alone may have labels where the last one with identities has no member.
+func TestLabelsOfCountsAloneNeedNoMembersBefore(t *testing.T) {
+	snaps := only("1-20 1-20 . #40").snapshots(t)
+	snaps[3].Labels = map[string][]analysis.LabelCount{onlyFamily: {{Label: analysis.Label{Key: "tenant", Value: "a"}, Count: 40}}}
+	for _, e := range seriesOf(snaps).JudgeAll()[onlyFamily].Evidence {
+		if e.Rule == ruleLabels {
+			t.Errorf("nobody is there whose labels could be compared: %+v", e)
+		}
+	}
+}
