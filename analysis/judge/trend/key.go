@@ -25,13 +25,16 @@ type Key struct {
 	Moving bool
 }
 
-// KeyKind is creator, package or total. The name of a total is its kind.
+// KeyKind is creator, package, population or total. The name of a total is its kind, that of a
+// population what its states share: a pool, the ends of sockets, a mount.
 type KeyKind string
 
 const (
 	ByCreator KeyKind = "creator"
 	ByPackage KeyKind = "package"
 	ByTotal   KeyKind = "total"
+
+	ByPopulation KeyKind = "population"
 )
 
 // leastKeyed is how many families must share a key, and how many of them must have risen.
@@ -76,38 +79,41 @@ func (s *Series) findKeys() []Key {
 // sharing are families of one key, in the order of their fingerprints.
 type sharing struct {
 	name  string
+	kind  analysis.Kind
 	parts []*part
 }
 
-// sharing groups the goroutine families that are told nowhere else.
+// sharing groups the families that are told nowhere else: those of goroutines, or by population of
+// every kind.
 func (s *Series) sharing(by KeyKind, told map[string]bool) []sharing {
-	at := map[string]int{}
+	at := map[[2]string]int{}
 	var out []sharing
 	for _, p := range s.ordered {
-		if p.family.Kind != analysis.KindGoroutine || told[p.family.Fingerprint] || s.in.Observer[p.family.Fingerprint] {
+		if p.family.Kind != analysis.KindGoroutine && by != ByPopulation || told[p.family.Fingerprint] || s.in.Observer[p.family.Fingerprint] {
 			continue
 		}
-		name := p.family.LooseCreator
+		name := populationOf(p.family)
 		if by == ByPackage {
 			name = s.packageOf(p.family.Fingerprint)
 		}
 		if name == "" {
 			continue
 		}
-		i, ok := at[name]
+		key := [2]string{string(p.family.Kind), name}
+		i, ok := at[key]
 		if !ok {
-			i, at[name] = len(out), len(out)
-			out = append(out, sharing{name: name})
+			i, at[key] = len(out), len(out)
+			out = append(out, sharing{name: name, kind: p.family.Kind})
 		}
 		out[i].parts = append(out[i].parts, p)
 	}
-	slices.SortFunc(out, func(a, b sharing) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b sharing) int { return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.kind, b.kind)) })
 	return out
 }
 
 // allOf are the families of a kind.
 func (s *Series) allOf(kind analysis.Kind) sharing {
-	out := sharing{name: string(kind)}
+	out := sharing{name: string(kind), kind: kind}
 	for _, p := range s.ordered {
 		if p.family.Kind == kind && !s.in.Observer[p.family.Fingerprint] {
 			out.parts = append(out.parts, p)

@@ -15,10 +15,32 @@ const (
 	mostFollowed = 1 << 20
 )
 
-// findPopulations finds the families of one creator between which members move: a goroutine that
-// is found in a select, in a sleep and in a send is one thing, and its families are its states.
+var populationKinds = []analysis.Kind{analysis.KindGoroutine, analysis.KindThread, analysis.KindDescriptor, analysis.KindWatch}
+
+// populationOf is what the states of one population share: the creator of goroutines, the pool of
+// threads, the ends of sockets, the mount of watches. It is "" where nothing is shared.
+func populationOf(f *analysis.Family) string {
+	switch a := f.Attributes; f.Kind {
+	case analysis.KindGoroutine:
+		return f.LooseCreator
+	case analysis.KindThread:
+		return a["pool"]
+	case analysis.KindDescriptor:
+		if a["state"] == "" || a["role"] == "listen" {
+			return ""
+		}
+		return strings.Join(slices.DeleteFunc([]string{a["local"], a["remote"], a["path"]}, func(s string) bool { return s == "" }), " for ")
+	case analysis.KindWatch:
+		return a["mount"]
+	}
+	return ""
+}
+
+// findPopulations finds the families of one name between which members move: a goroutine that is
+// found in a select, in a sleep and in a send is one thing, and its families are its states. So is
+// a connection that is closed by its peer, and a thread that works and rests.
 func (s *Series) findPopulations() (out []sharing) {
-	for _, m := range s.sharing(ByCreator, nil) {
+	for _, m := range s.sharing(ByPopulation, nil) {
 		if len(m.parts) < 2 {
 			continue
 		}
@@ -36,7 +58,7 @@ func (s *Series) findPopulations() (out []sharing) {
 			}
 		}
 		for k := range group {
-			one := sharing{name: m.name}
+			one := sharing{name: m.name, kind: m.kind}
 			for n, p := range m.parts {
 				if group[n] == k {
 					one.parts = append(one.parts, p)
@@ -55,16 +77,28 @@ func (s *Series) findPopulations() (out []sharing) {
 func (s *Series) moved(parts []*part) map[[2]int]int {
 	all := 0
 	for _, p := range parts {
-		all += len(p.tracking.ids)
+		if p.tracking != nil {
+			all += len(p.tracking.first)
+		}
 	}
 	out := map[[2]int]int{}
 	if all > mostFollowed {
 		return out
 	}
-	in := make(map[[2]int64][]int, all)
+	type member struct {
+		epoch int
+		analysis.Identity
+	}
+	in := make(map[member][]int, all)
 	for k, p := range parts {
-		for number, id := range p.tracking.ids {
-			member := [2]int64{int64(s.Epochs[p.tracking.first[number]]), id}
+		if p.tracking == nil {
+			continue
+		}
+		for number, first := range p.tracking.first {
+			member := member{s.Epochs[first], p.tracking.identity(number)}
+			if p.family.Kind == analysis.KindDescriptor && member.Sub == 0 && member.Hash == 0 {
+				continue // a number alone, which another socket may have next
+			}
 			for _, other := range in[member] {
 				out[[2]int{other, k}]++
 			}
@@ -87,19 +121,28 @@ func (s *Series) findMoving() map[string]bool {
 
 // judgePopulations judges the families of each population as one. Those are left out of which a
 // family says as much by itself.
-func (s *Series) judgePopulations() []Key {
-	var found []Key
-	var united []sharing
-	for k, m := range s.populations() {
-		key := Key{By: ByCreator, Kind: analysis.KindGoroutine, Name: m.name, Of: len(m.parts), Moving: true}
-		slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(b.gain(), a.gain()) })
-		for _, p := range m.parts {
-			key.Families = append(key.Families, p.family.Fingerprint)
+func (s *Series) judgePopulations() (out []Key) {
+	for _, kind := range populationKinds {
+		var found []Key
+		var united []sharing
+		for k, m := range s.populations() {
+			if m.kind != kind {
+				continue
+			}
+			key := Key{By: ByPopulation, Kind: kind, Name: m.name, Of: len(m.parts), Moving: true}
+			if kind == analysis.KindGoroutine {
+				key.By = ByCreator
+			}
+			slices.SortStableFunc(m.parts, func(a, b *part) int { return cmp.Compare(b.gain(), a.gain()) })
+			for _, p := range m.parts {
+				key.Families = append(key.Families, p.family.Fingerprint)
+			}
+			found = append(found, key)
+			united = append(united, sharing{name: m.name + strings.Repeat(" ", k), kind: kind, parts: m.parts})
 		}
-		found = append(found, key)
-		united = append(united, sharing{name: m.name + strings.Repeat(" ", k), parts: m.parts})
+		out = append(out, s.judgeUnited(kind, found, united)...)
 	}
-	return slices.DeleteFunc(s.judgeUnited(analysis.KindGoroutine, found, united), func(k Key) bool {
+	return slices.DeleteFunc(out, func(k Key) bool {
 		return slices.ContainsFunc(k.Families, func(print string) bool {
 			return s.judgements().byFingerprint[print].verdict().Rank() <= k.Judgement.Verdict.Rank()
 		})

@@ -168,6 +168,8 @@ func (s *since) pairedKeys() {
 			before = max(before, s.most(k.Kind, k.Name, true))
 		case trend.ByPackage:
 			title = "Goroutines in package " + k.Name
+		case trend.ByPopulation:
+			title = wording.Capital(wording.Kinds(k.Kind)) + " of " + k.Name
 		default:
 			before = max(before, s.most(k.Kind, "", true))
 		}

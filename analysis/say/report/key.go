@@ -76,6 +76,8 @@ func (s *Series) subjectOfKey(f *Finding) subject {
 		out.place = " of " + shortRole(f.Key.Name)
 	case trend.ByPackage:
 		out.place = " in package " + f.Key.Name
+	case trend.ByPopulation:
+		out.place = map[analysis.Kind]string{analysis.KindThread: " of ", analysis.KindDescriptor: " to ", analysis.KindWatch: " on "}[kind] + f.Key.Name
 	}
 	if kind == analysis.KindDescriptor {
 		out.began, out.ended = "opened", "closed"
