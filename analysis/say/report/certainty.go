@@ -9,7 +9,6 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/edge"
 	"leakdiff/analysis/judge/knowledge"
-	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
@@ -178,7 +177,7 @@ func (d *diagnosing) holder(l answer) string {
 	if f, x := d.stoppedBefore(l); f != nil {
 		return x.all()
 	}
-	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+	if l.finding.Key.scattered() {
 		return ""
 	}
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil {
@@ -289,7 +288,7 @@ func waitsForOthers(f *Family) bool {
 // origin is where the members began, which the captures may not show.
 func (d *diagnosing) origin(l answer) *Certainty {
 	s := &d.r.Series[l.series]
-	if l.finding.Key != nil && l.finding.Key.By != trend.ByCreator {
+	if l.finding.Key.scattered() {
 		if s.lead(l.finding) == nil || !hasStack(s.lead(l.finding)) {
 			return &Certainty{unknown, "the listing shows no code"}
 		}

@@ -3,10 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -35,6 +37,11 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 		if len(f.Families) == 0 {
 			continue
 		}
+		if k.By == trend.ByPopulation {
+			whole := byPrint[f.Families[0]].whole()
+			whole.Verdict = f.Verdict
+			f.Next = j.next(&whole)
+		}
 		f.Text = fmt.Sprintf("They are in %s, none of which grows by itself.", wording.Plural(k.Of, "stack group", "stack groups"))
 		if k.Moving {
 			f.Text = fmt.Sprintf("They move between %s and are counted as one.", wording.Plural(k.Of, "stack group", "stack groups"))
@@ -61,8 +68,39 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 	return findings
 }
 
+// scattered reports families that are different things: one of them explains none of the others. Those
+// of a creator and of a population are one.
+func (k *FindingKey) scattered() bool {
+	return k != nil && k.By != trend.ByCreator && k.By != trend.ByPopulation
+}
+
+// whole is a family without what tells it from other states of its population: the stack of threads,
+// the state of sockets.
+func (f *Family) whole() Family {
+	out := *f
+	if name := f.Attributes["name"]; f.Kind == analysis.KindThread && name != "" {
+		out.Title, out.Name = name, ""
+	}
+	out.Attributes = maps.Clone(f.Attributes)
+	delete(out.Attributes, "state")
+	return out
+}
+
+// subjectOfPopulation names what moves between states, after the largest of them without its state.
+func (s *Series) subjectOfPopulation(nouns noun.List, f *Finding, lead *Family) subject {
+	whole := lead.whole()
+	out := s.nameOf(nouns, &whole, f)
+	out.counts = f.Counts
+	out.lives(f.Key.Life)
+	out.follow(lead.Kind, f.Evidence)
+	return out
+}
+
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
-func (s *Series) subjectOfKey(f *Finding) subject {
+func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
+	if lead := s.lead(f); f.Key.By == trend.ByPopulation && lead != nil {
+		return s.subjectOfPopulation(nouns, f, lead)
+	}
 	kind := cmp.Or(f.Key.Kind, analysis.KindGoroutine)
 	worded := kind
 	file := func(print string) bool { x := s.family(print); return x == nil || x.Attributes["protocol"] == "" }
@@ -76,8 +114,6 @@ func (s *Series) subjectOfKey(f *Finding) subject {
 		out.place = " of " + shortRole(f.Key.Name)
 	case trend.ByPackage:
 		out.place = " in package " + f.Key.Name
-	case trend.ByPopulation:
-		out.place = map[analysis.Kind]string{analysis.KindThread: " of ", analysis.KindDescriptor: " to ", analysis.KindWatch: " on "}[kind] + f.Key.Name
 	}
 	if kind == analysis.KindDescriptor {
 		out.began, out.ended = "opened", "closed"

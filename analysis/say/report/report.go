@@ -356,7 +356,8 @@ type FindingRef struct {
 	Rank    int    `json:"rank"`
 }
 
-// FindingKey is a property that families share: the function that created their goroutines,
+// FindingKey is a property that families share: the function that created their goroutines, what the
+// states of one population share (a pool of threads, the ends of sockets, the mount of watches),
 // their package, or only their kind.
 type FindingKey struct {
 	By   trend.KeyKind `json:"by"`

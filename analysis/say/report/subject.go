@@ -53,7 +53,7 @@ func (s *subject) all() string        { return s.many + s.place }
 func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	lead := s.lead(f)
 	if f.Key != nil {
-		return s.subjectOfKey(f)
+		return s.subjectOfKey(nouns, f)
 	}
 	if o := s.objectOf(f, lead); o != nil && !(lead != nil && lead.Counts.ClimbsAfter(o.Counts.LastAt())) {
 		return s.subjectOfObject(nouns, f, o, lead)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 )
 
@@ -43,7 +42,7 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if l.queue != nil && len(l.queue.recursive()) > 0 {
 		return l.queue.unlock().Text, true
 	}
-	if f.Key != nil && f.Key.By != trend.ByCreator {
+	if f.Key.scattered() {
 		if len(f.Stack) == 0 {
 			return "Look for one place that opens them in turn, to many targets, and close each there.", true
 		}

@@ -22,6 +22,8 @@ func hiddenLeaks() []Class {
 			Definition: "As sessions-stay, with connections to one address, seen by lsof."},
 		{Name: "states", Leak: true, regimes: middle(), make: changingStates(0),
 			Definition: "20 to 120 members of one creator leak evenly; each is found in one of three functions of it, now here and now there."},
+		{Name: "states-threads", Leak: true, form: java, regimes: middle(), make: changingThreads,
+			Definition: "20 to 120 threads of a pool come evenly and none ends; at each capture each is in one of three stacks."},
 		{Name: "states-churn", Leak: true, regimes: middle(), make: changingStates(40),
 			Definition: "As states, among 40 at a time that end within 1 % of the window."},
 		{Name: "rollout-leak", Leak: true, mortal: true, regimes: slow(), make: rolloutLeak,
@@ -122,6 +124,15 @@ func changingStates(busy float64) func(*world) {
 		for k := range w.members {
 			w.members[k].turns, w.members[k].wakes = all, true
 		}
+	}
+}
+
+func changingThreads(w *world) {
+	all := []*stack{w.pooledSubject(), w.pooledSubject(), w.pooledSubject()}
+	w.standing(all[0], w.whole(2, 20))
+	w.evenly(all[0], int(w.about(20, 120)), 0, w.span)
+	for k := range w.members {
+		w.members[k].turns = all
 	}
 }
 

@@ -113,9 +113,10 @@ func (w *world) threads(at float64) []byte {
 	fmt.Fprintf(&b, "\n\"main\" #1 prio=5 os_prio=0 cpu=271.52ms elapsed=%.2fs tid=0x00007f33d0017fb0 nid=0xa42 waiting on condition  [0x00007f33d451e000]\n"+
 		"   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\tat java.lang.Thread.sleep(java.base@17.0.15/Native Method)\n\tat com.acme.Main.main(Main.java:23)\n", (at-start)*3600)
 	for _, m := range w.present(at) {
-		name := fmt.Sprintf(m.stack.pool, m.id)
-		if m.stack.pool == "pool-%d-thread-%d" {
-			name = fmt.Sprintf(m.stack.pool, m.id, 1+m.id%4)
+		stack := m.stackAt(at)
+		name := fmt.Sprintf(stack.pool, m.id)
+		if stack.pool == "pool-%d-thread-%d" {
+			name = fmt.Sprintf(stack.pool, m.id, 1+m.id%4)
 		}
 		fmt.Fprintf(&b, "\n\"%s\" #%d prio=5 os_prio=0 cpu=1.52ms elapsed=%.2fs tid=0x%016x nid=%#x waiting on condition  [0x00007f33%08x]\n"+
 			"   java.lang.Thread.State: WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)\n"+
@@ -123,7 +124,7 @@ func (w *world) threads(at float64) []byte {
 			"\tat java.util.concurrent.locks.LockSupport.park(java.base@17.0.15/LockSupport.java:341)\n"+
 			"\tat java.util.concurrent.LinkedBlockingQueue.take(java.base@17.0.15/LinkedBlockingQueue.java:435)\n"+
 			"\tat %s(Work.java:%d)\n\tat java.lang.Thread.run(java.base@17.0.15/Thread.java:840)\n",
-			name, m.id, (at-m.born)*3600, 0x7f33d0000000+m.object&0xffffff, 1000+m.id, m.object&0xffffff00, m.object&0xffffffff, javaName(m.stack), m.stack.own.line)
+			name, m.id, (at-m.born)*3600, 0x7f33d0000000+m.object&0xffffff, 1000+m.id, m.object&0xffffff00, m.object&0xffffffff, javaName(stack), stack.own.line)
 	}
 	b.WriteString("\nJNI global refs: 20, weak refs: 0\n")
 	return b.Bytes()
