@@ -46,6 +46,7 @@ type commands struct {
 	Demo      demoCommand      `cmd:"" help:"Open the answer of a sample in the browser. Nothing is kept."`
 	Serve     serveCommand     `cmd:"" help:"Start the web app."`
 	Report    reportCommand    `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
+	Follow    followCommand    `cmd:"" help:"Print where one goroutine, thread, descriptor or watch was in each capture."`
 	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`
 	Ready     readyCommand     `cmd:"" hidden:"" help:"Ask a server whether it takes uploads."`

@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/report"
+)
+
+func TestWhoIsFollowedIsAKindWithANumber(t *testing.T) {
+	for text, want := range map[string]report.Wanted{
+		"42": {Number: 42}, "#31": {Number: 31}, "goroutine:42": {Kind: analysis.KindGoroutine, Number: 42}, "thread:31": {Kind: analysis.KindThread, Number: 31},
+		"fd:12": {Kind: analysis.KindDescriptor, Number: 12}, "inode:90112": {Kind: analysis.KindDescriptor, Inode: true, Number: 90112}, "watch:5/3": {Kind: analysis.KindWatch, Number: 5, Watch: 3},
+	} {
+		if got, err := report.ParseWanted(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "x:1", "fd:", "watch:5", "watch:5/", "12 ", "goroutine:a", "99999999999999999999"} {
+		if got, err := report.ParseWanted(text); err == nil {
+			t.Errorf("%q is understood as %+v", text, got)
+		}
+	}
+}
+
+func FuzzParseWanted(f *testing.F) {
+	for _, text := range []string{"42", "watch:5/3", "inode:-", ":/"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if w, err := report.ParseWanted(text); err == nil && w.Number < 0 {
+			t.Errorf("%q: %+v", text, w)
+		}
+	})
+}
+
+// TestAMemberIsFollowedThroughTheCapturesOfEachRun: goroutine 7 comes at t1, moves at t3, is gone at t4; the
+// process that begins at t5 has another one of that number.
+func TestAMemberIsFollowedThroughTheCapturesOfEachRun(t *testing.T) {
+	member := map[int]string{
+		1: "goroutine 7 [select]:\nmain.(*Job).run(0xc000200000)\n\t/src/app/job.go:51 +0x1d\ncreated by main.start in goroutine 1\n\t/src/app/job.go:22 +0x5a\n",
+		2: "goroutine 7 [select, 5 minutes]:\nmain.(*Job).run(0xc000200000)\n\t/src/app/job.go:51 +0x1d\ncreated by main.start in goroutine 1\n\t/src/app/job.go:22 +0x5a\n",
+		3: "goroutine 7 [chan send]:\nmain.(*Job).send(0xc000200000)\n\t/src/app/job.go:77 +0x1d\ncreated by main.start in goroutine 1\n\t/src/app/job.go:22 +0x5a\n",
+		5: "goroutine 7 [sleep]:\nmain.tick()\n\t/src/app/tick.go:9 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:8 +0x5a\n",
+	}
+	var inputs []bundle.Input
+	for k := range 6 {
+		text := "goroutine 1 [chan receive]:\nmain.main()\n\t/src/app/main.go:10 +0x1d\n\n" + member[k]
+		pid := 100 + k/5
+		for name, text := range map[string]string{
+			"app/goroutines.txt": text, "captured_at": fmt.Sprintf("2026-05-21T03:%02d:00Z\n", 5*k), "app/status": fmt.Sprintf("Name:\tapp\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\n", pid, pid),
+		} {
+			inputs = append(inputs, bundle.Input{Name: fmt.Sprintf("t%d/%s", k, name), Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }})
+		}
+	}
+	c := built(t, inputs)
+	var got strings.Builder
+	for _, track := range c.Follow(report.Wanted{Number: 7}) {
+		got.WriteString(track.Text())
+	}
+	const want = `goroutine 7 of app: there in 3 of 5 captures
+t0  03:00:00  not there
+t1  03:05:00  main.(*Job).run job.go:51, select, started by goroutine 1
+t2  03:10:00  the same, 5 minutes
+t3  03:15:00  main.(*Job).send job.go:77, chan send, started by goroutine 1
+t4  03:20:00  not there
+goroutine 7 of app: there in 1 of 1 capture
+t5  03:25:00  main.tick tick.go:9, sleep, started by goroutine 1
+`
+	if got.String() != want {
+		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+	if got := c.Follow(report.Wanted{Number: 8}); len(got) > 0 {
+		t.Errorf("nobody has the number 8: %+v", got)
+	}
+	if got := c.Follow(report.Wanted{Kind: analysis.KindThread, Number: 7}); len(got) > 0 {
+		t.Errorf("no thread has the number 7: %+v", got)
+	}
+}
