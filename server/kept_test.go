@@ -162,6 +162,9 @@ func (s *site) addresses(t *testing.T, id string) []string {
 	if len(snaps) > 2 {
 		out = append(out, "/compare"+of+"&s="+strings.Join(snaps, "&s="))
 	}
+	if series.Families[0].Kind == "goroutine" {
+		out = append(out, "/members/goroutine:1"+of)
+	}
 	if len(series.Objects) > 0 {
 		out = append(out, "/objects/"+series.Objects[0].ID+of)
 	}

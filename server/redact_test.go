@@ -205,7 +205,8 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		"the case":                     "/cases/" + up.Case, "a comparison": "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in,
 		"a family with labels": "/families/" + url.PathEscape(grown.Fingerprint) + in,
 		"a kind of objects":    "/objects/o1" + in,
-		"a family":             "/families/" + url.PathEscape(family) + in, "a snapshot": "/snapshots/" + up.Snapshots[3].ID + in,
+		"a goroutine":          "/members/goroutine:100" + in, "a descriptor": "/members/fd:600" + in,
+		"a family": "/families/" + url.PathEscape(family) + in, "a snapshot": "/snapshots/" + up.Snapshots[3].ID + in,
 	}
 	previews := []string{"full", "counts", "none"}
 	clean := func(t *testing.T, what, text string) {
@@ -247,7 +248,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 				}
 				for _, suffix := range suffixes {
 					page := s.get("/p/" + made.ID + suffix)
-					hasNone := suffix == ".svg" && strings.HasPrefix(address, "/compare")
+					hasNone := suffix == ".svg" && (strings.HasPrefix(address, "/compare") || strings.HasPrefix(address, "/members"))
 					if page.status != 200 && !(hasNone && page.status == 404) {
 						t.Fatalf("%s gives %d", suffix, page.status)
 					}

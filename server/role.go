@@ -82,6 +82,7 @@ var rules = map[string]rule{
 	"GET /compare.csv":                   {access.Reader, ""},
 	"GET /compare.html":                  {access.Reader, ""},
 	"GET /families/{fingerprint}":        {access.Reader, ""},
+	"GET /members/{id}":                  {access.Reader, ""},
 	"GET /objects/{id}":                  {access.Reader, ""},
 	"GET /raw/{bundle}":                  {access.Reader, ""},
 	"GET /raw/{bundle}/download":         {access.Reader, ""},

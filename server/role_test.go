@@ -86,6 +86,7 @@ var everyRoute = []asked{
 	{route: "GET /compare.csv", path: "/compare.csv?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /compare.html", path: "/compare.html?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /families/{fingerprint}", path: "/families/{family}?case={case}", nobody: 401, read: 200, upload: 200, admin: 200},
+	{route: "GET /members/{id}", path: "/members/goroutine:0?case={case}", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /objects/{id}", path: "/objects/none?case={case}", nobody: 401, read: 404, upload: 404, admin: 404},
 	{route: "GET /raw/{bundle}", path: "/raw/{bundle}?path=dump.txt", nobody: 401, read: 200, upload: 200, admin: 200},
 	{route: "GET /raw/{bundle}/download", path: "/raw/{bundle}/download?path=dump.txt", nobody: 401, read: 200, upload: 200, admin: 200},

@@ -91,6 +91,7 @@ func (s *Server) pageRoutes(r chi.Router) {
 	r.Get("/diff/{pair}/pprof", s.toFlame)
 	r.Get("/diff/{pair}/{page}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/families/{fingerprint}", s.share.OrRedacted(s.cases.Page))
+	r.Get("/members/{id}", s.share.OrRedacted(s.cases.Page))
 	r.Get("/objects/{id}", s.share.OrRedacted(s.cases.ObjectPage))
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)

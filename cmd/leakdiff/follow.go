@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"os"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
 )
 
 type followCommand struct {
-	ID     string   `arg:"" name:"id" help:"Whom to follow: the id of a goroutine (42), or goroutine:42, thread:31, fd:12, inode:90112, watch:5/3."`
+	ID     string   `arg:"" name:"id" help:"Whom to follow: the id of a goroutine (42), or goroutine:42, thread:31, fd:12, inode:90112, watch:5.3."`
 	Paths  []string `arg:"" name:"path" help:"Files, directories and archives; - is standard input."`
 	Format string   `help:"text or json." enum:"text,json" default:"text"`
 }
@@ -28,9 +27,8 @@ Example:
 }
 
 func (f *followCommand) Run(ctx context.Context, m *Main) error {
-	wanted, err := report.ParseWanted(f.ID)
-	if err != nil {
-		return err
+	if _, err := report.ParseWanted(f.ID); err != nil {
+		return err // before anything is read
 	}
 	inputs, err := inputsOf(m, f.Paths)
 	if err != nil {
@@ -45,23 +43,20 @@ func (f *followCommand) Run(ctx context.Context, m *Main) error {
 		return nothingRead("no dump was found", "leakdiff report says what each file is")
 	}
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
-	tracks := c.Follow(wanted)
-	if len(tracks) == 0 {
-		return &analysis.Fault{Code: "not_found", What: fmt.Sprintf("no capture has %s", f.ID), Hint: "ids stand in `leakdiff report --format json` and on the page of a family; dumps of debug=2 have them, counts do not"}
+	found, err := c.Follow(f.ID)
+	if err != nil {
+		return err
 	}
 	if f.Format == "json" {
 		encoder := json.NewEncoder(m.Stdout)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
-			Schema string         `json:"schema"`
-			Tracks []report.Track `json:"tracks"`
-		}{"leakdiff.follow/1", tracks})
+		return encoder.Encode(found)
 	}
-	for i := range tracks {
+	for i := range found.Tracks {
 		if i > 0 {
 			fmt.Fprintln(m.Stdout)
 		}
-		fmt.Fprint(m.Stdout, tracks[i].Text())
+		fmt.Fprint(m.Stdout, found.Tracks[i].Text())
 	}
 	return nil
 }

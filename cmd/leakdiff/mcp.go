@@ -357,6 +357,18 @@ func (c *readCases) Object(_ context.Context, of mcp.Case, series int, id string
 	return report.ObjectMembership{}, &analysis.Fault{Code: "not_found", What: "the process has no such objects", Where: id, Hint: "findings names them"}
 }
 
+// Follow is a member through the captures of a series, or of all.
+func (c *readCases) Follow(_ context.Context, of mcp.Case, series *int, member string) (report.Following, error) {
+	r, err := c.find(of.ID)
+	if err != nil {
+		return report.Following{}, err
+	}
+	if series != nil {
+		return r.built.Follow(member, *series)
+	}
+	return r.built.Follow(member)
+}
+
 // Compare compares two snapshots of a case.
 func (c *readCases) Compare(_ context.Context, of mcp.Case, a, b string) (report.Comparison, error) {
 	r, err := c.find(of.ID)

@@ -54,6 +54,8 @@ func CSV(w io.Writer, body document.Document, data any) error {
 		return d.CSV(w)
 	case *report.ObjectMembership:
 		return d.CSV(w)
+	case *report.Following:
+		return d.CSV(w)
 	}
 	return flameCSV(w, body)
 }
@@ -72,6 +74,7 @@ func kinds() []Kind {
 		{Name: "compare", at: "compare", unfolds: true, load: (*Service).loadSeveral, data: of[report.Several], Counts: fromCase("Several snapshots compared"), Title: compareTitle},
 		{Name: "family", at: "families", load: (*Service).loadFamily, data: of[report.Membership], Counts: fromCase("One family over time"), Title: familyTitle},
 		{Name: "objects", at: "objects", load: (*Service).loadObjects, data: of[report.ObjectMembership], Counts: fromCase("One kind of objects over time"), Title: titled("Frozen objects")},
+		{Name: "member", at: "members", load: (*Service).loadMember, data: of[report.Following], Counts: fromCase("One member of a process over time"), Title: titled("Frozen member of a process")},
 		{Name: "snapshot", at: "snapshots", load: (*Service).loadSnapshot, data: of[OneSnapshot], Counts: always("One snapshot of a process."), Title: titled("Frozen snapshot of a process")},
 	}
 }

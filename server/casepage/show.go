@@ -144,7 +144,7 @@ func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loa
 }
 
 func (s *Service) frozen(r *http.Request, address string) (View, *loader.Loaded, error) {
-	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families, objects and snapshots can", "open one of them and share it from there")
+	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families, members, objects and snapshots can", "open one of them and share it from there")
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || u.Scheme != "" {
 		return View{}, nil, bad
@@ -260,6 +260,20 @@ func (s *Service) loadObjects(r *http.Request, id string, _ purpose) (*loaded, e
 		return nil, err
 	}
 	return &loaded{l: o.l, caseID: o.l.ID, data: known(&o.data), make: func(why purpose) (view.Page, error) { return s.objectView(o, why), nil }}, nil
+}
+
+// loadMember follows a member through the captures of a series, or of all series of its case.
+func (s *Service) loadMember(r *http.Request, name string, _ purpose) (*loaded, error) {
+	m, err := s.member(r, name)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{l: m.l, caseID: m.l.ID, data: known(&m.data), make: func(why purpose) (view.Page, error) {
+		return view.NewMember(view.MemberInput{
+			CaseID: m.l.ID, CaseTitle: m.l.Title, SeriesKey: r.URL.Query().Get("series"), Name: name, Following: m.data,
+			Engine: s.respond.Engine(), Frozen: bool(why),
+		}), nil
+	}}, nil
 }
 
 // known is data that is at hand.

@@ -46,6 +46,19 @@ func (o one) Object(_ context.Context, c Case, series int, id string) (report.Ob
 	return report.ObjectMembership{Object: c.Report.Series[series].Objects[0], Process: hostile, At: hostile, Members: []report.ObjectMember{{Parts: []report.ObjectPart{{Path: hostile, Line: 3}}}}, MembersTotal: 1}, nil
 }
 
+func (o one) Follow(context.Context, Case, *int, string) (report.Following, error) {
+	out := report.Following{}
+	for range 100 {
+		t := report.Track{Process: hostile, Kind: analysis.KindGoroutine, Number: "42"}
+		for range 1000 {
+			t.Places = append(t.Places, report.Place{Snapshot: hostile, There: true, Family: hostile, State: hostile, Detail: hostile, Labels: []analysis.Label{{Key: hostile, Value: hostile}}})
+			t.Started = append(t.Started, report.Relative{ID: 1, Family: hostile})
+		}
+		out.Tracks = append(out.Tracks, t)
+	}
+	return out, nil
+}
+
 func (o one) Compare(_ context.Context, c Case, a, b string) (report.Comparison, error) {
 	out := report.Comparison{Warnings: []string{hostile}}
 	for i := range 3000 {
@@ -117,6 +130,7 @@ func TestNamesOfDumpsReachAnAgentAsBoundedPrintableData(t *testing.T) {
 		{"findings", map[string]any{"case": "c", "limit": 20}},
 		{"family", map[string]any{"case": "c", "family": "g1:0", "limit": 100}},
 		{"object", map[string]any{"case": "c", "object": "o1"}},
+		{"follow", map[string]any{"case": "c", "member": "42"}},
 		{"compare", map[string]any{"case": "c", "limit": 100}},
 		{"next_capture", map[string]any{"case": "c"}},
 		{"diagnose", map[string]any{"case": hostile}},
@@ -281,7 +295,7 @@ func TestEveryToolSaysThatNamesAreData(t *testing.T) {
 			t.Errorf("%s: %q, %+v", tool.Name, tool.Description, tool.Annotations)
 		}
 	}
-	if diff := cmp.Diff([]string{"compare", "diagnose", "family", "findings", "list_cases", "next_capture", "object"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"compare", "diagnose", "family", "findings", "follow", "list_cases", "next_capture", "object"}, names); diff != "" {
 		t.Errorf("the tools of a server that reads no paths (-want +got):\n%s", diff)
 	}
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "diagnose", Arguments: map[string]any{"paths": []string{"/etc/passwd"}}})

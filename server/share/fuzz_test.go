@@ -10,7 +10,7 @@ import (
 
 // A frozen record stays readable for ever, also one that a damaged disk wrote.
 func FuzzRecord(f *testing.F) {
-	for _, kind := range []string{"case", "flame", "diff", "compare", "family", "objects", "snapshot", "x"} {
+	for _, kind := range []string{"case", "flame", "diff", "compare", "family", "objects", "member", "snapshot", "x"} {
 		f.Add([]byte(`{"kind": "` + kind + `", "page": [["Heading", {"Level": 1, "Text": [{"Text": "h"}]}], ["Drawing", {"Chart": ["SparkData", {"ID": "s"}]}]], "data": {"series": [{}], "families": [{}], "members": [{}]}, "headline": "h"}`))
 	}
 	f.Add([]byte(`{"kind": "case", "page": null, "data": []}`))

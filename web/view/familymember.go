@@ -17,6 +17,8 @@ const maxMemberRows = 200
 type MemberRow struct {
 	ID, First, Seen, Wait, State, Detail, Labels string
 	RawText, RawURL                              string
+	// URL is the address of the member through its captures.
+	URL string
 }
 
 func (m *familyMaker) members(f *Family) {
@@ -88,6 +90,7 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	}
 	if !m.in.Frozen {
 		row.RawURL = fm.RawURL
+		row.URL = MemberURL(m.in.Family.Kind, fm.Member.Identity, m.in.CaseID, m.in.SeriesKey)
 	}
 	return row
 }

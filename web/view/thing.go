@@ -427,7 +427,7 @@ func (f *Family) members() document.Section {
 	table := document.Table{Look: "data members", Label: "Members", Caption: "Members at " + f.At, Head: heads(append(columns, "Raw")...), Parts: []document.Part{{}}}
 	table.Head[2].Look = "num seenin"
 	for _, r := range f.Rows {
-		cells := []document.Cell{{Header: true, Look: "num", Text: document.Words(r.ID)}, {Text: document.Words(r.First)}, {Look: "num seenin", Text: document.Words(r.Seen)}}
+		cells := []document.Cell{{Header: true, Look: "num", Text: document.Text{document.LinkTo(r.URL, r.ID)}}, {Text: document.Words(r.First)}, {Look: "num seenin", Text: document.Words(r.Seen)}}
 		detail := document.Cell{Look: "wrap", Text: document.Text{document.Marked(document.Literal, r.Detail)}}
 		switch state := (document.Cell{Text: document.Words(r.State)}); {
 		case f.HasWaits:

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ type Wanted struct {
 
 // ParseWanted reads what somebody wants to follow.
 //
-//	42, goroutine:42, thread:31, fd:12, inode:90112, watch:5/3 (watch 3 of descriptor 5)
+//	42, goroutine:42, thread:31, fd:12, inode:90112, watch:5.3 (watch 3 of descriptor 5)
 func ParseWanted(text string) (Wanted, error) {
 	kind, rest, named := strings.Cut(text, ":")
 	if !named {
@@ -36,15 +37,28 @@ func ParseWanted(text string) (Wanted, error) {
 	w := Wanted{Kind: of, Inode: kind == "inode"}
 	var err, errWatch error
 	if kind == "watch" {
-		fd, number, _ := strings.Cut(rest, "/")
+		fd, number, _ := strings.Cut(rest, ".")
 		rest = fd
 		w.Watch, errWatch = strconv.ParseInt(number, 10, 64)
 	}
 	w.Number, err = strconv.ParseInt(strings.TrimPrefix(rest, "#"), 10, 64)
 	if !known || err != nil || errWatch != nil || w.Number < 0 {
-		return w, &analysis.Fault{Code: "usage", What: fmt.Sprintf("%q names nobody to follow", text), Hint: "write the id of a goroutine (42), or goroutine:42, thread:31, fd:12, inode:90112, watch:5/3"}
+		return w, &analysis.Fault{Code: "usage", What: fmt.Sprintf("%q names nobody to follow", text), Hint: "write the id of a goroutine (42), or goroutine:42, thread:31, fd:12, inode:90112, watch:5.3"}
 	}
 	return w, nil
+}
+
+// NameOf is the text of which ParseWanted makes a member of a kind, "" for one without a number.
+func NameOf(kind analysis.Kind, id analysis.Identity) string {
+	switch {
+	case id == (analysis.Identity{}) || id.ID < 0:
+		return ""
+	case kind == analysis.KindDescriptor:
+		return fmt.Sprintf("fd:%d", id.ID)
+	case kind == analysis.KindWatch:
+		return fmt.Sprintf("watch:%d.%d", id.ID, id.Sub)
+	}
+	return fmt.Sprintf("%s:%d", kind, id.ID)
 }
 
 // is reports whether a member of a kind is the one that is wanted.
@@ -71,34 +85,66 @@ type Track struct {
 	// Number names it: "42", "#31", "fd 12", "fd 5, wd 3".
 	Number string  `json:"number"`
 	Places []Place `json:"places"`
+	// StartedAt is the statement that started it, nil where it is not known.
+	StartedAt *StackFrame `json:"started_at,omitempty"`
+	// Parents are who started it, and who started that one, the nearest first. Started are those that
+	// it started and that a capture shows, the first of StartedTotal.
+	Parents      []Relative `json:"parents,omitempty"`
+	Started      []Relative `json:"started,omitempty"`
+	StartedTotal int        `json:"started_total,omitempty"`
+}
+
+// Relative is a goroutine that started another one, or was started by it.
+type Relative struct {
+	ID int64 `json:"id"`
+	// Family is the title of its family in Snapshot; all are empty for one that no capture shows.
+	Family      string `json:"family,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Snapshot    string `json:"snapshot,omitempty"`
+}
+
+// Following is leakdiff.follow/1: a member of the processes of a case through its captures.
+type Following struct {
+	Schema string  `json:"schema"`
+	Tracks []Track `json:"tracks"`
 }
 
 // Place is where it was in a capture.
 type Place struct {
-	Snapshot string     `json:"snapshot"`
-	At       *time.Time `json:"at"`
+	// Snapshot is its label.
+	Snapshot   string     `json:"snapshot"`
+	SnapshotID string     `json:"snapshot_id"`
+	At         *time.Time `json:"at"`
 	// There is false before it came and after it ended.
 	There bool `json:"there"`
 	// Family is the title of its family, Fingerprint that one's. Frame is the first own frame of its
 	// stack, else the first one outside the standard library.
-	Family      string      `json:"family,omitempty"`
-	Fingerprint string      `json:"fingerprint,omitempty"`
-	Frame       *StackFrame `json:"frame,omitempty"`
-	State       string      `json:"state,omitempty"`
-	Wait        *int        `json:"wait_minutes,omitempty"`
-	// Parent is the goroutine that started it, 0 where that is not known.
-	Parent int64            `json:"parent,omitempty"`
-	Labels []analysis.Label `json:"labels,omitempty"`
-	Detail string           `json:"detail,omitempty"`
+	Family      string           `json:"family,omitempty"`
+	Fingerprint string           `json:"fingerprint,omitempty"`
+	Frame       *StackFrame      `json:"frame,omitempty"`
+	State       string           `json:"state,omitempty"`
+	Wait        *int             `json:"wait_minutes,omitempty"`
+	Labels      []analysis.Label `json:"labels,omitempty"`
+	Detail      string           `json:"detail,omitempty"`
 }
 
-// Follow finds a member in all captures of each series.
-func (c *Case) Follow(w Wanted) []Track {
-	var out []Track
-	for i := range c.Series {
-		out = append(out, c.Series[i].follow(w, &c.Report.Series[i])...)
+// Follow finds a member in all captures of the chosen series, which are those of the report if there
+// are none. The error is an *analysis.Fault if the name is none, or if no capture has the member.
+func (c *Case) Follow(name string, chosen ...int) (Following, error) {
+	out := Following{Schema: "leakdiff.follow/1"}
+	w, err := ParseWanted(name)
+	if err != nil {
+		return out, err
 	}
-	return out
+	for i := range c.Series {
+		if len(chosen) == 0 || slices.Contains(chosen, i) {
+			out.Tracks = append(out.Tracks, c.Series[i].follow(w, &c.Report.Series[i])...)
+		}
+	}
+	if len(out.Tracks) == 0 {
+		return out, &analysis.Fault{Code: "not_found", What: "no capture has " + name, Hint: "ids stand in `leakdiff report --format json` and on the page of a family; dumps of debug=2 have them, counts do not"}
+	}
+	return out, nil
 }
 
 // follow is one track for each run of the process that has the member.
@@ -124,12 +170,85 @@ func (j *JudgedSeries) follow(w Wanted, s *Series) []Track {
 		}
 		switch {
 		case m != nil:
-			out[k].Places = append(out[k].Places, j.place(at, m, g))
+			place, stack := j.place(at, m, g)
+			out[k].Places = append(out[k].Places, place)
+			if i := slices.IndexFunc(stack, func(f StackFrame) bool { return f.CreatedBy }); i >= 0 && out[k].StartedAt == nil {
+				out[k].StartedAt = &stack[i]
+			}
 		case captured(snap, out[k].Kind):
 			out[k].Places = append(out[k].Places, j.absent(at))
 		}
 	}
+	for epoch, k := range runs {
+		if out[k].Kind == analysis.KindGoroutine {
+			j.kin(&out[k], epoch, w.Number)
+		}
+	}
 	return out
+}
+
+const (
+	mostParents = 8
+	mostStarted = 50
+)
+
+// kin adds who started a goroutine and whom it started, as far as the captures of a run show them.
+func (j *JudgedSeries) kin(t *Track, epoch int, id int64) {
+	var shown []int // the captures that have it
+	started := map[int64]bool{}
+	for at, snap := range j.Snapshots {
+		if j.Trend.Epochs[at] != epoch {
+			continue
+		}
+		for i := range snap.Groups {
+			g := &snap.Groups[i]
+			if g.Family.Kind != analysis.KindGoroutine || !g.Members.Identified() {
+				continue
+			}
+			for m := range g.Members.All() {
+				if m.Identity.ID == id {
+					shown = append(shown, at)
+				}
+				if m.Parent != id || m.Identity.ID == 0 || started[m.Identity.ID] {
+					continue
+				}
+				started[m.Identity.ID] = true
+				if len(t.Started) < mostStarted {
+					t.Started = append(t.Started, j.relative(m.Identity.ID, g, at))
+				}
+			}
+		}
+	}
+	t.StartedTotal = len(started)
+	seen := map[int64]bool{id: true}
+	for parent := j.parentIn(shown, id); parent > 0 && !seen[parent] && len(t.Parents) < mostParents; {
+		seen[parent] = true
+		found, next := Relative{ID: parent}, int64(0)
+		w := Wanted{Kind: analysis.KindGoroutine, Number: parent}
+		for _, at := range shown {
+			if m, g := w.in(j.Snapshots[at]); m != nil {
+				found, next = j.relative(parent, g, at), m.Parent
+				break
+			}
+		}
+		t.Parents = append(t.Parents, found)
+		parent = next
+	}
+}
+
+// parentIn is who started a goroutine, 0 where that is not known.
+func (j *JudgedSeries) parentIn(shown []int, id int64) int64 {
+	w := Wanted{Kind: analysis.KindGoroutine, Number: id}
+	for _, at := range shown {
+		if m, _ := w.in(j.Snapshots[at]); m != nil && m.Parent > 0 {
+			return m.Parent
+		}
+	}
+	return 0
+}
+
+func (j *JudgedSeries) relative(id int64, g *analysis.Group, at int) Relative {
+	return Relative{ID: id, Family: j.Titles[g.Family.Fingerprint], Fingerprint: g.Family.Fingerprint, Snapshot: j.Snapshots[at].Label}
 }
 
 // captured reports whether a capture shows a kind at all.
@@ -154,17 +273,18 @@ func (w *Wanted) in(snap *analysis.Snapshot) (*analysis.Member, *analysis.Group)
 }
 
 func (j *JudgedSeries) absent(at int) Place {
-	out := Place{Snapshot: j.Snapshots[at].Label}
+	out := Place{Snapshot: j.Snapshots[at].Label, SnapshotID: j.Snapshots[at].ID}
 	if t := j.Snapshots[at].CapturedAt; !t.IsZero() {
 		out.At = &t
 	}
 	return out
 }
 
-func (j *JudgedSeries) place(at int, m *analysis.Member, g *analysis.Group) Place {
+// place is where a member was in a capture, with its stack there.
+func (j *JudgedSeries) place(at int, m *analysis.Member, g *analysis.Group) (Place, []StackFrame) {
 	out := j.absent(at)
 	out.There, out.Family, out.Fingerprint = true, j.Titles[g.Family.Fingerprint], g.Family.Fingerprint
-	out.State, out.Parent, out.Labels, out.Detail = m.State, m.Parent, m.Labels.List(), m.Detail
+	out.State, out.Labels, out.Detail = m.State, m.Labels.List(), m.Detail
 	if m.Wait >= 0 {
 		out.Wait = new(m.Wait)
 	}
@@ -175,14 +295,16 @@ func (j *JudgedSeries) place(at int, m *analysis.Member, g *analysis.Group) Plac
 	if j.own == nil {
 		j.own = family.OwnOf(j.stacks)
 	}
+	var stack []StackFrame
 	if l := j.located(j.own, &own, at); l != nil && len(l.Stack) > 0 {
+		stack = l.Stack
 		first := slices.IndexFunc(l.Stack, func(f StackFrame) bool { return f.Own && !f.CreatedBy })
 		if first < 0 {
 			first = slices.IndexFunc(l.Stack, func(f StackFrame) bool { return !f.CreatedBy && !family.OfStandardLibrary(f.Function) })
 		}
 		out.Frame = &l.Stack[max(0, first)]
 	}
-	return out
+	return out, stack
 }
 
 // numberOf names a member: "42" for a goroutine, "fd 5, wd 3" for a watch.
@@ -198,26 +320,48 @@ func numberOf(kind analysis.Kind, id analysis.Identity) string {
 	return strconv.FormatInt(id.ID, 10)
 }
 
-// Text is a track for a terminal: a line for each capture, and what did not change is not repeated.
-//
-//	goroutine 42 of app: there in 2 of 3 dumps
-//	t0  03:00:00  not there
-//	t1  03:05:00  limit.(*Sem).Acquire limit.go:19  chan send, started by goroutine 7
-//	t2  03:10:00  the same, 5 minutes
-func (t *Track) Text() string {
-	there, width := 0, 0
+// Title names a track, "goroutine 42 of app", and Course says where it was: "there in 2 of 3 captures".
+func (t *Track) Title() string {
+	out := string(t.Kind) + " " + t.Number
+	if t.Process != "" {
+		out += " of " + wording.Printable(t.Process)
+	}
+	return out
+}
+
+// Course says in how many captures it was, and whether it went away.
+func (t *Track) Course() string {
+	there := 0
 	for i := range t.Places {
-		width = max(width, len(t.Places[i].Snapshot))
 		if t.Places[i].There {
 			there++
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", t.Kind, t.Number)
-	if t.Process != "" {
-		fmt.Fprintf(&b, " of %s", wording.Printable(t.Process))
+	out := fmt.Sprintf("there in %d of %s", there, wording.Plural(len(t.Places), "capture", "captures"))
+	if last := len(t.Places) - 1; !t.Places[last].There {
+		for !t.Places[last].There {
+			last--
+		}
+		out += ", the last one " + wording.Printable(t.Places[last].Snapshot)
 	}
-	fmt.Fprintf(&b, ": there in %d of %s\n", there, wording.Plural(len(t.Places), "capture", "captures"))
+	return out
+}
+
+// Text is a track for a terminal: a line for each capture, and what did not change is not repeated.
+//
+//	goroutine 42 of app: there in 2 of 3 captures
+//	t0  03:00:00  not there
+//	t1  03:05:00  limit.(*Sem).Acquire limit.go:19  chan send
+//	t2  03:10:00  the same, 5 minutes
+//	started at app.serve serve.go:9 by goroutine 7 (app.serve)
+//	that one by goroutine 1 (main.main)
+func (t *Track) Text() string {
+	width := 0
+	for i := range t.Places {
+		width = max(width, len(t.Places[i].Snapshot))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", t.Title(), t.Course())
 	last := ""
 	for i := range t.Places {
 		p := &t.Places[i]
@@ -227,7 +371,11 @@ func (t *Track) Text() string {
 		}
 		what := "not there"
 		if p.There {
-			what = p.where()
+			what = p.Where()
+			for _, more := range p.more() {
+				what += ", " + more
+			}
+			what = wording.Printable(what)
 			if what == last {
 				what = "the same"
 			} else {
@@ -239,28 +387,96 @@ func (t *Track) Text() string {
 		}
 		fmt.Fprintf(&b, "%-*s  %s  %s\n", width, wording.Printable(p.Snapshot), clock, what)
 	}
+	if start := t.Start(); start != "" {
+		fmt.Fprintln(&b, start)
+	}
+	for i := range t.Parents[min(1, len(t.Parents)):] {
+		fmt.Fprintf(&b, "that one by %s\n", t.Parents[i+1].text())
+	}
+	if t.StartedTotal > 0 {
+		var ids []string
+		for _, r := range t.Started[:min(len(t.Started), 10)] {
+			ids = append(ids, strconv.FormatInt(r.ID, 10))
+		}
+		if n := t.StartedTotal - len(ids); n > 0 {
+			ids = append(ids, fmt.Sprintf("%d more", n))
+		}
+		fmt.Fprintf(&b, "started %s: %s\n", wording.Plural(t.StartedTotal, "goroutine", "goroutines"), strings.Join(ids, ", "))
+	}
 	return b.String()
 }
 
-// where is the frame, the state, who started it and for whom it works.
-func (p *Place) where() string {
-	out, details := p.Family, []string{p.State, p.Detail}
+// Start is the statement that started it and by whom that was run, "" where neither is known:
+//
+//	"started at main.start job.go:22 by goroutine 1 (main.main)"
+func (t *Track) Start() string {
+	out := ""
+	if t.StartedAt != nil {
+		out += " at " + strings.TrimSpace(shortRole(t.StartedAt.Function)+" "+t.StartedAt.place())
+	}
+	if len(t.Parents) > 0 {
+		out += " by " + t.Parents[0].text()
+	}
+	if out == "" {
+		return ""
+	}
+	return wording.Printable("started" + out)
+}
+
+// text is "goroutine 7 (app.serve)", or "goroutine 7, which no capture shows".
+func (r *Relative) text() string {
+	if r.Fingerprint == "" {
+		return fmt.Sprintf("goroutine %d, which no capture shows with it", r.ID)
+	}
+	return fmt.Sprintf("goroutine %d (%s)", r.ID, wording.Printable(r.Family))
+}
+
+// Where is the place in the code, "limit.(*Sem).Acquire limit.go:19", else what the listing says.
+func (p *Place) Where() string {
 	switch {
-	case p.Frame == nil && p.Detail != "":
-		out, details = p.Detail, nil // which says what the title says
 	case p.Frame != nil:
-		out = strings.TrimSpace(shortRole(p.Frame.Function) + " " + p.Frame.place())
+		return strings.TrimSpace(shortRole(p.Frame.Function) + " " + p.Frame.place())
+	case p.Detail != "":
+		return p.Detail // which says what the title says
 	}
-	for _, more := range details {
-		if more != "" {
-			out += ", " + more
-		}
+	return p.Family
+}
+
+// more is the state, what else the dump prints, and for whom it works.
+func (p *Place) more() []string {
+	var out []string
+	if p.State != "" {
+		out = append(out, p.State)
 	}
-	if p.Parent > 0 {
-		out += fmt.Sprintf(", started by goroutine %d", p.Parent)
+	if p.Frame != nil && p.Detail != "" {
+		out = append(out, p.Detail)
 	}
 	for _, l := range p.Labels {
-		out += ", " + l.Key + "=" + l.Value
+		out = append(out, l.Key+"="+l.Value)
 	}
-	return wording.Printable(out)
+	return out
+}
+
+// CSV writes a row for each capture of each track.
+func (f *Following) CSV(w io.Writer) error {
+	var rows [][]string
+	for i := range f.Tracks {
+		t := &f.Tracks[i]
+		for k := range t.Places {
+			p := &t.Places[k]
+			at, wait := "", ""
+			if p.At != nil {
+				at = p.At.UTC().Format(time.RFC3339)
+			}
+			if p.Wait != nil {
+				wait = strconv.Itoa(*p.Wait)
+			}
+			where := ""
+			if p.There {
+				where = p.Where()
+			}
+			rows = append(rows, []string{t.Process, string(t.Kind), t.Number, p.Snapshot, at, strconv.FormatBool(p.There), where, p.Family, p.State, wait})
+		}
+	}
+	return TableCSV(w, []string{"process", "kind", "number", "snapshot", "at", "there", "where", "family", "state", "wait_minutes"}, rows)
 }

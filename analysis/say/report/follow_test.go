@@ -14,13 +14,13 @@ import (
 func TestWhoIsFollowedIsAKindWithANumber(t *testing.T) {
 	for text, want := range map[string]report.Wanted{
 		"42": {Number: 42}, "#31": {Number: 31}, "goroutine:42": {Kind: analysis.KindGoroutine, Number: 42}, "thread:31": {Kind: analysis.KindThread, Number: 31},
-		"fd:12": {Kind: analysis.KindDescriptor, Number: 12}, "inode:90112": {Kind: analysis.KindDescriptor, Inode: true, Number: 90112}, "watch:5/3": {Kind: analysis.KindWatch, Number: 5, Watch: 3},
+		"fd:12": {Kind: analysis.KindDescriptor, Number: 12}, "inode:90112": {Kind: analysis.KindDescriptor, Inode: true, Number: 90112}, "watch:5.3": {Kind: analysis.KindWatch, Number: 5, Watch: 3},
 	} {
 		if got, err := report.ParseWanted(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-1", "x:1", "fd:", "watch:5", "watch:5/", "12 ", "goroutine:a", "99999999999999999999"} {
+	for _, text := range []string{"", "-1", "x:1", "fd:", "watch:5", "watch:5.", "12 ", "goroutine:a", "99999999999999999999"} {
 		if got, err := report.ParseWanted(text); err == nil {
 			t.Errorf("%q is understood as %+v", text, got)
 		}
@@ -28,7 +28,7 @@ func TestWhoIsFollowedIsAKindWithANumber(t *testing.T) {
 }
 
 func FuzzParseWanted(f *testing.F) {
-	for _, text := range []string{"42", "watch:5/3", "inode:-", ":/"} {
+	for _, text := range []string{"42", "watch:5.3", "inode:-", ":/"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -47,6 +47,8 @@ func TestAMemberIsFollowedThroughTheCapturesOfEachRun(t *testing.T) {
 		3: "goroutine 7 [chan send]:\nmain.(*Job).send(0xc000200000)\n\t/src/app/job.go:77 +0x1d\ncreated by main.start in goroutine 1\n\t/src/app/job.go:22 +0x5a\n",
 		5: "goroutine 7 [sleep]:\nmain.tick()\n\t/src/app/tick.go:9 +0x1d\ncreated by main.main in goroutine 1\n\t/src/app/main.go:8 +0x5a\n",
 	}
+	member[4] = "goroutine 8 [sleep]:\nmain.tick()\n\t/src/app/tick.go:9 +0x1d\ncreated by main.(*Job).send in goroutine 7\n\t/src/app/job.go:70 +0x5a\n"
+	member[3] += "\n" + member[4]
 	var inputs []bundle.Input
 	for k := range 6 {
 		text := "goroutine 1 [chan receive]:\nmain.main()\n\t/src/app/main.go:10 +0x1d\n\n" + member[k]
@@ -59,25 +61,52 @@ func TestAMemberIsFollowedThroughTheCapturesOfEachRun(t *testing.T) {
 	}
 	c := built(t, inputs)
 	var got strings.Builder
-	for _, track := range c.Follow(report.Wanted{Number: 7}) {
+	found, err := c.Follow("7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, track := range found.Tracks {
 		got.WriteString(track.Text())
 	}
-	const want = `goroutine 7 of app: there in 3 of 5 captures
+	const want = `goroutine 7 of app: there in 3 of 5 captures, the last one t3
 t0  03:00:00  not there
-t1  03:05:00  main.(*Job).run job.go:51, select, started by goroutine 1
+t1  03:05:00  main.(*Job).run job.go:51, select
 t2  03:10:00  the same, 5 minutes
-t3  03:15:00  main.(*Job).send job.go:77, chan send, started by goroutine 1
+t3  03:15:00  main.(*Job).send job.go:77, chan send
 t4  03:20:00  not there
+started at main.start job.go:22 by goroutine 1 (main.main)
+started 1 goroutine: 8
 goroutine 7 of app: there in 1 of 1 capture
-t5  03:25:00  main.tick tick.go:9, sleep, started by goroutine 1
+t5  03:25:00  main.tick tick.go:9, sleep
+started at main.main main.go:8 by goroutine 1 (main.main)
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
 	}
-	if got := c.Follow(report.Wanted{Number: 8}); len(got) > 0 {
-		t.Errorf("nobody has the number 8: %+v", got)
+	for _, name := range []string{"9", "thread:7"} {
+		if got, err := c.Follow(name); err == nil {
+			t.Errorf("nobody is %s: %+v", name, got)
+		}
 	}
-	if got := c.Follow(report.Wanted{Kind: analysis.KindThread, Number: 7}); len(got) > 0 {
-		t.Errorf("no thread has the number 7: %+v", got)
+}
+
+func TestTheNameOfAMemberFindsItAgain(t *testing.T) {
+	for _, c := range []struct {
+		kind analysis.Kind
+		id   analysis.Identity
+		name string
+	}{
+		{analysis.KindGoroutine, analysis.Identity{ID: 42}, "goroutine:42"},
+		{analysis.KindThread, analysis.Identity{ID: 31}, "thread:31"},
+		{analysis.KindDescriptor, analysis.Identity{ID: 0, Sub: 90112}, "fd:0"},
+		{analysis.KindWatch, analysis.Identity{ID: 5, Sub: 3}, "watch:5.3"},
+		{analysis.KindThread, analysis.Identity{ID: -1}, ""},
+		{analysis.KindGoroutine, analysis.Identity{}, ""},
+	} {
+		got := report.NameOf(c.kind, c.id)
+		w, err := report.ParseWanted(got)
+		if got != c.name || c.name != "" && (err != nil || w.Kind != c.kind || w.Number != c.id.ID) {
+			t.Errorf("%s %v is named %q, want %q; read as %+v, %v", c.kind, c.id, got, c.name, w, err)
+		}
 	}
 }
