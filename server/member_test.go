@@ -42,7 +42,7 @@ func TestAMemberHasAPageThroughItsCaptures(t *testing.T) {
 	s.run(t, []scenario{
 		{name: "the page", path: "/members/goroutine:7" + in, status: 200, want: []string{
 			"goroutine 7 of app", "There in 2 of 4 captures, the last one t2.", "job.go:51", "job.go:77", "chan send", "not there", "/snapshots/" + up.Snapshots[0].ID,
-			"Who started it", "Started at main.start job.go:22 by goroutine 1 (main.main).", "/members/goroutine:1?case=" + up.Case, "It started", "/members/goroutine:8?case=" + up.Case, "/families/g1:",
+			"Who started it", "main.start job.go:22", "/members/goroutine:1?case=" + up.Case, "It started", "/members/goroutine:8?case=" + up.Case, "/families/g1:",
 		}},
 		{name: "a number alone", path: "/members/7" + in, status: 200, want: []string{"goroutine 7 of app"}},
 		{name: "of a series", path: "/members/goroutine:7" + in + "&series=%2Fapp", status: 200, want: []string{"There in 2 of 4 captures"}},

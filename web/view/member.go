@@ -77,13 +77,13 @@ func (in *MemberInput) track(i int) document.Blocks {
 		table.Parts[0].Rows = append(table.Parts[0].Rows, in.place(&t.Places[k], timed, waits, labelled))
 	}
 	out := document.Blocks{document.NewSection(id, heading, Visible(wording.Capital(t.Course()))+".", table)}
-	if start := t.Start(); start != "" {
-		by := document.NewSection(id+"-by", "Who started it", "", document.Paragraph{Text: document.Words(Visible(wording.Capital(start)) + ".")})
-		if len(t.Parents) > 0 {
-			list := document.List{Ordered: true}
-			for k := range t.Parents {
-				list.Items = append(list.Items, in.relative(&t.Parents[k]))
-			}
+	if t.StartedAt != nil || len(t.Parents) > 0 {
+		list := document.List{Ordered: true}
+		for k := range t.Parents {
+			list.Items = append(list.Items, in.relative(&t.Parents[k]))
+		}
+		by := document.NewSection(id+"-by", "Who started it", Visible(t.Statement()))
+		if len(list.Items) > 0 {
 			by.Add(list)
 		}
 		out.Add(by)

@@ -353,7 +353,8 @@ func (t *Track) Course() string {
 //	t0  03:00:00  not there
 //	t1  03:05:00  limit.(*Sem).Acquire limit.go:19  chan send
 //	t2  03:10:00  the same, 5 minutes
-//	started at app.serve serve.go:9 by goroutine 7 (app.serve)
+//	started at app.serve serve.go:9
+//	started by goroutine 7 (app.serve)
 //	that one by goroutine 1 (main.main)
 func (t *Track) Text() string {
 	width := 0
@@ -387,11 +388,11 @@ func (t *Track) Text() string {
 		}
 		fmt.Fprintf(&b, "%-*s  %s  %s\n", width, wording.Printable(p.Snapshot), clock, what)
 	}
-	if start := t.Start(); start != "" {
-		fmt.Fprintln(&b, start)
+	if start := t.Statement(); start != "" {
+		fmt.Fprintf(&b, "started at %s\n", start)
 	}
-	for i := range t.Parents[min(1, len(t.Parents)):] {
-		fmt.Fprintf(&b, "that one by %s\n", t.Parents[i+1].text())
+	for i := range t.Parents {
+		fmt.Fprintf(&b, "%s by %s\n", []string{"started", "that one"}[min(i, 1)], t.Parents[i].text())
 	}
 	if t.StartedTotal > 0 {
 		var ids []string
@@ -406,21 +407,12 @@ func (t *Track) Text() string {
 	return b.String()
 }
 
-// Start is the statement that started it and by whom that was run, "" where neither is known:
-//
-//	"started at main.start job.go:22 by goroutine 1 (main.main)"
-func (t *Track) Start() string {
-	out := ""
-	if t.StartedAt != nil {
-		out += " at " + strings.TrimSpace(shortRole(t.StartedAt.Function)+" "+t.StartedAt.place())
-	}
-	if len(t.Parents) > 0 {
-		out += " by " + t.Parents[0].text()
-	}
-	if out == "" {
+// Statement is what started it, "main.start job.go:22", "" where that is not known.
+func (t *Track) Statement() string {
+	if t.StartedAt == nil {
 		return ""
 	}
-	return wording.Printable("started" + out)
+	return wording.Printable(strings.TrimSpace(shortRole(t.StartedAt.Function) + " " + t.StartedAt.place()))
 }
 
 // text is "goroutine 7 (app.serve)", or "goroutine 7, which no capture shows".

@@ -74,11 +74,13 @@ t1  03:05:00  main.(*Job).run job.go:51, select
 t2  03:10:00  the same, 5 minutes
 t3  03:15:00  main.(*Job).send job.go:77, chan send
 t4  03:20:00  not there
-started at main.start job.go:22 by goroutine 1 (main.main)
+started at main.start job.go:22
+started by goroutine 1 (main.main)
 started 1 goroutine: 8
 goroutine 7 of app: there in 1 of 1 capture
 t5  03:25:00  main.tick tick.go:9, sleep
-started at main.main main.go:8 by goroutine 1 (main.main)
+started at main.main main.go:8
+started by goroutine 1 (main.main)
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
