@@ -46,6 +46,10 @@ type commands struct {
 	Demo      demoCommand      `cmd:"" help:"Open the answer of a sample in the browser. Nothing is kept."`
 	Serve     serveCommand     `cmd:"" help:"Start the web app."`
 	Report    reportCommand    `cmd:"" help:"Read files, directories and archives as one case and print what leaks."`
+	Open      openCommand      `cmd:"" help:"Read files as one case and open the answer in the browser. Nothing is kept."`
+	Pprof     pprofCommand     `cmd:"" help:"Take goroutine dumps of a Go program by its address and print what leaks."`
+	Run       runCommand       `cmd:"" help:"Start a program, capture it until it ends, and print what leaked."`
+	Diff      diffCommand      `cmd:"" help:"Compare two captures group by group."`
 	Follow    followCommand    `cmd:"" help:"Print where one goroutine, thread, descriptor or watch was in each capture."`
 	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`

@@ -87,6 +87,16 @@ func Discover(ctx context.Context, cfg Config, top int) ([]Found, error) {
 	return found, nil
 }
 
+// ProfilesOf finds the address at which a Go process serves its profiles, by asking the TCP ports on
+// which it listens; "" with the reason where none does.
+func ProfilesOf(ctx context.Context, cfg Config, pid int) (address, why string) {
+	c, err := newCollector(cfg, nil)
+	if err != nil {
+		return "", err.Error()
+	}
+	return c.profiles(ctx, pid)
+}
+
 // sized counts the descriptors and threads of a process.
 func (c *collector) sized(p *process) Found {
 	f := Found{PID: p.identity.PID, Name: p.identity.Name, process: p}
