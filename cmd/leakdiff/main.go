@@ -109,6 +109,8 @@ const firstHelp = `leakdiff tells what leaks.
 
   leakdiff demo                       opens the answer of a sample in the browser
   leakdiff report FILE...             prints what leaks in dumps, listings and archives
+  leakdiff open FILE...               opens the answer of files in the browser
+  leakdiff pprof URL                  takes dumps of a Go program and prints what leaks
   leakdiff serve                      takes files in the browser and keeps the answers
   leakdiff collect --pid PID          captures a process in rounds
   leakdiff --help                     lists all commands

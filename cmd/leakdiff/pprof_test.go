@@ -37,7 +37,7 @@ func TestPprofTakesDumpsOfAnAddressAndSaysWhatLeaks(t *testing.T) {
 	if status := m.Run(t.Context(), []string{"pprof", "--every", "1s", "--count", "4", server.URL}); status != 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
-	if asked != 4 || !strings.Contains(stdout.String(), "30 goroutines in main.(*Job).run and none ended.") || strings.Contains(stderr.String(), "pprof.tar.gz") {
+	if asked != 4 || !strings.Contains(stdout.String(), "30 of 30 started since t0 are still there at t3") || strings.Contains(stderr.String(), "pprof.tar.gz") {
 		t.Errorf("%d dumps; %s; %s", asked, &stdout, &stderr)
 	}
 	for _, args := range [][]string{{"pprof", "--count", "1", server.URL}, {"pprof", "http://127.0.0.1:1"}} {
