@@ -343,6 +343,8 @@ type Snapshot struct {
 	// Ancestries are those of the goroutines of each family that has any, by fingerprint, the
 	// most frequent first.
 	Ancestries map[string][]Ancestry `json:"ancestries,omitempty"`
+	// Births are those of the families that an execution trace shows whole, by fingerprint.
+	Births map[string]Births `json:"births,omitempty"`
 	// Statements are conclusions that the evidence itself states: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`

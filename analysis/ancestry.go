@@ -1,7 +1,8 @@
 package analysis
 
 // Ancestry is who started Count goroutines of a family, who started those, and so on, as a
-// program with GODEBUG=tracebackancestors=N prints it.
+// program with GODEBUG=tracebackancestors=N prints it. An execution trace shows the nearest of
+// them alone.
 type Ancestry struct {
 	// Stacks are those of the ancestors when each started the next one, the nearest first.
 	Stacks []Stack `json:"stacks"`

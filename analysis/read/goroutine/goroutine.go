@@ -99,8 +99,9 @@ type Goroutine struct {
 	// nil for a block that is longer than the read buffer had left. It is
 	// valid during the callback only.
 	Body []byte
-	// Ancestors are the lines of "[originating from goroutine N]:" and below, for
-	// ParseAncestors: equal for equal stacks. They are valid during the callback only.
+	// Ancestors are the lines of "[originating from goroutine N]:" and below, in a trace the
+	// stack of the go statement, for ParseAncestors: equal for equal stacks. They are valid
+	// during the callback only.
 	Ancestors []byte
 	// Words are the addresses among the arguments, leaf first, at most maxWords. They are
 	// valid during the callback only, and empty without Config.Words or Body.

@@ -30,6 +30,9 @@ type Trace struct {
 	Started, Ended, Stayed int
 	// Bare counts the goroutines at the end whose stack the trace does not hold.
 	Bare int
+	// Births are the program's own goroutines that started or ended in the window, by their
+	// origin. Those of no known origin are under the zero one.
+	Births map[Origin]analysis.Births
 }
 
 const (
@@ -44,9 +47,10 @@ const (
 )
 
 // ParseTrace reads an execution trace (runtime/trace, /debug/pprof/trace) and hands the
-// goroutines that live at its end to visit, by id. Their stacks have no creator: the
-// trace holds only those of the goroutines that started in it. A goroutine that runs has
-// the stack of its last event. Wait is counted from the begin of the trace.
+// goroutines that live at its end to visit, by id. Their stacks have no creator, so that
+// those that started in the trace and before it are alike; those that started in it have the
+// stack of their go statement as their Ancestors. A goroutine that runs has the stack of its
+// last event. Wait is counted from the begin of the trace.
 //
 // A trace that stops before its end, or that goes beyond the limits, is read up to there:
 // it is Truncated, with a problem. The error is that of r or of visit, or an
@@ -59,6 +63,7 @@ func ParseTrace(r io.Reader, cfg Config, visit func(*Goroutine) error) (Trace, [
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		live:     map[int64]traced{},
 		stackOf:  map[trace.Stack]*keptStack{},
+		births:   newBirths(),
 	}
 	err := p.run()
 	if p.input.err != nil {
@@ -96,8 +101,9 @@ type traceParser struct {
 	begin, end trace.Time
 	begun      bool
 	// clock is the last reading of the wall clock, nil without one.
-	clock *trace.ClockSnapshot
-	key   []byte
+	clock  *trace.ClockSnapshot
+	births births
+	key    []byte
 }
 
 // traced is a goroutine that lives.
@@ -106,8 +112,10 @@ type traced struct {
 	since  trace.Time // when state began
 	reason string
 	parent int64
-	born   bool // in the window
-	system bool
+	// creation is the stack of its go statement, nil if that lies before the window.
+	creation *creation
+	entry    string // the function that it began with, "" if none was seen
+	system   bool
 	// last is the stack of its last event, looked up at the end of the generation.
 	last trace.Stack
 	kept *keptStack
@@ -169,6 +177,7 @@ func (p *traceParser) settle() {
 		}
 	}
 	clear(p.stackOf)
+	clear(p.births.creationOf)
 }
 
 func (g *traced) keep(p *traceParser) {
@@ -177,6 +186,9 @@ func (g *traced) keep(p *traceParser) {
 	}
 	if kept := p.lookUp(g.last); kept != nil {
 		g.kept, g.system = kept, kept.system
+		if entry := EntryOf(kept.stack); entry != "" && g.creation == nil {
+			g.entry = entry
+		}
 	}
 	g.last = trace.NoStack
 }
@@ -195,15 +207,18 @@ func (p *traceParser) transition(ev *trace.Event, st *trace.StateTransition) {
 		g.keep(p)
 		if !g.system {
 			p.found.Ended++
+			p.births.end(&g)
 		}
 		delete(p.live, id)
 		return
 	}
 	if from == trace.GoNotExist {
-		g.born, g.parent = true, max(0, int64(ev.Goroutine()))
+		g.parent = max(0, int64(ev.Goroutine()))
 		g.keep(p)
+		g.creation = p.creationOf(ev.Stack())
 		if !g.system {
 			p.found.Started++
+			p.births.start(&g)
 		}
 	}
 	switch {
@@ -225,16 +240,8 @@ func (p *traceParser) lookUp(handle trace.Stack) *keptStack {
 		return kept
 	}
 	p.key = p.key[:0]
-	for f := range handle.Frames() {
-		if len(p.key) > maxKey {
-			p.key = append(p.key, markElided, '-', '1', '\n')
-			break
-		}
-		name := f.Func
-		if name == "" {
-			name = fmt.Sprintf("0x%x", f.PC)
-		}
-		p.key = appendFrame(p.key, []byte(name), fmt.Appendf(nil, "%s:%d", f.File, min(f.Line, 1<<31-1)))
+	if !p.appendFrames(handle, maxKey) {
+		p.key = append(p.key, markElided, '-', '1', '\n')
 	}
 	if len(p.key) > 0 {
 		kept = p.stacks.get(p.key)
@@ -243,12 +250,29 @@ func (p *traceParser) lookUp(handle trace.Stack) *keptStack {
 	return kept
 }
 
+// appendFrames adds the frames of a stack to the key, and returns false if that becomes longer
+// than most bytes and outer frames are left out.
+func (p *traceParser) appendFrames(handle trace.Stack, most int) (all bool) {
+	for f := range handle.Frames() {
+		if len(p.key) > most {
+			return false
+		}
+		name := f.Func
+		if name == "" {
+			name = fmt.Sprintf("0x%x", f.PC)
+		}
+		p.key = appendFrame(p.key, []byte(name), fmt.Appendf(nil, "%s:%d", f.File, min(f.Line, 1<<31-1)))
+	}
+	return true
+}
+
 // deliver hands those that live to visit.
 func (p *traceParser) deliver(visit func(*Goroutine) error) error {
 	p.settle()
 	f := &p.found
 	f.Form = FormTrace
 	f.Window = max(0, p.end.Sub(p.begin))
+	f.Births = p.births.of(f.Window)
 	if p.clock != nil {
 		f.Time = p.clock.Wall.Add(p.end.Sub(p.clock.Trace)).UTC()
 	}
@@ -266,7 +290,7 @@ func (p *traceParser) deliver(visit func(*Goroutine) error) error {
 			f.System++
 		} else {
 			f.Goroutines++
-			if g.born {
+			if g.creation != nil {
 				f.Stayed++
 			}
 		}
@@ -285,6 +309,9 @@ func (g *traced) goroutine(id int64, end trace.Time) Goroutine {
 	out := Goroutine{
 		ID: id, Parent: g.parent, State: g.word(), Wait: -1, System: g.system,
 		Stack: g.kept.stack, StackNumber: g.kept.number, Dumper: tracing(g.kept.stack),
+	}
+	if g.creation != nil {
+		out.Ancestors = g.creation.ancestors
 	}
 	if waited := end.Sub(g.since); g.state == trace.GoWaiting && waited >= time.Minute {
 		out.Wait = int(waited / time.Minute)

@@ -49,11 +49,17 @@ func (t *textDump) countAncestries() {
 		}
 		counts[print][d.ancestors] += n
 	}
-	t.ancestries = make(map[string][]analysis.Ancestry, len(counts))
+	t.ancestries = ancestries(counts)
+}
+
+// ancestries are those of each family, by fingerprint and text, the most frequent first.
+func ancestries(counts map[string]map[string]int) map[string][]analysis.Ancestry {
+	out := make(map[string][]analysis.Ancestry, len(counts))
 	for print, of := range counts {
 		texts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
 		for _, text := range texts[:min(len(texts), analysis.MostAncestries)] {
-			t.ancestries[print] = append(t.ancestries[print], analysis.Ancestry{Stacks: goroutine.ParseAncestors([]byte(text)), Count: of[text]})
+			out[print] = append(out[print], analysis.Ancestry{Stacks: goroutine.ParseAncestors([]byte(text)), Count: of[text]})
 		}
 	}
+	return out
 }

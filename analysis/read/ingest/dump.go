@@ -382,9 +382,10 @@ func (d *profileDump) label(rec *goroutine.Record) {
 
 // readTrace reads the goroutines that live at the end of an execution trace.
 func readTrace(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	t := newTextDump()
+	t, w := newTextDump(), newWindow()
 	add := func(g *goroutine.Goroutine) error {
 		t.add(g)
+		w.add(g)
 		r.progress.Goroutines++
 		return nil
 	}
@@ -394,12 +395,13 @@ func readTrace(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	t.dump = trace.Dump
-	p.text, p.inner = t, trace.Time
+	w.births, w.texts = trace.Births, nil
+	p.text, p.window, p.inner = t, w, trace.Time
 	a.Members, a.Truncated = trace.Headers, trace.Truncated
 	a.Outcome = atLeast(wording.Plural(trace.Headers, "goroutine", "goroutines"), trace.Truncated, 0)
 	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
 		What: windowSaid(&trace),
-		Why:  "an execution trace holds every start and end in its window, and who lives at its end, whose stacks have no creator",
+		Why:  "an execution trace holds every start and end in its window, and who lives at its end; it shows the go statements of those that started in it",
 		Hint: "a second trace or a dump, minutes later, shows whether those who stayed ever end"})
 	return nil
 }

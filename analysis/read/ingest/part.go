@@ -62,6 +62,7 @@ type part struct {
 	source string
 
 	text    *textDump
+	window  *window // of an execution trace
 	profile *profileDump
 	fdinfo  *fdinfoSet
 	links   []analysis.Descriptor

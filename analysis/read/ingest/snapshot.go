@@ -58,6 +58,7 @@ func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	completeNames(out)
 	shareHost(out, all)
 	hostsByName(out, all, func(i int) []analysis.Group { return r.table.unpack(formed[i]) })
+	r.lendCreations(out, all, formed)
 	out = r.name(out)
 	arrange(out)
 	packed := make([]packedGroups, len(out))
