@@ -379,7 +379,7 @@ func (f *Family) ancestries() document.Blocks {
 	if len(f.Ancestries) == 0 {
 		return nil
 	}
-	out := document.NewSection("h-ancestor", "Ancestors at "+f.At, "Who started them, and who started that one, as the program prints it with GODEBUG=tracebackancestors.")
+	out := document.NewSection("h-ancestor", "Ancestors at "+f.At, "Who started them, and who started that one, as the program prints it with GODEBUG=tracebackancestors; of goroutines that started in an execution trace the stack of their go statement.")
 	for _, s := range f.Ancestries {
 		out.Add(s)
 	}

@@ -18,6 +18,7 @@ const (
 	ruleCohort     = "cohort"
 	ruleSurvivors  = "survivors"
 	ruleLabels     = "labels"
+	ruleWindow     = "window"
 	rulePlateau    = "plateau"
 	ruleObjects    = "objects"
 	ruleTurnover   = "turnover"
@@ -379,7 +380,7 @@ func (p *part) measure(buf *buffers) *signals {
 // evidenceRules are the functions that collect the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, returnedEvidence, batchEvidence, survivorEvidence, labelEvidence, plateauEvidence, objectEvidence, presenceEvidence,
+		markEvidence, memoryEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, passingEvidence, emptiedEvidence, returnedEvidence, batchEvidence, survivorEvidence, windowEvidence, labelEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 

@@ -205,7 +205,7 @@ func (b *builder) countText(p *part) {
 
 // join finds the objects of a dump that was read.
 func (r *reader) join(t *textDump) {
-	if r.cfg.Objects && t.joined == nil {
+	if r.cfg.Objects && t.joined == nil && t.dump.Form != goroutine.FormTrace { // which has no arguments
 		t.joined = join.Objects(&t.tokens)
 		t.tokens = join.Tokens{}
 		r.shareShapes(t.joined)

@@ -58,6 +58,8 @@ func (w Words) Text(e analysis.Evidence) string {
 		return fmt.Sprintf("came in %s: a pool that is resized looks the same", wording.Plural(e.N, "batch", "batches"))
 	case "survivors":
 		return w.survivors(e)
+	case "window":
+		return window(e)
 	case "labels":
 		return w.labelled(e)
 	case "plateau":
@@ -141,6 +143,17 @@ func (w Words) turnover(e analysis.Evidence) string {
 		text += fmt.Sprintf(", %d until %s", p.N, w.labelOf(p.At))
 	}
 	return text
+}
+
+// window is what a trace saw of a family.
+//
+//	"in 5 s of trace 42 started and none ended"
+func window(e analysis.Evidence) string {
+	ended := "none"
+	if e.Figures["ended"] > 0 {
+		ended = whole(e, "ended")
+	}
+	return fmt.Sprintf("in %s of trace %d started and %s ended", wording.Duration(hours(e.Figures["hours"])), e.N, ended)
 }
 
 func (w Words) stopped(e analysis.Evidence) string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/wording"
@@ -18,6 +19,17 @@ type StartedFor struct {
 	Of    int    `json:"of"`
 }
 
+// started are the ancestries of a family in the last snapshot that has any. A trace and the
+// dumps after it may have some where later dumps have none.
+func (j *JudgedSeries) started(fingerprint string) ([]analysis.Ancestry, *StartedFor) {
+	for i, g := range slices.Backward(j.Trend.Groups(fingerprint)) {
+		if all := j.Snapshots[i].Ancestries[fingerprint]; g != nil && len(all) > 0 {
+			return all, j.startedFor(all, g)
+		}
+	}
+	return nil, nil
+}
+
 // startedFor is the first own frame of the ancestors that most goroutines of a family have, nil
 // if none is known to be own. What started the goroutines itself comes last: the answer names
 // it already.
@@ -26,6 +38,9 @@ func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Gr
 		return nil
 	}
 	own, creator := j.OwnCode(), g.Variants[0].Stack.CreatedBy.Func
+	if frames := ancestries[0].Stacks; creator == "" && len(frames) > 0 && len(frames[0].Frames) > 0 {
+		creator = frames[0].Frames[0].Func // a trace shows no other
+	}
 	var first *StartedFor
 	for i := range ancestries[0].Stacks {
 		stack := &ancestries[0].Stacks[i]

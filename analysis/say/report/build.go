@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -198,12 +199,24 @@ func (j *JudgedSeries) adopt() (notShown map[string][]bool) {
 				if !own {
 					// The caller's snapshots must not change.
 					s.Groups, own = slices.Clone(s.Groups), true
+					s.Labels, s.Ancestries, s.Births = maps.Clone(s.Labels), maps.Clone(s.Ancestries), maps.Clone(s.Births)
 				}
+				rename(s.Labels, g.Family.Fingerprint, claimed[0])
+				rename(s.Ancestries, g.Family.Fingerprint, claimed[0])
+				rename(s.Births, g.Family.Fingerprint, claimed[0])
 				s.Groups[i].Family = byPrint[claimed[0]]
 			}
 		}
 	}
 	return j.hiddenBy(shared)
+}
+
+// rename gives what is known of a family to the one that it is assigned to.
+func rename[V any](of map[string]V, from, to string) {
+	if v, known := of[from]; known {
+		delete(of, from)
+		of[to] = v
+	}
 }
 
 // hiddenBy are the snapshots that do not show a family although its members may be in them, by

@@ -163,9 +163,9 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	}
 	j.explain(&out)
 	if s := j.lastWith(f.Fingerprint); s != nil {
-		out.Watched, out.Labels, out.Ancestries = s.Watched[f.Fingerprint], s.Labels[f.Fingerprint], s.Ancestries[f.Fingerprint]
-		out.StartedFor = j.startedFor(out.Ancestries, j.last(f.Fingerprint))
+		out.Watched, out.Labels = s.Watched[f.Fingerprint], s.Labels[f.Fingerprint]
 	}
+	out.Ancestries, out.StartedFor = j.started(f.Fingerprint)
 	if g := j.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n

@@ -256,7 +256,7 @@ func kindsOf(u *trend.Unit, byPrint map[string]*Family) string {
 }
 
 // ofLead are the rules of the first family's own evidence that add to that of its unit.
-var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "window": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
 
 // holders describes the possible holders of what a growing family waits for.
 func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family) Finding {

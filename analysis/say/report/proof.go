@@ -61,20 +61,22 @@ func (d *diagnosing) rate(l answer) string {
 	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))
 }
 
-// proof is the line that proves it: what it begins with, and the whole line, with the label
-// that those who came have and the others have not.
+// proof is the line that proves it: what it begins with, and the whole line, with what a trace
+// saw and the label that those who came have and the others have not.
 func (d *diagnosing) proof(l answer) (proved, text string) {
 	proved, text = d.proofOfStay(l)
-	if split := l.finding.split(); split != "" {
-		text = strings.TrimSpace(text + " " + split + ".")
+	for _, rule := range []string{"window", "labels"} {
+		if said := l.finding.said(rule); said != "" {
+			text = strings.TrimSpace(text + " " + capital(said) + ".")
+		}
 	}
 	return proved, text
 }
 
-// split is the sentence on the label that splits the growth, "" if none does.
-func (f *Finding) split() string {
+// said is the first sentence of a rule of evidence, "" without one.
+func (f *Finding) said(rule string) string {
 	for _, e := range f.Evidence {
-		if e.Rule == "labels" {
+		if e.Rule == rule {
 			return e.Text
 		}
 	}

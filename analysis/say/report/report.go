@@ -262,8 +262,8 @@ type Family struct {
 	// Labels are the pprof labels of the goroutines of the last snapshot with the family, the
 	// most frequent first.
 	Labels []analysis.LabelCount `json:"labels,omitempty"`
-	// Ancestries are who started its goroutines, and who started those, in the last snapshot with
-	// the family, the most frequent first. StartedFor is the first own code of the most frequent one.
+	// Ancestries are who started its goroutines, and who started those, in the last snapshot that
+	// shows it, the most frequent first. StartedFor is the first own code of the most frequent one.
 	Ancestries []analysis.Ancestry `json:"ancestries,omitempty"`
 	StartedFor *StartedFor         `json:"started_for,omitempty"`
 }
