@@ -56,9 +56,13 @@ func (t *textDump) countAncestries() {
 func ancestries(counts map[string]map[string]int) map[string][]analysis.Ancestry {
 	out := make(map[string][]analysis.Ancestry, len(counts))
 	for print, of := range counts {
+		all := 0
+		for _, n := range of {
+			all += n
+		}
 		texts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
 		for _, text := range texts[:min(len(texts), analysis.MostAncestries)] {
-			out[print] = append(out[print], analysis.Ancestry{Stacks: goroutine.ParseAncestors([]byte(text)), Count: of[text]})
+			out[print] = append(out[print], analysis.Ancestry{Stacks: goroutine.ParseAncestors([]byte(text)), Count: of[text], Of: all})
 		}
 	}
 	return out

@@ -16,6 +16,8 @@ type window struct {
 	// started are those that started in it and live at its end, by id.
 	started map[int64]start
 	texts   map[string]string
+	// partial is set if the trace has no stack of more than one of ten goroutines.
+	partial bool
 }
 
 // start is how a goroutine started: ancestors are for goroutine.ParseAncestors.
@@ -102,8 +104,8 @@ func oneProcess(p, q *analysis.Process) bool {
 }
 
 // held adds the goroutines of a dump that started in the window to counts, by family and
-// ancestors, if as many as one of ten has no other creator in the dump: those are of another
-// process that gave the same ids.
+// ancestors. It adds none if more than one of ten has another creator or parent in the dump,
+// which then is of another process that gave the same ids.
 func (w *window) held(groups []analysis.Group, counts map[string]map[string]int) (same, other int) {
 	found := map[string]map[string]int{}
 	creators := map[string]string{}

@@ -395,13 +395,17 @@ func readTrace(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	t.dump = trace.Dump
-	w.births, w.texts = trace.Births, nil
+	w.births, w.texts, w.partial = trace.Births, nil, 10*trace.Bare > trace.Headers
 	p.text, p.window, p.inner = t, w, trace.Time
 	a.Members, a.Truncated = trace.Headers, trace.Truncated
 	a.Outcome = atLeast(wording.Plural(trace.Headers, "goroutine", "goroutines"), trace.Truncated, 0)
+	clock := ""
+	if trace.Time.IsZero() {
+		clock = "it does not say when, as no trace before Go 1.25 does; "
+	}
 	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
 		What: windowSaid(&trace),
-		Why:  "an execution trace holds every start and end in its window, and who lives at its end; it shows the go statements of those that started in it",
+		Why:  clock + "an execution trace holds every start and end in its window, and who lives at its end; it shows the go statements of those that started in it",
 		Hint: "a second trace or a dump, minutes later, shows whether those who stayed ever end"})
 	return nil
 }

@@ -105,6 +105,9 @@ func (b *builder) goroutines() {
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
 	partial := dump.Truncated || dump.Refused > 0
+	if text.window != nil && text.window.partial {
+		b.inexact(analysis.KindGoroutine, analysis.AtLeast) // those without a stack are in no family
+	}
 	complete := twin != nil && twin.profile.profile.Whole()
 	b.s.Objects, b.s.Passed, b.s.Joined = text.text.objects, text.text.given, text.text.joined
 	b.noObjects(text)

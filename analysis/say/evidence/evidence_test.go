@@ -36,6 +36,9 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "turnover", Form: "followed", Figures: figures{"new": 36, "gone": 0}}, "36 new, 0 gone"},
 		{analysis.Evidence{Rule: "turnover", Form: "followed", N: 20, Of: 20, Figures: figures{"new": 35, "gone": 0}, Points: points(1, 20, 2, 20)}, "35 new, 0 gone, 20 of 20 still there; 20 came until t1, 20 until t2"},
 
+		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 0, "hours": 5.0 / 3600}}, "in 5 s of trace 42 started and none ended"},
+		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 3, "hours": 2.0 / 60}}, "in 2 min of trace 42 started and 3 ended"},
+
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30, "stayed": 60}}, "grew by 60 until t6, stands since; the 60 are still there; its own pace would have shown 30 more"},
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30}}, "grew by 60 until t6, stands since; its own pace would have shown 30 more"},
 		{analysis.Evidence{Rule: "stopped", Form: "slowed", N: 30, At: at(1), Figures: figures{"after": 1, "expected": 60, "stayed": 30}}, "grew by 30 until t1 and by 1 since; the 30 are still there; its own pace would have shown 60 more"},

@@ -8,15 +8,17 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// StartedFor is own code for which goroutines of a family were started: Count of Of.
+// StartedFor is own code for which goroutines of a family were started: Count of Of, which are
+// those of its Members of which it is known who started them for whom.
 type StartedFor struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	// Text is it in words: "app.customerSync sync.go:77".
-	Text  string `json:"text"`
-	Count int    `json:"count"`
-	Of    int    `json:"of"`
+	Text    string `json:"text"`
+	Count   int    `json:"count"`
+	Of      int    `json:"of"`
+	Members int    `json:"members"`
 }
 
 // started are the ancestries of a family in the last snapshot that has any. A trace and the
@@ -48,7 +50,7 @@ func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Gr
 			if !f.Own || f.CreatedBy {
 				continue
 			}
-			found := &StartedFor{Function: f.Function, File: f.File, Line: f.Line, Text: shortRole(f.Function) + " " + f.place(), Count: ancestries[0].Count, Of: g.Count}
+			found := &StartedFor{Function: f.Function, File: f.File, Line: f.Line, Text: shortRole(f.Function) + " " + f.place(), Count: ancestries[0].Count, Of: ancestries[0].Of, Members: g.Count}
 			if f.Function != creator {
 				return found
 			}
@@ -63,13 +65,16 @@ func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Gr
 // forWhom words for which own code the goroutines of a finding were started, "" where no ancestors
 // show it.
 //
-//	" for app.customerSync sync.go:77", " for app.customerSync sync.go:77 (60 of 80)"
+//	" for app.customerSync sync.go:77", " for app.customerSync sync.go:77 (60 of 80)",
+//	" for app.customerSync sync.go:77 (41 of 41 known)"
 func (s *Series) forWhom(f *Finding) string {
 	for _, print := range f.Families {
 		x := s.family(print)
 		switch {
 		case x == nil || x.StartedFor == nil:
 			continue
+		case x.StartedFor.Of < x.StartedFor.Members:
+			return fmt.Sprintf(" for %s (%d of %d known)", x.StartedFor.Text, x.StartedFor.Count, x.StartedFor.Of)
 		case x.StartedFor.Count < x.StartedFor.Of:
 			return fmt.Sprintf(" for %s (%d of %d)", x.StartedFor.Text, x.StartedFor.Count, x.StartedFor.Of)
 		}
