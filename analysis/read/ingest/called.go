@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -67,8 +68,28 @@ func mainClass(arguments []string) string {
 // lastPart is a class without its package.
 func lastPart(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
 
+// launchers are the classes whose main runs that of the program, and those of the library.
+var launchers = []string{"java.", "jdk.", "sun.", "org.springframework.boot.loader."}
+
+// mainOf is the main class of the thread "main", whose outermost method is its main, without the
+// package. It is empty once that method has returned.
+//
+//	java.lang.Thread.sleep, org.acme.shop.Main.main   Main
+func mainOf(t *analysis.Thread) string {
+	if t.Name != "main" || t.Sort != analysis.JavaThread || t.Stack == nil || t.Stack.Elided != 0 || t.Capped {
+		return ""
+	}
+	for _, f := range slices.Backward(t.Stack.Frames) {
+		class, isMain := strings.CutSuffix(f.Func, ".main")
+		if isMain && !slices.ContainsFunc(launchers, func(prefix string) bool { return strings.HasPrefix(class, prefix) }) {
+			return lastPart(class)
+		}
+	}
+	return ""
+}
+
 // callProcess takes the command line of /proc before that of a report of Node.js, which may
-// lack words.
+// lack words. Where no command line and no other file names the process, its thread "main" does.
 func callProcess(p *analysis.Process, all []*part) {
 	for _, q := range all {
 		command := q.cmdline
@@ -77,6 +98,12 @@ func callProcess(p *analysis.Process, all []*part) {
 		}
 		if name := called(command); name != "" && name != p.Name.Value && (!p.Called.Known() || len(q.cmdline) > 0) {
 			p.Called = analysis.Fact{Value: name, Source: "command line in " + path.Base(q.path), Confidence: analysis.High}
+		}
+	}
+	unnamed := p.Name.Value == "" || p.Name.Value == "java"
+	for _, q := range all {
+		if q.threads != nil && q.threads.mainClass != "" && unnamed && !p.Called.Known() {
+			p.Called = analysis.Fact{Value: q.threads.mainClass, Source: "thread main in " + path.Base(q.path), Confidence: analysis.Medium}
 		}
 	}
 }

@@ -39,6 +39,8 @@ type threadDump struct {
 	// unnumbered threads have no id with which they could be followed. Virtual ones that a
 	// javacore lists without an id hide no other thread's.
 	unnumbered int
+	// mainClass is that of the thread "main", see mainOf.
+	mainClass string
 	// javaOnly is true if the form lists no threads of the virtual machine.
 	javaOnly bool
 }
@@ -137,6 +139,9 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	g.Count++
 	if t.State != "" {
 		g.States[t.State]++
+	}
+	if d.mainClass == "" {
+		d.mainClass = mainOf(t)
 	}
 	d.locks.add(t, f.Fingerprint)
 	d.waits.add(t)

@@ -73,8 +73,8 @@ func TestARestartThatEndedAGrowthCuredIt(t *testing.T) {
 // whole series is known.
 func TestTwoDumpsLeadWithTheThingThatHasCode(t *testing.T) {
 	for _, tt := range []struct{ series, a, b, state, sentence string }{
-		{"okhttp-leak", "t1", "t3", "may leak", "java created 37 OkHttp clients and closed none so far."},
-		{"okhttp-leak", "t3", "t4", "may leak", "java created 45 OkHttp clients and closed none so far."},
+		{"okhttp-leak", "t1", "t3", "may leak", "OkHttpLeak created 37 OkHttp clients and closed none so far."},
+		{"okhttp-leak", "t3", "t4", "may leak", "OkHttpLeak created 45 OkHttp clients and closed none so far."},
 		{"prometheus-hanging-targets", "t6", "t7-targets-removed", "grew", "38 scrape loops of prometheus went on with fewer goroutines than before."}, // 747 goroutines, then 65
 	} {
 		got := windowOf(t, tt.series, "", tt.a, tt.b).Diagnosis

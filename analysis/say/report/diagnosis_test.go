@@ -17,7 +17,7 @@ func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 		"inotify-leak":               "leaker opened 86 inotify instances and closed none.",
 		"kubelet-probe-leak":         "8 shim calls that never returned blocked 24 pod starts in containerd, until t8.",
 		"node-agent-leak":            "watch-loop.mjs opens 15 connections a second to 127.0.0.1:42635 and closes none: 593 are open.",
-		"okhttp-leak":                "java created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections.",
+		"okhttp-leak":                "OkHttpLeak created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections.",
 		"prometheus-hanging-targets": "No leak: the 240 scrape loops of prometheus follow its load, each with 3 goroutines and 1 connection.",
 		"restart":                    "prober started 159 goroutines in main.prober and none ended; restarted after t5, 16 again by t6.",
 	} {
@@ -31,7 +31,7 @@ func TestTheSentenceNamesTheThingThatLeaks(t *testing.T) {
 
 func TestADeadlockIsTheAnswer(t *testing.T) {
 	got := reportOf(t, corpus.Path(t, "threads", "jdk-matrix", "jdk17", "jstack-l.txt")).Diagnosis
-	if got.State != "deadlock" || !strings.HasPrefix(got.Sentence, "Deadlock: ") || !strings.Contains(got.Sentence, "threads “Deadlock-monitor-1” and “Deadlock-monitor-2” wait for each other") || got.Next == nil || got.Next.Text != "Take these locks in the same order in Scenario$3.run and Scenario$2.run." {
+	if got.State != "deadlock" || !strings.HasPrefix(got.Sentence, "Deadlock in Scenario: ") || !strings.Contains(got.Sentence, "threads “Deadlock-monitor-1” and “Deadlock-monitor-2” wait for each other") || got.Next == nil || got.Next.Text != "Take these locks in the same order in Scenario$3.run and Scenario$2.run." {
 		t.Errorf("%s: %q", got.State, got.Sentence)
 	}
 }

@@ -31,7 +31,7 @@ func TestClientsThatMonitorsProveAreSaidOnce(t *testing.T) {
 			t.Error("the pools in step are listed as well")
 		}
 	}
-	if want := "java created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections"; s.Findings[0].Title != want || s.Findings[0].Object != o.ID {
+	if want := "OkHttpLeak created 87 OkHttp clients and closed none: each keeps 5 threads and 3 connections"; s.Findings[0].Title != want || s.Findings[0].Object != o.ID {
 		t.Errorf("got %q on %s", s.Findings[0].Title, s.Findings[0].Object)
 	}
 }

@@ -64,6 +64,9 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if last.CreatedBy {
 		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(starter(f.Stack))), true
 	}
+	if lead := s.lead(f); lead != nil && lead.Kind == analysis.KindThread {
+		return "", false // no dump of a JVM shows who started a thread
+	}
 	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function)), false
 }
 
