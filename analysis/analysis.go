@@ -309,6 +309,9 @@ type Snapshot struct {
 	Groups []Group `json:"groups,omitempty"`
 	// MaxGoroutineID is 0 without a dump with ids.
 	MaxGoroutineID int64 `json:"max_goroutine_id,omitempty"`
+	// CPU are the processor times of the threads of each family in milliseconds, by fingerprint
+	// and in the order of Group.Members, -1 for one that prints none. It is nil if none does.
+	CPU map[string][]int64 `json:"cpu,omitempty"`
 	// Figures are named numbers of context: metrics, limits and sysctls
 	// ("process_open_fds", "limit_open_files", "inotify_max_user_instances").
 	Figures map[string]float64 `json:"figures,omitempty"`

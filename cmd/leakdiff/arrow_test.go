@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"analysis/judge/trend":     {"analysis", "analysis/demand", "analysis/judge/wait"},
 	"analysis/judge/object":    {"analysis", "analysis/judge/trend"},
 	"analysis/judge/edge":      {"analysis", "analysis/column"},
+	"analysis/judge/progress":  {"analysis"},
 	"cmd/lab":                  {"analysis", "analysis/judge/trend"},
 	// It knows the program only by its report.
 	"cmd/lab/simulation":       {},
@@ -54,7 +55,7 @@ var arrows = map[string][]string{
 	"analysis/say/noun":        {},
 	"analysis/say/document":    {"analysis/expression"},
 	"analysis/say/source":      {"analysis", "analysis/expression", "analysis/read/family"},
-	"analysis/say/report":      {"analysis", "analysis/column", "analysis/expression", "analysis/say/document", "analysis/say/evidence", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/report":      {"analysis", "analysis/column", "analysis/expression", "analysis/say/document", "analysis/say/evidence", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/judge/progress", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/say/gate":        {"analysis", "analysis/judge/trend", "analysis/read/family", "analysis/say/document", "analysis/say/filter", "analysis/say/report"},
 	"analysis/read/ingest":     {"analysis", "analysis/column", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/gauge", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},

@@ -175,6 +175,8 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	snap := series.Snapshots[at]
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
+	said := seriesOf(l, series)
+	in.Facts = said.FactsOf(fingerprint)
 	in.Watched, in.PprofLabels = snap.Watched[fingerprint], snap.Labels[fingerprint]
 	in.Ancestries = series.AncestryTraces(fingerprint, at)
 	in.Code = s.code(l, series, at, series.LocatedStack(fingerprint, at), why)

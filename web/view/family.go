@@ -55,6 +55,8 @@ type FamilyInput struct {
 	Locks []trend.Hold
 	// Statements are what snapshot SnapshotIndex proves alone.
 	Statements []analysis.Statement
+	// Facts are the findings without a verdict that name the family.
+	Facts []report.Finding
 	Bisection  trend.Bisection
 	Triage     TriageInput
 	// Code is the stack of snapshot SnapshotIndex.

@@ -132,7 +132,8 @@ func (m *familyMaker) kin(f *Family) {
 }
 
 // stated are the statements that name a member, as those about locks of a JVM
-// do: "http-nio-8080-exec-1" waits for what "holder of hot" holds.
+// do: "http-nio-8080-exec-1" waits for what "holder of hot" holds. The findings that name the
+// family follow.
 func (m *familyMaker) stated() []Pair {
 	if m.in.Family.Kind != analysis.KindThread {
 		return nil
@@ -145,6 +146,9 @@ func (m *familyMaker) stated() []Pair {
 				break
 			}
 		}
+	}
+	for _, f := range m.in.Facts {
+		out = append(out, Pair{Visible(f.Title), Visible(f.Text)})
 	}
 	return out
 }

@@ -39,6 +39,10 @@ type threadDump struct {
 	// unnumbered threads have no id with which they could be followed. Virtual ones that a
 	// javacore lists without an id hide no other thread's.
 	unnumbered int
+	// cpu are the processor times of the members of each group, in milliseconds; timed is true if
+	// some thread has one.
+	cpu   map[string][]int64
+	timed bool
 	// mainClass is that of the thread "main", see mainOf.
 	mainClass string
 	// javaOnly is true if the form lists no threads of the virtual machine.
@@ -120,7 +124,7 @@ func atLeast(figure string, cut bool, refused int) string {
 }
 
 func newThreadDump(b *bounds) *threadDump {
-	return &threadDump{bounds: b, groups: map[string]*analysis.Group{}, exact: map[string]map[string]int{}, prints: map[*analysis.Stack]string{}}
+	return &threadDump{bounds: b, groups: map[string]*analysis.Group{}, exact: map[string]map[string]int{}, cpu: map[string][]int64{}, prints: map[*analysis.Stack]string{}}
 }
 
 func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
@@ -176,6 +180,11 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 		d.aged, d.oldest = true, max(d.oldest, t.Elapsed)
 	}
 	m.Age = append(m.Age, age)
+	cpu := int64(-1)
+	if t.CPU >= 0 {
+		cpu, d.timed = int64(min(t.CPU*1000, 1<<53)), true
+	}
+	d.cpu[g.Family.Fingerprint] = append(d.cpu[g.Family.Fingerprint], cpu)
 	m.Line = append(m.Line, t.Line)
 	m.Offset = append(m.Offset, t.Offset)
 	m.Length = append(m.Length, int32(min(t.Length, 1<<31-1)))
@@ -260,6 +269,9 @@ func (b *builder) threads() {
 			m.Age = nil
 		}
 		b.byPrint[print] = g
+	}
+	if d.timed {
+		b.s.CPU = d.cpu
 	}
 	total := d.count
 	b.s.Totals.Threads = &total

@@ -16,7 +16,7 @@ import (
 // allowed are the fields of a snapshot whose text stays: functions, types and packages,
 // and what is made of hashes.
 var allowed = []string{
-	"Snapshot.ID", "Snapshot.Watched", "Snapshot.Labels", "Snapshot.Ancestries", "Snapshot.Births", "Snapshot.Objects", "Snapshot.Passed", "Artifact.SHA256", "Family.Fingerprint", "Family.Loose", "Family.LooseCreator", "Family.Entry", "Variant.Fingerprint", "Frame.Func",
+	"Snapshot.ID", "Snapshot.Watched", "Snapshot.Labels", "Snapshot.Ancestries", "Snapshot.Births", "Snapshot.Objects", "Snapshot.Passed", "Snapshot.CPU", "Artifact.SHA256", "Family.Fingerprint", "Family.Loose", "Family.LooseCreator", "Family.Entry", "Variant.Fingerprint", "Frame.Func",
 	"Object.Func", "ObjectKind.Name", "ObjectKind.Type", "ObjectRole.Role", "ObjectHolder.Type", "ObjectHolder.Role", "Monitor.Class", "MonitorSite.Func", "MonitorHolder.At",
 	"LogFact.Kind", "Package.Name", "Statement.Pool",
 }

@@ -95,6 +95,7 @@ func (j *JudgedSeries) contract() Series {
 		}
 	}
 	s.Memory = j.memoryRisen()
+	s.Busy, s.Still = j.progress()
 	return s
 }
 

@@ -88,7 +88,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	for i := range out {
 		j.learn(&out[i], byPrint)
 	}
-	out = append(out, j.facts()...)
+	out = append(append(out, j.facts()...), j.progressing()...)
 	out = append(append(out, j.logged()...), j.listed()...)
 	out = append(out, j.dead(out, byPrint)...)
 	out = append(out, j.near()...)

@@ -42,15 +42,18 @@ type headline struct{ snapshots map[string]*Snapshot }
 
 // place is the process behind a preposition, " in kubelet", or nothing if it has no name.
 func (s *Series) place(preposition string) string {
-	if s.Process == "" && s.PID == nil {
+	if s.nameless() {
 		return ""
 	}
 	return " " + preposition + " " + s.Named()
 }
 
+// nameless reports a process of which nothing is known by which a sentence could name it.
+func (s *Series) nameless() bool { return s.Process == "" && s.Called == "" && s.PID == nil }
+
 // actor is the process as the subject of a sentence.
 func (s *Series) actor() string {
-	if s.Process == "" && s.PID == nil {
+	if s.nameless() {
 		return "The process"
 	}
 	return s.Named()
@@ -58,7 +61,7 @@ func (s *Series) actor() string {
 
 // before is a sentence about the process.
 func (s *Series) before(text string) string {
-	if s.Process == "" && s.PID == nil {
+	if s.nameless() {
 		return wording.Capital(text)
 	}
 	return s.Named() + ": " + text

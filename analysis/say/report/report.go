@@ -156,6 +156,10 @@ type Series struct {
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Thresholds are those that circulate for the classes of the findings.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Busy are threads of a JVM that use much of the processor, Still those that stand at one place
+	// without using it, most first.
+	Busy  []BusyThreads  `json:"busy_threads,omitempty"`
+	Still []StillThreads `json:"still_threads,omitempty"`
 	// Healthy counts the normal stacks of the last snapshot.
 	Healthy *Healthy `json:"healthy,omitempty"`
 	// TotalsRisen are totals whose rise no family explains. It is set only if no family

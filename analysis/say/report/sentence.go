@@ -190,7 +190,7 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 
 // self names the process in a sentence that has named it, or may not need to.
 func (s *Series) self() string {
-	if s.Process == "" {
+	if s.Process == "" && s.Called == "" {
 		return "this process"
 	}
 	return s.Named()

@@ -259,6 +259,7 @@ func (d *diagnosing) rest(series int) resting {
 		out.text, out.rank = "No leak seen, but "+d.onWhatIsGone(s), restsRisen
 	default:
 		out.text = d.noneGrew(s)
+		out.text, out.shorter = s.withProgress(out.text)
 	}
 	return out
 }
