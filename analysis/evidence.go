@@ -85,6 +85,10 @@ type Thread struct {
 	State string
 	// Carrying is the id of the virtual thread on this carrier thread, or -1.
 	Carrying int64
+	// Carrier is the id of the thread that carries this virtual one, or -1. Container names what it
+	// was started in, as dump_to_file prints it, "" in other forms.
+	Carrier   int64
+	Container string
 	// Elapsed is the age and CPU the processor time, both in seconds, -1 if the form
 	// does not print them.
 	Elapsed, CPU float64
@@ -109,8 +113,10 @@ type Lock struct {
 	Class string
 	// Frame indexes the stack's frames, -1 for locks below the stack.
 	Frame int
-	// Owner is the name of the thread that holds it, if the form prints it.
-	Owner string
+	// Owner is the name of the thread that holds it, if the form prints it. OwnerID is its ID
+	// where a form prints that alone, else 0.
+	Owner   string
+	OwnerID int64
 }
 
 // Watch is one inotify watch in fdinfo.

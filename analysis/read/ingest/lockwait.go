@@ -28,6 +28,15 @@ type lockWaits struct {
 	// blocked are the waiting threads by their number in the dump, named by their name.
 	blocked map[int]lockHolder
 	named   map[string]int
+	// byID are all threads while an owner may be known by its id alone.
+	byID map[int64]lockThread
+}
+
+// lockThread is a thread that may hold a lock.
+type lockThread struct {
+	number      int
+	name, state string
+	stack       *analysis.Stack
 }
 
 // lockWait is one lock. A park is sure to wait for a lock only if its class is one, or if a
@@ -36,7 +45,9 @@ type lockWait struct {
 	analysis.Monitor
 	key   string
 	sure  bool
-	owner string // as printed with the waiter
+	// owner and ownerID are as printed with the waiter.
+	owner   string
+	ownerID int64
 }
 
 // lockHolder is a thread that holds a lock or waits for the one of key.
@@ -62,6 +73,12 @@ func releases(t *analysis.Thread, object string) bool {
 func (w *lockWaits) add(t *analysis.Thread) {
 	number := w.threads
 	w.threads++
+	if t.ID > 0 && t.Address == 0 && len(w.byID) < mostMonitors { // forms with addresses print who owns
+		if w.byID == nil {
+			w.byID = map[int64]lockThread{}
+		}
+		w.byID[t.ID] = lockThread{number, clip(t.Name, mostLockName), t.State, t.Stack}
+	}
 	if len(t.Locks) == 0 || len(w.order)+len(w.holds)+len(w.blocked) >= mostMonitors {
 		return
 	}
@@ -83,7 +100,7 @@ func (w *lockWaits) add(t *analysis.Thread) {
 			}
 		case "waiting to lock", "parking to wait for", "waiting on":
 			monitor := l.How == "waiting to lock"
-			if who.key != "" || !monitor && l.Owner == "" && (l.How == "waiting on" || strings.HasSuffix(l.Class, "ConditionObject")) {
+			if who.key != "" || !monitor && l.Owner == "" && l.OwnerID == 0 && (l.How == "waiting on" || strings.HasSuffix(l.Class, "ConditionObject")) {
 				continue
 			}
 			who.key = key
@@ -102,8 +119,8 @@ func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, at, name str
 		lock.Class = l.Class
 		w.byKey[key], w.order = lock, append(w.order, lock)
 	}
-	lock.sure = lock.sure || monitor || l.Owner != "" || strings.Contains(l.Class, "Lock$")
-	lock.owner = cmp.Or(lock.owner, l.Owner)
+	lock.sure = lock.sure || monitor || l.Owner != "" || l.OwnerID != 0 || strings.Contains(l.Class, "Lock$")
+	lock.owner, lock.ownerID = cmp.Or(lock.owner, l.Owner), cmp.Or(lock.ownerID, l.OwnerID)
 	lock.Waiters++
 	if len(lock.Waiting) < mostWaiting {
 		lock.Waiting = append(lock.Waiting, clip(name, mostLockName))
@@ -163,6 +180,9 @@ func (w *lockWaits) monitors(deadlocks []thread.Deadlock) *analysis.Monitors {
 			if number, known := w.named[lock.owner]; known {
 				holder = w.blocked[number]
 			}
+		}
+		if x, known := w.byID[lock.ownerID]; known && !held {
+			holder, held = lockHolder{number: x.number, thread: analysis.MonitorHolder{Name: x.name, ID: lock.ownerID, State: x.state, At: withoutHidden(ownFrame(x.stack))}}, true
 		}
 		if held {
 			holders[lock] = holder

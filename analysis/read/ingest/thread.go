@@ -29,8 +29,9 @@ type threadDump struct {
 	count  int
 	locks  monitors
 	// joins has the threads of each object.
-	joins join.Monitors
-	waits lockWaits
+	joins   join.Monitors
+	waits   lockWaits
+	virtual virtualThreads
 	// addresses are the threads with their addresses, see processIdentity.
 	addresses identities
 	// aged is true if some thread has an age; oldest is the greatest, in seconds.
@@ -149,6 +150,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	}
 	d.locks.add(t, f.Fingerprint)
 	d.waits.add(t)
+	d.virtual.add(t)
 	if d.bounds.threads++; d.bounds.threads > mostThreads {
 		d.bounds.counted++
 		return
@@ -287,6 +289,7 @@ func (b *builder) threads() {
 	}
 	b.deadlocks(best)
 	b.contended(best)
+	b.virtualThreads(best)
 	b.s.Monitors = d.waits.monitors(d.dump.Deadlocks)
 	b.otherThreads(best, all)
 	if d.dump.MainElapsed > 0 && !best.inner.IsZero() {

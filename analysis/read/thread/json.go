@@ -39,7 +39,9 @@ type jsonParser struct {
 	// listed counts the threads of the container being read, counted and found those of
 	// all containers that say how many they have.
 	listed, counted, found int
-	failed                 error // of visit
+	// inside is the container being read.
+	inside string
+	failed error // of visit
 }
 
 // ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of Spring
@@ -52,7 +54,7 @@ func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thre
 	for {
 		p.dump = nil
 		p.owners.reset()
-		p.counted, p.found = 0, 0
+		p.counted, p.found, p.inside = 0, 0, ""
 		err := p.value("", 0)
 		p.close()
 		if err == io.EOF {
@@ -124,6 +126,7 @@ func (p *jsonParser) text(key, s string) {
 //	"java.util.concurrent.ThreadPoolExecutor@47ccc45"           ThreadPoolExecutor
 //	"ForkJoinPool-1/jdk.internal.vm.SharedThreadContainer@a34a" the class after the slash
 func (p *jsonParser) container(s string) {
+	p.inside = text(s)
 	if s == "<root>" {
 		return
 	}
@@ -223,6 +226,8 @@ type jsonThread struct {
 	BlockedOn    string      `json:"blockedOn"`
 	WaitingOn    string      `json:"waitingOn"`
 	ParkBlocker  *jsonParked `json:"parkBlocker"`
+	// Carrier is printed from JDK 24 on, while the thread is mounted.
+	Carrier flexible `json:"carrier"`
 	MonitorOwned []struct {
 		Depth int       `json:"depth"`
 		Locks []*string `json:"locks"`
@@ -305,6 +310,7 @@ func textOf(s *string) string {
 // of what it waits for, -1 if none is named.
 func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State = e.TID.id(), textOf(e.Name), text(e.State)
+	t.Carrier, t.Container = e.Carrier.id(), p.inside
 	if e.Virtual {
 		t.Sort = analysis.VirtualThread
 	}
@@ -327,6 +333,9 @@ func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	if e.ParkBlocker != nil {
 		owner = e.ParkBlocker.Owner.id()
 		wait("parking to wait for", e.ParkBlocker.Object)
+		if n := len(p.locks); owner > 0 && e.ParkBlocker.Object != "" {
+			p.locks[n-1].OwnerID = owner
+		}
 	}
 	for _, m := range e.MonitorOwned {
 		for _, owned := range m.Locks {

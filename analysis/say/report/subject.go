@@ -321,6 +321,12 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		}
 	case analysis.KindThread:
 		out.one, out.many, out.place = "thread", "threads", " “"+f.Title+"”"
+		if f.Attributes["sort"] == string(analysis.VirtualThread) {
+			out.one, out.many = "virtual thread", "virtual threads"
+			if _, frame, shown := strings.Cut(f.Title, " · "); shown && f.Attributes["name"] == "" {
+				out.place = " in " + frame
+			}
+		}
 	case analysis.KindDescriptor:
 		if f.Attributes["protocol"] != "" {
 			return connections(f, false)
