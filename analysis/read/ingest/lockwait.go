@@ -43,8 +43,8 @@ type lockThread struct {
 // thread owns it: idle threads park as well.
 type lockWait struct {
 	analysis.Monitor
-	key   string
-	sure  bool
+	key  string
+	sure bool
 	// owner and ownerID are as printed with the waiter.
 	owner   string
 	ownerID int64

@@ -218,16 +218,16 @@ func why(err error) string {
 // strings, later versions of the actuator leave fields out.
 type jsonThread struct {
 	// dump_to_file
-	TID          flexible    `json:"tid"`
-	Name         *string     `json:"name"`
-	State        string      `json:"state"`
-	Virtual      bool        `json:"virtual"`
-	Stack        []string    `json:"stack"`
-	BlockedOn    string      `json:"blockedOn"`
-	WaitingOn    string      `json:"waitingOn"`
-	ParkBlocker  *jsonParked `json:"parkBlocker"`
+	TID         flexible    `json:"tid"`
+	Name        *string     `json:"name"`
+	State       string      `json:"state"`
+	Virtual     bool        `json:"virtual"`
+	Stack       []string    `json:"stack"`
+	BlockedOn   string      `json:"blockedOn"`
+	WaitingOn   string      `json:"waitingOn"`
+	ParkBlocker *jsonParked `json:"parkBlocker"`
 	// Carrier is printed from JDK 24 on, while the thread is mounted.
-	Carrier flexible `json:"carrier"`
+	Carrier      flexible `json:"carrier"`
 	MonitorOwned []struct {
 		Depth int       `json:"depth"`
 		Locks []*string `json:"locks"`
