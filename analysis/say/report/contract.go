@@ -168,6 +168,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	}
 	out.Ancestries, out.StartedFor = j.started(f.Fingerprint)
 	if g := j.last(f.Fingerprint); g != nil {
+		out.Executors = executorsOf(g)
 		for state, n := range g.States {
 			out.States[state] = n
 		}

@@ -226,16 +226,19 @@ type Family struct {
 	// Handle is a short name for talk about this report, such as "g-3". See handles.
 	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.
-	Frames      []string          `json:"frames"`
-	CreatedBy   string            `json:"created_by"`
-	Variants    []Variant         `json:"variants,omitempty"`
-	Attributes  map[string]string `json:"attributes"`
-	States      map[string]int    `json:"states"`
-	Counts      analysis.Counts   `json:"counts"`
-	Verdict     analysis.Verdict  `json:"verdict"`
-	RecoveredAt *string           `json:"recovered_at"`
-	Evidence    []Evidence        `json:"evidence"`
-	Survivors   *int              `json:"survivors"`
+	Frames     []string          `json:"frames"`
+	CreatedBy  string            `json:"created_by"`
+	Variants   []Variant         `json:"variants,omitempty"`
+	Attributes map[string]string `json:"attributes"`
+	// Executors counts the pools in which its threads are, by the names that the JDK gives threads
+	// of executors, 0 for other names. It is that of the last snapshot with the family.
+	Executors   int              `json:"executors,omitempty"`
+	States      map[string]int   `json:"states"`
+	Counts      analysis.Counts  `json:"counts"`
+	Verdict     analysis.Verdict `json:"verdict"`
+	RecoveredAt *string          `json:"recovered_at"`
+	Evidence    []Evidence       `json:"evidence"`
+	Survivors   *int             `json:"survivors"`
 	// Life counts its members by identity, nil without identities.
 	Life *analysis.Life `json:"life,omitempty"`
 	// DecidesIn is how many hours after the last snapshot more of them decide.

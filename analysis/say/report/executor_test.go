@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/noun"
+)
+
+func TestPoolsOfOneThreadAreCountedInsteadOfTheirThreads(t *testing.T) {
+	family := func(name string, threads ...string) *analysis.Group {
+		g := &analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread, Attributes: map[string]string{"name": name}}, Count: len(threads)}
+		m := g.Members.Fill()
+		for range threads {
+			m.Offset = append(m.Offset, 0)
+		}
+		m.Detail = threads
+		return g
+	}
+	pools := func(n, threads int) (out []string) {
+		for i := range n {
+			for k := range threads {
+				out = append(out, fmt.Sprintf("pool-%d-thread-%d", i+1, k+1))
+			}
+		}
+		return out
+	}
+	cut := family("pool-N-thread-N", pools(10, 1)...)
+	cut.Count = 11
+	for _, c := range []struct {
+		name  string
+		group *analysis.Group
+		want  string
+	}{
+		{"ten of one thread", family("pool-N-thread-N", pools(10, 1)...), "10 thread pools of 1 thread each"},
+		{"nine of one thread", family("pool-N-thread-N", pools(9, 1)...), "9 threads of executors without a name"},
+		{"ten of two threads", family("pool-N-thread-N", pools(10, 2)...), "20 threads of executors without a name"},
+		{"one of ten threads", family("pool-N-thread-N", pools(1, 10)...), "10 threads of executors without a name"},
+		{"not all members are known", cut, "11 threads of executors without a name"},
+		{"own names", family("orders-pool-N-thread-N", "orders-pool-1-thread-1"), "1 thread “orders-pool-N-thread-N · Queue.take”"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := c.group.Family.Attributes["name"]
+			f := &Family{Kind: analysis.KindThread, Title: n + " · Queue.take", Attributes: c.group.Family.Attributes, Counts: analysis.Counts{analysis.Counted(c.group.Count)}, Executors: executorsOf(c.group)}
+			x := (&Series{}).nameOf(noun.Builtin(), f, nil)
+			if got := x.words(c.group.Count); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
