@@ -239,6 +239,10 @@ func findStill(looks []look) []Still {
 		return nil
 	}
 	last := len(looks) - 1
+	walls := make([]time.Duration, len(looks)) // to the last dump: all threads ask for them
+	for i := range looks {
+		walls[i] = looks[last].since(&looks[i])
+	}
 	found := map[string]*Still{}
 	for id, x := range looks[last].threads {
 		at := waitOf(x.group.Family)
@@ -249,7 +253,7 @@ func findStill(looks []look) []Still {
 		for from > 0 && looks[from-1].shows(id, x) {
 			from--
 		}
-		wall := looks[last].since(&looks[from])
+		wall := walls[from]
 		if last-from+1 < leastDumps || wall < leastTime || (x.cpu-looks[from].threads[id].cpu).Seconds() >= noUse*wall.Seconds() {
 			continue
 		}
