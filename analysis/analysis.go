@@ -332,6 +332,8 @@ type Snapshot struct {
 	Monitors *Monitors `json:"-"`
 	// Contention has the mutex and block profiles, at most one of each, nil without any.
 	Contention []Contention `json:"-"`
+	// Heap is what its heap holds, nil where no evidence shows it.
+	Heap *Heap `json:"-"`
 	// Pairs are the descriptors that goroutines wait for, by goroutine. It is nil if the
 	// capture did not look them up.
 	Pairs []Pair `json:"-"`

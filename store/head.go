@@ -19,6 +19,7 @@ type head struct {
 	NotFinite  map[string]string
 	Monitors   *analysis.Monitors
 	Contention []analysis.Contention
+	Heap       *analysis.Heap
 	Sockets    *socketRows
 	// Families is the number of groups.
 	Families int
@@ -32,7 +33,7 @@ type socketRows struct {
 
 // packHead seals the head of a snapshot.
 func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
-	h := head{Snapshot: *snap, Objects: snap.Objects, Monitors: snap.Monitors, Contention: snap.Contention, Families: len(snap.Groups)}
+	h := head{Snapshot: *snap, Objects: snap.Objects, Monitors: snap.Monitors, Contention: snap.Contention, Heap: snap.Heap, Families: len(snap.Groups)}
 	h.ID, h.Label, h.Groups = "", "", nil
 	for name, v := range snap.Figures {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -58,7 +59,7 @@ func unpackHead(p *packer, id, label string, blob []byte) (_ *analysis.Snapshot,
 	}
 	snap := &h.Snapshot
 	snap.ID, snap.Label = validText(id), validText(label)
-	snap.Objects, snap.Monitors, snap.Contention = h.Objects, h.Monitors, h.Contention
+	snap.Objects, snap.Monitors, snap.Contention, snap.Heap = h.Objects, h.Monitors, h.Contention, h.Heap
 	for name, text := range h.NotFinite {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // of its goroutines and threads.
 var (
 	outputs = []Kind{FDListing, FDInfoGrep, LsofTable, LsofFields, LsofJSON, Lsfd, SocketTable, NetTable, InotifyTable, ThreadTable}
-	dumps   = []Kind{GoroutineDebug2, GoroutineCrash, GoroutineDebug1, ThreadDump, ThreadJSON, Javacore, HotThreads, Wrapped}
+	dumps   = []Kind{GoroutineDebug2, GoroutineCrash, GoroutineDebug1, ThreadDump, ThreadJSON, Javacore, HotThreads, ClassHistogram, Wrapped}
 )
 
 // commands finds listings below commands or headings that say of which process they are.

@@ -33,7 +33,10 @@ const (
 	CommandOutput   Kind = "command-output"    // listings and dumps below the prompts or headings of several commands
 	ContentionText  Kind = "contention-debug1" // mutex and block profiles
 	ContentionProto Kind = "contention-proto"
-	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
+	HeapText        Kind = "heap-debug1" // heap and allocs profiles
+	HeapProto       Kind = "heap-proto"
+	ClassHistogram  Kind = "class-histogram" // of a JVM
+	OtherProfile    Kind = "profile"         // cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace" // of runtime/trace
 	RaceReport      Kind = "race-report"     // named only
 	FDInfo          Kind = "fdinfo"          // one file, or several joined below headings
@@ -162,6 +165,7 @@ func sniff(h Head) Result {
 		(*view).lsofJSON,
 		(*view).json,
 		(*view).threads,
+		(*view).histogram,
 		(*view).race,
 		(*view).commands,
 		(*view).fdinfo,

@@ -56,6 +56,9 @@ func (v *view) debug1() (Result, bool) {
 			if l == "--- mutex:" || l == "--- contention:" {
 				return high(ContentionText, "it begins with "+quote(l)+": a profile of waits for locks and channels")
 			}
+			if strings.HasPrefix(l, "heap profile: ") {
+				return high(HeapText, "it begins with "+quote(l)+": a profile of the heap")
+			}
 			return high(OtherProfile, "it begins with "+quote(l)+": a profile of something else than goroutines")
 		}
 		// Only the response headers of curl -i may come before.
@@ -432,6 +435,9 @@ func (v *view) proto() (Result, bool) {
 	if slices.Equal(p.names, []string{"contentions", "delay"}) {
 		return high(ContentionProto, "a profile whose sample types are "+what+", of mutexes or blocking")
 	}
+	if slices.Contains(p.names, "inuse_space") {
+		return high(HeapProto, "a profile whose sample types are "+what+", of the heap")
+	}
 	return high(OtherProfile, "a profile whose sample types are "+what)
 }
 
@@ -439,15 +445,19 @@ func (v *view) proto() (Result, bool) {
 func (v *view) unnamedProfile() (Result, bool) {
 	reason := "a profile whose sample types are named further down than was looked"
 	name := strings.ToLower(v.base)
-	for _, other := range []string{"heap", "allocs", "cpu", "threadcreate"} {
+	for _, other := range []string{"cpu", "threadcreate"} {
 		if strings.Contains(name, other) {
 			return low(OtherProfile, reason+"; its name says "+other)
 		}
 	}
 	r, ok := low(GoroutineProto, reason)
-	for _, word := range []string{"block", "mutex"} {
-		if strings.Contains(name, word) {
-			r, ok = low(ContentionProto, reason+"; its name says "+word)
+	for _, x := range []struct {
+		word string
+		kind Kind
+	}{{"block", ContentionProto}, {"mutex", ContentionProto}, {"heap", HeapProto}, {"allocs", HeapProto}, {"inuse_space", HeapProto}} {
+		if strings.Contains(name, x.word) {
+			r, ok = low(x.kind, reason+"; its name says "+x.word)
+			break
 		}
 	}
 	r.NeedMore = !v.Whole && len(v.Bytes) < SniffLimit

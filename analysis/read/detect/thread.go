@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/histogram"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -61,6 +62,14 @@ func (v *view) threads() (Result, bool) {
 		}
 	}
 	return v.virtualThreads()
+}
+
+// histogram recognises class histograms of a JVM by their titles and a row below them.
+func (v *view) histogram() (Result, bool) {
+	if !v.has("class name") || !histogram.Tell(v.text) {
+		return no()
+	}
+	return high(ClassHistogram, "the titles of a class histogram, as jcmd GC.class_histogram and jmap -histo print them")
 }
 
 // openFiles recognises file-descriptors.txt of Jenkins support-core by its words.

@@ -135,14 +135,14 @@ func (g *group) contends() bool {
 	return len(g.parts) == 0 && slices.ContainsFunc(g.context, func(p *part) bool { return p.contention != nil })
 }
 
-// looseContention names the mutex and block profiles that belong to no snapshot.
-func (r *reader) looseContention(all []*group) {
+// loose names the mutex, block and heap profiles that belong to no snapshot.
+func (r *reader) loose(all []*group) {
 	for _, p := range r.parts {
-		if p.contention == nil || slices.ContainsFunc(all, func(g *group) bool { return slices.Contains(g.context, p) }) {
+		if p.contention == nil && p.heap == nil || slices.ContainsFunc(all, func(g *group) bool { return slices.Contains(g.context, p) || slices.Contains(g.parts, p) }) {
 			continue
 		}
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
-			What: "the profile of waits is not shown",
+			What: "the profile is not shown",
 			Why:  "several dumps lie beside it, and neither its name nor its time says to which of them it belongs",
 			Hint: "put it into one directory with the dump of the same time, or upload it alone"})
 	}

@@ -162,7 +162,7 @@ func shareContext(out []*group, context []*part) {
 		for _, g := range fitting {
 			switch {
 			case c.pairs != nil && g != pairedGroup(out, c):
-			case c.contention != nil && g != contendedGroup(fitting, c):
+			case (c.contention != nil || c.heap != nil) && g != contendedGroup(fitting, c):
 			default:
 				g.context = append(g.context, c)
 			}

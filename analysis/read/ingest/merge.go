@@ -220,8 +220,9 @@ func archiveOf(p string) string {
 // different instants. Instants without evidence have what tables makes of their context.
 func splitDirectory(dir string, parts []*part, tables func(context []*part) []*part) []*group {
 	var evidence, context []*part
+	lone := loneHeap(parts)
 	for _, p := range parts {
-		if p.evidence() {
+		if p.evidence() && !(lone && p.heap != nil) {
 			evidence = append(evidence, p)
 		} else {
 			context = append(context, p)
@@ -373,6 +374,8 @@ func together(p, q *part) bool {
 		return true
 	}
 	switch {
+	case p.heap != nil: // a heap and an allocs profile hold the same
+		return !p.inner.IsZero() && !q.inner.IsZero()
 	case p.listing != nil, p.counts != nil:
 		// Several listings of one host are variants of one state.
 		return true

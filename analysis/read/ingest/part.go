@@ -79,15 +79,17 @@ type part struct {
 	pairs   []analysis.Pair
 	// contention has mutex and block profiles that are not empty.
 	contention []analysis.Contention
-	capture    *captureManifest
-	mounts     []analysis.Mount
-	limits     *procfs.Limits
-	status     *procfs.Status
-	stat       *procfs.Stat
-	cmdline    []string
-	sysctls    map[string]int64
-	figures    map[string]float64
-	version    string
+	// heap is what the heap holds, nil for other parts.
+	heap    *analysis.Heap
+	capture *captureManifest
+	mounts  []analysis.Mount
+	limits  *procfs.Limits
+	status  *procfs.Status
+	stat    *procfs.Stat
+	cmdline []string
+	sysctls map[string]int64
+	figures map[string]float64
+	version string
 	// packages are versions of a list.
 	packages []analysis.Package
 	// logged is what a log says.
@@ -264,7 +266,7 @@ func (l *listing) user(name string) {
 
 // evidence reports whether the part counts something; the rest is context.
 func (p *part) evidence() bool {
-	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil || p.countsOnly()
+	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil || p.heap != nil || p.countsOnly()
 }
 
 // own is how many members of its file are the part's own, and whether the file
@@ -287,7 +289,7 @@ func (p *part) own() (int, bool) {
 		return p.threads.count, true
 	case p.profile != nil:
 		return p.profile.profile.Sum, true
-	case p.counts != nil:
+	case p.counts != nil, p.heap != nil:
 		return 0, true
 	}
 	return 0, false

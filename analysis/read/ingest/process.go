@@ -83,7 +83,7 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			kernel = q.name
 		case len(q.cmdline) > 0:
 			argv = programName(q.cmdline[0])
-		case (q.profile != nil || q.contention != nil) && q.name != "":
+		case (q.profile != nil || q.contention != nil || q.heap != nil) && q.name != "":
 			binary = q.name
 		case q.listing != nil:
 			listed = q.name

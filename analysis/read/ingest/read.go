@@ -220,6 +220,8 @@ func (p *part) cut(why string) {
 		for i := range p.contention {
 			p.contention[i].LowerBound = true
 		}
+	case p.heap != nil:
+		p.heap.LowerBound = true
 	case p.fdinfo != nil:
 		p.fdinfo.cut = true
 	case p.threads != nil && !p.threads.dump.Truncated:
@@ -339,6 +341,9 @@ var formats = map[string]formatReader{
 	detect.GoroutinePprof:  readPprof,
 	detect.ContentionText:  readContention,
 	detect.ContentionProto: readContentionProto,
+	detect.HeapText:        readHeap(goroutine.ParseHeapText),
+	detect.HeapProto:       readHeap(goroutine.ParseHeapProto),
+	detect.ClassHistogram:  readHistograms,
 	detect.LsofTable:       listed(lsof.ParseTable),
 	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,

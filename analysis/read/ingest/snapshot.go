@@ -18,7 +18,7 @@ import (
 func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	all := groups(r.parts)
 	r.sayLeftOut(all)
-	r.looseContention(all)
+	r.loose(all)
 	r.stems = map[string]map[string]bool{}
 	for _, g := range all {
 		word := wordOfStem(g.stem)
@@ -235,6 +235,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.watches()
 	b.pairs()
 	b.contentions()
+	b.heap()
 	b.figures()
 	if len(b.byPrint) > 0 {
 		b.s.Groups = make([]analysis.Group, 0, len(b.byPrint))

@@ -16,7 +16,7 @@ func (b *builder) when(s *analysis.Snapshot) {
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339Nano), Source: where, Confidence: analysis.High}
 	}
 	for _, p := range b.g.parts {
-		if p.inner.IsZero() {
+		if p.inner.IsZero() || p.heap != nil && b.g.lists() {
 			continue
 		}
 		if s.CapturedAt.IsZero() {
@@ -45,8 +45,8 @@ func (b *builder) when(s *analysis.Snapshot) {
 			return
 		}
 	}
-	for _, p := range b.g.context {
-		if (p.contention != nil || p.figures != nil) && !p.inner.IsZero() {
+	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
+		if (p.contention != nil || p.heap != nil || p.figures != nil) && !p.inner.IsZero() {
 			s.CapturedAt = p.inner.UTC()
 			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: p.timeSource(), Confidence: analysis.Medium}
 			return

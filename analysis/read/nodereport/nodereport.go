@@ -38,6 +38,8 @@ type Report struct {
 	// HeapUsed, HeapLimit and RSS are in bytes and 0 if unknown; the heap is that of
 	// the main thread.
 	HeapUsed, HeapLimit, RSS int64
+	// HeapSpaces are those of the heap, in the order of the report.
+	HeapSpaces []HeapSpace
 	// Workers is the number of worker threads whose reports lie inside.
 	Workers int
 	// Secrets is true if the report holds environment variables.
@@ -45,6 +47,12 @@ type Report struct {
 	// Truncated is true if the report stops before its end: handles and figures are
 	// lower bounds.
 	Truncated bool
+}
+
+// HeapSpace is a space of V8's heap ("old_space") with the bytes that it uses.
+type HeapSpace struct {
+	Name string
+	Used int64
 }
 
 // Unlimited is the value of a limit that is none.

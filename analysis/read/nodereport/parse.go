@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -19,6 +20,8 @@ const (
 	maxText  = 4 << 10
 	maxWords = 256
 	maxTypes = 64
+	// maxSpaces is how many spaces of the heap are kept; V8 has about ten.
+	maxSpaces = 32
 	// maxNesting is how deep reports of workers are read inside each other.
 	maxNesting = 4
 )
@@ -156,7 +159,7 @@ func (p *parser) process(key string) error {
 		p.seen = true
 		return p.Object(p.header)
 	case "javascriptHeap":
-		return p.numbers(map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit})
+		return p.heap()
 	case "resourceUsage":
 		return p.numbers(map[string]*int64{"rss": &p.report.RSS})
 	case "userLimits":
@@ -168,6 +171,27 @@ func (p *parser) process(key string) error {
 		})
 	}
 	return p.Skip()
+}
+
+// heap reads the numbers of the heap, and of its spaces what they use.
+func (p *parser) heap() error {
+	named := map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit}
+	return p.Object(func(key string) error {
+		switch {
+		case key == "heapSpaces":
+			return p.Object(func(name string) error {
+				var used int64
+				err := p.numbers(map[string]*int64{"used": &used})
+				if len(p.report.HeapSpaces) < maxSpaces && used >= 0 && strings.HasSuffix(name, "_space") && len(name) <= 64 {
+					p.report.HeapSpaces = append(p.report.HeapSpaces, HeapSpace{strings.Clone(name), used})
+				}
+				return err
+			})
+		case named[key] != nil:
+			return p.number(named[key])
+		}
+		return p.Skip()
+	})
 }
 
 // numbers reads the named numbers of an object.
