@@ -34,5 +34,13 @@ type HeapRow struct {
 	Bytes, Objects int64
 }
 
+// HeapRows are those of the heap of a snapshot, nil where nothing shows it.
+func (s *Snapshot) HeapRows() []HeapRow {
+	if s.Heap == nil {
+		return nil
+	}
+	return s.Heap.Rows
+}
+
 // HeapBytes is the figure with the bytes in use of a heap.
 const HeapBytes = "heap_in_use_bytes"

@@ -65,7 +65,7 @@ func (g goal) reached(r *report.Report) bool {
 	for i := range r.Series {
 		s := &r.Series[i]
 		if g.quantity == "rss" {
-			at := slices.IndexFunc(s.Gauges, func(x report.Gauge) bool { return x.Unit == "MiB" })
+			at := slices.IndexFunc(s.Gauges, func(x report.Gauge) bool { return strings.HasSuffix(x.Name, "resident_memory_bytes") })
 			if at >= 0 && len(s.Gauges[at].Values) > 0 {
 				if v := s.Gauges[at].Values[len(s.Gauges[at].Values)-1]; v != nil && *v > g.above {
 					return true

@@ -253,7 +253,7 @@ func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i 
 	snap := series.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: series.Titles, Families: seriesOf(l, series).Families,
-		Others: choicesOf(l), BundleID: l.BundleOf[snap.ID], Locks: series.LocksAt(i), Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
+		Others: choicesOf(l), BundleID: l.BundleOf[snap.ID], Locks: series.LocksAt(i), Heap: series.HeapAt(i), Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
 	}
 	if i > 0 {
 		in.Previous = choice(series.Snapshots[i-1], false)

@@ -102,6 +102,9 @@ func (m *caseMaker) evidenceInside(c *Case) string {
 	if len(c.Contention) > 0 {
 		parts = append(parts, "who waited for others")
 	}
+	if len(c.Heaps) > 0 {
+		parts = append(parts, "what the heap holds")
+	}
 	if n := len(c.Minis) + len(c.MoreMinis); n > 0 {
 		parts = append(parts, wording.PagePlural(int64(n), "chart", "charts")+" of what grows")
 	}

@@ -136,6 +136,8 @@ type Case struct {
 	Locks []LockGroup `json:",omitempty"`
 	// Contention has the mutex and block profiles of the last snapshot of each process.
 	Contention []ContentionGroup `json:",omitempty"`
+	// Heaps has what the heap of each process holds.
+	Heaps []HeapTable `json:",omitempty"`
 	// Objects has an entry for each process with kinds of objects that matter.
 	Objects []CaseObjects `json:",omitempty"`
 	Rising  string
@@ -394,6 +396,7 @@ func NewCase(in CaseInput) Case {
 	m.findings(&c)
 	m.locks(&c)
 	m.contention(&c)
+	m.heaps(&c)
 	m.objects(&c)
 	m.context(&c)
 	m.minis(&c)

@@ -105,6 +105,9 @@ func (c *Case) inside(key string) document.Blocks {
 		for i := range c.Contention {
 			out.Add(c.Contention[i].inCase(fmt.Sprintf("h-contention-%d", i+1)))
 		}
+		for i := range c.Heaps {
+			out.Add(c.Heaps[i].section(fmt.Sprintf("h-heap-%d", i+1)))
+		}
 		out.Add(c.miniBlocks()...)
 		out.Add(c.contextBlocks()...)
 		out.Add(c.limitBlocks()...)

@@ -32,6 +32,8 @@ type SnapshotInput struct {
 	BundleID string
 	// Locks is who waits for whom, nil for nobody.
 	Locks *report.Locks
+	// Heap is what its heap holds, nil where nothing shows it.
+	Heap *report.Heap
 	// Flame is the merged stacks of the kind that the page opens with, nil for none.
 	Flame  *flame.Tree
 	Query  url.Values
@@ -92,6 +94,10 @@ func NewSnapshot(in SnapshotInput) Page {
 	}
 	for i, g := range contentionGroups(s) {
 		d.Add(g.section(fmt.Sprintf("h-contention-%d", i+1)))
+	}
+	if in.Heap != nil {
+		t := newHeapTable(in.Heap)
+		d.Add(t.section("h-heap"))
 	}
 	d.Add(m.flame()...)
 	d.Add(m.families())

@@ -97,6 +97,11 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 					}
 				}
 			}
+			for _, row := range snap.HeapRows() {
+				if !yield(&analysis.Stack{Frames: row.Frames}) {
+					return
+				}
+			}
 			for _, all := range snap.Ancestries {
 				for _, a := range all {
 					for i := range a.Stacks {
@@ -180,6 +185,12 @@ func (r *Redactor) keepFunctions(c *Case) {
 				seen[f.Fingerprint] = true
 			}
 			r.keepObjects(snap.Joined)
+			for _, row := range snap.HeapRows() {
+				r.keepFunction(row.Name)
+				for _, f := range row.Frames {
+					r.keepFunction(f.Func)
+				}
+			}
 			for i := range snap.Contention {
 				for _, c := range snap.Contention[i].Stacks {
 					for _, f := range c.Frames {

@@ -94,7 +94,7 @@ func (j *JudgedSeries) contract() Series {
 			s.Seen = j.wouldBeSeen()
 		}
 	}
-	s.Memory = j.memoryRisen()
+	s.Memory, s.Heap = j.memoryRisen(), j.heap()
 	s.Busy, s.Still = j.progress()
 	return s
 }

@@ -27,6 +27,7 @@ type gaugeWord struct {
 const (
 	processMemory = "process_resident_memory_bytes"
 	endedChildren = "ended_children"
+	heapInUse     = "MiB in use in the heap"
 )
 
 // gaugeWords are the figures that are gauges, in the order in which they are told. What a
@@ -42,6 +43,7 @@ var gaugeWords = []gaugeWord{
 	{figure: "kubelet_running_pods", one: "running pod", many: "running pods"},
 	{figure: "resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},
 	{figure: processMemory, one: "MiB of memory", many: "MiB of memory", bytes: true},
+	{figure: analysis.HeapBytes, one: heapInUse, many: heapInUse, bytes: true},
 	{figure: "os_threads", one: "OS thread", many: "OS threads"},
 	{figure: endedChildren, one: "ended child that nobody waited for", many: "ended children that nobody waited for"},
 	{figure: "k8s_clients", one: "Kubernetes client", many: "Kubernetes clients"},
@@ -52,8 +54,11 @@ var gaugeWords = []gaugeWord{
 
 // Word is the gauge as the name of a row: "Pods", "Memory, MiB".
 func (g *Gauge) Word() string {
-	if w := g.words(); !w.bytes {
+	switch w := g.words(); {
+	case !w.bytes:
 		return capital(w.many)
+	case g.Name == analysis.HeapBytes:
+		return "Heap in use, MiB"
 	}
 	return "Memory, MiB"
 }

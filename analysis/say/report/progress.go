@@ -121,7 +121,7 @@ func (s *StillThreads) text() string {
 // still, and has shorter wordings without them.
 func (s *Series) withProgress(text string) (whole string, shorter []string) {
 	whole, and := text, ", but "
-	if s.Memory != nil {
+	if s.Memory != nil || s.heapGrew() {
 		and = " and "
 	}
 	if len(s.Busy) > 0 {

@@ -170,6 +170,8 @@ type Series struct {
 	// Memory is the resident memory in bytes at both ends, set where it rose so much that a
 	// reader must know it beside "nothing grew".
 	Memory *[2]float64 `json:"memory_risen,omitempty"`
+	// Heap is what the heap holds, nil where no capture shows it.
+	Heap *Heap `json:"heap,omitempty"`
 	// Quiet words how small a growth would have been seen, if no family rose except
 	// those that a person called benign. It is empty otherwise.
 	Quiet string `json:"quiet,omitempty"`

@@ -157,13 +157,18 @@ func markedFrames(own *family.Own, s *analysis.Stack, marks family.Marks) []Stac
 	return out
 }
 
-// stacks yields the stacks of all goroutines of the series, equal ones of several
+// stacks yields the stacks of all goroutines and heap profiles of the series, equal ones of several
 // snapshots once. Fingerprints ignore directories, which may differ between two builds.
 func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	type exact struct{ fingerprint, outermost, creator string }
 	seen := map[exact]bool{}
 	known := map[*analysis.Stack]bool{} // snapshots share their stacks
 	for _, s := range j.Snapshots {
+		for _, row := range s.HeapRows() {
+			if len(row.Frames) > 0 && !yield(&analysis.Stack{Frames: row.Frames}) {
+				return
+			}
+		}
 		for i := range s.Groups {
 			if s.Groups[i].Family.Kind != analysis.KindGoroutine {
 				continue

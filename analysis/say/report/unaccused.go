@@ -58,7 +58,7 @@ type resting struct {
 const manyEnded = 20
 
 // whatMemoryHolds says what names what a process keeps in memory.
-const whatMemoryHolds = "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram) or a heap snapshot (Node)."
+const whatMemoryHolds = "What the memory holds is named by a heap profile (Go: /debug/pprof/heap), a class histogram (JVM: jcmd PID GC.class_histogram, which makes a full collection first) or a heap snapshot (Node)."
 
 // The ranks of resting processes.
 const (
@@ -212,10 +212,16 @@ func (d *diagnosing) rest(series int) resting {
 	if kind, _ := d.leading(s); kind == "" && s.gaugesText() != "" && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.rank = NoProcess, restsAlone
 		out.text = s.hosted() + ": " + s.gaugesText() + "; nothing else was captured"
+		if told := s.memoryTold(); len(told) > 0 {
+			out.text = s.hosted() + ": " + told[0] + "; nothing else was captured"
+			for _, text := range told {
+				out.shorter = append(out.shorter, s.hosted()+": "+text)
+			}
+		}
 		if slices.ContainsFunc(s.Gauges, func(g Gauge) bool { return g.words().bytes || g.Name == endedChildren }) {
 			out.state = Counted // of a process, and not of a node or a machine
 		}
-		if s.Memory != nil {
+		if s.Memory != nil || s.heapGrew() {
 			out.rank = restsRisen
 		}
 		return out
@@ -258,8 +264,17 @@ func (d *diagnosing) rest(series int) resting {
 	case d.onWhatIsGone(s) != "":
 		out.text, out.rank = "No leak seen, but "+d.onWhatIsGone(s), restsRisen
 	default:
-		out.text = d.noneGrew(s)
-		out.text, out.shorter = s.withProgress(out.text)
+		still, _, over := d.still(s)
+		memory := append(s.memoryRises(), "")
+		out.text, out.shorter = s.withProgress(d.noneGrew(s, memory[0]))
+		for i, text := range memory[:len(memory)-1] {
+			switch {
+			case i == len(memory)-2:
+				out.shorter = append(out.shorter, d.noneGrew(s, text))
+			case len(still) > 0:
+				out.shorter = append(out.shorter, "No "+wording.Ors(still)+s.place("of")+" grew"+over+", but "+text)
+			}
+		}
 	}
 	return out
 }
@@ -276,9 +291,28 @@ func (d *diagnosing) compared(s *Series) []analysis.Kind {
 }
 
 // noneGrew names the kinds that were compared and did not grow: "No leak seen in agent: no
-// goroutines, descriptors or watches grew in 40 s". What rose within noise is told beside them.
-func (d *diagnosing) noneGrew(s *Series) string {
-	var still, rose []string
+// goroutines, descriptors or watches grew in 40 s". What rose within noise is told beside them, and
+// memory that rose.
+func (d *diagnosing) noneGrew(s *Series, memory string) string {
+	still, rose, over := d.still(s)
+	text := "No leak seen" + s.place("in")
+	var words []string
+	if len(still) > 0 {
+		words, over = append(words, "no "+wording.Ors(still)+" grew"+over), ""
+	}
+	for _, course := range rose {
+		words, over = append(words, course+over+", within noise"), ""
+	}
+	text += ": " + strings.Join(words, "; ")
+	if memory != "" {
+		text += ", but " + memory
+	}
+	return text
+}
+
+// still are the kinds that were compared and did not grow, the courses of those that rose within
+// noise, and over what time they were.
+func (d *diagnosing) still(s *Series) (still, rose []string, over string) {
 	for _, k := range d.compared(s) {
 		totals := d.whole(s, k, d.totals(s, k))
 		first := totals.FirstAt()
@@ -288,23 +322,10 @@ func (d *diagnosing) noneGrew(s *Series) string {
 		}
 		still = append(still, wording.Kinds(d.worded(s, k)))
 	}
-	text := "No leak seen" + s.place("in")
-	over := d.over(s, 0, len(s.Snapshots)-1)
-	if over == "" {
+	if over = d.over(s, 0, len(s.Snapshots)-1); over == "" {
 		over = fmt.Sprintf(" in %d captures", len(s.Snapshots))
 	}
-	var words []string
-	if len(still) > 0 {
-		words, over = append(words, "no "+wording.Ors(still)+" grew"+over), ""
-	}
-	for _, course := range rose {
-		words, over = append(words, course+over+", within noise"), ""
-	}
-	text += ": " + strings.Join(words, "; ")
-	if s.Memory != nil {
-		text += ", but " + s.memory()
-	}
-	return text
+	return still, rose, over
 }
 
 // The least rise of a total beside which nobody may say that nothing grew: at least leastRise
@@ -478,8 +499,8 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		return &Action{Text: hold + " " + raise(limit.What) + " to gain time only.", Command: command}
 	case Counted:
 		switch {
-		case s.Memory != nil:
-			return &Action{Text: whatMemoryHolds}
+		case s.Memory != nil || s.heapGrew():
+			return &Action{Text: s.afterMemory()}
 		case s.lastOfGauge(endedChildren) >= manyEnded:
 			return &Action{Text: "Let the parent wait for each child that ends, or start it again: its children go with it."}
 		}
@@ -498,8 +519,8 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		if d.onWhatIsGone(s) != "" {
 			return &Action{Text: "Remove each watch before what it is on is unmounted or removed, or close its instance then."}
 		}
-		if r.state == NoLeakSeen && s.Memory != nil {
-			return &Action{Text: whatMemoryHolds}
+		if r.state == NoLeakSeen && (s.Memory != nil || s.heapGrew()) {
+			return &Action{Text: s.afterMemory()}
 		}
 		if r.state == NoLeakSeen {
 			return nil
