@@ -129,7 +129,6 @@ var refusals = []struct {
 	// JVM and Node.
 	{expression.Lazy(`^\s*\d+\) Thread\[id=\d+, name=.*, state=\w+, group=`), 1, "threads that a test of Lucene or Elasticsearch left behind (ThreadLeakError)", helpJVM},
 	{expression.Lazy(`ThreadLeakError: \d+ threads? leaked from `), 1, "threads that a test of Lucene or Elasticsearch left behind (ThreadLeakError)", helpJVM},
-	{expression.Lazy(`^\s*num\s+#instances\s+#bytes\s+(C|c)lass`), 0, "a histogram of classes (jmap -histo)", helpJVM},
 	{expression.Lazy(`^\d+ (sun\.tools\.jps\.|jdk\.jcmd/sun\.tools\.jps\.)?Jps( |$)`), 1, "a list of JVMs (jps)", helpJVM},
 	{expression.Lazy(`^\[[\d.]+s\](\[\w+ *\])?\[gc\b`), 2, "a log of the garbage collector of a JVM", helpJVM},
 	{expression.Lazy(`^\[[R-][A-][I-]\]\s+\w+\s+0x[0-9a-f]+`), 1, "a list of libuv handles, which does not say where they lead", helpNode},

@@ -40,7 +40,6 @@ func TestWhatIsNotReadIsNamedByWhatItIs(t *testing.T) {
 		"the addresses of sockets alone":        {"10.0.0.1:80 10.0.0.2:4000\n10.0.0.1:80 10.0.0.3:4001\n", "pairs of addresses", "ss -tunap"},
 		"counts of ss -s":                       {"Total: 54\nTCP:   70 (estab 7, closed 60)\n", "counts of ss -s", "ss -tunap"},
 		"gdb":                                   {"Thread 2 (Thread 0x7f01 (LWP 51) \"app\"):\n#0  0x00007f0012345678 in poll () from /lib/libc.so.6\n", "stacks of a debugger", "lsof"},
-		"jmap -histo":                           {" num     #instances         #bytes  class name (module)\n   1:  10  20  [B\n", "a histogram of classes", "jcmd PID Thread.print"},
 		"pprof -top of a heap":                  {"Type: inuse_space\nShowing nodes\n      flat  flat%   sum%        cum   cum%\n  512kB   100%   100%  512kB   100%  main.big\n", "text of pprof", "debug=2"},
 		"a heap snapshot of V8":                 {`{"snapshot":{"meta":{"node_fields":["type"]}}}`, "a heap snapshot of V8", "process.report.writeReport()"},
 		"an error page of a proxy":              {"<!doctype html><html><title>504 Gateway Time-out</title><body><h1>504</h1></body></html>", "an error page", "localhost:PORT"},

@@ -141,8 +141,12 @@ func (r *reader) loose(all []*group) {
 		if p.contention == nil && p.heap == nil || slices.ContainsFunc(all, func(g *group) bool { return slices.Contains(g.context, p) || slices.Contains(g.parts, p) }) {
 			continue
 		}
+		what := "the profile of waits is not shown"
+		if p.heap != nil {
+			what = "what the heap holds is not shown"
+		}
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
-			What: "the profile is not shown",
+			What: what,
 			Why:  "several dumps lie beside it, and neither its name nor its time says to which of them it belongs",
 			Hint: "put it into one directory with the dump of the same time, or upload it alone"})
 	}
