@@ -114,6 +114,13 @@ func stacks(n int) string {
 	return b.String()
 }
 
+// heap is a heap profile of functions in files of the same directories, which grows by 10 MB for each
+// of n.
+func heap(n int) string {
+	return fmt.Sprintf("heap profile: 1: %d [1: 5] @ heap/2\n1: %d [1: 5] @ 0x1 0x2\n#\t0x1\tmain.(*basket).add+0x4\t/%s/%s/shopd/cmd/shopd/basket.go:20\n#\t0x2\t%s/pay/cart.Fill+0x4\t/home/%s/%s/cart.go:7\n\n# runtime.MemStats\n",
+		10_000_000*n, 10_000_000*n, planted["a directory above all"], planted["a directory of sources"], planted["a machine of a module"], planted["who built a program"], planted["a directory of hers"])
+}
+
 // threads is a dump of a JVM with n threads of each kind.
 func threads(n int) string {
 	var b strings.Builder
@@ -140,6 +147,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		files[dir+"lsof.txt"] = listing(n)
 		files[dir+"goroutines.txt"] = stacks(n)
 		files[dir+"java/jstack.txt"] = threads(n)
+		files[dir+"heap.txt"] = heap(n)
 	}
 	rival := s.put(planted["another case's title"]+".tar.gz", tgz(t, map[string]string{
 		"t0/hostname": planted["another case's host"] + "\n", "t0/captured_at": "2026-06-01T00:00:00Z\n", "t0/goroutines.txt": stacks(2),

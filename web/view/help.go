@@ -49,13 +49,14 @@ func formats() []Pair {
 	return []Pair{
 		{"Goroutines", "Dumps of debug=2, of runtime.Stack and of crashes, Go 1.18 to 1.27; profiles of debug=1 and proto. Also inside log lines, JSON and HTML."},
 		{"Threads of a JVM", "jstack, jcmd, kill -3, dump_to_file, javacore, hot threads, actuator, VisualVM and support-core."},
-		{"Node.js", "Diagnostic reports with their handles."},
+		{"Memory", "Heap profiles of Go, class histograms of a JVM (jcmd GC.class_histogram, jmap -histo)."},
+		{"Node.js", "Diagnostic reports with their handles and the spaces of their heap."},
 		{"Descriptors", "fdinfo, links and listings of /proc/PID/fd, lsof in all variants, lsfd, ss, netstat, /proc/net."},
 		{"Inotify watches", "fdinfo, with mountinfo or inode lists for their paths."},
 		{"Context", "mountinfo, limits, status, cmdline, sysctls, Prometheus and HashiCorp metrics."},
 		{"Support bundles", "nomad, consul, vault, CockroachDB, MinIO, containerd, CRI-O, must-gather, sos, Rancher, Cilium, Jenkins, Elasticsearch and more."},
 		{"Archives", "Directories, tar, zip, gz, zst, xz, bz2, lz4, in each other and in split parts."},
-		{"Named, not read", "Heap and CPU profiles, execution traces."},
+		{"Named, not read", "CPU profiles, heap dumps."},
 	}
 }
 

@@ -274,14 +274,9 @@ func (s *Series) memoryRises() []string {
 	}
 	main := s.Heap.main()
 	rise := whole(s.Heap.Last.Bytes) - whole(s.Heap.First.Bytes)
-	heap := fmt.Sprintf("heap grew from %d to %s", whole(s.Heap.First.Bytes), mebibytes(s.Heap.Last.Bytes))
-	text := "the " + heap
-	switch {
-	case s.Memory == nil:
-	case main != nil && float64(main.Rise) <= s.Memory[1]-s.Memory[0]:
+	text := fmt.Sprintf("the heap grew from %d to %s", whole(s.Heap.First.Bytes), mebibytes(s.Heap.Last.Bytes))
+	if s.Memory != nil && main != nil && float64(main.Rise) <= s.Memory[1]-s.Memory[0] { // else a part of it was there before
 		text, rise = s.memory(), whole(int64(s.Memory[1]))-whole(int64(s.Memory[0]))
-	default:
-		text = s.memory() + ", its " + heap
 	}
 	if main == nil {
 		return []string{text}
@@ -385,11 +380,10 @@ func (h *Heap) Head() string { return "What the heap holds" }
 
 // Note says what the figures are.
 func (h *Heap) Note() string {
-	least := ""
+	text := mebibytes(h.Last.Bytes) + " in use"
 	if h.Last.LowerBound {
-		least = "at least "
+		text = "At least " + text
 	}
-	text := fmt.Sprintf("%s%s in use", capital(least), mebibytes(h.Last.Bytes))
 	if h.First != nil {
 		text += ", " + mebibytes(h.First.Bytes) + " in the first capture"
 	}
