@@ -56,9 +56,9 @@ type FamilyInput struct {
 	// Statements are what snapshot SnapshotIndex proves alone.
 	Statements []analysis.Statement
 	// Facts are the findings without a verdict that name the family.
-	Facts []report.Finding
-	Bisection  trend.Bisection
-	Triage     TriageInput
+	Facts     []report.Finding
+	Bisection trend.Bisection
+	Triage    TriageInput
 	// Code is the stack of snapshot SnapshotIndex.
 	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
