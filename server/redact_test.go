@@ -62,6 +62,7 @@ var planted = map[string]string{
 	"a directory above all":      "okapibuild",
 	"who built a program":        "gundula",
 	"a directory of hers":        "secretsauce",
+	"a machine of a module":      "git.okapiheap.corp",
 }
 
 // scribbled are secrets in texts that people write, by the form of the text.

@@ -315,7 +315,7 @@ func (p *part) printed() bool { return p.source == envelope.FormCommand }
 // printedKinds are read of the output of a command and of a block as well.
 var printedKinds = map[string]bool{
 	detect.FDListing: true, detect.FDInfoGrep: true, detect.InotifyTable: true, detect.ThreadTable: true, detect.NetTable: true,
-	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true, detect.CommandOutput: true,
+	detect.LsofFields: true, detect.LsofJSON: true, detect.Wrapped: true, detect.CommandOutput: true, detect.ClassHistogram: true,
 }
 
 // relocate turns places in the unwrapped text into places in the file.
