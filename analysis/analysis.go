@@ -345,8 +345,8 @@ type Snapshot struct {
 	// Labels are the pprof labels of the goroutines of each family that has any, by
 	// fingerprint.
 	Labels map[string][]LabelCount `json:"labels,omitempty"`
-	// Ancestries are those of the goroutines of each family that has any, by fingerprint, the
-	// most frequent first.
+	// Ancestries are those of the goroutines or descriptors of each family that has any, by
+	// fingerprint, the most frequent first.
 	Ancestries map[string][]Ancestry `json:"ancestries,omitempty"`
 	// Births are those of the families that an execution trace shows whole, by fingerprint.
 	Births map[string]Births `json:"births,omitempty"`
@@ -377,6 +377,13 @@ const UndeclaredRecords = "undeclared_records"
 const (
 	DeletedFiles = "deleted_files"
 	DeletedBytes = "deleted_bytes"
+)
+
+// TraceSeconds is the figure with the time for which a tracer watched the process, TraceOpened
+// that with the descriptors that it opened in that time, closed or not.
+const (
+	TraceSeconds = "trace_seconds"
+	TraceOpened  = "trace_opened"
 )
 
 // UserID is the figure with the real user id of a process, for which the kernel counts the
@@ -501,6 +508,8 @@ const (
 	FormBare      = "bare"
 	FormSockets   = "sockets"
 	FormInstances = "instances"
+	// FormOpened has the descriptors that were opened while a tracer ran and not closed.
+	FormOpened = "opened"
 	// FormFull lists the threads of the virtual machine too, FormJava does not.
 	// FormCapped cuts every stack after a few frames. FormVirtual lists virtual
 	// threads, which no other form does.

@@ -1,10 +1,12 @@
 package analysis
 
-// Ancestry is who started Count goroutines of a family, who started those, and so on, as a
-// program with GODEBUG=tracebackancestors=N prints it. An execution trace shows the nearest of
-// them alone.
+// Ancestry is what made Count members of a family. Of goroutines it is who started them, who
+// started those, and so on, as a program with GODEBUG=tracebackancestors=N prints it; an
+// execution trace shows the nearest of them alone. Of descriptors it is the call that opened
+// them, as a tracer saw it.
 type Ancestry struct {
-	// Stacks are those of the ancestors when each started the next one, the nearest first.
+	// Stacks are those of the ancestors when each started the next one, the nearest first, or the
+	// one stack that opened the descriptors.
 	Stacks []Stack `json:"stacks"`
 	Count  int     `json:"count"`
 	// Of is how many goroutines of the family have any.

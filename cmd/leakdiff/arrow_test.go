@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"analysis/judge/identity":  {"analysis", "analysis/demand", "analysis/expression", words}, // it words edits that people entered
 	"analysis/read/procfs":     {"analysis", "analysis/read/line"},
 	"analysis/read/lsof":       {"analysis", "analysis/expression", "analysis/read/line", "analysis/read/json"},
+	"analysis/read/tracer":     {"analysis", "analysis/read/line", "analysis/read/json"},
 	"analysis/read/metrics":    {"analysis", "analysis/demand", "analysis/read/line", "analysis/read/json"},
 	"analysis/read/family":     {"analysis", "analysis/expression"},
 	"analysis/judge/diff":      {"analysis"},
@@ -58,7 +59,7 @@ var arrows = map[string][]string{
 	"analysis/say/source":      {"analysis", "analysis/expression", "analysis/read/family"},
 	"analysis/say/report":      {"analysis", "analysis/column", "analysis/expression", "analysis/say/document", "analysis/say/evidence", "analysis/say/noun", "analysis/say/source", "analysis/judge/edge", "analysis/judge/wait", "analysis/judge/identity", "analysis/judge/object", "analysis/judge/progress", "analysis/read/family", "analysis/read/join", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/say/gate":        {"analysis", "analysis/judge/trend", "analysis/read/family", "analysis/say/document", "analysis/say/filter", "analysis/say/report"},
-	"analysis/read/ingest":     {"analysis", "analysis/column", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/gauge", "analysis/read/goroutine", "analysis/read/histogram", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family", "analysis/read/join"},
+	"analysis/read/ingest":     {"analysis", "analysis/column", "analysis/expression", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/gauge", "analysis/read/goroutine", "analysis/read/histogram", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/line", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/tracer", "analysis/read/family", "analysis/read/join"},
 	"samples/corpus":           {},
 	"migrations":               {},
 	"samples":                  {},

@@ -58,6 +58,7 @@ const (
 	SocketTable     Kind = "socket-table" // ss and netstat
 	NetTable        Kind = "net-table"    // /proc/PID/net/{tcp,tcp6,udp,unix,...}
 	SocketSummary   Kind = "socket-summary"
+	Strace          Kind = "strace"        // calls of processes to the kernel, with the stacks of -k
 	FDTargets       Kind = "fd-targets"    // link targets without numbers
 	InodeList       Kind = "inode-list"    // find -printf '%i %p', debugfs ncheck
 	InotifyTable    Kind = "inotify-table" // what the one-liners print
@@ -160,6 +161,7 @@ func sniff(h Head) Result {
 		(*view).manifest,
 		(*view).fields,
 		(*view).binary,
+		(*view).strace,
 		(*view).wrapped,
 		(*view).records,
 		(*view).lsofJSON,

@@ -43,6 +43,9 @@ func (b *builder) descriptors() {
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 	}
 	source, rows := b.rows(fdinfo, links, listed)
+	if source == nil {
+		source, rows = b.leftOpen()
+	}
 	counted := fdinfo
 	if links != nil && b.whole("fdinfo") {
 		counted = nil // both are whole, of two moments: the total is that of the rows
@@ -79,6 +82,9 @@ func (b *builder) descriptors() {
 	}
 	if b.s.Totals.Sockets != nil {
 		form = analysis.FormSockets
+	}
+	if source.trace != nil {
+		form = analysis.FormOpened
 	}
 	b.form(analysis.KindDescriptor, form)
 	if source.form == detect.FDListing && !slices.ContainsFunc(source.links, func(d analysis.Descriptor) bool { return d.Name != "anon_inode:inotify" }) && len(source.links) > 0 {
@@ -386,7 +392,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 	for d := range rows.all() {
 		sockets.Add(d)
 	}
-	c := counter{b: b}
+	c, opened := counter{b: b}, b.openers(source)
 	noInode := source.ofTable() || source.node != nil
 	for d := range rows.all() {
 		held, ok := watches[d.FD]
@@ -403,6 +409,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		if d.State != "" {
 			g.States[d.State]++
 		}
+		opened.count(g.Family.Fingerprint, d)
 		c.text = appendDetail(c.text[:0], d)
 		id := descriptorIdentity(d)
 		if noInode {
@@ -411,6 +418,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		g.Members.Rows.Append(id, d.Place, c.detail())
 	}
 	c.seal()
+	b.ancestries(opened.ancestries())
 }
 
 // endsHash identifies a descriptor without inode: a socket by its protocol and both ends, so

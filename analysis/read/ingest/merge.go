@@ -58,7 +58,7 @@ func (g *group) profiles(leaked bool) *part {
 func groups(all []*part) []*group {
 	joinNested(all)
 	all = joinListings(all)
-	var counts, logs, lists, parts []*part
+	var counts, logs, lists, traces, parts []*part
 	for _, p := range all {
 		switch {
 		case p.form == detect.Counts:
@@ -67,11 +67,13 @@ func groups(all []*part) []*group {
 			logs = append(logs, p)
 		case len(p.packages) > 0:
 			lists = append(lists, p)
+		case p.trace != nil:
+			traces = append(traces, p)
 		default:
 			parts = append(parts, p)
 		}
 	}
-	out := groupsOf(parts)
+	out := withTraces(groupsOf(parts), traces)
 	if len(out) == 0 {
 		out, counts = groupsOf(append(parts, counts...)), nil
 	}

@@ -67,6 +67,8 @@ type part struct {
 	fdinfo  *fdinfoSet
 	links   []analysis.Descriptor
 	listing *listing
+	// trace is what a tracer saw of the process.
+	trace   *callTrace
 	threads *threadDump
 	node    *nodeReport
 	sockets []analysis.Socket
@@ -266,7 +268,7 @@ func (l *listing) user(name string) {
 
 // evidence reports whether the part counts something; the rest is context.
 func (p *part) evidence() bool {
-	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil || p.heap != nil || p.countsOnly()
+	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.trace != nil || p.threads != nil || p.node != nil || p.counts != nil || p.heap != nil || p.countsOnly()
 }
 
 // own is how many members of its file are the part's own, and whether the file
@@ -279,6 +281,8 @@ func (p *part) own() (int, bool) {
 		return 0, true
 	case p.listing != nil:
 		return p.listing.rows.len(), true
+	case p.trace != nil:
+		return len(p.trace.left), true
 	case p.links != nil:
 		return len(p.links), true
 	case p.fdinfo != nil:

@@ -19,6 +19,7 @@ import (
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/metrics"
 	"leakdiff/analysis/read/thread"
+	"leakdiff/analysis/read/tracer"
 )
 
 // reader collects what the members of one bundle hold.
@@ -348,6 +349,7 @@ var formats = map[string]formatReader{
 	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,
 	detect.FDInfoGrep:      readGrep,
+	detect.Strace:          traced(tracer.ParseStrace),
 	detect.Mountinfo:       readMountinfo,
 	detect.Limits:          readLimits,
 	detect.Status:          readStatus,
