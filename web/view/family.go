@@ -63,7 +63,8 @@ type FamilyInput struct {
 	Code CodeInput
 	// Watched says what the watches of snapshot SnapshotIndex are on.
 	Watched []analysis.Target
-	// Ancestries are the stacks of who started the goroutines of snapshot SnapshotIndex.
+	// Ancestries are the stacks of who started the goroutines of snapshot SnapshotIndex, or of what
+	// opened its descriptors.
 	Ancestries []report.Trace
 	// PprofLabels are those of the goroutines of snapshot SnapshotIndex.
 	PprofLabels []analysis.LabelCount
@@ -152,6 +153,8 @@ type Family struct {
 	Watched        []WatchedRow
 	WatchedNote    string
 	Ancestries     []document.Stack
+	// Opened says that Ancestries are of descriptors.
+	Opened bool
 	// PprofLabels are those of the Count goroutines of the snapshot.
 	PprofLabels []analysis.LabelCount
 	Count       int
@@ -199,7 +202,7 @@ func NewFamily(in FamilyInput) Family {
 	f := Family{
 		Frozen: in.Frozen, Verdict: string(in.Judgement.Verdict), Fingerprint: Visible(in.Family.Fingerprint),
 		Key: Visible(in.Family.Fingerprint), RawTitle: Visible(in.RawTitle), Raw: in.RawExcerpt,
-		PprofLabels: in.PprofLabels, HasWaits: in.Family.Kind == analysis.KindGoroutine, IsThread: in.Family.Kind == analysis.KindThread,
+		PprofLabels: in.PprofLabels, HasWaits: in.Family.Kind == analysis.KindGoroutine, IsThread: in.Family.Kind == analysis.KindThread, Opened: in.Family.Kind == analysis.KindDescriptor,
 	}
 	f.Name = newFamilyName(in.Family.Title, in.Family.Kind, in.Family.Frames, in.Family.CreatedBy, in.Family.Attributes)
 	f.Path = f.Name.Package

@@ -374,12 +374,15 @@ func (v *FamilyVersions) blocks() document.Blocks {
 	return document.Blocks{document.NewSection("h-ver", "Versions", v.Text, table)}
 }
 
-// ancestries are the stacks of who started the goroutines.
+// ancestries are the stacks of who started the goroutines, or of what opened the descriptors.
 func (f *Family) ancestries() document.Blocks {
 	if len(f.Ancestries) == 0 {
 		return nil
 	}
 	out := document.NewSection("h-ancestor", "Ancestors at "+f.At, "Who started them, and who started that one, as the program prints it with GODEBUG=tracebackancestors; of goroutines that started in an execution trace the stack of their go statement.")
+	if f.Opened {
+		out = document.NewSection("h-ancestor", "Opened at", "The calls that opened them, as a tracer saw it, the innermost function first.")
+	}
 	for _, s := range f.Ancestries {
 		out.Add(s)
 	}

@@ -254,8 +254,12 @@ func (o *openers) ancestries() map[string][]analysis.Ancestry {
 	}
 	out := make(map[string][]analysis.Ancestry, len(o.counts))
 	for fingerprint, stacks := range o.counts {
+		all := 0
+		for _, n := range stacks {
+			all += n
+		}
 		for stack, n := range stacks {
-			out[fingerprint] = append(out[fingerprint], analysis.Ancestry{Stacks: []analysis.Stack{*stack}, Count: n})
+			out[fingerprint] = append(out[fingerprint], analysis.Ancestry{Stacks: []analysis.Stack{*stack}, Count: n, Of: all})
 		}
 		slices.SortFunc(out[fingerprint], func(x, y analysis.Ancestry) int {
 			return cmp.Or(cmp.Compare(y.Count, x.Count), slices.CompareFunc(x.Stacks[0].Frames, y.Stacks[0].Frames, compareFrames))

@@ -21,7 +21,8 @@ func parseStack(lines []string) (s analysis.Stack) {
 	return s
 }
 
-// parseFrame reads a frame of strace, and the file that it is of.
+// parseFrame reads a frame of strace, and the file that it is of. A frame of a library without its
+// source gets the library as its file.
 //
 //	"/srv/confd(main.leak+0x92) [0xead12]"               main.leak of /srv/confd
 //	"/srv/confd(main.leak+0x92) [0xead12] leak.go:21"    with its line (-kk)
@@ -42,7 +43,11 @@ func parseFrame(text string) (f analysis.Frame, module string) {
 	if at := strings.LastIndexByte(place, ':'); at > 0 {
 		if n, err := strconv.Atoi(place[at+1:]); err == nil && n > 0 {
 			f.File, f.Line = strings.Clone(place[:at]), n
+			return f, module
 		}
+	}
+	if isLibrary(module) {
+		f.File = strings.Clone(module)
 	}
 	return f, module
 }

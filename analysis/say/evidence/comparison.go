@@ -80,6 +80,8 @@ func shows(form string) string {
 		return "lists sockets and no other descriptor"
 	case analysis.FormInstances:
 		return "lists inotify instances and no other descriptor"
+	case analysis.FormOpened:
+		return "has the descriptors that were opened while a tracer ran and not closed"
 	case analysis.FormFull:
 		return "lists the threads of the virtual machine too"
 	case analysis.FormJava:

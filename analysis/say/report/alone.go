@@ -45,6 +45,9 @@ func (d *diagnosing) alone(s *Series) []string {
 	if gone := d.onWhatIsGone(s); gone != "" {
 		return []string{gone}
 	}
+	if unclosed := d.leftUnclosed(s); unclosed != "" {
+		return []string{unclosed}
+	}
 	text := fmt.Sprintf("One dump%s: %s", s.place("of"), d.inventory(s, 0))
 	kind, totals := d.leading(s)
 	if kind == "" && d.crash(s) != nil {
@@ -104,6 +107,9 @@ func (d *diagnosing) alone(s *Series) []string {
 	some := fmt.Sprintf("%d of them", most.Counts[0].N)
 	if most.Counts[0].N == totals[0].N {
 		some = "all of them"
+	}
+	if opened := most.openedText(); opened != "" {
+		place += ", " + opened
 	}
 	return withState(text+", "+some+" "+place, most)
 }

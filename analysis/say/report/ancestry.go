@@ -8,9 +8,10 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// StartedFor is own code for which goroutines of a family were started: Count of Of, which are
-// those of its Members of which it is known who started them for whom.
-type StartedFor struct {
+// Origin is code that made Count of the Of members of a family of which it is known what made
+// them, of Members in all: the own code for which its goroutines were started, or the code that
+// opened its descriptors.
+type Origin struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`
@@ -23,7 +24,7 @@ type StartedFor struct {
 
 // started are the ancestries of a family in the last snapshot that has any. A trace and the
 // dumps after it may have some where later dumps have none.
-func (j *JudgedSeries) started(fingerprint string) ([]analysis.Ancestry, *StartedFor) {
+func (j *JudgedSeries) started(fingerprint string) ([]analysis.Ancestry, *Origin) {
 	for i, g := range slices.Backward(j.Trend.Groups(fingerprint)) {
 		if all := j.Snapshots[i].Ancestries[fingerprint]; g != nil && len(all) > 0 {
 			return all, j.startedFor(all, g)
@@ -35,7 +36,7 @@ func (j *JudgedSeries) started(fingerprint string) ([]analysis.Ancestry, *Starte
 // startedFor is the first own frame of the ancestors that most goroutines of a family have, nil
 // if none is known to be own. What started the goroutines itself comes last: the answer names
 // it already.
-func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Group) *StartedFor {
+func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Group) *Origin {
 	if len(ancestries) == 0 || g == nil || len(g.Variants) == 0 || g.Variants[0].Stack == nil {
 		return nil
 	}
@@ -43,14 +44,14 @@ func (j *JudgedSeries) startedFor(ancestries []analysis.Ancestry, g *analysis.Gr
 	if frames := ancestries[0].Stacks; creator == "" && len(frames) > 0 && len(frames[0].Frames) > 0 {
 		creator = frames[0].Frames[0].Func // a trace shows no other
 	}
-	var first *StartedFor
+	var first *Origin
 	for i := range ancestries[0].Stacks {
 		stack := &ancestries[0].Stacks[i]
 		for _, f := range markedFrames(own, stack, own.Mark(stack)) {
 			if !f.Own || f.CreatedBy {
 				continue
 			}
-			found := &StartedFor{Function: f.Function, File: f.File, Line: f.Line, Text: shortRole(f.Function) + " " + f.place(), Count: ancestries[0].Count, Of: ancestries[0].Of, Members: g.Count}
+			found := &Origin{Function: f.Function, File: f.File, Line: f.Line, Text: shortRole(f.Function) + " " + f.place(), Count: ancestries[0].Count, Of: ancestries[0].Of, Members: g.Count}
 			if f.Function != creator {
 				return found
 			}
@@ -93,7 +94,11 @@ func (j *JudgedSeries) AncestryTraces(fingerprint string, at int) []Trace {
 	own := j.OwnCode()
 	var out []Trace
 	for _, a := range j.Snapshots[at].Ancestries[fingerprint] {
-		t := Trace{Caption: "What started " + share(g.Family.Kind, a.Count, max(g.Count, a.Count)) + " at " + j.Snapshots[at].Label}
+		what := "What started "
+		if g.Family.Kind == analysis.KindDescriptor {
+			what = "What opened "
+		}
+		t := Trace{Caption: what + share(g.Family.Kind, a.Count, max(g.Count, a.Count)) + " at " + j.Snapshots[at].Label}
 		for i := range a.Stacks {
 			for _, f := range markedFrames(own, &a.Stacks[i], own.Mark(&a.Stacks[i])) {
 				t.Rows = append(t.Rows, TraceRow{Function: f.Function, Place: f.place(), Own: f.Own, Creator: f.CreatedBy, Frame: f.Frame()})

@@ -308,6 +308,9 @@ func (d *diagnosing) origin(l answer) *Certainty {
 	if s.lead(l.finding).isTotal() {
 		return &Certainty{unknown, "a count names nobody"}
 	}
+	if opened := s.lead(l.finding).openedText(); opened != "" {
+		return &Certainty{likely, opened}
+	}
 	if len(l.finding.Stack) == 0 {
 		return &Certainty{unknown, "the listing shows no code"}
 	}

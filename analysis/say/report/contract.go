@@ -28,6 +28,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
+		out[i].Traced = tracedOf(s)
 		out[i].Records = int(s.Figures[analysis.UndeclaredRecords])
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
 			out[i].PID = &pid
@@ -166,7 +167,9 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	if s := j.lastWith(f.Fingerprint); s != nil {
 		out.Watched, out.Labels = s.Watched[f.Fingerprint], s.Labels[f.Fingerprint]
 	}
-	out.Ancestries, out.StartedFor = j.started(f.Fingerprint)
+	if out.Ancestries, out.StartedFor = j.started(f.Fingerprint); f.Kind == analysis.KindDescriptor {
+		out.OpenedAt = j.openedAt(out.Ancestries, j.last(f.Fingerprint))
+	}
 	if g := j.last(f.Fingerprint); g != nil {
 		out.Executors = executorsOf(g)
 		for state, n := range g.States {

@@ -90,6 +90,8 @@ type Snapshot struct {
 	Records   int             `json:"undeclared_records,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
+	// Traced is what a tracer saw, where no listing shows the descriptors.
+	Traced *Traced `json:"traced,omitempty"`
 	// Contention has its mutex and block profiles.
 	Contention []Contention `json:"contention,omitempty"`
 	// Families are those of this snapshot, in the report of a single one.
@@ -271,10 +273,13 @@ type Family struct {
 	// Labels are the pprof labels of the goroutines of the last snapshot with the family, the
 	// most frequent first.
 	Labels []analysis.LabelCount `json:"labels,omitempty"`
-	// Ancestries are who started its goroutines, and who started those, in the last snapshot that
-	// shows it, the most frequent first. StartedFor is the first own code of the most frequent one.
+	// Ancestries are who started its goroutines, and who started those, or what opened its
+	// descriptors, in the last snapshot that shows it, the most frequent first. StartedFor is the
+	// first own code of the most frequent one.
 	Ancestries []analysis.Ancestry `json:"ancestries,omitempty"`
-	StartedFor *StartedFor         `json:"started_for,omitempty"`
+	StartedFor *Origin             `json:"started_for,omitempty"`
+	// OpenedAt is the code that opened most of its descriptors, where a tracer saw them opened.
+	OpenedAt *Origin `json:"opened_at,omitempty"`
 }
 
 // Variant is another exact stack of a family.

@@ -157,8 +157,9 @@ func markedFrames(own *family.Own, s *analysis.Stack, marks family.Marks) []Stac
 	return out
 }
 
-// stacks yields the stacks of all goroutines and heap profiles of the series, equal ones of several
-// snapshots once. Fingerprints ignore directories, which may differ between two builds.
+// stacks yields the stacks of all goroutines and heap profiles of the series and of the calls that
+// opened its descriptors, equal ones of several snapshots once. Fingerprints ignore directories,
+// which may differ between two builds.
 func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	type exact struct{ fingerprint, outermost, creator string }
 	seen := map[exact]bool{}
@@ -170,6 +171,13 @@ func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 			}
 		}
 		for i := range s.Groups {
+			if s.Groups[i].Family.Kind == analysis.KindDescriptor {
+				for _, a := range s.Ancestries[s.Groups[i].Family.Fingerprint] {
+					if !yield(&a.Stacks[0]) {
+						return
+					}
+				}
+			}
 			if s.Groups[i].Family.Kind != analysis.KindGoroutine {
 				continue
 			}
