@@ -55,7 +55,7 @@ func (b *builder) descriptors() {
 	if source == nil {
 		return
 	}
-	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
+	if n := rows.len(); b.s.Totals.Descriptors == nil && (n > 0 || source.trace != nil) {
 		if source.ofTable() {
 			b.s.Totals.Sockets = &n
 		} else {

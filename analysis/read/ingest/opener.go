@@ -174,8 +174,6 @@ func (b *builder) leftOpen() (*part, list) {
 		if p.trace == nil {
 			continue
 		}
-		n := len(p.trace.left)
-		b.s.Totals.Descriptors = &n
 		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
 		b.figure(analysis.TraceSeconds, p.trace.span.Seconds())
 		b.figure(analysis.TraceOpened, float64(p.trace.Opened))

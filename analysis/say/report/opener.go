@@ -72,7 +72,7 @@ func mostOf(origins map[string]*Origin) *Origin {
 }
 
 // opening is the frame that opened a descriptor: the innermost one of own code, else the
-// innermost that is of no library. It is nil where all are.
+// innermost that is of no library. It is nil where all are, and where that is an interpreter's.
 func opening(own *family.Own, stack *analysis.Stack) *StackFrame {
 	frames := markedFrames(own, stack, own.Mark(stack))
 	if at := slices.IndexFunc(frames, func(f StackFrame) bool { return f.Own }); at >= 0 {
@@ -81,11 +81,15 @@ func opening(own *family.Own, stack *analysis.Stack) *StackFrame {
 	at := slices.IndexFunc(frames, func(f StackFrame) bool {
 		return family.StandardPackage(f.Function) == "" && !(f.Line == 0 && f.File != "")
 	})
-	if at < 0 {
+	if at < 0 || slices.ContainsFunc(interpreters, func(prefix string) bool { return strings.HasPrefix(frames[at].Function, prefix) }) {
 		return nil
 	}
 	return &frames[at]
 }
+
+// interpreters are how functions begin that run code of a script, whose own frames have no names
+// in a trace: those of V8 and Node.js, Python and Ruby.
+var interpreters = []string{"uv_", "node::", "v8::", "Builtins_", "Py", "_Py", "rb_", "vm_"}
 
 // openedText words where the descriptors of a family were opened, "" where nothing shows it.
 //
