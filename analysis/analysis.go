@@ -509,7 +509,9 @@ const (
 	FormSockets   = "sockets"
 	FormInstances = "instances"
 	// FormOpened has the descriptors that were opened while a tracer ran and not closed.
-	FormOpened = "opened"
+	// FormOpenEvents has the last one opened under each number, closed or not.
+	FormOpened     = "opened"
+	FormOpenEvents = "open_events"
 	// FormFull lists the threads of the virtual machine too, FormJava does not.
 	// FormCapped cuts every stack after a few frames. FormVirtual lists virtual
 	// threads, which no other form does.

@@ -59,6 +59,7 @@ const (
 	NetTable        Kind = "net-table"    // /proc/PID/net/{tcp,tcp6,udp,unix,...}
 	SocketSummary   Kind = "socket-summary"
 	Strace          Kind = "strace"        // calls of processes to the kernel, with the stacks of -k
+	OpenEvents      Kind = "trace_open"    // files opened, by the gadget of that name
 	FDTargets       Kind = "fd-targets"    // link targets without numbers
 	InodeList       Kind = "inode-list"    // find -printf '%i %p', debugfs ncheck
 	InotifyTable    Kind = "inotify-table" // what the one-liners print
@@ -162,6 +163,7 @@ func sniff(h Head) Result {
 		(*view).fields,
 		(*view).binary,
 		(*view).strace,
+		(*view).openEvents,
 		(*view).wrapped,
 		(*view).records,
 		(*view).lsofJSON,

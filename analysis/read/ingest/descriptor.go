@@ -84,7 +84,9 @@ func (b *builder) descriptors() {
 		form = analysis.FormSockets
 	}
 	if source.trace != nil {
-		form = analysis.FormOpened
+		if form = analysis.FormOpened; source.trace.closesUnknown {
+			form = analysis.FormOpenEvents
+		}
 	}
 	b.form(analysis.KindDescriptor, form)
 	if source.form == detect.FDListing && !slices.ContainsFunc(source.links, func(d analysis.Descriptor) bool { return d.Name != "anon_inode:inotify" }) && len(source.links) > 0 {

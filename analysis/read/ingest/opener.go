@@ -26,6 +26,8 @@ type callTrace struct {
 	stacks []analysis.Stack
 	begin  time.Time
 	span   time.Duration
+	// closesUnknown says that what was closed is not shown.
+	closesUnknown bool
 }
 
 type traceParser func(io.Reader, string) (tracer.Trace, []analysis.Problem, error)
@@ -46,19 +48,25 @@ func traced(parse traceParser) formatReader {
 			}
 			q := p.another(0)
 			q.pid, q.name = cmp.Or(process.PID, q.pid), process.Program
-			q.trace = &callTrace{Process: process, stacks: all.Stacks, begin: all.Begin, span: all.Span}
+			q.trace = &callTrace{Process: process, stacks: all.Stacks, begin: all.Begin, span: all.Span, closesUnknown: all.ClosesUnknown}
 			for _, o := range process.Left {
 				q.trace.left = append(q.trace.left, leftDescriptor(&o))
 			}
 			if !all.Begin.IsZero() {
 				q.inner = all.Begin.Add(all.Span)
 			}
-			q.outcome = fmt.Sprintf("%s opened and %d not closed by pid %d", wording.Plural(process.Opened, "descriptor", "descriptors"), len(process.Left), q.pid)
+			q.outcome = fmt.Sprintf("%s opened by pid %d", wording.Plural(process.Opened, "descriptor", "descriptors"), q.pid)
+			if !all.ClosesUnknown {
+				q.outcome += fmt.Sprintf(", %d not closed", len(process.Left))
+			}
 			a.Members += len(process.Left)
 			parts = append(parts, q)
 		}
 		r.progress.Descriptors += a.Members
-		a.Outcome = fmt.Sprintf("%s, %s not closed", wording.Plural(all.Calls, "call", "calls"), wording.Plural(a.Members, "descriptor", "descriptors"))
+		a.Outcome = wording.Plural(all.Calls, "call", "calls")
+		if !all.ClosesUnknown {
+			a.Outcome += ", " + wording.Plural(a.Members, "descriptor", "descriptors") + " not closed"
+		}
 		r.parts = append(r.parts, parts...)
 		return nil
 	}
@@ -174,7 +182,11 @@ func (b *builder) leftOpen() (*part, list) {
 		if p.trace == nil {
 			continue
 		}
-		b.inexact(analysis.KindDescriptor, analysis.AtLeast)
+		if p.trace.closesUnknown {
+			b.inexact(analysis.KindDescriptor, analysis.NotComparable)
+		} else {
+			b.inexact(analysis.KindDescriptor, analysis.AtLeast)
+		}
 		b.figure(analysis.TraceSeconds, p.trace.span.Seconds())
 		b.figure(analysis.TraceOpened, float64(p.trace.Opened))
 		return p, list{plain: p.trace.left}

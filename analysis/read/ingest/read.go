@@ -350,6 +350,7 @@ var formats = map[string]formatReader{
 	detect.FDListing:       readListing,
 	detect.FDInfoGrep:      readGrep,
 	detect.Strace:          traced(tracer.ParseStrace),
+	detect.OpenEvents:      traced(tracer.ParseEvents),
 	detect.Mountinfo:       readMountinfo,
 	detect.Limits:          readLimits,
 	detect.Status:          readStatus,

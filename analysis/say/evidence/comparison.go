@@ -82,6 +82,8 @@ func shows(form string) string {
 		return "lists inotify instances and no other descriptor"
 	case analysis.FormOpened:
 		return "has the descriptors that were opened while a tracer ran and not closed"
+	case analysis.FormOpenEvents:
+		return "has what was opened while a tracer ran, closed or not"
 	case analysis.FormFull:
 		return "lists the threads of the virtual machine too"
 	case analysis.FormJava:

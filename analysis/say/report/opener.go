@@ -14,19 +14,24 @@ import (
 )
 
 // Traced is what a tracer saw of a process: Opened descriptors in Seconds, which are 0 where the
-// trace has no times. Tool is "strace".
+// trace has no times. Tool is "strace" or "trace_open".
 type Traced struct {
 	Tool    string  `json:"tool"`
 	Opened  int     `json:"opened"`
 	Seconds float64 `json:"seconds,omitempty"`
+	// ClosesUnknown says that the tool does not show what was closed.
+	ClosesUnknown bool `json:"closes_unknown,omitempty"`
 }
 
 func tracedOf(s *analysis.Snapshot) *Traced {
-	opened, traced := s.Figures[analysis.TraceOpened]
-	if !traced || s.Forms[analysis.KindDescriptor] != analysis.FormOpened || len(s.Artifacts) == 0 {
+	form := s.Forms[analysis.KindDescriptor]
+	if form != analysis.FormOpened && form != analysis.FormOpenEvents || len(s.Artifacts) == 0 {
 		return nil
 	}
-	return &Traced{Tool: s.Artifacts[0].Kind, Opened: int(opened), Seconds: s.Figures[analysis.TraceSeconds]}
+	return &Traced{
+		Tool: s.Artifacts[0].Kind, Opened: int(s.Figures[analysis.TraceOpened]), Seconds: s.Figures[analysis.TraceSeconds],
+		ClosesUnknown: form == analysis.FormOpenEvents,
+	}
 }
 
 // while words when a tracer watched: "in 60 s of strace", "under strace".
@@ -95,9 +100,10 @@ var interpreters = []string{"uv_", "node::", "v8::", "Builtins_", "Py", "_Py", "
 //
 //	"opened at main.leak (leak.go:21)", "60 of 86 were opened at main.leak (leak.go:21)"
 func (f *Family) openedText() string {
-	switch o := f.OpenedAt; {
-	case o == nil:
+	if f == nil || f.OpenedAt == nil {
 		return ""
+	}
+	switch o := f.OpenedAt; {
 	case o.Count < o.Of:
 		return fmt.Sprintf("%d of %d were opened at %s", o.Count, o.Of, o.Text)
 	default:
@@ -109,10 +115,14 @@ func (f *Family) openedText() string {
 //
 //	"86 descriptors of confd were opened in 60 s of strace and not closed; all at main.leak (leak.go:21)"
 //	"confd closed all 40 descriptors that it opened in 60 s of strace"
+//	"confd opened 40 files in 60 s of trace_open, which does not show what it closed"
 func (d *diagnosing) leftUnclosed(s *Series) string {
 	snap := d.snapshot(s, 0)
 	if snap.Traced == nil || snap.Totals.Descriptors == nil {
 		return ""
+	}
+	if snap.Traced.ClosesUnknown {
+		return fmt.Sprintf("%s opened %s %s, which does not show what it closed", s.actor(), wording.Plural(snap.Traced.Opened, "file", "files"), snap.Traced.while())
 	}
 	left := *snap.Totals.Descriptors
 	if left == 0 {
