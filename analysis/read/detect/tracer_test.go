@@ -1,0 +1,25 @@
+package detect_test
+
+import (
+	"testing"
+
+	"leakdiff/analysis/read/detect"
+)
+
+func TestTracesAreFoundByTheirLines(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"strace with pids and stacks", "50 1795878472.813718 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n > /srv/a(f+0x1) [0x2]\n50 1795878472.813719 close(3) = 0\n > /srv/a(f+0x1) [0x2]\n", detect.Strace},
+		{"strace of a terminal", "strace: Process 50 attached\n[pid    51] openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n", detect.Strace},
+		{"calls that open nothing", "read(3, \"\", 4096) = 0\nwrite(4, \"a\", 1) = 1\n", detect.Text},
+		{"calls that failed", "openat(AT_FDCWD, \"/a\", O_RDONLY) = -1 EMFILE (Too many open files)\nread(3, \"\", 4096) = 0\n", detect.Text},
+		{"one call", "openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n", detect.Text},
+		{"events of the gadget", `{"error":"","fd":3,"fname":"/a","proc":{"comm":"x","pid":50}}` + "\n", detect.OpenEvents},
+		{"events of another gadget", `{"error":"","fname":"/a","proc":{"comm":"x","pid":50}}` + "\n" + `{"error":"","fname":"/b","proc":{"comm":"x","pid":50}}` + "\n", detect.Log},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := detect.Sniff(detect.Head{Bytes: []byte(c.text), Path: "a", Size: int64(len(c.text)), Whole: true}); got.Kind != c.want {
+				t.Errorf("%s (%s), want %s", got.Kind, got.Reason, c.want)
+			}
+		})
+	}
+}
