@@ -85,7 +85,7 @@ type Thread struct {
 	State string
 	// Carrying is the id of the virtual thread on this carrier thread, or -1.
 	Carrying int64
-	// Carrier is the id of the thread that carries this virtual one, or -1. Container names what it
+	// Carrier is the id of the thread that carries this virtual one, or 0. Container names what it
 	// was started in, as dump_to_file prints it, "" in other forms.
 	Carrier   int64
 	Container string

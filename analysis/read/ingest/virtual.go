@@ -50,7 +50,7 @@ func (v *virtualThreads) add(t *analysis.Thread) {
 // parks, and before JDK 24 nothing else does.
 func holdsCarrier(t *analysis.Thread) bool {
 	waits := slices.Contains([]string{"WAITING", "TIMED_WAITING", "BLOCKED"}, t.State)
-	if waits && t.Carrier >= 0 {
+	if waits && t.Carrier > 0 {
 		return true
 	}
 	const parks = 3 // below Unsafe.park, above what the program called

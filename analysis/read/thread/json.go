@@ -310,7 +310,7 @@ func textOf(s *string) string {
 // of what it waits for, -1 if none is named.
 func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State = e.TID.id(), textOf(e.Name), text(e.State)
-	t.Carrier, t.Container = e.Carrier.id(), p.inside
+	t.Carrier, t.Container = max(0, e.Carrier.id()), p.inside
 	if e.Virtual {
 		t.Sort = analysis.VirtualThread
 	}

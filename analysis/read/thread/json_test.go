@@ -13,7 +13,7 @@ import (
 const fileJSON = `{"threadDump":{"processId":"12579","time":"2026-11-21T02:54:23.808517752Z","runtimeVersion":"25.0.3","threadContainers":[
 {"container":"<root>","parent":null,"owner":null,"threads":[
 {"tid":"3","time":"2026-11-21T02:54:23.8Z","name":"main","state":"BLOCKED","blockedOn":"C@1b","stack":["java.base\/java.lang.Thread.run(Thread.java:1474)"],"monitorsOwned":[{"depth":0,"locks":[null,"D@2c"]}]}],"threadCount":"1"},
-{"container":"java.util.concurrent.ThreadPerTaskExecutor@47","threads":[{"tid":48,"name":"","virtual":true,"state":"WAITING","parkBlocker":{"object":"E@3d","owner":"3"},"stack":[]}]},
+{"container":"java.util.concurrent.ThreadPerTaskExecutor@47","threads":[{"tid":48,"name":"","virtual":true,"state":"WAITING","parkBlocker":{"object":"E@3d","owner":"3"},"stack":[],"carrier":"22"}]},
 {"container":"ForkJoinPool-1\/jdk.internal.vm.SharedThreadContainer@a3","threads":[]},
 {"container":"ForkJoinPool-2\/jdk.internal.vm.SharedThreadContainer@a4","threads":[]}]}}`
 
@@ -27,11 +27,11 @@ func TestDumpToFileAsJSON(t *testing.T) {
 		t.Errorf("containers (-want +got):\n%s", diff)
 	}
 	want := []analysis.Thread{
-		{Name: "main", Sort: analysis.JavaThread, ID: 3, State: "BLOCKED", Carrying: -1, Elapsed: -1, CPU: -1,
+		{Name: "main", Sort: analysis.JavaThread, ID: 3, State: "BLOCKED", Carrying: -1, Container: "<root>", Elapsed: -1, CPU: -1,
 			Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: "java.lang.Thread.run", File: "java.base/Thread.java", Line: 1474}}},
 			Locks: []analysis.Lock{{How: "waiting to lock", Class: "C", Object: "1b"}, {How: "locked", Class: "D", Object: "2c"}}},
-		{Name: "", Sort: analysis.VirtualThread, ID: 48, State: "WAITING", Carrying: -1, Elapsed: -1, CPU: -1,
-			Stack: &analysis.Stack{Frames: []analysis.Frame{}}, Locks: []analysis.Lock{{How: "parking to wait for", Class: "E", Object: "3d", Frame: -1}}},
+		{Name: "", Sort: analysis.VirtualThread, ID: 48, State: "WAITING", Carrying: -1, Carrier: 22, Container: "java.util.concurrent.ThreadPerTaskExecutor@47", Elapsed: -1, CPU: -1,
+			Stack: &analysis.Stack{Frames: []analysis.Frame{}}, Locks: []analysis.Lock{{How: "parking to wait for", Class: "E", Object: "3d", OwnerID: 3, Frame: -1}}},
 	}
 	if diff := cmp.Diff(want, sketch(p)); diff != "" {
 		t.Errorf("threads (-want +got):\n%s", diff)

@@ -147,5 +147,5 @@ const (
 )
 
 func newThread() analysis.Thread {
-	return analysis.Thread{ID: -1, Carrying: -1, Carrier: -1, Elapsed: -1, CPU: -1, Sort: analysis.JavaThread}
+	return analysis.Thread{ID: -1, Carrying: -1, Elapsed: -1, CPU: -1, Sort: analysis.JavaThread}
 }
