@@ -69,8 +69,9 @@ type Holding struct {
 	// longer, Reentered that it is the only reader inside twice while a writer waits, Once that
 	// the lock is that of a sync.Once and it alone runs the function of one, Inside.
 	Recursive, Taken, Longest, Reentered, Once bool
-	// Passed reports that only the object among its arguments shows it.
-	Passed bool
+	// Passed reports that only the object among its arguments shows it, Same that the object of the
+	// waiters is printed with it.
+	Passed, Same bool
 	// Children are goroutines that it may have started, most first.
 	Children []Child
 }
@@ -127,7 +128,7 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 	for _, l := range all {
 		n := Node{Waiters: l.Waiters, Oldest: l.Oldest, Entries: most(l.Entries), Crowd: len(l.Families) > 0, Nameless: len(l.Types) == 0}
 		for _, h := range l.Holders {
-			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1, Passed: h.Passed}
+			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1, Passed: h.Passed, Same: h.Same}
 			if len(l.Holders) == 1 && len(l.Recursive) == 0 && !h.Passed && !idle(&h, byPrint[h.Fingerprint]) {
 				x.Certainty = Likely
 			}
@@ -235,7 +236,7 @@ func (g *Graph) cycle(start int) []int {
 		from[i] = -1
 	}
 	for open := []int{start}; len(open) > 0; open = open[1:] {
-		for _, h := range g.Locks[open[0]].Holders {
+		if h := g.Locks[open[0]].Sole(); h != nil {
 			switch {
 			case h.Lock == start:
 				way := []int{open[0]}
@@ -252,13 +253,29 @@ func (g *Graph) cycle(start int) []int {
 	return nil
 }
 
+// Sole is the one that holds the lock and does not wait for it: proven, or the only one with which the
+// object of the waiters is printed. It is nil where it may be another one: who sleeps or reads inside a
+// lock goes on, and then nobody is locked out for ever.
+func (n *Node) Sole() (found *Holding) {
+	for i := range n.Holders {
+		h := &n.Holders[i]
+		if h.Recursive || !h.Same && h.Certainty != Proven {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = h
+	}
+	return found
+}
+
 // Sure reports how sure a cycle is: as sure as its least sure holder. A Go dump prints no
 // holder, so its cycles are possible.
 func (g *Graph) Sure(cycle []int) Certainty {
 	for k, i := range cycle {
 		next := cycle[(k+1)%len(cycle)]
-		at := slices.IndexFunc(g.Locks[i].Holders, func(h Holding) bool { return h.Lock == next })
-		if at < 0 || g.Locks[i].Holders[at].Certainty != Proven {
+		if h := g.Locks[i].Sole(); h == nil || h.Lock != next || h.Certainty != Proven {
 			return Possible
 		}
 	}

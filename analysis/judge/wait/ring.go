@@ -24,8 +24,7 @@ type given struct {
 }
 
 // rings adds the holders of locks that no method shows.
-func (d *lockSearch) rings(queues []*queue, passed map[string][]analysis.Object) {
-	addresses := d.given(passed)
+func (d *lockSearch) rings(queues []*queue, addresses map[uint64][]given) {
 	if len(addresses) == 0 {
 		return
 	}
@@ -75,9 +74,12 @@ func (d *lockSearch) goesOn(g *given) bool {
 	})
 }
 
-// objectOf is the object with a lock: the nearest address at or below it that one of its
-// waiters was given. Without any it is the lock itself, the first field.
+// objectOf is the object with a lock: the lock itself, the first field, if anybody was given that,
+// or the nearest address below it that one of its waiters was given. Without any it is the lock.
 func (d *lockSearch) objectOf(q *queue, addresses map[uint64][]given) (object uint64) {
+	if len(addresses[q.lock]) > 0 {
+		return q.lock
+	}
 	for address, all := range addresses {
 		if address > object && near(address, q.lock) && slices.ContainsFunc(all, func(g given) bool { return d.queueOf(g) == q }) {
 			object = address

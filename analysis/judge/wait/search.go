@@ -129,7 +129,11 @@ func search(groups []analysis.Group, objects, passed map[string][]analysis.Objec
 	for _, q := range queues {
 		d.recursive(q)
 	}
-	d.rings(queues, passed)
+	addresses := d.given(passed)
+	d.rings(queues, addresses)
+	for _, q := range queues {
+		d.shown(q, addresses)
+	}
 	d.countChildren()
 	found = make(map[uint64]*Lock, len(d.order))
 	for _, q := range d.order {
@@ -365,7 +369,7 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 			q.holders = nil
 			return
 		}
-		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant))})
+		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant)), Same: same})
 	}
 }
 
@@ -382,12 +386,24 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 				continue
 			}
 			receiver, known := printed[printedIn{frame.Func, m.id}]
-			if !known || len(q.receivers) == 0 || q.receivers[receiver] {
+			if !known || q.receivers[receiver] || len(q.receivers) == 0 && near(receiver, q.lock) {
 				return EntryOf(variant.Stack), frame.Func, known && q.receivers[receiver]
 			}
 		}
 	}
 	return "", "", false
+}
+
+// shown marks the candidates that were given the object of a queue.
+func (d *lockSearch) shown(q *queue, addresses map[uint64][]given) {
+	if len(q.holders) == 0 || len(addresses) == 0 {
+		return
+	}
+	all := addresses[d.objectOf(q, addresses)]
+	for k := range q.holders {
+		h := &q.holders[k]
+		h.Same = h.Same || slices.ContainsFunc(all, func(g given) bool { return g.id == h.ID })
+	}
 }
 
 // entered reports whether anybody but one goroutine and the waiters, however young, may be inside

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (s *Series) deadlocks() []string {
 	}
 	who := wording.Members(s.Locks.Kind, len(first.Locks))
 	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed {
-		who = wording.Kinds(s.Locks.Kind) + " " + wording.Ands(names)
+		who = wording.Kinds(s.Locks.Kind) + " " + wording.List(names, mostNamed)
 	}
 	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), who)
 	if more := len(s.Locks.Cycles) - 1; more > 0 {
@@ -135,15 +136,20 @@ func (l *Locks) names(cycle *LockCycle) (names []string) {
 			names = append(names, fmt.Sprint(h.ID))
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	return names
 }
 
-// holders are the first holders of the locks of a deadlock.
+// holders are those of the locks of a deadlock who wait for the next of its locks.
 func (l *Locks) holders(cycle *LockCycle) (out []*LockHolder) {
-	for _, id := range cycle.Locks {
-		if at := slices.IndexFunc(l.List, func(x Lock) bool { return x.ID == id }); at >= 0 && len(l.List[at].Holders) > 0 {
-			out = append(out, &l.List[at].Holders[0])
+	for k, id := range cycle.Locks {
+		next := cycle.Locks[(k+1)%len(cycle.Locks)]
+		at := slices.IndexFunc(l.List, func(x Lock) bool { return x.ID == id })
+		if at < 0 {
+			continue
+		}
+		if h := slices.IndexFunc(l.List[at].Holders, func(h LockHolder) bool { return h.Lock == next }); h >= 0 {
+			out = append(out, &l.List[at].Holders[h])
 		}
 	}
 	return out
