@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3374}, // with demand and expression
-	{"analysis/read", 51809},
-	{"analysis/judge", 20064},
-	{"analysis/say", 28475},
-	{"web", 25666},
-	{"server", 16085},
-	{"store", 16471},
+	{"analysis", 3460}, // with demand and expression
+	{"analysis/read", 54519},
+	{"analysis/judge", 20489},
+	{"analysis/say", 29437},
+	{"web", 25805},
+	{"server", 16087},
+	{"store", 16472},
 	{"cmd/leakdiff", 10511},
 	{"rest", 352},   // migrations, samples
-	{"all", 172807}, // the sum of those above
+	{"all", 177132}, // the sum of those above
 	{"apart", 13509},
 	{"templ", 881},
 	{"generated", 4675},
