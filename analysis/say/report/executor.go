@@ -6,8 +6,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// fewestExecutors is from how many pools of one thread each on they are counted instead of their
-// threads: a program may have some on purpose.
+// fewestExecutors is from how many pools of one thread each on this is said of the threads: a program
+// may have some on purpose.
 const fewestExecutors = 10
 
 // executorsOf counts the pools of a family of threads that have the names of

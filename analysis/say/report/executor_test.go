@@ -8,7 +8,7 @@ import (
 	"leakdiff/analysis/say/noun"
 )
 
-func TestPoolsOfOneThreadAreCountedInsteadOfTheirThreads(t *testing.T) {
+func TestThreadsOfPoolsOfOneEachAreCalledSo(t *testing.T) {
 	family := func(name string, threads ...string) *analysis.Group {
 		g := &analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread, Attributes: map[string]string{"name": name}}, Count: len(threads)}
 		m := g.Members.Fill()
@@ -33,7 +33,7 @@ func TestPoolsOfOneThreadAreCountedInsteadOfTheirThreads(t *testing.T) {
 		group *analysis.Group
 		want  string
 	}{
-		{"ten of one thread", family("pool-N-thread-N", pools(10, 1)...), "10 thread pools of 1 thread each"},
+		{"ten of one thread", family("pool-N-thread-N", pools(10, 1)...), "10 threads in pools of 1 each"},
 		{"nine of one thread", family("pool-N-thread-N", pools(9, 1)...), "9 threads of executors without a name"},
 		{"ten of two threads", family("pool-N-thread-N", pools(10, 2)...), "20 threads of executors without a name"},
 		{"one of ten threads", family("pool-N-thread-N", pools(1, 10)...), "10 threads of executors without a name"},

@@ -302,7 +302,7 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 	if n := nounOf(nouns, f, title); n != nil {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 		if f.Executors >= fewestExecutors && f.Executors == f.Counts.Last() {
-			out.one, out.many, out.began, out.ended = "thread pool of 1 thread", "thread pools of 1 thread each", "created", "shut down"
+			out.one, out.many, out.began, out.ended = "thread in a pool of its own", "threads in pools of 1 each", "started", "ended"
 		}
 		if n.Within && f.Kind == analysis.KindGoroutine {
 			if where := where(finding, title); !strings.HasSuffix(f.entry(), where) {
