@@ -111,6 +111,11 @@ func TestAReportTellsWhoseItIsAndItsLimits(t *testing.T) {
 		Handles:       map[string]int{"tcp": 86, "async": 3, "timer": 2, "check": 2, "signal": 2, "idle": 1, "prepare": 1},
 		ReferencedTCP: 1, UnreferencedTCP: 85, Descriptors: 86,
 		HeapUsed: 44038392, HeapLimit: 4345298944, RSS: 165658624,
+		HeapSpaces: []nodereport.HeapSpace{
+			{Name: "read_only_space"}, {Name: "new_space", Used: 1646704}, {Name: "old_space", Used: 23986640}, {Name: "code_space", Used: 1400512},
+			{Name: "shared_space"}, {Name: "trusted_space", Used: 2372696}, {Name: "new_large_object_space"}, {Name: "large_object_space", Used: 14631840},
+			{Name: "code_large_object_space"}, {Name: "shared_large_object_space"}, {Name: "trusted_large_object_space"},
+		},
 		Secrets: true,
 	}
 	if diff := cmp.Diff(want, got.Report); diff != "" {

@@ -18,7 +18,7 @@ import (
 var allowed = []string{
 	"Snapshot.ID", "Snapshot.Watched", "Snapshot.Labels", "Snapshot.Ancestries", "Snapshot.Births", "Snapshot.Objects", "Snapshot.Passed", "Snapshot.CPU", "Artifact.SHA256", "Family.Fingerprint", "Family.Loose", "Family.LooseCreator", "Family.Entry", "Variant.Fingerprint", "Frame.Func",
 	"Object.Func", "ObjectKind.Name", "ObjectKind.Type", "ObjectRole.Role", "ObjectHolder.Type", "ObjectHolder.Role", "Monitor.Class", "MonitorSite.Func", "MonitorHolder.At",
-	"LogFact.Kind", "Package.Name", "Statement.Pool",
+	"HeapRow.Name", "LogFact.Kind", "Package.Name", "Statement.Pool",
 }
 
 // filler puts a word of its own into every string that a value refers to.
