@@ -17,7 +17,7 @@ import (
 // the test prints.
 var budgets = []budget{
 	{"analysis", 3460}, // with demand and expression
-	{"analysis/read", 54519},
+	{"analysis/read", 54534},
 	{"analysis/judge", 20489},
 	{"analysis/say", 29437},
 	{"web", 25805},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16472},
 	{"cmd/leakdiff", 10511},
 	{"rest", 352},   // migrations, samples
-	{"all", 177132}, // the sum of those above
+	{"all", 177146}, // the sum of those above
 	{"apart", 13509},
 	{"templ", 881},
 	{"generated", 4675},

@@ -15,7 +15,7 @@ import (
 // ParseStrace reads the lines of strace: with or without -f, -y, -k and times, whole or with
 // "<unfinished ...>". The error is that of r only.
 func ParseStrace(r io.Reader, file string) (Trace, []analysis.Problem, error) {
-	p := &straceParser{t: newTable(), probs: &line.Problems{Path: file}, waits: map[int]string{}, programs: map[*process]programs{}, last: -1, first: -1}
+	p := &straceParser{t: newTable(), probs: &line.Problems{Path: file}, waits: map[int]string{}, forking: map[int]bool{}, programs: map[*process]programs{}, last: -1, first: -1}
 	in := line.NewReader(r)
 	for l := range in.All() {
 		p.line(l)
@@ -28,8 +28,10 @@ func ParseStrace(r io.Reader, file string) (Trace, []analysis.Problem, error) {
 type straceParser struct {
 	t     *table
 	probs *line.Problems
-	// waits are the beginnings of calls that are not finished, by task.
-	waits map[int]string
+	// waits are the beginnings of calls that are not finished, by task; forking are the tasks of
+	// those that make another one, at most maxForking.
+	waits   map[int]string
+	forking map[int]bool
 	// fresh are the descriptors that the last call made. The frames of its stack follow; frames
 	// has their text and at its process.
 	fresh  []*Opening
@@ -69,6 +71,7 @@ func (p *straceParser) line(l line.Line) {
 	case strings.HasPrefix(rest, "<... "):
 		begun, waits := p.waits[task]
 		_, end, ok := strings.Cut(rest, " resumed>")
+		delete(p.forking, task)
 		if delete(p.waits, task); waits && ok {
 			p.call(task, begun+end, l)
 		}
@@ -76,6 +79,9 @@ func (p *straceParser) line(l line.Line) {
 		p.introduce(task)
 		if len(p.waits) < maxWaits {
 			p.waits[task] = strings.TrimSuffix(rest, "<unfinished ...>")
+			if name, _, _ := strings.Cut(rest, "("); forks(name) && len(p.forking) < maxForking {
+				p.forking[task] = true
+			}
 		}
 	case strings.Contains(rest, "("):
 		p.introduce(task)
@@ -120,8 +126,9 @@ func (p *straceParser) cutTime(text string) string {
 			return text
 		}
 		at := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + s
-		for p.last >= 0 && at < p.last-12*time.Hour { // past midnight
-			at += 24 * time.Hour
+		const day = 24 * time.Hour
+		if behind := p.last - day/2 - at; p.last >= 0 && behind > 0 { // past midnight
+			at += (behind + day - 1) / day * day
 		}
 		p.timed(at)
 	default:
@@ -133,7 +140,7 @@ func (p *straceParser) cutTime(text string) string {
 			p.dated = true
 			p.timed(s)
 		} else {
-			p.timed(max(p.last, 0) + s)
+			p.timed(min(max(p.last, 0)+s, latest))
 		}
 	}
 	return strings.TrimLeft(rest, " ")
@@ -146,10 +153,13 @@ func (p *straceParser) timed(at time.Duration) {
 	p.last = at
 }
 
+// latest bounds what a line may say of its time: a day in the year 2255.
+const latest = 9e9 * time.Second
+
 func secondsOf(text string) (time.Duration, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	s, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || s < 0 || s > math.MaxInt64/int64(time.Second)-1 || len(fraction) > 9 {
+	if err != nil || s < 0 || s >= int64(latest/time.Second) || len(fraction) > 9 {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(fraction+strings.Repeat("0", 9-len(fraction)), 10, 32)
@@ -187,12 +197,15 @@ func (p *straceParser) introduce(task int) {
 	if p.t.tasks[task] != nil {
 		return
 	}
-	for parent, begun := range p.waits {
-		name, _, _ := strings.Cut(begun, "(")
-		if forks(name) {
-			p.t.forked(p.t.of(parent), task, shares(name, begun))
-			return
+	first := 0
+	for parent := range p.forking {
+		if first == 0 || parent < first {
+			first = parent
 		}
+	}
+	if begun, waits := p.waits[first]; waits && p.forking[first] {
+		name, _, _ := strings.Cut(begun, "(")
+		p.t.forked(p.t.of(first), task, shares(name, begun))
 	}
 }
 

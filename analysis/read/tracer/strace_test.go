@@ -250,3 +250,33 @@ func checkTrace(t *testing.T, in []byte, all Trace, problems []analysis.Problem,
 		}
 	}
 }
+
+// TestTimesThatNoClockShowsEndTheReading has a line in the far future before one with a clock alone, whose
+// day is counted from it, and times since the line before whose sum is beyond all clocks.
+func TestTimesThatNoClockShowsEndTheReading(t *testing.T) {
+	for name, text := range map[string]string{
+		"a clock after a date far away":  "8999999999.0 close(3) = 0\n00:00:01 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n",
+		"a date that no clock can count": "9223372035.0 close(3) = 0\n00:00:01 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n",
+		"sums of times":                  strings.Repeat("99999999.0 close(3) = 0\n", 200) + "0.1 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := parsed(t, text)
+			if got := leftOf(all); len(got) != 1 || all.Span < 0 {
+				t.Errorf("%q is left, over %s", got, all.Span)
+			}
+		})
+	}
+}
+
+// TestATaskBelongsToTheFirstOfTwoForks: tasks 20 and 10 are within clone when 30 begins. That is a thread
+// of 10, which shares its descriptors, and not the child of 20.
+func TestATaskBelongsToTheFirstOfTwoForks(t *testing.T) {
+	const text = "20 openat(AT_FDCWD, \"/twenty\", O_RDONLY) = 3\n10 openat(AT_FDCWD, \"/ten\", O_RDONLY) = 3\n" +
+		"20 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n10 clone(child_stack=0x1, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD <unfinished ...>\n" +
+		"30 close(3) = 0\n10 <... clone resumed>) = 30\n20 <... clone resumed>) = 40\n"
+	for range 20 {
+		if got := strings.Join(leftOf(parsed(t, text)), "; "); strings.Contains(got, "/ten") {
+			t.Fatalf("task 30 closed the descriptor of 10, and %q is left", got)
+		}
+	}
+}

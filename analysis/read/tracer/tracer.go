@@ -64,4 +64,6 @@ const (
 	maxFrames = 256     // of one stack
 	maxTasks  = 1 << 16 // threads and processes
 	maxWaits  = 1 << 14 // calls that are not finished
+	// maxForking bounds the calls among them that make a task: each new task looks through them.
+	maxForking = 64
 )
