@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
 
 	"leakdiff/analysis/say/report"
@@ -57,10 +58,8 @@ func (t *tools) follow(ctx context.Context, in followIn) (followOut, error) {
 
 // Follow is GET /members/{id}.json.
 func (s *served) Follow(ctx context.Context, c Case, series *int, member string) (report.Following, error) {
-	query := of(c, 0)
-	if series == nil {
-		query.Del("series")
-	} else {
+	query := url.Values{"case": {c.ID}}
+	if series != nil {
 		query = of(c, *series)
 	}
 	return getAs[report.Following](ctx, s, "/members/"+member+".json", query)
