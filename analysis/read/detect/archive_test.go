@@ -14,11 +14,11 @@ type counts = map[detect.Kind]int
 // The figures are those of EXPECTED.tsv and of the names in the archives ("tar tv").
 func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 	root := corpus.Path(t)
-	promtool := counts{detect.GoroutineProto: 1, detect.OtherProfile: 3, detect.ContentionProto: 2, detect.ExecutionTrace: 1, detect.Metrics: 1}
+	promtool := counts{detect.GoroutineProto: 1, detect.HeapProto: 1, detect.OtherProfile: 2, detect.ContentionProto: 2, detect.ExecutionTrace: 1, detect.Metrics: 1}
 	emptied := counts{detect.EmptyFDInfo: 82}
 	for name, want := range map[string]counts{
 		"bundles/nomad/nomad-debug-2026-11-21-025540Z.tar.gz": {
-			detect.GoroutineDebug2: 3, detect.GoroutineDebug1: 3, detect.GoroutineProto: 3, detect.OtherProfile: 9,
+			detect.GoroutineDebug2: 3, detect.GoroutineDebug1: 3, detect.GoroutineProto: 3, detect.HeapProto: 3, detect.OtherProfile: 6,
 			detect.ExecutionTrace: 3, detect.MetricsJSON: 4, detect.Empty: 30,
 		},
 		"bundles/promtool/t0/debug.tar.gz":                           promtool,
