@@ -42,6 +42,8 @@ type Answer struct {
 	GroupsNote string
 	// Waits is the first lock of a single dump, nil for none.
 	Waits *Pair `json:",omitempty"`
+	// Heaps are what the heaps hold, where nothing else was captured.
+	Heaps []HeapTable `json:",omitempty"`
 	Folds []AnswerFold
 }
 
@@ -142,8 +144,16 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		}
 		a.Facts = append(a.Facts, limitFact(d))
 	}
+	if a.bare() {
+		a.Heaps, c.Heaps = c.Heaps, nil
+	}
 	m.folds(c, a, d)
 	return a
+}
+
+// bare reports an answer that nothing is drawn or listed for.
+func (a *Answer) bare() bool {
+	return len(a.Totals)+len(a.Groups)+len(a.Stacks)+len(a.Known) == 0 && a.Stack == nil
 }
 
 // noLeak is the state of what follows its load.
@@ -432,19 +442,16 @@ func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []document.Stack) {
 // largest lists the largest groups of single dumps.
 func (m *caseMaker) largest(a *Answer) {
 	type group struct {
-		s *report.Series
-		f *report.Family
-		n int
+		s      *report.Series
+		series int
+		f      *report.Family
+		n      int
 	}
 	var all []group
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
-		kinds := analysis.Kinds()
-		lead := slices.IndexFunc(kinds, func(k analysis.Kind) bool { return m.totals(s, k)[0].Known() })
-		for k := range s.Families {
-			if f := &s.Families[k]; lead >= 0 && f.Kind == kinds[lead] && len(f.Counts) > 0 && f.Counts[0].Known() && !analysis.IsWhole(f.Attributes) {
-				all = append(all, group{s, f, f.Counts[0].N})
-			}
+		for _, f := range s.Largest() {
+			all = append(all, group{s, i, f, f.Counts[0].N})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y group) int { return cmp.Compare(y.n, x.n) })
@@ -465,6 +472,11 @@ func (m *caseMaker) largest(a *Answer) {
 			row.Oldest = "≥ " + wording.PagePlural(int64(*w), "min", "min")
 		}
 		a.Groups = append(a.Groups, row)
+	}
+	if len(all) > 0 {
+		if t := m.more(all[0].series).Largest; t != nil {
+			a.Stack = newStack(t.Short(answerFrames), nil)
+		}
 	}
 	names := &together{}
 	for i := range a.Groups {

@@ -107,7 +107,8 @@ func TestWithoutALeakThereIsNoChainAndNothingToDo(t *testing.T) {
 	}
 }
 
-func TestOneDumpShowsItsLargestGroups(t *testing.T) {
+// singleDump is a case of one dump with two groups.
+func singleDump() CaseInput {
 	in := CaseInput{ID: "c1", Report: oneSeries("app", analysis.TooFewPoints, "", 10)}
 	wait := 8
 	in.Report.Series[0].Families = []report.Family{
@@ -115,7 +116,11 @@ func TestOneDumpShowsItsLargestGroups(t *testing.T) {
 		{Fingerprint: "g1:1", Kind: analysis.KindGoroutine, Title: "main.b", Counts: numbers(8), OldestWait: &wait},
 	}
 	in.Report.Diagnosis = in.Report.Diagnose(noun.Builtin())
-	a := NewCase(in).Answer
+	return in
+}
+
+func TestOneDumpShowsItsLargestGroups(t *testing.T) {
+	a := NewCase(singleDump()).Answer
 	if len(a.Groups) != 2 || a.Groups[0].Count != "8" || a.Groups[0].Oldest != "≥ 8\u00a0min" || a.Groups[1].Oldest != "n/a" {
 		t.Errorf("groups: %+v", a.Groups)
 	}

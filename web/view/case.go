@@ -324,7 +324,7 @@ func MoreOf(c *report.CaseReport, members func(series int, fingerprint string) *
 	out := make([]CaseMore, len(c.Series))
 	for i := range c.Series {
 		facts := c.Facts(i)
-		out[i] = CaseMore{Events: c.Series[i].Events, Points: c.Series[i].Points, Facts: func(f *report.Family) *filter.Facts {
+		out[i] = CaseMore{Events: c.Series[i].Events, Points: c.Series[i].Points, Largest: c.Series[i].Largest, Facts: func(f *report.Family) *filter.Facts {
 			known := facts(f)
 			if members != nil {
 				known.Members = members(i, f.Fingerprint)

@@ -180,7 +180,7 @@ func (c *AnswerCell) item() document.Item {
 
 // body returns what the answer rests on, beside what to do.
 func (a *Answer) body() document.Blocks {
-	if len(a.Totals)+len(a.Groups)+len(a.Facts)+len(a.Stacks) == 0 && a.Stack == nil && a.Do == nil {
+	if a.bare() && len(a.Facts)+len(a.Heaps) == 0 && a.Do == nil {
 		return nil
 	}
 	main := document.Group{}
@@ -190,6 +190,7 @@ func (a *Answer) body() document.Blocks {
 	if len(a.Totals) > 0 || a.Lives != nil {
 		main.Add(a.charts())
 	}
+	main.Add(a.groups()...)
 	main.Add(stackBlocks(a.Stack)...)
 	for _, s := range a.Stacks {
 		main.Add(s)
@@ -203,7 +204,9 @@ func (a *Answer) body() document.Blocks {
 		}
 		main.Add(document.Group{Look: "stk", Blocks: document.Blocks{document.Paragraph{Look: "cap", Text: document.Words(a.KnownTitle)}, list}})
 	}
-	main.Add(a.groups()...)
+	for i := range a.Heaps {
+		main.Add(a.Heaps[i].section(fmt.Sprintf("h-heap-%d", i+1)))
+	}
 	side := document.Group{Look: "side"}
 	side.Add(a.Do.blocks()...)
 	if a.Waits != nil {

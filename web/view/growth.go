@@ -28,6 +28,8 @@ type CaseMore struct {
 	Facts func(*report.Family) *filter.Facts
 	// Drawn is what the further charts are made from, nil where they are not drawn.
 	Drawn *report.Drawn
+	// Largest is the stack of the largest group of one snapshot, nil without one.
+	Largest *report.Trace
 	// Lives are the members of families that rose, by fingerprint; nil in large cases.
 	Lives map[string][]report.Lives
 }

@@ -73,7 +73,7 @@ func (m *caseMaker) heaps(c *Case) {
 }
 
 func (t *HeapTable) section(id string) document.Section {
-	table := document.Table{Look: "data", Label: "Table: " + t.Head, Caption: t.Head, Parts: []document.Part{{}}}
+	table := document.Table{Look: "data heap", Label: "Table: " + t.Head, Caption: t.Head, Parts: []document.Part{{}}}
 	number := func(title, text string) document.Cell {
 		return document.Cell{Look: "num", Name: title, Text: document.Words(text)}
 	}

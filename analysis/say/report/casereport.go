@@ -45,6 +45,9 @@ type SeriesReport struct {
 	Objects []ObjectSights `json:",omitempty"`
 	// Drawn is nil in a series of one snapshot and in large cases.
 	Drawn *Drawn `json:",omitempty"`
+	// Largest is the stack of the largest group with one, or of what opened it, in a series of one
+	// snapshot.
+	Largest *Trace `json:",omitempty"`
 }
 
 // ObjectSights are the first and the last capture of a series with objects of a type. A
@@ -87,6 +90,40 @@ func (j *JudgedSeries) report(s *Series) SeriesReport {
 		}
 	}
 	out.Objects = j.sights()
+	if len(j.Snapshots) == 1 {
+		out.Largest = j.largestTrace(s)
+	}
+	return out
+}
+
+// largestTrace is the stack of the largest group of a process with one snapshot that has one, nil
+// without any.
+func (j *JudgedSeries) largestTrace(s *Series) *Trace {
+	for _, f := range s.Largest() {
+		if opened := j.AncestryTraces(f.Fingerprint, 0); f.Kind == analysis.KindDescriptor && len(opened) > 0 {
+			return &opened[0]
+		}
+		if l := j.LocatedStack(f.Fingerprint, 0); l != nil {
+			return l.Trace(j.Snapshots[0].Label)
+		}
+	}
+	return nil
+}
+
+// Largest are the groups of the first snapshot of a process, those with most members first: of the
+// first kind that has any.
+func (s *Series) Largest() (out []*Family) {
+	for _, kind := range analysis.Kinds() {
+		for i := range s.Families {
+			if f := &s.Families[i]; f.Kind == kind && len(f.Counts) > 0 && f.Counts[0].Known() && !analysis.IsWhole(f.Attributes) {
+				out = append(out, f)
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(out, func(x, y *Family) int { return cmp.Compare(y.Counts[0].N, x.Counts[0].N) })
 	return out
 }
 

@@ -133,6 +133,20 @@ func (d *diagnosing) leftUnclosed(s *Series) string {
 		return fmt.Sprintf("%s closed %s that it opened %s", s.actor(), all, snap.Traced.while())
 	}
 	text := fmt.Sprintf("%s%s %s opened %s and not closed", wording.Members(analysis.KindDescriptor, left), s.place("of"), wording.Fit(left, "was", "were"), snap.Traced.while())
+	switch most := s.opener(); {
+	case most == nil:
+		return text
+	case most.Count == left && left == 1:
+		return text + "; at " + most.Text
+	case most.Count == left:
+		return text + "; all at " + most.Text
+	default:
+		return fmt.Sprintf("%s; %d at %s", text, most.Count, most.Text)
+	}
+}
+
+// opener is the code that opened most descriptors of a process, nil where nothing shows it.
+func (s *Series) opener() *Origin {
 	at := map[string]*Origin{}
 	for i := range s.Families {
 		o := s.Families[i].OpenedAt
@@ -144,14 +158,5 @@ func (d *diagnosing) leftUnclosed(s *Series) string {
 		}
 		at[o.Text].Count += o.Count
 	}
-	switch most := mostOf(at); {
-	case most == nil:
-		return text
-	case most.Count == left && left == 1:
-		return text + "; at " + most.Text
-	case most.Count == left:
-		return text + "; all at " + most.Text
-	default:
-		return fmt.Sprintf("%s; %d at %s", text, most.Count, most.Text)
-	}
+	return mostOf(at)
 }

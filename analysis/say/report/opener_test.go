@@ -28,8 +28,13 @@ func TestATraceAloneSaysWhatWasNotClosedAndWhereItWasOpened(t *testing.T) {
 			"confd opened 2 files in 30 s of trace_open, which does not show what it closed."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := one(t, "a.txt", c.text).Diagnosis; d.Sentence != c.want || d.State != "one dump" {
+			d := one(t, "a.txt", c.text).Diagnosis
+			if d.Sentence != c.want || d.State != "one dump" {
 				t.Errorf("%s: %q, want %q", d.State, d.Sentence, c.want)
+			}
+			_, at, names := strings.Cut(strings.TrimSuffix(c.want, "."), " at ")
+			if first := "See whether " + at + " closes what it opens"; strings.HasPrefix(d.Next.Text, "See whether ") != names || names && !strings.HasPrefix(d.Next.Text, first) {
+				t.Errorf("next is %q, want it to begin with %q: %t", d.Next.Text, first, names)
 			}
 		})
 	}
