@@ -16,7 +16,8 @@ var madeDescriptor = expression.Lazy(`^(\[pid +\d+(<[^>]*>)?\] +|\d+(<[^>]*>)? +
 // strace finds the calls of processes to the kernel, if any of them opened or closed a
 // descriptor.
 func (v *view) strace() (Result, bool) {
-	if n := v.count(tracedCall.MatchString); n >= 2 && v.count(madeDescriptor.MatchString) > 0 && !logLine.MatchString(v.first()) {
+	log := logLine.MatchString(v.first()) && !tracedCall.MatchString(v.first()) // -t begins a line with a time too
+	if n := v.count(tracedCall.MatchString); n >= 2 && v.count(madeDescriptor.MatchString) > 0 && !log {
 		return high(Strace, wording.Plural(n, "call", "calls")+" to the kernel (strace), such as "+quote(printable(v.first())))
 	}
 	return no()

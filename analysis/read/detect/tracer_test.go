@@ -10,6 +10,8 @@ func TestTracesAreFoundByTheirLines(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"strace with pids and stacks", "50 1795878472.813718 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n > /srv/a(f+0x1) [0x2]\n50 1795878472.813719 close(3) = 0\n > /srv/a(f+0x1) [0x2]\n", detect.Strace},
 		{"strace of a terminal", "strace: Process 50 attached\n[pid    51] openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n", detect.Strace},
+		{"strace of one task with times", "18:00:55.570374 openat(AT_FDCWD</srv>, \"/a\", O_RDONLY) = 3</a>\n18:00:55.571025 close(3</a>) = 0\n", detect.Strace},
+		{"a log that quotes calls", "18:00:55.570374 INFO tracing\n18:00:55.570374 openat(AT_FDCWD</srv>, \"/a\", O_RDONLY) = 3</a>\n18:00:55.571025 close(3</a>) = 0\n", detect.Log},
 		{"calls that open nothing", "read(3, \"\", 4096) = 0\nwrite(4, \"a\", 1) = 1\n", detect.Text},
 		{"calls that failed", "openat(AT_FDCWD, \"/a\", O_RDONLY) = -1 EMFILE (Too many open files)\nread(3, \"\", 4096) = 0\n", detect.Text},
 		{"one call", "openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n", detect.Text},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,13 @@ type traceParser func(io.Reader, string) (tracer.Trace, []analysis.Problem, erro
 func traced(parse traceParser) formatReader {
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		all, problems, err := parse(body, p.path)
+		if ofOneTask(p.path, &all) {
+			return &analysis.Fault{
+				Code: "one_task", What: "the file holds the calls of one task alone (strace -ff)",
+				Why:  "tasks of one process share its descriptors: what this one opened, another may have closed",
+				Hint: "upload all of them in one file: strace-log-merge PREFIX > all.strace, or trace with -f and without -ff",
+			}
+		}
 		r.problem(problems...)
 		if err != nil && len(all.Processes) == 0 {
 			return err
@@ -55,7 +63,9 @@ func traced(parse traceParser) formatReader {
 			if !all.Begin.IsZero() {
 				q.inner = all.Begin.Add(all.Span)
 			}
-			q.outcome = fmt.Sprintf("%s opened by pid %d", wording.Plural(process.Opened, "descriptor", "descriptors"), q.pid)
+			if q.outcome = wording.Plural(process.Opened, "descriptor", "descriptors") + " opened"; q.pid != 0 {
+				q.outcome += fmt.Sprintf(" by pid %d", q.pid)
+			}
 			if !all.ClosesUnknown {
 				q.outcome += fmt.Sprintf(", %d not closed", len(process.Left))
 			}
@@ -70,6 +80,13 @@ func traced(parse traceParser) formatReader {
 		r.parts = append(r.parts, parts...)
 		return nil
 	}
+}
+
+// ofOneTask reports a file of strace -ff: its name ends in the id of the task, which no line has.
+func ofOneTask(file string, t *tracer.Trace) bool {
+	id := path.Ext(file)
+	n, err := strconv.Atoi(strings.TrimPrefix(id, "."))
+	return err == nil && n > 1 && len(t.Processes) == 1 && t.Processes[0].PID == 0 && !t.ClosesUnknown
 }
 
 // leftDescriptor is a descriptor by what a tracer names it.

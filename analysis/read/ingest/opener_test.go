@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,28 @@ func TestWhatATraceAloneIsWorth(t *testing.T) {
 			s := &r.Snapshots[0]
 			if e := s.Exactness(analysis.KindDescriptor); e != c.exactness || s.Forms[analysis.KindDescriptor] != c.form || s.Figures[analysis.TraceOpened] != c.opened || *s.Totals.Descriptors != 1 {
 				t.Errorf("%q, %v, %v, %d descriptors", e, s.Forms, s.Figures, *s.Totals.Descriptors)
+			}
+		})
+	}
+}
+
+func TestATraceOfOneTaskOfSeveralIsRefused(t *testing.T) {
+	const text = "open(\"/a\", O_RDONLY) = 3\nopen(\"/b\", O_RDONLY) = 4\nclose(3) = 0\n"
+	for _, c := range []struct {
+		name, file, text string
+		refused          bool
+	}{
+		{"a name with the id of the task", "st.3489", text, true},
+		{"a name without it", "st.strace", text, false},
+		{"ids in the lines", "st.2", strings.ReplaceAll(text, "open(", "50 open("), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, map[string]string{c.file: c.text})
+			refused := slices.ContainsFunc(r.Problems, func(p analysis.Problem) bool {
+				return strings.Contains(p.What, "one task alone") && strings.Contains(p.Hint, "strace-log-merge PREFIX")
+			})
+			if refused != c.refused || (len(r.Snapshots) == 0) != c.refused {
+				t.Errorf("%d snapshots, problems %+v", len(r.Snapshots), r.Problems)
 			}
 		})
 	}
