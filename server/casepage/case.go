@@ -37,9 +37,6 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: s.access.NeedsKey(ctx, c.ID), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 		KeepMembers: s.cfg.Keep.Members, KeepUploads: s.cfg.Keep.Uploads,
 	}
-	if kind := analysis.Kind(query.Get("m")); slices.Contains(analysis.Kinds(), kind) {
-		in.Metric = kind
-	}
 	for name, f := range c.Fields {
 		in.Fields[name] = view.CaseField(f)
 	}

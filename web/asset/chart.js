@@ -1,7 +1,6 @@
 // One instant in all charts of a case: pointing at a snapshot, or the arrow keys, show it
 // everywhere with its figures; a click chooses the snapshots to compare. The figures are those
-// of the table below, and the charts say where each snapshot stands: nothing is requested but
-// another total.
+// of the table below, and the charts say where each snapshot stands: nothing is requested.
 (function () {
   'use strict';
   var table = document.querySelector('table.snaps'), box = document.getElementById('totals');
@@ -53,9 +52,6 @@
     old.setAttribute('x1', place.x); old.setAttribute('x2', place.x);
   }
 
-  // metric is the kind that the totals show, in the words of the table.
-  function metric() { var a = box.querySelector('.metrics [aria-current]'); return a ? a.textContent.trim() : groups[0].rows[0].name; }
-  function counted(group) { var m = metric(); return group.rows.filter(function (r) { return r.name === m; })[0] || group.rows[0]; }
   function figure(row, i) {
     var n = row.values[i];
     if (n === null) return 'not captured';
@@ -65,7 +61,7 @@
   }
   function lines(i) {
     var out = groups.filter(function (g) { return g.rows.length; }).map(function (g) {
-      var row = counted(g);
+      var row = g.rows[0];
       return (g.name ? g.name + ', ' : '') + row.name.toLowerCase() + ' ' + figure(row, i);
     });
     return out.length > mostLines ? out.slice(0, mostLines - 1).concat('and ' + (out.length - mostLines + 1) + ' more') : out;
@@ -139,23 +135,8 @@
   document.addEventListener('click', function (e) {
     var svg = e.target.closest && e.target.closest('svg[data-x]'), p = svg && !e.target.closest('a') && nearest(svg, e);
     if (p) { show(p.column, svg); click(p.column, e.shiftKey, groupOf(svg)); }
-    var m = e.target.closest && e.target.closest('.metrics a');
-    if (m && !e.ctrlKey && !e.metaKey && !e.shiftKey && window.fetch) { e.preventDefault(); total(m); }
   });
   table.addEventListener('change', picked);
-
-  // total draws another total in place; without an answer the link is followed.
-  function total(link) {
-    fetch(link.href, { credentials: 'same-origin' }).then(function (r) { return r.ok ? r.text() : Promise.reject(); }).then(function (text) {
-      var fresh = new DOMParser().parseFromString(text, 'text/html').getElementById('totals');
-      if (!fresh) throw 0;
-      var focus = box.contains(document.activeElement);
-      box.replaceChildren.apply(box, fresh.childNodes);
-      history.replaceState(null, '', link.href);
-      if (focus) box.focus();
-      show(-1); ready(); live.textContent = 'Total of ' + metric().toLowerCase();
-    }).catch(function () { location.href = link.href; });
-  }
 
   function ready() {
     box.tabIndex = 0;

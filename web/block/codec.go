@@ -25,7 +25,7 @@ var blocks = names(
 
 var charts = names(
 	chart.SparkData{}, chart.SmallData{}, chart.StatesData{}, chart.BarsData{}, chart.ShapeData{}, chart.SummaryData{}, chart.FlameData{}, chart.TimelineData{}, chart.Table{},
-	chart.MembersData{}, chart.LifelinesData{}, chart.TotalData{}, chart.LivesData{}, chart.StackData{}, chart.RatesData{},
+	chart.MembersData{}, chart.LifelinesData{}, chart.LanesData{}, chart.StackData{}, chart.RatesData{},
 )
 
 func names(all ...any) map[string]reflect.Type {

@@ -20,7 +20,7 @@ func TestAKeptDocumentReadsAsItWas(t *testing.T) {
 		document.Figures{Rows: []document.Figure{{Value: "1", Text: "x"}}}, document.Table{Look: "data", Head: []document.Cell{{Words: "a"}}, Parts: []document.Part{{Rows: []document.Row{{Cells: []document.Cell{{Blocks: inside}}}}}}},
 		document.Code{Lines: []string{"a", ""}}, document.Section{ID: "s", End: inside, Blocks: inside}, document.Group{Role: "header", Blocks: inside}, document.Fold{Open: true, Summary: words, Blocks: inside},
 		document.Problems{List: []document.Problem{{What: "w", Where: words}}}, document.PageOnly{Blocks: inside}, document.TextOnly{Blocks: document.Blocks{document.Gap{}}},
-		document.Drawing{Chart: spark, Main: true}, document.Drawing{Chart: chart.TotalData{SmallData: chart.SmallData{ID: "t", Times: []time.Time{time.Unix(1, 0).UTC()}}, Height: 72}},
+		document.Drawing{Chart: spark, Main: true}, document.Drawing{Chart: chart.LanesData{ID: "t", Times: []time.Time{time.Unix(1, 0).UTC()}}},
 		document.Drawing{}, document.Tabs{List: []document.Tab{{Text: "t", Current: true}}},
 	}}
 	text, err := Keep(d)

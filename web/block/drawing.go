@@ -17,10 +17,8 @@ func drawing(c any) templ.Component {
 		return chart.Members(c)
 	case chart.LifelinesData:
 		return chart.Lifelines(c)
-	case chart.TotalData:
-		return chart.Total(c.SmallData, c.Height)
-	case chart.LivesData:
-		return chart.Lives(c)
+	case chart.LanesData:
+		return chart.Lanes(c)
 	case chart.StackData:
 		return chart.Stack(c)
 	case chart.RatesData:

@@ -119,9 +119,9 @@ func TestTheAnswerOfACaseIsOneScreen(t *testing.T) {
 			}
 			if below := ask[bool](t, tb, `(() => {
 				const top = s => document.querySelector(s)?.getBoundingClientRect().top ?? 1e9;
-				return top('.dofirst') < Math.min(top('.charts'), top('.stk'), top('.largest'), top('.q')) && (!document.querySelector('.chain') || top('.chain') < top('.dofirst'));
+				return top('.dofirst') < Math.min(top('.lanes'), top('.stk'), top('.largest'), top('.q'));
 			})()`); !below {
-				t.Error("what to do does not stand directly below the chain on a phone")
+				t.Error("what to do does not stand above the drawing on a phone")
 			}
 		})
 	}
@@ -145,12 +145,12 @@ func TestAddressesOpenTheFoldThatTheyLeadTo(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a cell of the chain", func(t *testing.T) {
+	t.Run("the name of a lane", func(t *testing.T) {
 		tb.open(t, up.address())
 		if ask[bool](t, tb, seenAt("f-1")) {
 			t.Fatal("the findings are not folded")
 		}
-		tb.do(t, chromedp.Click(chromedp.CSS(".chain a")))
+		tb.do(t, chromedp.Click(chromedp.CSS(".lanes .wide-only a")))
 		if !ask[bool](t, tb, seenAt("f-1")) {
 			t.Error("its finding is folded")
 		}

@@ -18,7 +18,7 @@ func (s SparkData) alone() drawing     { return s.draw() }
 func (s SmallData) alone() drawing     { return s.draw(272, 104) }
 func (m MembersData) alone() drawing   { return m.draw(700) }
 func (l LifelinesData) alone() drawing { return l.draw(460) }
-func (l LivesData) alone() drawing     { return l.draw(380, 160) }
+func (l LanesData) alone() drawing     { return l.draw(lanesWide) }
 func (b BarsData) alone() drawing      { return b.draw(360) }
 func (s StatesData) alone() drawing    { return s.draw() }
 func (s SummaryData) alone() drawing   { return s.draw(440) }
@@ -32,7 +32,7 @@ func (s SparkData) name() string     { return s.ID }
 func (s SmallData) name() string     { return s.ID }
 func (m MembersData) name() string   { return m.ID }
 func (l LifelinesData) name() string { return l.ID }
-func (l LivesData) name() string     { return l.ID }
+func (l LanesData) name() string     { return l.ID }
 func (b BarsData) name() string      { return b.ID }
 func (s StatesData) name() string    { return s.ID }
 func (s SummaryData) name() string   { return s.ID }
@@ -46,7 +46,7 @@ func (SparkData) Drawn()     {}
 func (SmallData) Drawn()     {}
 func (MembersData) Drawn()   {}
 func (LifelinesData) Drawn() {}
-func (LivesData) Drawn()     {}
+func (LanesData) Drawn()     {}
 func (BarsData) Drawn()      {}
 func (StatesData) Drawn()    {}
 func (SummaryData) Drawn()   {}

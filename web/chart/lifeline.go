@@ -19,7 +19,7 @@ type LifelinesData struct {
 	ID, Title string
 	Labels    []string
 	Values    analysis.Counts
-	// At is as of LivesData.
+	// At are the places of the columns among all captures, where not each is a column.
 	At    []int `json:",omitempty"`
 	Lives []Life
 	// RecoveredAt is the column at which the cause went away, or -1.
@@ -123,6 +123,15 @@ func (l LifelinesData) draw(w float64) drawing {
 		}
 	}
 	return d
+}
+
+// placed is the place of column i of n, from 0 to 1, where each capture takes an equal step. at
+// are the places of the columns among all captures, nil if each is a column.
+func placed(i, n int, at []int) float64 {
+	if len(at) == n && at[n-1] > 0 {
+		return float64(at[i]) / float64(at[n-1])
+	}
+	return float64(i) / float64(n-1)
 }
 
 func clamp(i, n int) int { return min(max(i, 0), max(n-1, 0)) }

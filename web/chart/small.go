@@ -30,12 +30,6 @@ type SmallData struct {
 	Limit  int
 }
 
-// TotalData is a total on the first screen, in its own height.
-type TotalData struct {
-	SmallData
-	Height float64
-}
-
 // Top is the highest value, or the limit if its line is drawn.
 func (s SmallData) Top() int {
 	top := s.Values.Highest()

@@ -232,8 +232,12 @@ func (m *mark) markup(t tag, id string) tag {
 	case framed:
 		return m.boxed(t, id)
 	default:
+		end := "</text>"
+		if m.frame != nil {
+			t, end = append(append(t, "<a"...).text("href", m.frame.href), '>'), "</text></a>"
+		}
 		t = append(t, "<text"...).word("class", m.class).number("x", m.x).number("y", m.y).word("text-anchor", m.anchor)
-		return append(AppendText(m.pointedAt(append(t, '>')), m.text), "</text>"...)
+		return append(AppendText(m.pointedAt(append(t, '>')), m.text), end...)
 	}
 }
 

@@ -21,15 +21,10 @@ type Answer struct {
 	About string
 	// Proved is what the proof begins with, "58 of 58", and Proof the rest of it.
 	Proved, Proof string
-	Chain         []AnswerCell
-	// Metrics choose what the totals count; empty where there is one kind alone.
-	Metrics []AnswerMetric `json:",omitempty"`
-	// Totals are on true time, with a common scale.
-	Totals []AnswerTotal
-	// Lives are the members of the group that the answer is about, nil without identities.
-	Lives                 *chart.LivesData `json:",omitempty"`
-	LivesTitle, LivesNote string
-	Stack                 *document.Stack
+	// Lanes are the chain of what hangs on what, on one axis, with the totals below; nil for one
+	// capture.
+	Lanes *chart.LanesData `json:",omitempty"`
+	Stack *document.Stack
 	// Stacks are those of a deadlock, or of the goroutine that failed.
 	Stacks []document.Stack
 	// Known is what is known where there is no stack.
@@ -50,30 +45,6 @@ type Answer struct {
 // AnswerChip is a chip: Look is a verdict, Text its words here.
 type AnswerChip struct{ Look, Text string }
 
-// AnswerCell is a cell of the chain, with the anchor of its finding.
-type AnswerCell struct {
-	Role, Figure, Noun, Text, Anchor string
-	Cause                            bool
-	// Counted reports that Text is the course of its counts.
-	Counted bool `json:",omitempty"`
-}
-
-// AnswerTotal is the total of a process.
-type AnswerTotal struct {
-	Title string
-	Chart chart.SmallData
-	// Process names it as the table of figures does.
-	Process string `json:",omitempty"`
-
-	kind analysis.Kind
-}
-
-// AnswerMetric is a kind that the totals can show.
-type AnswerMetric struct {
-	Text, URL string
-	Chosen    bool
-}
-
 // AnswerFact is one of the four lines beside the stack.
 type AnswerFact struct {
 	Name string
@@ -91,7 +62,6 @@ type AnswerGroup struct {
 // The bounds of what the first screen shows.
 const (
 	answerFrames = 7
-	answerTotals = 2
 	answerGroups = 7
 	nearHours    = 24
 )
@@ -136,7 +106,8 @@ func (m *caseMaker) answer(c *Case) *Answer {
 			a.Waits = &c.Locks[0].Lines[0]
 		}
 	default:
-		m.answerTotals(a, nil, m.page)
+		x := m.laneAxis(m.page)
+		a.Lanes = m.drawing(&x, m.page)
 	}
 	if m.number <= 1 && d.Series == nil && d.Limit != "" {
 		if d.Since != "" {
@@ -153,7 +124,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 
 // bare reports an answer that nothing is drawn or listed for.
 func (a *Answer) bare() bool {
-	return len(a.Totals)+len(a.Groups)+len(a.Stacks)+len(a.Known) == 0 && a.Stack == nil
+	return len(a.Groups)+len(a.Stacks)+len(a.Known) == 0 && a.Stack == nil && (a.Lanes == nil || len(a.Lanes.Lanes)+len(a.Lanes.Totals) == 0)
 }
 
 // noLeak is the state of what follows its load.
@@ -176,62 +147,30 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 		return
 	}
 	f := &s.Findings[i]
-	anchors := m.anchors(c)
-	several := len(m.in.Report.Series) > 1
-	for k, l := range d.Chain {
-		if d.State == noLeak {
-			break
-		}
-		cell := AnswerCell{Figure: Visible(l.Figure), Noun: Visible(l.Noun), Text: Visible(l.Text), Anchor: anchors[placedRank{l.Series, l.Finding}], Counted: l.Course != nil}
-		of := named(&m.in.Report.Series[l.Series])
-		switch {
-		case k == 0 && d.Holder != "":
-			cell.Cause = true
-			switch {
-			case d.Cause != nil && d.Cause.Word == "certain":
-				cell.Role = "cause"
-			case d.Cause != nil && d.Cause.Word == "likely":
-				cell.Role = "likely cause"
-			default: // where it began
-				cell.Role, cell.Text = cell.Text, ""
-			}
-			if several {
-				cell.Role += ", " + of
-			}
-		case cell.Figure == "each":
-			cell.Figure, cell.Role = "", "each keeps"
-		default:
-			if k == 0 || d.Chain[k-1].Series != l.Series || !several {
-				cell.Role = of
-			}
-			if l.Course != nil {
-				cell.Text = l.Course.Arrows()
-			}
-		}
-		a.Chain = append(a.Chain, cell)
-	}
 	of := []int{*d.Series}
 	for _, l := range d.Chain {
 		if !slices.Contains(of, l.Series) {
 			of = append(of, l.Series)
 		}
 	}
-	m.answerTotals(a, f, of)
-	m.answerLives(a, s, *d.Series, f)
+	x := m.laneAxis(of)
+	if a.Lanes = m.drawing(&x, of); a.Lanes != nil && d.State != noLeak {
+		m.chained(c, a, d, &x)
+	}
 	var traces report.Traces
 	if t := traces.Of(f, m.labelOf); t != nil {
 		a.Stack = newStack(t.Short(answerFrames), nil)
 	} else {
 		m.withoutStack(a, s, f)
 	}
-	a.Facts = answerFacts(d, a.counted())
+	a.Facts = answerFacts(d, paced(d))
 }
 
-// counted is the noun that the rate counts: of the first cell with a course, empty without.
-func (a *Answer) counted() string {
-	for _, c := range a.Chain {
-		if c.Counted {
-			return c.Noun
+// paced is the noun that the rate counts: of the first link with a course, empty without.
+func paced(d *report.Diagnosis) string {
+	for _, l := range d.Chain {
+		if l.Course != nil {
+			return Visible(l.Noun)
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package view
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/report"
+	"leakdiff/web/chart"
 )
 
 // answeredCase is shortCase with a stack, a chain and members that are followed.
@@ -39,12 +41,12 @@ func answeredCase() CaseInput {
 }
 
 func TestWhereItBeganIsACauseOnlyIfSomethingSaysSo(t *testing.T) {
-	for word, want := range map[string]AnswerCell{
-		"certain": {Role: "cause, app", Text: "starts them"}, "likely": {Role: "likely cause, app", Text: "starts them"}, "open": {Role: "starts them, app"},
+	for word, want := range map[string]chart.LifeLane{
+		"certain": {Role: "cause, app", Notes: []string{"starts them"}}, "likely": {Role: "likely cause, app", Notes: []string{"starts them"}}, "open": {Role: "starts them, app"},
 	} {
 		in := answeredCase()
 		in.Report.Diagnosis.Cause.Word = word
-		if got := NewCase(in).Answer.Chain[0]; got.Role != want.Role || got.Text != want.Text || !got.Cause {
+		if got := NewCase(in).Answer.Lanes.Lanes[0]; got.Role != want.Role || !slices.Equal(got.Notes, want.Notes) || !got.Cause {
 			t.Errorf("%s: %+v, want %+v", word, got, want)
 		}
 	}
@@ -55,13 +57,12 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	if a == nil {
 		t.Fatal("there is none")
 	}
-	chain := []AnswerCell{
-		{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Text: "starts them", Anchor: "f-1", Cause: true},
-		{Figure: "24", Noun: "sessions", Text: "0 → 24", Anchor: "f-1", Counted: true},
-		{Role: "each keeps", Noun: "2 goroutines", Anchor: "f-1"},
-		{Role: "db", Figure: "9", Noun: "calls", Text: "0 → 9", Anchor: "f-3", Counted: true},
+	lanes := []chart.LifeLane{
+		{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Notes: []string{"starts them"}, URL: "#f-1", Cause: true, EndedAt: -1, GoneAt: -1},
+		{Figure: "24", Noun: "sessions", Notes: []string{"0 → 24", "each keeps 2 goroutines"}, URL: "#f-1", Runs: []chart.Run{{First: 1, Last: 2, N: 12}, {First: 2, Last: 2, N: 12}}, EndedAt: -1, GoneAt: -1},
+		{Role: "db", Figure: "9", Noun: "calls", Notes: []string{"0 → 9"}, URL: "#f-3", Values: numbers(0, 5, 9), EndedAt: -1, GoneAt: -1},
 	}
-	if d := cmp.Diff(chain, a.Chain); d != "" {
+	if d := cmp.Diff(lanes, a.Lanes.Lanes); d != "" {
 		t.Error(d)
 	}
 	facts := []AnswerFact{
@@ -71,7 +72,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	if d := cmp.Diff(facts, a.Facts); d != "" {
 		t.Error(d)
 	}
-	if a.Proved != "24 of 24" || a.Proof != "started since t0 are still there at t2." || a.Stack == nil || a.Lives == nil || len(a.Lives.Runs) != 2 || len(a.Totals) != 2 {
+	if a.Proved != "24 of 24" || a.Proof != "started since t0 are still there at t2." || a.Stack == nil {
 		t.Errorf("%+v", a)
 	}
 	if d := cmp.Diff([]AnswerChip{{"leaking", "leaking"}}, a.Chips); d != "" {
@@ -102,7 +103,7 @@ func TestWithoutALeakThereIsNoChainAndNothingToDo(t *testing.T) {
 	in.Report.Series[0].Findings[0].Verdict = analysis.Scaling
 	in.Report.Diagnosis.State = "no leak"
 	a := NewCase(in).Answer
-	if len(a.Chain) > 0 || a.Do != nil || a.Chips[0] != (AnswerChip{"stable", "no leak"}) || len(a.Facts) != 4 || len(a.Facts[3].Lines) != 1 {
+	if len(a.Lanes.Lanes) > 0 || a.Do != nil || a.Chips[0] != (AnswerChip{"stable", "no leak"}) || len(a.Facts) != 4 || len(a.Facts[3].Lines) != 1 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -124,7 +125,7 @@ func TestOneDumpShowsItsLargestGroups(t *testing.T) {
 	if len(a.Groups) != 2 || a.Groups[0].Count != "8" || a.Groups[0].Oldest != "≥ 8\u00a0min" || a.Groups[1].Oldest != "n/a" {
 		t.Errorf("groups: %+v", a.Groups)
 	}
-	if a.Do == nil || !strings.HasPrefix(a.Do.Command, "leakdiff collect ") || a.Proof != "One dump cannot say what grows." || len(a.Totals) > 0 {
+	if a.Do == nil || !strings.HasPrefix(a.Do.Command, "leakdiff collect ") || a.Proof != "One dump cannot say what grows." || a.Lanes != nil {
 		t.Errorf("%+v", a)
 	}
 }
@@ -177,12 +178,8 @@ func TestLifelinesAreThoseOfTheThing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := answeredCase()
-			in.Report.Diagnosis.Claims.N = test.n
-			drawn := 0
-			if lives := NewCase(in).Answer.Lives; lives != nil {
-				drawn = len(lives.Runs)
-			}
-			if drawn != test.lines {
+			in.Report.Diagnosis.Chain[1].Course = &report.Rise{Counts: []int{0, test.n}}
+			if drawn := len(NewCase(in).Answer.Lanes.Lanes[1].Runs); drawn != test.lines {
 				t.Errorf("%d lines, want %d", drawn, test.lines)
 			}
 		})
@@ -211,11 +208,12 @@ func TestTotalsAreDrawnOfCapturesThatAreNotJudged(t *testing.T) {
 	total := 77
 	between.ID, between.Label, between.Totals.Goroutines = "between", "b", &total
 	in.Report.Snapshots = append(in.Report.Snapshots, between)
-	drawn := NewCase(in).Answer.Totals[0].Chart
+	in.Report.Series, in.Report.Diagnosis.Chain = in.Report.Series[:1], nil
+	drawn := NewCase(in).Answer.Lanes
 	if about := NewCase(in).Answer.About; !strings.Contains(about, "4\u00a0dumps") || !strings.HasSuffix(about, "3 judged") {
 		t.Errorf("about is %q", about)
 	}
-	if len(drawn.Values) != len(app.Snapshots)+1 || drawn.Values[1] != analysis.Counted(total) || drawn.Labels[1] != "b" {
-		t.Errorf("drawn are %v at %q", drawn.Values, drawn.Labels)
+	if values := drawn.Totals[0].Values; len(values) != len(app.Snapshots)+1 || values[1] != analysis.Counted(total) || drawn.Labels[1] != "b" {
+		t.Errorf("drawn are %v at %q", values, drawn.Labels)
 	}
 }

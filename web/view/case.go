@@ -49,8 +49,6 @@ type CaseInput struct {
 	// Charts is what the reader asked for of the further charts: "1" for the first
 	// processes, else a series; empty for nothing.
 	Charts string
-	// Metric is the kind that the reader wants the totals of, empty for that of the answer.
-	Metric analysis.Kind
 	// Frozen drops every form and every link to a live page.
 	Frozen bool
 	// Fields are what people keep about the case, by name; Over names those whose

@@ -7,7 +7,6 @@ import (
 
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
-	"leakdiff/web/chart"
 )
 
 // Page is the page of a case: its answer on the first screen, everything else folded.
@@ -126,7 +125,7 @@ func (c *Case) inside(key string) document.Blocks {
 	return out
 }
 
-// head is the answer in a sentence with its proof, and the chain of what hangs on what.
+// head is the answer in a sentence with its proof.
 func (a *Answer) head(headline string) document.Blocks {
 	top := document.Paragraph{Look: "top"}
 	for i, chip := range a.Chips {
@@ -146,36 +145,7 @@ func (a *Answer) head(headline string) document.Blocks {
 		proof.Text = append(proof.Text, document.Plain(" "+a.Proof))
 		head.Add(proof)
 	}
-	if len(a.Chain) < 2 {
-		return document.Blocks{head}
-	}
-	chain := document.List{Look: "chain", Label: "The cause and what hangs on it", Ordered: true}
-	for i := range a.Chain {
-		chain.Items = append(chain.Items, a.Chain[i].item())
-	}
-	return document.Blocks{head, chain}
-}
-
-func (c *AnswerCell) item() document.Item {
-	role := document.Made(document.Role, document.Plain(c.Role))
-	out := document.Item{}
-	if c.Cause {
-		out.Look, role.Inside = "cause", document.Text{document.Marked(document.Icon, "◆"), document.Plain(" " + c.Role)}
-	}
-	what := document.Made("what", document.Made(document.Strong, document.Marked(document.Breakable, c.Noun)))
-	if c.Figure != "" {
-		what.Inside = append(document.Text{document.Marked("n", c.Figure), document.Plain(" ")}, what.Inside...)
-	}
-	text := document.Text{role, document.Plain(" "), what}
-	if c.Text != "" {
-		text = append(text, document.Plain(" "), document.Marked("sub", c.Text))
-	}
-	if c.Anchor != "" {
-		out.Add(document.Text{{URL: "#" + c.Anchor, Inside: text, Link: &document.Link{}}})
-	} else {
-		out.Add(document.Text{document.Made("cell", text...)})
-	}
-	return out
+	return document.Blocks{head}
 }
 
 // body returns what the answer rests on, beside what to do.
@@ -187,8 +157,8 @@ func (a *Answer) body() document.Blocks {
 	if len(a.Facts) > 0 {
 		main.Add(document.TextOnly{Blocks: document.Blocks{a.facts()}}) // a page has them beside the stack
 	}
-	if len(a.Totals) > 0 || a.Lives != nil {
-		main.Add(a.charts())
+	if a.Lanes != nil {
+		main.Add(a.lanes()...)
 	}
 	main.Add(a.groups()...)
 	main.Add(stackBlocks(a.Stack)...)
@@ -236,46 +206,21 @@ func (a *Answer) facts() document.Terms {
 	return out
 }
 
-// charts are the totals over time, and who came and stayed.
-func (a *Answer) charts() document.Group {
-	out := document.Group{ID: "totals", Look: "charts"}
-	if a.Lives == nil {
-		out.Look += " alone"
+// lanes are the drawing of the chain, which texts have as a list.
+func (a *Answer) lanes() document.Blocks {
+	figure := document.Group{ID: "totals", Look: "lanes", Blocks: document.Blocks{document.Drawing{Chart: *a.Lanes}}}
+	if len(a.Lanes.Lanes) < 2 {
+		return document.Blocks{figure}
 	}
-	if len(a.Metrics) > 0 {
-		list := document.List{Look: "metrics noprint", Label: "Total of"}
-		for i, m := range a.Metrics {
-			list.Items = append(list.Items, document.Item{Blocks: document.Blocks{document.Text{{
-				URL: m.URL, Text: m.Text, Link: &document.Link{Key: document.ID(strconv.Itoa(i + 1)), KeyLabel: "total of " + m.Text, Current: m.Chosen},
-			}}}})
+	chain := document.List{Label: "The cause and what hangs on it", Ordered: true}
+	for i := range a.Lanes.Lanes {
+		text := a.Lanes.Lanes[i].Figure + " " + a.Lanes.Lanes[i].Noun
+		if role := a.Lanes.Lanes[i].Role; role != "" {
+			text = role + ": " + text
 		}
-		out.Add(list)
+		chain.Items = append(chain.Items, document.Item{Blocks: document.Blocks{document.Words(strings.Join(append([]string{text}, a.Lanes.Lanes[i].Notes...), ", "))}})
 	}
-	height := 160.0
-	if len(a.Totals) > 1 {
-		height = 72 // two have the room of one
-	}
-	for i, t := range a.Totals {
-		figure := document.Group{Role: "figure", Process: t.Process}
-		if i > 0 {
-			figure.Look = "second"
-		}
-		if t.Title != "" {
-			figure.Add(document.Group{Role: "caption", Look: "cap", Blocks: document.Blocks{document.Words(t.Title)}})
-		}
-		figure.Add(document.Drawing{Chart: chart.TotalData{SmallData: t.Chart, Height: height}})
-		out.Add(figure)
-	}
-	if a.Lives != nil {
-		caption := document.Words(a.LivesTitle)
-		if a.LivesNote != "" {
-			caption = append(caption, document.Plain(" "), document.Marked("of", a.LivesNote))
-		}
-		out.Add(document.Group{Role: "figure", Look: "lives", Blocks: document.Blocks{
-			document.Group{Role: "caption", Look: "cap", Blocks: document.Blocks{caption}}, document.Drawing{Chart: *a.Lives},
-		}})
-	}
-	return out
+	return document.Blocks{figure, document.TextOnly{Blocks: document.Blocks{chain}}}
 }
 
 // groups are the largest groups of a dump.
