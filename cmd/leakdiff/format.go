@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/gate"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
@@ -50,6 +51,13 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 			redaction = redact.Sum(hide.Receipt())
 		}
 		if r.Format == "html" {
+			held, err := r.held(c, hide)
+			if err != nil {
+				return err
+			}
+			if held != nil {
+				v.Body.Blocks = append(document.Blocks{document.Group{Look: "waits", Blocks: gate.Document(held, r.accused()).Blocks}}, v.Body.Blocks...)
+			}
 			return writePage(ctx, w, v, redaction)
 		}
 		if err := r.writeGate(w, c, hide); err != nil {
@@ -91,16 +99,22 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 	return err
 }
 
+// held is what the report was held against, nil for nothing.
+func (r *reportCommand) held(c report.Case, hide *redact.Redactor) (*report.Gate, error) {
+	if c.Report.Gate == nil {
+		return nil, nil
+	}
+	out, err := redact.Copy(hide, *c.Report.Gate)
+	return &out, err
+}
+
 // writeGate prints what counts in front of the answer, if the report is held against anything.
 func (r *reportCommand) writeGate(w io.Writer, c report.Case, hide *redact.Redactor) error {
-	if c.Report.Gate == nil {
-		return nil
-	}
-	held, err := redact.Copy(hide, *c.Report.Gate)
-	if err != nil {
+	held, err := r.held(c, hide)
+	if held == nil || err != nil {
 		return err
 	}
-	d := gate.Document(&held, r.accused())
+	d := gate.Document(held, r.accused())
 	text := ""
 	switch r.Format {
 	case "md", "ticket":
@@ -108,7 +122,7 @@ func (r *reportCommand) writeGate(w io.Writer, c report.Case, hide *redact.Redac
 	case "jira", "ticket-jira":
 		text = d.Jira()
 	default:
-		text = gate.Text(&held, r.accused())
+		text = gate.Text(held, r.accused())
 	}
 	if text != "" {
 		_, err = io.WriteString(w, text+"\n")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -551,7 +552,7 @@ func TestAPipelineReadsTheReport(t *testing.T) {
 	}
 	want := []result{
 		{"leaking", "error", "updated", "store/cart.go", "%SRCROOT%"},
-		{"new", "warning", "new", "store/cart.go", "%SRCROOT%"},
+		{"new", "error", "new", "store/cart.go", "%SRCROOT%"},
 		{"over_budget", "error", "", "store/cart.go", "%SRCROOT%"},
 	}
 	if !slices.Equal(results, want) {
@@ -629,8 +630,15 @@ func TestAGateThatFailsSaysWhatFailedAndNotThatNoLeakWasSeen(t *testing.T) {
 		}
 	}
 	got := execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--format", "sarif", filepath.Join(dir, "now"))
-	if !strings.Contains(got.stdout, `"level": "warning"`) || strings.Contains(got.stdout, `"level": "note"`) {
+	if !strings.Contains(got.stdout, `"level": "error"`) || strings.Contains(got.stdout, `"level": "note"`) {
 		t.Errorf("the level of what fails:\n%s", got.stdout)
+	}
+	if got = execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--format", "html", filepath.Join(dir, "now")); !strings.Contains(got.stdout, "<p>Fails: goroutines in ") {
+		t.Errorf("a page does not say what fails:\n%s", got.stdout)
+	}
+	got = execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--format", "csv", filepath.Join(dir, "now"))
+	if row, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll(); err != nil || row[0][15] != "gate" || row[1][15] != "grew" {
+		t.Errorf("the column of a sheet: %v\n%s", err, got.stdout)
 	}
 	got = execute(t, nil, "report", "--baseline", filepath.Join(dir, "then"), "--fail-on", "leaking", "--format", "sarif", filepath.Join(dir, "now"))
 	if !strings.Contains(got.stdout, `"level": "note"`) || got.status != exitDone {

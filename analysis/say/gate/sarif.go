@@ -117,8 +117,8 @@ func SARIF(w io.Writer, r *report.Gate, version string, places Places, verdicts 
 		}
 		result := resultOf(r, &item, places)
 		result.RuleIndex = rule
-		if result.Level == "note" && item.Why == "" && item.Accuses(verdicts) {
-			result.Level = "warning"
+		if item.Why == "" && item.Accuses(verdicts) {
+			result.Level = "error"
 		}
 		run.Results = append(run.Results, result)
 	}

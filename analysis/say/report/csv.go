@@ -19,6 +19,9 @@ import (
 // snapshot: RFC 4180, UTF-8, the first row names the columns. Empty cells were not
 // captured.
 //
+// A report that is held against something has a column more, "gate": how a family counts, "set aside",
+// or nothing.
+//
 // Text that a spreadsheet would compute (it begins with = + - @, a tab or a carriage
 // return, also after spaces) gets an apostrophe in front. Figures are written as digits
 // with a hyphen for minus and get no apostrophe: a spreadsheet reads -3 as a number,
@@ -26,11 +29,17 @@ import (
 func CSV(w io.Writer, r Report) error {
 	labels, at := snapshotColumns(r)
 	head := []string{"process", "host", "kind", "family", "fingerprint", "verdict", "role", "unit", "rise", "survivors", "oldest_wait_minutes", "recovered_at", "created_by", "attributes", "lower_bounds"}
+	if r.Gate != nil {
+		head = append(head, "gate")
+	}
 	s := newSheet(w, append(head, labels...))
 	for _, series := range r.Series {
 		for _, f := range series.Families {
 			row := []any{series.Process, series.Host, string(f.Kind), f.Title, f.Fingerprint, string(f.Verdict), f.Role, f.Unit, f.Rise, f.Survivors, f.OldestWait,
 				r.label(f.RecoveredAt), f.CreatedBy, pairs(f.Attributes), r.lowerBounds(series, f.Kind)}
+			if r.Gate != nil {
+				row = append(row, r.Gate.word(&series, f.Fingerprint))
+			}
 			counts := make([]any, len(labels))
 			for i, id := range series.Snapshots {
 				if column, ok := at[id]; ok && i < len(f.Counts) {

@@ -77,6 +77,20 @@ func (i *GateItem) Accuses(verdicts []analysis.Verdict) bool {
 	return i.Rule == OverBudget || slices.Contains(verdicts, analysis.Verdict(i.Rule))
 }
 
+// word is how a family of a process counts: by the rule of its item, "set aside", or "".
+func (r *Gate) word(s *Series, fingerprint string) string {
+	has := func(i GateItem) bool {
+		return i.Process == s.Process && slices.Contains(i.Families, fingerprint) && (i.Host == nil || s.Host == nil || *i.Host == *s.Host)
+	}
+	if at := slices.IndexFunc(r.Items, has); at >= 0 {
+		return strings.ReplaceAll(r.Items[at].Rule, "_", " ")
+	}
+	if slices.ContainsFunc(r.SetAside, has) {
+		return "set aside"
+	}
+	return ""
+}
+
 // Reached reports whether an item accuses.
 func (r *Gate) Reached(verdicts []analysis.Verdict) bool {
 	return slices.ContainsFunc(r.Items, func(i GateItem) bool { return i.Accuses(verdicts) })
