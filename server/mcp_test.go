@@ -95,7 +95,7 @@ func TestAnAgentAsksAServer(t *testing.T) {
 		"family":       {map[string]any{"case": up.Case, "family": d.Finding.Families[0]}, `"file":"sync/mutex.go","function":"sync.(*Mutex).Lock","line":90`},
 		"object":       {map[string]any{"case": up.Case, "object": "o1", "series": 0}, `"holders":[{"n":60,"role":"created by","type":"github.com/google/cadvisor/manager.(*containerData).Start"}]`},
 		"compare":      {map[string]any{"case": up.Case, "a": "t2", "b": "t7"}, `"fingerprint":"` + d.Finding.Families[0] + `"`},
-		"next_capture": {map[string]any{"case": up.Case}, `"verdict_limits":["kubelet: `},
+		"next_capture": {map[string]any{"case": up.Case}, `"captures":[{"command":"leakdiff collect --pid `},
 	} {
 		if got := ask(name, c.in); !strings.Contains(got, c.want) {
 			t.Errorf("%s lacks %s: %s", name, c.want, got)

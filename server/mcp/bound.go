@@ -12,8 +12,8 @@ type left map[string]int
 
 // rest counts what an answer leaves out, and says how to ask for it.
 type rest struct {
-	Left left   `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
-	More string `json:"more,omitempty" jsonschema:"how to ask for the other rows"`
+	Left left   `json:"left,omitempty"` // how many entries of a list are left out, by its name
+	More string `json:"more,omitempty"` // how to ask for the other rows
 }
 
 // The bounds of the lists of the contract within one row of an answer.

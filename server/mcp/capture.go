@@ -10,10 +10,11 @@ import (
 )
 
 type captureOut struct {
-	Next *report.Action `json:"next" jsonschema:"as diagnosis.next of leakdiff.report/1; null where no verdict is open"`
+	Next *report.Action `json:"next"` // as diagnosis.next of leakdiff.report/1; null where no verdict is open
 	// Limits name what the verdicts cannot exclude.
-	Limits  []string  `json:"verdict_limits,omitempty" jsonschema:"what the captures cannot exclude, by process"`
-	Decides []decides `json:"decides,omitempty" jsonschema:"growths whose verdict a later capture decides, the soonest first"`
+	Limits   []string                `json:"verdict_limits,omitempty"` // what the captures cannot exclude, by process
+	Decides  []decides               `json:"decides,omitempty"`        // growths whose verdict a later capture decides, the soonest first
+	Captures []report.ProcessCapture `json:"captures"`                 // the command for each process
 	rest
 }
 
@@ -21,10 +22,10 @@ type captureOut struct {
 type decides struct {
 	Series      int              `json:"series"`
 	Process     string           `json:"process"`
-	Fingerprint string           `json:"fingerprint" jsonschema:"for the tool family"`
+	Fingerprint string           `json:"fingerprint"` // for the tool family
 	Title       string           `json:"title"`
 	Verdict     analysis.Verdict `json:"verdict"`
-	DecidesIn   float64          `json:"decides_in_hours" jsonschema:"after the last capture"`
+	DecidesIn   float64          `json:"decides_in_hours"` // after the last capture
 }
 
 // mostDeciding is how many growths and limits are listed.
@@ -52,5 +53,6 @@ func (t *tools) nextCapture(ctx context.Context, in caseIn) (captureOut, error) 
 	slices.SortStableFunc(all, func(a, b decides) int { return cmp.Compare(a.DecidesIn, b.DecidesIn) })
 	out.Decides = cut(out.Left, "decides", all, mostDeciding)
 	out.Limits = cut(out.Left, "verdict_limits", out.Limits, mostDeciding)
+	out.Captures = cut(out.Left, "captures", r.Captures(), mostDeciding)
 	return out, nil
 }

@@ -45,7 +45,7 @@ type readIn struct {
 }
 
 type readOut struct {
-	Case     string `json:"case" jsonschema:"id for the other tools"`
+	Case     string `json:"case"` // id for the other tools
 	Title    string `json:"title"`
 	Sentence string `json:"sentence"`
 	Verdict  string `json:"verdict"`
@@ -55,9 +55,9 @@ type readOut struct {
 // reading lists the processes and the worst problems of a case.
 type reading struct {
 	Processes []process `json:"processes"`
-	Problems  []any     `json:"problems,omitempty" jsonschema:"as problems[] of leakdiff.report/1, the worst"`
-	Left      left      `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
-	Forgotten []string  `json:"forgotten,omitempty" jsonschema:"ids of cases that made room for this one"`
+	Problems  []any     `json:"problems,omitempty"`  // as problems[] of leakdiff.report/1, the worst
+	Left      left      `json:"left,omitempty"`      // how many entries of a list are left out, by its name
+	Forgotten []string  `json:"forgotten,omitempty"` // ids of cases that made room for this one
 }
 
 // readingOf lists the first processes of a case; findings has a filter for the others.
@@ -93,18 +93,18 @@ func (t *tools) read(ctx context.Context, in readIn) (readOut, error) {
 
 // process is one series of a case: a program on a host over time.
 type process struct {
-	Series    int     `json:"series" jsonschema:"number for the other tools"`
+	Series    int     `json:"series"` // number for the other tools
 	Process   string  `json:"process"`
 	Host      *string `json:"host"`
 	PID       *int    `json:"pid,omitempty"`
-	Snapshots int     `json:"snapshots" jsonschema:"how many"`
+	Snapshots int     `json:"snapshots"` // how many
 	First     moment  `json:"first"`
 	Last      moment  `json:"last"`
 }
 
 // moment is a snapshot, in fields of the contract.
 type moment struct {
-	ID         string     `json:"id" jsonschema:"for compare"`
+	ID         string     `json:"id"` // for compare
 	Label      string     `json:"label"`
 	CapturedAt *time.Time `json:"captured_at"`
 }
@@ -145,11 +145,11 @@ type casePathsIn struct {
 
 // diagnosis is the answer of a case with the finding that it is about.
 type diagnosis struct {
-	Case      string   `json:"case" jsonschema:"id for the other tools"`
+	Case      string   `json:"case"` // id for the other tools
 	Title     string   `json:"title"`
 	URL       string   `json:"url,omitempty"`
-	Diagnosis any      `json:"diagnosis" jsonschema:"as diagnosis of leakdiff.report/1: sentence, verdict, state, proof, since, rate, limit, how certain, chain, next step, other findings; series is the number of its process"`
-	Finding   any      `json:"finding,omitempty" jsonschema:"the finding that it is about, as series[].findings[] of leakdiff.report/1, with its stack leaf first; families are for the tool family, object for the tool object"`
+	Diagnosis any      `json:"diagnosis"`         // as diagnosis of leakdiff.report/1: sentence, verdict, state, proof, since, rate, limit, how certain, chain, next step, other findings; series is the number of its process
+	Finding   any      `json:"finding,omitempty"` // the finding that it is about, as series[].findings[] of leakdiff.report/1, with its stack leaf first; families are for the tool family, object for the tool object
 	Advice    []string `json:"advice,omitempty"`
 	reading
 }

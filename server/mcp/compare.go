@@ -23,9 +23,9 @@ type compareOut struct {
 	A       moment `json:"a"`
 	B       moment `json:"b"`
 	// Comparison has the rows of families that changed, in the order of the page.
-	Comparison any `json:"comparison" jsonschema:"as leakdiff.diff/1, with the rows of families that changed; their fingerprints are for the tool family"`
-	Changed    int `json:"changed" jsonschema:"families that changed"`
-	Unchanged  int `json:"unchanged" jsonschema:"families that have as many members as before, which are not listed"`
+	Comparison any `json:"comparison"` // as leakdiff.diff/1, with the rows of families that changed; their fingerprints are for the tool family
+	Changed    int `json:"changed"`    // families that changed
+	Unchanged  int `json:"unchanged"`  // families that have as many members as before, which are not listed
 	rest
 }
 

@@ -20,7 +20,7 @@ type familyIn struct {
 type familyOut struct {
 	Series  int    `json:"series"`
 	Process string `json:"process"`
-	Family  any    `json:"family" jsonschema:"as series[].families[] of leakdiff.report/1, with the members of one snapshot (at), their most frequent stack, leaf first, and what it is of"`
+	Family  any    `json:"family"` // as series[].families[] of leakdiff.report/1, with the members of one snapshot (at), their most frequent stack, leaf first, and what it is of
 	rest
 }
 

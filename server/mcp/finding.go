@@ -27,12 +27,12 @@ type findingsOut struct {
 }
 
 type finding struct {
-	Series  int     `json:"series" jsonschema:"number of the process, for the other tools"`
+	Series  int     `json:"series"` // number of the process, for the other tools
 	Process string  `json:"process"`
 	Host    *string `json:"host"`
-	Mark    string  `json:"mark" jsonschema:"the verdict, or what kind of finding it is"`
-	Finding any     `json:"finding" jsonschema:"as series[].findings[] of leakdiff.report/1, without its evidence, which family and object have; the stack is leaf first; families are for the tool family, the one to examine first in front, object for the tool object"`
-	Left    left    `json:"left,omitempty" jsonschema:"how many entries of a list are left out, by its name"`
+	Mark    string  `json:"mark"`           // the verdict, or what kind of finding it is
+	Finding any     `json:"finding"`        // as series[].findings[] of leakdiff.report/1, without its evidence, which family and object have; the stack is leaf first; families are for the tool family, the one to examine first in front, object for the tool object
+	Left    left    `json:"left,omitempty"` // how many entries of a list are left out, by its name
 }
 
 func (t *tools) findings(ctx context.Context, in findingsIn) (findingsOut, error) {

@@ -18,7 +18,7 @@ type followIn struct {
 }
 
 type followOut struct {
-	Tracks any `json:"tracks" jsonschema:"one for each run of a process that has it, with its place in each capture"`
+	Tracks any `json:"tracks"` // one for each run of a process that has it, with its place in each capture
 	rest
 }
 

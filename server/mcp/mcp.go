@@ -30,12 +30,12 @@ type Query struct {
 
 // Listed is a case of a list.
 type Listed struct {
-	Case      string `json:"case" jsonschema:"id for the other tools"`
+	Case      string `json:"case"` // id for the other tools
 	Title     string `json:"title"`
 	Sentence  string `json:"sentence,omitempty"`
 	Verdict   string `json:"verdict,omitempty"`
 	Snapshots int    `json:"snapshots"`
-	Updated   string `json:"updated,omitempty" jsonschema:"RFC 3339"`
+	Updated   string `json:"updated,omitempty"` // RFC 3339
 	URL       string `json:"url,omitempty"`
 }
 
@@ -110,16 +110,18 @@ func New(cfg Config) *sdk.Server {
 	return s
 }
 
-// add adds a tool that reads. What it returns is made printable and cut.
+// add adds a tool that reads. What it returns is made printable and cut. Its schema is not sent: the
+// list of tools stands in the context of each conversation, and answers explain themselves.
 func add[In, Out any](s *sdk.Server, cfg *Config, name, description string, answer func(context.Context, In) (Out, error)) {
 	yes, no := true, false
 	sdk.AddTool(s, &sdk.Tool{
 		Name: name, Description: description + dataNote,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &yes},
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, out Out, err error) {
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, _ any, err error) {
 		defer cfg.recovered(&err)
-		if out, err = answer(ctx, in); err != nil {
-			return nil, out, errors.New(printable(err.Error()))
+		out, err := answer(ctx, in)
+		if err != nil {
+			return nil, nil, errors.New(printable(err.Error()))
 		}
 		tidy(&out)
 		return nil, out, nil

@@ -298,11 +298,17 @@ func TestEveryToolSaysThatNamesAreData(t *testing.T) {
 	if diff := cmp.Diff([]string{"compare", "diagnose", "family", "findings", "follow", "list_cases", "next_capture", "object"}, names); diff != "" {
 		t.Errorf("the tools of a server that reads no paths (-want +got):\n%s", diff)
 	}
+	if list, err := json.Marshal(tools); err != nil || len(list) > mostToolList {
+		t.Errorf("the list of tools has %d bytes, want at most %d: %v", len(list), mostToolList, err)
+	}
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "diagnose", Arguments: map[string]any{"paths": []string{"/etc/passwd"}}})
 	if err == nil && !result.IsError {
 		t.Errorf("a server that reads no paths takes one: %+v", result)
 	}
 }
+
+// mostToolList bounds the list of tools, which each conversation carries.
+const mostToolList = 8000
 
 // broken panics where it is asked for a report.
 type broken struct{ one }

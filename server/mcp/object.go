@@ -19,8 +19,8 @@ type objectIn struct {
 type objectOut struct {
 	Series int    `json:"series"`
 	Title  string `json:"title"`
-	Proof  string `json:"proof" jsonschema:"how the parts are known to belong together"`
-	Object any    `json:"object" jsonschema:"as series[].objects[] of leakdiff.report/1, with those of one snapshot (at), their goroutines, and the stacks of their roles, leaf first"`
+	Proof  string `json:"proof"`  // how the parts are known to belong together
+	Object any    `json:"object"` // as series[].objects[] of leakdiff.report/1, with those of one snapshot (at), their goroutines, and the stacks of their roles, leaf first
 	rest
 }
 

@@ -211,6 +211,30 @@ func (d *diagnosing) decisive(l answer) string {
 	return wording.Plural(int(took.Round(24*time.Hour).Hours()/24), "day decides", "days decide")
 }
 
+// ProcessCapture is the command that takes the next captures of a process.
+type ProcessCapture struct {
+	Series  int    `json:"series"`
+	Process string `json:"process"`
+	Command string `json:"command"`
+}
+
+// Captures are the commands for all processes: they take as long as the soonest of its open verdicts
+// needs.
+func (r *Report) Captures() []ProcessCapture {
+	d := r.diagnosing(nil)
+	var out []ProcessCapture
+	for i := range r.Series {
+		s, hours := &r.Series[i], 0.0
+		for k := range s.Families {
+			if open := s.Families[k].DecidesIn; open > 0 && (hours == 0 || open < hours) {
+				hours = open
+			}
+		}
+		out = append(out, ProcessCapture{i, d.processOf(i), d.collect(s, time.Duration(hours*float64(time.Hour)))})
+	}
+	return out
+}
+
 // collect is the command for five captures in a time, at least two minutes.
 func (d *diagnosing) collect(s *Series, took time.Duration) string {
 	every := max(30*time.Second, (took / 4).Round(time.Second))
