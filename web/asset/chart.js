@@ -52,6 +52,17 @@
     old.setAttribute('x1', place.x); old.setAttribute('x2', place.x);
   }
 
+  // band shades what lies between A and B.
+  function band(svg, a, b) {
+    var old = svg.querySelector('.c-range'), at = places(svg).filter(function (p) { return p.column === a || p.column === b; });
+    if (old) old.remove();
+    if (at.length < 2) return;
+    var rect = document.createElementNS(NS, 'rect');
+    rect.setAttribute('class', 'c-range');
+    rect.setAttribute('x', Math.min(at[0].x, at[1].x)); rect.setAttribute('width', Math.abs(at[1].x - at[0].x));
+    rect.setAttribute('y', 0); rect.setAttribute('height', svg.viewBox.baseVal.height);
+    svg.prepend(rect);
+  }
   function figure(row, i) {
     var n = row.values[i];
     if (n === null) return 'not captured';
@@ -111,13 +122,19 @@
   }
   function picked() {
     var a = chosen('a'), b = chosen('b');
-    charts().forEach(function (s) { mark(s, 'c-a', a); mark(s, 'c-b', b); });
+    charts().forEach(function (s) { mark(s, 'c-a', a); mark(s, 'c-b', b); band(s, a, b); });
     if (a < 0 || b < 0 || !form) return;
     var button = document.createElement('button');
     button.type = 'button'; button.className = 'btn';
     button.textContent = 'Compare ' + labels[Math.min(a, b)] + ' with ' + labels[Math.max(a, b)];
     button.addEventListener('click', compare);
-    bar.replaceChildren(button);
+    var from = Math.min(a, b), to = Math.max(a, b), said = document.createElement('span');
+    said.className = 'soft';
+    said.textContent = ' ' + groups.filter(function (g) { return g.rows.length && g.rows[0].values[from] !== null && g.rows[0].values[to] !== null; }).map(function (g) {
+      var by = g.rows[0].values[to] - g.rows[0].values[from];
+      return (g.name ? g.name + ' ' : '') + (by < 0 ? '\u2212' + -by : '+' + by) + ' ' + g.rows[0].name.toLowerCase();
+    }).slice(0, mostLines).join(', ');
+    bar.replaceChildren(button, said);
     if (!bar.parentNode) box.after(bar);
   }
   function compare() { if (form) form.requestSubmit ? form.requestSubmit() : form.submit(); }
@@ -132,7 +149,24 @@
     var svg = e.target.closest && e.target.closest('svg[data-x]'), p = svg && nearest(svg, e);
     if (p) { if (p.column !== at || tip.hidden) show(p.column, svg); } else if (at >= 0 && !box.contains(document.activeElement)) show(-1);
   });
+  // A drag chooses both ends at once.
+  var from = null, dragged = false;
+  document.addEventListener('pointerdown', function (e) {
+    var svg = e.target.closest && e.target.closest('svg[data-x]');
+    dragged = false;
+    from = svg && !e.target.closest('a') && e.button === 0 ? { svg: svg, p: nearest(svg, e) } : null;
+  });
+  document.addEventListener('pointerup', function (e) {
+    var to = from && from.p && nearest(from.svg, e), group = from && groupOf(from.svg);
+    if (to && to.column !== from.p.column) {
+      dragged = true; clicks = 2;
+      choose('a', Math.min(to.column, from.p.column), group); choose('b', Math.max(to.column, from.p.column), group);
+      live.textContent = labels[Math.min(to.column, from.p.column)] + ' to ' + labels[Math.max(to.column, from.p.column)] + bar.textContent;
+    }
+    from = null;
+  });
   document.addEventListener('click', function (e) {
+    if (dragged) { dragged = false; return; }
     var svg = e.target.closest && e.target.closest('svg[data-x]'), p = svg && !e.target.closest('a') && nearest(svg, e);
     if (p) { show(p.column, svg); click(p.column, e.shiftKey, groupOf(svg)); }
   });

@@ -72,6 +72,20 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 			t.Errorf("%d charts still show it", n)
 		}
 	})
+	step(t, "a drag chooses both ends and says what lies between", func(t *testing.T) {
+		ask[bool](t, tb, onChart("pointerdown", "0", "t6", false))
+		ask[bool](t, tb, onChart("pointerup", "0", "t3", false))
+		if got := ask[string](t, tb, chosen); got != "A = kubelet t3; B = kubelet t6" {
+			t.Errorf("chosen: %s", got)
+		}
+		// 166 and 243 goroutines of the kubelet, 225 and 324 of containerd.
+		if got := ask[string](t, tb, `document.querySelector('.compared').textContent`); got != "Compare t3 with t6 kubelet +77 goroutines, containerd +99 goroutines" {
+			t.Errorf("it says %q", got)
+		}
+		if n := ask[int](t, tb, `document.querySelectorAll('.lanes .wide-only .c-range').length`); n != 1 {
+			t.Errorf("%d bands", n)
+		}
+	})
 	step(t, "d compares", func(t *testing.T) {
 		tb.do(t, chromedp.Focus("#totals"))
 		tb.follow(t, chromedp.KeyEvent("d"))
