@@ -79,7 +79,12 @@ func Names(all []Chart) []string {
 // given style of drawings.
 func File(c Chart, style string) []byte {
 	d := c.alone()
-	d.columns = nil // a file has no script
+	d.columns = nil // a file has no script, and what names lead to is on the page
+	for i := range d.marks {
+		if d.marks[i].shape == text && d.marks[i].frame != nil {
+			d.marks[i].frame, d.linked = nil, false
+		}
+	}
 	body := withMargin(d.markup(nil), d)
 	// The title must be the first element, so the style follows it.
 	at := bytes.Index(body, []byte("</title>")) + len("</title>")

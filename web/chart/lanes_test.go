@@ -67,6 +67,12 @@ func TestTheNameOfALaneLeadsToWhatIsSaidOfIt(t *testing.T) {
 	}
 }
 
+func TestAFileOfLanesLeadsNowhere(t *testing.T) {
+	if svg := string(File(chain(), "")); strings.Contains(svg, "href") || !strings.Contains(svg, `role="img"`) {
+		t.Error(svg)
+	}
+}
+
 func TestLanesStayInTheirFrame(t *testing.T) {
 	many := LanesData{ID: "l", Lanes: []LifeLane{{Figure: "10 000", Noun: strings.Repeat("goroutines of example.org/with/a/long.(*name).ofAFunction ", 3), EndedAt: 199, GoneAt: -1}}}
 	for i := range 200 {
