@@ -132,6 +132,20 @@ func TestAnAgentAsksAServer(t *testing.T) {
 	}
 }
 
+func TestAnAgentFollowsNothingInACaseWithoutAProcess(t *testing.T) {
+	s := newSite(t)
+	up := s.put("words.txt", []byte("no dump at all\n"))
+	session := s.agent()
+	for _, in := range []map[string]any{{"case": up.Case, "member": "goroutine:42"}, {"case": up.Case, "member": "goroutine:42", "series": 0}} {
+		if got, refused := tool(t, session, "follow", in); !refused || strings.Contains(got, "internal") || strings.Contains(got, "went wrong") {
+			t.Errorf("%v answers %s", in, got)
+		}
+	}
+	if got, refused := tool(t, session, "next_capture", map[string]any{"case": up.Case}); refused || !strings.Contains(got, `"captures":[]`) {
+		t.Errorf("the next capture is %s", got)
+	}
+}
+
 func TestAnAgentReadsFrozenResultsWithTheirAudience(t *testing.T) {
 	g := guard(t, access.Policy{Mode: access.ByPassword, Passwords: passwordFile(t)})
 	session := g.agent(g.senders["the token read"]...)

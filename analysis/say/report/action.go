@@ -221,8 +221,7 @@ type ProcessCapture struct {
 // Captures are the commands for all processes: they take as long as the soonest of its open verdicts
 // needs.
 func (r *Report) Captures() []ProcessCapture {
-	d := r.diagnosing(nil)
-	var out []ProcessCapture
+	d, out := r.diagnosing(nil), []ProcessCapture{}
 	for i := range r.Series {
 		s, hours := &r.Series[i], 0.0
 		for k := range s.Families {
