@@ -12,15 +12,15 @@ import (
 //	sync.(*Mutex).lockSlow(0xc0000140c0)             sync.(*Mutex).lockSlow(0xc0000140b0)
 //	bank.move(0xc0000140b0, 0xc0000140c0, 0x1)       bank.move(0xc0000140c0, 0xc0000140b0, 0x1)
 //
-// An argument does not show that its lock is held. So nobody else of the dump may have been
-// given it, nobody may run in the function that was given it, and the ring must close: then it
-// is possible.
+// An argument does not show that its lock is held. So nobody else of the dump that may have got
+// as far may have been given it, nobody may run in the function that was given it, and the ring
+// must close: then it is possible.
 
 // given is a goroutine with an object among its arguments.
 type given struct {
-	id       int64
-	group    int
-	function string
+	id             int64
+	group, variant int
+	function       string
 }
 
 // rings adds the holders of locks that no method shows.
@@ -53,9 +53,17 @@ func (d *lockSearch) rings(queues []*queue, addresses map[uint64][]given) {
 func (d *lockSearch) given(passed map[string][]analysis.Object) map[uint64][]given {
 	out := map[uint64][]given{}
 	for g := range d.groups {
-		for _, o := range passed[d.groups[g].Family.Fingerprint] {
+		objects := passed[d.groups[g].Family.Fingerprint]
+		if len(objects) == 0 {
+			continue
+		}
+		variants := make(map[int64]int)
+		for m := range d.groups[g].Members.All() {
+			variants[m.Identity.ID] = m.Variant
+		}
+		for _, o := range objects {
 			for _, id := range o.Members {
-				out[o.Address] = append(out[o.Address], given{id, g, o.Func})
+				out[o.Address] = append(out[o.Address], given{id, g, variants[id], o.Func})
 			}
 		}
 	}
@@ -92,19 +100,29 @@ func (d *lockSearch) objectOf(q *queue, addresses map[uint64][]given) (object ui
 }
 
 // soleGiven is the only goroutine outside a queue that was given its object, if it waits for
-// another lock.
+// another lock. Of several in one function it is the one that waits on a later line than all others:
+// who waits for the first lock of a function holds none of it yet.
 func (d *lockSearch) soleGiven(q *queue, all []given) (found given, one bool) {
+	at := place{line: -1}
 	for _, g := range all {
 		next := d.queueOf(g)
-		switch {
-		case next == q || found.id == g.id:
-		case next == nil || found.id != 0:
+		if next == q || found.id == g.id {
+			continue
+		}
+		if next == nil {
 			return given{}, false
-		default:
-			found = g
+		}
+		here := placeOf(stackOf(&d.groups[g.group], g.variant))
+		switch {
+		case found.id != 0 && here.function != at.function:
+			return given{}, false
+		case here.line > at.line:
+			found, at, one = g, here, true
+		case here.line == at.line:
+			one = false
 		}
 	}
-	return found, found.id != 0
+	return found, one
 }
 
 func (d *lockSearch) queueOf(g given) *queue {

@@ -32,6 +32,17 @@ type lockSearch struct {
 	byID []bool
 }
 
+// place is where goroutines wait for a lock. The line is 0 where the dump prints none.
+type place struct {
+	function string
+	line     int
+}
+
+func placeOf(stack *analysis.Stack) place {
+	f := entryFrame(stack)
+	return place{f.Func, f.Line}
+}
+
 // waiter is one entry of an id in a queue.
 type waiter struct {
 	group int
@@ -42,8 +53,9 @@ type waiter struct {
 type queue struct {
 	lock uint64
 	ids  []int64 // sorted once all are known
-	// entries count the waiters by the function in which they wait.
+	// entries count the waiters by the function in which they wait. places are the lines.
 	entries []Entry
+	places  map[place]bool
 	count   int
 	least   int64
 	oldest  int
@@ -159,7 +171,7 @@ func (d *lockSearch) enter(g int, objects []analysis.Object) {
 		}
 		q := d.queues[o.Address]
 		if q == nil {
-			q = &queue{lock: o.Address}
+			q = &queue{lock: o.Address, places: make(map[place]bool)}
 			d.queues[o.Address], d.order = q, append(d.order, q)
 		}
 		q.count += o.Count
@@ -192,14 +204,24 @@ func (d *lockSearch) enter(g int, objects []analysis.Object) {
 	if cut || !whole {
 		d.unnamed[g] = true
 	}
+	places := make([]place, len(group.Variants))
+	for v := range group.Variants {
+		places[v] = placeOf(group.Variants[v].Stack)
+	}
+	add := func(q *queue, m *analysis.Member) {
+		q.oldest = max(q.oldest, m.Wait)
+		if len(places) > 0 {
+			q.places[places[max(0, min(m.Variant, len(places)-1))]] = true
+		}
+	}
 	for m := range group.Members.All() {
 		if cut && whole && len(entered) == 1 {
-			entered[0].oldest = max(entered[0].oldest, m.Wait)
+			add(entered[0], &m)
 			continue
 		}
 		for _, w := range d.waiters[m.Identity.ID] {
 			if slices.Contains(entered, w.queue) {
-				w.queue.oldest = max(w.queue.oldest, m.Wait)
+				add(w.queue, &m)
 			}
 		}
 	}
@@ -381,11 +403,16 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 		if m.variant >= 0 && m.variant != v {
 			continue
 		}
+		own := len(d.waiters[m.id]) > 0 && q.places[placeOf(variant.Stack)]
 		for _, frame := range variant.Stack.Frames {
 			if !slices.Contains(q.types, d.kind(frame.Func)) {
 				continue
 			}
 			receiver, known := printed[printedIn{frame.Func, m.id}]
+			if !known && own {
+				own = false
+				continue
+			}
 			if !known || q.receivers[receiver] || len(q.receivers) == 0 && near(receiver, q.lock) {
 				return EntryOf(variant.Stack), frame.Func, known && q.receivers[receiver]
 			}

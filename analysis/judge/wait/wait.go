@@ -87,14 +87,17 @@ const (
 const MostLocks = 100
 
 // EntryOf is the first frame outside sync.
-func EntryOf(stack *analysis.Stack) string {
+func EntryOf(stack *analysis.Stack) string { return entryFrame(stack).Func }
+
+// entryFrame is the frame of EntryOf, the zero frame without any.
+func entryFrame(stack *analysis.Stack) analysis.Frame {
 	for _, frame := range stack.Frames {
 		name := frame.Func
 		if !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/sync.") && !strings.HasPrefix(name, "runtime.") {
-			return name
+			return frame
 		}
 	}
-	return ""
+	return analysis.Frame{}
 }
 
 // ReceiverType is the import path and type of a method, "" for functions and
