@@ -69,6 +69,9 @@ type Holding struct {
 	// longer, Reentered that it is the only reader inside twice while a writer waits, Once that
 	// the lock is that of a sync.Once and it alone runs the function of one, Inside.
 	Recursive, Taken, Longest, Reentered, Once bool
+	// Behind reports that it waits for a WaitGroup, and all goroutines that it started wait for
+	// this lock.
+	Behind bool
 	// Passed reports that only the object among its arguments shows it, Same that the object of the
 	// waiters is printed with it.
 	Passed, Same bool
@@ -128,7 +131,7 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 	for _, l := range all {
 		n := Node{Waiters: l.Waiters, Oldest: l.Oldest, Entries: most(l.Entries), Crowd: len(l.Families) > 0, Nameless: len(l.Types) == 0}
 		for _, h := range l.Holders {
-			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1, Passed: h.Passed, Same: h.Same}
+			x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: h.For, Lock: -1, Behind: h.Behind, Passed: h.Passed, Same: h.Same}
 			if len(l.Holders) == 1 && len(l.Recursive) == 0 && !h.Passed && !idle(&h, byPrint[h.Fingerprint]) {
 				x.Certainty = Likely
 			}

@@ -135,9 +135,10 @@ func (d *lockSearch) recursive(q *queue) {
 			continue
 		}
 		h.Sole = q.found == 0 || n.once
-		// With no minutes printed, one reader inside twice before a waiting writer is enough if
-		// nobody else of the dump is inside: readers that come now wait behind that writer.
-		h.Reentered = readers && writer && len(found) == 1 && q.oldest <= 0 && !d.entered(q, n.id)
+		// One reader inside twice before a waiting writer is enough if it waits longest. With no
+		// minutes printed nobody else of the dump may be inside: readers that come now wait behind
+		// that writer.
+		h.Reentered = readers && writer && len(found) == 1 && (h.Longest || q.oldest <= 0 && !d.entered(q, n.id))
 		q.recursives = append(q.recursives, h)
 	}
 }

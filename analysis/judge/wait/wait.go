@@ -62,6 +62,9 @@ type Holder struct {
 	// the only reader inside twice while a writer waits and nobody else is inside, Once that it
 	// waits for a sync.Once and Func, which it alone runs, is the function of one.
 	Recursive, Taken, Longest, Sole, Reentered, Once bool
+	// Behind reports that it waits for a WaitGroup, and all goroutines that it started wait for
+	// the lock.
+	Behind bool
 	// Passed reports that only the object among its arguments shows it, Same that the object of the
 	// waiters is among its receivers and arguments.
 	Passed, Same bool

@@ -101,7 +101,7 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		out.Text = d.lookAtCalls(l)
 	case l.tied(s):
 		return s.untie(), false
-	case l.queue != nil && len(l.queue.recursive()) == 0:
+	case l.queue != nil && len(l.queue.stuck()) == 0:
 		out.Text = d.lookAtHolder(l)
 	case l.claims.Released:
 		n := l.claims.N - l.claims.Left

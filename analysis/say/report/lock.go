@@ -72,8 +72,10 @@ type LockHolder struct {
 	// Inside. Why is the reason for that.
 	Recursive bool   `json:"recursive,omitempty"`
 	Why       string `json:"why,omitempty"`
-	// once reports that the lock is that of a sync.Once whose function it runs, Inside.
-	once bool
+	// once reports that the lock is that of a sync.Once whose function it runs, Inside, behind
+	// that it waits for goroutines that wait for this lock. alone reports that its own stack shows
+	// it, however few wait.
+	once, behind, alone bool
 	// Children are goroutines that it may have started.
 	Children []LockSite `json:"children,omitempty"`
 	Text     string     `json:"text"`
@@ -134,8 +136,8 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	return out
 }
 
-// worth chooses the locks that matter: several wait, or one for a minute, or it is part of
-// a deadlock or of a chain behind one of these.
+// worth chooses the locks that matter: several wait, or one for a minute or for itself, or it is
+// part of a deadlock or of a chain behind one of these.
 func worth(g *wait.Graph) []bool {
 	listed := make([]bool, len(g.Locks))
 	var list func(int)
@@ -151,7 +153,9 @@ func worth(g *wait.Graph) []bool {
 		}
 	}
 	for k := range g.Locks {
-		if n := &g.Locks[k]; n.Waiters >= 2 || n.Oldest >= 1 {
+		n := &g.Locks[k]
+		once := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once })
+		if n.Waiters >= 2 || n.Oldest >= 1 || once {
 			list(k)
 		}
 	}
@@ -168,9 +172,9 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
 	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, once: h.Once}
-		if h.Recursive {
-			x.Why = recursiveWhy(&h)
+		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, once: h.Once, behind: h.Behind, alone: h.Reentered || h.Once || h.Behind}
+		if h.Recursive || h.Behind {
+			x.Why = stuckWhy(&h)
 		}
 		if h.Lock >= 0 {
 			x.Lock = ids[h.Lock]

@@ -102,7 +102,7 @@ func (s *Series) deadlocks() []string {
 		return nil
 	}
 	if len(s.Locks.Cycles) == 0 {
-		if x := s.recursiveLock(); x != nil {
+		if x := s.stuckLock(); x != nil {
 			return s.recursion(x, s.place("in"), "")
 		}
 		return nil
@@ -161,7 +161,7 @@ func (s *Series) untie() *Action {
 		return nil
 	}
 	if len(s.Locks.Cycles) == 0 {
-		return s.recursiveLock().unlock()
+		return s.stuckLock().unlock()
 	}
 	var places []string
 	for _, h := range s.Locks.holders(&s.Locks.Cycles[0]) {
@@ -187,7 +187,7 @@ func (d *diagnosing) waiting(l answer) []string {
 	if d.placed {
 		in = ""
 	}
-	if len(l.queue.recursive()) > 0 {
+	if len(l.queue.stuck()) > 0 {
 		return s.recursion(l.queue, in, until)
 	}
 	if l.tied(s) {

@@ -8,44 +8,51 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// recursive are the holders of a lock that wait for it themselves, if they are likely to hold
-// it.
-func (l *Lock) recursive() []LockHolder {
+// stuck are the holders of a lock that wait for it themselves, or for those who wait for it, if
+// they are likely to hold it.
+func (l *Lock) stuck() []LockHolder {
 	n := 0
-	for n < len(l.Holders) && l.Holders[n].Recursive && l.Holders[n].Certainty != wait.Possible {
+	for n < len(l.Holders) && (l.Holders[n].Recursive || l.Holders[n].behind) && l.Holders[n].Certainty != wait.Possible {
 		n++
 	}
 	return l.Holders[:n]
 }
 
-// recursiveLock is the lock with most waiters of the last snapshot that a waiter holds itself,
-// nil without one.
-func (s *Series) recursiveLock() *Lock {
+// stuckLock is the lock with most waiters of the last snapshot whose holder is stuck, nil without
+// one.
+func (s *Series) stuckLock() *Lock {
 	if s.Locks == nil {
 		return nil
 	}
 	for i := range s.Locks.List {
-		if x := &s.Locks.List[i]; x.Waiters >= leastQueue && len(x.recursive()) > 0 {
+		x := &s.Locks.List[i]
+		if stuck := x.stuck(); len(stuck) > 0 && (x.Waiters >= leastQueue || stuck[0].alone) {
 			return x
 		}
 	}
 	return nil
 }
 
-// recursion words a lock that a waiter holds itself, the fullest wording first. until is
-// empty while they still wait.
+// recursion words a lock whose holder is stuck, the fullest wording first. until is empty while
+// they still wait.
 //
 //	110 goroutines wait for one lock in app.(*Store): goroutine 17 likely holds it and waits for it itself, in (*Store).Get called from (*Store).List
 func (s *Series) recursion(l *Lock, in, until string) []string {
-	holders := l.recursive()
+	holders := l.stuck()
 	n := l.Waiters - len(holders)
+	if holders[0].behind {
+		n = l.Waiters
+	}
 	waits, wait, holds := "waits", "wait", "holds"
 	if until != "" {
 		waits, wait, holds = "waited", "waited", "held"
 	}
 	h := &holders[0]
 	who := fmt.Sprintf("goroutine %d likely %s it and %s for it itself", h.ID, holds, waits)
-	if len(holders) > 1 {
+	switch {
+	case h.behind:
+		who = fmt.Sprintf("goroutine %d likely %s it and %s for %s", h.ID, holds, waits, wording.Fit(n, "that goroutine", "them"))
+	case len(holders) > 1:
 		who = fmt.Sprintf("%d goroutines likely %s it and %s for it themselves", len(holders), wording.Fit(2, holds, strings.TrimSuffix(holds, "s")), wait)
 	}
 	if h.once {
@@ -55,24 +62,34 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 		}
 		head := fmt.Sprintf("%s%s %s for one sync.Once in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), shortRole(h.At), until)
 		who := fmt.Sprintf("goroutine %d likely %s its function", h.ID, runs)
+		if n == 0 {
+			head = fmt.Sprintf("goroutine %d%s %s for a sync.Once in %s%s: ", h.ID, in, waits, shortRole(h.At), until)
+			who = fmt.Sprintf("it likely %s its function", runs)
+		}
 		return []string{head + who + ", which " + calls + " Do of it again", head + who}
 	}
 	itself := fmt.Sprintf(", in %s called from %s", methodOf(h.At), methodOf(h.Inside))
-	head := fmt.Sprintf("%s%s %s for one lock in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), receiverOf(h.At), until)
+	head := fmt.Sprintf("%s%s %s for one lock in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), receiverOf(h.Inside), until)
 	return []string{head + who + itself, head + who}
 }
 
-// unlock says what ends a recursive lock.
+// unlock says what frees a lock whose holder is stuck.
 func (l *Lock) unlock() *Action {
 	h := &l.Holders[0]
+	if h.behind {
+		return &Action{Text: fmt.Sprintf("Unlock in %s before the Wait in %s: the goroutines that it waits for need the lock.", methodOf(h.Inside), methodOf(h.At))}
+	}
 	if h.once {
 		return &Action{Text: fmt.Sprintf("The function given to Do of the sync.Once in %s calls Do of the same Once again, by way of %s: take that call out of it, or hand the value on as an argument.", methodOf(h.At), methodOf(h.Inside))}
 	}
 	return &Action{Text: fmt.Sprintf("Do not lock again: split %s into a part that expects the lock held, and call that part in %s, or unlock before the call.", methodOf(h.At), methodOf(h.Inside))}
 }
 
-// recursiveWhy is the reason why a waiter is taken for the holder.
-func recursiveWhy(h *wait.Holding) string {
+// stuckWhy is the reason why the holder of a lock is taken to be stuck.
+func stuckWhy(h *wait.Holding) string {
+	if h.Behind {
+		return "all that it started wait for this lock"
+	}
 	if h.Once {
 		return "it waits for a sync.Once within the function of one, and nobody else runs that of any"
 	}

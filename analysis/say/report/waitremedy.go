@@ -39,7 +39,7 @@ const (
 // the program.
 func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	s, f := &d.r.Series[l.series], l.finding
-	if l.queue != nil && len(l.queue.recursive()) > 0 {
+	if l.queue != nil && len(l.queue.stuck()) > 0 {
 		return l.queue.unlock().Text, true
 	}
 	if f.Key.scattered() {
