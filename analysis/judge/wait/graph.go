@@ -168,9 +168,10 @@ func recursive(l *Lock) (out []Holding) {
 }
 
 // idle reports a candidate whose outermost function is the method that makes it one, and that
-// waits there for the next message or connection: loops do that for ever, and hold nothing.
+// waits there for the next message or connection: loops do that for ever, and hold nothing. One that
+// has got beyond the line on which the others wait is none.
 func idle(h *Holder, g *analysis.Group) bool {
-	if h.For != ForChannel && h.For != ForTimer && h.For != ForIO || strings.HasPrefix(h.State, "chan send") || g == nil || len(g.Variants) == 0 || g.Variants[0].Stack == nil {
+	if h.Beyond || h.For != ForChannel && h.For != ForTimer && h.For != ForIO || strings.HasPrefix(h.State, "chan send") || g == nil || len(g.Variants) == 0 || g.Variants[0].Stack == nil {
 		return false
 	}
 	frames := g.Variants[0].Stack.Frames

@@ -391,7 +391,7 @@ func (d *lockSearch) searchFor(q *queue, g int, members []candidate, printed map
 			q.holders = nil
 			return
 		}
-		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant)), Same: same})
+		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait, For: reason(m.state, stackOf(group, m.variant)), Same: same, Beyond: q.beyond(stackOf(group, m.variant))})
 	}
 }
 
@@ -419,6 +419,18 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 		}
 	}
 	return "", "", false
+}
+
+// beyond reports whether a stack is in a function in which waiters of a queue wait, on a later line.
+func (q *queue) beyond(stack *analysis.Stack) bool {
+	return stack != nil && slices.ContainsFunc(stack.Frames, func(f analysis.Frame) bool {
+		for at := range q.places {
+			if at.function == f.Func && at.line > 0 && f.Line > at.line {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // shown marks the candidates that were given the object of a queue.

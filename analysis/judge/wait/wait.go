@@ -66,8 +66,9 @@ type Holder struct {
 	// the lock.
 	Behind bool
 	// Passed reports that only the object among its arguments shows it, Same that the object of the
-	// waiters is among its receivers and arguments.
-	Passed, Same bool
+	// waiters is among its receivers and arguments. Beyond reports that it is in a function in which
+	// they wait, on a later line.
+	Passed, Same, Beyond bool
 }
 
 // Offspring counts the members of one family that a holder may have started.

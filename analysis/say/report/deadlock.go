@@ -5,6 +5,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
+	"leakdiff/analysis/read/family"
 )
 
 // The deadlocks of which stacks are kept, and the stacks of one.
@@ -29,6 +30,27 @@ func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []
 		}
 	}
 	return out
+}
+
+// nameHolders names the holders of locks that are in the standard library by their first own frame.
+func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) {
+	if g.Kind != analysis.KindGoroutine {
+		return
+	}
+	own := j.OwnCode()
+	for k := range g.Locks {
+		for i := range g.Locks[k].Holders {
+			h := &g.Locks[k].Holders[i]
+			if !family.OfStandardLibrary(h.At) {
+				continue
+			}
+			if stack := holderStack(s, g.Kind, h); stack != nil {
+				if at := slices.Index(own.Mark(stack).Frames, true); at >= 0 {
+					h.At = stack.Frames[at].Func
+				}
+			}
+		}
+	}
 }
 
 // holderStack is the stack of the member with the id of a holder. Dumps without ids of threads

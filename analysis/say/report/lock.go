@@ -59,7 +59,8 @@ type LockHolder struct {
 	Certainty wait.Certainty `json:"certainty"`
 	ID        int64          `json:"id,omitempty"`
 	Name      string         `json:"name,omitempty"`
-	// At is where it is, Inside the method of the object that the waiters want to enter.
+	// At is its first own frame, or the first one outside sync, Inside the method of the object
+	// that the waiters want to enter.
 	At     string `json:"at,omitempty"`
 	Inside string `json:"inside,omitempty"`
 	State  string `json:"state,omitempty"`
@@ -105,6 +106,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	if g == nil {
 		return nil
 	}
+	j.nameHolders(j.Snapshots[i], g)
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
 	out := &Locks{Snapshot: j.Snapshots[i].ID, Label: j.Snapshots[i].Label, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters, Unknown: g.Unknown}
@@ -173,8 +175,8 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 	}
 	for _, h := range n.Holders {
 		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, once: h.Once, behind: h.Behind, alone: h.Reentered || h.Once || h.Behind}
-		if h.Recursive || h.Behind {
-			x.Why = stuckWhy(&h)
+		if h.Recursive {
+			x.Why = recursiveWhy(&h)
 		}
 		if h.Lock >= 0 {
 			x.Lock = ids[h.Lock]
@@ -291,7 +293,11 @@ func (h *LockHolder) awaited() string {
 		if len(children) == 0 {
 			return waits + " for a WaitGroup"
 		}
-		return waits + " for goroutines that it may have started: " + wording.List(children, 2)
+		text := waits + " for goroutines that it may have started: " + wording.List(children, 2)
+		if h.behind {
+			text += ", and all of them wait for this lock"
+		}
+		return text
 	case wait.ForCondition:
 		return waits + " for a condition"
 	case wait.ForChannel:

@@ -81,8 +81,8 @@ func (d *diagnosing) queued(s *Series) string {
 	if x.Holders[0].Certainty == Proven {
 		holder = "its holder"
 	}
-	if on := holderWaits(d.nouns, &x.Holders[0]); on != "" {
-		return text + "; " + holder + " waits for " + on
+	if on := holderWaitsOn(d.nouns, &x.Holders[0]); on != "" {
+		return text + "; " + holder + " waits " + on + x.Holders[0].waitsIn()
 	}
 	return text + "; " + holder + " is in " + shortRole(x.Holders[0].At)
 }
@@ -209,8 +209,9 @@ func (d *diagnosing) waiting(l answer) []string {
 	if h.Certainty == Proven {
 		holder = "its holder"
 	}
-	if on := holderWaits(d.nouns, h); on != "" {
-		return []string{text + "; " + holder + " " + holds + " for " + on, text}
+	if on := holderWaitsOn(d.nouns, h); on != "" {
+		text := text + "; " + holder + " " + holds + " " + on
+		return []string{text + h.waitsIn(), text}
 	}
 	return []string{text + "; " + holder + " is in " + shortRole(h.At), text}
 }
@@ -232,8 +233,8 @@ func (d *diagnosing) lookAtHolder(l answer) string {
 	if h.Certainty != Proven {
 		text = strings.Replace(text, "it holds", "it "+string(h.Certainty)+" holds", 1)
 	}
-	if on := holderWaits(d.nouns, h); on != "" {
-		text += " and waits for " + on
+	if on := holderWaitsOn(d.nouns, h); on != "" {
+		text += " and waits " + on
 	}
 	return text + "."
 }
@@ -286,6 +287,25 @@ func holderWaits(nouns noun.List, h *LockHolder) string {
 		return "a system call"
 	}
 	return ""
+}
+
+// holderWaitsOn is "for a descriptor" or "at a channel", "" if what a holder waits for is not known.
+func holderWaitsOn(nouns noun.List, h *LockHolder) string {
+	if h.WaitsFor == wait.ForChannel && !h.Recursive {
+		return "at a channel"
+	}
+	if on := holderWaits(nouns, h); on != "" {
+		return "for " + on
+	}
+	return ""
+}
+
+// waitsIn is " in pool.(*Pool).fetch" where a holder waits for no lock and for none that it started.
+func (h *LockHolder) waitsIn() string {
+	if h.At == "" || !slices.Contains([]wait.Reason{wait.ForIO, wait.ForSyscall, wait.ForChannel}, h.WaitsFor) {
+		return ""
+	}
+	return " in " + shortRole(h.At)
 }
 
 // queueLinks are the cells of a queue: what the holder waits for, the holder, those that wait.

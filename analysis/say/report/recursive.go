@@ -63,7 +63,7 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 		head := fmt.Sprintf("%s%s %s for one sync.Once in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), shortRole(h.At), until)
 		who := fmt.Sprintf("goroutine %d likely %s its function", h.ID, runs)
 		if n == 0 {
-			head = fmt.Sprintf("goroutine %d%s %s for a sync.Once in %s%s: ", h.ID, in, waits, shortRole(h.At), until)
+			head = fmt.Sprintf("Goroutine %d%s %s for a sync.Once in %s%s: ", h.ID, in, waits, shortRole(h.At), until)
 			who = fmt.Sprintf("it likely %s its function", runs)
 		}
 		return []string{head + who + ", which " + calls + " Do of it again", head + who}
@@ -85,11 +85,8 @@ func (l *Lock) unlock() *Action {
 	return &Action{Text: fmt.Sprintf("Do not lock again: split %s into a part that expects the lock held, and call that part in %s, or unlock before the call.", methodOf(h.At), methodOf(h.Inside))}
 }
 
-// stuckWhy is the reason why the holder of a lock is taken to be stuck.
-func stuckWhy(h *wait.Holding) string {
-	if h.Behind {
-		return "all that it started wait for this lock"
-	}
+// recursiveWhy is the reason why a waiter is taken for the holder.
+func recursiveWhy(h *wait.Holding) string {
 	if h.Once {
 		return "it waits for a sync.Once within the function of one, and nobody else runs that of any"
 	}
