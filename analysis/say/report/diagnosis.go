@@ -189,6 +189,10 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	if l.queue != nil {
 		out = append(out, d.queueLinks(l)...)
+	} else if a := l.finding.ahead; a != nil {
+		link := a.link()
+		link.Series, link.Finding = l.series, l.finding.Rank
+		out = append(out, link)
 	} else if f, stopped := d.stoppedBefore(l); f != nil {
 		out = append(out, Link{Figure: wording.Number(int64(f.Counts.Last())), Noun: stopped.noun(f.Counts.Last()), Text: "stand since " + d.label(s, *f.Life.StandsSince), Series: l.series, Finding: l.finding.Rank})
 	} else if holder := d.holder(l); holder != "" {

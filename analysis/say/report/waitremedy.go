@@ -48,6 +48,9 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 		}
 		return "", false
 	}
+	if f.ahead != nil {
+		return f.ahead.remedy(), true
+	}
 	if text := s.byState(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
 		return text, true // another process serves what this one opens: the wait there is not the cause
 	}
@@ -114,23 +117,13 @@ func (d *diagnosing) wakes(l answer) bool {
 	return float64(2*(waited+1)) <= to.Sub(*from).Minutes()
 }
 
-// byState is what ends the wait of most members of a finding, "" where the dump shows no state
-// or no line of the reader's own. wakes reports that they wait again and again.
+// byState is what ends the wait of most members of the stack of a finding, "" where the dump shows
+// no state or no line of the reader's own. wakes reports that they wait again and again.
 func (s *Series) byState(f *Finding, wakes bool) string {
-	counts, all, state := map[string]int{}, 0, ""
-	for _, print := range f.Families {
-		x := s.family(print)
-		if x == nil {
-			continue
-		}
-		for raw, n := range x.States {
-			counts[family.BareState(raw)] += n
-			all += n
-		}
-	}
-	for word, n := range counts {
-		if 2*n > all {
-			state = word
+	state := ""
+	if f.StackOf != nil {
+		if x := s.family(f.StackOf.Family); x != nil {
+			state = stateOfMost(x.States)
 		}
 	}
 	if state == "semacquire" {
@@ -140,6 +133,21 @@ func (s *Series) byState(f *Finding, wakes bool) string {
 		return waited(awake, f.Stack)
 	}
 	return waited(remedies[state], f.Stack)
+}
+
+// stateOfMost is the state, without flags, of more than half of the members, "" without one.
+func stateOfMost(states map[string]int) string {
+	counts, all := map[string]int{}, 0
+	for raw, n := range states {
+		counts[family.BareState(raw)] += n
+		all += n
+	}
+	for word, n := range counts {
+		if 2*n > all {
+			return word
+		}
+	}
+	return ""
 }
 
 // ends is what ends a wait in a state, "" where the stack shows no line of the reader's own.
