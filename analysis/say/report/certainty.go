@@ -174,7 +174,7 @@ func (d *diagnosing) holder(l answer) string {
 		h := &l.queue.Holders[0]
 		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
 	}
-	if a := l.finding.ahead; a != nil {
+	if a := l.finding.Ahead; a != nil {
 		return shortRole(a.At)
 	}
 	if f, x := d.stoppedBefore(l); f != nil {
@@ -233,8 +233,8 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if p := l.claims.Opener; p != nil {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
-	if a := l.finding.ahead; a != nil {
-		return &Certainty{likely, fmt.Sprintf("%s further on in %s", wording.Plural(a.Count, "goroutine stays", "goroutines stay"), shortRole(a.Func))}
+	if a := l.finding.Ahead; a != nil {
+		return &Certainty{likely, fmt.Sprintf("%s further on in %s", wording.Plural(a.Count, "goroutine stays", "goroutines stay"), shortRole(a.Function))}
 	}
 	out := d.origin(l)
 	if f, x := d.stoppedBefore(l); f != nil {

@@ -189,7 +189,7 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	if l.queue != nil {
 		out = append(out, d.queueLinks(l)...)
-	} else if a := l.finding.ahead; a != nil {
+	} else if a := l.finding.Ahead; a != nil {
 		link := a.link()
 		link.Series, link.Finding = l.series, l.finding.Rank
 		out = append(out, link)

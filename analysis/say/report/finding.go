@@ -104,7 +104,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 // report is joined, see entitle.
 func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
-	f := Finding{Kind: kinds[p.Section], Verdict: j.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	f := Finding{Kind: kinds[p.Section], Verdict: j.weighedVerdict(p), Unit: p.Unit, Families: j.endedFirst(lead(p.Families, byPrint), byPrint)}
 	first := byPrint[f.Families[0]]
 	f.Next = j.next(first)
 	var members []*Family
@@ -209,6 +209,35 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 	}
 	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
 	return out
+}
+
+// endedFirst moves, of families on both ends of connections of a process to itself, the one that has
+// a general remedy before one that has none.
+func (j *JudgedSeries) endedFirst(prints []string, byPrint map[string]*Family) []string {
+	if !bothEnds(prints, byPrint) {
+		return prints
+	}
+	nouns, _ := NounsOf(j.catalogue)
+	remedied := func(print string) bool {
+		f := byPrint[print]
+		n := nounOf(nouns, f, f.Title)
+		return f.Kind == byPrint[prints[0]].Kind && n != nil && n.Remedy != ""
+	}
+	at := slices.IndexFunc(prints, remedied)
+	if n := nounOf(nouns, byPrint[prints[0]], ""); at < 0 || n == nil {
+		return prints
+	}
+	return slices.Concat(prints[at:at+1], prints[:at], prints[at+1:])
+}
+
+// bothEnds reports families of connections that show both ends of them.
+func bothEnds(prints []string, byPrint map[string]*Family) bool {
+	return slices.ContainsFunc(prints, func(client string) bool {
+		address := byPrint[client].Attributes["remote"]
+		return address != "" && byPrint[client].Attributes["role"] == "client" && slices.ContainsFunc(prints, func(server string) bool {
+			return byPrint[server].Attributes["role"] == "server" && byPrint[server].Attributes["local"] == address
+		})
+	})
 }
 
 // ofFirst begins the evidence that is about the first of several families alone.

@@ -73,10 +73,12 @@ type LockHolder struct {
 	// Inside. Why is the reason for that.
 	Recursive bool   `json:"recursive,omitempty"`
 	Why       string `json:"why,omitempty"`
-	// once reports that the lock is that of a sync.Once whose function it runs, Inside, behind
-	// that it waits for goroutines that wait for this lock. alone reports that its own stack shows
-	// it, however few wait.
-	once, behind, alone bool
+	// Once reports that the lock is that of a sync.Once whose function it runs, Inside.
+	Once bool `json:"once,omitempty"`
+	// Reentered reports that it waits for a second read lock behind a writer, Behind that it waits
+	// for a WaitGroup, and all goroutines that it started wait for this lock.
+	Reentered bool `json:"reentered,omitempty"`
+	Behind    bool `json:"behind,omitempty"`
 	// Children are goroutines that it may have started.
 	Children []LockSite `json:"children,omitempty"`
 	Text     string     `json:"text"`
@@ -174,7 +176,7 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
 	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, once: h.Once, behind: h.Behind, alone: h.Reentered || h.Once || h.Behind}
+		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, Once: h.Once, Reentered: h.Reentered, Behind: h.Behind}
 		if h.Recursive {
 			x.Why = recursiveWhy(&h)
 		}
@@ -294,7 +296,7 @@ func (h *LockHolder) awaited() string {
 			return waits + " for a WaitGroup"
 		}
 		text := waits + " for goroutines that it may have started: " + wording.List(children, 2)
-		if h.behind {
+		if h.Behind {
 			text += ", and all of them wait for this lock"
 		}
 		return text

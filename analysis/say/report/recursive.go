@@ -12,7 +12,7 @@ import (
 // they are likely to hold it.
 func (l *Lock) stuck() []LockHolder {
 	n := 0
-	for n < len(l.Holders) && (l.Holders[n].Recursive || l.Holders[n].behind) && l.Holders[n].Certainty != wait.Possible {
+	for n < len(l.Holders) && (l.Holders[n].Recursive || l.Holders[n].Behind) && l.Holders[n].Certainty != wait.Possible {
 		n++
 	}
 	return l.Holders[:n]
@@ -26,8 +26,12 @@ func (s *Series) stuckLock() *Lock {
 	}
 	for i := range s.Locks.List {
 		x := &s.Locks.List[i]
-		if stuck := x.stuck(); len(stuck) > 0 && (x.Waiters >= leastQueue || stuck[0].alone) {
-			return x
+		stuck := x.stuck()
+		if len(stuck) == 0 {
+			continue
+		}
+		if h := &stuck[0]; x.Waiters >= leastQueue || h.Once || h.Reentered || h.Behind {
+			return x // the last three are shown by its own stack, however few wait
 		}
 	}
 	return nil
@@ -40,7 +44,7 @@ func (s *Series) stuckLock() *Lock {
 func (s *Series) recursion(l *Lock, in, until string) []string {
 	holders := l.stuck()
 	n := l.Waiters - len(holders)
-	if holders[0].behind {
+	if holders[0].Behind {
 		n = l.Waiters
 	}
 	waits, wait, holds := "waits", "wait", "holds"
@@ -50,12 +54,12 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 	h := &holders[0]
 	who := fmt.Sprintf("goroutine %d likely %s it and %s for it itself", h.ID, holds, waits)
 	switch {
-	case h.behind:
+	case h.Behind:
 		who = fmt.Sprintf("goroutine %d likely %s it and %s for %s", h.ID, holds, waits, wording.Fit(n, "that goroutine", "them"))
 	case len(holders) > 1:
 		who = fmt.Sprintf("%d goroutines likely %s it and %s for it themselves", len(holders), wording.Fit(2, holds, strings.TrimSuffix(holds, "s")), wait)
 	}
-	if h.once {
+	if h.Once {
 		runs, calls := "runs", "calls"
 		if until != "" {
 			runs, calls = "ran", "called"
@@ -76,10 +80,10 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 // unlock says what frees a lock whose holder is stuck.
 func (l *Lock) unlock() *Action {
 	h := &l.Holders[0]
-	if h.behind {
+	if h.Behind {
 		return &Action{Text: fmt.Sprintf("Unlock in %s before the Wait in %s: the goroutines that it waits for need the lock.", methodOf(h.Inside), methodOf(h.At))}
 	}
-	if h.once {
+	if h.Once {
 		return &Action{Text: fmt.Sprintf("The function given to Do of the sync.Once in %s calls Do of the same Once again, by way of %s: take that call out of it, or hand the value on as an argument.", methodOf(h.At), methodOf(h.Inside))}
 	}
 	return &Action{Text: fmt.Sprintf("Do not lock again: split %s into a part that expects the lock held, and call that part in %s, or unlock before the call.", methodOf(h.At), methodOf(h.Inside))}

@@ -446,6 +446,6 @@ type Finding struct {
 	Stack     []StackFrame `json:"stack"`
 	StackOf   *StackOf     `json:"stack_of,omitempty"`
 	StackNote string       `json:"stack_note,omitempty"`
-	// ahead are those that went on where its members wait, nil without any.
-	ahead *ahead
+	// Ahead are those that went on where its members wait, nil without any.
+	Ahead *Ahead `json:"ahead,omitempty"`
 }

@@ -68,7 +68,7 @@ func (j *JudgedSeries) locate(f *Finding) {
 		at = j.judgedAt(at.group.Family, at)
 		if l := j.located(j.own, at.group, at.snapshot); l != nil {
 			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
-			f.ahead = j.ahead(f, at)
+			f.Ahead = j.ahead(f, at)
 			return
 		}
 	}

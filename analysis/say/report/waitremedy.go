@@ -48,8 +48,8 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 		}
 		return "", false
 	}
-	if f.ahead != nil {
-		return f.ahead.remedy(), true
+	if f.Ahead != nil {
+		return f.Ahead.remedy(), true
 	}
 	if text := s.byState(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
 		return text, true // another process serves what this one opens: the wait there is not the cause
