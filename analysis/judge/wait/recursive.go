@@ -203,8 +203,11 @@ func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) 
 	if len(outside) != 1 || len(inner) > 1 || len(inner) == 1 && inner[0] != outside[0] {
 		return false
 	}
-	if len(q.receivers) > 0 {
+	switch {
+	case len(q.receivers) > 0:
 		return q.receivers[outside[0]]
+	case len(q.insiders) > 0 && outside[0] != q.object:
+		return false
 	}
 	return len(inner) == 1 || near(outside[0], q.lock)
 }

@@ -24,8 +24,8 @@ type given struct {
 }
 
 // rings adds the holders of locks that no method shows.
-func (d *lockSearch) rings(queues []*queue, addresses map[uint64][]given) {
-	if len(addresses) == 0 {
+func (d *lockSearch) rings(queues []*queue) {
+	if len(d.addresses) == 0 {
 		return
 	}
 	sole := map[*queue]given{}
@@ -33,7 +33,7 @@ func (d *lockSearch) rings(queues []*queue, addresses map[uint64][]given) {
 		if q.found > 0 || len(q.recursives) > 0 {
 			continue
 		}
-		if g, one := d.soleGiven(q, addresses[d.objectOf(q, addresses)]); one {
+		if g, one := d.soleGiven(q, d.addresses[q.object]); one {
 			sole[q] = g
 		}
 	}
@@ -84,11 +84,11 @@ func (d *lockSearch) goesOn(g *given) bool {
 
 // objectOf is the object with a lock: the lock itself, the first field, if anybody was given that,
 // or the nearest address below it that one of its waiters was given. Without any it is the lock.
-func (d *lockSearch) objectOf(q *queue, addresses map[uint64][]given) (object uint64) {
-	if len(addresses[q.lock]) > 0 {
+func (d *lockSearch) objectOf(q *queue) (object uint64) {
+	if len(d.addresses[q.lock]) > 0 {
 		return q.lock
 	}
-	for address, all := range addresses {
+	for address, all := range d.addresses {
 		if address > object && near(address, q.lock) && slices.ContainsFunc(all, func(g given) bool { return d.queueOf(g) == q }) {
 			object = address
 		}

@@ -26,6 +26,8 @@ type lockSearch struct {
 	kinds map[string]string
 	// children counts the goroutines that an id started, by family.
 	children map[int64]map[int]int
+	// addresses are the goroutines that were given each address.
+	addresses map[uint64][]given
 	// runningOnce is the result of running, -1 before.
 	runningOnce int
 	// byID reports which families name the creators of their members.
@@ -63,6 +65,9 @@ type queue struct {
 	// lock. receivers are the addresses of these objects.
 	types     []string
 	receivers map[uint64]bool
+	// object is the result of objectOf, and insiders are those who were given it.
+	object   uint64
+	insiders map[int64]bool
 	// waiting are the waiters by family. recursives are those that may hold the lock.
 	waiting    []waiting
 	recursives []Holder
@@ -134,6 +139,14 @@ func search(groups []analysis.Group, objects, passed map[string][]analysis.Objec
 			byType[kind] = append(byType[kind], q)
 		}
 	}
+	if d.addresses = d.given(passed); len(d.addresses) > 0 {
+		for _, q := range queues[:min(len(queues), MostLocks)] {
+			q.object, q.insiders = d.objectOf(q), map[int64]bool{}
+			for _, g := range d.addresses[q.object] {
+				q.insiders[g.id] = true
+			}
+		}
+	}
 	for g := range d.groups {
 		d.search(g, byType)
 	}
@@ -141,10 +154,12 @@ func search(groups []analysis.Group, objects, passed map[string][]analysis.Objec
 	for _, q := range queues {
 		d.recursive(q)
 	}
-	addresses := d.given(passed)
-	d.rings(queues, addresses)
+	d.rings(queues)
 	for _, q := range queues {
-		d.shown(q, addresses)
+		for k := range q.holders {
+			h := &q.holders[k]
+			h.Same = h.Same || q.insiders[h.ID]
+		}
 	}
 	d.countChildren()
 	found = make(map[uint64]*Lock, len(d.order))
@@ -413,7 +428,7 @@ func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, print
 				own = false
 				continue
 			}
-			if !known || q.receivers[receiver] || len(q.receivers) == 0 && near(receiver, q.lock) {
+			if !known || q.receivers[receiver] || len(q.receivers) == 0 && near(receiver, q.lock) && !q.elsewhere(receiver, m.id) {
 				return EntryOf(variant.Stack), frame.Func, known && q.receivers[receiver]
 			}
 		}
@@ -433,16 +448,10 @@ func (q *queue) beyond(stack *analysis.Stack) bool {
 	})
 }
 
-// shown marks the candidates that were given the object of a queue.
-func (d *lockSearch) shown(q *queue, addresses map[uint64][]given) {
-	if len(q.holders) == 0 || len(addresses) == 0 {
-		return
-	}
-	all := addresses[d.objectOf(q, addresses)]
-	for k := range q.holders {
-		h := &q.holders[k]
-		h.Same = h.Same || slices.ContainsFunc(all, func(g given) bool { return g.id == h.ID })
-	}
+// elsewhere reports that the object of a queue is known, that a receiver is another one, and that the
+// goroutine was not given the object either. Small objects lie close to each other.
+func (q *queue) elsewhere(receiver uint64, id int64) bool {
+	return len(q.insiders) > 0 && receiver != q.object && !q.insiders[id]
 }
 
 // entered reports whether anybody but one goroutine and the waiters, however young, may be inside
