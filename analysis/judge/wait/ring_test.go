@@ -11,8 +11,9 @@ import (
 type goroutine struct {
 	lock  uint64
 	given []uint64
-	// state and in are "sync.Mutex.Lock" and "main.move" if they are empty.
+	// state and in are "sync.Mutex.Lock" and "main.move" if they are empty. line is that in it.
 	state, in string
+	line      int
 }
 
 func snapshotOf(all []goroutine) *analysis.Snapshot {
@@ -25,7 +26,7 @@ func snapshotOf(all []goroutine) *analysis.Snapshot {
 		if g.state == "" {
 			g.state = "sync.Mutex.Lock"
 		}
-		stack := &analysis.Stack{Frames: []analysis.Frame{{Func: g.in}}}
+		stack := &analysis.Stack{Frames: []analysis.Frame{{Func: g.in, Line: g.line}}}
 		if g.lock > 0 {
 			const lockSlow = "sync.(*Mutex).lockSlow"
 			stack.Frames = append([]analysis.Frame{{Func: lockSlow}}, stack.Frames...)
@@ -59,6 +60,9 @@ func TestARingOfArgumentsIsAPossibleDeadlock(t *testing.T) {
 		"a third waits for one of them":                        {ring(goroutine{lock: b, given: []uint64{c, b}}), 1},
 		"a third that waits for no lock was given one of them": {ring(goroutine{given: []uint64{a}, state: "IO wait", in: "main.audit"}), 0},
 		"a third that waits elsewhere was given one of them":   {ring(goroutine{lock: c, given: []uint64{a, c}}), 0},
+		"a third waits for the first lock of the function":     {[]goroutine{{lock: b, given: []uint64{a, b}, line: 28}, {lock: a, given: []uint64{b, a}, line: 28}, {lock: a, given: []uint64{a, b}, line: 27}}, 1},
+		"a third waits on the same line":                       {[]goroutine{{lock: b, given: []uint64{a, b}, line: 28}, {lock: a, given: []uint64{b, a}, line: 28}, {lock: a, given: []uint64{a, b}, line: 28}}, 0},
+		"a third waits in another function":                    {[]goroutine{{lock: b, given: []uint64{a, b}, line: 28}, {lock: a, given: []uint64{b, a}, line: 28}, {lock: a, given: []uint64{a, b}, line: 27, in: "main.audit"}}, 0},
 		"a third that waits for no lock is elsewhere":          {ring(goroutine{state: "running", in: "main.audit"}), 1},
 		"a third that waits for no lock is in the function":    {ring(goroutine{state: "running"}), 0},
 		"one of them was just woken":                           {[]goroutine{{lock: b, given: []uint64{a, b}, state: "runnable"}, {lock: a, given: []uint64{b, a}}}, 0},

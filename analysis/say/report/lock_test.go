@@ -80,7 +80,7 @@ func TestOneDumpSaysWhoWaitsForWhom(t *testing.T) {
 			get(20, "semacquire, 5 minutes", "0xc000010008", "0xc000010000"), get(21, "semacquire", "0xc000010008", "0xc000010000"),
 			put(7, "chan receive, 9 minutes", "0xc000010000"), put(8, "IO wait, 30 minutes", "0xc000010000", "internal/poll.runtime_pollWait(0x7f0000000000, 0x72)")},
 			[]string{"2 goroutines wait for lock 1, the longest ≥ 5 min, in main.(*Pool).Get. " +
-				"Possible holder: goroutine 8 in poll.runtime_pollWait, called by main.(*Pool).Put, which waits ≥ 30 min for a descriptor. " +
+				"Possible holder: goroutine 8 in main.(*Pool).Put, which waits ≥ 30 min for a descriptor. " +
 				"Possible holder: goroutine 7 in main.(*Pool).Put, which waits ≥ 9 min at a channel."}},
 		{"plain functions name no object", []string{idle,
 			goroutineText(20, "sync.Mutex.Lock", "main.main", atLock("0xc000010008", "main.work()")...),
@@ -92,7 +92,7 @@ func TestOneDumpSaysWhoWaitsForWhom(t *testing.T) {
 			goroutineText(5, "syscall, 12 minutes", "main.clean", "syscall.Syscall(0x1, 0x2)", "main.(*Log).Flush(0xc000020000)")},
 			[]string{
 				"2 goroutines wait for lock 1, the longest ≥ 5 min, in main.(*Pool).Get. Likely holder: goroutine 7 in main.(*Log).Write, called by main.(*Pool).Put, which waits ≥ 9 min for lock 2.",
-				"1 goroutine waits for lock 2, for ≥ 9 min, in main.(*Log).Write. Likely holder: goroutine 5 in syscall.Syscall, called by main.(*Log).Flush, which waits ≥ 12 min in a system call."}},
+				"1 goroutine waits for lock 2, for ≥ 9 min, in main.(*Log).Write. Likely holder: goroutine 5 in main.(*Log).Flush, which waits ≥ 12 min in a system call."}},
 		{"two that wait for each other are a possible deadlock, at once", []string{idle,
 			goroutineText(7, "sync.Mutex.Lock", "main.move", atLock("0xc000020008", "main.(*Account).Add(0xc000020000)", "main.(*Account).Move(0xc000010000)")...),
 			goroutineText(8, "sync.Mutex.Lock", "main.move", atLock("0xc000010008", "main.(*Account).Add(0xc000010000)", "main.(*Account).Move(0xc000020000)")...)},
