@@ -140,8 +140,8 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	return out
 }
 
-// worth chooses the locks that matter: several wait, or one for a minute or for itself, or it is
-// part of a deadlock or of a chain behind one of these.
+// worth chooses the locks that matter: several wait, or one for a minute or while its holder is
+// stuck, or it is part of a deadlock or of a chain behind one of these.
 func worth(g *wait.Graph) []bool {
 	listed := make([]bool, len(g.Locks))
 	var list func(int)
@@ -158,8 +158,8 @@ func worth(g *wait.Graph) []bool {
 	}
 	for k := range g.Locks {
 		n := &g.Locks[k]
-		once := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once })
-		if n.Waiters >= 2 || n.Oldest >= 1 || once {
+		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Behind })
+		if n.Waiters >= 2 || n.Oldest >= 1 || stuck {
 			list(k)
 		}
 	}

@@ -1,0 +1,113 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// stuckIn is the state of one dump and its sentence.
+func stuckIn(t *testing.T, dump ...string) (stuck bool, sentence string) {
+	t.Helper()
+	d := every(t, []map[string]string{{"app/goroutine.txt": strings.Join(dump, "")}}).Diagnosis
+	return d.State == "deadlock", d.Sentence
+}
+
+func TestAHolderIsStuckWhereAllThatItStartedWaitForItsLock(t *testing.T) {
+	const lock, store = "0xc000010008", "0xc000010000"
+	holder := goroutineText(7, "sync.WaitGroup.Wait", "main.main", "sync.runtime_SemacquireWaitGroup(0xc000030000)", "sync.(*WaitGroup).Wait(0xc000030000)", "main.each()", "main.(*Store).Each("+store+")")
+	child := func(id int, state, at string) string {
+		return goroutineText(id, state, "main.each in goroutine 7", atLock(at, "main.(*Store).Drop("+store+")")...)
+	}
+	const waits = "sync.Mutex.Lock"
+	for _, test := range []struct {
+		name string
+		dump []string
+		want string
+	}{
+		{"all wait", []string{holder, child(20, waits, lock), child(21, waits, lock)}, "2 goroutines in app wait for one lock in main.(*Store): goroutine 7 likely holds it and waits for them, in main.each called from (*Store).Each."},
+		{"the only one waits", []string{holder, child(20, waits, lock)}, "1 goroutine in app waits for one lock in main.(*Store): goroutine 7 likely holds it and waits for that goroutine, in main.each called from (*Store).Each."},
+		{"one of them was just woken", []string{holder, child(20, waits, lock), child(21, "runnable", lock)}, ""},
+		{"one of them does something else", []string{holder, child(20, waits, lock), goroutineText(21, "IO wait", "main.each in goroutine 7", "main.fetch()")}, ""},
+		{"one of them waits for another lock", []string{holder, child(20, waits, lock), child(21, waits, "0xc000090008")}, ""},
+		{"those who wait were started by another", []string{holder, strings.ReplaceAll(child(20, waits, lock)+child(21, waits, lock), "in goroutine 7", "in goroutine 8")}, ""},
+		{"it waits for no group", []string{strings.Replace(holder, "sync.WaitGroup.Wait", "IO wait", 1), child(20, waits, lock), child(21, waits, lock)}, ""},
+		{"another one is inside the object", []string{holder, child(20, waits, lock), child(21, waits, lock), goroutineText(9, "IO wait", "main.main", "main.(*Store).Load("+store+")")}, ""},
+	} {
+		if stuck, got := stuckIn(t, test.dump...); stuck != (test.want != "") || stuck && got != test.want {
+			t.Errorf("%s: %v, %s\nwant %s", test.name, stuck, got, test.want)
+		}
+	}
+}
+
+func TestAStackThatShowsItsOwnDeadlockNeedsNoQueue(t *testing.T) {
+	const store, lock = "0xc000010000", "0xc000010008"
+	reader := goroutineText(7, "sync.RWMutex.RLock", "main.serve", "sync.runtime_SemacquireRWMutexR(0x0?, 0x0?, 0x0?)", "sync.(*RWMutex).RLock("+lock+")", "main.(*Store).Get("+store+")", "main.(*Store).Sum("+store+")")
+	writer := goroutineText(8, "sync.RWMutex.Lock", "main.serve", "sync.runtime_SemacquireRWMutex(0x0?, 0x0?, 0x0?)", "sync.(*RWMutex).Lock("+lock+")", "main.(*Store).Set("+store+")")
+	nested := func(id int, wait string) string {
+		return goroutineText(id, "sync.Mutex.Lock"+wait, "main.serve", atLock(lock, "main.(*Store).Get("+store+")", "main.(*Store).List("+store+")")...)
+	}
+	list := func(id int) string {
+		return goroutineText(id, "sync.Mutex.Lock", "main.serve", atLock(lock, "main.(*Store).List("+store+")")...)
+	}
+	const do = "sync.(*Once).doSlow(0x0?, 0xc000070000)"
+	once := func(id int, state string) string {
+		return goroutineText(id, state, "main.serve", atLock("0xc000010008", do, "sync.(*Once).Do(...)", "main.(*Config).Get(...)", "main.(*Config).load(...)", do, "sync.(*Once).Do(...)", "main.(*Config).Get(...)")...)
+	}
+	for _, test := range []struct {
+		name  string
+		dump  []string
+		stuck bool
+	}{
+		{"a reader twice, and the writer", []string{reader, writer}, true},
+		{"a reader twice, and no writer", []string{reader}, false},
+		{"a reader twice, minutes ago", []string{strings.ReplaceAll(reader+writer, "Lock]", "Lock, 9 minutes]")}, true},
+		{"a Once again", []string{once(7, "sync.Mutex.Lock")}, true},
+		{"a Once again, just woken", []string{once(7, "runnable")}, false},
+		{"a Once again, and another runs the function of one", []string{once(7, "sync.Mutex.Lock"), goroutineText(9, "IO wait", "main.serve", "main.(*Child).load(...)", do)}, false},
+		{"two methods of an object, and one more waits in the outer one", []string{nested(7, ""), list(8)}, false},
+		{"two methods of an object, and two more wait in the outer one", []string{nested(7, ""), list(8), list(9)}, true},
+		{"two methods of an object, and nobody else", []string{nested(7, ", 9 minutes")}, false},
+	} {
+		if stuck, sentence := stuckIn(t, test.dump...); stuck != test.stuck {
+			t.Errorf("%s: %v, %s", test.name, stuck, sentence)
+		}
+	}
+}
+
+// A loop waits for its next message for ever and holds nothing. Who has got beyond the line on which
+// the others wait is in no loop.
+func TestAHolderThatWaitsInTheFunctionOfTheWaitersIsBeyondTheirLine(t *testing.T) {
+	const lock, store = "0xc000010008", "0xc000010000"
+	at := func(text string, line string) string {
+		return strings.ReplaceAll(text, "main.go:10 ", "main.go:"+line+" ")
+	}
+	waiter := func(id int) string {
+		return at(goroutineText(id, "sync.Mutex.Lock", "main.main", atLock(lock, "main.(*Store).Run("+store+")")...), "20")
+	}
+	for line, want := range map[string]string{"21": "likely", "20": "possible", "19": "possible"} {
+		holder := at(goroutineText(7, "chan receive", "main.main", "main.(*Store).Run("+store+")"), line)
+		locks := locksOf(t, holder+waiter(20)+waiter(21))
+		if locks == nil || len(locks.List) != 1 || len(locks.List[0].Holders) != 1 || string(locks.List[0].Holders[0].Certainty) != want {
+			t.Errorf("line %s: %+v, want %s", line, locks, want)
+		}
+	}
+}
+
+// Small objects lie close to each other: an address that the dump prints tells whose lock it is.
+func TestAReceiverBesideTheObjectOfALockIsAnotherObject(t *testing.T) {
+	waits := func(id int, lock, receiver, argument string) string {
+		return goroutineText(id, "sync.Mutex.Lock", "main.main", atLock(lock, "main.(*Account).Add(0x0?)", "main.(*Account).Move("+receiver+", "+argument+")")...)
+	}
+	// 7 holds a and waits for b, 8 holds b and waits for c, which nobody of the dump holds.
+	const a, b, c = "0xc000010000", "0xc000010010", "0xc000010020"
+	locks := locksOf(t, waits(7, b+", 1", a, b)+waits(8, c, b, c)+goroutineText(20, "sync.Mutex.Lock", "main.main", atLock(a, "main.(*Account).Add(0x0?)")...)+goroutineText(21, "sync.Mutex.Lock", "main.main", atLock(a, "main.(*Account).Add(0x0?)")...))
+	held := map[int64]string{}
+	for _, l := range locks.List {
+		for _, h := range l.Holders {
+			held[h.ID] += l.ID
+		}
+	}
+	if len(locks.Cycles) > 0 || len(held) != 2 || held[7] != "lock 1" || held[8] != locks.List[0].Holders[0].Lock {
+		t.Errorf("%v, %+v", held, locks.Cycles)
+	}
+}
