@@ -39,14 +39,48 @@ func (d *lockSearch) once(w waiting, stack *analysis.Stack) *nested {
 	return &nested{id: w.ids[0], group: w.group, outer: function, once: true}
 }
 
-// running counts the goroutines that run the function of a Once, or of which the dump has no
-// stack.
+// onces names two goroutines that alone run functions of Onces, where each waits for another Once: only
+// who runs such a function holds the lock of its Once, so both wait for ever.
+func (d *lockSearch) onces() {
+	var two []Holder
+	var in []*queue
+	for g := range d.groups {
+		group := &d.groups[g]
+		for v := range group.Variants {
+			stack := group.Variants[v].Stack
+			function, waits := inOnce(stack)
+			if hidden(stack) || function != "" && (!waits || !group.Members.Identified()) {
+				return
+			}
+			if function == "" {
+				continue
+			}
+			for m := range group.Members.InVariants(func(variant int) bool { return variant == v }) {
+				h := Holder{ID: m.Identity.ID, Fingerprint: group.Family.Fingerprint, At: EntryOf(stack), Func: function, State: m.State, Wait: m.Wait, For: ForLock, Same: true}
+				if q := d.waitsFor(&h); q != nil && !runs(m.State) && len(two) < 2 {
+					two, in = append(two, h), append(in, q)
+					continue
+				}
+				return
+			}
+		}
+	}
+	if len(two) == 2 && in[0] != in[1] {
+		in[0].found, in[0].holders, in[0].recursives = 1, []Holder{two[1]}, nil
+		in[1].found, in[1].holders, in[1].recursives = 1, []Holder{two[0]}, nil
+	}
+}
+
+// hidden reports a stack of which the dump shows no frames, or not all.
+func hidden(stack *analysis.Stack) bool { return stack.Unavailable != "" || stack.Elided != 0 }
+
+// running counts the goroutines that run the function of a Once, or of which the dump hides frames.
 func (d *lockSearch) running() int {
 	if d.runningOnce < 0 {
 		d.runningOnce = 0
 		for g := range d.groups {
 			for _, v := range d.groups[g].Variants {
-				if function, _ := inOnce(v.Stack); function != "" || v.Stack.Unavailable != "" {
+				if function, _ := inOnce(v.Stack); function != "" || hidden(v.Stack) {
 					d.runningOnce += v.Count
 				}
 			}

@@ -155,6 +155,7 @@ func search(groups []analysis.Group, objects, passed map[string][]analysis.Objec
 		d.recursive(q)
 	}
 	d.rings(queues)
+	d.onces()
 	for _, q := range queues {
 		for k := range q.holders {
 			h := &q.holders[k]

@@ -26,6 +26,7 @@ func TestNestedLocksInOneOrderAreNoDeadlock(t *testing.T) {
 		{"crossed", 1, "Possible deadlock in bank: goroutines 25 and 26 wait for each other."},
 		{"crossed-with-waiters", 1, "Possible deadlock in bank: goroutines 24 and 25 wait for each other."},
 		{"crossed-in-a-function", 1, "Possible deadlock in bank: goroutines 9 and 10 wait for each other."},
+		{"crossed-onces", 1, "Possible deadlock in bank: goroutines 9 and 10 wait for each other."},
 		{"wait-group-within-a-lock", 0, "5 goroutines in bank wait for one lock in main.(*Session): goroutine 8 likely holds it and waits for them, in main.init.1.func10.1 called from (*Session).Each."},
 		{"read-twice-around-a-writer", 0, "1 goroutine in bank waits for one lock in main.(*Registry): goroutine 21 likely holds it and waits for it itself."},
 		{"once-again", 0, "Goroutine 8 in bank waits for a sync.Once in main.(*Config).Load: it likely runs its function, which calls Do of it again."},

@@ -74,6 +74,31 @@ func TestAStackThatShowsItsOwnDeadlockNeedsNoQueue(t *testing.T) {
 	}
 }
 
+func TestTwoOncesAreCrossedWhereNobodyElseRunsTheFunctionOfOne(t *testing.T) {
+	const do = "sync.(*Once).doSlow(0x0?, 0xc000070000)"
+	waits := func(id int, state, lock, function string) string {
+		return goroutineText(id, state, "main.serve", atLock(lock, do, "sync.(*Once).Do(...)", function, do)...)
+	}
+	const lock, one, two = "sync.Mutex.Lock", "0xc000010008", "0xc000020008"
+	first, second := waits(7, lock, one, "main.open.func1()"), waits(8, lock, two, "main.load.func1()")
+	for _, test := range []struct {
+		name string
+		dump []string
+		want bool
+	}{
+		{"each waits for the other one", []string{first, second}, true},
+		{"both wait for one", []string{first, waits(8, lock, one, "main.load.func1()")}, false},
+		{"one of them was just woken", []string{first, waits(8, "runnable", two, "main.load.func1()")}, false},
+		{"a third runs the function of one", []string{first, second, goroutineText(9, "sleep", "main.serve", "time.Sleep(0x1)", "main.fetch.func1()", do)}, false},
+		{"a third waits within the function of one", []string{first, second, waits(9, lock, two, "main.fetch.func1()")}, false},
+		{"a third hides frames", []string{first, second, strings.Replace(goroutineText(9, "sleep", "main.serve", "main.fetch()"), "created by", "...7 frames elided...\ncreated by", 1)}, false},
+	} {
+		if got, sentence := stuckIn(t, test.dump...); got != test.want {
+			t.Errorf("%s: %v, %s", test.name, got, sentence)
+		}
+	}
+}
+
 // A loop waits for its next message for ever and holds nothing. Who has got beyond the line on which
 // the others wait is in no loop.
 func TestAHolderThatWaitsInTheFunctionOfTheWaitersIsBeyondTheirLine(t *testing.T) {
