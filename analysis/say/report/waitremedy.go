@@ -57,6 +57,9 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if text := startedAt(f.Stack); text != "" {
 		return text, true
 	}
+	if text := s.ofStack(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
+		return text, true
+	}
 	if len(f.Stack) == 0 || l.claims.Serves != nil {
 		return "", false
 	}
@@ -117,30 +120,32 @@ func (d *diagnosing) wakes(l answer) bool {
 	return float64(2*(waited+1)) <= to.Sub(*from).Minutes()
 }
 
-// byState is what ends the wait of most members of the stack of a finding, "" where the dump shows
-// no state or no line of the reader's own. wakes reports that they wait again and again.
+// byState is what ends the wait of most members of a finding, "" where the dump shows no state
+// or no line of the reader's own. wakes reports that they wait again and again.
 func (s *Series) byState(f *Finding, wakes bool) string {
-	state := ""
-	if f.StackOf != nil {
-		if x := s.family(f.StackOf.Family); x != nil {
-			state = stateOfMost(x.States)
-		}
+	return waitedIn(s.stateOfMost(f.Families), f.Stack, wakes)
+}
+
+// ofStack is byState for the family of the stack that is shown: others of the finding stand with it.
+func (s *Series) ofStack(f *Finding, wakes bool) string {
+	if f.StackOf == nil {
+		return ""
 	}
-	if state == "semacquire" {
-		state = semaphoreOf(f.Stack)
-	}
-	if remedies[state] != "" && wakes {
-		return waited(awake, f.Stack)
-	}
-	return waited(remedies[state], f.Stack)
+	return waitedIn(s.stateOfMost([]string{f.StackOf.Family}), f.Stack, wakes)
 }
 
 // stateOfMost is the state, without flags, of more than half of the members, "" without one.
-func stateOfMost(states map[string]int) string {
+func (s *Series) stateOfMost(families []string) string {
 	counts, all := map[string]int{}, 0
-	for raw, n := range states {
-		counts[family.BareState(raw)] += n
-		all += n
+	for _, print := range families {
+		x := s.family(print)
+		if x == nil {
+			continue
+		}
+		for raw, n := range x.States {
+			counts[family.BareState(raw)] += n
+			all += n
+		}
 	}
 	for word, n := range counts {
 		if 2*n > all {
@@ -148,6 +153,17 @@ func stateOfMost(states map[string]int) string {
 		}
 	}
 	return ""
+}
+
+// waitedIn is what ends a wait in a state at a stack.
+func waitedIn(state string, stack []StackFrame, wakes bool) string {
+	if state == "semacquire" {
+		state = semaphoreOf(stack)
+	}
+	if remedies[state] != "" && wakes {
+		return waited(awake, stack)
+	}
+	return waited(remedies[state], stack)
 }
 
 // ends is what ends a wait in a state, "" where the stack shows no line of the reader's own.
