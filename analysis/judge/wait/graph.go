@@ -69,6 +69,10 @@ type Holding struct {
 	// longer, Reentered that it is the only reader inside twice while a writer waits, Once that
 	// the lock is that of a sync.Once and it alone runs the function of one, Inside.
 	Recursive, Taken, Longest, Reentered, Once bool
+	// Only reports that nobody else is in the package of the object who may hold the lock. Untold is
+	// for a recursive one whose two methods are of one type, and the dump does not print whether of
+	// one object.
+	Only, Untold bool
 	// Behind reports that it waits for a WaitGroup, and all goroutines that it started wait for
 	// this lock.
 	Behind bool
@@ -158,7 +162,7 @@ func ofGoroutines(groups []analysis.Group, found map[uint64]*Lock) *Graph {
 // a writer that waits for the only reader inside; or if they alone run the function of a Once.
 func recursive(l *Lock) (out []Holding) {
 	for _, h := range l.Recursive {
-		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest, Reentered: h.Reentered, Once: h.Once}
+		x := Holding{Certainty: Possible, ID: h.ID, At: h.At, Inside: h.Func, State: h.State, Wait: max(0, h.Wait), For: ForLock, Lock: -1, Recursive: true, Taken: h.Taken, Longest: h.Longest, Reentered: h.Reentered, Once: h.Once, Only: h.Only, Untold: h.Untold}
 		if h.Sole && (h.Taken || h.Longest || h.Reentered || h.Once) {
 			x.Certainty = Likely
 		}

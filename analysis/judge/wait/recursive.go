@@ -32,8 +32,9 @@ type nested struct {
 	// goroutine waits for the same lock in it.
 	outer string
 	taken bool
-	// once reports that it waits for the sync.Once of which it runs the function outer.
-	once bool
+	// once reports that it waits for the sync.Once of which it runs the function outer. untold
+	// reports that the dump does not print the object of outer.
+	once, untold bool
 }
 
 // lockFrames are the frames from the top in which a waiter's stack names its lock.
@@ -131,6 +132,13 @@ func (d *lockSearch) recursive(q *queue) {
 		// Another goroutine that waits in the outer method shows that it takes this lock. Else
 		// all others must have come later.
 		h.Longest = q.oldest > 0 && h.Wait >= q.oldest
+		if n.untold {
+			if len(found) == 1 && q.found == 0 && d.only(q, n.id) {
+				h.Only, h.Untold = true, true
+				q.recursives = append(q.recursives, h)
+			}
+			continue
+		}
 		if !n.taken && !n.once && (q.oldest > 0 && !h.Longest || q.found > 0 || len(found) > 1) {
 			continue
 		}
@@ -139,6 +147,7 @@ func (d *lockSearch) recursive(q *queue) {
 		// minutes printed nobody else of the dump may be inside: readers that come now wait behind
 		// that writer.
 		h.Reentered = readers && writer && len(found) == 1 && (h.Longest || q.oldest <= 0 && !d.entered(q, n.id))
+		h.Only = h.Reentered && d.only(q, n.id)
 		q.recursives = append(q.recursives, h)
 	}
 }
@@ -168,8 +177,9 @@ func (d *lockSearch) nested(q *queue, w waiting) (found []nested) {
 	slices.SortStableFunc(outers, func(a, b string) int { return d.waitersIn(q, b) - d.waitersIn(q, a) })
 	for _, id := range w.ids {
 		for _, outer := range outers {
-			if d.sameObject(q, w.group, id, entry, outer) {
-				found = append(found, nested{id: id, group: w.group, outer: outer, taken: d.waitersIn(q, outer) > 0})
+			same, told := d.sameObject(q, w.group, id, entry, outer)
+			if same || !told {
+				found = append(found, nested{id: id, group: w.group, outer: outer, taken: d.waitersIn(q, outer) > 0, untold: !told})
 				break
 			}
 		}
@@ -185,9 +195,10 @@ func (d *lockSearch) waitersIn(q *queue, function string) int {
 	return 0
 }
 
-// sameObject reports whether a goroutine is in two methods of the object that has the lock.
-// The receiver of the outer one must be printed, once. That of the inner one often is stale.
-func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) bool {
+// sameObject reports whether a goroutine is in two methods of the object that has the lock, and
+// whether the dump tells. The receiver of the outer one must be printed, once. That of the inner one
+// often is stale.
+func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) (same, told bool) {
 	var inner, outside []uint64
 	for _, o := range d.objects[d.groups[g].Family.Fingerprint] {
 		if o.Lock || !slices.Contains(o.Members, id) {
@@ -200,16 +211,19 @@ func (d *lockSearch) sameObject(q *queue, g int, id int64, entry, outer string) 
 			outside = append(outside, o.Address)
 		}
 	}
+	if len(outside) == 0 {
+		return false, false
+	}
 	if len(outside) != 1 || len(inner) > 1 || len(inner) == 1 && inner[0] != outside[0] {
-		return false
+		return false, true
 	}
 	switch {
 	case len(q.receivers) > 0:
-		return q.receivers[outside[0]]
+		return q.receivers[outside[0]], true
 	case len(q.insiders) > 0 && outside[0] != q.object:
-		return false
+		return false, true
 	}
-	return len(inner) == 1 || near(outside[0], q.lock)
+	return len(inner) == 1 || near(outside[0], q.lock), true
 }
 
 // near reports whether a lock may be a field of the object at an address.

@@ -531,33 +531,12 @@ func (d *lockSearch) lock(q *queue) *Lock {
 	for k := range l.Holders {
 		h := &l.Holders[k]
 		h.Children = d.offspring(h)
-		h.Behind = h.For == ForWaitGroup && d.startedOnlyWaiters(q, h.ID)
+		h.Behind = h.For == ForWaitGroup && d.startedOnlyWaiters(q, h.ID) && d.only(q, h.ID)
 		if next := d.waitsFor(h); next != nil && next != q {
 			h.WaitsFor = next.lock
 		}
 	}
 	return l
-}
-
-// startedOnlyWaiters reports whether the goroutines that an id started all wait for one lock. One
-// that was just woken does not.
-func (d *lockSearch) startedOnlyWaiters(q *queue, id int64) bool {
-	for g := range d.children[id] {
-		at := slices.IndexFunc(q.waiting, func(w waiting) bool { return w.group == g })
-		if at < 0 {
-			return false
-		}
-		whole := q.waiting[at].count == d.groups[g].Count
-		for m := range d.groups[g].Members.All() {
-			if m.Parent != id {
-				continue
-			}
-			if _, named := slices.BinarySearch(q.ids, m.Identity.ID); !named && !whole || runs(m.State) {
-				return false
-			}
-		}
-	}
-	return len(d.children[id]) > 0
 }
 
 // waitsFor is the queue in which a candidate itself waits, or nil.

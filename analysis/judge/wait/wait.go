@@ -62,6 +62,10 @@ type Holder struct {
 	// the only reader inside twice while a writer waits and nobody else is inside, Once that it
 	// waits for a sync.Once and Func, which it alone runs, is the function of one.
 	Recursive, Taken, Longest, Sole, Reentered, Once bool
+	// Only reports that nobody else is in the package of the object who may hold the lock. Untold is
+	// for a recursive one whose two methods are of one type, and the dump does not print whether of
+	// one object.
+	Only, Untold bool
 	// Behind reports that it waits for a WaitGroup, and all goroutines that it started wait for
 	// the lock.
 	Behind bool

@@ -75,10 +75,10 @@ type LockHolder struct {
 	Why       string `json:"why,omitempty"`
 	// Once reports that the lock is that of a sync.Once whose function it runs, Inside.
 	Once bool `json:"once,omitempty"`
-	// Reentered reports that it waits for a second read lock behind a writer, Behind that it waits
-	// for a WaitGroup, and all goroutines that it started wait for this lock.
-	Reentered bool `json:"reentered,omitempty"`
-	Behind    bool `json:"behind,omitempty"`
+	// Only reports that nobody else is in the package of the object who may hold the lock, Behind
+	// that it waits for a WaitGroup, and all goroutines that it started wait for this lock.
+	Only   bool `json:"only,omitempty"`
+	Behind bool `json:"behind,omitempty"`
 	// Children are goroutines that it may have started.
 	Children []LockSite `json:"children,omitempty"`
 	Text     string     `json:"text"`
@@ -158,7 +158,7 @@ func worth(g *wait.Graph) []bool {
 	}
 	for k := range g.Locks {
 		n := &g.Locks[k]
-		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Behind })
+		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Only || h.Behind })
 		if n.Waiters >= 2 || n.Oldest >= 1 || stuck {
 			list(k)
 		}
@@ -176,7 +176,7 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
 	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, Once: h.Once, Reentered: h.Reentered, Behind: h.Behind}
+		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, Once: h.Once, Only: h.Only, Behind: h.Behind}
 		if h.Recursive {
 			x.Why = recursiveWhy(&h)
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 // stuck are the holders of a lock that wait for it themselves, or for those who wait for it, if
-// they are likely to hold it.
+// they are likely to hold it, or nobody else may.
 func (l *Lock) stuck() []LockHolder {
 	n := 0
-	for n < len(l.Holders) && (l.Holders[n].Recursive || l.Holders[n].Behind) && l.Holders[n].Certainty != wait.Possible {
+	for n < len(l.Holders) && (l.Holders[n].Recursive || l.Holders[n].Behind) && (l.Holders[n].Certainty != wait.Possible || l.Holders[n].Only) {
 		n++
 	}
 	return l.Holders[:n]
@@ -30,8 +30,8 @@ func (s *Series) stuckLock() *Lock {
 		if len(stuck) == 0 {
 			continue
 		}
-		if h := &stuck[0]; x.Waiters >= leastQueue || h.Once || h.Reentered || h.Behind {
-			return x // the last three are shown by its own stack, however few wait
+		if h := &stuck[0]; x.Waiters >= leastQueue || h.Once || h.Only || h.Behind {
+			return x // the last three need no queue
 		}
 	}
 	return nil
@@ -47,6 +47,7 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 	if holders[0].Behind {
 		n = l.Waiters
 	}
+	possible := holders[0].Certainty == wait.Possible
 	waits, wait, holds := "waits", "wait", "holds"
 	if until != "" {
 		waits, wait, holds = "waited", "waited", "held"
@@ -54,6 +55,8 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 	h := &holders[0]
 	who := fmt.Sprintf("goroutine %d likely %s it and %s for it itself", h.ID, holds, waits)
 	switch {
+	case possible:
+		who = fmt.Sprintf("goroutine %d may hold it and %s for it itself", h.ID, waits)
 	case h.Behind:
 		who = fmt.Sprintf("goroutine %d likely %s it and %s for %s", h.ID, holds, waits, wording.Fit(n, "that goroutine", "them"))
 	case len(holders) > 1:
@@ -71,6 +74,9 @@ func (s *Series) recursion(l *Lock, in, until string) []string {
 			who = fmt.Sprintf("it likely %s its function", runs)
 		}
 		return []string{head + who + ", which " + calls + " Do of it again", head + who}
+	}
+	if n == 0 {
+		return []string{fmt.Sprintf("Possible deadlock%s: goroutine %d %s for a lock that it may hold itself, in %s called from %s", in, h.ID, waits, methodOf(h.At), methodOf(h.Inside))}
 	}
 	itself := fmt.Sprintf(", in %s called from %s", methodOf(h.At), methodOf(h.Inside))
 	head := fmt.Sprintf("%s%s %s for one lock in %s%s: ", wording.Members(s.Locks.Kind, n), in, wording.Fit(n, waits, wait), receiverOf(h.Inside), until)
@@ -93,6 +99,9 @@ func (l *Lock) unlock() *Action {
 func recursiveWhy(h *wait.Holding) string {
 	if h.Once {
 		return "it waits for a sync.Once within the function of one, and nobody else runs that of any"
+	}
+	if h.Untold {
+		return "its own stack is in two methods of " + receiverOf(h.Inside) + ", and nobody else is in its package who may hold it"
 	}
 	why := "its own stack is inside the object twice"
 	switch {

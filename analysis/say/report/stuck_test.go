@@ -30,6 +30,7 @@ func TestAHolderIsStuckWhereAllThatItStartedWaitForItsLock(t *testing.T) {
 		{"one of them does something else", []string{holder, child(20, waits, lock), goroutineText(21, "IO wait", "main.each in goroutine 7", "main.fetch()")}, ""},
 		{"one of them waits for another lock", []string{holder, child(20, waits, lock), child(21, waits, "0xc000090008")}, ""},
 		{"those who wait were started by another", []string{holder, strings.ReplaceAll(child(20, waits, lock)+child(21, waits, lock), "in goroutine 7", "in goroutine 8")}, ""},
+		{"a closure of the package sleeps", []string{holder, child(20, waits, lock), child(21, waits, lock), goroutineText(9, "sleep", "main.main", "time.Sleep(0x1)", "main.main.func1()")}, ""},
 		{"it waits for no group", []string{strings.Replace(holder, "sync.WaitGroup.Wait", "IO wait", 1), child(20, waits, lock), child(21, waits, lock)}, ""},
 		{"another one is inside the object", []string{holder, child(20, waits, lock), child(21, waits, lock), goroutineText(9, "IO wait", "main.main", "main.(*Store).Load("+store+")")}, ""},
 	} {
@@ -67,10 +68,57 @@ func TestAStackThatShowsItsOwnDeadlockNeedsNoQueue(t *testing.T) {
 		{"two methods of an object, and one more waits in the outer one", []string{nested(7, ""), list(8)}, false},
 		{"two methods of an object, and two more wait in the outer one", []string{nested(7, ""), list(8), list(9)}, true},
 		{"two methods of an object, and nobody else", []string{nested(7, ", 9 minutes")}, false},
+		{"a reader twice, and a closure of the package sleeps", []string{reader, writer, goroutineText(9, "sleep", "main.main", "time.Sleep(0x1)", "main.main.func1()")}, false},
 	} {
 		if stuck, sentence := stuckIn(t, test.dump...); stuck != test.stuck {
 			t.Errorf("%s: %v, %s", test.name, stuck, sentence)
 		}
+	}
+}
+
+// The dump prints the object of neither method.
+func TestALockTakenAgainIsNamedWhereNobodyElseOfItsPackageMayHoldIt(t *testing.T) {
+	const lock, account = "0xc000010008", "0xc000010000"
+	again := func(id int, state string) string {
+		return goroutineText(id, state, "main.main", atLock(lock, "main.(*Account).flush(0x0?)", "main.(*Account).Close(0x0?)")...)
+	}
+	add := func(id int) string {
+		return goroutineText(id, "sync.Mutex.Lock", "main.main", atLock(lock, "main.(*Account).Add(0x0?)", "main.serve.func1()")...)
+	}
+	const waits = "sync.Mutex.Lock"
+	beside := func(state string, frames ...string) []string {
+		return []string{again(7, waits), goroutineText(9, state, "main.main", frames...)}
+	}
+	for _, test := range []struct {
+		name  string
+		dump  []string
+		stuck bool
+	}{
+		{"nobody else", []string{again(7, waits)}, true},
+		{"others wait for the lock", []string{again(7, waits), add(20), add(21)}, true},
+		{"it was just woken", []string{again(7, "runnable")}, false},
+		{"two of them", []string{again(7, waits), again(8, waits)}, false},
+		{"a function at the root sleeps", beside("sleep", "time.Sleep(0x1)", "main.main()"), true},
+		{"a function at the root receives", beside("chan receive", "main.idle()"), true},
+		{"a function at the root reads", beside("IO wait", "net.(*conn).Read(0x1)", "main.fetch()"), false},
+		{"a function at the root runs", beside("runnable", "main.fetch()"), false},
+		{"a function at the root was given the object", beside("sleep", "time.Sleep(0x1)", "main.audit("+account+")"), false},
+		{"a function that another one called sleeps", beside("sleep", "time.Sleep(0x1)", "main.slow()", "main.audit()"), false},
+		{"a method of another type sleeps", beside("sleep", "time.Sleep(0x1)", "main.(*Bank).audit(0xc000090000)"), false},
+		{"a closure sleeps", beside("sleep", "time.Sleep(0x1)", "main.main.func1()"), false},
+		{"a method of another package sleeps", beside("sleep", "time.Sleep(0x1)", "example.org/bank.(*Bank).audit(0xc000090000)"), true},
+		{"a stack is hidden", []string{again(7, waits), "goroutine 9 [running]:\n\tgoroutine running on other thread; stack unavailable\ncreated by main.serve\n\t/src/main.go:9 +0x2a\n\n"}, false},
+		{"the outer method is of another object", []string{goroutineText(7, waits, "main.main", atLock(lock, "main.(*Account).flush(0x0?)", "main.(*Account).Close(0xc000090000)")...)}, false},
+		{"the outer method is of another type", []string{goroutineText(7, waits, "main.main", atLock(lock, "main.(*Account).flush(0x0?)", "main.(*Bank).Close(0x0?)")...)}, false},
+		{"there is no outer method", []string{add(7)}, false},
+	} {
+		if stuck, sentence := stuckIn(t, test.dump...); stuck != test.stuck {
+			t.Errorf("%s: %v, %s", test.name, stuck, sentence)
+		}
+	}
+	const want = "Possible deadlock in app: goroutine 7 waits for a lock that it may hold itself, in (*Account).flush called from (*Account).Close."
+	if _, got := stuckIn(t, again(7, waits)); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 
