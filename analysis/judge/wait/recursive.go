@@ -132,9 +132,10 @@ func (d *lockSearch) recursive(q *queue) {
 		// Another goroutine that waits in the outer method shows that it takes this lock. Else
 		// all others must have come later.
 		h.Longest = q.oldest > 0 && h.Wait >= q.oldest
-		if n.untold {
-			if len(found) == 1 && q.found == 0 && d.only(q, n.id) {
-				h.Only, h.Untold = true, true
+		// A reader does not wait for itself without a writer.
+		h.Only = len(found) == 1 && q.found == 0 && (!readers || writer) && d.only(q, n.id)
+		if h.Untold = n.untold; n.untold {
+			if h.Only {
 				q.recursives = append(q.recursives, h)
 			}
 			continue
@@ -147,7 +148,6 @@ func (d *lockSearch) recursive(q *queue) {
 		// minutes printed nobody else of the dump may be inside: readers that come now wait behind
 		// that writer.
 		h.Reentered = readers && writer && len(found) == 1 && (h.Longest || q.oldest <= 0 && !d.entered(q, n.id))
-		h.Only = h.Reentered && d.only(q, n.id)
 		q.recursives = append(q.recursives, h)
 	}
 }

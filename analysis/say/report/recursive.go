@@ -100,8 +100,9 @@ func recursiveWhy(h *wait.Holding) string {
 	if h.Once {
 		return "it waits for a sync.Once within the function of one, and nobody else runs that of any"
 	}
+	const only = ", and nobody else is in its package who may hold it"
 	if h.Untold {
-		return "its own stack is in two methods of " + receiverOf(h.Inside) + ", and nobody else is in its package who may hold it"
+		return "its own stack is in two methods of " + receiverOf(h.Inside) + only
 	}
 	why := "its own stack is inside the object twice"
 	switch {
@@ -112,8 +113,11 @@ func recursiveWhy(h *wait.Holding) string {
 	case h.Reentered:
 		why += ", a writer waits before its second read lock"
 	}
-	if h.Certainty != wait.Possible {
+	switch {
+	case h.Certainty != wait.Possible:
 		why += ", and nobody else is seen inside"
+	case h.Only:
+		why += only
 	}
 	return why
 }

@@ -65,9 +65,10 @@ func TestAStackThatShowsItsOwnDeadlockNeedsNoQueue(t *testing.T) {
 		{"a Once again", []string{once(7, "sync.Mutex.Lock")}, true},
 		{"a Once again, just woken", []string{once(7, "runnable")}, false},
 		{"a Once again, and another runs the function of one", []string{once(7, "sync.Mutex.Lock"), goroutineText(9, "IO wait", "main.serve", "main.(*Child).load(...)", do)}, false},
-		{"two methods of an object, and one more waits in the outer one", []string{nested(7, ""), list(8)}, false},
+		{"two methods of an object, and one more waits in the outer one", []string{nested(7, ""), list(8)}, true},
 		{"two methods of an object, and two more wait in the outer one", []string{nested(7, ""), list(8), list(9)}, true},
-		{"two methods of an object, and nobody else", []string{nested(7, ", 9 minutes")}, false},
+		{"two methods of an object, and nobody else", []string{nested(7, "")}, true},
+		{"two methods of an object, and a closure of the package sleeps", []string{nested(7, ""), goroutineText(9, "sleep", "main.main", "time.Sleep(0x1)", "main.main.func1()")}, false},
 		{"a reader twice, and a closure of the package sleeps", []string{reader, writer, goroutineText(9, "sleep", "main.main", "time.Sleep(0x1)", "main.main.func1()")}, false},
 	} {
 		if stuck, sentence := stuckIn(t, test.dump...); stuck != test.stuck {
