@@ -10,7 +10,7 @@ import (
 // identities in different epochs mean nothing.
 //
 //	goroutine   ID = goroutine id
-//	thread      ID = #N, Hash = name
+//	thread      ID = #N, whatever its name is; one of the virtual machine: ID = nid, Hash = name
 //	descriptor  ID = fd, Sub = inode (0 where the inode identifies nothing)
 //	socket      of a table of ss or netstat: ID = fd or -1, Sub = inode or 0, Hash = protocol and both ends
 //	watch       ID = fd, Sub = wd, Hash = device and file handle

@@ -18,13 +18,13 @@ const (
 var populationKinds = []analysis.Kind{analysis.KindGoroutine, analysis.KindThread, analysis.KindDescriptor, analysis.KindWatch}
 
 // populationOf is what the states of one population share: the creator of goroutines, the pool of
-// threads, the ends of sockets, the mount of watches. It is "" where nothing is shared.
+// threads without their state, the ends of sockets, the mount of watches. It is "" where nothing is shared.
 func populationOf(f *analysis.Family) string {
 	switch a := f.Attributes; f.Kind {
 	case analysis.KindGoroutine:
 		return f.LooseCreator
 	case analysis.KindThread:
-		return a["pool"]
+		return withoutState(a["pool"])
 	case analysis.KindDescriptor:
 		if a["state"] == "" || a["role"] == "listen" {
 			return ""
@@ -34,6 +34,31 @@ func populationOf(f *analysis.Family) string {
 		return a["mount"]
 	}
 	return ""
+}
+
+// withoutState is the pool of threads whose names tell what they do: what follows the counter of a
+// thread, and what WebLogic puts before the name.
+//
+//	"poller-N [waiting for broker N]"         = "poller"
+//	"pool-N-thread-N (idle)"                  = "pool-N"
+//	"[STANDBY] ExecuteThread: 'N' for queue…" = "ExecuteThread: 'N' for queue…"
+func withoutState(pool string) string {
+	if name, ok := strings.CutPrefix(pool, "["); ok {
+		if _, name, ok = strings.Cut(name, "] "); ok {
+			pool = name
+		}
+	}
+	for at := 0; ; at++ {
+		next := strings.Index(pool[at:], "N ")
+		if next < 0 {
+			return pool
+		}
+		at += next
+		own := strings.TrimRight(pool[:at], "-# ")
+		if own != "" && (pool[at-1] < 'A' || pool[at-1] > 'Z') {
+			return strings.TrimSuffix(own, "-thread")
+		}
+	}
 }
 
 // findPopulations finds the families of one name between which members move: a goroutine that is

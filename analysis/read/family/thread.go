@@ -11,7 +11,7 @@ import (
 // before. The zero value is ready; only one goroutine at a time may use it.
 type Threads struct {
 	names    map[string]*nameReading
-	read     map[string]*nameReading // by normalised name
+	read     map[nameReading]*nameReading
 	stacks   map[*analysis.Stack]*stackReading
 	families map[threadKey]*analysis.Family
 }
@@ -62,15 +62,18 @@ func (c *Threads) name(printed string) *nameReading {
 	if n := c.names[printed]; n != nil {
 		return n
 	}
-	name := ThreadName(printed)
-	if c.names == nil {
-		c.names, c.read = map[string]*nameReading{}, map[string]*nameReading{}
+	reading := nameReading{name: ThreadName(printed)}
+	if reading.pool = poolOf(reading.name); lentTo(printed) != "" {
+		reading.pool = poolOf(ThreadName(lentTo(printed)))
 	}
-	n := c.read[name]
+	if c.names == nil {
+		c.names, c.read = map[string]*nameReading{}, map[nameReading]*nameReading{}
+	}
+	n := c.read[reading]
 	if n == nil {
-		n = &nameReading{name: name, pool: poolOf(name)}
+		n = &reading
 		if len(c.read) < maxRemembered {
-			c.read[name] = n
+			c.read[reading] = n
 		}
 	}
 	if len(c.names) < maxPrinted {

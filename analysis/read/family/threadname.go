@@ -123,6 +123,19 @@ func cutVolatile(name string) string {
 	return name
 }
 
+// lentTo is the own name of a thread that Jenkins names after the request it works on, "" for
+// every other name.
+//
+//	"Handling GET /job/x from 10.0.0.1 : qtp42-17 Main/index.jelly" = "qtp42-17"
+func lentTo(printed string) string {
+	_, own, named := strings.Cut(printed, " : ")
+	if !named || !strings.HasPrefix(printed, "Handling ") {
+		return ""
+	}
+	own, _, _ = strings.Cut(own, " ")
+	return own
+}
+
 // counted is the counter of a thread within its pool, in a normalised name; after
 // a slash or a colon a number is part of an address.
 var (

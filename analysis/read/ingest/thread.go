@@ -163,9 +163,9 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	}
 	m.Variant = append(m.Variant, variant)
 	m.State = append(m.State, stateIndex(&g.Members, t.State))
-	id, hash := t.ID, nameHash(t.Name)
+	id, hash := t.ID, uint64(0)
 	if id < 0 && t.Sort == analysis.VMThread {
-		id = t.Native
+		id, hash = t.Native, nameHash(t.Name)
 	}
 	if id < 0 && t.Sort != analysis.VirtualThread {
 		d.unnumbered++

@@ -38,7 +38,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			continue
 		}
 		if k.By == trend.ByPopulation {
-			whole := byPrint[f.Families[0]].whole()
+			whole := f.Key.whole(byPrint[f.Families[0]])
 			whole.Verdict = f.Verdict
 			f.Next = j.next(&whole)
 		}
@@ -74,21 +74,24 @@ func (k *FindingKey) scattered() bool {
 	return k != nil && k.By != trend.ByCreator && k.By != trend.ByPopulation
 }
 
-// whole is a family without what tells it from other states of its population: the stack of threads,
-// the state of sockets.
-func (f *Family) whole() Family {
+// whole is a family without what tells it from other states of its population: the stack of threads
+// and what their names tell of it, the state of sockets.
+func (k *FindingKey) whole(f *Family) Family {
 	out := *f
+	out.Attributes = maps.Clone(f.Attributes)
 	if name := f.Attributes["name"]; f.Kind == analysis.KindThread && name != "" {
 		out.Title, out.Name = name, ""
+		if f.Attributes["pool"] != k.Name {
+			out.Title, out.Attributes["pool"] = k.Name, k.Name
+		}
 	}
-	out.Attributes = maps.Clone(f.Attributes)
 	delete(out.Attributes, "state")
 	return out
 }
 
 // subjectOfPopulation names what moves between states, after the largest of them without its state.
 func (s *Series) subjectOfPopulation(nouns noun.List, f *Finding, lead *Family) subject {
-	whole := lead.whole()
+	whole := f.Key.whole(lead)
 	out := s.nameOf(nouns, &whole, f)
 	out.counts = f.Counts
 	out.lives(f.Key.Life)
