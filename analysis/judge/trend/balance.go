@@ -32,7 +32,7 @@ const (
 // members are replaced, chance must be excluded.
 func (p *part) measureBalance(s *signals) {
 	runs := p.comparable()
-	moves := p.family != nil && changesFamily(p.family)
+	moves := p.family != nil && changesFamily(p.family) && !hasStack(p.family.Kind)
 	if len(runs) == 0 || s.fit.rise < leastBalance && !moves {
 		return
 	}
@@ -102,7 +102,9 @@ func (p *part) balanceOf(runs [][]point) balance {
 	return b
 }
 
-// moved counts the members of a snapshot that another one lists in another family.
+// moved counts the members of a snapshot that another one lists in another family. Goroutines and
+// threads also count that came after it and were in another family first: their births are those of
+// their population.
 func (p *part) moved(snapshot, other int) int {
 	if p.family == nil || !changesFamily(p.family) {
 		return 0
@@ -116,7 +118,8 @@ func (p *part) moved(snapshot, other int) int {
 		if there[number] {
 			continue
 		}
-		if l, ok := p.listing(number, snapshot); ok && int(l.first) <= other && other <= int(l.last) {
+		l, ok := p.listing(number, snapshot)
+		if ok && (int(l.first) <= other && other <= int(l.last) || other < snapshot && hasStack(p.family.Kind) && l.first < p.tracking.first[number]) {
 			n++
 		}
 	}

@@ -411,7 +411,7 @@ func (p *part) measurePresence(s *signals) {
 	last := len(run) - 1
 	if k := arrival(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.appeared = !other && run[last].count-p.movedIn(run[k-1].index, run[last].index) >= leastNew && k >= last-1
+		s.appeared = !other && run[last].count-p.cameMoving(run[last].index) >= leastNew && k >= last-1
 	} else if k := departure(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
 		s.vanished = !other && most(run)-p.stillListed(run[k-1].index, run[last].index) >= leastNew && k >= last-1

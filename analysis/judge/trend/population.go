@@ -9,7 +9,8 @@ import (
 )
 
 // The thresholds of a population (statistics.md R14): between its families at least leastMoved
-// members move. Creators with more than mostFollowed members are left alone.
+// members move, or one of goroutines that began with the same function, which they keep. Creators
+// with more than mostFollowed members are left alone.
 const (
 	leastMoved   = 2
 	mostFollowed = 1 << 20
@@ -74,7 +75,7 @@ func (s *Series) findPopulations() (out []sharing) {
 			group[k] = k
 		}
 		for pair, moved := range s.moved(m.parts) {
-			if a, b := group[pair[0]], group[pair[1]]; moved >= leastMoved {
+			if a, b := group[pair[0]], group[pair[1]]; moved >= leastMoved || sameEntry(m.parts[pair[0]], m.parts[pair[1]]) {
 				for k := range group {
 					if group[k] == max(a, b) {
 						group[k] = min(a, b)
@@ -95,6 +96,12 @@ func (s *Series) findPopulations() (out []sharing) {
 		}
 	}
 	return out
+}
+
+// sameEntry reports goroutines that began with the same function.
+func sameEntry(a, b *part) bool {
+	x, y := a.family.Loose, b.family.Loose
+	return a.family.Kind == analysis.KindGoroutine && len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1]
 }
 
 // moved counts the members that two families have in different snapshots of one epoch, by the
@@ -145,7 +152,7 @@ func (s *Series) findMoving() map[string]bool {
 }
 
 // judgePopulations judges the families of each population as one. Those are left out of which a
-// family says as much by itself.
+// family says as much by itself, unless it shows as ended who only moved.
 func (s *Series) judgePopulations() (out []Key) {
 	for _, kind := range populationKinds {
 		var found []Key
@@ -169,7 +176,15 @@ func (s *Series) judgePopulations() (out []Key) {
 	}
 	return slices.DeleteFunc(out, func(k Key) bool {
 		return slices.ContainsFunc(k.Families, func(print string) bool {
-			return s.judgements().byFingerprint[print].verdict().Rank() <= k.Judgement.Verdict.Rank()
+			j := s.judgements().byFingerprint[print]
+			return j.verdict().Rank() <= k.Judgement.Verdict.Rank() && goneOf(j.part.life(j.signals)) <= goneOf(k.Judgement.Life)
 		})
 	})
+}
+
+func goneOf(l *analysis.Life) int {
+	if l == nil {
+		return 0
+	}
+	return l.Gone
 }

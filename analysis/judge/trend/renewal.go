@@ -11,10 +11,11 @@ const (
 
 // renewedAt is the last snapshot of which, as of all before it, no member is left at the end of
 // the last epoch: nothing is older. It is nil where some stay, or identities are missing, and
-// where no earlier members were all replaced by it: one end of many is no turnover.
+// where no earlier members were all replaced by it: one end of many is no turnover. Who leaves a
+// family whose members move may be in another one.
 func (p *part) renewedAt() *int {
 	run := p.lastRun()
-	if p.tracking == nil || len(run) < 2 {
+	if p.tracking == nil || len(run) < 2 || p.family != nil && p.series.moving()[p.family.Fingerprint] {
 		return nil
 	}
 	last := run[len(run)-1]

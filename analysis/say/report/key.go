@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -114,7 +115,7 @@ func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
 	out.follow(kind, f.Evidence)
 	switch f.Key.By {
 	case trend.ByCreator:
-		out.place = " of " + shortRole(f.Key.Name)
+		out.place = s.placeOfCreator(f)
 	case trend.ByPackage:
 		out.place = " in package " + f.Key.Name
 	}
@@ -123,4 +124,30 @@ func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
 	}
 	out.lives(f.Key.Life)
 	return out
+}
+
+// placeOfCreator says where goroutines are that move between stacks: in the own function with which
+// all of them began, else who started them, as the dumps print it where all were started by one: of
+// a closure the key has only the function around it, "main.init".
+func (s *Series) placeOfCreator(f *Finding) string {
+	entry, starter := "", ""
+	for k, print := range f.Families {
+		x := s.family(print)
+		if x == nil {
+			continue
+		}
+		if k == 0 {
+			entry, starter = x.entry(), x.Starter
+		}
+		if x.entry() != entry {
+			entry = ""
+		}
+		if x.Starter != starter {
+			starter = ""
+		}
+	}
+	if f.Key.Moving && entry != "" && !family.OfStandardLibrary(entry) {
+		return " in " + shortRole(entry)
+	}
+	return " of " + shortRole(cmp.Or(starter, f.Key.Name))
 }
